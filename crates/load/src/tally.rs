@@ -1,0 +1,378 @@
+//! Counting, the same for all loads: which requests belong to the window, how
+//! they ended, how long they took.
+//!
+//! A request belongs to the window when its *intended* start lies in it. A
+//! good answer adds to the throughput when it *arrives* within the window. The
+//! window is announced a moment before it opens, so every thread knows it by
+//! the time it sees the first request that belongs to it.
+
+use crate::drive::{Tick, WindowTimes};
+use plimsoll_model::{Errors, Histogram, Work};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long before its opening a window is announced. Longer than a thread
+/// takes to see it, shorter than anyone minds.
+const NOTICE: Duration = Duration::from_millis(20);
+
+/// How a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// No connection could be made.
+    Connect,
+    /// The TLS handshake failed.
+    Tls,
+    /// No whole answer within the time-out.
+    Timeout,
+    /// A status that was not expected.
+    Status,
+    /// Something that is not HTTP/1.1.
+    Protocol,
+    /// Closed or reset before the answer ended.
+    Reset,
+}
+
+/// The clock and the window that all threads of a load share. Times are
+/// nanoseconds since its beginning.
+#[derive(Debug)]
+pub struct Session {
+    began: Instant,
+    opens_ns: AtomicU64,
+    closes_ns: AtomicU64,
+    /// No requests of the window are waited for any longer than this.
+    ends_ns: AtomicU64,
+    stopped: AtomicBool,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Session {
+    /// A session that begins now.
+    pub fn new() -> Session {
+        Session {
+            began: Instant::now(),
+            opens_ns: AtomicU64::new(u64::MAX),
+            closes_ns: AtomicU64::new(u64::MAX),
+            ends_ns: AtomicU64::new(u64::MAX),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// Nanoseconds since the beginning.
+    pub fn now_ns(&self) -> u64 {
+        ns(self.began.elapsed())
+    }
+
+    /// When the session began.
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+
+    /// Announces a window; see [`crate::Running::open_window`].
+    pub fn open_window(&self, length: Duration) -> WindowTimes {
+        let opens = self.began.elapsed() + NOTICE;
+        let closes = opens + length;
+        // Closing first: whoever sees the opening must see the closing too.
+        self.closes_ns.store(ns(closes), Ordering::Release);
+        self.opens_ns.store(ns(opens), Ordering::Release);
+        WindowTimes {
+            opens: self.began + opens,
+            closes: self.began + closes,
+        }
+    }
+
+    /// From now on threads end as soon as no request of the window is open,
+    /// or after `drain`.
+    pub fn stop_after(&self, drain: Duration) {
+        self.ends_ns
+            .store(self.now_ns() + ns(drain), Ordering::Release);
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    /// Whether [`Session::stop_after`] was called.
+    pub fn is_stopping(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// When the drain ends; `u64::MAX` before [`Session::stop_after`].
+    pub fn ends_ns(&self) -> u64 {
+        self.ends_ns.load(Ordering::Acquire)
+    }
+
+    /// When the window closes; `u64::MAX` while there is none.
+    pub fn closes_ns(&self) -> u64 {
+        self.closes_ns.load(Ordering::Acquire)
+    }
+
+    /// Whether `at_ns` lies within the window.
+    pub fn counts(&self, at_ns: u64) -> bool {
+        // Opening first, for the reason in `open_window`.
+        at_ns >= self.opens_ns.load(Ordering::Acquire)
+            && at_ns < self.closes_ns.load(Ordering::Acquire)
+    }
+}
+
+fn ns(d: Duration) -> u64 {
+    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// What one thread has counted. The thread locks it once per request, nobody
+/// else more than a few times a second.
+#[derive(Debug, Default)]
+struct Counts {
+    work: Work,
+    /// Requests of the window that were sent and have not ended.
+    open_in_window: u64,
+    in_flight: u64,
+    tick: TickCounts,
+}
+
+#[derive(Debug, Default)]
+struct TickCounts {
+    sent: u64,
+    completed: u64,
+    errors: u64,
+    latency: Histogram,
+}
+
+/// One thread's hand on its counts.
+///
+/// Each request goes through [`Tally::due`] once, then [`Tally::sent`] once,
+/// then one of [`Tally::done`], [`Tally::failed`] and [`Tally::unfinished`].
+/// A request that could never be sent goes from `due` to `failed` or
+/// `unfinished` by way of [`Tally::unsent`].
+#[derive(Debug, Clone)]
+pub struct Tally {
+    session: Arc<Session>,
+    counts: Arc<Mutex<Counts>>,
+}
+
+impl Tally {
+    /// An empty tally for one thread of `session`.
+    pub fn new(session: Arc<Session>) -> Tally {
+        Tally {
+            session,
+            counts: Arc::default(),
+        }
+    }
+
+    /// The session it counts for.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        // Counts are plain numbers: a thread that panicked left them usable.
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The generator has seen, `slip_ns` after the intended start, that a
+    /// request is due.
+    pub fn due(&self, intended_ns: u64, slip_ns: u64) {
+        if self.session.counts(intended_ns) {
+            let mut counts = self.lock();
+            counts.work.intended += 1;
+            counts.work.slip.record_ns(slip_ns);
+        }
+    }
+
+    /// The request was sent, or its service began.
+    pub fn sent(&self, intended_ns: u64) {
+        let in_window = self.session.counts(intended_ns);
+        let mut counts = self.lock();
+        counts.tick.sent += 1;
+        counts.in_flight += 1;
+        if in_window {
+            counts.work.sent += 1;
+            counts.open_in_window += 1;
+        }
+    }
+
+    /// A good answer ended at `now_ns`.
+    pub fn done(&self, intended_ns: u64, now_ns: u64) {
+        let latency_ns = now_ns.saturating_sub(intended_ns);
+        let in_window = self.session.counts(intended_ns);
+        let arrived_in_window = self.session.counts(now_ns);
+        let mut counts = self.lock();
+        counts.tick.completed += 1;
+        counts.tick.latency.record_ns(latency_ns);
+        counts.in_flight = counts.in_flight.saturating_sub(1);
+        if arrived_in_window {
+            counts.work.completed += 1;
+        }
+        if in_window {
+            counts.open_in_window = counts.open_in_window.saturating_sub(1);
+            counts.work.latency.record_ns(latency_ns);
+        }
+    }
+
+    /// A sent request failed at `now_ns`.
+    pub fn failed(&self, intended_ns: u64, failure: Failure, now_ns: u64) {
+        let in_window = self.session.counts(intended_ns);
+        let mut counts = self.lock();
+        counts.tick.errors += 1;
+        counts.in_flight = counts.in_flight.saturating_sub(1);
+        if in_window {
+            counts.open_in_window = counts.open_in_window.saturating_sub(1);
+            count_failure(&mut counts.work.errors, failure);
+            if failure == Failure::Timeout {
+                let waited_ns = now_ns.saturating_sub(intended_ns);
+                counts.work.latency.record_ns(waited_ns);
+            }
+        }
+    }
+
+    /// A sent request had no answer when the trial ended at `now_ns`.
+    pub fn unfinished(&self, intended_ns: u64, now_ns: u64) {
+        let in_window = self.session.counts(intended_ns);
+        let mut counts = self.lock();
+        counts.in_flight = counts.in_flight.saturating_sub(1);
+        if in_window {
+            counts.open_in_window = counts.open_in_window.saturating_sub(1);
+            counts.work.unfinished += 1;
+            counts
+                .work
+                .latency
+                .record_ns(now_ns.saturating_sub(intended_ns));
+        }
+    }
+
+    /// A request that was due was never sent until the trial ended at
+    /// `now_ns`: the service left no room for it, or the generator no time.
+    pub fn unsent(&self, intended_ns: u64, now_ns: u64) {
+        if self.session.counts(intended_ns) {
+            let mut counts = self.lock();
+            counts.work.unfinished += 1;
+            counts
+                .work
+                .latency
+                .record_ns(now_ns.saturating_sub(intended_ns));
+        }
+    }
+
+    /// Sent requests of the window that have not ended yet.
+    pub fn open_in_window(&self) -> u64 {
+        self.lock().open_in_window
+    }
+}
+
+fn count_failure(errors: &mut Errors, failure: Failure) {
+    let kind = match failure {
+        Failure::Connect => &mut errors.connect,
+        Failure::Tls => &mut errors.tls,
+        Failure::Timeout => &mut errors.timeout,
+        Failure::Status => &mut errors.status,
+        Failure::Protocol => &mut errors.protocol,
+        Failure::Reset => &mut errors.reset,
+    };
+    *kind += 1;
+}
+
+/// What happened since the last call, over all threads. Forgets it.
+pub fn tick(tallies: &[Tally]) -> Tick {
+    let mut tick = Tick::default();
+    let mut latency = Histogram::new();
+    for tally in tallies {
+        let mut counts = tally.lock();
+        tick.in_flight += counts.in_flight;
+        tick.sent += std::mem::take(&mut counts.tick.sent);
+        tick.completed += std::mem::take(&mut counts.tick.completed);
+        tick.errors += std::mem::take(&mut counts.tick.errors);
+        if counts.tick.latency.count() > 0 {
+            latency.merge(&counts.tick.latency);
+            counts.tick.latency.clear();
+        }
+    }
+    tick.p50 = latency.quantile(0.5);
+    tick.p99 = latency.quantile(0.99);
+    tick
+}
+
+/// What all threads counted for the window.
+pub fn total(tallies: &[Tally]) -> Work {
+    let mut all = Work::default();
+    for tally in tallies {
+        let counts = tally.lock();
+        let work = &counts.work;
+        all.intended += work.intended;
+        all.sent += work.sent;
+        all.completed += work.completed;
+        all.unfinished += work.unfinished;
+        all.errors = all.errors + work.errors;
+        all.latency.merge(&work.latency);
+        all.slip.merge(&work.slip);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tally whose window has been announced; times are from its opening.
+    fn open() -> (Tally, u64) {
+        let session = Arc::new(Session::new());
+        let times = session.open_window(Duration::from_secs(1));
+        let opens = ns(times.opens - session.began());
+        (Tally::new(session), opens)
+    }
+
+    #[test]
+    fn a_request_belongs_where_it_was_intended_and_works_where_it_ended() {
+        let (tally, opens) = open();
+        let second = 1_000_000_000;
+        for (intended, ended) in [
+            (opens - 1, opens + 5),
+            (opens, opens + 5),
+            (opens + second - 1, opens + second + 5),
+            (opens + second, opens + second + 5),
+        ] {
+            tally.due(intended, 0);
+            tally.sent(intended);
+            tally.done(intended, ended);
+        }
+        let work = total(&[tally]);
+        assert_eq!((work.intended, work.sent, work.completed), (2, 2, 2));
+        assert_eq!(work.latency.count(), 2);
+    }
+
+    #[test]
+    fn waiting_counts_even_when_no_answer_came() {
+        let (tally, opens) = open();
+        let late = opens + 2_000_000_000;
+        for _ in 0..4 {
+            tally.due(opens, 0);
+        }
+        tally.unsent(opens, late);
+        for _ in 0..3 {
+            tally.sent(opens);
+        }
+        assert_eq!(tally.open_in_window(), 3);
+        tally.failed(opens, Failure::Timeout, late);
+        tally.unfinished(opens, late);
+        tally.failed(opens, Failure::Reset, late);
+        let work = total(std::slice::from_ref(&tally));
+        assert_eq!((work.unfinished, work.errors.total()), (2, 2));
+        assert_eq!(work.latency.count(), 3, "a reset at once has no latency");
+        assert!(work.latency.quantile(0.01) >= Some(Duration::from_secs(1)));
+        assert_eq!(tally.open_in_window(), 0);
+    }
+
+    #[test]
+    fn without_a_window_nothing_counts_but_ticks_do() {
+        let tally = Tally::new(Arc::new(Session::new()));
+        tally.due(1, 0);
+        tally.sent(1);
+        assert_eq!(tick(std::slice::from_ref(&tally)).in_flight, 1);
+        tally.done(1, 2);
+        let now = tick(std::slice::from_ref(&tally));
+        assert_eq!((now.completed, now.in_flight), (1, 0));
+        assert_eq!(tick(std::slice::from_ref(&tally)).completed, 0);
+        assert_eq!(total(&[tally]), Work::default());
+    }
+}

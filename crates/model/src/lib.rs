@@ -1,0 +1,50 @@
+//! The nouns of Plimsoll: units, settings, plans, trials, goals, findings.
+//!
+//! This room holds plain data that every other crate speaks about, and the
+//! parsing and printing that belongs to a noun itself (a [`Goal`] reads
+//! `p99<10ms`). It must not do I/O, read a clock, or depend on any other
+//! Plimsoll crate.
+//!
+//! Serialized names carry their unit: `_ns`, `_us`, `_s`, `_bytes`, `_rps`,
+//! `_pct` (0-100), `_share` (0-1), `_ratio` (may exceed 1), `_joules`.
+//!
+//! ```
+//! use plimsoll_model::{Goal, Quantile, Rate};
+//!
+//! let goal: Goal = "p99<10ms".parse()?;
+//! assert_eq!(goal.to_string(), "p99<10ms");
+//! assert_eq!(Quantile::P99.fraction(), 0.99);
+//! assert_eq!(Rate::per_second(250.0).map(|r| r.get()), Some(250.0));
+//! # Ok::<(), plimsoll_model::GoalError>(())
+//! ```
+
+mod cpus;
+mod finding;
+mod goal;
+mod histogram;
+mod ns;
+mod plan;
+mod provenance;
+mod requirement;
+mod trial;
+mod units;
+mod usage;
+mod workload;
+
+pub use cpus::{CpuId, CpuSet, CpuSetError};
+pub use finding::{
+    CapacityFinding, CapacityStatus, CopiesFinding, Findings, LatencySummary, LevelFinding,
+    LightLoad, RatedRate, SlipSummary,
+};
+pub use goal::{Goal, GoalError, LatencyLimit, Quantile};
+pub use histogram::Histogram;
+pub use plan::{
+    Arrivals, Bounds, CalibrationPlan, CpuPlan, LoadLevel, LoadLevelError, Plan, SCHEMA_VERSION,
+    WarmUp,
+};
+pub use provenance::{CacheSize, Provenance, Topology};
+pub use requirement::{Outcome, Requirement};
+pub use trial::{Ending, Errors, Invalid, Phase, Second, Setting, Trial, TrialSpec, Verdict, Work};
+pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, parse_duration};
+pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
+pub use workload::{Copies, HashService, HttpService, ServiceAt, Workload};

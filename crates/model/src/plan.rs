@@ -1,0 +1,199 @@
+//! What was asked: everything that decides which trials a run makes.
+
+use crate::{CpuSet, Goal, Rate, Share, Workload};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The version of the record, of the plan in it, and of the JSON output.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What was asked. The same plan and the same outcomes give the same trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What is under test.
+    pub workload: Workload,
+    /// The promises that the capacity is sought under.
+    pub goals: Vec<Goal>,
+    /// How requests arrive.
+    pub arrivals: Arrivals,
+    /// The graduated levels, ascending. For copies: how many, times 100 %
+    /// of one CPU each, are in `copies` instead.
+    pub levels: Vec<LoadLevel>,
+    /// For a copies run: the numbers of copies, ascending. Else empty.
+    pub copies: Vec<u32>,
+    /// How often each level is visited. Odd visits mirror the one before.
+    pub passes: u32,
+    /// How long a trial measures.
+    #[serde(rename = "window_ns", with = "crate::ns")]
+    pub window: Duration,
+    /// How long a trial waits for steady state before it measures.
+    pub warm_up: WarmUp,
+    /// How the rated rate is found.
+    pub calibration: CalibrationPlan,
+    /// How long the idle machine is watched at the start.
+    #[serde(rename = "idle_ns", with = "crate::ns")]
+    pub idle: Duration,
+    /// What makes a trial invalid.
+    pub bounds: Bounds,
+    /// Which CPUs serve and which ask.
+    pub cpus: CpuPlan,
+    /// Seeds the order of the levels and the arrivals of each trial.
+    pub seed: u64,
+    /// When trials have taken this long in sum, invalid ones are no longer
+    /// run again.
+    #[serde(rename = "budget_ns", with = "crate::ns")]
+    pub budget: Duration,
+}
+
+/// How requests arrive in an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// Exponential gaps: independent users.
+    Poisson,
+    /// Equal gaps.
+    Constant,
+}
+
+/// The offered rate as a part of the rated rate, in tenths of a percent, so
+/// that levels can be compared and sorted exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct LoadLevel(u32);
+
+/// Why a load level could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is no load level; give percent of the rated rate between 0.1 and 200, such as 50%")]
+pub struct LoadLevelError(pub String);
+
+impl LoadLevel {
+    /// A level in percent of the rated rate; `None` unless 0.1 to 200.
+    pub fn percent(pct: f64) -> Option<LoadLevel> {
+        let tenths = (pct * 10.0).round();
+        (1.0..=2000.0)
+            .contains(&tenths)
+            .then_some(LoadLevel(tenths as u32))
+    }
+
+    /// Percent of the rated rate.
+    pub fn pct(self) -> f64 {
+        f64::from(self.0) / 10.0
+    }
+
+    /// The rate to offer at this level.
+    pub fn of(self, rated: Rate) -> Rate {
+        rated.times(f64::from(self.0) / 1000.0)
+    }
+}
+
+impl FromStr for LoadLevel {
+    type Err = LoadLevelError;
+    fn from_str(text: &str) -> Result<Self, LoadLevelError> {
+        let number = text.trim();
+        let number = number.strip_suffix('%').unwrap_or(number);
+        number
+            .parse()
+            .ok()
+            .and_then(LoadLevel::percent)
+            .ok_or_else(|| LoadLevelError(text.to_owned()))
+    }
+}
+
+impl TryFrom<f64> for LoadLevel {
+    type Error = LoadLevelError;
+    fn try_from(pct: f64) -> Result<Self, LoadLevelError> {
+        LoadLevel::percent(pct).ok_or_else(|| LoadLevelError(pct.to_string()))
+    }
+}
+
+impl From<LoadLevel> for f64 {
+    fn from(level: LoadLevel) -> f64 {
+        level.pct()
+    }
+}
+
+impl fmt::Display for LoadLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} %", self.pct())
+    }
+}
+
+/// A trial measures from the moment that throughput, requests in flight and
+/// CPU use are steady, but not before `min` and not after `max`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// At least this long.
+    #[serde(rename = "min_ns", with = "crate::ns")]
+    pub min: Duration,
+    /// At most this long; the trial then says that it was not steady.
+    #[serde(rename = "max_ns", with = "crate::ns")]
+    pub max: Duration,
+}
+
+/// How the rated rate is found: open-loop trials, each at twice the rate of
+/// the one before, until the rate is not carried any more.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CalibrationPlan {
+    /// The first rate.
+    #[serde(rename = "first_rps")]
+    pub first: Rate,
+    /// How long each trial measures.
+    #[serde(rename = "window_ns", with = "crate::ns")]
+    pub window: Duration,
+    /// A rate given by the user; then nothing is calibrated.
+    #[serde(rename = "rated_rps")]
+    pub rated: Option<Rate>,
+}
+
+/// What makes a trial invalid. A trial outside of any bound is run again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// p99 of the slip may be this, or
+    #[serde(rename = "slip_ns", with = "crate::ns")]
+    pub slip: Duration,
+    /// this share of the measured p99 latency, whichever is more: then the
+    /// generator's own lateness is a small part of what is reported.
+    pub slip_share: Share,
+    /// The least part of the intended requests that must have been sent.
+    pub offered_share: Share,
+    /// The most CPU use of a generator thread.
+    pub generator_cpu_share: Share,
+    /// The most CPU time that the hypervisor may have taken.
+    pub steal_share: Share,
+    /// The most CPU time that others on this machine may have used.
+    pub other_share: Share,
+    /// How often an invalid trial is run again.
+    pub retries: u32,
+}
+
+/// Which CPUs serve and which ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuPlan {
+    /// CPUs that the service runs on; empty when the service is elsewhere.
+    pub service: CpuSet,
+    /// CPUs that generator threads are pinned to, one thread each; empty
+    /// when the service makes its own arrivals.
+    pub generator: CpuSet,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_read_with_and_without_percent() {
+        assert_eq!(
+            "50%".parse(),
+            LoadLevel::percent(50.0).ok_or(LoadLevelError(String::new()))
+        );
+        assert_eq!("12.5".parse::<LoadLevel>().unwrap().pct(), 12.5);
+        for bad in ["0", "-5", "NaN", "abc", "201", "inf", ""] {
+            assert_eq!(
+                bad.parse::<LoadLevel>(),
+                Err(LoadLevelError(bad.to_owned()))
+            );
+        }
+    }
+}

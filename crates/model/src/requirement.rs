@@ -1,0 +1,44 @@
+//! What a run needs of the machine, as data: collected, not first-fail.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that a run needs or would like, and whether it is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requirement {
+    /// What it is, in a few words: "pressure stall information".
+    pub name: String,
+    /// Whether it is there.
+    pub outcome: Outcome,
+}
+
+/// Whether a requirement is met.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is there; what was found.
+    Met {
+        /// What was found.
+        found: String,
+    },
+    /// It is not there; the run goes on without.
+    Missed {
+        /// What is lost by it.
+        lost: String,
+        /// What can be done.
+        remedy: String,
+    },
+    /// It is not there, and the run cannot start.
+    Failed {
+        /// Why not.
+        why: String,
+        /// What can be done.
+        remedy: String,
+    },
+}
+
+impl Requirement {
+    /// Whether a run can start in spite of it.
+    pub fn can_start(&self) -> bool {
+        !matches!(self.outcome, Outcome::Failed { .. })
+    }
+}

@@ -1,0 +1,343 @@
+//! One measured window at one setting.
+
+use crate::units::human_duration;
+use crate::{CpuTime, Histogram, LoadLevel, MachineUse, Rate, ServiceUse, Share, WarmUp};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// Which part of a run a trial belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The machine with no load.
+    Idle,
+    /// Finding the rated rate.
+    Calibration,
+    /// A graduated level.
+    Level {
+        /// The level; for copies, 100 % per copy is meaningless, so `None`.
+        level: Option<LoadLevel>,
+    },
+}
+
+/// The controls of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Setting {
+    /// No load at all.
+    Idle,
+    /// An open loop at this rate.
+    Offer {
+        /// The rate.
+        #[serde(rename = "rate_rps")]
+        rate: Rate,
+    },
+    /// This many copies at once.
+    Copies {
+        /// How many.
+        copies: u32,
+    },
+}
+
+/// What to do next: made by a planner, carried out by a runner, kept in the
+/// record. With the plan it decides everything about a trial but its outcome.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialSpec {
+    /// Which part of the run.
+    pub phase: Phase,
+    /// The controls.
+    pub setting: Setting,
+    /// Which visit of this level, from 0.
+    pub pass: u32,
+    /// How often this visit was tried before.
+    pub attempt: u32,
+    /// How long to wait for steady state.
+    pub warm_up: WarmUp,
+    /// How long to measure.
+    #[serde(rename = "window_ns", with = "crate::ns")]
+    pub window: Duration,
+    /// Seeds the arrivals.
+    pub seed: u64,
+}
+
+/// Failed requests by kind, among those intended within the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Errors {
+    /// No connection could be made.
+    pub connect: u64,
+    /// The TLS handshake failed.
+    pub tls: u64,
+    /// No whole answer within the time-out.
+    pub timeout: u64,
+    /// A status that was not expected.
+    pub status: u64,
+    /// Something that is not HTTP/1.1.
+    pub protocol: u64,
+    /// The server closed or reset the connection before the answer ended.
+    pub reset: u64,
+}
+
+impl Errors {
+    /// Name and count of each kind.
+    pub fn by_kind(&self) -> [(&'static str, u64); 6] {
+        [
+            ("connect", self.connect),
+            ("tls", self.tls),
+            ("timeout", self.timeout),
+            ("status", self.status),
+            ("protocol", self.protocol),
+            ("reset", self.reset),
+        ]
+    }
+
+    /// All kinds together.
+    pub fn total(&self) -> u64 {
+        self.by_kind().iter().map(|(_, n)| n).sum()
+    }
+}
+
+impl std::ops::Add for Errors {
+    type Output = Errors;
+    fn add(self, o: Errors) -> Errors {
+        Errors {
+            connect: self.connect + o.connect,
+            tls: self.tls + o.tls,
+            timeout: self.timeout + o.timeout,
+            status: self.status + o.status,
+            protocol: self.protocol + o.protocol,
+            reset: self.reset + o.reset,
+        }
+    }
+}
+
+/// What became of the requests.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Work {
+    /// Requests whose intended start lies in the window.
+    pub intended: u64,
+    /// Those of them that were sent (or started) before the trial ended.
+    pub sent: u64,
+    /// Requests, of whatever intended start, whose good answer came within
+    /// the window: the throughput.
+    pub completed: u64,
+    /// How those of the window failed.
+    pub errors: Errors,
+    /// Those of the window that had no answer when the trial ended. They
+    /// stand in `latency` with the time that they had waited until then.
+    pub unfinished: u64,
+    /// From the intended start to the last byte of a good answer, for those
+    /// of the window. Timed-out and unfinished requests count with the time
+    /// they had waited; requests that failed at once do not count.
+    pub latency: Histogram,
+    /// From the intended start until the generator had seen that it was due.
+    pub slip: Histogram,
+}
+
+/// One second of a trial, as it was seen while it ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// The end of the second, from the start of the trial.
+    #[serde(rename = "at_ns", with = "crate::ns")]
+    pub at: Duration,
+    /// How long it really was.
+    #[serde(rename = "length_ns", with = "crate::ns")]
+    pub length: Duration,
+    /// Whether it lies in the measured window.
+    pub measured: bool,
+    /// Requests sent.
+    pub sent: u64,
+    /// Good answers.
+    pub completed: u64,
+    /// Failed requests.
+    pub errors: u64,
+    /// Requests sent and not answered at its end.
+    pub in_flight: u64,
+    /// Latency quantiles of the good answers of this second.
+    #[serde(rename = "p50_ns", with = "crate::ns::option")]
+    pub p50: Option<Duration>,
+    /// The same, 99 %.
+    #[serde(rename = "p99_ns", with = "crate::ns::option")]
+    pub p99: Option<Duration>,
+    /// CPU use of the service's CPUs, or of the machine.
+    #[serde(rename = "cpu_share")]
+    pub cpu: Option<Share>,
+    /// Steal as a share of all CPU time.
+    #[serde(rename = "steal_share")]
+    pub steal: Option<Share>,
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Its window was measured in full.
+    Complete,
+    /// The user stopped the run within it.
+    Interrupted,
+}
+
+/// Why a trial does not count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "why")]
+pub enum Invalid {
+    /// The generator was late by its own fault.
+    Slip {
+        /// p99 of the slip.
+        #[serde(rename = "p99_ns", with = "crate::ns")]
+        p99: Duration,
+        /// What it may be.
+        #[serde(rename = "bound_ns", with = "crate::ns")]
+        bound: Duration,
+    },
+    /// The generator could not offer the rate.
+    NotOffered {
+        /// Share of the intended requests that were sent.
+        #[serde(rename = "sent_share")]
+        sent: Share,
+        /// What it must be at least.
+        #[serde(rename = "bound_share")]
+        bound: Share,
+    },
+    /// A generator thread had no CPU time left.
+    GeneratorCpu {
+        /// The CPU use of the generator's threads.
+        #[serde(rename = "used_share")]
+        used: Share,
+        /// What it may be.
+        #[serde(rename = "bound_share")]
+        bound: Share,
+    },
+    /// The hypervisor took CPU time.
+    Steal {
+        /// As a share of all CPU time.
+        #[serde(rename = "stolen_share")]
+        stolen: Share,
+        /// What it may be.
+        #[serde(rename = "bound_share")]
+        bound: Share,
+    },
+    /// Other processes used CPU time.
+    OtherLoad {
+        /// As a share of all CPU time.
+        #[serde(rename = "used_share")]
+        used: Share,
+        /// What it may be.
+        #[serde(rename = "bound_share")]
+        bound: Share,
+    },
+    /// The user stopped the run.
+    Interrupted,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Invalid::Slip { p99, bound } => write!(
+                f,
+                "the generator was late: slip p99 {} (bound {})",
+                human_duration(*p99),
+                human_duration(*bound)
+            ),
+            Invalid::NotOffered { sent, bound } => {
+                write!(f, "only {sent} of the requests were sent (bound {bound})")
+            }
+            Invalid::GeneratorCpu { used, bound } => {
+                write!(f, "the generator used {used} of its CPUs (bound {bound})")
+            }
+            Invalid::Steal { stolen, bound } => {
+                write!(
+                    f,
+                    "the hypervisor took {stolen} of the CPU time (bound {bound})"
+                )
+            }
+            Invalid::OtherLoad { used, bound } => {
+                write!(
+                    f,
+                    "other processes used {used} of the CPU time (bound {bound})"
+                )
+            }
+            Invalid::Interrupted => write!(f, "the run was stopped"),
+        }
+    }
+}
+
+/// Whether a trial counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It counts.
+    Valid,
+    /// It does not, for these reasons.
+    Invalid(Vec<Invalid>),
+}
+
+impl Verdict {
+    /// Valid when there is no reason against it.
+    pub fn from_reasons(reasons: Vec<Invalid>) -> Verdict {
+        if reasons.is_empty() {
+            Verdict::Valid
+        } else {
+            Verdict::Invalid(reasons)
+        }
+    }
+
+    /// Whether the trial counts.
+    pub fn is_valid(&self) -> bool {
+        *self == Verdict::Valid
+    }
+}
+
+/// One measured window at one setting: what was measured, not what follows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// What was to be done.
+    pub spec: TrialSpec,
+    /// Wall clock at its start, in milliseconds since 1970: a label only.
+    pub started_unix_ms: u64,
+    /// From its start to its end, warm-up and drain included.
+    pub took: Duration,
+    /// How long the warm-up was.
+    pub warm_up: Duration,
+    /// Whether the load was steady when the window began.
+    pub steady: bool,
+    /// How long the window was.
+    pub window: Duration,
+    /// What became of the requests; for copies, all zero.
+    pub work: Work,
+    /// For copies: how long each copy took.
+    pub copy_times: Vec<Duration>,
+    /// CPU time of the generator's threads; `None` where the service makes
+    /// its own arrivals.
+    pub generator_cpu: Option<CpuTime>,
+    /// What the machine did.
+    pub machine: MachineUse,
+    /// What the service used.
+    pub service: Option<ServiceUse>,
+    /// One entry a second.
+    pub seconds: Vec<Second>,
+    /// How it ended.
+    pub ending: Ending,
+    /// Whether it counts.
+    pub verdict: Verdict,
+}
+
+impl Trial {
+    /// The rate that was asked for; zero for an idle or a copies trial.
+    pub fn asked(&self) -> Rate {
+        match self.spec.setting {
+            Setting::Offer { rate } => rate,
+            Setting::Idle | Setting::Copies { .. } => Rate::ZERO,
+        }
+    }
+
+    /// Good answers per second of the window.
+    pub fn achieved(&self) -> Rate {
+        Rate::of(self.work.completed, self.window)
+    }
+
+    /// Requests intended per second of the window.
+    pub fn offered(&self) -> Rate {
+        Rate::of(self.work.intended, self.window)
+    }
+}

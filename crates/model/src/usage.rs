@@ -1,0 +1,149 @@
+//! What was used within a window: differences of the kernel's counters.
+//!
+//! A counter that this kernel does not give is `None`, never 0.
+
+use crate::{CpuSet, CpuTime, Energy, Share};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// CPU time by kind, as /proc/stat counts it, in a window. Guest time is part
+/// of `user` in the kernel's counters and is counted once here: apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// User code, nice included, guests not.
+    #[serde(rename = "user_ns")]
+    pub user: CpuTime,
+    /// Kernel code for tasks.
+    #[serde(rename = "system_ns")]
+    pub system: CpuTime,
+    /// Interrupts.
+    #[serde(rename = "irq_ns")]
+    pub irq: CpuTime,
+    /// Soft interrupts: the network, mostly.
+    #[serde(rename = "softirq_ns")]
+    pub softirq: CpuTime,
+    /// Idle with a disk request under way.
+    #[serde(rename = "iowait_ns")]
+    pub iowait: CpuTime,
+    /// Idle.
+    #[serde(rename = "idle_ns")]
+    pub idle: CpuTime,
+    /// Wanted to run while the hypervisor ran something else.
+    #[serde(rename = "steal_ns")]
+    pub steal: CpuTime,
+    /// Code of virtual machines that run here.
+    #[serde(rename = "guest_ns")]
+    pub guest: CpuTime,
+}
+
+impl CpuUse {
+    /// Time in which a CPU did something: all but idle, iowait and steal.
+    pub fn busy(&self) -> CpuTime {
+        self.user + self.system + self.irq + self.softirq + self.guest
+    }
+
+    /// All time, whatever was done in it.
+    pub fn total(&self) -> CpuTime {
+        self.busy() + self.iowait + self.idle + self.steal
+    }
+
+    /// Busy time as a share of all time but steal; `None` for an empty window.
+    ///
+    /// Steal is left out of the whole: it was never this machine's to use.
+    pub fn busy_share(&self) -> Option<Share> {
+        Share::of(self.busy().0, self.total().since(self.steal).0)
+    }
+
+    /// Steal as a share of all time.
+    pub fn steal_share(&self) -> Option<Share> {
+        Share::of(self.steal.0, self.total().0)
+    }
+}
+
+impl std::ops::Add for CpuUse {
+    type Output = CpuUse;
+    fn add(self, o: CpuUse) -> CpuUse {
+        CpuUse {
+            user: self.user + o.user,
+            system: self.system + o.system,
+            irq: self.irq + o.irq,
+            softirq: self.softirq + o.softirq,
+            iowait: self.iowait + o.iowait,
+            idle: self.idle + o.idle,
+            steal: self.steal + o.steal,
+            guest: self.guest + o.guest,
+        }
+    }
+}
+
+/// Time in which tasks waited for a resource (PSI), within a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pressure {
+    /// At least one task waited for a CPU.
+    #[serde(rename = "cpu_some_ns", with = "crate::ns::option")]
+    pub cpu_some: Option<Duration>,
+    /// At least one task waited for memory.
+    #[serde(rename = "memory_some_ns", with = "crate::ns::option")]
+    pub memory_some: Option<Duration>,
+    /// At least one task waited for a disk.
+    #[serde(rename = "io_some_ns", with = "crate::ns::option")]
+    pub io_some: Option<Duration>,
+}
+
+/// What the machine did in a window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MachineUse {
+    /// How long the window was by the sensors' own clock.
+    #[serde(rename = "window_ns", with = "crate::ns")]
+    pub window: Duration,
+    /// CPU time of all CPUs.
+    pub cpu: Option<CpuUse>,
+    /// The CPUs that the service may run on.
+    pub service_cpus: CpuSet,
+    /// CPU time of those CPUs.
+    pub service_cpu: Option<CpuUse>,
+    /// Context switches of the whole machine.
+    pub context_switches: Option<u64>,
+    /// Pressure stall information.
+    pub pressure: Option<Pressure>,
+    /// Mean clock frequency over the service's CPUs, in Hz, at the window's end.
+    pub frequency_hz: Option<f64>,
+    /// Energy of all packages (RAPL or the like).
+    #[serde(rename = "energy_joules")]
+    pub energy: Option<Energy>,
+    /// CPU time of Plimsoll's threads that neither serve nor generate: what
+    /// observing cost.
+    #[serde(rename = "observer_cpu_ns")]
+    pub observer_cpu: Option<CpuTime>,
+}
+
+/// What the service used in a window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServiceUse {
+    /// CPU time of all its threads.
+    #[serde(rename = "cpu_ns")]
+    pub cpu: CpuTime,
+    /// Time that its threads were runnable but waited for a CPU.
+    #[serde(rename = "run_delay_ns", with = "crate::ns::option")]
+    pub run_delay: Option<Duration>,
+    /// Context switches of its threads.
+    pub context_switches: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_is_neither_busy_nor_part_of_the_whole() {
+        let s = |n| CpuTime(Duration::from_secs(n));
+        let cpu = CpuUse {
+            user: s(4),
+            idle: s(4),
+            steal: s(2),
+            ..CpuUse::default()
+        };
+        assert_eq!(cpu.busy_share(), Share::new(0.5));
+        assert_eq!(cpu.steal_share(), Share::new(0.2));
+    }
+}

@@ -1,0 +1,91 @@
+//! What is under test.
+
+use crate::{Bytes, CpuTime};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// What a sweep drives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Workload {
+    /// Plimsoll's own hash service, in this process.
+    Hash(HashService),
+    /// A server that speaks HTTP/1.1.
+    Http(HttpService),
+    /// A number of copies of a command at once.
+    Copies(Copies),
+}
+
+/// A service whose requests hash a block with SHA-1; sizes follow a normal
+/// distribution clamped to 0.1 to 3 times the mean.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HashService {
+    /// The mean size of a block, calibrated so that a request costs
+    /// [`HashService::request_cpu`] on this machine.
+    #[serde(rename = "mean_block_bytes")]
+    pub mean_block: Bytes,
+    /// The standard deviation of the size, as a share of the mean.
+    pub deviation_share: f64,
+    /// What one request was calibrated to cost.
+    #[serde(rename = "request_cpu_ns")]
+    pub request_cpu: CpuTime,
+}
+
+/// An HTTP/1.1 server and the request that it is asked again and again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HttpService {
+    /// `http://` or `https://`, with host, port and path.
+    pub url: String,
+    /// The method, such as GET.
+    pub method: String,
+    /// Headers besides Host, Content-Length and Connection, in order.
+    pub headers: Vec<(String, String)>,
+    /// The body; empty for none.
+    pub body: Vec<u8>,
+    /// Connections kept open, over all generator threads.
+    pub connections: u32,
+    /// A request that takes longer counts as a time-out.
+    #[serde(rename = "timeout_ns", with = "crate::ns")]
+    pub timeout: Duration,
+    /// The status that counts as success; `None` for any of 200 to 299.
+    pub expected_status: Option<u16>,
+    /// Whether to take any certificate.
+    pub insecure: bool,
+    /// Where the service's own CPU time is found.
+    pub service: ServiceAt,
+}
+
+/// Where the service's own CPU time is found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceAt {
+    /// By its listening socket, if it is on this host.
+    Find,
+    /// A process with its threads and children.
+    Pid(u32),
+    /// A cgroup, as a path below the cgroup mount.
+    Cgroup(String),
+    /// node_exporter's counters of the host where the service is.
+    NodeMetrics(String),
+}
+
+/// A command of which 1 to N copies run at once, each on a CPU of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copies {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Copies that take longer are ended, and the run fails.
+    #[serde(rename = "timeout_ns", with = "crate::ns")]
+    pub timeout: Duration,
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Workload::Hash(h) => write!(f, "hash service (SHA-1, {} blocks)", h.mean_block),
+            Workload::Http(h) => write!(f, "{} {}", h.method, h.url),
+            Workload::Copies(c) => write!(f, "copies of {}", c.command.join(" ")),
+        }
+    }
+}
