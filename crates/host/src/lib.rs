@@ -1,1 +1,70 @@
-//! stub
+//! What the machine is and what it does: /proc, /sys, cgroups, energy.
+//!
+//! Every reader takes a [`Root`], so that each can be tested on a tree made
+//! for the test. A counter that a kernel does not have is `None`; a file that
+//! holds something else than is documented is an error that names it. For a
+//! trial, [`Sensors`] read all counters together, and [`difference`] tells
+//! what was used between two readings. [`provenance()`] is what a record holds
+//! about the machine, [`requirements()`] what it gives and what it lacks,
+//! [`listeners`] finds the processes of a service by its address.
+//!
+//! This room must not change anything on the machine, and does not judge
+//! whether a trial is valid.
+//!
+//! ```
+//! use plimsoll_host::{Root, Sensors, ServiceSource, Subject, difference, online_cpus};
+//!
+//! let root = Root::machine();
+//! let subject = Subject::Here {
+//!     cpus: online_cpus(&root)?,
+//!     service: ServiceSource::Processes(vec![std::process::id()]),
+//! };
+//! let mut sensors = Sensors::new(&root, subject, &[])?;
+//! let earlier = sensors.read();
+//! let later = sensors.read();
+//! let window = difference(&earlier, &later);
+//! assert!(window.service.is_some());
+//! # Ok::<(), plimsoll_host::HostError>(())
+//! ```
+
+mod account;
+mod cgroup;
+mod cpu_model;
+mod energy;
+mod error;
+#[cfg(test)]
+mod fake_tree;
+mod family;
+mod frequency;
+mod node_metrics;
+mod pressure;
+mod process;
+mod provenance;
+mod reading;
+mod requirements;
+mod root;
+mod sensors;
+mod socket;
+mod stat;
+mod task;
+mod topology;
+mod virtualisation;
+mod watch;
+
+pub use cgroup::{Cgroups, Hierarchy, Limits, own_limits};
+pub use energy::EnergyMeter;
+pub use error::{Garbled, HostError};
+pub use frequency::frequency_hz;
+pub use node_metrics::{NodeMetrics, NodeMetricsError};
+pub use pressure::pressure;
+pub use process::{
+    Pid, Tid, allowed_cpus, online_cpus, own_allowed_cpus, process_name, service_cpus,
+};
+pub use provenance::provenance;
+pub use reading::{Reading, Window, difference};
+pub use requirements::requirements;
+pub use root::Root;
+pub use sensors::{Counter, Sensors, ServiceSource, Subject};
+pub use socket::{Listeners, listeners};
+pub use stat::CpuTimes;
+pub use topology::topology;

@@ -22,6 +22,12 @@ pub struct Offer {
 pub trait Load {
     /// Starts offering. The load goes on until [`Running::finish`].
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError>;
+
+    /// Whether the service is there at all, while no load is offered. A
+    /// service in this process always is.
+    fn check(&self) -> Result<(), LoadError> {
+        Ok(())
+    }
 }
 
 /// A load that is being offered. Dropping it stops it.

@@ -21,7 +21,11 @@
 //! ```
 
 pub mod arrivals;
+pub mod copies;
 mod drive;
+pub mod hash;
+pub mod http;
+pub mod known;
 pub mod tally;
 
 pub use drive::{Load, LoadError, Offer, Running, Threads, Tick, WindowTimes};

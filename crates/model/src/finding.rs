@@ -94,14 +94,14 @@ pub struct LevelFinding {
     /// Requests without an answer when their trial ended.
     pub unfinished: u64,
     /// Failed requests as a share of the intended ones.
-    pub error_pct: f64,
+    pub error_pct: Option<f64>,
     /// CPU use of the generator's threads.
     pub generator_cpu_pct: Option<f64>,
     /// Valid trials.
     pub trials: u32,
     /// Invalid trials.
     pub invalid_trials: u32,
-    /// Why they are invalid, each reason once.
+    /// Why they are invalid, each kind of reason once.
     pub invalid_reasons: Vec<String>,
 }
 

@@ -59,7 +59,7 @@ impl Histogram {
 
     /// Adds one value given in nanoseconds.
     pub fn record_ns(&mut self, ns: u64) {
-        self.0.saturating_record(ns);
+        self.0.saturating_record(ns.max(LOWEST_NS));
     }
 
     /// Adds all values of another histogram.

@@ -44,7 +44,7 @@ pub use plan::{
 };
 pub use provenance::{CacheSize, Provenance, Topology};
 pub use requirement::{Outcome, Requirement};
-pub use trial::{Ending, Errors, Invalid, Phase, Second, Setting, Trial, TrialSpec, Verdict, Work};
+pub use trial::{Errors, Invalid, Phase, RunEnd, Second, Setting, Trial, TrialSpec, Verdict, Work};
 pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, parse_duration};
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use workload::{Copies, HashService, HttpService, ServiceAt, Workload};

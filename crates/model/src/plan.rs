@@ -142,6 +142,8 @@ pub struct CalibrationPlan {
     /// How long each trial measures.
     #[serde(rename = "window_ns", with = "crate::ns")]
     pub window: Duration,
+    /// How often a trial that others disturbed is run again.
+    pub retries: u32,
     /// A rate given by the user; then nothing is calibrated.
     #[serde(rename = "rated_rps")]
     pub rated: Option<Rate>,
@@ -156,8 +158,6 @@ pub struct Bounds {
     /// this share of the measured p99 latency, whichever is more: then the
     /// generator's own lateness is a small part of what is reported.
     pub slip_share: Share,
-    /// The least part of the intended requests that must have been sent.
-    pub offered_share: Share,
     /// The most CPU use of a generator thread.
     pub generator_cpu_share: Share,
     /// The most CPU time that the hypervisor may have taken.

@@ -167,16 +167,6 @@ pub struct Second {
     pub steal: Option<Share>,
 }
 
-/// How a trial ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// Its window was measured in full.
-    Complete,
-    /// The user stopped the run within it.
-    Interrupted,
-}
-
 /// Why a trial does not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "why")]
@@ -189,15 +179,6 @@ pub enum Invalid {
         /// What it may be.
         #[serde(rename = "bound_ns", with = "crate::ns")]
         bound: Duration,
-    },
-    /// The generator could not offer the rate.
-    NotOffered {
-        /// Share of the intended requests that were sent.
-        #[serde(rename = "sent_share")]
-        sent: Share,
-        /// What it must be at least.
-        #[serde(rename = "bound_share")]
-        bound: Share,
     },
     /// A generator thread had no CPU time left.
     GeneratorCpu {
@@ -226,8 +207,6 @@ pub enum Invalid {
         #[serde(rename = "bound_share")]
         bound: Share,
     },
-    /// The user stopped the run.
-    Interrupted,
 }
 
 impl fmt::Display for Invalid {
@@ -239,9 +218,6 @@ impl fmt::Display for Invalid {
                 human_duration(*p99),
                 human_duration(*bound)
             ),
-            Invalid::NotOffered { sent, bound } => {
-                write!(f, "only {sent} of the requests were sent (bound {bound})")
-            }
             Invalid::GeneratorCpu { used, bound } => {
                 write!(f, "the generator used {used} of its CPUs (bound {bound})")
             }
@@ -257,7 +233,6 @@ impl fmt::Display for Invalid {
                     "other processes used {used} of the CPU time (bound {bound})"
                 )
             }
-            Invalid::Interrupted => write!(f, "the run was stopped"),
         }
     }
 }
@@ -316,13 +291,30 @@ pub struct Trial {
     pub service: Option<ServiceUse>,
     /// One entry a second.
     pub seconds: Vec<Second>,
-    /// How it ended.
-    pub ending: Ending,
     /// Whether it counts.
     pub verdict: Verdict,
 }
 
 impl Trial {
+    /// A trial of which nothing has been measured yet.
+    pub fn begun(spec: TrialSpec, started_unix_ms: u64) -> Trial {
+        Trial {
+            window: spec.window,
+            machine: MachineUse::unknown(spec.window),
+            spec,
+            started_unix_ms,
+            took: Duration::ZERO,
+            warm_up: Duration::ZERO,
+            steady: false,
+            work: Work::default(),
+            copy_times: Vec::new(),
+            generator_cpu: None,
+            service: None,
+            seconds: Vec::new(),
+            verdict: Verdict::Valid,
+        }
+    }
+
     /// The rate that was asked for; zero for an idle or a copies trial.
     pub fn asked(&self) -> Rate {
         match self.spec.setting {
@@ -340,4 +332,15 @@ impl Trial {
     pub fn offered(&self) -> Rate {
         Rate::of(self.work.intended, self.window)
     }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunEnd {
+    /// All trials of its plan were made.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+    /// It could not go on, for the reason in this sentence.
+    Failed(String),
 }

@@ -117,6 +117,23 @@ pub struct MachineUse {
     pub observer_cpu: Option<CpuTime>,
 }
 
+impl MachineUse {
+    /// A window of which no counter is known.
+    pub fn unknown(window: Duration) -> MachineUse {
+        MachineUse {
+            window,
+            cpu: None,
+            service_cpus: CpuSet::default(),
+            service_cpu: None,
+            context_switches: None,
+            pressure: None,
+            frequency_hz: None,
+            energy: None,
+            observer_cpu: None,
+        }
+    }
+}
+
 /// What the service used in a window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServiceUse {

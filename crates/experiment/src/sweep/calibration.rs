@@ -1,0 +1,98 @@
+//! Finding the rated rate: open-loop trials that double until the rate is not
+//! carried any more, then one just above what was carried.
+
+use plimsoll_model::{Plan, Rate, Trial};
+use plimsoll_study::carried::trial_is_carried;
+use plimsoll_study::rated::{limited_by_generator, only_disturbed, usable};
+
+/// How much more the next rate is while rates are carried.
+const UP: f64 = 2.0;
+/// How much less the next rate is while nothing is answered.
+const DOWN: f64 = 1.0 / 8.0;
+/// The last trial overloads the service this much: enough to saturate it, too
+/// little to measure how it behaves when it drowns.
+const OVERLOAD: f64 = 1.1;
+/// A trial this far above the best throughput is such a trial.
+const MILD: std::ops::RangeInclusive<f64> = 1.02..=1.2;
+/// A trial with fewer requests than this tells nothing.
+const FEWEST_REQUESTS: f64 = 3.0;
+/// A service that needs more trials than this behaves in no way that
+/// doubling can find.
+const MOST_TRIALS: usize = 40;
+
+/// What calibration needs next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Step {
+    /// A trial at this rate.
+    Offer(Rate),
+    /// Nothing: the rated rate can be read off the trials.
+    Done,
+    /// No rate was carried, down to this.
+    NothingCarried(Rate),
+}
+
+/// The next step after `trials`, of which only the calibration trials count.
+pub(super) fn step(plan: &Plan, trials: &[Trial]) -> Step {
+    if plan.calibration.rated.is_some() {
+        return Step::Done;
+    }
+    if let Some(rate) = disturbed_just_now(plan, trials) {
+        return Step::Offer(rate);
+    }
+    let usable = usable(plan, trials);
+    let Some(last) = usable.last() else {
+        return Step::Offer(plan.calibration.first);
+    };
+    let highest = |rates: &mut dyn Iterator<Item = Rate>| rates.map(Rate::get).reduce(f64::max);
+    let best = highest(&mut usable.iter().map(|t| t.achieved())).unwrap_or(0.0);
+    if best <= 0.0 {
+        return lower(plan, last.asked());
+    }
+    // The generator is at its end: more can be asked but not offered.
+    if usable.iter().any(|t| limited_by_generator(t)) || usable.len() >= MOST_TRIALS {
+        return Step::Done;
+    }
+    let (carried, missed): (Vec<&Trial>, Vec<&Trial>) =
+        usable.iter().partition(|t| trial_is_carried(t));
+    let carried = highest(&mut carried.iter().map(|t| t.asked()));
+    let missed = missed.iter().map(|t| t.asked().get()).reduce(f64::min);
+    let is_mild = |t: &&Trial| MILD.contains(&(t.asked().get() / best));
+    match (carried, missed) {
+        (Some(carried), None) => offer(carried * UP),
+        // Rounding apart, a step of doubling closes the bracket.
+        (Some(carried), Some(missed)) if missed > carried * UP * 1.01 => offer(carried * UP),
+        _ if usable.iter().any(is_mild) => Step::Done,
+        _ => offer(best * OVERLOAD),
+    }
+}
+
+fn offer(rate: f64) -> Step {
+    Rate::per_second(rate).map_or(Step::Done, Step::Offer)
+}
+
+fn lower(plan: &Plan, unanswered: Rate) -> Step {
+    let next = unanswered.times(DOWN);
+    let requests = next.get() * plan.calibration.window.as_secs_f64();
+    if requests < FEWEST_REQUESTS {
+        Step::NothingCarried(unanswered)
+    } else {
+        Step::Offer(next)
+    }
+}
+
+/// The rate of the last trial, if that was disturbed by others and may be
+/// tried again.
+fn disturbed_just_now(plan: &Plan, trials: &[Trial]) -> Option<Rate> {
+    let last = trials
+        .iter()
+        .rfind(|t| t.spec.phase == plimsoll_model::Phase::Calibration)?;
+    (only_disturbed(last) && last.spec.attempt < plan.calibration.retries).then(|| last.asked())
+}
+
+/// How often the rate of the next trial was tried in vain just before.
+pub(super) fn attempt(trials: &[Trial], rate: Rate) -> u32 {
+    let last = trials.iter().rev().take_while(|t| {
+        t.spec.phase == plimsoll_model::Phase::Calibration && t.asked() == rate && only_disturbed(t)
+    });
+    last.count() as u32
+}

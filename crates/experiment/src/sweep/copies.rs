@@ -1,0 +1,74 @@
+//! A trial of copies: a command some times at once, on a CPU each.
+
+use super::eyes::Eyes;
+use super::offered::{fill, idle, unix_ms};
+use crate::conduct::{RunError, Runner};
+use crate::watch::Watch;
+use plimsoll_load::copies::{self, CopiesError};
+use plimsoll_model::{Copies, Plan, Setting, Trial, TrialSpec};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Runs the trials of a copies run.
+pub(super) struct CopiesRunner<'a> {
+    plan: &'a Plan,
+    command: &'a Copies,
+    eyes: Eyes,
+    /// Where the copies' working directories are made.
+    ground: PathBuf,
+}
+
+impl<'a> CopiesRunner<'a> {
+    /// A runner of `plan`'s trials of `command`.
+    pub(super) fn new(plan: &'a Plan, command: &'a Copies, eyes: Eyes) -> CopiesRunner<'a> {
+        // The system's own folder for what is not to be kept.
+        let ground = std::env::temp_dir().join(format!("plimsoll-copies-{}", std::process::id()));
+        CopiesRunner {
+            plan,
+            command,
+            eyes,
+            ground,
+        }
+    }
+
+    fn copies(
+        &mut self,
+        spec: &TrialSpec,
+        copies: u32,
+        stop: &AtomicBool,
+    ) -> Result<Option<Trial>, RunError> {
+        let mut trial = Trial::begun(spec.clone(), unix_ms());
+        let began = Instant::now();
+        let mut sensors = self.eyes.open(&[], &[])?;
+        let before = sensors.read()?;
+        let run = copies::start(self.command, copies, &self.plan.cpus.service, &self.ground)?;
+        let run = match run.wait(stop) {
+            Ok(run) => run,
+            Err(CopiesError::Interrupted) => return Ok(None),
+            Err(CopiesError::Load(error)) => return Err(error.into()),
+        };
+        let after = sensors.read()?;
+        fill(&mut trial, sensors.window(&before, &after));
+        trial.window = run.wall;
+        trial.copy_times = run.copies.iter().map(|copy| copy.wall).collect();
+        trial.steady = true;
+        trial.took = began.elapsed();
+        trial.verdict = crate::validity::judge(self.plan, &trial);
+        Ok(Some(trial))
+    }
+}
+
+impl Runner for CopiesRunner<'_> {
+    fn run(
+        &mut self,
+        spec: &TrialSpec,
+        _watch: &mut dyn Watch,
+        stop: &AtomicBool,
+    ) -> Result<Option<Trial>, RunError> {
+        match spec.setting {
+            Setting::Copies { copies } => self.copies(spec, copies, stop),
+            Setting::Idle | Setting::Offer { .. } => idle(self.plan, &self.eyes, spec, stop),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A trial under an offered load, from its start to its verdict.
+//!
+//! ```text
+//! start | warm-up until steady | window | drain | end
+//!                              ^        ^
+//!                              sensors are read at both edges
+//!                              and once a second between
+//! ```
+
+use super::eyes::Eyes;
+use crate::conduct::{RunError, Runner};
+use crate::validity;
+use crate::watch::Watch;
+use plimsoll_host::Window;
+use plimsoll_load::{Load, Offer, Running, Tick};
+use plimsoll_model::{CpuUse, Phase, Plan, Rate, Second, Setting, Trial, TrialSpec};
+use plimsoll_study::steady;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often throughput is looked at while the load warms up.
+const WARM_UP_TICK: Duration = Duration::from_millis(100);
+
+/// How long a raised stop may stay unseen.
+const STOP_GRAIN: Duration = Duration::from_millis(50);
+
+/// How long the last answers of a window are waited for: long against any
+/// latency that a promise is made about, short against a trial.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Runs idle trials and trials at a rate.
+pub(super) struct OfferedLoad<'a> {
+    plan: &'a Plan,
+    load: Box<dyn Load>,
+    eyes: Eyes,
+}
+
+impl<'a> OfferedLoad<'a> {
+    /// A runner of `plan`'s trials that offers to `load` and sees with `eyes`.
+    pub(super) fn new(plan: &'a Plan, load: Box<dyn Load>, eyes: Eyes) -> OfferedLoad<'a> {
+        OfferedLoad { plan, load, eyes }
+    }
+
+    fn at_rate(
+        &mut self,
+        spec: &TrialSpec,
+        rate: Rate,
+        watch: &mut dyn Watch,
+        stop: &AtomicBool,
+    ) -> Result<Option<Trial>, RunError> {
+        let mut trial = Trial::begun(spec.clone(), unix_ms());
+        let mut running = self.load.start(&Offer {
+            rate,
+            arrivals: self.plan.arrivals,
+            seed: spec.seed,
+            drain: DRAIN,
+        })?;
+        let began = Instant::now();
+        let threads = running.threads();
+        let mut sensors = self.eyes.open(&threads.generator, &threads.service)?;
+        let Some(warm_up) = warm_up(running.as_mut(), spec, began, stop) else {
+            return Ok(None);
+        };
+        trial.steady = warm_up.steady;
+        trial.seconds.push(warm_up.second);
+
+        let window = running.open_window(spec.window);
+        if !sleep_until(window.opens, stop) {
+            return Ok(None);
+        }
+        trial.warm_up = window.opens - began;
+        running.tick();
+        let first = sensors.read()?;
+        let mut last = first.clone();
+        let mut from = window.opens;
+        while from < window.closes {
+            let to = (from + Duration::from_secs(1)).min(window.closes);
+            // A stub of a second would be a sample of nothing.
+            let to = if window.closes - to < Duration::from_millis(500) {
+                window.closes
+            } else {
+                to
+            };
+            if !sleep_until(to, stop) {
+                return Ok(None);
+            }
+            let now = sensors.read()?;
+            let used = sensors.window(&last, &now);
+            let second = second(running.tick(), &used, from - began, to - from);
+            watch.second(&second);
+            trial.seconds.push(second);
+            last = now;
+            from = to;
+        }
+        fill(&mut trial, sensors.window(&first, &last));
+        trial.work = running.finish()?;
+        if trial.work.completed == 0 && trial.work.errors.total() > 0 {
+            // Nothing but failures: a trial of a service that is gone says
+            // nothing about the level.
+            self.load.check()?;
+        }
+        trial.took = began.elapsed();
+        trial.verdict = validity::judge(self.plan, &trial);
+        Ok(Some(trial))
+    }
+}
+
+impl Runner for OfferedLoad<'_> {
+    fn run(
+        &mut self,
+        spec: &TrialSpec,
+        watch: &mut dyn Watch,
+        stop: &AtomicBool,
+    ) -> Result<Option<Trial>, RunError> {
+        match (spec.phase, spec.setting) {
+            (Phase::Calibration | Phase::Level { .. }, Setting::Offer { rate }) => {
+                self.at_rate(spec, rate, watch, stop)
+            }
+            _ => idle(self.plan, &self.eyes, spec, stop),
+        }
+    }
+}
+
+/// The machine with no load: the sensors, before and after.
+pub(super) fn idle(
+    plan: &Plan,
+    eyes: &Eyes,
+    spec: &TrialSpec,
+    stop: &AtomicBool,
+) -> Result<Option<Trial>, RunError> {
+    let began = Instant::now();
+    let mut trial = Trial::begun(spec.clone(), unix_ms());
+    let mut sensors = eyes.open(&[], &[])?;
+    let before = sensors.read()?;
+    if !sleep_until(began + spec.window, stop) {
+        return Ok(None);
+    }
+    let after = sensors.read()?;
+    fill(&mut trial, sensors.window(&before, &after));
+    trial.steady = true;
+    trial.took = began.elapsed();
+    trial.verdict = validity::judge(plan, &trial);
+    Ok(Some(trial))
+}
+
+/// What the warm-up came to.
+struct WarmUp {
+    steady: bool,
+    second: Second,
+}
+
+/// Waits until throughput and requests in flight are steady. CPU use is not
+/// asked: the kernel counts it in ticks of 4 to 10 ms, too coarse for this.
+/// `None` when stopped.
+fn warm_up(
+    running: &mut dyn Running,
+    spec: &TrialSpec,
+    began: Instant,
+    stop: &AtomicBool,
+) -> Option<WarmUp> {
+    let (mut throughput, mut in_flight) = (Vec::new(), Vec::new());
+    let mut sum = Tick::default();
+    let mut at = Duration::ZERO;
+    let mut steady = false;
+    while at < spec.warm_up.max && !(steady && at >= spec.warm_up.min) {
+        at += WARM_UP_TICK;
+        if !sleep_until(began + at, stop) {
+            return None;
+        }
+        let tick = running.tick();
+        sum.sent += tick.sent;
+        sum.completed += tick.completed;
+        sum.errors += tick.errors;
+        sum.in_flight = tick.in_flight;
+        throughput.push(tick.completed as f64);
+        in_flight.push(tick.in_flight as f64);
+        // Only the second half: the first may well have been unsteady.
+        let from =
+            (throughput.len() / 2).min(throughput.len().saturating_sub(steady::LEAST_POINTS));
+        steady = steady::is_steady(&throughput[from..]) && steady::is_steady(&in_flight[from..]);
+    }
+    let second = Second {
+        measured: false,
+        ..second_of(sum, at, at)
+    };
+    Some(WarmUp { steady, second })
+}
+
+fn second(tick: Tick, used: &Window, from: Duration, length: Duration) -> Second {
+    let machine = &used.machine;
+    Second {
+        cpu: machine.service_cpu.as_ref().and_then(CpuUse::busy_share),
+        steal: machine.cpu.as_ref().and_then(CpuUse::steal_share),
+        ..second_of(tick, from + length, length)
+    }
+}
+
+fn second_of(tick: Tick, at: Duration, length: Duration) -> Second {
+    Second {
+        at,
+        length,
+        measured: true,
+        sent: tick.sent,
+        completed: tick.completed,
+        errors: tick.errors,
+        in_flight: tick.in_flight,
+        p50: tick.p50,
+        p99: tick.p99,
+        cpu: None,
+        steal: None,
+    }
+}
+
+/// What the sensors saw between the window's edges.
+pub(super) fn fill(trial: &mut Trial, used: Window) {
+    trial.machine = used.machine;
+    trial.service = used.service;
+    trial.generator_cpu = used.generator_cpu;
+}
+
+/// Sleeps until `when`; `false` as soon as `stop` is raised.
+pub(super) fn sleep_until(when: Instant, stop: &AtomicBool) -> bool {
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let left = when.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        std::thread::sleep(left.min(STOP_GRAIN));
+    }
+}
+
+pub(super) fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |d| d.as_millis() as u64)
+}

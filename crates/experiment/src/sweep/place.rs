@@ -1,0 +1,86 @@
+//! Where a workload runs: looked up once, before the plan is made.
+
+use super::copies::CopiesRunner;
+use super::eyes::{Eyes, Sight};
+use super::offered::OfferedLoad;
+use super::service::{self, FoundService};
+use crate::conduct::{RunError, Runner};
+use plimsoll_host::{Root, own_allowed_cpus};
+use plimsoll_load::hash::HashLoad;
+use plimsoll_load::http::HttpLoad;
+use plimsoll_model::{CpuPlan, CpuSet, Plan, Requirement, Workload};
+
+/// Where a workload runs, and who serves it.
+#[derive(Debug)]
+pub enum Place {
+    /// In this process, or as its children, on these CPUs.
+    Here(CpuSet),
+    /// A server that has answered.
+    Server(Box<FoundService>),
+}
+
+impl Place {
+    /// Looks where `workload` runs; asks a server once.
+    ///
+    /// # Errors
+    /// The server does not answer as a server does.
+    pub fn of(workload: &Workload, root: &Root) -> Result<Place, RunError> {
+        Ok(match workload {
+            Workload::Hash(_) | Workload::Copies(_) => Place::Here(own_allowed_cpus(root)?),
+            Workload::Http(http) => Place::Server(Box::new(service::find(root, http)?)),
+        })
+    }
+
+    /// The CPUs of the service and of the generator: `asked` are the CPUs of
+    /// what Plimsoll starts, `service` those of a server.
+    pub fn cpus(&self, asked: Option<&CpuSet>, service: Option<&CpuSet>) -> CpuPlan {
+        match self {
+            Place::Here(allowed) => CpuPlan {
+                service: asked.unwrap_or(allowed).clone(),
+                generator: CpuSet::default(),
+            },
+            Place::Server(found) => found.cpus(service, asked),
+        }
+    }
+
+    /// What was found of the workload, and what is missed.
+    pub fn requirements(&self, root: &Root, cpus: &CpuPlan) -> Vec<Requirement> {
+        match self {
+            Place::Here(_) => Vec::new(),
+            Place::Server(found) => found.requirements(root, cpus),
+        }
+    }
+
+    /// What carries out the trials of `plan` here.
+    ///
+    /// # Errors
+    /// The load cannot be offered.
+    pub fn runner<'a>(
+        &self,
+        plan: &'a Plan,
+        root: &Root,
+    ) -> Result<Box<dyn Runner + 'a>, RunError> {
+        let service = plan.cpus.service.clone();
+        Ok(match (&plan.workload, self) {
+            (Workload::Http(http), Place::Server(found)) => {
+                let load = HttpLoad::new(http, plan.cpus.generator.clone())?;
+                let eyes = found.eyes(root, &plan.cpus);
+                Box::new(OfferedLoad::new(plan, Box::new(load), eyes))
+            }
+            (Workload::Hash(hash), _) => {
+                let load = HashLoad::new(hash, &service)?;
+                let eyes = Eyes::new(root.clone(), service, Sight::OwnThreads);
+                Box::new(OfferedLoad::new(plan, Box::new(load), eyes))
+            }
+            (Workload::Copies(command), _) => {
+                let eyes = Eyes::new(root.clone(), service, Sight::Children);
+                Box::new(CopiesRunner::new(plan, command, eyes))
+            }
+            (Workload::Http(_), Place::Here(_)) => {
+                return Err(RunError::Stuck(
+                    "the server was not looked for; this is a defect of Plimsoll".to_owned(),
+                ));
+            }
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! Which trial is next: a pure function of the plan and the trials so far.
+
+use super::calibration::{self, Step};
+use crate::conduct::Next;
+use crate::order::{derive, visits};
+use crate::watch::Progress;
+use plimsoll_model::{Phase, Plan, Rate, Setting, Trial, TrialSpec, WarmUp};
+use plimsoll_study::rated::rated;
+use std::time::Duration;
+
+/// What a trial takes beside warm-up and window: starting threads, waiting
+/// for the last answers, writing the record.
+const AROUND: Duration = Duration::from_millis(150);
+
+/// About how many trials a calibration makes.
+const CALIBRATION_TRIALS: usize = 6;
+
+/// The next trial of a sweep.
+pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
+    let seed = derive(plan.seed, trials.len() as u64);
+    if let Some(spec) = idle(plan, trials, seed) {
+        return Next::Trial(spec);
+    }
+    let settings = if plan.copies.is_empty() {
+        match calibration::step(plan, trials) {
+            Step::Offer(rate) => return Next::Trial(calibrate(plan, trials, rate, seed)),
+            Step::NothingCarried(rate) => return Next::Stuck(nothing_carried(rate)),
+            Step::Done => {}
+        }
+        let Some(rated) = rated(plan, trials).and_then(|r| Rate::per_second(r.rate_rps)) else {
+            return Next::Stuck(nothing_carried(plan.calibration.first));
+        };
+        load_settings(plan, rated)
+    } else {
+        copies_settings(plan)
+    };
+    match graduated(plan, &settings, trials) {
+        Some(visit) => Next::Trial(TrialSpec {
+            phase: visit.phase,
+            setting: visit.setting,
+            pass: visit.pass,
+            attempt: visit.attempt,
+            warm_up: plan.warm_up,
+            window: plan.window,
+            seed,
+        }),
+        None => Next::Done,
+    }
+}
+
+fn nothing_carried(rate: Rate) -> String {
+    format!(
+        "no request was answered within a trial, down to {rate}: see that the service answers, or give trials more time with --duration"
+    )
+}
+
+fn idle(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec> {
+    let tried: Vec<&Trial> = trials
+        .iter()
+        .filter(|t| t.spec.phase == Phase::Idle)
+        .collect();
+    let wanted = match tried.last() {
+        None => !plan.idle.is_zero(),
+        Some(last) => !last.verdict.is_valid() && tried.len() <= plan.bounds.retries as usize,
+    };
+    wanted.then_some(TrialSpec {
+        phase: Phase::Idle,
+        setting: Setting::Idle,
+        pass: 0,
+        attempt: tried.len() as u32,
+        warm_up: WarmUp {
+            min: Duration::ZERO,
+            max: Duration::ZERO,
+        },
+        window: plan.idle,
+        seed,
+    })
+}
+
+fn calibrate(plan: &Plan, trials: &[Trial], rate: Rate, seed: u64) -> TrialSpec {
+    TrialSpec {
+        phase: Phase::Calibration,
+        setting: Setting::Offer { rate },
+        pass: 0,
+        attempt: calibration::attempt(trials, rate),
+        warm_up: plan.warm_up,
+        window: plan.calibration.window,
+        seed,
+    }
+}
+
+fn load_settings(plan: &Plan, rated: Rate) -> Vec<(Phase, Setting)> {
+    let setting = |level: &plimsoll_model::LoadLevel| {
+        let phase = Phase::Level {
+            level: Some(*level),
+        };
+        (
+            phase,
+            Setting::Offer {
+                rate: level.of(rated),
+            },
+        )
+    };
+    plan.levels.iter().map(setting).collect()
+}
+
+fn copies_settings(plan: &Plan) -> Vec<(Phase, Setting)> {
+    let phase = Phase::Level { level: None };
+    let settings = plan.copies.iter();
+    settings
+        .map(|copies| (phase, Setting::Copies { copies: *copies }))
+        .collect()
+}
+
+/// A visit of a graduated level.
+struct Visit {
+    phase: Phase,
+    setting: Setting,
+    pass: u32,
+    attempt: u32,
+}
+
+/// The next visit: pass after pass, each followed by another try of its
+/// invalid trials as long as the budget lasts.
+fn graduated(plan: &Plan, settings: &[(Phase, Setting)], trials: &[Trial]) -> Option<Visit> {
+    for pass in 0..plan.passes {
+        let order = visits(settings, plan.seed, pass);
+        let tries = |phase: Phase, setting: Setting| {
+            trials.iter().filter(move |t| {
+                t.spec.phase == phase && t.spec.setting == setting && t.spec.pass == pass
+            })
+        };
+        let first = order
+            .iter()
+            .find(|(phase, setting)| tries(*phase, *setting).next().is_none());
+        if let Some(&(phase, setting)) = first {
+            return Some(Visit {
+                phase,
+                setting,
+                pass,
+                attempt: 0,
+            });
+        }
+        for &(phase, setting) in &order {
+            let attempt = tries(phase, setting).count() as u32;
+            let open = !tries(phase, setting).any(|t| t.verdict.is_valid());
+            if open && attempt <= plan.bounds.retries && retry_fits(plan, settings, trials, pass) {
+                return Some(Visit {
+                    phase,
+                    setting,
+                    pass,
+                    attempt,
+                });
+            }
+        }
+    }
+    None
+}
+
+/// Whether the budget has room for one more try besides the passes to come.
+fn retry_fits(plan: &Plan, settings: &[(Phase, Setting)], trials: &[Trial], pass: u32) -> bool {
+    let spent: Duration = trials.iter().map(|t| t.took).sum();
+    let to_come = settings.len() as u32 * (plan.passes - pass - 1) + 1;
+    spent + to_come * typical(plan, trials) <= plan.budget
+}
+
+/// What a trial takes at a graduated level: as long as those so far did on
+/// average, or as long as the plan says.
+fn typical(plan: &Plan, trials: &[Trial]) -> Duration {
+    let levels: Vec<Duration> = trials
+        .iter()
+        .filter(|t| matches!(t.spec.phase, Phase::Level { .. }))
+        .map(|t| t.took)
+        .collect();
+    match levels.len() as u32 {
+        0 => plan.warm_up.min + plan.window + AROUND,
+        n => levels.iter().sum::<Duration>() / n,
+    }
+}
+
+/// How far a sweep is.
+pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
+    let levels = plan.levels.len().max(plan.copies.len());
+    let is_first = |t: &&Trial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
+    let visited = trials.iter().filter(is_first).count();
+    let calibrates = plan.copies.is_empty() && plan.calibration.rated.is_none();
+    let calibrated = trials
+        .iter()
+        .filter(|t| t.spec.phase == Phase::Calibration)
+        .count();
+    let calibrations_left = if calibrates && visited == 0 {
+        CALIBRATION_TRIALS.saturating_sub(calibrated)
+    } else {
+        0
+    };
+    let visits = levels * plan.passes as usize;
+    let one_calibration = plan.warm_up.min + plan.calibration.window + AROUND;
+    let idle_left = if trials.is_empty() {
+        plan.idle
+    } else {
+        Duration::ZERO
+    };
+    Progress {
+        done: visited,
+        visits,
+        left: typical(plan, trials) * visits.saturating_sub(visited) as u32
+            + one_calibration * calibrations_left as u32
+            + idle_left,
+    }
+}

@@ -1,0 +1,169 @@
+//! From what is asked to a plan: all defaults of a sweep stand here.
+
+use plimsoll_model::{
+    Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, LoadLevel, Plan, Rate, Share, WarmUp,
+    Workload,
+};
+use std::time::Duration;
+
+/// How much time a sweep takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Under 90 seconds: a first look.
+    Quick,
+    /// Under 6 minutes: figures to act on.
+    Full,
+}
+
+/// A sweep as it was asked for. What was not asked for is `None` and gets
+/// the default of the effort.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What is driven.
+    pub workload: Workload,
+    /// How much time it may take.
+    pub effort: Effort,
+    /// The goals; empty for the published rule.
+    pub goals: Vec<Goal>,
+    /// How requests arrive.
+    pub arrivals: Arrivals,
+    /// The graduated levels.
+    pub levels: Option<Vec<LoadLevel>>,
+    /// The numbers of copies, for a copies run.
+    pub copies: Vec<u32>,
+    /// How often each level is visited.
+    pub trials: Option<u32>,
+    /// How long each trial measures.
+    pub window: Option<Duration>,
+    /// The rated rate, where it is known.
+    pub rated: Option<Rate>,
+    /// Which CPUs serve and which ask.
+    pub cpus: CpuPlan,
+    /// p99 of the slip that makes a trial invalid.
+    pub slip: Option<Duration>,
+    /// Seeds everything.
+    pub seed: u64,
+}
+
+/// 5 % and 10 % to 100 % of the rated rate, in steps of 10.
+pub fn default_levels() -> Vec<LoadLevel> {
+    std::iter::once(5.0)
+        .chain((1..=10).map(|tens| f64::from(tens) * 10.0))
+        .filter_map(LoadLevel::percent)
+        .collect()
+}
+
+/// The numbers that differ between efforts.
+struct Times {
+    trials: u32,
+    window: Duration,
+    warm_up: WarmUp,
+    calibration: Duration,
+    idle: Duration,
+    budget: Duration,
+}
+
+impl Effort {
+    fn times(self) -> Times {
+        let ms = Duration::from_millis;
+        match self {
+            Effort::Quick => Times {
+                trials: 2,
+                window: ms(2000),
+                warm_up: WarmUp {
+                    min: ms(500),
+                    max: ms(800),
+                },
+                calibration: ms(1000),
+                idle: ms(2000),
+                budget: ms(80_000),
+            },
+            Effort::Full => Times {
+                trials: 4,
+                window: ms(5000),
+                warm_up: WarmUp {
+                    min: ms(1000),
+                    max: ms(2000),
+                },
+                calibration: ms(2000),
+                idle: ms(5000),
+                budget: ms(345_000),
+            },
+        }
+    }
+}
+
+impl Request {
+    /// The plan for what was asked.
+    pub fn plan(self) -> Plan {
+        let times = self.effort.times();
+        let is_copies = matches!(self.workload, Workload::Copies(_));
+        let goals = match self.goals {
+            asked if !asked.is_empty() || is_copies => asked,
+            _ => vec![Goal::default()],
+        };
+        let mut levels = match self.levels {
+            _ if is_copies => Vec::new(),
+            Some(levels) => levels,
+            None => default_levels(),
+        };
+        levels.sort_unstable();
+        levels.dedup();
+        let default_trials = if is_copies {
+            times.trials / 2
+        } else {
+            times.trials
+        };
+        Plan {
+            calibration: CalibrationPlan {
+                first: first_rate(&self.workload, &self.cpus),
+                window: times.calibration,
+                // Once: a machine that is disturbed all the time would else
+                // spend the whole run on its calibration.
+                retries: 1,
+                rated: self.rated,
+            },
+            workload: self.workload,
+            goals,
+            arrivals: self.arrivals,
+            levels,
+            copies: self.copies,
+            passes: self.trials.unwrap_or(default_trials),
+            window: self.window.unwrap_or(times.window),
+            warm_up: times.warm_up,
+            idle: times.idle,
+            bounds: bounds(self.slip),
+            cpus: self.cpus,
+            seed: self.seed,
+            budget: times.budget,
+        }
+    }
+}
+
+/// The first rate of the calibration: for the hash service half of what its
+/// calibrated cost promises, for a server that is not known 1,000 a second.
+fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
+    let rate = match workload {
+        Workload::Hash(hash) => 0.5 * cpus.service.len() as f64 / hash.request_cpu.0.as_secs_f64(),
+        Workload::Http(_) | Workload::Copies(_) => 1000.0,
+    };
+    Rate::per_second(rate).unwrap_or(Rate::ZERO)
+}
+
+/// What makes a trial invalid, unless asked otherwise.
+///
+/// A slip p99 of 100 us is what a generator with a core of its own keeps
+/// here (docs/benchmarks.md); of longer latencies a tenth may be its fault.
+/// Steal and other load are disturbances that a busy cloud machine shows
+/// below 2 % and 5 % all the time.
+fn bounds(slip: Option<Duration>) -> Bounds {
+    let share = |x| Share::new(x).unwrap_or(Share::ZERO);
+    Bounds {
+        slip: slip.unwrap_or(Duration::from_micros(100)),
+        slip_share: share(0.10),
+        generator_cpu_share: share(0.90),
+        steal_share: share(0.02),
+        other_share: share(0.05),
+        retries: 3,
+    }
+}

@@ -1,0 +1,236 @@
+//! Control groups: which version is mounted, what a group has used, and what
+//! limits hold for this process.
+//!
+//! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/. On a hybrid system
+//! the controllers are on version 1 and an empty version 2 is mounted beside
+//! them.
+
+mod limits;
+mod mounts;
+
+pub use limits::{Limits, own_limits};
+
+use crate::error::{Garbled, HostError, number};
+use crate::process::Pid;
+use crate::root::Root;
+use mounts::Mount;
+use plimsoll_model::CpuTime;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How control groups are mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hierarchy {
+    /// Version 1 alone.
+    V1,
+    /// Version 1 for the controllers, with version 2 beside it.
+    Hybrid,
+    /// Version 2 alone.
+    V2,
+}
+
+impl Hierarchy {
+    /// The version that the controllers have, 1 or 2.
+    pub fn version(self) -> u8 {
+        match self {
+            Hierarchy::V1 | Hierarchy::Hybrid => 1,
+            Hierarchy::V2 => 2,
+        }
+    }
+}
+
+/// Where the control groups of this machine are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cgroups {
+    v2: Option<Mount>,
+    /// By controller.
+    v1: BTreeMap<String, Mount>,
+}
+
+impl Cgroups {
+    /// Finds what is mounted.
+    ///
+    /// # Errors
+    /// When the table of mounts cannot be read.
+    pub fn find(root: &Root) -> Result<Cgroups, HostError> {
+        let table = root.text("/proc/self/mountinfo")?;
+        Ok(mounts::parse(&table))
+    }
+
+    /// How they are mounted; `None` where they are not.
+    pub fn hierarchy(&self) -> Option<Hierarchy> {
+        let counts = |name: &str| self.v1.contains_key(name);
+        let v1 = counts("cpu") || counts("cpuacct") || counts("memory");
+        match (v1, self.v2.is_some()) {
+            (true, true) => Some(Hierarchy::Hybrid),
+            (true, false) => Some(Hierarchy::V1),
+            (false, true) => Some(Hierarchy::V2),
+            (false, false) => None,
+        }
+    }
+
+    /// CPU time since its beginning of the group `name` and the groups in it.
+    /// The name is a path below the mount, such as
+    /// `system.slice/nginx.service`, or the whole path of its folder.
+    ///
+    /// # Errors
+    /// [`HostError::NoCgroup`] when there is none of that name that counts.
+    pub fn cpu_time(&self, root: &Root, name: &str) -> Result<CpuTime, HostError> {
+        let no_cgroup = || HostError::NoCgroup {
+            name: name.to_owned(),
+        };
+        // On a hybrid system the groups that count are those of version 1.
+        if let Some(mount) = self.v1.get("cpuacct") {
+            let file = format!("{}/cpuacct.usage", mount.folder(name));
+            if let Some(text) = root.optional(&file)? {
+                return number(&text, "a number of nanoseconds")
+                    .map(|ns| CpuTime(Duration::from_nanos(ns)))
+                    .map_err(|garbled| garbled.at(&root.path(file)));
+            }
+        }
+        let mount = self.v2.as_ref().ok_or_else(no_cgroup)?;
+        let file = format!("{}/cpu.stat", mount.folder(name));
+        let text = root.optional(&file)?.ok_or_else(no_cgroup)?;
+        usage_usec(&text).map_err(|garbled| garbled.at(&root.path(file)))
+    }
+
+    /// The processes in the group `name` and in the groups in it.
+    ///
+    /// # Errors
+    /// [`HostError::NoCgroup`] when there is none of that name that counts.
+    pub fn processes(&self, root: &Root, name: &str) -> Result<Vec<Pid>, HostError> {
+        let mounts = self.v1.get("cpuacct").into_iter().chain(&self.v2);
+        for mount in mounts {
+            let folder = mount.folder(name);
+            if root.has(format!("{folder}/cgroup.procs")) {
+                return processes_below(root, folder);
+            }
+        }
+        Err(HostError::NoCgroup {
+            name: name.to_owned(),
+        })
+    }
+}
+
+fn processes_below(root: &Root, folder: String) -> Result<Vec<Pid>, HostError> {
+    let mut pids = Vec::new();
+    let mut folders = vec![folder];
+    while let Some(folder) = folders.pop() {
+        let file = format!("{folder}/cgroup.procs");
+        let Some(text) = root.optional(&file)? else {
+            continue;
+        };
+        for line in text.lines() {
+            let pid = line
+                .parse()
+                .map_err(|_| Garbled::new("the number of a process", line))
+                .map_err(|garbled| garbled.at(&root.path(&file)))?;
+            pids.push(pid);
+        }
+        for name in root.names(&folder)? {
+            let inner = format!("{folder}/{name}");
+            if root.path(&inner).is_dir() {
+                folders.push(inner);
+            }
+        }
+    }
+    pids.sort_unstable();
+    pids.dedup();
+    Ok(pids)
+}
+
+fn usage_usec(cpu_stat: &str) -> Result<CpuTime, Garbled> {
+    const EXPECTED: &str = "a line 'usage_usec MICROSECONDS'";
+    let usage = cpu_stat
+        .lines()
+        .find_map(|line| line.strip_prefix("usage_usec "))
+        .ok_or_else(|| Garbled::new(EXPECTED, cpu_stat))?;
+    Ok(CpuTime(Duration::from_micros(number(usage, EXPECTED)?)))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::fake_tree::FakeTree;
+
+    pub(crate) const V2: &str =
+        "24 1 0:21 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n";
+    pub(crate) const V1: &str = "\
+        31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
+        32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+        33 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+        34 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd\n";
+    pub(crate) const UNIFIED: &str =
+        "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+
+    pub(crate) fn mounted(table: &str) -> FakeTree {
+        FakeTree::new().file("proc/self/mountinfo", table)
+    }
+
+    fn hierarchy(table: &str) -> Option<Hierarchy> {
+        Cgroups::find(mounted(table).root()).unwrap().hierarchy()
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_controllers() {
+        assert_eq!(hierarchy(V2), Some(Hierarchy::V2));
+        assert_eq!(hierarchy(V1), Some(Hierarchy::V1));
+        let hybrid = hierarchy(&format!("{V1}{UNIFIED}"));
+        assert_eq!(hybrid, Some(Hierarchy::Hybrid));
+        assert_eq!(hybrid.map(Hierarchy::version), Some(1));
+        assert_eq!(hierarchy(""), None);
+    }
+
+    fn cpu_time(tree: &FakeTree, name: &str) -> Result<CpuTime, HostError> {
+        Cgroups::find(tree.root())
+            .unwrap()
+            .cpu_time(tree.root(), name)
+    }
+
+    #[test]
+    fn version_2_counts_microseconds() {
+        let file = "sys/fs/cgroup/system.slice/a.service/cpu.stat";
+        let tree = mounted(V2).file(file, "usage_usec 1500\nuser_usec 1\n");
+        let time = CpuTime(Duration::from_micros(1500));
+        for name in [
+            "system.slice/a.service",
+            "/system.slice/a.service/",
+            "/sys/fs/cgroup/system.slice/a.service",
+        ] {
+            assert_eq!(cpu_time(&tree, name).unwrap(), time, "{name}");
+        }
+        let none = cpu_time(&tree, "b.service").unwrap_err();
+        assert!(none.to_string().contains("b.service"), "{none}");
+    }
+
+    #[test]
+    fn version_1_counts_nanoseconds_and_goes_first_on_a_hybrid() {
+        let tree = mounted(&format!("{V1}{UNIFIED}")).files(&[
+            ("sys/fs/cgroup/cpu,cpuacct/a/cpuacct.usage", "123\n"),
+            ("sys/fs/cgroup/unified/a/cpu.stat", "usage_usec 0\n"),
+            ("sys/fs/cgroup/unified/b/cpu.stat", "usage_usec 7\n"),
+        ]);
+        assert_eq!(cpu_time(&tree, "a").unwrap().0, Duration::from_nanos(123));
+        assert_eq!(cpu_time(&tree, "b").unwrap().0, Duration::from_micros(7));
+        assert!(cpu_time(&tree, "c").is_err());
+    }
+
+    #[test]
+    fn garbage_names_the_file() {
+        let tree = mounted(V2).file("sys/fs/cgroup/a/cpu.stat", "usage_usec many\n");
+        let message = cpu_time(&tree, "a").unwrap_err().to_string();
+        assert!(message.contains("sys/fs/cgroup/a/cpu.stat"), "{message}");
+    }
+
+    #[test]
+    fn processes_of_groups_within_belong_to_the_group() {
+        let tree = mounted(V2).files(&[
+            ("sys/fs/cgroup/a/cgroup.procs", "30\n"),
+            ("sys/fs/cgroup/a/b/cgroup.procs", "7\n8\n"),
+            ("sys/fs/cgroup/c/cgroup.procs", "99\n"),
+        ]);
+        let cgroups = Cgroups::find(tree.root()).unwrap();
+        assert_eq!(cgroups.processes(tree.root(), "a").unwrap(), [7, 8, 30]);
+        assert!(cgroups.processes(tree.root(), "d").is_err());
+    }
+}

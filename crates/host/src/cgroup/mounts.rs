@@ -1,0 +1,120 @@
+//! Where cgroups are mounted, from /proc/self/mountinfo (proc(5)).
+
+use super::Cgroups;
+use std::path::Path;
+
+/// One mounted hierarchy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mount {
+    /// The group that the mount shows as its uppermost: not `/` in a container
+    /// without a cgroup namespace of its own.
+    pub(super) root: String,
+    /// The folder where it is mounted.
+    pub(super) point: String,
+}
+
+impl Mount {
+    /// The folder of the group `name`, which is a path below the mount or
+    /// already a whole path.
+    pub(super) fn folder(&self, name: &str) -> String {
+        let below = Path::new(name)
+            .strip_prefix(&self.point)
+            .ok()
+            .and_then(Path::to_str)
+            .unwrap_or(name);
+        format!("{}/{}", self.point, below.trim_matches('/'))
+    }
+
+    /// The path below the mount of the group that the kernel calls `path` in
+    /// /proc/self/cgroup. Outside of what the mount shows there is only its
+    /// uppermost group to go by.
+    pub(super) fn below(&self, path: &str) -> String {
+        let root = self.root.trim_end_matches('/');
+        let below = match path.strip_prefix(root) {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
+            _ => "",
+        };
+        if below.split('/').any(|part| part == "..") {
+            return String::new();
+        }
+        below.trim_matches('/').to_owned()
+    }
+}
+
+/// `ID PARENT DEV ROOT POINT OPTIONS [OPTIONAL…] - TYPE SOURCE SUPER_OPTIONS`.
+/// Lines that are no cgroup are left alone, whatever they hold.
+pub(super) fn parse(mountinfo: &str) -> Cgroups {
+    let mut found = Cgroups::default();
+    for line in mountinfo.lines() {
+        let Some((mount, filesystem)) = line.split_once(" - ") else {
+            continue;
+        };
+        let mount: Vec<&str> = mount.split(' ').collect();
+        let filesystem: Vec<&str> = filesystem.split(' ').collect();
+        let ([_, _, _, root, point, ..], [kind, _, options, ..]) = (&mount[..], &filesystem[..])
+        else {
+            continue;
+        };
+        let mount = Mount {
+            root: unescape(root),
+            point: unescape(point),
+        };
+        match *kind {
+            // The first is the one that a program was meant to use; others
+            // are the same tree shown once more.
+            "cgroup2" => found.v2 = found.v2.or(Some(mount)),
+            "cgroup" => {
+                for controller in options.split(',') {
+                    let name = controller.to_owned();
+                    found.v1.entry(name).or_insert_with(|| mount.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Blanks and backslashes stand as `\040` and `\134`.
+fn unescape(text: &str) -> String {
+    [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mount(root: &str) -> Mount {
+        Mount {
+            root: root.to_owned(),
+            point: "/sys/fs/cgroup".to_owned(),
+        }
+    }
+
+    #[test]
+    fn paths_are_taken_below_what_the_mount_shows() {
+        assert_eq!(mount("/").below("/a/b"), "a/b");
+        assert_eq!(mount("/").below("/"), "");
+        assert_eq!(mount("/docker/abc").below("/docker/abc"), "");
+        assert_eq!(mount("/docker/abc").below("/docker/abc/x"), "x");
+        assert_eq!(mount("/docker/abc").below("/docker/abcd"), "");
+        assert_eq!(mount("/").below("/../../other"), "");
+    }
+
+    #[test]
+    fn odd_lines_hurt_nobody() {
+        let table = "garbage\n- - -\n1 2 3 - cgroup2\n\
+                     9 8 0:1 / /my\\040groups rw shared:1 master:2 - cgroup2 none rw\n\
+                     9 8 0:1 / /again rw - cgroup2 none rw\n";
+        let found = parse(table);
+        assert_eq!(found.v2.unwrap().point, "/my groups");
+        assert!(found.v1.is_empty());
+    }
+}

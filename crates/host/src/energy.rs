@@ -1,0 +1,139 @@
+//! Energy of the CPU packages, from the RAPL counters of powercap.
+//!
+//! Documentation/power/powercap/powercap.rst. The counter of a package is in
+//! microjoules and wraps round at `max_energy_range_uj`: within some minutes
+//! on a large machine, so it is read once a second and added up here.
+
+use crate::error::{HostError, number};
+use crate::root::Root;
+use plimsoll_model::Energy;
+
+/// Adds up the energy of all packages since it was opened.
+#[derive(Debug)]
+pub struct EnergyMeter {
+    packages: Vec<Package>,
+    used_uj: u128,
+}
+
+#[derive(Debug)]
+struct Package {
+    file: String,
+    range_uj: u64,
+    last_uj: u64,
+}
+
+const POWERCAP: &str = "/sys/class/powercap";
+
+impl EnergyMeter {
+    /// `None` where no package has a counter.
+    ///
+    /// # Errors
+    /// When a counter cannot be read: since Linux 5.10 only root may.
+    pub fn open(root: &Root) -> Result<Option<EnergyMeter>, HostError> {
+        let mut packages = Vec::new();
+        for name in root.names(POWERCAP)? {
+            let zone = format!("{POWERCAP}/{name}");
+            // intel-rapl:0 is a package, intel-rapl:0:1 a part of one, and
+            // intel-rapl-mmio:0 the same package once more; AMD's use the
+            // same name. A zone 'psys' is the whole board, packages included.
+            let top_level = name
+                .strip_prefix("intel-rapl:")
+                .is_some_and(|n| n.parse::<u32>().is_ok());
+            let is_package = || root.line(format!("{zone}/name")).is_some_and(is_package);
+            if top_level && is_package() {
+                let file = format!("{zone}/energy_uj");
+                packages.push(Package {
+                    range_uj: counter(root, &format!("{zone}/max_energy_range_uj"))?,
+                    last_uj: counter(root, &file)?,
+                    file,
+                });
+            }
+        }
+        Ok((!packages.is_empty()).then_some(EnergyMeter {
+            packages,
+            used_uj: 0,
+        }))
+    }
+
+    /// What all packages have used since the meter was opened.
+    ///
+    /// # Errors
+    /// When a counter cannot be read.
+    pub fn read(&mut self, root: &Root) -> Result<Energy, HostError> {
+        for package in &mut self.packages {
+            let now = counter(root, &package.file)?;
+            self.used_uj += u128::from(advance(package.last_uj, now, package.range_uj));
+            package.last_uj = now;
+        }
+        Ok(Energy(self.used_uj as f64 / 1e6))
+    }
+}
+
+fn is_package(name: String) -> bool {
+    name.starts_with("package")
+}
+
+fn counter(root: &Root, file: &str) -> Result<u64, HostError> {
+    number(&root.text(file)?, "a number of microjoules")
+        .map_err(|garbled| garbled.at(&root.path(file)))
+}
+
+/// How far a counter went that starts anew after `range`.
+fn advance(last: u64, now: u64, range: u64) -> u64 {
+    if now >= last {
+        now - last
+    } else {
+        range.saturating_sub(last).saturating_add(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_tree::FakeTree;
+
+    fn zone(tree: FakeTree, zone: &str, name: &str, uj: &str) -> FakeTree {
+        let dir = format!("sys/class/powercap/{zone}");
+        tree.file(&format!("{dir}/name"), name)
+            .file(&format!("{dir}/max_energy_range_uj"), "1000000\n")
+            .file(&format!("{dir}/energy_uj"), uj)
+    }
+
+    #[test]
+    fn packages_add_up_and_their_parts_do_not() {
+        let tree = FakeTree::new();
+        let tree = zone(tree, "intel-rapl:0", "package-0\n", "1000\n");
+        let tree = zone(tree, "intel-rapl:1", "package-1\n", "999000\n");
+        let tree = zone(tree, "intel-rapl:0:0", "core\n", "0\n");
+        let tree = zone(tree, "intel-rapl:2", "psys\n", "0\n");
+        let tree = zone(tree, "intel-rapl-mmio:0", "package-0\n", "0\n");
+        let tree = tree.file("sys/class/powercap/intel-rapl/enabled", "1\n");
+        let mut meter = EnergyMeter::open(tree.root()).unwrap().unwrap();
+        assert_eq!(meter.read(tree.root()).unwrap(), Energy(0.0));
+        for zone in ["0", "0:0", "2"] {
+            let path = format!("sys/class/powercap/intel-rapl:{zone}/energy_uj");
+            tree.write(&path, "501000\n");
+        }
+        // Past its range of a joule: 1 mJ to the end and 2 mJ after it.
+        tree.write("sys/class/powercap/intel-rapl:1/energy_uj", "2000\n");
+        assert_eq!(meter.read(tree.root()).unwrap(), Energy(0.503));
+        assert_eq!(meter.read(tree.root()).unwrap(), Energy(0.503));
+    }
+
+    #[test]
+    fn no_counter_is_no_meter_and_a_broken_one_is_an_error() {
+        assert!(EnergyMeter::open(FakeTree::new().root()).unwrap().is_none());
+        let tree = zone(FakeTree::new(), "intel-rapl:0", "package-0\n", "lots\n");
+        let message = EnergyMeter::open(tree.root()).unwrap_err().to_string();
+        assert!(message.contains("intel-rapl:0/energy_uj"), "{message}");
+        let tree = zone(FakeTree::new(), "intel-rapl:0", "package-0\n", "1\n");
+        tree.remove("sys/class/powercap/intel-rapl:0/energy_uj");
+        assert!(EnergyMeter::open(tree.root()).is_err());
+    }
+
+    #[test]
+    fn a_range_that_makes_no_sense_overflows_nothing() {
+        assert_eq!(advance(10, 5, 0), 5);
+        assert_eq!(advance(u64::MAX, u64::MAX - 1, u64::MAX), u64::MAX - 1);
+    }
+}

@@ -1,0 +1,119 @@
+//! A /proc and /sys made for a test.
+
+use crate::Root;
+use std::fs;
+use std::os::unix::fs::symlink;
+use tempfile::TempDir;
+
+/// A folder that is gone when the test ends.
+pub(crate) struct FakeTree {
+    dir: TempDir,
+    root: Root,
+}
+
+impl FakeTree {
+    pub(crate) fn new() -> FakeTree {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        FakeTree { dir, root }
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Adds a file, or writes it anew.
+    pub(crate) fn file(self, path: &str, text: &str) -> FakeTree {
+        self.write(path, text);
+        self
+    }
+
+    /// The same for many.
+    pub(crate) fn files(self, files: &[(&str, &str)]) -> FakeTree {
+        for (path, text) in files {
+            self.write(path, text);
+        }
+        self
+    }
+
+    /// Adds a symbolic link, which need not lead anywhere.
+    pub(crate) fn link(self, path: &str, target: &str) -> FakeTree {
+        let path = self.dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(target, path).unwrap();
+        self
+    }
+
+    /// Writes a file while the tree is in use.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Takes a file or a folder away while the tree is in use.
+    pub(crate) fn remove(&self, path: &str) {
+        let path = self.dir.path().join(path);
+        if path.is_dir() {
+            fs::remove_dir_all(path).unwrap();
+        } else {
+            fs::remove_file(path).unwrap();
+        }
+    }
+
+    /// A process as the kernel shows it, with one thread, times in ticks of
+    /// /proc/PID/stat.
+    pub(crate) fn process(&self, process: &FakeProcess<'_>) {
+        let FakeProcess {
+            pid, ppid, comm, ..
+        } = *process;
+        let threads = process.threads.len();
+        let line = format!(
+            "{pid} ({comm}) S {ppid} {pid} {pid} 0 -1 4194304 1 0 0 0 {} 0 {} 0 20 0 {threads} 0 \
+             {} 3133440 390 18446744073709551615\n",
+            process.own_ticks, process.reaped_ticks, process.started,
+        );
+        self.write(&format!("proc/{pid}/stat"), &line);
+        let tasks = format!("proc/{pid}/task");
+        let path = self.dir.path().join(&tasks);
+        if let Ok(listed) = fs::read_dir(&path) {
+            for entry in listed {
+                let tid = entry.unwrap().file_name().into_string().unwrap();
+                if !process.threads.iter().any(|t| t.0.to_string() == tid) {
+                    self.remove(&format!("{tasks}/{tid}"));
+                }
+            }
+        }
+        for (tid, cpu_ns, delay_ns, slices) in process.threads {
+            self.write(
+                &format!("{tasks}/{tid}/schedstat"),
+                &format!("{cpu_ns} {delay_ns} {slices}\n"),
+            );
+        }
+    }
+}
+
+/// What a fake process looks like.
+#[derive(Clone, Copy)]
+pub(crate) struct FakeProcess<'a> {
+    pub(crate) pid: u32,
+    pub(crate) ppid: u32,
+    pub(crate) comm: &'a str,
+    pub(crate) own_ticks: u64,
+    pub(crate) reaped_ticks: u64,
+    pub(crate) started: u64,
+    /// Thread, ns on a CPU, ns of run delay, slices.
+    pub(crate) threads: &'a [(u32, u64, u64, u64)],
+}
+
+impl FakeProcess<'_> {
+    pub(crate) const ANY: FakeProcess<'static> = FakeProcess {
+        pid: 100,
+        ppid: 1,
+        comm: "fake",
+        own_ticks: 0,
+        reaped_ticks: 0,
+        started: 5,
+        threads: &[],
+    };
+}

@@ -1,0 +1,267 @@
+//! What a set of processes with all their descendants has used, though
+//! processes come and go.
+//!
+//! A process that ends between two readings leaves two traces: what was last
+//! known of it, and, once its parent has waited for it, its whole time in the
+//! parent's line (cutime and cstime of proc(5)). What the parents' lines hold
+//! beyond what was known is time that was used unseen, and is added. Where a
+//! parent does not wait (SIGCHLD ignored) or has ended itself, what a child
+//! used after its last reading is lost: the sum is low then, never high.
+
+use crate::account::{Excess, From, Part, ProcessAccount, ProcessSample};
+use crate::process::Pid;
+use crate::root::Tick;
+use crate::task::{Source, TaskTimes};
+use plimsoll_model::CpuTime;
+use std::collections::BTreeMap;
+
+/// Whose time counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// That of all members.
+    All,
+    /// That of all but this process, the parent of the others.
+    AllBut(Pid),
+}
+
+/// The running account of a family of processes.
+#[derive(Debug)]
+pub(crate) struct Family {
+    counted: Counted,
+    source: Source,
+    tick: Tick,
+    members: BTreeMap<Pid, Member>,
+    ended: TaskTimes,
+}
+
+#[derive(Debug)]
+struct Member {
+    ppid: Pid,
+    started: u64,
+    account: ProcessAccount,
+    reaped: CpuTime,
+    /// What was known of children that have ended.
+    known_of_children: CpuTime,
+    unseen_children: Excess,
+}
+
+impl Family {
+    /// Counts from now on. As in all samples, parents stand before children.
+    pub(crate) fn open(
+        samples: &[ProcessSample],
+        counted: Counted,
+        source: Source,
+        tick: Tick,
+    ) -> Family {
+        let mut family = Family {
+            counted,
+            source,
+            tick,
+            members: BTreeMap::new(),
+            ended: TaskTimes::ZERO,
+        };
+        for sample in samples {
+            family.see(sample, From::Now);
+        }
+        family
+    }
+
+    /// Takes in all members that live. Parents have to be read before their
+    /// children: then a parent's line never holds a child that still counts
+    /// as alive.
+    pub(crate) fn update(&mut self, samples: &[ProcessSample]) {
+        let lives: BTreeMap<Pid, u64> = samples
+            .iter()
+            .map(|s| (s.stat.pid, s.stat.started))
+            .collect();
+        let gone: Vec<Pid> = self
+            .members
+            .iter()
+            .filter(|(pid, member)| lives.get(pid) != Some(&member.started))
+            .map(|(pid, _)| *pid)
+            .collect();
+        for pid in gone {
+            self.end(pid);
+        }
+        for sample in samples {
+            self.see(sample, From::Birth);
+        }
+    }
+
+    /// What has been used since the account began.
+    pub(crate) fn times(&self) -> TaskTimes {
+        self.members.iter().fold(self.ended, |sum, (pid, member)| {
+            sum.plus(self.times_of(*pid, member))
+        })
+    }
+
+    fn times_of(&self, pid: Pid, member: &Member) -> TaskTimes {
+        let mut times = if self.counted == Counted::AllBut(pid) {
+            TaskTimes::ZERO
+        } else {
+            member.account.parts().sum()
+        };
+        times.cpu = times.cpu + member.unseen_children.time();
+        times
+    }
+
+    fn see(&mut self, sample: &ProcessSample, from: From) {
+        let rest = |_| Part::Rest;
+        let stat = &sample.stat;
+        let (source, tick) = (self.source, self.tick);
+        let member = self.members.entry(stat.pid).or_insert_with(|| Member {
+            ppid: stat.ppid,
+            started: stat.started,
+            account: ProcessAccount::open(sample, from, source, tick, &rest),
+            reaped: stat.reaped,
+            known_of_children: CpuTime::ZERO,
+            unseen_children: match from {
+                From::Now => Excess::from_now(stat.reaped, CpuTime::ZERO, tick),
+                From::Birth => Excess::from_birth(),
+            },
+        });
+        member.ppid = stat.ppid;
+        member.account.update(sample, &rest);
+        member.reaped = stat.reaped;
+        let known = member.known_of_children;
+        member.unseen_children.see(stat.reaped, known);
+    }
+
+    fn end(&mut self, pid: Pid) {
+        let Some(member) = self.members.remove(&pid) else {
+            return;
+        };
+        self.ended = self.ended.plus(self.times_of(pid, &member));
+        if let Some(parent) = self.members.get_mut(&member.ppid) {
+            parent.known_of_children = parent.known_of_children + member.lifetime();
+        }
+    }
+}
+
+impl Member {
+    /// What its parent's line will hold of it at least.
+    fn lifetime(&self) -> CpuTime {
+        self.account.lifetime() + self.reaped.max(self.known_of_children)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::tests::{ms, sample};
+
+    const MS: u64 = 1_000_000;
+
+    /// A process with one thread, in milliseconds.
+    fn process(pid: Pid, ppid: Pid, own: u64, reaped: u64) -> ProcessSample {
+        let mut sample = sample(own / 10, &[(0, own * MS)]);
+        sample.stat.pid = pid;
+        sample.stat.ppid = ppid;
+        sample.stat.reaped = ms(reaped);
+        sample
+    }
+
+    fn used(readings: &[Vec<ProcessSample>]) -> CpuTime {
+        used_by(Counted::All, readings)
+    }
+
+    fn used_by(counted: Counted, readings: &[Vec<ProcessSample>]) -> CpuTime {
+        let (source, tick) = (Source::Schedstat, Tick::hundredth());
+        let mut family = Family::open(&readings[0], counted, source, tick);
+        for samples in &readings[1..] {
+            family.update(samples);
+        }
+        family.times().cpu
+    }
+
+    #[test]
+    fn a_master_and_its_workers_count_together_from_now_on() {
+        let readings = [
+            vec![process(1, 0, 500, 70), process(2, 1, 100, 0)],
+            vec![process(1, 0, 510, 70), process(2, 1, 190, 0)],
+        ];
+        assert_eq!(used(&readings), ms(100));
+    }
+
+    #[test]
+    fn a_child_that_is_started_counts_in_full() {
+        let readings = [
+            vec![process(1, 0, 500, 0)],
+            vec![process(1, 0, 500, 0), process(2, 1, 70, 0)],
+        ];
+        assert_eq!(used(&readings), ms(70));
+    }
+
+    #[test]
+    fn a_child_that_ends_and_is_waited_for_counts_once_and_to_its_end() {
+        let readings = [
+            vec![process(1, 0, 500, 70), process(2, 1, 100, 0)],
+            vec![process(1, 0, 500, 70), process(2, 1, 400, 0)],
+            // It used 200 more before it ended: 600 in all are in the parent.
+            vec![process(1, 0, 500, 670)],
+        ];
+        // 300 seen, 200 unseen of which two ticks may be truncation.
+        assert_eq!(used(&readings), ms(300 + 180));
+    }
+
+    #[test]
+    fn children_that_came_and_went_unseen_are_found_in_their_parent() {
+        let readings = [
+            vec![process(1, 0, 500, 70)],
+            vec![process(1, 0, 500, 1070)],
+            vec![process(1, 0, 500, 2070)],
+        ];
+        assert_eq!(used(&readings), ms(2000 - 20));
+    }
+
+    #[test]
+    fn a_child_that_nobody_waits_for_keeps_what_was_known() {
+        let readings = [
+            vec![process(1, 0, 500, 0), process(2, 1, 100, 0)],
+            vec![process(1, 0, 500, 0), process(2, 1, 400, 0)],
+            vec![process(1, 0, 500, 0)],
+            vec![process(1, 0, 510, 0)],
+        ];
+        assert_eq!(used(&readings), ms(310));
+    }
+
+    #[test]
+    fn a_grandchild_that_its_parent_passes_on_counts_once() {
+        let readings = [
+            vec![
+                process(1, 0, 0, 0),
+                process(2, 1, 0, 0),
+                process(3, 2, 0, 0),
+            ],
+            vec![
+                process(1, 0, 0, 0),
+                process(2, 1, 0, 0),
+                process(3, 2, 300, 0),
+            ],
+            vec![process(1, 0, 0, 0), process(2, 1, 0, 300)],
+            vec![process(1, 0, 0, 300)],
+        ];
+        assert_eq!(used(&readings), ms(300));
+    }
+
+    #[test]
+    fn children_count_without_their_parent_and_after_their_end() {
+        let readings = [
+            vec![process(1, 0, 500, 70)],
+            vec![process(1, 0, 900, 70), process(2, 1, 400, 0)],
+            vec![process(1, 0, 990, 1070)],
+        ];
+        assert_eq!(used_by(Counted::AllBut(1), &readings), ms(1000 - 20));
+    }
+
+    #[test]
+    fn a_number_given_to_another_process_is_another_process() {
+        let mut reused = process(2, 1, 30, 0);
+        reused.stat.started = 99;
+        let readings = [
+            vec![process(1, 0, 0, 0), process(2, 1, 1000, 0)],
+            vec![process(1, 0, 0, 1000), reused],
+        ];
+        assert_eq!(used(&readings), ms(30));
+    }
+}

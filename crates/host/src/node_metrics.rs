@@ -1,0 +1,230 @@
+//! The counters of another host, from the text of its node_exporter.
+//!
+//! The text format of Prometheus (prometheus.io/docs/instrumenting/
+//! exposition_formats); the names are node_exporter's since 0.16. As in
+//! /proc/stat, guest time is contained in user time and is taken out here.
+
+use crate::pressure;
+use crate::stat::CpuTimes;
+use plimsoll_model::{CpuId, CpuTime, CpuUse, Pressure};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// What another host's CPUs have done since it started, and how long its
+/// tasks waited.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeMetrics {
+    /// CPU time by kind and by CPU, and context switches.
+    pub cpu: CpuTimes,
+    /// Pressure stall information, if that host counts it.
+    pub pressure: Option<Pressure>,
+}
+
+/// Why the text of a node_exporter could not be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NodeMetricsError {
+    /// There is no CPU counter in it.
+    #[error(
+        "there is no node_cpu_seconds_total in these metrics; give the address of a node_exporter \
+         0.16 or later with its cpu collector on, such as http://host:9100/metrics"
+    )]
+    NoCpus,
+    /// A CPU lacks a counter that every Linux has.
+    #[error("the metrics do not tell the {mode} time of CPU {cpu}; is it a Linux host?")]
+    NoMode {
+        /// Which CPU.
+        cpu: CpuId,
+        /// Which kind of time.
+        mode: &'static str,
+    },
+    /// The same counter of the same CPU twice.
+    #[error(
+        "the metrics tell of CPU {cpu} twice; give the address of one host's node_exporter, not of \
+         a server that collects from many"
+    )]
+    Twice {
+        /// Which CPU.
+        cpu: CpuId,
+    },
+    /// A line that is no metric.
+    #[error("the line '{line}' is no metric in Prometheus' text format; is it a node_exporter?")]
+    Garbled {
+        /// The line, cut to a length that can be shown.
+        line: String,
+    },
+}
+
+const CPU: &str = "node_cpu_seconds_total";
+const GUEST: &str = "node_cpu_guest_seconds_total";
+
+/// Time by CPU and mode.
+type Modes<'a> = BTreeMap<(CpuId, &'a str), Duration>;
+
+impl NodeMetrics {
+    /// Reads the answer to a GET of `/metrics`.
+    ///
+    /// # Errors
+    /// When a line is no metric, or the CPUs' counters are not all there: a
+    /// value that is not a number counts as not there.
+    pub fn parse(text: &str) -> Result<NodeMetrics, NodeMetricsError> {
+        let mut modes = Modes::new();
+        let mut guests = Modes::new();
+        let mut context_switches = None;
+        let mut waits = pressure::NOTHING;
+        for line in text.lines() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let garbled = || NodeMetricsError::Garbled {
+                line: line.chars().take(80).collect(),
+            };
+            let name_ends = line.find(['{', ' ', '\t']).ok_or_else(garbled)?;
+            let (name, rest) = line.split_at(name_ends);
+            let slot = match name {
+                CPU | GUEST => {
+                    let sample = Sample::parse(rest).ok_or_else(garbled)?;
+                    let all = if name == CPU { &mut modes } else { &mut guests };
+                    add(all, &sample, garbled)?;
+                    continue;
+                }
+                "node_context_switches_total" => {
+                    let sample = Sample::parse(rest).ok_or_else(garbled)?;
+                    context_switches = sample.count();
+                    continue;
+                }
+                "node_pressure_cpu_waiting_seconds_total" => &mut waits.cpu_some,
+                "node_pressure_memory_waiting_seconds_total" => &mut waits.memory_some,
+                "node_pressure_io_waiting_seconds_total" => &mut waits.io_some,
+                _ => continue,
+            };
+            *slot = Sample::parse(rest).ok_or_else(garbled)?.time();
+        }
+        Ok(NodeMetrics {
+            cpu: cpu_times(&modes, &guests, context_switches)?,
+            pressure: Some(waits).filter(|waits| *waits != pressure::NOTHING),
+        })
+    }
+}
+
+/// Takes in one counter of one CPU.
+fn add<'a>(
+    modes: &mut Modes<'a>,
+    sample: &Sample<'a>,
+    garbled: impl Fn() -> NodeMetricsError,
+) -> Result<(), NodeMetricsError> {
+    let cpu = sample.label("cpu").ok_or_else(&garbled)?;
+    let cpu: CpuId = cpu.parse().map_err(|_| garbled())?;
+    let mode = sample.label("mode").ok_or_else(&garbled)?;
+    let Some(time) = sample.time() else {
+        return Ok(());
+    };
+    match modes.insert((cpu, mode), time) {
+        Some(_) => Err(NodeMetricsError::Twice { cpu }),
+        None => Ok(()),
+    }
+}
+
+fn cpu_times(
+    modes: &Modes<'_>,
+    guests: &Modes<'_>,
+    context_switches: Option<u64>,
+) -> Result<CpuTimes, NodeMetricsError> {
+    let cpus: BTreeSet<CpuId> = modes.keys().map(|(cpu, _)| *cpu).collect();
+    let each: BTreeMap<CpuId, CpuUse> = cpus
+        .into_iter()
+        .map(|cpu| Ok((cpu, cpu_use(cpu, modes, guests)?)))
+        .collect::<Result<_, NodeMetricsError>>()?;
+    if each.is_empty() {
+        return Err(NodeMetricsError::NoCpus);
+    }
+    Ok(CpuTimes {
+        all: each.values().copied().fold(CpuUse::default(), |a, b| a + b),
+        each,
+        context_switches,
+    })
+}
+
+fn cpu_use(cpu: CpuId, modes: &Modes<'_>, guests: &Modes<'_>) -> Result<CpuUse, NodeMetricsError> {
+    let must = |mode: &'static str| {
+        let time = modes.get(&(cpu, mode)).copied();
+        time.ok_or(NodeMetricsError::NoMode { cpu, mode })
+    };
+    // Kinds of time that some kernels do not tell apart, as in /proc/stat.
+    let may = |all: &Modes<'_>, mode| all.get(&(cpu, mode)).copied().unwrap_or_default();
+    let (guest, guest_nice) = (may(guests, "user"), may(guests, "nice"));
+    let user = must("user")?.saturating_sub(guest);
+    let nice = may(modes, "nice").saturating_sub(guest_nice);
+    Ok(CpuUse {
+        user: CpuTime(user + nice),
+        system: CpuTime(must("system")?),
+        irq: CpuTime(may(modes, "irq")),
+        softirq: CpuTime(may(modes, "softirq")),
+        iowait: CpuTime(may(modes, "iowait")),
+        idle: CpuTime(must("idle")?),
+        steal: CpuTime(may(modes, "steal")),
+        guest: CpuTime(guest + guest_nice),
+    })
+}
+
+/// The labels and the value of one line.
+#[derive(Debug, Clone, PartialEq)]
+struct Sample<'a> {
+    labels: Vec<(&'a str, &'a str)>,
+    value: f64,
+}
+
+impl<'a> Sample<'a> {
+    /// `{name="value",…} VALUE [TIMESTAMP]`, or without labels.
+    fn parse(rest: &'a str) -> Option<Sample<'a>> {
+        let mut labels = Vec::new();
+        let mut rest = rest.trim_start();
+        if let Some(inside) = rest.strip_prefix('{') {
+            rest = inside.trim_start();
+            while !rest.starts_with('}') {
+                let (name, value) = rest.split_once('=')?;
+                let value = value.trim_start().strip_prefix('"')?;
+                let end = closing_quote(value)?;
+                labels.push((name.trim(), &value[..end]));
+                rest = value[end + 1..].trim_start();
+                rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+            }
+            rest = &rest[1..];
+        }
+        let value = rest.split_ascii_whitespace().next()?.parse().ok()?;
+        Some(Sample { labels, value })
+    }
+
+    fn label(&self, name: &str) -> Option<&'a str> {
+        let found = self.labels.iter().find(|(n, _)| *n == name);
+        found.map(|(_, value)| *value)
+    }
+
+    /// The value as seconds; `None` when it is no length of time.
+    fn time(&self) -> Option<Duration> {
+        Duration::try_from_secs_f64(self.value).ok()
+    }
+
+    /// The value as a count; `None` when it is none.
+    fn count(&self) -> Option<u64> {
+        let counts = self.value.is_finite() && self.value >= 0.0;
+        counts.then_some(self.value as u64)
+    }
+}
+
+/// Where a label's value ends: at the first quote without a backslash.
+fn closing_quote(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '"' if !escaped => return Some(at),
+            '\\' => escaped = !escaped,
+            _ => escaped = false,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+use super::*;
+use crate::fake_tree::FakeTree;
+use proptest::prelude::*;
+
+/// The same counters as /proc/stat has them and as node_exporter does.
+const STAT: &str = "cpu  1500 300 70 90000 5 6 7 8 400 100\n\
+                    cpu0 1000 200 50 60000 1 2 3 4 400 100\n\
+                    cpu1 500 100 20 30000 4 4 4 4 0 0\nctxt 1500000\n";
+const METRICS: &str = r#"
+# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
+# TYPE node_cpu_seconds_total counter
+node_cpu_seconds_total{cpu="0",mode="user"} 10
+node_cpu_seconds_total{cpu="0",mode="nice"} 2
+node_cpu_seconds_total{mode="system",cpu="0"} 0.5
+node_cpu_seconds_total{cpu="0",mode="idle"} 6e+02
+node_cpu_seconds_total{cpu="0",mode="iowait"} 0.01
+node_cpu_seconds_total{cpu="0",mode="irq"} 0.02
+node_cpu_seconds_total{cpu="0",mode="softirq"} 0.03
+node_cpu_seconds_total{cpu="0",mode="steal"} 0.04
+node_cpu_seconds_total{cpu="1",mode="user"} 5
+node_cpu_seconds_total{cpu="1",mode="nice"} 1 1395066363000
+node_cpu_seconds_total{ cpu="1" , mode="system" , } 2.0e-1
+node_cpu_seconds_total{cpu="1",mode="idle"} 300
+node_cpu_seconds_total{cpu="1",mode="iowait"} 0.04
+node_cpu_seconds_total{cpu="1",mode="irq"} 0.04
+node_cpu_seconds_total{cpu="1",mode="softirq"} 0.04
+node_cpu_seconds_total{cpu="1",mode="steal"} 0.04
+node_cpu_guest_seconds_total{cpu="0",mode="user"} 4
+node_cpu_guest_seconds_total{cpu="0",mode="nice"} 1
+node_cpu_guest_seconds_total{cpu="1",mode="user"} 0
+node_context_switches_total 1.5e+06
+node_cpu_scaling_frequency_hertz{cpu="0"} NaN
+node_uname_info{release="6 {} \"x\\",nodename="a,b=c"} 1
+node_pressure_cpu_waiting_seconds_total 26.45127
+process_max_fds +Inf
+"#;
+
+#[test]
+fn the_same_counters_give_the_same_value_as_proc_stat() {
+    let tree = FakeTree::new().file("proc/stat", STAT);
+    let local = CpuTimes::read(tree.root()).unwrap().unwrap();
+    let remote = NodeMetrics::parse(METRICS).unwrap();
+    assert_eq!(remote.cpu, local);
+    let pressure = remote.pressure.unwrap();
+    assert_eq!(pressure.cpu_some, Some(Duration::from_micros(26_451_270)));
+    assert_eq!(pressure.io_some, None);
+}
+
+#[test]
+fn no_pressure_is_none() {
+    let text = METRICS.replace("node_pressure", "other");
+    assert_eq!(NodeMetrics::parse(&text).unwrap().pressure, None);
+}
+
+#[test]
+fn what_is_missing_or_no_number_is_not_made_up() {
+    let no_cpus = NodeMetrics::parse("up 1\n");
+    assert_eq!(no_cpus, Err(NodeMetricsError::NoCpus));
+    let nan = METRICS.replace("} 300", "} NaN");
+    let mode = "idle";
+    let expected = Err(NodeMetricsError::NoMode { cpu: 1, mode });
+    assert_eq!(NodeMetrics::parse(&nan), expected);
+    let nan = METRICS.replace("1.5e+06", "NaN");
+    assert_eq!(NodeMetrics::parse(&nan).unwrap().cpu.context_switches, None);
+}
+
+#[test]
+fn two_hosts_in_one_text_are_refused() {
+    let both = format!("{METRICS}{METRICS}");
+    let twice = NodeMetrics::parse(&both);
+    assert_eq!(twice, Err(NodeMetricsError::Twice { cpu: 0 }));
+}
+
+#[test]
+fn lines_that_are_no_metric_are_shown() {
+    for bad in [
+        "<html>",
+        "node_cpu_seconds_total{cpu=\"0\",mode=\"user\" 1",
+        "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"}",
+        "node_cpu_seconds_total{cpu=\"0\"} 1",
+        "node_cpu_seconds_total{cpu=\"x\",mode=\"user\"} 1",
+        "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} one",
+    ] {
+        let text = format!("{METRICS}{bad}\n");
+        let message = NodeMetrics::parse(&text).unwrap_err().to_string();
+        assert!(message.contains(bad), "{message}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(
+        text in r#"(node_cpu_seconds_total\{?[a-z=",{}\\é ]{0,20}\}? [0-9eN.+-]{0,6}\n){0,3}"#
+    ) {
+        let _ = NodeMetrics::parse(&text);
+    }
+}

@@ -1,0 +1,105 @@
+//! Pressure stall information: how long tasks waited for something.
+//!
+//! Documentation/accounting/psi.rst: `some avg10=… total=MICROSECONDS`.
+
+use crate::error::{Garbled, HostError, number};
+use crate::root::Root;
+use plimsoll_model::Pressure;
+use std::time::Duration;
+
+/// Time since boot in which at least one task waited for a CPU, for memory,
+/// for a disk. `None` where the kernel does not count it: before 4.20, built
+/// without, or started without `psi=1` where that is needed.
+pub fn pressure(root: &Root) -> Result<Option<Pressure>, HostError> {
+    let pressure = Pressure {
+        cpu_some: some_total(root, "/proc/pressure/cpu")?,
+        memory_some: some_total(root, "/proc/pressure/memory")?,
+        io_some: some_total(root, "/proc/pressure/io")?,
+    };
+    Ok(Some(pressure).filter(|p| *p != NOTHING))
+}
+
+/// What was added since `earlier`.
+pub(crate) fn since(now: &Pressure, earlier: &Pressure) -> Pressure {
+    let since = |now: Option<Duration>, then: Option<Duration>| {
+        now.zip(then).map(|(now, then)| now.saturating_sub(then))
+    };
+    Pressure {
+        cpu_some: since(now.cpu_some, earlier.cpu_some),
+        memory_some: since(now.memory_some, earlier.memory_some),
+        io_some: since(now.io_some, earlier.io_some),
+    }
+}
+
+/// Pressure of which nothing is known.
+pub(crate) const NOTHING: Pressure = Pressure {
+    cpu_some: None,
+    memory_some: None,
+    io_some: None,
+};
+
+fn some_total(root: &Root, path: &str) -> Result<Option<Duration>, HostError> {
+    let Some(text) = root.optional(path)? else {
+        return Ok(None);
+    };
+    parse(&text)
+        .map(Some)
+        .map_err(|garbled| garbled.at(&root.path(path)))
+}
+
+fn parse(text: &str) -> Result<Duration, Garbled> {
+    const EXPECTED: &str = "a line 'some … total=MICROSECONDS'";
+    let line = text.lines().find(|line| line.starts_with("some "));
+    let total = line.and_then(|line| {
+        line.split_ascii_whitespace()
+            .find_map(|word| word.strip_prefix("total="))
+    });
+    let total = total.ok_or_else(|| Garbled::new(EXPECTED, text))?;
+    Ok(Duration::from_micros(number(total, EXPECTED)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_tree::FakeTree;
+
+    const CPU: &str = "some avg10=0.36 avg60=0.54 avg300=0.85 total=26451270\n";
+
+    #[test]
+    fn totals_are_microseconds_of_the_some_line() {
+        let tree = FakeTree::new().file("proc/pressure/cpu", CPU).file(
+            "proc/pressure/io",
+            "some avg10=0.00 total=7\nfull avg10=0.00 total=5\n",
+        );
+        let p = pressure(tree.root()).unwrap().unwrap();
+        assert_eq!(p.cpu_some, Some(Duration::from_micros(26_451_270)));
+        assert_eq!(p.io_some, Some(Duration::from_micros(7)));
+        assert_eq!(p.memory_some, None);
+    }
+
+    #[test]
+    fn a_kernel_without_has_no_pressure_rather_than_none_of_it() {
+        assert_eq!(pressure(FakeTree::new().root()).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_unknown_on_one_side_is_unknown_between() {
+        let p = |us| Pressure {
+            cpu_some: us,
+            ..NOTHING
+        };
+        let ms = |n| Some(Duration::from_millis(n));
+        assert_eq!(since(&p(ms(5)), &p(ms(2))).cpu_some, ms(3));
+        assert_eq!(since(&p(ms(5)), &p(None)).cpu_some, None);
+        assert_eq!(since(&p(ms(2)), &p(ms(5))).cpu_some, ms(0));
+    }
+
+    #[test]
+    fn garbage_names_the_file() {
+        for bad in ["", "full total=1", "some avg10=1", "some total=x"] {
+            let tree = FakeTree::new().file("proc/pressure/memory", bad);
+            let message = pressure(tree.root()).unwrap_err().to_string();
+            assert!(message.contains("proc/pressure/memory"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Processes: their line in /proc/PID/stat, their names, where they may run.
+
+use crate::error::{Garbled, HostError, number};
+use crate::root::{Root, Tick};
+use plimsoll_model::{CpuSet, CpuTime};
+use std::io;
+
+/// The number of a process in the namespace of the /proc that is read.
+pub type Pid = u32;
+
+/// The kernel's number of a thread; that of a process' first thread is the
+/// process' own.
+pub type Tid = u32;
+
+/// The fields of /proc/PID/stat that are used here (proc(5)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProcessStat {
+    pub(crate) pid: Pid,
+    pub(crate) ppid: Pid,
+    /// CPU time of all its threads, those included that have ended. Truncated
+    /// to ticks twice, once for user and once for system time.
+    pub(crate) own: CpuTime,
+    /// CPU time of children that ended and were waited for, with theirs.
+    pub(crate) reaped: CpuTime,
+    pub(crate) threads: u64,
+    /// In ticks since boot: with the number, who it is.
+    pub(crate) started: u64,
+}
+
+impl ProcessStat {
+    /// `None` when there is no such process.
+    pub(crate) fn read(root: &Root, pid: Pid) -> Result<Option<ProcessStat>, HostError> {
+        let path = format!("/proc/{pid}/stat");
+        let Some(text) = root.optional(&path)? else {
+            return Ok(None);
+        };
+        ProcessStat::parse(&text, root.tick())
+            .map(Some)
+            .map_err(|garbled| garbled.at(&root.path(path)))
+    }
+
+    /// The same for a process of which nobody has asked: one that is hidden
+    /// from this user (the option hidepid of procfs) is not there.
+    pub(crate) fn read_if_shown(root: &Root, pid: Pid) -> Result<Option<ProcessStat>, HostError> {
+        match ProcessStat::read(root, pid) {
+            Err(HostError::Unreadable { source, .. })
+                if source.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    /// The line is the same for a process and for one of its threads, whose
+    /// times are then its own.
+    pub(crate) fn parse(line: &str, tick: Tick) -> Result<ProcessStat, Garbled> {
+        const EXPECTED: &str = "a line of a process' status";
+        let garbled = || Garbled::new(EXPECTED, line);
+        // The name stands in parentheses and may hold any character, these
+        // and blanks included, so the last one ends it.
+        let (pid, rest) = line.split_once(" (").ok_or_else(garbled)?;
+        let (_, rest) = rest.rsplit_once(')').ok_or_else(garbled)?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().take(20).collect();
+        let field = |nth: usize| {
+            // proc(5) counts from 1, and the third is the first here.
+            let text = fields.get(nth - 3).ok_or_else(garbled)?;
+            number(text, EXPECTED)
+        };
+        // The children's times are signed in the kernel's own format.
+        let signed = |nth: usize| match fields.get(nth - 3) {
+            Some(text) if text.starts_with('-') => Ok(0),
+            _ => field(nth),
+        };
+        let time = |ticks: u64| CpuTime(tick.times(ticks));
+        Ok(ProcessStat {
+            pid: pid.trim().parse().map_err(|_| garbled())?,
+            ppid: Pid::try_from(field(4)?).map_err(|_| garbled())?,
+            own: time(field(14)?) + time(field(15)?),
+            reaped: time(signed(16)?) + time(signed(17)?),
+            threads: field(20)?,
+            started: field(22)?,
+        })
+    }
+}
+
+/// All processes that can be seen.
+pub(crate) fn processes(root: &Root) -> Result<Vec<Pid>, HostError> {
+    root.numbers("/proc")
+}
+
+/// What a process calls itself, such as `nginx`; `None` when it has ended.
+pub fn process_name(root: &Root, pid: Pid) -> Option<String> {
+    root.line(format!("/proc/{pid}/comm"))
+}
+
+/// The CPUs that a process' first thread may run on.
+///
+/// # Errors
+/// When there is no such process, or it does not tell.
+pub fn allowed_cpus(root: &Root, pid: Pid) -> Result<CpuSet, HostError> {
+    allowed_in(root, &format!("/proc/{pid}/status"))?.ok_or(HostError::NoProcess { pid })
+}
+
+/// The CPUs that this process may run on.
+///
+/// # Errors
+/// When /proc does not tell.
+pub fn own_allowed_cpus(root: &Root) -> Result<CpuSet, HostError> {
+    const STATUS: &str = "/proc/self/status";
+    // Read again for the sake of the error, which says why it is not there.
+    match allowed_in(root, STATUS)? {
+        Some(cpus) => Ok(cpus),
+        None => root.text(STATUS).map(|_| CpuSet::default()),
+    }
+}
+
+/// The CPUs that are on.
+///
+/// # Errors
+/// When sysfs does not tell.
+pub fn online_cpus(root: &Root) -> Result<CpuSet, HostError> {
+    const ONLINE: &str = "/sys/devices/system/cpu/online";
+    cpu_list(&root.text(ONLINE)?).map_err(|garbled| garbled.at(&root.path(ONLINE)))
+}
+
+/// The CPUs that are on and that some thread of these processes or of their
+/// descendants may run on: where a service runs whose workers are pinned.
+///
+/// # Errors
+/// When there is no such process, or it does not tell.
+pub fn service_cpus(root: &Root, pids: &[Pid]) -> Result<CpuSet, HostError> {
+    let mut cpus = CpuSet::default();
+    for pid in with_descendants(root, pids)? {
+        for tid in root.numbers(format!("/proc/{pid}/task"))? {
+            // A thread that has just ended runs nowhere.
+            let allowed = allowed_in(root, &format!("/proc/{pid}/task/{tid}/status"))?;
+            cpus = cpus
+                .iter()
+                .chain(allowed.unwrap_or_default().iter())
+                .collect();
+        }
+    }
+    match (cpus.is_empty(), pids.first()) {
+        (true, Some(pid)) => Err(HostError::NoProcess { pid: *pid }),
+        _ => Ok(cpus.and(&online_cpus(root)?)),
+    }
+}
+
+/// These processes and all that they started, parents before children.
+pub(crate) fn with_descendants(root: &Root, pids: &[Pid]) -> Result<Vec<Pid>, HostError> {
+    let mut parents = Vec::new();
+    for pid in processes(root)? {
+        if let Some(stat) = ProcessStat::read_if_shown(root, pid)? {
+            parents.push((pid, stat.ppid));
+        }
+    }
+    Ok(descend(pids.to_vec(), &mut parents))
+}
+
+/// Adds to `members` every process whose parent is one, parents first, and
+/// takes it out of `others`, which are pairs of a process and its parent.
+pub(crate) fn descend(mut members: Vec<Pid>, others: &mut Vec<(Pid, Pid)>) -> Vec<Pid> {
+    others.retain(|(pid, _)| !members.contains(pid));
+    let mut next = 0;
+    while next < members.len() {
+        let parent = members[next];
+        others.retain(|(pid, ppid)| {
+            let child = *ppid == parent;
+            if child {
+                members.push(*pid);
+            }
+            !child
+        });
+        next += 1;
+    }
+    members
+}
+
+fn allowed_in(root: &Root, path: &str) -> Result<Option<CpuSet>, HostError> {
+    let Some(text) = root.optional(path)? else {
+        return Ok(None);
+    };
+    let list = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .ok_or_else(|| Garbled::new("a list of allowed CPUs", &text));
+    list.and_then(cpu_list)
+        .map(Some)
+        .map_err(|garbled| garbled.at(&root.path(path)))
+}
+
+fn cpu_list(text: &str) -> Result<CpuSet, Garbled> {
+    text.parse()
+        .map_err(|_| Garbled::new("a list of CPUs", text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_tree::{FakeProcess, FakeTree};
+    use std::time::Duration;
+
+    const LINE: &str = "42 (a) (b c) S 7 42 42 0 -1 4194304 101 0 0 0 150 50 30 20 20 0 3 0 \
+                        138487 3133440 390 18446744073709551615 1 1 0\n";
+
+    #[test]
+    fn names_may_hold_parentheses_and_blanks() {
+        let stat = ProcessStat::parse(LINE, Tick::hundredth()).unwrap();
+        assert_eq!((stat.pid, stat.ppid, stat.threads), (42, 7, 3));
+        assert_eq!(stat.own, CpuTime(Duration::from_secs(2)));
+        assert_eq!(stat.reaped, CpuTime(Duration::from_millis(500)));
+        assert_eq!(stat.started, 138_487);
+    }
+
+    #[test]
+    fn a_line_cut_short_is_an_error_that_names_the_file() {
+        for bad in ["", "42", "42 (a", "42 (a) S 1 2", "x (a) S"] {
+            let tree = FakeTree::new().file("proc/42/stat", bad);
+            let message = ProcessStat::read(tree.root(), 42).unwrap_err().to_string();
+            assert!(message.contains("proc/42/stat"), "{message}");
+        }
+        let none = ProcessStat::read(FakeTree::new().root(), 42).unwrap();
+        assert_eq!(none, None);
+    }
+
+    #[test]
+    fn parents_come_before_children_whatever_their_numbers() {
+        let mut others = vec![(5, 30), (30, 9), (9, 100), (8, 1), (100, 1)];
+        assert_eq!(descend(vec![100], &mut others), [100, 9, 30, 5]);
+        assert_eq!(others, [(8, 1)]);
+    }
+
+    #[test]
+    fn a_service_runs_where_any_of_its_threads_may() {
+        let tree = FakeTree::new();
+        tree.process(&FakeProcess::ANY);
+        tree.process(&FakeProcess {
+            pid: 101,
+            ppid: 100,
+            ..FakeProcess::ANY
+        });
+        let tree = tree.files(&[
+            ("sys/devices/system/cpu/online", "0-3\n"),
+            ("proc/100/status", "Name:\tx\nCpus_allowed_list:\t0\n"),
+            ("proc/100/task/100/status", "Cpus_allowed_list:\t0\n"),
+            ("proc/101/task/101/status", "Cpus_allowed_list:\t2\n"),
+            ("proc/101/task/102/status", "Cpus_allowed_list:\t3-5\n"),
+        ]);
+        let cpus = service_cpus(tree.root(), &[100]).unwrap();
+        assert_eq!(cpus.to_string(), "0,2-3");
+        assert_eq!(allowed_cpus(tree.root(), 100).unwrap().to_string(), "0");
+        let gone = allowed_cpus(tree.root(), 77).unwrap_err();
+        assert!(matches!(gone, HostError::NoProcess { pid: 77 }));
+        assert!(service_cpus(tree.root(), &[77]).is_err());
+    }
+
+    #[test]
+    fn this_process_may_run_on_cpus_that_are_on() {
+        let root = Root::machine();
+        let own = own_allowed_cpus(&root).unwrap();
+        assert!(!own.is_empty());
+        assert_eq!(own, own.and(&online_cpus(&root).unwrap()));
+        assert_eq!(allowed_cpus(&root, std::process::id()).unwrap(), own);
+        assert!(own_allowed_cpus(FakeTree::new().root()).is_err());
+    }
+}

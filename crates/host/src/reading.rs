@@ -1,0 +1,202 @@
+//! What the sensors showed at one moment, and what lies between two moments.
+
+use crate::node_metrics::NodeMetrics;
+use crate::pressure;
+use crate::stat::CpuTimes;
+use crate::task::TaskTimes;
+use plimsoll_model::{CpuSet, CpuTime, CpuUse, Energy, MachineUse, Pressure, ServiceUse};
+use std::time::Instant;
+
+/// All counters at one moment. They mean something only as a difference: see
+/// [`difference`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    pub(crate) at: Instant,
+    pub(crate) cpu: Option<CpuTimes>,
+    pub(crate) service_cpus: CpuSet,
+    pub(crate) pressure: Option<Pressure>,
+    pub(crate) frequency_hz: Option<f64>,
+    pub(crate) energy: Option<Energy>,
+    pub(crate) service: Option<TaskTimes>,
+    pub(crate) generator: Option<CpuTime>,
+    pub(crate) observer: Option<CpuTime>,
+}
+
+impl Reading {
+    /// A moment of which nothing is known yet.
+    pub(crate) fn blank(at: Instant) -> Reading {
+        Reading {
+            at,
+            cpu: None,
+            service_cpus: CpuSet::default(),
+            pressure: None,
+            frequency_hz: None,
+            energy: None,
+            service: None,
+            generator: None,
+            observer: None,
+        }
+    }
+
+    /// When it was taken.
+    pub fn at(&self) -> Instant {
+        self.at
+    }
+
+    /// The same moment with the machine's counters taken from the host where
+    /// the service is: all its CPUs are the service's. This machine's own CPU
+    /// time, pressure, frequency and energy say nothing about that one.
+    #[must_use]
+    pub fn with_elsewhere(self, metrics: NodeMetrics) -> Reading {
+        Reading {
+            service_cpus: metrics.cpu.each.keys().copied().collect(),
+            cpu: Some(metrics.cpu),
+            pressure: metrics.pressure,
+            frequency_hz: None,
+            energy: None,
+            ..self
+        }
+    }
+}
+
+/// What was used between two readings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    /// By the machine that the service runs on.
+    pub machine: MachineUse,
+    /// By the service; `None` where it is not known where to look.
+    pub service: Option<ServiceUse>,
+    /// By the threads of this process that generate load; `None` without any.
+    pub generator_cpu: Option<CpuTime>,
+}
+
+/// What was used from `earlier` to `later`, two readings of the same sensors.
+/// A counter that one of them lacks is `None`.
+pub fn difference(earlier: &Reading, later: &Reading) -> Window {
+    let between = |now: Option<CpuTime>, then: Option<CpuTime>| {
+        now.zip(then).map(|(now, then)| now.since(then))
+    };
+    let cpu = later.cpu.as_ref().zip(earlier.cpu.as_ref());
+    let cpu = cpu.map(|(now, then)| now.since(then));
+    let service_cpu = cpu.as_ref().and_then(|cpu| cpu.of(&later.service_cpus));
+    let pressure = later.pressure.zip(earlier.pressure);
+    let energy = later.energy.zip(earlier.energy);
+    let service = later.service.zip(earlier.service);
+    Window {
+        machine: MachineUse {
+            window: later.at.saturating_duration_since(earlier.at),
+            cpu: cpu.as_ref().map(|cpu| -> CpuUse { cpu.all }),
+            service_cpus: later.service_cpus.clone(),
+            service_cpu,
+            context_switches: cpu.and_then(|cpu| cpu.context_switches),
+            pressure: pressure.map(|(now, then)| pressure::since(&now, &then)),
+            frequency_hz: later.frequency_hz,
+            energy: energy.map(|(now, then)| Energy((now.0 - then.0).max(0.0))),
+            observer_cpu: between(later.observer, earlier.observer),
+        },
+        service: service.map(|(now, then)| now.since(then).into()),
+        generator_cpu: between(later.generator, earlier.generator),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn ms(n: u64) -> CpuTime {
+        CpuTime(Duration::from_millis(n))
+    }
+
+    fn busy(user: u64, cpus: u32) -> CpuTimes {
+        let one = CpuUse {
+            user: ms(user),
+            ..CpuUse::default()
+        };
+        CpuTimes {
+            all: one,
+            each: (0..cpus).map(|cpu| (cpu, one)).collect(),
+            context_switches: Some(user),
+        }
+    }
+
+    fn full(at: Instant, n: u64) -> Reading {
+        Reading {
+            at,
+            cpu: Some(busy(n, 4)),
+            service_cpus: "1-2".parse().unwrap(),
+            pressure: Some(Pressure {
+                cpu_some: Some(ms(n).0),
+                ..pressure::NOTHING
+            }),
+            frequency_hz: Some(n as f64),
+            energy: Some(Energy(n as f64)),
+            service: Some(TaskTimes {
+                cpu: ms(n),
+                run_delay: Some(ms(n).0),
+                context_switches: Some(n),
+            }),
+            generator: Some(ms(n)),
+            observer: Some(ms(n)),
+        }
+    }
+
+    #[test]
+    fn a_window_holds_differences_and_the_last_frequency() {
+        let begin = Instant::now();
+        let end = begin + Duration::from_secs(1);
+        let window = difference(&full(begin, 100), &full(end, 130));
+        let machine = &window.machine;
+        assert_eq!(machine.window, Duration::from_secs(1));
+        assert_eq!(machine.cpu.unwrap().user, ms(4 * 30));
+        assert_eq!(machine.service_cpu.unwrap().user, ms(2 * 30));
+        assert_eq!(machine.service_cpus.len(), 2);
+        assert_eq!(machine.context_switches, Some(30));
+        assert_eq!(machine.pressure.unwrap().cpu_some, Some(ms(30).0));
+        assert_eq!(machine.frequency_hz, Some(130.0));
+        assert_eq!(machine.energy, Some(Energy(30.0)));
+        assert_eq!(machine.observer_cpu, Some(ms(30)));
+        let service = window.service.unwrap();
+        assert_eq!(service.cpu, ms(30));
+        assert_eq!(service.run_delay, Some(ms(30).0));
+        assert_eq!(service.context_switches, Some(30));
+        assert_eq!(window.generator_cpu, Some(ms(30)));
+    }
+
+    #[test]
+    fn what_either_side_lacks_is_unknown() {
+        let at = Instant::now();
+        for (one, other) in [
+            (Reading::blank(at), full(at, 1)),
+            (full(at, 1), Reading::blank(at)),
+        ] {
+            let window = difference(&one, &other);
+            let unknown = MachineUse {
+                service_cpus: other.service_cpus,
+                frequency_hz: other.frequency_hz,
+                ..MachineUse::unknown(Duration::ZERO)
+            };
+            assert_eq!(window.machine, unknown);
+            assert_eq!((window.service, window.generator_cpu), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_service_elsewhere_is_judged_by_its_own_hosts_counters() {
+        let at = Instant::now();
+        let elsewhere = |n| {
+            full(at, n).with_elsewhere(NodeMetrics {
+                cpu: busy(n, 8),
+                pressure: None,
+            })
+        };
+        let window = difference(&elsewhere(10), &elsewhere(15));
+        let machine = window.machine;
+        assert_eq!(machine.service_cpus.to_string(), "0-7");
+        assert_eq!(machine.service_cpu, machine.cpu);
+        assert_eq!(machine.cpu.unwrap().user, ms(8 * 5));
+        assert_eq!((machine.pressure, machine.energy), (None, None));
+        assert_eq!(machine.frequency_hz, None);
+        assert_eq!(window.generator_cpu, Some(ms(5)));
+    }
+}

@@ -1,0 +1,113 @@
+use super::*;
+use crate::cgroup::tests::{V2, mounted};
+use crate::fake_tree::FakeTree;
+
+const CPU: &str = "sys/devices/system/cpu";
+
+/// A machine that gives everything.
+fn good() -> FakeTree {
+    let files = [
+        ("pressure/cpu", "some total=1\n"),
+        ("self/schedstat", "9 0 1\n"),
+        ("self/status", "Cpus_allowed_list:\t0-1\n"),
+        ("self/cgroup", "0::/\n"),
+        ("self/limits", "Max open files  65536  65536  files\n"),
+        ("stat", "cpu  999 0 0 0 0 0 0 1\n"),
+    ];
+    let mut tree = files
+        .iter()
+        .fold(mounted(V2), |tree, (file, text)| {
+            tree.file(&format!("proc/{file}"), text)
+        })
+        .file(&format!("{CPU}/online"), "0-1\n")
+        .file(&format!("{CPU}/cpufreq/boost"), "0\n")
+        .file(
+            "sys/devices/system/clocksource/clocksource0/current_clocksource",
+            "tsc\n",
+        );
+    for (file, text) in [
+        ("name", "package-0\n"),
+        ("energy_uj", "5\n"),
+        ("max_energy_range_uj", "9\n"),
+    ] {
+        tree = tree.file(&format!("sys/class/powercap/intel-rapl:0/{file}"), text);
+    }
+    for cpu in 0..2 {
+        let cpu = format!("{CPU}/cpu{cpu}");
+        tree = tree
+            .file(&format!("{cpu}/cpufreq/scaling_governor"), "performance\n")
+            .file(&format!("{cpu}/cpufreq/scaling_cur_freq"), "2600000\n")
+            .file(&format!("{cpu}/topology/physical_package_id"), "0\n")
+            .file(&format!("{cpu}/topology/core_cpus_list"), "0-1\n");
+    }
+    tree
+}
+
+/// The names of what is missed.
+fn missing(tree: &FakeTree) -> Vec<String> {
+    let all = requirements(tree.root());
+    assert!(all.iter().all(Requirement::can_start));
+    all.into_iter()
+        .filter(|r| !matches!(r.outcome, Outcome::Met { .. }))
+        .map(|r| r.name)
+        .collect()
+}
+
+#[test]
+fn a_good_machine_misses_nothing() {
+    assert_eq!(missing(&good()), [""; 0]);
+    assert_eq!(requirements(good().root()).len(), 12);
+}
+
+#[test]
+fn each_lack_is_told_by_its_name() {
+    let clock = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let online = format!("{CPU}/online");
+    let (boost, governor) = (
+        format!("{CPU}/cpufreq/boost"),
+        format!("{CPU}/cpu0/cpufreq/scaling_governor"),
+    );
+    let lacks = [
+        ("proc/pressure/cpu", "garbage", "pressure stall information"),
+        (
+            "proc/self/schedstat",
+            "0 0 0\n",
+            "scheduler statistics per thread",
+        ),
+        (online.as_str(), "0-2\n", "CPUs for Plimsoll"),
+        (
+            "sys/fs/cgroup/cpu.max",
+            "150000 100000\n",
+            "cgroup CPU limit",
+        ),
+        (
+            "proc/self/limits",
+            "Max open files  1024 4096 files\n",
+            "open files",
+        ),
+        ("proc/stat", "cpu  90 0 0 0 0 0 0 10\n", "stolen CPU time"),
+        (boost.as_str(), "1\n", "frequency boost"),
+        (clock, "hpet\n", "clock source"),
+        (".dockerenv", "", "container"),
+    ];
+    for (file, text, name) in lacks {
+        assert_eq!(missing(&good().file(file, text)), [name], "{file}");
+    }
+    let other = format!("{CPU}/cpu1/cpufreq/scaling_governor");
+    let tree = good()
+        .file(&governor, "powersave\n")
+        .file(&other, "powersave\n");
+    assert_eq!(missing(&tree), ["frequency governor"]);
+}
+
+#[test]
+fn a_cgroup_limit_above_the_cpus_limits_nothing() {
+    let tree = good().file("sys/fs/cgroup/cpu.max", "200000 100000\n");
+    assert_eq!(missing(&tree), [""; 0]);
+}
+
+#[test]
+fn a_bare_machine_misses_what_it_can_and_fails_nothing() {
+    let missing = missing(&FakeTree::new());
+    assert!(missing.len() >= 5, "{missing:?}");
+}

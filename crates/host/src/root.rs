@@ -1,0 +1,171 @@
+//! Where /proc and /sys are, and how their files are read.
+
+use crate::error::HostError;
+use rustix::io::Errno;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The tree that holds `/proc` and `/sys`: the machine's own, or one made for
+/// a test.
+#[derive(Debug, Clone)]
+pub struct Root {
+    dir: PathBuf,
+    ticks_per_second: u64,
+}
+
+impl Root {
+    /// The running machine.
+    pub fn machine() -> Root {
+        Root::at("/")
+    }
+
+    /// A tree with `proc`, `sys`, `run` below `dir`.
+    pub fn at(dir: impl Into<PathBuf>) -> Root {
+        Root {
+            dir: dir.into(),
+            ticks_per_second: rustix::param::clock_ticks_per_second().max(1),
+        }
+    }
+
+    /// Where the file is that a machine has at `absolute`.
+    pub fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
+        let absolute = absolute.as_ref();
+        self.dir
+            .join(absolute.strip_prefix("/").unwrap_or(absolute))
+    }
+
+    /// How long one clock tick of the kernel's tables is.
+    pub(crate) fn tick(&self) -> Tick {
+        Tick {
+            per_second: self.ticks_per_second,
+        }
+    }
+
+    /// The whole of a file that has to be there. What is no UTF-8 is
+    /// replaced, because a process may call itself anything.
+    pub(crate) fn text(&self, absolute: impl AsRef<Path>) -> Result<String, HostError> {
+        let path = self.path(absolute);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(source) => Err(HostError::Unreadable { path, source }),
+        }
+    }
+
+    /// The whole of a file; `None` where this kernel does not have it.
+    pub(crate) fn optional(&self, absolute: impl AsRef<Path>) -> Result<Option<String>, HostError> {
+        match self.text(absolute) {
+            Ok(text) => Ok(Some(text)),
+            Err(HostError::Unreadable { source, .. }) if means_absent(&source) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The first line of a file without its end; `None` where the file is
+    /// missing, empty or not for us to read.
+    pub(crate) fn line(&self, absolute: impl AsRef<Path>) -> Option<String> {
+        let text = self.text(absolute).ok()?;
+        let line = text.lines().next()?.trim();
+        (!line.is_empty()).then(|| line.to_owned())
+    }
+
+    /// The names in a folder in no order; none where there is no such folder.
+    pub(crate) fn names(&self, absolute: impl AsRef<Path>) -> Result<Vec<String>, HostError> {
+        let path = self.path(absolute);
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(source) if means_absent(&source) => return Ok(Vec::new()),
+            Err(source) => return Err(HostError::Unreadable { path, source }),
+        };
+        Ok(entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect())
+    }
+
+    /// The names in a folder that are numbers: processes, threads.
+    pub(crate) fn numbers(&self, absolute: impl AsRef<Path>) -> Result<Vec<u32>, HostError> {
+        let names = self.names(absolute)?;
+        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// Whether there is such a file or folder.
+    pub(crate) fn has(&self, absolute: impl AsRef<Path>) -> bool {
+        self.path(absolute).exists()
+    }
+}
+
+/// The unit of /proc/stat and /proc/PID/stat: USER_HZ, 100 a second on all
+/// common architectures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tick {
+    per_second: u64,
+}
+
+impl Tick {
+    /// How long `n` ticks are.
+    pub(crate) fn times(self, n: u64) -> Duration {
+        let nanos = (n % self.per_second) * 1_000_000_000 / self.per_second;
+        // Less than a second, so it fits.
+        Duration::new(n / self.per_second, u32::try_from(nanos).unwrap_or(0))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn hundredth() -> Tick {
+        Tick { per_second: 100 }
+    }
+}
+
+/// Whether this is the kernel's way of saying that it does not have something:
+/// a file that is not there, a driver that is off, a task that has ended.
+pub(crate) fn means_absent(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(
+            Errno::NOENT
+                | Errno::NOTDIR
+                | Errno::OPNOTSUPP
+                | Errno::NODEV
+                | Errno::NXIO
+                | Errno::SRCH
+        )
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_tree::FakeTree;
+
+    #[test]
+    fn ticks_become_time_without_overflow() {
+        let tick = Tick::hundredth();
+        assert_eq!(tick.times(1), Duration::from_millis(10));
+        assert_eq!(tick.times(250), Duration::from_millis(2500));
+        assert_eq!(tick.times(u64::MAX).as_secs(), u64::MAX / 100);
+    }
+
+    #[test]
+    fn absolute_names_stay_below_the_root() {
+        let root = Root::at("/somewhere");
+        assert_eq!(root.path("/proc/stat"), Path::new("/somewhere/proc/stat"));
+        assert_eq!(root.path("proc/stat"), Path::new("/somewhere/proc/stat"));
+    }
+
+    #[test]
+    fn a_missing_file_is_absent_and_a_folder_in_its_place_is_an_error() {
+        let tree = FakeTree::new().file("proc/odd/inside", "");
+        assert_eq!(tree.root().optional("/proc/none").unwrap(), None);
+        assert_eq!(tree.root().optional("/proc/odd/inside/x").unwrap(), None);
+        let error = tree.root().optional("/proc/odd").unwrap_err();
+        assert!(error.to_string().contains("proc/odd"), "{error}");
+    }
+
+    #[test]
+    fn text_that_is_no_utf8_is_read_all_the_same() {
+        let tree = FakeTree::new();
+        std::fs::create_dir_all(tree.root().path("/proc")).unwrap();
+        std::fs::write(tree.root().path("/proc/x"), b"a\xffb").unwrap();
+        assert_eq!(tree.root().text("/proc/x").unwrap(), "a\u{fffd}b");
+    }
+}

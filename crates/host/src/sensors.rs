@@ -1,0 +1,311 @@
+//! All counters of a trial, read together: once at the window's edges, and
+//! once a second between.
+
+use crate::cgroup::Cgroups;
+use crate::energy::EnergyMeter;
+use crate::error::HostError;
+use crate::frequency::frequency_hz;
+use crate::pressure::pressure;
+use crate::process::{Pid, Tid};
+use crate::reading::Reading;
+use crate::root::Root;
+use crate::stat::CpuTimes;
+use crate::task::{Source, TaskTimes};
+use crate::watch::{OwnProcess, Roles, ServiceProcesses};
+use plimsoll_model::CpuSet;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Instant;
+
+/// Where the service under test is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// On this machine.
+    Here {
+        /// The CPUs that it may run on.
+        cpus: CpuSet,
+        /// Where its CPU time is found.
+        service: ServiceSource,
+    },
+    /// On another one: this machine's counters say nothing about it, and
+    /// [`Reading::with_elsewhere`] brings those that do.
+    Elsewhere,
+}
+
+/// Where the CPU time of a service on this machine is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServiceSource {
+    /// It is not known.
+    None,
+    /// Threads of this very process.
+    Threads(Vec<Tid>),
+    /// Processes, with all that they start.
+    Processes(Vec<Pid>),
+    /// Whatever this process starts. Those that have ended and were waited
+    /// for count to their end.
+    Children,
+    /// A cgroup, by its path below the cgroup mount. Tells CPU time only.
+    Cgroup(String),
+}
+
+/// Something that may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counter {
+    /// CPU time by kind, and context switches, of the machine.
+    MachineCpu,
+    /// Pressure stall information.
+    Pressure,
+    /// Clock frequency.
+    Frequency,
+    /// Energy of the CPU packages.
+    Energy,
+    /// CPU time of the service.
+    ServiceCpu,
+    /// How long the service's threads waited for a CPU.
+    RunDelay,
+    /// CPU time of this process' threads.
+    OwnCpu,
+}
+
+impl fmt::Display for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Counter::MachineCpu => "CPU time of the machine",
+            Counter::Pressure => "pressure stall information",
+            Counter::Frequency => "clock frequency",
+            Counter::Energy => "energy",
+            Counter::ServiceCpu => "CPU time of the service",
+            Counter::RunDelay => "run delay of the service",
+            Counter::OwnCpu => "CPU time of Plimsoll's own threads",
+        })
+    }
+}
+
+/// Reads all counters again and again, at little cost: with a thousand
+/// threads to watch, well below a hundredth of a CPU at one reading a second.
+///
+/// CPU times of tasks, and energy, are added up from reading to reading, so
+/// that nothing is lost of threads that end, or of counters that wrap round,
+/// between the first reading of a window and its last.
+#[derive(Debug)]
+pub struct Sensors {
+    root: Root,
+    service_cpus: Option<CpuSet>,
+    service: Service,
+    own: Option<OwnProcess>,
+    energy: Option<EnergyMeter>,
+    has_generator: bool,
+    /// How many more files of threads may be kept open.
+    allowance: usize,
+    missing: Missing,
+}
+
+#[derive(Debug)]
+enum Service {
+    Unknown,
+    OwnThreads,
+    Processes(ServiceProcesses),
+    Cgroup(Cgroups, String),
+}
+
+impl Sensors {
+    /// Looks at what there is. The threads named in `generator` are those of
+    /// this process that generate load; every thread of this process that
+    /// neither generates nor serves counts as the observer, those included
+    /// that start later. So make new sensors when the load is started anew.
+    ///
+    /// # Errors
+    /// When the service, or a named thread, is not there. A counter that this
+    /// machine does not give is no error: see [`Sensors::missing`].
+    pub fn new(root: &Root, subject: Subject, generator: &[Tid]) -> Result<Sensors, HostError> {
+        let thread_source = Source::of(root);
+        let mut allowance = files_to_keep(root);
+        let mut missing = Missing::default();
+        let mut roles = Roles {
+            generator: generator.iter().copied().collect(),
+            ..Roles::default()
+        };
+        let (service_cpus, service) = match subject {
+            Subject::Elsewhere => (None, ServiceSource::None),
+            Subject::Here { cpus, service } => (Some(cpus), service),
+        };
+        let service = match service {
+            ServiceSource::None => Service::Unknown,
+            ServiceSource::Threads(tids) => {
+                roles.service = tids.into_iter().collect();
+                Service::OwnThreads
+            }
+            ServiceSource::Processes(pids) => Service::Processes(ServiceProcesses::open(
+                root,
+                &pids,
+                thread_source,
+                &mut allowance,
+            )?),
+            ServiceSource::Children => Service::Processes(ServiceProcesses::children(
+                root,
+                thread_source,
+                &mut allowance,
+            )?),
+            ServiceSource::Cgroup(name) => {
+                let cgroups = Cgroups::find(root)?;
+                // Read once for the sake of the error.
+                cgroups.cpu_time(root, &name)?;
+                Service::Cgroup(cgroups, name)
+            }
+        };
+        let has_generator = !roles.generator.is_empty();
+        let own = match OwnProcess::open(root, roles, thread_source, &mut allowance) {
+            Ok(own) => Some(own),
+            Err(error @ HostError::NoThread { .. }) => return Err(error),
+            Err(error) => missing.never(Counter::OwnCpu, error.to_string()),
+        };
+        let energy = match service_cpus {
+            Some(_) => missing.once(Counter::Energy, EnergyMeter::open(root)),
+            None => None,
+        };
+        missing.note_run_delay(&service, thread_source);
+        Ok(Sensors {
+            root: root.clone(),
+            service_cpus,
+            service,
+            own,
+            energy,
+            has_generator,
+            allowance,
+            missing,
+        })
+    }
+
+    /// The counters that the last reading lacked, each with the reason. What
+    /// this kernel does not have is not asked for again; what could not be
+    /// read is tried again at the next reading.
+    pub fn missing(&self) -> impl Iterator<Item = (Counter, &str)> {
+        let all = self.missing.never.iter().chain(&self.missing.now);
+        all.map(|(counter, why)| (*counter, why.as_str()))
+    }
+
+    /// Reads everything now.
+    pub fn read(&mut self) -> Reading {
+        let mut reading = Reading::blank(Instant::now());
+        self.missing.now.clear();
+        self.read_machine(&mut reading);
+        self.read_tasks(&mut reading);
+        reading
+    }
+
+    fn read_machine(&mut self, reading: &mut Reading) {
+        let Some(cpus) = &self.service_cpus else {
+            return;
+        };
+        let (root, missing) = (&self.root, &mut self.missing);
+        reading.service_cpus = cpus.clone();
+        reading.cpu = missing.ask(Counter::MachineCpu, || CpuTimes::read(root));
+        reading.pressure = missing.ask(Counter::Pressure, || pressure(root));
+        reading.frequency_hz = missing.ask(Counter::Frequency, || frequency_hz(root, cpus));
+        if let Some(meter) = &mut self.energy {
+            reading.energy = missing.ask(Counter::Energy, || meter.read(root).map(Some));
+        }
+    }
+
+    fn read_tasks(&mut self, reading: &mut Reading) {
+        let (root, missing, allowance) = (&self.root, &mut self.missing, &mut self.allowance);
+        let own = self
+            .own
+            .as_mut()
+            .and_then(|own| missing.ask(Counter::OwnCpu, || own.read(root, allowance).map(Some)));
+        reading.observer = own.map(|own| own.rest.cpu);
+        if self.has_generator {
+            reading.generator = own.map(|own| own.generator.cpu);
+        }
+        reading.service = match &mut self.service {
+            Service::Unknown => None,
+            Service::OwnThreads => own.map(|own| own.service),
+            Service::Processes(processes) => missing.ask(Counter::ServiceCpu, || {
+                processes.read(root, allowance).map(Some)
+            }),
+            Service::Cgroup(cgroups, name) => missing.ask(Counter::ServiceCpu, || {
+                let cpu = cgroups.cpu_time(root, name)?;
+                Ok(Some(TaskTimes {
+                    cpu,
+                    run_delay: None,
+                    context_switches: None,
+                }))
+            }),
+        };
+    }
+}
+
+/// A quarter of the files that this process may open, the rest being for
+/// connections; none where that is not told.
+fn files_to_keep(root: &Root) -> usize {
+    const MOST: u64 = 4096;
+    let limit = open_files_limit(root).unwrap_or(0);
+    usize::try_from((limit / 4).min(MOST)).unwrap_or(0)
+}
+
+/// How many files this process may have open; `None` where that is not told.
+pub(crate) fn open_files_limit(root: &Root) -> Option<u64> {
+    let text = root.text("/proc/self/limits").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))?;
+    match line.split_ascii_whitespace().next()? {
+        "unlimited" => Some(u64::MAX),
+        limit => limit.parse().ok(),
+    }
+}
+
+/// Which counters are missing, so that nobody asks in vain every second.
+#[derive(Debug, Default)]
+struct Missing {
+    never: BTreeMap<Counter, String>,
+    now: BTreeMap<Counter, String>,
+}
+
+impl Missing {
+    const NOT_HERE: &str = "this machine does not give it";
+
+    fn ask<T>(
+        &mut self,
+        counter: Counter,
+        read: impl FnOnce() -> Result<Option<T>, HostError>,
+    ) -> Option<T> {
+        if self.never.contains_key(&counter) {
+            return None;
+        }
+        match read() {
+            Ok(Some(value)) => Some(value),
+            Ok(None) => self.never(counter, Missing::NOT_HERE.to_owned()),
+            Err(error) => {
+                self.now.insert(counter, error.to_string());
+                None
+            }
+        }
+    }
+
+    /// The same for something that is opened once and for all.
+    fn once<T>(&mut self, counter: Counter, opened: Result<Option<T>, HostError>) -> Option<T> {
+        match opened {
+            Ok(Some(value)) => Some(value),
+            Ok(None) => self.never(counter, Missing::NOT_HERE.to_owned()),
+            Err(error) => self.never(counter, error.to_string()),
+        }
+    }
+
+    fn never<T>(&mut self, counter: Counter, why: String) -> Option<T> {
+        self.never.insert(counter, why);
+        None
+    }
+
+    fn note_run_delay(&mut self, service: &Service, source: Source) {
+        let why = match (service, source) {
+            (Service::Cgroup(..), _) => "a cgroup does not tell it",
+            (Service::Processes(_) | Service::OwnThreads, Source::Stat) => Missing::NOT_HERE,
+            _ => return,
+        };
+        self.never.insert(Counter::RunDelay, why.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests;

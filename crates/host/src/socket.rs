@@ -1,0 +1,232 @@
+//! Who serves: from a TCP address to the processes that listen there.
+//!
+//! /proc/net/tcp and tcp6 (Documentation/networking/proc_net_tcp.rst) tell
+//! which sockets listen where; the links in /proc/PID/fd tell who holds them.
+
+use crate::error::{Garbled, HostError};
+use crate::process::{Pid, processes};
+use crate::root::Root;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Who listens at an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listeners {
+    /// These processes hold the listening socket, in ascending order.
+    Found(Vec<Pid>),
+    /// Somebody listens, but `unreadable` processes do not let us see what
+    /// they hold: it needs root, or the process has to be named.
+    Hidden {
+        /// How many processes could not be looked into.
+        unreadable: usize,
+    },
+    /// Somebody listens, and no process that can be seen holds the socket: it
+    /// is in another PID namespace (a container), or in the kernel.
+    OutOfSight,
+    /// This is an address of this host, and nobody listens there.
+    Nobody,
+    /// This is no address of this host.
+    Elsewhere,
+}
+
+/// Finds who serves at `address` on this host.
+///
+/// A socket bound to the very address goes before one bound to all addresses,
+/// and one of the same family before an IPv6 socket that takes IPv4 as well,
+/// as the kernel chooses (inet_lookup_listener).
+///
+/// # Errors
+/// When the tables of sockets cannot be read.
+pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostError> {
+    let ip = match address.ip().to_canonical() {
+        // Connecting to no address in particular leads to this host.
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    if !is_local(root, ip)? {
+        return Ok(Listeners::Elsewhere);
+    }
+    let mut sockets = listening(root, "/proc/net/tcp")?;
+    sockets.extend(listening(root, "/proc/net/tcp6")?);
+    let inodes = best(&sockets, ip, address.port());
+    if inodes.is_empty() {
+        return Ok(Listeners::Nobody);
+    }
+    let (pids, unreadable) = holders(root, &inodes)?;
+    Ok(judge(pids, unreadable))
+}
+
+fn judge(holders: Vec<Pid>, unreadable: usize) -> Listeners {
+    match (holders.is_empty(), unreadable) {
+        (false, _) => Listeners::Found(holders),
+        (true, 0) => Listeners::OutOfSight,
+        (true, unreadable) => Listeners::Hidden { unreadable },
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Socket {
+    at: SocketAddr,
+    inode: u64,
+}
+
+fn listening(root: &Root, path: &str) -> Result<Vec<Socket>, HostError> {
+    // A kernel without IPv6 has no tcp6.
+    let text = root.optional(path)?.unwrap_or_default();
+    text.lines()
+        .skip(1)
+        .filter_map(|line| socket(line).transpose())
+        .collect::<Result<_, _>>()
+        .map_err(|garbled| garbled.at(&root.path(path)))
+}
+
+/// The socket of a line; `None` when it does not listen.
+fn socket(line: &str) -> Result<Option<Socket>, Garbled> {
+    const LISTEN: &str = "0A";
+    let garbled = || Garbled::new("a line of a TCP socket", line);
+    let words: Vec<&str> = line.split_ascii_whitespace().take(10).collect();
+    let [_, local, _, state, _, _, _, _, _, inode] = words[..] else {
+        return Err(garbled());
+    };
+    if state != LISTEN {
+        return Ok(None);
+    }
+    let at = address(local).ok_or_else(garbled)?;
+    let inode = inode.parse().map_err(|_| garbled())?;
+    Ok(Some(Socket { at, inode }))
+}
+
+/// `0100007F:1F90`: each four bytes of the address as a number in the order
+/// of this machine, the port in that of people.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (ip, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let word = |nth: usize| {
+        let hex = ip.get(8 * nth..8 * nth + 8)?;
+        Some(u32::from_str_radix(hex, 16).ok()?.to_ne_bytes())
+    };
+    let ip = match ip.len() {
+        8 => IpAddr::from(word(0)?),
+        32 => {
+            let mut bytes = [0u8; 16];
+            for (nth, four) in bytes.chunks_exact_mut(4).enumerate() {
+                four.copy_from_slice(&word(nth)?);
+            }
+            IpAddr::from(bytes)
+        }
+        _ => return None,
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+/// The inodes of the sockets that a connection to this address would reach;
+/// more than one where they share the port.
+fn best(sockets: &[Socket], ip: IpAddr, port: u16) -> BTreeSet<u64> {
+    let grade = |socket: &Socket| {
+        let at = socket.at.ip().to_canonical();
+        if socket.at.port() != port {
+            None
+        } else if at == ip {
+            Some(0)
+        } else if at.is_unspecified() && at.is_ipv4() == ip.is_ipv4() {
+            Some(1)
+        } else if at == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+            // Unless it is set to IPv6 only, which the table does not tell.
+            Some(2)
+        } else {
+            None
+        }
+    };
+    let Some(best) = sockets.iter().filter_map(grade).min() else {
+        return BTreeSet::new();
+    };
+    sockets
+        .iter()
+        .filter(|socket| grade(socket) == Some(best))
+        .map(|socket| socket.inode)
+        .collect()
+}
+
+/// The processes that hold one of these sockets, and how many could not be
+/// looked into.
+fn holders(root: &Root, inodes: &BTreeSet<u64>) -> Result<(Vec<Pid>, usize), HostError> {
+    let links: BTreeSet<String> = inodes.iter().map(|i| format!("socket:[{i}]")).collect();
+    let mut pids = Vec::new();
+    let mut unreadable = 0;
+    for pid in processes(root)? {
+        match holds(root, pid, &links) {
+            Ok(true) => pids.push(pid),
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => unreadable += 1,
+            // It has ended meanwhile.
+            Err(_) => {}
+        }
+    }
+    pids.sort_unstable();
+    Ok((pids, unreadable))
+}
+
+fn holds(root: &Root, pid: Pid, links: &BTreeSet<String>) -> io::Result<bool> {
+    for entry in fs::read_dir(root.path(format!("/proc/{pid}/fd")))? {
+        let target = match fs::read_link(entry?.path()) {
+            Ok(target) => target,
+            // Closed meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        if target.to_str().is_some_and(|link| links.contains(link)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether `ip` is an address of this host. A socket that listens on all
+/// addresses says nothing about a service on another host.
+fn is_local(root: &Root, ip: IpAddr) -> Result<bool, HostError> {
+    if ip.is_loopback() || ip.is_unspecified() {
+        return Ok(true);
+    }
+    Ok(match ip {
+        IpAddr::V4(ip) => {
+            let trie = root.optional("/proc/net/fib_trie")?.unwrap_or_default();
+            local_v4(&trie).contains(&ip)
+        }
+        IpAddr::V6(ip) => {
+            let table = root.optional("/proc/net/if_inet6")?.unwrap_or_default();
+            local_v6(&table).contains(&ip)
+        }
+    })
+}
+
+/// A leaf `|-- 192.0.2.2` is followed by its routes; `/32 host LOCAL` makes it
+/// an address of this host.
+fn local_v4(fib_trie: &str) -> BTreeSet<Ipv4Addr> {
+    let mut leaf: Option<Ipv4Addr> = None;
+    let mut found = BTreeSet::new();
+    for line in fib_trie.lines() {
+        let line = line.trim();
+        if let Some(address) = line.strip_prefix("|-- ") {
+            leaf = address.parse().ok();
+        } else if line == "/32 host LOCAL" {
+            found.extend(leaf);
+        }
+    }
+    found
+}
+
+/// The first column is the address in 32 hexadecimal digits.
+fn local_v6(if_inet6: &str) -> BTreeSet<Ipv6Addr> {
+    if_inet6
+        .lines()
+        .filter_map(|line| line.split_ascii_whitespace().next())
+        .filter_map(|hex| u128::from_str_radix(hex, 16).ok())
+        .map(Ipv6Addr::from)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

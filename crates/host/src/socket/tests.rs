@@ -1,0 +1,143 @@
+use super::*;
+use crate::fake_tree::FakeTree;
+use std::net::TcpListener;
+
+const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n";
+
+/// A line as this machine's kernel would write it.
+fn line(at: &str, state: &str, inode: u64) -> String {
+    let at: SocketAddr = at.parse().unwrap();
+    let ip: String = match at.ip() {
+        IpAddr::V4(ip) => format!("{:08X}", u32::from_ne_bytes(ip.octets())),
+        IpAddr::V6(ip) => ip
+            .octets()
+            .chunks(4)
+            .map(|b| format!("{:08X}", u32::from_ne_bytes(b.try_into().unwrap())))
+            .collect(),
+    };
+    let port = at.port();
+    format!("   0: {ip}:{port:04X} 00000000:0000 {state} 0:0 00:0 0 0 0 {inode} 1 0 100\n")
+}
+
+fn tree(v4: &[String], v6: &[String]) -> FakeTree {
+    let trie = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 192.0.2.0\n        /24 link UNICAST\n\
+                \x20    |-- 192.0.2.2\n        /32 host LOCAL\n";
+    let inet6 = "fd000000000000000000000000000002 04 40 00 82     eth0\n";
+    FakeTree::new()
+        .file("proc/net/tcp", &format!("{HEAD}{}", v4.concat()))
+        .file("proc/net/tcp6", &format!("{HEAD}{}", v6.concat()))
+        .file("proc/net/fib_trie", trie)
+        .file("proc/net/if_inet6", inet6)
+}
+
+fn find(tree: &FakeTree, address: &str) -> Listeners {
+    listeners(tree.root(), address.parse().unwrap()).unwrap()
+}
+
+#[test]
+fn a_master_and_its_workers_all_hold_the_socket() {
+    let tree = tree(&[line("127.0.0.1:8080", "0A", 77)], &[])
+        .link("proc/30/fd/6", "socket:[77]")
+        .link("proc/9/fd/6", "socket:[77]")
+        .link("proc/9/fd/7", "/dev/null")
+        .link("proc/31/fd/0", "socket:[78]");
+    assert_eq!(find(&tree, "127.0.0.1:8080"), Listeners::Found(vec![9, 30]));
+    assert_eq!(find(&tree, "127.0.0.1:8081"), Listeners::Nobody);
+}
+
+#[test]
+fn a_connection_is_not_a_listener() {
+    let tree = tree(&[line("127.0.0.1:8080", "01", 77)], &[]).link("proc/9/fd/6", "socket:[77]");
+    assert_eq!(find(&tree, "127.0.0.1:8080"), Listeners::Nobody);
+}
+
+#[test]
+fn wildcards_serve_all_addresses_of_this_host_and_of_no_other() {
+    let tree = tree(&[], &[line("[::]:80", "0A", 5)]).link("proc/9/fd/3", "socket:[5]");
+    let found = Listeners::Found(vec![9]);
+    for here in ["127.0.0.1:80", "[::1]:80", "192.0.2.2:80", "[fd00::2]:80"] {
+        assert_eq!(find(&tree, here), found, "{here}");
+    }
+    for there in ["192.0.2.3:80", "192.0.2.0:80", "[fd00::3]:80"] {
+        assert_eq!(find(&tree, there), Listeners::Elsewhere, "{there}");
+    }
+}
+
+#[test]
+fn an_ipv4_wildcard_does_not_serve_ipv6() {
+    let tree = tree(&[line("0.0.0.0:80", "0A", 5)], &[]).link("proc/9/fd/3", "socket:[5]");
+    assert_eq!(find(&tree, "192.0.2.2:80"), Listeners::Found(vec![9]));
+    assert_eq!(find(&tree, "[::1]:80"), Listeners::Nobody);
+}
+
+#[test]
+fn the_nearest_socket_is_chosen() {
+    let v4 = [line("127.0.0.1:80", "0A", 1), line("0.0.0.0:80", "0A", 2)];
+    let v6 = [
+        line("[::]:80", "0A", 3),
+        line("[::ffff:192.0.2.2]:80", "0A", 4),
+    ];
+    let mut tree = tree(&v4, &v6);
+    for pid in 1..=4 {
+        tree = tree.link(&format!("proc/{pid}/fd/3"), &format!("socket:[{pid}]"));
+    }
+    assert_eq!(find(&tree, "127.0.0.1:80"), Listeners::Found(vec![1]));
+    assert_eq!(find(&tree, "127.0.0.2:80"), Listeners::Found(vec![2]));
+    assert_eq!(find(&tree, "[::1]:80"), Listeners::Found(vec![3]));
+    assert_eq!(find(&tree, "192.0.2.2:80"), Listeners::Found(vec![4]));
+}
+
+#[test]
+fn sockets_that_share_a_port_all_serve() {
+    let v4 = [line("0.0.0.0:80", "0A", 1), line("0.0.0.0:80", "0A", 2)];
+    let tree = tree(&v4, &[])
+        .link("proc/1/fd/3", "socket:[1]")
+        .link("proc/2/fd/3", "socket:[2]");
+    assert_eq!(find(&tree, "127.0.0.1:80"), Listeners::Found(vec![1, 2]));
+}
+
+#[test]
+fn a_socket_that_no_process_in_sight_holds_is_not_nobodys() {
+    let tree = tree(&[line("0.0.0.0:80", "0A", 1)], &[]).link("proc/1/fd/3", "socket:[9]");
+    assert_eq!(find(&tree, "127.0.0.1:80"), Listeners::OutOfSight);
+    // Where some processes would not be looked into, it may be theirs.
+    assert_eq!(judge(vec![], 3), Listeners::Hidden { unreadable: 3 });
+    assert_eq!(judge(vec![9], 3), Listeners::Found(vec![9]));
+}
+
+#[test]
+fn no_address_in_particular_is_this_host() {
+    let tree = tree(&[line("127.0.0.1:80", "0A", 1)], &[]).link("proc/1/fd/3", "socket:[1]");
+    assert_eq!(find(&tree, "0.0.0.0:80"), Listeners::Found(vec![1]));
+}
+
+#[test]
+fn garbage_names_the_file() {
+    for bad in [
+        "x",
+        "0: 0100007F:1F90 0:0 0A 0 0 0 0 0 inode",
+        "0: 01:1F90 0 0A 0 0 0 0 0 7",
+    ] {
+        let tree = tree(&[format!("{bad}\n")], &[]);
+        let error = listeners(tree.root(), "127.0.0.1:80".parse().unwrap()).unwrap_err();
+        assert!(error.to_string().contains("proc/net/tcp"), "{error}");
+    }
+}
+
+#[test]
+fn listeners_of_this_process_are_found_as_ours() {
+    let ours = Listeners::Found(vec![std::process::id()]);
+    let find = |at: SocketAddr| listeners(&Root::machine(), at).unwrap();
+    let mut bound = vec![TcpListener::bind("127.0.0.1:0").unwrap()];
+    bound.push(TcpListener::bind("0.0.0.0:0").unwrap());
+    bound.extend(TcpListener::bind("[::]:0"));
+    for listener in &bound {
+        let port = listener.local_addr().unwrap().port();
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        assert_eq!(find(address), ours, "{listener:?}");
+    }
+    if let Ok(listener) = TcpListener::bind("[::1]:0") {
+        let address = listener.local_addr().unwrap();
+        assert_eq!(find(address), ours, "{listener:?}");
+    }
+}

@@ -1,0 +1,246 @@
+//! CPU time by kind and by CPU, from /proc/stat.
+
+use crate::error::{Garbled, HostError, number};
+use crate::root::{Root, Tick};
+use plimsoll_model::{CpuId, CpuSet, CpuTime, CpuUse};
+use std::collections::BTreeMap;
+
+/// What the CPUs did since the machine started, or between two readings.
+///
+/// From /proc/stat (proc(5), written by fs/proc/stat.c) or from node_exporter
+/// (see [`NodeMetrics`](crate::NodeMetrics)). Idle time and iowait may step
+/// back by a little: the kernel says so itself.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CpuTimes {
+    /// All CPUs together, those included that are off by now.
+    pub all: CpuUse,
+    /// Each CPU that is on.
+    pub each: BTreeMap<CpuId, CpuUse>,
+    /// Context switches of the whole machine.
+    pub context_switches: Option<u64>,
+}
+
+impl CpuTimes {
+    /// Reads /proc/stat; `None` where there is none.
+    pub fn read(root: &Root) -> Result<Option<CpuTimes>, HostError> {
+        const STAT: &str = "/proc/stat";
+        let Some(text) = root.optional(STAT)? else {
+            return Ok(None);
+        };
+        parse(&text, root.tick())
+            .map(Some)
+            .map_err(|garbled| garbled.at(&root.path(STAT)))
+    }
+
+    /// What was added since `earlier`, over the CPUs that are in both: a CPU
+    /// that was switched on or off between has no whole window.
+    pub fn since(&self, earlier: &CpuTimes) -> CpuTimes {
+        let each: BTreeMap<CpuId, CpuUse> = self
+            .each
+            .iter()
+            .filter_map(|(cpu, now)| Some((*cpu, since(now, earlier.each.get(cpu)?))))
+            .collect();
+        let all = if each.is_empty() {
+            since(&self.all, &earlier.all)
+        } else {
+            each.values().copied().fold(CpuUse::default(), |a, b| a + b)
+        };
+        CpuTimes {
+            all,
+            each,
+            context_switches: self
+                .context_switches
+                .zip(earlier.context_switches)
+                .map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
+
+    /// The CPUs of a set together; `None` when the set is empty or one of
+    /// them is not here.
+    pub fn of(&self, cpus: &CpuSet) -> Option<CpuUse> {
+        if cpus.is_empty() {
+            return None;
+        }
+        cpus.iter().try_fold(CpuUse::default(), |sum, cpu| {
+            Some(sum + *self.each.get(&cpu)?)
+        })
+    }
+}
+
+/// What was added to each kind; zero where a counter stepped back.
+fn since(now: &CpuUse, then: &CpuUse) -> CpuUse {
+    CpuUse {
+        user: now.user.since(then.user),
+        system: now.system.since(then.system),
+        irq: now.irq.since(then.irq),
+        softirq: now.softirq.since(then.softirq),
+        iowait: now.iowait.since(then.iowait),
+        idle: now.idle.since(then.idle),
+        steal: now.steal.since(then.steal),
+        guest: now.guest.since(then.guest),
+    }
+}
+
+fn parse(text: &str, tick: Tick) -> Result<CpuTimes, Garbled> {
+    let mut times = CpuTimes::default();
+    let mut found = false;
+    for line in text.lines() {
+        let Some((name, rest)) = line.split_once(' ') else {
+            continue;
+        };
+        if name == "cpu" {
+            times.all = cpu_line(rest, tick)?;
+            found = true;
+        } else if let Some(cpu) = name.strip_prefix("cpu") {
+            let cpu = cpu
+                .parse()
+                .map_err(|_| Garbled::new("a CPU's line", line))?;
+            times.each.insert(cpu, cpu_line(rest, tick)?);
+        } else if name == "ctxt" {
+            times.context_switches = Some(number(rest, "a number of context switches")?);
+        }
+    }
+    if found {
+        Ok(times)
+    } else {
+        Err(Garbled::new("a line of all CPUs", text))
+    }
+}
+
+/// `user nice system idle [iowait irq softirq [steal [guest [guest_nice]]]]`.
+///
+/// Kernels before 2.6.33 have fewer columns and count what the missing ones
+/// would hold among the others. Guest time is contained in user and nice
+/// (account_guest_time in kernel/sched/cputime.c), so it is taken out there.
+fn cpu_line(columns: &str, tick: Tick) -> Result<CpuUse, Garbled> {
+    const EXPECTED: &str = "at least four numbers of clock ticks";
+    let mut ticks = [0u64; 10];
+    let mut count = 0;
+    for (slot, column) in ticks.iter_mut().zip(columns.split_ascii_whitespace()) {
+        *slot = number(column, EXPECTED)?;
+        count += 1;
+    }
+    if count < 4 {
+        return Err(Garbled::new(EXPECTED, columns));
+    }
+    let [
+        user,
+        nice,
+        system,
+        idle,
+        iowait,
+        irq,
+        softirq,
+        steal,
+        guest,
+        guest_nice,
+    ] = ticks;
+    let time = |n: u64| CpuTime(tick.times(n));
+    Ok(CpuUse {
+        // The kernel adds to the two without a lock: guest may be ahead.
+        user: time(user.saturating_sub(guest)) + time(nice.saturating_sub(guest_nice)),
+        system: time(system),
+        irq: time(irq),
+        softirq: time(softirq),
+        iowait: time(iowait),
+        idle: time(idle),
+        steal: time(steal),
+        guest: time(guest) + time(guest_nice),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_tree::FakeTree;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn ticks(n: u64) -> CpuTime {
+        CpuTime(Duration::from_millis(10 * n))
+    }
+
+    fn times(text: &str) -> CpuTimes {
+        parse(text, Tick::hundredth()).unwrap()
+    }
+
+    #[test]
+    fn guest_time_is_counted_once() {
+        let t = times("cpu  100 50 10 1000 5 1 2 7 40 30\n");
+        assert_eq!(t.all.user, ticks(80));
+        assert_eq!(t.all.guest, ticks(70));
+        assert_eq!(t.all.busy(), ticks(100 + 50 + 10 + 1 + 2));
+        assert_eq!(t.all.total(), ticks(100 + 50 + 10 + 1000 + 5 + 1 + 2 + 7));
+    }
+
+    #[test]
+    fn old_kernels_have_seven_columns_or_four() {
+        let seven = times("cpu  1 2 3 4 5 6 7\n").all;
+        assert_eq!((seven.iowait, seven.steal), (ticks(5), ticks(0)));
+        let four = times("cpu  1 2 3 4\n").all;
+        assert_eq!((four.user, four.idle), (ticks(3), ticks(4)));
+        assert!(parse("cpu  1 2 3\n", Tick::hundredth()).is_err());
+    }
+
+    #[test]
+    fn columns_of_kernels_to_come_are_left_alone() {
+        let t = times("cpu  1 2 3 4 5 6 7 8 0 0 99 zz\n");
+        assert_eq!(t.all.steal, ticks(8));
+    }
+
+    #[test]
+    fn a_cpu_that_is_off_is_left_out_of_the_window_and_of_its_set() {
+        let then = times("cpu  9 0 0 9\ncpu0 3 0 0 3\ncpu1 3 0 0 3\ncpu2 3 0 0 3\nctxt 10\n");
+        let now = times("cpu  99 0 0 9\ncpu0 5 0 0 4\ncpu2 4 0 0 3\ncpu3 50 0 0 5\nctxt 25\n");
+        let window = now.since(&then);
+        assert_eq!(window.all.user, ticks(2 + 1));
+        assert_eq!(window.context_switches, Some(15));
+        assert!(window.of(&"0,2".parse().unwrap()).is_some());
+        assert_eq!(window.of(&"0-2".parse().unwrap()), None);
+        assert_eq!(window.of(&CpuSet::default()), None);
+    }
+
+    #[test]
+    fn a_counter_that_steps_back_adds_nothing() {
+        let then = times("cpu  10 0 0 100 50\ncpu0 10 0 0 100 50\n");
+        let now = times("cpu  20 0 0 100 49\ncpu0 20 0 0 100 49\n");
+        let window = now.since(&then).all;
+        assert_eq!((window.user, window.iowait), (ticks(10), ticks(0)));
+    }
+
+    #[test]
+    fn garbage_is_an_error_that_names_the_file_and_what_is_in_it() {
+        let tree = FakeTree::new().file("proc/stat", "cpu  1 2 three 4\n");
+        let message = CpuTimes::read(tree.root()).unwrap_err().to_string();
+        assert!(message.contains("proc/stat"), "{message}");
+        assert!(message.contains("three"), "{message}");
+        for bad in [
+            "",
+            "intr 5\n",
+            "cpu \n",
+            "cpux 1 2 3 4\n",
+            "cpu  -1 2 3 4\n",
+        ] {
+            assert!(parse(bad, Tick::hundredth()).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn no_file_is_no_counter() {
+        assert_eq!(CpuTimes::read(FakeTree::new().root()).unwrap(), None);
+    }
+
+    #[test]
+    fn this_machine_tells() {
+        let t = CpuTimes::read(&Root::machine()).unwrap().unwrap();
+        assert!(t.all.total() > CpuTime::ZERO);
+        assert!(!t.each.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(cpu[0-9]? [0-9 ]{0,40}\n){0,3}.*") {
+            let _ = parse(&text, Tick::hundredth());
+        }
+    }
+}

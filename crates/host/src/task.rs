@@ -1,0 +1,330 @@
+//! Times of threads: on a CPU, waiting for one, and how often switched to.
+//!
+//! /proc/PID/task/TID/schedstat holds three numbers: nanoseconds on a CPU,
+//! nanoseconds runnable but waiting, and how often the thread was given a CPU
+//! (Documentation/scheduler/sched-stats.rst). The third is the thread's number
+//! of context switches, at a third of the cost of `status`, where the kernel
+//! spells them out. Where there is no such file, `stat` tells CPU time in
+//! ticks.
+
+use crate::error::{Garbled, HostError, number};
+use crate::process::{Pid, ProcessStat, Tid};
+use crate::root::{Root, Tick, means_absent};
+use plimsoll_model::{CpuTime, ServiceUse};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+/// What one thread or many have used since they began, or in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TaskTimes {
+    /// Time on a CPU.
+    pub(crate) cpu: CpuTime,
+    /// Time runnable but waiting for a CPU.
+    pub(crate) run_delay: Option<Duration>,
+    /// Context switches.
+    pub(crate) context_switches: Option<u64>,
+}
+
+impl TaskTimes {
+    /// Nothing used, and all of it known.
+    pub(crate) const ZERO: TaskTimes = TaskTimes {
+        cpu: CpuTime::ZERO,
+        run_delay: Some(Duration::ZERO),
+        context_switches: Some(0),
+    };
+
+    /// Both together; what is unknown of one is unknown of both.
+    pub(crate) fn plus(self, other: TaskTimes) -> TaskTimes {
+        TaskTimes {
+            cpu: self.cpu + other.cpu,
+            run_delay: self.run_delay.zip(other.run_delay).map(|(a, b)| a + b),
+            context_switches: self
+                .context_switches
+                .zip(other.context_switches)
+                .map(|(a, b)| a + b),
+        }
+    }
+
+    /// What was added since `earlier`.
+    pub(crate) fn since(self, earlier: TaskTimes) -> TaskTimes {
+        TaskTimes {
+            cpu: self.cpu.since(earlier.cpu),
+            run_delay: self
+                .run_delay
+                .zip(earlier.run_delay)
+                .map(|(now, then)| now.saturating_sub(then)),
+            context_switches: self
+                .context_switches
+                .zip(earlier.context_switches)
+                .map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
+}
+
+impl From<TaskTimes> for ServiceUse {
+    fn from(times: TaskTimes) -> ServiceUse {
+        ServiceUse {
+            cpu: times.cpu,
+            run_delay: times.run_delay,
+            context_switches: times.context_switches,
+        }
+    }
+}
+
+/// Which file tells the times of threads on this kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Nanoseconds, run delay and switches.
+    Schedstat,
+    /// Ticks; switches from `status` where there are few threads.
+    Stat,
+}
+
+impl Source {
+    /// Looks at this process' own first thread, which has run for certain: a
+    /// kernel that has the file but does not count writes zeros.
+    pub(crate) fn of(root: &Root) -> Source {
+        match root.line("/proc/self/schedstat") {
+            Some(line) if line != "0 0 0" => Source::Schedstat,
+            _ => Source::Stat,
+        }
+    }
+
+    fn file(self) -> &'static str {
+        match self {
+            Source::Schedstat => "schedstat",
+            Source::Stat => "stat",
+        }
+    }
+
+    fn parse(self, text: &str, tick: Tick) -> Result<TaskTimes, Garbled> {
+        match self {
+            Source::Schedstat => schedstat(text),
+            Source::Stat => ProcessStat::parse(text, tick).map(|stat| TaskTimes {
+                cpu: stat.own,
+                run_delay: None,
+                context_switches: None,
+            }),
+        }
+    }
+}
+
+fn schedstat(text: &str) -> Result<TaskTimes, Garbled> {
+    const EXPECTED: &str = "three numbers of a thread's scheduling";
+    let mut words = text.split_ascii_whitespace();
+    let mut next = || number(words.next().unwrap_or_default(), EXPECTED);
+    Ok(TaskTimes {
+        cpu: CpuTime(Duration::from_nanos(next()?)),
+        run_delay: Some(Duration::from_nanos(next()?)),
+        context_switches: Some(next()?),
+    })
+}
+
+/// One thread as it was seen at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ThreadSample {
+    /// Who it is: unlike a thread's number, never given to another.
+    pub(crate) key: u64,
+    pub(crate) tid: Tid,
+    pub(crate) times: TaskTimes,
+}
+
+/// Reads the threads of one process again and again.
+///
+/// Files are kept open as long as the allowance lasts: reading one again costs
+/// a third of opening it anew, and a kept file speaks of its own thread even
+/// when the number has been given to another.
+#[derive(Debug)]
+pub(crate) struct ThreadReader {
+    source: Source,
+    pid: Pid,
+    threads: BTreeMap<Tid, Thread>,
+    next_key: u64,
+}
+
+#[derive(Debug)]
+struct Thread {
+    key: u64,
+    file: Option<File>,
+}
+
+impl ThreadReader {
+    /// More threads than this and their `status` files cost more than they
+    /// tell.
+    const MAX_STATUS_FILES: usize = 256;
+
+    pub(crate) fn new(source: Source, pid: Pid) -> ThreadReader {
+        ThreadReader {
+            source,
+            pid,
+            threads: BTreeMap::new(),
+            next_key: 0,
+        }
+    }
+
+    /// All threads that live. `count` is how many the process says it has;
+    /// they are listed anew only when that is not how many are known, or one
+    /// of the known has ended. `allowance` is how many more files may be kept
+    /// open by anyone.
+    pub(crate) fn read(
+        &mut self,
+        root: &Root,
+        count: u64,
+        allowance: &mut usize,
+    ) -> Result<Vec<ThreadSample>, HostError> {
+        if self.threads.len() as u64 != count {
+            self.list(root, allowance)?;
+        }
+        let known: Vec<Tid> = self.threads.keys().copied().collect();
+        let mut samples = self.sample(root, &known, allowance)?;
+        if samples.len() < known.len() {
+            let new = self.list(root, allowance)?;
+            samples.extend(self.sample(root, &new, allowance)?);
+        }
+        if self.source == Source::Stat && samples.len() <= Self::MAX_STATUS_FILES {
+            return self.with_switches(root, samples);
+        }
+        Ok(samples)
+    }
+
+    /// Gives the kept files back.
+    pub(crate) fn close(self, allowance: &mut usize) {
+        *allowance += self.threads.values().filter(|t| t.file.is_some()).count();
+    }
+
+    fn sample(
+        &mut self,
+        root: &Root,
+        tids: &[Tid],
+        allowance: &mut usize,
+    ) -> Result<Vec<ThreadSample>, HostError> {
+        let mut samples = Vec::with_capacity(tids.len());
+        for &tid in tids {
+            let Some(thread) = self.threads.get_mut(&tid) else {
+                continue;
+            };
+            let path = || root.path(path_of(self.pid, tid, self.source.file()));
+            let (key, source) = (thread.key, self.source);
+            let read = thread.read(&path, allowance, |text| source.parse(text, root.tick()));
+            match read {
+                Ok(Some(parsed)) => samples.push(ThreadSample {
+                    key,
+                    tid,
+                    times: parsed.map_err(|garbled| garbled.at(&path()))?,
+                }),
+                Ok(None) => self.forget(tid, allowance),
+                Err(source) => {
+                    let path = path();
+                    return Err(HostError::Unreadable { path, source });
+                }
+            }
+        }
+        Ok(samples)
+    }
+
+    /// Adds the switches, and leaves out threads that have just ended.
+    fn with_switches(
+        &self,
+        root: &Root,
+        samples: Vec<ThreadSample>,
+    ) -> Result<Vec<ThreadSample>, HostError> {
+        let mut counted = Vec::with_capacity(samples.len());
+        for mut sample in samples {
+            let path = path_of(self.pid, sample.tid, "status");
+            if let Some(text) = root.optional(&path)? {
+                sample.times.context_switches =
+                    switches(&text).map_err(|garbled| garbled.at(&root.path(&path)))?;
+                counted.push(sample);
+            }
+        }
+        Ok(counted)
+    }
+
+    /// Brings the known threads into line with the folder; tells the new ones.
+    fn list(&mut self, root: &Root, allowance: &mut usize) -> Result<Vec<Tid>, HostError> {
+        let listed = root.numbers(format!("/proc/{}/task", self.pid))?;
+        let listed: BTreeSet<Tid> = listed.into_iter().collect();
+        let gone: Vec<Tid> = self
+            .threads
+            .keys()
+            .filter(|tid| !listed.contains(tid))
+            .copied()
+            .collect();
+        for tid in gone {
+            self.forget(tid, allowance);
+        }
+        let mut new = Vec::new();
+        for tid in listed {
+            if !self.threads.contains_key(&tid) {
+                let key = self.next_key;
+                self.next_key += 1;
+                self.threads.insert(tid, Thread { key, file: None });
+                new.push(tid);
+            }
+        }
+        Ok(new)
+    }
+
+    fn forget(&mut self, tid: Tid, allowance: &mut usize) {
+        if let Some(Thread { file: Some(_), .. }) = self.threads.remove(&tid) {
+            *allowance += 1;
+        }
+    }
+}
+
+impl Thread {
+    /// What `parse` makes of the file's text; `None` when the thread has
+    /// ended.
+    fn read<T>(
+        &mut self,
+        path: &dyn Fn() -> std::path::PathBuf,
+        allowance: &mut usize,
+        parse: impl FnOnce(&str) -> T,
+    ) -> io::Result<Option<T>> {
+        // Longer than any line of these files: 20 digits for each of 52
+        // numbers of `stat`, and a name of at most 64 bytes.
+        let mut buffer = [0u8; 1280];
+        let read = match &self.file {
+            Some(file) => file.read_at(&mut buffer, 0),
+            None => File::open(path()).and_then(|file| {
+                let read = file.read_at(&mut buffer, 0);
+                if *allowance > 0 {
+                    *allowance -= 1;
+                    self.file = Some(file);
+                }
+                read
+            }),
+        };
+        match read {
+            Ok(0) => Ok(None),
+            Ok(n) => Ok(Some(parse(&String::from_utf8_lossy(&buffer[..n])))),
+            Err(error) if means_absent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn path_of(pid: Pid, tid: Tid, file: &str) -> String {
+    format!("/proc/{pid}/task/{tid}/{file}")
+}
+
+/// Voluntary and involuntary switches; `None` where the kernel (before 2.6.23)
+/// does not count them.
+fn switches(status: &str) -> Result<Option<u64>, Garbled> {
+    let mut sum = None;
+    for line in status.lines() {
+        let Some((name, value)) = line.split_once(':') else {
+            continue;
+        };
+        if name == "voluntary_ctxt_switches" || name == "nonvoluntary_ctxt_switches" {
+            sum = Some(sum.unwrap_or(0) + number(value, "a number of context switches")?);
+        }
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! How the CPUs hang together, from sysfs
+//! (Documentation/admin-guide/cputopology.rst, Documentation/ABI).
+
+use crate::process::{online_cpus, own_allowed_cpus};
+use crate::root::Root;
+use crate::stat::CpuTimes;
+use plimsoll_model::{Bytes, CacheSize, CpuId, CpuSet, Topology};
+use std::collections::BTreeSet;
+
+/// Sockets, cores, threads, NUMA nodes and caches, as far as sysfs tells.
+pub fn topology(root: &Root) -> Topology {
+    let online = online_cpus(root).unwrap_or_else(|_| counted_cpus(root));
+    let allowed = own_allowed_cpus(root).unwrap_or_default();
+    let cores = cores(root, &online);
+    let threads = cores.as_ref().and_then(|c| c.iter().map(CpuSet::len).max());
+    let first = online.iter().next();
+    Topology {
+        sockets: sockets(root, &online),
+        cores: cores.map(|c| count(c.len())),
+        threads_per_core: threads.map(count),
+        numa_nodes: set(root, "/sys/devices/system/node/online").map(|n| count(n.len())),
+        caches: first.map_or_else(Vec::new, |cpu| caches(root, cpu)),
+        online,
+        allowed,
+    }
+}
+
+/// Where sysfs is not mounted, the CPUs that /proc/stat counts are those that
+/// are on.
+fn counted_cpus(root: &Root) -> CpuSet {
+    let times = CpuTimes::read(root).ok().flatten().unwrap_or_default();
+    times.each.into_keys().collect()
+}
+
+fn sockets(root: &Root, online: &CpuSet) -> Option<u32> {
+    let ids: Option<BTreeSet<String>> = online
+        .iter()
+        .map(|cpu| root.line(topology_file(cpu, "physical_package_id")))
+        .collect();
+    ids.filter(|ids| !ids.is_empty())
+        .map(|ids| count(ids.len()))
+}
+
+/// The CPUs of each core that are on.
+fn cores(root: &Root, online: &CpuSet) -> Option<Vec<CpuSet>> {
+    let mut cores: Vec<CpuSet> = Vec::new();
+    for cpu in online.iter() {
+        // The second is the name before Linux 5.1.
+        let siblings = ["core_cpus_list", "thread_siblings_list"]
+            .iter()
+            .find_map(|name| set(root, &topology_file(cpu, name)))?
+            .and(online);
+        if !cores.contains(&siblings) {
+            cores.push(siblings);
+        }
+    }
+    (!cores.is_empty()).then_some(cores)
+}
+
+fn topology_file(cpu: CpuId, name: &str) -> String {
+    format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}")
+}
+
+fn caches(root: &Root, cpu: CpuId) -> Vec<CacheSize> {
+    let mut caches = Vec::new();
+    // Few CPUs have more than four, and they are numbered without gaps.
+    for index in 0..16 {
+        let line = |name: &str| {
+            root.line(format!(
+                "/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/{name}"
+            ))
+        };
+        let (Some(level), Some(size)) = (line("level"), line("size").and_then(|s| bytes(&s)))
+        else {
+            continue;
+        };
+        let kind = match line("type").as_deref() {
+            Some("Data") => "d",
+            Some("Instruction") => "i",
+            _ => "",
+        };
+        caches.push(CacheSize {
+            name: format!("L{level}{kind}"),
+            size,
+        });
+    }
+    caches
+}
+
+/// `32K`, `1024K`, `32M`.
+fn bytes(text: &str) -> Option<Bytes> {
+    let (number, unit) = match text.strip_suffix(['K', 'M']) {
+        Some(number) if text.ends_with('M') => (number, 1 << 20),
+        Some(number) => (number, 1 << 10),
+        None => (text, 1),
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit).map(Bytes)
+}
+
+fn set(root: &Root, file: &str) -> Option<CpuSet> {
+    root.line(file)?.parse().ok()
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_tree::FakeTree;
+
+    /// Two sockets of two cores of two threads, the last thread off.
+    fn smt() -> FakeTree {
+        let mut tree = FakeTree::new().files(&[
+            ("sys/devices/system/cpu/online", "0-6\n"),
+            ("sys/devices/system/node/online", "0-1\n"),
+            ("proc/self/status", "Cpus_allowed_list:\t1-3\n"),
+        ]);
+        for cpu in 0..7 {
+            let dir = format!("sys/devices/system/cpu/cpu{cpu}/topology");
+            let core = cpu % 4;
+            tree = tree
+                .file(
+                    &format!("{dir}/physical_package_id"),
+                    &format!("{}\n", core / 2),
+                )
+                .file(
+                    &format!("{dir}/core_cpus_list"),
+                    &format!("{core},{}\n", core + 4),
+                );
+        }
+        tree
+    }
+
+    #[test]
+    fn sockets_cores_and_threads_are_counted_among_cpus_that_are_on() {
+        let t = topology(smt().root());
+        assert_eq!(
+            (t.sockets, t.cores, t.threads_per_core),
+            (Some(2), Some(4), Some(2))
+        );
+        assert_eq!(t.numa_nodes, Some(2));
+        assert_eq!((t.online.len(), t.allowed.len()), (7, 3));
+    }
+
+    #[test]
+    fn with_all_second_threads_off_there_is_one_per_core() {
+        let tree = smt().file("sys/devices/system/cpu/online", "0-3\n");
+        let t = topology(tree.root());
+        assert_eq!((t.cores, t.threads_per_core), (Some(4), Some(1)));
+    }
+
+    #[test]
+    fn one_cpu_that_does_not_tell_makes_the_count_unknown() {
+        let tree = smt();
+        tree.remove("sys/devices/system/cpu/cpu3/topology");
+        let t = topology(tree.root());
+        assert_eq!((t.sockets, t.cores, t.threads_per_core), (None, None, None));
+    }
+
+    #[test]
+    fn without_sysfs_the_counted_cpus_are_on_and_the_rest_is_unknown() {
+        let tree = FakeTree::new().file("proc/stat", "cpu  1 1 1 1\ncpu0 1 1 1 1\ncpu2 1 1 1 1\n");
+        let t = topology(tree.root());
+        assert_eq!(t.online.to_string(), "0,2");
+        assert_eq!((t.sockets, t.cores, t.numa_nodes), (None, None, None));
+        assert!(t.caches.is_empty());
+    }
+
+    #[test]
+    fn caches_are_those_of_the_first_cpu_that_is_on() {
+        let dir = "sys/devices/system/cpu/cpu1/cache";
+        let tree = FakeTree::new().file("sys/devices/system/cpu/online", "1-2\n");
+        let tree = [
+            ("Data", "1", "32K"),
+            ("Instruction", "1", "64K"),
+            ("Unified", "3", "32M"),
+        ]
+        .iter()
+        .enumerate()
+        .fold(tree, |tree, (n, (kind, level, size))| {
+            tree.file(&format!("{dir}/index{n}/type"), kind)
+                .file(&format!("{dir}/index{n}/level"), level)
+                .file(&format!("{dir}/index{n}/size"), size)
+        });
+        let caches = topology(tree.root()).caches;
+        let shown: Vec<String> = caches
+            .iter()
+            .map(|c| format!("{} {}", c.name, c.size))
+            .collect();
+        assert_eq!(shown, ["L1d 32.0 KiB", "L1i 64.0 KiB", "L3 32.0 MiB"]);
+    }
+}

@@ -1,0 +1,207 @@
+//! Whether this is metal, a virtual machine, a container.
+//!
+//! There is no one place that tells. DMI names the maker of the machine, an
+//! x86 CPU has a flag for a hypervisor, Xen and the device tree have their own
+//! entries, and clock sources are named after the hypervisor that gives them.
+
+use crate::cpu_model::hypervisor_flag;
+use crate::root::Root;
+
+/// The hypervisor and the container that Plimsoll runs in, such as
+/// `kvm (Amazon EC2 m7g.large), container docker`; `None` for metal or where
+/// nothing tells.
+pub(crate) fn virtualisation(root: &Root) -> Option<String> {
+    let machine = Signs::read(root).machine();
+    let container = container(root).map(|name| format!("container {name}"));
+    let parts: Vec<String> = machine.into_iter().chain(container).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What kind of container this is; `None` outside of one.
+pub(crate) fn container(root: &Root) -> Option<String> {
+    // systemd and others that follow it write their name (the container
+    // interface of systemd).
+    if let Some(name) = root.line("/run/systemd/container") {
+        return Some(name);
+    }
+    if root.has("/run/.containerenv") {
+        return Some("podman".to_owned());
+    }
+    if root.has("/.dockerenv") {
+        return Some("docker".to_owned());
+    }
+    let own = root.text("/proc/self/cgroup").ok()?;
+    let names = [
+        "kubepods",
+        "docker",
+        "libpod",
+        "containerd",
+        "lxc",
+        "garden",
+    ];
+    let found = names.iter().find(|name| own.contains(**name))?;
+    Some((*found).to_owned())
+}
+
+/// What the machine shows of a hypervisor.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Signs {
+    vendor: String,
+    product: String,
+    /// /sys/hypervisor/type.
+    hypervisor: Option<String>,
+    /// `compatible` of the device tree's hypervisor.
+    device_tree: Option<String>,
+    clock_sources: String,
+    /// The flag of an x86 CPU; `None` where CPUs have none.
+    flag: Option<bool>,
+}
+
+impl Signs {
+    fn read(root: &Root) -> Signs {
+        let dmi = |name| {
+            root.line(format!("/sys/class/dmi/id/{name}"))
+                .unwrap_or_default()
+        };
+        Signs {
+            vendor: dmi("sys_vendor"),
+            product: dmi("product_name"),
+            hypervisor: root.line("/sys/hypervisor/type"),
+            device_tree: root.line("/sys/firmware/devicetree/base/hypervisor/compatible"),
+            clock_sources: root
+                .line("/sys/devices/system/clocksource/clocksource0/available_clocksource")
+                .unwrap_or_default(),
+            flag: hypervisor_flag(root),
+        }
+    }
+
+    /// The hypervisor with the machine's own name for itself.
+    fn machine(&self) -> Option<String> {
+        // Clouds give metal the same vendor as their virtual machines, so an
+        // x86 CPU that denies a hypervisor is believed.
+        if self.flag == Some(false) && self.hypervisor.is_none() {
+            return None;
+        }
+        let kind = self.kind()?;
+        let name = format!("{} {}", self.vendor, self.product);
+        match name.trim() {
+            "" => Some(kind),
+            name => Some(format!("{kind} ({name})")),
+        }
+    }
+
+    fn kind(&self) -> Option<String> {
+        if let Some(kind) = &self.hypervisor {
+            return Some(kind.clone());
+        }
+        if let Some(compatible) = &self.device_tree {
+            let kind = if compatible.contains("kvm") {
+                "kvm"
+            } else {
+                "xen"
+            };
+            return Some(kind.to_owned());
+        }
+        let by_vendor = self.kind_by_vendor();
+        let by_clock = [("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")]
+            .iter()
+            .find(|(clock, _)| self.clock_sources.contains(clock))
+            .map(|(_, kind)| *kind);
+        let unnamed = (self.flag == Some(true)).then_some("virtual machine");
+        by_vendor.or(by_clock).or(unnamed).map(str::to_owned)
+    }
+
+    fn kind_by_vendor(&self) -> Option<&'static str> {
+        const VENDORS: [(&str, &str); 12] = [
+            ("QEMU", "kvm"),
+            ("KVM", "kvm"),
+            ("Amazon EC2", "kvm"),
+            ("Google", "kvm"),
+            ("OpenStack", "kvm"),
+            ("Alibaba Cloud", "kvm"),
+            ("DigitalOcean", "kvm"),
+            ("Hetzner", "kvm"),
+            ("VMware", "vmware"),
+            ("VirtualBox", "virtualbox"),
+            ("Xen", "xen"),
+            ("Virtual Machine", "hyper-v"),
+        ];
+        // EC2 calls its metal m7g.metal; arm64 has no flag that would tell.
+        if self.product.contains("metal") {
+            return None;
+        }
+        VENDORS
+            .iter()
+            .find(|(word, _)| self.vendor.contains(word) || self.product.contains(word))
+            .map(|(_, kind)| *kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu_model::tests::NEOVERSE_N1;
+    use crate::fake_tree::FakeTree;
+
+    fn dmi(cpuinfo: &str, vendor: &str, product: &str) -> FakeTree {
+        FakeTree::new()
+            .file("proc/cpuinfo", cpuinfo)
+            .file("sys/class/dmi/id/sys_vendor", vendor)
+            .file("sys/class/dmi/id/product_name", product)
+    }
+
+    fn told(tree: &FakeTree) -> Option<String> {
+        virtualisation(tree.root())
+    }
+
+    #[test]
+    fn clouds_name_their_virtual_machines_and_their_metal_alike() {
+        let vm = dmi("flags : hypervisor\n", "Amazon EC2\n", "m7i.large\n");
+        assert_eq!(told(&vm).as_deref(), Some("kvm (Amazon EC2 m7i.large)"));
+        let metal = dmi("flags : vmx\n", "Amazon EC2\n", "m7i.metal-24xl\n");
+        assert_eq!(told(&metal), None);
+        let arm = dmi(NEOVERSE_N1, "Amazon EC2\n", "m6g.large\n");
+        assert_eq!(told(&arm).as_deref(), Some("kvm (Amazon EC2 m6g.large)"));
+        let arm_metal = dmi(NEOVERSE_N1, "Amazon EC2\n", "m6g.metal\n");
+        assert_eq!(told(&arm_metal), None);
+        let server = dmi("flags : vmx\n", "Dell Inc.\n", "PowerEdge R740\n");
+        assert_eq!(told(&server), None);
+    }
+
+    #[test]
+    fn a_hypervisor_that_does_not_say_its_name_is_still_one() {
+        let nameless = FakeTree::new().file("proc/cpuinfo", "flags : hypervisor\n");
+        assert_eq!(told(&nameless).as_deref(), Some("virtual machine"));
+        let clocks = "sys/devices/system/clocksource/clocksource0/available_clocksource";
+        let firecracker = nameless.file(clocks, "tsc kvm-clock \n");
+        assert_eq!(told(&firecracker).as_deref(), Some("kvm"));
+    }
+
+    #[test]
+    fn xen_and_device_trees_have_their_own_signs() {
+        let xen = FakeTree::new().file("sys/hypervisor/type", "xen\n");
+        assert_eq!(told(&xen).as_deref(), Some("xen"));
+        let file = "sys/firmware/devicetree/base/hypervisor/compatible";
+        let kvm = FakeTree::new().file(file, "linux,kvm\0");
+        assert_eq!(told(&kvm).as_deref(), Some("kvm"));
+    }
+
+    #[test]
+    fn containers_are_told_beside_the_machine() {
+        let docker = FakeTree::new().file(".dockerenv", "");
+        assert_eq!(told(&docker).as_deref(), Some("container docker"));
+        let pod = "0::/kubepods.slice/pod1/cri-containerd-2.scope\n";
+        let both = dmi("flags : hypervisor\n", "QEMU", "").file("proc/self/cgroup", pod);
+        let expected = "kvm (QEMU), container kubepods";
+        assert_eq!(told(&both).as_deref(), Some(expected));
+        let nspawn = FakeTree::new().file("run/systemd/container", "systemd-nspawn\n");
+        assert_eq!(container(nspawn.root()).as_deref(), Some("systemd-nspawn"));
+    }
+
+    #[test]
+    fn a_bare_tree_tells_nothing() {
+        assert_eq!(told(&FakeTree::new()), None);
+        let own = FakeTree::new().file("proc/self/cgroup", "0::/user.slice\n");
+        assert_eq!(told(&own), None);
+    }
+}

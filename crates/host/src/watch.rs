@@ -1,0 +1,252 @@
+//! Reading the processes that are watched: a service's, and this one.
+
+use crate::account::{From, Part, Parts, ProcessAccount, ProcessSample};
+use crate::error::HostError;
+use crate::family::{Counted, Family};
+use crate::process::{Pid, ProcessStat, Tid, descend, processes};
+use crate::root::Root;
+use crate::task::{Source, TaskTimes, ThreadReader};
+use std::collections::BTreeSet;
+
+/// Reads one process again and again.
+#[derive(Debug)]
+struct ProcessReader {
+    pid: Pid,
+    started: u64,
+    threads: ThreadReader,
+}
+
+impl ProcessReader {
+    fn new(stat: &ProcessStat, source: Source) -> ProcessReader {
+        ProcessReader {
+            pid: stat.pid,
+            started: stat.started,
+            threads: ThreadReader::new(source, stat.pid),
+        }
+    }
+
+    /// `None` when it has ended.
+    fn read(
+        &mut self,
+        root: &Root,
+        allowance: &mut usize,
+    ) -> Result<Option<ProcessSample>, HostError> {
+        let stat = match ProcessStat::read(root, self.pid)? {
+            Some(stat) if stat.started == self.started => stat,
+            _ => return Ok(None),
+        };
+        let threads = self.threads.read(root, stat.threads, allowance)?;
+        Ok(Some(ProcessSample { stat, threads }))
+    }
+}
+
+/// A service: processes and all that they start.
+#[derive(Debug)]
+pub(crate) struct ServiceProcesses {
+    source: Source,
+    /// Parents before children, as [`Family`] needs them.
+    members: Vec<ProcessReader>,
+    /// Processes that are known to be none of them.
+    strangers: BTreeSet<Pid>,
+    family: Family,
+}
+
+impl ServiceProcesses {
+    /// Counts from now on: these processes and their descendants.
+    pub(crate) fn open(
+        root: &Root,
+        pids: &[Pid],
+        source: Source,
+        allowance: &mut usize,
+    ) -> Result<ServiceProcesses, HostError> {
+        let mut heads = Vec::new();
+        for pid in pids.iter().collect::<BTreeSet<_>>() {
+            let stat = ProcessStat::read(root, *pid)?;
+            heads.push(stat.ok_or(HostError::NoProcess { pid: *pid })?);
+        }
+        // Some may be the parents of others, and were started before them.
+        heads.sort_by_key(|stat| stat.started);
+        ServiceProcesses::watch(root, &heads, Counted::All, source, allowance)
+    }
+
+    /// Counts from now on: what this process has started and will start.
+    pub(crate) fn children(
+        root: &Root,
+        source: Source,
+        allowance: &mut usize,
+    ) -> Result<ServiceProcesses, HostError> {
+        let own = own_stat(root)?;
+        let counted = Counted::AllBut(own.pid);
+        ServiceProcesses::watch(root, &[own], counted, source, allowance)
+    }
+
+    fn watch(
+        root: &Root,
+        heads: &[ProcessStat],
+        counted: Counted,
+        source: Source,
+        allowance: &mut usize,
+    ) -> Result<ServiceProcesses, HostError> {
+        let tick = root.tick();
+        let heads = heads.iter().map(|stat| ProcessReader::new(stat, source));
+        let mut service = ServiceProcesses {
+            source,
+            members: heads.collect(),
+            strangers: BTreeSet::new(),
+            family: Family::open(&[], counted, source, tick),
+        };
+        service.adopt(root)?;
+        let samples = service.sample(root, allowance)?;
+        service.family = Family::open(&samples, counted, source, tick);
+        Ok(service)
+    }
+
+    /// What they have used since.
+    ///
+    /// # Errors
+    /// When none of them lives any more.
+    pub(crate) fn read(
+        &mut self,
+        root: &Root,
+        allowance: &mut usize,
+    ) -> Result<TaskTimes, HostError> {
+        self.adopt(root)?;
+        let samples = self.sample(root, allowance)?;
+        if samples.is_empty() {
+            return Err(HostError::ServiceEnded);
+        }
+        self.family.update(&samples);
+        Ok(self.family.times())
+    }
+
+    /// Takes in the descendants that have appeared. Only processes that were
+    /// never seen before are looked at, so a machine with many that come
+    /// and go rarely costs one listing of /proc.
+    fn adopt(&mut self, root: &Root) -> Result<(), HostError> {
+        let listed = processes(root)?;
+        let mut known: BTreeSet<Pid> = self.members.iter().map(|m| m.pid).collect();
+        known.extend(&self.strangers);
+        let mut stats = Vec::new();
+        for pid in listed.iter().filter(|pid| !known.contains(pid)) {
+            match ProcessStat::read_if_shown(root, *pid)? {
+                Some(stat) => stats.push(stat),
+                None => {
+                    self.strangers.insert(*pid);
+                }
+            }
+        }
+        let listed: BTreeSet<Pid> = listed.into_iter().collect();
+        self.strangers.retain(|pid| listed.contains(pid));
+
+        let members = self.members.iter().map(|m| m.pid).collect();
+        let mut others: Vec<(Pid, Pid)> = stats.iter().map(|s| (s.pid, s.ppid)).collect();
+        for pid in descend(members, &mut others)
+            .iter()
+            .skip(self.members.len())
+        {
+            if let Some(stat) = stats.iter().find(|stat| stat.pid == *pid) {
+                self.members.push(ProcessReader::new(stat, self.source));
+            }
+        }
+        self.strangers.extend(others.iter().map(|(pid, _)| *pid));
+        Ok(())
+    }
+
+    fn sample(
+        &mut self,
+        root: &Root,
+        allowance: &mut usize,
+    ) -> Result<Vec<ProcessSample>, HostError> {
+        let mut samples = Vec::with_capacity(self.members.len());
+        // In place, so that an error leaves the members for the next reading.
+        let mut at = 0;
+        while let Some(member) = self.members.get_mut(at) {
+            match member.read(root, allowance)? {
+                Some(sample) => {
+                    samples.push(sample);
+                    at += 1;
+                }
+                None => self.members.remove(at).threads.close(allowance),
+            }
+        }
+        Ok(samples)
+    }
+}
+
+/// This process' line, which tells its number in the namespace of this /proc.
+fn own_stat(root: &Root) -> Result<ProcessStat, HostError> {
+    const STAT: &str = "/proc/self/stat";
+    ProcessStat::parse(&root.text(STAT)?, root.tick())
+        .map_err(|garbled| garbled.at(&root.path(STAT)))
+}
+
+/// This process: who of its threads serves, who generates, and what the rest
+/// costs.
+#[derive(Debug)]
+pub(crate) struct OwnProcess {
+    reader: ProcessReader,
+    account: ProcessAccount,
+    roles: Roles,
+}
+
+/// Which threads of this process serve and which generate. All others are
+/// what observing costs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Roles {
+    pub(crate) service: BTreeSet<Tid>,
+    pub(crate) generator: BTreeSet<Tid>,
+}
+
+impl Roles {
+    fn of(&self, tid: Tid) -> Part {
+        if self.service.contains(&tid) {
+            Part::Service
+        } else if self.generator.contains(&tid) {
+            Part::Generator
+        } else {
+            Part::Rest
+        }
+    }
+}
+
+impl OwnProcess {
+    /// Counts from now on. The named threads have to run already.
+    pub(crate) fn open(
+        root: &Root,
+        roles: Roles,
+        source: Source,
+        allowance: &mut usize,
+    ) -> Result<OwnProcess, HostError> {
+        let stat = own_stat(root)?;
+        let mut reader = ProcessReader::new(&stat, source);
+        let sample = reader.read(root, allowance)?;
+        let sample = sample.ok_or(HostError::NoProcess { pid: stat.pid })?;
+        let unknown = roles
+            .service
+            .union(&roles.generator)
+            .find(|tid| !sample.threads.iter().any(|t| t.tid == **tid));
+        if let Some(tid) = unknown {
+            return Err(HostError::NoThread { tid: *tid });
+        }
+        let tick = root.tick();
+        let account = ProcessAccount::open(&sample, From::Now, source, tick, &|tid| roles.of(tid));
+        Ok(OwnProcess {
+            reader,
+            account,
+            roles,
+        })
+    }
+
+    /// What its threads have used since.
+    pub(crate) fn read(&mut self, root: &Root, allowance: &mut usize) -> Result<Parts, HostError> {
+        let sample = self.reader.read(root, allowance)?;
+        let sample = sample.ok_or(HostError::NoProcess {
+            pid: self.reader.pid,
+        })?;
+        self.account.update(&sample, &|tid| self.roles.of(tid));
+        Ok(self.account.parts())
+    }
+}
+
+#[cfg(test)]
+mod tests;

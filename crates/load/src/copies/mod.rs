@@ -1,0 +1,282 @@
+//! Copies of a command, started at once, each on a CPU of its own.
+//!
+//! This measures a machine by work that is no service: a compiler run, a
+//! benchmark. Copy `i` runs pinned to the `i`-th CPU, in a fresh working
+//! directory, with its number in `PLIMSOLL_COPY` (from 0), with nothing to
+//! read, and with what it writes kept in `stdout.txt` and `stderr.txt` there.
+//!
+//! - All copies have a common start: their threads stand ready, pinned, and
+//!   are let go together. A copy's time runs from there, so it includes making
+//!   the process, to the exit of its first process, as seen by a thread that
+//!   waits for nothing else.
+//! - A copy is a process group. When its first process has ended, by itself or
+//!   not, what is left of the group is killed, so that nothing goes on beside
+//!   the next trial. A process that has made a group or a session of its own
+//!   is not found by that.
+//! - When one copy fails, the others are ended: the trial is void.
+//! - Working directories are removed when all went well or the run was
+//!   interrupted, and kept when a copy failed.
+
+mod ground;
+mod program;
+mod thread;
+
+use crate::LoadError;
+use ground::Ground;
+use plimsoll_model::{Copies, CpuId, CpuSet, human_duration};
+use program::Program;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+use thread::{Event, Member};
+
+/// How often the stop flag is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Copies that all ended well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopiesRun {
+    /// From the common start to the end of the last copy.
+    pub wall: Duration,
+    /// Each copy, in the order of the CPUs.
+    pub copies: Vec<CopyRun>,
+    /// The working directories, if they could not be removed.
+    pub left_behind: Option<PathBuf>,
+}
+
+/// One copy that ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyRun {
+    /// Where it ran.
+    pub cpu: CpuId,
+    /// From the common start to its end.
+    pub wall: Duration,
+}
+
+/// Why copies did not all end well.
+#[derive(Debug, thiserror::Error)]
+pub enum CopiesError {
+    /// The stop flag was set. All copies were ended.
+    #[error("interrupted while the copies ran; they were ended")]
+    Interrupted,
+    /// The command, a copy or the system failed. All copies were ended.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+/// Copies that run. Dropping it ends them and removes what they have written.
+#[derive(Debug)]
+pub struct RunningCopies {
+    command: String,
+    timeout: Duration,
+    began: Instant,
+    copies: Vec<RunningCopy>,
+    events: Receiver<(usize, Event)>,
+    /// Ends of short copies, seen before the last copy had started.
+    early: Vec<(usize, Event)>,
+    ground: Ground,
+}
+
+#[derive(Debug)]
+struct RunningCopy {
+    member: Member,
+    pid: Option<u32>,
+    /// Once it has ended well.
+    wall: Option<Duration>,
+}
+
+/// Runs `n` copies to their end: [`start`], then [`RunningCopies::wait`].
+pub fn run(
+    copies: &Copies,
+    n: u32,
+    cpus: &CpuSet,
+    dir: &Path,
+    stop: &AtomicBool,
+) -> Result<CopiesRun, CopiesError> {
+    start(copies, n, cpus, dir)?.wait(stop)
+}
+
+/// Starts `n` copies at once on the first `n` of `cpus`, with their working
+/// directories below `dir`, which is made if it is not there.
+///
+/// Either all copies run, or none does any more and the error says why. It is
+/// a [`LoadError::Mistake`] when the command is not to be found or is no
+/// program, and when there are more copies than CPUs.
+pub fn start(
+    copies: &Copies,
+    n: u32,
+    cpus: &CpuSet,
+    dir: &Path,
+) -> Result<RunningCopies, LoadError> {
+    let program = Program::find(&copies.command)?;
+    let wanted = n as usize;
+    if wanted == 0 || wanted > cpus.len() {
+        return Err(LoadError::Mistake(format!(
+            "{n} copies were asked for, and each needs one of the CPUs {cpus} for itself; ask for \
+             1 to {}",
+            cpus.len()
+        )));
+    }
+    let ground = Ground::lay(dir, wanted)?;
+    let (sender, events) = channel();
+    let members = thread::stand_ready(&program, cpus.iter().take(wanted), &ground, sender)?;
+    let began = Instant::now();
+    for member in &members {
+        member.go();
+    }
+    let copies_of = members.into_iter().map(|member| RunningCopy {
+        member,
+        pid: None,
+        wall: None,
+    });
+    let mut running = RunningCopies {
+        command: copies.command.join(" "),
+        timeout: copies.timeout,
+        began,
+        copies: copies_of.collect(),
+        events,
+        early: Vec::new(),
+        ground,
+    };
+    running.await_starts(&program)?;
+    Ok(running)
+}
+
+impl RunningCopies {
+    /// The ids of the copies' first processes, which are their process groups'
+    /// ids too, in the order of the CPUs.
+    pub fn pids(&self) -> Vec<u32> {
+        self.copies.iter().filter_map(|c| c.pid).collect()
+    }
+
+    /// The common start.
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+
+    /// Waits until all copies have ended well, one has failed, the time-out of
+    /// the command is over, or `stop` is set (seen within 50 ms).
+    pub fn wait(mut self, stop: &AtomicBool) -> Result<CopiesRun, CopiesError> {
+        for (i, event) in std::mem::take(&mut self.early) {
+            self.note(i, event)?;
+        }
+        while self.copies.iter().any(|c| c.wall.is_none()) {
+            let left = self.timeout.saturating_sub(self.began.elapsed());
+            match self.events.recv_timeout(left.min(LOOK)) {
+                Ok((i, event)) => self.note(i, event)?,
+                Err(RecvTimeoutError::Disconnected) => return Err(lost().into()),
+                Err(RecvTimeoutError::Timeout) => {
+                    if stop.load(Ordering::Relaxed) {
+                        return Err(CopiesError::Interrupted);
+                    }
+                    if left.is_zero() {
+                        return Err(self.timed_out().into());
+                    }
+                }
+            }
+        }
+        self.end();
+        let copies: Vec<CopyRun> = self
+            .copies
+            .iter()
+            .filter_map(|c| {
+                Some(CopyRun {
+                    cpu: c.member.cpu,
+                    wall: c.wall?,
+                })
+            })
+            .collect();
+        Ok(CopiesRun {
+            wall: copies.iter().map(|c| c.wall).max().unwrap_or_default(),
+            copies,
+            left_behind: self.ground.clear(),
+        })
+    }
+
+    /// Waits until it is known of each copy whether it has started, so that
+    /// all that have can be ended when one has not.
+    fn await_starts(&mut self, program: &Program) -> Result<(), LoadError> {
+        let mut known = 0;
+        let mut failed = None;
+        while known < self.copies.len() {
+            let (i, event) = self.events.recv().map_err(|_| lost())?;
+            match event {
+                Event::Started(pid) => self.copies[i].pid = Some(pid),
+                Event::NotStarted(source) => failed = Some(source),
+                Event::Ended { .. } => {
+                    self.early.push((i, event));
+                    continue;
+                }
+            }
+            known += 1;
+        }
+        failed.map_or(Ok(()), |source| Err(program.not_started(source)))
+    }
+
+    /// Notes that a copy has ended; an error if it has not ended well.
+    fn note(&mut self, i: usize, event: Event) -> Result<(), LoadError> {
+        let Event::Ended { at, status } = event else {
+            return Ok(());
+        };
+        let wall = at.saturating_duration_since(self.began);
+        let how = match status {
+            Ok(status) if status.success() => {
+                self.copies[i].wall = Some(wall);
+                return Ok(());
+            }
+            Ok(status) => status.to_string(),
+            Err(error) => format!("an unknown status ({error})"),
+        };
+        Err(self.failure(
+            i,
+            &format!(
+                "ended with {how} after {}; note that each copy runs in a directory of its own, \
+                 so files must be named by absolute paths",
+                human_duration(wall)
+            ),
+        ))
+    }
+
+    fn timed_out(&mut self) -> LoadError {
+        let still = self.copies.iter().position(|c| c.wall.is_none());
+        let timeout = human_duration(self.timeout);
+        self.failure(
+            still.unwrap_or_default(),
+            &format!(
+                "ran longer than {timeout} and was ended with all its processes; give it more \
+                 time with --timeout, or less to do"
+            ),
+        )
+    }
+
+    fn failure(&mut self, i: usize, what: &str) -> LoadError {
+        self.ground.keep();
+        LoadError::Service(format!(
+            "copy {i} of `{}` on CPU {} {what}. {}",
+            self.command,
+            self.copies[i].member.cpu,
+            self.ground.last_words(i),
+        ))
+    }
+
+    fn end(&mut self) {
+        for copy in &self.copies {
+            copy.member.kill();
+        }
+        for copy in &mut self.copies {
+            copy.member.join();
+        }
+    }
+}
+
+impl Drop for RunningCopies {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A thread that ends without a word would be a defect of this program.
+fn lost() -> LoadError {
+    LoadError::Service("a copy was lost: nothing waits for it any more; run it again".to_owned())
+}

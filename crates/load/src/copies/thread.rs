@@ -1,0 +1,166 @@
+//! One thread per copy: it pins itself, makes the process, and waits for it.
+//!
+//! A process starts with the CPU affinity of the thread that makes it, so the
+//! copy is pinned from its first instruction on. The thread stays on the same
+//! CPU: it sleeps while the copy runs, and the copy's end frees the CPU for it.
+
+use super::ground::Ground;
+use super::program::Program;
+use crate::LoadError;
+use plimsoll_model::CpuId;
+use plimsoll_pool::{PoolError, pin_this_thread};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// What a thread tells: `Started` and later `Ended`, or `NotStarted`.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The copy runs, in a process of this id.
+    Started(u32),
+    /// The process could not be made.
+    NotStarted(std::io::Error),
+    /// Its first process has ended, its others have been killed.
+    Ended {
+        at: Instant,
+        status: std::io::Result<ExitStatus>,
+    },
+}
+
+/// A copy's thread.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) cpu: CpuId,
+    group: Arc<Group>,
+    go: Sender<()>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Member {
+    /// Lets the copy start.
+    pub(super) fn go(&self) {
+        // A thread waits for this until it comes or the sender is dropped.
+        let _ = self.go.send(());
+    }
+
+    /// Kills the processes of the copy, if it runs.
+    pub(super) fn kill(&self) {
+        self.group.kill();
+    }
+
+    /// Waits for the thread, and so for the copy.
+    pub(super) fn join(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            // The panic hook has told of a panic; nothing is left to do here.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Makes a thread for each CPU and gives them when all are pinned and wait for
+/// their word. When one cannot be had, all end. They tell `events` what
+/// becomes of which copy.
+pub(super) fn stand_ready(
+    program: &Program,
+    cpus: impl Iterator<Item = CpuId>,
+    ground: &Ground,
+    events: Sender<(usize, Event)>,
+) -> Result<Vec<Member>, LoadError> {
+    let (ready, reports) = channel();
+    let mut members = Vec::new();
+    for (i, cpu) in cpus.enumerate() {
+        let command = program.command(i, ground)?;
+        let (go, wait_for_go) = channel();
+        let group = Arc::new(Group::default());
+        let (own_group, ready, events) = (Arc::clone(&group), ready.clone(), events.clone());
+        let body = move || {
+            let pinned = pin_this_thread(cpu);
+            let is_pinned = pinned.is_ok();
+            // Nobody listens when another thread could not be had; then no
+            // word comes either.
+            let _ = ready.send(pinned);
+            if is_pinned && wait_for_go.recv().is_ok() {
+                live(command, &own_group, |event| {
+                    let _ = events.send((i, event));
+                });
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("copy-{i}"))
+            .spawn(body)
+            .map_err(|source| PoolError::Spawn { cpu, source })?;
+        members.push(Member {
+            cpu,
+            group,
+            go,
+            thread: Some(thread),
+        });
+    }
+    reports
+        .iter()
+        .take(members.len())
+        .collect::<Result<(), PoolError>>()?;
+    Ok(members)
+}
+
+/// The life of a copy.
+fn live(mut command: Command, group: &Group, tell: impl Fn(Event)) {
+    let child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => return tell(Event::NotStarted(error)),
+    };
+    let pid = Pid::from_child(&child);
+    group.set(pid);
+    tell(Event::Started(child.id()));
+    let at = wait_for_exit(pid);
+    let status = group.end(child);
+    tell(Event::Ended { at, status });
+}
+
+/// Waits until the process has ended, and leaves it to be reaped.
+fn wait_for_exit(pid: Pid) -> Instant {
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while waitid(WaitId::Pid(pid), ended).err() == Some(Errno::INTR) {}
+    // Any other error is the reaping's to report.
+    Instant::now()
+}
+
+/// A copy's process group while its first process is not reaped. Only so long
+/// is the id surely its own; after that the kernel may give it to others.
+#[derive(Debug, Default)]
+struct Group(Mutex<Option<Pid>>);
+
+impl Group {
+    fn lock(&self) -> MutexGuard<'_, Option<Pid>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, pid: Pid) {
+        *self.lock() = Some(pid);
+    }
+
+    fn kill(&self) {
+        if let Some(pid) = *self.lock() {
+            kill(pid);
+        }
+    }
+
+    /// Kills what is left of the group, then reaps its first process, which
+    /// has ended.
+    fn end(&self, mut child: Child) -> std::io::Result<ExitStatus> {
+        let mut pid = self.lock();
+        if let Some(pid) = pid.take() {
+            kill(pid);
+        }
+        child.wait()
+    }
+}
+
+fn kill(pid: Pid) {
+    // It fails when nothing is left to kill, and that is what is wanted.
+    let _ = kill_process_group(pid, Signal::KILL);
+}

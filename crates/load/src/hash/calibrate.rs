@@ -1,0 +1,176 @@
+//! How large a block must be to cost a given CPU time here.
+
+use super::blocks::{Blocks, Data};
+use crate::LoadError;
+use plimsoll_model::{Bytes, CpuId, CpuTime, HashService};
+use plimsoll_pool::pin_this_thread;
+use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, Instant};
+
+/// The standard deviation of block sizes, as a share of their mean.
+pub const DEVIATION_SHARE: f64 = 0.25;
+
+/// What a request may cost. Below, claiming and counting it (some 2 us) would
+/// be a good part of it; above, a trial would see too few.
+const TARGETS: std::ops::RangeInclusive<Duration> =
+    Duration::from_micros(20)..=Duration::from_secs(1);
+
+/// CPU time of one round, and how many there are: 0.2 s in all.
+const ROUND: Duration = Duration::from_millis(10);
+const ROUNDS: usize = 20;
+
+/// When others leave this CPU little time, fewer rounds must do.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// The hash service whose requests cost `target` of CPU time on `cpu`, on
+/// average.
+///
+/// The cost of a byte is the median over 20 rounds of 10 ms, each by the CPU
+/// time of a thread of its own that is pinned to `cpu`; it takes about 0.2 s
+/// and at most half a second. A round hashes blocks as the service does, of
+/// sizes and places drawn in the same way. The median is exact to about 1 % on
+/// a quiet CPU. What it cannot know: the frequency of the CPU and the share of
+/// a sibling thread under later load, and the few microseconds of CPU time
+/// that waking up for a request and counting it cost. So the result sets the
+/// scale of a request; what requests did cost is measured in each trial.
+///
+/// A [`LoadError::Mistake`] when `target` is not within 20 us to 1 s, a
+/// [`LoadError::System`] when `cpu` cannot be had.
+pub fn calibrate(target: CpuTime, cpu: CpuId) -> Result<HashService, LoadError> {
+    if !TARGETS.contains(&target.0) {
+        return Err(LoadError::Mistake(format!(
+            "a request of the hash service cannot cost {:?} of CPU time; give 20us to 1s",
+            target.0
+        )));
+    }
+    // A thread of its own, because pinning cannot be undone by the caller.
+    let measure = std::thread::Builder::new()
+        .name(format!("calibrate-{cpu}"))
+        .spawn(move || -> Result<f64, LoadError> {
+            pin_this_thread(cpu)?;
+            Ok(ns_per_byte(&Data::prepare(), target))
+        });
+    let measured = measure.map_err(|source| LoadError::System {
+        what: "no thread could be made for the calibration".to_owned(),
+        source,
+        way_out: "see `ulimit -u` and pids.max of the cgroup".to_owned(),
+    })?;
+    let ns_per_byte = measured
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    Ok(service(target, ns_per_byte))
+}
+
+fn service(request_cpu: CpuTime, ns_per_byte: f64) -> HashService {
+    let bytes = request_cpu.0.as_nanos() as f64 / ns_per_byte;
+    HashService {
+        // `as` saturates, and no block has less than a byte.
+        mean_block: Bytes((bytes.round() as u64).max(1)),
+        deviation_share: DEVIATION_SHARE,
+        request_cpu,
+    }
+}
+
+/// The median cost of a byte in blocks of about the size that costs `target`.
+fn ns_per_byte(data: &Data, target: CpuTime) -> f64 {
+    let began = Instant::now();
+    // A block must not outlast the round that it is measured in.
+    let at_most = CpuTime(target.0.min(ROUND));
+    // 1 ns per byte is near enough to choose the first block by.
+    let mut cost = 1.0;
+    let mut costs = Vec::with_capacity(ROUNDS);
+    // The first rounds find the size of a block and warm the CPU up.
+    for round in 0..ROUNDS + 2 {
+        let Ok(blocks) = Blocks::new(&service(at_most, cost), round as u64) else {
+            break;
+        };
+        let measured = one_round(data, blocks);
+        if round < 2 {
+            cost = measured;
+        } else {
+            costs.push(measured);
+        }
+        if began.elapsed() > PATIENCE && !costs.is_empty() {
+            break;
+        }
+    }
+    median(&mut costs).unwrap_or(cost)
+}
+
+/// Hashes blocks for [`ROUND`] of CPU time; what a byte cost, in nanoseconds.
+fn one_round(data: &Data, blocks: Blocks) -> f64 {
+    let began = thread_cpu();
+    let mut bytes = 0;
+    for index in 0.. {
+        let block = blocks.of_request(index);
+        std::hint::black_box(data.digest(block));
+        bytes += block.length();
+        let used = thread_cpu().saturating_sub(began);
+        if used >= ROUND {
+            return used.as_nanos() as f64 / bytes as f64;
+        }
+    }
+    f64::INFINITY
+}
+
+fn thread_cpu() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_pool::allowed_cpus;
+
+    fn cpu_time(us: u64) -> CpuTime {
+        CpuTime(Duration::from_micros(us))
+    }
+
+    #[test]
+    fn a_disturbed_round_does_not_move_the_median() {
+        assert_eq!(median(&mut [0.5, 0.5, 80.0]), Some(0.5));
+        assert_eq!(median(&mut [1.0, 2.0, 3.0, 100.0]), Some(2.5));
+        assert_eq!(median(&mut []), None);
+    }
+
+    #[test]
+    fn a_block_has_as_many_bytes_as_the_target_pays_for() {
+        let made = service(cpu_time(1000), 0.5);
+        assert_eq!(made.mean_block, Bytes(2_000_000));
+        assert_eq!(made.request_cpu, cpu_time(1000));
+        assert_eq!(service(cpu_time(0), 0.5).mean_block, Bytes(1));
+    }
+
+    #[test]
+    fn calibration_finds_a_block_of_plausible_size() {
+        let cpu = allowed_cpus().unwrap().iter().next().unwrap();
+        let made = calibrate(cpu_time(1000), cpu).unwrap();
+        // 10 MB/s to 100 GB/s: any CPU, optimized or not, noisy or not.
+        assert!(
+            (10_000..100_000_000).contains(&made.mean_block.0),
+            "{made:?}"
+        );
+        assert!(Blocks::new(&made, 0).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_calibrated_is_refused() {
+        for us in [0, 19, 1_000_001] {
+            let refused = calibrate(cpu_time(us), 0);
+            assert!(matches!(refused, Err(LoadError::Mistake(_))), "{us}");
+        }
+        let nowhere = calibrate(cpu_time(1000), 8000);
+        assert!(matches!(nowhere, Err(LoadError::System { .. })));
+    }
+}

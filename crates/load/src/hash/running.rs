@@ -1,0 +1,107 @@
+//! The hash service while it is under load.
+
+use crate::arrivals::Schedule;
+use crate::tally::{self, Session, Tally};
+use crate::{LoadError, Running, Threads, Tick, WindowTimes};
+use plimsoll_model::Work;
+use plimsoll_pool::Pool;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often the end of the window's last request is looked for. Much less
+/// than a drain, much more than it costs to look.
+const LOOK: Duration = Duration::from_millis(1);
+
+pub(super) struct HashRunning {
+    session: Arc<Session>,
+    tallies: Vec<Tally>,
+    pool: Pool<Schedule>,
+    /// A second hand on the schedule, which follows the clock instead of the
+    /// workers: how far it is ahead of them is the length of the queue.
+    arrived: Schedule,
+    arrivals: u64,
+    begun: u64,
+    drain: Duration,
+}
+
+impl HashRunning {
+    pub(super) fn new(
+        session: Arc<Session>,
+        tallies: Vec<Tally>,
+        pool: Pool<Schedule>,
+        arrived: Schedule,
+        drain: Duration,
+    ) -> HashRunning {
+        HashRunning {
+            session,
+            tallies,
+            pool,
+            arrived,
+            arrivals: 0,
+            begun: 0,
+            drain,
+        }
+    }
+
+    /// Requests that have come until now.
+    fn count_arrivals(&mut self) -> u64 {
+        let now = self.session.now_ns();
+        while self.arrived.peek() <= now {
+            self.arrived.next();
+            self.arrivals += 1;
+        }
+        self.arrivals
+    }
+
+    /// Whether a request of the window may still come or has not ended yet.
+    fn is_window_open(&self) -> bool {
+        let closes = self.session.closes_ns();
+        let is_announced = closes < u64::MAX;
+        is_announced && self.pool.oldest_open_ns().is_some_and(|s| s < closes)
+    }
+}
+
+impl Running for HashRunning {
+    fn threads(&self) -> Threads {
+        Threads {
+            generator: Vec::new(),
+            service: self.pool.thread_ids().to_vec(),
+        }
+    }
+
+    fn tick(&mut self) -> Tick {
+        let arrivals = self.count_arrivals();
+        let mut tick = tally::tick(&self.tallies);
+        self.begun += tick.sent;
+        // A request may have come and begun since arrivals were counted.
+        tick.in_flight += arrivals.saturating_sub(self.begun);
+        tick
+    }
+
+    fn open_window(&mut self, length: Duration) -> WindowTimes {
+        self.session.open_window(length)
+    }
+
+    /// Requests that are being hashed when the drain is over are let end.
+    fn finish(self: Box<Self>) -> Result<Work, LoadError> {
+        self.session.stop_after(self.drain);
+        let ends = self.session.ends_ns();
+        while self.is_window_open() && self.session.now_ns() < ends {
+            std::thread::sleep(LOOK);
+        }
+        let ended = self.session.now_ns();
+        let closes = self.session.closes_ns();
+        // A trial that is cut short has not intended what was yet to come.
+        let come = |start: &u64| *start < closes && *start <= ended;
+        if let (rest, Some(tally)) = (self.pool.stop(), self.tallies.first())
+            && closes < u64::MAX
+        {
+            let now = self.session.now_ns();
+            for start in rest.take_while(come) {
+                tally.due(start, 0);
+                tally.unsent(start, now);
+            }
+        }
+        Ok(tally::total(&self.tallies))
+    }
+}

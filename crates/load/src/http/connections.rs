@@ -1,0 +1,302 @@
+//! All connections of one generator thread: which is idle, which is to be
+//! opened, and when.
+
+use super::Job;
+use super::conn::{Conn, Outcome, Phase};
+use super::deadlines::Deadlines;
+use super::parser::Answer;
+use super::poller::{Poller, Ready};
+use crate::tally::{Failure, Session};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What is read at once from one connection.
+const BUFFER: usize = 64 << 10;
+/// A server's queue of connections to accept is seldom shorter (nginx has 511,
+/// many have 128); when it overflows, the kernel tries again after a second.
+const MAX_OPENING: usize = 64;
+/// A connection that could not be opened, or that was closed before it was of
+/// any use, is opened again after this.
+const BACK_OFF_NS: u64 = 10_000_000;
+/// A thread tries to connect no more often than every 100 us on the whole.
+const BACK_OFF_EACH_NS: u64 = 100_000;
+
+/// What became of a request, or of a connection that was to carry one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The request was answered.
+    Answered { intended_ns: u64, answer: Answer },
+    /// The request failed.
+    Failed { intended_ns: u64, failure: Failure },
+    /// A connection could not be opened.
+    NotOpened(Failure),
+}
+
+/// The connections, and the queues in which their numbers stand.
+#[derive(Debug)]
+pub(super) struct Connections {
+    job: Arc<Job>,
+    clock: Arc<Session>,
+    conns: Vec<Conn>,
+    /// Idle ones, longest idle first. They take turns, so that the load stays
+    /// spread over the server's threads and processes just as the connections
+    /// are, and none is idle for so long that the server closes it. The most
+    /// recently used first would leave a server with most of its workers idle.
+    idle: VecDeque<usize>,
+    /// Those that may have more to read.
+    more: VecDeque<usize>,
+    to_open: VecDeque<usize>,
+    opening: usize,
+    failing: usize,
+    deadlines: Deadlines,
+    back_off_ns: u64,
+    buf: Vec<u8>,
+    over: Vec<usize>,
+}
+
+impl Connections {
+    /// `n` connections that wait to be opened.
+    pub(super) fn new(n: usize, job: Arc<Job>, clock: Arc<Session>) -> Connections {
+        Connections {
+            conns: (0..n).map(|_| Conn::new(job.request.is_head)).collect(),
+            idle: VecDeque::with_capacity(n),
+            more: VecDeque::with_capacity(n),
+            to_open: (0..n).collect(),
+            opening: 0,
+            failing: 0,
+            deadlines: Deadlines::new(n),
+            back_off_ns: BACK_OFF_NS.max(BACK_OFF_EACH_NS * n as u64),
+            buf: vec![0; BUFFER],
+            over: Vec::with_capacity(n),
+            job,
+            clock,
+        }
+    }
+
+    /// Whether a request can be sent at once.
+    pub(super) fn has_idle(&self) -> bool {
+        !self.idle.is_empty()
+    }
+
+    /// Whether there may be something to read that no edge tells of.
+    pub(super) fn has_more(&self) -> bool {
+        !self.more.is_empty()
+    }
+
+    /// Whether [`Connections::open_one`] would do something.
+    pub(super) fn can_open(&self) -> bool {
+        !self.to_open.is_empty() && self.opening < MAX_OPENING
+    }
+
+    /// Whether the last attempt to open failed for every one of them.
+    pub(super) fn all_fail(&self) -> bool {
+        self.failing == self.conns.len()
+    }
+
+    /// When [`Connections::take_over`] is next needed.
+    pub(super) fn next_deadline(&self) -> u64 {
+        self.deadlines.next_scan()
+    }
+
+    /// The requests that are being sent or answered.
+    pub(super) fn open_requests(&self) -> impl Iterator<Item = u64> {
+        self.conns.iter().filter_map(|conn| match conn.phase {
+            Phase::Busy { intended_ns, .. } => Some(intended_ns),
+            _ => None,
+        })
+    }
+
+    /// Sends a request on an idle connection, which there must be. Its
+    /// time-out runs from `now`.
+    pub(super) fn send(&mut self, intended_ns: u64, now: u64) -> Option<Ended> {
+        let index = self.idle.pop_front()?;
+        self.deadlines
+            .set(index, now.saturating_add(self.job.timeout_ns));
+        let conn = &mut self.conns[index];
+        let outcome = conn.send(intended_ns, &self.job.request.bytes);
+        let phase = conn.phase;
+        self.settle(index, phase, outcome)
+    }
+
+    /// Goes on with a connection that became ready.
+    pub(super) fn on_ready(&mut self, ready: Ready) -> Option<Ended> {
+        // Both halves were put together by `token`.
+        let (index, generation) = (ready.token as u32 as usize, (ready.token >> 32) as u32);
+        if self.conns.get(index)?.generation != generation {
+            return None;
+        }
+        self.advance(index, ready.hang_up)
+    }
+
+    /// Reads on where no edge tells.
+    pub(super) fn read_more(&mut self) -> Option<Ended> {
+        let index = self.more.pop_front()?;
+        let conn = &mut self.conns[index];
+        conn.queued = false;
+        // It may have been closed, and opened anew, since it was queued.
+        match conn.phase {
+            Phase::Idle | Phase::Busy { .. } => self.advance(index, false),
+            Phase::Closed | Phase::Connecting | Phase::Securing => None,
+        }
+    }
+
+    fn advance(&mut self, index: usize, hang_up: bool) -> Option<Ended> {
+        let conn = &mut self.conns[index];
+        let phase = conn.phase;
+        let outcome = conn.advance(hang_up, &self.job.request.bytes, &mut self.buf);
+        self.settle(index, phase, outcome)
+    }
+
+    /// Begins to open one of those that are to be opened.
+    pub(super) fn open_one(&mut self, poller: &Poller) -> Option<Ended> {
+        if !self.can_open() {
+            return None;
+        }
+        let index = self.to_open.pop_front()?;
+        self.opening += 1;
+        let until = self.clock.now_ns().saturating_add(self.job.timeout_ns);
+        self.deadlines.set(index, until);
+        let conn = &mut self.conns[index];
+        let token = token(index, conn.generation.wrapping_add(1));
+        let opened = conn.open(&self.job.target).and_then(|stream| {
+            let added = poller.add(stream, token);
+            added.map_err(|_| Failure::Connect)
+        });
+        match opened {
+            Ok(()) => None,
+            Err(failure) => self.settle(index, Phase::Connecting, Outcome::Lost(failure)),
+        }
+    }
+
+    /// Gives up what is over at `now`, and lets those be opened again that
+    /// have waited long enough.
+    pub(super) fn take_over(&mut self, now: u64) -> Vec<Ended> {
+        let mut over = std::mem::take(&mut self.over);
+        self.deadlines.take_over(now, &mut over);
+        let ended = over.drain(..).filter_map(|index| self.give_up(index));
+        let ended = ended.collect();
+        self.over = over;
+        ended
+    }
+
+    fn give_up(&mut self, index: usize) -> Option<Ended> {
+        let phase = self.conns[index].phase;
+        let failure = match phase {
+            Phase::Closed => {
+                self.to_open.push_back(index);
+                return None;
+            }
+            Phase::Idle => return None,
+            Phase::Connecting => Failure::Connect,
+            Phase::Securing => Failure::Tls,
+            Phase::Busy { .. } => Failure::Timeout,
+        };
+        self.lose(index, phase, failure)
+    }
+
+    /// Puts a connection that was in `phase` where its outcome says.
+    fn settle(&mut self, index: usize, phase: Phase, outcome: Outcome) -> Option<Ended> {
+        match outcome {
+            Outcome::Nothing => None,
+            Outcome::More => {
+                self.queue_more(index);
+                None
+            }
+            Outcome::Established => {
+                self.opening -= 1;
+                self.set_failing(index, false);
+                self.deadlines.clear(index);
+                self.idle.push_back(index);
+                None
+            }
+            Outcome::Answered {
+                answer,
+                reusable,
+                more,
+            } => {
+                self.deadlines.clear(index);
+                if reusable {
+                    self.idle.push_back(index);
+                    if more {
+                        self.queue_more(index);
+                    }
+                } else {
+                    self.conns[index].close();
+                    self.to_open.push_back(index);
+                }
+                let Phase::Busy { intended_ns, .. } = phase else {
+                    return None;
+                };
+                Some(Ended::Answered {
+                    intended_ns,
+                    answer,
+                })
+            }
+            Outcome::Lost(failure) => self.lose(index, phase, failure),
+        }
+    }
+
+    fn lose(&mut self, index: usize, phase: Phase, failure: Failure) -> Option<Ended> {
+        self.deadlines.clear(index);
+        self.conns[index].close();
+        match phase {
+            Phase::Closed => None,
+            Phase::Connecting | Phase::Securing => {
+                self.opening -= 1;
+                self.set_failing(index, true);
+                self.back_off(index);
+                Some(Ended::NotOpened(failure))
+            }
+            Phase::Idle => {
+                // Servers close the longest idle first: it is near the front.
+                if let Some(at) = self.idle.iter().position(|i| *i == index) {
+                    self.idle.remove(at);
+                }
+                // One that never was of use may be closed at once again.
+                if self.conns[index].proven {
+                    self.to_open.push_back(index);
+                } else {
+                    self.back_off(index);
+                }
+                None
+            }
+            Phase::Busy { intended_ns, .. } => {
+                // No back-off: there is a request for each opening.
+                self.to_open.push_back(index);
+                Some(Ended::Failed {
+                    intended_ns,
+                    failure,
+                })
+            }
+        }
+    }
+
+    fn back_off(&mut self, index: usize) {
+        let until = self.clock.now_ns() + self.back_off_ns;
+        self.deadlines.set(index, until);
+    }
+
+    fn set_failing(&mut self, index: usize, failing: bool) {
+        let was = std::mem::replace(&mut self.conns[index].failing, failing);
+        self.failing = self.failing + usize::from(failing) - usize::from(was);
+    }
+
+    fn queue_more(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.conns[index].queued, true) {
+            self.more.push_back(index);
+        }
+    }
+}
+
+impl Drop for Connections {
+    /// Leaves no connection in TIME_WAIT: a search of many trials would run
+    /// out of ports.
+    fn drop(&mut self) {
+        self.conns.iter_mut().for_each(Conn::abort);
+    }
+}
+
+/// What tells the sockets of one thread apart, earlier ones included.
+fn token(index: usize, generation: u32) -> u64 {
+    u64::from(generation) << 32 | (index as u32 as u64)
+}

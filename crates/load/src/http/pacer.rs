@@ -1,0 +1,162 @@
+//! Which request is next: two hands on one schedule.
+//!
+//! The hand *ahead* passes an intended start when the generator has noticed
+//! it; the hand *behind* passes it when the request is sent. What lies between
+//! them waits for a connection. That takes no memory however much waits,
+//! because the hand behind draws the same starts again.
+
+use crate::arrivals::Schedule;
+use crate::tally::Tally;
+
+/// The two hands, and how many starts lie between them.
+#[derive(Debug)]
+pub(super) struct Pacer {
+    ahead: Schedule,
+    behind: Schedule,
+    waiting: u64,
+}
+
+impl Pacer {
+    /// Both hands at the beginning.
+    pub(super) fn new(schedule: Schedule) -> Pacer {
+        Pacer {
+            behind: schedule.clone(),
+            ahead: schedule,
+            waiting: 0,
+        }
+    }
+
+    /// Whether a request would be sent at `now` if a connection were idle.
+    pub(super) fn has_due(&self, now: u64) -> bool {
+        self.waiting > 0 || self.ahead.peek() <= now
+    }
+
+    /// When the next request is due that has not been noticed.
+    pub(super) fn next_due(&self) -> u64 {
+        self.ahead.peek()
+    }
+
+    /// The oldest intended start that has not been sent.
+    pub(super) fn next_unsent(&self) -> u64 {
+        self.behind.peek()
+    }
+
+    /// No connection is idle: what is due at `now` waits from now on. Its
+    /// slip ends here, for the generator can do no more for it.
+    pub(super) fn notice(&mut self, now: u64, tally: &Tally) {
+        while self.ahead.peek() <= now {
+            self.pass_ahead(now, tally);
+            self.waiting += 1;
+        }
+    }
+
+    /// A connection is idle: the request to send at `now`, if one is due. What
+    /// waited comes first. While it does, what becomes due is not noticed, so
+    /// that its slip grows: an idle connection is the generator's to use.
+    pub(super) fn take(&mut self, now: u64, tally: &Tally) -> Option<u64> {
+        if self.waiting > 0 {
+            self.waiting -= 1;
+        } else if self.ahead.peek() <= now {
+            self.pass_ahead(now, tally);
+        } else {
+            return None;
+        }
+        self.behind.next()
+    }
+
+    /// The trial ends at `now`: what the window intended and nobody sent.
+    pub(super) fn close(mut self, now: u64, tally: &Tally) {
+        let until = tally.session().closes_ns().min(now.saturating_add(1));
+        while self.ahead.peek() < until {
+            self.pass_ahead(now, tally);
+        }
+        for intended in self.behind.take_while(|start| *start < until) {
+            tally.unsent(intended, now);
+        }
+    }
+
+    fn pass_ahead(&mut self, now: u64, tally: &Tally) {
+        if let Some(intended) = self.ahead.next() {
+            tally.due(intended, now.saturating_sub(intended));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::{self, Session};
+    use plimsoll_model::{Arrivals, Rate};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    const MS: u64 = 1_000_000;
+
+    /// One request a millisecond, all of them in a window of `length`.
+    fn pacer(length: Duration) -> (Pacer, Tally, u64) {
+        let session = Arc::new(Session::new());
+        session.open_window(length);
+        let rate = Rate::per_second(1000.0).unwrap();
+        let mut pacer = Pacer::new(Schedule::new(Arrivals::Constant, rate, 1));
+        // Up to the window's beginning nothing counts.
+        let tally = Tally::new(session);
+        while !tally.session().counts(pacer.next_due()) {
+            let due = pacer.next_due();
+            assert_eq!(pacer.take(due, &tally), Some(due));
+        }
+        let first = pacer.next_due();
+        (pacer, tally, first)
+    }
+
+    #[test]
+    fn nothing_is_sent_before_it_is_due() {
+        let (mut pacer, tally, first) = pacer(Duration::from_secs(1));
+        assert_eq!(pacer.take(first - 1, &tally), None);
+        assert!(!pacer.has_due(first - 1));
+        assert_eq!(pacer.take(first + 5, &tally), Some(first));
+        assert!(tally::total(&[tally]).slip.max().unwrap() < Duration::from_micros(1));
+    }
+
+    #[test]
+    fn waiting_for_a_connection_is_no_slip_and_oldest_goes_first() {
+        let (mut pacer, tally, first) = pacer(Duration::from_secs(1));
+        pacer.notice(first, &tally);
+        pacer.notice(first + MS, &tally);
+        let late = first + 500 * MS;
+        assert_eq!(pacer.take(late, &tally), Some(first));
+        assert_eq!(pacer.take(late, &tally), Some(first + MS));
+        let work = tally::total(&[tally]);
+        assert_eq!(work.intended, 2);
+        assert!(work.slip.max().unwrap() < Duration::from_micros(1));
+    }
+
+    #[test]
+    fn being_late_with_an_idle_connection_is_slip() {
+        let (mut pacer, tally, first) = pacer(Duration::from_secs(1));
+        pacer.notice(first, &tally);
+        let late = first + 10 * MS;
+        for _ in 0..3 {
+            pacer.take(late, &tally);
+        }
+        let slip = tally::total(&[tally]).slip;
+        assert_eq!(slip.above(Duration::from_millis(7)), 2);
+    }
+
+    #[test]
+    fn at_the_end_every_start_of_the_window_is_accounted_for() {
+        let (mut pacer, tally, first) = pacer(Duration::from_millis(100));
+        pacer.notice(first + 9 * MS, &tally);
+        assert_eq!(pacer.take(first + 9 * MS, &tally), Some(first));
+        pacer.close(first + 500 * MS, &tally);
+        let work = tally::total(&[tally]);
+        assert_eq!((work.intended, work.unfinished), (100, 99));
+    }
+
+    #[test]
+    fn a_window_cut_short_does_not_count_what_was_never_due() {
+        let (pacer, tally, first) = pacer(Duration::from_millis(100));
+        pacer.close(first + 9 * MS, &tally);
+        let work = tally::total(&[tally]);
+        assert_eq!((work.intended, work.unfinished), (10, 10));
+    }
+}

@@ -1,0 +1,130 @@
+//! The chunked transfer coding (RFC 9112, section 7.1), thrown away as it is
+//! read. Chunk extensions and trailers are skipped.
+
+use super::ParseError;
+
+/// Where in the coding the next byte lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// A chunk's size, of which this much has been read.
+    Size { value: u64, digits: u8 },
+    /// The rest of the size's line.
+    Extension { value: u64 },
+    /// The CR of the size's line has been read.
+    SizeEnd { value: u64 },
+    /// Content, this many bytes.
+    Content { left: u64 },
+    /// The end of line after the content.
+    ContentEnd { cr: bool },
+    /// The first byte of a line after the last chunk.
+    Trailer,
+    /// Further on in such a line.
+    TrailerLine,
+    /// The CR of the empty line has been read.
+    LastEnd,
+}
+
+/// The reader of one body.
+#[derive(Debug)]
+pub(super) struct Chunks {
+    at: At,
+}
+
+/// What became of a piece of input.
+pub(super) struct Skipped {
+    /// Bytes that belong to the body.
+    pub(super) used: usize,
+    /// Those of them that are content.
+    pub(super) content: usize,
+    /// Whether the body has ended.
+    pub(super) ended: bool,
+}
+
+const SIZE: At = At::Size {
+    value: 0,
+    digits: 0,
+};
+
+impl Default for Chunks {
+    fn default() -> Self {
+        Chunks { at: SIZE }
+    }
+}
+
+impl Chunks {
+    /// Throws away what belongs to the body.
+    pub(super) fn skip(&mut self, input: &[u8]) -> Result<Skipped, ParseError> {
+        let (mut used, mut content) = (0, 0);
+        while used < input.len() {
+            if let At::Content { left } = self.at {
+                let rest = input.len() - used;
+                let n = usize::try_from(left).map_or(rest, |left| left.min(rest));
+                used += n;
+                content += n;
+                self.at = match left - n as u64 {
+                    0 => At::ContentEnd { cr: false },
+                    left => At::Content { left },
+                };
+                continue;
+            }
+            let next = step(self.at, input[used])?;
+            used += 1;
+            let Some(next) = next else {
+                return Ok(Skipped {
+                    used,
+                    content,
+                    ended: true,
+                });
+            };
+            self.at = next;
+        }
+        Ok(Skipped {
+            used,
+            content,
+            ended: false,
+        })
+    }
+}
+
+/// One byte of framing: where the next one lies, or `None` at the body's end.
+/// A bare LF ends a line too, as it does in heads.
+fn step(at: At, byte: u8) -> Result<Option<At>, ParseError> {
+    let next = match (at, byte) {
+        (At::Size { value, digits }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => At::Size {
+            value: push_digit(value, byte).ok_or(ParseError::Chunk)?,
+            digits: digits.saturating_add(1),
+        },
+        (At::Size { digits: 0, .. }, _) => return Err(ParseError::Chunk),
+        (At::Size { value, .. }, b'\r') => At::SizeEnd { value },
+        (At::Size { value, .. }, b';' | b' ' | b'\t') => At::Extension { value },
+        (At::Size { value, .. } | At::SizeEnd { value } | At::Extension { value }, b'\n') => {
+            after_size(value)
+        }
+        (At::Extension { value }, _) => At::Extension { value },
+        (At::ContentEnd { cr: false }, b'\r') => At::ContentEnd { cr: true },
+        (At::ContentEnd { .. }, b'\n') => SIZE,
+        (At::Trailer, b'\r') => At::LastEnd,
+        (At::Trailer | At::LastEnd, b'\n') => return Ok(None),
+        (At::TrailerLine, b'\n') => At::Trailer,
+        (At::Trailer | At::TrailerLine, _) => At::TrailerLine,
+        (At::Size { .. } | At::SizeEnd { .. } | At::ContentEnd { .. } | At::LastEnd, _) => {
+            return Err(ParseError::Chunk);
+        }
+        // Content is skipped in one go, not byte by byte.
+        (At::Content { left }, _) => At::Content { left },
+    };
+    Ok(Some(next))
+}
+
+/// `None` when the size does not fit 64 bits.
+fn push_digit(value: u64, digit: u8) -> Option<u64> {
+    let digit = char::from(digit).to_digit(16)?;
+    value.checked_mul(16).map(|v| v + u64::from(digit))
+}
+
+fn after_size(value: u64) -> At {
+    match value {
+        0 => At::Trailer,
+        left => At::Content { left },
+    }
+}

@@ -1,0 +1,161 @@
+//! The head of a response: collected until it is whole, then read for what
+//! decides where the response ends.
+
+use super::{MAX_HEAD, ParseError};
+use httparse::{Header, ParserConfig, Response, Status};
+use std::mem::MaybeUninit;
+
+/// More headers than this are refused.
+const MAX_HEADERS: usize = 128;
+
+/// What a head says that matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) status: u16,
+    /// Whether the server means to keep the connection, by its headers.
+    pub(super) keep_alive: bool,
+    pub(super) framing: Framing,
+}
+
+/// Where the body ends, by the headers (RFC 9112, section 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    Length(u64),
+    Chunked,
+    UntilClose,
+}
+
+/// Collects a head that comes in pieces; one that comes whole is not copied.
+#[derive(Debug, Default)]
+pub(super) struct HeadReader {
+    stored: Vec<u8>,
+}
+
+impl HeadReader {
+    /// Forgets what was collected, and its memory.
+    pub(super) fn reset(&mut self) {
+        self.stored = Vec::new();
+    }
+
+    /// Takes the next bytes: how many belong to the head, and the head if it
+    /// is whole now.
+    pub(super) fn take(&mut self, piece: &[u8]) -> Result<(usize, Option<Head>), ParseError> {
+        let before = self.stored.len();
+        if before == 0 {
+            if let Some((length, head)) = parse(piece)? {
+                return Ok((length, Some(head)));
+            }
+            self.stored.extend_from_slice(piece);
+            return Ok((piece.len(), None));
+        }
+        // No more than fits, so that a long body in the same piece is not
+        // copied.
+        let fits = piece.len().min(MAX_HEAD + 1 - before);
+        self.stored.extend_from_slice(&piece[..fits]);
+        // Parsing starts from the first byte each time, so it is tried only
+        // where a head may have ended, or where garbage without any line
+        // should be noticed at last.
+        let doubled = before.leading_zeros() != self.stored.len().leading_zeros();
+        let full = self.stored.len() > MAX_HEAD;
+        if !doubled && !full && !piece.contains(&b'\n') {
+            return Ok((fits, None));
+        }
+        match parse(&self.stored)? {
+            None => Ok((fits, None)),
+            Some((length, head)) => {
+                self.reset();
+                Ok((length - before, Some(head)))
+            }
+        }
+    }
+}
+
+/// The head at the beginning of `bytes` and its length; `None` if it is not
+/// whole.
+fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, ParseError> {
+    with_response(bytes, |response| {
+        Ok(Head {
+            status: response.code.unwrap_or(0),
+            keep_alive: keeps_alive(response),
+            framing: framing(response.headers)?,
+        })
+    })
+}
+
+/// The value of Location in a head that is whole.
+pub(in crate::http) fn location(bytes: &[u8]) -> Option<String> {
+    let found = with_response(bytes, |response| {
+        let mut values = values(response.headers, "location");
+        Ok(values
+            .next()
+            .map(|v| String::from_utf8_lossy(v).into_owned()))
+    });
+    found.ok().flatten().and_then(|(_, location)| location)
+}
+
+fn with_response<T>(
+    bytes: &[u8],
+    read: impl FnOnce(&Response<'_, '_>) -> Result<T, ParseError>,
+) -> Result<Option<(usize, T)>, ParseError> {
+    let mut headers = [const { MaybeUninit::<Header<'_>>::uninit() }; MAX_HEADERS];
+    let mut response = Response::new(&mut []);
+    let parsed = ParserConfig::default()
+        .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
+        .map_err(ParseError::Head)?;
+    match parsed {
+        Status::Complete(length) if length <= MAX_HEAD => Ok(Some((length, read(&response)?))),
+        Status::Partial if bytes.len() <= MAX_HEAD => Ok(None),
+        Status::Complete(_) | Status::Partial => Err(ParseError::HeadTooLong),
+    }
+}
+
+fn values<'a>(headers: &'a [Header<'_>], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    headers
+        .iter()
+        .filter(move |h| h.name.eq_ignore_ascii_case(name))
+        .map(|h| h.value)
+}
+
+/// The members of a comma-separated list that may be spread over headers.
+fn members<'a>(headers: &'a [Header<'_>], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    values(headers, name)
+        .flat_map(|value| value.split(|b| *b == b','))
+        .map(<[u8]>::trim_ascii)
+}
+
+fn keeps_alive(response: &Response<'_, '_>) -> bool {
+    let says = |token: &[u8]| {
+        members(response.headers, "connection").any(|member| member.eq_ignore_ascii_case(token))
+    };
+    match response.version {
+        Some(1) => !says(b"close"),
+        _ => says(b"keep-alive"),
+    }
+}
+
+/// Chunked wins over a length that is given as well.
+fn framing(headers: &[Header<'_>]) -> Result<Framing, ParseError> {
+    if let Some(last) = members(headers, "transfer-encoding").last() {
+        return Ok(match last.eq_ignore_ascii_case(b"chunked") {
+            true => Framing::Chunked,
+            false => Framing::UntilClose,
+        });
+    }
+    let mut length = None;
+    for member in members(headers, "content-length") {
+        let this = parse_length(member).ok_or(ParseError::Length)?;
+        if length.is_some_and(|other| other != this) {
+            return Err(ParseError::Length);
+        }
+        length = Some(this);
+    }
+    Ok(length.map_or(Framing::UntilClose, Framing::Length))
+}
+
+/// Digits only: a sign, which `parse` would take, is no length.
+fn parse_length(digits: &[u8]) -> Option<u64> {
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}

@@ -1,0 +1,190 @@
+//! Reads HTTP/1.1 responses and throws them away, keeping only what counts:
+//! the status, the length of the body, whether the connection may be used
+//! again (RFC 9112).
+//!
+//! A pure state machine: bytes go in as they arrive, in any fragments. It
+//! holds at most one head of [`MAX_HEAD`] bytes, and only when the head came
+//! in several pieces.
+
+mod chunks;
+mod head;
+#[cfg(test)]
+mod tests;
+
+use chunks::Chunks;
+pub(super) use head::location;
+use head::{Framing, Head, HeadReader};
+
+/// The longest head that is accepted, in bytes; servers' own limits for
+/// requests are a fraction of it.
+pub(crate) const MAX_HEAD: usize = 64 << 10;
+
+/// A complete response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// The status code.
+    pub(crate) status: u16,
+    /// Length of the body, in bytes, without the framing of chunks.
+    pub(crate) body_bytes: u64,
+    /// Whether the server keeps the connection open.
+    pub(crate) keep_alive: bool,
+}
+
+/// How far a response has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// All input was used, and the response goes on.
+    More,
+    /// The response is complete; what was not consumed lies beyond its end.
+    Done(Answer),
+}
+
+/// Why bytes are not an HTTP/1.1 response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ParseError {
+    /// The head breaks the grammar.
+    #[error("its head is not HTTP/1.1 ({0})")]
+    Head(httparse::Error),
+    /// The head is longer than [`MAX_HEAD`].
+    #[error("its head is longer than 64 KiB")]
+    HeadTooLong,
+    /// Content-Length is no number, or there are several that differ.
+    #[error("its Content-Length is not one number")]
+    Length,
+    /// A chunk's size or end breaks the grammar.
+    #[error("its body is not chunked as announced")]
+    Chunk,
+    /// 101, which nobody asked for.
+    #[error("it switches to another protocol, which nobody asked for")]
+    Switched,
+}
+
+/// The reader of one connection's responses, one after another.
+#[derive(Debug)]
+pub(crate) struct Parser {
+    /// Whether responses have no body whatever their head says.
+    answers_head: bool,
+    head: HeadReader,
+    body: Option<Body>,
+}
+
+/// A response whose head has been read.
+#[derive(Debug)]
+struct Body {
+    head: Head,
+    rest: Rest,
+    bytes: u64,
+}
+
+/// What is left of a body.
+#[derive(Debug)]
+enum Rest {
+    Bytes(u64),
+    Chunks(Chunks),
+    UntilClose,
+}
+
+impl Parser {
+    /// A parser of responses to requests of one method: `answers_head` says
+    /// that it is HEAD.
+    pub(crate) fn new(answers_head: bool) -> Parser {
+        Parser {
+            answers_head,
+            head: HeadReader::default(),
+            body: None,
+        }
+    }
+
+    /// Forgets a response that was begun.
+    pub(crate) fn reset(&mut self) {
+        self.head.reset();
+        self.body = None;
+    }
+
+    /// Takes the next bytes of the response, and says how many were used: all,
+    /// unless the response ended before. After [`Progress::Done`] the next
+    /// byte begins the next response; after an error, call [`Parser::reset`].
+    pub(crate) fn feed(&mut self, input: &[u8]) -> Result<(usize, Progress), ParseError> {
+        let mut used = 0;
+        loop {
+            let input = &input[used..];
+            let ended = match &mut self.body {
+                None => {
+                    let (n, head) = self.head.take(input)?;
+                    used += n;
+                    let Some(head) = head else {
+                        return Ok((used, Progress::More));
+                    };
+                    self.begin(head)?
+                }
+                Some(body) => {
+                    let (n, ended) = body.skip(input)?;
+                    used += n;
+                    if !ended {
+                        return Ok((used, Progress::More));
+                    }
+                    true
+                }
+            };
+            if ended && let Some(body) = self.body.take() {
+                return Ok((used, Progress::Done(body.answer())));
+            }
+        }
+    }
+
+    /// The connection was closed: the answer that this completes, if it does.
+    pub(crate) fn end(&mut self) -> Option<Answer> {
+        let body = self.body.take()?;
+        matches!(body.rest, Rest::UntilClose).then(|| body.answer())
+    }
+
+    /// Goes on from a head; `true` if the response ends with it.
+    fn begin(&mut self, head: Head) -> Result<bool, ParseError> {
+        let rest = match (head.status, head.framing) {
+            (101, _) => return Err(ParseError::Switched),
+            // An interim response: the final one follows.
+            (100..=199, _) => return Ok(false),
+            (204 | 304, _) => Rest::Bytes(0),
+            _ if self.answers_head => Rest::Bytes(0),
+            (_, Framing::Length(n)) => Rest::Bytes(n),
+            (_, Framing::Chunked) => Rest::Chunks(Chunks::default()),
+            (_, Framing::UntilClose) => Rest::UntilClose,
+        };
+        let ended = matches!(rest, Rest::Bytes(0));
+        self.body = Some(Body {
+            head,
+            rest,
+            bytes: 0,
+        });
+        Ok(ended)
+    }
+}
+
+impl Body {
+    /// Throws away what belongs to the body: how many bytes, and whether it
+    /// has ended.
+    fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), ParseError> {
+        let (used, content, ended) = match &mut self.rest {
+            Rest::Bytes(left) => {
+                let n = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
+                *left -= n as u64;
+                (n, n, *left == 0)
+            }
+            Rest::Chunks(chunks) => {
+                let skipped = chunks.skip(input)?;
+                (skipped.used, skipped.content, skipped.ended)
+            }
+            Rest::UntilClose => (input.len(), input.len(), false),
+        };
+        self.bytes = self.bytes.saturating_add(content as u64);
+        Ok((used, ended))
+    }
+
+    fn answer(&self) -> Answer {
+        Answer {
+            status: self.head.status,
+            body_bytes: self.bytes,
+            keep_alive: self.head.keep_alive && !matches!(self.rest, Rest::UntilClose),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! What the parser must make of good, bad and broken-up responses.
+
+use super::*;
+use proptest::prelude::*;
+
+fn answer(status: u16, body_bytes: u64, keep_alive: bool) -> Answer {
+    Answer {
+        status,
+        body_bytes,
+        keep_alive,
+    }
+}
+
+/// What becomes of a connection on which `pieces` arrive and that is closed
+/// then: the answers, and the error if there was one.
+fn read(mut parser: Parser, pieces: &[&[u8]]) -> (Vec<Answer>, Option<ParseError>) {
+    let mut answers = Vec::new();
+    for piece in pieces {
+        let mut rest = *piece;
+        while !rest.is_empty() {
+            match parser.feed(rest) {
+                Ok((used, Progress::More)) => {
+                    assert_eq!(used, rest.len(), "more is only said when all was used");
+                    rest = &[];
+                }
+                Ok((used, Progress::Done(answer))) => {
+                    answers.push(answer);
+                    rest = &rest[used..];
+                }
+                Err(error) => return (answers, Some(error)),
+            }
+        }
+    }
+    answers.extend(parser.end());
+    (answers, None)
+}
+
+fn read_one(bytes: &[u8]) -> Result<Option<Answer>, ParseError> {
+    let (answers, error) = read(Parser::new(false), &[bytes]);
+    assert!(answers.len() <= 1, "{answers:?}");
+    error.map_or(Ok(answers.first().copied()), Err)
+}
+
+#[test]
+fn the_end_of_a_response_is_found_by_its_framing() {
+    let cases: [(&str, Answer); 9] = [
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+            answer(200, 2, true),
+        ),
+        (
+            "HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n",
+            answer(204, 0, true),
+        ),
+        (
+            "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
+            answer(304, 0, true),
+        ),
+        (
+            "HTTP/1.1 200 OK\r\n\r\nuntil it ends",
+            answer(200, 13, false),
+        ),
+        (
+            "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx",
+            answer(200, 1, false),
+        ),
+        (
+            "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\nx",
+            answer(200, 1, true),
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n",
+            answer(200, 0, false),
+        ),
+        (
+            "HTTP/1.1 103 Early\r\nLink: a\r\n\r\nHTTP/1.1 500 No\r\nContent-Length: 1, 1\r\n\r\n!",
+            answer(500, 1, true),
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n\r\n\
+             A;x=\"y\"\r\n0123456789\r\n0\r\nt: u\r\n\r\n",
+            answer(200, 10, true),
+        ),
+    ];
+    for (bytes, expected) in cases {
+        assert_eq!(read_one(bytes.as_bytes()), Ok(Some(expected)), "{bytes}");
+    }
+}
+
+#[test]
+fn the_answer_to_head_has_no_body() {
+    let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
+    let (answers, error) = read(Parser::new(true), &[bytes]);
+    assert_eq!((answers, error), (vec![answer(200, 0, true)], None));
+}
+
+#[test]
+fn what_is_not_http_is_refused() {
+    let head = "HTTP/1.1 200 OK\r\n";
+    let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n");
+    let cases = [
+        "220 mail ready\r\n\r\n".to_owned(),
+        "HTTP/2 200\r\n\r\n".to_owned(),
+        format!("{head}Content-Length: 1x\r\n\r\n"),
+        format!("{head}Content-Length: +1\r\n\r\n"),
+        format!("{head}Content-Length:\r\n\r\n"),
+        format!("{head}Content-Length: 1\r\nContent-Length: 2\r\n\r\n"),
+        format!("{head}Content-Length: 99999999999999999999\r\n\r\n"),
+        "HTTP/1.1 101 Switching\r\n\r\n".to_owned(),
+        format!("{chunked}\r\n"),
+        format!("{chunked}xyz\r\n"),
+        format!("{chunked}2\r\nabc\r\n"),
+        format!("{chunked}11111111111111111\r\n"),
+        format!("{chunked}0\r\n\rx"),
+    ];
+    for bytes in cases {
+        assert!(read_one(bytes.as_bytes()).is_err(), "{bytes}");
+    }
+}
+
+#[test]
+fn a_head_without_end_is_refused_at_its_limit_in_whatever_pieces() {
+    let mut bytes = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
+    bytes.resize(MAX_HEAD + 1, b'x');
+    for piece in [1, 1000, bytes.len()] {
+        let pieces: Vec<&[u8]> = bytes.chunks(piece).collect();
+        let (_, error) = read(Parser::new(false), &pieces);
+        assert_eq!(error, Some(ParseError::HeadTooLong), "{piece}");
+    }
+}
+
+#[test]
+fn a_response_that_is_cut_off_is_no_answer() {
+    let whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    for cut in 0..whole.len() {
+        assert_eq!(read_one(&whole[..cut]), Ok(None), "{cut}");
+    }
+}
+
+#[test]
+fn what_follows_a_response_is_left_alone() {
+    let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP";
+    let fed = Parser::new(false).feed(bytes);
+    assert_eq!(
+        fed,
+        Ok((bytes.len() - 4, Progress::Done(answer(200, 2, true))))
+    );
+}
+
+#[test]
+fn a_body_larger_than_memory_is_only_counted() {
+    let mut parser = Parser::new(false);
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n";
+    assert_eq!(parser.feed(head), Ok((head.len(), Progress::More)));
+    let piece = vec![0; 1 << 16];
+    for _ in 0..1000 {
+        assert_eq!(parser.feed(&piece), Ok((piece.len(), Progress::More)));
+    }
+}
+
+#[test]
+fn the_location_of_a_redirect_is_found() {
+    let head = b"HTTP/1.1 301 Moved\r\nlocation: https://a/b\r\n\r\n<html>";
+    assert_eq!(location(head).as_deref(), Some("https://a/b"));
+    assert_eq!(location(b"HTTP/1.1 301 Moved\r\n\r\n"), None);
+}
+
+/// A valid response of some kind, as bytes.
+fn response() -> impl Strategy<Value = Vec<u8>> {
+    let body = prop::collection::vec(any::<u8>(), 0..300);
+    let interim = prop::bool::weighted(0.2);
+    let headers = prop::collection::vec("[A-Za-z-]{1,12}: [ -~]{0,30}", 0..6);
+    let chunks = prop::collection::vec(
+        (
+            prop::collection::vec(any::<u8>(), 1..60),
+            "(;[a-z]{1,5}(=[a-z0-9]{1,5})?)?",
+        ),
+        0..6,
+    );
+    let trailers = prop::collection::vec("x-[a-z]{1,8}: [a-z ]{0,9}", 0..3);
+    let framed = prop_oneof![
+        body.clone().prop_map(|body| {
+            let head = format!("Content-Length: {}\r\n\r\n", body.len());
+            [head.into_bytes(), body].concat()
+        }),
+        (chunks, trailers).prop_map(|(chunks, trailers)| {
+            let mut bytes = b"Transfer-Encoding: chunked\r\n\r\n".to_vec();
+            for (chunk, extension) in chunks {
+                bytes.extend(format!("{:x}{extension}\r\n", chunk.len()).into_bytes());
+                bytes.extend(chunk);
+                bytes.extend(b"\r\n");
+            }
+            bytes.extend(b"0\r\n");
+            trailers
+                .iter()
+                .for_each(|t| bytes.extend(format!("{t}\r\n").into_bytes()));
+            bytes.extend(b"\r\n");
+            bytes
+        }),
+        body.prop_map(|body| [b"\r\n".to_vec(), body].concat()),
+    ];
+    let status = prop_oneof![200u16..=599, Just(204), Just(304)];
+    (interim, status, headers, framed).prop_map(|(interim, status, headers, framed)| {
+        let mut bytes = Vec::new();
+        if interim {
+            bytes.extend(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        bytes.extend(format!("HTTP/1.1 {status} Some Reason\r\n").into_bytes());
+        for header in headers {
+            // What decides the framing comes from `framed` alone.
+            bytes.extend(format!("q{header}\r\n").into_bytes());
+        }
+        bytes.extend(framed);
+        bytes
+    })
+}
+
+/// `bytes` cut at the given places.
+fn cut<'a>(bytes: &'a [u8], places: &[prop::sample::Index]) -> Vec<&'a [u8]> {
+    let mut places: Vec<usize> = places.iter().map(|p| p.index(bytes.len() + 1)).collect();
+    places.sort_unstable();
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    for to in places.into_iter().chain([bytes.len()]) {
+        pieces.push(&bytes[from..to]);
+        from = to;
+    }
+    pieces
+}
+
+proptest! {
+    #[test]
+    fn any_fragmentation_of_responses_gives_the_same_answers(
+        first in response(),
+        second in response(),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let bytes = [first, second].concat();
+        let whole = read(Parser::new(false), &[&bytes]);
+        let pieces = read(Parser::new(false), &cut(&bytes, &places));
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        prop_assert!(!whole.0.is_empty());
+        prop_assert_eq!(&whole, &pieces);
+        prop_assert_eq!(whole, read(Parser::new(false), &single));
+    }
+
+    #[test]
+    fn a_valid_response_is_one_answer(bytes in response()) {
+        // 204 and 304 leave the body that was made for them over.
+        prop_assume!(!bytes.windows(13).any(|w| w == b" 204 Some Rea" || w == b" 304 Some Rea"));
+        let (answers, error) = read(Parser::new(false), &[&bytes]);
+        prop_assert_eq!((answers.len(), error), (1, None));
+    }
+
+    #[test]
+    fn arbitrary_bytes_neither_panic_nor_loop(
+        bytes in prop::collection::vec(any::<u8>(), 0..2000),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        read(Parser::new(false), &cut(&bytes, &places));
+    }
+
+    #[test]
+    fn responses_with_broken_bytes_neither_panic_nor_loop(
+        mut bytes in response(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        read(Parser::new(false), &cut(&bytes, &places));
+    }
+}

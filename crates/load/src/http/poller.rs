@@ -1,0 +1,202 @@
+//! Waiting for sockets, for a moment, or for being woken, whichever is first.
+
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::{self, Errno};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use std::fmt;
+
+/// Tokens of the timer and of a [`Waker`]; sockets use others.
+const TIMER: u64 = u64::MAX;
+const WAKER: u64 = u64::MAX - 1;
+
+/// Until when to wait if no socket is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Do not wait.
+    Now,
+    /// Until this moment, on the clock of the `now` given with it.
+    At(u64),
+}
+
+/// A socket that became ready.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ready {
+    /// What it was added with.
+    pub(crate) token: u64,
+    /// The peer has closed its side, or the connection is broken.
+    pub(crate) hang_up: bool,
+}
+
+/// Sockets, edge-triggered, and a timer.
+///
+/// The timer is a timerfd: unlike a time-out of epoll it has nanoseconds on
+/// every kernel and no timer slack.
+pub(crate) struct Poller {
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    armed_for: Option<u64>,
+    events: Vec<Event>,
+}
+
+impl fmt::Debug for Poller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Poller")
+            .field("epoll", &self.epoll)
+            .field("armed_for", &self.armed_for)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Poller {
+    /// A poller that reports at most `batch` events at a time.
+    pub(crate) fn new(batch: usize) -> io::Result<Poller> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let token = EventData::new_u64(TIMER);
+        epoll::add(&epoll, &timer, token, EventFlags::IN | EventFlags::ET)?;
+        Ok(Poller {
+            epoll,
+            timer,
+            armed_for: None,
+            events: Vec::with_capacity(batch),
+        })
+    }
+
+    /// Reports changes of `socket` from now on, until it is closed: data, room
+    /// to write, closing. Each is reported once.
+    pub(crate) fn add(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(&self.epoll, socket, EventData::new_u64(token), flags)
+    }
+
+    /// Ends a wait when `waker` is used.
+    pub(crate) fn add_waker(&self, waker: &Waker) -> io::Result<()> {
+        let token = EventData::new_u64(WAKER);
+        let flags = EventFlags::IN | EventFlags::ET;
+        epoll::add(&self.epoll, &waker.0, token, flags)
+    }
+
+    /// Waits, and puts the sockets that became ready into `ready`. Gives the
+    /// moment that was waited for if its coming ended the wait.
+    pub(crate) fn wait(
+        &mut self,
+        now: u64,
+        until: Until,
+        ready: &mut Vec<Ready>,
+    ) -> io::Result<Option<u64>> {
+        const NO_TIME: Timespec = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let timeout = match until {
+            Until::At(at) if at > now => {
+                self.arm(now, at)?;
+                None
+            }
+            Until::At(_) | Until::Now => Some(&NO_TIME),
+        };
+        self.events.clear();
+        let events = rustix::buffer::spare_capacity(&mut self.events);
+        match epoll::wait(&self.epoll, events, timeout) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+        let mut came = None;
+        for event in &self.events {
+            let (token, flags) = (event.data.u64(), event.flags);
+            match token {
+                TIMER => came = self.armed_for.take(),
+                WAKER => {}
+                _ => {
+                    let gone = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+                    let hang_up = flags.intersects(gone);
+                    ready.push(Ready { token, hang_up });
+                }
+            }
+        }
+        // One that came while nobody waited says nothing about waiting.
+        Ok(came.filter(|_| timeout.is_none() && ready.is_empty()))
+    }
+
+    /// Sets the timer, unless it is set already. The timer runs from now, so
+    /// that no clock needs to be converted; it is late, never early, by the
+    /// time since `now` was read.
+    fn arm(&mut self, now: u64, at: u64) -> io::Result<()> {
+        if self.armed_for == Some(at) || (at == u64::MAX && self.armed_for.is_none()) {
+            return Ok(());
+        }
+        // Nothing at all disarms it.
+        let wait = if at == u64::MAX { 0 } else { at - now };
+        let spec = Itimerspec {
+            it_interval: timespec(0),
+            it_value: timespec(wait),
+        };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &spec)?;
+        self.armed_for = (at != u64::MAX).then_some(at);
+        Ok(())
+    }
+}
+
+fn timespec(ns: u64) -> Timespec {
+    // Both fit: the second by the modulus, the first by the division.
+    Timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
+    }
+}
+
+/// Ends the waits of all pollers that it was added to.
+#[derive(Debug)]
+pub(crate) struct Waker(OwnedFd);
+
+impl Waker {
+    /// A waker that has not been used.
+    pub(crate) fn new() -> io::Result<Waker> {
+        Ok(Waker(eventfd(
+            0,
+            EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
+        )?))
+    }
+
+    /// Wakes each poller once.
+    pub(crate) fn wake(&self) {
+        // It can only fail when the count is near 2^64: then it was woken.
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn a_wait_is_never_shorter_than_asked() {
+        let mut poller = Poller::new(4).unwrap();
+        let mut ready = Vec::new();
+        let began = Instant::now();
+        let came = poller.wait(0, Until::At(3_000_000), &mut ready);
+        assert_eq!(came, Ok(Some(3_000_000)));
+        assert!(began.elapsed().as_millis() >= 3);
+        assert_eq!(poller.wait(7, Until::At(7), &mut ready), Ok(None));
+        assert!(ready.is_empty());
+    }
+
+    #[test]
+    fn a_waker_ends_a_wait_without_end() {
+        let mut poller = Poller::new(4).unwrap();
+        let waker = Waker::new().unwrap();
+        poller.add_waker(&waker).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| waker.wake());
+            let came = poller.wait(0, Until::At(u64::MAX), &mut Vec::new());
+            assert_eq!(came, Ok(None));
+        });
+    }
+}

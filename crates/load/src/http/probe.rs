@@ -1,0 +1,246 @@
+//! One request before the load: whether there is a service at all.
+
+use super::Job;
+use super::parser::{Answer, MAX_HEAD, Parser, Progress, location};
+use super::target::Target;
+use super::transport::{Broken, Input, Transport};
+use super::trouble::Trouble;
+use crate::LoadError;
+use plimsoll_model::Bytes;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// What is read at once.
+const BUFFER: usize = 64 << 10;
+/// How long to watch whether the server closes the connection after its
+/// answer. Those that do, do it at once.
+const LINGER: Duration = Duration::from_millis(20);
+
+/// What a service answered to one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// Where it was reached.
+    pub peer: SocketAddr,
+    /// The status, which was expected.
+    pub status: u16,
+    /// Length of the body.
+    pub body: Bytes,
+    /// Whether the server keeps the connection open for further requests.
+    pub keeps_alive: bool,
+}
+
+/// Sends one request; see [`super::HttpLoad::probe`].
+pub(super) fn probe(job: &Job) -> Result<Probe, LoadError> {
+    let url = &job.target.url;
+    Exchange::connect(&job.target, Deadline::within(job.timeout()))
+        .and_then(|exchange| exchange.run(job))
+        .map_err(|trouble| LoadError::Service(format!("{url} {trouble}")))
+}
+
+/// All of a probe ends at one moment.
+#[derive(Clone, Copy)]
+pub(super) struct Deadline {
+    end: Instant,
+    whole: Duration,
+}
+
+impl Deadline {
+    /// So long from now.
+    pub(super) fn within(whole: Duration) -> Deadline {
+        Deadline {
+            end: Instant::now() + whole,
+            whole,
+        }
+    }
+
+    /// What is left, or `None` when it is over.
+    fn left(self) -> Option<Duration> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+}
+
+/// One request on a blocking connection.
+pub(super) struct Exchange {
+    peer: SocketAddr,
+    transport: Transport,
+    deadline: Deadline,
+    /// The beginning of what came, for messages.
+    opening: Vec<u8>,
+    received: u64,
+}
+
+impl Exchange {
+    /// Connects to the first address that accepts.
+    pub(super) fn connect(target: &Target, deadline: Deadline) -> Result<Exchange, Trouble> {
+        let mut trouble = None;
+        for &peer in target.addresses() {
+            let result = match deadline.left() {
+                Some(left) => TcpStream::connect_timeout(&peer, left),
+                None => Err(ErrorKind::TimedOut.into()),
+            };
+            match result {
+                Ok(stream) => {
+                    target.use_address(peer);
+                    let session = target.session().map_err(Trouble::Tls)?;
+                    return Ok(Exchange {
+                        peer,
+                        transport: Transport::new(stream, session),
+                        deadline,
+                        opening: Vec::new(),
+                        received: 0,
+                    });
+                }
+                Err(error) => trouble = Some(Trouble::NotConnected { peer, error }),
+            }
+        }
+        // A target has an address at least.
+        Err(trouble.unwrap_or(Trouble::NoAnswer))
+    }
+
+    fn run(mut self, job: &Job) -> Result<Probe, Trouble> {
+        self.handshake()?;
+        self.send(&job.request.bytes)?;
+        let answer = self.receive(job.request.is_head)?;
+        if !job.expects(answer.status) {
+            return Err(Trouble::Status {
+                status: answer.status,
+                expected: job.expected_status,
+                location: location(&self.opening),
+                opening: self.opening,
+            });
+        }
+        Ok(Probe {
+            peer: self.peer,
+            status: answer.status,
+            body: Bytes(answer.body_bytes),
+            keeps_alive: answer.keep_alive && self.stays_open()?,
+        })
+    }
+
+    pub(super) fn handshake(&mut self) -> Result<(), Trouble> {
+        loop {
+            self.allow(Trouble::TlsTimeout)?;
+            match self.transport.handshake() {
+                Ok(true) => return Ok(()),
+                // The time is over, or a signal came.
+                Ok(false) => {}
+                Err(Broken::Tls(error)) => return Err(Trouble::Tls(error)),
+                Err(Broken::Socket(error)) => return Err(Trouble::TlsEnded(error)),
+            }
+        }
+    }
+
+    pub(super) fn send(&mut self, request: &[u8]) -> Result<(), Trouble> {
+        let mut written = 0;
+        loop {
+            self.allow(Trouble::NotTaken)?;
+            let step = match written < request.len() {
+                true => self.transport.write(&request[written..]),
+                false => match self.transport.flush() {
+                    Ok(true) => return Ok(()),
+                    other => other.map(|_| 0),
+                },
+            };
+            match step {
+                Ok(n) => written += n,
+                Err(Broken::Tls(error)) => return Err(Trouble::Tls(error)),
+                // What it said before may still be read.
+                Err(Broken::Socket(_)) => return Ok(()),
+            }
+        }
+    }
+
+    fn receive(&mut self, answers_head: bool) -> Result<Answer, Trouble> {
+        let mut parser = Parser::new(answers_head);
+        let mut buf = vec![0; BUFFER];
+        loop {
+            let received = Bytes(self.received);
+            self.allow(|within| match received.0 {
+                0 => Trouble::Silent(within),
+                _ => Trouble::Endless {
+                    within,
+                    bytes: received,
+                },
+            })?;
+            let bytes = match self.transport.read(&mut buf) {
+                Ok(Input::Data { bytes, .. }) => bytes,
+                Ok(Input::Blocked) => continue,
+                Ok(Input::End) => return parser.end().ok_or_else(|| self.ended()),
+                Err(Broken::Socket(_)) => return Err(self.ended()),
+                Err(Broken::Tls(error)) => return Err(Trouble::Tls(error)),
+            };
+            let data = &buf[..bytes];
+            self.received += bytes as u64;
+            let keep = bytes.min(MAX_HEAD - self.opening.len());
+            self.opening.extend_from_slice(&data[..keep]);
+            match parser.feed(data) {
+                Ok((_, Progress::More)) => {}
+                Ok((used, Progress::Done(answer))) if used == bytes => return Ok(answer),
+                Ok(_) => return Err(Trouble::Extra),
+                Err(error) => {
+                    let opening = std::mem::take(&mut self.opening);
+                    return Err(Trouble::NotHttp { error, opening });
+                }
+            }
+        }
+    }
+
+    /// All that comes until the server closes the connection, up to `most`
+    /// bytes.
+    pub(super) fn receive_all(&mut self, most: usize) -> Result<Vec<u8>, Trouble> {
+        let mut all = Vec::new();
+        let mut buf = vec![0; BUFFER];
+        loop {
+            let bytes = Bytes(self.received);
+            self.allow(|within| Trouble::Endless { within, bytes })?;
+            match self.transport.read(&mut buf) {
+                Ok(Input::Data { bytes, .. }) if all.len() + bytes <= most => {
+                    self.received += bytes as u64;
+                    all.extend_from_slice(&buf[..bytes]);
+                }
+                Ok(Input::Blocked) => {}
+                Ok(Input::End) => return Ok(all),
+                Ok(Input::Data { .. }) | Err(Broken::Socket(_)) => return Err(self.ended()),
+                Err(Broken::Tls(error)) => return Err(Trouble::Tls(error)),
+            }
+        }
+    }
+
+    fn ended(&self) -> Trouble {
+        match self.received {
+            0 => Trouble::NoAnswer,
+            received => Trouble::CutOff(Bytes(received)),
+        }
+    }
+
+    /// Whether the server leaves the connection open, whatever it announced.
+    fn stays_open(&mut self) -> Result<bool, Trouble> {
+        let mut byte = [0];
+        let set = self.transport.stream().set_read_timeout(Some(LINGER));
+        match set
+            .map_err(Broken::Socket)
+            .and_then(|()| self.transport.read(&mut byte))
+        {
+            Ok(Input::Blocked) => Ok(true),
+            Ok(Input::Data { .. }) => Err(Trouble::Extra),
+            Ok(Input::End) | Err(_) => Ok(false),
+        }
+    }
+
+    /// Lets the next call wait until the deadline; an error when it is over.
+    fn allow(&self, over: impl FnOnce(Duration) -> Trouble) -> Result<(), Trouble> {
+        let Some(left) = self.deadline.left() else {
+            return Err(over(self.deadline.whole));
+        };
+        let stream = self.transport.stream();
+        let set: io::Result<()> = stream
+            .set_read_timeout(Some(left))
+            .and_then(|()| stream.set_write_timeout(Some(left)));
+        set.map_err(|error| Trouble::NotConnected {
+            peer: self.peer,
+            error,
+        })
+    }
+}

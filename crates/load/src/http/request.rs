@@ -1,0 +1,158 @@
+//! The one request that is sent again and again.
+
+use super::target::Location;
+use crate::LoadError;
+use http::{HeaderName, HeaderValue, Method};
+use plimsoll_model::HttpService;
+
+/// The bytes of the request, and what about it decides how answers are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) bytes: Vec<u8>,
+    /// The method is HEAD: answers have no body.
+    pub(super) is_head: bool,
+}
+
+fn mistake<T>(message: String) -> Result<T, LoadError> {
+    Err(LoadError::Mistake(message))
+}
+
+/// Writes the request down. `Host` may be among the headers given; it then
+/// stands in place of the URL's.
+pub(super) fn prepare(service: &HttpService, to: &Location) -> Result<Request, LoadError> {
+    let method = method(&service.method)?;
+    let mut bytes = format!("{method} {} HTTP/1.1\r\n", to.path).into_bytes();
+    let gives = |name: &str| {
+        let mut given = service.headers.iter();
+        given.any(|(other, _)| other.eq_ignore_ascii_case(name))
+    };
+    if !gives("host") {
+        push_header(&mut bytes, "Host", to.authority.as_bytes());
+    }
+    if !gives("user-agent") {
+        let agent = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
+        push_header(&mut bytes, "User-Agent", agent.as_bytes());
+    }
+    for (name, value) in &service.headers {
+        let value = check_header(name, value)?;
+        push_header(&mut bytes, name, value.as_bytes());
+    }
+    // A method that means a body says so even when there is none (RFC 9110,
+    // section 8.6).
+    let means_body = [Method::POST, Method::PUT, Method::PATCH].contains(&method);
+    if means_body || !service.body.is_empty() {
+        let length = service.body.len().to_string();
+        push_header(&mut bytes, "Content-Length", length.as_bytes());
+    }
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(&service.body);
+    Ok(Request {
+        bytes,
+        is_head: method == Method::HEAD,
+    })
+}
+
+fn method(text: &str) -> Result<Method, LoadError> {
+    let method = Method::from_bytes(text.as_bytes())
+        .or_else(|_| mistake(format!("'{text}' is not an HTTP method; write GET or POST")))?;
+    if method == Method::CONNECT {
+        return mistake("CONNECT opens a tunnel and cannot be driven; use another method".into());
+    }
+    Ok(method)
+}
+
+fn check_header(name: &str, value: &str) -> Result<HeaderValue, LoadError> {
+    if HeaderName::from_bytes(name.as_bytes()).is_err() {
+        return mistake(format!("'{name}' is not the name of a header"));
+    }
+    let own = [
+        "content-length",
+        "connection",
+        "transfer-encoding",
+        "expect",
+    ];
+    if own.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        return mistake(format!(
+            "the header {name} is set by Plimsoll, which must know where messages end; leave it out"
+        ));
+    }
+    HeaderValue::from_str(value).or_else(|_| {
+        mistake(format!(
+            "the value of header {name} holds control characters"
+        ))
+    })
+}
+
+fn push_header(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
+    bytes.extend_from_slice(name.as_bytes());
+    bytes.extend_from_slice(b": ");
+    bytes.extend_from_slice(value);
+    bytes.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::target::parse_url;
+    use plimsoll_model::ServiceAt;
+    use std::time::Duration;
+
+    fn prepared(method: &str, headers: &[(&str, &str)], body: &str) -> Result<String, LoadError> {
+        let service = HttpService {
+            url: "http://a:81/p?q".into(),
+            method: method.into(),
+            headers: headers
+                .iter()
+                .map(|(n, v)| ((*n).into(), (*v).into()))
+                .collect(),
+            body: body.into(),
+            connections: 1,
+            timeout: Duration::from_secs(1),
+            expected_status: None,
+            insecure: false,
+            service: ServiceAt::Find,
+        };
+        let request = prepare(&service, &parse_url(&service.url)?)?;
+        Ok(String::from_utf8(request.bytes).unwrap())
+    }
+
+    #[test]
+    fn a_request_holds_what_was_given_and_what_http_needs() {
+        let agent = concat!("User-Agent: plimsoll/", env!("CARGO_PKG_VERSION"));
+        assert_eq!(
+            prepared("GET", &[], "").unwrap(),
+            format!("GET /p?q HTTP/1.1\r\nHost: a:81\r\n{agent}\r\n\r\n")
+        );
+        assert_eq!(
+            prepared(
+                "POST",
+                &[("user-agent", "me"), ("host", "b"), ("X", "y")],
+                "{}"
+            )
+            .unwrap(),
+            "POST /p?q HTTP/1.1\r\nuser-agent: me\r\nhost: b\r\nX: y\r\nContent-Length: 2\r\n\r\n{}"
+        );
+        assert!(
+            prepared("PUT", &[], "")
+                .unwrap()
+                .contains("Content-Length: 0")
+        );
+    }
+
+    #[test]
+    fn what_would_break_the_request_is_refused() {
+        for (method, headers) in [
+            ("GET IT", vec![]),
+            ("CONNECT", vec![]),
+            ("GET", vec![("a b", "c")]),
+            ("GET", vec![("a", "b\r\nc: d")]),
+            ("GET", vec![("Content-Length", "5")]),
+            ("GET", vec![("transfer-encoding", "chunked")]),
+        ] {
+            assert!(
+                prepared(method, &headers, "").is_err(),
+                "{method} {headers:?}"
+            );
+        }
+    }
+}

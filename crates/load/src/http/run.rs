@@ -1,0 +1,186 @@
+//! Starting, watching and ending the generator threads.
+
+use super::Job;
+use super::pacer::Pacer;
+use super::poller::Waker;
+use super::worker::Worker;
+use crate::arrivals::Schedule;
+use crate::tally::{self, Session, Tally};
+use crate::{LoadError, Offer, Running, Threads, Tick, WindowTimes};
+use plimsoll_model::{CpuId, CpuSet, Work};
+use rustix::thread::{gettid, sched_setaffinity};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+type Ending = Result<(), LoadError>;
+
+/// The threads of a load that is being offered.
+#[derive(Debug)]
+pub(super) struct HttpRun {
+    session: Arc<Session>,
+    waker: Arc<Waker>,
+    tallies: Vec<Tally>,
+    threads: Vec<JoinHandle<Ending>>,
+    ids: Vec<u32>,
+    drain: Duration,
+}
+
+/// What one thread is to do.
+struct Part {
+    cpu: CpuId,
+    connections: usize,
+    pacer: Pacer,
+    tally: Tally,
+}
+
+impl HttpRun {
+    /// Starts a thread on each CPU, but no more than there are connections,
+    /// and waits until all of them run.
+    pub(super) fn start(
+        job: &Arc<Job>,
+        cpus: &CpuSet,
+        connections: usize,
+        offer: &Offer,
+    ) -> Result<HttpRun, LoadError> {
+        let count = cpus.len().min(connections);
+        let waker = Waker::new().map_err(|e| system("creating an eventfd", e))?;
+        let mut run = HttpRun {
+            session: Arc::new(Session::new()),
+            waker: Arc::new(waker),
+            tallies: Vec::new(),
+            threads: Vec::new(),
+            ids: Vec::new(),
+            drain: offer.drain,
+        };
+        let (report, reports) = channel();
+        for (index, cpu) in cpus.iter().take(count).enumerate() {
+            let tally = Tally::new(Arc::clone(&run.session));
+            run.tallies.push(tally.clone());
+            let schedule = Schedule::shared(offer.arrivals, offer.rate, offer.seed, index, count);
+            let part = Part {
+                cpu,
+                // What cannot be dealt out evenly goes to the first threads.
+                connections: connections / count + usize::from(index < connections % count),
+                pacer: Pacer::new(schedule),
+                tally,
+            };
+            run.spawn(part, job, report.clone())?;
+        }
+        // If a thread could not start, dropping the run ends the others.
+        drop(report);
+        for id in reports {
+            run.ids.push(id);
+        }
+        if run.ids.len() < count {
+            run.stop(Duration::ZERO);
+            run.join()?;
+        }
+        Ok(run)
+    }
+
+    fn spawn(&mut self, part: Part, job: &Arc<Job>, started: Sender<u32>) -> Result<(), LoadError> {
+        let (job, session) = (Arc::clone(job), Arc::clone(&self.session));
+        let waker = Arc::clone(&self.waker);
+        let thread = std::thread::Builder::new()
+            .name(format!("generator-{}", part.cpu))
+            .spawn(move || {
+                pin(part.cpu)?;
+                let worker = Worker::new(job, session, part.tally, part.pacer, part.connections)
+                    .and_then(|worker| worker.poller().add_waker(&waker).map(|()| worker))
+                    .map_err(|e| system("creating an epoll and a timer", e))?;
+                // The only one to listen is waiting for it.
+                let _ = started.send(gettid().as_raw_nonzero().get().cast_unsigned());
+                drop(started);
+                worker.run().map_err(|e| system("waiting for answers", e))
+            })
+            .map_err(|source| LoadError::System {
+                what: format!("starting a generator thread for CPU {}", part.cpu),
+                source,
+                way_out: "raise the limit on processes (ulimit -u)".into(),
+            })?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    fn stop(&self, drain: Duration) {
+        self.session.stop_after(drain);
+        self.waker.wake();
+    }
+
+    /// Waits for all threads; the first error of any.
+    fn join(&mut self) -> Result<(), LoadError> {
+        let mut first = Ok(());
+        for thread in self.threads.drain(..) {
+            let ending = thread.join().unwrap_or_else(|_| Err(panicked()));
+            first = first.and(ending);
+        }
+        first
+    }
+}
+
+impl Running for HttpRun {
+    fn threads(&self) -> Threads {
+        Threads {
+            generator: self.ids.clone(),
+            service: Vec::new(),
+        }
+    }
+
+    fn tick(&mut self) -> Tick {
+        tally::tick(&self.tallies)
+    }
+
+    fn open_window(&mut self, length: Duration) -> WindowTimes {
+        self.session.open_window(length)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Work, LoadError> {
+        self.stop(self.drain);
+        self.join()?;
+        Ok(tally::total(&self.tallies))
+    }
+}
+
+impl Drop for HttpRun {
+    fn drop(&mut self) {
+        if !self.threads.is_empty() {
+            self.stop(Duration::ZERO);
+            // Nobody is left to be told.
+            let _ = self.join();
+        }
+    }
+}
+
+/// Keeps this thread on one CPU.
+fn pin(cpu: CpuId) -> Result<(), LoadError> {
+    let mut set = rustix::thread::CpuSet::new();
+    let error = |source| LoadError::System {
+        what: format!("keeping the load generator on CPU {cpu}"),
+        source,
+        way_out: "choose generator CPUs that are online and allowed for this process".into(),
+    };
+    let index = cpu as usize;
+    if index >= rustix::thread::CpuSet::MAX_CPU {
+        return Err(error(std::io::ErrorKind::InvalidInput.into()));
+    }
+    set.set(index);
+    sched_setaffinity(None, &set).map_err(|e| error(e.into()))
+}
+
+fn system(what: &str, error: rustix::io::Errno) -> LoadError {
+    LoadError::System {
+        what: format!("the load generator failed in {what}"),
+        source: error.into(),
+        way_out: "check the limits on open files and memory of this process".into(),
+    }
+}
+
+fn panicked() -> LoadError {
+    LoadError::System {
+        what: "a thread of the load generator ended by an error of its own".into(),
+        source: std::io::ErrorKind::Other.into(),
+        way_out: "please report this, with the message above".into(),
+    }
+}

@@ -1,0 +1,219 @@
+//! Where requests go: from a URL to addresses.
+
+use super::tls;
+use crate::LoadError;
+use http::Uri;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, OnceLock};
+
+/// What a URL says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Location {
+    /// Whether it is https.
+    pub(super) secure: bool,
+    /// Name or address, without the brackets of IPv6.
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// For the Host header: the port only if it is not the scheme's own.
+    pub(super) authority: String,
+    /// Path and query, at least `/`.
+    pub(super) path: String,
+}
+
+/// The server: where it is and how it is spoken to.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// As the user wrote it, for messages.
+    pub(super) url: String,
+    /// Where the host name leads, in the resolver's order; at least one.
+    addresses: Vec<SocketAddr>,
+    /// The one of them that answered a probe.
+    answered: OnceLock<SocketAddr>,
+    tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+}
+
+fn mistake<T>(message: String) -> Result<T, LoadError> {
+    Err(LoadError::Mistake(message))
+}
+
+/// Reads a URL.
+pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
+    let Some((scheme, _)) = url.split_once("://") else {
+        return mistake(format!(
+            "the URL '{url}' does not say how to connect; write http://{url} or https://{url}"
+        ));
+    };
+    let secure = match scheme.to_ascii_lowercase().as_str() {
+        "http" => false,
+        "https" => true,
+        _ => {
+            return mistake(format!(
+                "the URL '{url}' begins with {scheme}://; only http:// and https:// can be driven"
+            ));
+        }
+    };
+    let uri: Uri = url.parse().or_else(|e| {
+        mistake(format!(
+            "'{url}' is not a URL ({e}); write it like http://localhost:8080/path, \
+             other characters as %XX"
+        ))
+    })?;
+    let authority = uri.authority().map_or("", |a| a.as_str());
+    if authority.contains('@') {
+        return mistake(format!(
+            "the URL '{url}' holds a user name; give it as an Authorization header instead"
+        ));
+    }
+    let host = uri.host().unwrap_or_default();
+    let own_port = if secure { 443 } else { 80 };
+    let port = match authority[host.len()..].strip_prefix(':') {
+        None | Some("") => own_port,
+        Some(text) => match text.parse() {
+            Ok(port) if port != 0 => port,
+            _ => {
+                return mistake(format!(
+                    "the URL '{url}' has no port from 1 to 65535: {text}"
+                ));
+            }
+        },
+    };
+    if host.is_empty() {
+        return mistake(format!("the URL '{url}' names no host"));
+    }
+    Ok(Location {
+        secure,
+        host: host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .to_owned(),
+        port,
+        authority: match port == own_port {
+            true => host.to_owned(),
+            false => format!("{host}:{port}"),
+        },
+        path: match uri.path_and_query().map_or("/", |p| p.as_str()) {
+            // A query may follow the authority at once; a request line has a
+            // path all the same.
+            query if query.starts_with('?') => format!("/{query}"),
+            path => path.to_owned(),
+        },
+    })
+}
+
+impl Target {
+    /// Resolves the host and prepares TLS.
+    pub(super) fn new(url: &str, location: &Location, insecure: bool) -> Result<Target, LoadError> {
+        let host = &location.host;
+        let addresses: Vec<SocketAddr> = (host.as_str(), location.port)
+            .to_socket_addrs()
+            .or_else(|e| {
+                mistake(format!(
+                    "the host '{host}' of {url} is not known ({e}); check its spelling and DNS"
+                ))
+            })?
+            .collect();
+        if addresses.is_empty() {
+            return mistake(format!("the host '{host}' of {url} has no address"));
+        }
+        let tls = match location.secure {
+            false => None,
+            true => {
+                let name = ServerName::try_from(host.clone()).or_else(|_| {
+                    mistake(format!(
+                        "'{host}' in {url} is not a name that a certificate can hold"
+                    ))
+                })?;
+                Some((tls::config(insecure)?, name))
+            }
+        };
+        Ok(Target {
+            url: url.to_owned(),
+            addresses,
+            answered: OnceLock::new(),
+            tls,
+        })
+    }
+
+    /// All addresses, in the order in which they are worth trying.
+    pub(super) fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Remembers which address accepted a connection.
+    pub(super) fn use_address(&self, address: SocketAddr) {
+        // Once chosen it stays, so that all trials ask the same server.
+        let _ = self.answered.set(address);
+    }
+
+    /// The address to connect to.
+    pub(super) fn address(&self) -> SocketAddr {
+        *self.answered.get_or_init(|| self.addresses[0])
+    }
+
+    /// A new TLS session, if the scheme asks for one.
+    pub(super) fn session(&self) -> Result<Option<ClientConnection>, rustls::Error> {
+        self.tls
+            .as_ref()
+            .map(|(config, name)| ClientConnection::new(Arc::clone(config), name.clone()))
+            .transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mistake_of(url: &str) -> String {
+        match parse_url(url) {
+            Err(LoadError::Mistake(message)) => message,
+            other => panic!("{url}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let cases = [
+            ("http://a", false, "a", 80, "a", "/"),
+            ("HTTPS://a/b?c=d", true, "a", 443, "a", "/b?c=d"),
+            ("http://a:8080?q", false, "a", 8080, "a:8080", "/?q"),
+            ("https://[::1]:8443/", true, "::1", 8443, "[::1]:8443", "/"),
+            ("http://a:80/x", false, "a", 80, "a", "/x"),
+        ];
+        for (url, secure, host, port, authority, path) in cases {
+            let expected = Location {
+                secure,
+                host: host.into(),
+                port,
+                authority: authority.into(),
+                path: path.into(),
+            };
+            assert_eq!(parse_url(url).unwrap(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_meant_is_refused_with_the_way_out() {
+        let cases = [
+            ("localhost:8080", "write http://localhost:8080"),
+            ("ftp://a/", "only http:// and https://"),
+            ("http://a b/", "not a URL"),
+            ("http://", "not a URL"),
+            ("http://me:secret@a/", "Authorization header"),
+            ("http://a:0/", "1 to 65535"),
+            ("http://a:99999/", "1 to 65535"),
+        ];
+        for (url, part) in cases {
+            let message = mistake_of(url);
+            assert!(message.contains(part), "{url}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_nobody_knows_is_named() {
+        let location = parse_url("http://nowhere.invalid/").unwrap();
+        let error = Target::new("http://nowhere.invalid/", &location, false).unwrap_err();
+        assert!(error.to_string().contains("'nowhere.invalid'"), "{error}");
+    }
+}

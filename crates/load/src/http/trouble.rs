@@ -1,0 +1,168 @@
+//! What can be wrong with a service, in sentences a person can act on.
+
+use super::parser::ParseError;
+use plimsoll_model::{Bytes, human_duration};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How much of an unexpected answer is shown.
+const SHOWN: usize = 40;
+
+/// What a probe found instead of a service. Each reads on from the URL.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    #[error("{}", not_connected(.peer, .error))]
+    NotConnected { peer: SocketAddr, error: io::Error },
+    #[error("cannot be spoken to with TLS: {}", tls(.0))]
+    Tls(rustls::Error),
+    #[error(
+        "ended the connection during the TLS handshake ({0}); check that this port speaks TLS \
+         and needs no client certificate"
+    )]
+    TlsEnded(io::Error),
+    #[error("did not finish the TLS handshake within {}; {LONGER}", human_duration(*.0))]
+    TlsTimeout(Duration),
+    #[error("closed the connection without an answer; look into its log")]
+    NoAnswer,
+    #[error("closed the connection in the middle of its answer, after {0}; look into its log")]
+    CutOff(Bytes),
+    #[error("gave no answer within {}; {LONGER}", human_duration(*.0))]
+    Silent(Duration),
+    #[error(
+        "did not take the request within {}; {LONGER}, or send a smaller body",
+        human_duration(*.0)
+    )]
+    NotTaken(Duration),
+    #[error(
+        "did not end its answer within {}: {bytes} were read; {LONGER}, or ask for less",
+        human_duration(*.within)
+    )]
+    Endless { within: Duration, bytes: Bytes },
+    #[error("did not answer with HTTP/1.1: {}", not_http(.error, .opening))]
+    NotHttp { error: ParseError, opening: Vec<u8> },
+    #[error("sent more than its answer, so answers cannot be told apart; look into the server")]
+    Extra,
+    #[error("{}", unexpected(*.status, *.expected, .location.as_deref(), .opening))]
+    Status {
+        status: u16,
+        expected: Option<u16>,
+        location: Option<String>,
+        opening: Vec<u8>,
+    },
+}
+
+const LONGER: &str = "see what keeps it, or allow more time with --timeout";
+
+fn not_connected(peer: &SocketAddr, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => format!(
+            "cannot be reached: nothing listens on {peer}; start the service, or correct the \
+             host and port"
+        ),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => format!(
+            "cannot be reached: {peer} did not answer in time; check the address, the network \
+             and its firewalls"
+        ),
+        _ => format!("cannot be reached at {peer} ({error}); check the address and the network"),
+    }
+}
+
+fn tls(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidMessage(_) => {
+            format!(
+                "it answered with something else ({error}); if it speaks plain HTTP, write http://"
+            )
+        }
+        rustls::Error::InvalidCertificate(_) => format!(
+            "its certificate is not trusted here ({error}); trust it on this machine, or take \
+             any certificate with --insecure"
+        ),
+        _ => format!("{error}; check which versions and certificates it accepts"),
+    }
+}
+
+fn not_http(error: &ParseError, opening: &[u8]) -> String {
+    match opening {
+        [0x14..=0x17, 3, ..] => "it speaks TLS; write https://".to_owned(),
+        // The frame that an HTTP/2 server begins with: SETTINGS on stream 0.
+        [0, 0, _, 4, _, 0, 0, 0, 0, ..] => {
+            "it speaks HTTP/2 without TLS; only HTTP/1.1 can be driven".to_owned()
+        }
+        _ => format!("{error}; it began with {}; check the port", shown(opening)),
+    }
+}
+
+fn unexpected(
+    status: u16,
+    expected: Option<u16>,
+    location: Option<&str>,
+    opening: &[u8],
+) -> String {
+    if opening
+        .windows(32)
+        .any(|w| w == b"plain HTTP request was sent to H")
+    {
+        return format!("answered {status} because this port speaks TLS; write https://");
+    }
+    if let (300..400, Some(location)) = (status, location) {
+        return format!(
+            "redirects to {location} ({status}); redirects are not followed, so give that URL"
+        );
+    }
+    let expected = match expected {
+        Some(expected) => expected.to_string(),
+        None => "200 to 299".to_owned(),
+    };
+    format!(
+        "answered with status {status} where {expected} was expected; correct the request, or \
+         expect it with --expect-status {status}"
+    )
+}
+
+/// The beginning of an answer, as text.
+fn shown(bytes: &[u8]) -> String {
+    let begin = &bytes[..bytes.len().min(SHOWN)];
+    format!("\"{}\"", begin.escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn not_http(opening: &[u8]) -> String {
+        Trouble::NotHttp {
+            error: ParseError::Head(httparse::Error::Version),
+            opening: opening.to_vec(),
+        }
+        .to_string()
+    }
+
+    #[test]
+    fn another_protocol_is_recognised_or_shown() {
+        let cases: [(&[u8], &str); 3] = [
+            (&[0x15, 3, 1, 0, 2, 2, 10], "https://"),
+            (&[0, 0, 18, 4, 0, 0, 0, 0, 0, 1], "HTTP/2"),
+            (b"SSH-2.0-OpenSSH_9.2\r\n", "SSH-2.0-OpenSSH_9.2\\r\\n"),
+        ];
+        for (opening, part) in cases {
+            let sentence = not_http(opening);
+            assert!(sentence.contains(part), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_is_shown_with_where_it_leads() {
+        let sentence = unexpected(302, None, Some("/login"), b"");
+        assert!(sentence.contains("redirects to /login (302)"), "{sentence}");
+        let elsewhere = unexpected(304, Some(200), None, b"");
+        assert!(elsewhere.contains("304 where 200 was"), "{elsewhere}");
+    }
+
+    #[test]
+    fn a_plain_request_to_a_tls_port_is_recognised() {
+        let body = b"<center>The plain HTTP request was sent to HTTPS port</center>";
+        assert!(unexpected(400, None, None, body).contains("https://"));
+    }
+}

@@ -1,0 +1,194 @@
+//! The loop of a generator thread.
+//!
+//! Sending and reading take turns: one answer, then one request that is due.
+//! So a due request never waits behind a batch of answers; and when the thread
+//! itself is too slow, sending falls behind as much as reading does, and that
+//! shows as slip. If sending always went first, answers would wait unread, and
+//! the generator's own slowness would pass for the service's.
+
+use super::Job;
+use super::connections::{Connections, Ended};
+use super::pacer::Pacer;
+use super::poller::{Poller, Ready, Until};
+use super::wakeup::WakeUp;
+use crate::tally::{Failure, Session, Tally};
+use rustix::io::Errno;
+use std::sync::Arc;
+
+/// Sockets taken from the kernel at a time.
+const BATCH: usize = 128;
+/// Requests sent in a row while there is nothing to read.
+const BURST: usize = 8;
+
+/// What a generator thread works with.
+#[derive(Debug)]
+pub(super) struct Worker {
+    job: Arc<Job>,
+    session: Arc<Session>,
+    tally: Tally,
+    pacer: Pacer,
+    poller: Poller,
+    connections: Connections,
+    wake_up: WakeUp,
+}
+
+impl Worker {
+    /// A worker with `connections` of its own.
+    pub(super) fn new(
+        job: Arc<Job>,
+        session: Arc<Session>,
+        tally: Tally,
+        pacer: Pacer,
+        connections: usize,
+    ) -> Result<Worker, Errno> {
+        Ok(Worker {
+            poller: Poller::new(BATCH)?,
+            connections: Connections::new(connections, Arc::clone(&job), Arc::clone(&session)),
+            job,
+            session,
+            tally,
+            pacer,
+            wake_up: WakeUp::default(),
+        })
+    }
+
+    /// For adding a waker.
+    pub(super) fn poller(&self) -> &Poller {
+        &self.poller
+    }
+
+    /// Offers requests until the session is over, and accounts for what is
+    /// left.
+    pub(super) fn run(mut self) -> Result<(), Errno> {
+        let mut ready = Vec::with_capacity(BATCH);
+        let mut now = self.session.now_ns();
+        while !self.is_over(now) {
+            let until = self.until(now);
+            let woken = self.poller.wait(now, until, &mut ready)?;
+            if let Some(asked) = woken {
+                self.wake_up.woke(asked, self.session.now_ns());
+            }
+            self.turn(&mut ready);
+            now = self.session.now_ns();
+            self.take_over(now);
+        }
+        for intended_ns in self.connections.open_requests() {
+            self.tally.unfinished(intended_ns, now);
+        }
+        self.pacer.close(now, &self.tally);
+        Ok(())
+    }
+
+    /// Whether no request of the window can end any more, or may.
+    fn is_over(&self, now: u64) -> bool {
+        if !self.session.is_stopping() {
+            return false;
+        }
+        let closes = self.session.closes_ns();
+        let no_window = closes == u64::MAX;
+        let all_sent = now >= closes && self.pacer.next_unsent() >= closes;
+        no_window || now >= self.session.ends_ns() || (all_sent && self.tally.open_in_window() == 0)
+    }
+
+    /// How long there is nothing to do.
+    fn until(&self, now: u64) -> Until {
+        let connections = &self.connections;
+        let can_send = connections.has_idle() && self.pacer.has_due(now);
+        if can_send || connections.has_more() || connections.can_open() {
+            return Until::Now;
+        }
+        let closes = match self.session.closes_ns() {
+            closes if self.session.is_stopping() && closes > now => closes,
+            _ => u64::MAX,
+        };
+        let due = match self.pacer.next_due() {
+            // Nothing can be sent then: it need only be noticed.
+            due if !connections.has_idle() => due,
+            due => self.wake_up.ahead_of(due),
+        };
+        let other = connections.next_deadline().min(self.session.ends_ns());
+        Until::At(due.min(other).min(closes))
+    }
+
+    /// One answer, one request, in turns; then at most one connection, because
+    /// opening takes longer than either.
+    fn turn(&mut self, ready: &mut Vec<Ready>) {
+        let more = self.connections.has_more();
+        let first = if ready.is_empty() && !more { BURST } else { 1 };
+        self.offer(first);
+        for ready in ready.drain(..) {
+            let ended = self.connections.on_ready(ready);
+            self.ended(ended);
+            self.offer(1);
+        }
+        if more {
+            let ended = self.connections.read_more();
+            self.ended(ended);
+            self.offer(1);
+        }
+        let ended = self.connections.open_one(&self.poller);
+        self.ended(ended);
+    }
+
+    /// Sends up to `limit` requests that are due.
+    fn offer(&mut self, limit: usize) {
+        for _ in 0..limit {
+            let now = self.session.now_ns();
+            if !self.connections.has_idle() {
+                self.pacer.notice(now, &self.tally);
+                return;
+            }
+            let Some(intended_ns) = self.pacer.take(now, &self.tally) else {
+                return;
+            };
+            self.tally.sent(intended_ns);
+            let ended = self.connections.send(intended_ns, now);
+            self.ended(ended);
+        }
+    }
+
+    fn ended(&mut self, ended: Option<Ended>) {
+        let Some(ended) = ended else { return };
+        let now = self.session.now_ns();
+        match ended {
+            Ended::Answered {
+                intended_ns,
+                answer,
+            } if self.job.expects(answer.status) => self.tally.done(intended_ns, now),
+            Ended::Answered { intended_ns, .. } => {
+                self.tally.failed(intended_ns, Failure::Status, now);
+            }
+            Ended::Failed {
+                intended_ns,
+                failure,
+            } => self.tally.failed(intended_ns, failure, now),
+            Ended::NotOpened(failure) => self.fail_waiting(failure, now),
+        }
+    }
+
+    /// A connection could not be opened: the request that waits longest fails
+    /// for it. While none can be opened, all that wait do, as they would for
+    /// clients of their own.
+    fn fail_waiting(&mut self, failure: Failure, now: u64) {
+        if self.connections.has_idle() {
+            return;
+        }
+        self.pacer.notice(now, &self.tally);
+        while let Some(intended_ns) = self.pacer.take(now, &self.tally) {
+            self.tally.sent(intended_ns);
+            self.tally.failed(intended_ns, failure, now);
+            if !self.connections.all_fail() {
+                return;
+            }
+        }
+    }
+
+    fn take_over(&mut self, now: u64) {
+        if now < self.connections.next_deadline() {
+            return;
+        }
+        for ended in self.connections.take_over(now) {
+            self.ended(Some(ended));
+        }
+    }
+}

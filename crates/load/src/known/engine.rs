@@ -1,0 +1,202 @@
+//! The loop of a known server: accepts, reads, and does each step when it is
+//! due.
+
+use super::Behaviour;
+use super::conn::{Conn, Did, Heard};
+use super::script::{Script, begins, script};
+use crate::http::poller::{Poller, Ready, Until, Waker};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const BATCH: usize = 128;
+const LISTENER: u64 = u64::MAX - 2;
+const BUFFER: usize = 64 << 10;
+/// From this long before a step is due the thread polls: longer than a CPU
+/// takes to wake up, even in most virtual machines.
+const POLL_BEFORE: Duration = Duration::from_micros(100);
+
+/// A connection by its place, and which of those that had the place it is.
+type Id = (usize, u32);
+
+#[derive(Debug)]
+pub(super) struct Engine {
+    listener: TcpListener,
+    script: Script,
+    stop: Arc<AtomicBool>,
+    poller: Poller,
+    began: Instant,
+    /// See [`begins`].
+    free: Duration,
+    slots: Vec<Slot>,
+    vacant: Vec<usize>,
+    /// Connections by when their next step is due, earliest first.
+    due: BinaryHeap<Reverse<(Duration, Id)>>,
+    buf: Vec<u8>,
+    filling: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    conn: Option<Conn>,
+    generation: u32,
+}
+
+impl Engine {
+    pub(super) fn new(
+        listener: TcpListener,
+        behaviour: &Behaviour,
+        waker: &Waker,
+        stop: Arc<AtomicBool>,
+    ) -> io::Result<Engine> {
+        let poller = Poller::new(BATCH)?;
+        poller.add(&listener, LISTENER)?;
+        poller.add_waker(waker)?;
+        Ok(Engine {
+            listener,
+            script: script(behaviour),
+            stop,
+            poller,
+            began: Instant::now(),
+            free: Duration::ZERO,
+            slots: Vec::new(),
+            vacant: Vec::new(),
+            due: BinaryHeap::new(),
+            buf: vec![0; BUFFER],
+            filling: vec![b'.'; BUFFER],
+        })
+    }
+
+    /// Serves until it is told to stop.
+    pub(super) fn run(mut self) {
+        let mut ready = Vec::with_capacity(BATCH);
+        while !self.stop.load(Ordering::Acquire) {
+            let (now, until) = (self.began.elapsed(), self.until());
+            if self.poller.wait(ns(now), until, &mut ready).is_err() {
+                // Without epoll there is nothing that can be served.
+                return;
+            }
+            for ready in ready.drain(..) {
+                self.on_ready(ready);
+            }
+            self.do_due();
+        }
+    }
+
+    fn until(&self) -> Until {
+        match self.due.peek() {
+            None => Until::At(u64::MAX),
+            Some(Reverse((due, _))) => Until::At(ns(due.saturating_sub(POLL_BEFORE))),
+        }
+    }
+
+    fn on_ready(&mut self, ready: Ready) {
+        if ready.token == LISTENER {
+            self.accept();
+            return;
+        }
+        // Both halves were put together by `token`.
+        let id = (ready.token as u32 as usize, (ready.token >> 32) as u32);
+        let Some(conn) = conn(&mut self.slots, id) else {
+            return;
+        };
+        if ready.hang_up {
+            // A client that has closed its side waits for no answer.
+            self.close(id);
+            return;
+        }
+        if conn.is_answering() {
+            // There may be room to write now. A step that is not due is not
+            // done earlier.
+            let due = conn.due;
+            self.due.push(Reverse((due, id)));
+            return;
+        }
+        match conn.hear(&mut self.buf) {
+            Heard::Nothing => {}
+            Heard::Gone => self.close(id),
+            Heard::Request => {
+                let now = self.began.elapsed();
+                conn.begin(&self.script, begins(self.script.start, now, &mut self.free));
+                self.due.push(Reverse((conn.due, id)));
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            // Dropping it closes it.
+            if self.script.refuses || stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            // Without it answers in pieces are late, not wrong.
+            let _ = stream.set_nodelay(true);
+            let index = self.vacant.pop().unwrap_or_else(|| {
+                self.slots.push(Slot::default());
+                self.slots.len() - 1
+            });
+            let slot = &mut self.slots[index];
+            slot.generation = slot.generation.wrapping_add(1);
+            if self
+                .poller
+                .add(&stream, token((index, slot.generation)))
+                .is_ok()
+            {
+                slot.conn = Some(Conn::new(stream));
+            } else {
+                self.vacant.push(index);
+            }
+        }
+    }
+
+    /// Does what is due by now; what becomes due meanwhile waits for the next
+    /// look at the sockets.
+    fn do_due(&mut self) {
+        let now = self.began.elapsed();
+        while let Some(Reverse((due, id))) = self.due.peek().copied()
+            && due <= now
+        {
+            self.due.pop();
+            let Some(conn) = conn(&mut self.slots, id) else {
+                continue;
+            };
+            // The same step may have been queued twice.
+            if conn.due > now || !conn.is_answering() {
+                continue;
+            }
+            match conn.act(&self.script, &self.filling) {
+                Did::All | Did::Blocked => {}
+                Did::Close => self.close(id),
+                // Later than now, so that nobody is kept waiting by a step of
+                // many pieces.
+                Did::Step => {
+                    let later = now + Duration::from_nanos(1);
+                    self.due.push(Reverse((conn.due.max(later), id)));
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, (index, _): Id) {
+        self.slots[index].conn = None;
+        self.vacant.push(index);
+    }
+}
+
+/// The connection that is meant, if it is still open.
+fn conn(slots: &mut [Slot], (index, generation): Id) -> Option<&mut Conn> {
+    let slot = slots.get_mut(index)?;
+    slot.conn.as_mut().filter(|_| slot.generation == generation)
+}
+
+fn token((index, generation): Id) -> u64 {
+    u64::from(generation) << 32 | index as u64
+}
+
+fn ns(d: Duration) -> u64 {
+    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,170 @@
+//! A small HTTP/1.1 server whose behaviour is known by construction: what a
+//! measurement of it must show is known before it is measured.
+//!
+//! It is one thread on a port of its own choice, and serves any number of
+//! connections at once. Good behaviour is exact to about 10 us where the
+//! machine is quiet: the thread sleeps until shortly before an answer is due
+//! and polls from there. Bad behaviour is what servers on the way down do.
+//!
+//! ```
+//! use plimsoll_load::known::{Behaviour, KnownServer};
+//! use std::io::{Read, Write};
+//! use std::net::TcpStream;
+//! use std::time::Duration;
+//!
+//! let server = KnownServer::start(Behaviour::Answer { after: Duration::from_millis(2) })?;
+//! let mut stream = TcpStream::connect(server.addr())?;
+//! stream.write_all(b"GET / HTTP/1.1\r\nHost: known\r\n\r\n")?;
+//! let mut status = [0; 15];
+//! stream.read_exact(&mut status)?;
+//! assert_eq!(&status, b"HTTP/1.1 200 OK");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod conn;
+mod engine;
+mod script;
+
+use crate::http::poller::Waker;
+use engine::Engine;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What a server does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Behaviour {
+    /// Answers each request this long after it was read, however many there
+    /// are: latency is known, capacity is not limited.
+    Answer {
+        /// The delay.
+        after: Duration,
+    },
+    /// Answers one request after the other, each taking this long, in the
+    /// order in which they came: capacity is `1 / each`.
+    OneAtATime {
+        /// How long a request takes.
+        each: Duration,
+    },
+    /// Answers at once, but not while it stalls: at the beginning of every
+    /// period, counted from its start.
+    Stall {
+        /// From the beginning of one stall to the beginning of the next.
+        every: Duration,
+        /// How long a stall is; answers come at its end.
+        lasting: Duration,
+    },
+    /// Closes each connection as soon as it is accepted.
+    CloseAtOnce,
+    /// Closes each connection after one answer.
+    CloseAfterAnswer {
+        /// Whether the answer says so.
+        announced: bool,
+    },
+    /// Announces a body and closes in the middle of it.
+    DieInBody,
+    /// Answers with what is no HTTP.
+    Garbage,
+    /// Answers with a body of this many bytes, as fast as it is read.
+    Large {
+        /// How many.
+        bytes: u64,
+    },
+    /// Answers with this status, at once.
+    Status(u16),
+    /// Answers 302 with this Location.
+    Redirect(String),
+    /// Answers with a chunked body in odd fragments: with extensions,
+    /// trailers, an interim answer before, and breaks in unlikely places.
+    OddChunks,
+    /// Answers with a body that ends with the connection.
+    UntilClose,
+    /// Reads requests and never answers.
+    Silent,
+    /// Sends its answer byte by byte.
+    SlowHead {
+        /// Between two bytes.
+        per_byte: Duration,
+    },
+}
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub struct KnownServer {
+    addr: SocketAddr,
+    stop: Arc<AtomicBool>,
+    waker: Arc<Waker>,
+    thread: Option<JoinHandle<()>>,
+    thread_id: u32,
+}
+
+impl KnownServer {
+    /// Starts a server on a free port of 127.0.0.1.
+    ///
+    /// # Errors
+    /// Where the system gives no port, no thread or no file.
+    pub fn start(behaviour: Behaviour) -> io::Result<KnownServer> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let addr = listener.local_addr()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let waker = Arc::new(Waker::new()?);
+        let (report, started) = std::sync::mpsc::channel();
+        let (its_stop, its_waker) = (Arc::clone(&stop), Arc::clone(&waker));
+        let thread = std::thread::Builder::new()
+            .name("known-server".to_owned())
+            .spawn(move || {
+                let engine = Engine::new(listener, &behaviour, &its_waker, its_stop);
+                let (engine, result) = match engine {
+                    Ok(engine) => (Some(engine), Ok(thread_id())),
+                    Err(error) => (None, Err(error)),
+                };
+                // The only one to listen is waiting for it.
+                let _ = report.send(result);
+                if let Some(engine) = engine {
+                    engine.run();
+                }
+            })?;
+        let gone = |_| Err(io::ErrorKind::BrokenPipe.into());
+        let thread_id = started.recv().unwrap_or_else(gone)?;
+        Ok(KnownServer {
+            addr,
+            stop,
+            waker,
+            thread: Some(thread),
+            thread_id,
+        })
+    }
+
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// The kernel's id of its thread, for those who pin it or read its CPU
+    /// time.
+    pub fn thread_id(&self) -> u32 {
+        self.thread_id
+    }
+}
+
+impl Drop for KnownServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            // A server that panicked has stopped too.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn thread_id() -> u32 {
+    rustix::thread::gettid()
+        .as_raw_nonzero()
+        .get()
+        .cast_unsigned()
+}

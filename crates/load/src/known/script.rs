@@ -1,0 +1,207 @@
+//! Behaviours written down as steps: what to send when, and when to close.
+
+use super::Behaviour;
+use std::time::Duration;
+
+/// One thing to do on a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    /// How long after the step before, or after the request.
+    pub(super) after: Duration,
+    pub(super) act: Act,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Send these bytes.
+    Send(Vec<u8>),
+    /// Send this many bytes of no meaning.
+    Fill(u64),
+    /// Close the connection.
+    Close,
+}
+
+/// When the steps for a request may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// At once.
+    AtOnce,
+    /// When the request before has been served, which takes this long.
+    InTurn { each: Duration },
+    /// Outside of stalls.
+    NotStalled { every: Duration, lasting: Duration },
+}
+
+/// What is done for each request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Script {
+    /// Whether connections are closed before any request.
+    pub(super) refuses: bool,
+    pub(super) start: Start,
+    pub(super) steps: Vec<Step>,
+}
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n";
+const OK_AND_CLOSE: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n";
+/// Between fragments that must not arrive as one.
+const GAP: Duration = Duration::from_micros(500);
+
+/// The script of a behaviour.
+pub(super) fn script(behaviour: &Behaviour) -> Script {
+    use Act::{Close, Fill, Send};
+    let ok = || send(OK);
+    let mut start = Start::AtOnce;
+    let steps = match behaviour {
+        Behaviour::Answer { after } => vec![Step {
+            after: *after,
+            act: Send(OK.to_vec()),
+        }],
+        Behaviour::OneAtATime { each } => {
+            start = Start::InTurn { each: *each };
+            vec![ok()]
+        }
+        Behaviour::Stall { every, lasting } => {
+            start = Start::NotStalled {
+                every: *every,
+                lasting: *lasting,
+            };
+            vec![ok()]
+        }
+        Behaviour::CloseAtOnce | Behaviour::Silent => vec![],
+        Behaviour::CloseAfterAnswer { announced: true } => vec![send(OK_AND_CLOSE), now(Close)],
+        Behaviour::CloseAfterAnswer { announced: false } => vec![ok(), now(Close)],
+        Behaviour::DieInBody => vec![
+            send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"),
+            now(Close),
+        ],
+        Behaviour::Garbage => vec![send(b"220 mail.invalid ESMTP ready\r\n")],
+        Behaviour::Large { bytes } => vec![
+            send(format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n").as_bytes()),
+            now(Fill(*bytes)),
+        ],
+        Behaviour::Status(status) => vec![send(
+            format!("HTTP/1.1 {status} Known\r\nContent-Length: 0\r\n\r\n").as_bytes(),
+        )],
+        Behaviour::Redirect(to) => vec![send(
+            format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n").as_bytes(),
+        )],
+        Behaviour::OddChunks => odd_chunks(),
+        Behaviour::UntilClose => vec![
+            send(b"HTTP/1.1 200 OK\r\n\r\nhowever "),
+            later(b"long"),
+            now(Close),
+        ],
+        Behaviour::SlowHead { per_byte } => OK
+            .iter()
+            .map(|byte| Step {
+                after: *per_byte,
+                act: Send(vec![*byte]),
+            })
+            .collect(),
+    };
+    Script {
+        refuses: *behaviour == Behaviour::CloseAtOnce,
+        start,
+        steps,
+    }
+}
+
+fn now(act: Act) -> Step {
+    Step {
+        after: Duration::ZERO,
+        act,
+    }
+}
+
+fn send(bytes: &[u8]) -> Step {
+    now(Act::Send(bytes.to_vec()))
+}
+
+fn later(bytes: &[u8]) -> Step {
+    Step {
+        after: GAP,
+        act: Act::Send(bytes.to_vec()),
+    }
+}
+
+/// A body of 16 bytes, in three chunks.
+fn odd_chunks() -> Vec<Step> {
+    vec![
+        send(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 O"),
+        later(b"K\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r"),
+        later(b"\n5;name=\"va"),
+        later(b"lue\"\r\nabcde\r"),
+        later(b"\n0A\r\n01234"),
+        later(b"56789\r\n1\r\n!\r\n0\r\nx: "),
+        later(b"y\r\n\r"),
+        later(b"\n"),
+    ]
+}
+
+/// When the steps of a request that was read at `now` begin; `free` is when
+/// the request before has been served, and is moved on. All in time from the
+/// server's start.
+pub(super) fn begins(start: Start, now: Duration, free: &mut Duration) -> Duration {
+    match start {
+        Start::AtOnce => now,
+        Start::InTurn { each } => {
+            *free = now.max(*free) + each;
+            *free
+        }
+        Start::NotStalled { every, lasting } => {
+            let period = every.as_nanos().max(1);
+            let within = Duration::from_nanos((now.as_nanos() % period) as u64);
+            now + lasting.saturating_sub(within)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn requests_in_turn_are_served_at_a_known_rate() {
+        let start = Start::InTurn { each: ms(10) };
+        let mut free = Duration::ZERO;
+        let mut served = |at| begins(start, ms(at), &mut free);
+        assert_eq!([served(0), served(1), served(2)], [ms(10), ms(20), ms(30)]);
+        assert_eq!(served(100), ms(110));
+    }
+
+    #[test]
+    fn a_stall_holds_answers_until_its_end() {
+        let start = Start::NotStalled {
+            every: ms(2000),
+            lasting: ms(200),
+        };
+        let mut free = Duration::ZERO;
+        let mut at = |now| begins(start, ms(now), &mut free);
+        assert_eq!(
+            [at(0), at(150), at(200), at(1999), at(2050)],
+            [ms(200), ms(200), ms(200), ms(1999), ms(2200)]
+        );
+    }
+
+    #[test]
+    fn odd_chunks_make_one_whole_answer() {
+        let mut parser = crate::http::parser::Parser::new(false);
+        let mut last = None;
+        for step in odd_chunks() {
+            let Act::Send(bytes) = step.act else { panic!() };
+            last = Some(parser.feed(&bytes).unwrap());
+        }
+        let answer = crate::http::parser::Answer {
+            status: 200,
+            body_bytes: 16,
+            keep_alive: true,
+        };
+        let done = crate::http::parser::Progress::Done(answer);
+        assert_eq!(last, Some((1, done)));
+    }
+}

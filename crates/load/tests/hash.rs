@@ -1,0 +1,135 @@
+//! The hash service under short loads: conservation, whatever the machine does.
+
+#![cfg(test)]
+
+use plimsoll_load::hash::HashLoad;
+use plimsoll_load::{Load, LoadError, Offer};
+use plimsoll_model::{Arrivals, Bytes, CpuSet, CpuTime, HashService, Rate, Work};
+use plimsoll_pool::allowed_cpus;
+use std::time::Duration;
+
+/// Hashed in some microseconds by any CPU.
+const SMALL: u64 = 4 << 10;
+
+/// Takes any CPU tens of milliseconds.
+const LARGE: u64 = 64 << 20;
+
+const ALL: usize = usize::MAX;
+
+/// The service on all CPUs, or on one for a capacity that is surely exceeded.
+fn load(mean_block: u64, cpus: usize) -> HashLoad {
+    let service = HashService {
+        mean_block: Bytes(mean_block),
+        deviation_share: 0.25,
+        request_cpu: CpuTime::ZERO,
+    };
+    let allowed = allowed_cpus().unwrap();
+    HashLoad::new(&service, &allowed.iter().take(cpus).collect()).unwrap()
+}
+
+fn offer(rate: f64, drain: Duration) -> Offer {
+    Offer {
+        rate: Rate::per_second(rate).unwrap(),
+        arrivals: Arrivals::Poisson,
+        seed: 11,
+        drain,
+    }
+}
+
+/// Offers `rate` for a window of 100 ms and ends.
+fn trial(load: &mut HashLoad, rate: f64, drain: Duration) -> Work {
+    let mut running = load.start(&offer(rate, drain)).unwrap();
+    let times = running.open_window(Duration::from_millis(100));
+    while std::time::Instant::now() < times.closes {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    running.finish().unwrap()
+}
+
+/// Each intended request has ended or is unfinished; each has one latency and
+/// one slip.
+fn assert_conserved(work: &Work) {
+    assert_eq!(work.errors.total(), 0);
+    assert_eq!(work.latency.count(), work.intended);
+    assert_eq!(work.slip.count(), work.intended);
+    assert_eq!(work.intended - work.sent, work.unfinished);
+}
+
+#[test]
+fn with_a_drain_long_enough_all_that_was_intended_is_served() {
+    let work = trial(&mut load(SMALL, ALL), 2000.0, Duration::from_secs(60));
+    assert_conserved(&work);
+    assert!(work.intended > 0);
+    assert_eq!((work.sent, work.unfinished), (work.intended, 0));
+}
+
+#[test]
+fn a_backlog_of_the_window_is_served_in_the_drain() {
+    let work = trial(&mut load(LARGE, 1), 100.0, Duration::from_secs(600));
+    assert_conserved(&work);
+    assert_eq!(work.unfinished, 0);
+}
+
+#[test]
+fn what_an_overloaded_service_leaves_is_unfinished_and_counts_its_wait() {
+    // A minute's work and more in a tenth of a second.
+    let work = trial(&mut load(LARGE, 1), 20_000.0, Duration::ZERO);
+    assert_conserved(&work);
+    assert!(work.unfinished > work.sent);
+    assert!(work.completed < work.intended);
+}
+
+#[test]
+fn without_a_window_nothing_counts() {
+    let running = load(SMALL, ALL)
+        .start(&offer(1000.0, Duration::from_secs(60)))
+        .unwrap();
+    assert_eq!(running.finish().unwrap(), Work::default());
+}
+
+#[test]
+fn a_trial_cut_short_intends_only_what_had_come() {
+    let mut running = load(SMALL, ALL)
+        .start(&offer(1000.0, Duration::ZERO))
+        .unwrap();
+    running.open_window(Duration::from_secs(3600));
+    std::thread::sleep(Duration::from_millis(50));
+    let work = running.finish().unwrap();
+    assert_conserved(&work);
+    // An hour would be 3.6 million.
+    assert!(work.intended < 1_000_000);
+}
+
+#[test]
+fn its_threads_serve_and_its_queue_is_in_flight() {
+    let mut running = load(LARGE, 1)
+        .start(&offer(20_000.0, Duration::ZERO))
+        .unwrap();
+    let threads = running.threads();
+    assert_eq!(threads.service.len(), 1);
+    assert!(threads.generator.is_empty());
+    let mut tick = running.tick();
+    // Workers are far slower than arrivals, so the queue only grows.
+    while tick.in_flight < 500 {
+        std::thread::sleep(Duration::from_millis(5));
+        tick = running.tick();
+    }
+    drop(running);
+}
+
+#[test]
+fn a_service_needs_blocks_and_cpus() {
+    let none = HashService {
+        mean_block: Bytes(0),
+        deviation_share: 0.25,
+        request_cpu: CpuTime::ZERO,
+    };
+    let refused = HashLoad::new(&none, &allowed_cpus().unwrap());
+    assert!(matches!(refused, Err(LoadError::Mistake(_))));
+    let some = HashService {
+        mean_block: Bytes(4096),
+        ..none
+    };
+    let refused = HashLoad::new(&some, &CpuSet::default());
+    assert!(matches!(refused, Err(LoadError::Mistake(_))));
+}

@@ -1,0 +1,360 @@
+//! The HTTP load generator against servers whose behaviour is known, over
+//! real sockets.
+
+#![cfg(test)]
+
+use plimsoll_load::http::{HttpLoad, Probe};
+use plimsoll_load::known::{Behaviour, KnownServer};
+use plimsoll_load::{Load, LoadError, Offer};
+use plimsoll_model::{Arrivals, CpuSet, HttpService, Rate, ServiceAt, Work};
+use plimsoll_pool::allowed_cpus;
+use rustix::net::{AddressFamily, SocketType};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A CPU that this process may use.
+fn cpus() -> CpuSet {
+    allowed_cpus().unwrap().iter().take(1).collect()
+}
+
+fn service(url: String) -> HttpService {
+    HttpService {
+        url,
+        method: "GET".into(),
+        headers: vec![],
+        body: vec![],
+        connections: 4,
+        timeout: 5000 * MS,
+        expected_status: None,
+        insecure: false,
+        service: ServiceAt::Find,
+    }
+}
+
+/// A server, and what is to be asked of it.
+fn known(behaviour: Behaviour) -> (KnownServer, HttpService) {
+    let server = KnownServer::start(behaviour).unwrap();
+    let service = service(format!("http://{}/", server.addr()));
+    (server, service)
+}
+
+fn offer(rate: f64) -> Offer {
+    Offer {
+        rate: Rate::per_second(rate).unwrap(),
+        arrivals: Arrivals::Poisson,
+        seed: 5,
+        drain: 10_000 * MS,
+    }
+}
+
+/// Drives a window of `length`, from the first request on.
+fn drive_for(service: &HttpService, offer: &Offer, length: Duration) -> Work {
+    let mut load = HttpLoad::new(service, cpus()).unwrap();
+    let mut running = load.start(offer).unwrap();
+    let times = running.open_window(length);
+    std::thread::sleep(times.closes.saturating_duration_since(Instant::now()));
+    let work = running.finish().unwrap();
+    let ended = work.latency.count();
+    let at_once = work.errors.total() - work.errors.timeout;
+    assert_eq!(
+        work.intended,
+        ended + at_once,
+        "a request was lost: {work:?}"
+    );
+    assert_eq!(work.slip.count(), work.intended);
+    assert!(work.intended > 0);
+    work
+}
+
+fn drive(service: &HttpService, rate: f64) -> Work {
+    drive_for(service, &offer(rate), 300 * MS)
+}
+
+fn probe(service: &HttpService) -> Result<Probe, String> {
+    let load = HttpLoad::new(service, cpus()).unwrap();
+    load.probe().map_err(|error| match error {
+        LoadError::Service(sentence) => sentence,
+        other => panic!("{other:?}"),
+    })
+}
+
+/// The probe fails with a sentence that holds `part`.
+fn assert_refused(service: &HttpService, part: &str) {
+    let sentence = probe(service).unwrap_err();
+    assert!(sentence.contains(part), "{sentence}");
+    assert!(sentence.starts_with(&service.url), "{sentence}");
+}
+
+#[test]
+fn a_good_service_answers_every_request() {
+    let (server, service) = known(Behaviour::Answer { after: MS });
+    let probe = probe(&service).unwrap();
+    assert_eq!((probe.status, probe.body.0), (200, 3));
+    assert_eq!((probe.peer, probe.keeps_alive), (server.addr(), true));
+    let work = drive(&service, 1000.0);
+    assert_eq!((work.errors.total(), work.unfinished), (0, 0));
+    assert_eq!(work.latency.count(), work.intended);
+    assert!(
+        work.latency.quantile(0.0) >= Some(MS),
+        "answers cannot be early"
+    );
+}
+
+#[test]
+fn requests_beyond_the_capacity_wait_and_their_wait_is_latency() {
+    // One answer each 5 ms is 200/s; offered are 1000/s.
+    let each = 5 * MS;
+    let (_server, service) = known(Behaviour::OneAtATime { each });
+    let mut offer = offer(1000.0);
+    offer.drain = MS;
+    let began = Instant::now();
+    let work = drive_for(&service, &offer, 500 * MS);
+    // However long it took on a busy machine; and those in flight.
+    let served = began.elapsed().div_duration_f64(each) as u64;
+    let sent = served + u64::from(service.connections);
+    assert!(work.completed <= served && work.sent <= sent, "{work:?}");
+    assert_eq!(work.errors.total(), 0);
+    assert!(work.unfinished >= work.intended.saturating_sub(sent));
+    // What came last was served after four fifths of the queue, or never.
+    assert!(work.latency.max() >= Some(200 * MS), "{work:?}");
+}
+
+#[test]
+fn a_stall_is_seen_by_every_request_that_should_have_started_in_it() {
+    let (_server, service) = known(Behaviour::Stall {
+        every: 1000 * MS,
+        lasting: 300 * MS,
+    });
+    // One whole period: three requests in ten meet the stall.
+    let work = drive_for(&service, &offer(500.0), 1000 * MS);
+    assert_eq!(work.errors.total(), 0);
+    assert!(work.latency.quantile(0.99) >= Some(200 * MS), "{work:?}");
+}
+
+#[test]
+fn a_dead_port_fails_every_request_and_does_not_end_the_run() {
+    // Bound and not listening, so that nobody else gets the port.
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let addr = SocketAddr::try_from(rustix::net::getsockname(&socket).unwrap()).unwrap();
+    let service = service(format!("http://{addr}/"));
+    assert_refused(&service, "nothing listens on 127.0.0.1");
+    let work = drive(&service, 1000.0);
+    assert_eq!(work.errors.connect, work.intended);
+}
+
+#[test]
+fn connections_closed_at_once_are_resets() {
+    let (_server, service) = known(Behaviour::CloseAtOnce);
+    assert_refused(&service, "closed the connection without an answer");
+    let work = drive_for(
+        &service,
+        &Offer {
+            drain: MS,
+            ..offer(200.0)
+        },
+        300 * MS,
+    );
+    assert!(work.errors.reset > 0, "{work:?}");
+    assert_eq!(work.latency.count(), work.unfinished, "{work:?}");
+}
+
+#[test]
+fn connections_that_serve_once_are_opened_again_and_again() {
+    let (_server, service) = known(Behaviour::CloseAfterAnswer { announced: true });
+    assert!(!probe(&service).unwrap().keeps_alive);
+    let work = drive(&service, 200.0);
+    assert_eq!(work.latency.count(), work.intended, "{work:?}");
+}
+
+#[test]
+fn a_close_that_was_not_announced_is_noticed() {
+    let (_server, service) = known(Behaviour::CloseAfterAnswer { announced: false });
+    assert!(!probe(&service).unwrap().keeps_alive);
+    // Whether a request meets the close or comes after it is chance; both
+    // are accounted for, and nothing else happens.
+    let work = drive(&service, 200.0);
+    assert_eq!(work.errors.total(), work.errors.reset);
+    assert!(work.completed > 0);
+}
+
+#[test]
+fn an_answer_that_is_cut_off_is_a_reset() {
+    let (_server, service) = known(Behaviour::DieInBody);
+    assert_refused(&service, "in the middle of its answer, after 49 B");
+    let work = drive(&service, 200.0);
+    assert_eq!(work.errors.reset, work.intended, "{work:?}");
+}
+
+#[test]
+fn garbage_is_a_protocol_error() {
+    let (_server, service) = known(Behaviour::Garbage);
+    assert_refused(&service, "220 mail.invalid ESMTP");
+    let work = drive(&service, 200.0);
+    assert_eq!(work.errors.protocol, work.intended, "{work:?}");
+}
+
+#[test]
+fn an_unexpected_status_is_a_status_error_unless_it_is_expected() {
+    let (_server, mut service) = known(Behaviour::Status(404));
+    assert_refused(&service, "status 404 where 200 to 299 was expected");
+    let work = drive(&service, 200.0);
+    assert_eq!(work.errors.status, work.intended, "{work:?}");
+    service.expected_status = Some(404);
+    assert_eq!(probe(&service).unwrap().status, 404);
+    assert_eq!(drive(&service, 200.0).errors.total(), 0);
+}
+
+#[test]
+fn a_redirect_is_an_error_that_shows_where_it_leads() {
+    let (_server, service) = known(Behaviour::Redirect("http://elsewhere/".into()));
+    assert_refused(&service, "redirects to http://elsewhere/ (302)");
+    let work = drive(&service, 200.0);
+    assert_eq!(work.errors.status, work.intended, "{work:?}");
+}
+
+#[test]
+fn chunks_in_odd_fragments_are_whole_answers() {
+    let (_server, service) = known(Behaviour::OddChunks);
+    assert_eq!(probe(&service).unwrap().body.0, 16);
+    let work = drive(&service, 200.0);
+    assert_eq!(work.latency.count(), work.intended, "{work:?}");
+}
+
+#[test]
+fn a_body_that_ends_with_the_connection_is_a_whole_answer() {
+    let (_server, service) = known(Behaviour::UntilClose);
+    let probe = probe(&service).unwrap();
+    assert_eq!((probe.body.0, probe.keeps_alive), (12, false));
+    let work = drive(&service, 200.0);
+    assert_eq!(work.latency.count(), work.intended, "{work:?}");
+}
+
+#[test]
+fn silence_is_a_time_out_and_waits_no_longer() {
+    let (_server, mut service) = known(Behaviour::Silent);
+    service.timeout = 50 * MS;
+    assert_refused(&service, "gave no answer within 50ms");
+    let work = drive(&service, 50.0);
+    assert_eq!(work.errors.timeout, work.intended, "{work:?}");
+    assert!(work.latency.quantile(0.0) >= Some(50 * MS), "{work:?}");
+}
+
+#[test]
+fn a_head_byte_by_byte_is_slow_but_whole() {
+    let (_server, mut service) = known(Behaviour::SlowHead { per_byte: MS });
+    assert_eq!(drive(&service, 50.0).errors.total(), 0);
+    service.timeout = 20 * MS;
+    assert_refused(&service, "did not end its answer within 20ms");
+    let work = drive(&service, 50.0);
+    assert_eq!(work.errors.timeout, work.intended, "{work:?}");
+}
+
+#[test]
+fn a_body_without_end_is_a_time_out_and_does_not_hold_up_the_thread() {
+    let (_server, mut service) = known(Behaviour::Large { bytes: 10 << 30 });
+    service.timeout = 100 * MS;
+    assert_refused(&service, "did not end its answer within 100ms");
+    let work = drive(&service, 20.0);
+    assert_eq!(work.errors.timeout, work.intended, "{work:?}");
+}
+
+#[test]
+fn a_large_answer_and_a_large_request_are_carried_whole() {
+    let (_server, mut service) = known(Behaviour::Large { bytes: 3 << 20 });
+    service.method = "POST".into();
+    service.body = vec![b'x'; 5 << 20];
+    assert_eq!(probe(&service).unwrap().body.0, 3 << 20);
+    let work = drive(&service, 20.0);
+    assert_eq!(work.latency.count(), work.intended, "{work:?}");
+}
+
+#[test]
+fn a_load_can_be_watched_and_dropped() {
+    let (_server, service) = known(Behaviour::Answer { after: MS });
+    let mut load = HttpLoad::new(&service, cpus()).unwrap();
+    let mut running = load.start(&offer(500.0)).unwrap();
+    let threads = running.threads().generator;
+    assert_eq!(threads.len(), 1);
+    let task = std::path::PathBuf::from(format!("/proc/self/task/{}", threads[0]));
+    assert!(task.exists());
+    let mut completed = 0;
+    while completed < 20 {
+        std::thread::yield_now();
+        completed += running.tick().completed;
+    }
+    drop(running);
+    // The kernel may take a moment to bury a thread that has ended.
+    let patience = Instant::now() + 10_000 * MS;
+    while task.exists() {
+        assert!(Instant::now() < patience, "the thread runs on");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_load_without_a_window_ends_at_once_and_counts_nothing() {
+    let (_server, service) = known(Behaviour::Silent);
+    let mut load = HttpLoad::new(&service, cpus()).unwrap();
+    let running = load.start(&offer(100.0)).unwrap();
+    assert_eq!(running.finish().unwrap(), Work::default());
+}
+
+#[test]
+fn several_threads_share_connections_and_rate() {
+    let (_server, mut service) = known(Behaviour::Answer { after: MS });
+    // A machine with one CPU runs one thread.
+    let two: CpuSet = allowed_cpus().unwrap().iter().take(2).collect();
+    service.connections = 3;
+    let mut load = HttpLoad::new(&service, two.clone()).unwrap();
+    let mut running = load.start(&offer(1000.0)).unwrap();
+    assert_eq!(running.threads().generator.len(), two.len());
+    let times = running.open_window(300 * MS);
+    std::thread::sleep(times.closes.saturating_duration_since(Instant::now()));
+    let work = running.finish().unwrap();
+    assert_eq!(work.latency.count(), work.intended, "{work:?}");
+    // 300 are expected; five standard deviations of a Poisson count.
+    assert!((213..=387).contains(&work.intended), "{}", work.intended);
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_anything_is_opened() {
+    let refused = |service: &HttpService, cpus: CpuSet| match HttpLoad::new(service, cpus) {
+        Err(LoadError::Mistake(message)) => message,
+        other => panic!("{other:?}"),
+    };
+    let good = service("http://127.0.0.1:1/".into());
+    assert!(refused(&good, CpuSet::default()).contains("no CPU"));
+    let none = HttpService {
+        connections: 0,
+        ..good.clone()
+    };
+    assert!(refused(&none, cpus()).contains("--connections"));
+    let many = HttpService {
+        connections: u32::MAX,
+        ..good.clone()
+    };
+    assert!(refused(&many, cpus()).contains("connections are possible"));
+    let hasty = HttpService {
+        timeout: Duration::ZERO,
+        ..good
+    };
+    assert!(refused(&hasty, cpus()).contains("time-out of zero"));
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_named() {
+    let (_server, service) = known(Behaviour::Silent);
+    for cpu in [1023, 5000] {
+        let mut load = HttpLoad::new(&service, [cpu].into_iter().collect()).unwrap();
+        let Err(error) = load.start(&offer(1.0)) else {
+            panic!("this machine has CPU {cpu}");
+        };
+        assert!(
+            error.to_string().contains(&format!("on CPU {cpu}")),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,320 @@
+//! What was typed: the flags, and nothing but the validation of their text.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use plimsoll_model::{Arrivals, CpuSet, Goal, LoadLevel, Rate, parse_duration};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const AFTER_HELP: &str = "\
+Try first:
+  plimsoll sweep --quick                     what does this machine carry?
+  plimsoll sweep http://localhost:8080/      what does this server carry?
+  plimsoll sweep --copies -- make -j1        how do copies of a job slow each other down?
+  plimsoll report plimsoll-runs/FILE         the table and the sentences again
+  plimsoll doctor                            what can be measured here?
+
+Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked.";
+
+/// Tells how much load a machine can really carry.
+#[derive(Debug, Parser)]
+#[command(name = "plimsoll", version, after_help = AFTER_HELP, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// When to use colours.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Load a service from idle to saturation and tell what it carries.
+    Sweep(Box<SweepArgs>),
+    /// Print the findings of a recorded run.
+    Report(ReportArgs),
+    /// Write a record's measurements in other formats.
+    Export(ExportArgs),
+    /// Tell what can be measured on this machine, and what is missing.
+    Doctor,
+}
+
+const SWEEP_HELP: &str = "\
+Examples:
+  plimsoll sweep --quick
+        the hash service in this process, one worker per CPU, under 90 s
+  plimsoll sweep http://localhost:8080/ --goal 'p99<10ms' --goal 'errors<0.1%'
+        an HTTP server; the highest rate that keeps each goal
+  plimsoll sweep https://localhost:8443/ -k --cpus 2-3 -c 256
+        TLS without checking the certificate, the generator on CPUs 2 and 3
+  plimsoll sweep --copies -- sh -c 'cp -r /src/. . && make -j1'
+        1 to N copies of a build at once, each on a CPU and in a directory of its own
+  plimsoll sweep --resume plimsoll-runs/FILE
+        go on with a run that was interrupted";
+
+/// `plimsoll sweep`
+#[derive(Debug, Args)]
+#[command(after_help = SWEEP_HELP)]
+pub(crate) struct SweepArgs {
+    /// The server to load, http:// or https://. Without: the hash service, in this process.
+    pub(crate) url: Option<String>,
+
+    /// The command to copy, after `--`.
+    #[arg(last = true, value_name = "CMD", requires = "copies")]
+    pub(crate) command: Vec<String>,
+
+    /// Run 1 to N copies of a command at once instead of offering requests.
+    #[arg(long, conflicts_with = "url", requires = "command")]
+    pub(crate) copies: bool,
+
+    /// A first look in under 90 s. Without: under 6 minutes.
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// A promise to keep: p99<10ms, p99<2x (twice that of light load), errors<0.1%, cpu<80%. Repeatable.
+    #[arg(long = "goal", value_name = "GOAL", conflicts_with = "copies")]
+    pub(crate) goals: Vec<Goal>,
+
+    /// Load levels in percent of the rated rate, such as 10,50,90; with --copies, numbers of copies.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = level)]
+    pub(crate) levels: Option<Vec<LoadLevel>>,
+
+    /// How often each level is visited; odd visits go back in mirrored order.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) trials: Option<u32>,
+
+    /// How long each trial measures, such as 5s.
+    #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
+    pub(crate) duration: Option<Duration>,
+
+    /// How requests arrive.
+    #[arg(long, value_name = "LAW", default_value = "poisson")]
+    pub(crate) arrivals: ArrivalChoice,
+
+    /// The rated rate in requests per second, if it is known; else it is found.
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "copies")]
+    pub(crate) rated: Option<Rate>,
+
+    /// Seed of the order of levels and of the arrivals.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// CPUs of the hash service's workers, of the load generator, or of the copies, such as 0-3,8.
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub(crate) cpus: Option<CpuSet>,
+
+    /// p99 of the generator's own lateness that makes a trial invalid.
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub(crate) max_slip: Option<Duration>,
+
+    /// Where to write the record [default: plimsoll-runs/<time>-sweep.plimsoll].
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Go on with the interrupted run in this record.
+    #[arg(long, value_name = "FILE", conflicts_with = "output")]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Format of the findings on standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+
+    /// Progress as plain lines, also on a terminal.
+    #[arg(long)]
+    pub(crate) plain: bool,
+
+    #[command(flatten)]
+    pub(crate) http: HttpArgs,
+}
+
+/// Flags that concern a server.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "For a server")]
+pub(crate) struct HttpArgs {
+    /// The method [default: GET, or POST with --data].
+    #[arg(
+        short = 'X',
+        long,
+        visible_alias = "request",
+        value_name = "METHOD",
+        requires = "url"
+    )]
+    pub(crate) method: Option<String>,
+
+    /// A header, such as 'Accept: text/html'. Repeatable.
+    #[arg(short = 'H', long = "header", value_name = "HEADER", requires = "url")]
+    pub(crate) headers: Vec<String>,
+
+    /// The body; @FILE reads it from a file.
+    #[arg(
+        short = 'd',
+        long = "data",
+        visible_alias = "body",
+        value_name = "BODY",
+        requires = "url"
+    )]
+    pub(crate) data: Option<String>,
+
+    /// Connections kept open [default: 128].
+    #[arg(short, long, value_name = "N", requires = "url",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) connections: Option<u32>,
+
+    /// A request (or, with --copies, a copy) that takes longer has failed [default: 10s; copies: 1h].
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Accept any TLS certificate.
+    #[arg(short = 'k', long, requires = "url")]
+    pub(crate) insecure: bool,
+
+    /// The status that counts as success [default: any of 200 to 299].
+    #[arg(long, value_name = "STATUS", requires = "url",
+        value_parser = clap::value_parser!(u16).range(100..=599))]
+    pub(crate) expect_status: Option<u16>,
+
+    /// CPUs that the service may run on [default: where its processes may run].
+    #[arg(long, value_name = "LIST", requires = "url", value_parser = cpus)]
+    pub(crate) service_cpus: Option<CpuSet>,
+
+    /// The service's process, if it is on this host [default: found by its listening socket].
+    #[arg(long, value_name = "PID", requires = "url", conflicts_with_all = ["service_cgroup", "node_metrics"])]
+    pub(crate) service_pid: Option<u32>,
+
+    /// The service's cgroup, as a path below the cgroup mount.
+    #[arg(
+        long,
+        value_name = "PATH",
+        requires = "url",
+        conflicts_with = "node_metrics"
+    )]
+    pub(crate) service_cgroup: Option<String>,
+
+    /// node_exporter of the host where the service is, such as http://host:9100/metrics.
+    #[arg(long, value_name = "URL", requires = "url")]
+    pub(crate) node_metrics: Option<String>,
+}
+
+/// `plimsoll report`
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The record of a run.
+    pub(crate) file: PathBuf,
+
+    /// How to print the findings.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+
+    /// Another promise to hold the trials against. Repeatable; replaces those of the run.
+    #[arg(long = "goal", value_name = "GOAL")]
+    pub(crate) goals: Vec<Goal>,
+}
+
+/// `plimsoll export`
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The record of a run.
+    pub(crate) file: PathBuf,
+
+    /// Write HdrHistogram interval logs, one per level, into this directory.
+    #[arg(long, value_name = "DIR", required = true)]
+    pub(crate) hdr: PathBuf,
+}
+
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table and sentences.
+    Text,
+    /// JSON, as docs/schema/output.schema.json describes.
+    Json,
+    /// One row per level.
+    Csv,
+}
+
+/// How requests arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalChoice {
+    /// Independent users: exponential gaps.
+    Poisson,
+    /// Equal gaps.
+    Constant,
+}
+
+impl From<ArrivalChoice> for Arrivals {
+    fn from(choice: ArrivalChoice) -> Arrivals {
+        match choice {
+            ArrivalChoice::Poisson => Arrivals::Poisson,
+            ArrivalChoice::Constant => Arrivals::Constant,
+        }
+    }
+}
+
+fn level(text: &str) -> Result<LoadLevel, String> {
+    text.parse::<LoadLevel>().map_err(|e| e.to_string())
+}
+
+fn cpus(text: &str) -> Result<CpuSet, String> {
+    let set: CpuSet = text.parse().map_err(|e| format!("{e}"))?;
+    if set.is_empty() {
+        return Err("it names no CPU; write it like 0-3,8".into());
+    }
+    Ok(set)
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    let number: f64 = text.parse().map_err(|_| WANTED_RATE.to_owned())?;
+    Rate::per_second(number)
+        .filter(|r| (0.01..=1e9).contains(&r.get()))
+        .ok_or_else(|| WANTED_RATE.to_owned())
+}
+
+const WANTED_RATE: &str = "give requests per second between 0.01 and 1000000000, such as 5000";
+
+fn positive_duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text)
+        .filter(|d| !d.is_zero() && *d <= Duration::from_secs(86_400))
+        .ok_or_else(|| {
+            "give a time above 0 and up to a day with its unit, such as 10s, 250ms, 2m".into()
+        })
+}
+
+fn window(text: &str) -> Result<Duration, String> {
+    parse_duration(text)
+        .filter(|d| (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(d))
+        .ok_or_else(|| "give a time between 100ms and 1h with its unit, such as 5s".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_flags_fit_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused() {
+        for bad in ["0", "-1", "NaN", "inf", "1e300", "fast", ""] {
+            assert!(rate(bad).is_err(), "{bad}");
+        }
+        for bad in ["0s", "-5s", "5", "NaNs", "1000h", ""] {
+            assert!(positive_duration(bad).is_err(), "{bad}");
+            assert!(window(bad).is_err(), "{bad}");
+        }
+    }
+}

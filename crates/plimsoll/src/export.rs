@@ -1,0 +1,15 @@
+//! `plimsoll export`: a record's measurements in other formats.
+
+use crate::args::ExportArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+use plimsoll_record::{Record, export_hdr};
+
+pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
+    let record = Record::open(&args.file)?;
+    let written = export_hdr(record.trials()?, &args.hdr)?;
+    for path in written {
+        output.print(&format!("{}\n", path.display()))?;
+    }
+    Ok(())
+}

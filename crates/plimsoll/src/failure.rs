@@ -1,0 +1,100 @@
+//! From errors to one sentence and an exit code, in one place.
+
+use plimsoll_experiment::RunError;
+use plimsoll_load::LoadError;
+use plimsoll_record::RecordError;
+use std::process::ExitCode;
+
+/// Why the command ends without having done what it was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The user can put it right by asking differently: exit code 2.
+    Mistake(String),
+    /// The run failed: exit code 1.
+    Run(String),
+    /// The user stopped the run: exit code 130, as shells expect after Ctrl-C.
+    Interrupted(String),
+    /// Whoever read our output has gone, as `head` does: no message, exit code 0.
+    OutputClosed,
+}
+
+impl Failure {
+    /// 128 + SIGINT.
+    pub(crate) const INTERRUPTED: u8 = 130;
+
+    /// The exit code, as the help documents it.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::Mistake(_) => ExitCode::from(2),
+            Failure::Run(_) => ExitCode::from(1),
+            Failure::Interrupted(_) => ExitCode::from(Failure::INTERRUPTED),
+            Failure::OutputClosed => ExitCode::SUCCESS,
+        }
+    }
+
+    /// The same failure, with more to say.
+    pub(crate) fn with(self, more: &str) -> Failure {
+        let and = |sentence: String| format!("{sentence}\n{more}");
+        match self {
+            Failure::Mistake(s) => Failure::Mistake(and(s)),
+            Failure::Run(s) => Failure::Run(and(s)),
+            Failure::Interrupted(s) => Failure::Interrupted(and(s)),
+            Failure::OutputClosed => Failure::OutputClosed,
+        }
+    }
+
+    /// The sentence, if there is one.
+    pub(crate) fn sentence(&self) -> Option<&str> {
+        match self {
+            Failure::Mistake(s) | Failure::Run(s) | Failure::Interrupted(s) => Some(s),
+            Failure::OutputClosed => None,
+        }
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Failure {
+        match error {
+            LoadError::Mistake(_) => Failure::Mistake(error.to_string()),
+            LoadError::Service(_) | LoadError::System { .. } => Failure::Run(error.to_string()),
+        }
+    }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Failure {
+        if error.is_mistake() {
+            Failure::Mistake(error.to_string())
+        } else {
+            Failure::Run(error.to_string())
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        match error {
+            RunError::Load(error) => error.into(),
+            RunError::Sensor(_) | RunError::Host(_) | RunError::Stuck(_) => {
+                Failure::Run(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    /// Errors of writing to standard output.
+    fn from(error: std::io::Error) -> Failure {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            Failure::OutputClosed
+        } else {
+            Failure::Run(format!("standard output cannot be written: {error}"))
+        }
+    }
+}
+
+impl From<plimsoll_host::HostError> for Failure {
+    fn from(error: plimsoll_host::HostError) -> Failure {
+        RunError::from(error).into()
+    }
+}

@@ -1,0 +1,114 @@
+//! `plimsoll sweep --resume`: the recorded plan on the recorded machine, or
+//! the reason why not.
+
+use crate::args::SweepArgs;
+use crate::failure::Failure;
+use plimsoll_experiment::sweep::Place;
+use plimsoll_host::Root;
+use plimsoll_model::{Goal, HttpService, LoadLevel, Plan, Workload};
+use plimsoll_record::Record;
+use std::fmt::Display;
+use std::path::Path;
+
+/// Opens a record to go on with, if the plan and the machine are the same.
+pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
+    let record = Record::open_for_resume(path)?;
+    let shown = path.display();
+    let differences = differences(args, record.plan());
+    if !differences.is_empty() {
+        return Err(Failure::Mistake(format!(
+            "{shown} was recorded with another plan: {}; leave these flags out to go on with it, or start a new run",
+            differences.join("; ")
+        )));
+    }
+    let here = plimsoll_host::provenance(root, env!("CARGO_PKG_VERSION"));
+    let moved = here.differences(record.provenance());
+    if !moved.is_empty() {
+        return Err(Failure::Mistake(format!(
+            "{shown} was recorded on another machine (here against there: {}); its trials cannot be added to, start a new run",
+            moved.join("; ")
+        )));
+    }
+    let place = Place::of(&record.plan().workload, root)?;
+    Ok((record, place))
+}
+
+/// What was asked for now and differs from the plan, flag by flag. Flags that
+/// were not given are taken from the plan.
+fn differences(args: &SweepArgs, plan: &Plan) -> Vec<String> {
+    let mut found = Differences::default();
+    let recorded_url = match &plan.workload {
+        Workload::Http(http) => Some(http.url.clone()),
+        Workload::Hash(_) | Workload::Copies(_) => None,
+    };
+    let recorded_command = match &plan.workload {
+        Workload::Copies(copies) => copies.command.join(" "),
+        Workload::Hash(_) | Workload::Http(_) => String::new(),
+    };
+    found.compare("the URL", args.url.as_ref(), recorded_url.as_ref());
+    if args.copies {
+        let given = args.command.join(" ");
+        found.compare("the command", Some(&given), Some(&recorded_command));
+    }
+    if !args.goals.is_empty() {
+        let given = list::<Goal>(&args.goals);
+        found.compare("--goal", Some(&given), Some(&list(&plan.goals)));
+    }
+    if let Some(levels) = &args.levels {
+        let given = list::<LoadLevel>(levels);
+        found.compare("--levels", Some(&given), Some(&list(&plan.levels)));
+    }
+    found.compare("--trials", args.trials.as_ref(), Some(&plan.passes));
+    found.compare("--seed", args.seed.as_ref(), Some(&plan.seed));
+    found.compare(
+        "--rated",
+        args.rated.as_ref(),
+        plan.calibration.rated.as_ref(),
+    );
+    found.compare(
+        "--duration",
+        args.duration.map(plimsoll_model::human_duration).as_ref(),
+        Some(&plimsoll_model::human_duration(plan.window)),
+    );
+    if let Workload::Http(http) = &plan.workload {
+        found.http(args, http);
+    }
+    found.0
+}
+
+fn list<T: Display>(items: &[T]) -> String {
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    items.join(", ")
+}
+
+#[derive(Default)]
+struct Differences(Vec<String>);
+
+impl Differences {
+    fn compare<T: Display>(&mut self, what: &str, given: Option<&T>, recorded: Option<&T>) {
+        let Some(given) = given.map(ToString::to_string) else {
+            return;
+        };
+        let recorded = recorded.map_or("not given".to_owned(), ToString::to_string);
+        if given != recorded {
+            self.0.push(format!("{what} is {given} and was {recorded}"));
+        }
+    }
+
+    fn http(&mut self, args: &SweepArgs, recorded: &HttpService) {
+        let http = &args.http;
+        self.compare("--method", http.method.as_ref(), Some(&recorded.method));
+        self.compare(
+            "--connections",
+            http.connections.as_ref(),
+            Some(&recorded.connections),
+        );
+        let shown = plimsoll_model::human_duration;
+        let timeout = http.timeout.map(shown);
+        self.compare(
+            "--timeout",
+            timeout.as_ref(),
+            Some(&shown(recorded.timeout)),
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! The real binary, in a folder of its own.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// A run of the binary that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// Ended with `code`, and says each of `words` in one message on standard
+    /// error that is not a panic.
+    #[track_caller]
+    pub(crate) fn says(&self, code: i32, words: &[&str]) -> &Ended {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        for word in words {
+            assert!(
+                self.stderr.contains(word),
+                "'{word}' is missing: {}",
+                self.stderr
+            );
+        }
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+}
+
+/// A folder to run in; gone in the end.
+pub(crate) struct Folder(pub(crate) TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        Folder(TempDir::new().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command
+            .args(args)
+            .current_dir(self.0.path())
+            .env_remove("NO_COLOR")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ended {
+        let output = self.command(args).output().unwrap();
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    pub(crate) fn spawn(&self, args: &[&str]) -> Child {
+        self.command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+}
+
+/// Arguments of the shortest sweep that there is.
+pub(crate) fn short<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec![
+        "sweep",
+        "--quick",
+        "--trials",
+        "1",
+        "--duration",
+        "200ms",
+        "--seed",
+        "1",
+    ];
+    args.extend_from_slice(more);
+    args
+}
+
+/// How many trials a record holds, by another reader than our own; none while
+/// it is being made.
+pub(crate) fn trials_in(record: &Path) -> i64 {
+    rusqlite::Connection::open_with_flags(record, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .and_then(|db| db.query_row("SELECT count(*) FROM trial", [], |row| row.get(0)))
+        .unwrap_or(0)
+}

@@ -1,0 +1,28 @@
+//! The real binary against a real nginx. Needs nginx; what needs root as well
+//! says so when it is left out. Run by `.ci/run`:
+//!
+//! ```text
+//! cargo test -p plimsoll --features e2e --test e2e
+//! ```
+
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod crash;
+mod nginx;
+mod service;
+
+/// Whether this process may do what only root may.
+fn is_root(test: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        println!("{test} was left out: it needs root");
+    }
+    root
+}

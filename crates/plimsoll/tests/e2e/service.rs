@@ -1,0 +1,133 @@
+//! A sweep of a real server, from the flag to the findings.
+
+use crate::common::{Folder, short};
+use crate::is_root;
+use crate::nginx::Nginx;
+use std::process::Command;
+
+#[test]
+fn a_sweep_of_nginx_tells_what_it_carries_and_what_it_costs() {
+    let nginx = Nginx::start();
+    let folder = Folder::new();
+    let url = nginx.url();
+    let args = short(&[
+        "--levels",
+        "5,50,100",
+        "--rated",
+        "4000",
+        "--cpus",
+        "1",
+        "-o",
+        "run.plimsoll",
+        "--format",
+        "json",
+        &url,
+    ]);
+    let json = folder.run(&args).json();
+
+    let levels = json["findings"]["levels"].as_array().unwrap();
+    let loads: Vec<f64> = levels
+        .iter()
+        .map(|l| l["load_pct"].as_f64().unwrap())
+        .collect();
+    assert_eq!(loads, [5.0, 50.0, 100.0]);
+    for level in levels {
+        let offered = level["offered_rps"].as_f64().unwrap();
+        let asked = level["load_pct"].as_f64().unwrap() * 40.0;
+        // Poisson arrivals in 0.2 s: five standard deviations.
+        assert!(
+            (offered - asked).abs() < 5.0 * (asked / 0.2).sqrt(),
+            "{level}"
+        );
+        let tried = level["trials"].as_u64().unwrap() + level["invalid_trials"].as_u64().unwrap();
+        assert!(tried >= 1, "{level}");
+    }
+    assert!(
+        json["findings"]["levels"][2]["cpu_us_per_request"].is_number()
+            || json["findings"]["levels"][2]["trials"] == 0,
+        "nginx was found by its listening socket: {json}"
+    );
+    assert_eq!(json["plan"]["seed"], 1);
+    assert!(json["provenance"]["kernel"].is_string());
+
+    printed_again(&folder, &json);
+}
+
+/// The record gives the same findings in every format.
+fn printed_again(folder: &Folder, json: &serde_json::Value) {
+    let again = folder.run(&["report", "run.plimsoll", "--format", "json"]);
+    assert_eq!(again.json()["findings"], json["findings"], "made again");
+    let csv = folder.run(&["report", "run.plimsoll", "--format", "csv"]);
+    assert_eq!(
+        csv.stdout.lines().count(),
+        1 + json["findings"]["levels"].as_array().unwrap().len()
+    );
+    let text = folder.run(&["report", "run.plimsoll"]);
+    assert!(
+        text.stdout.contains("p99<2x") || text.stdout.contains("twice"),
+        "{}",
+        text.stdout
+    );
+    let other_goal = folder.run(&[
+        "report",
+        "run.plimsoll",
+        "--goal",
+        "p50<10s",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(
+        other_goal.json()["findings"]["capacity"][0]["goal"],
+        "p50<10s"
+    );
+}
+
+#[test]
+fn a_sweep_finds_the_rated_rate_of_nginx_by_itself() {
+    let nginx = Nginx::start();
+    let folder = Folder::new();
+    let url = nginx.url();
+    let json = folder
+        .run(&short(&[
+            "--levels", "10", "--cpus", "1", "--format", "json", &url,
+        ]))
+        .json();
+    let rated = json["findings"]["rated"]["rate_rps"].as_f64().unwrap();
+    let offered = json["findings"]["levels"][0]["offered_rps"].as_f64();
+    assert!(rated > 0.0, "{json}");
+    // A tenth of it, within five standard deviations of Poisson in 0.2 s.
+    let tenth = rated / 10.0;
+    let noise = 5.0 * (tenth / 0.2).sqrt();
+    assert!((offered.unwrap() - tenth).abs() < noise, "{json}");
+}
+
+#[test]
+fn without_the_right_to_look_the_service_is_loaded_all_the_same() {
+    if !is_root("a sweep as nobody") {
+        return;
+    }
+    let nginx = Nginx::start();
+    let folder = Folder::new();
+    let program = folder.path("plimsoll");
+    std::fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(folder.0.path(), open).unwrap();
+    let url = nginx.url();
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&program)
+        .args(short(&[
+            "--levels", "50", "--rated", "500", "--cpus", "1", "--format", "json", &url,
+        ]))
+        .current_dir(folder.0.path())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(
+        stderr.contains("--service-pid") || stderr.contains("root"),
+        "{stderr}"
+    );
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(json["findings"]["levels"][0]["cpu_us_per_request"].is_null());
+}

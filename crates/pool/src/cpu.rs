@@ -1,0 +1,54 @@
+//! Which CPUs there are for this thread, and pinning it to one.
+
+use crate::PoolError;
+use plimsoll_model::{CpuId, CpuSet};
+use rustix::thread::{CpuSet as CpuMask, sched_getaffinity, sched_setaffinity};
+
+/// The CPUs that the calling thread may run on.
+pub fn allowed_cpus() -> Result<CpuSet, PoolError> {
+    let mask = sched_getaffinity(None).map_err(|e| PoolError::Affinity(e.into()))?;
+    Ok((0..CpuMask::MAX_CPU)
+        .filter(|cpu| mask.is_set(*cpu))
+        .filter_map(|cpu| CpuId::try_from(cpu).ok())
+        .collect())
+}
+
+/// Pins the calling thread to `cpu`. Threads and processes that it starts from
+/// then on are pinned there too.
+pub fn pin_this_thread(cpu: CpuId) -> Result<(), PoolError> {
+    let fail = |source| PoolError::Pin { cpu, source };
+    let index = cpu as usize;
+    // The mask would panic on a number beyond its end.
+    if index >= CpuMask::MAX_CPU {
+        return Err(fail(std::io::ErrorKind::InvalidInput.into()));
+    }
+    let mut mask = CpuMask::new();
+    mask.set(index);
+    sched_setaffinity(None, &mask).map_err(|e| fail(e.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_may_run_on_that_cpu_alone() {
+        // In a thread of its own: affinity belongs to the thread.
+        let (before, after) = std::thread::spawn(|| {
+            let before = allowed_cpus().unwrap();
+            pin_this_thread(before.iter().last().unwrap()).unwrap();
+            (before, allowed_cpus().unwrap())
+        })
+        .join()
+        .unwrap();
+        assert_eq!(after, before.iter().last().into_iter().collect());
+    }
+
+    #[test]
+    fn a_cpu_that_cannot_be_had_is_named() {
+        for cpu in [1023, 8191, CpuId::MAX] {
+            let error = pin_this_thread(cpu).unwrap_err().to_string();
+            assert!(error.contains(&format!("CPU {cpu}:")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The worker threads.
+
+use crate::PoolError;
+use crate::cpu::pin_this_thread;
+use crate::queue::{Queue, Rest};
+use crate::wait::{Clock, Gate, Waiting, sharpen_timers};
+use plimsoll_model::{CpuId, CpuSet};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// A job that starts now. Times are nanoseconds since the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    /// Which worker runs it, from 0, in the order of the CPUs.
+    pub worker: usize,
+    /// The how manieth start of the source it is, from 0.
+    pub index: u64,
+    /// When it was to start.
+    pub intended_ns: u64,
+    /// When it does start.
+    pub started_ns: u64,
+    /// Whether the worker was free and waiting at the intended time. If not,
+    /// all workers were busy then, and the job has queued.
+    pub waited: bool,
+}
+
+impl Start {
+    /// By how many nanoseconds the start is late although a worker was waiting
+    /// for it; 0 when it is late because all were busy.
+    pub fn slip_ns(&self) -> u64 {
+        if self.waited {
+            self.started_ns.saturating_sub(self.intended_ns)
+        } else {
+            0
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Shared<S: Iterator<Item = u64>> {
+    gate: Gate,
+    queue: Mutex<Queue<S>>,
+}
+
+impl<S: Iterator<Item = u64>> Shared<S> {
+    fn queue(&self) -> MutexGuard<'_, Queue<S>> {
+        // A source that panics leaves the queue as it was before the claim.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Workers that run jobs at their start times, until the source ends or the
+/// pool is stopped. Dropping it stops it and waits for jobs that run.
+#[derive(Debug)]
+pub struct Pool<S: Iterator<Item = u64>> {
+    shared: Arc<Shared<S>>,
+    threads: Vec<JoinHandle<()>>,
+    thread_ids: Vec<u32>,
+}
+
+impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
+    /// Starts one worker per CPU. `source` gives the intended starts in
+    /// nanoseconds since `began`, ascending; `job` is called once for each, on
+    /// the worker's thread.
+    ///
+    /// Either all workers stand ready, or none has run a job and the error
+    /// says which CPU could not be had.
+    pub fn start<J>(
+        cpus: &CpuSet,
+        waiting: Waiting,
+        began: Instant,
+        source: S,
+        job: J,
+    ) -> Result<Pool<S>, PoolError>
+    where
+        J: Fn(&Start) + Send + Sync + 'static,
+    {
+        if cpus.is_empty() {
+            return Err(PoolError::NoCpu);
+        }
+        let mut pool = Pool {
+            shared: Arc::new(Shared {
+                gate: Gate::default(),
+                queue: Mutex::new(Queue::new(source, cpus.len())),
+            }),
+            threads: Vec::with_capacity(cpus.len()),
+            thread_ids: Vec::with_capacity(cpus.len()),
+        };
+        let job = Arc::new(job);
+        let clock = Clock::new(began);
+        let (ready, reports) = channel();
+        for (index, cpu) in cpus.iter().enumerate() {
+            let worker = Worker {
+                index,
+                clock,
+                waiting,
+                shared: Arc::clone(&pool.shared),
+            };
+            let (job, ready) = (Arc::clone(&job), ready.clone());
+            let thread = std::thread::Builder::new()
+                .name(format!("worker-{cpu}"))
+                .spawn(move || worker.report_and_run(cpu, &ready, job.as_ref()))
+                .map_err(|source| PoolError::Spawn { cpu, source })?;
+            pool.threads.push(thread);
+        }
+        let mut reported: Vec<(usize, u32)> = reports
+            .iter()
+            .take(cpus.len())
+            .map(|(index, id)| Ok((index, id?)))
+            .collect::<Result<_, PoolError>>()?;
+        reported.sort_unstable();
+        pool.thread_ids = reported.into_iter().map(|(_, id)| id).collect();
+        pool.shared.gate.open();
+        Ok(pool)
+    }
+}
+
+impl<S: Iterator<Item = u64>> Pool<S> {
+    /// The kernel's thread ids of the workers, in the order of the CPUs.
+    pub fn thread_ids(&self) -> &[u32] {
+        &self.thread_ids
+    }
+
+    /// The oldest start whose job has not ended, be it running, waited for or
+    /// still in the source; `None` when all jobs of the source have ended.
+    pub fn oldest_open_ns(&self) -> Option<u64> {
+        self.shared.queue().oldest_open_ns()
+    }
+
+    /// How many starts workers have claimed so far: those that have ended,
+    /// that run, and that are waited for.
+    pub fn claimed(&self) -> u64 {
+        self.shared.queue().claimed()
+    }
+
+    /// Stops: waiting workers wake up at once, running jobs are waited for.
+    /// Gives the starts that were never run. Panics if a job has panicked.
+    pub fn stop(mut self) -> Rest<S> {
+        for thread in self.end() {
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        self.shared.queue().take_rest()
+    }
+
+    fn end(&mut self) -> Vec<JoinHandle<()>> {
+        self.shared.gate.stop();
+        std::mem::take(&mut self.threads)
+    }
+}
+
+impl<S: Iterator<Item = u64>> Drop for Pool<S> {
+    fn drop(&mut self) {
+        for thread in self.end() {
+            // A panic has been reported by the panic hook; a drop has nobody
+            // to hand it to.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Worker<S: Iterator<Item = u64>> {
+    index: usize,
+    clock: Clock,
+    waiting: Waiting,
+    shared: Arc<Shared<S>>,
+}
+
+impl<S: Iterator<Item = u64>> Worker<S> {
+    fn report_and_run(
+        &self,
+        cpu: CpuId,
+        ready: &Sender<(usize, Result<u32, PoolError>)>,
+        job: &impl Fn(&Start),
+    ) {
+        let pinned = pin_this_thread(cpu);
+        sharpen_timers();
+        let id = rustix::thread::gettid()
+            .as_raw_nonzero()
+            .get()
+            .unsigned_abs();
+        // Nobody listens any more when another worker could not be had; the
+        // gate is stopped then.
+        let _ = ready.send((self.index, pinned.map(|()| id)));
+        if self.shared.gate.pass() {
+            while let Some(start) = self.next_start() {
+                job(&start);
+            }
+        }
+    }
+
+    /// Ends what was claimed before, claims the next start and waits for it.
+    /// `None` when the source has ended or the pool was stopped; what was
+    /// waited for then stays open.
+    fn next_start(&self) -> Option<Start> {
+        let claim = {
+            let mut queue = self.shared.queue();
+            queue.finish(self.index);
+            if self.shared.gate.is_stopped() {
+                return None;
+            }
+            queue.claim(self.index)?
+        };
+        let waited = self.clock.now_ns() < claim.intended_ns;
+        let started_ns =
+            self.shared
+                .gate
+                .wait_until(&self.clock, self.waiting, claim.intended_ns)?;
+        Some(Start {
+            worker: self.index,
+            index: claim.index,
+            intended_ns: claim.intended_ns,
+            started_ns,
+            waited,
+        })
+    }
+}

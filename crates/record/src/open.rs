@@ -1,0 +1,95 @@
+//! Files and connections: what stands between a path and an open database.
+
+use crate::{RecordError, schema};
+use rusqlite::{Connection, OpenFlags, ffi};
+use std::fs::{self, File, OpenOptions};
+use std::path::Path;
+
+/// Makes the file, which must not be there, and the directories above it.
+pub(crate) fn new_file(path: &Path) -> Result<File, RecordError> {
+    let fail = |e| RecordError::from_io(path, &e, "make");
+    if path.is_dir() {
+        return Err(RecordError::IsDirectory {
+            path: path.to_owned(),
+        });
+    }
+    if let Some(above) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+        fs::create_dir_all(above).map_err(|e| match e.kind() {
+            // What exists already is a file where a directory has to be.
+            std::io::ErrorKind::AlreadyExists => RecordError::NotInADirectory {
+                path: path.to_owned(),
+            },
+            _ => fail(e),
+        })?;
+    }
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(fail)
+}
+
+/// Refuses what SQLite would open and then misjudge, or wait for.
+pub(crate) fn check_kind(path: &Path) -> Result<(), RecordError> {
+    let about = fs::metadata(path).map_err(|e| match e.kind() {
+        // A file with a name below it: to a reader, that is no such file.
+        std::io::ErrorKind::NotADirectory => RecordError::NoSuchFile {
+            path: path.to_owned(),
+        },
+        _ => RecordError::from_io(path, &e, "read"),
+    })?;
+    let not_a_record = |why| {
+        Err(RecordError::NotARecord {
+            path: path.to_owned(),
+            why,
+        })
+    };
+    if about.is_dir() {
+        return Err(RecordError::IsDirectory {
+            path: path.to_owned(),
+        });
+    }
+    if !about.is_file() {
+        return not_a_record("it is a device or a pipe");
+    }
+    if about.len() == 0 {
+        return not_a_record("it is empty");
+    }
+    Ok(())
+}
+
+/// A connection with the settings that all have.
+pub(crate) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, RecordError> {
+    // An absolute path is never taken for a URI or for a database in memory.
+    let absolute = std::path::absolute(path).map_err(|e| RecordError::from_io(path, &e, "read"))?;
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(absolute, flags)
+        .and_then(|conn| schema::configure(&conn).map(|()| conn))
+        .map_err(|e| match e.sqlite_error().map(|said| said.code) {
+            Some(rusqlite::ErrorCode::CannotOpen) => RecordError::PermissionDenied {
+                path: path.to_owned(),
+                doing: "read",
+            },
+            _ => RecordError::from_sqlite(path, e, 0),
+        })
+}
+
+/// A connection for reading.
+///
+/// A run that was killed within a commit leaves a journal, and the first to
+/// open the file has to roll it back, which needs leave to write; without a
+/// journal, leave to read is enough.
+pub(crate) fn connect_to_read(path: &Path) -> Result<Connection, RecordError> {
+    let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let probe = conn.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0));
+    let needs_rollback = probe.is_err_and(|e| {
+        e.sqlite_error()
+            .is_some_and(|said| said.extended_code == ffi::SQLITE_READONLY_ROLLBACK)
+    });
+    if !needs_rollback {
+        return Ok(conn);
+    }
+    drop(conn);
+    connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+}

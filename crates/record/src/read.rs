@@ -1,0 +1,235 @@
+//! From rows to a run and its trials. What does not fit is an error: a
+//! default in place of a damaged value would be a measurement that never was.
+
+use crate::record::Run;
+use crate::{RecordError, histogram};
+use plimsoll_model::{
+    CpuTime, Errors, Histogram, Invalid, LoadLevel, Phase, Rate, RunEnd, Second, Setting, Share,
+    Trial, TrialSpec, Verdict, WarmUp, Work,
+};
+use rusqlite::types::{FromSqlError, Type};
+use rusqlite::{Connection, Result, Row};
+use serde::de::DeserializeOwned;
+use std::path::Path;
+use std::time::Duration;
+
+/// The row of `run`.
+pub(crate) fn run(conn: &Connection, path: &Path) -> std::result::Result<Run, RecordError> {
+    conn.query_row("SELECT * FROM run WHERE id = 1", [], |row| {
+        Ok(Run {
+            plan: json(row, "plan_json")?,
+            provenance: json(row, "provenance_json")?,
+            requirements: json(row, "requirements_json")?,
+            command_line: json(row, "command_line_json")?,
+            created_unix_ms: count_in(row, "created_unix_ms")?,
+            end: end(row)?,
+        })
+    })
+    .map_err(|e| RecordError::from_sqlite(path, e, 0))
+}
+
+fn end(row: &Row<'_>) -> Result<Option<RunEnd>> {
+    let ended: Option<String> = row.get("ended")?;
+    let failure: Option<String> = row.get("failure")?;
+    match (ended.as_deref(), failure) {
+        (None, _) => Ok(None),
+        (Some("complete"), _) => Ok(Some(RunEnd::Complete)),
+        (Some("interrupted"), _) => Ok(Some(RunEnd::Interrupted)),
+        (Some("failed"), Some(why)) => Ok(Some(RunEnd::Failed(why))),
+        _ => Err(wrong("run.ended")),
+    }
+}
+
+/// How many trials there are. They are numbered from 1 without a gap.
+pub(crate) fn count(conn: &Connection, path: &Path) -> std::result::Result<u64, RecordError> {
+    let count = conn.query_row("SELECT coalesce(max(id), 0) FROM trial", [], |row| {
+        row.get::<_, i64>(0)
+    });
+    let count = count.map_err(|e| RecordError::from_sqlite(path, e, 0))?;
+    u64::try_from(count).map_err(|_| RecordError::damaged(path, "a trial has no number"))
+}
+
+/// Trial `number`.
+pub(crate) fn trial(
+    conn: &Connection,
+    path: &Path,
+    number: u64,
+) -> std::result::Result<Trial, RecordError> {
+    let id = i64::try_from(number).unwrap_or(i64::MAX);
+    let read = || {
+        let latency = histogram_of(conn, id, "latency")?;
+        let slip = histogram_of(conn, id, "slip")?;
+        let seconds = seconds_of(conn, id)?;
+        conn.query_row("SELECT * FROM trial WHERE id = ?", [id], |row| {
+            Ok(Trial {
+                spec: spec(row)?,
+                started_unix_ms: count_in(row, "started_unix_ms")?,
+                took: ns(row, "took_ns")?,
+                warm_up: ns(row, "warm_up_ns")?,
+                steady: row.get("steady")?,
+                window: ns(row, "window_ns")?,
+                work: work(row, latency, slip)?,
+                copy_times: copy_times(row)?,
+                generator_cpu: optional_ns(row, "generator_cpu_ns")?.map(CpuTime),
+                machine: json(row, "machine_json")?,
+                service: optional_json(row, "service_json")?,
+                seconds,
+                verdict: verdict(row)?,
+            })
+        })
+    };
+    read().map_err(|e| match RecordError::from_sqlite(path, e, 0) {
+        RecordError::Damaged { path, detail } => RecordError::Damaged {
+            path,
+            detail: format!("trial {number}: {detail}"),
+        },
+        other => other,
+    })
+}
+
+fn spec(row: &Row<'_>) -> Result<TrialSpec> {
+    let phase: String = row.get("phase")?;
+    let phase = match phase.as_str() {
+        "idle" => Phase::Idle,
+        "calibration" => Phase::Calibration,
+        "level" => Phase::Level { level: level(row)? },
+        _ => return Err(wrong("phase")),
+    };
+    let setting: String = row.get("setting")?;
+    let setting = match setting.as_str() {
+        "idle" => Setting::Idle,
+        "offer" => Setting::Offer {
+            rate: Rate::per_second(row.get("asked_rps")?).ok_or_else(|| wrong("asked_rps"))?,
+        },
+        "copies" => Setting::Copies {
+            copies: row.get("copies")?,
+        },
+        _ => return Err(wrong("setting")),
+    };
+    let seed: String = row.get("seed")?;
+    Ok(TrialSpec {
+        phase,
+        setting,
+        pass: row.get("pass")?,
+        attempt: row.get("attempt")?,
+        warm_up: WarmUp {
+            min: ns(row, "warm_up_min_ns")?,
+            max: ns(row, "warm_up_max_ns")?,
+        },
+        window: ns(row, "asked_window_ns")?,
+        seed: seed.parse().map_err(|_| wrong("seed"))?,
+    })
+}
+
+fn level(row: &Row<'_>) -> Result<Option<LoadLevel>> {
+    let pct: Option<f64> = row.get("load_pct")?;
+    pct.map(|pct| LoadLevel::percent(pct).ok_or_else(|| wrong("load_pct")))
+        .transpose()
+}
+
+fn work(row: &Row<'_>, latency: Histogram, slip: Histogram) -> Result<Work> {
+    Ok(Work {
+        intended: count_in(row, "intended")?,
+        sent: count_in(row, "sent")?,
+        completed: count_in(row, "completed")?,
+        errors: Errors {
+            connect: count_in(row, "errors_connect")?,
+            tls: count_in(row, "errors_tls")?,
+            timeout: count_in(row, "errors_timeout")?,
+            status: count_in(row, "errors_status")?,
+            protocol: count_in(row, "errors_protocol")?,
+            reset: count_in(row, "errors_reset")?,
+        },
+        unfinished: count_in(row, "unfinished")?,
+        latency,
+        slip,
+    })
+}
+
+fn copy_times(row: &Row<'_>) -> Result<Vec<Duration>> {
+    let times: Vec<u64> = json(row, "copy_times_ns_json")?;
+    Ok(times.into_iter().map(Duration::from_nanos).collect())
+}
+
+fn verdict(row: &Row<'_>) -> Result<Verdict> {
+    let verdict: String = row.get("verdict")?;
+    let reasons: Vec<Invalid> = json(row, "reasons_json")?;
+    match verdict.as_str() {
+        "valid" if reasons.is_empty() => Ok(Verdict::Valid),
+        "invalid" => Ok(Verdict::Invalid(reasons)),
+        _ => Err(wrong("verdict")),
+    }
+}
+
+fn histogram_of(conn: &Connection, trial: i64, kind: &str) -> Result<Histogram> {
+    let sql = "SELECT count, v2 FROM histogram WHERE trial = ? AND kind = ?";
+    conn.query_row(sql, (trial, kind), |row| {
+        let blob: Vec<u8> = row.get("v2")?;
+        histogram::decode(&blob, count_in(row, "count")?)
+            .map_err(|why| rusqlite::Error::FromSqlConversionFailure(1, Type::Blob, why.into()))
+    })
+}
+
+fn seconds_of(conn: &Connection, trial: i64) -> Result<Vec<Second>> {
+    let mut statement = conn.prepare("SELECT * FROM second WHERE trial = ? ORDER BY number")?;
+    let rows = statement.query_map([trial], |row| {
+        Ok(Second {
+            at: ns(row, "at_ns")?,
+            length: ns(row, "length_ns")?,
+            measured: row.get("measured")?,
+            sent: count_in(row, "sent")?,
+            completed: count_in(row, "completed")?,
+            errors: count_in(row, "errors")?,
+            in_flight: count_in(row, "in_flight")?,
+            p50: optional_ns(row, "p50_ns")?,
+            p99: optional_ns(row, "p99_ns")?,
+            cpu: optional_share(row, "cpu_share")?,
+            steal: optional_share(row, "steal_share")?,
+        })
+    })?;
+    rows.collect()
+}
+
+/// An integer that is not negative.
+fn count_in(row: &Row<'_>, column: &'static str) -> Result<u64> {
+    let n: i64 = row.get(column)?;
+    u64::try_from(n).map_err(|_| wrong(column))
+}
+
+fn ns(row: &Row<'_>, column: &'static str) -> Result<Duration> {
+    count_in(row, column).map(Duration::from_nanos)
+}
+
+fn optional_ns(row: &Row<'_>, column: &'static str) -> Result<Option<Duration>> {
+    let n: Option<i64> = row.get(column)?;
+    n.map(|n| {
+        u64::try_from(n)
+            .map(Duration::from_nanos)
+            .map_err(|_| wrong(column))
+    })
+    .transpose()
+}
+
+fn optional_share(row: &Row<'_>, column: &'static str) -> Result<Option<Share>> {
+    let x: Option<f64> = row.get(column)?;
+    x.map(|x| Share::new(x).ok_or_else(|| wrong(column)))
+        .transpose()
+}
+
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Result<T> {
+    optional_json(row, column)?.ok_or_else(|| wrong(column))
+}
+
+fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Result<Option<T>> {
+    let text: Option<String> = row.get(column)?;
+    text.map(|text| {
+        serde_json::from_str(&text)
+            .map_err(|e| FromSqlError::Other(format!("{column}: {e}").into()).into())
+    })
+    .transpose()
+}
+
+/// A value that a record cannot have.
+fn wrong(column: &'static str) -> rusqlite::Error {
+    FromSqlError::Other(format!("{column} has a value that cannot be").into()).into()
+}

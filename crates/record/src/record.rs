@@ -1,0 +1,234 @@
+//! Making, opening and ending a record.
+
+use crate::lock::WriterLock;
+use crate::open::{check_kind, connect, connect_to_read, new_file};
+use crate::{RecordError, Trials, read, schema, write};
+use plimsoll_model::{Plan, Provenance, Requirement, RunEnd, Trial};
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a run was asked for: the row of `run`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) plan: Plan,
+    pub(crate) provenance: Provenance,
+    pub(crate) requirements: Vec<Requirement>,
+    pub(crate) command_line: Vec<String>,
+    pub(crate) created_unix_ms: u64,
+    pub(crate) end: Option<RunEnd>,
+}
+
+/// An open run file.
+#[derive(Debug)]
+pub struct Record {
+    // Dropped first: see `WriterLock`.
+    pub(crate) conn: Connection,
+    writer: Option<WriterLock>,
+    path: PathBuf,
+    run: Run,
+    /// Trials in the file; the next one is numbered one higher.
+    trials: u64,
+}
+
+impl Record {
+    /// Makes a new file, and the directories above it, and opens it for
+    /// adding trials.
+    ///
+    /// # Errors
+    ///
+    /// The file exists already, or it cannot be made; a file that was begun
+    /// is taken away again.
+    pub fn create(
+        path: &Path,
+        plan: &Plan,
+        provenance: &Provenance,
+        command_line: &[String],
+        requirements: &[Requirement],
+    ) -> Result<Record, RecordError> {
+        let run = Run {
+            plan: plan.clone(),
+            provenance: provenance.clone(),
+            requirements: requirements.to_vec(),
+            command_line: command_line.to_vec(),
+            created_unix_ms: now_unix_ms(),
+            end: None,
+        };
+        let file = new_file(path)?;
+        begin(path, file, run).inspect_err(|_| {
+            // Nobody else can have it: we made it a moment ago. If it cannot
+            // be taken away either, the first error is the one to tell.
+            let _ = fs::remove_file(path);
+        })
+    }
+
+    /// Opens a file to add trials to it.
+    ///
+    /// # Errors
+    ///
+    /// Another run is writing it, or it is missing, no record, or damaged.
+    pub fn open_for_resume(path: &Path) -> Result<Record, RecordError> {
+        check_kind(path)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(|e| RecordError::from_io(path, &e, "write"))?;
+        let lock = WriterLock::take(file, path)?;
+        let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        schema::check(&conn, path)?;
+        schema::configure_writer(&conn).map_err(|e| RecordError::from_sqlite(path, e, 0))?;
+        Record::load(conn, Some(lock), path)
+    }
+
+    /// Opens a file for reading. A run may go on writing to it meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// The file is missing, no record, or damaged.
+    pub fn open(path: &Path) -> Result<Record, RecordError> {
+        check_kind(path)?;
+        let conn = connect_to_read(path)?;
+        schema::check(&conn, path)?;
+        Record::load(conn, None, path)
+    }
+
+    fn load(
+        conn: Connection,
+        writer: Option<WriterLock>,
+        path: &Path,
+    ) -> Result<Record, RecordError> {
+        let run = read::run(&conn, path)?;
+        let trials = read::count(&conn, path)?;
+        Ok(Record {
+            conn,
+            writer,
+            path: path.to_owned(),
+            run,
+            trials,
+        })
+    }
+
+    /// Adds a trial. When this returns, it is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// The disk is full or refuses, another program keeps the file locked, or
+    /// the record was opened for reading. The trials before it are kept, and
+    /// the same trial may be appended again.
+    pub fn append(&mut self, trial: &Trial) -> Result<(), RecordError> {
+        self.check_writable()?;
+        let number = self.trials + 1;
+        write::trial(&mut self.conn, &self.path, number, trial)?;
+        self.trials = number;
+        self.run.end = None;
+        Ok(())
+    }
+
+    /// Says how the run ended. A record that does not say was killed, or is
+    /// still being written.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Record::append`].
+    pub fn mark_finished(&mut self, end: &RunEnd) -> Result<(), RecordError> {
+        self.check_writable()?;
+        write::end(&self.conn, end, now_unix_ms())
+            .map_err(|e| RecordError::from_sqlite(&self.path, e, self.trials))?;
+        self.run.end = Some(end.clone());
+        Ok(())
+    }
+
+    fn check_writable(&self) -> Result<(), RecordError> {
+        match self.writer {
+            Some(_) => Ok(()),
+            None => Err(RecordError::OpenedForReading {
+                path: self.path.clone(),
+            }),
+        }
+    }
+
+    /// All trials in the file, in the order they were made, one read at a
+    /// time: two histograms make half a megabyte of each.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read any more.
+    pub fn trials(&self) -> Result<Trials<'_>, RecordError> {
+        let count = read::count(&self.conn, &self.path)?;
+        Ok(Trials::new(&self.conn, &self.path, count))
+    }
+
+    /// How many trials there were when the file was opened, and those that
+    /// were appended since.
+    pub fn trial_count(&self) -> u64 {
+        self.trials
+    }
+
+    /// What was asked.
+    pub fn plan(&self) -> &Plan {
+        &self.run.plan
+    }
+
+    /// What machine and what program the trials come from.
+    pub fn provenance(&self) -> &Provenance {
+        &self.run.provenance
+    }
+
+    /// What the run needed of the machine, and what of it was there.
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.run.requirements
+    }
+
+    /// The program and its arguments, as they were typed.
+    pub fn command_line(&self) -> &[String] {
+        &self.run.command_line
+    }
+
+    /// When the file was made, in milliseconds since 1970: a label only.
+    pub fn created_unix_ms(&self) -> u64 {
+        self.run.created_unix_ms
+    }
+
+    /// How the run ended; `None` when it was killed or still goes on.
+    pub fn end(&self) -> Option<&RunEnd> {
+        self.run.end.as_ref()
+    }
+
+    /// The file, as it was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Writes tables and the row of `run` into a new file.
+fn begin(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
+    let lock = WriterLock::take(file, path)?;
+    let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let row = write::RunRow::new(&run, path)?;
+    let made = (|| {
+        schema::configure_writer(&conn)?;
+        let tx = conn.transaction()?;
+        schema::make_tables(&tx)?;
+        row.insert(&tx)?;
+        tx.commit()
+    })();
+    made.map_err(|e| match RecordError::from_sqlite(path, e, 0) {
+        RecordError::DiskFull { path, .. } => RecordError::NoSpace { path },
+        other => other,
+    })?;
+    Ok(Record {
+        conn,
+        writer: Some(lock),
+        path: path.to_owned(),
+        run,
+        trials: 0,
+    })
+}
+
+/// A label only; a clock before 1970 gives 0.
+fn now_unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,103 @@
+//! The layout of the file and the settings of its connections.
+
+use crate::RecordError;
+use plimsoll_model::SCHEMA_VERSION;
+use rusqlite::Connection;
+use std::path::Path;
+use std::time::Duration;
+
+/// `PLIM` in ASCII: what `file` and we know a record by. SQLite keeps it at
+/// byte 68 of the file (<https://www.sqlite.org/fileformat2.html>).
+const APPLICATION_ID: i32 = 0x504c_494d;
+
+const TABLES: &str = include_str!("schema.sql");
+
+/// How long to wait for a lock that another program holds. A commit holds it
+/// for milliseconds; somebody who pages through a query holds it for longer.
+const BUSY: Duration = Duration::from_secs(30);
+
+/// Settings of every connection.
+pub(crate) fn configure(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_timeout(BUSY)?;
+    // The file may come from a stranger: its views may call nothing of ours,
+    // and broken cells are found when a page is read.
+    conn.pragma_update(None, "trusted_schema", false)?;
+    conn.pragma_update(None, "cell_size_check", true)
+}
+
+/// Settings of a connection that writes.
+///
+/// A rollback journal and not a write-ahead log, so that after each commit
+/// the one file is all there is to copy. `EXTRA`, because with a rollback
+/// journal a commit is only there for good once the removal of the journal
+/// has reached the disk, and only `EXTRA` waits for that: with `NORMAL` a
+/// power cut can damage the file, with `FULL` it can take the last trial
+/// back (<https://www.sqlite.org/pragma.html#pragma_synchronous>). It costs a
+/// few disk flushes once per trial, between the measured windows.
+pub(crate) fn configure_writer(conn: &Connection) -> rusqlite::Result<()> {
+    conn.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+    conn.pragma_update(None, "synchronous", "EXTRA")
+}
+
+/// Makes the tables and says what the file is.
+pub(crate) fn make_tables(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch(TABLES)?;
+    conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    conn.pragma_update(None, "user_version", SCHEMA_VERSION)
+}
+
+/// Whether this is a record that this program reads, and whole.
+pub(crate) fn check(conn: &Connection, path: &Path) -> Result<(), RecordError> {
+    let fail = |e| RecordError::from_sqlite(path, e, 0);
+    let number = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    if number("application_id").map_err(fail)? != APPLICATION_ID {
+        return Err(RecordError::NotARecord {
+            path: path.to_owned(),
+            why: "it is another program's SQLite file",
+        });
+    }
+    let version = number("user_version").map_err(fail)?;
+    match u32::try_from(version) {
+        Ok(SCHEMA_VERSION) => {}
+        Ok(schema) if schema > SCHEMA_VERSION => {
+            return Err(RecordError::Newer {
+                path: path.to_owned(),
+                schema,
+                reads_up_to: SCHEMA_VERSION,
+            });
+        }
+        _ => {
+            return Err(RecordError::damaged(
+                path,
+                format!("there is no schema {version}"),
+            ));
+        }
+    }
+    check_whole(conn, path)
+}
+
+/// Whether all pages are there and hang together.
+///
+/// SQLite itself takes what is missing of the last page for zeros. The length
+/// is looked at within a transaction, so that no run is adding to it.
+fn check_whole(conn: &Connection, path: &Path) -> Result<(), RecordError> {
+    let look = || {
+        let tx = conn.unchecked_transaction()?;
+        let number = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let bytes = number("page_count")?.saturating_mul(number("page_size")?);
+        let length = std::fs::metadata(path).map(|about| about.len());
+        let said: String = tx.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        Ok((bytes, length, said))
+    };
+    let (bytes, length, said) = look().map_err(|e| RecordError::from_sqlite(path, e, 0))?;
+    let length = length.map_err(|e| RecordError::from_io(path, &e, "read"))?;
+    if i64::try_from(length).is_ok_and(|length| length < bytes) {
+        let detail = format!("it has {length} bytes of {bytes}");
+        return Err(RecordError::damaged(path, detail));
+    }
+    // The finding is on the last line, below which database it is in.
+    match said.lines().next_back() {
+        Some("ok") => Ok(()),
+        finding => Err(RecordError::damaged(path, finding.unwrap_or_default())),
+    }
+}

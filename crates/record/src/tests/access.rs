@@ -1,0 +1,179 @@
+//! Who may open what, and who meanwhile.
+
+use super::sample::{Bench, create, read_all, trial};
+use crate::{Record, RecordError};
+use plimsoll_model::SCHEMA_VERSION;
+use rusqlite::Connection;
+use std::fs;
+use std::time::Duration;
+
+#[test]
+fn a_record_is_never_written_over() {
+    let bench = Bench::new();
+    let path = bench.record_of("run.plimsoll", 1);
+    let before = fs::read(&path).unwrap();
+    assert!(matches!(create(&path), Err(RecordError::Exists { .. })));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn what_is_no_record_is_told_from_what_is_damaged() {
+    let bench = Bench::new();
+    let other = bench.path("other.db");
+    Connection::open(&other)
+        .unwrap()
+        .execute_batch("CREATE TABLE t (x)")
+        .unwrap();
+    let text = bench.path("notes.txt");
+    fs::write(&text, "notes\n".repeat(200)).unwrap();
+    let empty = bench.path("empty");
+    fs::write(&empty, "").unwrap();
+    for (path, expected) in [
+        (&other, "another program's"),
+        (&text, "no SQLite file"),
+        (&empty, "empty"),
+    ] {
+        for opened in [Record::open(path), Record::open_for_resume(path)] {
+            let e = opened.unwrap_err();
+            assert!(matches!(e, RecordError::NotARecord { .. }), "{e}");
+            assert!(e.to_string().contains(expected), "{e}");
+        }
+    }
+}
+
+#[test]
+fn a_path_that_cannot_be_a_record_is_named_for_what_it_is() {
+    let bench = Bench::new();
+    let file = bench.record_of("run.plimsoll", 0);
+    let dir = file.parent().unwrap();
+    assert!(matches!(
+        Record::open(dir),
+        Err(RecordError::IsDirectory { .. })
+    ));
+    assert!(matches!(create(dir), Err(RecordError::IsDirectory { .. })));
+    let below = file.join("run.plimsoll");
+    assert!(matches!(
+        create(&below),
+        Err(RecordError::NotInADirectory { .. })
+    ));
+    assert!(matches!(
+        Record::open(&below),
+        Err(RecordError::NoSuchFile { .. })
+    ));
+    let device = Record::open("/dev/null".as_ref());
+    assert!(matches!(device, Err(RecordError::NotARecord { .. })));
+    let missing = bench.path("missing");
+    assert!(matches!(
+        Record::open_for_resume(&missing),
+        Err(RecordError::NoSuchFile { .. })
+    ));
+    assert!(!missing.exists());
+}
+
+#[test]
+fn a_record_of_a_newer_plimsoll_is_refused_by_its_number() {
+    let bench = Bench::new();
+    let path = bench.record_of("run.plimsoll", 1);
+    let version = |n: u32| {
+        let conn = Connection::open(&path).unwrap();
+        conn.pragma_update(None, "user_version", n).unwrap();
+    };
+    version(SCHEMA_VERSION + 6);
+    let e = Record::open(&path).unwrap_err();
+    assert!(matches!(e, RecordError::Newer { schema, .. } if schema == SCHEMA_VERSION + 6));
+    assert!(
+        e.to_string()
+            .contains("(schema 7, this one reads up to 1); update Plimsoll"),
+        "{e}"
+    );
+    version(0);
+    assert!(matches!(
+        Record::open(&path),
+        Err(RecordError::Damaged { .. })
+    ));
+}
+
+#[test]
+fn a_second_writer_is_refused_until_the_first_is_gone() {
+    let bench = Bench::new();
+    let first = bench.create("run.plimsoll");
+    let path = bench.path("run.plimsoll");
+    let e = Record::open_for_resume(&path).unwrap_err();
+    assert!(matches!(e, RecordError::BeingWritten { .. }), "{e}");
+    drop(first);
+    Record::open_for_resume(&path).unwrap();
+}
+
+#[test]
+fn where_no_lock_can_be_had_a_second_writer_is_found_out_by_its_numbers() {
+    let bench = Bench::new();
+    let mut record = bench.create("run.plimsoll");
+    let other = Connection::open(bench.path("run.plimsoll")).unwrap();
+    record.append(&trial(0)).unwrap();
+    other
+        .execute_batch(
+            "INSERT INTO trial SELECT 2, phase, load_pct, setting, asked_rps, copies,
+        pass, attempt, seed, warm_up_min_ns, warm_up_max_ns, asked_window_ns, started_unix_ms,
+        took_ns, warm_up_ns, steady, window_ns, intended, sent, completed, errors_connect,
+        errors_tls, errors_timeout, errors_status, errors_protocol, errors_reset, unfinished,
+        copy_times_ns_json, generator_cpu_ns, machine_json, service_json, verdict,
+        reasons_json FROM trial WHERE id = 1",
+        )
+        .unwrap();
+    let e = record.append(&trial(1)).unwrap_err();
+    assert!(matches!(e, RecordError::BeingWritten { .. }), "{e}");
+}
+
+#[test]
+fn readers_work_while_a_run_writes() {
+    let bench = Bench::new();
+    let mut writer = bench.create("run.plimsoll");
+    writer.append(&trial(0)).unwrap();
+    let reader = Record::open(&bench.path("run.plimsoll")).unwrap();
+    let mut trials = reader.trials().unwrap();
+    assert_eq!(trials.next().unwrap().unwrap(), trial(0));
+    writer.append(&trial(1)).unwrap();
+    assert!(trials.next().is_none());
+    assert_eq!(read_all(&reader), [trial(0), trial(1)]);
+    // The first reader's end must not free the file for a second writer.
+    drop(reader);
+    let second = Record::open_for_resume(&bench.path("run.plimsoll"));
+    assert!(matches!(second, Err(RecordError::BeingWritten { .. })));
+}
+
+#[test]
+fn a_reader_cannot_write() {
+    let bench = Bench::new();
+    let path = bench.record_of("run.plimsoll", 1);
+    let mut reader = Record::open(&path).unwrap();
+    let e = reader.append(&trial(1)).unwrap_err();
+    assert!(matches!(e, RecordError::OpenedForReading { .. }), "{e}");
+    assert!(reader.conn.execute("DELETE FROM trial", []).is_err());
+}
+
+#[test]
+fn after_each_commit_the_one_file_is_all_there_is() {
+    let bench = Bench::new();
+    let mut record = bench.create("run.plimsoll");
+    record.append(&trial(0)).unwrap();
+    let dir = bench.path("run.plimsoll").parent().unwrap().to_owned();
+    assert_eq!(fs::read_dir(dir).unwrap().count(), 1);
+    let copy = bench.path("copy.plimsoll");
+    fs::copy(bench.path("run.plimsoll"), &copy).unwrap();
+    assert_eq!(read_all(&Record::open(&copy).unwrap()), [trial(0)]);
+}
+
+#[test]
+fn a_file_that_somebody_keeps_locked_is_told_and_can_be_tried_again() {
+    let bench = Bench::new();
+    let mut record = bench.create("run.plimsoll");
+    record.conn.busy_timeout(Duration::ZERO).unwrap();
+    let shell = Connection::open(bench.path("run.plimsoll")).unwrap();
+    shell.execute_batch("BEGIN; SELECT * FROM run").unwrap();
+    let e = record.append(&trial(0)).unwrap_err();
+    assert!(matches!(e, RecordError::Busy { .. }), "{e}");
+    assert_eq!(record.trial_count(), 0);
+    drop(shell);
+    record.append(&trial(0)).unwrap();
+    assert_eq!(read_all(&record), [trial(0)]);
+}

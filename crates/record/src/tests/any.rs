@@ -1,0 +1,162 @@
+//! Any trial at all, for properties.
+
+use plimsoll_model::{
+    CpuSet, CpuTime, CpuUse, Energy, Errors, Histogram, Invalid, LoadLevel, MachineUse, Phase,
+    Pressure, Rate, Second, ServiceUse, Setting, Share, Trial, TrialSpec, Verdict, WarmUp, Work,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn time() -> impl Strategy<Value = Duration> {
+    (0..=i64::MAX as u64).prop_map(Duration::from_nanos)
+}
+
+fn count() -> impl Strategy<Value = u64> {
+    0..=i64::MAX as u64
+}
+
+fn cpu_time() -> impl Strategy<Value = CpuTime> {
+    time().prop_map(CpuTime)
+}
+
+fn share() -> impl Strategy<Value = Share> {
+    (0.0..=1.0f64).prop_map(|x| Share::new(x).unwrap())
+}
+
+fn cpus() -> impl Strategy<Value = CpuSet> {
+    vec(0u32..100, 0..5).prop_map(CpuSet::from_iter)
+}
+
+fn phase() -> impl Strategy<Value = Phase> {
+    let level = option::of((1u32..=2000).prop_map(|t| f64::from(t) / 10.0));
+    prop_oneof![
+        Just(Phase::Idle),
+        Just(Phase::Calibration),
+        level.prop_map(|p| Phase::Level {
+            level: p.and_then(LoadLevel::percent)
+        }),
+    ]
+}
+
+fn setting() -> impl Strategy<Value = Setting> {
+    prop_oneof![
+        Just(Setting::Idle),
+        (0.0..1e12f64).prop_map(|r| Setting::Offer {
+            rate: Rate::per_second(r).unwrap()
+        }),
+        any::<u32>().prop_map(|copies| Setting::Copies { copies }),
+    ]
+}
+
+prop_compose! {
+    fn spec()(
+        phase in phase(), setting in setting(), pass: u32, attempt: u32,
+        min in time(), max in time(), window in time(), seed: u64,
+    ) -> TrialSpec {
+        TrialSpec { phase, setting, pass, attempt, warm_up: WarmUp { min, max }, window, seed }
+    }
+}
+
+prop_compose! {
+    fn errors()(n in vec(count(), 6)) -> Errors {
+        Errors {
+            connect: n[0], tls: n[1], timeout: n[2], status: n[3], protocol: n[4], reset: n[5],
+        }
+    }
+}
+
+fn histogram() -> impl Strategy<Value = Histogram> {
+    // From the lowest value on; below, equality asks for more than the bins.
+    vec(64u64.., 0..30).prop_map(|values| {
+        let mut h = Histogram::new();
+        values.iter().for_each(|ns| h.record_ns(*ns));
+        h
+    })
+}
+
+prop_compose! {
+    fn work()(
+        n in vec(count(), 4), errors in errors(), latency in histogram(), slip in histogram(),
+    ) -> Work {
+        Work {
+            intended: n[0], sent: n[1], completed: n[2], errors, unfinished: n[3], latency, slip,
+        }
+    }
+}
+
+prop_compose! {
+    fn second()(
+        at in time(), length in time(), measured: bool, n in vec(count(), 4),
+        p50 in option::of(time()), p99 in option::of(time()),
+        cpu in option::of(share()), steal in option::of(share()),
+    ) -> Second {
+        Second {
+            at, length, measured, sent: n[0], completed: n[1], errors: n[2], in_flight: n[3],
+            p50, p99, cpu, steal,
+        }
+    }
+}
+
+prop_compose! {
+    fn cpu_use()(t in vec(cpu_time(), 8)) -> CpuUse {
+        CpuUse {
+            user: t[0], system: t[1], irq: t[2], softirq: t[3],
+            iowait: t[4], idle: t[5], steal: t[6], guest: t[7],
+        }
+    }
+}
+
+prop_compose! {
+    fn machine()(
+        window in time(), cpu in option::of(cpu_use()), service_cpus in cpus(),
+        service_cpu in option::of(cpu_use()), context_switches in option::of(any::<u64>()),
+        pressure in option::of(vec(option::of(time()), 3)),
+        frequency_hz in option::of(0.0..1e10f64), energy in option::of(0.0..1e9f64),
+        observer_cpu in option::of(cpu_time()),
+    ) -> MachineUse {
+        let pressure = pressure.map(|p| Pressure {
+            cpu_some: p[0], memory_some: p[1], io_some: p[2],
+        });
+        MachineUse {
+            window, cpu, service_cpus, service_cpu, context_switches, pressure, frequency_hz,
+            energy: energy.map(Energy), observer_cpu,
+        }
+    }
+}
+
+prop_compose! {
+    fn service()(
+        cpu in cpu_time(), run_delay in option::of(time()),
+        context_switches in option::of(any::<u64>()),
+    ) -> ServiceUse {
+        ServiceUse { cpu, run_delay, context_switches }
+    }
+}
+
+fn invalid() -> impl Strategy<Value = Invalid> {
+    prop_oneof![
+        (time(), time()).prop_map(|(p99, bound)| Invalid::Slip { p99, bound }),
+        (share(), share()).prop_map(|(used, bound)| Invalid::GeneratorCpu { used, bound }),
+        (share(), share()).prop_map(|(stolen, bound)| Invalid::Steal { stolen, bound }),
+        (share(), share()).prop_map(|(used, bound)| Invalid::OtherLoad { used, bound }),
+    ]
+}
+
+prop_compose! {
+    /// Any trial at all.
+    pub(super) fn any_trial()(
+        (spec, started_unix_ms, work) in (spec(), count(), work()),
+        (took, warm_up, window, steady) in (time(), time(), time(), any::<bool>()),
+        copy_times in vec(time(), 0..4), generator_cpu in option::of(cpu_time()),
+        machine in machine(), service in option::of(service()), seconds in vec(second(), 0..4),
+        reasons in vec(invalid(), 0..4),
+    ) -> Trial {
+        Trial {
+            spec, started_unix_ms, took, warm_up, steady, window, work, copy_times,
+            generator_cpu, machine, service, seconds,
+            verdict: Verdict::from_reasons(reasons),
+        }
+    }
+}

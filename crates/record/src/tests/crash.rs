@@ -1,0 +1,128 @@
+//! The process is killed, or the disk is full.
+
+use super::sample::{Bench, read_all, seconds, trial};
+use crate::{Record, RecordError};
+use plimsoll_model::RunEnd;
+use plimsoll_model::Trial;
+use std::fs;
+use std::path::PathBuf;
+
+/// What is on the disk when a run with two trials is killed in the middle of
+/// writing a third: pages of it are in the file, the old ones in the journal.
+fn killed(bench: &Bench) -> PathBuf {
+    let path = bench.record_of("run.plimsoll", 2);
+    let record = Record::open_for_resume(&path).unwrap();
+    // A cache of one page spills into the file before the commit.
+    record
+        .conn
+        .execute_batch(
+            "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE;
+         UPDATE trial SET completed = 0;
+         UPDATE histogram SET v2 = zeroblob(9000);
+         INSERT INTO second SELECT id, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM trial;",
+        )
+        .unwrap();
+    let copy = bench.path("killed.plimsoll");
+    fs::copy(&path, &copy).unwrap();
+    fs::copy(
+        bench.path("run.plimsoll-journal"),
+        bench.path("killed.plimsoll-journal"),
+    )
+    .unwrap();
+    copy
+}
+
+#[test]
+fn a_killed_run_keeps_its_trials_for_a_reader() {
+    let bench = Bench::new();
+    let path = killed(&bench);
+    let record = Record::open(&path).unwrap();
+    assert_eq!(read_all(&record), [trial(0), trial(1)]);
+    assert_eq!(record.end(), None);
+}
+
+#[test]
+fn a_killed_run_goes_on_from_its_last_trial() {
+    let bench = Bench::new();
+    let mut record = Record::open_for_resume(&killed(&bench)).unwrap();
+    record.append(&trial(2)).unwrap();
+    assert_eq!(read_all(&record), [trial(0), trial(1), trial(2)]);
+}
+
+#[test]
+fn without_its_journal_the_same_file_is_not_what_it_was() {
+    // Otherwise the two tests above would show nothing.
+    let bench = Bench::new();
+    let path = killed(&bench);
+    fs::remove_file(bench.path("killed.plimsoll-journal")).unwrap();
+    let record = Record::open(&path);
+    let trials = record.and_then(|r| r.trials()?.collect::<Result<Vec<_>, _>>());
+    assert!(trials.map_or(true, |t| t != [trial(0), trial(1)]));
+}
+
+#[test]
+fn on_a_full_disk_the_trials_before_are_kept_and_space_helps() {
+    let bench = Bench::new();
+    let mut record = bench.create("run.plimsoll");
+    record.append(&trial(0)).unwrap();
+    let pages: i64 = record
+        .conn
+        .pragma_query_value(None, "page_count", |r| r.get(0))
+        .unwrap();
+    record
+        .conn
+        .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+        .unwrap();
+
+    let long = long_trial();
+    let e = record.append(&long).unwrap_err();
+    assert!(matches!(e, RecordError::DiskFull { kept: 1, .. }), "{e}");
+    assert!(!e.is_mistake());
+    assert!(
+        e.to_string()
+            .contains("the 1 trial recorded before is kept"),
+        "{e}"
+    );
+    assert_eq!(
+        read_all(&Record::open(&bench.path("run.plimsoll")).unwrap()),
+        [trial(0)]
+    );
+    record
+        .mark_finished(&RunEnd::Failed(e.to_string()))
+        .unwrap();
+
+    record
+        .conn
+        .pragma_update_and_check(None, "max_page_count", pages * 10, |_| Ok(()))
+        .unwrap();
+    record.append(&long).unwrap();
+    assert_eq!(read_all(&record), [trial(0), long]);
+}
+
+/// A trial that needs pages of its own.
+fn long_trial() -> Trial {
+    Trial {
+        seconds: seconds(500),
+        ..trial(1)
+    }
+}
+
+#[test]
+fn a_file_that_is_taken_away_under_a_run_is_told() {
+    let bench = Bench::new();
+    let mut record = bench.create("run.plimsoll");
+    fs::rename(bench.path("run.plimsoll"), bench.path("elsewhere.plimsoll")).unwrap();
+    let e = record.append(&trial(0)).unwrap_err();
+    assert!(matches!(e, RecordError::Gone { .. }), "{e}");
+}
+
+#[test]
+fn a_record_that_could_not_be_begun_leaves_no_file() {
+    let bench = Bench::new();
+    let journal = bench.path("run.plimsoll-journal");
+    // SQLite cannot make its journal where a directory has its name.
+    fs::create_dir(&journal).unwrap();
+    let made = super::sample::create(&bench.path("run.plimsoll"));
+    assert!(made.is_err());
+    assert!(!bench.path("run.plimsoll").exists());
+}

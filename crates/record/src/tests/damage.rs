@@ -1,0 +1,104 @@
+//! A file that was cut short or written over is an error and never a panic.
+
+use super::sample::{Bench, read_all, trial};
+use crate::{Record, RecordError};
+use plimsoll_model::Trial;
+use proptest::prelude::*;
+use rusqlite::Connection;
+use std::fs;
+use std::path::Path;
+
+fn read(path: &Path) -> Result<Vec<Trial>, RecordError> {
+    Record::open(path)?.trials()?.collect()
+}
+
+#[test]
+fn cut_short_anywhere_it_is_an_error_of_one_sentence() {
+    let bench = Bench::new();
+    let whole = fs::read(bench.record_of("run.plimsoll", 3)).unwrap();
+    let path = bench.path("cut.plimsoll");
+    let near_the_head = 0..200;
+    let pages = (0..whole.len()).step_by(509);
+    for length in near_the_head.chain(pages).chain([whole.len() - 1]) {
+        fs::write(&path, &whole[..length]).unwrap();
+        for result in [
+            read(&path),
+            Record::open_for_resume(&path).map(|r| read_all(&r)),
+        ] {
+            let message = result.expect_err("a part is missing").to_string();
+            assert!(!message.contains('\n'), "{length}: {message}");
+            assert!(message.contains("cut.plimsoll"), "{length}: {message}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn written_over_anywhere_it_does_not_panic(
+        at in any::<prop::sample::Index>(), garbage in prop::collection::vec(any::<u8>(), 1..300),
+    ) {
+        let bench = Bench::new();
+        let path = bench.record_of("run.plimsoll", 1);
+        let mut bytes = fs::read(&path).unwrap();
+        let at = at.index(bytes.len());
+        let end = (at + garbage.len()).min(bytes.len());
+        bytes[at..end].copy_from_slice(&garbage[..end - at]);
+        fs::write(&path, bytes).unwrap();
+        if let Err(e) = read(&path) {
+            prop_assert!(!e.to_string().contains('\n'), "{}", e);
+        }
+    }
+}
+
+#[test]
+fn values_that_cannot_be_are_refused_by_name() {
+    for (change, named) in [
+        (
+            "UPDATE trial SET phase = 'level', load_pct = 900",
+            "load_pct",
+        ),
+        ("UPDATE trial SET asked_rps = -1", "asked_rps"),
+        ("UPDATE trial SET completed = -1", "completed"),
+        ("UPDATE trial SET window_ns = 'long'", "window_ns"),
+        ("UPDATE trial SET seed = 'x'", "seed"),
+        (
+            "UPDATE trial SET reasons_json = \
+             '[{\"why\":\"steal\",\"stolen_share\":1.0,\"bound_share\":0.0}]'",
+            "verdict",
+        ),
+        ("UPDATE trial SET machine_json = '{}'", "machine_json"),
+        ("UPDATE histogram SET count = 5", "values and not 5"),
+        ("UPDATE histogram SET v2 = x'00'", "cut short"),
+        ("DELETE FROM histogram WHERE kind = 'slip'", "no rows"),
+        ("DELETE FROM run", "no rows"),
+        ("UPDATE run SET plan_json = '{'", "plan_json"),
+        ("DROP VIEW overview; DROP TABLE second", "second"),
+    ] {
+        let bench = Bench::new();
+        let path = bench.record_of("run.plimsoll", 1);
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch(change)
+            .unwrap();
+        let e = read(&path).expect_err(change);
+        assert!(matches!(e, RecordError::Damaged { .. }), "{change}: {e}");
+        assert!(e.to_string().contains(named), "{change}: {e}");
+    }
+}
+
+#[test]
+fn a_missing_trial_is_not_passed_over() {
+    let bench = Bench::new();
+    let path = bench.record_of("run.plimsoll", 3);
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM trial WHERE id = 2")
+        .unwrap();
+    let record = Record::open(&path).unwrap();
+    let mut trials = record.trials().unwrap();
+    assert_eq!(trials.next().unwrap().unwrap(), trial(0));
+    let e = trials.next().unwrap().unwrap_err();
+    assert!(e.to_string().contains("trial 2"), "{e}");
+    assert!(trials.next().is_none());
+}

@@ -1,0 +1,46 @@
+//! `docs/record.md` tells what is in the file.
+
+use super::sample::{Bench, trial};
+use plimsoll_model::{Invalid, Verdict};
+
+const DOCS: &str = include_str!("../../../../docs/record.md");
+
+#[test]
+fn every_table_and_column_is_in_the_documentation() {
+    let bench = Bench::new();
+    let record = bench.create("run.plimsoll");
+    let sql = "SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
+               WHERE m.type = 'table'";
+    let mut statement = record.conn.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    let rows: Vec<(String, String)> = rows.unwrap().map(Result::unwrap).collect();
+    assert!(rows.len() > 60, "{rows:?}");
+    for (table, column) in rows {
+        let (_, after) = DOCS.split_once(&format!("\n`{table}`, ")).expect(&table);
+        let section = after.split("\n\n`").next().unwrap();
+        assert!(section.contains(&format!("`{column}`")), "{table}.{column}");
+    }
+}
+
+#[test]
+fn the_queries_in_the_documentation_work() {
+    let bench = Bench::new();
+    let mut record = bench.create("run.plimsoll");
+    let mut invalid = trial(0);
+    invalid.verdict = Verdict::Invalid(vec![Invalid::Steal {
+        stolen: plimsoll_model::Share::ONE,
+        bound: plimsoll_model::Share::ZERO,
+    }]);
+    invalid.seconds = super::sample::seconds(3);
+    record.append(&invalid).unwrap();
+    let queries: Vec<&str> = DOCS
+        .split("```sql\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    assert_eq!(queries.len(), 2);
+    for query in queries {
+        let mut statement = record.conn.prepare(query).unwrap();
+        assert!(statement.exists([]).unwrap(), "{query}");
+    }
+}

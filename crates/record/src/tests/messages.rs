@@ -1,0 +1,75 @@
+//! Errors that a test cannot provoke without being another user or another
+//! file system.
+
+use crate::RecordError;
+use crate::lock::has_one_kind_of_lock;
+use rusqlite::ffi;
+use std::io;
+use std::path::Path;
+
+fn from_sqlite(code: i32) -> RecordError {
+    let said = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+    RecordError::from_sqlite(Path::new("run.plimsoll"), said, 5)
+}
+
+#[test]
+fn what_the_operating_system_says_becomes_a_sentence_with_a_way_out() {
+    for (kind, expected, mistake) in [
+        (
+            io::ErrorKind::PermissionDenied,
+            "no permission to write run.plimsoll; change its",
+            true,
+        ),
+        (
+            io::ErrorKind::ReadOnlyFilesystem,
+            "read-only file system; choose",
+            true,
+        ),
+        (io::ErrorKind::StorageFull, "the disk is full", false),
+        (io::ErrorKind::QuotaExceeded, "the disk is full", false),
+        (io::ErrorKind::Other, "check the disk", false),
+    ] {
+        let e = RecordError::from_io(Path::new("run.plimsoll"), &kind.into(), "write");
+        assert!(e.to_string().contains(expected), "{kind}: {e}");
+        assert_eq!(e.is_mistake(), mistake, "{kind}");
+    }
+}
+
+#[test]
+fn what_sqlite_says_becomes_a_sentence_with_a_way_out() {
+    for (code, expected) in [
+        (
+            ffi::SQLITE_FULL,
+            "the 5 trials recorded before are kept in run.plimsoll; free",
+        ),
+        (ffi::SQLITE_CORRUPT, "damaged"),
+        (ffi::SQLITE_NOTADB, "not a Plimsoll record"),
+        (ffi::SQLITE_BUSY, "locked by another program"),
+        (ffi::SQLITE_READONLY, "no permission to write"),
+        (ffi::SQLITE_CANTOPEN, "no permission to write"),
+        (ffi::SQLITE_READONLY_DBMOVED, "moved or deleted"),
+        (ffi::SQLITE_IOERR_WRITE, "check the disk"),
+    ] {
+        let message = from_sqlite(code).to_string();
+        assert!(message.contains(expected), "{code}: {message}");
+    }
+}
+
+#[test]
+fn neither_a_path_nor_what_sqlite_quotes_can_move_the_cursor() {
+    let e = RecordError::NoSuchFile {
+        path: "a\u{1b}[2J\u{9b}\n".into(),
+    };
+    assert!(!e.to_string().contains(char::is_control), "{e}");
+    let long = format!("a\u{1b}[2J {}\nmore", "x".repeat(500));
+    let e = RecordError::damaged(Path::new("a"), long);
+    assert!(!e.to_string().contains(char::is_control), "{e}");
+    assert!(e.to_string().len() < 300, "{e}");
+}
+
+#[test]
+fn network_file_systems_have_one_kind_of_lock_and_local_ones_two() {
+    assert!(has_one_kind_of_lock(0x6969));
+    assert!(!has_one_kind_of_lock(0xef53)); // ext4
+    assert!(!has_one_kind_of_lock(0x0102_1994)); // tmpfs
+}

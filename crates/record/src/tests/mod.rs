@@ -1,0 +1,10 @@
+//! What a record promises, tried on real files.
+
+mod access;
+mod any;
+mod crash;
+mod damage;
+mod documented;
+mod messages;
+mod round_trip;
+mod sample;

@@ -1,0 +1,93 @@
+//! A run of copies: its table and its sentences.
+
+use crate::levels::{known, trials};
+use crate::number;
+use crate::sentences::Sentence;
+use crate::table::{Column, Ink};
+use plimsoll_model::CopiesFinding;
+
+/// The columns of the slow-down table.
+pub(crate) fn columns(rows: &[CopiesFinding]) -> Vec<Column> {
+    let ratio = |ratio: f64| format!("{ratio:.2}");
+    vec![
+        Column::new("copies", "", 0, rows.iter().map(|r| r.copies.to_string())),
+        Column::new(
+            "time",
+            "s",
+            0,
+            rows.iter().map(|r| number::short(r.seconds)),
+        ),
+        Column::new(
+            "slowest",
+            "s",
+            2,
+            rows.iter().map(|r| number::short(r.slowest_seconds)),
+        ),
+        Column::new(
+            "CPU",
+            "%",
+            0,
+            rows.iter().map(|r| known(r.cpu_pct, number::pct)),
+        ),
+        Column::new(
+            "efficiency",
+            "ratio",
+            0,
+            rows.iter().map(|r| known(r.efficiency_ratio, ratio)),
+        ),
+        Column::new(
+            "trials",
+            "",
+            1,
+            rows.iter().map(|r| trials(r.trials, r.invalid_trials)),
+        ),
+    ]
+}
+
+/// What the row with the most copies says.
+pub(crate) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
+    let Some(most) = rows.last() else {
+        let none = "No number of copies was measured.";
+        return vec![Sentence::new(Ink::Yellow, none)];
+    };
+    let copies = f64::from(most.copies);
+    let work = match most.efficiency_ratio {
+        Some(_) if most.copies == 1 => Sentence::new(
+            Ink::Plain,
+            format!("One copy alone takes {} s.", number::short(most.seconds)),
+        ),
+        Some(ratio) => Sentence::new(
+            Ink::Green,
+            format!(
+                "With {} copies at once, each runs at {:.0} % of the speed of one alone: \
+                 together they do the work of {} copies that do not disturb each other.",
+                most.copies,
+                100.0 * ratio,
+                number::short(copies * ratio),
+            ),
+        ),
+        None => Sentence::new(
+            Ink::Yellow,
+            format!(
+                "With {} copies at once, each takes {} s; one copy alone was not measured, \
+                 so how much they slow each other down is not known.",
+                most.copies,
+                number::short(most.seconds),
+            ),
+        ),
+    };
+    let cpu = match most.cpu_pct {
+        Some(cpu) => format!("CPU use is then {} %.", number::pct(cpu)),
+        None => "CPU use meanwhile is not known.".to_owned(),
+    };
+    let mut out = vec![work, Sentence::new(Ink::Plain, cpu)];
+    let disturbed = rows.iter().filter(|r| r.trials == 0);
+    out.extend(disturbed.map(|r| {
+        let text = format!(
+            "No trial with {} copies counts; its row shows the disturbed ones.",
+            r.copies
+        );
+        Sentence::new(Ink::Red, text)
+    }));
+    out
+}

@@ -1,0 +1,81 @@
+//! The report for programs: `docs/schema/output.schema.json` is its contract.
+
+use crate::escape::is_unsafe;
+use crate::{Report, secrets};
+use plimsoll_model::{Findings, Plan, Provenance, Requirement, RunEnd, SCHEMA_VERSION};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Output<'a> {
+    schema_version: u32,
+    kind: &'static str,
+    workload: String,
+    findings: &'a Findings,
+    provenance: &'a Provenance,
+    plan: &'a Plan,
+    requirements: &'a [Requirement],
+    record: RecordOutput<'a>,
+}
+
+#[derive(Serialize)]
+struct RecordOutput<'a> {
+    file: String,
+    created_unix_ms: u64,
+    ended: Option<&'static str>,
+    failure: Option<&'a str>,
+    trials: u64,
+    invalid_trials: u64,
+}
+
+/// One JSON object with a line per value. What is not known is `null`.
+///
+/// # Errors
+///
+/// None that can occur with these types; the signature is that of
+/// `serde_json`.
+pub fn json(report: &Report<'_>) -> serde_json::Result<String> {
+    let plan = secrets::hide(report.plan);
+    let (ended, failure) = match report.record.ended {
+        Some(RunEnd::Complete) => (Some("complete"), None),
+        Some(RunEnd::Interrupted) => (Some("interrupted"), None),
+        Some(RunEnd::Failed(why)) => (Some("failed"), Some(why.as_str())),
+        None => (None, None),
+    };
+    let output = Output {
+        schema_version: SCHEMA_VERSION,
+        kind: if report.is_copies() {
+            "copies"
+        } else {
+            "sweep"
+        },
+        workload: plan.workload.to_string(),
+        findings: report.findings,
+        provenance: report.provenance,
+        plan: &plan,
+        requirements: report.requirements,
+        record: RecordOutput {
+            file: report.record.file.to_string_lossy().into_owned(),
+            created_unix_ms: report.record.created_unix_ms,
+            ended,
+            failure,
+            trials: report.record.trials.all(),
+            invalid_trials: report.record.trials.invalid(),
+        },
+    };
+    serde_json::to_string_pretty(&output).map(|json| escape(&json) + "\n")
+}
+
+/// JSON may carry characters that drive a terminal (RFC 8259 asks for escapes
+/// below U+0020 only); they stand within strings, where an escape says the
+/// same.
+fn escape(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_unsafe(c) && c != '\n' {
+            out += &format!("\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}

@@ -1,0 +1,113 @@
+//! The table of load levels.
+
+use crate::escape::safe;
+use crate::number::{self, MISSING, TimeUnit};
+use crate::sentences::Sentence;
+use crate::table::{Cell, Column, Ink};
+use plimsoll_model::{LatencySummary, LevelFinding};
+
+/// The columns of the level table, with their ranks in a narrow terminal.
+pub(crate) fn columns(levels: &[LevelFinding]) -> Vec<Column> {
+    let every = |name, unit, rank, show: &dyn Fn(&LevelFinding) -> Cell| {
+        Column::new(name, unit, rank, levels.iter().map(show))
+    };
+    let loads = loads(levels);
+    vec![
+        Column::new("load", "%", 0, loads),
+        every("offered", "/s", 2, &|l| number::rate(l.offered_rps).into()),
+        every("achieved", "/s", 0, &|l| {
+            known(l.achieved_rps, number::rate)
+        }),
+        every("CPU", "%", 0, &|l| known(l.cpu_pct, number::pct)),
+        every("CPU", "us/req", 7, &|l| {
+            known(l.cpu_us_per_request, number::short)
+        }),
+        every("wait", "us/req", 9, &|l| {
+            known(l.run_delay_us_per_request, number::short)
+        }),
+        latency(levels, "p50", 3, |s| s.p50),
+        latency(levels, "p90", 8, |s| s.p90),
+        latency(levels, "p99", 0, |s| s.p99),
+        latency(levels, "p99.9", 5, |s| s.p999),
+        latency(levels, "max", 6, |s| s.max),
+        every("slip p99", "us", 10, &|l| {
+            known(l.slip_us.as_ref().map(|s| s.p99), number::short)
+        }),
+        every("errors", "%", 4, &errors),
+        every("generator", "CPU %", 11, &|l| {
+            known(l.generator_cpu_pct, number::pct)
+        }),
+        every("trials", "", 1, &|l| trials(l.trials, l.invalid_trials)),
+    ]
+}
+
+/// Why there are dashes: one sentence per level without a valid trial.
+pub(crate) fn reasons(levels: &[LevelFinding]) -> Vec<Sentence> {
+    if levels.is_empty() {
+        return vec![Sentence::new(Ink::Yellow, "No load level was measured.")];
+    }
+    let without = levels.iter().filter(|l| l.trials == 0);
+    let sentences = without.map(|level| {
+        let load = number::trimmed_pct(level.load_pct);
+        let reasons: Vec<String> = level.invalid_reasons.iter().map(|r| safe(r)).collect();
+        let text = match level.invalid_trials {
+            0 => format!("At {load} % load no trial was made."),
+            _ => format!("At {load} % load no trial counts: {}.", reasons.join("; ")),
+        };
+        Sentence::new(Ink::Red, text)
+    });
+    sentences.collect()
+}
+
+/// `4`, or `4 (1)` where one more does not count.
+pub(crate) fn trials(valid: u32, invalid: u32) -> Cell {
+    match invalid {
+        0 => valid.to_string().into(),
+        _ => Cell {
+            text: format!("{valid} ({invalid})"),
+            ink: Ink::Red,
+        },
+    }
+}
+
+/// A value, or a dash where it is not known.
+pub(crate) fn known(value: Option<f64>, show: impl Fn(f64) -> String) -> Cell {
+    match value {
+        Some(value) => show(value).into(),
+        None => Cell {
+            text: MISSING.to_owned(),
+            ink: Ink::Dim,
+        },
+    }
+}
+
+/// With a decimal only if one of them needs it.
+fn loads(levels: &[LevelFinding]) -> Vec<String> {
+    let shown: Vec<String> = levels.iter().map(|l| number::pct(l.load_pct)).collect();
+    if shown.iter().any(|load| !load.ends_with(".0")) {
+        return shown;
+    }
+    let whole = |load: String| load.trim_end_matches(".0").to_owned();
+    shown.into_iter().map(whole).collect()
+}
+
+/// A column of latencies in one unit.
+fn latency(
+    levels: &[LevelFinding],
+    name: &'static str,
+    rank: u8,
+    of: fn(&LatencySummary) -> f64,
+) -> Column {
+    let values = levels.iter().map(|l| l.latency_us.as_ref().map(of));
+    let unit = TimeUnit::of(values.clone().flatten());
+    let cells = values.map(|us| known(us, |us| unit.show(us)));
+    Column::new(name, unit.name, rank, cells)
+}
+
+fn errors(level: &LevelFinding) -> Cell {
+    let mut cell = known(level.error_pct, number::small_pct);
+    if level.error_pct > Some(0.0) {
+        cell.ink = Ink::Yellow;
+    }
+    cell
+}

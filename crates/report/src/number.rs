@@ -1,0 +1,157 @@
+//! How numbers are written.
+
+use plimsoll_model::human_duration;
+use std::time::Duration;
+
+/// What stands for a value that is not known.
+pub(crate) const MISSING: &str = "-";
+
+/// `12,345.6`: thousands apart, with so many decimals.
+pub(crate) fn grouped(value: f64, decimals: usize) -> String {
+    let plain = format!("{value:.decimals$}");
+    let (sign, digits) = match plain.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", plain.as_str()),
+    };
+    let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let mut out = sign.to_owned();
+    for (i, c) in whole.chars().enumerate() {
+        // "inf" and "NaN" have no thousands.
+        if i > 0 && (whole.len() - i).is_multiple_of(3) && c.is_ascii_digit() {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out + fraction
+}
+
+/// A rate without its unit: `12.3`, `950`, `12,345`.
+pub(crate) fn rate(rps: f64) -> String {
+    grouped(rps, usize::from(rps < 99.95))
+}
+
+/// A rate in a sentence: `12,345/s`.
+pub(crate) fn per_second(rps: f64) -> String {
+    rate(rps) + "/s"
+}
+
+/// Percent with one decimal.
+pub(crate) fn pct(pct: f64) -> String {
+    format!("{pct:.1}")
+}
+
+/// Percent of which a little is not nothing: `0`, `<0.01`, `0.25`.
+pub(crate) fn small_pct(pct: f64) -> String {
+    if pct == 0.0 {
+        "0".to_owned()
+    } else if pct > 0.0 && pct < 0.005 {
+        "<0.01".to_owned()
+    } else {
+        format!("{pct:.2}")
+    }
+}
+
+/// About three digits: `0.25`, `12.3`, `1,234`.
+pub(crate) fn short(value: f64) -> String {
+    let decimals = match value.abs() {
+        x if x >= 99.95 => 0,
+        x if x >= 9.995 => 1,
+        _ => 2,
+    };
+    grouped(value, decimals)
+}
+
+/// Percent with a decimal only where it needs one: `80`, `33.3`.
+pub(crate) fn trimmed_pct(pct: f64) -> String {
+    ((pct * 10.0).round() / 10.0).to_string()
+}
+
+/// No more decimals than there are: `0.1`, `80`.
+pub(crate) fn trimmed(value: f64) -> String {
+    // Rounded, because 0.07 * 100 is 7.000000000000001 in binary.
+    ((value * 1e6).round() / 1e6).to_string()
+}
+
+/// Microseconds in a sentence: `8.2ms`.
+pub(crate) fn time_us(us: f64) -> String {
+    Duration::try_from_secs_f64(us / 1e6).map_or_else(|_| MISSING.to_owned(), human_duration)
+}
+
+/// A unit of time that all values of a column are shown in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TimeUnit {
+    pub(crate) name: &'static str,
+    us: u32,
+    decimals: usize,
+}
+
+impl TimeUnit {
+    /// The unit in which the largest of these microseconds is short, with as
+    /// many decimals as show two digits of the smallest.
+    pub(crate) fn of(values_us: impl Iterator<Item = f64> + Clone) -> TimeUnit {
+        let largest = values_us.clone().fold(0.0, f64::max);
+        let (name, us) = match largest {
+            x if x < 1e3 => ("us", 1),
+            x if x < 1e7 => ("ms", 1000),
+            _ => ("s", 1_000_000),
+        };
+        let positive = values_us.filter(|us| *us > 0.0);
+        let smallest = positive.fold(largest, f64::min) / f64::from(us);
+        let decimals = match smallest {
+            x if x >= 100.0 => 0,
+            x if x >= 1.0 => 1,
+            x if x >= 0.1 => 2,
+            _ => 3,
+        };
+        TimeUnit { name, us, decimals }
+    }
+
+    /// Microseconds in this unit, without its name.
+    pub(crate) fn show(self, us: f64) -> String {
+        grouped(us / f64::from(self.us), self.decimals)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_thousands_apart() {
+        for (given, shown) in [
+            (0.0, "0.0"),
+            (12.34, "12.3"),
+            (99.96, "100"),
+            (999.6, "1,000"),
+            (1_234_567.0, "1,234,567"),
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(rate(given), shown);
+        }
+        assert_eq!(grouped(-1234.5, 1), "-1,234.5");
+    }
+
+    #[test]
+    fn a_few_errors_are_not_none() {
+        let shown: Vec<_> = [0.0, 0.0001, 0.25, 12.0].map(small_pct).into();
+        assert_eq!(shown, ["0", "<0.01", "0.25", "12.00"]);
+    }
+
+    #[test]
+    fn one_unit_shows_the_smallest_and_the_largest_of_a_column() {
+        for (values, unit, shown) in [
+            (vec![120.0, 900.0], "us", vec!["120", "900"]),
+            (vec![80.0, 180_000.0], "ms", vec!["0.080", "180.000"]),
+            (vec![1_500.0, 21_000.0], "ms", vec!["1.5", "21.0"]),
+            (vec![2_000.0, 12e6], "s", vec!["0.002", "12.000"]),
+            (vec![0.0], "us", vec!["0.000"]),
+            (vec![], "us", vec![]),
+        ] {
+            let chosen = TimeUnit::of(values.iter().copied());
+            assert_eq!(chosen.name, unit, "{values:?}");
+            let got: Vec<_> = values.iter().map(|us| chosen.show(*us)).collect();
+            assert_eq!(got, shown);
+        }
+    }
+}

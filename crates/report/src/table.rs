@@ -1,0 +1,236 @@
+//! Tables of right-aligned columns that fit a width.
+
+use crate::number::MISSING;
+
+/// How a piece of text is painted, where it is painted at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ink {
+    Plain,
+    Bold,
+    Dim,
+    Red,
+    Green,
+    Yellow,
+}
+
+/// Whether to paint.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint(pub(crate) bool);
+
+impl Paint {
+    /// The text with its ink, as ECMA-48 (SGR) writes it.
+    pub(crate) fn with(self, ink: Ink, text: &str) -> String {
+        let code = match ink {
+            Ink::Plain => return text.to_owned(),
+            Ink::Bold => 1,
+            Ink::Dim => 2,
+            Ink::Red => 31,
+            Ink::Green => 32,
+            Ink::Yellow => 33,
+        };
+        if self.0 {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// One value of a table.
+#[derive(Debug, Clone)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) ink: Ink,
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell {
+            text,
+            ink: Ink::Plain,
+        }
+    }
+}
+
+/// A column: what it is, in which unit, and one cell per row.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    name: &'static str,
+    unit: &'static str,
+    /// 0 is never left out; of the others, the highest goes first.
+    rank: u8,
+    cells: Vec<Cell>,
+}
+
+impl Column {
+    pub(crate) fn new<C: Into<Cell>>(
+        name: &'static str,
+        unit: &'static str,
+        rank: u8,
+        cells: impl IntoIterator<Item = C>,
+    ) -> Column {
+        let cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
+        // A column of dashes tells the least.
+        let unknown = cells.iter().all(|cell| cell.text == MISSING);
+        let rank = if unknown && rank > 0 { u8::MAX } else { rank };
+        Column {
+            name,
+            unit,
+            rank,
+            cells,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    fn width(&self) -> usize {
+        let cells = self.cells.iter().map(|cell| cell.text.as_str());
+        let texts = [self.name, self.unit].into_iter().chain(cells);
+        texts.map(|text| text.chars().count()).max().unwrap_or(0)
+    }
+}
+
+/// The table, as wide as `width` at most where that can be had.
+pub(crate) fn render(columns: Vec<Column>, width: usize, paint: Paint) -> String {
+    let (columns, gap) = fit(columns, width);
+    let rows = columns.iter().map(|c| c.cells.len()).max().unwrap_or(0);
+    let bold = |text: &str| (text.to_owned(), Ink::Bold);
+    let mut out = line(&columns, gap, |column| bold(column.name), paint);
+    out += &line(&columns, gap, |column| bold(column.unit), paint);
+    for row in 0..rows {
+        let cell = |column: &Column| match column.cells.get(row) {
+            Some(cell) => (cell.text.clone(), cell.ink),
+            None => (String::new(), Ink::Plain),
+        };
+        out += &line(&columns, gap, cell, paint);
+    }
+    out
+}
+
+fn line(
+    columns: &[Column],
+    gap: usize,
+    cell: impl Fn(&Column) -> (String, Ink),
+    paint: Paint,
+) -> String {
+    let mut out = String::new();
+    for (i, column) in columns.iter().enumerate() {
+        let (text, ink) = cell(column);
+        let gap = if i == 0 { 0 } else { gap };
+        let blank = gap + column.width().saturating_sub(text.chars().count());
+        out.extend(std::iter::repeat_n(' ', blank));
+        if !text.is_empty() {
+            out += &paint.with(ink, &text);
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+/// The columns that fit, and how far they are apart: two blanks, or one if
+/// that saves all columns, else the least important ones are left out.
+fn fit(mut columns: Vec<Column>, width: usize) -> (Vec<Column>, usize) {
+    let needed = |columns: &[Column], gap: usize| {
+        let widths: usize = columns.iter().map(Column::width).sum();
+        widths + gap * columns.len().saturating_sub(1)
+    };
+    if needed(&columns, 1) <= width && needed(&columns, 2) > width {
+        return (columns, 1);
+    }
+    while needed(&columns, 2) > width {
+        match columns.iter().map(|c| c.rank).max() {
+            Some(highest) if highest > 0 => columns.retain(|c| c.rank < highest),
+            _ => break,
+        }
+    }
+    (columns, 2)
+}
+
+/// Sentences broken at blanks, as wide as `width` at most where words allow.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn column(name: &'static str, rank: u8, cells: &[&str]) -> Column {
+        Column::new(name, "u", rank, cells.iter().map(|c| (*c).to_owned()))
+    }
+
+    #[test]
+    fn the_least_important_columns_are_left_out_first() {
+        let columns = || {
+            vec![
+                column("first", 0, &["1"]),
+                column("second", 2, &["2"]),
+                column("third", 1, &["3"]),
+            ]
+        };
+        assert_eq!(
+            render(columns(), 20, Paint(false)),
+            "first  second  third\n    u       u      u\n    1       2      3\n"
+        );
+        assert_eq!(
+            render(columns(), 17, Paint(false)),
+            "first  third\n    u      u\n    1      3\n"
+        );
+        assert_eq!(render(columns(), 0, Paint(false)), "first\n    u\n    1\n");
+        // One blank apart rather than a column less.
+        assert!(render(columns(), 18, Paint(false)).starts_with("first second third\n"));
+    }
+
+    #[test]
+    fn columns_of_which_nothing_is_known_go_before_all_others() {
+        let columns = vec![
+            column("first", 0, &["-", "-"]),
+            column("second", 1, &["-", "-"]),
+            column("third", 9, &["-", "3"]),
+        ];
+        assert!(render(columns, 12, Paint(false)).starts_with("first  third\n"));
+    }
+
+    #[test]
+    fn paint_does_not_shift_columns() {
+        let bare = |text: &str| {
+            let mut out = String::new();
+            let mut rest = text;
+            while let Some((before, after)) = rest.split_once('\u{1b}') {
+                out += before;
+                rest = after.split_once('m').unwrap().1;
+            }
+            out + rest
+        };
+        let columns = || vec![column("a", 0, &["1", "100"]), column("b", 0, &["", "2"])];
+        let painted = render(columns(), 80, Paint(true));
+        assert!(painted.contains("\u{1b}[1m"));
+        assert_eq!(bare(&painted), render(columns(), 80, Paint(false)));
+    }
+
+    proptest! {
+        #[test]
+        fn wrapping_loses_no_word_and_keeps_the_width(
+            words in prop::collection::vec("[a-z]{1,12}", 0..40), width in 12usize..60,
+        ) {
+            let text = words.join(" ");
+            let lines = wrap(&text, width);
+            prop_assert!(lines.iter().all(|line| line.chars().count() <= width));
+            prop_assert_eq!(lines.join(" "), text);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What people and programs get to see, held against what they should.
+
+mod contract;
+mod sample;
+mod sentences;
+mod snapshots;

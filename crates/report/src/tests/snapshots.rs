@@ -1,0 +1,98 @@
+//! Whole reports, compared with files to the letter. `BLESS=1` writes the files
+//! anew; read the difference before you commit it.
+
+use super::sample::{Sample, copies, nothing_valid, sweep, without_cpu};
+
+/// Name, what is shown, at which width, and the text that it should give.
+type Snapshot = (&'static str, fn() -> Sample, usize, &'static str);
+
+const EXPECTED: [Snapshot; 6] = [
+    ("sweep-80", sweep, 80, include_str!("sweep-80.txt")),
+    ("sweep-200", sweep, 200, include_str!("sweep-200.txt")),
+    ("no-cpu-80", without_cpu, 80, include_str!("no-cpu-80.txt")),
+    (
+        "nothing-valid-80",
+        nothing_valid,
+        80,
+        include_str!("nothing-valid-80.txt"),
+    ),
+    ("copies-80", copies, 80, include_str!("copies-80.txt")),
+    ("copies-200", copies, 200, include_str!("copies-200.txt")),
+];
+
+#[test]
+fn reports_read_as_they_should() {
+    for (name, sample, width, expected) in EXPECTED {
+        let text = sample().text(width);
+        if std::env::var_os("BLESS").is_some() {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests");
+            std::fs::write(format!("{folder}/{name}.txt"), &text).unwrap();
+            continue;
+        }
+        assert!(
+            text == expected,
+            "{name}: got\n{text}\ninstead of\n{expected}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_wider_than_the_terminal() {
+    for (name, sample, width, _) in EXPECTED {
+        for line in sample().text(width).lines() {
+            assert!(line.chars().count() <= width, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn at_120_columns_everything_is_shown() {
+    let heads = |width| sweep().text(width).lines().nth(3).unwrap().to_owned();
+    assert_eq!(heads(120), heads(1000));
+    assert_eq!(heads(120).split_whitespace().count(), 16);
+    assert!(heads(60).starts_with("load"));
+    assert!(heads(60).len() <= 60);
+}
+
+#[test]
+fn colours_only_where_they_were_asked_for() {
+    for (name, sample, width, expected) in EXPECTED {
+        assert!(!expected.contains('\u{1b}'), "{name}");
+        let coloured = crate::text(&sample().report(), width, true);
+        assert!(coloured.contains("\u{1b}[1m"), "{name}");
+    }
+}
+
+#[test]
+fn the_table_of_a_sweep_as_csv() {
+    let csv = crate::csv(&sweep().report());
+    let lines: Vec<&str> = csv.split("\r\n").collect();
+    assert_eq!(lines.len(), 6);
+    assert_eq!(
+        lines[0],
+        "load_pct,offered_rps,achieved_rps,cpu_pct,cpu_us_per_request,run_delay_us_per_request,\
+         latency_p50_us,latency_p90_us,latency_p99_us,latency_p999_us,latency_max_us,\
+         slip_p50_us,slip_p99_us,error_pct,errors_connect,errors_tls,errors_timeout,\
+         errors_status,errors_protocol,errors_reset,unfinished,generator_cpu_pct,\
+         trials,invalid_trials,invalid_reasons"
+    );
+    assert_eq!(
+        lines[3],
+        "80,8000,,,,,,,,,,,,,0,0,0,0,0,0,0,,0,3,\
+         the hypervisor took 5.0 % of the CPU time (bound 2.0 %)"
+    );
+    assert_eq!(
+        lines[4],
+        "100,10000,9100,91,182.5,4.25,320,42650,85300,127950,170600,6.1,55.25,\
+         0.012,0,0,12,0,0,0,3,23,4,0,"
+    );
+}
+
+#[test]
+fn the_table_of_copies_as_csv() {
+    assert_eq!(
+        crate::csv(&copies().report()),
+        "copies,seconds,slowest_seconds,cpu_pct,efficiency_ratio,trials,invalid_trials\r\n\
+         1,223,223,12.9,1,2,0\r\n4,262.4,271.33,,0.85,2,1\r\n8,354,360.1,99.6,0.63,2,0\r\n"
+    );
+}

@@ -1,0 +1,97 @@
+//! The report for a terminal.
+
+use crate::escape::safe;
+use crate::sentences::{Sentence, answers, notes};
+use crate::table::{Column, Ink, Paint, render, wrap};
+use crate::{Report, copies, levels, secrets};
+use plimsoll_model::Provenance;
+
+/// Longer lines are hard to read; tables may be wider.
+const WIDEST_SENTENCE: usize = 100;
+
+/// A table of what was measured, then what follows from it in sentences.
+///
+/// `width` is how many columns the terminal has; the less important columns
+/// of the table are left out where they do not fit. `colour` allows ANSI
+/// colours.
+pub fn text(report: &Report<'_>, width: usize, colour: bool) -> String {
+    let paint = Paint(colour);
+    let mut out = Lines {
+        text: String::new(),
+        width: width.clamp(20, WIDEST_SENTENCE),
+        paint,
+    };
+    let workload = secrets::hide(report.plan).workload.to_string();
+    out.sentence(&Sentence::new(Ink::Bold, safe(&workload)));
+    out.sentence(&Sentence::new(Ink::Dim, machine(report.provenance)));
+    out.text.push('\n');
+    let findings = report.findings;
+    if report.is_copies() {
+        out.table(copies::columns(&findings.copies), width);
+        out.sentences(&copies::sentences(&findings.copies));
+    } else {
+        out.table(levels::columns(&findings.levels), width);
+        let reasons = levels::reasons(&findings.levels);
+        if !reasons.is_empty() {
+            out.sentences(&reasons);
+            out.text.push('\n');
+        }
+        out.sentences(&answers(report));
+    }
+    out.text.push('\n');
+    out.sentences(&notes(report));
+    out.text
+}
+
+struct Lines {
+    text: String,
+    width: usize,
+    paint: Paint,
+}
+
+impl Lines {
+    /// A table, unless it has no rows.
+    fn table(&mut self, columns: Vec<Column>, width: usize) {
+        if columns.iter().any(|column| !column.is_empty()) {
+            self.text += &render(columns, width, self.paint);
+            self.text.push('\n');
+        }
+    }
+
+    fn sentences(&mut self, sentences: &[Sentence]) {
+        sentences.iter().for_each(|s| self.sentence(s));
+    }
+
+    fn sentence(&mut self, sentence: &Sentence) {
+        for line in wrap(&sentence.text, self.width) {
+            self.text += &self.paint.with(sentence.ink, &line);
+            self.text.push('\n');
+        }
+    }
+}
+
+/// `on web1: AMD EPYC 9B14, 4 CPUs, kvm, kernel 6.1.0`, as far as it is known.
+fn machine(provenance: &Provenance) -> String {
+    let host = provenance
+        .hostname
+        .as_deref()
+        .unwrap_or("a machine without a name");
+    let cpus = match provenance.topology.online.len() {
+        0 => None,
+        1 => Some("1 CPU".to_owned()),
+        n => Some(format!("{n} CPUs")),
+    };
+    let facts = [
+        provenance.cpu_model.clone(),
+        cpus,
+        provenance.virtualisation.clone(),
+        provenance.kernel.as_ref().map(|k| format!("kernel {k}")),
+    ];
+    let facts: Vec<String> = facts
+        .into_iter()
+        .flatten()
+        .map(|fact| safe(&fact))
+        .collect();
+    let colon = if facts.is_empty() { "" } else { ": " };
+    format!("on {}{colon}{}", safe(host), facts.join(", "))
+}

@@ -1,0 +1,74 @@
+//! The slow-down of copies of a command that run at once.
+
+use plimsoll_model::{CopiesFinding, Setting, Share, Trial};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// One row per number of copies, ascending.
+///
+/// Efficiency is the mean time of one copy alone over the mean time of a copy
+/// among n: 1 when n CPUs do n times the work of one.
+pub fn copies(trials: &[Trial]) -> Vec<CopiesFinding> {
+    let mut groups: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        if let Setting::Copies { copies } = trial.spec.setting {
+            groups.entry(copies).or_default().push(trial);
+        }
+    }
+    let mut rows: Vec<CopiesFinding> = groups.iter().filter_map(|(n, t)| row(*n, t)).collect();
+    let alone = rows.iter().find(|r| r.copies == 1).map(|r| r.seconds);
+    for row in &mut rows {
+        row.efficiency_ratio = alone.map(|alone| alone / row.seconds);
+    }
+    rows
+}
+
+/// Valid trials if there are any; a copies trial that was disturbed is still
+/// better than none, and the row says how many were.
+fn row(copies: u32, trials: &[&Trial]) -> Option<CopiesFinding> {
+    let valid: Vec<&Trial> = trials
+        .iter()
+        .copied()
+        .filter(|t| t.verdict.is_valid())
+        .collect();
+    let used = if valid.is_empty() { trials } else { &valid };
+    let times: Vec<Duration> = used
+        .iter()
+        .flat_map(|t| t.copy_times.iter().copied())
+        .collect();
+    let slowest = times.iter().max()?;
+    let sum: Duration = times.iter().sum();
+    let cpu: Option<Vec<f64>> = used
+        .iter()
+        .map(|t| t.machine.cpu.as_ref()?.busy_share().map(Share::pct))
+        .collect();
+    Some(CopiesFinding {
+        copies,
+        seconds: sum.as_secs_f64() / times.len() as f64,
+        slowest_seconds: slowest.as_secs_f64(),
+        cpu_pct: cpu.map(|c| c.iter().sum::<f64>() / c.len() as f64),
+        efficiency_ratio: None,
+        trials: valid.len() as u32,
+        invalid_trials: (trials.len() - valid.len()) as u32,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::copies_trial;
+
+    #[test]
+    fn the_published_compile_times_give_the_published_efficiency() {
+        for (alone, eight, efficiency) in [(244, 253, 0.964), (223, 354, 0.63)] {
+            let rows = copies(&[copies_trial(8, eight), copies_trial(1, alone)]);
+            assert_eq!(rows[0].efficiency_ratio, Some(1.0));
+            assert!((rows[1].efficiency_ratio.unwrap() - efficiency).abs() < 0.0006);
+        }
+    }
+
+    #[test]
+    fn without_a_copy_alone_there_is_no_efficiency() {
+        assert_eq!(copies(&[copies_trial(2, 10)])[0].efficiency_ratio, None);
+    }
+}

@@ -1,0 +1,273 @@
+//! The level table: all valid trials at one level, merged.
+
+use plimsoll_model::{
+    CpuTime, Errors, Histogram, Invalid, LatencySummary, LevelFinding, LoadLevel, Phase, Plan,
+    RatedRate, Share, SlipSummary, Trial, Verdict,
+};
+use std::collections::BTreeMap;
+use std::mem::discriminant;
+use std::time::Duration;
+
+/// All valid trials at one level, merged, with what the row of the table does
+/// not show.
+#[derive(Debug)]
+pub struct Level {
+    /// The row of the level table.
+    pub row: LevelFinding,
+    /// Latencies of all valid trials.
+    pub latency: Histogram,
+    /// Intended requests of all valid trials.
+    pub intended: u64,
+    /// Good answers of all valid trials.
+    pub completed: u64,
+}
+
+/// The levels that were tried, ascending.
+pub fn levels(plan: &Plan, trials: &[Trial], rated: Option<&RatedRate>) -> Vec<Level> {
+    by_level(trials)
+        .into_iter()
+        .map(|(level, trials)| merge(plan, level, &trials, rated))
+        .collect()
+}
+
+/// The trials of each graduated level, in the order they were made.
+fn by_level(trials: &[Trial]) -> BTreeMap<LoadLevel, Vec<&Trial>> {
+    let mut groups: BTreeMap<LoadLevel, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        if let Phase::Level { level: Some(level) } = trial.spec.phase {
+            groups.entry(level).or_default().push(trial);
+        }
+    }
+    groups
+}
+
+/// CPU use of the service's CPUs within a trial, with the generator's own
+/// time on those CPUs taken out; `None` where the service's CPUs cannot be
+/// seen, as for a server elsewhere.
+///
+/// What the generator uses on CPUs that it shares with the service is spread
+/// evenly over the CPUs it is pinned to.
+pub fn cpu_share(plan: &Plan, trial: &Trial) -> Option<Share> {
+    let machine = &trial.machine;
+    let cpu = machine.service_cpu.as_ref()?;
+    let available = cpu.total().since(cpu.steal);
+    let generator = &plan.cpus.generator;
+    // By the plan: CPU numbers of another host mean nothing here.
+    let shared = generator.and(&plan.cpus.service).len();
+    let own = match trial.generator_cpu {
+        Some(time) if shared > 0 => time.0.mul_f64(shared as f64 / generator.len() as f64),
+        _ => Duration::ZERO,
+    };
+    Share::of(cpu.busy().0.saturating_sub(own), available.0)
+}
+
+fn merge(plan: &Plan, level: LoadLevel, trials: &[&Trial], rated: Option<&RatedRate>) -> Level {
+    let valid: Vec<&Trial> = trials
+        .iter()
+        .copied()
+        .filter(|t| t.verdict.is_valid())
+        .collect();
+    let sums = Sums::of(&valid);
+    let asked = trials.first().map_or(0.0, |t| t.asked().get());
+    let per_second = |n: u64| n as f64 / sums.window.as_secs_f64();
+    let any = !valid.is_empty();
+    let row = LevelFinding {
+        offered_rps: if any {
+            per_second(sums.intended)
+        } else {
+            asked
+        },
+        achieved_rps: any.then(|| per_second(sums.completed)),
+        load_pct: rated.map_or(level.pct(), |r| 100.0 * asked / r.rate_rps),
+        cpu_pct: mean(valid.iter().map(|t| cpu_share(plan, t).map(Share::pct))),
+        cpu_us_per_request: sums.service_cpu.and_then(|c| c.us_per(sums.completed)),
+        run_delay_us_per_request: sums
+            .run_delay
+            .and_then(|d| CpuTime(d).us_per(sums.completed)),
+        latency_us: latency_summary(&sums.latency),
+        slip_us: slip_summary(&sums.slip),
+        errors: sums.errors,
+        unfinished: sums.unfinished,
+        error_pct: percent(sums.errors.total(), sums.intended),
+        generator_cpu_pct: mean(
+            valid
+                .iter()
+                .map(|t| generator_share(plan, t).map(Share::pct)),
+        ),
+        trials: valid.len() as u32,
+        invalid_trials: (trials.len() - valid.len()) as u32,
+        invalid_reasons: reasons(trials),
+    };
+    Level {
+        row,
+        latency: sums.latency,
+        intended: sums.intended,
+        completed: sums.completed,
+    }
+}
+
+/// CPU use of the generator's threads, as a share of the CPUs they have.
+pub fn generator_share(plan: &Plan, trial: &Trial) -> Option<Share> {
+    let cpus = plan.cpus.generator.len() as u32;
+    Share::of(trial.generator_cpu?.0, trial.machine.window * cpus)
+}
+
+/// The mean of values of which none may be missing.
+fn mean(values: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
+    let count = values.len();
+    let sum: f64 = values.sum::<Option<f64>>()?;
+    (count > 0).then(|| sum / count as f64)
+}
+
+fn percent(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+}
+
+/// Each kind of reason once, the last of its kind.
+fn reasons(trials: &[&Trial]) -> Vec<String> {
+    let verdicts = trials.iter().map(|t| &t.verdict);
+    let all = verdicts.flat_map(|verdict| match verdict {
+        Verdict::Valid => &[][..],
+        Verdict::Invalid(reasons) => reasons,
+    });
+    let mut kinds: Vec<&Invalid> = Vec::new();
+    for reason in all {
+        kinds.retain(|known| discriminant(*known) != discriminant(reason));
+        kinds.push(reason);
+    }
+    kinds.iter().map(ToString::to_string).collect()
+}
+
+/// Counts of several trials, added up; histograms merged, never averaged.
+struct Sums {
+    window: Duration,
+    intended: u64,
+    completed: u64,
+    unfinished: u64,
+    errors: Errors,
+    latency: Histogram,
+    slip: Histogram,
+    service_cpu: Option<CpuTime>,
+    run_delay: Option<Duration>,
+}
+
+impl Sums {
+    fn of(trials: &[&Trial]) -> Sums {
+        let mut sums = Sums {
+            window: trials.iter().map(|t| t.window).sum(),
+            intended: trials.iter().map(|t| t.work.intended).sum(),
+            completed: trials.iter().map(|t| t.work.completed).sum(),
+            unfinished: trials.iter().map(|t| t.work.unfinished).sum(),
+            errors: Errors::default(),
+            latency: Histogram::new(),
+            slip: Histogram::new(),
+            service_cpu: trials
+                .iter()
+                .map(|t| Some(t.service.as_ref()?.cpu))
+                .sum_some(),
+            run_delay: trials
+                .iter()
+                .map(|t| t.service.as_ref()?.run_delay)
+                .sum_some(),
+        };
+        for trial in trials {
+            sums.errors = sums.errors + trial.work.errors;
+            sums.latency.merge(&trial.work.latency);
+            sums.slip.merge(&trial.work.slip);
+        }
+        sums
+    }
+}
+
+/// A sum that is missing when any part is.
+trait SumSome<T> {
+    fn sum_some(self) -> Option<T>;
+}
+
+impl<T: std::iter::Sum, I: Iterator<Item = Option<T>>> SumSome<T> for I {
+    fn sum_some(self) -> Option<T> {
+        let parts: Vec<T> = self.collect::<Option<_>>()?;
+        Some(parts.into_iter().sum())
+    }
+}
+
+fn us(d: Duration) -> f64 {
+    d.as_secs_f64() * 1e6
+}
+
+/// Quantiles of a latency histogram; `None` when nothing was recorded.
+pub fn latency_summary(h: &Histogram) -> Option<LatencySummary> {
+    Some(LatencySummary {
+        p50: us(h.quantile(0.5)?),
+        p90: us(h.quantile(0.9)?),
+        p99: us(h.quantile(0.99)?),
+        p999: us(h.quantile(0.999)?),
+        max: us(h.max()?),
+    })
+}
+
+fn slip_summary(h: &Histogram) -> Option<SlipSummary> {
+    Some(SlipSummary {
+        p50: us(h.quantile(0.5)?),
+        p99: us(h.quantile(0.99)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{plan, trial_at};
+    use plimsoll_model::CpuUse;
+
+    #[test]
+    fn trials_of_a_level_are_merged_and_invalid_ones_only_counted() {
+        let mut disturbed = trial_at(50.0, 500, 0.9, 50_000.0);
+        disturbed.verdict = Verdict::Invalid(vec![Invalid::Steal {
+            stolen: Share::ONE,
+            bound: Share::ZERO,
+        }]);
+        let trials = [
+            trial_at(50.0, 500, 0.4, 1000.0),
+            disturbed,
+            trial_at(50.0, 500, 0.5, 3000.0),
+        ];
+        let rows = levels(&plan(), &trials, None);
+        assert_eq!(rows.len(), 1);
+        let row = &rows[0].row;
+        assert_eq!((row.trials, row.invalid_trials), (2, 1));
+        assert_eq!(row.invalid_reasons.len(), 1);
+        assert!((row.cpu_pct.unwrap() - 45.0).abs() < 0.01);
+        assert!((row.offered_rps - 500.0).abs() < 1e-9);
+        let latency = row.latency_us.as_ref().unwrap();
+        assert!((latency.p50 / 1000.0 - 1.0).abs() < 2e-3, "half of each");
+        assert!((latency.p99 / 3000.0 - 1.0).abs() < 2e-3);
+    }
+
+    #[test]
+    fn a_level_without_a_valid_trial_has_no_figures() {
+        let mut trial = trial_at(50.0, 500, 0.4, 1000.0);
+        trial.verdict = Verdict::Invalid(vec![]);
+        let rows = levels(&plan(), &[trial], None);
+        assert_eq!(rows[0].row.achieved_rps, None);
+        assert_eq!(rows[0].row.latency_us, None);
+        assert_eq!(rows[0].row.cpu_pct, None);
+        assert!((rows[0].row.offered_rps - 500.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_generators_own_time_on_shared_cpus_is_not_the_services() {
+        let mut plan = plan();
+        plan.cpus.service = [0, 1].into_iter().collect();
+        plan.cpus.generator = [1, 2].into_iter().collect();
+        let mut trial = trial_at(50.0, 500, 0.0, 1000.0);
+        let s = |n: u64| CpuTime(Duration::from_secs(n));
+        trial.machine.service_cpus = plan.cpus.service.clone();
+        trial.machine.service_cpu = Some(CpuUse {
+            user: s(6),
+            idle: s(4),
+            ..CpuUse::default()
+        });
+        trial.generator_cpu = Some(s(4));
+        assert_eq!(cpu_share(&plan, &trial), Share::new(0.4), "6 - 4/2 of 10");
+    }
+}

@@ -1,0 +1,107 @@
+//! Trials that no machine ever ran.
+
+use plimsoll_model::{
+    Arrivals, Bounds, Bytes, CalibrationPlan, CpuPlan, CpuSet, CpuTime, CpuUse, HashService,
+    LoadLevel, Phase, Plan, Rate, Setting, Share, Trial, TrialSpec, WarmUp, Workload,
+};
+use std::time::Duration;
+
+const WINDOW: Duration = Duration::from_secs(10);
+
+pub(crate) fn plan() -> Plan {
+    let cpus: CpuSet = [0].into_iter().collect();
+    Plan {
+        workload: Workload::Hash(HashService {
+            mean_block: Bytes(1 << 20),
+            deviation_share: 0.25,
+            request_cpu: CpuTime(Duration::from_millis(1)),
+        }),
+        goals: vec![],
+        arrivals: Arrivals::Poisson,
+        levels: vec![],
+        copies: vec![],
+        passes: 2,
+        window: WINDOW,
+        warm_up: WarmUp {
+            min: Duration::ZERO,
+            max: Duration::ZERO,
+        },
+        calibration: CalibrationPlan {
+            first: rate(100.0),
+            window: WINDOW,
+            retries: 1,
+            rated: None,
+        },
+        idle: Duration::ZERO,
+        bounds: Bounds {
+            slip: Duration::from_micros(100),
+            slip_share: Share::ZERO,
+            generator_cpu_share: Share::ONE,
+            steal_share: Share::ONE,
+            other_share: Share::ONE,
+            retries: 3,
+        },
+        cpus: CpuPlan {
+            service: cpus,
+            generator: CpuSet::default(),
+        },
+        seed: 1,
+        budget: Duration::from_secs(1000),
+    }
+}
+
+fn rate(n: f64) -> Rate {
+    Rate::per_second(n).unwrap()
+}
+
+/// A valid trial in which every request took `us` microseconds and one CPU
+/// was busy for a share of `cpu`.
+pub(crate) fn trial_at(load_pct: f64, rps: u64, cpu: f64, us: f64) -> Trial {
+    let level = LoadLevel::percent(load_pct);
+    let mut trial = blank(Phase::Level { level }, offer(rps as f64));
+    let requests = rps * WINDOW.as_secs();
+    trial.work.intended = requests;
+    trial.work.sent = requests;
+    trial.work.completed = requests;
+    for _ in 0..requests.min(1000) {
+        trial.work.latency.record(Duration::from_secs_f64(us / 1e6));
+    }
+    trial.machine.service_cpu = Some(CpuUse {
+        user: CpuTime(WINDOW.mul_f64(cpu)),
+        idle: CpuTime(WINDOW.mul_f64(1.0 - cpu)),
+        ..CpuUse::default()
+    });
+    trial
+}
+
+pub(crate) fn calibration_trial(asked: f64, achieved: u64) -> Trial {
+    let mut trial = blank(Phase::Calibration, offer(asked));
+    trial.work.intended = (asked * WINDOW.as_secs_f64()) as u64;
+    trial.work.completed = achieved * WINDOW.as_secs();
+    trial
+}
+
+pub(crate) fn copies_trial(copies: u32, seconds: u64) -> Trial {
+    let mut trial = blank(Phase::Level { level: None }, Setting::Copies { copies });
+    trial.copy_times = vec![Duration::from_secs(seconds); copies as usize];
+    trial
+}
+
+fn offer(rps: f64) -> Setting {
+    Setting::Offer { rate: rate(rps) }
+}
+
+fn blank(phase: Phase, setting: Setting) -> Trial {
+    let spec = TrialSpec {
+        phase,
+        setting,
+        pass: 0,
+        attempt: 0,
+        warm_up: plan().warm_up,
+        window: WINDOW,
+        seed: 1,
+    };
+    let mut trial = Trial::begun(spec, 0);
+    trial.machine.service_cpus = plan().cpus.service;
+    trial
+}
