@@ -158,8 +158,6 @@ pub struct Bounds {
     /// this share of the measured p99 latency, whichever is more: then the
     /// generator's own lateness is a small part of what is reported.
     pub slip_share: Share,
-    /// The most CPU use of a generator thread.
-    pub generator_cpu_share: Share,
     /// The most CPU time that the hypervisor may have taken.
     pub steal_share: Share,
     /// The most CPU time that others on this machine may have used.

@@ -180,15 +180,6 @@ pub enum Invalid {
         #[serde(rename = "bound_ns", with = "crate::ns")]
         bound: Duration,
     },
-    /// A generator thread had no CPU time left.
-    GeneratorCpu {
-        /// The CPU use of the generator's threads.
-        #[serde(rename = "used_share")]
-        used: Share,
-        /// What it may be.
-        #[serde(rename = "bound_share")]
-        bound: Share,
-    },
     /// The hypervisor took CPU time.
     Steal {
         /// As a share of all CPU time.
@@ -218,9 +209,6 @@ impl fmt::Display for Invalid {
                 human_duration(*p99),
                 human_duration(*bound)
             ),
-            Invalid::GeneratorCpu { used, bound } => {
-                write!(f, "the generator used {used} of its CPUs (bound {bound})")
-            }
             Invalid::Steal { stolen, bound } => {
                 write!(
                     f,

@@ -1,7 +1,7 @@
 //! What was typed: the flags, and nothing but the validation of their text.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use plimsoll_model::{Arrivals, CpuSet, Goal, LoadLevel, Rate, parse_duration};
+use plimsoll_model::{Arrivals, CpuSet, Goal, LoadLevel, Rate, Share, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -115,9 +115,17 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(crate) cpus: Option<CpuSet>,
 
-    /// p99 of the generator's own lateness that makes a trial invalid.
+    /// p99 of the generator's own lateness that makes a trial invalid, unless it is below a tenth of the p99 latency [default: 100us].
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub(crate) max_slip: Option<Duration>,
+
+    /// CPU time taken by the hypervisor that makes a trial invalid [default: 2%].
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) max_steal: Option<Share>,
+
+    /// CPU time used by other processes that makes a trial invalid [default: 5%].
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) max_other: Option<Share>,
 
     /// Where to write the record [default: plimsoll-runs/<time>-sweep.plimsoll].
     #[arg(short, long, value_name = "FILE")]
@@ -282,6 +290,15 @@ fn rate(text: &str) -> Result<Rate, String> {
 }
 
 const WANTED_RATE: &str = "give requests per second between 0.01 and 1000000000, such as 5000";
+
+fn share(text: &str) -> Result<Share, String> {
+    let number = text
+        .strip_suffix('%')
+        .and_then(|n| n.trim().parse::<f64>().ok());
+    number
+        .and_then(|n| Share::new(n / 100.0))
+        .ok_or_else(|| "give a share of all CPU time between 0% and 100%, such as 5%".into())
+}
 
 fn positive_duration(text: &str) -> Result<Duration, String> {
     parse_duration(text)

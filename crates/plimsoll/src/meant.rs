@@ -3,7 +3,7 @@
 
 use crate::args::{HttpArgs, SweepArgs};
 use crate::failure::Failure;
-use plimsoll_experiment::sweep::{Effort, Place, Request};
+use plimsoll_experiment::sweep::{Effort, Place, Request, Tolerance};
 use plimsoll_host::Root;
 use plimsoll_load::hash;
 use plimsoll_model::{Copies, CpuSet, CpuTime, HttpService, LoadLevel, Plan, ServiceAt, Workload};
@@ -45,7 +45,11 @@ pub(crate) fn plan(args: &SweepArgs, root: &Root) -> Result<(Plan, Place), Failu
         window: args.duration,
         rated: args.rated,
         cpus: place.cpus(args.cpus.as_ref(), args.http.service_cpus.as_ref()),
-        slip: args.max_slip,
+        tolerance: Tolerance {
+            slip: args.max_slip,
+            steal: args.max_steal,
+            other: args.max_other,
+        },
         seed: args.seed.unwrap_or_else(any_seed),
         workload,
     };

@@ -167,7 +167,12 @@ fn noise(report: &Report<'_>) -> Sentence {
         let often = if invalid == 1 { "" } else { "most often " };
         format!(", {often}because {why}")
     });
-    let text = format!("{invalid} of {all} {noun} {verb} not count{reason}.");
+    let advice = if 2 * invalid > all {
+        " Run it again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other."
+    } else {
+        ""
+    };
+    let text = format!("{invalid} of {all} {noun} {verb} not count{reason}.{advice}");
     Sentence::new(Ink::Red, text)
 }
 

@@ -3,9 +3,8 @@
 use plimsoll_model::{Invalid, Verdict};
 
 /// The kinds of reason, in the words of a report.
-const REASONS: [&str; 4] = [
+const REASONS: [&str; 3] = [
     "the load generator was late",
-    "the load generator had no CPU time left",
     "the hypervisor took CPU time",
     "other processes used CPU time",
 ];
@@ -51,8 +50,7 @@ impl TrialTally {
 fn place(reason: &Invalid) -> usize {
     match reason {
         Invalid::Slip { .. } => 0,
-        Invalid::GeneratorCpu { .. } => 1,
-        Invalid::Steal { .. } => 2,
-        Invalid::OtherLoad { .. } => 3,
+        Invalid::Steal { .. } => 1,
+        Invalid::OtherLoad { .. } => 2,
     }
 }

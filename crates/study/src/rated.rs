@@ -3,29 +3,40 @@
 use crate::carried::trial_is_carried;
 use plimsoll_model::{Invalid, Phase, Plan, Rate, RatedRate, Trial, Verdict};
 
-/// Whether the trial is invalid because of the generator's own limits.
+/// Whether a calibration trial ended short of its rate for the generator's
+/// own limits. One that carried its rate tells what it was asked, however
+/// late single requests were.
 pub fn limited_by_generator(trial: &Trial) -> bool {
-    let Verdict::Invalid(reasons) = &trial.verdict else {
-        return false;
-    };
-    reasons
-        .iter()
-        .any(|r| matches!(r, Invalid::Slip { .. } | Invalid::GeneratorCpu { .. }))
+    let own = |r: &Invalid| matches!(r, Invalid::Slip { .. });
+    !trial_is_carried(trial) && !was_disturbed(trial) && any(trial, own)
 }
 
-/// Whether the trial is invalid because somebody else disturbed it, and for
-/// no other reason.
-pub fn only_disturbed(trial: &Trial) -> bool {
-    !trial.verdict.is_valid() && !limited_by_generator(trial)
+/// Whether somebody else disturbed the trial.
+fn was_disturbed(trial: &Trial) -> bool {
+    let others = |r: &Invalid| matches!(r, Invalid::Steal { .. } | Invalid::OtherLoad { .. });
+    any(trial, others)
 }
 
-/// The calibration trials that were not disturbed, in order, and those that
-/// were disturbed at the last try too: there is nothing better.
+fn any(trial: &Trial, is: impl Fn(&Invalid) -> bool) -> bool {
+    match &trial.verdict {
+        Verdict::Valid => false,
+        Verdict::Invalid(reasons) => reasons.iter().any(is),
+    }
+}
+
+/// Whether a calibration trial is worth another try: it was disturbed, or
+/// ended short of its rate in a way that may have been chance.
+pub fn is_doubtful(plan: &Plan, trial: &Trial) -> bool {
+    let may_retry = trial.spec.attempt < plan.calibration.retries;
+    may_retry && (was_disturbed(trial) || limited_by_generator(trial))
+}
+
+/// The calibration trials that tell something, in order. One that was in
+/// doubt at its last try counts: there is nothing better.
 pub fn usable<'a>(plan: &Plan, trials: &'a [Trial]) -> Vec<&'a Trial> {
     trials
         .iter()
-        .filter(|t| t.spec.phase == Phase::Calibration)
-        .filter(|t| !only_disturbed(t) || t.spec.attempt >= plan.calibration.retries)
+        .filter(|t| t.spec.phase == Phase::Calibration && !is_doubtful(plan, t))
         .collect()
 }
 
@@ -77,8 +88,20 @@ mod tests {
             p99: std::time::Duration::from_millis(50),
             bound: std::time::Duration::from_micros(100),
         }]);
+        late.spec.attempt = 1;
         let rated = rated(&plan(), &[calibration_trial(1000.0, 1000), late]).unwrap();
         assert!(!rated.limited_by_service);
+    }
+
+    #[test]
+    fn a_rate_that_was_carried_is_carried_however_late_single_requests_were() {
+        let mut late = calibration_trial(2000.0, 2000);
+        late.verdict = Verdict::Invalid(vec![Invalid::Slip {
+            p99: std::time::Duration::from_micros(140),
+            bound: std::time::Duration::from_micros(100),
+        }]);
+        assert!(!limited_by_generator(&late));
+        assert!(!is_doubtful(&plan(), &late));
     }
 
     #[test]

@@ -36,7 +36,6 @@ pub(crate) fn plan() -> Plan {
         bounds: Bounds {
             slip: Duration::from_micros(100),
             slip_share: Share::ZERO,
-            generator_cpu_share: Share::ONE,
             steal_share: Share::ONE,
             other_share: Share::ONE,
             retries: 3,

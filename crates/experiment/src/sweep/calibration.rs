@@ -1,9 +1,9 @@
 //! Finding the rated rate: open-loop trials that double until the rate is not
 //! carried any more, then one just above what was carried.
 
-use plimsoll_model::{Plan, Rate, Trial};
+use plimsoll_model::{Phase, Plan, Rate, Trial};
 use plimsoll_study::carried::trial_is_carried;
-use plimsoll_study::rated::{limited_by_generator, only_disturbed, usable};
+use plimsoll_study::rated::{is_doubtful, limited_by_generator, usable};
 
 /// How much more the next rate is while rates are carried.
 const UP: f64 = 2.0;
@@ -36,7 +36,7 @@ pub(super) fn step(plan: &Plan, trials: &[Trial]) -> Step {
     if plan.calibration.rated.is_some() {
         return Step::Done;
     }
-    if let Some(rate) = disturbed_just_now(plan, trials) {
+    if let Some(rate) = doubtful_just_now(plan, trials) {
         return Step::Offer(rate);
     }
     let usable = usable(plan, trials);
@@ -80,19 +80,18 @@ fn lower(plan: &Plan, unanswered: Rate) -> Step {
     }
 }
 
-/// The rate of the last trial, if that was disturbed by others and may be
-/// tried again.
-fn disturbed_just_now(plan: &Plan, trials: &[Trial]) -> Option<Rate> {
-    let last = trials
-        .iter()
-        .rfind(|t| t.spec.phase == plimsoll_model::Phase::Calibration)?;
-    (only_disturbed(last) && last.spec.attempt < plan.calibration.retries).then(|| last.asked())
+/// The rate of the last trial, if that is worth another try.
+fn doubtful_just_now(plan: &Plan, trials: &[Trial]) -> Option<Rate> {
+    let last = trials.iter().rfind(|t| is_calibration(t))?;
+    is_doubtful(plan, last).then(|| last.asked())
+}
+
+fn is_calibration(trial: &Trial) -> bool {
+    trial.spec.phase == Phase::Calibration
 }
 
 /// How often the rate of the next trial was tried in vain just before.
-pub(super) fn attempt(trials: &[Trial], rate: Rate) -> u32 {
-    let last = trials.iter().rev().take_while(|t| {
-        t.spec.phase == plimsoll_model::Phase::Calibration && t.asked() == rate && only_disturbed(t)
-    });
-    last.count() as u32
+pub(super) fn attempt(plan: &Plan, trials: &[Trial], rate: Rate) -> u32 {
+    let in_vain = |t: &&Trial| is_calibration(t) && t.asked() == rate && is_doubtful(plan, t);
+    trials.iter().rev().take_while(in_vain).count() as u32
 }

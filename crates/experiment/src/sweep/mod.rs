@@ -22,5 +22,5 @@ mod tests;
 
 pub use place::Place;
 pub use plan::{next, progress};
-pub use request::{Effort, Request, default_levels};
+pub use request::{Effort, Request, Tolerance, default_levels};
 pub use service::FoundService;

@@ -57,7 +57,12 @@ impl<'a> OfferedLoad<'a> {
         })?;
         let began = Instant::now();
         let threads = running.threads();
-        let mut sensors = self.eyes.open(&threads.generator, &threads.service)?;
+        let opened = self.eyes.open(&threads.generator, &threads.service);
+        let mut sensors = opened.or_else(|error| {
+            // A service that is gone is better told by what its clients see.
+            self.load.check()?;
+            Err(error)
+        })?;
         let Some(warm_up) = warm_up(running.as_mut(), spec, began, stop) else {
             return Ok(None);
         };

@@ -82,7 +82,7 @@ fn calibrate(plan: &Plan, trials: &[Trial], rate: Rate, seed: u64) -> TrialSpec 
         phase: Phase::Calibration,
         setting: Setting::Offer { rate },
         pass: 0,
-        attempt: calibration::attempt(trials, rate),
+        attempt: calibration::attempt(plan, trials, rate),
         warm_up: plan.warm_up,
         window: plan.calibration.window,
         seed,

@@ -39,10 +39,21 @@ pub struct Request {
     pub rated: Option<Rate>,
     /// Which CPUs serve and which ask.
     pub cpus: CpuPlan,
-    /// p99 of the slip that makes a trial invalid.
-    pub slip: Option<Duration>,
+    /// What does not make a trial invalid yet.
+    pub tolerance: Tolerance,
     /// Seeds everything.
     pub seed: u64,
+}
+
+/// How much disturbance a trial may show. What is `None` gets its default.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tolerance {
+    /// p99 of the slip.
+    pub slip: Option<Duration>,
+    /// CPU time taken by the hypervisor, of all CPU time.
+    pub steal: Option<Share>,
+    /// CPU time used by others, of all CPU time.
+    pub other: Option<Share>,
 }
 
 /// 5 % and 10 % to 100 % of the rated rate, in steps of 10.
@@ -132,7 +143,7 @@ impl Request {
             window: self.window.unwrap_or(times.window),
             warm_up: times.warm_up,
             idle: times.idle,
-            bounds: bounds(self.slip),
+            bounds: bounds(self.tolerance),
             cpus: self.cpus,
             seed: self.seed,
             budget: times.budget,
@@ -156,14 +167,13 @@ fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
 /// here (docs/benchmarks.md); of longer latencies a tenth may be its fault.
 /// Steal and other load are disturbances that a busy cloud machine shows
 /// below 2 % and 5 % all the time.
-fn bounds(slip: Option<Duration>) -> Bounds {
+fn bounds(tolerance: Tolerance) -> Bounds {
     let share = |x| Share::new(x).unwrap_or(Share::ZERO);
     Bounds {
-        slip: slip.unwrap_or(Duration::from_micros(100)),
+        slip: tolerance.slip.unwrap_or(Duration::from_micros(100)),
         slip_share: share(0.10),
-        generator_cpu_share: share(0.90),
-        steal_share: share(0.02),
-        other_share: share(0.05),
+        steal_share: tolerance.steal.unwrap_or(share(0.02)),
+        other_share: tolerance.other.unwrap_or(share(0.05)),
         retries: 3,
     }
 }

@@ -1,6 +1,6 @@
 //! The planner on a simulated machine: time is arithmetic.
 
-use super::{Effort, Request, next, progress};
+use super::{Effort, Request, Tolerance, next, progress};
 use crate::conduct::{Ended, Next, RunError, Runner, conduct};
 use crate::watch::{Quiet, Watch};
 use plimsoll_model::{
@@ -84,7 +84,7 @@ fn request(workload: Workload) -> Request {
         window: None,
         rated: None,
         cpus: cpus(),
-        slip: None,
+        tolerance: Tolerance::default(),
         seed: 11,
     }
 }

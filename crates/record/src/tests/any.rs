@@ -138,7 +138,6 @@ prop_compose! {
 fn invalid() -> impl Strategy<Value = Invalid> {
     prop_oneof![
         (time(), time()).prop_map(|(p99, bound)| Invalid::Slip { p99, bound }),
-        (share(), share()).prop_map(|(used, bound)| Invalid::GeneratorCpu { used, bound }),
         (share(), share()).prop_map(|(stolen, bound)| Invalid::Steal { stolen, bound }),
         (share(), share()).prop_map(|(used, bound)| Invalid::OtherLoad { used, bound }),
     ]

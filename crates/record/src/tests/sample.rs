@@ -45,7 +45,6 @@ pub(super) fn plan() -> Plan {
         bounds: Bounds {
             slip: Duration::from_micros(500),
             slip_share: Share::new(0.1).unwrap(),
-            generator_cpu_share: Share::new(0.9).unwrap(),
             steal_share: Share::new(0.02).unwrap(),
             other_share: Share::new(0.05).unwrap(),
             retries: 3,

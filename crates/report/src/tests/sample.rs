@@ -324,7 +324,6 @@ pub(super) fn plan(workload: Workload) -> Plan {
         bounds: Bounds {
             slip: Duration::from_micros(500),
             slip_share: share(0.1),
-            generator_cpu_share: share(0.9),
             steal_share: share(0.02),
             other_share: share(0.05),
             retries: 3,
