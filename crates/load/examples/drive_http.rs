@@ -44,10 +44,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     if url != "known" {
         return drive(url, &arguments);
     }
+    let cpus = plimsoll_pool::allowed_cpus()?;
+    let server_cpu = cpus.iter().find(|cpu| *cpu != arguments.cpu);
+    let server_cpu = server_cpu.ok_or("the server needs another CPU than the generator")?;
     for us in [200, 2_000, 20_000] {
         let after = Duration::from_micros(us);
         println!("a server that answers after {}:", human_duration(after));
-        let server = KnownServer::start(Behaviour::Answer { after })?;
+        let server = KnownServer::start_polling(Behaviour::Answer { after }, server_cpu)?;
         drive(&format!("http://{}/", server.addr()), &arguments)?;
     }
     Ok(())

@@ -28,6 +28,8 @@ pub(super) struct Engine {
     listener: TcpListener,
     script: Script,
     stop: Arc<AtomicBool>,
+    /// Never sleeps, so that its own wake-up is no part of any delay.
+    polls: bool,
     poller: Poller,
     began: Instant,
     /// See [`begins`].
@@ -52,6 +54,7 @@ impl Engine {
         behaviour: &Behaviour,
         waker: &Waker,
         stop: Arc<AtomicBool>,
+        polls: bool,
     ) -> io::Result<Engine> {
         let poller = Poller::new(BATCH)?;
         poller.add(&listener, LISTENER)?;
@@ -60,6 +63,7 @@ impl Engine {
             listener,
             script: script(behaviour),
             stop,
+            polls,
             poller,
             began: Instant::now(),
             free: Duration::ZERO,
@@ -89,6 +93,7 @@ impl Engine {
 
     fn until(&self) -> Until {
         match self.due.peek() {
+            _ if self.polls => Until::Now,
             None => Until::At(u64::MAX),
             Some(Reverse((due, _))) => Until::At(ns(due.saturating_sub(POLL_BEFORE))),
         }
