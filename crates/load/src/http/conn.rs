@@ -7,6 +7,7 @@ use crate::tally::Failure;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub(super) enum Outcome {
     Answered {
         /// By this.
         answer: Answer,
+        /// How long before it was read its end had come.
+        age: Duration,
         /// Whether the connection is idle now; otherwise it must be closed.
         reusable: bool,
         /// There may be more to read, and no edge will tell.
@@ -219,6 +222,7 @@ impl Conn {
             Input::End => return self.ended(),
             Input::Data { bytes, drained } => (bytes, drained),
         };
+        let age = transport.age();
         let fed = self.parser.feed(&buf[..bytes]);
         let (used, progress) = fed.map_err(|_| Failure::Protocol)?;
         let more = !drained || self.hung_up;
@@ -237,6 +241,7 @@ impl Conn {
                 }
                 Ok(Outcome::Answered {
                     answer,
+                    age,
                     reusable,
                     more,
                 })
@@ -247,8 +252,10 @@ impl Conn {
     fn ended(&mut self) -> Result<Outcome, Failure> {
         let answer = self.parser.end().ok_or(Failure::Reset)?;
         self.proven = true;
+        let transport = self.transport.as_ref();
         Ok(Outcome::Answered {
             answer,
+            age: transport.map(Transport::age).unwrap_or_default(),
             reusable: false,
             more: false,
         })

@@ -9,6 +9,7 @@ use super::poller::{Poller, Ready};
 use crate::tally::{Failure, Session};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is read at once from one connection.
 const BUFFER: usize = 64 << 10;
@@ -25,7 +26,12 @@ const BACK_OFF_EACH_NS: u64 = 100_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     /// The request was answered.
-    Answered { intended_ns: u64, answer: Answer },
+    Answered {
+        intended_ns: u64,
+        answer: Answer,
+        /// How long ago, when it was read.
+        age: Duration,
+    },
     /// The request failed.
     Failed { intended_ns: u64, failure: Failure },
     /// A connection could not be opened.
@@ -211,6 +217,7 @@ impl Connections {
             }
             Outcome::Answered {
                 answer,
+                age,
                 reusable,
                 more,
             } => {
@@ -230,6 +237,7 @@ impl Connections {
                 Some(Ended::Answered {
                     intended_ns,
                     answer,
+                    age,
                 })
             }
             Outcome::Lost(failure) => self.lose(index, phase, failure),

@@ -13,6 +13,8 @@
 //! client that sleeps.
 //!
 //! What is a choice:
+//! - The latency of an answer ends when its last packet arrived, by the kernel's
+//!   stamp: what this thread needed to wake up and read it is not the service's.
 //! - The time-out of a request runs from when it was sent, not from its
 //!   intended start: it says what the server did, and a queue in front of busy
 //!   connections is seen in the latency instead. A request that timed out
@@ -65,6 +67,7 @@ pub(crate) mod poller;
 mod probe;
 mod request;
 mod run;
+mod stamp;
 mod target;
 mod text;
 mod tls;

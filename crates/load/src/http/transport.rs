@@ -1,5 +1,6 @@
 //! A TCP connection with or without TLS, blocking or not.
 
+use super::stamp::Stamped;
 use rustix::net::sockopt;
 use rustls::ClientConnection;
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,6 +11,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Transport {
     stream: TcpStream,
+    stamped: Stamped,
     tls: Option<Box<ClientConnection>>,
 }
 
@@ -42,6 +44,7 @@ impl Transport {
     /// Wraps a connected (or connecting) socket.
     pub(super) fn new(stream: TcpStream, tls: Option<ClientConnection>) -> Transport {
         Transport {
+            stamped: Stamped::on(&stream),
             stream,
             tls: tls.map(Box::new),
         }
@@ -65,7 +68,7 @@ impl Transport {
             if !written {
                 return Ok(false);
             }
-            match receive(tls, &self.stream)? {
+            match receive(tls, &self.stream, &mut self.stamped)? {
                 Input::Data { .. } => {}
                 Input::Blocked => return Ok(false),
                 Input::End => return Err(Broken::Socket(ErrorKind::UnexpectedEof.into())),
@@ -98,7 +101,7 @@ impl Transport {
     /// Reads some bytes.
     pub(super) fn read(&mut self, buf: &mut [u8]) -> Result<Input, Broken> {
         let Some(tls) = &mut self.tls else {
-            return read_socket(&self.stream, buf);
+            return read_socket(&self.stream, &mut self.stamped, buf);
         };
         let mut drained = false;
         loop {
@@ -115,7 +118,7 @@ impl Transport {
                 Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok(Input::End),
                 Err(_) => {}
             }
-            match receive(tls, &self.stream)? {
+            match receive(tls, &self.stream, &mut self.stamped)? {
                 Input::Data { drained: d, .. } => drained = d,
                 Input::Blocked => return Ok(Input::Blocked),
                 Input::End => {}
@@ -123,6 +126,12 @@ impl Transport {
             // Answers to what was received, such as a change of keys.
             flush(tls, &self.stream)?;
         }
+    }
+
+    /// How long before it was read the last packet had come that
+    /// [`Transport::read`] took from the socket.
+    pub(super) fn age(&self) -> Duration {
+        self.stamped.age()
     }
 
     /// Closes it at once and leaves nothing behind: neither side keeps the
@@ -144,8 +153,8 @@ fn unless_blocked<T>(result: io::Result<T>) -> Result<Option<T>, Broken> {
     }
 }
 
-fn read_socket(mut stream: &TcpStream, buf: &mut [u8]) -> Result<Input, Broken> {
-    Ok(match unless_blocked(stream.read(buf))? {
+fn read_socket(stream: &TcpStream, stamped: &mut Stamped, buf: &mut [u8]) -> Result<Input, Broken> {
+    Ok(match unless_blocked(stamped.read(stream, buf))? {
         None => Input::Blocked,
         Some(0) => Input::End,
         Some(bytes) => Input::Data {
@@ -166,9 +175,14 @@ fn flush(tls: &mut ClientConnection, mut stream: &TcpStream) -> Result<bool, Bro
 }
 
 /// Reads once from the socket and decrypts.
-fn receive(tls: &mut ClientConnection, stream: &TcpStream) -> Result<Input, Broken> {
+fn receive(
+    tls: &mut ClientConnection,
+    stream: &TcpStream,
+    stamped: &mut Stamped,
+) -> Result<Input, Broken> {
     let mut socket = Watched {
         stream,
+        stamped,
         drained: false,
     };
     let bytes = match unless_blocked(tls.read_tls(&mut socket))? {
@@ -192,12 +206,13 @@ fn receive(tls: &mut ClientConnection, stream: &TcpStream) -> Result<Input, Brok
 /// Notes whether a read took all that the socket had.
 struct Watched<'a> {
     stream: &'a TcpStream,
+    stamped: &'a mut Stamped,
     drained: bool,
 }
 
 impl Read for Watched<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let n = self.stream.read(buf)?;
+        let n = self.stamped.read(self.stream, buf)?;
         self.drained = n < buf.len();
         Ok(n)
     }

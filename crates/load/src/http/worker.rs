@@ -154,7 +154,11 @@ impl Worker {
             Ended::Answered {
                 intended_ns,
                 answer,
-            } if self.job.expects(answer.status) => self.tally.done(intended_ns, now),
+                age,
+            } if self.job.expects(answer.status) => {
+                let age_ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
+                self.tally.done(intended_ns, now.saturating_sub(age_ns));
+            }
             Ended::Answered { intended_ns, .. } => {
                 self.tally.failed(intended_ns, Failure::Status, now);
             }
