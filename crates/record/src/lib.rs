@@ -25,6 +25,7 @@ mod lock;
 mod open;
 mod read;
 mod record;
+mod run;
 mod schema;
 mod trials;
 mod write;

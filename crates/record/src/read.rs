@@ -1,7 +1,7 @@
 //! From rows to a run and its trials. What does not fit is an error: a
 //! default in place of a damaged value would be a measurement that never was.
 
-use crate::record::Run;
+use crate::run::Run;
 use crate::{RecordError, histogram};
 use plimsoll_model::{
     CpuTime, Errors, Histogram, Invalid, LoadLevel, Phase, Rate, RunEnd, Second, Setting, Share,

@@ -2,23 +2,13 @@
 
 use crate::lock::WriterLock;
 use crate::open::{check_kind, connect, connect_to_read, new_file};
+use crate::run::Run;
 use crate::{RecordError, Trials, read, schema, write};
 use plimsoll_model::{Plan, Provenance, Requirement, RunEnd, Trial};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// What a run was asked for: the row of `run`.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Run {
-    pub(crate) plan: Plan,
-    pub(crate) provenance: Provenance,
-    pub(crate) requirements: Vec<Requirement>,
-    pub(crate) command_line: Vec<String>,
-    pub(crate) created_unix_ms: u64,
-    pub(crate) end: Option<RunEnd>,
-}
 
 /// An open run file.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! From a run and its trials to rows.
 
-use crate::record::Run;
+use crate::run::Run;
 use crate::{RecordError, histogram};
 use plimsoll_model::{Histogram, Phase, RunEnd, Second, Setting, Trial, Verdict};
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};

@@ -4,6 +4,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
+use rustix::thread::{ClockId, clock_nanosleep_relative};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
@@ -80,6 +81,14 @@ impl Poller {
         let token = EventData::new_u64(WAKER);
         let flags = EventFlags::IN | EventFlags::ET;
         epoll::add(&self.epoll, &waker.0, token, flags)
+    }
+
+    /// Sleeps for so long whatever happens, and then puts the sockets that are
+    /// ready into `ready`.
+    pub(crate) fn doze(&mut self, ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        // Interrupted by a signal, it is only shorter.
+        let _ = clock_nanosleep_relative(ClockId::Monotonic, &timespec(ns));
+        self.wait(0, Until::Now, ready).map(|_| ())
     }
 
     /// Waits, and puts the sockets that became ready into `ready`. Gives the

@@ -8,7 +8,8 @@ use crate::arrivals::Schedule;
 use crate::tally::{self, Session, Tally};
 use crate::{LoadError, Offer, Running, Threads, Tick, WindowTimes};
 use plimsoll_model::{CpuId, CpuSet, Work};
-use rustix::thread::{gettid, sched_setaffinity};
+use rustix::thread::{gettid, sched_setaffinity, set_current_timer_slack};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -87,6 +88,8 @@ impl HttpRun {
             .name(format!("generator-{}", part.cpu))
             .spawn(move || {
                 pin(part.cpu)?;
+                // Else a sleep ends up to 50 us late; where that is refused it does.
+                let _ = set_current_timer_slack(NonZeroU64::new(1));
                 let worker = Worker::new(job, session, part.tally, part.pacer, part.connections)
                     .and_then(|worker| worker.poller().add_waker(&waker).map(|()| worker))
                     .map_err(|e| system("creating an epoll and a timer", e))?;
