@@ -41,7 +41,7 @@ pub fn requirements(root: &Root) -> Vec<Requirement> {
         ("frequency governor", governed(root, &topology)),
         ("frequency boost", boosted(root)),
         ("clock source", clock(root)),
-        ("container", contained(root)),
+        ("a view of the whole machine", contained(root)),
     ];
     let sometimes = sometimes
         .into_iter()

@@ -37,6 +37,9 @@ pub enum Outcome {
 }
 
 impl Requirement {
+    /// The name of the requirement whose outcome says who the service is.
+    pub const SERVICE: &str = "the service and its CPU time";
+
     /// Whether a run can start in spite of it.
     pub fn can_start(&self) -> bool {
         !matches!(self.outcome, Outcome::Failed { .. })

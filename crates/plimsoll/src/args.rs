@@ -13,7 +13,7 @@ Try first:
   plimsoll report plimsoll-runs/FILE         the table and the sentences again
   plimsoll doctor                            what can be measured here?
 
-Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked.";
+Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked, 130 stopped by Ctrl-C.";
 
 /// Tells how much load a machine can really carry.
 #[derive(Debug, Parser)]
@@ -83,19 +83,19 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// A promise to keep: p99<10ms, p99<2x (twice that of light load), errors<0.1%, cpu<80%. Repeatable.
+    /// A promise to keep: p99<10ms, p99<2x (twice that of light load), errors<0.1%, cpu<80%. Repeatable [default: p99<2x].
     #[arg(long = "goal", value_name = "GOAL", conflicts_with = "copies")]
     pub(crate) goals: Vec<Goal>,
 
-    /// Load levels in percent of the rated rate, such as 10,50,90; with --copies, numbers of copies.
+    /// Load levels in percent of the rated rate, such as 10,50,90; with --copies, numbers of copies [default: 5,10,20,...,100; copies: 1 to one per CPU].
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = level)]
     pub(crate) levels: Option<Vec<LoadLevel>>,
 
-    /// How often each level is visited; odd visits go back in mirrored order.
+    /// How often each level is visited, every second time in the reverse order [default: 4; with --quick 2; copies half of that].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: Option<u32>,
 
-    /// How long each trial measures, such as 5s.
+    /// How long each trial measures [default: 5s; with --quick 2s].
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
     pub(crate) duration: Option<Duration>,
 
@@ -107,7 +107,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "copies")]
     pub(crate) rated: Option<Rate>,
 
-    /// Seed of the order of levels and of the arrivals.
+    /// Seed of the order of levels and of the arrivals [default: any; the record has it].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
@@ -157,12 +157,19 @@ pub(crate) struct HttpArgs {
         long,
         visible_alias = "request",
         value_name = "METHOD",
-        requires = "url"
+        requires = "url",
+        conflicts_with = "copies"
     )]
     pub(crate) method: Option<String>,
 
     /// A header, such as 'Accept: text/html'. Repeatable.
-    #[arg(short = 'H', long = "header", value_name = "HEADER", requires = "url")]
+    #[arg(
+        short = 'H',
+        long = "header",
+        value_name = "HEADER",
+        requires = "url",
+        conflicts_with = "copies"
+    )]
     pub(crate) headers: Vec<String>,
 
     /// The body; @FILE reads it from a file.
@@ -171,12 +178,13 @@ pub(crate) struct HttpArgs {
         long = "data",
         visible_alias = "body",
         value_name = "BODY",
-        requires = "url"
+        requires = "url",
+        conflicts_with = "copies"
     )]
     pub(crate) data: Option<String>,
 
     /// Connections kept open [default: 128].
-    #[arg(short, long, value_name = "N", requires = "url",
+    #[arg(short, long, value_name = "N", requires = "url", conflicts_with = "copies",
         value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) connections: Option<u32>,
 
@@ -185,20 +193,20 @@ pub(crate) struct HttpArgs {
     pub(crate) timeout: Option<Duration>,
 
     /// Accept any TLS certificate.
-    #[arg(short = 'k', long, requires = "url")]
+    #[arg(short = 'k', long, requires = "url", conflicts_with = "copies")]
     pub(crate) insecure: bool,
 
     /// The status that counts as success [default: any of 200 to 299].
-    #[arg(long, value_name = "STATUS", requires = "url",
+    #[arg(long, value_name = "STATUS", requires = "url", conflicts_with = "copies",
         value_parser = clap::value_parser!(u16).range(100..=599))]
     pub(crate) expect_status: Option<u16>,
 
     /// CPUs that the service may run on [default: where its processes may run].
-    #[arg(long, value_name = "LIST", requires = "url", value_parser = cpus)]
+    #[arg(long, value_name = "LIST", requires = "url", conflicts_with = "copies", value_parser = cpus)]
     pub(crate) service_cpus: Option<CpuSet>,
 
     /// The service's process, if it is on this host [default: found by its listening socket].
-    #[arg(long, value_name = "PID", requires = "url", conflicts_with_all = ["service_cgroup", "node_metrics"])]
+    #[arg(long, value_name = "PID", requires = "url", conflicts_with_all = ["copies", "service_cgroup", "node_metrics"])]
     pub(crate) service_pid: Option<u32>,
 
     /// The service's cgroup, as a path below the cgroup mount.
@@ -206,12 +214,13 @@ pub(crate) struct HttpArgs {
         long,
         value_name = "PATH",
         requires = "url",
+        conflicts_with = "copies",
         conflicts_with = "node_metrics"
     )]
     pub(crate) service_cgroup: Option<String>,
 
     /// node_exporter of the host where the service is, such as http://host:9100/metrics.
-    #[arg(long, value_name = "URL", requires = "url")]
+    #[arg(long, value_name = "URL", requires = "url", conflicts_with = "copies")]
     pub(crate) node_metrics: Option<String>,
 }
 

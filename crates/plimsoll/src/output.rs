@@ -6,8 +6,8 @@ use plimsoll_report::Report;
 use rustix::termios::tcgetwinsize;
 use std::io::{IsTerminal, Write};
 
-/// The width of a page that nobody has measured.
-const DEFAULT_WIDTH: usize = 100;
+/// The width of what is no terminal: room for all columns.
+const DEFAULT_WIDTH: usize = 160;
 
 /// Standard output, as this command may use it.
 #[derive(Debug)]

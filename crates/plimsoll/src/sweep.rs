@@ -50,8 +50,9 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
     if matches!(failure, Failure::Interrupted(_)) && kept > 0 {
         report::show(&record, &[], args.format, output)?;
     }
+    let trials = if kept == 1 { "trial is" } else { "trials are" };
     Err(failure.with(&format!(
-        "{kept} trials are kept; go on with: plimsoll sweep --resume {path}"
+        "{kept} {trials} kept; go on with: plimsoll sweep --resume {path}"
     )))
 }
 
@@ -94,7 +95,7 @@ fn check(requirements: &[Requirement]) -> Result<(), Failure> {
     let mut fatal = Vec::new();
     for requirement in requirements {
         match &requirement.outcome {
-            Outcome::Met { .. } => {}
+            Outcome::Met { found } => note(&format!("found: {found}")),
             Outcome::Missed { lost, remedy } => note(&format!("note: {lost}; {remedy}")),
             Outcome::Failed { why, remedy } => fatal.push(format!("{why}; {remedy}")),
         }

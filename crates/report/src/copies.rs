@@ -46,8 +46,8 @@ pub(crate) fn columns(rows: &[CopiesFinding]) -> Vec<Column> {
 
 /// What the row with the most copies says.
 pub(crate) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
-    let Some(most) = rows.last() else {
-        let none = "No number of copies was measured.";
+    let Some(most) = rows.iter().rfind(|r| r.trials > 0) else {
+        let none = "No trial counts, so how much copies slow each other down is not known.";
         return vec![Sentence::new(Ink::Yellow, none)];
     };
     let copies = f64::from(most.copies);
@@ -69,7 +69,7 @@ pub(crate) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
         None => Sentence::new(
             Ink::Yellow,
             format!(
-                "With {} copies at once, each takes {} s; one copy alone was not measured, \
+                "With {} copies at once, each takes {} s; of one copy alone no trial counts, \
                  so how much they slow each other down is not known.",
                 most.copies,
                 number::short(most.seconds),

@@ -31,7 +31,7 @@ pub(crate) fn sentence(findings: &Findings) -> String {
     let promised = most / index;
     format!(
         "At 50 % CPU use it does about {}; if CPU use told the truth, it would carry {} at \
-         100 %. The most it carried is {} (headroom index {index:.2}), {advice}.",
+         100 %. The most it carried at any level is {} (headroom index {index:.2}), {advice}.",
         per_second(promised / 2.0),
         per_second(promised),
         per_second(most),
@@ -49,18 +49,24 @@ fn most(findings: &Findings) -> Option<f64> {
     })
 }
 
+fn measured_cpu(findings: &Findings) -> impl Iterator<Item = f64> + '_ {
+    findings.levels.iter().filter_map(|l| l.cpu_pct)
+}
+
 fn why_not(findings: &Findings) -> &'static str {
     let mut measured = findings.levels.iter().filter(|l| l.trials > 0).peekable();
     if measured.peek().is_none() {
         "no level has a trial that counts"
     } else if measured.all(|l| l.cpu_pct.is_none()) {
         "CPU use could not be read"
+    } else if measured_cpu(findings).all(|cpu| cpu <= 50.0) {
+        "CPU use never got beyond 50 %: something else is at its end first, such as the number of the service's threads"
     } else if findings
         .rated
         .as_ref()
         .is_some_and(|r| !r.limited_by_service)
     {
-        "the load generator reached its limit before the service did"
+        "the service was not driven to its end"
     } else {
         "that takes a level near 50 % CPU use and one at saturation"
     }

@@ -172,7 +172,9 @@ fn noise(report: &Report<'_>) -> Sentence {
     } else {
         ""
     };
-    let text = format!("{invalid} of {all} {noun} {verb} not count{reason}.{advice}");
+    let text = format!(
+        "{invalid} of {all} {noun}, idle baseline and search included, {verb} not count{reason}.{advice}"
+    );
     Sentence::new(Ink::Red, text)
 }
 
@@ -182,7 +184,9 @@ fn rated(report: &Report<'_>) -> Option<Sentence> {
     let (ink, text) = if report.plan.calibration.rated.is_some() {
         (Ink::Dim, format!("100 % load is {rate}, as was given."))
     } else if rated.limited_by_service {
-        let text = format!("100 % load is {rate}, the most that was carried at any latency.");
+        let text = format!(
+            "100 % load is {rate}, the highest throughput seen while the rated rate was sought."
+        );
         (Ink::Dim, text)
     } else {
         let text = format!(

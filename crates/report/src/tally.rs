@@ -4,9 +4,9 @@ use plimsoll_model::{Invalid, Verdict};
 
 /// The kinds of reason, in the words of a report.
 const REASONS: [&str; 3] = [
-    "the load generator was late",
     "the hypervisor took CPU time",
     "other processes used CPU time",
+    "the load generator was late",
 ];
 
 /// Counts trials by what was said against them.
@@ -23,8 +23,12 @@ impl TrialTally {
         self.all += 1;
         if let Verdict::Invalid(reasons) = verdict {
             self.invalid += 1;
+            // A generator that was disturbed is late for that reason.
+            let disturbed = reasons.iter().any(|r| !matches!(r, Invalid::Slip { .. }));
             for reason in reasons {
-                self.by_reason[place(reason)] += 1;
+                if !(disturbed && matches!(reason, Invalid::Slip { .. })) {
+                    self.by_reason[place(reason)] += 1;
+                }
             }
         }
     }
@@ -49,8 +53,8 @@ impl TrialTally {
 
 fn place(reason: &Invalid) -> usize {
     match reason {
-        Invalid::Slip { .. } => 0,
-        Invalid::Steal { .. } => 1,
-        Invalid::OtherLoad { .. } => 2,
+        Invalid::Slip { .. } => 2,
+        Invalid::Steal { .. } => 0,
+        Invalid::OtherLoad { .. } => 1,
     }
 }

@@ -4,7 +4,7 @@ use crate::escape::safe;
 use crate::sentences::{Sentence, answers, notes};
 use crate::table::{Column, Ink, Paint, render, wrap};
 use crate::{Report, copies, levels, secrets};
-use plimsoll_model::Provenance;
+use plimsoll_model::{Outcome, Provenance, Requirement};
 
 /// Longer lines are hard to read; tables may be wider.
 const WIDEST_SENTENCE: usize = 100;
@@ -24,6 +24,7 @@ pub fn text(report: &Report<'_>, width: usize, colour: bool) -> String {
     let workload = secrets::hide(report.plan).workload.to_string();
     out.sentence(&Sentence::new(Ink::Bold, safe(&workload)));
     out.sentence(&Sentence::new(Ink::Dim, machine(report.provenance)));
+    out.sentences(&service(report.requirements));
     out.text.push('\n');
     let findings = report.findings;
     if report.is_copies() {
@@ -58,8 +59,8 @@ impl Lines {
         }
     }
 
-    fn sentences(&mut self, sentences: &[Sentence]) {
-        sentences.iter().for_each(|s| self.sentence(s));
+    fn sentences<'a>(&mut self, sentences: impl IntoIterator<Item = &'a Sentence>) {
+        sentences.into_iter().for_each(|s| self.sentence(s));
     }
 
     fn sentence(&mut self, sentence: &Sentence) {
@@ -68,6 +69,15 @@ impl Lines {
             self.text.push('\n');
         }
     }
+}
+
+/// Who was measured, so that a mistaken address is seen.
+fn service(requirements: &[Requirement]) -> Option<Sentence> {
+    let known = requirements.iter().find_map(|r| match &r.outcome {
+        Outcome::Met { found } if r.name == Requirement::SERVICE => Some(found),
+        _ => None,
+    });
+    known.map(|found| Sentence::new(Ink::Dim, format!("service: {}", safe(found))))
 }
 
 /// `on web1: AMD EPYC 9B14, 4 CPUs, kvm, kernel 6.1.0`, as far as it is known.

@@ -16,15 +16,17 @@ pub fn copies(trials: &[Trial]) -> Vec<CopiesFinding> {
         }
     }
     let mut rows: Vec<CopiesFinding> = groups.iter().filter_map(|(n, t)| row(*n, t)).collect();
-    let alone = rows.iter().find(|r| r.copies == 1).map(|r| r.seconds);
-    for row in &mut rows {
+    let counts = |r: &&CopiesFinding| r.trials > 0;
+    let alone = rows.iter().filter(counts).find(|r| r.copies == 1);
+    let alone = alone.map(|r| r.seconds);
+    for row in rows.iter_mut().filter(|r| r.trials > 0) {
         row.efficiency_ratio = alone.map(|alone| alone / row.seconds);
     }
     rows
 }
 
-/// Valid trials if there are any; a copies trial that was disturbed is still
-/// better than none, and the row says how many were.
+/// Valid trials if there are any. Disturbed ones are shown for want of better,
+/// and nothing is concluded from them.
 fn row(copies: u32, trials: &[&Trial]) -> Option<CopiesFinding> {
     let valid: Vec<&Trial> = trials
         .iter()
@@ -65,6 +67,14 @@ mod tests {
             assert_eq!(rows[0].efficiency_ratio, Some(1.0));
             assert!((rows[1].efficiency_ratio.unwrap() - efficiency).abs() < 0.0006);
         }
+    }
+
+    #[test]
+    fn nothing_is_concluded_from_disturbed_trials() {
+        let mut disturbed = copies_trial(1, 100);
+        disturbed.verdict = plimsoll_model::Verdict::Invalid(vec![]);
+        let rows = copies(&[disturbed, copies_trial(2, 10)]);
+        assert!(rows.iter().all(|r| r.efficiency_ratio.is_none()));
     }
 
     #[test]

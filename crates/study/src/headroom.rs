@@ -11,8 +11,9 @@ const MIDDLE_REACH: f64 = 15.0;
 ///
 /// As in the Graviton headroom study, X50 / 0.5 is taken from the measured
 /// level nearest to 50 % CPU use, as X / u. `None` when no level is within 15
-/// points of it, or when the generator and not the service ended the range,
-/// so that Xmax is not the machine's.
+/// points of it, when CPU use never got beyond 50 % (something else than these
+/// CPUs is at its end), or when the service was not driven to its end, so that
+/// Xmax is not the machine's.
 pub fn index(levels: &[Level], rated: Option<&RatedRate>) -> Option<f64> {
     if !rated?.limited_by_service {
         return None;
@@ -21,6 +22,7 @@ pub fn index(levels: &[Level], rated: Option<&RatedRate>) -> Option<f64> {
     let points: Vec<(f64, f64)> = rows
         .filter_map(|row| row.achieved_rps.zip(row.cpu_pct))
         .collect();
+    points.iter().find(|(_, cpu)| *cpu > 50.0)?;
     let (rate, cpu_pct) = points
         .iter()
         .copied()
@@ -61,5 +63,6 @@ mod tests {
     fn no_index_from_a_middle_that_is_not_there_or_a_top_that_is_not_the_services() {
         assert_eq!(of(&[(10.0, 100, 0.1), (100.0, 1000, 0.9)], true), None);
         assert_eq!(of(&[(50.0, 500, 0.5), (100.0, 1000, 0.9)], false), None);
+        assert_eq!(of(&[(50.0, 500, 0.4), (100.0, 1000, 0.47)], true), None);
     }
 }

@@ -44,9 +44,14 @@ pub fn usable<'a>(plan: &Plan, trials: &'a [Trial]) -> Vec<&'a Trial> {
 /// calibrating; `None` before the first trial.
 pub fn rated(plan: &Plan, trials: &[Trial]) -> Option<RatedRate> {
     if let Some(given) = plan.calibration.rated {
+        let overloaded = |t: &Trial| {
+            matches!(t.spec.phase, Phase::Level { .. })
+                && t.verdict.is_valid()
+                && !trial_is_carried(t)
+        };
         return Some(RatedRate {
             rate_rps: given.get(),
-            limited_by_service: true,
+            limited_by_service: trials.iter().any(overloaded),
         });
     }
     let usable = usable(plan, trials);

@@ -59,6 +59,13 @@ impl<'a> CopiesRunner<'a> {
     }
 }
 
+impl Drop for CopiesRunner<'_> {
+    fn drop(&mut self) {
+        // Not empty where a copy failed: its output is kept there.
+        let _ = std::fs::remove_dir(&self.ground);
+    }
+}
+
 impl Runner for CopiesRunner<'_> {
     fn run(
         &mut self,

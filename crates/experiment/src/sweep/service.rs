@@ -125,7 +125,7 @@ impl FoundService {
                     self.url
                 ),
                 remedy:
-                    "switch keep-alive on in the server, if that is not what you want to measure"
+                    "switch keep-alive on in the server; if this is what you want to measure, try few connections (-c 4): idle ones block a server that serves one at a time"
                         .to_owned(),
             }
         };
@@ -156,7 +156,7 @@ impl FoundService {
             },
         };
         Requirement {
-            name: "the service's CPU time".to_owned(),
+            name: Requirement::SERVICE.to_owned(),
             outcome,
         }
     }

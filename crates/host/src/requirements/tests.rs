@@ -88,7 +88,7 @@ fn each_lack_is_told_by_its_name() {
         ("proc/stat", "cpu  90 0 0 0 0 0 0 10\n", "stolen CPU time"),
         (boost.as_str(), "1\n", "frequency boost"),
         (clock, "hpet\n", "clock source"),
-        (".dockerenv", "", "container"),
+        (".dockerenv", "", "a view of the whole machine"),
     ];
     for (file, text, name) in lacks {
         assert_eq!(missing(&good().file(file, text)), [name], "{file}");

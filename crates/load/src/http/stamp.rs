@@ -89,15 +89,14 @@ mod tests {
         let mut buf = [0; 16];
         // The first socket that asks for stamps has the kernel switch them on,
         // which takes effect a moment later.
-        let mut ages = std::iter::repeat_with(|| {
+        let ages = std::iter::repeat_with(|| {
             writer.write_all(b"answer").unwrap();
             std::thread::sleep(Duration::from_millis(30));
             assert_eq!(stamped.read(&reader, &mut buf).unwrap(), 6);
             stamped.age()
         });
-        let first = ages.by_ref().take(100).find(|age| !age.is_zero());
+        let first = ages.take(100).find(|age| !age.is_zero());
         assert!(first >= Some(Duration::from_millis(30)), "{first:?}");
-        drop(ages);
         drop(writer);
         assert_eq!(stamped.read(&reader, &mut buf).unwrap(), 0);
     }
