@@ -1,7 +1,7 @@
 //! The experiments: their plans and their trials.
 //!
 //! One loop drives every experiment: ask the planner for a trial, run it,
-//! record it, until the planner is done ([`conduct`]). A planner is a pure
+//! record it, until the planner is done ([`conduct()`]). A planner is a pure
 //! function of what was asked and the trials so far, so a run can be resumed
 //! by asking again with the trials of its record, and a planner can be tested
 //! on trials that no machine ever ran. Only runners touch the machine.

@@ -83,19 +83,19 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// A promise to keep: p99<10ms, p99<2x (twice that of light load), errors<0.1%, cpu<80%. Repeatable [default: p99<2x].
+    /// A promise to keep: p99<10ms, p99<2x (twice that of light load), errors<0.1%, cpu<80%. Repeatable (default: p99<2x).
     #[arg(long = "goal", value_name = "GOAL", conflicts_with = "copies")]
     pub(crate) goals: Vec<Goal>,
 
-    /// Load levels in percent of the rated rate, such as 10,50,90; with --copies, numbers of copies [default: 5,10,20,...,100; copies: 1 to one per CPU].
+    /// Load levels in percent of the rated rate, such as 10,50,90; with --copies, numbers of copies (default: 5,10,20,...,100; copies: 1 to one per CPU).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = level)]
     pub(crate) levels: Option<Vec<LoadLevel>>,
 
-    /// How often each level is visited, every second time in the reverse order [default: 4; with --quick 2; copies half of that].
+    /// How often each level is visited, every second time in the reverse order (default: 4; with --quick 2; copies half of that).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: Option<u32>,
 
-    /// How long each trial measures [default: 5s; with --quick 2s].
+    /// How long each trial measures (default: 5s; with --quick 2s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
     pub(crate) duration: Option<Duration>,
 
@@ -107,7 +107,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "copies")]
     pub(crate) rated: Option<Rate>,
 
-    /// Seed of the order of levels and of the arrivals [default: any; the record has it].
+    /// Seed of the order of levels and of the arrivals (default: any; the record has it).
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
@@ -115,19 +115,19 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(crate) cpus: Option<CpuSet>,
 
-    /// p99 of the generator's own lateness that makes a trial invalid, unless it is below a tenth of the p99 latency [default: 100us].
+    /// p99 of the generator's own lateness that makes a trial invalid, unless it is below a tenth of the p99 latency (default: 100us).
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub(crate) max_slip: Option<Duration>,
 
-    /// CPU time taken by the hypervisor that makes a trial invalid [default: 2%].
+    /// CPU time taken by the hypervisor that makes a trial invalid (default: 2%).
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) max_steal: Option<Share>,
 
-    /// CPU time used by other processes that makes a trial invalid [default: 5%].
+    /// CPU time used by other processes that makes a trial invalid (default: 5%).
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) max_other: Option<Share>,
 
-    /// Where to write the record [default: plimsoll-runs/<time>-sweep.plimsoll].
+    /// Where to write the record (default: plimsoll-runs/TIME-sweep.plimsoll).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -151,7 +151,7 @@ pub(crate) struct SweepArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "For a server")]
 pub(crate) struct HttpArgs {
-    /// The method [default: GET, or POST with --data].
+    /// The method (default: GET, or POST with --data).
     #[arg(
         short = 'X',
         long,
@@ -183,12 +183,12 @@ pub(crate) struct HttpArgs {
     )]
     pub(crate) data: Option<String>,
 
-    /// Connections kept open [default: 128].
+    /// Connections kept open (default: 128).
     #[arg(short, long, value_name = "N", requires = "url", conflicts_with = "copies",
         value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) connections: Option<u32>,
 
-    /// A request (or, with --copies, a copy) that takes longer has failed [default: 10s; copies: 1h].
+    /// A request (or, with --copies, a copy) that takes longer has failed (default: 10s; copies: 1h).
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub(crate) timeout: Option<Duration>,
 
@@ -196,16 +196,16 @@ pub(crate) struct HttpArgs {
     #[arg(short = 'k', long, requires = "url", conflicts_with = "copies")]
     pub(crate) insecure: bool,
 
-    /// The status that counts as success [default: any of 200 to 299].
+    /// The status that counts as success (default: any of 200 to 299).
     #[arg(long, value_name = "STATUS", requires = "url", conflicts_with = "copies",
         value_parser = clap::value_parser!(u16).range(100..=599))]
     pub(crate) expect_status: Option<u16>,
 
-    /// CPUs that the service may run on [default: where its processes may run].
+    /// CPUs that the service may run on (default: where its processes may run).
     #[arg(long, value_name = "LIST", requires = "url", conflicts_with = "copies", value_parser = cpus)]
     pub(crate) service_cpus: Option<CpuSet>,
 
-    /// The service's process, if it is on this host [default: found by its listening socket].
+    /// The service's process, if it is on this host (default: found by its listening socket).
     #[arg(long, value_name = "PID", requires = "url", conflicts_with_all = ["copies", "service_cgroup", "node_metrics"])]
     pub(crate) service_pid: Option<u32>,
 
