@@ -57,12 +57,7 @@ impl<'a> OfferedLoad<'a> {
         })?;
         let began = Instant::now();
         let threads = running.threads();
-        let opened = self.eyes.open(&threads.generator, &threads.service);
-        let mut sensors = opened.or_else(|error| {
-            // A service that is gone is better told by what its clients see.
-            self.load.check()?;
-            Err(error)
-        })?;
+        let mut sensors = self.eyes.open(&threads.generator, &threads.service)?;
         let Some(warm_up) = warm_up(running.as_mut(), spec, began, stop) else {
             return Ok(None);
         };
@@ -117,12 +112,17 @@ impl Runner for OfferedLoad<'_> {
         watch: &mut dyn Watch,
         stop: &AtomicBool,
     ) -> Result<Option<Trial>, RunError> {
-        match (spec.phase, spec.setting) {
+        let run = match (spec.phase, spec.setting) {
             (Phase::Calibration | Phase::Level { .. }, Setting::Offer { rate }) => {
                 self.at_rate(spec, rate, watch, stop)
             }
             _ => idle(self.plan, &self.eyes, spec, stop),
-        }
+        };
+        run.or_else(|error| {
+            // A service that is gone is better told by what its clients see.
+            self.load.check()?;
+            Err(error)
+        })
     }
 }
 
