@@ -9,7 +9,8 @@ use plimsoll_load::{Load, LoadError, Offer};
 use plimsoll_model::{Arrivals, CpuSet, HttpService, Rate, ServiceAt, Work};
 use plimsoll_pool::allowed_cpus;
 use rustix::net::{AddressFamily, SocketType};
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -167,6 +168,42 @@ fn connections_that_serve_once_are_opened_again_and_again() {
     assert!(!probe(&service).unwrap().keeps_alive);
     let work = drive(&service, 200.0);
     assert_eq!(work.latency.count(), work.intended, "{work:?}");
+}
+
+/// Serves one connection at a time, each for one request, as the simplest
+/// servers do; ends when it is asked for `/end`.
+fn serve_one_at_a_time(listener: &TcpListener) -> std::io::Result<()> {
+    loop {
+        let (mut stream, _) = listener.accept()?;
+        let mut request = [0; 4096];
+        // Whoever connects and says nothing keeps all others waiting.
+        let bytes = stream.read(&mut request)?;
+        // A client that is gone by now need not be told.
+        let _ = stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        if request[..bytes].starts_with(b"GET /end") {
+            return Ok(());
+        }
+    }
+}
+
+#[test]
+fn idle_connections_do_not_block_a_server_that_serves_one_at_a_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::net::listen(&listener, 5).unwrap();
+    let addr = listener.local_addr().unwrap();
+    let server = std::thread::spawn(move || serve_one_at_a_time(&listener));
+    let service = HttpService {
+        connections: 128,
+        ..service(format!("http://{addr}/"))
+    };
+    let work = drive(&service, 200.0);
+    let mut last = TcpStream::connect(addr).unwrap();
+    last.write_all(b"GET /end HTTP/1.0\r\n\r\n").unwrap();
+    server.join().unwrap().unwrap();
+    // Only one waits at a time, or a few: the server's queue never overflows,
+    // so none is tried again after a second.
+    assert_eq!(work.latency.count(), work.intended, "{work:?}");
+    assert_eq!(work.latency.above(900 * MS), 0, "{work:?}");
 }
 
 #[test]

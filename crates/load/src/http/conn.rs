@@ -235,7 +235,6 @@ impl Conn {
                 let sent =
                     matches!(self.phase, Phase::Busy { written, .. } if written == request.len());
                 let reusable = answer.keep_alive && sent && !self.hung_up;
-                self.proven = true;
                 if reusable {
                     self.phase = Phase::Idle;
                 }
@@ -251,7 +250,6 @@ impl Conn {
 
     fn ended(&mut self) -> Result<Outcome, Failure> {
         let answer = self.parser.end().ok_or(Failure::Reset)?;
-        self.proven = true;
         let transport = self.transport.as_ref();
         Ok(Outcome::Answered {
             answer,

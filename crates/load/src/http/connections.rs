@@ -38,6 +38,19 @@ pub(super) enum Ended {
     NotOpened(Failure),
 }
 
+/// When connections are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    /// When a request waits for one: nothing is known of the server yet, or it
+    /// closes each after one answer. An idle connection to such a server only
+    /// takes a place in its queue, and keeps one that serves one at a time
+    /// from serving any other.
+    OnDemand,
+    /// All of them, for the server keeps them: load is spread over its threads
+    /// as connections are, and no request waits for a handshake.
+    InAdvance,
+}
+
 /// The connections, and the queues in which their numbers stand.
 #[derive(Debug)]
 pub(super) struct Connections {
@@ -52,6 +65,7 @@ pub(super) struct Connections {
     /// Those that may have more to read.
     more: VecDeque<usize>,
     to_open: VecDeque<usize>,
+    when: Opening,
     opening: usize,
     failing: usize,
     deadlines: Deadlines,
@@ -68,6 +82,7 @@ impl Connections {
             idle: VecDeque::with_capacity(n),
             more: VecDeque::with_capacity(n),
             to_open: (0..n).collect(),
+            when: Opening::OnDemand,
             opening: 0,
             failing: 0,
             deadlines: Deadlines::new(n),
@@ -89,9 +104,14 @@ impl Connections {
         !self.more.is_empty()
     }
 
-    /// Whether [`Connections::open_one`] would do something.
-    pub(super) fn can_open(&self) -> bool {
-        !self.to_open.is_empty() && self.opening < MAX_OPENING
+    /// Whether [`Connections::open_one`] would do something while so many
+    /// requests wait for a connection.
+    pub(super) fn can_open(&self, waiting: u64) -> bool {
+        let wanted = match self.when {
+            Opening::InAdvance => true,
+            Opening::OnDemand => waiting > (self.opening + self.idle.len()) as u64,
+        };
+        wanted && !self.to_open.is_empty() && self.opening < MAX_OPENING
     }
 
     /// Whether the last attempt to open failed for every one of them.
@@ -153,9 +173,10 @@ impl Connections {
         self.settle(index, phase, outcome)
     }
 
-    /// Begins to open one of those that are to be opened.
-    pub(super) fn open_one(&mut self, poller: &Poller) -> Option<Ended> {
-        if !self.can_open() {
+    /// Begins to open one of those that are to be opened, if one is wanted
+    /// while so many requests wait.
+    pub(super) fn open_one(&mut self, waiting: u64, poller: &Poller) -> Option<Ended> {
+        if !self.can_open(waiting) {
             return None;
         }
         let index = self.to_open.pop_front()?;
@@ -222,6 +243,7 @@ impl Connections {
                 more,
             } => {
                 self.deadlines.clear(index);
+                self.learn(index, reusable);
                 if reusable {
                     self.idle.push_back(index);
                     if more {
@@ -241,6 +263,18 @@ impl Connections {
                 })
             }
             Outcome::Lost(failure) => self.lose(index, phase, failure),
+        }
+    }
+
+    /// What an answer tells of the server: it keeps connections, or it closed
+    /// this one after its first answer. One that closes a connection after
+    /// many still keeps them.
+    fn learn(&mut self, index: usize, reusable: bool) {
+        let first = !std::mem::replace(&mut self.conns[index].proven, true);
+        if reusable {
+            self.when = Opening::InAdvance;
+        } else if first {
+            self.when = Opening::OnDemand;
         }
     }
 

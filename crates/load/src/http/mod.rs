@@ -13,6 +13,8 @@
 //! client that sleeps.
 //!
 //! What is a choice:
+//! - Connections are opened when a request waits for one, until an answer shows
+//!   that the server keeps them; then all are opened. See `connections`.
 //! - The latency of an answer ends when its last packet arrived, by the kernel's
 //!   stamp: what this thread needed to wake up and read it is not the service's.
 //! - The time-out of a request runs from when it was sent, not from its

@@ -31,6 +31,11 @@ impl Pacer {
         self.waiting > 0 || self.ahead.peek() <= now
     }
 
+    /// How many requests that were noticed wait for a connection.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
     /// When the next request is due that has not been noticed.
     pub(super) fn next_due(&self) -> u64 {
         self.ahead.peek()

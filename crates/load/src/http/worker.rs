@@ -101,7 +101,7 @@ impl Worker {
     fn until(&self, now: u64) -> Until {
         let connections = &self.connections;
         let can_send = connections.has_idle() && self.pacer.has_due(now);
-        if can_send || connections.has_more() || connections.can_open() {
+        if can_send || connections.has_more() || connections.can_open(self.pacer.waiting()) {
             return Until::Now;
         }
         let closes = match self.session.closes_ns() {
@@ -141,7 +141,8 @@ impl Worker {
             self.ended(ended);
             self.offer(1);
         }
-        let ended = self.connections.open_one(&self.poller);
+        let waiting = self.pacer.waiting();
+        let ended = self.connections.open_one(waiting, &self.poller);
         self.ended(ended);
     }
 
