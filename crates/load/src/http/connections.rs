@@ -108,10 +108,12 @@ impl Connections {
     /// requests wait for a connection.
     pub(super) fn can_open(&self, waiting: u64) -> bool {
         let wanted = match self.when {
-            Opening::InAdvance => true,
+            Opening::InAdvance => self.opening < MAX_OPENING,
+            // Some may be stuck in a queue of the server that overflowed, for
+            // a second and more: they must not keep others from trying.
             Opening::OnDemand => waiting > (self.opening + self.idle.len()) as u64,
         };
-        wanted && !self.to_open.is_empty() && self.opening < MAX_OPENING
+        wanted && !self.to_open.is_empty()
     }
 
     /// Whether the last attempt to open failed for every one of them.
