@@ -19,9 +19,9 @@ pub struct Findings {
     pub levels: Vec<LevelFinding>,
     /// One row per goal.
     pub capacity: Vec<CapacityFinding>,
-    /// H = Xmax / (X50 / 0.5): 1 when work is proportional to CPU use, less
-    /// when the second half of CPU use carries less work than the first.
-    pub headroom_index: Option<f64>,
+    /// How far CPU use tells the truth about work.
+    #[serde(flatten)]
+    pub headroom: Headroom,
     /// One row per number of copies, ascending.
     pub copies: Vec<CopiesFinding>,
 }
@@ -135,6 +135,73 @@ pub struct CapacityFinding {
     pub limit_us: Option<f64>,
     /// What a reader should know about it.
     pub note: Option<String>,
+}
+
+/// How far CPU use tells the truth about work, or why that is not known.
+///
+/// Serialized as two keys, of which one is null: `headroom_index` and
+/// `headroom_index_missing`. The rates are not serialized: the level table
+/// holds those that were measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(into = "HeadroomKeys")]
+pub enum Headroom {
+    /// The trials tell.
+    Known {
+        /// H = Xmax / (X50 / 0.5): 1 when work is proportional to CPU use, less
+        /// when the second half of CPU use carries less work than the first.
+        /// Finite and above 0.
+        index: f64,
+        /// X50 / 0.5: what would be carried at 100 % CPU use if CPU use told
+        /// the truth; twice what is carried at 50 %.
+        promised_rps: f64,
+        /// Xmax: the highest rate carried at any level whose CPU use is known.
+        most_rps: f64,
+    },
+    /// The trials do not tell.
+    Unknown {
+        /// Why.
+        why: NoHeadroom,
+    },
+}
+
+/// Why there is no headroom index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoHeadroom {
+    /// No load level was measured, as in a run of copies.
+    NoLevel,
+    /// No level has a valid trial.
+    NoValidTrial,
+    /// CPU use could not be read.
+    CpuUnreadable,
+    /// The service was not seen driven to its end, so that the highest rate is
+    /// not the most it carries.
+    NotSaturated,
+    /// CPU use never got beyond 50 % although the service was at its end:
+    /// something else than these CPUs ended it.
+    CpuNeverBeyondHalf,
+    /// No level that carried anything was within 15 points of 50 % CPU use.
+    NoLevelNearHalf,
+}
+
+/// The form of [`Headroom`] in the JSON output.
+#[derive(Serialize)]
+struct HeadroomKeys {
+    headroom_index: Option<f64>,
+    headroom_index_missing: Option<NoHeadroom>,
+}
+
+impl From<Headroom> for HeadroomKeys {
+    fn from(headroom: Headroom) -> Self {
+        let (headroom_index, headroom_index_missing) = match headroom {
+            Headroom::Known { index, .. } => (Some(index), None),
+            Headroom::Unknown { why } => (None, Some(why)),
+        };
+        HeadroomKeys {
+            headroom_index,
+            headroom_index_missing,
+        }
+    }
 }
 
 /// A number of copies at once.

@@ -33,8 +33,8 @@ mod workload;
 
 pub use cpus::{CpuId, CpuSet, CpuSetError};
 pub use finding::{
-    CapacityFinding, CapacityStatus, CopiesFinding, Findings, LatencySummary, LevelFinding,
-    LightLoad, RatedRate, SlipSummary,
+    CapacityFinding, CapacityStatus, CopiesFinding, Findings, Headroom, LatencySummary,
+    LevelFinding, LightLoad, NoHeadroom, RatedRate, SlipSummary,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile};
 pub use histogram::Histogram;

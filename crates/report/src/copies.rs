@@ -1,7 +1,7 @@
 //! A run of copies: its table and its sentences.
 
 use crate::levels::{known, trials};
-use crate::number;
+use crate::number::{self, for_count};
 use crate::sentences::Sentence;
 use crate::table::{Column, Ink};
 use plimsoll_model::CopiesFinding;
@@ -52,7 +52,7 @@ pub(crate) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
     };
     let copies = f64::from(most.copies);
     let work = match most.efficiency_ratio {
-        Some(_) if most.copies == 1 => Sentence::new(
+        _ if most.copies == 1 => Sentence::new(
             Ink::Plain,
             format!("One copy alone takes {} s.", number::short(most.seconds)),
         ),
@@ -84,8 +84,10 @@ pub(crate) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
     let disturbed = rows.iter().filter(|r| r.trials == 0);
     out.extend(disturbed.map(|r| {
         let text = format!(
-            "No trial with {} copies counts; its row shows the disturbed ones.",
-            r.copies
+            "No trial with {} {} counts; its row shows the disturbed {}.",
+            r.copies,
+            for_count(r.copies, "copy", "copies"),
+            for_count(r.invalid_trials, "one", "ones"),
         );
         Sentence::new(Ink::Red, text)
     }));

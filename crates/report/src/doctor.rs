@@ -1,6 +1,7 @@
 //! What can be measured on a machine: for `plimsoll doctor`.
 
 use crate::escape::safe;
+use crate::number::for_count;
 use plimsoll_model::{Outcome, Provenance, Requirement};
 use std::fmt::Write;
 
@@ -42,18 +43,22 @@ pub fn doctor(provenance: &Provenance, requirements: &[Requirement], colour: boo
 
 fn machine(p: &Provenance) -> String {
     let known = |x: &Option<String>| x.as_deref().map_or("unknown".to_owned(), safe);
-    let number = |x: Option<u32>| x.map_or("?".to_owned(), |n| n.to_string());
+    let count = |n: Option<u32>, one, many| match n {
+        Some(n) => format!("{n} {}", for_count(n, one, many)),
+        None => format!("? {many}"),
+    };
     format!(
-        "{}, {}, kernel {}{}\nCPUs {} on {} cores in {} sockets, {} for Plimsoll\n",
+        "{}, {}, kernel {}{}\n{} {} on {} in {}, {} for Plimsoll\n",
         known(&p.hostname),
         known(&p.cpu_model),
         known(&p.kernel),
         p.virtualisation
             .as_deref()
             .map_or(String::new(), |v| format!(", under {}", safe(v))),
+        for_count(p.topology.online.len(), "CPU", "CPUs"),
         p.topology.online,
-        number(p.topology.cores),
-        number(p.topology.sockets),
+        count(p.topology.cores, "core", "cores"),
+        count(p.topology.sockets, "socket", "sockets"),
         p.topology.allowed,
     )
 }
@@ -78,5 +83,32 @@ mod tests {
         );
         assert!(text.contains("run as root"), "{text}");
         assert!(!text.contains('\x1b'));
+    }
+
+    #[test]
+    fn the_machine_is_told_in_the_singular_and_the_plural() {
+        for (cpus, sockets, cores, expected) in [
+            ("0", Some(1), Some(1), "CPU 0 on 1 core in 1 socket, 0 for"),
+            (
+                "0-7",
+                Some(2),
+                Some(4),
+                "CPUs 0-7 on 4 cores in 2 sockets, 0-7 for",
+            ),
+            (
+                "0-1",
+                None,
+                None,
+                "CPUs 0-1 on ? cores in ? sockets, 0-1 for",
+            ),
+        ] {
+            let mut machine = Provenance::default();
+            machine.topology.online = cpus.parse().unwrap();
+            machine.topology.allowed = cpus.parse().unwrap();
+            machine.topology.sockets = sockets;
+            machine.topology.cores = cores;
+            let text = doctor(&machine, &[], false);
+            assert!(text.contains(expected), "{text}");
+        }
     }
 }

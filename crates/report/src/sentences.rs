@@ -1,7 +1,7 @@
 //! What was found, in plain words.
 
 use crate::escape::safe;
-use crate::number::{self, per_second, time_us};
+use crate::number::{self, for_count, per_second, time_us};
 use crate::table::Ink;
 use crate::{Report, headroom};
 use plimsoll_model::{
@@ -44,7 +44,10 @@ pub(crate) fn answers(report: &Report<'_>) -> Vec<Sentence> {
             "No goal was given, so how much is carried within one is not known.",
         )),
     }
-    out.push(Sentence::new(Ink::Plain, headroom::sentence(findings)));
+    out.push(Sentence::new(
+        Ink::Plain,
+        headroom::sentence(&findings.headroom),
+    ));
     for further in findings.capacity.iter().skip(1) {
         let mut sentence = carries(who, further, findings);
         if let (Some(_), Some(cpu)) = (further.rate_rps, further.cpu_pct) {
@@ -157,14 +160,17 @@ fn noise(report: &Report<'_>) -> Sentence {
         return Sentence::new(Ink::Red, "No trial was made.");
     }
     if invalid == 0 {
-        let text = format!("All trials count ({all}).");
+        let text = match all {
+            1 => "The only trial counts.".to_owned(),
+            _ => format!("All trials count ({all})."),
+        };
         return Sentence::new(Ink::Dim, text);
     }
-    let verb = if invalid == 1 { "does" } else { "do" };
-    let noun = if all == 1 { "trial" } else { "trials" };
+    let verb = for_count(invalid, "does", "do");
+    let noun = for_count(all, "trial", "trials");
     let reason = trials.commonest_reason();
     let reason = reason.map_or_else(String::new, |why| {
-        let often = if invalid == 1 { "" } else { "most often " };
+        let often = for_count(invalid, "", "most often ");
         format!(", {often}because {why}")
     });
     let advice = if 2 * invalid > all {

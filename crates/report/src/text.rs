@@ -1,6 +1,7 @@
 //! The report for a terminal.
 
 use crate::escape::safe;
+use crate::number::for_count;
 use crate::sentences::{Sentence, answers, notes};
 use crate::table::{Column, Ink, Paint, render, wrap};
 use crate::{Report, copies, levels, secrets};
@@ -88,8 +89,7 @@ fn machine(provenance: &Provenance) -> String {
         .unwrap_or("a machine without a name");
     let cpus = match provenance.topology.online.len() {
         0 => None,
-        1 => Some("1 CPU".to_owned()),
-        n => Some(format!("{n} CPUs")),
+        n => Some(format!("{n} {}", for_count(n, "CPU", "CPUs"))),
     };
     let facts = [
         provenance.cpu_model.clone(),

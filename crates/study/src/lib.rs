@@ -36,11 +36,11 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
         .filter(|_| plan.copies.is_empty())
         .map(|goal| capacity::capacity(goal, &levels, light_load.as_ref()))
         .collect();
-    let headroom_index = headroom::index(&levels, rated.as_ref());
+    let headroom = headroom::headroom(&levels, rated.as_ref());
     Findings {
         idle_cpu_pct: idle_cpu_pct(plan, trials),
         light_load: light_load.map(|l| l.finding),
-        headroom_index,
+        headroom,
         copies: copies::copies(trials),
         rated,
         levels: levels.into_iter().map(|l| l.row).collect(),

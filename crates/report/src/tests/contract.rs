@@ -2,7 +2,9 @@
 
 use super::sample::{Sample, copies, nothing_valid, plan, sweep, without_cpu};
 use plimsoll_model::RunEnd;
-use plimsoll_model::{CapacityStatus, Findings, Provenance, ServiceAt, Workload};
+use plimsoll_model::{
+    CapacityStatus, Findings, Headroom, NoHeadroom, Provenance, ServiceAt, Workload,
+};
 use serde_json::{Map, Value};
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/output.schema.json");
@@ -24,7 +26,9 @@ fn all_null() -> Sample {
         light_load: None,
         levels: vec![],
         capacity: vec![],
-        headroom_index: None,
+        headroom: Headroom::Unknown {
+            why: NoHeadroom::NoLevel,
+        },
         copies: vec![],
     };
     sample.provenance = Provenance::default();
@@ -32,6 +36,16 @@ fn all_null() -> Sample {
     sample.ended = None;
     sample
 }
+
+/// Why there is no headroom index, and how programs are told.
+const EVERY_REASON: [(NoHeadroom, &str); 6] = [
+    (NoHeadroom::NoLevel, "no_level"),
+    (NoHeadroom::NoValidTrial, "no_valid_trial"),
+    (NoHeadroom::CpuUnreadable, "cpu_unreadable"),
+    (NoHeadroom::NotSaturated, "not_saturated"),
+    (NoHeadroom::CpuNeverBeyondHalf, "cpu_never_beyond_half"),
+    (NoHeadroom::NoLevelNearHalf, "no_level_near_half"),
+];
 
 fn every_sample() -> Vec<Sample> {
     let mut samples = vec![
@@ -50,6 +64,11 @@ fn every_sample() -> Vec<Sample> {
         if let Workload::Http(http) = &mut sample.plan.workload {
             http.service = service;
         }
+        samples.push(sample);
+    }
+    for (why, _) in EVERY_REASON {
+        let mut sample = sweep();
+        sample.findings.headroom = Headroom::Unknown { why };
         samples.push(sample);
     }
     for status in [CapacityStatus::NotReached, CapacityStatus::BelowLowest] {
@@ -109,6 +128,13 @@ fn the_schema_lets_nothing_else_through() {
             "a status is unknown",
             changed(&|v| {
                 *v.pointer_mut("/findings/capacity/0/status").unwrap() = Value::from("maybe");
+            }),
+        ),
+        (
+            "a reason is unknown",
+            changed(&|v| {
+                *v.pointer_mut("/findings/headroom_index_missing").unwrap() =
+                    Value::from("bad luck");
             }),
         ),
         (
@@ -204,4 +230,18 @@ fn the_kind_and_the_seed_are_where_programs_look_for_them() {
     sample.plan.seed = u64::MAX;
     assert_eq!(output(&sample)["plan"]["seed"], u64::MAX);
     assert_eq!(output(&sample)["record"]["invalid_trials"], 3);
+}
+
+#[test]
+fn the_headroom_index_is_a_plain_number_or_its_reason_is_given() {
+    let mut sample = sweep();
+    let findings = &output(&sample)["findings"];
+    assert_eq!(findings["headroom_index"], 0.857);
+    assert_eq!(findings["headroom_index_missing"], Value::Null);
+    for (why, expected) in EVERY_REASON {
+        sample.findings.headroom = Headroom::Unknown { why };
+        let findings = &output(&sample)["findings"];
+        assert_eq!(findings["headroom_index"], Value::Null);
+        assert_eq!(findings["headroom_index_missing"], expected);
+    }
 }

@@ -3,9 +3,10 @@
 use crate::{RecordFacts, Report, TrialTally};
 use plimsoll_model::{
     Arrivals, Bounds, Bytes, CacheSize, CalibrationPlan, CapacityFinding, CapacityStatus, Copies,
-    CopiesFinding, CpuPlan, CpuTime, Errors, Findings, HashService, HttpService, Invalid,
-    LatencySummary, LevelFinding, LightLoad, LoadLevel, Outcome, Plan, Provenance, Rate, RatedRate,
-    Requirement, RunEnd, ServiceAt, Share, SlipSummary, Topology, Verdict, WarmUp, Workload,
+    CopiesFinding, CpuPlan, CpuTime, Errors, Findings, HashService, Headroom, HttpService, Invalid,
+    LatencySummary, LevelFinding, LightLoad, LoadLevel, NoHeadroom, Outcome, Plan, Provenance,
+    Rate, RatedRate, Requirement, RunEnd, ServiceAt, Share, SlipSummary, Topology, Verdict, WarmUp,
+    Workload,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -74,7 +75,7 @@ pub(super) fn sweep() -> Sample {
                 found("p99<10ms", 8_400.0, Some(76.0)),
                 found("errors<0.1%", 8_900.0, Some(82.5)),
             ],
-            headroom_index: Some(0.857),
+            headroom: told(0.857),
             copies: vec![],
         },
         plan: plan(http()),
@@ -82,6 +83,16 @@ pub(super) fn sweep() -> Sample {
         requirements: requirements(),
         trials,
         ended: Some(RunEnd::Complete),
+    }
+}
+
+/// A headroom index, with the highest rate of [`sweep`].
+pub(super) fn told(index: f64) -> Headroom {
+    let most_rps = 9_100.0;
+    Headroom::Known {
+        index,
+        promised_rps: most_rps / index,
+        most_rps,
     }
 }
 
@@ -132,7 +143,9 @@ pub(super) fn without_cpu() -> Sample {
     for capacity in &mut sample.findings.capacity {
         capacity.cpu_pct = None;
     }
-    sample.findings.headroom_index = None;
+    sample.findings.headroom = Headroom::Unknown {
+        why: NoHeadroom::CpuUnreadable,
+    };
     sample.findings.idle_cpu_pct = None;
     sample.requirements.clear();
     sample
@@ -154,7 +167,9 @@ pub(super) fn nothing_valid() -> Sample {
             note: Some("no trial at light load is valid".to_owned()),
             ..found("p99<2x", 0.0, None)
         }],
-        headroom_index: None,
+        headroom: Headroom::Unknown {
+            why: NoHeadroom::NoValidTrial,
+        },
         copies: vec![],
     };
     sample.plan = plan(Workload::Hash(HashService {
@@ -191,7 +206,9 @@ pub(super) fn copies() -> Sample {
         light_load: None,
         levels: vec![],
         capacity: vec![],
-        headroom_index: None,
+        headroom: Headroom::Unknown {
+            why: NoHeadroom::NoLevel,
+        },
         copies: vec![
             row(1, 223.0, 223.0, Some(12.9), Some(1.0)),
             row(4, 262.4, 271.33, None, Some(0.85)),

@@ -1,8 +1,9 @@
 //! The sentences of cases that the snapshots do not show.
 
-use super::sample::{Sample, found, sweep};
-use plimsoll_model::RunEnd;
-use plimsoll_model::{CapacityFinding, CapacityStatus, Rate, Workload};
+use super::sample::{Sample, copies, found, sweep, told};
+use plimsoll_model::{
+    CapacityFinding, CapacityStatus, Headroom, NoHeadroom, Rate, RunEnd, Verdict, Workload,
+};
 
 /// The text on one line, so that line breaks do not matter.
 fn said(sample: &Sample) -> String {
@@ -84,29 +85,55 @@ fn a_relative_goal_tells_the_limit_that_it_came_to() {
 #[test]
 fn what_cpu_use_is_worth_is_said_either_way() {
     for (index, expected) in [
-        (Some(0.857), "(headroom index 0.86), so plan with less than"),
+        (0.857, "(headroom index 0.86), so plan with less than"),
         (
-            Some(1.0),
+            1.0,
             "(headroom index 1.00), so here CPU use tells the truth",
         ),
-        (Some(1.14), "(headroom index 1.14), so there is more room"),
-        (None, "is not known: that takes a level near 50 % CPU use"),
-        (Some(f64::NAN), "is not known"),
+        (1.14, "(headroom index 1.14), so there is more room"),
     ] {
         let mut sample = sweep();
-        sample.findings.headroom_index = index;
-        assert!(
-            said(&sample).contains(expected),
-            "{index:?}: {}",
-            said(&sample)
-        );
+        sample.findings.headroom = told(index);
+        let text = said(&sample);
+        assert!(text.contains(expected), "{index}: {text}");
+    }
+}
+
+#[test]
+fn why_cpu_use_cannot_be_judged_is_said_as_it_was_found() {
+    for (why, expected) in [
+        (NoHeadroom::NoLevel, "no load level was measured."),
+        (
+            NoHeadroom::NoValidTrial,
+            "no level has a trial that counts.",
+        ),
+        (NoHeadroom::CpuUnreadable, "CPU use could not be read."),
+        (
+            NoHeadroom::NotSaturated,
+            "the service was not driven to its end.",
+        ),
+        (
+            NoHeadroom::CpuNeverBeyondHalf,
+            "CPU use never got beyond 50 %: something else is at its end first",
+        ),
+        (
+            NoHeadroom::NoLevelNearHalf,
+            "no level came near 50 % CPU use; ask for one that does with --levels.",
+        ),
+    ] {
+        // The table of this sample tells all: only the reason may speak.
+        let mut sample = sweep();
+        sample.findings.headroom = Headroom::Unknown { why };
+        let expected = format!("How far CPU use tells the truth here is not known: {expected}");
+        let text = said(&sample);
+        assert!(text.contains(&expected), "{why:?}: {text}");
     }
 }
 
 #[test]
 fn the_three_figures_of_the_headroom_sentence_agree() {
     let mut sample = sweep();
-    sample.findings.headroom_index = Some(0.875);
+    sample.findings.headroom = told(0.875);
     let text = said(&sample);
     assert!(text.contains("about 5,200/s; if"), "{text}");
     assert!(text.contains("would carry 10,400/s at 100 %"), "{text}");
@@ -114,18 +141,36 @@ fn the_three_figures_of_the_headroom_sentence_agree() {
 }
 
 #[test]
+fn one_of_a_kind_is_told_in_the_singular() {
+    let mut sample = copies();
+    let row = &mut sample.findings.copies[0];
+    (row.trials, row.invalid_trials) = (0, 1);
+    sample.trials = crate::TrialTally::default();
+    sample.trials.add(&Verdict::Valid);
+    sample.provenance.topology.online = "0".parse().unwrap();
+    let text = said(&sample);
+    for expected in [
+        "AMD EPYC 9B14, 1 CPU, kvm",
+        "No trial with 1 copy counts; its row shows the disturbed one.",
+        "The only trial counts.",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+    let row = &mut sample.findings.copies[1];
+    (row.trials, row.invalid_trials) = (0, 2);
+    let text = said(&sample);
+    let expected = "No trial with 4 copies counts; its row shows the disturbed ones.";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn a_generator_at_its_limit_is_not_sold_as_the_service() {
     let mut sample = sweep();
     let rated = sample.findings.rated.as_mut().unwrap();
     rated.limited_by_service = false;
-    sample.findings.headroom_index = None;
     let text = said(&sample);
     assert!(
         text.contains("the load generator reached, not the service"),
-        "{text}"
-    );
-    assert!(
-        text.contains("the service was not driven to its end"),
         "{text}"
     );
     sample.plan.calibration.rated = Rate::per_second(10_000.0);
