@@ -21,6 +21,8 @@
 mod conduct;
 pub mod order;
 pub mod sweep;
+#[cfg(test)]
+mod testing;
 pub mod validity;
 mod watch;
 

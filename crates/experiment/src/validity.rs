@@ -52,36 +52,8 @@ fn other_load(plan: &Plan, trial: &Trial) -> Option<Invalid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::{Effort, Request, Tolerance};
-    use plimsoll_model::{
-        Arrivals, Bytes, CpuPlan, CpuTime, CpuUse, HashService, Rate, ServiceUse, Setting,
-        TrialSpec, WarmUp, Workload,
-    };
-
-    fn plan() -> Plan {
-        let request = Request {
-            workload: Workload::Hash(HashService {
-                mean_block: Bytes(1),
-                deviation_share: 0.25,
-                request_cpu: CpuTime(Duration::from_millis(1)),
-            }),
-            effort: Effort::Quick,
-            goals: vec![],
-            arrivals: Arrivals::Poisson,
-            levels: None,
-            copies: vec![],
-            trials: None,
-            window: None,
-            rated: None,
-            cpus: CpuPlan {
-                service: [0].into_iter().collect(),
-                generator: [1].into_iter().collect(),
-            },
-            tolerance: Tolerance::default(),
-            seed: 1,
-        };
-        request.plan()
-    }
+    use crate::testing::plan;
+    use plimsoll_model::{CpuTime, CpuUse, Rate, ServiceUse, Setting, TrialSpec, WarmUp};
 
     /// A quiet trial of 10 s on two CPUs: the service and the generator use
     /// 4 s each, and 1000 requests took 1 ms each.

@@ -31,8 +31,9 @@ pub enum HostError {
         /// Its number.
         pid: u32,
     },
-    /// The processes that were watched have all ended.
-    #[error("the service's processes have all ended; start it again and name it anew")]
+    /// A process that the service was watched by has ended: what it used to its
+    /// end is not known, nor is who serves now.
+    #[error("a process of the service has ended, or all of them; start it again and name it anew")]
     ServiceEnded,
     /// A thread that should be watched is not there.
     #[error("this process has no thread {tid}; read its threads' ids once they have started")]

@@ -184,6 +184,18 @@ impl Sensors {
         all.map(|(counter, why)| (*counter, why.as_str()))
     }
 
+    /// Whether the CPU time of the service includes that of all these
+    /// processes; no, where it is not told by its processes.
+    ///
+    /// # Errors
+    /// When the processes cannot be listed.
+    pub fn count_all(&mut self, pids: &[Pid]) -> Result<bool, HostError> {
+        match &mut self.service {
+            Service::Processes(processes) => processes.has_all(&self.root, pids),
+            Service::Unknown | Service::OwnThreads | Service::Cgroup(..) => Ok(false),
+        }
+    }
+
     /// Reads everything now.
     pub fn read(&mut self) -> Reading {
         let mut reading = Reading::blank(Instant::now());

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 struct ProcessReader {
     pid: Pid,
+    ppid: Pid,
     started: u64,
     threads: ThreadReader,
 }
@@ -20,6 +21,7 @@ impl ProcessReader {
     fn new(stat: &ProcessStat, source: Source) -> ProcessReader {
         ProcessReader {
             pid: stat.pid,
+            ppid: stat.ppid,
             started: stat.started,
             threads: ThreadReader::new(source, stat.pid),
         }
@@ -48,6 +50,10 @@ pub(crate) struct ServiceProcesses {
     members: Vec<ProcessReader>,
     /// Processes that are known to be none of them.
     strangers: BTreeSet<Pid>,
+    /// Members whose parent is none: nobody here is told what they used to
+    /// their end.
+    roots: BTreeSet<Pid>,
+    root_ended: bool,
     family: Family,
 }
 
@@ -93,9 +99,14 @@ impl ServiceProcesses {
             source,
             members: heads.collect(),
             strangers: BTreeSet::new(),
+            roots: BTreeSet::new(),
+            root_ended: false,
             family: Family::open(&[], counted, source, tick),
         };
         service.adopt(root)?;
+        let members = &service.members;
+        let roots = members.iter().filter(|m| !service.is_member(m.ppid));
+        service.roots = roots.map(|m| m.pid).collect();
         let samples = service.sample(root, allowance)?;
         service.family = Family::open(&samples, counted, source, tick);
         Ok(service)
@@ -104,7 +115,9 @@ impl ServiceProcesses {
     /// What they have used since.
     ///
     /// # Errors
-    /// When none of them lives any more.
+    /// When one has ended whose parent is none of them, from then on: the sum
+    /// would lack what it used after its last reading, and all that those use
+    /// who have taken its place.
     pub(crate) fn read(
         &mut self,
         root: &Root,
@@ -112,11 +125,21 @@ impl ServiceProcesses {
     ) -> Result<TaskTimes, HostError> {
         self.adopt(root)?;
         let samples = self.sample(root, allowance)?;
-        if samples.is_empty() {
+        if self.root_ended {
             return Err(HostError::ServiceEnded);
         }
         self.family.update(&samples);
         Ok(self.family.times())
+    }
+
+    /// Whether all of these processes are among those that are watched.
+    pub(crate) fn has_all(&mut self, root: &Root, pids: &[Pid]) -> Result<bool, HostError> {
+        self.adopt(root)?;
+        Ok(pids.iter().all(|pid| self.is_member(*pid)))
+    }
+
+    fn is_member(&self, pid: Pid) -> bool {
+        self.members.iter().any(|member| member.pid == pid)
     }
 
     /// Takes in the descendants that have appeared. Only processes that were
@@ -166,7 +189,11 @@ impl ServiceProcesses {
                     samples.push(sample);
                     at += 1;
                 }
-                None => self.members.remove(at).threads.close(allowance),
+                None => {
+                    let ended = self.members.remove(at);
+                    self.root_ended |= self.roots.contains(&ended.pid);
+                    ended.threads.close(allowance);
+                }
             }
         }
         Ok(samples)

@@ -49,7 +49,7 @@ impl<'a> CopiesRunner<'a> {
             Err(CopiesError::Load(error)) => return Err(error.into()),
         };
         let after = sensors.read()?;
-        fill(&mut trial, sensors.window(&before, &after));
+        fill(&mut trial, sensors.whole(&before, &after)?);
         trial.window = run.wall;
         trial.copy_times = run.copies.iter().map(|copy| copy.wall).collect();
         trial.steady = true;

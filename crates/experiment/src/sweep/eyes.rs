@@ -2,10 +2,12 @@
 
 use crate::conduct::RunError;
 use plimsoll_host::{
-    NodeMetrics, Reading, Root, Sensors, ServiceSource, Subject, Window, difference,
+    HostError, Listeners, NodeMetrics, Pid, Reading, Root, Sensors, ServiceSource, Subject, Window,
+    difference, listeners,
 };
 use plimsoll_load::http::get_text;
 use plimsoll_model::{CpuSet, ServiceUse};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// How long a node_exporter may take: it is read within a trial.
@@ -16,8 +18,12 @@ const METRICS_TIMEOUT: Duration = Duration::from_millis(500);
 pub(super) enum Sight {
     /// Threads of this process, which each load names.
     OwnThreads,
-    /// Processes on this host, with all that they start.
-    Processes(Vec<u32>),
+    /// A process on this host, with all that it starts.
+    Process(Pid),
+    /// The processes that listen at this address of this host, with all that
+    /// they start. They are found anew for each trial, for a service may be
+    /// started again in the middle of a run.
+    Listening(SocketAddr),
     /// The processes that this one starts.
     Children,
     /// A cgroup on this host.
@@ -49,42 +55,59 @@ impl Eyes {
 
     /// Sensors for a trial whose load runs in these threads of this process.
     pub(super) fn open(&self, generator: &[u32], service: &[u32]) -> Result<OpenEyes, RunError> {
-        let here = |service| Subject::Here {
-            cpus: self.service_cpus.clone(),
-            service,
+        let source = match &self.sight {
+            Sight::OwnThreads if service.is_empty() => ServiceSource::None,
+            Sight::OwnThreads => ServiceSource::Threads(service.to_vec()),
+            Sight::Process(pid) => ServiceSource::Processes(vec![*pid]),
+            Sight::Listening(at) => match listeners(&self.root, *at)? {
+                Listeners::Found(pids) => ServiceSource::Processes(pids),
+                // It may just be starting again. If it stays away, the clients
+                // of this trial will tell.
+                _ => ServiceSource::None,
+            },
+            Sight::Cgroup(path) => ServiceSource::Cgroup(path.clone()),
+            Sight::Children => ServiceSource::Children,
+            Sight::Unseen | Sight::Node(_) | Sight::Elsewhere => ServiceSource::None,
         };
-        let subject = match &self.sight {
-            Sight::OwnThreads if service.is_empty() => here(ServiceSource::None),
-            Sight::OwnThreads => here(ServiceSource::Threads(service.to_vec())),
-            Sight::Processes(pids) => here(ServiceSource::Processes(pids.clone())),
-            Sight::Cgroup(path) => here(ServiceSource::Cgroup(path.clone())),
-            Sight::Children => here(ServiceSource::Children),
-            Sight::Unseen => here(ServiceSource::None),
-            Sight::Node(_) | Sight::Elsewhere => Subject::Elsewhere,
-        };
-        let node = match &self.sight {
-            Sight::Node(url) => Some(url.clone()),
-            _ => None,
+        let sensors = match self.sensors(source, generator) {
+            // Found a moment ago, and already gone.
+            Err(HostError::NoProcess { .. }) if matches!(self.sight, Sight::Listening(_)) => {
+                self.sensors(ServiceSource::None, generator)?
+            }
+            sensors => sensors?,
         };
         Ok(OpenEyes {
-            sensors: Sensors::new(&self.root, subject, generator)?,
-            node,
+            root: self.root.clone(),
+            sensors,
+            sight: self.sight.clone(),
         })
+    }
+
+    fn sensors(&self, service: ServiceSource, generator: &[u32]) -> Result<Sensors, HostError> {
+        let subject = match self.sight {
+            Sight::Node(_) | Sight::Elsewhere => Subject::Elsewhere,
+            _ => Subject::Here {
+                cpus: self.service_cpus.clone(),
+                service,
+            },
+        };
+        Sensors::new(&self.root, subject, generator)
     }
 }
 
 /// The sensors of one trial.
 #[derive(Debug)]
 pub(super) struct OpenEyes {
+    root: Root,
     sensors: Sensors,
-    node: Option<String>,
+    sight: Sight,
 }
 
 impl OpenEyes {
     /// Everything, now.
     pub(super) fn read(&mut self) -> Result<Reading, RunError> {
         let reading = self.sensors.read();
-        let Some(url) = &self.node else {
+        let Sight::Node(url) = &self.sight else {
             return Ok(reading);
         };
         let text = get_text(url, METRICS_TIMEOUT)?;
@@ -97,7 +120,7 @@ impl OpenEyes {
     /// as its service's: nothing finer is told.
     pub(super) fn window(&self, earlier: &Reading, later: &Reading) -> Window {
         let mut window = difference(earlier, later);
-        if self.node.is_some() {
+        if matches!(self.sight, Sight::Node(_)) {
             window.service = window.machine.cpu.map(|cpu| ServiceUse {
                 cpu: cpu.busy(),
                 run_delay: None,
@@ -106,4 +129,22 @@ impl OpenEyes {
         }
         window
     }
+
+    /// The same for the whole window of a trial. A service whose processes
+    /// have changed in it has no CPU time there: that of those who have come
+    /// is not counted, while their answers are.
+    pub(super) fn whole(&mut self, earlier: &Reading, later: &Reading) -> Result<Window, RunError> {
+        let mut window = self.window(earlier, later);
+        if let Sight::Listening(at) = self.sight {
+            let same = match listeners(&self.root, at)? {
+                Listeners::Found(pids) => self.sensors.count_all(&pids)?,
+                _ => false,
+            };
+            window.service = window.service.filter(|_| same);
+        }
+        Ok(window)
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,8 +92,10 @@ impl<'a> OfferedLoad<'a> {
             last = now;
             from = to;
         }
-        fill(&mut trial, sensors.window(&first, &last));
         trial.work = running.finish()?;
+        // Not before: who serves is looked for at length, and requests of the
+        // window may have been under way.
+        fill(&mut trial, sensors.whole(&first, &last)?);
         if trial.work.completed == 0 && trial.work.errors.total() > 0 {
             // Nothing but failures: a trial of a service that is gone says
             // nothing about the level.
@@ -141,7 +143,7 @@ pub(super) fn idle(
         return Ok(None);
     }
     let after = sensors.read()?;
-    fill(&mut trial, sensors.window(&before, &after));
+    fill(&mut trial, sensors.whole(&before, &after)?);
     trial.steady = true;
     trial.took = began.elapsed();
     trial.verdict = validity::judge(plan, &trial);

@@ -195,16 +195,36 @@ pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
     };
     let visits = levels * plan.passes as usize;
     let one_calibration = plan.warm_up.min + plan.calibration.window + AROUND;
-    let idle_left = if trials.is_empty() {
+    let idle_left = if idle(plan, trials, 0).is_some() {
         plan.idle
     } else {
         Duration::ZERO
     };
+    let first_tries = typical(plan, trials) * visits.saturating_sub(visited) as u32
+        + one_calibration * calibrations_left as u32
+        + idle_left;
     Progress {
         done: visited,
         visits,
-        left: typical(plan, trials) * visits.saturating_sub(visited) as u32
-            + one_calibration * calibrations_left as u32
-            + idle_left,
+        left: first_tries + second_tries(plan, trials, first_tries),
     }
+}
+
+/// How long the second tries take that are owed: one for each visit that has
+/// no valid trial yet, as far as the budget has room for them beside the first
+/// tries to come. How many of them will fail again nobody knows.
+fn second_tries(plan: &Plan, trials: &[Trial], first_tries: Duration) -> Duration {
+    let visit = |t: &Trial| (t.spec.phase, t.spec.setting, t.spec.pass);
+    let is_last_try = |(at, t): &(usize, &Trial)| {
+        matches!(t.spec.phase, Phase::Level { .. })
+            && !trials[at + 1..]
+                .iter()
+                .any(|later| visit(later) == visit(t))
+    };
+    let is_owed = |t: &Trial| !t.verdict.is_valid() && t.spec.attempt < plan.bounds.retries;
+    let last_tries = trials.iter().enumerate().filter(is_last_try);
+    let owed = last_tries.filter(|(_, t)| is_owed(t)).count();
+    let spent: Duration = trials.iter().map(|t| t.took).sum();
+    let room = plan.budget.saturating_sub(spent + first_tries);
+    (typical(plan, trials) * owed as u32).min(room)
 }

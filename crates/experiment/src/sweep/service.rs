@@ -2,7 +2,9 @@
 
 use super::eyes::{Eyes, Sight};
 use crate::conduct::RunError;
-use plimsoll_host::{Listeners, Root, listeners, own_allowed_cpus, process_name, service_cpus};
+use plimsoll_host::{
+    Listeners, Pid, Root, listeners, own_allowed_cpus, process_name, service_cpus,
+};
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_model::{CpuPlan, CpuSet, HttpService, Outcome, Requirement, ServiceAt};
 
@@ -20,8 +22,10 @@ pub struct FoundService {
 /// Who the server is, as far as it can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Who {
-    /// Processes on this host.
-    Processes(Vec<u32>),
+    /// A process on this host, as it was named.
+    Process(Pid),
+    /// Processes on this host that listen where the server answered.
+    Listening(Vec<Pid>),
     /// A cgroup on this host.
     Cgroup(String),
     /// A host with a node_exporter.
@@ -40,13 +44,14 @@ pub(super) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
     let allowed = own_allowed_cpus(root)?;
     let probe = HttpLoad::new(http, allowed.clone())?.probe()?;
     let who = match &http.service {
-        ServiceAt::Pid(pid) => Who::Processes(vec![*pid]),
+        ServiceAt::Pid(pid) => Who::Process(*pid),
         ServiceAt::Cgroup(path) => Who::Cgroup(path.clone()),
         ServiceAt::NodeMetrics(url) => Who::Node(url.clone()),
         ServiceAt::Find => who_listens(root, &probe)?,
     };
     let may_run_on = match &who {
-        Who::Processes(pids) => Some(service_cpus(root, pids)?),
+        Who::Process(pid) => Some(service_cpus(root, &[*pid])?),
+        Who::Listening(pids) => Some(service_cpus(root, pids)?),
         Who::Cgroup(_) | Who::Unseen(_) => Some(allowed.clone()),
         Who::Node(_) | Who::Elsewhere => None,
     };
@@ -61,7 +66,7 @@ pub(super) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
 
 fn who_listens(root: &Root, probe: &Probe) -> Result<Who, RunError> {
     Ok(match listeners(root, probe.peer)? {
-        Listeners::Found(pids) => Who::Processes(pids),
+        Listeners::Found(pids) => Who::Listening(pids),
         Listeners::Elsewhere => Who::Elsewhere,
         Listeners::Hidden { unreadable } => Who::Unseen(format!(
             "{unreadable} processes of other users cannot be looked into"
@@ -89,7 +94,8 @@ impl FoundService {
     /// What the sensors of its trials look at.
     pub(super) fn eyes(&self, root: &Root, cpus: &CpuPlan) -> Eyes {
         let sight = match &self.who {
-            Who::Processes(pids) => Sight::Processes(pids.clone()),
+            Who::Process(pid) => Sight::Process(*pid),
+            Who::Listening(_) => Sight::Listening(self.probe.peer),
             Who::Cgroup(path) => Sight::Cgroup(path.clone()),
             Who::Node(url) => Sight::Node(url.clone()),
             Who::Unseen(_) => Sight::Unseen,
@@ -124,9 +130,8 @@ impl FoundService {
                     "{} at {peer} closes each connection: every request pays for a new one",
                     self.url
                 ),
-                remedy:
-                    "switch keep-alive on in the server; if this is what you want to measure, try few connections (-c 4): idle ones block a server that serves one at a time"
-                        .to_owned(),
+                remedy: "switch keep-alive on in the server, unless this is what you want to measure"
+                    .to_owned(),
             }
         };
         Requirement {
@@ -137,7 +142,10 @@ impl FoundService {
 
     fn cpu_time(&self, root: &Root) -> Requirement {
         let outcome = match &self.who {
-            Who::Processes(pids) => Outcome::Met {
+            Who::Process(pid) => Outcome::Met {
+                found: processes(root, &[*pid]),
+            },
+            Who::Listening(pids) => Outcome::Met {
                 found: processes(root, pids),
             },
             Who::Cgroup(path) => Outcome::Met {
@@ -230,7 +238,7 @@ mod tests {
             service: set("0-1"),
             generator: set("1"),
         };
-        let missed = own_cpus(&Who::Processes(vec![1]), &shared);
+        let missed = own_cpus(&Who::Process(1), &shared);
         assert!(
             matches!(missed.outcome, Outcome::Missed { remedy, .. } if remedy.contains("taskset"))
         );

@@ -1,11 +1,11 @@
 //! The planner on a simulated machine: time is arithmetic.
 
-use super::{Effort, Request, Tolerance, next, progress};
+use super::{Effort, next, progress};
 use crate::conduct::{Ended, Next, RunError, Runner, conduct};
+use crate::testing::{hash, plan, request};
 use crate::watch::{Quiet, Watch};
 use plimsoll_model::{
-    Arrivals, Bytes, Copies, CpuPlan, CpuSet, CpuTime, HashService, Invalid, Phase, Plan, Rate,
-    Setting, Share, Trial, TrialSpec, Verdict, Workload,
+    Copies, Invalid, Phase, Plan, Rate, Setting, Share, Trial, TrialSpec, Verdict, Workload,
 };
 use plimsoll_study::rated::rated;
 use std::sync::atomic::AtomicBool;
@@ -65,39 +65,6 @@ impl Runner for Simulated {
     }
 }
 
-fn cpus() -> CpuPlan {
-    CpuPlan {
-        service: [0, 1].into_iter().collect(),
-        generator: CpuSet::default(),
-    }
-}
-
-fn request(workload: Workload) -> Request {
-    Request {
-        workload,
-        effort: Effort::Quick,
-        goals: vec![],
-        arrivals: Arrivals::Poisson,
-        levels: None,
-        copies: vec![],
-        trials: None,
-        window: None,
-        rated: None,
-        cpus: cpus(),
-        tolerance: Tolerance::default(),
-        seed: 11,
-    }
-}
-
-fn plan() -> Plan {
-    request(Workload::Hash(HashService {
-        mean_block: Bytes(1 << 20),
-        deviation_share: 0.25,
-        request_cpu: CpuTime(Duration::from_millis(1)),
-    }))
-    .plan()
-}
-
 fn run(plan: &Plan, machine: &mut Simulated, trials: &mut Vec<Trial>) -> Result<Ended, RunError> {
     let stop = AtomicBool::new(false);
     let ask = |trials: &[Trial]| (next(plan, trials), progress(plan, trials));
@@ -150,7 +117,7 @@ fn a_sweep_visits_each_level_once_a_pass_and_fits_its_time() {
 
 #[test]
 fn the_full_effort_fits_its_time_even_when_a_third_is_disturbed() {
-    let mut request = request(plan().workload);
+    let mut request = request(hash());
     request.effort = Effort::Full;
     let plan = request.plan();
     let mut machine = Simulated::of(1900.0);
@@ -197,6 +164,34 @@ fn the_budget_ends_the_second_tries_but_not_the_plan() {
 }
 
 #[test]
+fn the_time_left_includes_the_second_tries_that_are_owed() {
+    let mut plan = plan();
+    plan.budget = Duration::from_secs(10_000);
+    let mut machine = Simulated::of(1900.0);
+    machine.disturbed = |n| n % 4 == 3;
+    let trials = sweep(&plan, &mut machine);
+    let again = |t: &Trial| t.spec.attempt > 0 && matches!(t.spec.phase, Phase::Level { .. });
+    let last_first_try = trials.iter().rposition(|t| !again(t)).unwrap();
+    assert!(last_first_try + 1 < trials.len(), "there is something owed");
+    for begun in last_first_try + 1..trials.len() {
+        let now = progress(&plan, &trials[..begun]);
+        assert_eq!(now.done, now.visits);
+        assert!(now.left >= plan.window, "before trial {begun}: {now:?}");
+    }
+    assert_eq!(progress(&plan, &trials).left, Duration::ZERO);
+}
+
+#[test]
+fn second_tries_that_the_budget_has_no_room_for_are_not_owed() {
+    let mut plan = plan();
+    plan.budget = Duration::ZERO;
+    let mut machine = Simulated::of(1900.0);
+    machine.disturbed = |_| true;
+    let trials = sweep(&plan, &mut machine);
+    assert_eq!(progress(&plan, &trials).left, Duration::ZERO);
+}
+
+#[test]
 fn a_disturbed_calibration_does_not_pass_for_saturation() {
     let mut machine = Simulated::of(1900.0);
     machine.disturbed = |n| n == 1 || n == 3;
@@ -233,7 +228,7 @@ fn a_service_that_answers_nothing_ends_the_run_with_a_sentence() {
 
 #[test]
 fn a_given_rate_is_not_calibrated() {
-    let mut request = request(plan().workload);
+    let mut request = request(hash());
     request.rated = Rate::per_second(500.0);
     let plan = request.plan();
     let trials = sweep(&plan, &mut Simulated::of(1900.0));

@@ -58,6 +58,52 @@ fn a_service_that_is_not_there_or_has_ended_is_an_error() {
 }
 
 #[test]
+fn the_end_of_a_worker_is_told_to_its_master_and_that_of_a_master_to_nobody() {
+    let tree = FakeTree::new();
+    let put = |pid, ppid| {
+        tree.process(&FakeProcess {
+            pid,
+            ppid,
+            threads: &[(pid, MS, 0, 1)],
+            ..FakeProcess::ANY
+        });
+    };
+    put(100, 1);
+    put(101, 100);
+    put(102, 100);
+    let source = Source::Schedstat;
+    let mut service =
+        ServiceProcesses::open(tree.root(), &[100, 101, 102], source, &mut 100).unwrap();
+    tree.remove("proc/101");
+    assert!(service.read(tree.root(), &mut 100).is_ok());
+    tree.remove("proc/100");
+    put(102, 1);
+    assert!(service.read(tree.root(), &mut 100).is_err());
+    put(100, 102);
+    let after = service.read(tree.root(), &mut 100);
+    assert!(after.is_err(), "another has its number");
+}
+
+#[test]
+fn those_who_are_not_counted_are_told_from_children_that_have_just_begun() {
+    let tree = FakeTree::new();
+    let put = |pid, ppid| {
+        tree.process(&FakeProcess {
+            pid,
+            ppid,
+            ..FakeProcess::ANY
+        });
+    };
+    put(100, 1);
+    let mut service = open(&tree, 100).unwrap();
+    put(101, 100);
+    put(200, 1);
+    let mut has_all = |pids: &[Pid]| service.has_all(tree.root(), pids).unwrap();
+    assert!(has_all(&[100, 101]));
+    assert!(!has_all(&[100, 200]));
+}
+
+#[test]
 fn one_reading_that_fails_does_not_end_the_watch() {
     let tree = FakeTree::new();
     let put = |used| {

@@ -1,5 +1,5 @@
-//! The real binary against a real nginx. Needs nginx; what needs root as well
-//! says so when it is left out. Run by `.ci/run`:
+//! The real binary against a real nginx. Needs nginx and node_exporter; what
+//! needs root as well says so when it is left out. Run by `.ci/run`:
 //!
 //! ```text
 //! cargo test -p plimsoll --features e2e --test e2e
@@ -16,6 +16,8 @@
 mod common;
 mod crash;
 mod nginx;
+mod node_exporter;
+mod restart;
 mod service;
 
 /// Whether this process may do what only root may.

@@ -1,10 +1,39 @@
 //! A real nginx on a port of its own.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+/// A port where nobody listens.
+pub(crate) fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    free.local_addr().unwrap().port()
+}
+
+/// Waits until somebody listens there; says `why_not` if nobody does.
+pub(crate) fn wait_until_open(port: u16, why_not: impl Fn() -> String) {
+    let began = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{}", why_not());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// nginx with the configuration in this folder, on CPU 0.
+fn spawn(folder: &Path) -> Child {
+    Command::new("taskset")
+        .args(["-c", "0", "nginx", "-p"])
+        .arg(folder)
+        .arg("-c")
+        .arg(folder.join("nginx.conf"))
+        .stdin(Stdio::null())
+        .spawn()
+        .expect("nginx and taskset are installed by .ci/run")
+}
 
 /// Runs until it is dropped.
 pub(crate) struct Nginx {
@@ -17,9 +46,7 @@ impl Nginx {
     /// One worker on CPU 0 that answers three bytes.
     pub(crate) fn start() -> Nginx {
         let folder = TempDir::new().unwrap();
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_port();
         let root = folder.path().display();
         let user = if rustix::process::geteuid().is_root() {
             "user root;"
@@ -36,16 +63,8 @@ impl Nginx {
                server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ return 200 \"ok\\n\"; }} }}
              }}"
         );
-        let path = folder.path().join("nginx.conf");
-        fs::write(&path, config).unwrap();
-        let process = Command::new("taskset")
-            .args(["-c", "0", "nginx", "-p"])
-            .arg(folder.path())
-            .arg("-c")
-            .arg(&path)
-            .stdin(Stdio::null())
-            .spawn()
-            .expect("nginx and taskset are installed by .ci/run");
+        fs::write(folder.path().join("nginx.conf"), config).unwrap();
+        let process = spawn(folder.path());
         let nginx = Nginx {
             process,
             folder,
@@ -55,13 +74,16 @@ impl Nginx {
         nginx
     }
 
+    /// Ends it at once and starts it again at the same address.
+    pub(crate) fn restart(&mut self) {
+        self.kill();
+        self.process = spawn(self.folder.path());
+        self.wait_until_it_answers();
+    }
+
     fn wait_until_it_answers(&self) {
-        let began = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            let log = fs::read_to_string(self.folder.path().join("error.log"));
-            assert!(began.elapsed() < Duration::from_secs(20), "{log:?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let log = self.folder.path().join("error.log");
+        wait_until_open(self.port, || format!("{:?}", fs::read_to_string(&log)));
     }
 
     pub(crate) fn url(&self) -> String {
@@ -70,7 +92,9 @@ impl Nginx {
 
     /// Ends it at once, in the middle of whatever it does.
     pub(crate) fn kill(&mut self) {
-        // The master alone would leave its worker behind.
+        // The master alone would leave its worker behind, and one that runs
+        // would replace it.
+        let _ = kill_process(Pid::from_child(&self.process), Signal::STOP);
         let workers = format!("-KILL -P {}", self.process.id());
         let _ = Command::new("pkill").args(workers.split(' ')).status();
         let _ = self.process.kill();
