@@ -10,6 +10,8 @@ mod failure;
 mod meant;
 mod output;
 mod progress;
+mod record_file;
+mod remark;
 mod report;
 mod resume;
 mod sweep;

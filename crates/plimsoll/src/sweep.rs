@@ -3,11 +3,11 @@
 use crate::args::{Format, SweepArgs};
 use crate::failure::Failure;
 use crate::output::{Output, note};
-use crate::{meant, progress, report, resume};
+use crate::{meant, progress, record_file, remark, report, resume};
 use plimsoll_experiment::sweep::{self, Place};
 use plimsoll_experiment::{Ended, conduct};
 use plimsoll_host::Root;
-use plimsoll_model::{Outcome, Plan, Requirement, RunEnd, Trial};
+use plimsoll_model::{Outcome, Requirement, RunEnd, Trial};
 use plimsoll_record::Record;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
@@ -23,7 +23,8 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
         None => begin(&args, &root)?,
     };
     let plan = record.plan().clone();
-    let ended = measure(&plan, &place, &root, &mut record, &args, &stop);
+    let mut trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
+    let ended = measure(&place, &root, &mut record, &mut trials, &args, &stop);
     let (end, failure) = match ended {
         Ok(Ended::Complete) => (RunEnd::Complete, None),
         Ok(Ended::Interrupted) => (
@@ -44,16 +45,16 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
         if args.format != Format::Text {
             note(&format!("Record: {path}"));
         }
+        if let Some(warning) = remark::rated_too_high(plan.calibration.rated, &trials) {
+            note(&warning);
+        }
         return Ok(());
     };
-    let kept = record.trial_count();
-    if matches!(failure, Failure::Interrupted(_)) && kept > 0 {
+    let was_stopped = matches!(failure, Failure::Interrupted(_));
+    if was_stopped && !trials.is_empty() {
         report::show(&record, &[], args.format, output)?;
     }
-    let trials = if kept == 1 { "trial is" } else { "trials are" };
-    Err(failure.with(&format!(
-        "{kept} {trials} kept; go on with: plimsoll sweep --resume {path}"
-    )))
+    Err(failure.with(&remark::how_to_go_on(&trials, was_stopped, &path)))
 }
 
 /// A flag that Ctrl-C and SIGTERM raise. A second Ctrl-C ends at once.
@@ -73,13 +74,12 @@ fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
 /// A new run: where it runs, its plan, its record.
 fn begin(args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
     let path = match &args.output {
-        Some(path) => path.clone(),
+        Some(path) => {
+            record_file::check(path)?;
+            path.clone()
+        }
         None => meant::default_output(SystemTime::now()),
     };
-    // Before a minute is spent on anything else.
-    if path.exists() {
-        return Err(plimsoll_record::RecordError::Exists { path }.into());
-    }
     let (plan, place) = meant::plan(args, root)?;
     let mut requirements = place.requirements(root, &plan.cpus);
     check(&requirements)?;
@@ -107,22 +107,22 @@ fn check(requirements: &[Requirement]) -> Result<(), Failure> {
     }
 }
 
-/// Runs the trials that are not in the record yet.
+/// Runs the trials of the record's plan that are not in it yet.
 fn measure(
-    plan: &Plan,
     place: &Place,
     root: &Root,
     record: &mut Record,
+    trials: &mut Vec<Trial>,
     args: &SweepArgs,
     stop: &AtomicBool,
 ) -> Result<Ended, Failure> {
-    let mut trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
+    let plan = &record.plan().clone();
     let mut runner = place.runner(plan, root)?;
     let on_terminal = std::io::stderr().is_terminal() && !args.plain;
     let mut watch = progress::watch(on_terminal);
     conduct(
         |trials| (sweep::next(plan, trials), sweep::progress(plan, trials)),
-        &mut trials,
+        trials,
         runner.as_mut(),
         |trial| record.append(trial).map_err(Failure::from),
         watch.as_mut(),

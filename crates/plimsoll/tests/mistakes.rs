@@ -24,6 +24,9 @@ fn a_goal_that_cannot_be_read_shows_one_that_can() {
         ("latency<1ms", "left side"),
         ("errors<200%", "between 0 and 100"),
         ("p99<0.5x", "above 1"),
+        ("cpu<80", "not in percent"),
+        ("cpu<80x", "not in percent"),
+        ("cpu<800%", "between 0 and 100"),
     ] {
         folder
             .run(&["sweep", "--goal", goal])
@@ -209,6 +212,42 @@ fn commands_that_cannot_be_copied_say_why() {
     copies(&["--", "sh", "-c", "echo broken >&2; exit 3"]).says(1, &["3", "broken"]);
     copies(&["--timeout", "300ms", "--", "sleep", "1000"]).says(1, &["300ms", "--timeout"]);
     folder.run(&["sweep", "--copies"]).says(2, &["CMD"]);
+}
+
+#[test]
+fn a_command_that_fails_at_once_is_not_offered_to_be_gone_on_with() {
+    let folder = Folder::new();
+    let failed = folder.run(&["sweep", "--quick", "--copies", "--", "false"]);
+    failed.says(1, &["`false`", "exit status: 1"]);
+    assert!(!failed.stderr.contains("--resume"), "{}", failed.stderr);
+}
+
+#[test]
+fn a_record_that_cannot_be_made_says_where_and_why() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("file"), "").unwrap();
+    for (output, words) in [
+        ("/proc/x", ["/proc/x: No such file", "cannot be created"]),
+        ("no/such/x", ["there is no folder no/such", "-o"]),
+        ("file/x", ["file/x: Not a directory", "cannot be created"]),
+        (".", ["is a directory", "name a file"]),
+    ] {
+        let ended = folder.run(&short(&["--rated", "100", "-o", output]));
+        ended.says(2, &words);
+    }
+    assert!(!folder.path("no").exists(), "folders are not made");
+    // Asked for before the server is, and not left behind when that fails.
+    folder
+        .run(&["sweep", "-o", "mine", "http://no-such-host.invalid/"])
+        .says(2, &["no-such-host.invalid"]);
+    assert!(!folder.path("mine").exists());
+}
+
+#[test]
+fn a_rated_rate_out_of_reach_is_warned_of() {
+    Folder::new()
+        .run(&short(&["--levels", "5", "--rated", "99999999"]))
+        .says(0, &["warning", "--rated 99999999", "leave --rated out"]);
 }
 
 #[test]

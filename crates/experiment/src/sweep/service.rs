@@ -130,8 +130,9 @@ impl FoundService {
                     "{} at {peer} closes each connection: every request pays for a new one",
                     self.url
                 ),
-                remedy: "switch keep-alive on in the server, unless this is what you want to measure"
-                    .to_owned(),
+                remedy:
+                    "switch keep-alive on in the server, unless this is what you want to measure"
+                        .to_owned(),
             }
         };
         Requirement {
