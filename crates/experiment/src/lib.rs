@@ -19,7 +19,9 @@
 //! ```
 
 mod conduct;
+pub mod import;
 pub mod order;
+pub mod selftest;
 pub mod sweep;
 #[cfg(test)]
 mod testing;

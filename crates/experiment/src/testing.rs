@@ -16,6 +16,8 @@ pub(crate) fn request(workload: Workload) -> Request {
         copies: vec![],
         trials: None,
         window: None,
+        precision: None,
+        restart: None,
         rated: None,
         cpus: CpuPlan {
             service: [0].into_iter().collect(),

@@ -39,7 +39,7 @@ fn other_load(plan: &Plan, trial: &Trial) -> Option<Invalid> {
     let service = match (&trial.service, trial.spec.phase) {
         (Some(service), _) => service.cpu.0,
         (None, Phase::Idle) => Duration::ZERO,
-        (None, Phase::Calibration | Phase::Level { .. }) => return None,
+        (None, _) => return None,
     };
     let generator = trial.generator_cpu.unwrap_or_default().0;
     let observer = trial.machine.observer_cpu.unwrap_or_default().0;

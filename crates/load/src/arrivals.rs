@@ -79,7 +79,7 @@ impl Iterator for Schedule {
 }
 
 /// Uniform in [0, 1) with 53 bits.
-fn uniform(rng: &mut Xoshiro256PlusPlus) -> f64 {
+pub(crate) fn uniform(rng: &mut Xoshiro256PlusPlus) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 

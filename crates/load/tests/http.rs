@@ -4,7 +4,7 @@
 #![cfg(test)]
 
 use plimsoll_load::http::{HttpLoad, Probe};
-use plimsoll_load::known::{Behaviour, KnownServer};
+use plimsoll_load::known::{Behaviour, Discipline, KnownServer};
 use plimsoll_load::{Load, LoadError, Offer};
 use plimsoll_model::{Arrivals, CpuSet, HttpService, Rate, ServiceAt, Work};
 use plimsoll_pool::allowed_cpus;
@@ -107,7 +107,7 @@ fn a_good_service_answers_every_request() {
 fn requests_beyond_the_capacity_wait_and_their_wait_is_latency() {
     // One answer each 5 ms is 200/s; offered are 1000/s.
     let each = 5 * MS;
-    let (_server, service) = known(Behaviour::OneAtATime { each });
+    let (_server, service) = known(Behaviour::Queue(Discipline::Servers { each, servers: 1 }));
     let mut offer = offer(1000.0);
     offer.drain = MS;
     let began = Instant::now();
@@ -124,10 +124,10 @@ fn requests_beyond_the_capacity_wait_and_their_wait_is_latency() {
 
 #[test]
 fn a_stall_is_seen_by_every_request_that_should_have_started_in_it() {
-    let (_server, service) = known(Behaviour::Stall {
+    let (_server, service) = known(Behaviour::Queue(Discipline::Stall {
         every: 1000 * MS,
         lasting: 300 * MS,
-    });
+    }));
     // One whole period: three requests in ten meet the stall.
     let work = drive_for(&service, &offer(500.0), 1000 * MS);
     assert_eq!(work.errors.total(), 0);
@@ -394,4 +394,20 @@ fn a_cpu_that_is_not_there_is_named() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn a_rate_limiter_refuses_what_is_beyond_its_rate() {
+    let limiter = Discipline::TokenBucket {
+        per_second: 200,
+        burst: 10,
+    };
+    let (_server, service) = known(Behaviour::Queue(limiter));
+    let began = Instant::now();
+    let work = drive_for(&service, &offer(1000.0), 500 * MS);
+    // However long it took on a busy machine.
+    let most = 10.0 + 200.0 * began.elapsed().as_secs_f64();
+    assert!(work.completed as f64 <= most + 1.0, "{work:?}");
+    assert!(work.completed > 0 && work.errors.status > 0, "{work:?}");
+    assert_eq!(work.errors.total(), work.errors.status);
 }

@@ -3,7 +3,7 @@
 //! The serialized names are a contract with those who read the JSON output;
 //! `docs/schema/output.schema.json` states it.
 
-use crate::{Errors, Goal};
+use crate::{Errors, Estimate, Goal};
 use serde::Serialize;
 
 /// All that is concluded from a run.
@@ -22,6 +22,15 @@ pub struct Findings {
     /// How far CPU use tells the truth about work.
     #[serde(flatten)]
     pub headroom: Headroom,
+    /// The rate that the thresholds are parts of: the lowest capacity that was
+    /// found, or the highest rate where every goal was kept.
+    pub thresholds_of_rps: Option<Estimate>,
+    /// Which CPU use leaves which part of it; empty when that is not known.
+    pub thresholds: Vec<ThresholdFinding>,
+    /// What grows faster than the load, fastest first.
+    pub hints: Vec<HintFinding>,
+    /// Whether latency depends on the load before.
+    pub direction: Option<DirectionFinding>,
     /// One row per number of copies, ascending.
     pub copies: Vec<CopiesFinding>,
 }
@@ -109,12 +118,13 @@ pub struct LevelFinding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapacityStatus {
-    /// Between two measured levels, by interpolation.
+    /// Trials on both sides of it give it an interval.
     Found,
-    /// The goal still held at the highest level.
+    /// The goal is far kept just below and far broken just above: the interval
+    /// is those two loads, as near to each other as the search went.
+    Cliff,
+    /// The goal still held at the highest rate that could be tried.
     NotReached,
-    /// The goal was missed already at the lowest level.
-    BelowLowest,
     /// The trials do not tell, for the reason in `note`.
     Undecided,
 }
@@ -126,11 +136,15 @@ pub struct CapacityFinding {
     pub goal: Goal,
     /// How the search ended.
     pub status: CapacityStatus,
-    /// The highest rate that keeps the goal (`found`), or that was seen to
-    /// keep it (`not_reached`).
-    pub rate_rps: Option<f64>,
+    /// The highest rate that keeps the goal (`found`; for a `cliff` the middle
+    /// between the rates at its ends, the lower one of which was seen to keep
+    /// it), or the highest that was seen to keep it (`not_reached`).
+    pub rate_rps: Option<Estimate>,
     /// CPU use at that rate.
-    pub cpu_pct: Option<f64>,
+    pub cpu_pct: Option<Estimate>,
+    /// Whether a longer trial at the lower end kept the goal; `None` without
+    /// one.
+    pub confirmed: Option<bool>,
     /// The limit that a relative goal came to, in microseconds.
     pub limit_us: Option<f64>,
     /// What a reader should know about it.
@@ -139,29 +153,48 @@ pub struct CapacityFinding {
 
 /// How far CPU use tells the truth about work, or why that is not known.
 ///
-/// Serialized as two keys, of which one is null: `headroom_index` and
-/// `headroom_index_missing`. The rates are not serialized: the level table
-/// holds those that were measured.
+/// Serialized as keys of the findings; see [`HeadroomIndex`] for what they
+/// mean. Without an index all but `headroom_index_missing` are null.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(into = "HeadroomKeys")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one in all findings of a run"
+)]
 pub enum Headroom {
     /// The trials tell.
-    Known {
-        /// H = Xmax / (X50 / 0.5): 1 when work is proportional to CPU use, less
-        /// when the second half of CPU use carries less work than the first.
-        /// Finite and above 0.
-        index: f64,
-        /// X50 / 0.5: what would be carried at 100 % CPU use if CPU use told
-        /// the truth; twice what is carried at 50 %.
-        promised_rps: f64,
-        /// Xmax: the highest rate carried at any level whose CPU use is known.
-        most_rps: f64,
-    },
+    Known(HeadroomIndex),
     /// The trials do not tell.
     Unknown {
         /// Why.
         why: NoHeadroom,
     },
+}
+
+/// Work at full load against what CPU use at half load promised.
+///
+/// H = Xmax / (X50 / 0.5): 1 when work is proportional to CPU use, less when
+/// the second half of CPU use carries less work than the first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HeadroomIndex {
+    /// Xmax, in requests per second.
+    pub max_rate_rps: Estimate,
+    /// CPU use in percent of the level nearest to 50 %.
+    pub nearest_cpu_pct: f64,
+    /// H with X50 / 0.5 taken as X / u of the level nearest to 50 % CPU use,
+    /// as published.
+    pub nearest_level_ratio: Estimate,
+    /// That X / u: what the level promises at 100 % CPU use if work is
+    /// proportional to it, in requests per second.
+    pub linear_expectation_rps: Estimate,
+    /// H interpolated at exactly 50 % CPU use; `None` when the levels do not
+    /// reach down to it.
+    pub interpolated_ratio: Option<Estimate>,
+    /// The rate at exactly 50 % CPU use, in requests per second.
+    pub half_rate_rps: Option<Estimate>,
+    /// The work beyond 50 % CPU use as a share of the work up to there:
+    /// (Xmax - X50) / X50, which is 2 H - 1. 1 when work is proportional.
+    pub extra_over_half_ratio: Option<Estimate>,
 }
 
 /// Why there is no headroom index.
@@ -187,21 +220,125 @@ pub enum NoHeadroom {
 /// The form of [`Headroom`] in the JSON output.
 #[derive(Serialize)]
 struct HeadroomKeys {
-    headroom_index: Option<f64>,
+    headroom_index: Option<IndexKeys>,
     headroom_index_missing: Option<NoHeadroom>,
+    linear_expectation_rps: Option<f64>,
+    linear_expectation_interval_rps: Option<(f64, f64)>,
+    extra_over_half_ratio: Option<f64>,
+    extra_over_half_interval_ratio: Option<(f64, f64)>,
+}
+
+#[derive(Serialize)]
+struct IndexKeys {
+    nearest_level: f64,
+    nearest_level_interval: Option<(f64, f64)>,
+    nearest_cpu_pct: f64,
+    interpolated: Option<Estimate>,
 }
 
 impl From<Headroom> for HeadroomKeys {
     fn from(headroom: Headroom) -> Self {
-        let (headroom_index, headroom_index_missing) = match headroom {
-            Headroom::Known { index, .. } => (Some(index), None),
+        let (index, missing) = match headroom {
+            Headroom::Known(index) => (Some(index), None),
             Headroom::Unknown { why } => (None, Some(why)),
         };
+        let linear = index.map(|i| i.linear_expectation_rps);
+        let extra = index.and_then(|i| i.extra_over_half_ratio);
         HeadroomKeys {
-            headroom_index,
-            headroom_index_missing,
+            headroom_index: index.map(|i| IndexKeys {
+                nearest_level: i.nearest_level_ratio.value,
+                nearest_level_interval: i.nearest_level_ratio.interval(),
+                nearest_cpu_pct: i.nearest_cpu_pct,
+                interpolated: i.interpolated_ratio,
+            }),
+            headroom_index_missing: missing,
+            linear_expectation_rps: linear.map(|e| e.value),
+            linear_expectation_interval_rps: linear.and_then(|e| e.interval()),
+            extra_over_half_ratio: extra.map(|e| e.value),
+            extra_over_half_interval_ratio: extra.and_then(|e| e.interval()),
         }
     }
+}
+
+/// A true headroom, and what CPU use tells of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ThresholdFinding {
+    /// Part of the capacity that is to stay free, in percent.
+    pub headroom_pct: f64,
+    /// The rate that leaves it, in requests per second.
+    pub rate_rps: f64,
+    /// CPU use in percent at that rate. To keep at least this headroom, act
+    /// at the lower end. `None` when the rate is outside the measured range.
+    pub cpu_pct: Option<Estimate>,
+    /// The CPU use in percent that the linear rule would say.
+    pub linear_cpu_pct: f64,
+    /// The true headroom in percent that the linear rule's CPU use leaves.
+    /// Below zero where the promise is broken before that CPU use is seen.
+    /// `None` when that CPU use was not measured.
+    pub linear_headroom_pct: Option<Estimate>,
+    /// The linear rule's error in points: the headroom it leaves less the one
+    /// that was wanted. Below zero it is unsafe, above it wastes machines.
+    pub linear_error_points: Option<Estimate>,
+}
+
+/// A quantity per request that grows faster than the load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HintFinding {
+    /// What grows, in words.
+    pub counter: String,
+    /// The unit of the two values.
+    pub unit: &'static str,
+    /// By how much its logarithm grows per e-fold of rate; 0 for what is
+    /// proportional to the work.
+    pub slope: Estimate,
+    /// Per request at the lowest load, in `unit`.
+    pub at_lowest: f64,
+    /// Per request at the highest load, in `unit`.
+    pub at_highest: f64,
+    /// Those two loads, in requests per second.
+    pub from_rps: f64,
+    /// The higher one.
+    pub to_rps: f64,
+}
+
+/// Whether latency at a load depends on the load before it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DirectionFinding {
+    /// p99 after a higher load over p99 after a lower one, over all levels.
+    pub down_over_up_ratio: Option<Estimate>,
+    /// Levels that were met from both sides.
+    pub levels: u32,
+    /// What that tells.
+    pub verdict: DirectionVerdict,
+    /// How much comes from restarting the service; `None` without three starts.
+    pub restarts: Option<RestartsFinding>,
+}
+
+/// The scatter of p99 between starts of the service and within one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RestartsFinding {
+    /// How many starts.
+    pub restarts: u32,
+    /// How many trials, at levels that every start was tried at.
+    pub trials: u32,
+    /// Standard deviation of p99 between starts, in percent of p99.
+    pub between_pct: f64,
+    /// Standard deviation of p99 between trials of one start, in percent.
+    pub within_pct: f64,
+    /// The part of the variance that comes from restarts, 0 to 1.
+    pub between_share: Estimate,
+}
+
+/// Whether up and down differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DirectionVerdict {
+    /// The interval of the ratio does not hold 1.
+    Different,
+    /// It does, and it is narrow.
+    NoDifferenceSeen,
+    /// Too few levels were met from both sides.
+    CannotTell,
 }
 
 /// A number of copies at once.

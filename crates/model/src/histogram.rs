@@ -62,6 +62,12 @@ impl Histogram {
         self.0.saturating_record(ns.max(LOWEST_NS));
     }
 
+    /// Adds one value so many times.
+    pub fn record_many(&mut self, value: Duration, count: u64) {
+        let ns = crate::ns::to_ns(value).max(LOWEST_NS);
+        self.0.saturating_record_n(ns, count);
+    }
+
     /// Adds all values of another histogram.
     #[allow(clippy::expect_used, reason = "both have the same constant bounds")]
     pub fn merge(&mut self, other: &Histogram) {

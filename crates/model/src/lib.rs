@@ -18,7 +18,9 @@
 //! # Ok::<(), plimsoll_model::GoalError>(())
 //! ```
 
+mod comparison;
 mod cpus;
+mod estimate;
 mod finding;
 mod goal;
 mod histogram;
@@ -26,25 +28,39 @@ mod ns;
 mod plan;
 mod provenance;
 mod requirement;
+mod selftest;
+mod sizing;
 mod trial;
 mod units;
 mod usage;
 mod workload;
 
+pub use comparison::{
+    Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,
+    DifferenceVerdict, Figure, FigureUnit, Measure, ThresholdDifference, WorkUnit,
+};
 pub use cpus::{CpuId, CpuSet, CpuSetError};
+pub use estimate::{CONFIDENCE, Estimate};
 pub use finding::{
-    CapacityFinding, CapacityStatus, CopiesFinding, Findings, Headroom, LatencySummary,
-    LevelFinding, LightLoad, NoHeadroom, RatedRate, SlipSummary,
+    CapacityFinding, CapacityStatus, CopiesFinding, DirectionFinding, DirectionVerdict, Findings,
+    Headroom, HeadroomIndex, HintFinding, LatencySummary, LevelFinding, LightLoad, NoHeadroom,
+    RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile};
 pub use histogram::Histogram;
 pub use plan::{
     Arrivals, Bounds, CalibrationPlan, CpuPlan, LoadLevel, LoadLevelError, Plan, SCHEMA_VERSION,
-    WarmUp,
+    SearchPlan, WarmUp,
 };
 pub use provenance::{CacheSize, Provenance, Topology};
 pub use requirement::{Outcome, Requirement};
+pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
+pub use sizing::{
+    Autoscaler, FleetOverTime, FleetStep, HPA_TOLERANCE, LinearRule, PlannedFrom, Sizing,
+};
 pub use trial::{Errors, Invalid, Phase, RunEnd, Second, Setting, Trial, TrialSpec, Verdict, Work};
 pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, parse_duration};
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
-pub use workload::{Copies, HashService, HttpService, ServiceAt, Workload};
+pub use workload::{
+    Copies, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,
+};

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The version of the record, of the plan in it, and of the JSON output.
+/// The version of the record and of the plan in it.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// What was asked. The same plan and the same outcomes give the same trials.
@@ -32,6 +32,14 @@ pub struct Plan {
     pub warm_up: WarmUp,
     /// How the rated rate is found.
     pub calibration: CalibrationPlan,
+    /// A shell command that restarts the service before each pass over the
+    /// levels.
+    #[serde(default)]
+    pub restart: Option<String>,
+    /// How the capacity is searched after the graduated levels; `None` leaves
+    /// it to them. Plans of older records have none.
+    #[serde(default)]
+    pub search: Option<SearchPlan>,
     /// How long the idle machine is watched at the start.
     #[serde(rename = "idle_ns", with = "crate::ns")]
     pub idle: Duration,
@@ -147,6 +155,26 @@ pub struct CalibrationPlan {
     /// A rate given by the user; then nothing is calibrated.
     #[serde(rename = "rated_rps")]
     pub rated: Option<Rate>,
+}
+
+/// How the capacity under each goal is searched: short trials around the
+/// boundary until its interval is narrow, then one longer trial at its lower
+/// end.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SearchPlan {
+    /// Half the width of the interval, as a share of the rate, at which the
+    /// search ends.
+    #[serde(rename = "precision_share")]
+    pub precision: Share,
+    /// How long each trial measures.
+    #[serde(rename = "window_ns", with = "crate::ns")]
+    pub window: Duration,
+    /// What the trials of the search may take in sum, whatever is reached.
+    #[serde(rename = "budget_ns", with = "crate::ns")]
+    pub budget: Duration,
+    /// How long the confirmation measures; zero for none.
+    #[serde(rename = "confirm_ns", with = "crate::ns")]
+    pub confirm: Duration,
 }
 
 /// What makes a trial invalid. A trial outside of any bound is run again.

@@ -19,6 +19,10 @@ pub enum Phase {
         /// The level; for copies, 100 % per copy is meaningless, so `None`.
         level: Option<LoadLevel>,
     },
+    /// Narrowing down where a goal stops being kept.
+    Search,
+    /// A longer look at the lower end of what was found.
+    Confirmation,
 }
 
 /// The controls of a trial.

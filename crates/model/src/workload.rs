@@ -15,6 +15,8 @@ pub enum Workload {
     Http(HttpService),
     /// A number of copies of a command at once.
     Copies(Copies),
+    /// What somebody else measured and put into a table.
+    Imported(ImportedTable),
 }
 
 /// A service whose requests hash a block with SHA-1; sizes follow a normal
@@ -80,12 +82,41 @@ pub struct Copies {
     pub timeout: Duration,
 }
 
+/// A table that somebody else measured: one number each per row, of which it is
+/// not known how it came about. A latency in it may be a mean or any
+/// percentile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedTable {
+    /// What was measured, in a word: the machine, as a rule.
+    pub name: String,
+    /// What its rows are.
+    pub rows: TableRows,
+    /// How many CPUs its CPU use is a part of, where that is known.
+    pub cpus: Option<u32>,
+    /// Where it comes from, and what else a reader should know.
+    pub note: Option<String>,
+}
+
+/// What the rows of an imported table are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TableRows {
+    /// A rate, the CPU use and the latency at it.
+    Rates,
+    /// A number of copies at once, the CPU use and the time at it.
+    Copies,
+}
+
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Workload::Hash(h) => write!(f, "hash service (SHA-1, {} blocks)", h.mean_block),
             Workload::Http(h) => write!(f, "{} {}", h.method, h.url),
             Workload::Copies(c) => write!(f, "copies of {}", c.command.join(" ")),
+            Workload::Imported(t) => {
+                write!(f, "{} (imported table)", t.name)?;
+                t.note.iter().try_for_each(|note| write!(f, ": {note}"))
+            }
         }
     }
 }

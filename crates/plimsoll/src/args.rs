@@ -1,5 +1,13 @@
 //! What was typed: the flags, and nothing but the validation of their text.
 
+mod compare;
+mod plan;
+mod selftest;
+
+pub(crate) use compare::{CompareArgs, CompareFormat, Price};
+pub(crate) use plan::{PlanArgs, PlanFormat};
+pub(crate) use selftest::{SelftestArgs, SelftestFormat};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plimsoll_model::{Arrivals, CpuSet, Goal, LoadLevel, Rate, Share, parse_duration};
 use std::path::PathBuf;
@@ -11,6 +19,8 @@ Try first:
   plimsoll sweep http://localhost:8080/      what does this server carry?
   plimsoll sweep --copies -- make -j1        how do copies of a job slow each other down?
   plimsoll report plimsoll-runs/FILE         the table and the sentences again
+  plimsoll compare A.plimsoll B.plimsoll     which machine carries more?
+  plimsoll plan FILE --peak 5000             how many instances, and when to add one?
   plimsoll doctor                            what can be measured here?
 
 Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked, 130 stopped by Ctrl-C.";
@@ -45,8 +55,16 @@ pub(crate) enum Command {
     Sweep(Box<SweepArgs>),
     /// Print the findings of a recorded run.
     Report(ReportArgs),
+    /// Hold machines, or versions of a service, against each other.
+    Compare(CompareArgs),
+    /// Tell how many instances a peak takes, and at which CPU use to add one.
+    Plan(PlanArgs),
+    /// Make a record from a table that somebody else measured.
+    Import(ImportArgs),
     /// Write a record's measurements in other formats.
     Export(ExportArgs),
+    /// Measure services of known behaviour here, and tell how wrong the answers are.
+    Selftest(SelftestArgs),
     /// Tell what can be measured on this machine, and what is missing.
     Doctor,
 }
@@ -79,7 +97,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, conflicts_with = "url", requires = "command")]
     pub(crate) copies: bool,
 
-    /// A first look in under 90 s. Without: under 6 minutes.
+    /// A first look in under 90 s. Without: under 6 minutes, or 10 with a finer --precision.
     #[arg(long)]
     pub(crate) quick: bool,
 
@@ -91,11 +109,15 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = level)]
     pub(crate) levels: Option<Vec<LoadLevel>>,
 
-    /// How often each level is visited, every second time in the reverse order (default: 4; with --quick 2; copies half of that).
+    /// Half the width of a capacity's 95 % interval at which its search ends, within the time there is (default: 5%; a finer one may take 10 minutes in all).
+    #[arg(long, value_name = "SHARE", conflicts_with = "copies", value_parser = precision)]
+    pub(crate) precision: Option<Share>,
+
+    /// How often each level is visited, every second time in the reverse order (default: 2; with --restart 3; copies with --quick 1).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: Option<u32>,
 
-    /// How long each trial measures (default: 5s; with --quick 2s).
+    /// How long each trial measures (default: 5s; with --quick 1.5s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
     pub(crate) duration: Option<Duration>,
 
@@ -219,6 +241,10 @@ pub(crate) struct HttpArgs {
     )]
     pub(crate) service_cgroup: Option<String>,
 
+    /// A command that restarts the service, run by sh before each pass over the levels; shows how much comes from restarts.
+    #[arg(long, value_name = "CMD", requires = "url", conflicts_with = "copies")]
+    pub(crate) restart: Option<String>,
+
     /// node_exporter of the host where the service is, such as http://host:9100/metrics.
     #[arg(long, value_name = "URL", requires = "url", conflicts_with = "copies")]
     pub(crate) node_metrics: Option<String>,
@@ -237,6 +263,45 @@ pub(crate) struct ReportArgs {
     /// Another promise to hold the trials against. Repeatable; replaces those of the run.
     #[arg(long = "goal", value_name = "GOAL")]
     pub(crate) goals: Vec<Goal>,
+}
+
+const IMPORT_HELP: &str = "\
+The table is CSV: a line with the names of the columns, then a row per load. Columns are
+  rate_rps,cpu_pct,latency_us      a rate, the CPU use (0 to 100) and the latency at it
+  copies,cpu_pct,seconds           copies of a job at once, the CPU use, the time of a copy
+in any order. Repeated rows at one load are repeated trials. What is concluded from a sweep is \
+concluded from a table too, but loads with one row have no interval, and which latency it is \
+(a mean, a percentile) only whoever measured it knows.
+
+Example:
+  plimsoll import web1.csv -o web1.plimsoll --name 'web1, 8 CPUs' --cpus 8 --note 'p99, from wrk2'";
+
+/// `plimsoll import`
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_HELP)]
+pub(crate) struct ImportArgs {
+    /// The table, in CSV.
+    pub(crate) table: PathBuf,
+
+    /// Where to write the record.
+    #[arg(short, long, value_name = "FILE", required = true)]
+    pub(crate) output: PathBuf,
+
+    /// What was measured, such as the machine's name (default: the name of the table's file).
+    #[arg(long, value_name = "NAME", value_parser = words)]
+    pub(crate) name: Option<String>,
+
+    /// How many CPUs the machine has.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8192))]
+    pub(crate) cpus: Option<u32>,
+
+    /// Where the table comes from and what its latency is; the record keeps it.
+    #[arg(long, value_name = "TEXT", value_parser = words)]
+    pub(crate) note: Option<String>,
+
+    /// Format of the findings on standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
 }
 
 /// `plimsoll export`
@@ -300,6 +365,13 @@ fn rate(text: &str) -> Result<Rate, String> {
 
 const WANTED_RATE: &str = "give requests per second between 0.01 and 1000000000, such as 5000";
 
+fn words(text: &str) -> Result<String, String> {
+    let words = text.trim();
+    let fits = !words.is_empty() && words.chars().count() <= 500;
+    fits.then(|| words.to_owned())
+        .ok_or_else(|| "give 1 to 500 characters".into())
+}
+
 fn share(text: &str) -> Result<Share, String> {
     let number = text
         .strip_suffix('%')
@@ -307,6 +379,13 @@ fn share(text: &str) -> Result<Share, String> {
     number
         .and_then(|n| Share::new(n / 100.0))
         .ok_or_else(|| "give a share of all CPU time between 0% and 100%, such as 5%".into())
+}
+
+fn precision(text: &str) -> Result<Share, String> {
+    share(text)
+        .ok()
+        .filter(|s| (0.005..=0.5).contains(&s.get()))
+        .ok_or_else(|| "give half the width of the interval as a share of the rate between 0.5% and 50%, such as 2%".into())
 }
 
 fn positive_duration(text: &str) -> Result<Duration, String> {

@@ -4,16 +4,21 @@
 //! measures nothing and concludes nothing.
 
 mod args;
+mod compare;
 mod doctor;
 mod export;
 mod failure;
+mod import;
+mod loaded;
 mod meant;
 mod output;
+mod plan;
 mod progress;
 mod record_file;
 mod remark;
 mod report;
 mod resume;
+mod selftest;
 mod sweep;
 
 use args::{Cli, Command};
@@ -27,7 +32,11 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Sweep(args) => sweep::run(*args, &output),
         Command::Report(args) => report::run(&args, &output),
+        Command::Compare(args) => compare::run(&args, &output),
+        Command::Plan(args) => plan::run(&args, &output),
+        Command::Import(args) => import::run(&args, &output),
         Command::Export(args) => export::run(&args, &output),
+        Command::Selftest(args) => selftest::run(&args, &output),
         Command::Doctor => doctor::run(&output),
     };
     match done {

@@ -28,7 +28,7 @@ pub(crate) fn plan(args: &SweepArgs, root: &Root) -> Result<(Plan, Place), Failu
     let workload = workload(args, &allowed)?;
     let copies = match &workload {
         Workload::Copies(_) => numbers_of_copies(args.levels.as_deref(), allowed.len())?,
-        Workload::Hash(_) | Workload::Http(_) => Vec::new(),
+        Workload::Hash(_) | Workload::Http(_) | Workload::Imported(_) => Vec::new(),
     };
     let place = Place::of(&workload, root)?;
     let request = Request {
@@ -43,6 +43,8 @@ pub(crate) fn plan(args: &SweepArgs, root: &Root) -> Result<(Plan, Place), Failu
         copies,
         trials: args.trials,
         window: args.duration,
+        precision: args.precision,
+        restart: args.http.restart.clone(),
         rated: args.rated,
         cpus: place.cpus(args.cpus.as_ref(), args.http.service_cpus.as_ref()),
         tolerance: Tolerance {
@@ -163,7 +165,7 @@ fn numbers_of_copies(levels: Option<&[LoadLevel]>, cpus: usize) -> Result<Vec<u3
 }
 
 /// A seed that nobody chose. It is in the record, so the run can be repeated.
-fn any_seed() -> u64 {
+pub(crate) fn any_seed() -> u64 {
     // RandomState is seeded by the system; six digits are easier to pass on.
     RandomState::new().build_hasher().finish() % 1_000_000
 }

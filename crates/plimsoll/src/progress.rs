@@ -109,6 +109,8 @@ fn describe(spec: &TrialSpec) -> String {
         (_, Setting::Copies { copies }) => format!("{copies} copies"),
         (Phase::Idle, _) | (_, Setting::Idle) => "idle baseline".to_owned(),
         (Phase::Calibration, Setting::Offer { rate }) => format!("finding the rated rate: {rate}"),
+        (Phase::Search, Setting::Offer { rate }) => format!("narrowing down: {rate}"),
+        (Phase::Confirmation, Setting::Offer { rate }) => format!("confirming {rate}"),
         (Phase::Level { level }, Setting::Offer { rate }) => {
             let level = level.map(|l| format!("load {l}, ")).unwrap_or_default();
             format!("{level}{rate}")

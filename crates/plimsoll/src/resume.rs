@@ -39,11 +39,11 @@ fn differences(args: &SweepArgs, plan: &Plan) -> Vec<String> {
     let mut found = Differences::default();
     let recorded_url = match &plan.workload {
         Workload::Http(http) => Some(http.url.clone()),
-        Workload::Hash(_) | Workload::Copies(_) => None,
+        Workload::Hash(_) | Workload::Copies(_) | Workload::Imported(_) => None,
     };
     let recorded_command = match &plan.workload {
         Workload::Copies(copies) => copies.command.join(" "),
-        Workload::Hash(_) | Workload::Http(_) => String::new(),
+        Workload::Hash(_) | Workload::Http(_) | Workload::Imported(_) => String::new(),
     };
     found.compare("the URL", args.url.as_ref(), recorded_url.as_ref());
     if args.copies {

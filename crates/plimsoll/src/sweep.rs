@@ -58,7 +58,7 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
 }
 
 /// A flag that Ctrl-C and SIGTERM raise. A second Ctrl-C ends at once.
-fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let failed = |e| Failure::Run(format!("signals cannot be handled: {e}"));
     let interrupted = i32::from(Failure::INTERRUPTED);

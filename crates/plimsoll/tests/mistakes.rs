@@ -15,6 +15,16 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 #[test]
+fn a_precision_that_makes_no_sense_shows_one_that_does() {
+    for precision in ["0%", "-1%", "NaN%", "60%", "2", "abc"] {
+        let arg = format!("--precision={precision}");
+        Folder::new()
+            .run(&["sweep", &arg])
+            .says(2, &["--precision", "between 0.5% and 50%, such as 2%"]);
+    }
+}
+
+#[test]
 fn a_goal_that_cannot_be_read_shows_one_that_can() {
     let folder = Folder::new();
     for (goal, why) in [

@@ -93,6 +93,8 @@ fn spec(row: &Row<'_>) -> Result<TrialSpec> {
         "idle" => Phase::Idle,
         "calibration" => Phase::Calibration,
         "level" => Phase::Level { level: level(row)? },
+        "search" => Phase::Search,
+        "confirmation" => Phase::Confirmation,
         _ => return Err(wrong("phase")),
     };
     let setting: String = row.get("setting")?;

@@ -167,6 +167,8 @@ impl<'a> TrialRow<'a> {
             Phase::Idle => ("idle", None),
             Phase::Calibration => ("calibration", None),
             Phase::Level { level } => ("level", level.map(|l| l.pct())),
+            Phase::Search => ("search", None),
+            Phase::Confirmation => ("confirmation", None),
         };
         let (setting, asked_rps, copies) = match spec.setting {
             Setting::Idle => ("idle", None, None),

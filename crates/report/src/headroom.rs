@@ -1,40 +1,90 @@
 //! How far CPU use tells the truth, in a sentence.
 
-use crate::number::per_second;
-use plimsoll_model::{Headroom, NoHeadroom};
+use crate::capacity::Subject;
+use crate::number::Written;
+use plimsoll_model::{Estimate, Headroom, HeadroomIndex, NoHeadroom};
 
-/// An index this near to 1 is called the truth: trials differ by as much.
+/// An index this near to 1 is called the truth: it does not matter to plans.
 const NEAR: f64 = 0.05;
 
 /// The sentence about the headroom index.
-pub(crate) fn sentence(headroom: &Headroom) -> String {
-    match *headroom {
-        Headroom::Known {
-            index,
-            promised_rps,
-            most_rps,
-        } => format!(
-            "At 50 % CPU use it does about {}; if CPU use told the truth, it would carry {} at \
-             100 %. The most it carried at any level is {} (headroom index {index:.2}), {}.",
-            per_second(promised_rps / 2.0),
-            per_second(promised_rps),
-            per_second(most_rps),
-            advice(index),
-        ),
+pub(crate) fn sentence(subject: Subject, headroom: &Headroom) -> String {
+    match headroom {
+        Headroom::Known(index) => known(subject, index),
         Headroom::Unknown { why } => format!(
             "How far CPU use tells the truth here is not known: {}.",
-            reason(why)
+            reason(*why)
         ),
     }
 }
 
-fn advice(index: f64) -> &'static str {
-    if index < 1.0 - NEAR {
+fn known(subject: Subject, index: &HeadroomIndex) -> String {
+    let most = Written::rate(index.max_rate_rps).with_ends("/s");
+    let nearest_cpu = format!("{:.1} %", index.nearest_cpu_pct);
+    let (Some(half), Some(ratio)) = (index.half_rate_rps, index.interpolated_ratio) else {
+        let promised = Written::rate(index.linear_expectation_rps).with_ends("/s");
+        return format!(
+            "By the level nearest to 50 % CPU use, at {nearest_cpu}, it would carry {promised} at \
+             100 % if CPU use told the truth. The most it carried at any level is {most}: headroom \
+             index {}, {}.",
+            ratio_of(subject, index.nearest_level_ratio),
+            advice(index.nearest_level_ratio),
+        );
+    };
+    let more = index
+        .extra_over_half_ratio
+        .map_or_else(String::new, |extra| {
+            let extra = Written::of(extra.map_rising(|ratio| 100.0 * ratio), 0);
+            format!(", {} more than at 50 %", extra.with_ends(" %"))
+        });
+    // By itself in brackets, its interval in none.
+    let nearest = Written::of(index.nearest_level_ratio, 2);
+    let ends = nearest
+        .ends()
+        .map_or_else(String::new, |ends| format!(", {ends}"));
+    format!(
+        "At 50 % CPU use it does about {}; if CPU use told the truth, it would carry {}/s at \
+         100 %. The most it carried at any level is {most}{more}: headroom index {} [by the level \
+         nearest to 50 % CPU use, at {nearest_cpu}: {}{ends}], {}.",
+        Written::rate(half).with_ends("/s"),
+        Written::rate(half.map_rising(|rate| 2.0 * rate)).value,
+        ratio_of(subject, ratio),
+        nearest.value,
+        advice(ratio),
+    )
+}
+
+/// The index with its interval, or why it has none.
+fn ratio_of(subject: Subject, ratio: Estimate) -> String {
+    let written = Written::of(ratio, 2);
+    match written.ends() {
+        Some(ends) => format!("{} ({ends})", written.value),
+        None => format!(
+            "{} (no interval: too few {})",
+            written.value, subject.trials
+        ),
+    }
+}
+
+/// What an index says to a planner, as far as its interval lets it.
+fn advice(ratio: Estimate) -> &'static str {
+    let Some((low, high)) = ratio.interval() else {
+        return match ratio.value {
+            value if value < 1.0 - NEAR => "which points to less room than the idle time suggests",
+            value if value > 1.0 + NEAR => "which points to more room than the idle time suggests",
+            _ => "which cannot be told apart from 1",
+        };
+    };
+    let is_near = low >= 1.0 - NEAR && high <= 1.0 + NEAR;
+    let is_narrow = high - low <= 2.0 * NEAR;
+    if is_near || (low <= 1.0 && high >= 1.0 && is_narrow) {
+        "so here CPU use tells the truth"
+    } else if high < 1.0 {
         "so plan with less than the idle time suggests"
-    } else if index > 1.0 + NEAR {
+    } else if low > 1.0 {
         "so there is more room than the idle time suggests"
     } else {
-        "so here CPU use tells the truth"
+        "which cannot be told apart from 1"
     }
 }
 

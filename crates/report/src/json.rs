@@ -2,8 +2,11 @@
 
 use crate::escape::is_unsafe;
 use crate::{Report, secrets};
-use plimsoll_model::{Findings, Plan, Provenance, Requirement, RunEnd, SCHEMA_VERSION};
+use plimsoll_model::{Findings, Plan, Provenance, Requirement, RunEnd};
 use serde::Serialize;
+
+/// The version of the JSON output, which moves apart from the record's.
+pub const OUTPUT_SCHEMA_VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Output<'a> {
@@ -42,7 +45,7 @@ pub fn json(report: &Report<'_>) -> serde_json::Result<String> {
         None => (None, None),
     };
     let output = Output {
-        schema_version: SCHEMA_VERSION,
+        schema_version: OUTPUT_SCHEMA_VERSION,
         kind: if report.is_copies() {
             "copies"
         } else {
@@ -68,7 +71,7 @@ pub fn json(report: &Report<'_>) -> serde_json::Result<String> {
 /// JSON may carry characters that drive a terminal (RFC 8259 asks for escapes
 /// below U+0020 only); they stand within strings, where an escape says the
 /// same.
-fn escape(json: &str) -> String {
+pub(crate) fn escape(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if is_unsafe(c) && c != '\n' {

@@ -7,21 +7,39 @@ use crate::table::{Cell, Column, Ink};
 use plimsoll_model::{LatencySummary, LevelFinding};
 
 /// The columns of the level table, with their ranks in a narrow terminal.
-pub(crate) fn columns(levels: &[LevelFinding]) -> Vec<Column> {
+///
+/// The rows of an imported table have one latency, of which it is not known
+/// what it is, and nothing about a generator or errors.
+pub(crate) fn columns(levels: &[LevelFinding], imported: bool) -> Vec<Column> {
     let every = |name, unit, rank, show: &dyn Fn(&LevelFinding) -> Cell| {
         Column::new(name, unit, rank, levels.iter().map(show))
     };
-    let loads = loads(levels);
+    let load = Column::new("load", "%", 0, loads(levels));
+    let rate = |name| every(name, "/s", 0, &|l| known(l.achieved_rps, number::rate));
+    let cpu = every("CPU", "%", 0, &|l| known(l.cpu_pct, number::pct));
+    let cpu_time = every("CPU", "us/req", 7, &|l| {
+        known(l.cpu_us_per_request, number::short)
+    });
+    let count = |name| every(name, "", 1, &|l| trials(l.trials, l.invalid_trials));
+    if imported {
+        // In microseconds, as it was given; of repeated rows the worst, for that
+        // is what a goal is held against.
+        let latency = every("latency", "us", 0, &|l| {
+            known(l.latency_us.as_ref().map(|s| s.p99), number::short)
+        });
+        let mut columns = vec![load, rate("rate"), cpu];
+        if levels.iter().any(|l| l.cpu_us_per_request.is_some()) {
+            columns.push(cpu_time);
+        }
+        columns.extend([latency, count("rows")]);
+        return columns;
+    }
     vec![
-        Column::new("load", "%", 0, loads),
+        load,
         every("offered", "/s", 2, &|l| number::rate(l.offered_rps).into()),
-        every("achieved", "/s", 0, &|l| {
-            known(l.achieved_rps, number::rate)
-        }),
-        every("CPU", "%", 0, &|l| known(l.cpu_pct, number::pct)),
-        every("CPU", "us/req", 7, &|l| {
-            known(l.cpu_us_per_request, number::short)
-        }),
+        rate("achieved"),
+        cpu,
+        cpu_time,
         every("wait", "us/req", 9, &|l| {
             known(l.run_delay_us_per_request, number::short)
         }),
@@ -37,7 +55,7 @@ pub(crate) fn columns(levels: &[LevelFinding]) -> Vec<Column> {
         every("generator", "CPU %", 11, &|l| {
             known(l.generator_cpu_pct, number::pct)
         }),
-        every("trials", "", 1, &|l| trials(l.trials, l.invalid_trials)),
+        count("trials"),
     ]
 }
 

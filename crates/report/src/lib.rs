@@ -20,23 +20,32 @@
 //! assert_eq!(trials.commonest_reason(), Some("the hypervisor took CPU time"));
 //! ```
 
+mod capacity;
+mod compare;
 mod copies;
 mod csv;
 mod doctor;
 mod escape;
 mod headroom;
+mod hints;
 mod json;
 mod levels;
 mod number;
 mod secrets;
+mod selftest;
 mod sentences;
+mod sizing;
 mod table;
 mod tally;
 mod text;
+mod thresholds;
 
+pub use compare::{CompareReport, Source, compare_json, compare_text};
 pub use csv::csv;
 pub use doctor::doctor;
-pub use json::json;
+pub use json::{OUTPUT_SCHEMA_VERSION, json};
+pub use selftest::{selftest_json, selftest_text};
+pub use sizing::{PlanAsked, PlanReport, plan_hpa, plan_json, plan_text};
 pub use tally::TrialTally;
 pub use text::text;
 
@@ -74,7 +83,12 @@ pub struct RecordFacts<'a> {
 impl Report<'_> {
     /// Whether this is a run of copies, which has no rates and no latencies.
     fn is_copies(&self) -> bool {
-        matches!(self.plan.workload, Workload::Copies(_))
+        matches!(self.plan.workload, Workload::Copies(_)) || !self.plan.copies.is_empty()
+    }
+
+    /// Whether somebody else measured it.
+    fn is_imported(&self) -> bool {
+        matches!(self.plan.workload, Workload::Imported(_))
     }
 }
 

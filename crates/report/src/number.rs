@@ -1,5 +1,9 @@
 //! How numbers are written.
 
+mod written;
+
+pub(crate) use written::{Written, confidence};
+
 use plimsoll_model::human_duration;
 use std::time::Duration;
 

@@ -1,13 +1,11 @@
 //! What was found, in plain words.
 
+use crate::capacity::{Subject, at_cpu, carries};
 use crate::escape::safe;
-use crate::number::{self, for_count, per_second, time_us};
+use crate::number::{self, for_count, per_second};
 use crate::table::Ink;
 use crate::{Report, headroom};
-use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Findings, Goal, LatencyLimit, Outcome, Quantile, Requirement,
-    RunEnd, Workload,
-};
+use plimsoll_model::{Outcome, Requirement, RunEnd, TableRows, Workload};
 
 /// A sentence and how it is painted.
 #[derive(Debug, Clone)]
@@ -29,15 +27,12 @@ impl Sentence {
 /// far CPU use tells the truth; then one for each further goal.
 pub(crate) fn answers(report: &Report<'_>) -> Vec<Sentence> {
     let findings = report.findings;
-    let who = match report.plan.workload {
-        Workload::Http(_) => "The service",
-        Workload::Hash(_) | Workload::Copies(_) => "This machine",
-    };
+    let subject = Subject::of(&report.plan.workload);
     let mut out = Vec::new();
     match findings.capacity.first() {
         Some(first) => {
-            out.push(carries(who, first, findings));
-            out.push(Sentence::new(Ink::Plain, at_cpu(first)));
+            out.push(carries(subject, first));
+            out.push(Sentence::new(Ink::Plain, at_cpu(subject, first)));
         }
         None => out.push(Sentence::new(
             Ink::Yellow,
@@ -46,111 +41,50 @@ pub(crate) fn answers(report: &Report<'_>) -> Vec<Sentence> {
     }
     out.push(Sentence::new(
         Ink::Plain,
-        headroom::sentence(&findings.headroom),
+        headroom::sentence(subject, &findings.headroom),
     ));
     for further in findings.capacity.iter().skip(1) {
-        let mut sentence = carries(who, further, findings);
-        if let (Some(_), Some(cpu)) = (further.rate_rps, further.cpu_pct) {
-            sentence.text += &format!(" CPU use is then {} %.", number::pct(cpu));
+        let mut sentence = carries(subject, further);
+        if further.cpu_pct.is_some() {
+            sentence.text += &format!(" {}", at_cpu(subject, further));
         }
         out.push(sentence);
     }
     out
 }
 
-/// How much is carried within a goal.
-fn carries(who: &str, finding: &CapacityFinding, findings: &Findings) -> Sentence {
-    let goal = format!("the goal {} ({})", finding.goal, promise(finding));
-    let (ink, text) = match (finding.status, finding.rate_rps) {
-        (CapacityStatus::Found, Some(rate)) => (
-            Ink::Green,
-            format!("{who} carries {} within {goal}", per_second(rate)),
-        ),
-        (CapacityStatus::NotReached, Some(rate)) => (
-            Ink::Yellow,
-            format!(
-                "{who} carries at least {} within {goal}; that was the highest load tried, \
-                 so how much more it carries is not known",
-                per_second(rate)
-            ),
-        ),
-        (CapacityStatus::BelowLowest, _) => {
-            let lowest = findings.levels.iter().find(|l| l.trials > 0);
-            let lowest =
-                lowest.map_or_else(String::new, |l| format!(", {}", per_second(l.offered_rps)));
-            let text = format!(
-                "{who} keeps {goal} at no load that was tried: it missed it already at the \
-                 lowest{lowest}"
-            );
-            (Ink::Yellow, text)
-        }
-        (CapacityStatus::Undecided | CapacityStatus::Found | CapacityStatus::NotReached, _) => {
-            let who = who.to_lowercase();
-            let text = format!("How much {who} carries within {goal} cannot be told");
-            (Ink::Yellow, text)
-        }
-    };
-    let note = finding.note.as_ref();
-    let note = note.map_or_else(String::new, |note| format!(" ({})", safe(note)));
-    Sentence::new(ink, format!("{text}{note}."))
-}
-
-/// CPU use at the rate of the sentence before.
-fn at_cpu(finding: &CapacityFinding) -> String {
-    let has_rate = matches!(
-        finding.status,
-        CapacityStatus::Found | CapacityStatus::NotReached
-    ) && finding.rate_rps.is_some();
-    match finding.cpu_pct {
-        _ if !has_rate => "Without such a rate there is no CPU use to plan with.".to_owned(),
-        Some(cpu) => format!("At that rate CPU use is {} %.", number::pct(cpu)),
-        None => "CPU use at that rate is not known.".to_owned(),
-    }
-}
-
-/// A goal in words.
-fn promise(finding: &CapacityFinding) -> String {
-    match finding.goal {
-        Goal::Latency { quantile, limit } => {
-            let share = if quantile == Quantile::P50 {
-                "half".to_owned()
-            } else {
-                // A quantile writes itself as p99.9.
-                format!("{} %", quantile.to_string().trim_start_matches('p'))
-            };
-            let limit = match (limit, finding.limit_us) {
-                (LatencyLimit::Absolute(limit), _) => time_us(limit.as_secs_f64() * 1e6),
-                (LatencyLimit::TimesLight(times), None) => {
-                    format!("{times} times their time at light load")
-                }
-                (LatencyLimit::TimesLight(times), Some(us)) => {
-                    format!("{}, {times} times their time at light load", time_us(us))
-                }
-            };
-            format!("{share} of the requests answered within {limit}")
-        }
-        Goal::Errors { limit } => format!(
-            "less than {} % of the requests failed",
-            number::trimmed(limit.pct())
-        ),
-        Goal::Cpu { limit } => format!("CPU use below {} %", number::trimmed(limit.pct())),
-    }
-}
-
 /// What else a reader should know: noise, the rated rate, how the run ended,
 /// what the machine lacks.
 pub(crate) fn notes(report: &Report<'_>) -> Vec<Sentence> {
-    let mut out = vec![noise(report)];
+    let mut out = vec![imported(report).unwrap_or_else(|| noise(report))];
     out.extend(rated(report));
     if let Some(idle) = report.findings.idle_cpu_pct {
         let text = format!("Without load CPU use was {} %.", number::pct(idle));
         out.push(Sentence::new(Ink::Dim, text));
     }
+    out.extend(threads(report));
     out.extend(ended(report));
     out.extend(lacking(report.requirements));
     let file = safe(&report.record.file.to_string_lossy());
     out.push(Sentence::new(Ink::Dim, format!("Record: {file}")));
     out
+}
+
+/// What a table that somebody else measured leaves open.
+fn imported(report: &Report<'_>) -> Option<Sentence> {
+    let Workload::Imported(table) = &report.plan.workload else {
+        return None;
+    };
+    let rows = report.record.trials.all();
+    let open = match table.rows {
+        TableRows::Rates => {
+            " Which latency that is, a mean or a percentile, the table does not say; goals on any \
+             percentile are held against it as it is."
+        }
+        TableRows::Copies => "",
+    };
+    let text = format!("Imported from a table of {rows} rows with one number each.{open}");
+    Some(Sentence::new(Ink::Yellow, text))
 }
 
 fn noise(report: &Report<'_>) -> Sentence {
@@ -179,7 +113,7 @@ fn noise(report: &Report<'_>) -> Sentence {
         ""
     };
     let text = format!(
-        "{invalid} of {all} {noun}, idle baseline and search included, {verb} not count{reason}.{advice}"
+        "{invalid} of {all} {noun}, those without a level included, {verb} not count{reason}.{advice}"
     );
     Sentence::new(Ink::Red, text)
 }
@@ -187,7 +121,12 @@ fn noise(report: &Report<'_>) -> Sentence {
 fn rated(report: &Report<'_>) -> Option<Sentence> {
     let rated = report.findings.rated.as_ref()?;
     let rate = per_second(rated.rate_rps);
-    let (ink, text) = if report.plan.calibration.rated.is_some() {
+    let (ink, text) = if matches!(report.plan.workload, Workload::Imported(_)) {
+        let text = format!(
+            "100 % load is {rate}, the highest rate of the table; whether more is carried it does not say."
+        );
+        (Ink::Dim, text)
+    } else if report.plan.calibration.rated.is_some() {
         (Ink::Dim, format!("100 % load is {rate}, as was given."))
     } else if rated.limited_by_service {
         let text = format!(
@@ -202,6 +141,26 @@ fn rated(report: &Report<'_>) -> Option<Sentence> {
         (Ink::Yellow, text)
     };
     Some(Sentence::new(ink, text))
+}
+
+/// Whether SMT has a part in how CPU use and work go together.
+fn threads(report: &Report<'_>) -> Option<Sentence> {
+    // Of a service on another host, or in a table, nothing is known of its cores.
+    let is_table = matches!(report.plan.workload, Workload::Imported(_));
+    let measured_here = !is_table && !report.plan.cpus.service.is_empty();
+    let text = match report
+        .provenance
+        .topology
+        .threads_per_core
+        .filter(|_| measured_here)?
+    {
+        1 => "One thread per core here: CPU use needs no correction for SMT.".to_owned(),
+        n => format!(
+            "{n} threads per core here: a core with one busy thread does more than 1/{n} of what it \
+             can, so CPU use lags behind work and catches up at the end."
+        ),
+    };
+    Some(Sentence::new(Ink::Dim, text))
 }
 
 fn ended(report: &Report<'_>) -> Option<Sentence> {

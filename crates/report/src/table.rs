@@ -150,15 +150,26 @@ fn fit(mut columns: Vec<Column>, width: usize) -> (Vec<Column>, usize) {
 }
 
 /// Sentences broken at blanks, as wide as `width` at most where words allow.
+/// No line begins with a percent sign, whose number would be hard to find.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
+    let mut words: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match words.last_mut() {
+            Some(number) if word.starts_with('%') => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.push(word),
         }
     }
     lines
@@ -220,6 +231,12 @@ mod tests {
         let painted = render(columns(), 80, Paint(true));
         assert!(painted.contains("\u{1b}[1m"));
         assert_eq!(bare(&painted), render(columns(), 80, Paint(false)));
+    }
+
+    #[test]
+    fn a_number_and_its_percent_sign_stay_on_one_line() {
+        let lines = wrap("at 47.0 %: it is 5 % so", 9);
+        assert_eq!(lines, ["at", "47.0 %:", "it is 5 %", "so"]);
     }
 
     proptest! {

@@ -1,10 +1,11 @@
 //! The report for a terminal.
 
+use crate::capacity::Subject;
 use crate::escape::safe;
 use crate::number::for_count;
 use crate::sentences::{Sentence, answers, notes};
 use crate::table::{Column, Ink, Paint, render, wrap};
-use crate::{Report, copies, levels, secrets};
+use crate::{Report, copies, hints, levels, secrets, thresholds};
 use plimsoll_model::{Outcome, Provenance, Requirement};
 
 /// Longer lines are hard to read; tables may be wider.
@@ -32,13 +33,15 @@ pub fn text(report: &Report<'_>, width: usize, colour: bool) -> String {
         out.table(copies::columns(&findings.copies), width);
         out.sentences(&copies::sentences(&findings.copies));
     } else {
-        out.table(levels::columns(&findings.levels), width);
+        let table = levels::columns(&findings.levels, report.is_imported());
+        out.table(table, width);
         let reasons = levels::reasons(&findings.levels);
         if !reasons.is_empty() {
             out.sentences(&reasons);
             out.text.push('\n');
         }
         out.sentences(&answers(report));
+        out.actions(report, width);
     }
     out.text.push('\n');
     out.sentences(&notes(report));
@@ -57,6 +60,31 @@ impl Lines {
         if columns.iter().any(|column| !column.is_empty()) {
             self.text += &render(columns, width, self.paint);
             self.text.push('\n');
+        }
+    }
+
+    /// When to act, and what to look at.
+    fn actions(&mut self, report: &Report<'_>, width: usize) {
+        let findings = report.findings;
+        if !findings.thresholds.is_empty() {
+            self.text.push('\n');
+            if findings.thresholds.iter().any(|row| row.cpu_pct.is_some()) {
+                self.sentence(&thresholds::heading(findings));
+                self.table(thresholds::columns(&findings.thresholds), width);
+            }
+            let subject = Subject::of(&report.plan.workload);
+            self.sentences(&thresholds::sentence(subject, findings));
+        }
+        let mut sentences = hints::sentences(&findings.hints);
+        // Of a table's rows it is not known which came after which.
+        let direction = findings.direction.as_ref();
+        let direction = direction.filter(|_| !report.is_imported());
+        sentences.extend(direction.map(hints::direction));
+        let restarts = direction.and_then(|found| found.restarts.as_ref());
+        sentences.extend(restarts.map(hints::restarts));
+        if !sentences.is_empty() {
+            self.text.push('\n');
+            self.sentences(&sentences);
         }
     }
 

@@ -1,24 +1,27 @@
-//! The highest rate that keeps a goal, by interpolation between levels.
+//! The highest rate that keeps a goal.
 //!
-//! At each level the goal's margin is the measured figure divided by its
-//! limit. The logarithm of the margin is made non-decreasing in load
-//! ([`crate::isotonic`], weighted by the number of requests), so that one
-//! disturbed level does not decide; the capacity is where the line through it
-//! crosses 0. A level that the service did not carry keeps no goal.
+//! Every valid trial says how much of its work broke the goal
+//! ([`crate::evidence`]), and [`crate::boundary`] finds where that crosses what
+//! the goal allows. What is added here is the goal itself: a limit that is a
+//! multiple of the latency at light load is as uncertain as that latency, and
+//! a percentile needs a number of requests before it says anything.
 
-use crate::carried::is_carried;
-use crate::isotonic;
-use crate::levels::Level;
-use plimsoll_model::{CapacityFinding, CapacityStatus, Goal, Histogram, LatencyLimit, LightLoad};
+use crate::bootstrap::{self, resample};
+use crate::boundary::{Boundary, Interval, locate};
+use crate::curve::Curve;
+use crate::decide::needed;
+use crate::evidence::{Bound, Evidence, Seen};
+use crate::levels::{Level, levels};
+use crate::rated::rated;
+use plimsoll_model::{
+    CapacityFinding, CapacityStatus, Estimate, Goal, Histogram, LatencyLimit, LightLoad, Phase,
+    Plan, Trial, Workload,
+};
+use std::time::Duration;
 
 /// Below this CPU use (or, where it is not known, below this load) latency
 /// counts as that of light load: the published rule's own bound.
 const LIGHT_PCT: f64 = 20.0;
-
-/// The margin of a level that was not carried: ten times the limit. Its
-/// measured latency is that of a queue that grows, and depends on how long
-/// one looks.
-const NOT_CARRIED_MARGIN: f64 = 10.0;
 
 /// What light load is here, with the histogram that any quantile can be
 /// read from.
@@ -26,6 +29,8 @@ pub struct Light {
     /// As shown.
     pub finding: LightLoad,
     latency: Histogram,
+    /// Each trial's own.
+    trials: Vec<Histogram>,
     note: Option<String>,
 }
 
@@ -64,275 +69,367 @@ pub fn light_load(levels: &[Level]) -> Option<Light> {
             p99_us: latency.quantile(0.99)?.as_secs_f64() * 1e6,
         },
         latency,
+        trials: light
+            .iter()
+            .flat_map(|l| l.trials.iter().cloned())
+            .collect(),
         note,
     })
 }
 
-/// A goal held against the levels.
-pub fn capacity(goal: &Goal, levels: &[Level], light: Option<&Light>) -> CapacityFinding {
-    let mut finding = CapacityFinding {
+/// The goals of a plan, with the limits that its trials so far give them.
+pub struct Asked {
+    light: Option<Light>,
+    goals: Vec<(Goal, Result<Bound, String>)>,
+}
+
+impl Asked {
+    /// What `plan` promises, after `trials`.
+    pub fn of(plan: &Plan, trials: &[Trial]) -> Asked {
+        if !plan.goals.iter().any(is_relative) {
+            return Asked::at(plan, None);
+        }
+        // Merging histograms is slow, and no more than these can be light, unless
+        // none of them counts.
+        let lowest = plan.levels.first().map_or(0.0, |l| l.pct());
+        let may_be_light = |t: &&Trial| match t.spec.phase {
+            Phase::Level { level: Some(level) } => level.pct() <= LIGHT_PCT.max(lowest),
+            _ => false,
+        };
+        let mut low: Vec<Trial> = trials.iter().filter(may_be_light).cloned().collect();
+        if !low.iter().any(|t| t.verdict.is_valid()) {
+            low = trials.to_vec();
+        }
+        let levels = levels(plan, &low, rated(plan, trials).as_ref());
+        Asked::at(plan, light_load(&levels))
+    }
+
+    /// The same with light load known already.
+    pub fn at(plan: &Plan, light: Option<Light>) -> Asked {
+        let goals = plan.goals.iter();
+        let goals = goals
+            .map(|goal| (*goal, bound(goal, light.as_ref())))
+            .collect();
+        Asked { light, goals }
+    }
+
+    /// What light load is here.
+    pub fn light_load(&self) -> Option<&LightLoad> {
+        self.light.as_ref().map(|light| &light.finding)
+    }
+
+    /// A bound per goal; `None` where its limit is not known.
+    pub fn bounds(&self) -> impl Iterator<Item = Option<Bound>> {
+        self.goals
+            .iter()
+            .map(|(_, bound)| bound.as_ref().ok().copied())
+    }
+
+    /// A finding per goal. `curve` tells the CPU use at a rate.
+    pub fn findings(
+        &self,
+        plan: &Plan,
+        trials: &[Trial],
+        curve: Option<&Curve>,
+    ) -> Vec<CapacityFinding> {
+        let goals = self.goals.iter().zip(0..);
+        goals
+            .map(|((goal, bound), index)| {
+                let mut finding = nothing_known(goal);
+                match bound {
+                    Ok(bound) => self.fill(&mut finding, bound, plan, trials, curve, index),
+                    Err(why) => finding.note = Some(why.clone()),
+                }
+                finding.cpu_pct = finding
+                    .rate_rps
+                    .zip(curve)
+                    .and_then(|(rate, curve)| cpu_at(rate, curve));
+                finding
+            })
+            .collect()
+    }
+
+    fn fill(
+        &self,
+        finding: &mut CapacityFinding,
+        bound: &Bound,
+        plan: &Plan,
+        trials: &[Trial],
+        curve: Option<&Curve>,
+        index: u64,
+    ) {
+        finding.limit_us = limit_us(bound);
+        let relative = is_relative(&finding.goal);
+        finding.note = self
+            .light
+            .as_ref()
+            .filter(|_| relative)
+            .and_then(|l| l.note.clone());
+        let evidence = evidence(bound, plan, trials);
+        // A table's rows are what somebody concluded from requests of his own.
+        let sampled = !matches!(plan.workload, Workload::Imported(_));
+        if let Some(why) = undecidable(bound, &evidence).filter(|_| sampled) {
+            finding.note = Some(why);
+            return;
+        }
+        let seed = plan.seed.wrapping_add(index);
+        let Some(boundary) = locate(&evidence, bound.share(), Interval::Seeded(seed)) else {
+            finding.note = Some(missing(bound).to_owned());
+            return;
+        };
+        let (status, rate) = conclude(boundary, plan);
+        finding.status = status;
+        finding.rate_rps = rate;
+        match boundary {
+            Boundary::Below(lowest) => {
+                finding.note = Some(format!(
+                    "missed already at {lowest:.0}/s, the lowest rate tried"
+                ));
+            }
+            Boundary::Gap { low, high } if status == CapacityStatus::Found => {
+                finding.note = Some(format!(
+                    "kept at {low:.0}/s and broken at {high:.0}/s, with nothing tried between"
+                ));
+            }
+            Boundary::Line { rate, .. } if relative => {
+                let limits = self
+                    .light
+                    .as_ref()
+                    .and_then(|l| l.limits(&finding.goal, seed));
+                finding.rate_rps = Some(with_limits(rate, bound, limits, plan, trials));
+            }
+            _ => {}
+        }
+        if let (Bound::Cpu(limit), CapacityStatus::Found, Some(curve)) = (bound, status, curve) {
+            // The curve is what else is said about CPU use: one answer, not two.
+            let by_curve = curve.rate_rps_at(100.0 * limit);
+            finding.rate_rps = by_curve.or(finding.rate_rps);
+        }
+        let end = rated(plan, trials).filter(|rated| rated.limited_by_service);
+        finding.rate_rps = finding
+            .rate_rps
+            .map(|rate| end.map_or(rate, |end| not_beyond(rate, end.rate_rps)));
+        let low = finding.rate_rps.and_then(|r| r.low);
+        finding.confirmed = low.and_then(|low| confirmed(bound, plan, trials, low));
+    }
+}
+
+/// No goal is kept at more than the service does at saturation, however far
+/// the scatter of trials reaches.
+fn not_beyond(rate: Estimate, saturation: f64) -> Estimate {
+    Estimate {
+        high: rate.high.map(|high| high.min(saturation.max(rate.value))),
+        ..rate
+    }
+}
+
+fn nothing_known(goal: &Goal) -> CapacityFinding {
+    CapacityFinding {
         goal: *goal,
         status: CapacityStatus::Undecided,
         rate_rps: None,
         cpu_pct: None,
+        confirmed: None,
         limit_us: None,
         note: None,
-    };
-    let rule = match Rule::of(goal, light) {
-        Ok(rule) => rule,
-        Err(why) => {
-            finding.note = Some(why);
-            return finding;
+    }
+}
+
+fn bound(goal: &Goal, light: Option<&Light>) -> Result<Bound, String> {
+    let limit = match *goal {
+        Goal::Errors { .. } | Goal::Cpu { .. } => Duration::ZERO,
+        Goal::Latency {
+            limit: LatencyLimit::Absolute(limit),
+            ..
+        } => limit,
+        Goal::Latency {
+            quantile,
+            limit: LatencyLimit::TimesLight(times),
+        } => {
+            let light = light.ok_or("no trial at light load is valid")?;
+            let base = light.latency.quantile(quantile.fraction());
+            base.ok_or("no request was answered at light load")?
+                .mul_f64(times)
         }
     };
-    finding.limit_us = rule.limit_us();
-    finding.note = rule.note();
-    let points: Vec<Point> = levels
+    Ok(Bound::of(goal, limit.as_secs_f64()))
+}
+
+fn is_relative(goal: &Goal) -> bool {
+    matches!(
+        goal,
+        Goal::Latency {
+            limit: LatencyLimit::TimesLight(_),
+            ..
+        }
+    )
+}
+
+fn limit_us(bound: &Bound) -> Option<f64> {
+    match bound {
+        Bound::Latency { limit_s, .. } => Some(limit_s * 1e6),
+        Bound::Errors(_) | Bound::Cpu(_) => None,
+    }
+}
+
+fn missing(bound: &Bound) -> &'static str {
+    match bound {
+        Bound::Cpu(_) => "the service's CPU use is not known",
+        Bound::Latency { .. } | Bound::Errors(_) => "no trial at a load counts",
+    }
+}
+
+/// What the trials after calibration say about a bound.
+fn evidence(bound: &Bound, plan: &Plan, trials: &[Trial]) -> Vec<Evidence> {
+    trials
         .iter()
-        .filter_map(|level| rule.point(level))
-        .collect();
-    if points.is_empty() {
-        finding.note = Some(rule.missing().to_owned());
-        return finding;
-    }
-    let weighted: Vec<(f64, f64)> = points.iter().map(|p| (p.log_margin, p.weight)).collect();
-    let fitted = isotonic::fit(&weighted);
-    match fitted.iter().position(|margin| *margin > 0.0) {
-        Some(0) => finding.status = CapacityStatus::BelowLowest,
-        None => {
-            finding.status = CapacityStatus::NotReached;
-            finding.rate_rps = points.last().map(|p| p.rate);
-            finding.cpu_pct = points.last().and_then(|p| p.cpu_pct);
+        .filter(|t| t.spec.phase != Phase::Calibration)
+        .filter_map(|t| bound.evidence(plan, t))
+        .collect()
+}
+
+/// Why so few requests can never decide a goal on a share of them.
+fn undecidable(bound: &Bound, evidence: &[Evidence]) -> Option<String> {
+    let independent = evidence.iter().map(|e| match e.seen {
+        Seen::Counted { independent, .. } => Some(independent),
+        Seen::Measured(_) | Seen::NotCarried => None,
+    });
+    let seen: f64 = independent.collect::<Option<Vec<f64>>>()?.iter().sum();
+    let needed = needed(bound.share());
+    (!evidence.is_empty() && seen < needed).then(|| {
+        format!(
+            "this goal takes {needed:.0} independent requests to decide, and there were {seen:.0}: measure longer (--duration), or choose a lower percentile"
+        )
+    })
+}
+
+fn conclude(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>) {
+    match boundary {
+        Boundary::Above(highest) => {
+            let rate = Estimate {
+                value: highest,
+                low: Some(highest),
+                high: None,
+            };
+            (CapacityStatus::NotReached, Some(rate))
         }
-        Some(above) => {
-            let (a, b) = (&points[above - 1], &points[above]);
-            let part = crossing(fitted[above - 1], fitted[above]);
-            finding.status = CapacityStatus::Found;
-            finding.rate_rps = Some(a.rate + part * (b.rate - a.rate));
-            finding.cpu_pct = a
-                .cpu_pct
-                .zip(b.cpu_pct)
-                .map(|(low, high)| low + part * (high - low));
-        }
-    }
-    finding
-}
-
-/// Where a line from `low` <= 0 to `high` > 0 crosses 0, as a part of the way.
-fn crossing(low: f64, high: f64) -> f64 {
-    (-low / (high - low)).clamp(0.0, 1.0)
-}
-
-/// One level under one goal.
-struct Point {
-    rate: f64,
-    cpu_pct: Option<f64>,
-    log_margin: f64,
-    weight: f64,
-}
-
-/// A goal with its limit worked out.
-enum Rule<'a> {
-    Latency {
-        quantile: f64,
-        limit_us: f64,
-        note: Option<&'a str>,
-    },
-    Errors {
-        limit_pct: f64,
-    },
-    Cpu {
-        limit_pct: f64,
-    },
-}
-
-impl<'a> Rule<'a> {
-    fn of(goal: &Goal, light: Option<&'a Light>) -> Result<Rule<'a>, String> {
-        match *goal {
-            Goal::Errors { limit } => Ok(Rule::Errors {
-                limit_pct: limit.pct(),
-            }),
-            Goal::Cpu { limit } => Ok(Rule::Cpu {
-                limit_pct: limit.pct(),
-            }),
-            Goal::Latency { quantile, limit } => {
-                let quantile = quantile.fraction();
-                let (limit, note) = match limit {
-                    LatencyLimit::Absolute(limit) => (limit, None),
-                    LatencyLimit::TimesLight(times) => {
-                        let light = light.ok_or("no trial at light load is valid")?;
-                        let base = light.latency.quantile(quantile);
-                        let base = base.ok_or("no request was answered at light load")?;
-                        (base.mul_f64(times), light.note.as_deref())
-                    }
-                };
-                Ok(Rule::Latency {
-                    quantile,
-                    limit_us: limit.as_secs_f64() * 1e6,
-                    note,
-                })
+        Boundary::Below(_) => (CapacityStatus::Undecided, None),
+        Boundary::Line { rate, .. } => (CapacityStatus::Found, Some(rate)),
+        Boundary::Gap { low, high } => {
+            // Only a search that has looked within may call it a cliff.
+            let width = (high - low) / (high + low);
+            let looked = plan
+                .search
+                .is_some_and(|s| width <= s.precision.get() * 1.01);
+            match looked {
+                true => {
+                    let middle = (low * high).sqrt();
+                    (
+                        CapacityStatus::Cliff,
+                        Some(Estimate::within(middle, low, high)),
+                    )
+                }
+                // Two loads far apart are no interval of any confidence.
+                false => (CapacityStatus::Found, Some(Estimate::alone(low))),
             }
         }
     }
+}
 
-    fn limit_us(&self) -> Option<f64> {
-        match self {
-            Rule::Latency { limit_us, .. } => Some(*limit_us),
-            Rule::Errors { .. } | Rule::Cpu { .. } => None,
-        }
-    }
+/// CPU use at a rate, from the curve; its interval is that of the curve at
+/// the value and at both ends of the rate.
+fn cpu_at(rate: Estimate, curve: &Curve) -> Option<Estimate> {
+    let at = |rate: f64| curve.cpu_pct_at(rate.min(curve.line().max_rate_rps()));
+    let value = at(rate.value)?;
+    let low = rate.low.and_then(at).and_then(|e| e.low);
+    let high = rate.high.and_then(at).and_then(|e| e.high);
+    Some(Estimate {
+        value: value.value,
+        low: low.map(|low| low.min(value.value)),
+        high: high.map(|high| high.max(value.value)),
+    })
+}
 
-    fn note(&self) -> Option<String> {
-        match self {
-            Rule::Latency { note, .. } => note.map(str::to_owned),
-            Rule::Errors { .. } | Rule::Cpu { .. } => None,
-        }
-    }
-
-    fn missing(&self) -> &'static str {
-        match self {
-            Rule::Cpu { .. } => "the service's CPU use is not known",
-            Rule::Latency { .. } | Rule::Errors { .. } => "no level has a valid trial",
-        }
-    }
-
-    /// The measured figure divided by the limit, as a logarithm.
-    fn point(&self, level: &Level) -> Option<Point> {
-        let row = &level.row;
-        row.achieved_rps?;
-        let margin = match self {
-            Rule::Latency {
-                quantile, limit_us, ..
-            } => level.latency.quantile(*quantile)?.as_secs_f64() * 1e6 / limit_us,
-            Rule::Errors { limit_pct } => row.error_pct? / limit_pct,
-            Rule::Cpu { limit_pct } => row.cpu_pct? / limit_pct,
+impl Light {
+    /// The interval of the limit that a relative goal comes to, in seconds, by
+    /// resampling the trials at light load.
+    fn limits(&self, goal: &Goal, seed: u64) -> Option<(f64, f64)> {
+        let Goal::Latency {
+            quantile,
+            limit: LatencyLimit::TimesLight(times),
+        } = *goal
+        else {
+            return None;
         };
-        let margin = if is_carried(level.intended, level.completed) {
-            margin
-        } else {
-            margin.max(NOT_CARRIED_MARGIN)
-        };
-        Some(Point {
-            rate: row.offered_rps,
-            cpu_pct: row.cpu_pct,
-            // A figure of nothing (no errors at all) is far within any limit.
-            log_margin: margin.max(1e-6).ln(),
-            weight: level.intended.max(1) as f64,
-        })
+        let quantiles: Vec<f64> = self
+            .trials
+            .iter()
+            .filter_map(|h| Some(h.quantile(quantile.fraction())?.as_secs_f64()))
+            .collect();
+        let n = quantiles.len();
+        // Of quantiles, not of merged histograms: it only serves for how much
+        // they vary from trial to trial.
+        let mean = |draw: &[usize]| draw.iter().map(|i| quantiles[*i].ln()).sum::<f64>() / n as f64;
+        let all: Vec<usize> = (0..n).collect();
+        let spread = bootstrap::estimate(mean(&all), resample(n, seed, |draw| Some(mean(draw))), n);
+        let (low, high) = spread.interval()?;
+        let limit = self.latency.quantile(quantile.fraction())?.as_secs_f64() * times;
+        Some((
+            limit * (low - spread.value).exp(),
+            limit * (high - spread.value).exp(),
+        ))
     }
+}
+
+/// The interval of a rate whose limit itself lies in an interval: the two
+/// causes are independent, so their distances add up as squares (MOVER: Zou
+/// and Donner, Statistics in Medicine 27, 2008).
+fn with_limits(
+    rate: Estimate,
+    bound: &Bound,
+    limits: Option<(f64, f64)>,
+    plan: &Plan,
+    trials: &[Trial],
+) -> Estimate {
+    let (Some((low, high)), Some((strict, lax)), Bound::Latency { share, .. }) =
+        (rate.interval(), limits, *bound)
+    else {
+        return rate;
+    };
+    let at = |limit_s: f64| {
+        let bound = Bound::Latency { limit_s, share };
+        match locate(&evidence(&bound, plan, trials), share, Interval::None) {
+            Some(Boundary::Line { rate, .. }) => rate.value,
+            Some(Boundary::Gap { low, high }) => (low * high).sqrt(),
+            Some(Boundary::Above(edge) | Boundary::Below(edge)) => edge,
+            None => rate.value,
+        }
+    };
+    // Of logarithms, so that no end falls below zero.
+    let apart = |a: f64, b: f64| (a / b).ln().max(0.0);
+    let below = apart(rate.value, low).hypot(apart(rate.value, at(strict)));
+    let above = apart(high, rate.value).hypot(apart(at(lax), rate.value));
+    Estimate::within(
+        rate.value,
+        rate.value * (-below).exp(),
+        rate.value * above.exp(),
+    )
+}
+
+/// Whether longer trials near `low`, the lower end of a capacity, kept the
+/// goal; `None` when there was none. Of several the last one counts.
+///
+/// A trial is near when its rate is within the search's precision of it; what
+/// it kept is the bound itself, over all of its requests.
+pub fn confirmed(bound: &Bound, plan: &Plan, trials: &[Trial], low: f64) -> Option<bool> {
+    let precision = plan.search?.precision.get();
+    let near = |t: &&Trial| {
+        let part = t.asked().get() / low;
+        t.spec.phase == Phase::Confirmation && (1.0 - precision..=1.0 + precision).contains(&part)
+    };
+    let last = trials.iter().filter(near).rfind(|t| t.verdict.is_valid())?;
+    bound.is_kept(plan, last)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::levels::levels;
-    use crate::testing::{plan, trial_at};
-    use plimsoll_model::Trial;
-
-    /// A capacity over levels given as (load %, rate, CPU share, latency in us).
-    fn solve(goal: &str, given: &[(f64, u64, f64, f64)]) -> CapacityFinding {
-        let trials: Vec<Trial> = given
-            .iter()
-            .map(|&(load, rate, cpu, us)| trial_at(load, rate, cpu, us))
-            .collect();
-        let levels = levels(&plan(), &trials, None);
-        let light = light_load(&levels);
-        capacity(&goal.parse().unwrap(), &levels, light.as_ref())
-    }
-
-    const HOCKEY_STICK: [(f64, u64, f64, f64); 5] = [
-        (10.0, 100, 0.1, 1000.0),
-        (40.0, 400, 0.4, 1000.0),
-        (60.0, 600, 0.6, 1500.0),
-        (80.0, 800, 0.7, 3000.0),
-        (100.0, 1000, 0.95, 50_000.0),
-    ];
-
-    #[test]
-    fn the_published_rule_is_solved_between_two_levels() {
-        let found = solve("p99<2x", &HOCKEY_STICK);
-        assert_eq!(found.status, CapacityStatus::Found);
-        assert!((found.limit_us.unwrap() / 2000.0 - 1.0).abs() < 2e-3);
-        let part = (2.0f64 / 1.5).ln() / 2.0f64.ln();
-        assert!((found.rate_rps.unwrap() - (600.0 + 200.0 * part)).abs() < 2.0);
-        assert!((found.cpu_pct.unwrap() - (60.0 + 10.0 * part)).abs() < 0.2);
-    }
-
-    #[test]
-    fn any_percentile_can_be_asked_for() {
-        assert_eq!(
-            solve("p73<2ms", &HOCKEY_STICK).status,
-            CapacityStatus::Found
-        );
-    }
-
-    #[test]
-    fn one_disturbed_level_does_not_decide() {
-        let mut given = HOCKEY_STICK;
-        given[1].3 = 2200.0;
-        let found = solve("p99<2ms", &given);
-        assert!(found.rate_rps.unwrap() > 600.0, "{found:?}");
-    }
-
-    #[test]
-    fn a_goal_that_always_or_never_holds_says_so() {
-        let always = solve("p99<1s", &HOCKEY_STICK);
-        assert_eq!(always.status, CapacityStatus::NotReached);
-        assert!((always.rate_rps.unwrap() - 1000.0).abs() < 1e-9);
-        let never = solve("p99<10us", &HOCKEY_STICK);
-        assert_eq!(never.status, CapacityStatus::BelowLowest);
-        assert_eq!(never.rate_rps, None);
-    }
-
-    #[test]
-    fn cpu_and_error_goals_are_solved_alike() {
-        let cpu = solve("cpu<65%", &HOCKEY_STICK);
-        assert!((600.0..800.0).contains(&cpu.rate_rps.unwrap()));
-        assert_eq!(
-            solve("errors<1%", &HOCKEY_STICK).status,
-            CapacityStatus::NotReached
-        );
-    }
-
-    #[test]
-    fn a_rate_that_is_not_carried_keeps_no_goal() {
-        let mut backlog = trial_at(100.0, 1000, 0.5, 1000.0);
-        backlog.work.completed /= 2;
-        let trials = [trial_at(50.0, 500, 0.5, 1000.0), backlog];
-        let levels = levels(&plan(), &trials, None);
-        let found = capacity(&"cpu<90%".parse().unwrap(), &levels, None);
-        assert_eq!(found.status, CapacityStatus::Found);
-        assert!(found.rate_rps.unwrap() < 1000.0);
-    }
-
-    #[test]
-    fn without_light_load_the_published_rule_is_undecided() {
-        let found = solve("p99<2x", &[]);
-        assert_eq!(found.status, CapacityStatus::Undecided);
-        assert!(found.note.is_some());
-    }
-
-    #[test]
-    fn a_service_that_sleeps_is_not_lightly_loaded_at_any_load() {
-        let idle = [(10.0, 100, 0.01, 1000.0), (100.0, 1000, 0.04, 90_000.0)];
-        let found = solve("p99<2x", &idle);
-        assert!((found.limit_us.unwrap() / 2000.0 - 1.0).abs() < 2e-3);
-        assert_eq!(found.status, CapacityStatus::Found);
-    }
-
-    #[test]
-    fn light_load_without_cpu_use_is_told_by_load() {
-        let mut trials = [
-            trial_at(10.0, 100, 0.1, 1000.0),
-            trial_at(50.0, 500, 0.5, 1000.0),
-        ];
-        trials.iter_mut().for_each(|t| {
-            t.machine.cpu = None;
-            t.machine.service_cpu = None;
-        });
-        let levels = levels(&plan(), &trials, None);
-        let light = light_load(&levels).unwrap();
-        assert!((light.finding.up_to_load_pct - 10.0).abs() < 1e-9);
-        assert!(light.note.unwrap().contains("CPU use is not known"));
-    }
-}
+mod tests;

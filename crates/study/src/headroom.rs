@@ -1,184 +1,98 @@
 //! How far CPU use is from telling the truth about work.
+//!
+//! The headroom index H = Xmax / (X50 / 0.5) holds the work at full load
+//! against what CPU use at half load promised: 1 when work is proportional to
+//! CPU use, less when the second half of CPU use carries less than the first.
+//! The published Graviton study takes X50 / 0.5 from the measured level
+//! nearest to 50 % CPU use, as X / u; between levels it can be interpolated at
+//! 50 % itself. Both are given, for the two differ by as much as the levels
+//! are apart.
 
+use crate::curve::{Curve, Line};
 use crate::levels::Level;
-use plimsoll_model::{Headroom, NoHeadroom, RatedRate};
+use plimsoll_model::{Headroom, HeadroomIndex, NoHeadroom, RatedRate};
 
-/// Half of the CPU use there is, in percent.
-const HALF: f64 = 50.0;
+/// Half of all CPU use, in percent.
+const HALF_PCT: f64 = 50.0;
 
-/// How far from [`HALF`] the middle level may be, in points.
+/// How far from 50 % CPU use the middle level may be, in points.
 const MIDDLE_REACH: f64 = 15.0;
 
-/// H = Xmax / (X50 / 0.5): work at full load against what CPU use at about
-/// half promised. 1 when work is proportional to CPU use.
-///
-/// As in the Graviton headroom study, X50 / 0.5 is taken from the measured
-/// level nearest to 50 % CPU use, as X / u. Where the trials do not tell, the
-/// first reason in the order of [`NoHeadroom`] is given.
-pub fn headroom(levels: &[Level], rated: Option<&RatedRate>) -> Headroom {
-    known(levels, rated).unwrap_or_else(|why| Headroom::Unknown { why })
+/// The headroom index of a run; where the trials do not tell, the first reason
+/// in the order of [`NoHeadroom`].
+pub fn headroom(levels: &[Level], curve: Option<&Curve>, rated: Option<&RatedRate>) -> Headroom {
+    known(levels, curve, rated).map_or_else(|why| Headroom::Unknown { why }, Headroom::Known)
 }
 
-fn known(levels: &[Level], rated: Option<&RatedRate>) -> Result<Headroom, NoHeadroom> {
+fn known(
+    levels: &[Level],
+    curve: Option<&Curve>,
+    rated: Option<&RatedRate>,
+) -> Result<HeadroomIndex, NoHeadroom> {
     if levels.is_empty() {
         return Err(NoHeadroom::NoLevel);
     }
     if levels.iter().all(|level| level.row.trials == 0) {
         return Err(NoHeadroom::NoValidTrial);
     }
-    let rows = levels.iter().map(|level| &level.row);
-    let points: Vec<(f64, f64)> = rows
-        .filter_map(|row| row.achieved_rps.zip(row.cpu_pct))
-        .collect();
-    if points.is_empty() {
+    if levels.iter().all(|level| level.row.cpu_pct.is_none()) {
         return Err(NoHeadroom::CpuUnreadable);
     }
+    let saturated = rated.is_some_and(|rated| rated.limited_by_service);
+    // One level alone makes no curve, and none of them can be the middle.
+    index(curve.ok_or(NoHeadroom::NoLevelNearHalf)?, saturated)
+}
+
+/// Both indices, with intervals where the curve's trials allow them.
+///
+/// `limited_by_service` tells whether the highest rate is the service's own.
+///
+/// # Errors
+///
+/// Without a highest rate of the service's own, without CPU use beyond 50 %,
+/// or without a level near 50 %: then there is no index, for this reason.
+pub fn index(curve: &Curve, limited_by_service: bool) -> Result<HeadroomIndex, NoHeadroom> {
     // Asked before how far CPU use went: a load that never was enough leaves
     // CPU use low, and says nothing about what else could be at its end.
-    if !rated.is_some_and(|rated| rated.limited_by_service) {
+    if !limited_by_service {
         return Err(NoHeadroom::NotSaturated);
     }
-    if points.iter().all(|(_, cpu_pct)| *cpu_pct <= HALF) {
-        return Err(NoHeadroom::CpuNeverBeyondHalf);
-    }
-    // What carries nothing promises nothing to hold the highest rate against.
-    let carrying = || {
-        let carries = |(rate, _): &(f64, f64)| *rate > 0.0 && rate.is_finite();
-        points.iter().copied().filter(carries)
+    let measured = curve.line().measured();
+    let points = measured.iter().map(|m| (m.rate_rps, m.cpu_pct));
+    let nearest = nearest_to_half(points)?;
+    let middle = measured[nearest];
+    // The same level in every resample: which one is nearest is known.
+    let promised = |line: &Line| {
+        let level = line.measured()[nearest];
+        (level.cpu_pct > 0.0).then(|| level.rate_rps / (level.cpu_pct / 100.0))
     };
-    let (rate, cpu_pct) = carrying()
-        .filter(|(_, cpu_pct)| (cpu_pct - HALF).abs() <= MIDDLE_REACH)
-        .min_by(|a, b| (a.1 - HALF).abs().total_cmp(&(b.1 - HALF).abs()))
-        .ok_or(NoHeadroom::NoLevelNearHalf)?;
-    let promised_rps = rate / (cpu_pct / 100.0);
-    let most_rps = carrying().map(|(rate, _)| rate).fold(rate, f64::max);
-    Ok(Headroom::Known {
-        index: most_rps / promised_rps,
-        promised_rps,
-        most_rps,
+    let half = |line: &Line| line.rate_rps_at(HALF_PCT);
+    let most = |line: &Line| Some(line.max_rate_rps());
+    let of = |figure: &dyn Fn(&Line) -> Option<f64>| curve.estimate(figure);
+    let certain = |figure| of(figure).ok_or(NoHeadroom::NoLevelNearHalf);
+    Ok(HeadroomIndex {
+        max_rate_rps: certain(&most)?,
+        nearest_cpu_pct: middle.cpu_pct,
+        nearest_level_ratio: certain(&|line| Some(line.max_rate_rps() / promised(line)?))?,
+        linear_expectation_rps: certain(&promised)?,
+        interpolated_ratio: of(&|line| Some(line.max_rate_rps() / (2.0 * half(line)?))),
+        half_rate_rps: of(&half),
+        extra_over_half_ratio: of(&|line| Some(line.max_rate_rps() / half(line)? - 1.0)),
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::levels::levels;
-    use crate::testing::{plan, trial_at};
-    use plimsoll_model::{Trial, Verdict};
-
-    /// Load in percent, answers per second, and CPU use as a share.
-    type Point = (f64, u64, f64);
-
-    fn trials(given: &[Point]) -> Vec<Trial> {
-        given
-            .iter()
-            .map(|&(load, rate, cpu)| trial_at(load, rate, cpu, 1000.0))
-            .collect()
+/// The index of the (rate, CPU use in percent) nearest to 50 % CPU use.
+fn nearest_to_half(points: impl Iterator<Item = (f64, f64)>) -> Result<usize, NoHeadroom> {
+    let cpu: Vec<f64> = points.map(|(_, cpu_pct)| cpu_pct).collect();
+    if !cpu.iter().any(|c| *c > HALF_PCT) {
+        return Err(NoHeadroom::CpuNeverBeyondHalf);
     }
-
-    fn concluded(trials: &[Trial], limited_by_service: bool) -> Headroom {
-        let rated = RatedRate {
-            rate_rps: 1000.0,
-            limited_by_service,
-        };
-        headroom(&levels(&plan(), trials, None), Some(&rated))
-    }
-
-    fn why_not(trials: &[Trial], limited_by_service: bool) -> NoHeadroom {
-        match concluded(trials, limited_by_service) {
-            Headroom::Unknown { why } => why,
-            known @ Headroom::Known { .. } => panic!("{known:?}"),
-        }
-    }
-
-    #[test]
-    fn the_published_tables_give_the_published_index() {
-        // Rows nearest to 50 % and the last rows of the Netty tables.
-        let graviton3 = [(40.0, 296_473, 0.46), (100.0, 736_860, 0.99)];
-        let intel_smt = [(58.0, 345_138, 0.50), (100.0, 591_411, 0.94)];
-        for (given, expected, within, most) in [
-            (graviton3, 1.14, 0.005, 736_860.0),
-            (intel_smt, 0.857, 0.0005, 591_411.0),
-        ] {
-            let found = concluded(&trials(&given), true);
-            let Headroom::Known {
-                index,
-                promised_rps,
-                most_rps,
-            } = found
-            else {
-                panic!("{found:?}");
-            };
-            assert!((index - expected).abs() < within, "{index}");
-            assert!((most_rps - most).abs() < 1e-6, "{most_rps}");
-            assert!((most_rps / promised_rps - index).abs() < 1e-12);
-        }
-    }
-
-    #[test]
-    fn why_there_is_no_index_is_told() {
-        use NoHeadroom::{CpuNeverBeyondHalf, NoLevelNearHalf, NotSaturated};
-        let cases: [(&[Point], bool, NoHeadroom); 5] = [
-            (&[(50.0, 500, 0.5), (100.0, 1000, 0.9)], false, NotSaturated),
-            (
-                &[(50.0, 500, 0.4), (100.0, 1000, 0.47)],
-                true,
-                CpuNeverBeyondHalf,
-            ),
-            (
-                &[(10.0, 100, 0.1), (100.0, 1000, 0.9)],
-                true,
-                NoLevelNearHalf,
-            ),
-            (
-                &[(10.0, 100, 0.34), (100.0, 1000, 0.66)],
-                true,
-                NoLevelNearHalf,
-            ),
-            // All its requests failed.
-            (&[(50.0, 0, 0.5), (100.0, 1000, 0.9)], true, NoLevelNearHalf),
-        ];
-        for (given, limited_by_service, why) in cases {
-            assert_eq!(
-                why_not(&trials(given), limited_by_service),
-                why,
-                "{given:?}"
-            );
-        }
-        assert_eq!(why_not(&[], true), NoHeadroom::NoLevel);
-    }
-
-    #[test]
-    fn a_load_that_was_never_enough_is_not_taken_for_a_limit_of_the_service() {
-        let light = trials(&[(50.0, 500, 0.05), (100.0, 1000, 0.1)]);
-        assert_eq!(why_not(&light, false), NoHeadroom::NotSaturated);
-        let unrated = headroom(&levels(&plan(), &light, None), None);
-        let why = NoHeadroom::NotSaturated;
-        assert_eq!(unrated, Headroom::Unknown { why });
-    }
-
-    #[test]
-    fn levels_that_tell_nothing_are_told_apart_from_cpu_use_that_is_not_told() {
-        let mut blind = trials(&[(50.0, 500, 0.5), (100.0, 1000, 0.9)]);
-        for trial in &mut blind {
-            trial.machine.service_cpu = None;
-        }
-        assert_eq!(why_not(&blind, true), NoHeadroom::CpuUnreadable);
-        for trial in &mut blind {
-            trial.verdict = Verdict::Invalid(vec![]);
-        }
-        assert_eq!(why_not(&blind, true), NoHeadroom::NoValidTrial);
-    }
-
-    #[test]
-    fn one_level_without_cpu_use_does_not_hide_the_others() {
-        let mut some = trials(&[(50.0, 500, 0.5), (80.0, 2000, 0.8), (100.0, 1000, 0.9)]);
-        some[1].machine.service_cpu = None;
-        let expected = Headroom::Known {
-            index: 1.0,
-            promised_rps: 1000.0,
-            most_rps: 1000.0,
-        };
-        assert_eq!(concluded(&some, true), expected);
-    }
+    let away = |i: &usize| (cpu[*i] - HALF_PCT).abs();
+    (0..cpu.len())
+        .filter(|i| away(i) <= MIDDLE_REACH)
+        .min_by(|a, b| away(a).total_cmp(&away(b)))
+        .ok_or(NoHeadroom::NoLevelNearHalf)
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,10 +16,8 @@ pub struct Level {
     pub row: LevelFinding,
     /// Latencies of all valid trials.
     pub latency: Histogram,
-    /// Intended requests of all valid trials.
-    pub intended: u64,
-    /// Good answers of all valid trials.
-    pub completed: u64,
+    /// Latencies of each valid trial.
+    pub trials: Vec<Histogram>,
 }
 
 /// The levels that were tried, ascending.
@@ -101,8 +99,7 @@ fn merge(plan: &Plan, level: LoadLevel, trials: &[&Trial], rated: Option<&RatedR
     Level {
         row,
         latency: sums.latency,
-        intended: sums.intended,
-        completed: sums.completed,
+        trials: valid.iter().map(|t| t.work.latency.clone()).collect(),
     }
 }
 

@@ -14,38 +14,112 @@
 //! assert_eq!(fitted, [1.0, 2.5, 2.5]);
 //! ```
 
+pub mod bootstrap;
+pub mod boundary;
 pub mod capacity;
 pub mod carried;
+pub mod compare;
 pub mod copies;
+pub mod curve;
+pub mod decide;
+pub mod direction;
+pub mod evidence;
 pub mod headroom;
+pub mod hints;
 pub mod isotonic;
 pub mod levels;
+pub mod logistic;
 pub mod rated;
+pub mod seeded;
+pub mod sizing;
+pub mod smt;
 pub mod steady;
+pub mod theil_sen;
+pub mod thresholds;
 
-use plimsoll_model::{Findings, Phase, Plan, Trial};
+use carried::trial_is_carried;
+use curve::{Curve, CurveTrial};
+use plimsoll_model::{
+    CapacityFinding, CapacityStatus, Estimate, Findings, Phase, Plan, RatedRate, Setting, Trial,
+};
 
 /// All that can be concluded from the trials of a run so far.
 pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let rated = rated::rated(plan, trials);
     let levels = levels::levels(plan, trials, rated.as_ref());
-    let light_load = capacity::light_load(&levels);
-    let capacity = plan
-        .goals
-        .iter()
-        .filter(|_| plan.copies.is_empty())
-        .map(|goal| capacity::capacity(goal, &levels, light_load.as_ref()))
-        .collect();
-    let headroom = headroom::headroom(&levels, rated.as_ref());
+    let asked = capacity::Asked::at(plan, capacity::light_load(&levels));
+    let curve = trials_curve(plan, trials);
+    let capacity = match plan.copies.is_empty() {
+        true => asked.findings(plan, trials, curve.as_ref()),
+        false => Vec::new(),
+    };
+    let headroom = headroom::headroom(&levels, curve.as_ref(), rated.as_ref());
+    let of = carried_at_most(&capacity, curve.as_ref(), rated.as_ref());
+    let thresholds = curve.as_ref().zip(of);
+    let thresholds = thresholds.map_or_else(Vec::new, |(c, of)| thresholds::thresholds(c, of));
+    let carried: Vec<&Trial> = at_rates(trials).filter(|t| trial_is_carried(t)).collect();
     Findings {
         idle_cpu_pct: idle_cpu_pct(plan, trials),
-        light_load: light_load.map(|l| l.finding),
+        light_load: asked.light_load().cloned(),
         headroom,
+        thresholds_of_rps: of,
+        thresholds,
+        hints: hints::hints(&carried, plan.seed),
+        direction: direction::finding(plan, trials),
         copies: copies::copies(trials),
         rated,
         levels: levels.into_iter().map(|l| l.row).collect(),
         capacity,
     }
+}
+
+/// The highest rate that keeps every goal whose end was seen; where all were
+/// kept throughout, the highest rate there is, if it is the service's own.
+fn carried_at_most(
+    capacity: &[CapacityFinding],
+    curve: Option<&Curve>,
+    rated: Option<&RatedRate>,
+) -> Option<Estimate> {
+    let is_found =
+        |c: &&CapacityFinding| matches!(c.status, CapacityStatus::Found | CapacityStatus::Cliff);
+    let found = capacity.iter().filter(is_found).filter_map(|c| c.rate_rps);
+    let lowest = found.min_by(|a, b| a.value.total_cmp(&b.value));
+    let saturated = rated.is_some_and(|r| r.limited_by_service);
+    let undecided = |c: &CapacityFinding| c.status == CapacityStatus::Undecided;
+    lowest.or_else(|| {
+        let end = curve.filter(|_| saturated && !capacity.iter().any(undecided))?;
+        end.estimate(|line| Some(line.max_rate_rps()))
+    })
+}
+
+/// Trials that count and offered a rate, calibration apart.
+fn at_rates(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
+    trials.iter().filter(|t| {
+        let offered = matches!(t.spec.setting, Setting::Offer { .. });
+        offered && t.spec.phase != Phase::Calibration && t.verdict.is_valid()
+    })
+}
+
+/// Work against CPU use, over all trials at a rate that count.
+fn trials_curve(plan: &Plan, trials: &[Trial]) -> Option<Curve> {
+    let mut rates: Vec<f64> = Vec::new();
+    let points: Option<Vec<CurveTrial>> = at_rates(trials)
+        .map(|t| {
+            let asked = t.asked().get();
+            let level = rates.iter().position(|r| *r == asked).unwrap_or_else(|| {
+                rates.push(asked);
+                rates.len() - 1
+            });
+            Some(CurveTrial {
+                level: level as u32,
+                intended: t.asked(),
+                achieved: t.achieved(),
+                cpu: levels::cpu_share(plan, t)?,
+                measured: t.window,
+            })
+        })
+        .collect();
+    Curve::of(&points?, plan.seed)
 }
 
 fn idle_cpu_pct(plan: &Plan, trials: &[Trial]) -> Option<f64> {

@@ -1,7 +1,8 @@
 //! The rated rate: throughput at saturation, from the calibration trials.
 
 use crate::carried::trial_is_carried;
-use plimsoll_model::{Invalid, Phase, Plan, Rate, RatedRate, Trial, Verdict};
+use crate::levels::cpu_share;
+use plimsoll_model::{Invalid, Phase, Plan, Rate, RatedRate, Trial, Verdict, Workload};
 
 /// Whether a calibration trial ended short of its rate for the generator's
 /// own limits. One that carried its rate tells what it was asked, however
@@ -49,9 +50,13 @@ pub fn rated(plan: &Plan, trials: &[Trial]) -> Option<RatedRate> {
                 && t.verdict.is_valid()
                 && !trial_is_carried(t)
         };
+        let is_table = matches!(plan.workload, Workload::Imported(_));
         return Some(RatedRate {
             rate_rps: given.get(),
-            limited_by_service: trials.iter().any(overloaded),
+            limited_by_service: match is_table {
+                true => table_reaches_the_end(plan, trials),
+                false => trials.iter().any(overloaded),
+            },
         });
     }
     let usable = usable(plan, trials);
@@ -67,6 +72,18 @@ pub fn rated(plan: &Plan, trials: &[Trial]) -> Option<RatedRate> {
         rate_rps: best.get(),
         limited_by_service: overloaded,
     })
+}
+
+/// From this CPU use on, a table's last row is taken for the machine's end: a
+/// table holds what was carried, and no row shows what was not.
+const FULL_CPU_PCT: f64 = 90.0;
+
+fn table_reaches_the_end(plan: &Plan, trials: &[Trial]) -> bool {
+    let last = trials
+        .iter()
+        .max_by(|a, b| a.asked().get().total_cmp(&b.asked().get()));
+    let cpu = last.and_then(|t| cpu_share(plan, t));
+    cpu.is_some_and(|cpu| cpu.pct() >= FULL_CPU_PCT)
 }
 
 #[cfg(test)]

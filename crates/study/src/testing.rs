@@ -32,6 +32,8 @@ pub(crate) fn plan() -> Plan {
             retries: 1,
             rated: None,
         },
+        restart: None,
+        search: None,
         idle: Duration::ZERO,
         bounds: Bounds {
             slip: Duration::from_micros(100),

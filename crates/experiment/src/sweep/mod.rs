@@ -2,8 +2,10 @@
 //!
 //! An idle baseline; calibration of the rated rate by open-loop trials that
 //! double; then the graduated levels, shuffled and mirrored, each pass
-//! followed by another try of what was invalid in it. A copies run has
-//! numbers of copies for levels and no calibration.
+//! followed by another try of what was invalid in it; then short trials that
+//! narrow down the capacity under each goal, and a longer one that confirms
+//! it. A copies run has numbers of copies for levels, and neither calibration
+//! nor search.
 //!
 //! [`Place`] looks where the workload is, [`Request::plan`] makes the plan,
 //! [`next`] says which trial is next, and [`Place::runner`] carries it out.
@@ -15,12 +17,15 @@ mod offered;
 mod place;
 mod plan;
 mod request;
+mod restart;
+mod search;
 mod service;
 
 #[cfg(test)]
 mod tests;
 
 pub use place::Place;
+pub(crate) use place::in_this_process;
 pub use plan::{next, progress};
 pub use request::{Effort, Request, Tolerance, default_levels};
 pub use service::FoundService;

@@ -8,12 +8,13 @@
 //! ```
 
 use super::eyes::Eyes;
+use super::restart::Restart;
 use crate::conduct::{RunError, Runner};
 use crate::validity;
 use crate::watch::Watch;
 use plimsoll_host::Window;
 use plimsoll_load::{Load, Offer, Running, Tick};
-use plimsoll_model::{CpuUse, Phase, Plan, Rate, Second, Setting, Trial, TrialSpec};
+use plimsoll_model::{CpuUse, Plan, Rate, Second, Setting, Trial, TrialSpec};
 use plimsoll_study::steady;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -33,12 +34,18 @@ pub(super) struct OfferedLoad<'a> {
     plan: &'a Plan,
     load: Box<dyn Load>,
     eyes: Eyes,
+    restart: Option<Restart>,
 }
 
 impl<'a> OfferedLoad<'a> {
     /// A runner of `plan`'s trials that offers to `load` and sees with `eyes`.
     pub(super) fn new(plan: &'a Plan, load: Box<dyn Load>, eyes: Eyes) -> OfferedLoad<'a> {
-        OfferedLoad { plan, load, eyes }
+        OfferedLoad {
+            restart: plan.restart.as_deref().map(Restart::new),
+            plan,
+            load,
+            eyes,
+        }
     }
 
     fn at_rate(
@@ -114,10 +121,11 @@ impl Runner for OfferedLoad<'_> {
         watch: &mut dyn Watch,
         stop: &AtomicBool,
     ) -> Result<Option<Trial>, RunError> {
-        let run = match (spec.phase, spec.setting) {
-            (Phase::Calibration | Phase::Level { .. }, Setting::Offer { rate }) => {
-                self.at_rate(spec, rate, watch, stop)
-            }
+        if let Some(restart) = &mut self.restart {
+            restart.before(spec, self.load.as_mut())?;
+        }
+        let run = match spec.setting {
+            Setting::Offer { rate } => self.at_rate(spec, rate, watch, stop),
             _ => idle(self.plan, &self.eyes, spec, stop),
         };
         run.or_else(|error| {

@@ -8,6 +8,7 @@ use crate::conduct::{RunError, Runner};
 use plimsoll_host::{Root, own_allowed_cpus};
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::http::HttpLoad;
+use plimsoll_load::{Load, LoadError};
 use plimsoll_model::{CpuPlan, CpuSet, Plan, Requirement, Workload};
 
 /// Where a workload runs, and who serves it.
@@ -23,11 +24,13 @@ impl Place {
     /// Looks where `workload` runs; asks a server once.
     ///
     /// # Errors
-    /// The server does not answer as a server does.
+    /// The server does not answer as a server does, or an imported table is to
+    /// be run.
     pub fn of(workload: &Workload, root: &Root) -> Result<Place, RunError> {
         Ok(match workload {
             Workload::Hash(_) | Workload::Copies(_) => Place::Here(own_allowed_cpus(root)?),
             Workload::Http(http) => Place::Server(Box::new(service::find(root, http)?)),
+            Workload::Imported(_) => return Err(nothing_to_run()),
         })
     }
 
@@ -69,13 +72,13 @@ impl Place {
             }
             (Workload::Hash(hash), _) => {
                 let load = HashLoad::new(hash, &service)?;
-                let eyes = Eyes::new(root.clone(), service, Sight::OwnThreads);
-                Box::new(OfferedLoad::new(plan, Box::new(load), eyes))
+                Box::new(in_this_process(plan, root, Box::new(load)))
             }
             (Workload::Copies(command), _) => {
                 let eyes = Eyes::new(root.clone(), service, Sight::Children);
                 Box::new(CopiesRunner::new(plan, command, eyes))
             }
+            (Workload::Imported(_), _) => return Err(nothing_to_run()),
             (Workload::Http(_), Place::Here(_)) => {
                 return Err(RunError::Stuck(
                     "the server was not looked for; this is a defect of Plimsoll".to_owned(),
@@ -83,4 +86,22 @@ impl Place {
             }
         })
     }
+}
+
+/// What carries out the trials of `plan` on a load that names threads of this
+/// process as its service's.
+pub(crate) fn in_this_process<'a>(
+    plan: &'a Plan,
+    root: &Root,
+    load: Box<dyn Load>,
+) -> impl Runner + use<'a> {
+    let service = plan.cpus.service.clone();
+    let eyes = Eyes::new(root.clone(), service, Sight::OwnThreads);
+    OfferedLoad::new(plan, load, eyes)
+}
+
+fn nothing_to_run() -> RunError {
+    let why =
+        "an imported table cannot be gone on with, for nothing was run; start a sweep of its own";
+    RunError::Load(LoadError::Mistake(why.to_owned()))
 }

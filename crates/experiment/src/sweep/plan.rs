@@ -1,6 +1,7 @@
 //! Which trial is next: a pure function of the plan and the trials so far.
 
 use super::calibration::{self, Step};
+use super::search;
 use crate::conduct::Next;
 use crate::order::{derive, visits};
 use crate::watch::Progress;
@@ -44,8 +45,23 @@ pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
             window: plan.window,
             seed,
         }),
-        None => Next::Done,
+        None => searched(plan, trials, seed),
     }
+}
+
+fn searched(plan: &Plan, trials: &[Trial], seed: u64) -> Next {
+    let Some(ask) = search::step(plan, trials) else {
+        return Next::Done;
+    };
+    Next::Trial(TrialSpec {
+        phase: ask.phase,
+        setting: Setting::Offer { rate: ask.rate },
+        pass: 0,
+        attempt: 0,
+        warm_up: plan.warm_up,
+        window: ask.window,
+        seed,
+    })
 }
 
 fn nothing_carried(rate: Rate) -> String {
@@ -206,7 +222,7 @@ pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
     Progress {
         done: visited,
         visits,
-        left: first_tries + second_tries(plan, trials, first_tries),
+        left: first_tries + second_tries(plan, trials, first_tries) + search::left(plan, trials),
     }
 }
 

@@ -1,8 +1,8 @@
 //! From what is asked to a plan: all defaults of a sweep stand here.
 
 use plimsoll_model::{
-    Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, LoadLevel, Plan, Rate, Share, WarmUp,
-    Workload,
+    Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, LoadLevel, Plan, Rate, SearchPlan, Share,
+    WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use std::time::Duration;
 pub enum Effort {
     /// Under 90 seconds: a first look.
     Quick,
-    /// Under 6 minutes: figures to act on.
+    /// Under 6 minutes, or under 10 where an interval narrower than 5 % is
+    /// asked for: figures to act on.
     Full,
 }
 
@@ -35,6 +36,11 @@ pub struct Request {
     pub trials: Option<u32>,
     /// How long each trial measures.
     pub window: Option<Duration>,
+    /// Half the width of the interval at which the search for a capacity
+    /// ends, as a share of the rate.
+    pub precision: Option<Share>,
+    /// A shell command that restarts the service between passes.
+    pub restart: Option<String>,
     /// The rated rate, where it is known.
     pub rated: Option<Rate>,
     /// Which CPUs serve and which ask.
@@ -72,7 +78,15 @@ struct Times {
     calibration: Duration,
     idle: Duration,
     budget: Duration,
+    search_window: Duration,
+    search: Duration,
+    confirm: Duration,
 }
+
+/// The precision that a full sweep has time for within 6 minutes.
+const PRECISION: f64 = 0.05;
+/// What a finer one may take beyond that.
+const FINER: Duration = Duration::from_secs(240);
 
 impl Effort {
     fn times(self) -> Times {
@@ -80,17 +94,20 @@ impl Effort {
         match self {
             Effort::Quick => Times {
                 trials: 2,
-                window: ms(2000),
+                window: ms(1500),
                 warm_up: WarmUp {
                     min: ms(500),
                     max: ms(800),
                 },
                 calibration: ms(1000),
                 idle: ms(2000),
-                budget: ms(80_000),
+                budget: ms(62_000),
+                search_window: ms(1500),
+                search: ms(18_000),
+                confirm: ms(0),
             },
             Effort::Full => Times {
-                trials: 4,
+                trials: 2,
                 window: ms(5000),
                 warm_up: WarmUp {
                     min: ms(1000),
@@ -98,7 +115,10 @@ impl Effort {
                 },
                 calibration: ms(2000),
                 idle: ms(5000),
-                budget: ms(345_000),
+                budget: ms(205_000),
+                search_window: ms(5000),
+                search: ms(135_000),
+                confirm: ms(12_000),
             },
         }
     }
@@ -120,10 +140,11 @@ impl Request {
         };
         levels.sort_unstable();
         levels.dedup();
-        let default_trials = if is_copies {
-            times.trials / 2
-        } else {
-            times.trials
+        let default_trials = match (is_copies, self.effort) {
+            (true, Effort::Quick) => 1,
+            // Two starts cannot tell how starts differ.
+            _ if self.restart.is_some() => 3,
+            _ => times.trials,
         };
         Plan {
             calibration: CalibrationPlan {
@@ -135,6 +156,8 @@ impl Request {
                 rated: self.rated,
             },
             workload: self.workload,
+            restart: self.restart,
+            search: (!is_copies).then(|| search_plan(&times, self.precision, self.window)),
             goals,
             arrivals: self.arrivals,
             levels,
@@ -151,12 +174,28 @@ impl Request {
     }
 }
 
+/// The search that there is time for.
+fn search_plan(times: &Times, precision: Option<Share>, window: Option<Duration>) -> SearchPlan {
+    let coarse = Share::new(PRECISION).unwrap_or(Share::ONE);
+    let precision = precision.unwrap_or(coarse);
+    let finer = match precision < coarse && !times.confirm.is_zero() {
+        true => FINER,
+        false => Duration::ZERO,
+    };
+    SearchPlan {
+        precision,
+        window: window.unwrap_or(times.search_window),
+        budget: times.search + finer,
+        confirm: times.confirm,
+    }
+}
+
 /// The first rate of the calibration: for the hash service half of what its
 /// calibrated cost promises, for a server that is not known 1,000 a second.
 fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
     let rate = match workload {
         Workload::Hash(hash) => 0.5 * cpus.service.len() as f64 / hash.request_cpu.0.as_secs_f64(),
-        Workload::Http(_) | Workload::Copies(_) => 1000.0,
+        Workload::Http(_) | Workload::Copies(_) | Workload::Imported(_) => 1000.0,
     };
     Rate::per_second(rate).unwrap_or(Rate::ZERO)
 }

@@ -24,6 +24,8 @@ pub(super) struct Conn {
     done: u64,
     /// When it is due, from the server's start.
     pub(super) due: Duration,
+    /// Whether the present request is refused.
+    pub(super) refused: bool,
 }
 
 /// What reading brought.
@@ -59,6 +61,7 @@ impl Conn {
             step: None,
             done: 0,
             due: Duration::ZERO,
+            refused: false,
         }
     }
 

@@ -3,7 +3,8 @@
 
 use super::Behaviour;
 use super::conn::{Conn, Did, Heard};
-use super::script::{Script, begins, script};
+use super::queue::Queue;
+use super::script::{Script, refusal, script};
 use crate::http::poller::{Poller, Ready, Until, Waker};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,13 +28,14 @@ type Id = (usize, u32);
 pub(super) struct Engine {
     listener: TcpListener,
     script: Script,
+    refusal: Script,
+    /// When answers begin; `None` for at once.
+    queue: Option<Queue>,
     stop: Arc<AtomicBool>,
     /// Never sleeps, so that its own wake-up is no part of any delay.
     polls: bool,
     poller: Poller,
     began: Instant,
-    /// See [`begins`].
-    free: Duration,
     slots: Vec<Slot>,
     vacant: Vec<usize>,
     /// Connections by when their next step is due, earliest first.
@@ -62,11 +64,15 @@ impl Engine {
         Ok(Engine {
             listener,
             script: script(behaviour),
+            refusal: refusal(),
+            queue: match behaviour {
+                Behaviour::Queue(discipline) => Some(Queue::new(discipline.clone())),
+                _ => None,
+            },
             stop,
             polls,
             poller,
             began: Instant::now(),
-            free: Duration::ZERO,
             slots: Vec::new(),
             vacant: Vec::new(),
             due: BinaryHeap::new(),
@@ -126,7 +132,13 @@ impl Engine {
             Heard::Gone => self.close(id),
             Heard::Request => {
                 let now = self.began.elapsed();
-                conn.begin(&self.script, begins(self.script.start, now, &mut self.free));
+                let begins = match &mut self.queue {
+                    Some(queue) => queue.answers_at(now),
+                    None => Some(now),
+                };
+                conn.refused = begins.is_none();
+                let script = [&self.script, &self.refusal][usize::from(conn.refused)];
+                conn.begin(script, begins.unwrap_or(now));
                 self.due.push(Reverse((conn.due, id)));
             }
         }
@@ -173,7 +185,8 @@ impl Engine {
             if conn.due > now || !conn.is_answering() {
                 continue;
             }
-            match conn.act(&self.script, &self.filling) {
+            let script = [&self.script, &self.refusal][usize::from(conn.refused)];
+            match conn.act(script, &self.filling) {
                 Did::All | Did::Blocked => {}
                 Did::Close => self.close(id),
                 // Later than now, so that nobody is kept waiting by a step of

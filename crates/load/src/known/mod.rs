@@ -23,7 +23,10 @@
 
 mod conn;
 mod engine;
+mod queue;
 mod script;
+
+pub use queue::{Discipline, Queue};
 
 use crate::http::poller::Waker;
 use engine::Engine;
@@ -44,20 +47,9 @@ pub enum Behaviour {
         /// The delay.
         after: Duration,
     },
-    /// Answers one request after the other, each taking this long, in the
-    /// order in which they came: capacity is `1 / each`.
-    OneAtATime {
-        /// How long a request takes.
-        each: Duration,
-    },
-    /// Answers at once, but not while it stalls: at the beginning of every
-    /// period, counted from its start.
-    Stall {
-        /// From the beginning of one stall to the beginning of the next.
-        every: Duration,
-        /// How long a stall is; answers come at its end.
-        lasting: Duration,
-    },
+    /// Answers when a queue that is worked off on virtual time says so, or
+    /// refuses with 429: what it carries is known whatever the CPU does.
+    Queue(Discipline),
     /// Closes each connection as soon as it is accepted.
     CloseAtOnce,
     /// Closes each connection after one answer.
@@ -108,7 +100,15 @@ impl KnownServer {
     /// # Errors
     /// Where the system gives no port, no thread or no file.
     pub fn start(behaviour: Behaviour) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, None)
+        KnownServer::start_on(behaviour, None, false)
+    }
+
+    /// The same on one CPU, which it leaves to others while nothing is due.
+    ///
+    /// # Errors
+    /// As above, and where it may not run on that CPU.
+    pub fn start_pinned(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
+        KnownServer::start_on(behaviour, Some(cpu), false)
     }
 
     /// The same with a CPU to itself, on which it polls: its delays are then
@@ -118,10 +118,10 @@ impl KnownServer {
     /// # Errors
     /// As above, and where it may not run on that CPU.
     pub fn start_polling(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, Some(cpu))
+        KnownServer::start_on(behaviour, Some(cpu), true)
     }
 
-    fn start_on(behaviour: Behaviour, polls_on: Option<CpuId>) -> io::Result<KnownServer> {
+    fn start_on(behaviour: Behaviour, cpu: Option<CpuId>, polls: bool) -> io::Result<KnownServer> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
@@ -132,10 +132,8 @@ impl KnownServer {
         let thread = std::thread::Builder::new()
             .name("known-server".to_owned())
             .spawn(move || {
-                let engine = pin(polls_on).and_then(|()| {
-                    let polls = polls_on.is_some();
-                    Engine::new(listener, &behaviour, &its_waker, its_stop, polls)
-                });
+                let engine = pin(cpu)
+                    .and_then(|()| Engine::new(listener, &behaviour, &its_waker, its_stop, polls));
                 let (engine, result) = match engine {
                     Ok(engine) => (Some(engine), Ok(thread_id())),
                     Err(error) => (None, Err(error)),

@@ -21,23 +21,11 @@ pub(super) enum Act {
     Close,
 }
 
-/// When the steps for a request may begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Start {
-    /// At once.
-    AtOnce,
-    /// When the request before has been served, which takes this long.
-    InTurn { each: Duration },
-    /// Outside of stalls.
-    NotStalled { every: Duration, lasting: Duration },
-}
-
 /// What is done for each request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Script {
     /// Whether connections are closed before any request.
     pub(super) refuses: bool,
-    pub(super) start: Start,
     pub(super) steps: Vec<Step>,
 }
 
@@ -51,23 +39,12 @@ const GAP: Duration = Duration::from_micros(500);
 pub(super) fn script(behaviour: &Behaviour) -> Script {
     use Act::{Close, Fill, Send};
     let ok = || send(OK);
-    let mut start = Start::AtOnce;
     let steps = match behaviour {
         Behaviour::Answer { after } => vec![Step {
             after: *after,
             act: Send(OK.to_vec()),
         }],
-        Behaviour::OneAtATime { each } => {
-            start = Start::InTurn { each: *each };
-            vec![ok()]
-        }
-        Behaviour::Stall { every, lasting } => {
-            start = Start::NotStalled {
-                every: *every,
-                lasting: *lasting,
-            };
-            vec![ok()]
-        }
+        Behaviour::Queue(_) => vec![ok()],
         Behaviour::CloseAtOnce | Behaviour::Silent => vec![],
         Behaviour::CloseAfterAnswer { announced: true } => vec![send(OK_AND_CLOSE), now(Close)],
         Behaviour::CloseAfterAnswer { announced: false } => vec![ok(), now(Close)],
@@ -80,9 +57,7 @@ pub(super) fn script(behaviour: &Behaviour) -> Script {
             send(format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n").as_bytes()),
             now(Fill(*bytes)),
         ],
-        Behaviour::Status(status) => vec![send(
-            format!("HTTP/1.1 {status} Known\r\nContent-Length: 0\r\n\r\n").as_bytes(),
-        )],
+        Behaviour::Status(status) => vec![status_only(*status)],
         Behaviour::Redirect(to) => vec![send(
             format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n").as_bytes(),
         )],
@@ -102,9 +77,20 @@ pub(super) fn script(behaviour: &Behaviour) -> Script {
     };
     Script {
         refuses: *behaviour == Behaviour::CloseAtOnce,
-        start,
         steps,
     }
+}
+
+/// The script for requests that a [`Queue`](super::Queue) refuses.
+pub(super) fn refusal() -> Script {
+    Script {
+        refuses: false,
+        steps: vec![status_only(429)],
+    }
+}
+
+fn status_only(status: u16) -> Step {
+    send(format!("HTTP/1.1 {status} Known\r\nContent-Length: 0\r\n\r\n").as_bytes())
 }
 
 fn now(act: Act) -> Step {
@@ -139,54 +125,9 @@ fn odd_chunks() -> Vec<Step> {
     ]
 }
 
-/// When the steps of a request that was read at `now` begin; `free` is when
-/// the request before has been served, and is moved on. All in time from the
-/// server's start.
-pub(super) fn begins(start: Start, now: Duration, free: &mut Duration) -> Duration {
-    match start {
-        Start::AtOnce => now,
-        Start::InTurn { each } => {
-            *free = now.max(*free) + each;
-            *free
-        }
-        Start::NotStalled { every, lasting } => {
-            let period = every.as_nanos().max(1);
-            let within = Duration::from_nanos((now.as_nanos() % period) as u64);
-            now + lasting.saturating_sub(within)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn ms(n: u64) -> Duration {
-        Duration::from_millis(n)
-    }
-
-    #[test]
-    fn requests_in_turn_are_served_at_a_known_rate() {
-        let start = Start::InTurn { each: ms(10) };
-        let mut free = Duration::ZERO;
-        let mut served = |at| begins(start, ms(at), &mut free);
-        assert_eq!([served(0), served(1), served(2)], [ms(10), ms(20), ms(30)]);
-        assert_eq!(served(100), ms(110));
-    }
-
-    #[test]
-    fn a_stall_holds_answers_until_its_end() {
-        let start = Start::NotStalled {
-            every: ms(2000),
-            lasting: ms(200),
-        };
-        let mut free = Duration::ZERO;
-        let mut at = |now| begins(start, ms(now), &mut free);
-        assert_eq!(
-            [at(0), at(150), at(200), at(1999), at(2050)],
-            [ms(200), ms(200), ms(200), ms(1999), ms(2200)]
-        );
-    }
 
     #[test]
     fn odd_chunks_make_one_whole_answer() {

@@ -18,6 +18,7 @@ mod crash;
 mod nginx;
 mod node_exporter;
 mod restart;
+mod selftest;
 mod service;
 
 /// Whether this process may do what only root may.

@@ -1,6 +1,6 @@
 //! A service that is started again while it is measured.
 
-use crate::common::Folder;
+use crate::common::{Folder, short};
 use crate::crash::{TRIALS, send, sweep, wait_for};
 use crate::nginx::Nginx;
 use rustix::process::Signal;
@@ -42,4 +42,55 @@ fn a_service_that_is_started_again_in_the_middle_of_a_run_is_found_again() {
     // In one trial it was replaced; what it used there is not known.
     let unknown = known.iter().filter(|cpu| !**cpu).count();
     assert!(unknown <= 1 && known.ends_with(&[true]), "{known:?}");
+}
+
+/// A short sweep that runs `restart` before each pass.
+fn restarting<'a>(url: &'a str, restart: &'a str) -> Vec<&'a str> {
+    let more = [
+        "--levels",
+        "5,50",
+        "--rated",
+        "2000",
+        "--cpus",
+        "1",
+        "--restart",
+        restart,
+        "-o",
+        "run.plimsoll",
+        "--format",
+        "json",
+        url,
+    ];
+    // Its number of passes is what `--restart` makes of it.
+    let mut args = short(&more);
+    if let Some(at) = args.iter().position(|arg| *arg == "--trials") {
+        args.drain(at..at + 2);
+    }
+    args
+}
+
+#[test]
+fn the_restart_command_runs_before_each_pass_and_its_share_is_found() {
+    let nginx = Nginx::start();
+    let folder = Folder::new();
+    let url = nginx.url();
+    let json = folder
+        .run(&restarting(&url, "echo again >> restarts"))
+        .json();
+    let restarts = std::fs::read_to_string(folder.path("restarts")).unwrap();
+    assert_eq!(restarts.lines().count(), 3);
+    assert_eq!(json["plan"]["passes"], 3);
+    // Noise may make trials invalid, and then levels that not every start has.
+    let found = &json["findings"]["direction"]["restarts"];
+    assert!(found.is_null() || found["restarts"] == 3, "{found}");
+}
+
+#[test]
+fn a_restart_that_fails_ends_the_run_with_its_status() {
+    let nginx = Nginx::start();
+    let folder = Folder::new();
+    let url = nginx.url();
+    folder
+        .run(&restarting(&url, "exit 7"))
+        .says(1, &["--restart 'exit 7'", "exit status: 7"]);
 }

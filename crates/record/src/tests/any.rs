@@ -34,6 +34,8 @@ fn phase() -> impl Strategy<Value = Phase> {
     prop_oneof![
         Just(Phase::Idle),
         Just(Phase::Calibration),
+        Just(Phase::Search),
+        Just(Phase::Confirmation),
         level.prop_map(|p| Phase::Level {
             level: p.and_then(LoadLevel::percent)
         }),

@@ -41,6 +41,8 @@ pub(super) fn plan() -> Plan {
             retries: 1,
             rated: None,
         },
+        restart: None,
+        search: None,
         idle: Duration::from_secs(3),
         bounds: Bounds {
             slip: Duration::from_micros(500),

@@ -1,11 +1,13 @@
 //! The JSON output and the schema that it promises to keep.
 
-use super::sample::{Sample, copies, nothing_valid, plan, sweep, without_cpu};
-use plimsoll_model::RunEnd;
-use plimsoll_model::{
-    CapacityStatus, Findings, Headroom, NoHeadroom, Provenance, ServiceAt, Workload,
+use super::sample::{
+    Sample, about, copies, empty, imported, nothing_valid, plan, sweep, without_cpu,
 };
-use serde_json::{Map, Value};
+use plimsoll_model::{
+    CapacityStatus, DirectionVerdict, Estimate, Headroom, NoHeadroom, Provenance, RestartsFinding,
+    RunEnd, ServiceAt, Workload,
+};
+use serde_json::{Map, Value, json};
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/output.schema.json");
 
@@ -20,17 +22,8 @@ fn output(sample: &Sample) -> Value {
 /// A run of which nothing is known.
 fn all_null() -> Sample {
     let mut sample = sweep();
-    sample.findings = Findings {
-        rated: None,
-        idle_cpu_pct: None,
-        light_load: None,
-        levels: vec![],
-        capacity: vec![],
-        headroom: Headroom::Unknown {
-            why: NoHeadroom::NoLevel,
-        },
-        copies: vec![],
-    };
+    sample.findings = empty();
+    sample.plan.search = None;
     sample.provenance = Provenance::default();
     sample.requirements.clear();
     sample.ended = None;
@@ -52,6 +45,7 @@ fn every_sample() -> Vec<Sample> {
         sweep(),
         without_cpu(),
         nothing_valid(),
+        imported(),
         copies(),
         all_null(),
     ];
@@ -71,9 +65,25 @@ fn every_sample() -> Vec<Sample> {
         sample.findings.headroom = Headroom::Unknown { why };
         samples.push(sample);
     }
-    for status in [CapacityStatus::NotReached, CapacityStatus::BelowLowest] {
+    for verdict in [DirectionVerdict::Different, DirectionVerdict::CannotTell] {
+        let mut sample = sweep();
+        let direction = sample.findings.direction.as_mut().unwrap();
+        direction.verdict = verdict;
+        direction.down_over_up_ratio = None;
+        direction.restarts = Some(RestartsFinding {
+            restarts: 3,
+            trials: 12,
+            between_pct: 4.0,
+            within_pct: 5.0,
+            between_share: Estimate::alone(0.4),
+        });
+        sample.plan.restart = Some("systemctl restart web".to_owned());
+        samples.push(sample);
+    }
+    for status in [CapacityStatus::NotReached, CapacityStatus::Undecided] {
         let mut sample = sweep();
         sample.findings.capacity[0].status = status;
+        sample.findings.capacity[0].confirmed = Some(false);
         sample.ended = Some(RunEnd::Failed("the disk is full".into()));
         samples.push(sample);
     }
@@ -93,65 +103,58 @@ fn all_that_is_put_out_keeps_to_the_schema() {
     }
 }
 
+/// What must not pass: where, and what stands there instead.
+const WRONG: [(&str, &str, &str); 11] = [
+    ("a number is a text", "/plan/seed", r#""42""#),
+    ("a status is unknown", STATUS, r#""maybe""#),
+    ("a status is one of version 1", STATUS, r#""below_lowest""#),
+    ("a rate has no interval", RATE, "8400.0"),
+    (
+        "an interval is a text",
+        RATE,
+        r#"{"value": 1, "low": "0", "high": 2}"#,
+    ),
+    ("an interval has one end", NEAREST, "[0.8]"),
+    (
+        "a verdict is unknown",
+        "/findings/direction/verdict",
+        r#""maybe""#,
+    ),
+    ("the version is another one", "/schema_version", "1"),
+    (
+        "a reason is unknown",
+        "/findings/headroom_index_missing",
+        r#""bad luck""#,
+    ),
+    (
+        "the kind of workload is unknown",
+        "/plan/workload/kind",
+        r#""ftp""#,
+    ),
+    ("a share is no share", "/plan/bounds/slip_share", "20"),
+];
+const STATUS: &str = "/findings/capacity/0/status";
+const RATE: &str = "/findings/capacity/0/rate_rps";
+const NEAREST: &str = "/findings/headroom_index/nearest_level_interval";
+
 #[test]
 fn the_schema_lets_nothing_else_through() {
     let validator = jsonschema::draft202012::new(&schema()).unwrap();
     let good = output(&sweep());
-    let changed = |change: &dyn Fn(&mut Value)| {
+    assert!(validator.is_valid(&good));
+    for (what, at, wrong) in WRONG {
         let mut bad = good.clone();
-        change(&mut bad);
-        bad
-    };
-    let level = "/findings/levels/0";
-    for (what, bad) in [
-        (
-            "a unit is changed",
-            changed(&|v| rename(v, level, "cpu_pct", "cpu_share")),
-        ),
-        (
-            "a value is left out",
-            changed(&|v| {
-                v.pointer_mut(level)
-                    .unwrap()
-                    .as_object_mut()
-                    .unwrap()
-                    .remove("achieved_rps");
-            }),
-        ),
-        (
-            "a number is a text",
-            changed(&|v| {
-                *v.pointer_mut("/plan/seed").unwrap() = Value::from("42");
-            }),
-        ),
-        (
-            "a status is unknown",
-            changed(&|v| {
-                *v.pointer_mut("/findings/capacity/0/status").unwrap() = Value::from("maybe");
-            }),
-        ),
-        (
-            "a reason is unknown",
-            changed(&|v| {
-                *v.pointer_mut("/findings/headroom_index_missing").unwrap() =
-                    Value::from("bad luck");
-            }),
-        ),
-        (
-            "the kind of workload is unknown",
-            changed(&|v| {
-                *v.pointer_mut("/plan/workload/kind").unwrap() = Value::from("ftp");
-            }),
-        ),
-        (
-            "a share is no share",
-            changed(&|v| {
-                *v.pointer_mut("/plan/bounds/slip_share").unwrap() = Value::from(20);
-            }),
-        ),
-    ] {
+        *bad.pointer_mut(at).unwrap() = serde_json::from_str(wrong).unwrap();
         assert!(!validator.is_valid(&bad), "{what}");
     }
+    let level = "/findings/levels/0";
+    let mut bad = good.clone();
+    rename(&mut bad, level, "cpu_pct", "cpu_share");
+    assert!(!validator.is_valid(&bad), "a unit is changed");
+    let mut bad = good.clone();
+    let level = bad.pointer_mut(level).unwrap().as_object_mut().unwrap();
+    level.remove("achieved_rps");
+    assert!(!validator.is_valid(&bad), "a value is left out");
 }
 
 fn rename(v: &mut Value, at: &str, from: &str, to: &str) {
@@ -233,15 +236,50 @@ fn the_kind_and_the_seed_are_where_programs_look_for_them() {
 }
 
 #[test]
-fn the_headroom_index_is_a_plain_number_or_its_reason_is_given() {
+fn an_estimate_is_a_value_with_its_ends_and_what_is_not_known_is_null() {
     let mut sample = sweep();
+    sample.findings.capacity[1].rate_rps = Some(Estimate {
+        value: 9100.0,
+        low: Some(9100.0),
+        high: None,
+    });
     let findings = &output(&sample)["findings"];
-    assert_eq!(findings["headroom_index"], 0.857);
+    let capacity = &findings["capacity"];
+    assert_eq!(
+        capacity[0]["rate_rps"],
+        json!({"value": 8412.0, "low": 8243.76, "high": 8601.27})
+    );
+    assert_eq!(capacity[0]["confirmed"], true);
+    assert_eq!(capacity[0]["status"], "found");
+    assert_eq!(
+        capacity[1]["rate_rps"],
+        json!({"value": 9100.0, "low": 9100.0, "high": null})
+    );
+    assert_eq!(capacity[1]["status"], "cliff");
+    assert_eq!(findings["thresholds"][4]["cpu_pct"], Value::Null);
+    assert_eq!(findings["thresholds"][1]["linear_cpu_pct"], 80.0);
+    assert_eq!(findings["thresholds"][1]["cpu_pct"]["value"], 60.14);
+}
+
+#[test]
+fn the_headroom_index_has_two_forms_or_its_reason_is_given() {
+    let mut sample = sweep();
+    sample.findings.headroom = about(Estimate::within(0.875, 0.85, 0.9));
+    let findings = &output(&sample)["findings"];
+    assert_eq!(findings["headroom_index"]["nearest_level"], 0.864);
+    assert_eq!(
+        findings["headroom_index"]["interpolated"],
+        json!({"value": 0.875, "low": 0.85, "high": 0.9})
+    );
+    let promised = findings["linear_expectation_rps"].as_f64().unwrap();
+    assert!((promised - 10_556.0).abs() < 1e-6, "{promised}");
+    assert_eq!(findings["extra_over_half_ratio"], 0.75);
     assert_eq!(findings["headroom_index_missing"], Value::Null);
     for (why, expected) in EVERY_REASON {
         sample.findings.headroom = Headroom::Unknown { why };
         let findings = &output(&sample)["findings"];
         assert_eq!(findings["headroom_index"], Value::Null);
+        assert_eq!(findings["extra_over_half_ratio"], Value::Null);
         assert_eq!(findings["headroom_index_missing"], expected);
     }
 }

@@ -3,10 +3,11 @@
 use crate::{RecordFacts, Report, TrialTally};
 use plimsoll_model::{
     Arrivals, Bounds, Bytes, CacheSize, CalibrationPlan, CapacityFinding, CapacityStatus, Copies,
-    CopiesFinding, CpuPlan, CpuTime, Errors, Findings, HashService, Headroom, HttpService, Invalid,
-    LatencySummary, LevelFinding, LightLoad, LoadLevel, NoHeadroom, Outcome, Plan, Provenance,
-    Rate, RatedRate, Requirement, RunEnd, ServiceAt, Share, SlipSummary, Topology, Verdict, WarmUp,
-    Workload,
+    CopiesFinding, CpuPlan, CpuTime, DirectionFinding, DirectionVerdict, Errors, Estimate,
+    Findings, HashService, Headroom, HeadroomIndex, HintFinding, HttpService, ImportedTable,
+    Invalid, LatencySummary, LevelFinding, LightLoad, LoadLevel, NoHeadroom, Outcome, Plan,
+    Provenance, Rate, RatedRate, Requirement, RunEnd, SearchPlan, ServiceAt, Share, SlipSummary,
+    TableRows, ThresholdFinding, Topology, Verdict, WarmUp, Workload,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -72,10 +73,26 @@ pub(super) fn sweep() -> Sample {
                 overloaded,
             ],
             capacity: vec![
-                found("p99<10ms", 8_400.0, Some(76.0)),
-                found("errors<0.1%", 8_900.0, Some(82.5)),
+                CapacityFinding {
+                    confirmed: Some(true),
+                    ..found("p99<10ms", 8_412.0, Some(76.0))
+                },
+                CapacityFinding {
+                    status: CapacityStatus::Cliff,
+                    rate_rps: Some(within(8_900.0, 0.0, 120.0)),
+                    ..found("errors<0.1%", 8_900.0, Some(82.5))
+                },
             ],
             headroom: told(0.857),
+            thresholds_of_rps: Some(within(8_412.0, 171.0, 190.0)),
+            thresholds: thresholds(),
+            hints: hints(),
+            direction: Some(DirectionFinding {
+                down_over_up_ratio: Some(within(1.012, 0.031, 0.044)),
+                levels: 12,
+                verdict: DirectionVerdict::NoDifferenceSeen,
+                restarts: None,
+            }),
             copies: vec![],
         },
         plan: plan(http()),
@@ -86,14 +103,72 @@ pub(super) fn sweep() -> Sample {
     }
 }
 
-/// A headroom index, with the highest rate of [`sweep`].
-pub(super) fn told(index: f64) -> Headroom {
-    let most_rps = 9_100.0;
-    Headroom::Known {
-        index,
-        promised_rps: most_rps / index,
-        most_rps,
-    }
+/// An estimate by how far its ends are away.
+pub(super) fn within(value: f64, below: f64, above: f64) -> Estimate {
+    Estimate::within(value, value - below, value + above)
+}
+
+/// A headroom index within 0.02, with the highest rate of [`sweep`].
+pub(super) fn told(ratio: f64) -> Headroom {
+    about(within(ratio, 0.02, 0.02))
+}
+
+/// A headroom index.
+pub(super) fn about(ratio: Estimate) -> Headroom {
+    let most = 9_100.0;
+    let half = Estimate {
+        value: most / ratio.value / 2.0,
+        low: ratio.high.map(|high| most / high / 2.0),
+        high: ratio.low.map(|low| most / low / 2.0),
+    };
+    Headroom::Known(HeadroomIndex {
+        max_rate_rps: match ratio.interval() {
+            Some(_) => within(most, 61.0, 70.0),
+            None => Estimate::alone(most),
+        },
+        nearest_cpu_pct: 47.0,
+        nearest_level_ratio: ratio.map_rising(|ratio| ratio - 0.011),
+        linear_expectation_rps: half.map_rising(|half| 2.03 * half),
+        interpolated_ratio: Some(ratio),
+        half_rate_rps: Some(half),
+        extra_over_half_ratio: Some(ratio.map_rising(|ratio| 2.0 * ratio - 1.0)),
+    })
+}
+
+/// Thresholds of a machine whose CPU use lags behind its work.
+fn thresholds() -> Vec<ThresholdFinding> {
+    let row = |headroom_pct: f64, cpu_pct: f64, left: Option<f64>| ThresholdFinding {
+        headroom_pct,
+        rate_rps: 8_412.0 * (1.0 - headroom_pct / 100.0),
+        cpu_pct: (cpu_pct > 45.0).then(|| within(cpu_pct, 1.84, 1.13)),
+        linear_cpu_pct: 100.0 - headroom_pct,
+        linear_headroom_pct: left.map(|left| within(left, 2.2, 1.9)),
+        linear_error_points: left.map(|left| within(left - headroom_pct, 2.2, 1.9)),
+    };
+    vec![
+        row(10.0, 68.31, Some(-17.4)),
+        row(20.0, 60.14, Some(-5.12)),
+        row(30.0, 52.25, Some(8.8)),
+        row(40.0, 46.0, Some(20.2)),
+        row(50.0, 40.0, None),
+    ]
+}
+
+fn hints() -> Vec<HintFinding> {
+    let hint = |counter: &str, unit, slope, at_lowest, at_highest| HintFinding {
+        counter: counter.to_owned(),
+        unit,
+        slope,
+        at_lowest,
+        at_highest,
+        from_rps: 1_000.0,
+        to_rps: 9_100.0,
+    };
+    let slope = within(0.473, 0.112, 0.093);
+    vec![
+        hint("waiting for a CPU", "us", within(0.9, 0.2, 0.1), 4.25, 31.0),
+        hint("context switches", "switches", slope, 1.2, 3.4),
+    ]
 }
 
 /// A level of which no trial counts.
@@ -147,17 +222,124 @@ pub(super) fn without_cpu() -> Sample {
         why: NoHeadroom::CpuUnreadable,
     };
     sample.findings.idle_cpu_pct = None;
+    sample.findings.thresholds.clear();
+    sample.findings.hints.clear();
     sample.requirements.clear();
     sample
+}
+
+/// A table that somebody else measured: single rows, so no intervals.
+pub(super) fn imported() -> Sample {
+    let mut sample = sweep();
+    sample.plan = plan(Workload::Imported(ImportedTable {
+        name: "c6i.2xlarge".to_owned(),
+        rows: TableRows::Rates,
+        cpus: Some(8),
+        note: Some("netty, 64 KB answers".to_owned()),
+    }));
+    sample.plan.search = None;
+    sample.provenance = Provenance {
+        hostname: Some("c6i.2xlarge".to_owned()),
+        ..Provenance::default()
+    };
+    sample.requirements.clear();
+    sample.trials = TrialTally::default();
+    (0..3).for_each(|_| sample.trials.add(&Verdict::Valid));
+    let findings = &mut sample.findings;
+    findings.levels = [
+        (49_516.0, 7.0, 1005.0),
+        (345_138.0, 50.0, 1037.0),
+        (591_411.0, 94.0, 1806.0),
+    ]
+    .map(|(rate, cpu, us)| row(rate, cpu, us))
+    .to_vec();
+    findings.idle_cpu_pct = None;
+    findings.rated = Some(RatedRate {
+        rate_rps: 591_411.0,
+        limited_by_service: true,
+    });
+    let end = Estimate {
+        value: 591_411.0,
+        low: Some(591_411.0),
+        high: None,
+    };
+    findings.capacity = vec![CapacityFinding {
+        status: CapacityStatus::NotReached,
+        rate_rps: Some(end),
+        cpu_pct: Some(Estimate::alone(94.0)),
+        limit_us: Some(2_010.0),
+        ..found("p99<2x", 0.0, None)
+    }];
+    let half = 345_138.0;
+    findings.headroom = Headroom::Known(HeadroomIndex {
+        max_rate_rps: Estimate::alone(591_411.0),
+        nearest_cpu_pct: 50.0,
+        nearest_level_ratio: Estimate::alone(0.8568),
+        linear_expectation_rps: Estimate::alone(2.0 * half),
+        interpolated_ratio: Some(Estimate::alone(0.8568)),
+        half_rate_rps: Some(Estimate::alone(half)),
+        extra_over_half_ratio: Some(Estimate::alone(0.7136)),
+    });
+    findings.thresholds_of_rps = Some(Estimate::alone(591_411.0));
+    findings.thresholds = vec![single(20.0, 77.2, 17.4), single(50.0, 41.0, 41.6)];
+    findings.hints.clear();
+    sample
+}
+
+/// A threshold of a table of single rows.
+fn single(headroom_pct: f64, cpu: f64, left: f64) -> ThresholdFinding {
+    ThresholdFinding {
+        headroom_pct,
+        rate_rps: 591_411.0 * (1.0 - headroom_pct / 100.0),
+        cpu_pct: Some(Estimate::alone(cpu)),
+        linear_cpu_pct: 100.0 - headroom_pct,
+        linear_headroom_pct: Some(Estimate::alone(left)),
+        linear_error_points: Some(Estimate::alone(left - headroom_pct)),
+    }
+}
+
+/// A row of a table as a level.
+fn row(rate: f64, cpu: f64, us: f64) -> LevelFinding {
+    LevelFinding {
+        latency_us: Some(LatencySummary {
+            p50: us,
+            p90: us,
+            p99: us,
+            p999: us,
+            max: us,
+        }),
+        cpu_us_per_request: Some(cpu / 100.0 * 8e6 / rate),
+        run_delay_us_per_request: None,
+        slip_us: None,
+        generator_cpu_pct: None,
+        trials: 1,
+        ..level(100.0 * rate / 591_411.0, rate, cpu, us)
+    }
+}
+
+/// Nothing found.
+pub(super) fn empty() -> Findings {
+    Findings {
+        rated: None,
+        idle_cpu_pct: None,
+        light_load: None,
+        levels: vec![],
+        capacity: vec![],
+        headroom: Headroom::Unknown {
+            why: NoHeadroom::NoLevel,
+        },
+        thresholds_of_rps: None,
+        thresholds: vec![],
+        hints: vec![],
+        direction: None,
+        copies: vec![],
+    }
 }
 
 /// A sweep of the hash service in which no trial counts.
 pub(super) fn nothing_valid() -> Sample {
     let mut sample = sweep();
     sample.findings = Findings {
-        rated: None,
-        idle_cpu_pct: None,
-        light_load: None,
         levels: vec![disturbed()],
         capacity: vec![CapacityFinding {
             status: CapacityStatus::Undecided,
@@ -170,7 +352,7 @@ pub(super) fn nothing_valid() -> Sample {
         headroom: Headroom::Unknown {
             why: NoHeadroom::NoValidTrial,
         },
-        copies: vec![],
+        ..empty()
     };
     sample.plan = plan(Workload::Hash(HashService {
         mean_block: Bytes(16 << 10),
@@ -201,19 +383,12 @@ pub(super) fn copies() -> Sample {
     };
     let mut sample = sweep();
     sample.findings = Findings {
-        rated: None,
-        idle_cpu_pct: None,
-        light_load: None,
-        levels: vec![],
-        capacity: vec![],
-        headroom: Headroom::Unknown {
-            why: NoHeadroom::NoLevel,
-        },
         copies: vec![
             row(1, 223.0, 223.0, Some(12.9), Some(1.0)),
             row(4, 262.4, 271.33, None, Some(0.85)),
             row(8, 354.0, 360.1, Some(99.6), Some(0.63)),
         ],
+        ..empty()
     };
     sample.plan = plan(Workload::Copies(Copies {
         command: ["make", "-C", "/src"].map(str::to_owned).to_vec(),
@@ -226,12 +401,14 @@ pub(super) fn copies() -> Sample {
     sample
 }
 
+/// A capacity within 2 %, at a CPU use within 2 points.
 pub(super) fn found(goal: &str, rate: f64, cpu_pct: Option<f64>) -> CapacityFinding {
     CapacityFinding {
         goal: goal.parse().unwrap(),
         status: CapacityStatus::Found,
-        rate_rps: Some(rate),
-        cpu_pct,
+        rate_rps: Some(within(rate, 0.02 * rate, 0.0225 * rate)),
+        cpu_pct: cpu_pct.map(|cpu| within(cpu, 1.9, 2.0)),
+        confirmed: None,
         limit_us: None,
         note: None,
     }
@@ -337,6 +514,13 @@ pub(super) fn plan(workload: Workload) -> Plan {
             retries: 1,
             rated: None,
         },
+        restart: None,
+        search: Some(SearchPlan {
+            precision: share(0.02),
+            window: Duration::from_secs(3),
+            budget: Duration::from_secs(240),
+            confirm: Duration::from_secs(30),
+        }),
         idle: Duration::from_secs(3),
         bounds: Bounds {
             slip: Duration::from_micros(500),

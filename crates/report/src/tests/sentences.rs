@@ -1,8 +1,9 @@
 //! The sentences of cases that the snapshots do not show.
 
-use super::sample::{Sample, copies, found, sweep, told};
+use super::sample::{Sample, about, copies, found, imported, sweep};
 use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Headroom, NoHeadroom, Rate, RunEnd, Verdict, Workload,
+    CapacityFinding, CapacityStatus, DirectionFinding, DirectionVerdict, Estimate, Headroom,
+    NoHeadroom, Rate, RestartsFinding, RunEnd, Verdict, Workload,
 };
 
 /// The text on one line, so that line breaks do not matter.
@@ -17,9 +18,100 @@ fn with_capacity(finding: CapacityFinding) -> String {
 }
 
 #[test]
+fn a_capacity_is_told_with_its_interval_and_whether_it_was_confirmed() {
+    let told = "carries 12,350/s (95 % interval 12,100 to 12,600) within the goal p99<10ms (99 % \
+                of the requests answered within 10ms)";
+    for (confirmed, end) in [
+        (Some(true), "; a longer trial at the lower end kept it. "),
+        (
+            Some(false),
+            ", but a longer trial at the lower end did not keep it. ",
+        ),
+        (None, ". At 12,350/s CPU use is 76.0 % (74.1 to 78.0)."),
+    ] {
+        let text = with_capacity(CapacityFinding {
+            rate_rps: Some(Estimate::within(12_345.0, 12_100.0, 12_600.0)),
+            confirmed,
+            ..found("p99<10ms", 12_345.0, Some(76.0))
+        });
+        assert!(text.contains(&format!("{told}{end}")), "{text}");
+    }
+}
+
+#[test]
+fn a_cliff_is_told_with_the_loads_on_both_sides() {
+    let text = with_capacity(CapacityFinding {
+        status: CapacityStatus::Cliff,
+        rate_rps: Some(Estimate::within(12_300.0, 12_300.0, 12_450.0)),
+        confirmed: Some(true),
+        ..found("p99<10ms", 0.0, None)
+    });
+    for expected in [
+        "carries 12,300/s within the goal p99<10ms",
+        ", and at 12,450/s it is far broken: a cliff; a longer trial at that rate kept it.",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_capacity_that_lies_somewhere_between_two_levels_is_not_told_as_certain() {
+    let text = with_capacity(CapacityFinding {
+        rate_rps: Some(Estimate::within(8_000.0, 8_000.0, 10_000.0)),
+        ..found("p99<10ms", 0.0, None)
+    });
+    let expected = "carries 8,000/s, perhaps up to 10,000/s, within the goal";
+    assert!(text.contains(expected), "{text}");
+    assert!(!text.contains("95 %"), "{text}");
+}
+
+#[test]
+fn a_figure_without_an_interval_says_why() {
+    let alone = CapacityFinding {
+        rate_rps: Some(Estimate::alone(12_345.0)),
+        cpu_pct: Some(Estimate::alone(76.0)),
+        ..found("p99<10ms", 0.0, None)
+    };
+    let text = with_capacity(alone.clone());
+    for expected in [
+        "12,345/s (no interval: the trials near it are too few or too scattered) within",
+        "76.0 % (no interval: too few trials).",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+    let mut sample = imported();
+    sample.findings.capacity = vec![alone];
+    let text = said(&sample);
+    for expected in [
+        "The machine carries 12,345/s (no interval: the rows near it are too few or too",
+        "76.0 % (no interval: too few rows).",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_note_is_a_sentence_of_its_own() {
+    let text = with_capacity(CapacityFinding {
+        note: Some("CPU use is not known; levels up to 20 % load stand for light load".to_owned()),
+        confirmed: Some(true),
+        ..found("p99<10ms", 8_000.0, None)
+    });
+    let expected =
+        "end kept it. CPU use is not known; levels up to 20 % load stand for light load. ";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn a_capacity_that_was_not_reached_is_only_a_lower_bound() {
+    let at_least = Estimate {
+        value: 9100.0,
+        low: Some(9100.0),
+        high: None,
+    };
     let text = with_capacity(CapacityFinding {
         status: CapacityStatus::NotReached,
+        rate_rps: Some(at_least),
         ..found("p99.9<1s", 9100.0, None)
     });
     assert!(
@@ -37,26 +129,6 @@ fn a_capacity_that_was_not_reached_is_only_a_lower_bound() {
 }
 
 #[test]
-fn a_goal_that_no_load_keeps_has_no_rate() {
-    let text = with_capacity(CapacityFinding {
-        status: CapacityStatus::BelowLowest,
-        rate_rps: None,
-        cpu_pct: None,
-        ..found("p50<1us", 0.0, None)
-    });
-    assert!(
-        text.contains("keeps the goal p50<1us (half of the requests"),
-        "{text}"
-    );
-    assert!(text.contains("at no load that was tried"), "{text}");
-    assert!(text.contains("at the lowest, 1,000/s."), "{text}");
-    assert!(
-        text.contains("Without such a rate there is no CPU use"),
-        "{text}"
-    );
-}
-
-#[test]
 fn an_undecided_goal_says_why() {
     let text = with_capacity(CapacityFinding {
         status: CapacityStatus::Undecided,
@@ -64,10 +136,12 @@ fn an_undecided_goal_says_why() {
         note: Some("no level has a valid trial".to_owned()),
         ..found("cpu<80%", 0.0, Some(50.0))
     });
-    assert!(
-        text.contains("goal cpu<80% (CPU use below 80 %) cannot be told (no level has a valid"),
-        "{text}"
-    );
+    for expected in [
+        "goal cpu<80% (CPU use below 80 %) cannot be told: no level has a valid",
+        "Without such a rate there is no CPU use",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
 }
 
 #[test]
@@ -83,19 +157,24 @@ fn a_relative_goal_tells_the_limit_that_it_came_to() {
 }
 
 #[test]
-fn what_cpu_use_is_worth_is_said_either_way() {
+fn what_cpu_use_is_worth_is_said_as_far_as_the_interval_lets_it() {
+    let within = Estimate::within;
     for (index, expected) in [
-        (0.857, "(headroom index 0.86), so plan with less than"),
-        (
-            1.0,
-            "(headroom index 1.00), so here CPU use tells the truth",
-        ),
-        (1.14, "(headroom index 1.14), so there is more room"),
+        (within(0.857, 0.83, 0.89), "so plan with less than"),
+        (within(0.97, 0.945, 0.99), "so plan with less than"),
+        (within(1.14, 1.1, 1.18), "so there is more room"),
+        (within(0.98, 0.96, 0.99), "so here CPU use tells the truth"),
+        (within(1.0, 0.94, 1.03), "so here CPU use tells the truth"),
+        (within(1.0, 0.9, 1.1), "which cannot be told apart from 1"),
+        (within(0.9, 0.8, 1.01), "which cannot be told apart from 1"),
+        (Estimate::alone(0.86), "which points to less room"),
+        (Estimate::alone(1.14), "which points to more room"),
+        (Estimate::alone(1.0), "which cannot be told apart from 1"),
     ] {
         let mut sample = sweep();
-        sample.findings.headroom = told(index);
+        sample.findings.headroom = about(index);
         let text = said(&sample);
-        assert!(text.contains(expected), "{index}: {text}");
+        assert!(text.contains(expected), "{index:?}: {text}");
     }
 }
 
@@ -131,13 +210,136 @@ fn why_cpu_use_cannot_be_judged_is_said_as_it_was_found() {
 }
 
 #[test]
-fn the_three_figures_of_the_headroom_sentence_agree() {
+fn the_figures_of_the_headroom_sentence_agree() {
     let mut sample = sweep();
-    sample.findings.headroom = told(0.875);
+    sample.findings.headroom = about(Estimate::within(0.875, 0.84, 0.91));
     let text = said(&sample);
-    assert!(text.contains("about 5,200/s; if"), "{text}");
-    assert!(text.contains("would carry 10,400/s at 100 %"), "{text}");
-    assert!(text.contains("at any level is 9,100/s"), "{text}");
+    for expected in [
+        "about 5,200/s (5,000 to 5,420); if",
+        "would carry 10,400/s at 100 %",
+        "at any level is 9,100/s (9,039 to 9,170), 75 % (68 to 82) more than at 50 %",
+        "index 0.88 (0.84 to 0.91) [by the level nearest to 50 % CPU use, at 47.0 %: 0.86, 0.82 to",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn levels_that_do_not_reach_down_to_half_leave_the_nearest_one() {
+    let mut sample = sweep();
+    let Headroom::Known(index) = &mut sample.findings.headroom else {
+        panic!("the sweep has an index");
+    };
+    index.nearest_cpu_pct = 55.0;
+    index.interpolated_ratio = None;
+    index.half_rate_rps = None;
+    index.extra_over_half_ratio = None;
+    let text = said(&sample);
+    for expected in [
+        "By the level nearest to 50 % CPU use, at 55.0 %, it would carry 10,780/s",
+        "headroom index 0.85 (0.82 to 0.87), so plan with less",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn the_thresholds_come_to_one_sentence_on_the_safe_side() {
+    let text = said(&sweep());
+    let expected = "To keep 20 % of 8,410/s free, add an instance at 58 % CPU use; the linear rule \
+                    says 80 %, which leaves nothing: the load is then 5 % (3 to 8) over that rate.";
+    assert!(text.contains(expected), "{text}");
+    let mut sample = sweep();
+    sample
+        .findings
+        .thresholds
+        .retain(|row| row.headroom_pct >= 30.0);
+    let text = said(&sample);
+    let expected = "To keep 30 % of 8,410/s free, add an instance at 50 % CPU use; the linear rule \
+                    says 70 %, which leaves 9 % (6 to 11).";
+    assert!(text.contains(expected), "{text}");
+    sample
+        .findings
+        .thresholds
+        .retain(|row| row.headroom_pct >= 50.0);
+    let text = said(&sample);
+    assert!(text.contains("free was not measured."), "{text}");
+    sample.findings.thresholds.clear();
+    assert!(!said(&sample).contains("headroom)"));
+}
+
+#[test]
+fn what_grows_faster_than_the_load_is_told_three_times_at_most() {
+    let mut sample = sweep();
+    let text = said(&sample);
+    for expected in [
+        "Per request, waiting for a CPU rose from 4.25 to 31.0 us between 1,000/s and 9,100/s \
+         (slope 0.90, 0.70 to 1.00).",
+        "Per request, context switches rose from 1.20 to 3.40 between 1,000/s and 9,100/s (slope \
+         0.47, 0.36 to 0.57).",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+    let hint = sample.findings.hints[0].clone();
+    sample.findings.hints = vec![hint; 5];
+    assert_eq!(said(&sample).matches("Per request,").count(), 3);
+}
+
+#[test]
+fn the_way_to_a_load_is_told_loudly_only_if_it_matters() {
+    let different = DirectionFinding {
+        down_over_up_ratio: Some(Estimate::within(1.4, 1.21, 1.63)),
+        levels: 5,
+        verdict: DirectionVerdict::Different,
+        restarts: None,
+    };
+    for (finding, expected) in [
+        (
+            different.clone(),
+            "p99 after a higher load is 1.40 (1.21 to 1.63) times that after a lower one, over 5",
+        ),
+        (
+            DirectionFinding {
+                verdict: DirectionVerdict::CannotTell,
+                levels: 0,
+                down_over_up_ratio: None,
+                restarts: None,
+            },
+            "Whether latency depends on the load before cannot be told.",
+        ),
+    ] {
+        let mut sample = sweep();
+        sample.findings.direction = Some(finding);
+        assert!(said(&sample).contains(expected), "{}", said(&sample));
+    }
+    let mut sample = imported();
+    sample.findings.direction = Some(different);
+    let text = said(&sample);
+    assert!(!text.contains("load before"), "rows have no order: {text}");
+}
+
+#[test]
+fn what_comes_from_restarts_is_told_with_its_interval() {
+    let mut sample = sweep();
+    let direction = sample.findings.direction.as_mut().unwrap();
+    direction.restarts = Some(RestartsFinding {
+        restarts: 4,
+        trials: 40,
+        between_pct: 12.34,
+        within_pct: 5.0,
+        between_share: Estimate::within(0.86, 0.41, 0.97),
+    });
+    let expected = "Between 4 starts of the service p99 scatters by 12.3 %, between trials of one \
+                    start by 5.00 %: 86 % (41 to 97) of the variance comes from restarts.";
+    assert!(said(&sample).contains(expected), "{}", said(&sample));
+}
+
+#[test]
+fn an_imported_table_shows_one_latency_and_no_generator() {
+    let text = imported().text(200);
+    let head = text.lines().nth(3).unwrap();
+    let names: Vec<&str> = head.split_whitespace().collect();
+    assert_eq!(names, ["load", "rate", "CPU", "CPU", "latency", "rows"]);
 }
 
 #[test]

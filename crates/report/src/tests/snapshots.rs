@@ -1,12 +1,12 @@
 //! Whole reports, compared with files to the letter. `BLESS=1` writes the files
 //! anew; read the difference before you commit it.
 
-use super::sample::{Sample, copies, nothing_valid, sweep, without_cpu};
+use super::sample::{Sample, copies, imported, nothing_valid, sweep, without_cpu};
 
 /// Name, what is shown, at which width, and the text that it should give.
 type Snapshot = (&'static str, fn() -> Sample, usize, &'static str);
 
-const EXPECTED: [Snapshot; 6] = [
+const EXPECTED: [Snapshot; 8] = [
     ("sweep-80", sweep, 80, include_str!("sweep-80.txt")),
     ("sweep-200", sweep, 200, include_str!("sweep-200.txt")),
     ("no-cpu-80", without_cpu, 80, include_str!("no-cpu-80.txt")),
@@ -15,6 +15,13 @@ const EXPECTED: [Snapshot; 6] = [
         nothing_valid,
         80,
         include_str!("nothing-valid-80.txt"),
+    ),
+    ("imported-80", imported, 80, include_str!("imported-80.txt")),
+    (
+        "imported-200",
+        imported,
+        200,
+        include_str!("imported-200.txt"),
     ),
     ("copies-80", copies, 80, include_str!("copies-80.txt")),
     ("copies-200", copies, 200, include_str!("copies-200.txt")),
@@ -52,6 +59,21 @@ fn at_120_columns_everything_is_shown() {
     assert_eq!(heads(120).split_whitespace().count(), 16);
     assert!(heads(60).starts_with("load"));
     assert!(heads(60).len() <= 60);
+}
+
+#[test]
+fn the_threshold_table_keeps_what_matters_in_a_narrow_terminal() {
+    let head = |width| {
+        let text = sweep().text(width);
+        let mut heads = text.lines().filter(|line| line.starts_with("headroom"));
+        heads.next().unwrap().to_owned()
+    };
+    assert_eq!(head(200).split_whitespace().count(), 10);
+    assert_eq!(
+        head(60),
+        "headroom  act at  CPU use      interval  linear  leaves"
+    );
+    assert_eq!(head(30), "headroom  act at");
 }
 
 #[test]

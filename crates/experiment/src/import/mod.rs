@@ -1,0 +1,274 @@
+//! `plimsoll import`: a table that somebody else measured becomes a run.
+//!
+//! [`Table::read`] reads the table, [`Table::run`] makes the plan, the trials
+//! and the provenance of a run whose trials they are, so that everything that
+//! is concluded from a sweep is concluded from a table too. Each row is one
+//! trial of one number: which statistic a latency is, how long was measured
+//! and what was disturbed, the table does not tell. Repeated rows at one load
+//! are repeated trials. What is not told stays unknown.
+
+mod error;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::TableError;
+pub use table::{CopiesRow, RateRow, Table};
+
+use error::MOST_RATES;
+use plimsoll_model::{
+    Arrivals, Bounds, CalibrationPlan, CpuPlan, CpuSet, CpuTime, CpuUse, Goal, ImportedTable,
+    LoadLevel, Phase, Plan, Provenance, Rate, Setting, Share, TableRows, Topology, Trial,
+    TrialSpec, WarmUp, Workload,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a user says about a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// What was measured: the machine, as a rule.
+    pub name: String,
+    /// Its CPUs, where they are known.
+    pub cpus: Option<u32>,
+    /// Where the table comes from.
+    pub note: Option<String>,
+    /// The version of Plimsoll that imports it.
+    pub plimsoll_version: String,
+}
+
+/// A run made from a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// What would have been asked.
+    pub plan: Plan,
+    /// A trial per row, in the table's order.
+    pub trials: Vec<Trial>,
+    /// What machine it is, as far as was said.
+    pub provenance: Provenance,
+}
+
+/// A row counts as at least this many requests, so that its window is long
+/// enough for its rate to be told exactly.
+const FEWEST_REQUESTS: f64 = 1000.0;
+
+impl Table {
+    /// The run whose trials are this table's rows.
+    ///
+    /// # Errors
+    ///
+    /// There are more different rates than load levels.
+    pub fn run(&self, about: About) -> Result<Imported, TableError> {
+        let mut provenance = Provenance {
+            plimsoll_version: about.plimsoll_version,
+            hostname: Some(about.name.clone()),
+            ..Provenance::default()
+        };
+        let cpus: CpuSet = (0..about.cpus.unwrap_or(0)).collect();
+        provenance.topology = Topology {
+            online: cpus.clone(),
+            allowed: cpus.clone(),
+            ..Topology::default()
+        };
+        let workload = Workload::Imported(ImportedTable {
+            name: about.name,
+            rows: match self {
+                Table::Rates(_) => TableRows::Rates,
+                Table::Copies(_) => TableRows::Copies,
+            },
+            cpus: about.cpus,
+            note: about.note,
+        });
+        let (plan, trials) = match self {
+            Table::Rates(rows) => of_rates(workload, cpus, rows)?,
+            Table::Copies(rows) => of_copies(workload, cpus, rows),
+        };
+        Ok(Imported {
+            plan,
+            trials,
+            provenance,
+        })
+    }
+}
+
+fn of_rates(
+    workload: Workload,
+    cpus: CpuSet,
+    rows: &[RateRow],
+) -> Result<(Plan, Vec<Trial>), TableError> {
+    let levels = levels(rows)?;
+    let mut visits = Visits::default();
+    let trials = rows.iter().map(|row| {
+        let level = levels.get(&bits(row.rate)).copied();
+        let pass = visits.next(bits(row.rate));
+        let setting = Setting::Offer { rate: row.rate };
+        let requests = row.rate.get().round().max(FEWEST_REQUESTS);
+        let window = Duration::from_secs_f64(requests / row.rate.get());
+        let mut trial = blank(Phase::Level { level }, setting, pass, window);
+        let requests = requests as u64;
+        trial.work.intended = requests;
+        trial.work.sent = requests;
+        trial.work.completed = requests;
+        trial.work.latency.record_many(row.latency, requests);
+        used(&mut trial, &cpus, row.cpu);
+        trial
+    });
+    let trials: Vec<Trial> = trials.collect();
+    let mut plan = blank_plan(workload, cpus, visits.most());
+    plan.goals = vec![Goal::default()];
+    plan.levels = levels.values().copied().collect();
+    // The best there is: whether the service or the plan ended there, the
+    // table does not tell.
+    plan.calibration.rated = rows.iter().map(|row| row.rate).reduce(higher);
+    Ok((plan, trials))
+}
+
+fn of_copies(workload: Workload, cpus: CpuSet, rows: &[CopiesRow]) -> (Plan, Vec<Trial>) {
+    let mut visits = Visits::default();
+    let trials = rows.iter().map(|row| {
+        let copies = row.copies;
+        let pass = visits.next(u64::from(copies));
+        let phase = Phase::Level { level: None };
+        let mut trial = blank(phase, Setting::Copies { copies }, pass, row.time);
+        trial.copy_times = vec![row.time; copies as usize];
+        used(&mut trial, &cpus, row.cpu);
+        trial
+    });
+    let trials: Vec<Trial> = trials.collect();
+    let mut plan = blank_plan(workload, cpus, visits.most());
+    plan.copies = visits.0.keys().map(|copies| *copies as u32).collect();
+    (plan, trials)
+}
+
+/// A level for each different rate, ascending with it: its share of the
+/// highest, moved by as many tenths of a percent as it takes to tell it from
+/// its neighbours. The rate itself stands in the trial.
+fn levels(rows: &[RateRow]) -> Result<BTreeMap<u64, LoadLevel>, TableError> {
+    let mut rates: Vec<f64> = rows.iter().map(|row| row.rate.get()).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    if rates.len() > MOST_RATES {
+        return Err(TableError::ManyRates(rates.len()));
+    }
+    let highest = rates.last().copied().unwrap_or(1.0);
+    let mut tenths: Vec<f64> = rates
+        .iter()
+        .map(|rate| (1000.0 * rate / highest).round())
+        .collect();
+    // Down from the top, which stays 100 %, then up from 0.1 % where that went
+    // below: a thousand fit.
+    let mut limit = f64::INFINITY;
+    for level in tenths.iter_mut().rev() {
+        *level = level.min(limit);
+        limit = *level - 1.0;
+    }
+    let mut limit = 1.0;
+    for level in &mut tenths {
+        *level = level.max(limit);
+        limit = *level + 1.0;
+    }
+    let named = rates.iter().zip(tenths);
+    Ok(named
+        .filter_map(|(rate, tenths)| Some((rate.to_bits(), LoadLevel::percent(tenths / 10.0)?)))
+        .collect())
+}
+
+/// Rates above 0 sort by their bits as they do by value.
+fn bits(rate: Rate) -> u64 {
+    rate.get().to_bits()
+}
+
+fn higher(a: Rate, b: Rate) -> Rate {
+    if b > a { b } else { a }
+}
+
+/// How often each load was there before.
+#[derive(Default)]
+struct Visits(BTreeMap<u64, u32>);
+
+impl Visits {
+    fn next(&mut self, load: u64) -> u32 {
+        let seen = self.0.entry(load).or_default();
+        *seen += 1;
+        *seen - 1
+    }
+
+    fn most(&self) -> u32 {
+        self.0.values().copied().max().unwrap_or(0)
+    }
+}
+
+/// A valid trial with nothing in it.
+fn blank(phase: Phase, setting: Setting, pass: u32, window: Duration) -> Trial {
+    let spec = TrialSpec {
+        phase,
+        setting,
+        pass,
+        attempt: 0,
+        warm_up: NO_WARM_UP,
+        window,
+        seed: 0,
+    };
+    // When it was measured is not known either.
+    let mut trial = Trial::begun(spec, 0);
+    trial.took = window;
+    trial.steady = true;
+    trial
+}
+
+const NO_WARM_UP: WarmUp = WarmUp {
+    min: Duration::ZERO,
+    max: Duration::ZERO,
+};
+
+/// Puts CPU use into a trial: as much CPU time as the known CPUs have, or as
+/// one has, which gives the same share.
+fn used(trial: &mut Trial, cpus: &CpuSet, cpu: Share) {
+    let all = trial.window * (cpus.len().max(1) as u32);
+    let busy = all.mul_f64(cpu.get());
+    let use_ = CpuUse {
+        user: CpuTime(busy),
+        idle: CpuTime(all.saturating_sub(busy)),
+        ..CpuUse::default()
+    };
+    trial.machine.service_cpus = cpus.clone();
+    trial.machine.service_cpu = Some(use_);
+    trial.machine.cpu = Some(use_);
+}
+
+/// A plan that asks for nothing and refuses nothing.
+fn blank_plan(workload: Workload, cpus: CpuSet, passes: u32) -> Plan {
+    Plan {
+        workload,
+        goals: Vec::new(),
+        arrivals: Arrivals::Constant,
+        levels: Vec::new(),
+        copies: Vec::new(),
+        passes,
+        window: Duration::from_secs(1),
+        warm_up: NO_WARM_UP,
+        calibration: CalibrationPlan {
+            first: Rate::ZERO,
+            window: Duration::ZERO,
+            retries: 0,
+            rated: None,
+        },
+        restart: None,
+        search: None,
+        idle: Duration::ZERO,
+        bounds: Bounds {
+            slip: Duration::ZERO,
+            slip_share: Share::ONE,
+            steal_share: Share::ONE,
+            other_share: Share::ONE,
+            retries: 0,
+        },
+        cpus: CpuPlan {
+            service: cpus,
+            generator: CpuSet::default(),
+        },
+        seed: 0,
+        budget: Duration::ZERO,
+    }
+}

@@ -1,0 +1,276 @@
+use super::*;
+use std::fmt::Write as _;
+
+const GRAVITON3: &str = "rate_rps,cpu_pct,latency_us
+49336,9,1142
+99040,15,1181
+147919,23,1172
+197237,22,1178
+247393,35,1224
+296473,46,1267
+346105,55,1321
+394972,63,1356
+445239,72,1395
+493953,79,1407
+544111,84,1465
+593242,88,1512
+640886,93,1531
+687339,97,1556
+736860,99,1917
+";
+
+fn about() -> About {
+    About {
+        name: "Graviton 3".to_owned(),
+        cpus: Some(8),
+        note: None,
+        plimsoll_version: "0".to_owned(),
+    }
+}
+
+fn imported(text: &str) -> Imported {
+    let table = Table::read(text.as_bytes()).unwrap();
+    table.run(about()).unwrap()
+}
+
+/// The rates of a table, in its order.
+fn rates(text: &str) -> Vec<f64> {
+    let trials = imported(text).trials;
+    trials.iter().map(|t| t.asked().get()).collect()
+}
+
+/// What is wrong with these rows below a good header and one good row.
+fn wrong(row: &str) -> String {
+    let text = format!("rate_rps,cpu_pct,latency_us\n1000,10,500\n{row}\n");
+    Table::read(text.as_bytes()).unwrap_err().to_string()
+}
+
+/// What is wrong with a whole table.
+fn refused(bytes: &[u8]) -> String {
+    Table::read(bytes).unwrap_err().to_string()
+}
+
+#[test]
+fn each_row_is_a_trial_that_says_what_the_row_says() {
+    let run = imported(GRAVITON3);
+    assert_eq!(run.trials.len(), 15);
+    let trial = &run.trials[5];
+    assert!((trial.achieved().get() / 296_473.0 - 1.0).abs() < 1e-9);
+    assert_eq!(trial.window, Duration::from_secs(1));
+    assert_eq!(trial.machine.cpu.unwrap().busy_share(), Share::new(0.46));
+    let p99 = trial.work.latency.quantile(0.99).unwrap();
+    assert!((p99.as_secs_f64() / 1267e-6 - 1.0).abs() < 1e-3);
+    assert!(trial.verdict.is_valid());
+    assert_eq!(
+        trial.service, None,
+        "the service's own CPU time is not told"
+    );
+}
+
+#[test]
+fn the_published_rule_does_not_end_within_the_published_table() {
+    let run = imported(GRAVITON3);
+    let findings = plimsoll_study::findings(&run.plan, &run.trials);
+    assert_eq!(findings.levels.len(), 15);
+    let rated = findings.rated.unwrap();
+    assert!((rated.rate_rps - 736_860.0).abs() < 1e-6);
+    let capacity = &findings.capacity[0];
+    assert_eq!(capacity.status, plimsoll_model::CapacityStatus::NotReached);
+    let light = findings.light_load.unwrap();
+    assert!(
+        (light.p99_us / 1181.0 - 1.0).abs() < 1e-3,
+        "latency below 20 % CPU use"
+    );
+}
+
+#[test]
+fn a_table_of_copies_gives_the_published_efficiency() {
+    let run = imported("copies,cpu_pct,seconds\n1,20,223\n4,51,225\n8,100,354\n");
+    assert_eq!(run.plan.copies, [1, 4, 8]);
+    assert!(run.plan.goals.is_empty());
+    let copies = plimsoll_study::findings(&run.plan, &run.trials).copies;
+    assert!((copies[2].efficiency_ratio.unwrap() - 0.63).abs() < 0.001);
+    assert_eq!(copies[2].cpu_pct, Some(100.0));
+}
+
+#[test]
+fn the_machine_is_what_was_said_of_it_and_nothing_of_this_one() {
+    let provenance = imported(GRAVITON3).provenance;
+    assert_eq!(provenance.hostname.as_deref(), Some("Graviton 3"));
+    assert_eq!(provenance.topology.online.len(), 8);
+    assert_eq!((provenance.cpu_model, provenance.kernel), (None, None));
+}
+
+#[test]
+fn columns_in_any_order_marks_blanks_quotes_and_line_ends_are_taken() {
+    let plain = rates("rate_rps,cpu_pct,latency_us\n1000,10,500\n2000,20,600\n");
+    for text in [
+        "latency_us,rate_rps,cpu_pct\n500,1000,10\n600,2000,20\n",
+        "\u{feff}rate_rps,cpu_pct,latency_us\r\n1000,10,500\r\n2000,20,600",
+        " Rate_RPS , CPU_pct,latency_us\n\n1000 ,\"10\", 5e2\n\n2000,20.0,600\n\n",
+    ] {
+        assert_eq!(rates(text), plain, "{text}");
+    }
+}
+
+#[test]
+fn rows_out_of_order_stay_in_the_order_they_were_measured() {
+    let run = imported("rate_rps,cpu_pct,latency_us\n2000,20,600\n1000,10,500\n3000,30,700\n");
+    let asked: Vec<f64> = run.trials.iter().map(|t| t.asked().get()).collect();
+    assert_eq!(asked, [2000.0, 1000.0, 3000.0]);
+    assert!(run.plan.levels.is_sorted());
+}
+
+#[test]
+fn repeated_rows_at_a_rate_are_repeated_trials() {
+    let run = imported(
+        "rate_rps,cpu_pct,latency_us\n1000,10,500\n2000,20,600\n1000,12,510\n1000,12,510\n",
+    );
+    let passes: Vec<u32> = run.trials.iter().map(|t| t.spec.pass).collect();
+    assert_eq!(passes, [0, 0, 1, 2]);
+    assert_eq!((run.plan.levels.len(), run.plan.passes), (2, 3));
+    let levels = plimsoll_study::findings(&run.plan, &run.trials).levels;
+    assert_eq!(levels[0].trials, 3);
+}
+
+#[test]
+fn rates_that_nearly_agree_keep_levels_of_their_own_in_their_order() {
+    let mut text = "rate_rps,cpu_pct,latency_us\n".to_owned();
+    for i in 0..300 {
+        writeln!(text, "{},1,500", 0.001 + f64::from(i) / 1e6).unwrap();
+        writeln!(text, "{},90,500", 1e6 - f64::from(i)).unwrap();
+    }
+    let run = imported(&text);
+    assert_eq!(run.plan.levels.len(), 600);
+    assert_eq!(run.plan.levels.last().map(|l| l.pct()), Some(100.0));
+    let mut trials: Vec<&Trial> = run.trials.iter().collect();
+    trials.sort_by(|a, b| a.asked().get().total_cmp(&b.asked().get()));
+    let level = |t: &Trial| match t.spec.phase {
+        Phase::Level { level } => level,
+        _ => None,
+    };
+    assert!(
+        trials
+            .windows(2)
+            .all(|pair| level(pair[0]) < level(pair[1]))
+    );
+    assert!(trials.iter().all(|t| level(t).is_some()));
+}
+
+#[test]
+fn a_low_rate_is_told_exactly() {
+    let run = imported("rate_rps,cpu_pct,latency_us\n0.37,10,500\n12.5,20,600\n");
+    for (trial, rate) in run.trials.iter().zip([0.37, 12.5]) {
+        assert!((trial.achieved().get() / rate - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_value_that_is_none_is_shown_with_its_line_and_what_is_wanted() {
+    for (row, words) in [
+        (
+            "fast,20,500",
+            ["line 3", "rate_rps", "'fast'", "requests per second"],
+        ),
+        ("2000,,500", ["line 3", "cpu_pct", "empty", "percent"]),
+        (
+            "NaN,20,500",
+            ["line 3", "rate_rps", "'NaN'", "requests per second"],
+        ),
+        ("2000,NaN,500", ["line 3", "cpu_pct", "'NaN'", "percent"]),
+        (
+            "2000,20,inf",
+            ["line 3", "latency_us", "'inf'", "microseconds"],
+        ),
+        ("-2000,20,500", ["line 3", "rate_rps", "'-2000'", "above 0"]),
+        ("0,20,500", ["line 3", "rate_rps", "'0'", "above 0"]),
+        ("2000,-1,500", ["line 3", "cpu_pct", "'-1'", "0 to 100"]),
+        ("2000,152,500", ["line 3", "cpu_pct", "'152'", "divide"]),
+        ("2000,20,0", ["line 3", "latency_us", "'0'", "above 0"]),
+        (
+            "2000,20,1e12",
+            ["line 3", "latency_us", "'1e12'", "an hour"],
+        ),
+        (
+            "1e30,20,500",
+            ["line 3", "rate_rps", "'1e30'", "1000000000"],
+        ),
+        ("2000,20%,500", ["line 3", "cpu_pct", "'20%'", "percent"]),
+        (
+            "2000,20",
+            ["line 3", "2 values", "3 columns", "one value per column"],
+        ),
+        (
+            "2,000,20,500",
+            ["line 3", "4 values", "3 columns", "separators"],
+        ),
+    ] {
+        let message = wrong(row);
+        for word in words {
+            assert!(message.contains(word), "'{word}' is missing: {message}");
+        }
+    }
+    let escape = wrong("\u{1b}[31mred,20,500");
+    assert!(!escape.contains('\u{1b}'), "{escape}");
+    assert!(wrong(&format!("{},20,500", "x".repeat(5000))).len() < 200);
+}
+
+#[test]
+fn a_table_that_is_none_says_what_it_should_be() {
+    let good = "1000,10,500\n2000,20,600\n";
+    let cases: [(&str, &str); 13] = [
+        ("", "is empty"),
+        ("\n \n\r\n", "is empty"),
+        (good, "line 1 should name the columns"),
+        ("rate_rps;cpu_pct;latency_us\n1000;10;500\n", "semicolons"),
+        ("rate_rps\tcpu_pct\tlatency_us\n", "tabs"),
+        ("rate_rps,cpu_pct,latency_us,colour\n", "'colour'"),
+        ("rate_rps,cpu_pct,latency_us,copies\n", "'copies'"),
+        ("rate_rps,cpu_pct\n", "'latency_us' is missing"),
+        ("cpu_pct,seconds\n", "'copies' is missing"),
+        (
+            "rate_rps,cpu_pct,latency_us,cpu_pct\n",
+            "'cpu_pct' is there twice",
+        ),
+        ("rate_rps,cpu_pct,latency_us\n", "no rows"),
+        ("rate_rps,cpu_pct,latency_us\n1000,10,500\n", "only one row"),
+        (
+            "rate_rps,cpu_pct,latency_us\n9,10,500\n9,10,500\n",
+            "same load",
+        ),
+    ];
+    for (text, words) in cases {
+        let message = refused(text.as_bytes());
+        assert!(message.contains(words), "{words}: {message}");
+    }
+    let shares = refused(b"rate_rps,cpu_pct,latency_us\n1000,0.1,500\n2000,0.9,600\n");
+    assert!(shares.contains("percent"), "{shares}");
+}
+
+#[test]
+fn what_is_no_text_is_told_by_its_line() {
+    assert!(refused(b"rate_rps,cpu_pct,latency_us\n1000,\xff10,500\n").contains("line 2"));
+    assert!(refused(b"\x7fELF\0\0\0").contains("no text"));
+    assert!(refused(b"\xff\xfer\0a\0").contains("UTF-16"));
+    assert!(refused(&vec![b'1'; 20_000_000]).contains("10 MB"));
+}
+
+#[test]
+fn copies_are_whole() {
+    for bad in ["1.5", "0", "-1", "100000"] {
+        let text = format!("copies,cpu_pct,seconds\n1,10,5\n{bad},20,6\n");
+        let message = refused(text.as_bytes());
+        assert!(
+            message.contains("line 3") && message.contains("whole number"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn more_rates_than_levels_are_refused() {
+    let mut text = "rate_rps,cpu_pct,latency_us\n".to_owned();
+    (1..=1001).for_each(|rate| writeln!(text, "{rate},50,500").unwrap());
+    let table = Table::read(text.as_bytes()).unwrap();
+    assert_eq!(table.run(about()), Err(TableError::ManyRates(1001)));
+}

@@ -1,0 +1,273 @@
+//! Narrowing down the capacity under each goal: short trials around the
+//! boundary until its interval is narrow enough or the time is used, then one
+//! longer trial at its lower end.
+
+use plimsoll_model::{Estimate, Phase, Plan, Rate, SearchPlan, Trial};
+use plimsoll_study::boundary::{Boundary, Interval, locate};
+use plimsoll_study::capacity::Asked;
+use plimsoll_study::evidence::{Bound, Evidence};
+use plimsoll_study::rated::rated;
+use std::time::Duration;
+
+/// Trials near the boundary that an interval rests on at least: resampling
+/// fewer says little about what others would have given.
+const FEWEST: usize = 16;
+/// Trials by which each side of a gap has to be ahead: one can be disturbed.
+const VOTES: i32 = 2;
+/// Far above what any budget allows: ends a search whose trials take no time.
+const MOST: usize = 400;
+/// How far beyond the rated rate a goal is followed that still holds there.
+const BEYOND: f64 = 1.3;
+/// How far below the lowest level a goal is followed that is broken there.
+const BENEATH: f64 = 1.0 / 16.0;
+/// A step beyond what was tried so far.
+const STEP: f64 = 1.1;
+/// Confirmations of one goal: when the second fails too, the machine does not
+/// repeat itself, and more trials would only look for a lucky one.
+const CONFIRMATIONS: usize = 2;
+
+/// A trial that the search asks for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ask {
+    pub(super) phase: Phase,
+    pub(super) rate: Rate,
+    pub(super) window: Duration,
+}
+
+/// The next trial of the search; `None` when it is done.
+pub(super) fn step(plan: &Plan, trials: &[Trial]) -> Option<Ask> {
+    let search = plan.search?;
+    let asked = Asked::of(plan, trials);
+    let mut goals: Vec<OneGoal> = Vec::new();
+    for (index, bound) in asked.bounds().enumerate() {
+        let Some(bound) = bound else { continue };
+        let seed = plan.seed.wrapping_add(index as u64);
+        goals.extend(OneGoal::of(plan, &search, trials, bound, seed));
+    }
+    let left = search.budget.saturating_sub(spent(trials));
+    let confirming = confirm_time(plan, &search) * goals.len() as u32;
+    let one = plan.warm_up.max + search.window;
+    let may_search = left >= confirming + one && searched(trials).count() < MOST;
+    let next = goals
+        .iter()
+        .filter_map(OneGoal::wants)
+        .filter(|_| may_search)
+        .max_by(|a, b| a.need.total_cmp(&b.need));
+    if let Some(want) = next {
+        return ask(
+            plan,
+            trials,
+            &search,
+            Phase::Search,
+            want.rate,
+            search.window,
+        );
+    }
+    if search.confirm.is_zero() || left < confirm_time(plan, &search) {
+        return None;
+    }
+    let low = goals.iter().find_map(|g| g.to_confirm(plan, trials))?;
+    ask(
+        plan,
+        trials,
+        &search,
+        Phase::Confirmation,
+        low,
+        search.confirm,
+    )
+}
+
+/// What the search may still take.
+pub(super) fn left(plan: &Plan, trials: &[Trial]) -> Duration {
+    plan.search
+        .map_or(Duration::ZERO, |s| s.budget.saturating_sub(spent(trials)))
+}
+
+fn ask(
+    plan: &Plan,
+    trials: &[Trial],
+    search: &SearchPlan,
+    phase: Phase,
+    rate: f64,
+    window: Duration,
+) -> Option<Ask> {
+    // On a grid, so that trials at the same load add up.
+    let grain = rated(plan, trials)?.rate_rps * search.precision.get() / 4.0;
+    let steps = match phase {
+        Phase::Confirmation => (rate / grain).floor(),
+        _ => (rate / grain).round(),
+    };
+    let rate = Rate::per_second(steps.max(1.0) * grain)?;
+    Some(Ask {
+        phase,
+        rate,
+        window,
+    })
+}
+
+fn is_search(trial: &Trial) -> bool {
+    matches!(trial.spec.phase, Phase::Search | Phase::Confirmation)
+}
+
+fn spent(trials: &[Trial]) -> Duration {
+    trials.iter().filter(|t| is_search(t)).map(|t| t.took).sum()
+}
+
+fn searched(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
+    trials.iter().filter(|t| t.spec.phase == Phase::Search)
+}
+
+fn confirm_time(plan: &Plan, search: &SearchPlan) -> Duration {
+    if search.confirm.is_zero() {
+        Duration::ZERO
+    } else {
+        plan.warm_up.max + search.confirm
+    }
+}
+
+/// A rate that a goal wants to be tried, and how much it needs it.
+#[derive(Debug, Clone, Copy)]
+struct Want {
+    rate: f64,
+    need: f64,
+}
+
+/// One goal and what is known about it.
+struct OneGoal {
+    bound: Bound,
+    precision: f64,
+    boundary: Boundary,
+    /// The same before the last trial of the search.
+    before: Option<Boundary>,
+    /// Trials of the search that count, at all.
+    tried: usize,
+    near: Vec<Evidence>,
+    /// Up to which rate it is followed.
+    ceiling: f64,
+    /// Down to which.
+    floor: f64,
+}
+
+impl OneGoal {
+    fn of(
+        plan: &Plan,
+        search: &SearchPlan,
+        trials: &[Trial],
+        bound: Bound,
+        seed: u64,
+    ) -> Option<OneGoal> {
+        let evidence: Vec<Evidence> = trials
+            .iter()
+            .filter(|t| is_search(t) || matches!(t.spec.phase, Phase::Level { .. }))
+            .filter_map(|t| bound.evidence(plan, t))
+            .collect();
+        let locate = |evidence: &[Evidence]| locate(evidence, bound.share(), Interval::Rough(seed));
+        let boundary = locate(&evidence)?;
+        let before = evidence.split_last().and_then(|(_, before)| locate(before));
+        let rated = rated(plan, trials)?;
+        let lowest = plan.levels.first()?.pct() / 100.0;
+        Some(OneGoal {
+            bound,
+            precision: search.precision.get(),
+            boundary,
+            before,
+            tried: searched(trials).filter(|t| t.verdict.is_valid()).count(),
+            near: evidence,
+            // What the generator cannot offer cannot be tried.
+            ceiling: if rated.limited_by_service {
+                rated.rate_rps * BEYOND
+            } else {
+                0.0
+            },
+            floor: rated.rate_rps * lowest * BENEATH,
+        })
+    }
+
+    /// The rate to try next, unless this goal's boundary is known well enough.
+    fn wants(&self) -> Option<Want> {
+        match self.boundary {
+            Boundary::Above(highest) => {
+                let rate = highest * STEP;
+                (rate <= self.ceiling).then_some(Want { rate, need: 2.0 })
+            }
+            Boundary::Below(lowest) => {
+                let rate = lowest / 2.0;
+                (rate >= self.floor).then_some(Want { rate, need: 2.0 })
+            }
+            Boundary::Gap { low, high } => self.within(low, high),
+            Boundary::Line { rate, slope } => {
+                let width = self.width(rate);
+                let done = width <= self.precision && self.beside(rate.value) >= FEWEST;
+                // One e-fold of odds to either side: near enough to be on the
+                // line, far enough to tell its slope.
+                let reach = (1.0 / slope).clamp(self.precision / 2.0, 0.1);
+                let offset = [0.0, -reach, reach][self.tried % 3];
+                (!done).then_some(Want {
+                    rate: rate.value * (1.0 + offset),
+                    need: width / self.precision,
+                })
+            }
+        }
+    }
+
+    /// Half the width of the interval, now or one trial ago, whichever was
+    /// wider: to stop at the first narrow one would be to wait for luck.
+    fn width(&self, rate: Estimate) -> f64 {
+        let of = |rate: Estimate| rate.relative_half_width().unwrap_or(1.0);
+        match self.before {
+            Some(Boundary::Line { rate: before, .. }) => of(rate).max(of(before)),
+            _ => 1.0,
+        }
+    }
+
+    /// Halves the gap; once it is narrow, sees that each side was no chance.
+    fn within(&self, low: f64, high: f64) -> Option<Want> {
+        let width = (high - low) / (high + low);
+        if width > self.precision {
+            return Some(Want {
+                rate: (low * high).sqrt(),
+                need: width / self.precision,
+            });
+        }
+        let kept = |rate: f64| self.votes(rate, |share| share <= self.bound.share());
+        let broken = |rate: f64| self.votes(rate, |share| share > self.bound.share());
+        let (rate, votes) = match (kept(low), broken(high)) {
+            (l, h) if l <= h => (low, l),
+            (_, h) => (high, h),
+        };
+        (votes < VOTES).then_some(Want { rate, need: 1.0 })
+    }
+
+    /// How many more trials at a rate say so than say the opposite.
+    fn votes(&self, rate: f64, says: impl Fn(f64) -> bool) -> i32 {
+        let at = self.near.iter().filter(|e| e.rate == rate);
+        at.map(|e| if says(e.share()) { 1 } else { -1 }).sum()
+    }
+
+    /// Trials within 10 % of `rate`.
+    fn beside(&self, rate: f64) -> usize {
+        let near = |e: &&Evidence| (e.rate / rate - 1.0).abs() <= 0.1;
+        self.near.iter().filter(near).count()
+    }
+
+    /// The rate to confirm, unless it is confirmed or was tried often enough.
+    fn to_confirm(&self, plan: &Plan, trials: &[Trial]) -> Option<f64> {
+        let low = match self.boundary {
+            Boundary::Line { rate, .. } => rate.low.unwrap_or(rate.value),
+            Boundary::Gap { low, .. } => low,
+            Boundary::Above(_) | Boundary::Below(_) => return None,
+        };
+        let tries = trials
+            .iter()
+            .filter(|t| t.spec.phase == Phase::Confirmation)
+            .filter(|t| self.is_about(t, low))
+            .count();
+        let holds = plimsoll_study::capacity::confirmed(&self.bound, plan, trials, low);
+        (holds != Some(true) && tries < CONFIRMATIONS).then_some(low)
+    }
+
+    /// Whether a confirmation was made for this goal's lower end.
+    fn is_about(&self, trial: &Trial, low: f64) -> bool {
+        (trial.asked().get() / low - 1.0).abs() <= 2.0 * self.precision
+    }
+}

@@ -1,0 +1,227 @@
+//! The whole sweep against simulated machines whose capacity is known: how
+//! far off it is, and how often its interval holds the truth.
+//!
+//! Virtual time: nothing sleeps, and the same seeds give the same figures on
+//! every machine. `cargo test -p plimsoll-experiment --test known_answers --
+//! --nocapture` prints them.
+
+#![cfg(test)]
+
+use plimsoll_experiment::sweep::{self, Effort, Request, Tolerance};
+use plimsoll_experiment::{Next, Quiet, RunError, Runner, Watch, conduct};
+use plimsoll_model::{
+    Arrivals, Bytes, CapacityFinding, CapacityStatus, CpuPlan, CpuSet, CpuTime, HashService, Plan,
+    Quantile, Share, Trial, TrialSpec, Workload,
+};
+use plimsoll_simulate::{Disturbance, Effect, Machine, Service, truth};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+const SEEDS: u64 = 100;
+
+fn ms(n: f64) -> Duration {
+    Duration::from_secs_f64(n / 1e3)
+}
+
+fn plan(goal: &str, precision: f64, seed: u64) -> Plan {
+    let cpus: CpuSet = [0].into_iter().collect();
+    Request {
+        workload: Workload::Hash(HashService {
+            mean_block: Bytes(1 << 20),
+            deviation_share: 0.25,
+            request_cpu: CpuTime(ms(1.0)),
+        }),
+        effort: Effort::Full,
+        goals: vec![goal.parse().unwrap()],
+        arrivals: Arrivals::Poisson,
+        levels: None,
+        copies: vec![],
+        trials: None,
+        window: None,
+        precision: Share::new(precision),
+        restart: None,
+        rated: None,
+        cpus: CpuPlan {
+            service: cpus,
+            generator: CpuSet::default(),
+        },
+        tolerance: Tolerance::default(),
+        seed,
+    }
+    .plan()
+}
+
+struct Simulated<'a> {
+    machine: &'a Machine,
+    plan: &'a Plan,
+}
+
+impl Runner for Simulated<'_> {
+    fn run(
+        &mut self,
+        spec: &TrialSpec,
+        _: &mut dyn Watch,
+        _: &AtomicBool,
+    ) -> Result<Option<Trial>, RunError> {
+        Ok(Some(self.machine.run(spec, self.plan)))
+    }
+}
+
+/// What a sweep finds, and how long it would have taken.
+fn sweep(machine: &Machine, plan: &Plan) -> (CapacityFinding, Duration, Vec<Trial>) {
+    let mut trials = Vec::new();
+    let stop = AtomicBool::new(false);
+    let ask = |trials: &[Trial]| -> (Next, _) {
+        (sweep::next(plan, trials), sweep::progress(plan, trials))
+    };
+    let mut runner = Simulated { machine, plan };
+    conduct(
+        ask,
+        &mut trials,
+        &mut runner,
+        |_| Ok::<(), RunError>(()),
+        &mut Quiet,
+        &stop,
+    )
+    .unwrap();
+    let findings = plimsoll_study::findings(plan, &trials);
+    let took = trials.iter().map(|t| t.took).sum();
+    (findings.capacity[0].clone(), took, trials)
+}
+
+/// Over many seeds: how far off, how often covered, how long.
+#[derive(Debug, Default)]
+struct Score {
+    errors: Vec<f64>,
+    covered: usize,
+    confirmed: usize,
+    longest: Duration,
+    widths: Vec<f64>,
+    statuses: Vec<CapacityStatus>,
+}
+
+impl Score {
+    fn within(&self, part: f64) -> usize {
+        self.errors.iter().filter(|e| e.abs() <= part).count()
+    }
+
+    fn median(values: &[f64]) -> f64 {
+        let mut sorted: Vec<f64> = values.iter().map(|e| e.abs()).collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2]
+    }
+}
+
+fn score(name: &str, service: Service, limit: Duration, precision: f64, disturbed: bool) -> Score {
+    let truth = truth(&service, Arrivals::Poisson, Quantile::P99, limit).unwrap();
+    let goal = format!("p99<{}us", limit.as_micros());
+    let mut score = Score::default();
+    for seed in 0..SEEDS {
+        let mut machine = Machine::new(service.clone(), 5000 + seed);
+        machine.disturbance = disturbed.then(|| Disturbance {
+            share: Share::new(0.1).unwrap(),
+            effect: Effect::Slower { factor: 1.3 },
+        });
+        let plan = plan(&goal, precision, 7000 + seed);
+        let (found, took, _) = sweep(&machine, &plan);
+        let Some(rate) = found.rate_rps else {
+            panic!("{name}, seed {seed}: {found:?}");
+        };
+        score.errors.push(rate.value / truth.get() - 1.0);
+        let (low, high) = (rate.low.unwrap_or(0.0), rate.high.unwrap_or(f64::INFINITY));
+        score.covered += usize::from((low..=high).contains(&truth.get()));
+        score.confirmed += usize::from(found.confirmed == Some(true));
+        score.longest = score.longest.max(took);
+        score.widths.extend(rate.relative_half_width());
+        score.statuses.push(found.status);
+    }
+    let signed = score.errors.iter().sum::<f64>() / SEEDS as f64;
+    println!(
+        "{name:34} truth {:7.1}/s  median error {:.2} %  bias {:+.2} %  within 2 %: {}  covered {}  half width {:.2} %  confirmed {}  longest {:.0} s",
+        truth.get(),
+        100.0 * Score::median(&score.errors),
+        100.0 * signed,
+        score.within(0.02),
+        score.covered,
+        100.0 * Score::median(&score.widths),
+        score.confirmed,
+        score.longest.as_secs_f64(),
+    );
+    score
+}
+
+fn exponential(servers: u32) -> Service {
+    Service::Exponential {
+        mean: ms(1.0),
+        servers,
+    }
+}
+
+fn deterministic(servers: u32) -> Service {
+    Service::Deterministic {
+        service: ms(1.0),
+        servers,
+    }
+}
+
+#[test]
+fn capacities_are_found_and_their_intervals_hold_the_truth() {
+    for (name, service, limit) in [
+        ("M/M/1, p99 < 20 ms", exponential(1), ms(20.0)),
+        ("M/M/4, p99 < 10 ms", exponential(4), ms(10.0)),
+        ("M/D/1, p99 < 10 ms", deterministic(1), ms(10.0)),
+        ("M/D/4, p99 < 4 ms", deterministic(4), ms(4.0)),
+    ] {
+        let score = score(name, service, limit, 0.02, false);
+        assert!(score.covered >= 90, "{name}: {score:?}");
+        assert!(Score::median(&score.errors) <= 0.01, "{name}: {score:?}");
+        // A thousand requests a second leave so much to chance in 10 minutes.
+        assert!(score.within(0.02) >= 85, "{name}: {score:?}");
+        assert!(score.longest < Duration::from_secs(600), "{name}");
+    }
+}
+
+#[test]
+fn one_trial_in_ten_disturbed_unseen_leaves_most_intervals_right() {
+    for (name, service, limit) in [
+        ("M/M/4, p99 < 10 ms, disturbed", exponential(4), ms(10.0)),
+        ("M/D/4, p99 < 4 ms, disturbed", deterministic(4), ms(4.0)),
+    ] {
+        let score = score(name, service, limit, 0.02, true);
+        assert!(score.covered >= 85, "{name}: {score:?}");
+        assert!(Score::median(&score.errors) <= 0.01, "{name}: {score:?}");
+    }
+}
+
+#[test]
+fn a_coarse_precision_fits_into_six_minutes() {
+    let plan = plan("p99<10ms", 0.05, 7000);
+    let (found, took, _) = sweep(&Machine::new(exponential(4), 5000), &plan);
+    assert_eq!(found.status, CapacityStatus::Found);
+    assert!(took < Duration::from_secs(360), "{took:?}");
+}
+
+#[test]
+fn a_cliff_is_an_interval_as_narrow_as_was_asked_for() {
+    let service = Service::Cliff {
+        below: ms(2.0),
+        at: plimsoll_model::Rate::per_second(1234.0).unwrap(),
+    };
+    let plan = plan("p99<10ms", 0.02, 7000);
+    let (found, _, _) = sweep(&Machine::new(service, 5000), &plan);
+    assert_eq!(found.status, CapacityStatus::Cliff, "{found:?}");
+    let (low, high) = found.rate_rps.unwrap().interval().unwrap();
+    assert!(
+        low <= 1234.0 && 1234.0 <= high && high / low < 1.05,
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_goal_that_outlives_the_generator_is_not_reached() {
+    let mut machine = Machine::new(exponential(4), 5000);
+    machine.generator_limit = plimsoll_model::Rate::per_second(2000.0);
+    let plan = plan("p99<10ms", 0.05, 7000);
+    let (found, _, _) = sweep(&machine, &plan);
+    assert_eq!(found.status, CapacityStatus::NotReached, "{found:?}");
+}

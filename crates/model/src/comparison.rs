@@ -1,0 +1,285 @@
+//! Machines side by side: made by `study`, shown by `report`.
+//!
+//! The serialized names are a contract with those who read the JSON output;
+//! `docs/schema/compare.schema.json` states it.
+
+use crate::{CapacityFinding, CapacityStatus, Estimate, Goal};
+use serde::Serialize;
+
+/// What is known of a capacity, or of a figure that is a capacity divided by
+/// something. In which unit, whoever holds it says.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(into = "CarriedKeys")]
+pub enum Carried {
+    /// It was found.
+    Found(Estimate),
+    /// The goal still held at this rate, the highest that was tried.
+    AtLeast(f64),
+    /// The trials do not tell.
+    Unknown,
+}
+
+/// The form of [`Carried`] in the JSON output.
+#[derive(Serialize)]
+struct CarriedKeys {
+    status: &'static str,
+    amount: Option<Estimate>,
+}
+
+impl From<Carried> for CarriedKeys {
+    fn from(carried: Carried) -> CarriedKeys {
+        CarriedKeys {
+            status: match carried {
+                Carried::Found(_) => "found",
+                Carried::AtLeast(_) => "at_least",
+                Carried::Unknown => "unknown",
+            },
+            amount: carried.estimate(),
+        }
+    }
+}
+
+impl From<&CapacityFinding> for Carried {
+    /// In requests per second. The two loads of a cliff are an interval too.
+    fn from(finding: &CapacityFinding) -> Carried {
+        match (finding.status, finding.rate_rps) {
+            (CapacityStatus::Found | CapacityStatus::Cliff, Some(rate)) => Carried::Found(rate),
+            (CapacityStatus::NotReached, Some(rate)) => {
+                Carried::AtLeast(rate.low.unwrap_or(rate.value))
+            }
+            (CapacityStatus::Undecided, _) | (_, None) => Carried::Unknown,
+        }
+    }
+}
+
+impl Carried {
+    /// As an interval that may be open.
+    pub fn estimate(self) -> Option<Estimate> {
+        match self {
+            Carried::Found(estimate) => Some(estimate),
+            Carried::AtLeast(value) => Some(Estimate {
+                value,
+                low: Some(value),
+                high: None,
+            }),
+            Carried::Unknown => None,
+        }
+    }
+
+    /// In a unit of which there are `factor` in one of this one's.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Carried {
+        match self {
+            Carried::Found(estimate) => Carried::Found(estimate.map_rising(|x| x * factor)),
+            Carried::AtLeast(value) => Carried::AtLeast(value * factor),
+            Carried::Unknown => Carried::Unknown,
+        }
+    }
+}
+
+/// Machines, or versions of a service, side by side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What work is counted in.
+    pub work_unit: WorkUnit,
+    /// The machines as they were given.
+    pub machines: Vec<ComparedMachine>,
+    /// Each machine but the first against the first.
+    pub differences: Vec<Difference>,
+    /// The threshold tables, for headrooms that the first one's has.
+    pub threshold_differences: Vec<ThresholdDifference>,
+    /// What a reader should know, in sentences.
+    pub cautions: Vec<String>,
+}
+
+/// What work is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkUnit {
+    /// Requests.
+    Requests,
+    /// Bytes hashed: the hash service's requests are as large as the machine
+    /// is fast, so their number tells nothing across machines.
+    HashedBytes,
+}
+
+/// One machine's figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedMachine {
+    /// What it is called; no two have the same name.
+    pub name: String,
+    /// The CPUs that its service may use.
+    pub cpus: Option<u32>,
+    /// What it costs per hour, in the same currency as the others.
+    pub price_per_hour: Option<f64>,
+    /// What it carries within each goal.
+    pub capacity: Vec<ComparedCapacity>,
+    /// Its threshold table.
+    pub thresholds: Vec<CpuThreshold>,
+}
+
+/// What a machine carries within a goal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedCapacity {
+    /// The goal.
+    pub goal: Goal,
+    /// The limit that the goal came to on this machine, in microseconds.
+    pub limit_us: Option<f64>,
+    /// CPU use in percent at the capacity.
+    pub cpu_pct: Option<Estimate>,
+    /// Power at the capacity.
+    pub power_watts: Option<f64>,
+    /// The capacity by each measure that can be had.
+    pub figures: Vec<Figure>,
+}
+
+/// A capacity by one measure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Figure {
+    /// What it is divided by.
+    pub measure: Measure,
+    /// The unit of the amount.
+    pub unit: FigureUnit,
+    /// How much, and whether that is known.
+    #[serde(flatten)]
+    pub carried: Carried,
+}
+
+/// What a capacity is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Nothing.
+    Capacity,
+    /// The number of CPUs.
+    PerCpu,
+    /// The price of a second: work per unit of money.
+    PerPrice,
+    /// The power: work per joule.
+    PerWatt,
+}
+
+/// The unit of a [`Figure`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FigureUnit {
+    /// Requests per second, or that per CPU.
+    Rps,
+    /// Requests per unit of money.
+    RequestsPerPrice,
+    /// Requests per joule.
+    RequestsPerJoule,
+    /// Bytes per second, or that per CPU.
+    BytesPerSecond,
+    /// Bytes per unit of money.
+    BytesPerPrice,
+    /// Bytes per joule.
+    BytesPerJoule,
+}
+
+impl FigureUnit {
+    /// The unit of work by a measure.
+    pub fn of(work: WorkUnit, measure: Measure) -> FigureUnit {
+        match (work, measure) {
+            (WorkUnit::Requests, Measure::Capacity | Measure::PerCpu) => FigureUnit::Rps,
+            (WorkUnit::Requests, Measure::PerPrice) => FigureUnit::RequestsPerPrice,
+            (WorkUnit::Requests, Measure::PerWatt) => FigureUnit::RequestsPerJoule,
+            (WorkUnit::HashedBytes, Measure::Capacity | Measure::PerCpu) => {
+                FigureUnit::BytesPerSecond
+            }
+            (WorkUnit::HashedBytes, Measure::PerPrice) => FigureUnit::BytesPerPrice,
+            (WorkUnit::HashedBytes, Measure::PerWatt) => FigureUnit::BytesPerJoule,
+        }
+    }
+}
+
+/// A row of a threshold table, as far as machines are compared by it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CpuThreshold {
+    /// Part of the capacity that is left, in percent.
+    pub headroom_pct: f64,
+    /// The CPU use in percent at which so much is left.
+    pub cpu_pct: Estimate,
+}
+
+/// Whether a machine is better than the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DifferenceVerdict {
+    /// More, beyond chance.
+    Better,
+    /// Less, beyond chance.
+    Worse,
+    /// The intervals do not tell.
+    CannotTell,
+}
+
+/// A machine against the first, by one measure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// The machine.
+    pub name: String,
+    /// The first one.
+    pub against: String,
+    /// The goal that both keep.
+    pub goal: Goal,
+    /// By what.
+    pub measure: Measure,
+    /// Its figure over the first one's; `None` where nothing is known of it.
+    pub ratio: Option<Estimate>,
+    /// What follows.
+    pub verdict: DifferenceVerdict,
+    /// Why it cannot be told, where there is no interval.
+    pub why: Option<&'static str>,
+}
+
+/// CPU use at a headroom against the first machine's.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ThresholdDifference {
+    /// The machine.
+    pub name: String,
+    /// The first one.
+    pub against: String,
+    /// The headroom, in percent of the capacity.
+    pub headroom_pct: f64,
+    /// By how many percentage points its CPU use may be higher.
+    pub cpu_points: Estimate,
+    /// Better: its CPU use may be higher with the same headroom left. That is
+    /// no more work, but a larger part of it may be used.
+    pub verdict: DifferenceVerdict,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_says_what_is_carried_as_far_as_it_was_found() {
+        let of = |status, rate_rps| {
+            Carried::from(&CapacityFinding {
+                goal: Goal::default(),
+                status,
+                rate_rps,
+                cpu_pct: None,
+                confirmed: None,
+                limit_us: None,
+                note: None,
+            })
+        };
+        let rate = Estimate::within(100.0, 95.0, 105.0);
+        assert_eq!(of(CapacityStatus::Found, Some(rate)), Carried::Found(rate));
+        assert_eq!(of(CapacityStatus::Cliff, Some(rate)), Carried::Found(rate));
+        assert_eq!(
+            of(CapacityStatus::NotReached, Some(rate)),
+            Carried::AtLeast(95.0)
+        );
+        assert_eq!(of(CapacityStatus::Undecided, Some(rate)), Carried::Unknown);
+        assert_eq!(of(CapacityStatus::Found, None), Carried::Unknown);
+    }
+
+    #[test]
+    fn what_is_carried_at_least_has_no_upper_end() {
+        let doubled = Carried::AtLeast(100.0).times(2.0).estimate().unwrap();
+        assert_eq!((doubled.low, doubled.high), (Some(200.0), None));
+    }
+}

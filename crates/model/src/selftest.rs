@@ -1,0 +1,117 @@
+//! What a run against services of known behaviour came to.
+
+use crate::{Estimate, Goal};
+use serde::Serialize;
+
+/// All known answers of a self-test, and what was measured of each.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Selftest {
+    /// Seeds the arrivals and the service times.
+    pub seed: u64,
+    /// How long it took.
+    pub took_s: f64,
+    /// One per service.
+    pub answers: Vec<SelftestAnswer>,
+}
+
+/// One service, its truth, and what was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SelftestAnswer {
+    /// What the service does.
+    pub service: String,
+    /// What is known of it, and what was found.
+    #[serde(flatten)]
+    pub known: KnownAnswer,
+    /// How far the answer is from the truth, in percent of it; `None` without
+    /// an answer.
+    pub error_pct: Option<f64>,
+    /// How far it may be.
+    pub tolerance_pct: f64,
+    /// Whether the truth was recovered.
+    pub verdict: SelftestVerdict,
+    /// Trials that count.
+    pub trials: u32,
+    /// Trials that do not.
+    pub invalid_trials: u32,
+    /// What a reader should know about it.
+    pub note: Option<String>,
+}
+
+/// What was known, and what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "quantity")]
+pub enum KnownAnswer {
+    /// The highest rate that keeps a goal.
+    Capacity {
+        /// The goal.
+        goal: Goal,
+        /// What it is by construction.
+        truth_rps: f64,
+        /// What the search found.
+        answer_rps: Option<Estimate>,
+    },
+    /// How long the service stalls, now and then.
+    Stall {
+        /// What it is by construction.
+        truth_us: f64,
+        /// The longest latency that was seen.
+        answer_us: Option<Estimate>,
+        /// The 99.9th percentile, which is what people look at.
+        p999_us: Option<f64>,
+    },
+}
+
+impl KnownAnswer {
+    /// What was found.
+    pub fn answer(&self) -> Option<Estimate> {
+        match self {
+            KnownAnswer::Capacity { answer_rps, .. } => *answer_rps,
+            KnownAnswer::Stall { answer_us, .. } => *answer_us,
+        }
+    }
+
+    /// What it is by construction, in the unit of the answer.
+    pub fn truth(&self) -> f64 {
+        match *self {
+            KnownAnswer::Capacity { truth_rps, .. } => truth_rps,
+            KnownAnswer::Stall { truth_us, .. } => truth_us,
+        }
+    }
+
+    /// How far the answer is from the truth, in percent of the truth.
+    pub fn error_pct(&self) -> Option<f64> {
+        Some(100.0 * (self.answer()?.value / self.truth() - 1.0))
+    }
+}
+
+/// Whether a known answer was recovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SelftestVerdict {
+    /// Within the tolerance.
+    Recovered,
+    /// There is an answer, and it is too far off.
+    Missed,
+    /// The trials that count give no answer.
+    NotMeasured,
+}
+
+impl Selftest {
+    /// How many answers were recovered.
+    pub fn recovered(&self) -> usize {
+        let is = |a: &&SelftestAnswer| a.verdict == SelftestVerdict::Recovered;
+        self.answers.iter().filter(is).count()
+    }
+
+    /// Whether all were.
+    pub fn is_passed(&self) -> bool {
+        self.recovered() == self.answers.len()
+    }
+
+    /// How far the worst answer is from its truth, in percent of it, upwards or
+    /// downwards; `None` without any answer.
+    pub fn largest_error_pct(&self) -> Option<f64> {
+        let errors = self.answers.iter().filter_map(|a| a.error_pct);
+        errors.map(f64::abs).reduce(f64::max)
+    }
+}

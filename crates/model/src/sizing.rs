@@ -1,0 +1,135 @@
+//! How many instances a peak needs: made by `study`, shown by `report`.
+//!
+//! The serialized names are a contract with those who read the JSON output;
+//! `docs/schema/plan.schema.json` states it.
+
+use crate::Estimate;
+use serde::Serialize;
+
+/// A HorizontalPodAutoscaler does nothing while CPU use is within this share
+/// of its target, unless the cluster or the autoscaler says otherwise
+/// (Kubernetes documentation, "Horizontal Pod Autoscaling", algorithm
+/// details; `--horizontal-pod-autoscaler-tolerance`).
+pub const HPA_TOLERANCE: f64 = 0.1;
+
+/// The instances for a peak, and what to put into an autoscaler.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sizing {
+    /// The highest rate, in requests per second.
+    pub peak_rps: f64,
+    /// What one instance is planned to carry.
+    pub planned_rps: f64,
+    /// What that is of what is known about its capacity.
+    pub planned_from: PlannedFrom,
+    /// How much more than the rate now must be carried while a new instance
+    /// gets ready: 1 + growth per minute times minutes.
+    pub growth_ratio: f64,
+    /// Instances for the peak, with those that may be lost and with growth.
+    pub instances: u32,
+    /// What each of them then carries at the peak.
+    pub rate_at_peak_rps: f64,
+    /// Its CPU use in percent then.
+    pub cpu_at_peak_pct: Option<Estimate>,
+    /// What to put into an autoscaler.
+    pub autoscaler: Autoscaler,
+    /// What comes of a target that takes CPU use for work; `None` where CPU
+    /// use at what is planned with is not known.
+    pub linear_rule: Option<LinearRule>,
+    /// What the fleet for the peak costs per hour.
+    pub cost_per_hour: Option<f64>,
+    /// The fleet over time, for traffic by time.
+    pub over_time: Option<FleetOverTime>,
+}
+
+/// What the rate that is planned with is of the capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlannedFrom {
+    /// The lower end of its interval.
+    LowerEnd,
+    /// The highest rate that was tried: the capacity is higher, by how much is
+    /// not known.
+    HighestTried,
+    /// Its value, which has no interval: the plan is as good as a guess.
+    Value,
+}
+
+/// What to put into an autoscaler. The parts belong together: the target is
+/// right for fleets of `floor_instances` and more.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Autoscaler {
+    /// The smallest fleet.
+    pub floor_instances: u32,
+    /// The largest: for the peak, grown by what it may grow.
+    pub ceiling_instances: u32,
+    /// What is left of the smallest fleet after the failures: (n - k) / n.
+    pub left_after_failures_share: f64,
+    /// What is left for growth until a new instance is ready: 1 / (1 + g T).
+    pub left_for_growth_share: f64,
+    /// What an instance may be asked for.
+    pub rate_rps: f64,
+    /// CPU use in percent at that rate. The target is read off its lower end,
+    /// off its value where there is none.
+    pub cpu_pct: Option<Estimate>,
+    /// CPU use in percent that must not be exceeded.
+    pub target_cpu_pct: Option<f64>,
+    /// The target of a HorizontalPodAutoscaler in whole percent, so that CPU
+    /// use stays within `target_cpu_pct` in spite of its tolerance; `None`
+    /// also where that is below 1 %.
+    pub hpa_target_pct: Option<u32>,
+}
+
+/// A target set by the linear rule, and where an autoscaler ends with it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LinearRule {
+    /// The linear rule's target, in percent of CPU use.
+    pub target_cpu_pct: f64,
+    /// CPU use in percent at what an instance is planned to carry.
+    pub cpu_at_planned_pct: f64,
+    /// The fleet round after round at the peak, from the smallest that
+    /// survives the failures.
+    pub rounds_instances: Vec<u32>,
+    /// The fleet that it ends at; the smallest of the circle, where it goes in
+    /// one.
+    pub instances: u32,
+    /// Whether it came to rest.
+    pub settled: bool,
+    /// What an instance has to carry in that fleet when the failures and the
+    /// growth come that are planned for, over what it is planned to carry.
+    /// Above 1 the goal is missed.
+    pub load_ratio: f64,
+    /// Instances that the peak needs besides these, or, below 0, how many of
+    /// these it does not need.
+    pub missing_instances: i64,
+}
+
+/// A fleet that follows traffic.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FleetOverTime {
+    /// One entry per stretch between two moments of the traffic.
+    pub steps: Vec<FleetStep>,
+    /// Instances times hours, at the autoscaler's target. These are the fewest
+    /// that keep the promise; an autoscaler holds some more while it waits.
+    pub instance_hours: f64,
+    /// The same for the fleet for the peak, all the time.
+    pub fixed_instance_hours: f64,
+    /// What the autoscaled fleet costs over the traffic's time.
+    pub cost: Option<f64>,
+    /// What the fleet for the peak costs over that time.
+    pub fixed_cost: Option<f64>,
+    /// The worst moment: what an instance that is left has to carry when those
+    /// called for are not ready yet, over what it is planned to carry. Above 1
+    /// the traffic rises faster than was allowed for.
+    pub worst_load_ratio: f64,
+}
+
+/// A stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FleetStep {
+    /// Its start, in seconds.
+    pub at_s: f64,
+    /// Its highest rate.
+    pub rate_rps: f64,
+    /// Instances.
+    pub instances: u32,
+}

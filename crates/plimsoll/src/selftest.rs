@@ -1,0 +1,63 @@
+//! `plimsoll selftest`: known services, measured, and how far off that was.
+
+use crate::args::{SelftestArgs, SelftestFormat};
+use crate::failure::Failure;
+use crate::output::{Output, note};
+use crate::{meant, progress, sweep};
+use plimsoll_experiment::selftest::Selftest as Known;
+use plimsoll_experiment::sweep::Effort;
+use plimsoll_host::Root;
+use plimsoll_model::Selftest;
+use std::io::IsTerminal;
+use std::time::Instant;
+
+pub(crate) fn run(args: &SelftestArgs, output: &Output) -> Result<(), Failure> {
+    let began = Instant::now();
+    let stop = sweep::stop_flag()?;
+    let effort = if args.quick {
+        Effort::Quick
+    } else {
+        Effort::Full
+    };
+    let seed = args.seed.unwrap_or_else(meant::any_seed);
+    let known = Known::new(effort, seed, Root::machine())?;
+    let on_terminal = std::io::stderr().is_terminal() && !args.plain;
+    let mut answers = Vec::new();
+    for service in known.services() {
+        note(service.name);
+        let mut watch = progress::watch(on_terminal);
+        match known.run(service, watch.as_mut(), &stop)? {
+            Some(answer) => answers.push(answer),
+            None => return Err(Failure::Interrupted("the self-test was stopped".to_owned())),
+        }
+    }
+    let selftest = Selftest {
+        seed,
+        took_s: began.elapsed().as_secs_f64(),
+        answers,
+    };
+    show(&selftest, args.format, output)?;
+    if selftest.is_passed() {
+        return Ok(());
+    }
+    Err(Failure::Run(format!(
+        "{} of {} known answers were not recovered (--seed {seed})",
+        selftest.answers.len() - selftest.recovered(),
+        selftest.answers.len()
+    )))
+}
+
+fn show(selftest: &Selftest, format: SelftestFormat, output: &Output) -> Result<(), Failure> {
+    match format {
+        SelftestFormat::Text => output.print(&plimsoll_report::selftest_text(
+            selftest,
+            output.width,
+            output.colour,
+        )),
+        SelftestFormat::Json => {
+            let json = plimsoll_report::selftest_json(selftest)
+                .map_err(|e| Failure::Run(format!("the answers cannot be put into JSON: {e}")))?;
+            output.print(&json)
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! Machines held against each other and fleets planned, from published tables;
+//! and what makes no sense, each in one sentence with the way out.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+
+use common::{Ended, Folder, trials_in};
+use serde_json::Value;
+
+/// A folder with the published tables as records: `arm` and `smt` of a server,
+/// `compile` of copies.
+fn published() -> Folder {
+    let folder = Folder::new();
+    for (table, record) in [
+        ("graviton3-netty", "arm"),
+        ("intel-smt-netty", "smt"),
+        ("intel-smt-compile", "compile"),
+    ] {
+        let csv = format!("{}/tests/data/{table}.csv", env!("CARGO_MANIFEST_DIR"));
+        let args = ["import", &csv, "-o", record, "--name", table, "--cpus", "8"];
+        assert_eq!(folder.run(&args).code, Some(0));
+    }
+    folder
+}
+
+/// The whole text, whatever its lines.
+#[track_caller]
+fn text(ended: &Ended) -> String {
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    ended
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[track_caller]
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+#[test]
+fn tables_that_end_before_the_goal_does_cannot_be_told_apart() {
+    let folder = published();
+    let args = ["compare", "arm", "smt", "--format", "json"];
+    let json = folder.run(&args).json();
+    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["machines"][0]["name"], "graviton3-netty");
+    for (machine, highest) in [(0, 736_860.0), (1, 591_411.0)] {
+        let figure = &json["machines"][machine]["capacity"][0]["figures"][0];
+        assert_eq!(figure["status"], "at_least");
+        assert!((number(&figure["amount"]["low"]) - highest).abs() < 1.0);
+        assert_eq!(figure["amount"]["high"], Value::Null);
+    }
+    for difference in json["differences"].as_array().unwrap() {
+        assert_eq!(difference["verdict"], "cannot_tell");
+        assert!(difference["why"].as_str().unwrap().contains("outside"));
+    }
+    let points: Vec<f64> = json["threshold_differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| number(&d["cpu_points"]["value"]))
+        .collect();
+    assert_eq!(points.len(), 5);
+    // As published: 77 against 88, 64 against 81, 52 against 71, 41 against 59.
+    for (seen, published) in points[1..].iter().zip([-11.0, -17.0, -19.0, -18.0]) {
+        assert!((seen - published).abs() < 2.0, "{seen} {published}");
+    }
+    let text = text(&folder.run(&["compare", "arm", "smt"]));
+    for words in [
+        "at least 736,860",
+        "cannot be told",
+        "taken on trust",
+        "2.36ms for graviton3",
+    ] {
+        assert!(text.contains(words), "'{words}' is missing: {text}");
+    }
+}
+
+#[test]
+fn a_price_changes_who_is_better() {
+    let folder = published();
+    let args = [
+        "compare",
+        "arm",
+        "smt",
+        "--goal",
+        "cpu<80%",
+        "--format",
+        "json",
+        "--price",
+        "graviton3-netty=0.29",
+        "--price",
+        "intel-smt-netty=3.4",
+    ];
+    let json = folder.run(&args).json();
+    let of = |measure: &str| {
+        let all = json["differences"].as_array().unwrap();
+        all.iter()
+            .find(|d| d["measure"] == measure)
+            .unwrap()
+            .clone()
+    };
+    let (capacity, price) = (of("capacity"), of("per_price"));
+    let ratio = |d: &Value| number(&d["ratio"]["value"]);
+    assert!((ratio(&price) / ratio(&capacity) - 0.29 / 3.4).abs() < 1e-9);
+    // Single rows have no interval, and without one nothing is called worse.
+    assert_eq!(price["verdict"], "cannot_tell");
+    assert_eq!(capacity["goal"], "cpu<80%");
+    assert_eq!(json["machines"][1]["price_per_hour"], 3.4);
+    let units = json["machines"][0]["capacity"][0]["figures"]
+        .as_array()
+        .unwrap();
+    let units: Vec<&str> = units.iter().map(|f| f["unit"].as_str().unwrap()).collect();
+    assert_eq!(units, ["rps", "rps", "requests_per_price"]);
+}
+
+#[test]
+fn records_that_cannot_be_compared_say_why() {
+    let folder = published();
+    std::fs::write(folder.path("text"), "hello").unwrap();
+    let refused = |args: &[&str], words: &[&str]| {
+        let all: Vec<&str> = std::iter::once("compare")
+            .chain(args.iter().copied())
+            .collect();
+        folder.run(&all).says(2, words);
+    };
+    refused(&[], &["RECORD"]);
+    refused(&["arm"], &["at least two"]);
+    refused(&["arm", "arm"], &["name each record once"]);
+    refused(&["arm", "none"], &["none"]);
+    refused(&["arm", "text"], &["text"]);
+    refused(&["arm", "compile"], &["compile", "sweep over rates"]);
+    refused(&["arm", "smt", "--goal", "p99"], &["no '<'"]);
+    for (price, words) in [
+        ("graviton3-netty=NaN", "makes no sense"),
+        ("graviton3-netty=-0.34", "makes no sense"),
+        ("graviton3-netty=0", "makes no sense"),
+        ("graviton3-netty=inf", "makes no sense"),
+        ("graviton3-netty=cheap", "web1=0.34"),
+        ("0.34", "web1=0.34"),
+        ("web9=0.34", "'graviton3-netty', 'intel-smt-netty'"),
+    ] {
+        refused(&["arm", "smt", "--price", price], &[words]);
+    }
+    let price = "graviton3-netty=1";
+    refused(
+        &["arm", "smt", "--price", price, "--price", price],
+        &["twice"],
+    );
+}
+
+/// Rewrites the plan in a record, as another run's would be.
+fn replan(folder: &Folder, record: &str, change: impl FnOnce(&mut Value)) {
+    let db = rusqlite::Connection::open(folder.path(record)).unwrap();
+    let plan: String = db
+        .query_row("SELECT plan_json FROM run", [], |row| row.get(0))
+        .unwrap();
+    let mut plan: Value = serde_json::from_str(&plan).unwrap();
+    change(&mut plan);
+    db.execute("UPDATE run SET plan_json = ?", [plan.to_string()])
+        .unwrap();
+}
+
+#[test]
+fn records_of_other_goals_and_other_workloads_are_refused() {
+    let folder = published();
+    replan(&folder, "smt", |plan| {
+        plan["goals"] = serde_json::json!(["p99<5ms"])
+    });
+    folder
+        .run(&["compare", "arm", "smt"])
+        .says(2, &["p99<2x", "p99<5ms", "--goal"]);
+    let same = folder.run(&["compare", "arm", "smt", "--goal", "p99<5ms"]);
+    assert_eq!(same.code, Some(0), "{same:#?}");
+    replan(&folder, "smt", |plan| {
+        plan["workload"] = serde_json::json!({
+            "kind": "hash", "mean_block_bytes": 1000,
+            "deviation_share": 0.25, "request_cpu_ns": 1_000_000,
+        });
+        plan["goals"] = serde_json::json!(["p99<2x"]);
+    });
+    folder.run(&["compare", "arm", "smt"]).says(
+        2,
+        &["not measured with the same workload", "the hash service"],
+    );
+}
+
+#[test]
+fn machines_of_one_name_are_called_by_their_files() {
+    let folder = published();
+    std::fs::copy(folder.path("arm"), folder.path("later.plimsoll")).unwrap();
+    let args = [
+        "compare",
+        "arm",
+        "later.plimsoll",
+        "--price",
+        "later=1",
+        "--format",
+        "json",
+    ];
+    let json = folder.run(&args).json();
+    assert_eq!(json["machines"][0]["name"], "arm");
+    assert_eq!(json["machines"][1]["name"], "later");
+    std::fs::create_dir(folder.path("b")).unwrap();
+    std::fs::copy(folder.path("arm"), folder.path("b/arm")).unwrap();
+    let json = folder
+        .run(&["compare", "arm", "b/arm", "--format", "json"])
+        .json();
+    assert_eq!(json["machines"][1]["name"], "b/arm");
+}
+
+#[test]
+fn surroundings_that_differ_are_warned_of() {
+    let folder = published();
+    let db = rusqlite::Connection::open(folder.path("smt")).unwrap();
+    db.execute(
+        "UPDATE run SET provenance_json = json_set(provenance_json, '$.kernel', '6.1.0')",
+        [],
+    )
+    .unwrap();
+    drop(db);
+    let text = text(&folder.run(&["compare", "arm", "smt"]));
+    assert!(text.contains("kernel unknown against 6.1.0"), "{text}");
+    assert!(
+        !text.contains("host graviton3"),
+        "the names say that: {text}"
+    );
+}
+
+#[test]
+fn a_table_that_ends_before_the_goal_does_is_planned_with_its_highest_rate() {
+    let folder = published();
+    let args = [
+        "plan", "smt", "--peak", "4e6", "--price", "0.34", "--format", "json",
+    ];
+    let json = folder.run(&args).json();
+    let sizing = &json["sizing"];
+    assert_eq!(json["capacity"]["status"], "not_reached");
+    assert_eq!(sizing["planned_from"], "highest_tried");
+    assert!((number(&sizing["planned_rps"]) - 591_411.0).abs() < 1.0);
+    // 5.2 million, with growth, are 8.8 of them; and one may be lost.
+    assert_eq!(sizing["instances"], 10);
+    assert!((number(&sizing["cost_per_hour"]) - 3.4).abs() < 1e-9);
+    let auto = &sizing["autoscaler"];
+    let (target, hpa) = (
+        number(&auto["target_cpu_pct"]),
+        number(&auto["hpa_target_pct"]),
+    );
+    // 409,438 a second lie between the rows of 60 % and 70 %.
+    assert!(
+        (60.0..70.0).contains(&target) && hpa <= target / 1.1,
+        "{auto}"
+    );
+    assert!(number(&sizing["linear_rule"]["target_cpu_pct"]) > target + 5.0);
+    assert!(number(&sizing["linear_rule"]["load_ratio"]) > 1.0);
+    let text = text(&folder.run(&["plan", "smt", "--peak", "4e6", "--price", "0.34"]));
+    for words in [
+        "carries at least 591,411/s",
+        "more instances than it takes",
+        "10 instances carry the peak of 4,000,000/s",
+        "The linear rule",
+        "too few for the goal",
+        "3.40 per hour",
+        "kind: HorizontalPodAutoscaler",
+    ] {
+        assert!(text.contains(words), "'{words}' is missing: {text}");
+    }
+}
+
+#[test]
+fn the_lowest_of_several_goals_is_planned_with() {
+    let folder = published();
+    let plan = |goals: &[&str]| {
+        let mut args = vec!["plan", "smt", "--peak", "4e6", "--format", "json"];
+        for goal in goals {
+            args.extend_from_slice(&["--goal", goal]);
+        }
+        folder.run(&args).json()
+    };
+    let both = plan(&["p99<2x", "cpu<60%"]);
+    assert_eq!(both["capacity"]["goal"], "cpu<60%");
+    assert_eq!(both["sizing"], plan(&["cpu<60%"])["sizing"]);
+    let one = plan(&["p99<2x"]);
+    assert!(number(&one["sizing"]["instances"]) < number(&both["sizing"]["instances"]));
+}
+
+#[test]
+fn a_fleet_follows_traffic_by_time() {
+    let folder = published();
+    std::fs::write(
+        folder.path("day.csv"),
+        "rate_rps,time_s\n500000,0\n900000,3600\n2500000,7200\n800000,10800\n",
+    )
+    .unwrap();
+    let args = ["plan", "smt", "--traffic", "day.csv", "--price", "0.34"];
+    let json = folder
+        .run(&[&args[..], &["--format", "json"]].concat())
+        .json();
+    let over_time = &json["sizing"]["over_time"];
+    assert_eq!(over_time["steps"].as_array().unwrap().len(), 3);
+    assert_eq!(json["sizing"]["peak_rps"], 2_500_000.0);
+    let hours = |key: &str| number(&over_time[key]);
+    assert!(hours("instance_hours") <= hours("fixed_instance_hours"));
+    assert!(hours("worst_load_ratio") <= 1.0);
+    let text = text(&folder.run(&args));
+    assert!(text.contains("instance-hours"), "{text}");
+}
+
+#[test]
+fn a_manifest_for_kubernetes_is_printed_alone() {
+    let folder = published();
+    let args = [
+        "plan",
+        "smt",
+        "--peak",
+        "4e6",
+        "--failures",
+        "2",
+        "--growth",
+        "5%/min",
+        "--ready-in",
+        "2min",
+        "--floor",
+        "6",
+        "--format",
+        "hpa",
+    ];
+    let ended = folder.run(&args);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let yaml = &ended.stdout;
+    let first = yaml.lines().find(|l| !l.starts_with('#')).unwrap();
+    assert_eq!(first, "apiVersion: autoscaling/v2");
+    assert!(yaml.contains("\n  minReplicas: 6 "), "{yaml}");
+    assert!(
+        yaml.contains("2 may be lost at once; traffic may grow by 5 % per minute"),
+        "{yaml}"
+    );
+    let line = yaml.lines().find(|l| l.contains("averageUtilization: "));
+    let target: u32 = line
+        .unwrap()
+        .trim()
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    // 2/3 of 591,411 over 1.1 are 358,431 a second: 52.6 % CPU use.
+    assert_eq!(target, 47);
+}
+
+#[test]
+fn what_makes_no_sense_to_plan_for_is_refused() {
+    let folder = published();
+    let cases: [(&[&str], &str); 22] = [
+        (&[], "--peak"),
+        (&["--peak", "5", "--traffic", "x"], "cannot be used with"),
+        (&["--peak", "0"], "the peak is 0"),
+        (&["--peak", "-5"], "such as 5000"),
+        (&["--peak", "NaN"], "such as 5000"),
+        (&["--peak", "inf"], "such as 5000"),
+        (&["--peak", "1e12"], "more than 1000000 instances"),
+        (&["--peak", "5", "--growth", "10%"], "10%/min"),
+        (&["--peak", "5", "--growth", "-5%/min"], "makes no sense"),
+        (&["--peak", "5", "--growth", "NaN%/min"], "makes no sense"),
+        (
+            &["--peak", "5", "--growth", "1000000%/min"],
+            "makes no sense",
+        ),
+        (&["--peak", "5", "--ready-in", "3"], "3min"),
+        (&["--peak", "5", "--ready-in", "-3min"], "3min"),
+        (&["--peak", "5", "--ready-in", "1000h"], "3min"),
+        (&["--peak", "5", "--price", "-1"], "such as 0.34"),
+        (&["--peak", "5", "--price", "NaN"], "such as 0.34"),
+        (&["--peak", "5", "--price", "0"], "such as 0.34"),
+        (&["--peak", "5", "--failures", "-1"], "--failures"),
+        (&["--peak", "5", "--failures", "5000"], "--failures"),
+        (
+            &["--peak", "5", "--failures", "3", "--floor", "3"],
+            "at least 4",
+        ),
+        (&["--peak", "5", "--floor", "0"], "--floor"),
+        (&["--peak", "5", "--goal", "fast"], "p99<10ms"),
+    ];
+    for (flags, words) in cases {
+        let args: Vec<&str> = ["plan", "smt"].iter().chain(flags).copied().collect();
+        folder.run(&args).says(2, &[words]);
+    }
+}
+
+#[test]
+fn traffic_that_is_none_is_named_with_its_line() {
+    let folder = published();
+    let with = |rows: &str| format!("time_s,rate_rps\n{rows}");
+    let cases: [(String, &[&str]); 13] = [
+        (String::new(), &["is empty", "time_s,rate_rps"]),
+        (with(""), &["0 moments", "at least two"]),
+        (with("0,10\n"), &["1 moments", "at least two"]),
+        (with("0,10\n60,fast\n"), &["line 3", "rate_rps is 'fast'"]),
+        (with("0,10\n\nsoon,10\n"), &["line 4", "time_s is 'soon'"]),
+        (with("0,10\n60\n"), &["line 3", "1 values"]),
+        (with("0,1,000\n60,10\n"), &["line 2", "3 values"]),
+        (with("0,10\n60,-1\n"), &["line 3", "rate of -1"]),
+        (with("0,10\n60,NaN\n"), &["line 3", "rate of NaN"]),
+        (with("0,10\n0,20\n"), &["line 3", "sort them by time"]),
+        (with("0,0\n60,0\n"), &["the peak is 0"]),
+        (
+            "time,rate\n0,1\n".to_owned(),
+            &["'time,rate'", "time_s,rate_rps"],
+        ),
+        ("time_s;rate_rps\n0;1\n".to_owned(), &["commas"]),
+    ];
+    for (table, words) in cases {
+        std::fs::write(folder.path("t.csv"), &table).unwrap();
+        let ended = folder.run(&["plan", "smt", "--traffic", "t.csv"]);
+        ended.says(2, words);
+    }
+    let unreadable = |file: &str, word: &str| {
+        folder
+            .run(&["plan", "smt", "--traffic", file])
+            .says(2, &[file, word]);
+    };
+    unreadable("none.csv", "check the name");
+    unreadable(".", "cannot be read");
+    unreadable("/dev/zero", "20 MB");
+    std::fs::write(folder.path("binary"), b"\xff\xfe\x00").unwrap();
+    unreadable("binary", "UTF-8");
+}
+
+#[test]
+fn a_record_without_a_capacity_says_why_and_what_to_do() {
+    let folder = published();
+    std::fs::write(folder.path("text"), "hello").unwrap();
+    let plan = |record: &str, more: &[&str]| {
+        let args = [&["plan", record, "--peak", "5"], more].concat();
+        folder.run(&args)
+    };
+    plan("none", &[]).says(2, &["none"]);
+    plan("text", &[]).says(2, &["text"]);
+    plan("compile", &[]).says(1, &["copies of a command", "sweep over rates"]);
+    // The lowest row has 7 % CPU use already.
+    plan("smt", &["--goal", "cpu<5%"]).says(1, &["cpu<5%", "cannot be told", "--goal"]);
+    replan(&folder, "smt", |plan| plan["goals"] = serde_json::json!([]));
+    plan("smt", &[]).says(1, &["without a goal", "--goal 'p99<10ms'"]);
+    assert_eq!(trials_in(&folder.path("smt")), 12, "a record is only read");
+}

@@ -1,0 +1,190 @@
+//! Tables of other people's measurements: the published ones give what their
+//! publishers found, and bad ones one clear sentence with the way out.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+
+use common::{Ended, Folder, trials_in};
+use serde_json::Value;
+
+/// A published table; `tests/data` has them as they were printed.
+fn published(name: &str) -> String {
+    format!("{}/tests/data/{name}.csv", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Imports a published table, and reads the findings from the record again.
+fn findings(name: &str) -> Value {
+    let folder = Folder::new();
+    let table = published(name);
+    let args = [
+        "import", &table, "-o", "out", "--name", name, "--cpus", "8", "--format", "json",
+    ];
+    let told = folder.run(&args).json();
+    let again = folder.run(&["report", "out", "--format", "json"]).json();
+    assert_eq!(
+        told["findings"], again["findings"],
+        "the record has all of it"
+    );
+    assert_eq!(again["plan"]["workload"]["kind"], "imported");
+    assert_eq!(again["provenance"]["hostname"], name);
+    assert_eq!(again["record"]["invalid_trials"], 0);
+    again["findings"].clone()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+#[test]
+fn the_published_servers_do_not_reach_twice_their_latency_within_their_tables() {
+    for (name, levels, light_us, highest) in [
+        ("graviton3-netty", 15, 1181.0, 736_860.0),
+        ("intel-smt-netty", 12, 1005.0, 591_411.0),
+    ] {
+        let found = findings(name);
+        assert_eq!(found["levels"].as_array().unwrap().len(), levels);
+        assert_eq!(found["capacity"][0]["goal"], "p99<2x");
+        assert_eq!(found["capacity"][0]["status"], "not_reached", "{name}");
+        let light = number(&found["light_load"]["p99_us"]);
+        assert!((light / light_us - 1.0).abs() < 1e-3, "{light}");
+        let last = found["levels"].as_array().unwrap().last().unwrap();
+        assert!((number(&last["achieved_rps"]) / highest - 1.0).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn the_published_compile_times_give_the_published_efficiency() {
+    for (name, efficiency) in [("graviton3-compile", 0.964), ("intel-smt-compile", 0.630)] {
+        let found = findings(name);
+        let last = found["copies"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!(last["copies"], 8);
+        assert!(
+            (number(&last["efficiency_ratio"]) - efficiency).abs() < 0.0006,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_report_says_that_the_latency_is_as_imported() {
+    let folder = Folder::new();
+    let table = published("graviton3-netty");
+    let note = "Netty, from a headroom study";
+    let ended = folder.run(&["import", &table, "-o", "out", "--note", note]);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let text = ended
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    for words in [
+        "graviton3-netty",
+        note,
+        "Imported from a table of 15 rows",
+        "mean or a percentile",
+    ] {
+        assert!(text.contains(words), "'{words}' is missing: {text}");
+    }
+}
+
+/// Imports a table that is wrong: nothing is left behind.
+fn refused(table: &[u8]) -> Ended {
+    let folder = Folder::new();
+    std::fs::write(folder.path("bad.csv"), table).unwrap();
+    let ended = folder.run(&["import", "bad.csv", "-o", "out"]);
+    assert!(!folder.path("out").exists(), "no record was begun");
+    ended
+}
+
+#[test]
+fn a_bad_table_is_named_with_its_line_and_the_way_out() {
+    let with =
+        |row: &str| format!("rate_rps,cpu_pct,latency_us\n1000,10,500\n{row}\n").into_bytes();
+    let cases: [(Vec<u8>, &[&str]); 12] = [
+        (
+            with("fast,20,500"),
+            &["line 3", "'fast'", "requests per second"],
+        ),
+        (
+            with("NaN,20,500"),
+            &["line 3", "'NaN'", "requests per second"],
+        ),
+        (with("-5,20,500"), &["line 3", "'-5'", "above 0"]),
+        (
+            with("2000,,500"),
+            &["line 3", "cpu_pct is empty", "percent"],
+        ),
+        (with("2000,160,500"), &["line 3", "'160'", "divide"]),
+        (with(""), &["only one row", "at least two"]),
+        (with("1000,11,510"), &["same load", "at least two"]),
+        (
+            b"rate,cpu\n1,2\n".to_vec(),
+            &["'rate'", "rate_rps,cpu_pct,latency_us"],
+        ),
+        (
+            b"rate_rps;cpu_pct;latency_us\n1;2;3\n".to_vec(),
+            &["semicolons", "commas"],
+        ),
+        (
+            b"1000,10,500\n2000,20,600\n".to_vec(),
+            &["line 1", "name the columns"],
+        ),
+        (Vec::new(), &["is empty", "copies,cpu_pct,seconds"]),
+        (b"\x7fELF\x02\x01\0\0".to_vec(), &["no text", "UTF-8"]),
+    ];
+    for (table, words) in cases {
+        let ended = refused(&table);
+        ended.says(2, words).says(2, &["bad.csv"]);
+        assert_eq!(
+            ended.stderr.trim_end().lines().count(),
+            1,
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
+fn a_table_that_cannot_be_read_is_named() {
+    let folder = Folder::new();
+    folder
+        .run(&["import", "none.csv", "-o", "out"])
+        .says(2, &["none.csv", "check the name"]);
+    folder
+        .run(&["import", ".", "-o", "out"])
+        .says(2, &["cannot be read"]);
+    folder
+        .run(&["import", "/dev/zero", "-o", "out"])
+        .says(2, &["/dev/zero", "10 MB"]);
+    folder.run(&["import", "none.csv"]).says(2, &["--output"]);
+    folder
+        .run(&["import", "none.csv", "-o", "out", "--cpus", "0"])
+        .says(2, &["--cpus"]);
+    folder
+        .run(&["import", "none.csv", "-o", "out", "--name", " "])
+        .says(2, &["--name"]);
+}
+
+#[test]
+fn an_import_writes_over_nothing_and_cannot_be_gone_on_with() {
+    let folder = Folder::new();
+    let table = published("intel-smt-netty");
+    std::fs::write(folder.path("mine"), "precious").unwrap();
+    folder
+        .run(&["import", &table, "-o", "mine"])
+        .says(2, &["mine", "exists"]);
+    assert_eq!(
+        std::fs::read_to_string(folder.path("mine")).unwrap(),
+        "precious"
+    );
+    assert_eq!(folder.run(&["import", &table, "-o", "out"]).code, Some(0));
+    folder
+        .run(&["sweep", "--resume", "out"])
+        .says(2, &["out", "start a"]);
+    assert_eq!(trials_in(&folder.path("out")), 12);
+}

@@ -1,0 +1,163 @@
+//! How much is carried within a goal, and at which CPU use, in sentences.
+
+use crate::escape::safe;
+use crate::number::{self, Written, confidence, time_us};
+use crate::sentences::Sentence;
+use crate::table::Ink;
+use plimsoll_model::{
+    CapacityFinding, CapacityStatus, Estimate, Goal, LatencyLimit, Quantile, Workload,
+};
+
+/// Who carries it, and what its trials are called.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject {
+    who: &'static str,
+    pub(crate) trials: &'static str,
+    tried: &'static str,
+}
+
+impl Subject {
+    pub(crate) fn of(workload: &Workload) -> Subject {
+        let (who, trials, tried) = match workload {
+            Workload::Http(_) => ("The service", "trials", "the highest load tried"),
+            Workload::Hash(_) | Workload::Copies(_) => {
+                ("This machine", "trials", "the highest load tried")
+            }
+            Workload::Imported(_) => ("The machine", "rows", "the end of the table"),
+        };
+        Subject { who, trials, tried }
+    }
+}
+
+/// How much is carried within a goal.
+pub(crate) fn carries(subject: Subject, finding: &CapacityFinding) -> Sentence {
+    let Subject { who, tried, .. } = subject;
+    let goal = format!("the goal {} ({})", finding.goal, promise(finding));
+    let text = match (finding.status, finding.rate_rps) {
+        (CapacityStatus::Found, Some(rate)) => {
+            format!("{who} carries {} within {goal}", found(subject, rate))
+        }
+        (CapacityStatus::Cliff, Some(rate)) => {
+            let high = rate.high.map_or_else(
+                || "at a little more".to_owned(),
+                |high| format!("at {}", number::per_second(high)),
+            );
+            // What was seen to keep it is what can be built on.
+            let low = number::per_second(rate.low.unwrap_or(rate.value));
+            format!("{who} carries {low} within {goal}, and {high} it is far broken: a cliff")
+        }
+        (CapacityStatus::NotReached, Some(rate)) => format!(
+            "{who} carries at least {}/s within {goal}; that was {tried}, so how much more it \
+             carries is not known",
+            Written::rate(rate).value
+        ),
+        _ => return untold(who, &goal, finding),
+    };
+    let note = finding.note.as_deref().map(sentence);
+    let note = note.map_or_else(String::new, |note| format!(" {note}"));
+    let text = format!("{text}{}.{note}", confirmation(finding));
+    let is_sure = finding.status != CapacityStatus::NotReached && finding.confirmed != Some(false);
+    Sentence::new(if is_sure { Ink::Green } else { Ink::Yellow }, text)
+}
+
+fn untold(who: &str, goal: &str, finding: &CapacityFinding) -> Sentence {
+    let note = finding.note.as_deref().map(safe);
+    let note = note.map_or_else(String::new, |note| format!(": {note}"));
+    let who = who.to_lowercase();
+    let text = format!("How much {who} carries within {goal} cannot be told{note}.");
+    Sentence::new(Ink::Yellow, text)
+}
+
+/// The rate with its interval, or why it has none.
+fn found(subject: Subject, rate: Estimate) -> String {
+    let written = Written::rate(rate);
+    let value = &written.value;
+    match (rate.high, written.ends()) {
+        // Nothing was seen between the two: not even what is likely there.
+        (Some(high), _) if rate.low == Some(rate.value) && high > rate.value => {
+            let high = number::per_second(high);
+            format!("{}, perhaps up to {high},", number::per_second(rate.value))
+        }
+        (_, Some(ends)) => format!("{value}/s ({} interval {ends})", confidence()),
+        (_, None) => format!(
+            "{value}/s (no interval: the {} near it are too few or too scattered)",
+            subject.trials
+        ),
+    }
+}
+
+fn confirmation(finding: &CapacityFinding) -> &'static str {
+    match (finding.status, finding.confirmed) {
+        (_, None) => "",
+        (CapacityStatus::Found, Some(true)) => "; a longer trial at the lower end kept it",
+        (CapacityStatus::Found, Some(false)) => {
+            ", but a longer trial at the lower end did not keep it"
+        }
+        (_, Some(true)) => "; a longer trial at that rate kept it",
+        (_, Some(false)) => ", but a longer trial at that rate did not keep it",
+    }
+}
+
+/// A note as a sentence of its own.
+fn sentence(note: &str) -> String {
+    let note = safe(note);
+    let mut chars = note.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string());
+    let first = first.unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+}
+
+/// CPU use at the rate of the sentence before, which may name others.
+pub(crate) fn at_cpu(subject: Subject, finding: &CapacityFinding) -> String {
+    let is_rate = finding.status != CapacityStatus::Undecided;
+    match (finding.rate_rps.filter(|_| is_rate), finding.cpu_pct) {
+        (None, _) => "Without such a rate there is no CPU use to plan with.".to_owned(),
+        (Some(rate), Some(cpu)) => format!(
+            "At {}/s CPU use is {}.",
+            Written::rate(rate).value,
+            cpu_use(subject, cpu)
+        ),
+        (Some(_), None) => "CPU use at that rate is not known.".to_owned(),
+    }
+}
+
+/// CPU use in percent with its interval, or why it has none.
+fn cpu_use(subject: Subject, cpu: Estimate) -> String {
+    let written = Written::pct(cpu);
+    match written.ends() {
+        Some(_) => written.with_ends(" %"),
+        None => format!(
+            "{} % (no interval: too few {})",
+            written.value, subject.trials
+        ),
+    }
+}
+
+/// A goal in words.
+fn promise(finding: &CapacityFinding) -> String {
+    match finding.goal {
+        Goal::Latency { quantile, limit } => {
+            let share = if quantile == Quantile::P50 {
+                "half".to_owned()
+            } else {
+                // A quantile writes itself as p99.9.
+                format!("{} %", quantile.to_string().trim_start_matches('p'))
+            };
+            let limit = match (limit, finding.limit_us) {
+                (LatencyLimit::Absolute(limit), _) => time_us(limit.as_secs_f64() * 1e6),
+                (LatencyLimit::TimesLight(times), None) => {
+                    format!("{times} times their time at light load")
+                }
+                (LatencyLimit::TimesLight(times), Some(us)) => {
+                    format!("{}, {times} times their time at light load", time_us(us))
+                }
+            };
+            format!("{share} of the requests answered within {limit}")
+        }
+        Goal::Errors { limit } => format!(
+            "less than {} % of the requests failed",
+            number::trimmed(limit.pct())
+        ),
+        Goal::Cpu { limit } => format!("CPU use below {} %", number::trimmed(limit.pct())),
+    }
+}

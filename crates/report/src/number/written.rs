@@ -1,0 +1,187 @@
+//! How estimates are written: a digit that the interval does not support would
+//! be made up.
+
+use super::{grouped, trimmed_pct};
+use plimsoll_model::{CONFIDENCE, Estimate};
+
+/// An estimate in writing, without its unit: no more digits than its interval
+/// supports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// The value.
+    pub(crate) value: String,
+    /// The lower end.
+    pub(crate) low: Option<String>,
+    high: Option<String>,
+}
+
+impl Written {
+    /// With `most` decimals at most. The ends are rounded outwards, so that no
+    /// more is claimed than was found.
+    pub(crate) fn of(estimate: Estimate, most: i32) -> Written {
+        let decimals = supported(estimate, most);
+        let shown = |value: f64, to: fn(f64) -> f64| {
+            let rounded = rounded(value, decimals, to);
+            grouped(rounded, usize::try_from(decimals).unwrap_or(0))
+        };
+        Written {
+            value: shown(estimate.value, f64::round),
+            low: estimate.low.map(|low| shown(low, f64::floor)),
+            high: estimate.high.map(|high| shown(high, f64::ceil)),
+        }
+    }
+
+    /// A rate in requests per second.
+    pub(crate) fn rate(estimate: Estimate) -> Written {
+        let most = match estimate.value {
+            x if x >= 99.95 => 0,
+            x if x >= 9.995 => 1,
+            _ => 2,
+        };
+        Written::of(estimate, most)
+    }
+
+    /// A share or CPU use in percent.
+    pub(crate) fn pct(estimate: Estimate) -> Written {
+        Written::of(estimate, 1)
+    }
+
+    /// `12,100 to 12,600`; `12,100 or more` and `12,600 or less` where the
+    /// other end is not known. A single end at the value itself tells nothing.
+    pub(crate) fn ends(&self) -> Option<String> {
+        let tells = |end: &&String| **end != self.value;
+        match (&self.low, &self.high) {
+            (Some(low), Some(high)) => Some(format!("{low} to {high}")),
+            (Some(low), None) => Some(low).filter(tells).map(|low| format!("{low} or more")),
+            (None, Some(high)) => Some(high)
+                .filter(tells)
+                .map(|high| format!("{high} or less")),
+            (None, None) => None,
+        }
+    }
+
+    /// `76.0 % (74.1 to 78.3)`, and without ends `76.0 %`.
+    pub(crate) fn with_ends(&self, unit: &str) -> String {
+        let ends = self.ends();
+        let ends = ends.map_or_else(String::new, |ends| format!(" ({ends})"));
+        format!("{}{unit}{ends}", self.value)
+    }
+}
+
+/// How many decimals, or below zero how many noughts, leave two digits of the
+/// half width of the interval: the next one would be made up. One digit of the
+/// value stays in any case.
+fn supported(estimate: Estimate, most: i32) -> i32 {
+    let half_width = match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) => (high - low) / 2.0,
+        (Some(low), None) => estimate.value - low,
+        (None, Some(high)) => high - estimate.value,
+        (None, None) => 0.0,
+    };
+    if !(half_width > 0.0 && half_width.is_finite()) {
+        return most;
+    }
+    let place = |value: f64| value.abs().log10().floor() as i32;
+    let by_value = if estimate.value == 0.0 {
+        i32::MIN
+    } else {
+        -place(estimate.value)
+    };
+    (1 - place(half_width)).max(by_value).min(most)
+}
+
+fn rounded(value: f64, decimals: i32, to: fn(f64) -> f64) -> f64 {
+    let scale = 10f64.powi(decimals);
+    let scaled = value * scale;
+    // 71.3 is 712.9999999999999 tenths in binary, and must not become 71.2.
+    let near = scaled.round();
+    let is_near = (scaled - near).abs() < 1e-6;
+    // Plus nothing, because there is a nought below zero too.
+    (if is_near { near } else { to(scaled) }) / scale + 0.0
+}
+
+/// `95 %`: how sure every interval is.
+pub(crate) fn confidence() -> String {
+    format!("{} %", trimmed_pct(100.0 * CONFIDENCE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn no_more_digits_are_written_than_the_interval_supports() {
+        let within = Estimate::within;
+        for (estimate, value, ends) in [
+            (
+                within(12_345.0, 12_104.0, 12_596.0),
+                "12,350",
+                "12,100 to 12,600",
+            ),
+            (
+                within(12_345.0, 12_340.2, 12_350.9),
+                "12,345",
+                "12,340 to 12,351",
+            ),
+            (
+                within(123_456.0, 110_000.0, 140_000.0),
+                "123,000",
+                "110,000 to 140,000",
+            ),
+            (within(12.345, 12.339, 12.351), "12.3", "12.3 to 12.4"),
+            (within(2.4712, 2.46, 2.48), "2.47", "2.46 to 2.48"),
+            (within(50.0, 0.0, 5000.0), "50", "0 to 5,000"),
+        ] {
+            let written = Written::rate(estimate);
+            assert_eq!(written.value, value, "{estimate:?}");
+            assert_eq!(written.ends().as_deref(), Some(ends), "{estimate:?}");
+        }
+        assert_eq!(
+            Written::pct(within(71.3, 71.3, 71.3)).with_ends(" %"),
+            "71.3 % (71.3 to 71.3)"
+        );
+        assert_eq!(
+            Written::pct(within(-0.01, -4.21, 3.0)).with_ends(""),
+            "0.0 (-4.3 to 3.0)"
+        );
+    }
+
+    #[test]
+    fn one_end_or_none_is_written_as_such() {
+        let one = |low, high| Estimate {
+            value: 9_100.0,
+            low,
+            high,
+        };
+        for (low, high, shown) in [
+            (Some(9_100.0), None, "9,100/s"),
+            (Some(8_880.0), None, "9,100/s (8,880 or more)"),
+            (None, Some(9_200.0), "9,100/s (9,200 or less)"),
+            (None, None, "9,100/s"),
+        ] {
+            assert_eq!(Written::rate(one(low, high)).with_ends("/s"), shown);
+        }
+        assert_eq!(confidence(), "95 %");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_holds_what_was_found(
+            value in 0.01..1e7f64, below in 0.0..0.9f64, above in 0.0..9.0f64,
+        ) {
+            let (low, high) = (value * (1.0 - below), value * (1.0 + above));
+            let written = Written::rate(Estimate::within(value, low, high));
+            let read = |text: &str| text.replace(',', "").parse::<f64>().unwrap();
+            let ends = written.ends().unwrap();
+            let (from, to) = ends.split_once(" to ").unwrap();
+            let near = 1e-5 * high + 1e-5;
+            prop_assert!(read(from) <= low + near && read(to) >= high - near, "{ends}");
+            let value = read(&written.value);
+            prop_assert!(read(from) <= value && value <= read(to), "{ends} {value}");
+            // Not much wider than it was.
+            let slack = 0.3 * (high - low) + 0.02 + 0.002 * value;
+            prop_assert!(read(to) - read(from) <= high - low + slack + 2.0, "{ends}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A HorizontalPodAutoscaler for Kubernetes (API autoscaling/v2).
+
+use super::PlanReport;
+use crate::escape::safe;
+use crate::number::{self, Written, per_second};
+use plimsoll_model::{Carried, Estimate, HPA_TOLERANCE, PlannedFrom};
+
+/// The manifest, with comments that say what its numbers come from. `None`
+/// where there is no CPU target.
+///
+/// What comes from outside stands in comments only, on one line each.
+pub fn plan_hpa(report: &PlanReport<'_>) -> Option<String> {
+    let auto = &report.sizing.autoscaler;
+    let target = auto.hpa_target_pct?;
+    let cpu = auto.cpu_pct?;
+    let comments: Vec<String> = comments(report, cpu)
+        .into_iter()
+        .map(|line| format!("# {line}\n"))
+        .collect();
+    let (floor, ceiling) = (auto.floor_instances, auto.ceiling_instances);
+    Some(format!(
+        "{comments}\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: my-service
+spec:
+  scaleTargetRef:
+    apiVersion: apps/v1
+    kind: Deployment
+    name: my-service # put the name of yours here and above
+  minReplicas: {floor} # the target is right for this many and more
+  maxReplicas: {ceiling}
+  metrics:
+    - type: Resource
+      resource:
+        name: cpu
+        target:
+          type: Utilization
+          averageUtilization: {target}
+",
+        comments = comments.concat()
+    ))
+}
+
+fn comments(report: &PlanReport<'_>, cpu: Estimate) -> Vec<String> {
+    let (sizing, asked) = (report.sizing, report.asked);
+    let auto = &sizing.autoscaler;
+    let percent = |share: f64| number::trimmed_pct(100.0 * share);
+    let cpus = match report.cpus {
+        Some(n) => format!("the {n} CPUs that it was measured on"),
+        None => "as many CPUs as it was measured on".to_owned(),
+    };
+    let end = match cpu.low {
+        Some(_) => ", taken at its lower end",
+        None => " (no interval)",
+    };
+    vec![
+        format!(
+            "Made by plimsoll plan from {}.",
+            safe(&report.source.file())
+        ),
+        capacity(report),
+        format!(
+            "Peak {}; {} may be lost at once; traffic may grow by {} % per minute, an instance is \
+             ready in {} s.",
+            per_second(sizing.peak_rps),
+            asked.failures,
+            number::trimmed(asked.growth_pct_per_min),
+            number::trimmed(asked.ready_in_s),
+        ),
+        format!(
+            "So each may be asked for {}: times {} % for failures, times {} % for growth.",
+            per_second(auto.rate_rps),
+            percent(auto.left_after_failures_share),
+            percent(auto.left_for_growth_share),
+        ),
+        format!(
+            "CPU use at that rate is {}{end}; the target is",
+            Written::pct(cpu).with_ends(" %"),
+        ),
+        format!(
+            "below it by the tolerance of {} % within which the autoscaler does nothing.",
+            percent(HPA_TOLERANCE)
+        ),
+        format!("Utilization is a share of the pod's CPU request: it must be {cpus}."),
+    ]
+}
+
+/// What one instance carries, and which end of that is planned with.
+fn capacity(report: &PlanReport<'_>) -> String {
+    let sizing = report.sizing;
+    let planned = per_second(sizing.planned_rps);
+    let goal = report.capacity.goal;
+    let carried = Carried::from(report.capacity).estimate();
+    let carried = carried.map_or_else(String::new, |carried| {
+        Written::rate(carried).with_ends("/s")
+    });
+    match sizing.planned_from {
+        PlannedFrom::LowerEnd => format!(
+            "One instance carries {carried} within {goal}; planned with the lower end, {planned}."
+        ),
+        PlannedFrom::HighestTried => format!(
+            "One instance carries at least {planned} within {goal}, the highest rate tried; \
+             planned with that."
+        ),
+        PlannedFrom::Value => format!(
+            "One instance carries {carried} within {goal}, without an interval: this is a guess."
+        ),
+    }
+}

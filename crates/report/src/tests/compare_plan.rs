@@ -1,0 +1,358 @@
+//! Comparisons and plans: the schemas that their JSON promises to keep, and
+//! how they read.
+
+use super::sample::{Sample, sweep, within};
+use crate::{
+    CompareReport, PlanAsked, PlanReport, Source, compare_json, compare_text, plan_hpa, plan_json,
+    plan_text,
+};
+use plimsoll_model::{
+    Autoscaler, Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,
+    DifferenceVerdict, Estimate, Figure, FigureUnit, FleetOverTime, FleetStep, LinearRule, Measure,
+    PlannedFrom, Sizing, ThresholdDifference, WorkUnit, Workload,
+};
+use serde_json::Value;
+use std::path::Path;
+
+const COMPARE: &str = include_str!("../../../../docs/schema/compare.schema.json");
+const PLAN: &str = include_str!("../../../../docs/schema/plan.schema.json");
+
+const MEASURES: [Measure; 4] = [
+    Measure::Capacity,
+    Measure::PerCpu,
+    Measure::PerPrice,
+    Measure::PerWatt,
+];
+
+#[track_caller]
+fn keeps_to(schema: &str, output: &str) {
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    let output: Value = serde_json::from_str(output).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let wrong: Vec<String> = validator
+        .iter_errors(&output)
+        .map(|e| format!("{}: {e}", e.instance_path()))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}\n{output:#}");
+}
+
+fn machine(name: &str, unit: WorkUnit, carried: Carried) -> ComparedMachine {
+    let figure = |measure| Figure {
+        measure,
+        unit: FigureUnit::of(unit, measure),
+        carried,
+    };
+    ComparedMachine {
+        name: name.to_owned(),
+        cpus: Some(8),
+        price_per_hour: None,
+        capacity: vec![ComparedCapacity {
+            goal: "p99<10ms".parse().unwrap(),
+            limit_us: Some(10_000.0),
+            cpu_pct: Some(within(81.0, 2.0, 3.0)),
+            power_watts: Some(120.0),
+            figures: MEASURES.map(figure).to_vec(),
+        }],
+        thresholds: vec![CpuThreshold {
+            headroom_pct: 20.0,
+            cpu_pct: within(70.0, 1.0, 1.0),
+        }],
+    }
+}
+
+/// A comparison in which each verdict is given.
+fn comparison(unit: WorkUnit, carried: Carried) -> Comparison {
+    let difference = |(measure, verdict): (Measure, DifferenceVerdict)| Difference {
+        name: "b".to_owned(),
+        against: "a".to_owned(),
+        goal: "p99<10ms".parse().unwrap(),
+        measure,
+        ratio: (measure != Measure::PerWatt).then(|| within(1.2, 0.04, 0.05)),
+        verdict,
+        why: (measure == Measure::PerWatt).then_some("the trials of one do not tell"),
+    };
+    let verdicts = [
+        DifferenceVerdict::Better,
+        DifferenceVerdict::Worse,
+        DifferenceVerdict::CannotTell,
+        DifferenceVerdict::CannotTell,
+    ];
+    Comparison {
+        work_unit: unit,
+        machines: vec![
+            machine("a", unit, Carried::Found(within(9_550.0, 140.0, 140.0))),
+            machine("b", unit, carried),
+        ],
+        differences: MEASURES.into_iter().zip(verdicts).map(difference).collect(),
+        threshold_differences: vec![ThresholdDifference {
+            name: "b".to_owned(),
+            against: "a".to_owned(),
+            headroom_pct: 20.0,
+            cpu_points: Estimate::alone(-3.0),
+            verdict: DifferenceVerdict::CannotTell,
+        }],
+        cautions: vec!["They differ.".to_owned()],
+    }
+}
+
+/// Something made of a comparison of two runs of a sample.
+fn shown<T>(
+    sample: &Sample,
+    comparison: &Comparison,
+    show: impl FnOnce(&CompareReport<'_>) -> T,
+) -> T {
+    let source = Source {
+        file: Path::new("runs/a.plimsoll"),
+        plan: &sample.plan,
+    };
+    show(&CompareReport {
+        comparison,
+        sources: &[source, source],
+    })
+}
+
+fn sizing(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
+    let target = cpu.map(|cpu| cpu.low.unwrap_or(cpu.value));
+    Sizing {
+        peak_rps: 100_000.0,
+        planned_rps: 8_000.0,
+        planned_from,
+        growth_ratio: 1.3,
+        instances: 18,
+        rate_at_peak_rps: 100_000.0 / 18.0,
+        cpu_at_peak_pct: cpu,
+        autoscaler: Autoscaler {
+            floor_instances: 18,
+            ceiling_instances: 23,
+            left_after_failures_share: 17.0 / 18.0,
+            left_for_growth_share: 1.0 / 1.3,
+            rate_rps: 5811.97,
+            cpu_pct: cpu,
+            target_cpu_pct: target,
+            hpa_target_pct: target.map(|pct| (pct / 1.1) as u32),
+        },
+        linear_rule: cpu.map(|_| LinearRule {
+            target_cpu_pct: 72.6,
+            cpu_at_planned_pct: 90.0,
+            rounds_instances: vec![2, 10, 14],
+            instances: 14,
+            settled: true,
+            load_ratio: 1.25,
+            missing_instances: 4,
+        }),
+        cost_per_hour: Some(6.12),
+        over_time: cpu.map(|_| FleetOverTime {
+            steps: vec![FleetStep {
+                at_s: 0.0,
+                rate_rps: 100_000.0,
+                instances: 18,
+            }],
+            instance_hours: 18.0,
+            fixed_instance_hours: 18.0,
+            cost: Some(6.12),
+            fixed_cost: Some(6.12),
+            worst_load_ratio: 0.98,
+        }),
+    }
+}
+
+/// Something made of a plan from a sample.
+fn planned<T>(sample: &Sample, sizing: &Sizing, show: impl FnOnce(&PlanReport<'_>) -> T) -> T {
+    show(&PlanReport {
+        sizing,
+        asked: PlanAsked {
+            failures: 1,
+            growth_pct_per_min: 10.0,
+            ready_in_s: 180.0,
+            price_per_hour: Some(0.34),
+            floor_instances: None,
+        },
+        capacity: &sample.findings.capacity[0],
+        goals: 1,
+        cpus: Some(4),
+        source: Source {
+            file: Path::new("runs/web\nkind: Secret.plimsoll"),
+            plan: &sample.plan,
+        },
+    })
+}
+
+/// One line of blanks and words.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn comparisons_and_plans_keep_to_their_schemas() {
+    let sample = sweep();
+    for unit in [WorkUnit::Requests, WorkUnit::HashedBytes] {
+        for carried in [
+            Carried::Found(Estimate::alone(1.0)),
+            Carried::AtLeast(9e3),
+            Carried::Unknown,
+        ] {
+            let comparison = comparison(unit, carried);
+            let json = shown(&sample, &comparison, |r| compare_json(r).unwrap());
+            keeps_to(COMPARE, &json);
+        }
+    }
+    for from in [
+        PlannedFrom::LowerEnd,
+        PlannedFrom::HighestTried,
+        PlannedFrom::Value,
+    ] {
+        for cpu in [None, Some(within(60.0, 2.0, 3.0))] {
+            let sizing = sizing(from, cpu);
+            keeps_to(PLAN, &planned(&sample, &sizing, |r| plan_json(r).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn the_schemas_are_closed_whole_and_described() {
+    fn walk(v: &Value, seen: &mut usize) {
+        let empty = Vec::new();
+        if let (Some(properties), Some(true)) = (
+            v["properties"].as_object(),
+            v.get("type").map(|t| t == "object"),
+        ) {
+            *seen += 1;
+            let mut required: Vec<&str> = v["required"]
+                .as_array()
+                .unwrap_or(&empty)
+                .iter()
+                .filter_map(Value::as_str)
+                .collect();
+            required.sort_unstable();
+            let mut names: Vec<&str> = properties.keys().map(String::as_str).collect();
+            names.sort_unstable();
+            assert_eq!(required, names);
+            assert_eq!(v["additionalProperties"], Value::Bool(false));
+            for (name, property) in properties {
+                assert!(property["description"].is_string(), "{name}");
+            }
+        }
+        match v {
+            Value::Object(object) => object.values().for_each(|v| walk(v, seen)),
+            Value::Array(items) => items.iter().for_each(|v| walk(v, seen)),
+            _ => {}
+        }
+    }
+    for (schema, objects) in [(COMPARE, 8), (PLAN, 9)] {
+        let mut seen = 0;
+        walk(&serde_json::from_str(schema).unwrap(), &mut seen);
+        assert_eq!(seen, objects);
+    }
+}
+
+#[test]
+fn machines_stand_in_columns_and_each_difference_in_a_sentence() {
+    let comparison = comparison(WorkUnit::Requests, Carried::AtLeast(11_400.0));
+    let text = shown(&sweep(), &comparison, |r| compare_text(r, 120, false));
+    let text = flat(&text);
+    for words in [
+        "carries, requests/s 9,550 (9,410 to 9,690) at least 11,400",
+        "b carries 1.200 times (1.160 to 1.250) as much as a within p99<10ms: better.",
+        "as much per CPU as a within p99<10ms: worse.",
+        "b carries more for the same money than a within p99<10ms cannot be told (1.200 times",
+        "for the same energy than a within p99<10ms cannot be told: the trials of one",
+        "headroom a b 20 % 70.0 (69.0 to 71.0)",
+        "They differ.",
+        "95 % intervals",
+    ] {
+        assert!(text.contains(words), "'{words}' is missing: {text}");
+    }
+}
+
+#[test]
+fn hashing_is_shown_in_megabytes() {
+    let mut comparison = comparison(WorkUnit::HashedBytes, Carried::Unknown);
+    comparison.machines[0].capacity[0].figures[0].carried =
+        Carried::Found(Estimate::within(900e6, 890e6, 910e6));
+    let text = shown(&sweep(), &comparison, |r| compare_text(r, 120, false));
+    assert!(
+        flat(&text).contains("carries, MB/s 900 (890 to 910) -"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_cannot_be_told_by_any_measure_is_said_once() {
+    let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
+    for difference in &mut comparison.differences {
+        difference.ratio = None;
+        difference.verdict = DifferenceVerdict::CannotTell;
+        difference.why = Some("nothing is known");
+    }
+    let text = shown(&sweep(), &comparison, |r| compare_text(r, 120, false));
+    assert_eq!(text.matches("cannot be told:").count(), 1, "{text}");
+}
+
+#[test]
+fn a_plan_says_what_it_takes_when_to_act_and_how_wrong_the_linear_rule_is() {
+    let sample = sweep();
+    let sizing = sizing(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
+    let text = flat(&planned(&sample, &sizing, |r| plan_text(r, 200, false)));
+    for words in [
+        "8,000/s per instance, the lower end",
+        "18 instances carry the peak of 100,000/s while 1 of them is lost and traffic grows beyond it by 10 % of it per minute for the 3 min",
+        "18 to 23 instances; add one when CPU use is above 58.0 %, the lower end",
+        "target is 52 %",
+        "The linear rule, which takes CPU use for work, would set 72.6 %",
+        "ends at 14 instances, 4 too few for the goal",
+        "125 % of what the plan takes it to carry",
+        "6.12 per hour",
+        "averageUtilization: 52",
+    ] {
+        assert!(text.contains(words), "'{words}' is missing: {text}");
+    }
+    let guess = |from| {
+        let sizing = self::sizing(from, None);
+        flat(&planned(&sample, &sizing, |r| plan_text(r, 200, false)))
+    };
+    assert!(guess(PlannedFrom::HighestTried).contains("at least that"));
+    assert!(guess(PlannedFrom::Value).contains("the plan is a guess"));
+    assert!(guess(PlannedFrom::Value).contains("there is no CPU target"));
+}
+
+#[test]
+fn the_manifest_holds_nothing_from_outside_but_in_comments() {
+    let sample = sweep();
+    let sizing = sizing(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
+    let yaml = planned(&sample, &sizing, |r| plan_hpa(r).unwrap());
+    let kinds: Vec<&str> = yaml.lines().filter(|l| l.starts_with("kind:")).collect();
+    assert_eq!(kinds, ["kind: HorizontalPodAutoscaler"], "{yaml}");
+    for line in [
+        "apiVersion: autoscaling/v2",
+        "  minReplicas: 18 # the target is right for this many and more",
+        "  maxReplicas: 23",
+        "          averageUtilization: 52",
+    ] {
+        assert!(yaml.lines().any(|l| l == line), "'{line}': {yaml}");
+    }
+    assert!(
+        yaml.contains("planned with the lower end, 8,000/s"),
+        "{yaml}"
+    );
+    let unknown = self::sizing(PlannedFrom::LowerEnd, None);
+    assert_eq!(planned(&sample, &unknown, plan_hpa), None);
+}
+
+#[test]
+fn secrets_are_in_no_comparison_and_no_plan() {
+    let mut sample = sweep();
+    if let Workload::Http(http) = &mut sample.plan.workload {
+        http.url = "http://me:swordfish@localhost/".to_owned();
+    }
+    let comparison = comparison(WorkUnit::Requests, Carried::Unknown);
+    let sizing = sizing(PlannedFrom::Value, Some(Estimate::alone(50.0)));
+    for output in [
+        shown(&sample, &comparison, |r| compare_json(r).unwrap()),
+        shown(&sample, &comparison, |r| compare_text(r, 80, false)),
+        planned(&sample, &sizing, |r| plan_json(r).unwrap()),
+        planned(&sample, &sizing, |r| plan_text(r, 80, false)),
+    ] {
+        assert!(output.contains("(hidden)"), "{output}");
+        assert!(!output.contains("swordfish"), "{output}");
+    }
+}

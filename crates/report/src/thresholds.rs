@@ -1,0 +1,145 @@
+//! Which CPU use leaves which part of the capacity free: a table, and what it
+//! comes to.
+
+use crate::capacity::Subject;
+use crate::number::{self, MISSING, Written};
+use crate::sentences::Sentence;
+use crate::table::{Cell, Column, Ink};
+use plimsoll_model::{Estimate, Findings, ThresholdFinding};
+
+/// The headroom that the sentence is about: a usual one.
+const USUAL_PCT: f64 = 20.0;
+
+/// The line above the table.
+pub(crate) fn heading(findings: &Findings) -> Sentence {
+    let of = findings.thresholds_of_rps.map_or_else(
+        || "the capacity".to_owned(),
+        |of| Written::rate(of).value + "/s",
+    );
+    let text = format!("To keep a part of {of} free (headroom), act at this CPU use:");
+    Sentence::new(Ink::Bold, text)
+}
+
+/// The columns of the table, with their ranks in a narrow terminal. Columns
+/// about intervals are there only if there is one.
+///
+/// Rows without a CPU use are left out: they say nothing to act on.
+pub(crate) fn columns(rows: &[ThresholdFinding]) -> Vec<Column> {
+    let rows: Vec<&ThresholdFinding> = rows.iter().filter(|r| r.cpu_pct.is_some()).collect();
+    let rows = &rows;
+    let every = |name, unit, rank, show: &dyn Fn(&ThresholdFinding) -> Cell| {
+        Column::new(name, unit, rank, rows.iter().map(|row| show(row)))
+    };
+    let cpu = |row: &ThresholdFinding| row.cpu_pct.map(Written::pct);
+    let left = |row: &ThresholdFinding| row.linear_headroom_pct.map(Written::pct);
+    let has_low = rows
+        .iter()
+        .any(|row| row.cpu_pct.is_some_and(|c| c.low.is_some()));
+    let has_left = rows
+        .iter()
+        .any(|row| left(row).is_some_and(|l| l.ends().is_some()));
+    let value_rank = if has_low { 2 } else { 0 };
+    let columns = [
+        Some(every("headroom", "%", 0, &|row| {
+            number::trimmed_pct(row.headroom_pct).into()
+        })),
+        // Below its lower end there is surely so much headroom.
+        has_low.then(|| {
+            every("act at", "CPU %", 0, &|row| {
+                cell(cpu(row).and_then(|cpu| cpu.low), Ink::Green)
+            })
+        }),
+        Some(every("CPU use", "%", value_rank, &|row| {
+            cell(cpu(row).map(|cpu| cpu.value), Ink::Plain)
+        })),
+        has_low.then(|| {
+            every("interval", "%", 3, &|row| {
+                cell(cpu(row).and_then(|cpu| cpu.ends()), Ink::Plain)
+            })
+        }),
+        Some(every("linear", "CPU %", 1, &|row| {
+            number::pct(row.linear_cpu_pct).into()
+        })),
+        Some(every("leaves", "%", 1, &|row| {
+            cell(left(row).map(|left| left.value), Ink::Plain)
+        })),
+        has_left.then(|| {
+            every("interval", "%", 5, &|row| {
+                cell(left(row).and_then(|left| left.ends()), Ink::Plain)
+            })
+        }),
+        Some(every("error", "points", 4, &|row| {
+            error(row.linear_error_points)
+        })),
+    ];
+    columns.into_iter().flatten().collect()
+}
+
+/// A text, or a dash where it is not known.
+fn cell(text: Option<String>, ink: Ink) -> Cell {
+    match text {
+        Some(text) => Cell { text, ink },
+        None => Cell {
+            text: MISSING.to_owned(),
+            ink: Ink::Dim,
+        },
+    }
+}
+
+/// Less headroom than was wanted is unsafe; more only costs.
+fn error(points: Option<Estimate>) -> Cell {
+    let is_unsafe = points.is_some_and(|points| points.high.unwrap_or(points.value) < 0.0);
+    let ink = if is_unsafe { Ink::Red } else { Ink::Plain };
+    let signed = points.map(|points| {
+        let sign = if points.value >= 0.05 { "+" } else { "" };
+        format!("{sign}{}", Written::of(points, 1).value)
+    });
+    cell(signed, ink)
+}
+
+/// What the table comes to, for a usual headroom.
+pub(crate) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence> {
+    let of = Written::rate(findings.thresholds_of_rps?).value;
+    let seen = |row: &&ThresholdFinding| row.cpu_pct.is_some();
+    let away = |row: &ThresholdFinding| (row.headroom_pct - USUAL_PCT).abs();
+    let rows = findings.thresholds.iter().filter(seen);
+    let row = rows.min_by(|a, b| away(a).total_cmp(&away(b)));
+    let Some((row, cpu)) = row.and_then(|row| Some((row, row.cpu_pct?))) else {
+        let text = "Which CPU use leaves how much of it free was not measured.";
+        return Some(Sentence::new(Ink::Yellow, text));
+    };
+    // Down, because acting too late is what costs.
+    let at = cpu.low.unwrap_or(cpu.value).floor();
+    let why = match cpu.low {
+        Some(_) => String::new(),
+        None => format!(" (no interval: too few {})", subject.trials),
+    };
+    let text = format!(
+        "To keep {} % of {of}/s free, add an instance at {at} % CPU use{why}; the linear rule \
+         says {} %, {}.",
+        number::trimmed_pct(row.headroom_pct),
+        number::trimmed_pct(row.linear_cpu_pct),
+        leaves(row.linear_headroom_pct),
+    );
+    Some(Sentence::new(Ink::Green, text))
+}
+
+/// What the linear rule's CPU use leaves.
+fn leaves(left: Option<Estimate>) -> String {
+    match left {
+        None => "which was not seen here".to_owned(),
+        Some(left) if left.value < 0.0 => {
+            let beyond = Estimate {
+                value: -left.value,
+                low: left.high.map(|high| -high),
+                high: left.low.map(|low| -low),
+            };
+            let beyond = Written::of(beyond, 0).with_ends(" %");
+            format!("which leaves nothing: the load is then {beyond} over that rate")
+        }
+        Some(left) => {
+            let left = Written::of(left, 0).with_ends(" %");
+            format!("which leaves {left}")
+        }
+    }
+}

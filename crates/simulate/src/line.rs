@@ -1,0 +1,235 @@
+//! Queues as recursions: each arrival gives its departure, and nothing is
+//! ever simulated between the two.
+//!
+//! First come, first served with one server is Lindley's recursion (The theory
+//! of queues with a single server, 1952); with several, each request goes to
+//! the server that is free first (Kiefer and Wolfowitz, On the theory of
+//! queues with many servers, 1955).
+
+use crate::chance::Chance;
+use crate::service::{Service, seconds, working_share};
+use crate::stall::StallClock;
+
+/// The state of a service between two arrivals. Times are in seconds from the
+/// beginning of the trial, before which nothing was waiting.
+#[derive(Debug)]
+pub(crate) enum Line {
+    Servers {
+        servers: Servers,
+        mean: f64,
+        exponential: bool,
+    },
+    Limiter {
+        below: f64,
+        growth: f64,
+    },
+    Stalled {
+        base: Box<Line>,
+        clock: StallClock,
+    },
+    SawTooth {
+        free: f64,
+        service: f64,
+        every: u32,
+        until_pause: u32,
+        first: f64,
+        growth: f64,
+        steps: u32,
+        step: u32,
+    },
+    Lock {
+        servers: Servers,
+        lock_free: f64,
+        parallel: f64,
+        serial: f64,
+    },
+}
+
+impl Line {
+    /// An empty line in front of `service`, every part of which takes `slower`
+    /// times as long, at `rate` arrivals a second. Pauses that go on through
+    /// all trials are met at a random point of their cycle.
+    pub(crate) fn new(service: &Service, slower: f64, rate: f64, chance: &mut Chance) -> Line {
+        match service {
+            Service::Deterministic { service, servers } => Line::Servers {
+                servers: Servers::idle(*servers),
+                mean: seconds(*service) * slower,
+                exponential: false,
+            },
+            Service::Exponential { mean, servers } => Line::Servers {
+                servers: Servers::idle(*servers),
+                mean: seconds(*mean) * slower,
+                exponential: true,
+            },
+            Service::Cliff { below, at } => Line::Limiter {
+                below: below.as_secs_f64() * slower,
+                growth: (rate * slower / at.get() - 1.0).max(0.0),
+            },
+            Service::Stall {
+                base,
+                every,
+                length,
+            } => {
+                let clock = StallClock::new(seconds(*every), length.as_secs_f64(), chance);
+                let while_working = rate / working_share(*every, *length);
+                Line::Stalled {
+                    base: Box::new(Line::new(base, slower, while_working, chance)),
+                    clock,
+                }
+            }
+            Service::SawTooth {
+                service,
+                every,
+                first,
+                growth,
+                steps,
+            } => {
+                let (every, steps) = ((*every).max(1), (*steps).max(1));
+                Line::SawTooth {
+                    free: 0.0,
+                    service: seconds(*service) * slower,
+                    every,
+                    until_pause: 1 + (chance.unit() * f64::from(every)) as u32,
+                    first: first.as_secs_f64() * slower,
+                    growth: growth.as_secs_f64() * slower,
+                    steps,
+                    step: (chance.unit() * f64::from(steps)) as u32,
+                }
+            }
+            Service::Lock {
+                parallel,
+                serial,
+                servers,
+            } => Line::Lock {
+                servers: Servers::idle(*servers),
+                lock_free: 0.0,
+                parallel: seconds(*parallel) * slower,
+                serial: seconds(*serial) * slower,
+            },
+        }
+    }
+
+    /// When a request that arrives at `at` departs. Arrivals ascend.
+    pub(crate) fn departs(&mut self, at: f64, chance: &mut Chance) -> f64 {
+        match self {
+            Line::Servers {
+                servers,
+                mean,
+                exponential,
+            } => {
+                let times = if *exponential {
+                    chance.exponential()
+                } else {
+                    1.0
+                };
+                let departs = servers.free().max(at) + *mean * times;
+                servers.occupy(departs);
+                departs
+            }
+            Line::Limiter { below, growth } => at + *below + at * *growth,
+            Line::Stalled { base, clock } => clock.real(base.departs(clock.working(at), chance)),
+            Line::SawTooth {
+                free,
+                service,
+                every,
+                until_pause,
+                first,
+                growth,
+                steps,
+                step,
+            } => {
+                let departs = free.max(at) + *service;
+                *free = departs;
+                *until_pause -= 1;
+                if *until_pause == 0 {
+                    *free += *first + *growth * f64::from(*step);
+                    *until_pause = *every;
+                    *step = (*step + 1) % *steps;
+                }
+                departs
+            }
+            Line::Lock {
+                servers,
+                lock_free,
+                parallel,
+                serial,
+            } => {
+                // Requests are begun in order, so the lock is asked for in
+                // order too.
+                let locked = servers.free().max(at).max(*lock_free);
+                *lock_free = locked + *serial * chance.exponential();
+                let departs = *lock_free + *parallel * chance.exponential();
+                servers.occupy(departs);
+                departs
+            }
+        }
+    }
+}
+
+/// When each server will be free: a heap with the earliest on top.
+#[derive(Debug)]
+pub(crate) struct Servers(Vec<f64>);
+
+impl Servers {
+    fn idle(servers: u32) -> Servers {
+        Servers(vec![0.0; servers as usize])
+    }
+
+    /// When the first of them is free; never, if there are none.
+    fn free(&self) -> f64 {
+        self.0.first().copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// Gives the server that is free first work until `until`.
+    fn occupy(&mut self, until: f64) {
+        let heap = &mut self.0;
+        let mut place = 0;
+        loop {
+            let mut child = 2 * place + 1;
+            if child + 1 < heap.len() && heap[child + 1] < heap[child] {
+                child += 1;
+            }
+            if child >= heap.len() || heap[child] >= until {
+                break;
+            }
+            heap[place] = heap[child];
+            place = child;
+        }
+        if let Some(server) = heap.get_mut(place) {
+            *server = until;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn line(service: &Service) -> Line {
+        Line::new(service, 1.0, 0.0, &mut Chance::seeded(1))
+    }
+
+    #[test]
+    fn requests_go_to_the_server_that_is_free_first() {
+        let mut line = line(&Service::Deterministic {
+            service: Duration::from_secs(10),
+            servers: 3,
+        });
+        let mut chance = Chance::seeded(1);
+        let departures: Vec<f64> = [0.0, 1.0, 2.0, 3.0, 4.0, 30.0]
+            .iter()
+            .map(|at| line.departs(*at, &mut chance))
+            .collect();
+        assert_eq!(departures, [10.0, 11.0, 12.0, 20.0, 21.0, 40.0]);
+    }
+
+    #[test]
+    fn a_service_without_servers_never_answers() {
+        let mut line = line(&Service::Exponential {
+            mean: Duration::from_millis(1),
+            servers: 0,
+        });
+        assert_eq!(line.departs(1.0, &mut Chance::seeded(1)), f64::INFINITY);
+    }
+}

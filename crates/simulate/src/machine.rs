@@ -1,0 +1,274 @@
+//! A machine that answers trials.
+
+use crate::chance::{Chance, Starts};
+use crate::cpu::account;
+use crate::curve::Curve;
+use crate::line::Line;
+use crate::service::Service;
+use crate::tally::{Course, Tally};
+use plimsoll_model::{
+    Arrivals, CpuTime, CpuUse, Invalid, MachineUse, Plan, Rate, ServiceUse, Setting, Share, Trial,
+    TrialSpec, Verdict,
+};
+use std::time::Duration;
+
+/// Something that goes wrong in some trials and that nobody notices: their
+/// verdict stays valid.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Disturbance {
+    /// The share of trials that are disturbed, drawn at random for each.
+    pub share: Share,
+    /// What happens in them, from their beginning to their end.
+    pub effect: Effect,
+}
+
+/// What a disturbance does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Effect {
+    /// All of the service's work, and the CPU time for it, takes so many times
+    /// as long.
+    Slower {
+        /// Above 1 for slower.
+        factor: f64,
+    },
+    /// Every answer comes later by this, as from a network that is slow.
+    Later {
+        /// How much later.
+        by: Duration,
+    },
+}
+
+/// A machine with a service and a load generator on virtual time.
+///
+/// The outcome of a trial depends on the machine and the trial's spec alone:
+/// arrivals on the spec's seed, everything else on both. Specs that differ in
+/// seed, pass, attempt, rate or window meet different chance; the same spec
+/// meets the same.
+///
+/// ```
+/// use plimsoll_model::Share;
+/// use plimsoll_simulate::{Curve, Machine, Service};
+/// use std::time::Duration;
+///
+/// let service = Service::Exponential { mean: Duration::from_millis(4), servers: 4 };
+/// let machine = Machine {
+///     cpus: 4,
+///     curve: Curve::smt(1.27).ok_or("no curve")?,
+///     ..Machine::new(service, 7)
+/// };
+/// let half = Share::new(0.5).ok_or("no share")?;
+/// let rate = machine.truth_cpu(half).ok_or("never half busy")?;
+/// assert!((rate.get() - 1000.0 / 1.27).abs() < 1e-6);
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// What serves.
+    pub service: Service,
+    /// How many CPUs it has.
+    pub cpus: u32,
+    /// How CPU use goes with work.
+    pub curve: Curve,
+    /// What disturbs some trials.
+    pub disturbance: Option<Disturbance>,
+    /// Requests above this rate are refused at once with an error, each with
+    /// the same chance.
+    pub refuses_above: Option<Rate>,
+    /// The most that the generator can send. Above it requests are sent late,
+    /// and the trial is invalid for its slip.
+    pub generator_limit: Option<Rate>,
+    /// Seeds all chance but that of the arrivals.
+    pub seed: u64,
+}
+
+impl Machine {
+    /// A machine of one CPU whose use is linear in work, never disturbed, that
+    /// refuses nothing, behind a generator that can send at any rate.
+    pub fn new(service: Service, seed: u64) -> Machine {
+        Machine {
+            service,
+            cpus: 1,
+            curve: Curve::linear(),
+            disturbance: None,
+            refuses_above: None,
+            generator_limit: None,
+            seed,
+        }
+    }
+
+    /// The rate at which CPU use reaches `limit`; `None` if it never does.
+    pub fn truth_cpu(&self, limit: Share) -> Option<Rate> {
+        let load = self.curve.load(limit)?;
+        Some(self.service.saturation().times(load))
+    }
+
+    /// The outcome of a trial, as a runner would give it.
+    ///
+    /// The warm-up lasts for its least time, from an empty queue. There is no
+    /// generator whose CPU time could be seen; while it keeps up, its slip of a
+    /// few microseconds is recorded and not added to latencies, so that these
+    /// are exactly the service's. A spec that offers no rate
+    /// gives an idle machine; copies are not simulated.
+    pub fn run(&self, spec: &TrialSpec, plan: &Plan) -> Trial {
+        match spec.setting {
+            Setting::Offer { rate } => self.at_rate(spec, plan, rate),
+            Setting::Idle | Setting::Copies { .. } => self.idle(spec, plan),
+        }
+    }
+
+    fn idle(&self, spec: &TrialSpec, plan: &Plan) -> Trial {
+        let mut trial = Trial::begun(spec.clone(), 0);
+        let cpu = CpuUse {
+            idle: CpuTime(spec.window * self.cpus),
+            ..CpuUse::default()
+        };
+        trial.machine = machine_use(plan, spec.window, cpu);
+        trial.steady = true;
+        trial.took = spec.window;
+        trial
+    }
+
+    fn at_rate(&self, spec: &TrialSpec, plan: &Plan, rate: Rate) -> Trial {
+        let mut chance = self.chance(spec, rate);
+        let conditions = self.conditions(&mut chance, rate);
+        let course = Course::new(spec.warm_up.min, spec.window);
+        let tally = self.serve(course, spec, plan.arrivals, &conditions, &mut chance);
+
+        let mut trial = Trial::begun(spec.clone(), 0);
+        trial.took = Duration::from_secs_f64(tally.ended());
+        trial.warm_up = spec.warm_up.min;
+        trial.steady = true;
+        (trial.work, trial.seconds) = tally.finish();
+        let cost = self.cost(&conditions);
+        let used = account(&mut trial.seconds, cost, self.cpus, &mut chance);
+        trial.machine = machine_use(plan, spec.window, used.machine);
+        trial.service = Some(ServiceUse {
+            cpu: used.service,
+            run_delay: None,
+            context_switches: None,
+        });
+        if conditions.lag > 0.0 {
+            trial.verdict = late(plan, &trial);
+        }
+        trial
+    }
+
+    /// The chance of one trial.
+    fn chance(&self, spec: &TrialSpec, rate: Rate) -> Chance {
+        Chance::mixed(&[
+            self.seed,
+            spec.seed,
+            u64::from(spec.pass),
+            u64::from(spec.attempt),
+            rate.get().to_bits(),
+            spec.window.as_nanos() as u64,
+        ])
+    }
+
+    fn conditions(&self, chance: &mut Chance, rate: Rate) -> Conditions {
+        // Drawn in any case, so that the same trial on a machine that is not
+        // disturbed meets the same chance.
+        let lot = chance.unit();
+        let hit = self.disturbance.filter(|d| lot < d.share.get());
+        let (slower, later) = match hit.map(|d| d.effect) {
+            Some(Effect::Slower { factor }) => (factor, 0.0),
+            Some(Effect::Later { by }) => (1.0, by.as_secs_f64()),
+            None => (1.0, 0.0),
+        };
+        let beyond = |limit: Option<Rate>, rate: f64| {
+            limit.map_or(0.0, |limit| (rate / limit.get() - 1.0).max(0.0))
+        };
+        let lag = beyond(self.generator_limit, rate.get());
+        let refused = beyond(self.refuses_above, rate.get() / (1.0 + lag));
+        Conditions {
+            rate: rate.get(),
+            slower,
+            later,
+            lag,
+            refused: refused / (1.0 + refused),
+        }
+    }
+
+    fn serve(
+        &self,
+        course: Course,
+        spec: &TrialSpec,
+        arrivals: Arrivals,
+        conditions: &Conditions,
+        chance: &mut Chance,
+    ) -> Tally {
+        let mut tally = Tally::new(course);
+        let rate = Rate::per_second(conditions.rate).unwrap_or(Rate::ZERO);
+        let mut starts = Starts::new(arrivals, rate, spec.seed);
+        let mut line = Line::new(
+            &self.service,
+            conditions.slower,
+            conditions.carried(),
+            chance,
+        );
+        loop {
+            let intended = starts.next_start();
+            if intended >= course.closes {
+                return tally;
+            }
+            let sent = intended + intended * conditions.lag;
+            if conditions.refused > 0.0 && chance.unit() < conditions.refused {
+                tally.refused(intended, sent);
+            } else {
+                let answered = line.departs(sent, chance) + conditions.later;
+                tally.served(intended, sent, answered);
+            }
+        }
+    }
+
+    /// CPU time of an answer, in seconds: what the curve gives at this load,
+    /// shared out evenly.
+    fn cost(&self, conditions: &Conditions) -> f64 {
+        let full = self.service.saturation().get() / conditions.slower;
+        let carried = conditions.carried().min(full);
+        if carried <= 0.0 {
+            return 0.0;
+        }
+        self.curve.cpu(carried / full).get() * f64::from(self.cpus) / carried
+    }
+}
+
+/// What one trial meets.
+struct Conditions {
+    /// Requests intended per second.
+    rate: f64,
+    /// The service takes so many times as long.
+    slower: f64,
+    /// Answers come later by this, in seconds.
+    later: f64,
+    /// How much the generator falls behind, in seconds per second.
+    lag: f64,
+    /// The share of requests that is refused.
+    refused: f64,
+}
+
+impl Conditions {
+    /// Requests per second that reach the service.
+    fn carried(&self) -> f64 {
+        self.rate / (1.0 + self.lag) * (1.0 - self.refused)
+    }
+}
+
+fn machine_use(plan: &Plan, window: Duration, cpu: CpuUse) -> MachineUse {
+    MachineUse {
+        cpu: Some(cpu),
+        service_cpus: plan.cpus.service.clone(),
+        service_cpu: Some(cpu),
+        ..MachineUse::unknown(window)
+    }
+}
+
+/// The verdict on a generator that falls behind, under the plan's own bound.
+fn late(plan: &Plan, trial: &Trial) -> Verdict {
+    let p99 = trial.work.slip.quantile(0.99).unwrap_or(Duration::ZERO);
+    let latency = trial.work.latency.quantile(0.99).unwrap_or(Duration::ZERO);
+    let part = latency.mul_f64(plan.bounds.slip_share.get());
+    let bound = plan.bounds.slip.max(part);
+    let is_late = (p99 > bound).then_some(Invalid::Slip { p99, bound });
+    Verdict::from_reasons(is_late.into_iter().collect())
+}

@@ -1,0 +1,81 @@
+//! Time as a service sees it that stands still now and then.
+
+use crate::chance::Chance;
+
+/// A clock that stands during stalls. Seen by it, the service never pauses.
+#[derive(Debug)]
+pub(crate) struct StallClock {
+    every: f64,
+    length: f64,
+    /// How far into a cycle, which begins with a stall, the trial begins.
+    phase: f64,
+    /// What the clock showed at the beginning of the trial.
+    shown: f64,
+}
+
+impl StallClock {
+    pub(crate) fn new(every: f64, length: f64, chance: &mut Chance) -> StallClock {
+        let phase = chance.unit() * every;
+        StallClock {
+            every,
+            length,
+            phase,
+            shown: (phase - length).max(0.0),
+        }
+    }
+
+    /// What it shows at time `at`.
+    pub(crate) fn working(&self, at: f64) -> f64 {
+        let at = at + self.phase;
+        let cycles = (at / self.every).floor();
+        let worked = (at - cycles * self.every - self.length).max(0.0);
+        cycles * (self.every - self.length) + worked - self.shown
+    }
+
+    /// When it shows `working`; never, if it always stands.
+    pub(crate) fn real(&self, working: f64) -> f64 {
+        let working = working + self.shown;
+        let per_cycle = self.every - self.length;
+        if per_cycle <= 0.0 {
+            return f64::INFINITY;
+        }
+        let cycles = (working / per_cycle).floor();
+        let worked = working - cycles * per_cycle;
+        cycles * self.every + self.length + worked - self.phase
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_its_time_and_none_of_it_during_a_stall() {
+        let (every, length) = (5.0, 0.2);
+        for seed in 0..20 {
+            let clock = StallClock::new(every, length, &mut Chance::seeded(seed));
+            assert!(clock.working(0.0).abs() < 1e-9);
+            for n in 1..2000 {
+                let shown = f64::from(n) * 0.0137;
+                let at = clock.real(shown);
+                assert!((clock.working(at) - shown).abs() < 1e-9);
+                let in_cycle = (at + clock.phase) % every;
+                assert!(in_cycle >= length - 1e-9, "{at} is within a stall");
+            }
+        }
+    }
+
+    #[test]
+    fn who_arrives_during_a_stall_is_served_after_it() {
+        let clock = StallClock::new(5.0, 0.2, &mut Chance::seeded(1));
+        let begins = 5.0 - clock.phase;
+        let served = clock.real(clock.working(begins + 0.05) + 0.01);
+        assert!((served - (begins + 0.21)).abs() < 1e-9, "{served}");
+    }
+
+    #[test]
+    fn a_service_that_always_stands_is_never_done() {
+        let clock = StallClock::new(1.0, 1.0, &mut Chance::seeded(1));
+        assert_eq!(clock.real(0.1), f64::INFINITY);
+    }
+}

@@ -1,0 +1,228 @@
+//! Counting as the load generator counts: which requests belong to the
+//! window, what became of them, and what each second saw.
+
+use crate::brief::Brief;
+use plimsoll_model::{Second, Work};
+use std::time::Duration;
+
+/// How long the last answers of a window are waited for.
+const DRAIN: f64 = 1.0;
+
+/// A rest of a window shorter than this is part of the second before.
+const STUB: f64 = 0.5;
+
+/// How late a generator is that keeps up, in equal parts. It is recorded and
+/// not added to latencies.
+const SLIPS: [Duration; 4] = [
+    Duration::from_micros(2),
+    Duration::from_micros(3),
+    Duration::from_micros(4),
+    Duration::from_micros(5),
+];
+
+/// The course of a trial, in seconds from its beginning.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Course {
+    pub(crate) opens: f64,
+    pub(crate) closes: f64,
+    pub(crate) ends: f64,
+    /// Into how many seconds the window is cut.
+    pub(crate) seconds: usize,
+}
+
+impl Course {
+    pub(crate) fn new(warm_up: Duration, window: Duration) -> Course {
+        let (opens, length) = (warm_up.as_secs_f64(), window.as_secs_f64());
+        let rest = length - length.floor();
+        let whole = length as usize + usize::from(rest >= STUB);
+        Course {
+            opens,
+            closes: opens + length,
+            ends: opens + length + DRAIN,
+            seconds: whole.max(1),
+        }
+    }
+
+    /// The second that holds a time before the window's close; 0 is the
+    /// warm-up.
+    fn second(&self, at: f64) -> usize {
+        if at < self.opens {
+            return 0;
+        }
+        1 + ((at - self.opens) as usize).min(self.seconds - 1)
+    }
+
+    /// Where second `index` begins and ends.
+    fn edges(&self, index: usize) -> (f64, f64) {
+        match index {
+            0 => (0.0, self.opens),
+            _ => {
+                let from = self.opens + (index - 1) as f64;
+                let last = index == self.seconds;
+                (from, if last { self.closes } else { from + 1.0 })
+            }
+        }
+    }
+}
+
+/// What a second saw.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    sent: u64,
+    failed: u64,
+    answered: Brief,
+}
+
+/// The counts of one trial.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    course: Course,
+    work: Work,
+    seen: Vec<Seen>,
+    /// Requests of the window that were sent when they were due.
+    on_time: u64,
+    last_answer: f64,
+}
+
+impl Tally {
+    pub(crate) fn new(course: Course) -> Tally {
+        Tally {
+            course,
+            work: Work::default(),
+            seen: (0..=course.seconds).map(|_| Seen::default()).collect(),
+            on_time: 0,
+            last_answer: course.closes,
+        }
+    }
+
+    /// A request intended at `intended` was due and sent at `sent`.
+    fn sent(&mut self, intended: f64, sent: f64) {
+        if sent < self.course.closes {
+            self.seen[self.course.second(sent)].sent += 1;
+        }
+        if intended >= self.course.opens {
+            self.work.intended += 1;
+            self.work.sent += u64::from(sent <= self.course.ends);
+            if sent > intended {
+                self.work.slip.record_ns(ns(sent - intended));
+            } else {
+                self.on_time += 1;
+            }
+        }
+    }
+
+    /// It was refused at once.
+    pub(crate) fn refused(&mut self, intended: f64, sent: f64) {
+        self.sent(intended, sent);
+        if sent < self.course.closes {
+            self.seen[self.course.second(sent)].failed += 1;
+        }
+        if intended >= self.course.opens {
+            if sent <= self.course.ends {
+                self.work.errors.status += 1;
+            } else {
+                self.unfinished(intended);
+            }
+        }
+    }
+
+    /// Its good answer came at `answered`, should the trial last so long.
+    pub(crate) fn served(&mut self, intended: f64, sent: f64, answered: f64) {
+        self.sent(intended, sent);
+        let latency = answered - intended;
+        if answered < self.course.closes {
+            let second = self.course.second(answered);
+            self.seen[second].answered.record(latency);
+            self.work.completed += u64::from(answered >= self.course.opens);
+        }
+        if intended >= self.course.opens {
+            if answered <= self.course.ends {
+                self.work.latency.record_ns(ns(latency));
+                self.last_answer = self.last_answer.max(answered);
+            } else {
+                self.unfinished(intended);
+            }
+        }
+    }
+
+    fn unfinished(&mut self, intended: f64) {
+        self.work.unfinished += 1;
+        self.work.latency.record_ns(ns(self.course.ends - intended));
+        self.last_answer = self.course.ends;
+    }
+
+    /// When the trial ended: with the last answer of its window, or with the
+    /// drain.
+    pub(crate) fn ended(&self) -> f64 {
+        self.last_answer
+    }
+
+    /// What was counted, and each second, CPU use left open.
+    pub(crate) fn finish(mut self) -> (Work, Vec<Second>) {
+        let parts = SLIPS.len() as u64;
+        for (index, slip) in (0..parts).zip(SLIPS) {
+            // So that the parts add up to the whole.
+            let count = (self.on_time + index) / parts;
+            self.work.slip.record_many(slip, count);
+        }
+        let mut in_flight = 0;
+        let mut seconds = Vec::with_capacity(self.seen.len());
+        for (index, seen) in self.seen.iter().enumerate() {
+            let (from, to) = self.course.edges(index);
+            in_flight += seen.sent;
+            in_flight -= seen.answered.count() + seen.failed;
+            seconds.push(Second {
+                at: Duration::from_secs_f64(to),
+                length: Duration::from_secs_f64(to - from),
+                measured: index > 0,
+                sent: seen.sent,
+                completed: seen.answered.count(),
+                errors: seen.failed,
+                in_flight,
+                p50: seen.answered.quantile(0.5),
+                p99: seen.answered.quantile(0.99),
+                cpu: None,
+                steal: None,
+            });
+        }
+        (self.work, seconds)
+    }
+}
+
+/// Whole nanoseconds; what is too long for the type is as long as it can be.
+fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stub_of_a_second_belongs_to_the_second_before() {
+        let seconds = |millis| Course::new(Duration::ZERO, Duration::from_millis(millis)).seconds;
+        let counted: Vec<usize> = [300, 1000, 1499, 1500, 5000, 5600].map(seconds).to_vec();
+        assert_eq!(counted, [1, 1, 1, 2, 5, 6]);
+    }
+
+    #[test]
+    fn what_is_not_answered_by_the_end_counts_with_its_wait() {
+        let course = Course::new(Duration::from_secs(1), Duration::from_secs(2));
+        let mut tally = Tally::new(course);
+        tally.served(0.5, 0.5, 1.5);
+        tally.served(2.0, 2.0, 2.5);
+        tally.served(2.1, 2.1, 3.5);
+        tally.served(2.2, 2.2, f64::INFINITY);
+        tally.refused(2.9, 2.9);
+        assert_eq!(tally.ended(), 4.0);
+        let (work, seconds) = tally.finish();
+        assert_eq!((work.intended, work.sent), (4, 4));
+        assert_eq!(work.completed, 2, "one of them of the warm-up");
+        assert_eq!((work.unfinished, work.errors.status), (1, 1));
+        assert_eq!(work.latency.count(), 3);
+        let longest = work.latency.max().unwrap().as_secs_f64();
+        assert!((longest / 1.8 - 1.0).abs() < 1e-3, "{longest}");
+        let in_flight: Vec<u64> = seconds.iter().map(|s| s.in_flight).collect();
+        assert_eq!(in_flight, [1, 0, 2]);
+    }
+}

@@ -1,0 +1,5 @@
+//! Simulated machines held against theory.
+
+mod known;
+pub(crate) mod spec;
+mod trials;

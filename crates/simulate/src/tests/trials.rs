@@ -1,0 +1,230 @@
+//! Trials hold together as those of a real machine do.
+
+use super::spec::{plan, spec};
+use crate::{Curve, Disturbance, Effect, Machine, Service, truth_errors};
+use plimsoll_model::{Arrivals, Invalid, Rate, Setting, Share, Trial, TrialSpec, Verdict};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+const WINDOW: Duration = Duration::from_secs(5);
+
+fn share(x: f64) -> Share {
+    Share::new(x).unwrap()
+}
+
+fn rate(n: f64) -> Rate {
+    Rate::per_second(n).unwrap()
+}
+
+fn machine() -> Machine {
+    let service = Service::Exponential {
+        mean: 2 * MS,
+        servers: 2,
+    };
+    Machine {
+        cpus: 2,
+        ..Machine::new(service, 1)
+    }
+}
+
+fn run(machine: &Machine, rps: f64, seed: u64) -> Trial {
+    machine.run(&spec(rate(rps), WINDOW, seed), &plan())
+}
+
+#[test]
+fn all_that_was_intended_was_answered_refused_or_left_unfinished() {
+    let kinds = [
+        machine().service,
+        Service::Deterministic {
+            service: MS,
+            servers: 1,
+        },
+        Service::Cliff {
+            below: MS,
+            at: rate(1000.0),
+        },
+        Service::Stall {
+            base: Box::new(machine().service),
+            every: 1000 * MS,
+            length: 200 * MS,
+        },
+        Service::SawTooth {
+            service: MS,
+            every: 50,
+            first: MS,
+            growth: MS,
+            steps: 5,
+        },
+        Service::Lock {
+            parallel: MS,
+            serial: MS,
+            servers: 2,
+        },
+    ];
+    for service in kinds {
+        for rps in [10.0, 900.0, 3000.0] {
+            let machine = Machine {
+                refuses_above: Some(rate(2500.0)),
+                ..Machine::new(service.clone(), 1)
+            };
+            let trial = run(&machine, rps, 1);
+            let work = &trial.work;
+            assert_eq!(work.intended, work.sent);
+            assert_eq!(work.intended, work.slip.count());
+            assert_eq!(
+                work.intended,
+                work.latency.count() + work.errors.status,
+                "{service:?}"
+            );
+            let overloaded = rps > 2000.0;
+            assert_eq!(work.unfinished > 0, overloaded, "{service:?} {rps}");
+            assert_eq!(work.errors.status > 0, rps > 2500.0);
+            let seconds = trial.seconds.iter().filter(|s| s.measured);
+            let completed: u64 = seconds.map(|s| s.completed).sum();
+            assert_eq!(completed, work.completed);
+            let bound = service.saturation().get() * 1.1 * 5.0 + 10.0;
+            assert!((work.completed as f64) < bound, "{service:?} {rps}");
+            assert!(trial.took >= trial.warm_up + WINDOW);
+            assert!(trial.took <= trial.warm_up + WINDOW + Duration::from_secs(1));
+        }
+    }
+}
+
+#[test]
+fn the_same_trial_has_the_same_outcome_and_another_seed_another() {
+    let machine = machine();
+    assert_eq!(run(&machine, 700.0, 1), run(&machine, 700.0, 1));
+    assert_ne!(run(&machine, 700.0, 1).work, run(&machine, 700.0, 2).work);
+    let other = Machine {
+        seed: 2,
+        ..machine.clone()
+    };
+    let (a, b) = (run(&machine, 700.0, 1), run(&other, 700.0, 1));
+    assert_eq!(a.work.intended, b.work.intended, "arrivals are the spec's");
+    assert_ne!(a.work.latency, b.work.latency);
+    let again = TrialSpec {
+        attempt: 1,
+        ..a.spec.clone()
+    };
+    assert_ne!(machine.run(&again, &plan()).work.latency, a.work.latency);
+}
+
+#[test]
+fn cpu_use_follows_the_curve_up_to_ticks() {
+    let curve = Curve::bent(0.8, 0.5).unwrap();
+    let machine = Machine {
+        curve: curve.clone(),
+        ..machine()
+    };
+    for load in [0.1, 0.4, 0.8, 0.9] {
+        let trial = machine.run(
+            &spec(rate(1000.0 * load), Duration::from_secs(200), 1),
+            &plan(),
+        );
+        let cpu = trial.machine.service_cpu.unwrap();
+        let found = cpu.busy_share().unwrap().get();
+        // Of 20,000 to 180,000 requests.
+        let expected = curve.cpu(load).get();
+        assert!((found / expected - 1.0).abs() < 0.03, "{load} {found}");
+        let exact = trial.service.unwrap().cpu.0.as_secs_f64() / 400.0;
+        assert!((found - exact).abs() < 1e-3, "{found} {exact}");
+        assert_eq!(cpu.total().0, Duration::from_secs(400));
+    }
+    let busy = run(&machine, 3000.0, 1).machine.service_cpu.unwrap();
+    assert!(busy.busy_share().unwrap().get() > 0.95);
+    let capacity = machine.truth_cpu(share(0.5)).unwrap();
+    assert!((capacity.get() - 800.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_share_of_trials_that_is_disturbed_is_slower_and_does_not_say_so() {
+    let disturbed = |effect| Machine {
+        disturbance: Some(Disturbance {
+            share: share(0.1),
+            effect,
+        }),
+        ..machine()
+    };
+    for effect in [
+        Effect::Slower { factor: 3.0 },
+        Effect::Later { by: 50 * MS },
+    ] {
+        let machine = disturbed(effect);
+        let trials: Vec<Trial> = (0..400).map(|seed| run(&machine, 100.0, seed)).collect();
+        assert!(trials.iter().all(|t| t.verdict.is_valid()));
+        let slow = trials
+            .iter()
+            .filter(|t| t.work.latency.quantile(0.5).unwrap() > 3 * MS);
+        let slow = slow.count();
+        // 40 on average, with a standard deviation of 6.
+        assert!((16..=64).contains(&slow), "{effect:?}: {slow}");
+    }
+}
+
+#[test]
+fn a_disturbance_leaves_the_other_trials_as_they_were() {
+    let disturbed = Machine {
+        disturbance: Some(Disturbance {
+            share: share(0.2),
+            effect: Effect::Slower { factor: 2.0 },
+        }),
+        ..machine()
+    };
+    let same =
+        (0..100).filter(|seed| run(&disturbed, 300.0, *seed) == run(&machine(), 300.0, *seed));
+    let same = same.count();
+    assert!((60..=98).contains(&same), "{same}");
+}
+
+#[test]
+fn a_generator_at_its_limit_is_late_and_the_trial_says_so() {
+    let limited = Machine {
+        generator_limit: Some(rate(500.0)),
+        ..machine()
+    };
+    assert_eq!(run(&limited, 499.0, 1), run(&machine(), 499.0, 1));
+    let trial = run(&limited, 700.0, 1);
+    assert!(
+        matches!(&trial.verdict, Verdict::Invalid(why) if matches!(why[..], [Invalid::Slip { .. }])),
+        "{:?}",
+        trial.verdict
+    );
+    assert!((trial.achieved().get() / 500.0 - 1.0).abs() < 0.05);
+    assert!(trial.work.sent < trial.work.intended);
+}
+
+#[test]
+fn what_is_refused_is_what_is_above_the_rate() {
+    let limit = share(0.01);
+    let capacity = truth_errors(rate(400.0), limit).unwrap();
+    let machine = Machine {
+        refuses_above: Some(rate(400.0)),
+        ..machine()
+    };
+    let trial = machine.run(&spec(capacity, Duration::from_secs(2000), 1), &plan());
+    let refused = trial.work.errors.total() as f64 / trial.work.intended as f64;
+    // 8,000 of 800,000.
+    assert!((refused / 0.01 - 1.0).abs() < 0.05, "{refused}");
+    assert_eq!(run(&machine, 400.0, 1).work.errors.total(), 0);
+}
+
+#[test]
+fn no_load_is_an_idle_machine() {
+    let mut spec = spec(Rate::ZERO, WINDOW, 1);
+    let nothing = machine().run(&spec, &plan());
+    spec.setting = Setting::Idle;
+    let idle = machine().run(&spec, &plan());
+    for trial in [nothing, idle] {
+        assert_eq!(trial.work.intended, 0);
+        let cpu = trial.machine.service_cpu.unwrap();
+        assert_eq!(cpu.busy_share(), Some(Share::ZERO));
+    }
+}
+
+#[test]
+fn constant_arrivals_have_no_chance_in_their_number() {
+    let mut plan = plan();
+    plan.arrivals = Arrivals::Constant;
+    let trial = machine().run(&spec(rate(200.0), WINDOW, 1), &plan);
+    assert!(trial.work.intended.abs_diff(1000) <= 1);
+}

@@ -1,0 +1,113 @@
+//! Intervals by resampling.
+
+use crate::seeded::Rng;
+use plimsoll_model::{CONFIDENCE, Estimate};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+/// How many resamples an interval is read from: its ends then rest on the
+/// 25th lowest and highest or so.
+pub const RESAMPLES: usize = 999;
+
+/// `value` with the expanded percentile interval of `replicates`, which are
+/// what resamples of `n` independent observations gave: a number that is not
+/// finite for one that gave nothing.
+///
+/// A percentile interval is too narrow by about `sqrt((n-1)/n)` and by the
+/// difference between a normal and a t quantile; both are made up for by
+/// reading it at the probability `Phi(-sqrt(n/(n-1)) t(alpha/2, n-1))`
+/// (Hesterberg, "What Teachers Should Know About the Bootstrap", The American
+/// Statistician 69, 2015, section 5.3).
+///
+/// Without an interval when `n < 3`, or when fewer than half of the resamples
+/// gave a figure: then what was resampled is luck.
+pub fn estimate(value: f64, replicates: Vec<f64>, n: usize) -> Estimate {
+    estimate_at(CONFIDENCE, value, replicates, n)
+}
+
+/// The same at another confidence.
+pub fn estimate_at(confidence: f64, value: f64, mut replicates: Vec<f64>, n: usize) -> Estimate {
+    let times = replicates.len();
+    replicates.retain(|r| r.is_finite());
+    let Some(tail) = tail(confidence, n).filter(|_| replicates.len() > times / 2) else {
+        return Estimate::alone(value);
+    };
+    replicates.sort_by(f64::total_cmp);
+    let low = quantile(&replicates, tail);
+    let high = quantile(&replicates, 1.0 - tail);
+    Estimate::within(value, low, high)
+}
+
+/// The probability below the lower end, in the resampled distribution.
+fn tail(confidence: f64, n: usize) -> Option<f64> {
+    let n = n as f64;
+    let t = StudentsT::new(0.0, 1.0, n - 1.0)
+        .ok()
+        .filter(|_| n >= 3.0)?;
+    let normal = Normal::standard();
+    let reach = t.inverse_cdf((1.0 - confidence) / 2.0) * (n / (n - 1.0)).sqrt();
+    Some(normal.cdf(reach))
+}
+
+/// The quantile of sorted values, linear between them.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let at = q * (sorted.len() - 1) as f64;
+    let (below, part) = (at.floor() as usize, at.fract());
+    let above = (below + 1).min(sorted.len() - 1);
+    sorted[below] + part * (sorted[above] - sorted[below])
+}
+
+/// What `figure` gives for [`RESAMPLES`] draws of `n` indices with replacement;
+/// not a number where it gives nothing.
+pub fn resample(n: usize, seed: u64, figure: impl FnMut(&[usize]) -> Option<f64>) -> Vec<f64> {
+    resample_times(RESAMPLES, n, seed, figure)
+}
+
+/// The same for another number of draws.
+pub fn resample_times(
+    times: usize,
+    n: usize,
+    seed: u64,
+    mut figure: impl FnMut(&[usize]) -> Option<f64>,
+) -> Vec<f64> {
+    let mut rng = Rng::seeded(seed);
+    let mut draw = vec![0; n];
+    let once = |_| {
+        draw.iter_mut().for_each(|index| *index = rng.below(n));
+        figure(&draw).unwrap_or(f64::NAN)
+    };
+    (0..times).map(once).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Means of `n` normal values: does the interval hold the true mean?
+    fn covered(n: usize, seed: u64) -> bool {
+        let mut rng = Rng::seeded(seed);
+        let normal = Normal::standard();
+        let values: Vec<f64> = (0..n).map(|_| normal.inverse_cdf(rng.unit())).collect();
+        let mean = |index: &[usize]| index.iter().map(|i| values[*i]).sum::<f64>() / n as f64;
+        let all: Vec<usize> = (0..n).collect();
+        let replicates = resample(n, seed ^ 1, |draw| Some(mean(draw)));
+        let (low, high) = estimate(mean(&all), replicates, n).interval().unwrap();
+        low <= 0.0 && 0.0 <= high
+    }
+
+    #[test]
+    fn few_observations_are_covered_as_often_as_stated() {
+        for n in [6, 12, 40] {
+            let hits = (0..400).filter(|seed| covered(n, *seed)).count();
+            assert!((366..=394).contains(&hits), "{hits} of 400 with {n} values");
+        }
+    }
+
+    #[test]
+    fn two_observations_allow_no_interval() {
+        assert_eq!(estimate(1.0, vec![1.0; RESAMPLES], 2), Estimate::alone(1.0));
+        assert_eq!(
+            estimate(1.0, vec![f64::NAN; RESAMPLES], 9),
+            Estimate::alone(1.0)
+        );
+    }
+}

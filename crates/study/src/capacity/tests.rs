@@ -1,0 +1,193 @@
+use super::*;
+use crate::testing::{plan, trial_at};
+
+/// The finding of one goal over levels given as (load %, rate, CPU share,
+/// latency of every request in us).
+fn solve(goal: &str, given: &[(f64, u64, f64, f64)]) -> CapacityFinding {
+    let trials: Vec<Trial> = given
+        .iter()
+        .map(|&(load, rate, cpu, us)| trial_at(load, rate, cpu, us))
+        .collect();
+    of_trials(goal, &trials)
+}
+
+fn of_trials(goal: &str, trials: &[Trial]) -> CapacityFinding {
+    let mut plan = plan();
+    plan.goals = vec![goal.parse().unwrap()];
+    crate::findings(&plan, trials).capacity.remove(0)
+}
+
+const HOCKEY_STICK: [(f64, u64, f64, f64); 5] = [
+    (10.0, 100, 0.1, 1000.0),
+    (40.0, 400, 0.4, 1000.0),
+    (60.0, 600, 0.6, 1500.0),
+    (80.0, 800, 0.7, 3000.0),
+    (100.0, 1000, 0.95, 50_000.0),
+];
+
+/// A trial of which a share of the requests takes 10 ms.
+fn mixed(load: f64, rate: u64, slow_share: f64) -> Trial {
+    let mut trial = trial_at(load, rate, load / 100.0, 1000.0);
+    let slow = (slow_share * 10_000.0).round() as u64;
+    trial.work.latency.clear();
+    trial
+        .work
+        .latency
+        .record_many(Duration::from_millis(1), 10_000 - slow);
+    trial
+        .work
+        .latency
+        .record_many(Duration::from_millis(10), slow);
+    trial
+}
+
+#[test]
+fn between_levels_that_keep_it_and_break_it_far_nothing_is_made_up() {
+    let found = solve("p99<2x", &HOCKEY_STICK);
+    assert_eq!(found.status, CapacityStatus::Found);
+    assert!((found.limit_us.unwrap() / 2000.0 - 1.0).abs() < 2e-3);
+    let rate = found.rate_rps.unwrap();
+    assert_eq!((rate.value, rate.interval()), (600.0, None));
+    assert!(found.note.unwrap().contains("broken at 800/s"));
+    let cpu = found.cpu_pct.unwrap();
+    assert!((cpu.value - 60.0).abs() < 0.2);
+    assert_eq!(
+        cpu.interval(),
+        None,
+        "single trials show no scatter of CPU use"
+    );
+}
+
+#[test]
+fn shares_that_rise_through_the_goal_give_a_rate_between_levels() {
+    let trials: Vec<Trial> = [(70.0, 700, 0.001), (80.0, 800, 0.004), (90.0, 900, 0.02)]
+        .iter()
+        .flat_map(|&(load, rate, share)| [mixed(load, rate, share), mixed(load, rate, share)])
+        .collect();
+    let found = of_trials("p99<5ms", &trials);
+    assert_eq!(found.status, CapacityStatus::Found);
+    let rate = found.rate_rps.unwrap();
+    assert!((820.0..890.0).contains(&rate.value), "{rate:?}");
+    assert!(rate.interval().is_some());
+}
+
+#[test]
+fn any_percentile_can_be_asked_for() {
+    assert_eq!(
+        solve("p73<2ms", &HOCKEY_STICK).status,
+        CapacityStatus::Found
+    );
+}
+
+#[test]
+fn a_goal_that_always_or_never_holds_says_so() {
+    let always = solve("p99<1s", &HOCKEY_STICK);
+    assert_eq!(always.status, CapacityStatus::NotReached);
+    let rate = always.rate_rps.unwrap();
+    assert_eq!((rate.low, rate.high), (Some(1000.0), None), "at least");
+    let never = solve("p99<10us", &HOCKEY_STICK);
+    assert_eq!(never.status, CapacityStatus::Undecided);
+    assert!(never.note.unwrap().contains("missed already at 100/s"));
+    assert_eq!(never.rate_rps, None);
+}
+
+#[test]
+fn cpu_and_error_goals_are_solved_alike() {
+    let cpu = solve("cpu<65%", &HOCKEY_STICK);
+    assert!((600.0..800.0).contains(&cpu.rate_rps.unwrap().value));
+    assert_eq!(
+        solve("errors<1%", &HOCKEY_STICK).status,
+        CapacityStatus::NotReached
+    );
+}
+
+#[test]
+fn a_rate_that_is_not_carried_keeps_no_goal() {
+    let mut backlog = trial_at(100.0, 1000, 0.5, 1000.0);
+    backlog.work.completed /= 2;
+    let trials = [trial_at(50.0, 500, 0.5, 1000.0), backlog];
+    let found = of_trials("cpu<90%", &trials);
+    assert_eq!(found.status, CapacityStatus::Found);
+    assert_eq!(found.rate_rps.unwrap().value, 500.0);
+}
+
+#[test]
+fn a_percentile_that_so_few_requests_never_decide_says_how_many_do() {
+    let few = [mixed(50.0, 500, 0.0)];
+    let found = of_trials("p99.99<5ms", &few);
+    assert_eq!(found.status, CapacityStatus::Undecided);
+    let note = found.note.unwrap();
+    assert!(note.contains("29,956") || note.contains("29956"), "{note}");
+    assert!(note.contains("--duration"), "{note}");
+}
+
+#[test]
+fn without_light_load_the_published_rule_is_undecided() {
+    let found = solve("p99<2x", &[]);
+    assert_eq!(found.status, CapacityStatus::Undecided);
+    assert!(found.note.is_some());
+}
+
+#[test]
+fn a_service_that_sleeps_is_not_lightly_loaded_at_any_load() {
+    let idle = [(10.0, 100, 0.01, 1000.0), (100.0, 1000, 0.04, 90_000.0)];
+    let found = solve("p99<2x", &idle);
+    assert!((found.limit_us.unwrap() / 2000.0 - 1.0).abs() < 2e-3);
+    assert_eq!(found.status, CapacityStatus::Found);
+}
+
+#[test]
+fn light_load_without_cpu_use_is_told_by_load() {
+    let mut trials = [
+        trial_at(10.0, 100, 0.1, 1000.0),
+        trial_at(50.0, 500, 0.5, 1000.0),
+    ];
+    trials.iter_mut().for_each(|t| {
+        t.machine.cpu = None;
+        t.machine.service_cpu = None;
+    });
+    let levels = levels(&plan(), &trials, None);
+    let light = light_load(&levels).unwrap();
+    assert!((light.finding.up_to_load_pct - 10.0).abs() < 1e-9);
+    assert!(light.note.unwrap().contains("CPU use is not known"));
+}
+
+#[test]
+fn a_search_and_the_findings_hold_trials_against_the_same_limit() {
+    let mut plan = plan();
+    plan.goals = vec!["p99<2x".parse().unwrap()];
+    plan.levels = [10.0, 50.0, 90.0]
+        .into_iter()
+        .filter_map(plimsoll_model::LoadLevel::percent)
+        .collect();
+    let mut disturbed = trial_at(10.0, 100, 0.1, 9000.0);
+    disturbed.verdict = plimsoll_model::Verdict::Invalid(vec![]);
+    let trials = [
+        disturbed,
+        trial_at(50.0, 500, 0.5, 1000.0),
+        trial_at(90.0, 900, 0.9, 5000.0),
+    ];
+    let searched = Asked::of(&plan, &trials).bounds().next().flatten();
+    let concluded = Asked::at(&plan, light_load(&levels(&plan, &trials, None)));
+    assert_eq!(searched, concluded.bounds().next().flatten());
+    assert!(searched.is_some());
+}
+
+#[test]
+fn a_load_that_was_kept_and_broken_as_often_does_not_count_as_kept() {
+    let trials = [
+        mixed(50.0, 500, 0.0),
+        mixed(90.0, 900, 0.0),
+        mixed(90.0, 900, 0.5),
+    ];
+    let found = of_trials("p99<5ms", &trials);
+    assert_ne!(found.status, CapacityStatus::NotReached, "{found:?}");
+    assert!(found.rate_rps.unwrap().value < 900.0);
+}
+
+#[test]
+fn a_goal_on_cpu_use_is_read_off_the_curve_that_the_rest_is_read_off() {
+    let found = solve("cpu<65%", &HOCKEY_STICK);
+    let cpu = found.cpu_pct.unwrap().value;
+    assert!((cpu - 65.0).abs() < 1e-6, "{found:?}");
+}

@@ -1,0 +1,95 @@
+//! What a reader of a comparison should know, in sentences.
+
+use super::Machine;
+use plimsoll_model::{Goal, LatencyLimit, Workload, human_duration};
+use std::time::Duration;
+
+/// What may make figures that can be compared mean different things.
+pub(super) fn of(machines: &[Machine]) -> Vec<String> {
+    let all = [
+        connections(machines),
+        arrivals(machines),
+        on_trust(machines),
+        exact_power(machines),
+    ];
+    let mut out: Vec<String> = all.into_iter().flatten().collect();
+    out.extend(relative_limits(machines));
+    out
+}
+
+fn differ<T: PartialEq>(values: &[T]) -> bool {
+    values.windows(2).any(|pair| pair[0] != pair[1])
+}
+
+fn connections(machines: &[Machine]) -> Option<String> {
+    let connections = machines.iter().filter_map(|m| match &m.workload {
+        Workload::Http(http) => Some(http.connections),
+        _ => None,
+    });
+    differ(&connections.collect::<Vec<u32>>()).then(|| {
+        "The machines were asked over different numbers of connections, which changes what a \
+         server carries."
+            .to_owned()
+    })
+}
+
+fn arrivals(machines: &[Machine]) -> Option<String> {
+    let known: Vec<_> = machines.iter().filter_map(|m| m.arrivals).collect();
+    differ(&known).then(|| {
+        "Requests arrived at random at one machine and evenly at another; where they arrive at \
+         random more of them wait, so the goals were harder to keep there."
+            .to_owned()
+    })
+}
+
+fn on_trust(machines: &[Machine]) -> Option<String> {
+    let first = machines.first()?;
+    matches!(first.workload, Workload::Imported(_)).then(|| {
+        "Imported tables do not say what they were measured with; that it was the same for all \
+         is taken on trust."
+            .to_owned()
+    })
+}
+
+fn exact_power(machines: &[Machine]) -> Option<String> {
+    let measured = |m: &&Machine| m.capacities.iter().any(|c| c.watts.is_some());
+    (machines.iter().filter(measured).count() > 1).then(|| {
+        "Power is taken as exact, and it is that of the CPU packages alone: what work per watt \
+         has of an interval comes from the capacity."
+            .to_owned()
+    })
+}
+
+/// A goal that is a multiple of a machine's own latency is another promise on
+/// each machine.
+fn relative_limits(machines: &[Machine]) -> Vec<String> {
+    let goals = machines.first().map_or(&[][..], |m| &m.capacities);
+    let relative = goals.iter().map(|c| c.goal).filter(is_relative);
+    let sentence = |goal: Goal| {
+        let limit = |m: &Machine| {
+            let mut own = m.capacities.iter().filter(|c| c.goal == goal);
+            let us = own.find_map(|c| c.limit_us)?;
+            let limit = Duration::try_from_secs_f64(us / 1e6).ok()?;
+            Some(format!("{} for {}", human_duration(limit), m.name))
+        };
+        let limits: Vec<String> = machines.iter().filter_map(limit).collect();
+        (limits.len() > 1).then(|| {
+            format!(
+                "The goal {goal} is held against each machine's own latency at light load, so it \
+                 is not the same promise for all: {}.",
+                limits.join(", ")
+            )
+        })
+    };
+    relative.filter_map(sentence).collect()
+}
+
+fn is_relative(goal: &Goal) -> bool {
+    matches!(
+        goal,
+        Goal::Latency {
+            limit: LatencyLimit::TimesLight(_),
+            ..
+        }
+    )
+}

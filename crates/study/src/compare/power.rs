@@ -1,0 +1,111 @@
+//! What a machine draws at a rate.
+
+use plimsoll_model::{Phase, Setting, Trial};
+
+/// The power in watts at a rate, in requests per second: mean power of the
+/// valid trials at each rate, straight from one rate to the next. `None` where
+/// a trial has no energy, or outside of the rates that were tried.
+pub fn watts_at(trials: &[Trial], rate_rps: f64) -> Option<f64> {
+    let counts = |t: &&Trial| {
+        let offered = matches!(t.spec.setting, Setting::Offer { .. });
+        offered && t.spec.phase != Phase::Calibration && t.verdict.is_valid()
+    };
+    let mut seen: Vec<Point> = trials
+        .iter()
+        .filter(counts)
+        .map(Point::of)
+        .collect::<Option<_>>()?;
+    seen.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+    seen.dedup_by(|later, kept| {
+        let same = later.rate == kept.rate;
+        if same {
+            kept.joules += later.joules;
+            kept.seconds += later.seconds;
+        }
+        same
+    });
+    let above = seen.iter().position(|p| p.rate >= rate_rps)?;
+    let to = &seen[above];
+    if to.rate == rate_rps {
+        return to.watts();
+    }
+    let from = &seen[above.checked_sub(1)?];
+    let part = (rate_rps - from.rate) / (to.rate - from.rate);
+    let (low, high) = (from.watts()?, to.watts()?);
+    Some(low + part * (high - low))
+}
+
+/// All trials at a rate.
+struct Point {
+    rate: f64,
+    joules: f64,
+    seconds: f64,
+}
+
+impl Point {
+    fn of(trial: &Trial) -> Option<Point> {
+        Some(Point {
+            rate: trial.asked().get(),
+            joules: trial.machine.energy?.0,
+            seconds: trial.machine.window.as_secs_f64(),
+        })
+    }
+
+    fn watts(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| self.joules / self.seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{Energy, Rate, TrialSpec, WarmUp};
+    use std::time::Duration;
+
+    /// Ten seconds at a rate.
+    fn trial(rate: f64, joules: Option<f64>) -> Trial {
+        let window = Duration::from_secs(10);
+        let spec = TrialSpec {
+            phase: Phase::Search,
+            setting: Setting::Offer {
+                rate: Rate::per_second(rate).unwrap(),
+            },
+            pass: 0,
+            attempt: 0,
+            warm_up: WarmUp {
+                min: Duration::ZERO,
+                max: Duration::ZERO,
+            },
+            window,
+            seed: 0,
+        };
+        let mut trial = Trial::begun(spec, 0);
+        trial.machine.energy = joules.map(Energy);
+        trial
+    }
+
+    #[test]
+    fn power_is_read_between_the_rates_that_were_tried_and_nowhere_else() {
+        let trials = [
+            trial(200.0, Some(900.0)),
+            trial(100.0, Some(400.0)),
+            trial(100.0, Some(600.0)),
+        ];
+        for (rate, watts) in [
+            (50.0, None),
+            (100.0, Some(50.0)),
+            (150.0, Some(70.0)),
+            (200.0, Some(90.0)),
+            (201.0, None),
+        ] {
+            assert_eq!(watts_at(&trials, rate), watts, "{rate}");
+        }
+    }
+
+    #[test]
+    fn a_trial_without_energy_leaves_power_unknown() {
+        let trials = [trial(100.0, Some(400.0)), trial(200.0, None)];
+        assert_eq!(watts_at(&trials, 100.0), None);
+        assert_eq!(watts_at(&[], 100.0), None);
+    }
+}

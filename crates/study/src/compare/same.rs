@@ -1,0 +1,107 @@
+//! Whether two records were asked the same thing.
+
+use super::{CompareError, Machine};
+use plimsoll_model::{HttpService, WorkUnit, Workload};
+
+/// Refuses other workloads.
+pub(super) fn workload(first: &Machine, other: &Machine) -> Result<(), CompareError> {
+    match difference(&first.workload, &other.workload) {
+        None => Ok(()),
+        Some(difference) => Err(CompareError::Workload {
+            first: first.name.clone(),
+            other: other.name.clone(),
+            difference,
+        }),
+    }
+}
+
+/// Refuses other goals; their order does not matter.
+pub(super) fn goals(first: &Machine, other: &Machine) -> Result<(), CompareError> {
+    let (a, b) = (sorted(first), sorted(other));
+    if a == b {
+        return Ok(());
+    }
+    Err(CompareError::Goals {
+        first: first.name.clone(),
+        first_goals: a.join(", "),
+        other: other.name.clone(),
+        other_goals: b.join(", "),
+    })
+}
+
+fn sorted(machine: &Machine) -> Vec<String> {
+    let goals = machine.capacities.iter().map(|c| c.goal.to_string());
+    let mut texts: Vec<String> = goals.collect();
+    texts.sort_unstable();
+    texts
+}
+
+/// What differs between what two machines were asked, in a few words and
+/// without values that may be secret.
+fn difference(a: &Workload, b: &Workload) -> Option<String> {
+    match (a, b) {
+        (Workload::Hash(a), Workload::Hash(b)) => {
+            let same = a.request_cpu == b.request_cpu && a.deviation_share == b.deviation_share;
+            (!same).then(|| "the hash service with requests of another kind".to_owned())
+        }
+        (Workload::Http(a), Workload::Http(b)) => request_difference(a, b),
+        (Workload::Copies(a), Workload::Copies(b)) => {
+            (a.command != b.command).then(|| "another command".to_owned())
+        }
+        (Workload::Imported(a), Workload::Imported(b)) => {
+            (a.rows != b.rows).then(|| "a table of rates and a table of copies".to_owned())
+        }
+        _ => Some(format!("{} and {}", kind(a), kind(b))),
+    }
+}
+
+fn kind(workload: &Workload) -> &'static str {
+    match workload {
+        Workload::Hash(_) => "the hash service",
+        Workload::Http(_) => "an HTTP server",
+        Workload::Copies(_) => "copies of a command",
+        Workload::Imported(_) => "an imported table",
+    }
+}
+
+/// The host is left out: it is what is compared.
+fn request_difference(a: &HttpService, b: &HttpService) -> Option<String> {
+    let (scheme_a, path_a) = parts(&a.url);
+    let (scheme_b, path_b) = parts(&b.url);
+    let differs = [
+        ("http and https", scheme_a != scheme_b),
+        ("another path", path_a != path_b),
+        ("another method", a.method != b.method),
+        ("other headers", a.headers != b.headers),
+        ("another body", a.body != b.body),
+        (
+            "another expected status",
+            a.expected_status != b.expected_status,
+        ),
+    ];
+    let found: Vec<&str> = differs.iter().filter(|d| d.1).map(|d| d.0).collect();
+    (!found.is_empty()).then(|| found.join(", "))
+}
+
+/// Scheme, and path with query, of an address.
+fn parts(url: &str) -> (String, &str) {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let path = rest.find(['/', '?']).map_or("/", |at| &rest[at..]);
+    (scheme.to_lowercase(), path)
+}
+
+/// What the rates of a workload are counted in across machines.
+pub(super) fn unit(workload: &Workload) -> WorkUnit {
+    match workload {
+        Workload::Hash(_) => WorkUnit::HashedBytes,
+        Workload::Http(_) | Workload::Copies(_) | Workload::Imported(_) => WorkUnit::Requests,
+    }
+}
+
+/// Units of work in a request.
+pub(super) fn work_per_request(workload: &Workload) -> f64 {
+    match workload {
+        Workload::Hash(hash) => hash.mean_block.0 as f64,
+        Workload::Http(_) | Workload::Copies(_) | Workload::Imported(_) => 1.0,
+    }
+}

@@ -1,0 +1,333 @@
+use super::*;
+use crate::seeded::Rng;
+use plimsoll_model::{
+    Bytes, CpuTime, HashService, HttpService, ImportedTable, ServiceAt, TableRows, WorkUnit,
+};
+use std::time::Duration;
+
+fn goal() -> Goal {
+    "p99<10ms".parse().unwrap()
+}
+
+fn machine(name: &str, carried: Carried) -> Machine {
+    Machine {
+        name: name.to_owned(),
+        workload: Workload::Http(http("http://a:8080/x")),
+        arrivals: None,
+        capacities: vec![Capacity {
+            goal: goal(),
+            carried,
+            limit_us: None,
+            cpu_pct: None,
+            watts: None,
+        }],
+        thresholds: Vec::new(),
+        cpus: None,
+        price_per_hour: None,
+    }
+}
+
+fn http(url: &str) -> HttpService {
+    HttpService {
+        url: url.to_owned(),
+        method: "GET".to_owned(),
+        headers: Vec::new(),
+        body: Vec::new(),
+        connections: 64,
+        timeout: Duration::from_secs(1),
+        expected_status: None,
+        insecure: false,
+        service: ServiceAt::Find,
+    }
+}
+
+fn hash_service(block: u64) -> Workload {
+    Workload::Hash(HashService {
+        mean_block: Bytes(block),
+        deviation_share: 0.25,
+        request_cpu: CpuTime(Duration::from_millis(1)),
+    })
+}
+
+fn table(name: &str, rows: TableRows) -> Workload {
+    Workload::Imported(ImportedTable {
+        name: name.to_owned(),
+        rows,
+        cpus: Some(8),
+        note: None,
+    })
+}
+
+fn found(value: f64, low: f64, high: f64) -> Carried {
+    Carried::Found(Estimate::within(value, low, high))
+}
+
+/// The difference of two capacities.
+fn of(first: Carried, other: Carried) -> Difference {
+    let compared = compare(&[machine("a", first), machine("b", other)]).unwrap();
+    assert_eq!(compared.differences.len(), 1, "nothing else is known");
+    compared.differences[0].clone()
+}
+
+#[test]
+fn a_difference_beyond_chance_has_a_verdict_and_another_has_none() {
+    let base = found(1000.0, 950.0, 1050.0);
+    assert_eq!(
+        of(base, found(1200.0, 1150.0, 1250.0)).verdict,
+        DifferenceVerdict::Better
+    );
+    assert_eq!(
+        of(base, found(800.0, 760.0, 840.0)).verdict,
+        DifferenceVerdict::Worse
+    );
+    let near = of(base, found(1030.0, 980.0, 1080.0));
+    assert_eq!(
+        (near.verdict, near.why),
+        (DifferenceVerdict::CannotTell, None)
+    );
+}
+
+#[test]
+fn the_interval_of_a_quotient_is_squared_and_added_on_the_logarithmic_scale() {
+    let ratio = of(found(100.0, 80.0, 125.0), found(200.0, 160.0, 250.0))
+        .ratio
+        .unwrap();
+    // Both reach ln 1.25 either way.
+    let reach = (1.25f64.ln() * 2.0f64.sqrt()).exp();
+    assert!((ratio.value - 2.0).abs() < 1e-12);
+    assert!((ratio.low.unwrap() - 2.0 / reach).abs() < 1e-9);
+    assert!((ratio.high.unwrap() - 2.0 * reach).abs() < 1e-9);
+}
+
+#[test]
+fn intervals_hold_the_true_quotient_as_often_as_stated() {
+    use statrs::distribution::{ContinuousCDF, Normal};
+    let normal = Normal::standard();
+    let mut rng = Rng::seeded(7);
+    let mut measured = |truth: f64, sd: f64| {
+        let value = truth * (sd * normal.inverse_cdf(rng.unit())).exp();
+        let reach = (1.959_964 * sd).exp();
+        Estimate::within(value, value / reach, value * reach)
+    };
+    let holds = |_: &u32| {
+        let (a, b) = (measured(500.0, 0.02), measured(650.0, 0.05));
+        let (low, high) = ratio_of(b, a).unwrap().interval().unwrap();
+        (low..=high).contains(&1.3)
+    };
+    let hits = (0..4000).filter(holds).count();
+    assert!((3730..=3870).contains(&hits), "{hits} of 4000");
+}
+
+#[test]
+fn a_machine_that_was_not_driven_to_its_end_can_still_be_better() {
+    let base = found(1000.0, 950.0, 1050.0);
+    let more = of(base, Carried::AtLeast(1200.0));
+    assert_eq!(more.verdict, DifferenceVerdict::Better);
+    assert_eq!(
+        more.ratio.unwrap().high,
+        None,
+        "how much better is not known"
+    );
+    assert_eq!(
+        of(Carried::AtLeast(1200.0), base).verdict,
+        DifferenceVerdict::Worse
+    );
+    let less = of(base, Carried::AtLeast(900.0));
+    assert_eq!(
+        (less.verdict, less.ratio.unwrap().high),
+        (DifferenceVerdict::CannotTell, None)
+    );
+}
+
+#[test]
+fn what_has_no_interval_cannot_be_told_apart_and_says_why() {
+    let two_ends = of(Carried::AtLeast(736_860.0), Carried::AtLeast(591_411.0));
+    assert_eq!(two_ends.verdict, DifferenceVerdict::CannotTell);
+    assert_eq!(
+        two_ends.ratio, None,
+        "a quotient of two bounds says nothing"
+    );
+    assert!(two_ends.why.unwrap().contains("outside"));
+    let single = Carried::Found(Estimate::alone(500.0));
+    let alone = of(single, Carried::Found(Estimate::alone(900.0)));
+    let ratio = alone.ratio.unwrap();
+    assert!((ratio.value - 1.8).abs() < 1e-9 && ratio.low.is_none() && ratio.high.is_none());
+    assert!(alone.why.unwrap().contains("too few"));
+    assert!(
+        of(single, Carried::Unknown)
+            .why
+            .unwrap()
+            .contains("do not tell")
+    );
+}
+
+#[test]
+fn price_power_and_cpus_turn_the_verdict() {
+    let mut small = machine("small", found(1000.0, 980.0, 1020.0));
+    let mut large = machine("large", found(1900.0, 1860.0, 1940.0));
+    (small.cpus, large.cpus) = (Some(4), Some(8));
+    (small.price_per_hour, large.price_per_hour) = (Some(0.10), Some(0.40));
+    small.capacities[0].watts = Some(50.0);
+    let compared = compare(&[small, large]).unwrap();
+    let verdicts: Vec<(Measure, DifferenceVerdict)> = compared
+        .differences
+        .iter()
+        .map(|d| (d.measure, d.verdict))
+        .collect();
+    assert_eq!(
+        verdicts,
+        [
+            (Measure::Capacity, DifferenceVerdict::Better),
+            (Measure::PerCpu, DifferenceVerdict::Worse),
+            (Measure::PerPrice, DifferenceVerdict::Worse),
+        ],
+        "power is known of one only"
+    );
+    let per_price = compared.machines[0].capacity[0].figures[2].carried;
+    assert_eq!(per_price, found(36e6, 35.28e6, 36.72e6));
+}
+
+#[test]
+fn thresholds_stand_side_by_side_in_points() {
+    let with = |name: &str, rows: &[(f64, Estimate)]| {
+        let mut machine = machine(name, Carried::Unknown);
+        let rows = rows.iter().map(|&(headroom_pct, cpu_pct)| CpuThreshold {
+            headroom_pct,
+            cpu_pct,
+        });
+        machine.thresholds = rows.collect();
+        machine
+    };
+    // As published, without intervals; then with ones that do not touch.
+    let graviton3 = with(
+        "graviton3",
+        &[
+            (20.0, Estimate::alone(88.0)),
+            (30.0, Estimate::within(81.0, 79.0, 83.0)),
+            (40.0, Estimate::alone(71.0)),
+        ],
+    );
+    let intel = with(
+        "intel",
+        &[
+            (20.0, Estimate::alone(77.0)),
+            (30.0, Estimate::within(64.0, 62.0, 66.0)),
+        ],
+    );
+    let rows = compare(&[graviton3, intel]).unwrap().threshold_differences;
+    assert_eq!(rows.len(), 2, "headrooms that both have");
+    assert_eq!(
+        (rows[0].cpu_points, rows[0].verdict),
+        (Estimate::alone(-11.0), DifferenceVerdict::CannotTell)
+    );
+    let reach = 8.0f64.sqrt();
+    assert!((rows[1].cpu_points.low.unwrap() - (-17.0 - reach)).abs() < 1e-9);
+    assert_eq!(rows[1].verdict, DifferenceVerdict::Worse);
+}
+
+#[test]
+fn hashing_is_compared_by_the_byte() {
+    let hashing = |name: &str, block: u64| {
+        let mut machine = machine(name, found(1000.0, 990.0, 1010.0));
+        machine.workload = hash_service(block);
+        machine
+    };
+    let compared = compare(&[hashing("slow", 1 << 20), hashing("fast", 2 << 20)]).unwrap();
+    assert_eq!(compared.work_unit, WorkUnit::HashedBytes);
+    assert!((compared.differences[0].ratio.unwrap().value - 2.0).abs() < 1e-9);
+    assert_eq!(compared.differences[0].verdict, DifferenceVerdict::Better);
+}
+
+#[test]
+fn other_workloads_and_goals_are_refused() {
+    let first = machine("a", Carried::Unknown);
+    let refused = |change: &dyn Fn(&mut Machine)| {
+        let mut other = machine("b", Carried::Unknown);
+        change(&mut other);
+        compare(&[first.clone(), other]).unwrap_err().to_string()
+    };
+    let another = refused(&|m| m.workload = Workload::Http(http("http://b/y?token=secret")));
+    assert!(
+        another.contains("another path") && !another.contains("secret"),
+        "{another}"
+    );
+    assert!(refused(&|m| m.workload = Workload::Http(http("https://b/x"))).contains("https"));
+    assert!(refused(&|m| m.workload = hash_service(1)).contains("the hash service"));
+    let goals = refused(&|m| m.capacities[0].goal = "p99<2x".parse().unwrap());
+    assert!(goals.contains("p99<10ms") && goals.contains("p99<2x") && goals.contains("--goal"));
+    let mut elsewhere = first.clone();
+    elsewhere.name = "b".to_owned();
+    elsewhere.workload = Workload::Http(http("HTTP://b:9000/x"));
+    assert!(
+        compare(&[first.clone(), elsewhere]).is_ok(),
+        "the host is what is compared"
+    );
+}
+
+#[test]
+fn imported_tables_of_one_kind_are_compared_with_a_caution() {
+    let imported = |name: &str, rows| {
+        let mut machine = machine(name, Carried::AtLeast(1.0));
+        machine.workload = table(name, rows);
+        machine
+    };
+    let rates = imported("a", TableRows::Rates);
+    let compared = compare(&[rates.clone(), imported("b", TableRows::Rates)]).unwrap();
+    assert!(compared.cautions[0].contains("taken on trust"));
+    assert!(compare(&[rates, imported("b", TableRows::Copies)]).is_err());
+}
+
+#[test]
+fn figures_that_make_no_sense_are_refused_by_name() {
+    let first = machine("a", Carried::Unknown);
+    let refused = |change: &dyn Fn(&mut Machine)| {
+        let mut other = machine("b", Carried::Unknown);
+        change(&mut other);
+        compare(&[first.clone(), other]).unwrap_err().to_string()
+    };
+    for price in [0.0, -0.34, f64::NAN, f64::INFINITY] {
+        assert!(refused(&|m| m.price_per_hour = Some(price)).contains("--price b=0.34"));
+        assert!(refused(&|m| m.capacities[0].watts = Some(price)).contains("'b'"));
+    }
+    assert!(refused(&|m| m.cpus = Some(0)).contains("'b'"));
+    assert!(refused(&|m| m.name = "a".to_owned()).contains("called 'a'"));
+    assert!(refused(&|m| m.capacities.clear()).contains("--goal"));
+    assert_eq!(
+        compare(std::slice::from_ref(&first)),
+        Err(CompareError::TooFew)
+    );
+    assert_eq!(compare(&[]), Err(CompareError::TooFew));
+}
+
+#[test]
+fn what_makes_figures_mean_different_things_is_said() {
+    let cautions = |change: &dyn Fn(&mut [Machine; 2])| {
+        let mut two = [
+            machine("a", Carried::Unknown),
+            machine("b", Carried::Unknown),
+        ];
+        change(&mut two);
+        compare(&two).unwrap().cautions
+    };
+    assert_eq!(cautions(&|_| ()), Vec::<String>::new());
+    let arrivals = cautions(&|two| {
+        two[0].arrivals = Some(Arrivals::Poisson);
+        two[1].arrivals = Some(Arrivals::Constant);
+    });
+    assert!(arrivals[0].contains("at random"), "{arrivals:?}");
+    let relative = cautions(&|two| {
+        for (machine, limit) in two.iter_mut().zip([2000.0, 2362.0]) {
+            machine.capacities[0].goal = "p99<2x".parse().unwrap();
+            machine.capacities[0].limit_us = Some(limit);
+        }
+    });
+    assert!(
+        relative[0].contains("2ms for a, 2.36ms for b"),
+        "{relative:?}"
+    );
+    let power = cautions(&|two| {
+        two.iter_mut()
+            .for_each(|m| m.capacities[0].watts = Some(5.0))
+    });
+    assert!(power[0].contains("Power is taken as exact"), "{power:?}");
+}

@@ -1,0 +1,146 @@
+//! What trials say about a goal, one by one.
+
+use crate::carried::trial_is_carried;
+use crate::decide::{Decision, decide, thinning};
+use crate::levels::cpu_share;
+use plimsoll_model::{Goal, Plan, Setting, Trial};
+use std::time::Duration;
+
+/// What one trial says about one goal at its rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evidence {
+    /// The rate that was asked for, per second.
+    pub rate: f64,
+    /// How long it measured.
+    pub seconds: f64,
+    /// What was seen.
+    pub seen: Seen,
+}
+
+/// What was seen of the quantity that a goal bounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Seen {
+    /// So many of the requests broke it.
+    Counted {
+        /// Those that did.
+        over: f64,
+        /// All.
+        of: f64,
+        /// How many successive requests at the bound say no more than one.
+        thinning: f64,
+        /// How many of all say something of their own, at the latency there
+        /// was: below the bound queues are shorter, and fewer share one.
+        independent: f64,
+    },
+    /// The quantity itself, as a share.
+    Measured(f64),
+    /// The service did not keep up: no goal is kept, and what else was
+    /// measured depends on how long one looked.
+    NotCarried,
+}
+
+/// A goal with its limit worked out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bound {
+    /// At most `share` of the requests take longer than `limit_s`.
+    Latency {
+        /// The limit.
+        limit_s: f64,
+        /// Share of requests, 0 to 1.
+        share: f64,
+    },
+    /// At most this share of the requests fails.
+    Errors(f64),
+    /// The CPU use is at most this share.
+    Cpu(f64),
+}
+
+impl Bound {
+    /// The bound of `goal`; `limit_s` is what a limit on latency came to.
+    pub fn of(goal: &Goal, limit_s: f64) -> Bound {
+        match *goal {
+            Goal::Latency { quantile, .. } => Bound::Latency {
+                limit_s,
+                share: 1.0 - quantile.fraction(),
+            },
+            Goal::Errors { limit } => Bound::Errors(limit.get()),
+            Goal::Cpu { limit } => Bound::Cpu(limit.get()),
+        }
+    }
+
+    /// The share that may not be exceeded.
+    pub fn share(&self) -> f64 {
+        match *self {
+            Bound::Latency { share, .. } | Bound::Errors(share) | Bound::Cpu(share) => share,
+        }
+    }
+
+    /// Whether a trial that counts kept the bound, over all of its requests.
+    pub fn is_kept(&self, plan: &Plan, trial: &Trial) -> Option<bool> {
+        Some(self.evidence(plan, trial)?.share() <= self.share())
+    }
+
+    /// What a trial says; `None` when it does not count, offered no rate, or
+    /// did not measure what the bound is about.
+    pub fn evidence(&self, plan: &Plan, trial: &Trial) -> Option<Evidence> {
+        let Setting::Offer { rate } = trial.spec.setting else {
+            return None;
+        };
+        let rate = rate.get();
+        let seen = match *self {
+            _ if !trial.verdict.is_valid() || trial.work.intended == 0 => return None,
+            _ if !trial_is_carried(trial) => Seen::NotCarried,
+            Bound::Latency { limit_s, .. } => {
+                let latency = &trial.work.latency;
+                let of = latency.count() as f64;
+                let there_was = latency.quantile(1.0 - self.share())?.as_secs_f64();
+                Seen::Counted {
+                    over: latency.above(Duration::from_secs_f64(limit_s)) as f64,
+                    of,
+                    thinning: thinning(rate, limit_s),
+                    independent: of / thinning(rate, limit_s.min(there_was)),
+                }
+            }
+            Bound::Errors(_) => Seen::Counted {
+                over: trial.work.errors.total() as f64,
+                of: trial.work.intended as f64,
+                thinning: 1.0,
+                independent: trial.work.intended as f64,
+            },
+            Bound::Cpu(_) => Seen::Measured(cpu_share(plan, trial)?.get()),
+        };
+        Some(Evidence {
+            rate,
+            seconds: trial.window.as_secs_f64(),
+            seen,
+        })
+    }
+}
+
+impl Evidence {
+    /// The seen quantity as a share, 0 to 1; 1 when the rate was not carried.
+    pub fn share(&self) -> f64 {
+        match self.seen {
+            Seen::Counted { over, of, .. } if of > 0.0 => over / of,
+            Seen::Counted { .. } => 0.0,
+            Seen::Measured(share) => share,
+            Seen::NotCarried => 1.0,
+        }
+    }
+
+    /// Whether this trial by itself proves that the goal is kept or broken at
+    /// its rate. A measured quantity is decided by its value: it is no sample.
+    pub fn decision(&self, share: f64) -> Decision {
+        match self.seen {
+            Seen::Counted {
+                over,
+                of,
+                independent,
+                ..
+            } if of > 0.0 => decide(over * independent / of, independent, share),
+            Seen::Counted { .. } => Decision::Undecided,
+            Seen::Measured(seen) if seen <= share => Decision::Holds,
+            Seen::Measured(_) | Seen::NotCarried => Decision::Fails,
+        }
+    }
+}

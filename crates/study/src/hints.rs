@@ -1,0 +1,226 @@
+//! Bottleneck hints: what grows faster than the load.
+//!
+//! A counter per request that stays the same at any load is a cost; one that
+//! grows with the load is a queue, a lock or a scheduler that begins to cost
+//! more than the work. Its growth is the slope of the logarithm of the counter
+//! per request over the logarithm of the load: 0 when a request costs the
+//! same at any load, 1 when twice the load doubles the cost of each request.
+//!
+//! The slope is that of Theil and Sen, the median over the slopes of all pairs
+//! of trials (Sen, "Estimates of the regression coefficient based on Kendall's
+//! tau", Journal of the American Statistical Association 63, 1968), because
+//! nearly a third of the trials may be off before it breaks down. Its interval
+//! is a bootstrap over trials.
+
+mod theil_sen;
+
+use plimsoll_model::{CpuTime, CpuUse, Estimate, HintFinding, Trial};
+use std::fmt;
+use std::time::Duration;
+use theil_sen::Fit;
+
+/// What the lower end of a slope must exceed: twice the load makes a request
+/// at least 7 % dearer.
+pub const LEAST_SLOPE: f64 = 0.1;
+
+/// What a counter must amount to at the highest load, in percent of the CPU
+/// time per request.
+pub const LEAST_SHARE_PCT: f64 = 5.0;
+
+/// What a context switch is taken to cost. Li, Ding and Shen ("Quantifying the
+/// cost of context switch", ExpCS 2007) measured 3.8 us without cache misses;
+/// CPUs have become faster since, so this rather understates.
+const SWITCH_US: f64 = 2.0;
+
+/// Half of the tick in which Linux may count CPU time. A time below cannot be
+/// told from none, and has no logarithm.
+const HALF_TICK: Duration = Duration::from_millis(5);
+
+/// The least that a clock in nanoseconds is asked for, for its logarithm.
+const HALF_MICROSECOND: Duration = Duration::from_nanos(500);
+
+/// What is counted per request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counter {
+    /// CPU time of the service, else busy time of its CPUs.
+    Cpu,
+    /// Time in the kernel for tasks, on the service's CPUs.
+    SystemTime,
+    /// Time that the service's threads were runnable and waited for a CPU.
+    RunDelay,
+    /// Context switches of the service's threads, else of the machine.
+    ContextSwitches,
+    /// Time that the hypervisor took from the service's CPUs.
+    Steal,
+}
+
+impl Counter {
+    /// All of them.
+    pub const ALL: [Counter; 5] = [
+        Counter::Cpu,
+        Counter::SystemTime,
+        Counter::RunDelay,
+        Counter::ContextSwitches,
+        Counter::Steal,
+    ];
+
+    /// In which unit it is counted per request.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Counter::ContextSwitches => "switches",
+            _ => "us",
+        }
+    }
+
+    /// What one unit takes, in microseconds.
+    fn unit_us(self) -> f64 {
+        match self {
+            Counter::ContextSwitches => SWITCH_US,
+            _ => 1.0,
+        }
+    }
+
+    /// Per request over a whole series, from the first source that every
+    /// trial has: a mixture of sources would show steps that are none.
+    fn series(self, trials: &[&Trial]) -> Option<Vec<f64>> {
+        let sources: &[fn(&Trial) -> Option<f64>] = match self {
+            Counter::Cpu => &[
+                |t| time(t.service.as_ref()?.cpu, t),
+                |t| time(t.machine.service_cpu?.busy(), t),
+                |t| time(t.machine.cpu?.busy(), t),
+            ],
+            Counter::SystemTime => &[|t| time(cpus(t)?.system, t)],
+            Counter::Steal => &[|t| time(cpus(t)?.steal, t)],
+            Counter::RunDelay => &[|t| exact(t.service.as_ref()?.run_delay?, t)],
+            Counter::ContextSwitches => &[
+                |t| count(t.service.as_ref()?.context_switches?, t),
+                |t| count(t.machine.context_switches?, t),
+            ],
+        };
+        let all = |source: &fn(&Trial) -> Option<f64>| trials.iter().map(|t| source(t)).collect();
+        sources.iter().find_map(all)
+    }
+}
+
+impl fmt::Display for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Counter::Cpu => "CPU time",
+            Counter::SystemTime => "time in the kernel",
+            Counter::RunDelay => "waiting for a CPU",
+            Counter::ContextSwitches => "context switches",
+            Counter::Steal => "time taken by the hypervisor",
+        })
+    }
+}
+
+/// The service's CPUs, else all.
+fn cpus(trial: &Trial) -> Option<CpuUse> {
+    trial.machine.service_cpu.or(trial.machine.cpu)
+}
+
+/// A time that may be counted in ticks.
+fn time(time: CpuTime, trial: &Trial) -> Option<f64> {
+    CpuTime(time.0.max(HALF_TICK)).us_per(trial.work.completed)
+}
+
+/// A time that the scheduler adds up in nanoseconds.
+fn exact(time: Duration, trial: &Trial) -> Option<f64> {
+    CpuTime(time.max(HALF_MICROSECOND)).us_per(trial.work.completed)
+}
+
+fn count(n: u64, trial: &Trial) -> Option<f64> {
+    let requests = trial.work.completed;
+    (requests > 0).then(|| (n as f64).max(0.5) / requests as f64)
+}
+
+/// How a counter per request goes with the load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Growth {
+    /// What was counted.
+    pub counter: Counter,
+    /// Slope of its logarithm over the logarithm of the load: with twice the
+    /// load it is `2^slope` times as much per request.
+    pub slope: Estimate,
+    /// The lowest load, in requests per second.
+    pub lowest_rps: f64,
+    /// The highest load, in requests per second.
+    pub highest_rps: f64,
+    /// By the fit, per request at the lowest load, in [`Counter::unit`].
+    pub at_lowest: f64,
+    /// By the fit, per request at the highest load, in [`Counter::unit`].
+    pub at_highest: f64,
+    /// What that amounts to at the highest load, in percent of the CPU time
+    /// per request there. May exceed 100. `None` where CPU time is not known.
+    pub share_of_cpu_pct: Option<f64>,
+    /// How many trials it rests on.
+    pub trials: usize,
+}
+
+impl Growth {
+    /// Whether it is worth a look: it surely grows, and it matters.
+    pub fn is_hint(&self) -> bool {
+        let grows = self.slope.low.is_some_and(|low| low > LEAST_SLOPE);
+        grows
+            && self
+                .share_of_cpu_pct
+                .is_some_and(|share| share >= LEAST_SHARE_PCT)
+    }
+}
+
+/// Every counter that all trials have, the fastest growing first.
+///
+/// Takes what counts of `trials`: valid ones with at least one answer. Give it
+/// trials that the service carried; a growing backlog makes anything grow.
+pub fn growth(trials: &[&Trial], seed: u64) -> Vec<Growth> {
+    let counts = |t: &&Trial| t.verdict.is_valid() && t.work.completed > 0;
+    let trials: Vec<&Trial> = trials.iter().copied().filter(counts).collect();
+    let loads: Vec<f64> = trials.iter().map(|t| t.achieved().get()).collect();
+    let lowest_rps = loads.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest_rps = loads.iter().copied().fold(0.0, f64::max);
+    let fit = |counter: Counter| {
+        let values = counter.series(&trials)?;
+        let logs = loads.iter().zip(&values).map(|(x, y)| (x.ln(), y.ln()));
+        Fit::through(logs.collect(), seed)
+    };
+    let cpu_at_highest = fit(Counter::Cpu).map(|f| f.at(highest_rps.ln()).exp());
+    let one = |counter: Counter| {
+        let fit = fit(counter)?;
+        let at_highest = fit.at(highest_rps.ln()).exp();
+        Some(Growth {
+            counter,
+            slope: fit.slope,
+            lowest_rps,
+            highest_rps,
+            at_lowest: fit.at(lowest_rps.ln()).exp(),
+            at_highest,
+            share_of_cpu_pct: cpu_at_highest
+                .map(|cpu| 100.0 * at_highest * counter.unit_us() / cpu),
+            trials: trials.len(),
+        })
+    };
+    let mut found: Vec<Growth> = Counter::ALL.into_iter().filter_map(one).collect();
+    found.sort_by(|a, b| b.slope.value.total_cmp(&a.slope.value));
+    found
+}
+
+/// Those counters that surely grow faster than the load and matter, the
+/// fastest growing first.
+pub fn hints(trials: &[&Trial], seed: u64) -> Vec<HintFinding> {
+    let found = growth(trials, seed);
+    let found = found.iter().filter(|g| g.is_hint());
+    found
+        .map(|growth| HintFinding {
+            counter: growth.counter.to_string(),
+            unit: growth.counter.unit(),
+            slope: growth.slope,
+            at_lowest: growth.at_lowest,
+            at_highest: growth.at_highest,
+            from_rps: growth.lowest_rps,
+            to_rps: growth.highest_rps,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! What an autoscaler is told, and what its fleet is over time.
+
+use super::{MOST_INSTANCES, SizingError, Traffic};
+use plimsoll_model::{Autoscaler, Estimate, FleetOverTime, FleetStep, HPA_TOLERANCE, Rate};
+use std::time::Duration;
+
+/// How many smallest fleets are tried for the cheapest.
+const FLOORS_TRIED: u32 = 200;
+
+/// Instances that are all alike, and what must not happen to them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fleet {
+    /// What one of them carries within the goal.
+    pub(super) carried: Rate,
+    /// How many may be lost at once.
+    pub(super) failures: u32,
+    /// How much more there may be when a new one is ready: 1 + g T.
+    pub(super) growth: f64,
+    /// How long a new one takes: T.
+    pub(super) ready_in: Duration,
+}
+
+impl Fleet {
+    /// Instances for a rate that may grow while some are lost:
+    /// `n - k >= rate (1 + g T) / X`.
+    pub(super) fn fixed(&self, rate: Rate) -> Result<u32, SizingError> {
+        let busy = whole(rate.get() * self.growth / self.carried.get()).max(1.0);
+        self.counted(busy + f64::from(self.failures))
+    }
+
+    fn counted(&self, instances: f64) -> Result<u32, SizingError> {
+        if instances <= MOST_INSTANCES {
+            Ok(instances as u32)
+        } else {
+            Err(SizingError::TooMany {
+                planned: self.carried,
+            })
+        }
+    }
+
+    /// What an instance may be asked for in fleets of `floor` and more.
+    fn target(&self, floor: u32) -> Rate {
+        self.carried.times(self.left(floor) / self.growth)
+    }
+
+    /// The share of a fleet that is left after the failures.
+    fn left(&self, floor: u32) -> f64 {
+        1.0 - f64::from(self.failures) / f64::from(floor)
+    }
+
+    /// Instances that carry a rate at a target.
+    fn running(floor: u32, target: Rate, rate: Rate) -> f64 {
+        whole(rate.get() / target.get()).max(f64::from(floor))
+    }
+
+    pub(super) fn autoscaler(
+        &self,
+        floor: u32,
+        peak: Rate,
+        cpu: &dyn Fn(Rate) -> Option<Estimate>,
+    ) -> Result<Autoscaler, SizingError> {
+        let rate = self.target(floor);
+        let cpu = cpu(rate);
+        // The CPU use that is seen at this rate may be as low as that.
+        let target = cpu.map(|cpu| cpu.low.unwrap_or(cpu.value));
+        let hpa = target.map(|pct| (pct / (1.0 + HPA_TOLERANCE)).floor() as u32);
+        Ok(Autoscaler {
+            floor_instances: floor,
+            ceiling_instances: self.counted(Fleet::running(
+                floor,
+                rate,
+                peak.times(self.growth),
+            ))?,
+            left_after_failures_share: self.left(floor),
+            left_for_growth_share: 1.0 / self.growth,
+            rate_rps: rate.get(),
+            cpu_pct: cpu,
+            target_cpu_pct: target,
+            hpa_target_pct: hpa.filter(|pct| *pct > 0),
+        })
+    }
+
+    /// The smallest fleet that makes the whole cheapest: a small one saves at
+    /// night, and takes a lower target for it, because `k` are a larger part
+    /// of it. Of equally cheap ones the largest, which has the highest target.
+    pub(super) fn cheapest_floor(&self, traffic: &Traffic, instances: u32) -> u32 {
+        let first = self.failures + 1;
+        let span = instances.saturating_sub(first);
+        let stride = (span / FLOORS_TRIED).max(1);
+        let candidates = (first..instances).step_by(stride as usize);
+        let mut best = (f64::INFINITY, first);
+        for floor in candidates.chain([instances]) {
+            let hours = instance_hours(traffic, floor, self.target(floor));
+            if hours <= best.0 {
+                best = (hours, floor);
+            }
+        }
+        best.1
+    }
+
+    pub(super) fn over_time(
+        &self,
+        traffic: &Traffic,
+        autoscaler: &Autoscaler,
+        fixed: u32,
+        price_per_hour: Option<f64>,
+    ) -> FleetOverTime {
+        let floor = autoscaler.floor_instances;
+        let target = self.target(floor);
+        let steps = traffic.stretches().map(|(at, _, rate)| FleetStep {
+            at_s: at.as_secs_f64(),
+            rate_rps: rate.get(),
+            instances: Fleet::running(floor, target, rate) as u32,
+        });
+        let instance_hours = instance_hours(traffic, floor, target);
+        let fixed_instance_hours = f64::from(fixed) * hours(traffic.span());
+        FleetOverTime {
+            steps: steps.collect(),
+            instance_hours,
+            fixed_instance_hours,
+            cost: price_per_hour.map(|price| price * instance_hours),
+            fixed_cost: price_per_hour.map(|price| price * fixed_instance_hours),
+            worst_load_ratio: self.worst(traffic, floor),
+        }
+    }
+
+    /// The highest load of those that are left, while those called for are not
+    /// ready, over what they carry. Fractions of instances count: the worst
+    /// must not depend on luck in rounding.
+    fn worst(&self, traffic: &Traffic, floor: u32) -> f64 {
+        let (floor, target) = (f64::from(floor), self.target(floor).get());
+        let load = |seconds: f64| {
+            let running = (traffic.at(seconds) / target).max(floor);
+            let left = running - f64::from(self.failures);
+            traffic.at(seconds + self.ready_in.as_secs_f64()) / (left * self.carried.get())
+        };
+        let turns = traffic.turns(self.ready_in, floor * target);
+        turns.into_iter().map(load).fold(0.0, f64::max)
+    }
+}
+
+fn instance_hours(traffic: &Traffic, floor: u32, target: Rate) -> f64 {
+    let stretches = traffic.stretches();
+    let each =
+        stretches.map(|(_, length, rate)| Fleet::running(floor, target, rate) * hours(length));
+    each.sum()
+}
+
+fn hours(time: Duration) -> f64 {
+    time.as_secs_f64() / 3600.0
+}
+
+/// The next whole number, forgiving what binary fractions add: 0.3 / 0.1 is 3.
+fn whole(n: f64) -> f64 {
+    (n * (1.0 - 1e-12)).ceil()
+}

@@ -1,0 +1,93 @@
+//! CPU use of an instance at a rate, down to no load at all.
+
+use crate::curve::Curve;
+use plimsoll_model::{Estimate, Plan, Rate, Trial};
+
+/// How far beyond the highest measured rate still counts as that rate. What
+/// was asked for is carried to within a few percent by what was achieved.
+const BEYOND: f64 = 1.05;
+
+/// CPU use over rate: the measured curve, and below its lowest level a
+/// straight line from the CPU use without load.
+#[derive(Debug, Clone)]
+pub struct CpuLine {
+    curve: Curve,
+    lowest_rps: f64,
+    lowest_pct: Estimate,
+    idle_pct: f64,
+}
+
+impl CpuLine {
+    /// The line through the trials of a run; `None` where CPU use was not
+    /// measured at two loads.
+    pub fn of(plan: &Plan, trials: &[Trial]) -> Option<CpuLine> {
+        let curve = crate::trials_curve(plan, trials)?;
+        let lowest = *curve.points().first()?;
+        // Without a look at the idle machine nothing is taken for granted to
+        // be used there; the line is then the lowest that there can be.
+        let idle_pct = crate::idle_cpu_pct(plan, trials).unwrap_or(0.0);
+        Some(CpuLine {
+            lowest_rps: lowest.rate_rps,
+            lowest_pct: lowest.cpu_pct,
+            idle_pct,
+            curve,
+        })
+    }
+
+    /// CPU use in percent at a rate; `None` beyond the measured range.
+    pub fn at(&self, rate: Rate) -> Option<Estimate> {
+        let (rate, most) = (rate.get(), self.curve.line().max_rate_rps());
+        if rate >= self.lowest_rps {
+            return self
+                .curve
+                .cpu_pct_at(rate.min(most))
+                .filter(|_| rate <= BEYOND * most);
+        }
+        let part = rate / self.lowest_rps;
+        let idle = self.idle_pct.min(self.lowest_pct.value);
+        let at = |pct: f64| idle.min(pct) + part * (pct - idle.min(pct));
+        Some(self.lowest_pct.map_rising(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::CurveTrial;
+    use plimsoll_model::Share;
+    use std::time::Duration;
+
+    fn line() -> CpuLine {
+        let trial = |level: u32, rate: f64, cpu: f64| CurveTrial {
+            level,
+            intended: Rate::per_second(rate).unwrap(),
+            achieved: Rate::per_second(rate).unwrap(),
+            cpu: Share::new(cpu).unwrap(),
+            measured: Duration::from_secs(5),
+        };
+        let curve = Curve::of(&[trial(0, 100.0, 0.2), trial(1, 200.0, 0.6)], 1).unwrap();
+        CpuLine {
+            curve,
+            lowest_rps: 100.0,
+            lowest_pct: Estimate::alone(20.0),
+            idle_pct: 4.0,
+        }
+    }
+
+    #[test]
+    fn below_the_lowest_level_cpu_use_falls_to_that_of_the_idle_machine() {
+        let line = line();
+        for (rate, pct) in [
+            (0.0, Some(4.0)),
+            (50.0, Some(12.0)),
+            (100.0, Some(20.0)),
+            (150.0, Some(40.0)),
+            (200.0, Some(60.0)),
+            (204.0, Some(60.0)),
+            (250.0, None),
+        ] {
+            let at = line.at(Rate::per_second(rate).unwrap());
+            assert_eq!(at.map(|e| (e.value * 1e6).round() / 1e6), pct, "{rate}");
+        }
+    }
+}

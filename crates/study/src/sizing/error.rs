@@ -1,0 +1,105 @@
+//! What makes no sense, each in a sentence.
+
+use plimsoll_model::{Rate, human_duration};
+use std::time::Duration;
+
+/// Why no plan can be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SizingError {
+    /// The trials do not tell what an instance carries.
+    #[error(
+        "what an instance carries is not known, so nothing can be planned with it; take a record whose capacity was found"
+    )]
+    NoCapacity,
+    /// An interval that reaches down to nothing.
+    #[error(
+        "the interval of what an instance carries reaches down to nothing, with which nothing can be planned; measure its capacity more closely, with more or longer trials, or take a record whose capacity was found"
+    )]
+    Capacity(f64),
+    /// Nothing to carry.
+    #[error("the peak is 0 requests per second; give the highest rate that has to be carried")]
+    NoPeak,
+    /// More lost at once than anybody plans for.
+    #[error(
+        "{0} instances lost at once make no sense; give how many may fail together, 0 to 1000, such as 1"
+    )]
+    Failures(u32),
+    /// No growth, in percent per minute.
+    #[error(
+        "growth of {0} % per minute makes no sense; give 0 % to 1000 % per minute, such as 10%/min"
+    )]
+    Growth(f64),
+    /// Longer than anybody waits.
+    #[error(
+        "an instance that is ready in {} makes no sense; give at most 24h, such as 3min",
+        human_duration(*.0)
+    )]
+    ReadyIn(Duration),
+    /// No price.
+    #[error(
+        "a price of {0} per hour makes no sense; give what an instance costs per hour, above 0 and up to 1000000, such as 0.34"
+    )]
+    Price(f64),
+    /// The smallest fleet is lost as a whole.
+    #[error(
+        "of a smallest fleet of {floor} nothing is left when {failures} are lost; give a floor of at least {}",
+        failures.saturating_add(1)
+    )]
+    Floor {
+        /// The smallest fleet.
+        floor: u32,
+        /// How many may be lost.
+        failures: u32,
+    },
+    /// A mistake in a unit.
+    #[error(
+        "that needs more than 1000000 instances of {planned} each; check that the peak and the capacity are both in requests per second"
+    )]
+    TooMany {
+        /// What one instance is planned to carry.
+        planned: Rate,
+    },
+    /// Traffic of one moment.
+    #[error(
+        "the traffic has {0} moments; give at least two, with the time in seconds and the rate"
+    )]
+    FewMoments(usize),
+    /// A time that is none.
+    #[error(
+        "moment {moment} of the traffic is at {seconds} s; give seconds from the start, from 0 up to ten years"
+    )]
+    Time {
+        /// Which, from 1.
+        moment: usize,
+        /// Its time.
+        seconds: f64,
+    },
+    /// Times that go back or stand still.
+    #[error("moment {moment} of the traffic is not later than the one before; sort them by time")]
+    Order {
+        /// Which, from 1.
+        moment: usize,
+    },
+    /// A rate that is none.
+    #[error(
+        "moment {moment} of the traffic has a rate of {rate} requests per second; give 0 or more"
+    )]
+    TrafficRate {
+        /// Which, from 1.
+        moment: usize,
+        /// Its rate.
+        rate: f64,
+    },
+}
+
+impl SizingError {
+    /// The moment of the traffic that is wrong, from 1.
+    pub fn moment(&self) -> Option<usize> {
+        match *self {
+            SizingError::Time { moment, .. }
+            | SizingError::Order { moment }
+            | SizingError::TrafficRate { moment, .. } => Some(moment),
+            _ => None,
+        }
+    }
+}

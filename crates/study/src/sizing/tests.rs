@@ -1,0 +1,326 @@
+use super::*;
+use proptest::prelude::*;
+
+/// CPU use by requests per second, straight between rows, from a table.
+fn curve(rows: &'static [(f64, f64)]) -> impl Fn(Rate) -> Option<Estimate> {
+    move |rate| {
+        let above = rows.iter().position(|row| row.0 >= rate.get())?;
+        let (x1, u1) = rows[above];
+        let (x0, u0) = if above > 0 {
+            rows[above - 1]
+        } else {
+            (0.0, 0.0)
+        };
+        pct(u0 + (rate.get() - x0) / (x1 - x0) * (u1 - u0))
+    }
+}
+
+/// A CPU use that can be.
+fn pct(pct: f64) -> Option<Estimate> {
+    (0.0..=100.0).contains(&pct).then(|| Estimate::alone(pct))
+}
+
+/// The published Netty rows of an SMT machine.
+const INTEL_SMT: &[(f64, f64)] = &[
+    (49_516.0, 7.0),
+    (99_047.0, 17.0),
+    (148_205.0, 21.0),
+    (197_231.0, 31.0),
+    (247_118.0, 35.0),
+    (297_056.0, 41.0),
+    (345_138.0, 50.0),
+    (395_424.0, 60.0),
+    (443_433.0, 70.0),
+    (493_272.0, 81.0),
+    (543_327.0, 88.0),
+    (591_411.0, 94.0),
+];
+
+fn rate(n: f64) -> Rate {
+    Rate::per_second(n).unwrap()
+}
+
+const NO_CPU: &dyn Fn(Rate) -> Option<Estimate> = &|_| None;
+
+fn found(estimate: Estimate) -> Carried {
+    Carried::Found(estimate)
+}
+
+fn request<'a>(demand: &'a Demand, cpu: &'a dyn Fn(Rate) -> Option<Estimate>) -> Request<'a> {
+    Request {
+        capacity: found(Estimate::within(1100.0, 1000.0, 1200.0)),
+        cpu,
+        demand,
+        failures: 0,
+        growth_per_minute: 0.0,
+        ready_in: Duration::from_secs(180),
+        price_per_hour: None,
+        floor: None,
+    }
+}
+
+fn day() -> Demand {
+    let moments: Vec<(f64, f64)> = (0..=24)
+        .map(|hour| {
+            let turn = f64::from(hour) / 24.0 * std::f64::consts::TAU;
+            (f64::from(hour) * 3600.0, 5500.0 - 4500.0 * turn.cos())
+        })
+        .collect();
+    Demand::Traffic(Traffic::new(&moments).unwrap())
+}
+
+#[test]
+fn the_lower_end_of_the_capacity_is_planned_with() {
+    let demand = Demand::Peak(rate(10_000.0));
+    for (capacity, from) in [
+        (
+            found(Estimate::within(1100.0, 1000.0, 1200.0)),
+            PlannedFrom::LowerEnd,
+        ),
+        (Carried::AtLeast(1000.0), PlannedFrom::HighestTried),
+        (found(Estimate::alone(1000.0)), PlannedFrom::Value),
+    ] {
+        let mut asked = request(&demand, NO_CPU);
+        asked.capacity = capacity;
+        let sizing = size(&asked).unwrap();
+        assert_eq!((sizing.instances, sizing.planned_from), (10, from));
+    }
+}
+
+#[test]
+fn a_failure_while_traffic_grows_is_survived() {
+    let demand = Demand::Peak(rate(10_000.0));
+    let mut asked = request(&demand, NO_CPU);
+    asked.failures = 1;
+    asked.growth_per_minute = 0.1;
+    let sizing = size(&asked).unwrap();
+    // 10,000 a second grow to 13,000 within 3 minutes, and one is lost.
+    assert_eq!(sizing.instances, 14);
+    let target = sizing.autoscaler.rate_rps;
+    assert!(
+        (target - 1000.0 * (13.0 / 14.0) / 1.3).abs() < 1e-9,
+        "{target}"
+    );
+}
+
+#[test]
+fn the_target_is_read_off_the_curve_and_leaves_room_for_the_tolerance() {
+    let demand = Demand::Peak(rate(4e6));
+    let cpu = curve(INTEL_SMT);
+    let mut asked = request(&demand, &cpu);
+    asked.capacity = found(Estimate::within(560_000.0, 543_327.0, 580_000.0));
+    asked.growth_per_minute = 0.1;
+    let autoscaler = size(&asked).unwrap().autoscaler;
+    let pct = autoscaler.target_cpu_pct.unwrap();
+    // 543,327 / 1.3 lies between the rows of 60 % and 70 %.
+    assert!((pct - 64.7).abs() < 0.1, "{pct}");
+    assert_eq!(autoscaler.hpa_target_pct, Some(58));
+}
+
+#[test]
+fn the_target_is_the_lower_end_of_the_cpu_use() {
+    let demand = Demand::Peak(rate(10_000.0));
+    let cpu = |rate: Rate| {
+        let pct = rate.get() / 12.5;
+        Some(Estimate::within(pct, 0.9 * pct, 1.1 * pct))
+    };
+    let autoscaler = size(&request(&demand, &cpu)).unwrap().autoscaler;
+    assert_eq!(autoscaler.cpu_pct.unwrap().value, 80.0);
+    assert!((autoscaler.target_cpu_pct.unwrap() - 72.0).abs() < 1e-9);
+    assert_eq!(autoscaler.hpa_target_pct, Some(65));
+}
+
+#[test]
+fn work_that_is_cpu_use_makes_the_linear_rule_right() {
+    let demand = Demand::Peak(rate(10_000.0));
+    let cpu = |rate: Rate| pct(rate.get() / 10.0);
+    let mut asked = request(&demand, &cpu);
+    asked.growth_per_minute = 0.1;
+    let linear = size(&asked).unwrap().linear_rule.unwrap();
+    assert!(linear.settled);
+    assert_eq!((linear.instances, linear.missing_instances), (13, 0));
+    assert!(linear.load_ratio <= 1.0 + 1e-9, "{linear:?}");
+}
+
+#[test]
+fn the_linear_rule_is_wrong_in_the_way_that_the_curve_bends() {
+    let demand = Demand::Peak(rate(20_000.0));
+    let ends = |bend: f64| {
+        let cpu = move |rate: Rate| pct(95.0 * (rate.get() / 1000.0).powf(bend));
+        let mut asked = request(&demand, &cpu);
+        asked.growth_per_minute = 0.2;
+        size(&asked).unwrap().linear_rule.unwrap()
+    };
+    // CPU use that lags behind work lets instances be asked for too much.
+    let lags = ends(2.0);
+    assert!(
+        lags.missing_instances > 0 && lags.load_ratio > 1.1,
+        "{lags:?}"
+    );
+    let leads = ends(0.7);
+    assert!(
+        leads.missing_instances < 0 && leads.load_ratio < 0.95,
+        "{leads:?}"
+    );
+}
+
+#[test]
+fn a_rule_that_goes_in_circles_says_so() {
+    let demand = Demand::Peak(rate(3000.0));
+    // Half the CPU whatever is asked, and nothing below: the fleet doubles
+    // until it idles, and shrinks at once.
+    let cpu = |rate: Rate| pct(if rate.get() > 200.0 { 90.0 } else { 1.0 });
+    let mut asked = request(&demand, &cpu);
+    asked.growth_per_minute = 0.3;
+    let linear = size(&asked).unwrap().linear_rule.unwrap();
+    assert!(!linear.settled);
+    assert!(linear.rounds_instances.len() < 100);
+    assert!(linear.load_ratio > 1.0, "the worst of the circle counts");
+}
+
+#[test]
+fn a_fleet_that_follows_the_day_costs_less_and_arrives_in_time() {
+    let demand = day();
+    let mut asked = request(&demand, NO_CPU);
+    asked.failures = 1;
+    asked.growth_per_minute = 0.02;
+    asked.price_per_hour = Some(0.5);
+    let sizing = size(&asked).unwrap();
+    let over_time = sizing.over_time.unwrap();
+    assert!(over_time.instance_hours < 0.85 * over_time.fixed_instance_hours);
+    assert!((over_time.fixed_instance_hours - 24.0 * f64::from(sizing.instances)).abs() < 1e-6);
+    assert!((over_time.cost.unwrap() - 0.5 * over_time.instance_hours).abs() < 1e-9);
+    assert!(
+        over_time.worst_load_ratio <= 1.0,
+        "{}",
+        over_time.worst_load_ratio
+    );
+    assert_eq!(over_time.steps.len(), 24);
+}
+
+#[test]
+fn traffic_that_rises_faster_than_allowed_for_is_seen() {
+    let sudden = [
+        (0.0, 1000.0),
+        (600.0, 1000.0),
+        (660.0, 9000.0),
+        (1200.0, 9000.0),
+    ];
+    let demand = Demand::Traffic(Traffic::new(&sudden).unwrap());
+    let mut asked = request(&demand, NO_CPU);
+    asked.growth_per_minute = 0.1;
+    asked.floor = Some(1);
+    let worst = size(&asked).unwrap().over_time.unwrap().worst_load_ratio;
+    assert!((worst - 9000.0 / 1300.0).abs() < 0.01, "{worst}");
+}
+
+#[test]
+fn the_cheapest_floor_is_cheaper_than_any_other() {
+    let demand = day();
+    let mut asked = request(&demand, NO_CPU);
+    asked.failures = 2;
+    let hours = |floor| {
+        let mut fixed = asked;
+        fixed.floor = floor;
+        size(&fixed).unwrap().over_time.unwrap().instance_hours
+    };
+    let best = hours(None);
+    assert!((3..=12).all(|floor| hours(Some(floor)) >= best - 1e-9));
+    assert!(
+        hours(Some(3)) > best,
+        "a floor of three halves and more of what each may carry"
+    );
+}
+
+#[test]
+fn figures_that_make_no_sense_are_refused_with_the_way_out() {
+    let peak = Demand::Peak(rate(1000.0));
+    let nothing = Demand::Peak(Rate::ZERO);
+    let good = request(&peak, NO_CPU);
+    let bad = |change: &dyn Fn(&mut Request<'_>)| {
+        let mut asked = good;
+        change(&mut asked);
+        size(&asked).unwrap_err().to_string()
+    };
+    for growth in [-0.1, f64::NAN, f64::INFINITY, 50.0] {
+        assert!(
+            bad(&|r| r.growth_per_minute = growth).contains("10%/min"),
+            "{growth}"
+        );
+    }
+    for price in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
+        assert!(
+            bad(&|r| r.price_per_hour = Some(price)).contains("0.34"),
+            "{price}"
+        );
+    }
+    for capacity in [0.0, -5.0, f64::NAN] {
+        let message = bad(&|r| r.capacity = found(Estimate::alone(capacity)));
+        assert!(message.contains("take a record"), "{message}");
+    }
+    assert!(bad(&|r| r.capacity = Carried::Unknown).contains("take a record"));
+    assert!(bad(&|r| r.failures = 5000).contains("0 to 1000"));
+    assert!(bad(&|r| r.ready_in = Duration::from_secs(1 << 40)).contains("3min"));
+    assert!(bad(&|r| r.capacity = found(Estimate::alone(1e-6))).contains("requests per second"));
+    assert!(bad(&|r| (r.failures, r.floor) = (2, Some(2))).contains("at least 3"));
+    assert_eq!(size(&request(&nothing, NO_CPU)), Err(SizingError::NoPeak));
+}
+
+#[test]
+fn traffic_that_is_none_is_refused_by_its_moment() {
+    let of = |moments: &[(f64, f64)]| Traffic::new(moments).unwrap_err();
+    assert_eq!(of(&[(0.0, 1.0)]), SizingError::FewMoments(1));
+    assert_eq!(
+        of(&[(0.0, 1.0), (0.0, 1.0)]),
+        SizingError::Order { moment: 2 }
+    );
+    assert_eq!(
+        of(&[(5.0, 1.0), (1.0, 1.0)]),
+        SizingError::Order { moment: 2 }
+    );
+    for bad in [-1.0, f64::NAN, 1e12] {
+        assert!(matches!(
+            of(&[(0.0, 1.0), (bad, 1.0)]),
+            SizingError::Time { moment: 2, .. }
+        ));
+    }
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        let error = of(&[(0.0, bad), (1.0, 1.0)]);
+        assert!(matches!(error, SizingError::TrafficRate { moment: 1, .. }));
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_fleet_survives_what_is_planned_for_and_one_less_would_not(
+        peak in 1.0..1e5f64, failures in 0u32..5, growth in 0.0..2.0f64, carried in 10.0..1e4f64
+    ) {
+        let demand = Demand::Peak(rate(peak));
+        let mut asked = request(&demand, NO_CPU);
+        asked.capacity = found(Estimate::alone(carried));
+        asked.failures = failures;
+        asked.growth_per_minute = growth;
+        let sizing = size(&asked).unwrap();
+        let load = peak * (1.0 + 3.0 * growth);
+        let carries = |left: u32| f64::from(left) * carried;
+        prop_assert!(carries(sizing.instances - failures) >= load * (1.0 - 1e-9));
+        prop_assert!(sizing.instances == failures + 1
+            || carries(sizing.instances - failures - 1) < load * (1.0 + 1e-9));
+    }
+
+    #[test]
+    fn above_its_floor_a_target_keeps_the_promise_at_any_traffic(
+        traffic in 0.0..1e5f64, failures in 0u32..4, more in 0u32..20, growth in 0.0..1.0f64
+    ) {
+        let demand = Demand::Peak(rate(1e5));
+        let mut asked = request(&demand, NO_CPU);
+        asked.failures = failures;
+        asked.growth_per_minute = growth;
+        asked.floor = Some(failures + 1 + more);
+        let autoscaler = size(&asked).unwrap().autoscaler;
+        let running = (traffic / autoscaler.rate_rps - 1e-9).ceil().max(f64::from(autoscaler.floor_instances));
+        let left = running - f64::from(failures);
+        let grown = traffic * (1.0 + 3.0 * growth);
+        prop_assert!(left * 1000.0 >= grown * (1.0 - 1e-6), "{left} left for {grown}");
+    }
+}

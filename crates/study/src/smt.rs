@@ -1,0 +1,191 @@
+//! Simultaneous multithreading and clock frequency: why half of the CPU time
+//! is not half of the work, and a utilisation that is linear in work.
+//!
+//! A core whose two threads are busy does more than one with a single busy
+//! thread, but not twice as much: the **speed-up** `s` times as much, 1.2 to
+//! 1.4 on most machines. CPU use counts busy *threads*, and so sees a machine
+//! with one busy thread on each core as half used, when `1/s` of its work is
+//! done.
+//!
+//! The corrected utilisation is the one by which IBM accounts for z/OS cores:
+//!
+//! ```text
+//! u = (2 u_core - u_thread) / s + (u_thread - u_core)
+//! ```
+//!
+//! Here `u_core` is the share of time in which at least one thread of a core
+//! is busy, 0 to 1, and `u_thread` is the busy time of *all* threads of a core
+//! together, 0 to 2: twice the CPU use that Linux shows as a share. If one
+//! thread alone is busy for a part `a` of the time and both for a part `b`,
+//! then `u_core = a + b` and `u_thread = a + 2b`, so `2 u_core - u_thread = a`
+//! and `u_thread - u_core = b`: time with one busy thread counts `1/s`, time
+//! with two counts 1.
+//!
+//! The clock comes on top: the more is busy, the lower the frequency. APERF
+//! over MPERF is the mean clock while not halted, as a ratio to the nominal
+//! one (Intel Software Developer's Manual, volume 3, section on hardware
+//! coordination feedback); work per busy time is proportional to it, at most.
+
+mod utilisation;
+
+pub use utilisation::{BusyTime, Clock, work_share, work_share_range};
+
+use crate::bootstrap::{self, RESAMPLES};
+use crate::seeded::Rng;
+use plimsoll_model::{CopiesFinding, Estimate};
+use std::fmt;
+
+/// What two busy threads of a core do, against one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Speedup {
+    /// Work of a core with two busy threads over that with one, as it comes,
+    /// with whatever the clock does meanwhile.
+    pub ratio: Estimate,
+    /// The same at equal clock; `None` where the clock is not known.
+    pub at_equal_clock_ratio: Option<Estimate>,
+    /// Clock with two busy threads a core over the clock with one; `None`
+    /// where the clock is not known.
+    pub clock_ratio: Option<Estimate>,
+}
+
+/// Why there is no speed-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoSpeedup {
+    /// Every core has one thread: there is nothing to correct.
+    OneThreadPerCore,
+    /// Cores of more than two threads, for which the formula is not made.
+    MoreThanTwoThreads,
+    /// A level with one busy thread on each core, or one with two, is missing.
+    LevelMissing,
+}
+
+impl fmt::Display for NoSpeedup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NoSpeedup::OneThreadPerCore => {
+                "this machine runs one thread per core: CPU use needs no correction for SMT"
+            }
+            NoSpeedup::MoreThanTwoThreads => {
+                "this machine runs more than two threads per core; \
+                 the correction is made for one or two"
+            }
+            NoSpeedup::LevelMissing => {
+                "the speed-up by SMT needs a level with one busy thread on each core \
+                 and one with two"
+            }
+        })
+    }
+}
+
+/// A trial at the end of what the service can do on the CPUs it is pinned to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PinnedTrial {
+    /// Work per second: requests, or copies finished.
+    pub rate_rps: f64,
+    /// APERF over MPERF on the busy CPUs: the mean clock as a ratio to the
+    /// nominal one. `None` where it cannot be read.
+    pub clock_ratio: Option<f64>,
+}
+
+/// The speed-up from trials that were pinned to one thread of each core, and
+/// from trials on both threads of the same cores.
+///
+/// The ratio of the mean rates, with a bootstrap interval over the trials of
+/// both kinds (which counts as many observations as the kind that has fewer).
+///
+/// # Errors
+///
+/// Where the machine has no SMT, or more than two threads per core, or where
+/// either kind of trial is missing.
+pub fn speedup(
+    threads_per_core: u32,
+    one_thread: &[PinnedTrial],
+    two_threads: &[PinnedTrial],
+    seed: u64,
+) -> Result<Speedup, NoSpeedup> {
+    has_two_threads(threads_per_core)?;
+    let one = Side::of(one_thread).ok_or(NoSpeedup::LevelMissing)?;
+    let two = Side::of(two_threads).ok_or(NoSpeedup::LevelMissing)?;
+    let estimate = |figure: fn(&Side, &Side) -> Option<f64>| {
+        let value = figure(&one, &two)?;
+        let mut rng = Rng::seeded(seed);
+        let once = |_| figure(&one.drawn(&mut rng), &two.drawn(&mut rng)).unwrap_or(f64::NAN);
+        let replicates = (0..RESAMPLES).map(once).collect();
+        let observations = one.0.len().min(two.0.len());
+        Some(bootstrap::estimate(value, replicates, observations))
+    };
+    Ok(Speedup {
+        ratio: estimate(|one, two| Some(two.rate() / one.rate())).ok_or(NoSpeedup::LevelMissing)?,
+        at_equal_clock_ratio: estimate(|one, two| {
+            Some(two.rate() / two.clock()? / (one.rate() / one.clock()?))
+        }),
+        clock_ratio: estimate(|one, two| Some(two.clock()? / one.clock()?)),
+    })
+}
+
+fn has_two_threads(threads_per_core: u32) -> Result<(), NoSpeedup> {
+    match threads_per_core {
+        0 | 1 => Err(NoSpeedup::OneThreadPerCore),
+        2 => Ok(()),
+        _ => Err(NoSpeedup::MoreThanTwoThreads),
+    }
+}
+
+/// The speed-up from a table of copies at once, of which each is pinned to a
+/// CPU of its own and the first `cores` copies to different cores: the work
+/// per second of twice as many copies as cores against as many.
+///
+/// # Errors
+///
+/// As [`speedup`]; a row without a valid trial is missing.
+pub fn from_copies(
+    rows: &[CopiesFinding],
+    cores: u32,
+    threads_per_core: u32,
+) -> Result<Speedup, NoSpeedup> {
+    let pinned = |copies: u32| {
+        let row = rows.iter().find(|r| r.copies == copies && r.trials > 0);
+        row.map(|r| PinnedTrial {
+            rate_rps: f64::from(r.copies) / r.seconds,
+            clock_ratio: None,
+        })
+    };
+    let one = pinned(cores);
+    let two = pinned(cores.saturating_mul(2));
+    speedup(threads_per_core, one.as_slice(), two.as_slice(), 0)
+}
+
+/// The trials of one kind that have a rate, in an order of their own.
+struct Side(Vec<PinnedTrial>);
+
+impl Side {
+    fn of(trials: &[PinnedTrial]) -> Option<Side> {
+        let mut trials: Vec<PinnedTrial> = trials.to_vec();
+        trials.retain(|t| t.rate_rps.is_finite() && t.rate_rps > 0.0);
+        let key = |t: &PinnedTrial| (t.rate_rps, t.clock_ratio.unwrap_or(0.0));
+        trials.sort_by(|a, b| {
+            let ((rate_a, clock_a), (rate_b, clock_b)) = (key(a), key(b));
+            rate_a.total_cmp(&rate_b).then(clock_a.total_cmp(&clock_b))
+        });
+        (!trials.is_empty()).then_some(Side(trials))
+    }
+
+    /// As many trials, with replacement.
+    fn drawn(&self, rng: &mut Rng) -> Side {
+        let n = self.0.len();
+        Side((0..n).map(|_| self.0[rng.below(n)]).collect())
+    }
+
+    fn rate(&self) -> f64 {
+        self.0.iter().map(|t| t.rate_rps).sum::<f64>() / self.0.len() as f64
+    }
+
+    /// `None` when any trial lacks it.
+    fn clock(&self) -> Option<f64> {
+        let sum: f64 = self.0.iter().map(|t| t.clock_ratio).sum::<Option<f64>>()?;
+        Some(sum / self.0.len() as f64).filter(|clock| *clock > 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;
