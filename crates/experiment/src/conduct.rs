@@ -3,7 +3,7 @@
 use crate::watch::{Progress, Watch};
 use plimsoll_host::HostError;
 use plimsoll_load::LoadError;
-use plimsoll_model::{Trial, TrialSpec};
+use plimsoll_model::{CpuTime, Trial, TrialSpec};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a planner answers.
@@ -55,6 +55,21 @@ pub enum Ended {
     Interrupted,
 }
 
+/// What looking on cost within a window.
+pub(crate) struct ViewCost(Option<CpuTime>);
+
+impl ViewCost {
+    /// From the window's beginning.
+    pub(crate) fn from_now(watch: &dyn Watch) -> ViewCost {
+        ViewCost(watch.cpu_used())
+    }
+
+    /// Until its end.
+    pub(crate) fn until_now(&self, watch: &dyn Watch) -> Option<CpuTime> {
+        Some(watch.cpu_used()?.since(self.0?))
+    }
+}
+
 /// Asks `plan` for a trial, has it run and kept, until the plan is done or
 /// `stop` is raised. `trials` holds what a resumed run has already, and in
 /// the end all there is. `keep` records a trial and may fail in its own way.
@@ -73,6 +88,7 @@ pub fn conduct<E: From<RunError>>(
             Next::Done => return Ok(Ended::Complete),
             Next::Stuck(why) => return Err(RunError::Stuck(why).into()),
         };
+        watch.hold(stop);
         if stop.load(Ordering::Relaxed) {
             return Ok(Ended::Interrupted);
         }

@@ -1,31 +1,18 @@
 //! What tests of this room ask for.
 
-use crate::sweep::{Effort, Request, Tolerance};
-use plimsoll_model::{Arrivals, Bytes, CpuPlan, CpuTime, HashService, Plan, Workload};
+use crate::sweep::{Effort, Request};
+use plimsoll_model::{Bytes, CpuPlan, CpuTime, HashService, Plan, Workload};
 use std::time::Duration;
 
 /// A quick sweep with nothing but defaults, of a service on CPU 0 by a
 /// generator on CPU 1.
 pub(crate) fn request(workload: Workload) -> Request {
-    Request {
-        workload,
-        effort: Effort::Quick,
-        goals: vec![],
-        arrivals: Arrivals::Poisson,
-        levels: None,
-        copies: vec![],
-        trials: None,
-        window: None,
-        precision: None,
-        restart: None,
-        rated: None,
-        cpus: CpuPlan {
-            service: [0].into_iter().collect(),
-            generator: [1].into_iter().collect(),
-        },
-        tolerance: Tolerance::default(),
-        seed: 11,
-    }
+    let cpus = CpuPlan {
+        service: [0].into_iter().collect(),
+        generator: [1].into_iter().collect(),
+        cores: Vec::new(),
+    };
+    Request::new(workload, Effort::Quick, cpus, 11)
 }
 
 /// A hash service whose requests cost a millisecond.

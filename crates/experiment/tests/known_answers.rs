@@ -7,14 +7,10 @@
 
 #![cfg(test)]
 
-use plimsoll_experiment::sweep::{self, Effort, Request, Tolerance};
-use plimsoll_experiment::{Next, Quiet, RunError, Runner, Watch, conduct};
-use plimsoll_model::{
-    Arrivals, Bytes, CapacityFinding, CapacityStatus, CpuPlan, CpuSet, CpuTime, HashService, Plan,
-    Quantile, Share, Trial, TrialSpec, Workload,
-};
+mod simulated;
+
+use plimsoll_model::{Arrivals, CapacityFinding, CapacityStatus, Plan, Quantile, Share, Trial};
 use plimsoll_simulate::{Disturbance, Effect, Machine, Service, truth};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const SEEDS: u64 = 100;
@@ -24,66 +20,12 @@ fn ms(n: f64) -> Duration {
 }
 
 fn plan(goal: &str, precision: f64, seed: u64) -> Plan {
-    let cpus: CpuSet = [0].into_iter().collect();
-    Request {
-        workload: Workload::Hash(HashService {
-            mean_block: Bytes(1 << 20),
-            deviation_share: 0.25,
-            request_cpu: CpuTime(ms(1.0)),
-        }),
-        effort: Effort::Full,
-        goals: vec![goal.parse().unwrap()],
-        arrivals: Arrivals::Poisson,
-        levels: None,
-        copies: vec![],
-        trials: None,
-        window: None,
-        precision: Share::new(precision),
-        restart: None,
-        rated: None,
-        cpus: CpuPlan {
-            service: cpus,
-            generator: CpuSet::default(),
-        },
-        tolerance: Tolerance::default(),
-        seed,
-    }
-    .plan()
-}
-
-struct Simulated<'a> {
-    machine: &'a Machine,
-    plan: &'a Plan,
-}
-
-impl Runner for Simulated<'_> {
-    fn run(
-        &mut self,
-        spec: &TrialSpec,
-        _: &mut dyn Watch,
-        _: &AtomicBool,
-    ) -> Result<Option<Trial>, RunError> {
-        Ok(Some(self.machine.run(spec, self.plan)))
-    }
+    simulated::request(goal.parse().unwrap(), precision, seed).plan()
 }
 
 /// What a sweep finds, and how long it would have taken.
 fn sweep(machine: &Machine, plan: &Plan) -> (CapacityFinding, Duration, Vec<Trial>) {
-    let mut trials = Vec::new();
-    let stop = AtomicBool::new(false);
-    let ask = |trials: &[Trial]| -> (Next, _) {
-        (sweep::next(plan, trials), sweep::progress(plan, trials))
-    };
-    let mut runner = Simulated { machine, plan };
-    conduct(
-        ask,
-        &mut trials,
-        &mut runner,
-        |_| Ok::<(), RunError>(()),
-        &mut Quiet,
-        &stop,
-    )
-    .unwrap();
+    let trials = simulated::trials(machine, plan).unwrap();
     let findings = plimsoll_study::findings(plan, &trials);
     let took = trials.iter().map(|t| t.took).sum();
     (findings.capacity[0].clone(), took, trials)

@@ -46,9 +46,14 @@ impl FakeTree {
 
     /// Writes a file while the tree is in use.
     pub(crate) fn write(&self, path: &str, text: &str) {
+        self.write_bytes(path, text.as_bytes());
+    }
+
+    /// The same for what is no text.
+    pub(crate) fn write_bytes(&self, path: &str, bytes: &[u8]) {
         let path = self.dir.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::write(path, bytes).unwrap();
     }
 
     /// Takes a file or a folder away while the tree is in use.

@@ -29,6 +29,7 @@
 
 mod account;
 mod cgroup;
+mod clock;
 mod cpu_model;
 mod energy;
 mod error;
@@ -67,4 +68,4 @@ pub use root::Root;
 pub use sensors::{Counter, Sensors, ServiceSource, Subject};
 pub use socket::{Listeners, listeners};
 pub use stat::CpuTimes;
-pub use topology::topology;
+pub use topology::{cores_of, topology};

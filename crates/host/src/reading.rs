@@ -1,5 +1,6 @@
 //! What the sensors showed at one moment, and what lies between two moments.
 
+use crate::clock::ClockCounts;
 use crate::node_metrics::NodeMetrics;
 use crate::pressure;
 use crate::stat::CpuTimes;
@@ -16,6 +17,7 @@ pub struct Reading {
     pub(crate) service_cpus: CpuSet,
     pub(crate) pressure: Option<Pressure>,
     pub(crate) frequency_hz: Option<f64>,
+    pub(crate) clock: Option<ClockCounts>,
     pub(crate) energy: Option<Energy>,
     pub(crate) service: Option<TaskTimes>,
     pub(crate) generator: Option<CpuTime>,
@@ -31,6 +33,7 @@ impl Reading {
             service_cpus: CpuSet::default(),
             pressure: None,
             frequency_hz: None,
+            clock: None,
             energy: None,
             service: None,
             generator: None,
@@ -53,6 +56,7 @@ impl Reading {
             cpu: Some(metrics.cpu),
             pressure: metrics.pressure,
             frequency_hz: None,
+            clock: None,
             energy: None,
             ..self
         }
@@ -81,6 +85,7 @@ pub fn difference(earlier: &Reading, later: &Reading) -> Window {
     let service_cpu = cpu.as_ref().and_then(|cpu| cpu.of(&later.service_cpus));
     let pressure = later.pressure.zip(earlier.pressure);
     let energy = later.energy.zip(earlier.energy);
+    let clock = later.clock.as_ref().zip(earlier.clock.as_ref());
     let service = later.service.zip(earlier.service);
     Window {
         machine: MachineUse {
@@ -91,8 +96,11 @@ pub fn difference(earlier: &Reading, later: &Reading) -> Window {
             context_switches: cpu.and_then(|cpu| cpu.context_switches),
             pressure: pressure.map(|(now, then)| pressure::since(&now, &then)),
             frequency_hz: later.frequency_hz,
+            clock_ratio: clock.and_then(|(now, then)| now.ratio_since(then)),
             energy: energy.map(|(now, then)| Energy((now.0 - then.0).max(0.0))),
             observer_cpu: between(later.observer, earlier.observer),
+            // Who draws is no counter of the kernel's; the experiment knows.
+            view_cpu: None,
         },
         service: service.map(|(now, then)| now.since(then).into()),
         generator_cpu: between(later.generator, earlier.generator),
@@ -130,6 +138,7 @@ mod tests {
                 ..pressure::NOTHING
             }),
             frequency_hz: Some(n as f64),
+            clock: Some(ClockCounts::alone(3 * n, 2 * n)),
             energy: Some(Energy(n as f64)),
             service: Some(TaskTimes {
                 cpu: ms(n),
@@ -154,6 +163,7 @@ mod tests {
         assert_eq!(machine.context_switches, Some(30));
         assert_eq!(machine.pressure.unwrap().cpu_some, Some(ms(30).0));
         assert_eq!(machine.frequency_hz, Some(130.0));
+        assert_eq!(machine.clock_ratio, Some(1.5));
         assert_eq!(machine.energy, Some(Energy(30.0)));
         assert_eq!(machine.observer_cpu, Some(ms(30)));
         let service = window.service.unwrap();
@@ -196,7 +206,7 @@ mod tests {
         assert_eq!(machine.service_cpu, machine.cpu);
         assert_eq!(machine.cpu.unwrap().user, ms(8 * 5));
         assert_eq!((machine.pressure, machine.energy), (None, None));
-        assert_eq!(machine.frequency_hz, None);
+        assert_eq!((machine.frequency_hz, machine.clock_ratio), (None, None));
         assert_eq!(window.generator_cpu, Some(ms(5)));
     }
 }

@@ -2,6 +2,7 @@
 //! Nothing here keeps a run from starting.
 
 use crate::cgroup::own_limits;
+use crate::clock::ClockMeter;
 use crate::energy::EnergyMeter;
 use crate::frequency::{boost, boost_off, frequency_hz, governor};
 use crate::pressure::pressure;
@@ -38,6 +39,7 @@ pub fn requirements(root: &Root) -> Vec<Requirement> {
     let sometimes = [
         ("threads per core", smt(&topology)),
         ("stolen CPU time", steal(root)),
+        ("clock while busy", busy_clock(root, &topology)),
         ("frequency governor", governed(root, &topology)),
         ("frequency boost", boosted(root)),
         ("clock source", clock(root)),
@@ -102,6 +104,29 @@ fn frequency(root: &Root, topology: &Topology) -> Outcome {
             "none in most virtual machines; on metal, load a cpufreq driver",
         ),
         Err(error) => missed(format!("the clock is not known: {error}"), "run as root"),
+    }
+}
+
+/// Asked for where it tells something that nothing else does: where threads
+/// share cores, and where there is a clock that changes at all.
+fn busy_clock(root: &Root, topology: &Topology) -> Option<Outcome> {
+    const LOST: &str = "how far the clock falls when more is busy cannot be told from what threads \
+                        of a core take from each other";
+    let first = topology.online.iter().take(1).collect();
+    let found = ClockMeter::open(root, &first, &mut 1);
+    let shares_cores = topology.threads_per_core.is_some_and(|n| n > 1);
+    let changes = matches!(frequency_hz(root, &topology.online), Ok(Some(_)));
+    match found {
+        Ok(Some(_)) => Some(met("APERF and MPERF (/dev/cpu/N/msr)")),
+        _ if !shares_cores && !changes => None,
+        Ok(None) => Some(missed(
+            LOST,
+            "modprobe msr, and run as root; most virtual machines and all but x86 CPUs have none",
+        )),
+        Err(error) => Some(missed(
+            format!("{LOST}: {error}"),
+            "run as root; where root is refused too, the hypervisor does not give it",
+        )),
     }
 }
 

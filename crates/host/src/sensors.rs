@@ -1,7 +1,8 @@
-//! All counters of a trial, read together: once at the window's edges, and
-//! once a second between.
+//! All counters of a trial, read together: at the window's edges, and but for
+//! the clock once a second between.
 
 use crate::cgroup::Cgroups;
+use crate::clock::ClockMeter;
 use crate::energy::EnergyMeter;
 use crate::error::HostError;
 use crate::frequency::frequency_hz;
@@ -57,6 +58,8 @@ pub enum Counter {
     Pressure,
     /// Clock frequency.
     Frequency,
+    /// Mean clock while not halted, over a window.
+    Clock,
     /// Energy of the CPU packages.
     Energy,
     /// CPU time of the service.
@@ -73,6 +76,7 @@ impl fmt::Display for Counter {
             Counter::MachineCpu => "CPU time of the machine",
             Counter::Pressure => "pressure stall information",
             Counter::Frequency => "clock frequency",
+            Counter::Clock => "mean clock while busy",
             Counter::Energy => "energy",
             Counter::ServiceCpu => "CPU time of the service",
             Counter::RunDelay => "run delay of the service",
@@ -94,6 +98,7 @@ pub struct Sensors {
     service: Service,
     own: Option<OwnProcess>,
     energy: Option<EnergyMeter>,
+    clock: Option<ClockMeter>,
     has_generator: bool,
     /// How many more files of threads may be kept open.
     allowance: usize,
@@ -163,6 +168,10 @@ impl Sensors {
             Some(_) => missing.once(Counter::Energy, EnergyMeter::open(root)),
             None => None,
         };
+        let clock = service_cpus.as_ref().and_then(|cpus| {
+            let opened = ClockMeter::open(root, cpus, &mut allowance);
+            missing.once(Counter::Clock, opened)
+        });
         missing.note_run_delay(&service, thread_source);
         Ok(Sensors {
             root: root.clone(),
@@ -170,6 +179,7 @@ impl Sensors {
             service,
             own,
             energy,
+            clock,
             has_generator,
             allowance,
             missing,
@@ -202,6 +212,16 @@ impl Sensors {
         self.missing.now.clear();
         self.read_machine(&mut reading);
         self.read_tasks(&mut reading);
+        reading
+    }
+
+    /// Reads everything at an edge of a window: [`Sensors::read`], and the
+    /// clock, which costs two reads per CPU and means nothing between.
+    pub fn read_edge(&mut self) -> Reading {
+        let mut reading = self.read();
+        if let Some(meter) = &self.clock {
+            reading.clock = self.missing.ask(Counter::Clock, || meter.read().map(Some));
+        }
         reading
     }
 

@@ -57,6 +57,15 @@ fn cores(root: &Root, online: &CpuSet) -> Option<Vec<CpuSet>> {
     (!cores.is_empty()).then_some(cores)
 }
 
+/// The CPUs of each core that has at least one of `cpus`, those included that
+/// are on and not in the set; none where sysfs does not tell.
+pub fn cores_of(root: &Root, cpus: &CpuSet) -> Vec<CpuSet> {
+    let online = online_cpus(root).unwrap_or_default();
+    let mut all = cores(root, &online).unwrap_or_default();
+    all.retain(|core| !core.and(cpus).is_empty());
+    all
+}
+
 fn topology_file(cpu: CpuId, name: &str) -> String {
     format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}")
 }
@@ -149,6 +158,17 @@ mod tests {
         let tree = smt().file("sys/devices/system/cpu/online", "0-3\n");
         let t = topology(tree.root());
         assert_eq!((t.cores, t.threads_per_core), (Some(4), Some(1)));
+    }
+
+    #[test]
+    fn cores_of_some_cpus_are_whole_and_know_what_is_on() {
+        let shown = |cpus: &str| -> Vec<String> {
+            let cores = cores_of(smt().root(), &cpus.parse().unwrap());
+            cores.iter().map(CpuSet::to_string).collect()
+        };
+        assert_eq!(shown("0-1"), ["0,4", "1,5"]);
+        assert_eq!(shown("2-3,6"), ["2,6", "3"]);
+        assert_eq!(cores_of(FakeTree::new().root(), &CpuSet::default()), []);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use plimsoll_load::LoadError;
 use plimsoll_load::copies::{CopiesError, CopiesRun, run, start};
-use plimsoll_model::{Copies, CpuSet};
+use plimsoll_model::{Copies, CpuId};
 use plimsoll_pool::allowed_cpus;
 use std::fs;
 use std::path::Path;
@@ -33,8 +33,11 @@ fn run_one(copies: &Copies, dir: &Path) -> Result<CopiesRun, CopiesError> {
     run(copies, 1, &cpus(), dir, &AtomicBool::new(false))
 }
 
-fn cpus() -> CpuSet {
-    allowed_cpus().unwrap()
+/// Not ascending, for an order is to be kept.
+fn cpus() -> Vec<CpuId> {
+    let mut cpus: Vec<CpuId> = allowed_cpus().unwrap().iter().collect();
+    cpus.reverse();
+    cpus
 }
 
 fn is_empty(dir: &Path) -> bool {
@@ -80,7 +83,7 @@ fn copies_that_end_well_leave_their_times_and_nothing_else() {
     )
     .unwrap();
     assert_eq!(ran.copies.len(), n);
-    assert!(ran.copies.iter().map(|c| c.cpu).eq(cpus().iter()));
+    assert!(ran.copies.iter().map(|c| c.cpu).eq(cpus()));
     assert!(ran.copies.iter().all(|c| c.wall > Duration::ZERO));
     assert_eq!(ran.copies.iter().map(|c| c.wall).max(), Some(ran.wall));
     assert_eq!(ran.left_behind, None);
@@ -110,7 +113,7 @@ fn each_copy_knows_its_number_its_place_and_its_cpu() {
     let running = start(&copies, n as u32, &cpus(), dir.path()).unwrap();
     let pids = running.pids();
     running.wait(&stop).unwrap();
-    for (i, cpu) in cpus().iter().enumerate() {
+    for (i, cpu) in cpus().into_iter().enumerate() {
         let text = fs::read_to_string(seen.path().join(i.to_string())).unwrap();
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let [place, allowed, group] = lines[..] else {
@@ -243,7 +246,7 @@ fn what_cannot_be_run_is_a_mistake_that_leaves_nothing() {
 #[test]
 fn a_cpu_that_cannot_be_had_is_told_before_anything_runs() {
     let dir = tempfile::tempdir().unwrap();
-    let nowhere: CpuSet = [8000].into_iter().collect();
+    let nowhere: [CpuId; 1] = [8000];
     let error = start(&command(&["true"], LONG), 1, &nowhere, dir.path()).unwrap_err();
     assert!(matches!(error, LoadError::System { .. }), "{error}");
     assert!(error.to_string().contains("CPU 8000"), "{error}");

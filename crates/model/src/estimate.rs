@@ -5,6 +5,12 @@ use serde::Serialize;
 /// The confidence of every interval that Plimsoll states.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// Half the width of an interval, as a share of its value, from which on it is
+/// wide: at 20 % the lower end asks for a fleet half as large again as the
+/// upper end does (1.2 / 0.8 = 1.5), so that what is bought is decided by the
+/// measurement's error more than by the machine.
+pub const WIDE_HALF_WIDTH: f64 = 0.2;
+
 /// A figure, with its interval at [`CONFIDENCE`] where the trials allow one.
 ///
 /// Either end may be missing by itself: trials may show how much is carried at
@@ -60,6 +66,12 @@ impl Estimate {
         let (low, high) = self.interval()?;
         (self.value != 0.0).then(|| (high - low) / 2.0 / self.value.abs())
     }
+
+    /// Half the width of the interval as a share of the value, where that is
+    /// more than [`WIDE_HALF_WIDTH`].
+    pub fn wide(&self) -> Option<f64> {
+        self.relative_half_width().filter(|w| *w > WIDE_HALF_WIDTH)
+    }
 }
 
 #[cfg(test)]
@@ -72,5 +84,13 @@ mod tests {
         assert_eq!(e.interval(), Some((5.0, 7.0)));
         assert_eq!(e.relative_half_width(), Some(0.2));
         assert_eq!(Estimate::alone(1.0).interval(), None);
+    }
+
+    #[test]
+    fn an_interval_is_wide_when_its_ends_differ_by_half_of_the_lower_one() {
+        let around = |half: f64| Estimate::within(100.0, 100.0 - half, 100.0 + half);
+        assert_eq!(around(20.0).wide(), None);
+        assert_eq!(around(25.0).wide(), Some(0.25));
+        assert_eq!(Estimate::alone(100.0).wide(), None, "nothing is known");
     }
 }

@@ -3,7 +3,7 @@
 //! The serialized names are a contract with those who read the JSON output;
 //! `docs/schema/output.schema.json` states it.
 
-use crate::{Errors, Estimate, Goal};
+use crate::{CapacityFinding, Errors, Estimate, LightLoad, SmtFinding};
 use serde::Serialize;
 
 /// All that is concluded from a run.
@@ -17,6 +17,9 @@ pub struct Findings {
     pub light_load: Option<LightLoad>,
     /// One row per level, ascending.
     pub levels: Vec<LevelFinding>,
+    /// Rows of an imported table whose CPU use is taken for another than it
+    /// gives, because CPU use falls there although the rate rises.
+    pub cpu_pooled: Vec<PooledCpu>,
     /// One row per goal.
     pub capacity: Vec<CapacityFinding>,
     /// How far CPU use tells the truth about work.
@@ -33,6 +36,20 @@ pub struct Findings {
     pub direction: Option<DirectionFinding>,
     /// One row per number of copies, ascending.
     pub copies: Vec<CopiesFinding>,
+    /// What a second busy thread of a core adds.
+    pub smt: SmtFinding,
+}
+
+/// A CPU use that was put together with its neighbours', so that the curve of
+/// work against CPU use never falls.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PooledCpu {
+    /// The rate.
+    pub rate_rps: f64,
+    /// CPU use in percent as it was given.
+    pub measured_cpu_pct: f64,
+    /// What it is taken for in all that is concluded.
+    pub fitted_cpu_pct: f64,
 }
 
 /// The throughput at saturation.
@@ -43,15 +60,20 @@ pub struct RatedRate {
     /// Whether the service was what ended it. If not, the generator was, and
     /// the service may carry more.
     pub limited_by_service: bool,
+    /// Whether it was given and not measured.
+    pub given: bool,
+    /// Set when no level was carried: then all of them overload the service,
+    /// and say little about it.
+    pub never_carried: Option<NeverCarried>,
 }
 
-/// Latency at light load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LightLoad {
-    /// The highest level that counts as light.
-    pub up_to_load_pct: f64,
-    /// p99 over all valid trials at light load.
-    pub p99_us: f64,
+/// Levels of which none was carried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct NeverCarried {
+    /// The lowest rate that was offered.
+    pub lowest_offered_rps: f64,
+    /// The most that was answered.
+    pub most_achieved_rps: f64,
 }
 
 /// Latency quantiles in microseconds.
@@ -112,43 +134,6 @@ pub struct LevelFinding {
     pub invalid_trials: u32,
     /// Why they are invalid, each kind of reason once.
     pub invalid_reasons: Vec<String>,
-}
-
-/// How the search for a capacity ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CapacityStatus {
-    /// Trials on both sides of it give it an interval.
-    Found,
-    /// The goal is far kept just below and far broken just above: the interval
-    /// is those two loads, as near to each other as the search went.
-    Cliff,
-    /// The goal still held at the highest rate that could be tried.
-    NotReached,
-    /// The trials do not tell, for the reason in `note`.
-    Undecided,
-}
-
-/// The highest rate that keeps a goal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CapacityFinding {
-    /// The goal.
-    pub goal: Goal,
-    /// How the search ended.
-    pub status: CapacityStatus,
-    /// The highest rate that keeps the goal (`found`; for a `cliff` the middle
-    /// between the rates at its ends, the lower one of which was seen to keep
-    /// it), or the highest that was seen to keep it (`not_reached`).
-    pub rate_rps: Option<Estimate>,
-    /// CPU use at that rate.
-    pub cpu_pct: Option<Estimate>,
-    /// Whether a longer trial at the lower end kept the goal; `None` without
-    /// one.
-    pub confirmed: Option<bool>,
-    /// The limit that a relative goal came to, in microseconds.
-    pub limit_us: Option<f64>,
-    /// What a reader should know about it.
-    pub note: Option<String>,
 }
 
 /// How far CPU use tells the truth about work, or why that is not known.

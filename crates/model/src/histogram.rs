@@ -95,6 +95,12 @@ impl Histogram {
         (self.count() > 0).then(|| Duration::from_nanos(self.0.max()))
     }
 
+    /// The value that a histogram states for this one: the highest of those
+    /// that it does not tell apart.
+    pub fn stated(&self, value: Duration) -> Duration {
+        Duration::from_nanos(self.0.highest_equivalent(crate::ns::to_ns(value)))
+    }
+
     /// How many values exceed `limit`, to within the histogram's 3 digits.
     pub fn above(&self, limit: Duration) -> u64 {
         let not_above = self.0.count_between(0, crate::ns::to_ns(limit));

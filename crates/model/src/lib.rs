@@ -18,6 +18,7 @@
 //! # Ok::<(), plimsoll_model::GoalError>(())
 //! ```
 
+mod capacity;
 mod comparison;
 mod cpus;
 mod estimate;
@@ -25,42 +26,52 @@ mod finding;
 mod goal;
 mod histogram;
 mod ns;
+mod picture;
 mod plan;
 mod provenance;
 mod requirement;
 mod selftest;
 mod sizing;
+mod smt;
 mod trial;
 mod units;
 mod usage;
 mod workload;
 
+pub use capacity::{
+    CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad,
+};
 pub use comparison::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,
     DifferenceVerdict, Figure, FigureUnit, Measure, ThresholdDifference, WorkUnit,
 };
 pub use cpus::{CpuId, CpuSet, CpuSetError};
-pub use estimate::{CONFIDENCE, Estimate};
+pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{
-    CapacityFinding, CapacityStatus, CopiesFinding, DirectionFinding, DirectionVerdict, Findings,
-    Headroom, HeadroomIndex, HintFinding, LatencySummary, LevelFinding, LightLoad, NoHeadroom,
-    RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
+    CopiesFinding, DirectionFinding, DirectionVerdict, Findings, Headroom, HeadroomIndex,
+    HintFinding, LatencySummary, LevelFinding, NeverCarried, NoHeadroom, PooledCpu, RatedRate,
+    RestartsFinding, SlipSummary, ThresholdFinding,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile};
 pub use histogram::Histogram;
+pub use picture::{
+    CpuPoint, LatencySpread, LevelPicture, Picture, Span, SpectrumPoint, TrialPicture,
+};
 pub use plan::{
     Arrivals, Bounds, CalibrationPlan, CpuPlan, LoadLevel, LoadLevelError, Plan, SCHEMA_VERSION,
     SearchPlan, WarmUp,
 };
-pub use provenance::{CacheSize, Provenance, Topology};
+pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
 pub use requirement::{Outcome, Requirement};
 pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
 pub use sizing::{
-    Autoscaler, FleetOverTime, FleetStep, HPA_TOLERANCE, LinearRule, PlannedFrom, Sizing,
+    Autoscaler, CpuFigure, FleetOverTime, FleetStep, FloorFrom, HPA_TOLERANCE, LinearRule,
+    PlannedFrom, Sizing, SizingCaution,
 };
+pub use smt::{CopiesWork, LevelWork, NoSpeedup, SmtFinding, SmtPlan, Speedup};
 pub use trial::{Errors, Invalid, Phase, RunEnd, Second, Setting, Trial, TrialSpec, Verdict, Work};
 pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, parse_duration};
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use workload::{
-    Copies, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,
+    Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,
 };

@@ -1,6 +1,6 @@
 //! What was asked: everything that decides which trials a run makes.
 
-use crate::{CpuSet, Goal, Rate, Share, Workload};
+use crate::{CpuSet, Goal, Rate, Share, SmtPlan, Workload};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -40,6 +40,10 @@ pub struct Plan {
     /// it to them. Plans of older records have none.
     #[serde(default)]
     pub search: Option<SearchPlan>,
+    /// How the speed-up by SMT is found; `None` where there is none to be
+    /// found, and in plans of older records.
+    #[serde(default)]
+    pub smt: Option<SmtPlan>,
     /// How long the idle machine is watched at the start.
     #[serde(rename = "idle_ns", with = "crate::ns")]
     pub idle: Duration,
@@ -53,6 +57,48 @@ pub struct Plan {
     /// run again.
     #[serde(rename = "budget_ns", with = "crate::ns")]
     pub budget: Duration,
+}
+
+impl Plan {
+    /// A plan that asks for nothing and refuses nothing: what a table is
+    /// imported under, and what any other plan can be made from by saying in
+    /// what it differs.
+    pub fn blank(workload: Workload) -> Plan {
+        Plan {
+            workload,
+            goals: Vec::new(),
+            arrivals: Arrivals::Constant,
+            levels: Vec::new(),
+            copies: Vec::new(),
+            passes: 0,
+            window: Duration::from_secs(1),
+            warm_up: WarmUp::NONE,
+            calibration: CalibrationPlan {
+                first: Rate::ZERO,
+                window: Duration::ZERO,
+                retries: 0,
+                rated: None,
+            },
+            smt: None,
+            restart: None,
+            search: None,
+            idle: Duration::ZERO,
+            bounds: Bounds {
+                slip: Duration::ZERO,
+                slip_share: Share::ONE,
+                steal_share: Share::ONE,
+                other_share: Share::ONE,
+                retries: 0,
+            },
+            cpus: CpuPlan {
+                service: CpuSet::default(),
+                generator: CpuSet::default(),
+                cores: Vec::new(),
+            },
+            seed: 0,
+            budget: Duration::ZERO,
+        }
+    }
 }
 
 /// How requests arrive in an open loop.
@@ -140,6 +186,14 @@ pub struct WarmUp {
     pub max: Duration,
 }
 
+impl WarmUp {
+    /// No warm-up.
+    pub const NONE: WarmUp = WarmUp {
+        min: Duration::ZERO,
+        max: Duration::ZERO,
+    };
+}
+
 /// How the rated rate is found: open-loop trials, each at twice the rate of
 /// the one before, until the rate is not carried any more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -202,6 +256,11 @@ pub struct CpuPlan {
     /// CPUs that generator threads are pinned to, one thread each; empty
     /// when the service makes its own arrivals.
     pub generator: CpuSet,
+    /// The CPUs of each core that has one of the service's, those included
+    /// that are not the service's to use. Empty where it is not known which
+    /// share a core, and in plans of older records.
+    #[serde(default)]
+    pub cores: Vec<CpuSet>,
 }
 
 #[cfg(test)]

@@ -1,5 +1,9 @@
 //! What machine and what program a record comes from.
 
+mod mismatch;
+
+pub use mismatch::{Mismatch, Respect};
+
 use crate::{Bytes, CpuSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -71,32 +75,4 @@ pub struct CacheSize {
     /// Its size.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-}
-
-impl Provenance {
-    /// In what this machine differs from another as far as measurements can be
-    /// compared: a sentence part per difference, empty when they are alike.
-    pub fn differences(&self, other: &Provenance) -> Vec<String> {
-        let shown = |x: &Option<String>| x.clone().unwrap_or_else(|| "unknown".to_owned());
-        let pairs = [
-            ("host", shown(&self.hostname), shown(&other.hostname)),
-            ("CPU", shown(&self.cpu_model), shown(&other.cpu_model)),
-            (
-                "architecture",
-                shown(&self.architecture),
-                shown(&other.architecture),
-            ),
-            (
-                "online CPUs",
-                self.topology.online.to_string(),
-                other.topology.online.to_string(),
-            ),
-            ("kernel", shown(&self.kernel), shown(&other.kernel)),
-        ];
-        pairs
-            .into_iter()
-            .filter(|(_, a, b)| a != b)
-            .map(|(what, a, b)| format!("{what} {a} against {b}"))
-            .collect()
-    }
 }

@@ -27,6 +27,9 @@ pub struct SelftestAnswer {
     pub error_pct: Option<f64>,
     /// How far it may be.
     pub tolerance_pct: f64,
+    /// How far the ends of its interval may be from the answer, in percent of
+    /// it, for the answer to be more than luck.
+    pub widest_pct: f64,
     /// Whether the truth was recovered.
     pub verdict: SelftestVerdict,
     /// Trials that count.
@@ -49,6 +52,16 @@ pub enum KnownAnswer {
         truth_rps: f64,
         /// What the search found.
         answer_rps: Option<Estimate>,
+        /// Whether a longer trial at the interval's lower end kept the goal;
+        /// `None` where none was made there.
+        confirmed: Option<bool>,
+    },
+    /// The throughput when there is always a request waiting.
+    Saturation {
+        /// What it is by construction.
+        truth_rps: f64,
+        /// What the calibration found.
+        answer_rps: Option<Estimate>,
     },
     /// How long the service stalls, now and then.
     Stall {
@@ -65,7 +78,8 @@ impl KnownAnswer {
     /// What was found.
     pub fn answer(&self) -> Option<Estimate> {
         match self {
-            KnownAnswer::Capacity { answer_rps, .. } => *answer_rps,
+            KnownAnswer::Capacity { answer_rps, .. }
+            | KnownAnswer::Saturation { answer_rps, .. } => *answer_rps,
             KnownAnswer::Stall { answer_us, .. } => *answer_us,
         }
     }
@@ -73,7 +87,9 @@ impl KnownAnswer {
     /// What it is by construction, in the unit of the answer.
     pub fn truth(&self) -> f64 {
         match *self {
-            KnownAnswer::Capacity { truth_rps, .. } => truth_rps,
+            KnownAnswer::Capacity { truth_rps, .. } | KnownAnswer::Saturation { truth_rps, .. } => {
+                truth_rps
+            }
             KnownAnswer::Stall { truth_us, .. } => truth_us,
         }
     }
@@ -82,25 +98,48 @@ impl KnownAnswer {
     pub fn error_pct(&self) -> Option<f64> {
         Some(100.0 * (self.answer()?.value / self.truth() - 1.0))
     }
+
+    /// How far the further end of its interval is from the answer, in percent of
+    /// the answer; `None` without both ends.
+    pub fn reach_pct(&self) -> Option<f64> {
+        let answer = self.answer()?;
+        let (low, high) = answer.interval()?;
+        let reach = (answer.value - low).max(high - answer.value);
+        Some(100.0 * reach / answer.value)
+    }
+
+    /// Whether the interval holds the truth.
+    pub fn is_held(&self) -> bool {
+        let ends = self.answer().and_then(|answer| answer.interval());
+        ends.is_some_and(|(low, high)| (low..=high).contains(&self.truth()))
+    }
 }
 
 /// Whether a known answer was recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SelftestVerdict {
-    /// Within the tolerance.
+    /// Within the tolerance, with an interval that shows it was no luck.
     Recovered,
-    /// There is an answer, and it is too far off.
+    /// There is an answer, but its interval is too wide to tell whether that is
+    /// near by more than luck.
+    TooWide,
+    /// There is an answer, and it is too far off; or a stall does not show.
     Missed,
     /// The trials that count give no answer.
     NotMeasured,
 }
 
 impl Selftest {
+    /// How many answers have this verdict.
+    pub fn count(&self, verdict: SelftestVerdict) -> usize {
+        let is = |a: &&SelftestAnswer| a.verdict == verdict;
+        self.answers.iter().filter(is).count()
+    }
+
     /// How many answers were recovered.
     pub fn recovered(&self) -> usize {
-        let is = |a: &&SelftestAnswer| a.verdict == SelftestVerdict::Recovered;
-        self.answers.iter().filter(is).count()
+        self.count(SelftestVerdict::Recovered)
     }
 
     /// Whether all were.

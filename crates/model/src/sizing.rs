@@ -39,6 +39,41 @@ pub struct Sizing {
     pub cost_per_hour: Option<f64>,
     /// The fleet over time, for traffic by time.
     pub over_time: Option<FleetOverTime>,
+    /// What is in doubt about all this.
+    pub cautions: Vec<SizingCaution>,
+}
+
+/// What is in doubt about a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum SizingCaution {
+    /// CPU use is stated at a rate below the lowest that was measured, where
+    /// it is taken from a straight line down to no load.
+    BelowMeasured {
+        /// Which CPU use.
+        figure: CpuFigure,
+        /// The rate that it is stated at, in requests per second.
+        rate_rps: f64,
+        /// The lowest rate at which CPU use was measured.
+        lowest_measured_rps: f64,
+    },
+    /// The interval of the capacity is wide: see [`crate::WIDE_HALF_WIDTH`].
+    WideCapacity {
+        /// Half of its width, in percent of its value.
+        half_width_pct: f64,
+        /// Instances for the peak if its upper end were the truth.
+        instances_at_high_end: u32,
+    },
+}
+
+/// A CPU use that a plan states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CpuFigure {
+    /// That at which an instance is added.
+    Target,
+    /// That of each instance at the peak.
+    AtPeak,
 }
 
 /// What the rate that is planned with is of the capacity.
@@ -60,6 +95,8 @@ pub enum PlannedFrom {
 pub struct Autoscaler {
     /// The smallest fleet.
     pub floor_instances: u32,
+    /// Why it is not smaller.
+    pub floor_from: FloorFrom,
     /// The largest: for the peak, grown by what it may grow.
     pub ceiling_instances: u32,
     /// What is left of the smallest fleet after the failures: (n - k) / n.
@@ -79,6 +116,21 @@ pub struct Autoscaler {
     pub hpa_target_pct: Option<u32>,
 }
 
+/// Why the smallest fleet of an autoscaler is as large as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FloorFrom {
+    /// It was asked for.
+    Asked,
+    /// It is the fleet for the peak: how low traffic gets is not known.
+    Peak,
+    /// It makes the traffic by time cheapest. A smaller one would take a lower
+    /// CPU target at all times, for a failure would be a larger part of it.
+    Cheapest,
+    /// No instance may be lost, so that the target is right for any fleet.
+    NoFailures,
+}
+
 /// A target set by the linear rule, and where an autoscaler ends with it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinearRule {
@@ -94,6 +146,9 @@ pub struct LinearRule {
     pub instances: u32,
     /// Whether it came to rest.
     pub settled: bool,
+    /// Whether it adds instances without end, because CPU use stays above its
+    /// target however many there are.
+    pub runs_away: bool,
     /// What an instance has to carry in that fleet when the failures and the
     /// growth come that are planned for, over what it is planned to carry.
     /// Above 1 the goal is missed.

@@ -23,6 +23,22 @@ pub enum Phase {
     Search,
     /// A longer look at the lower end of what was found.
     Confirmation,
+    /// Full load with the service on one thread of each core.
+    OneThreadPerCore,
+    /// Full load with the service on both threads of each core, beside
+    /// [`Phase::OneThreadPerCore`].
+    TwoThreadsPerCore,
+}
+
+impl Phase {
+    /// Whether it shows how the service as it is goes with the load: neither
+    /// the search for the rated rate nor a service that was moved does.
+    pub fn shows_load(self) -> bool {
+        matches!(
+            self,
+            Phase::Level { .. } | Phase::Search | Phase::Confirmation
+        )
+    }
 }
 
 /// The controls of a trial.

@@ -108,6 +108,10 @@ pub struct MachineUse {
     pub pressure: Option<Pressure>,
     /// Mean clock frequency over the service's CPUs, in Hz, at the window's end.
     pub frequency_hz: Option<f64>,
+    /// Mean clock of the service's CPUs while they were not halted, as a ratio
+    /// to the nominal one (APERF over MPERF).
+    #[serde(default)]
+    pub clock_ratio: Option<f64>,
     /// Energy of all packages (RAPL or the like).
     #[serde(rename = "energy_joules")]
     pub energy: Option<Energy>,
@@ -115,6 +119,10 @@ pub struct MachineUse {
     /// observing cost.
     #[serde(rename = "observer_cpu_ns")]
     pub observer_cpu: Option<CpuTime>,
+    /// The part of that which went into drawing what was going on, to within
+    /// one redrawing; `None` where nothing was drawn. Older records have none.
+    #[serde(rename = "view_cpu_ns", default)]
+    pub view_cpu: Option<CpuTime>,
 }
 
 impl MachineUse {
@@ -128,8 +136,10 @@ impl MachineUse {
             context_switches: None,
             pressure: None,
             frequency_hz: None,
+            clock_ratio: None,
             energy: None,
             observer_cpu: None,
+            view_cpu: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is under test.
 
-use crate::{Bytes, CpuTime};
+use crate::{Bytes, CpuTime, Rate};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -85,7 +85,7 @@ pub struct Copies {
 /// A table that somebody else measured: one number each per row, of which it is
 /// not known how it came about. A latency in it may be a mean or any
 /// percentile.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ImportedTable {
     /// What was measured, in a word: the machine, as a rule.
     pub name: String,
@@ -93,8 +93,26 @@ pub struct ImportedTable {
     pub rows: TableRows,
     /// How many CPUs its CPU use is a part of, where that is known.
     pub cpus: Option<u32>,
+    /// How many threads its cores have, where that is known.
+    #[serde(default)]
+    pub threads_per_core: Option<u32>,
     /// Where it comes from, and what else a reader should know.
     pub note: Option<String>,
+    /// Its latencies as they were given, of which a histogram holds three
+    /// digits; none for copies. Records of older versions have none.
+    #[serde(default)]
+    pub latencies: Vec<GivenLatency>,
+}
+
+/// A latency that a table gives at a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GivenLatency {
+    /// The rate.
+    #[serde(rename = "rate_rps")]
+    pub rate: Rate,
+    /// The latency.
+    #[serde(rename = "latency_ns", with = "crate::ns")]
+    pub latency: Duration,
 }
 
 /// What the rows of an imported table are.

@@ -1,19 +1,29 @@
 //! `plimsoll compare`: machines, or versions of a service, side by side.
 
-use crate::args::{CompareArgs, CompareFormat, Price};
+use crate::args::{CompareArgs, CompareFormat, Ending, Price};
 use crate::failure::Failure;
 use crate::loaded::Loaded;
-use crate::output::Output;
+use crate::output::{Output, spare_records};
 use plimsoll_model::{
-    CapacityFinding, Carried, CpuThreshold, Provenance, ThresholdFinding, Workload,
+    CapacityFinding, Carried, CpuThreshold, Mismatch, Provenance, Respect, ThresholdFinding,
+    Workload,
 };
-use plimsoll_report::{CompareReport, Source, compare_json, compare_text};
-use plimsoll_study::compare::{Capacity, CompareError, Machine, compare, watts_at};
+use plimsoll_report::{
+    CompareHtml, CompareReport, ComparedRun, Source, compare_html, compare_json, compare_text,
+};
+use plimsoll_study::compare::{Capacity, CompareError, Machine, compare, factors, watts_at};
+use plimsoll_study::picture::picture;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
     if args.files.len() < 2 {
         return Err(mistake(CompareError::TooFew));
     }
+    let file = args.output.as_deref();
+    let format = CompareFormat::of(args.format, file, CompareFormat::Text);
+    let format = format.map_err(Failure::Mistake)?;
+    let records: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    spare_records(file, &records)?;
     let open = |file| Loaded::open(file, &args.goals);
     let loaded: Vec<Loaded> = args
         .files
@@ -35,15 +45,30 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
         comparison: &comparison,
         sources: &sources,
     };
-    match args.format {
-        CompareFormat::Text => output.print(&compare_text(&report, output.width, output.colour)),
-        CompareFormat::Json => {
-            let json = compare_json(&report).map_err(|e| {
-                Failure::Run(format!("the comparison cannot be put into JSON: {e}"))
-            })?;
-            output.print(&json)
+    let written = match format {
+        CompareFormat::Text => {
+            let (width, colour) = output.text_look(file);
+            Ok(compare_text(&report, width, colour))
         }
-    }
+        CompareFormat::Json => compare_json(&report),
+        CompareFormat::Html => compare_html(&CompareHtml {
+            report: &report,
+            runs: &runs(&loaded, &machines),
+        }),
+    };
+    let written = written
+        .map_err(|e| Failure::Run(format!("the comparison cannot be put into JSON: {e}")))?;
+    output.put(&written, file)
+}
+
+/// What is drawn of each machine.
+fn runs(loaded: &[Loaded], machines: &[Machine]) -> Vec<ComparedRun> {
+    let run = |(loaded, machine): (&Loaded, &Machine)| ComparedRun {
+        findings: loaded.findings.clone(),
+        picture: picture(&loaded.plan, &loaded.trials),
+        factors: factors(machine),
+    };
+    loaded.iter().zip(machines).map(run).collect()
 }
 
 fn mistake(error: CompareError) -> Failure {
@@ -131,12 +156,10 @@ fn cautions(loaded: &[Loaded], names: &[String]) -> Vec<String> {
     };
     for (other, name) in others.iter().zip(&names[1..]) {
         let are_named = names[0] == first.name() && *name == other.name();
-        let differences = differences(&first.provenance, &other.provenance, are_named);
-        if !differences.is_empty() {
+        for differs in differences(&first.provenance, &other.provenance, are_named) {
             out.push(format!(
-                "{} and {name} were not measured on the same: {}.",
-                names[0],
-                differences.join("; ")
+                "{} and {name} were not measured {differs}.",
+                names[0]
             ));
         }
     }
@@ -153,17 +176,19 @@ fn cautions(loaded: &[Loaded], names: &[String]) -> Vec<String> {
     out
 }
 
-/// In what two runs' surroundings differ. Hosts that the machines are called
-/// by are no news.
+/// In what two runs' surroundings differ, each to be said after "measured".
+/// Hosts that the machines are called by are no news.
 fn differences(first: &Provenance, other: &Provenance, are_named: bool) -> Vec<String> {
-    let hosts = |provenance: &Provenance| Provenance {
-        hostname: provenance.hostname.clone().filter(|_| !are_named),
-        ..provenance.clone()
+    let found = first.differences(other);
+    let is_news = |m: &&Mismatch| !(are_named && m.respect == Respect::Host);
+    let on = |m: &Mismatch| {
+        let name = m.respect.name();
+        format!("on the same {name}: {} against {}", m.one, m.other)
     };
-    let mut out = hosts(first).differences(&hosts(other));
+    let mut out: Vec<String> = found.iter().filter(is_news).map(on).collect();
     let (one, two) = (&first.plimsoll_version, &other.plimsoll_version);
     if one != two {
-        out.push(format!("Plimsoll {one} against {two}"));
+        out.push(format!("with the same Plimsoll: {one} against {two}"));
     }
     out
 }

@@ -8,6 +8,11 @@ pub(crate) fn run(output: &Output) -> Result<(), Failure> {
     let root = Root::machine();
     let provenance = plimsoll_host::provenance(&root, env!("CARGO_PKG_VERSION"));
     let requirements = plimsoll_host::requirements(&root);
-    let text = plimsoll_report::doctor(&provenance, &requirements, output.colour);
+    let text = plimsoll_report::doctor(
+        &provenance,
+        &requirements,
+        output.text_width(),
+        output.colour,
+    );
     output.print(&text)
 }

@@ -3,7 +3,8 @@
 use crate::args::ImportArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::report;
+use crate::record_file::Maker;
+use crate::{record_file, report};
 use plimsoll_experiment::import::{About, Imported, Table};
 use plimsoll_model::RunEnd;
 use plimsoll_record::Record;
@@ -20,8 +21,9 @@ pub(crate) fn run(args: &ImportArgs, output: &Output) -> Result<(), Failure> {
     let mistake = |why: &dyn std::fmt::Display| Failure::Mistake(format!("{shown}: {why}"));
     let table = Table::read(&bytes(&args.table)?).map_err(|e| mistake(&e))?;
     let imported = table.run(about(args)).map_err(|e| mistake(&e))?;
+    record_file::check(&args.output, Maker::Import)?;
     let record = write(&args.output, &imported)?;
-    report::show(&record, &[], args.format, output)
+    report::show(&record, args.format, !args.no_html, output)
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
@@ -45,6 +47,7 @@ fn about(args: &ImportArgs) -> About {
             None => stem.to_string_lossy().into_owned(),
         },
         cpus: args.cpus,
+        threads_per_core: args.threads_per_core,
         note: args.note.clone(),
         plimsoll_version: env!("CARGO_PKG_VERSION").to_owned(),
     }

@@ -1,7 +1,7 @@
 //! A record with what was concluded from it.
 
 use crate::failure::Failure;
-use plimsoll_model::{Findings, Goal, Plan, Provenance, Setting, Trial, Workload};
+use plimsoll_model::{Findings, Goal, Plan, Provenance, Trial, Workload};
 use plimsoll_record::Record;
 use plimsoll_report::Source;
 use std::path::{Path, PathBuf};
@@ -41,14 +41,7 @@ impl Loaded {
 
     /// The CPUs that the service may use; `None` where they cannot be seen.
     pub(crate) fn cpus(&self) -> Option<u32> {
-        let of_trial = |t: &Trial| {
-            let offered = matches!(t.spec.setting, Setting::Offer { .. });
-            let cpus = t.machine.service_cpus.len();
-            (offered && cpus > 0).then_some(cpus)
-        };
-        let seen = self.trials.iter().find_map(of_trial);
-        let planned = Some(self.plan.cpus.service.len()).filter(|n| *n > 0);
-        u32::try_from(seen.or(planned)?).ok()
+        plimsoll_study::picture::service_cpus(&self.plan, &self.trials)
     }
 
     /// What the machine is called: by its imported table, else by its host.

@@ -5,13 +5,17 @@
 
 mod args;
 mod compare;
+mod concluded;
 mod doctor;
 mod export;
 mod failure;
+mod help;
 mod import;
+mod live;
 mod loaded;
 mod meant;
 mod output;
+mod page_file;
 mod plan;
 mod progress;
 mod record_file;
@@ -19,16 +23,25 @@ mod remark;
 mod report;
 mod resume;
 mod selftest;
+mod shell;
+mod stop;
 mod sweep;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::FromArgMatches;
+use failure::Failure;
 use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let output = output::Output::new(cli.color);
+    if std::env::args_os().len() <= 1 {
+        // Git and its like answer a bare command with what can be done, and
+        // with failure, for nothing was.
+        let _ = std::io::stderr().write_all(help::FIRST_STEPS.as_bytes());
+        return Failure::Mistake(String::new()).exit_code();
+    }
+    let cli = Cli::from_arg_matches(&help::command().get_matches()).unwrap_or_else(|e| e.exit());
+    let output = output::Output::new(cli.color, !cli.no_charts);
     let done = match cli.command {
         Command::Sweep(args) => sweep::run(*args, &output),
         Command::Report(args) => report::run(&args, &output),
@@ -38,6 +51,8 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args, &output),
         Command::Selftest(args) => selftest::run(&args, &output),
         Command::Doctor => doctor::run(&output),
+        Command::Completions(args) => shell::completions(&args, &output),
+        Command::Man(args) => shell::man(&args, &output),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -46,7 +46,7 @@ pub(crate) fn plan(args: &SweepArgs, root: &Root) -> Result<(Plan, Place), Failu
         precision: args.precision,
         restart: args.http.restart.clone(),
         rated: args.rated,
-        cpus: place.cpus(args.cpus.as_ref(), args.http.service_cpus.as_ref()),
+        cpus: place.cpus(root, args.cpus.as_ref(), args.http.service_cpus.as_ref()),
         tolerance: Tolerance {
             slip: args.max_slip,
             steal: args.max_steal,

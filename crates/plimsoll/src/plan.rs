@@ -1,4 +1,7 @@
 //! `plimsoll plan`: how many instances, and at which CPU use to add one.
+//!
+//! Nothing is run, so whatever a record does not tell is put right by asking
+//! for something else: another record, another goal.
 
 mod traffic;
 
@@ -8,7 +11,7 @@ use crate::loaded::Loaded;
 use crate::output::Output;
 use plimsoll_model::{CapacityFinding, Carried, Estimate, Rate};
 use plimsoll_report::{PlanAsked, PlanReport, plan_hpa, plan_json, plan_text};
-use plimsoll_study::sizing::{CpuLine, Demand, Request, SizingError, size};
+use plimsoll_study::sizing::{CpuLine, Demand, Request, size};
 
 pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
     let demand = demand(args)?;
@@ -19,6 +22,7 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
     let request = Request {
         capacity: Carried::from(capacity),
         cpu: &cpu,
+        lowest_measured: line.as_ref().and_then(CpuLine::lowest),
         demand: &demand,
         failures: args.failures,
         growth_per_minute: args.growth.0,
@@ -26,7 +30,7 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
         price_per_hour: args.price,
         floor: args.floor,
     };
-    let sizing = size(&request).map_err(refused)?;
+    let sizing = size(&request).map_err(|e| Failure::Mistake(e.to_string()))?;
     let report = PlanReport {
         sizing: &sizing,
         asked: PlanAsked {
@@ -46,7 +50,7 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
 
 fn show(report: &PlanReport<'_>, format: PlanFormat, output: &Output) -> Result<(), Failure> {
     match format {
-        PlanFormat::Text => output.print(&plan_text(report, output.width, output.colour)),
+        PlanFormat::Text => output.print(&plan_text(report, output.text_width(), output.colour)),
         PlanFormat::Json => {
             let json = plan_json(report)
                 .map_err(|e| Failure::Run(format!("the plan cannot be put into JSON: {e}")))?;
@@ -63,7 +67,7 @@ fn no_target(report: &PlanReport<'_>) -> Failure {
     let auto = &report.sizing.autoscaler;
     let file = report.source.file.display();
     let rate = auto.rate_rps;
-    Failure::Run(match auto.target_cpu_pct {
+    Failure::Mistake(match auto.target_cpu_pct {
         Some(pct) => format!(
             "CPU use at {rate:.1} requests per second is {pct:.2} %, too little for a target in whole percent; allow for fewer failures or less growth"
         ),
@@ -87,7 +91,7 @@ fn demand(args: &PlanArgs) -> Result<Demand, Failure> {
 fn lowest(loaded: &Loaded) -> Result<&CapacityFinding, Failure> {
     let file = loaded.file.display();
     if !loaded.plan.copies.is_empty() {
-        return Err(Failure::Run(format!(
+        return Err(Failure::Mistake(format!(
             "{file} tells of copies of a command, which have no capacity in requests per second; plan from a record of a sweep over rates"
         )));
     }
@@ -95,7 +99,7 @@ fn lowest(loaded: &Loaded) -> Result<&CapacityFinding, Failure> {
     if let Some(unknown) = all.iter().find(|c| Carried::from(*c) == Carried::Unknown) {
         let why = unknown.note.as_ref();
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        return Err(Failure::Run(format!(
+        return Err(Failure::Mistake(format!(
             "what an instance carries within {} cannot be told from {file}{why}; choose another goal with --goal, or sweep again with other load levels (--levels) or longer trials (--duration)",
             unknown.goal
         )));
@@ -106,16 +110,8 @@ fn lowest(loaded: &Loaded) -> Result<&CapacityFinding, Failure> {
     };
     let lowest = all.iter().min_by(|a, b| planned(a).total_cmp(&planned(b)));
     lowest.ok_or_else(|| {
-        Failure::Run(format!(
+        Failure::Mistake(format!(
             "{file} was made without a goal, so it has no capacity; give one with --goal, such as --goal 'p99<10ms'"
         ))
     })
-}
-
-/// What the record says is no mistake in what was asked.
-fn refused(error: SizingError) -> Failure {
-    match error {
-        SizingError::NoCapacity | SizingError::Capacity(_) => Failure::Run(error.to_string()),
-        _ => Failure::Mistake(error.to_string()),
-    }
 }

@@ -1,5 +1,6 @@
-//! What is shown while a run goes on: a bar on a terminal, lines elsewhere.
-//! Both go to standard error, so that findings can be piped.
+//! What is told while a run goes on where there is no live view: lines, or a
+//! bar for the self-test on a terminal. Both go to standard error, so that
+//! findings can be piped.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_experiment::{Progress, Watch};
@@ -7,13 +8,18 @@ use plimsoll_model::{Phase, Second, Setting, Trial, TrialSpec, Verdict, human_du
 use std::io::Write;
 use std::time::Duration;
 
-/// The watch for this terminal, or for none.
-pub(crate) fn watch(on_terminal: bool) -> Box<dyn Watch> {
+/// A bar on a terminal, lines elsewhere.
+pub(crate) fn bar(on_terminal: bool) -> Box<dyn Watch> {
     if on_terminal {
         Box::new(Bar::new())
     } else {
-        Box::new(Lines::default())
+        lines()
     }
+}
+
+/// A line per trial.
+pub(crate) fn lines() -> Box<dyn Watch> {
+    Box::new(Lines::default())
 }
 
 /// A bar that grows by one visit at a time, with the trial beside it.
@@ -103,7 +109,8 @@ fn is_visit(spec: &TrialSpec) -> bool {
     matches!(spec.phase, Phase::Level { .. })
 }
 
-fn describe(spec: &TrialSpec) -> String {
+/// What a trial does.
+pub(crate) fn describe(spec: &TrialSpec) -> String {
     let what = match (spec.phase, spec.setting) {
         (_, Setting::Copies { copies: 1 }) => "one copy alone".to_owned(),
         (_, Setting::Copies { copies }) => format!("{copies} copies"),
@@ -111,6 +118,12 @@ fn describe(spec: &TrialSpec) -> String {
         (Phase::Calibration, Setting::Offer { rate }) => format!("finding the rated rate: {rate}"),
         (Phase::Search, Setting::Offer { rate }) => format!("narrowing down: {rate}"),
         (Phase::Confirmation, Setting::Offer { rate }) => format!("confirming {rate}"),
+        (Phase::OneThreadPerCore, Setting::Offer { rate }) => {
+            format!("full load on one thread of each core: {rate}")
+        }
+        (Phase::TwoThreadsPerCore, Setting::Offer { rate }) => {
+            format!("full load on both threads of each core: {rate}")
+        }
         (Phase::Level { level }, Setting::Offer { rate }) => {
             let level = level.map(|l| format!("load {l}, ")).unwrap_or_default();
             format!("{level}{rate}")
@@ -137,7 +150,8 @@ fn describe_second(second: &Second) -> String {
     parts.join(" · ")
 }
 
-fn describe_outcome(trial: &Trial) -> String {
+/// What came of it.
+pub(crate) fn describe_outcome(trial: &Trial) -> String {
     let mut parts = Vec::new();
     match trial.spec.setting {
         Setting::Offer { .. } => parts.push(format!("{}", trial.achieved())),
@@ -167,7 +181,7 @@ fn describe_outcome(trial: &Trial) -> String {
 }
 
 /// `45 s`, `3:05 min`.
-fn minutes(d: Duration) -> String {
+pub(crate) fn minutes(d: Duration) -> String {
     let seconds = d.as_secs_f64().round() as u64;
     if seconds < 60 {
         format!("{seconds} s")

@@ -7,13 +7,22 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+/// What makes the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Maker {
+    /// A sweep, which can go on with a record that is there.
+    Sweep,
+    /// An import, which cannot.
+    Import,
+}
+
 /// Whether a new file can be made at `path`, which the user has named: it is
 /// made and taken away again. Folders are not made, for a name with a mistake
 /// in it would leave them behind.
 ///
 /// # Errors
 /// It is there already, its folder is not there, or what the system says.
-pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check(path: &Path, maker: Maker) -> Result<(), Failure> {
     if path.is_dir() {
         let path = path.to_owned();
         return Err(RecordError::IsDirectory { path }.into());
@@ -32,13 +41,21 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     }
     let made = OpenOptions::new().write(true).create_new(true).open(path);
     made.and_then(|_| fs::remove_file(path))
-        .map_err(|error| cannot(path, &error))
+        .map_err(|error| cannot(path, maker, &error))
 }
 
-fn cannot(path: &Path, error: &io::Error) -> Failure {
+fn cannot(path: &Path, maker: Maker, error: &io::Error) -> Failure {
     if error.kind() == ErrorKind::AlreadyExists {
-        let path = path.to_owned();
-        return RecordError::Exists { path }.into();
+        return match maker {
+            Maker::Sweep => RecordError::Exists {
+                path: path.to_owned(),
+            }
+            .into(),
+            Maker::Import => Failure::Mistake(format!(
+                "{} exists already; choose another file with -o",
+                path.display()
+            )),
+        };
     }
     let sentence = format!(
         "a record cannot be created at {}: {error}; choose another file with -o",

@@ -1,44 +1,42 @@
 //! `plimsoll report`: the findings of a record, made again.
 
-use crate::args::{Format, ReportArgs};
+use crate::args::{Ending, Format, ReportArgs};
+use crate::concluded::Concluded;
 use crate::failure::Failure;
-use crate::output::Output;
-use plimsoll_model::{Goal, Trial};
+use crate::output::{Output, note, spare_records};
+use crate::page_file;
 use plimsoll_record::Record;
-use plimsoll_report::{RecordFacts, Report, TrialTally};
 
 pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
+    let file = args.output.as_deref();
+    let format = Format::of(args.format, file, Format::Text).map_err(Failure::Mistake)?;
+    spare_records(file, &[&args.file])?;
     let record = Record::open(&args.file)?;
-    show(&record, &args.goals, args.format, output)
+    if !args.goals.is_empty() && !record.plan().copies.is_empty() {
+        return Err(Failure::Mistake(format!(
+            "{} tells of copies, which answer no requests and so keep no goal; leave --goal out",
+            args.file.display()
+        )));
+    }
+    let concluded = Concluded::of(&record, &args.goals)?;
+    output.put(&concluded.written(format, output.look(file))?, file)
 }
 
-/// Makes the findings from what the record holds, and prints them. Other
-/// goals than the run's own may be asked for: the trials are the same.
+/// What a run ends with: its findings on standard output, and where the page
+/// with charts is, which is written first so that nobody who closes the output
+/// loses it.
 pub(crate) fn show(
     record: &Record,
-    goals: &[Goal],
     format: Format,
+    with_page: bool,
     output: &Output,
 ) -> Result<(), Failure> {
-    let trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
-    let mut plan = record.plan().clone();
-    if !goals.is_empty() {
-        plan.goals = goals.to_vec();
+    let concluded = Concluded::of(record, &[])?;
+    let page = with_page.then(|| page_file::beside(&concluded));
+    output.print(&concluded.written(format, output.look(None))?)?;
+    if format != Format::Text {
+        note(&format!("Record: {}", record.path().display()));
     }
-    let findings = plimsoll_study::findings(&plan, &trials);
-    let mut tally = TrialTally::default();
-    trials.iter().for_each(|t| tally.add(&t.verdict));
-    let report = Report {
-        findings: &findings,
-        plan: &plan,
-        provenance: record.provenance(),
-        requirements: record.requirements(),
-        record: RecordFacts {
-            file: record.path(),
-            created_unix_ms: record.created_unix_ms(),
-            ended: record.end(),
-            trials: tally,
-        },
-    };
-    output.findings(&report, format)
+    page.iter().for_each(|sentence| note(sentence));
+    Ok(())
 }

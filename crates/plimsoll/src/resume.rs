@@ -3,9 +3,10 @@
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;
+use crate::output::note;
 use plimsoll_experiment::sweep::Place;
 use plimsoll_host::Root;
-use plimsoll_model::{Goal, HttpService, LoadLevel, Plan, Workload};
+use plimsoll_model::{Goal, HttpService, LoadLevel, Mismatch, Plan, Workload};
 use plimsoll_record::Record;
 use std::fmt::Display;
 use std::path::Path;
@@ -22,12 +23,21 @@ pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record
         )));
     }
     let here = plimsoll_host::provenance(root, env!("CARGO_PKG_VERSION"));
-    let moved = here.differences(record.provenance());
+    let (moved, changed): (Vec<Mismatch>, Vec<Mismatch>) = here
+        .differences(record.provenance())
+        .into_iter()
+        .partition(|found| found.respect.bars_resuming());
     if !moved.is_empty() {
         return Err(Failure::Mistake(format!(
-            "{shown} was recorded on another machine (here against there: {}); its trials cannot be added to, start a new run",
-            moved.join("; ")
+            "{shown} was recorded on another machine, or on this one with other settings (here against there: {}); its trials cannot be added to: set it back, or start a new run",
+            joined(&moved)
         )));
+    }
+    if !changed.is_empty() {
+        note(&format!(
+            "note: since {shown} was begun this has changed (here against there: {}); look whether the trials before and after differ",
+            joined(&changed)
+        ));
     }
     let place = Place::of(&record.plan().workload, root)?;
     Ok((record, place))
@@ -74,6 +84,11 @@ fn differences(args: &SweepArgs, plan: &Plan) -> Vec<String> {
         found.http(args, http);
     }
     found.0
+}
+
+fn joined(mismatches: &[Mismatch]) -> String {
+    let parts: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
+    parts.join("; ")
 }
 
 fn list<T: Display>(items: &[T]) -> String {

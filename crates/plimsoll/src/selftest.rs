@@ -3,17 +3,18 @@
 use crate::args::{SelftestArgs, SelftestFormat};
 use crate::failure::Failure;
 use crate::output::{Output, note};
-use crate::{meant, progress, sweep};
+use crate::stop::Stop;
+use crate::{meant, progress};
 use plimsoll_experiment::selftest::Selftest as Known;
 use plimsoll_experiment::sweep::Effort;
 use plimsoll_host::Root;
-use plimsoll_model::Selftest;
+use plimsoll_model::{Selftest, SelftestAnswer, SelftestVerdict};
 use std::io::IsTerminal;
 use std::time::Instant;
 
 pub(crate) fn run(args: &SelftestArgs, output: &Output) -> Result<(), Failure> {
     let began = Instant::now();
-    let stop = sweep::stop_flag()?;
+    let stop = Stop::on_signals()?;
     let effort = if args.quick {
         Effort::Quick
     } else {
@@ -25,8 +26,8 @@ pub(crate) fn run(args: &SelftestArgs, output: &Output) -> Result<(), Failure> {
     let mut answers = Vec::new();
     for service in known.services() {
         note(service.name);
-        let mut watch = progress::watch(on_terminal);
-        match known.run(service, watch.as_mut(), &stop)? {
+        let mut watch = progress::bar(on_terminal);
+        match known.run(service, watch.as_mut(), stop.flag())? {
             Some(answer) => answers.push(answer),
             None => return Err(Failure::Interrupted("the self-test was stopped".to_owned())),
         }
@@ -40,18 +41,14 @@ pub(crate) fn run(args: &SelftestArgs, output: &Output) -> Result<(), Failure> {
     if selftest.is_passed() {
         return Ok(());
     }
-    Err(Failure::Run(format!(
-        "{} of {} known answers were not recovered (--seed {seed})",
-        selftest.answers.len() - selftest.recovered(),
-        selftest.answers.len()
-    )))
+    Err(Failure::Run(not_recovered(&selftest)))
 }
 
 fn show(selftest: &Selftest, format: SelftestFormat, output: &Output) -> Result<(), Failure> {
     match format {
         SelftestFormat::Text => output.print(&plimsoll_report::selftest_text(
             selftest,
-            output.width,
+            output.table_width(),
             output.colour,
         )),
         SelftestFormat::Json => {
@@ -60,4 +57,29 @@ fn show(selftest: &Selftest, format: SelftestFormat, output: &Output) -> Result<
             output.print(&json)
         }
     }
+}
+
+/// Which answers are missing, whether any was wrong, and how to see them again.
+fn not_recovered(selftest: &Selftest) -> String {
+    let is = |verdict| move |a: &&SelftestAnswer| a.verdict == verdict;
+    let answers = || selftest.answers.iter();
+    let (what, missing): (_, Vec<&SelftestAnswer>) =
+        if answers().any(|a| a.verdict == SelftestVerdict::Missed) {
+            (
+                "were answered wrongly",
+                answers().filter(is(SelftestVerdict::Missed)).collect(),
+            )
+        } else {
+            let told = is(SelftestVerdict::Recovered);
+            let untold = answers().filter(|a| !told(a)).collect();
+            ("could not be told here, and none was wrong", untold)
+        };
+    let names: Vec<&str> = missing.iter().map(|a| a.service.as_str()).collect();
+    format!(
+        "{} of {} known answers {what}: {} (again with --seed {})",
+        names.len(),
+        selftest.answers.len(),
+        names.join("; "),
+        selftest.seed
+    )
 }

@@ -1,30 +1,43 @@
 //! `plimsoll sweep`: from the flags to the findings.
 
-use crate::args::{Format, SweepArgs};
+use crate::args::SweepArgs;
 use crate::failure::Failure;
 use crate::output::{Output, note};
-use crate::{meant, progress, record_file, remark, report, resume};
+use crate::record_file::Maker;
+use crate::stop::Stop;
+use crate::{live, meant, progress, record_file, remark, report, resume};
 use plimsoll_experiment::sweep::{self, Place};
-use plimsoll_experiment::{Ended, conduct};
+use plimsoll_experiment::{Ended, Watch, conduct};
 use plimsoll_host::Root;
 use plimsoll_model::{Outcome, Requirement, RunEnd, Trial};
 use plimsoll_record::Record;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use std::io::IsTerminal;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
     let root = Root::machine();
-    let stop = stop_flag()?;
+    let stop = Stop::on_signals()?;
     let (mut record, place) = match &args.resume {
         Some(path) => resume::open(path, &args, &root)?,
         None => begin(&args, &root)?,
     };
-    let plan = record.plan().clone();
     let mut trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
-    let ended = measure(&place, &root, &mut record, &mut trials, &args, &stop);
+    let view = |record: &Record, trials: &[Trial]| {
+        let path = record.path().display().to_string();
+        let live = || live::watch(record.plan(), path, trials, output, &stop);
+        let live = (!args.plain).then(live).flatten();
+        live.unwrap_or_else(progress::lines)
+    };
+    let mut watch = view(&record, &trials);
+    let ended = measure(
+        &place,
+        &root,
+        &mut record,
+        &mut trials,
+        watch.as_mut(),
+        &stop,
+    );
+    // The findings are told on the terminal that was given back.
+    drop(watch);
     let (end, failure) = match ended {
         Ok(Ended::Complete) => (RunEnd::Complete, None),
         Ok(Ended::Interrupted) => (
@@ -41,41 +54,21 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
     let path = record.path().display().to_string();
     let Some(failure) = failure else {
         marked?;
-        report::show(&record, &[], args.format, output)?;
-        if args.format != Format::Text {
-            note(&format!("Record: {path}"));
-        }
-        if let Some(warning) = remark::rated_too_high(plan.calibration.rated, &trials) {
-            note(&warning);
-        }
+        report::show(&record, args.format, !args.no_html, output)?;
         return Ok(());
     };
     let was_stopped = matches!(failure, Failure::Interrupted(_));
     if was_stopped && !trials.is_empty() {
-        report::show(&record, &[], args.format, output)?;
+        report::show(&record, args.format, !args.no_html, output)?;
     }
     Err(failure.with(&remark::how_to_go_on(&trials, was_stopped, &path)))
-}
-
-/// A flag that Ctrl-C and SIGTERM raise. A second Ctrl-C ends at once.
-pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let failed = |e| Failure::Run(format!("signals cannot be handled: {e}"));
-    let interrupted = i32::from(Failure::INTERRUPTED);
-    // The first signal finds the flag down and raises it; the second exits.
-    signal_hook::flag::register_conditional_shutdown(SIGINT, interrupted, Arc::clone(&stop))
-        .map_err(failed)?;
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(failed)?;
-    }
-    Ok(stop)
 }
 
 /// A new run: where it runs, its plan, its record.
 fn begin(args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
     let path = match &args.output {
         Some(path) => {
-            record_file::check(path)?;
+            record_file::check(path, Maker::Sweep)?;
             path.clone()
         }
         None => meant::default_output(SystemTime::now()),
@@ -113,19 +106,17 @@ fn measure(
     root: &Root,
     record: &mut Record,
     trials: &mut Vec<Trial>,
-    args: &SweepArgs,
-    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+    stop: &Stop,
 ) -> Result<Ended, Failure> {
     let plan = &record.plan().clone();
     let mut runner = place.runner(plan, root)?;
-    let on_terminal = std::io::stderr().is_terminal() && !args.plain;
-    let mut watch = progress::watch(on_terminal);
     conduct(
         |trials| (sweep::next(plan, trials), sweep::progress(plan, trials)),
         trials,
         runner.as_mut(),
         |trial| record.append(trial).map_err(Failure::from),
-        watch.as_mut(),
-        stop,
+        watch,
+        stop.flag(),
     )
 }

@@ -227,7 +227,10 @@ fn surroundings_that_differ_are_warned_of() {
     .unwrap();
     drop(db);
     let text = text(&folder.run(&["compare", "arm", "smt"]));
-    assert!(text.contains("kernel unknown against 6.1.0"), "{text}");
+    assert!(
+        text.contains("were not measured on the same kernel: unknown against 6.1.0."),
+        "{text}"
+    );
     assert!(
         !text.contains("host graviton3"),
         "the names say that: {text}"
@@ -271,6 +274,88 @@ fn a_table_that_ends_before_the_goal_does_is_planned_with_its_highest_rate() {
         "kind: HorizontalPodAutoscaler",
     ] {
         assert!(text.contains(words), "'{words}' is missing: {text}");
+    }
+}
+
+#[test]
+fn a_plan_says_what_it_does_not_know() {
+    let folder = published();
+    let plan = |args: &[&str]| {
+        let all = [&["plan", "smt"], args].concat();
+        text(&folder.run(&all))
+    };
+    // Each of the two instances carries less than the lowest row, 49,516/s.
+    let small = plan(&["--peak", "60000"]);
+    assert!(
+        small.contains(
+            "CPU use at the peak is not measured: 30,000/s per instance is below 49,516/s"
+        ),
+        "{small}"
+    );
+    assert!(!small.contains("target is not measured"), "{small}");
+    let fast = plan(&["--peak", "60000", "--growth", "1000%/min"]);
+    assert!(fast.contains("The CPU target is not measured"), "{fast}");
+    let usual = plan(&["--peak", "4e6"]);
+    assert!(!usual.contains("not measured:"), "{usual}");
+    for words in [
+        "The smallest fleet is the whole fleet for the peak",
+        "# minReplicas: The smallest fleet is",
+    ] {
+        assert!(usual.contains(words), "'{words}' is missing: {usual}");
+    }
+}
+
+#[test]
+fn the_smallest_fleet_outlives_its_failures() {
+    let folder = published();
+    for (failures, instances) in [("1", 2), ("9", 10), ("1000", 1001)] {
+        let args = [
+            "plan",
+            "smt",
+            "--peak",
+            "5",
+            "--failures",
+            failures,
+            "--format",
+            "json",
+        ];
+        let sizing = folder.run(&args).json()["sizing"].clone();
+        assert_eq!(sizing["instances"], instances);
+        assert_eq!(sizing["autoscaler"]["floor_instances"], instances);
+        let floor = &["--floor", failures];
+        let all = [&args[..6], floor].concat();
+        folder.run(&all).says(2, &["nothing is left"]);
+    }
+}
+
+#[test]
+fn services_on_different_numbers_of_cpus_are_not_compared_by_cpu_without_a_word() {
+    let folder = published();
+    let csv = format!(
+        "{}/tests/data/intel-smt-netty.csv",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let args = [
+        "import", &csv, "-o", "four", "--name", "four", "--cpus", "4",
+    ];
+    assert_eq!(folder.run(&args).code, Some(0));
+    let text = text(&folder.run(&["compare", "arm", "four"]));
+    for words in [
+        "different numbers of CPUs (8 for graviton3-netty, 4 for four)",
+        "not measured on the same CPUs: 0-7 against 0-3.",
+    ] {
+        assert!(text.contains(words), "'{words}' is missing: {text}");
+    }
+}
+
+#[test]
+fn three_records_fit_into_80_columns() {
+    let folder = published();
+    std::fs::copy(folder.path("arm"), folder.path("later-with-a-long-name")).unwrap();
+    let ended = folder.run(&["compare", "arm", "smt", "later-with-a-long-name"]);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    for line in ended.stdout.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
     }
 }
 
@@ -443,10 +528,10 @@ fn a_record_without_a_capacity_says_why_and_what_to_do() {
     };
     plan("none", &[]).says(2, &["none"]);
     plan("text", &[]).says(2, &["text"]);
-    plan("compile", &[]).says(1, &["copies of a command", "sweep over rates"]);
+    plan("compile", &[]).says(2, &["copies of a command", "sweep over rates"]);
     // The lowest row has 7 % CPU use already.
-    plan("smt", &["--goal", "cpu<5%"]).says(1, &["cpu<5%", "cannot be told", "--goal"]);
+    plan("smt", &["--goal", "cpu<5%"]).says(2, &["cpu<5%", "cannot be told", "--goal"]);
     replan(&folder, "smt", |plan| plan["goals"] = serde_json::json!([]));
-    plan("smt", &[]).says(1, &["without a goal", "--goal 'p99<10ms'"]);
+    plan("smt", &[]).says(2, &["without a goal", "--goal 'p99<10ms'"]);
     assert_eq!(trials_in(&folder.path("smt")), 12, "a record is only read");
 }

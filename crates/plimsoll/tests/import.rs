@@ -71,6 +71,56 @@ fn the_published_compile_times_give_the_published_efficiency() {
 }
 
 #[test]
+fn the_published_compile_times_give_the_published_speedup_by_smt() {
+    let folder = Folder::new();
+    let table = published("intel-smt-compile");
+    let args = [
+        "import",
+        &table,
+        "-o",
+        "out",
+        "--cpus",
+        "8",
+        "--threads-per-core",
+        "2",
+    ];
+    assert_eq!(folder.run(&args).code, Some(0));
+    let found = folder.run(&["report", "out", "--format", "json"]).json();
+    let smt = &found["findings"]["smt"];
+    let speedup = number(&smt["speedup_ratio"]["value"]);
+    assert!(
+        (speedup - 1.27).abs() < 0.005,
+        "8/354 against 4/225: {speedup}"
+    );
+    assert_eq!(found["provenance"]["topology"]["cores"], 4);
+    // Four of eight threads are half of the CPU use and 79 % of the work.
+    let four = &smt["copies"][3];
+    assert_eq!(four["copies"], 4);
+    assert!((number(&four["work_pct"]) - 78.65).abs() < 0.05, "{four}");
+    let text = folder.run(&["report", "out"]).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("do 1.27 (no interval: too few rows) times the work of one"),
+        "{text}"
+    );
+    assert!(text.contains("CPU work efficiency"), "a column: {text}");
+}
+
+#[test]
+fn threads_per_core_need_cpus_that_they_divide() {
+    let folder = Folder::new();
+    let table = published("intel-smt-compile");
+    let import = |more: &[&str]| {
+        let args = [&["import", &table, "-o", "out"], more].concat();
+        let ended = folder.run(&args);
+        assert!(!folder.path("out").exists(), "no record was begun");
+        ended
+    };
+    import(&["--threads-per-core", "2"]).says(2, &["--cpus"]);
+    import(&["--cpus", "7", "--threads-per-core", "2"]).says(2, &["7 CPUs", "2 threads"]);
+}
+
+#[test]
 fn the_report_says_that_the_latency_is_as_imported() {
     let folder = Folder::new();
     let table = published("graviton3-netty");
@@ -175,9 +225,13 @@ fn an_import_writes_over_nothing_and_cannot_be_gone_on_with() {
     let folder = Folder::new();
     let table = published("intel-smt-netty");
     std::fs::write(folder.path("mine"), "precious").unwrap();
+    let over = folder.run(&["import", &table, "-o", "mine"]);
+    over.says(2, &["mine", "exists", "choose another file with -o"]);
+    assert!(!over.stderr.contains("--resume"), "{}", over.stderr);
     folder
-        .run(&["import", &table, "-o", "mine"])
-        .says(2, &["mine", "exists"]);
+        .run(&["import", &table, "-o", "no/such/out"])
+        .says(2, &["there is no folder no/such", "-o"]);
+    assert!(!folder.path("no").exists(), "folders are not made");
     assert_eq!(
         std::fs::read_to_string(folder.path("mine")).unwrap(),
         "precious"
@@ -187,4 +241,53 @@ fn an_import_writes_over_nothing_and_cannot_be_gone_on_with() {
         .run(&["sweep", "--resume", "out"])
         .says(2, &["out", "start a"]);
     assert_eq!(trials_in(&folder.path("out")), 12);
+}
+
+#[test]
+fn a_table_as_a_spreadsheet_saves_it_is_taken_in_any_order() {
+    let folder = Folder::new();
+    let rows = "\u{feff}latency_us,rate_rps,cpu_pct\r\n950.5,4000,41\r\n800,1000,12\r\n\r\n\
+                2100,8000,83\r\n951,4000,43\r\n";
+    std::fs::write(folder.path("t.csv"), rows).unwrap();
+    let json = folder
+        .run(&["import", "t.csv", "-o", "out", "--format", "json"])
+        .json();
+    let levels = json["findings"]["levels"].as_array().unwrap().clone();
+    let of = |key: &str| -> Vec<f64> { levels.iter().map(|l| number(&l[key])).collect() };
+    assert_eq!(
+        of("trials"),
+        [1.0, 2.0, 1.0],
+        "the rate that is there twice"
+    );
+    let given: Vec<f64> = levels
+        .iter()
+        .map(|l| number(&l["latency_us"]["max"]))
+        .collect();
+    assert_eq!(given, [800.0, 951.0, 2100.0], "as they stand in the table");
+    let text = folder.run(&["report", "out"]).stdout;
+    assert!(text.contains(" 2,100 "), "{text}");
+}
+
+#[test]
+fn columns_without_a_name_and_without_values_are_refused() {
+    refused(b"rate_rps,cpu_pct,latency_us,\n1,2,3,\n").says(2, &["column ''", "leave it out"]);
+    refused(b"rate_rps,cpu_pct,latency_us\n1000,,500\n2000,,600\n")
+        .says(2, &["line 2", "cpu_pct is empty"]);
+    refused("\u{feff}rate_rps;cpu_pct;latency_us\r\n1;2;3\r\n".as_bytes())
+        .says(2, &["semicolons", "commas"]);
+}
+
+#[test]
+fn rows_that_are_taken_for_something_else_are_named() {
+    let folder = Folder::new();
+    let table = published("graviton3-netty");
+    let ended = folder.run(&["import", &table, "-o", "out"]);
+    let words: Vec<&str> = ended.stdout.split_whitespace().collect();
+    let text = words.join(" ");
+    for said in [
+        "147,919/s (23.0 % is taken for 22.5 %), 197,237/s (22.0 % is taken for 22.5 %).",
+        "197,237 22.0 1,178",
+    ] {
+        assert!(text.contains(said), "'{said}' is missing: {text}");
+    }
 }

@@ -255,9 +255,16 @@ fn a_record_that_cannot_be_made_says_where_and_why() {
 
 #[test]
 fn a_rated_rate_out_of_reach_is_warned_of() {
-    Folder::new()
-        .run(&short(&["--levels", "5", "--rated", "99999999"]))
-        .says(0, &["warning", "--rated 99999999", "leave --rated out"]);
+    let ended = Folder::new().run(&short(&["--levels", "5", "--rated", "99999999"]));
+    let text = ended.stdout.split_whitespace().collect::<Vec<_>>();
+    let text = text.join(" ");
+    for words in [
+        "99,999,999/s",
+        "far more than the service carries",
+        "Leave --rated out",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
 }
 
 #[test]
@@ -300,4 +307,51 @@ fn a_reader_that_goes_away_is_no_failure() {
         .output()
         .unwrap();
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+}
+
+#[test]
+fn a_run_goes_on_with_another_clock_source_but_not_with_another_governor() {
+    let folder = Folder::new();
+    let sweep = short(&["--levels", "5", "--rated", "100", "-o", "run"]);
+    assert_eq!(folder.run(&sweep).code, Some(0));
+    let change = |key: &str, value: &str| {
+        let db = rusqlite::Connection::open(folder.path("run")).unwrap();
+        let set = format!(
+            "UPDATE run SET provenance_json = json_set(provenance_json, '$.{key}', '{value}')"
+        );
+        db.execute(&set, []).unwrap();
+    };
+    change("clock_source", "sundial");
+    folder
+        .run(&["sweep", "--resume", "run"])
+        .says(0, &["note:", "against sundial"]);
+    change("governor", "whim");
+    folder.run(&["sweep", "--resume", "run"]).says(
+        2,
+        &["frequency governor", "against whim", "start a new run"],
+    );
+}
+
+#[test]
+fn a_record_of_another_kind_is_a_mistake_whatever_was_asked_of_it() {
+    let folder = Folder::new();
+    let table = format!(
+        "{}/tests/data/graviton3-compile.csv",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    for name in ["a", "b"] {
+        let args = ["import", &table, "-o", name];
+        assert_eq!(folder.run(&args).code, Some(0));
+    }
+    for args in [
+        &["plan", "a", "--peak", "5"][..],
+        &["compare", "a", "b"],
+        &["export", "a", "--hdr", "out"],
+        &["report", "a", "--goal", "p99<10ms"],
+        &["sweep", "--resume", "a"],
+    ] {
+        let ended = folder.run(args);
+        ended.says(2, &["a"]);
+        assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{ended:#?}");
+    }
 }

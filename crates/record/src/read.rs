@@ -95,6 +95,8 @@ fn spec(row: &Row<'_>) -> Result<TrialSpec> {
         "level" => Phase::Level { level: level(row)? },
         "search" => Phase::Search,
         "confirmation" => Phase::Confirmation,
+        "one_thread_per_core" => Phase::OneThreadPerCore,
+        "two_threads_per_core" => Phase::TwoThreadsPerCore,
         _ => return Err(wrong("phase")),
     };
     let setting: String = row.get("setting")?;

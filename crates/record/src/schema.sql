@@ -17,7 +17,8 @@ CREATE TABLE run (
 -- One row per trial, in the order they were made.
 CREATE TABLE trial (
     id                INTEGER PRIMARY KEY,
-    phase             TEXT    NOT NULL CHECK (phase IN ('idle', 'calibration', 'level', 'search', 'confirmation')),
+    phase             TEXT    NOT NULL CHECK (phase IN ('idle', 'calibration', 'level', 'search', 'confirmation',
+                                                        'one_thread_per_core', 'two_threads_per_core')),
     load_pct          REAL,
     setting           TEXT    NOT NULL CHECK (setting IN ('idle', 'offer', 'copies')),
     asked_rps         REAL,

@@ -169,6 +169,8 @@ impl<'a> TrialRow<'a> {
             Phase::Level { level } => ("level", level.map(|l| l.pct())),
             Phase::Search => ("search", None),
             Phase::Confirmation => ("confirmation", None),
+            Phase::OneThreadPerCore => ("one_thread_per_core", None),
+            Phase::TwoThreadsPerCore => ("two_threads_per_core", None),
         };
         let (setting, asked_rps, copies) = match spec.setting {
             Setting::Idle => ("idle", None, None),

@@ -1,8 +1,7 @@
 //! How much is carried within a goal, and at which CPU use, in sentences.
 
-use crate::escape::safe;
 use crate::number::{self, Written, confidence, time_us};
-use crate::sentences::Sentence;
+use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Estimate, Goal, LatencyLimit, Quantile, Workload,
@@ -11,9 +10,9 @@ use plimsoll_model::{
 /// Who carries it, and what its trials are called.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject {
-    who: &'static str,
+    pub(crate) who: &'static str,
     pub(crate) trials: &'static str,
-    tried: &'static str,
+    pub(crate) tried: &'static str,
 }
 
 impl Subject {
@@ -53,15 +52,25 @@ pub(crate) fn carries(subject: Subject, finding: &CapacityFinding) -> Sentence {
         ),
         _ => return untold(who, &goal, finding),
     };
-    let note = finding.note.as_deref().map(sentence);
+    let note = finding.note.map(|note| sentence(&note.to_string()));
     let note = note.map_or_else(String::new, |note| format!(" {note}"));
-    let text = format!("{text}{}.{note}", confirmation(finding));
-    let is_sure = finding.status != CapacityStatus::NotReached && finding.confirmed != Some(false);
+    let is_wide = finding.status == CapacityStatus::Found
+        && finding.rate_rps.is_some_and(|r| r.wide().is_some());
+    let wide = match is_wide {
+        true => {
+            " The interval is wide: before acting on it, sweep without --quick and with --precision 5%."
+        }
+        false => "",
+    };
+    let text = format!("{text}{}.{wide}{note}", confirmation(finding));
+    let is_sure = finding.status != CapacityStatus::NotReached
+        && !is_wide
+        && finding.confirmed != Some(false);
     Sentence::new(if is_sure { Ink::Green } else { Ink::Yellow }, text)
 }
 
 fn untold(who: &str, goal: &str, finding: &CapacityFinding) -> Sentence {
-    let note = finding.note.as_deref().map(safe);
+    let note = finding.note;
     let note = note.map_or_else(String::new, |note| format!(": {note}"));
     let who = who.to_lowercase();
     let text = format!("How much {who} carries within {goal} cannot be told{note}.");
@@ -98,9 +107,22 @@ fn confirmation(finding: &CapacityFinding) -> &'static str {
     }
 }
 
+/// Where a goal's load line is, in requests per second, and how it is written;
+/// `None` where there is none. The same rate as in the sentence.
+pub(crate) fn load_line(finding: &CapacityFinding) -> Option<(f64, String)> {
+    let rate = finding.rate_rps?;
+    match finding.status {
+        CapacityStatus::Found => Some((rate.value, Written::rate(rate).value + "/s")),
+        CapacityStatus::Cliff => {
+            let low = rate.low.unwrap_or(rate.value);
+            Some((low, number::per_second(low)))
+        }
+        CapacityStatus::NotReached | CapacityStatus::Undecided => None,
+    }
+}
+
 /// A note as a sentence of its own.
 fn sentence(note: &str) -> String {
-    let note = safe(note);
     let mut chars = note.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string());
     let first = first.unwrap_or_default();

@@ -1,13 +1,13 @@
 //! Machines side by side, for a terminal and for programs
 //! (`docs/schema/compare.schema.json`).
 
-mod tables;
+pub(crate) mod tables;
 
 use crate::escape::safe;
 use crate::json::escape;
 use crate::number::{self, Written, confidence};
 use crate::secrets;
-use crate::sentences::Sentence;
+use crate::sentence::Sentence;
 use crate::table::{Ink, Paint, wrap};
 use plimsoll_model::{
     ComparedMachine, Comparison, Difference, DifferenceVerdict, Measure, Plan, ThresholdDifference,
@@ -127,8 +127,7 @@ pub fn compare_text(report: &CompareReport<'_>, width: usize, colour: bool) -> S
                      that is not known, of the highest rate tried";
         put(&mut out, &Sentence::new(Ink::Bold, title), width, paint);
         out += &grid(thresholds, width, paint);
-        for machine in comparison.machines.iter().skip(1) {
-            let sentence = threshold_sentence(comparison, machine);
+        for sentence in threshold_sentences(comparison) {
             put(&mut out, &sentence, width, paint);
         }
     }
@@ -167,7 +166,7 @@ fn ink(verdict: DifferenceVerdict) -> Ink {
 
 /// Whether a difference says more than that of the capacity itself: why
 /// nothing can be told is the same by every measure.
-fn is_news(difference: &Difference, comparison: &Comparison) -> bool {
+pub(crate) fn is_news(difference: &Difference, comparison: &Comparison) -> bool {
     let is_capacity = |d: &Difference| {
         let same = d.name == difference.name && d.goal == difference.goal;
         same && d.measure == Measure::Capacity
@@ -178,7 +177,7 @@ fn is_news(difference: &Difference, comparison: &Comparison) -> bool {
 }
 
 /// One machine against the first.
-fn difference_sentence(difference: &Difference) -> Sentence {
+pub(crate) fn difference_sentence(difference: &Difference) -> Sentence {
     let (name, against) = (safe(&difference.name), safe(&difference.against));
     let goal = difference.goal;
     let per = match difference.measure {
@@ -222,8 +221,28 @@ fn difference_sentence(difference: &Difference) -> Sentence {
     Sentence::new(ink(difference.verdict), text)
 }
 
+/// One per machine that is held against the first; one in all where nothing can
+/// be, for want of the first one's own.
+fn threshold_sentences(comparison: &Comparison) -> Vec<Sentence> {
+    match comparison.machines.split_first() {
+        Some((first, _)) if first.thresholds.is_empty() => {
+            let text = format!(
+                "Of {} no CPU use at a headroom is known, so no other can be held against it.",
+                safe(&first.name)
+            );
+            vec![Sentence::new(Ink::Yellow, text)]
+        }
+        Some((_, others)) => {
+            let each = others.iter();
+            each.map(|machine| threshold_sentence(comparison, machine))
+                .collect()
+        }
+        None => Vec::new(),
+    }
+}
+
 /// At which headrooms a machine's CPU use is another than the first one's.
-fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sentence {
+pub(crate) fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sentence {
     let own = comparison.threshold_differences.iter();
     let own: Vec<_> = own.filter(|d| d.name == machine.name).collect();
     let name = safe(&machine.name);

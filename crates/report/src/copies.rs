@@ -2,14 +2,15 @@
 
 use crate::levels::{known, trials};
 use crate::number::{self, for_count};
-use crate::sentences::Sentence;
+use crate::sentence::Sentence;
+use crate::smt;
 use crate::table::{Column, Ink};
-use plimsoll_model::CopiesFinding;
+use plimsoll_model::{CopiesFinding, SmtFinding};
 
 /// The columns of the slow-down table.
-pub(crate) fn columns(rows: &[CopiesFinding]) -> Vec<Column> {
+pub(crate) fn columns(rows: &[CopiesFinding], smt: &SmtFinding) -> Vec<Column> {
     let ratio = |ratio: f64| format!("{ratio:.2}");
-    vec![
+    let mut columns = vec![
         Column::new("copies", "", 0, rows.iter().map(|r| r.copies.to_string())),
         Column::new(
             "time",
@@ -41,8 +42,16 @@ pub(crate) fn columns(rows: &[CopiesFinding]) -> Vec<Column> {
             1,
             rows.iter().map(|r| trials(r.trials, r.invalid_trials)),
         ),
-    ]
+    ];
+    // Beside the CPU use that it corrects.
+    if let Some(work) = smt::column(smt, rows) {
+        columns.insert(AFTER_CPU, work);
+    }
+    columns
 }
+
+/// Where a column stands that follows CPU use.
+const AFTER_CPU: usize = 4;
 
 /// What the row with the most copies says.
 pub(crate) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {

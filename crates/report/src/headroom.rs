@@ -67,7 +67,7 @@ fn ratio_of(subject: Subject, ratio: Estimate) -> String {
 }
 
 /// What an index says to a planner, as far as its interval lets it.
-fn advice(ratio: Estimate) -> &'static str {
+pub(crate) fn advice(ratio: Estimate) -> &'static str {
     let Some((low, high)) = ratio.interval() else {
         return match ratio.value {
             value if value < 1.0 - NEAR => "which points to less room than the idle time suggests",

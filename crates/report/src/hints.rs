@@ -3,7 +3,7 @@
 
 use crate::escape::safe;
 use crate::number::{self, Written, for_count};
-use crate::sentences::Sentence;
+use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{DirectionFinding, DirectionVerdict, Estimate, HintFinding, RestartsFinding};
 

@@ -37,6 +37,22 @@ struct RecordOutput<'a> {
 /// None that can occur with these types; the signature is that of
 /// `serde_json`.
 pub fn json(report: &Report<'_>) -> serde_json::Result<String> {
+    with(report, |output| serde_json::to_string_pretty(output)).map(|json| json + "\n")
+}
+
+/// The same on one line, to be kept inside of something else.
+///
+/// # Errors
+///
+/// As [`json`].
+pub(crate) fn compact(report: &Report<'_>) -> serde_json::Result<String> {
+    with(report, |output| serde_json::to_string(output))
+}
+
+fn with(
+    report: &Report<'_>,
+    write: impl Fn(&Output<'_>) -> serde_json::Result<String>,
+) -> serde_json::Result<String> {
     let plan = secrets::hide(report.plan);
     let (ended, failure) = match report.record.ended {
         Some(RunEnd::Complete) => (Some("complete"), None),
@@ -65,7 +81,7 @@ pub fn json(report: &Report<'_>) -> serde_json::Result<String> {
             invalid_trials: report.record.trials.invalid(),
         },
     };
-    serde_json::to_string_pretty(&output).map(|json| escape(&json) + "\n")
+    write(&output).map(|json| escape(&json))
 }
 
 /// JSON may carry characters that drive a terminal (RFC 8259 asks for escapes

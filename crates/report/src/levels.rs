@@ -2,7 +2,7 @@
 
 use crate::escape::safe;
 use crate::number::{self, MISSING, TimeUnit};
-use crate::sentences::Sentence;
+use crate::sentence::Sentence;
 use crate::table::{Cell, Column, Ink};
 use plimsoll_model::{LatencySummary, LevelFinding};
 

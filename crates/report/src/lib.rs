@@ -21,6 +21,7 @@
 //! ```
 
 mod capacity;
+pub mod chart;
 mod compare;
 mod copies;
 mod csv;
@@ -28,13 +29,16 @@ mod doctor;
 mod escape;
 mod headroom;
 mod hints;
+mod html;
 mod json;
 mod levels;
 mod number;
 mod secrets;
 mod selftest;
+mod sentence;
 mod sentences;
 mod sizing;
+mod smt;
 mod table;
 mod tally;
 mod text;
@@ -43,14 +47,22 @@ mod thresholds;
 pub use compare::{CompareReport, Source, compare_json, compare_text};
 pub use csv::csv;
 pub use doctor::doctor;
+pub use html::{CompareHtml, ComparedRun, HtmlReport, PAGE_MARK, compare_html, html};
 pub use json::{OUTPUT_SCHEMA_VERSION, json};
 pub use selftest::{selftest_json, selftest_text};
 pub use sizing::{PlanAsked, PlanReport, plan_hpa, plan_json, plan_text};
+pub use table::Ink;
 pub use tally::TrialTally;
-pub use text::text;
+pub use text::{Look, text};
 
 use plimsoll_model::{Findings, Plan, Provenance, Requirement, RunEnd, Workload};
 use std::path::Path;
+
+/// What was under test, in a few words that hide secrets and are safe for a
+/// terminal.
+pub fn shown_workload(plan: &Plan) -> String {
+    escape::safe(&secrets::hide(plan).workload.to_string())
+}
 
 /// All that is shown of a run.
 #[derive(Debug, Clone)]

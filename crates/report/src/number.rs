@@ -34,6 +34,12 @@ pub(crate) fn rate(rps: f64) -> String {
     grouped(rps, usize::from(rps < 99.95))
 }
 
+/// A value on an axis: no more decimals than it has, thousands apart.
+pub(crate) fn tick(value: f64) -> String {
+    let decimals = trimmed(value).split_once('.').map_or(0, |(_, d)| d.len());
+    grouped(value, decimals)
+}
+
 /// A rate in a sentence: `12,345/s`.
 pub(crate) fn per_second(rps: f64) -> String {
     rate(rps) + "/s"

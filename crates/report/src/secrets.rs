@@ -19,6 +19,33 @@ pub(crate) fn hide(plan: &Plan) -> Plan {
     plan
 }
 
+/// A command line with what looks like a secret hidden: headers and addresses
+/// as above, wherever they stand.
+pub(crate) fn hide_in_command(words: &[String]) -> Vec<String> {
+    let mut after_header = false;
+    let hidden = |word: &String| {
+        let given = std::mem::replace(&mut after_header, word == "-H" || word == "--header");
+        // `-H 'Name: value'`, `-HName: value`, `--header=Name: value`.
+        let attached = ["--header=", "-H"]
+            .into_iter()
+            .find(|p| word.starts_with(p));
+        match (given, attached) {
+            (true, _) => hide_in_header(word),
+            (false, Some(flag)) => format!("{flag}{}", hide_in_header(&word[flag.len()..])),
+            (false, None) => hide_in_url(word),
+        }
+    };
+    words.iter().map(hidden).collect()
+}
+
+/// `Authorization: (hidden)`
+fn hide_in_header(header: &str) -> String {
+    match header.split_once(':') {
+        Some((name, _)) if is_secret(name) => format!("{name}: {HIDDEN}"),
+        _ => header.to_owned(),
+    }
+}
+
 /// Whether a header of this name carries a secret as a rule.
 fn is_secret(name: &str) -> bool {
     const PARTS: [&str; 9] = [
@@ -80,6 +107,39 @@ mod tests {
             "Cache-Control",
         ] {
             assert!(!is_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_command_line_shows_no_secret() {
+        let shown = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+            hide_in_command(&words).join(" ")
+        };
+        for (given, expected) in [
+            (
+                &["-H", "Authorization: Basic c2VjcmV0"][..],
+                "-H Authorization: (hidden)",
+            ),
+            (&["-HCookie: secret"], "-HCookie: (hidden)"),
+            (
+                &["--header=X-Api-Key:secret"],
+                "--header=X-Api-Key: (hidden)",
+            ),
+            (
+                &["-H", "Accept: text/html", "x: y"],
+                "-H Accept: text/html x: y",
+            ),
+            (
+                &["sweep", "http://u:secret@h/"],
+                "sweep http://u:(hidden)@h/",
+            ),
+            (
+                &["--node-metrics=http://t@h/m"],
+                "--node-metrics=http://(hidden)@h/m",
+            ),
+        ] {
+            assert_eq!(shown(given), expected);
         }
     }
 

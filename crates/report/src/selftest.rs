@@ -3,8 +3,11 @@
 use crate::escape::safe;
 use crate::number::{MISSING, grouped, per_second};
 use crate::table::{Cell, Column, Ink, Paint, render, wrap};
-use plimsoll_model::{KnownAnswer, SCHEMA_VERSION, Selftest, SelftestAnswer, SelftestVerdict};
+use plimsoll_model::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
 use serde::Serialize;
+
+/// The version of docs/schema/selftest.schema.json that the JSON keeps to.
+const SCHEMA_VERSION: u32 = 2;
 
 /// Longer lines are hard to read.
 const WIDEST_SENTENCE: usize = 100;
@@ -30,8 +33,8 @@ pub fn selftest_text(selftest: &Selftest, width: usize, colour: bool) -> String 
     out
 }
 
-/// The same for programs: one JSON object, with its unit in the name of each
-/// value.
+/// The same for programs (`docs/schema/selftest.schema.json`): one JSON object,
+/// with its unit in the name of each value. What is not known is `null`.
 ///
 /// # Errors
 ///
@@ -75,6 +78,7 @@ fn columns(answers: &[SelftestAnswer]) -> Vec<Column> {
 fn asked(known: &KnownAnswer) -> String {
     match known {
         KnownAnswer::Capacity { goal, .. } => goal.to_string(),
+        KnownAnswer::Saturation { .. } => "at saturation".to_owned(),
         KnownAnswer::Stall { .. } => "its length".to_owned(),
     }
 }
@@ -82,7 +86,7 @@ fn asked(known: &KnownAnswer) -> String {
 /// A value in the unit of what was asked.
 fn shown(known: &KnownAnswer, value: f64) -> String {
     match known {
-        KnownAnswer::Capacity { .. } => per_second(value),
+        KnownAnswer::Capacity { .. } | KnownAnswer::Saturation { .. } => per_second(value),
         KnownAnswer::Stall { .. } => grouped(value / 1e3, 1) + "ms",
     }
 }
@@ -115,6 +119,7 @@ fn trials(answer: &SelftestAnswer) -> String {
 fn verdict(answer: &SelftestAnswer) -> Cell {
     let (text, ink) = match answer.verdict {
         SelftestVerdict::Recovered => ("recovered", Ink::Green),
+        SelftestVerdict::TooWide => ("CANNOT TELL", Ink::Yellow),
         SelftestVerdict::Missed => ("MISSED", Ink::Red),
         SelftestVerdict::NotMeasured => ("NOT MEASURED", Ink::Red),
     };
@@ -127,107 +132,54 @@ fn verdict(answer: &SelftestAnswer) -> Cell {
 /// What the whole means to somebody who wants to rely on it.
 fn meaning(selftest: &Selftest) -> String {
     let (recovered, all) = (selftest.recovered(), selftest.answers.len());
+    let tolerance = selftest.answers.iter().map(|a| a.tolerance_pct);
+    let tolerance = tolerance.fold(0.0, f64::max);
     let worst = selftest.largest_error_pct();
-    let worst = worst.map(|error| format!("the largest error was {error:.1} %"));
+    let worst = worst.map_or_else(String::new, |w| format!("; the largest error was {w:.1} %"));
     if selftest.is_passed() && all > 0 {
-        let worst = worst.unwrap_or_default();
         return format!(
-            "All {all} known answers were recovered; {worst}. Capacities that Plimsoll finds on this machine can be relied on to about that."
+            "All {all} known answers were recovered within {tolerance:.0} %{worst}. {}",
+            reliance(selftest, tolerance)
         );
     }
-    let worst = worst.map_or_else(String::new, |worst| format!("; {worst}"));
+    let counted = [
+        (
+            SelftestVerdict::TooWide,
+            "with an interval too wide to tell",
+        ),
+        (SelftestVerdict::Missed, "missed"),
+        (SelftestVerdict::NotMeasured, "not measured"),
+    ];
+    let rest: Vec<String> = counted
+        .iter()
+        .map(|(verdict, name)| (selftest.count(*verdict), name))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
     format!(
-        "{recovered} of {all} known answers were recovered{worst}. Do not rely on capacities measured on this machine as it is now: close what else runs on it and try again; if it stays so, the machine itself disturbs measurements."
+        "{recovered} of {all} known answers were recovered within {tolerance:.0} %, {}{worst}. {}",
+        rest.join(", "),
+        advice(selftest)
     )
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use plimsoll_model::Estimate;
-
-    fn selftest() -> Selftest {
-        let answer =
-            |service: &str, known: KnownAnswer, verdict, note: Option<&str>| SelftestAnswer {
-                service: service.to_owned(),
-                error_pct: known.error_pct(),
-                known,
-                tolerance_pct: 5.0,
-                verdict,
-                trials: 7,
-                invalid_trials: 1,
-                note: note.map(str::to_owned),
-            };
-        let capacity = |answer_rps| KnownAnswer::Capacity {
-            goal: "p99<15ms".parse().unwrap(),
-            truth_rps: 2000.0,
-            answer_rps,
-        };
-        let stall = KnownAnswer::Stall {
-            truth_us: 200_000.0,
-            answer_us: Some(Estimate::within(199_000.0, 198_900.0, 201_000.0)),
-            p999_us: Some(198_000.0),
-        };
-        let found = Some(Estimate::within(2040.0, 1990.0, 2100.0));
-        Selftest {
-            seed: 1,
-            took_s: 57.0,
-            answers: vec![
-                answer("fixed", capacity(found), SelftestVerdict::Recovered, None),
-                answer(
-                    "stall",
-                    stall,
-                    SelftestVerdict::Recovered,
-                    Some("p99.9 shows it"),
-                ),
-                answer(
-                    "lock",
-                    capacity(None),
-                    SelftestVerdict::NotMeasured,
-                    Some("steal"),
-                ),
-            ],
-        }
-    }
-
-    #[test]
-    fn truth_and_answer_stand_side_by_side_and_the_last_line_says_what_it_means() {
-        let text = selftest_text(&selftest(), 160, false);
-        let line = |start: &str| {
-            text.lines()
-                .find(|l| l.trim_start().starts_with(start))
-                .unwrap()
-        };
-        for part in [
-            "2,000/s",
-            "2,040/s",
-            "1,990/s to 2,100/s",
-            "+2.0",
-            "recovered",
-        ] {
-            assert!(line("fixed").contains(part), "{text}");
-        }
-        assert!(line("stall ").contains("200.0ms"), "{text}");
-        assert!(line("lock ").contains("NOT MEASURED"), "{text}");
-        assert!(text.contains("lock: steal."), "{text}");
-        assert!(
-            text.contains("2 of 3 known answers were recovered"),
-            "{text}"
-        );
-        let mut passed = selftest();
-        passed.answers.pop();
-        let text = selftest_text(&passed, 160, false);
-        assert!(text.contains("All 2 known answers were recovered; the largest error was 2.0 %"));
-    }
-
-    #[test]
-    fn programs_get_units_in_the_names() {
-        let json = selftest_json(&selftest()).unwrap();
-        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value["passed"], false);
-        assert_eq!(value["answers"][0]["quantity"], "capacity");
-        assert_eq!(value["answers"][0]["truth_rps"], 2000.0);
-        assert_eq!(value["answers"][1]["answer_us"]["value"], 199_000.0);
-        assert_eq!(value["answers"][2]["verdict"], "not_measured");
+/// How far a passed test may be relied on: as far as its widest interval.
+fn reliance(selftest: &Selftest, tolerance: f64) -> &'static str {
+    let narrow = |a: &SelftestAnswer| a.widest_pct <= tolerance;
+    if selftest.answers.iter().all(narrow) {
+        "Capacities that Plimsoll finds on this machine can be relied on to about that."
+    } else {
+        "The intervals are wide, for there was little time: a gross disturbance would have shown. Without --quick they are narrow enough to rely on."
     }
 }
+
+/// What to do when not all were recovered.
+fn advice(selftest: &Selftest) -> &'static str {
+    if selftest.count(SelftestVerdict::Missed) > 0 {
+        return "Do not rely on capacities measured on this machine as it is now: close what else runs on it and try again; if it stays so, the machine itself disturbs measurements.";
+    }
+    "Nothing was found to be wrong, but too few trials counted to show that all is right: close what else runs on this machine and try again, without --quick if it was given."
+}
+
+#[cfg(test)]
+mod tests;

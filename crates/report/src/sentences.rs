@@ -3,25 +3,10 @@
 use crate::capacity::{Subject, at_cpu, carries};
 use crate::escape::safe;
 use crate::number::{self, for_count, per_second};
+use crate::sentence::Sentence;
 use crate::table::Ink;
-use crate::{Report, headroom};
-use plimsoll_model::{Outcome, Requirement, RunEnd, TableRows, Workload};
-
-/// A sentence and how it is painted.
-#[derive(Debug, Clone)]
-pub(crate) struct Sentence {
-    pub(crate) ink: Ink,
-    pub(crate) text: String,
-}
-
-impl Sentence {
-    pub(crate) fn new(ink: Ink, text: impl Into<String>) -> Sentence {
-        Sentence {
-            ink,
-            text: text.into(),
-        }
-    }
-}
+use crate::{Report, headroom, smt};
+use plimsoll_model::{Outcome, PooledCpu, Requirement, RunEnd, TableRows, Workload};
 
 /// The three sentences: how much work is carried, at which CPU use, and how
 /// far CPU use tells the truth; then one for each further goal.
@@ -57,17 +42,23 @@ pub(crate) fn answers(report: &Report<'_>) -> Vec<Sentence> {
 /// what the machine lacks.
 pub(crate) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     let mut out = vec![imported(report).unwrap_or_else(|| noise(report))];
+    out.extend(pooled(&report.findings.cpu_pooled));
     out.extend(rated(report));
     if let Some(idle) = report.findings.idle_cpu_pct {
         let text = format!("Without load CPU use was {} %.", number::pct(idle));
         out.push(Sentence::new(Ink::Dim, text));
     }
-    out.extend(threads(report));
+    out.extend(smt::sentence(report));
+    out.extend(view(report));
     out.extend(ended(report));
     out.extend(lacking(report.requirements));
-    let file = safe(&report.record.file.to_string_lossy());
-    out.push(Sentence::new(Ink::Dim, format!("Record: {file}")));
     out
+}
+
+/// Where the trials are, for what comes after.
+pub(crate) fn record(report: &Report<'_>) -> Sentence {
+    let file = safe(&report.record.file.to_string_lossy());
+    Sentence::new(Ink::Dim, format!("Record: {file}"))
 }
 
 /// What a table that somebody else measured leaves open.
@@ -85,6 +76,31 @@ fn imported(report: &Report<'_>) -> Option<Sentence> {
     };
     let text = format!("Imported from a table of {rows} rows with one number each.{open}");
     Some(Sentence::new(Ink::Yellow, text))
+}
+
+/// More rows than these are for programs.
+const MOST_POOLED_SHOWN: usize = 6;
+
+/// Which rows are taken for something else than they say.
+fn pooled(rows: &[PooledCpu]) -> Option<Sentence> {
+    let shown = rows.iter().take(MOST_POOLED_SHOWN).map(|row| {
+        format!(
+            "{} ({} % is taken for {} %)",
+            per_second(row.rate_rps),
+            number::pct(row.measured_cpu_pct),
+            number::pct(row.fitted_cpu_pct)
+        )
+    });
+    let mut shown: Vec<String> = shown.collect();
+    if let Some(more) = rows.len().checked_sub(MOST_POOLED_SHOWN).filter(|n| *n > 0) {
+        shown.push(format!("and {more} more"));
+    }
+    let text = format!(
+        "Where CPU use falls although the rate rises, rows are averaged for all that is said of \
+         CPU use: {}.",
+        shown.join(", ")
+    );
+    (!rows.is_empty()).then(|| Sentence::new(Ink::Yellow, text))
 }
 
 fn noise(report: &Report<'_>) -> Sentence {
@@ -126,7 +142,16 @@ fn rated(report: &Report<'_>) -> Option<Sentence> {
             "100 % load is {rate}, the highest rate of the table; whether more is carried it does not say."
         );
         (Ink::Dim, text)
-    } else if report.plan.calibration.rated.is_some() {
+    } else if let (Some(instead), true) = (rated.never_carried, rated.given) {
+        let text = format!(
+            "100 % load is {rate}, as was given, and that is far more than the service carries: at \
+             no level did it keep up, not at the lowest of {}, and it answered at most {}. Leave \
+             --rated out to have the rate found.",
+            per_second(instead.lowest_offered_rps),
+            per_second(instead.most_achieved_rps)
+        );
+        (Ink::Yellow, text)
+    } else if rated.given {
         (Ink::Dim, format!("100 % load is {rate}, as was given."))
     } else if rated.limited_by_service {
         let text = format!(
@@ -143,24 +168,15 @@ fn rated(report: &Report<'_>) -> Option<Sentence> {
     Some(Sentence::new(ink, text))
 }
 
-/// Whether SMT has a part in how CPU use and work go together.
-fn threads(report: &Report<'_>) -> Option<Sentence> {
-    // Of a service on another host, or in a table, nothing is known of its cores.
-    let is_table = matches!(report.plan.workload, Workload::Imported(_));
-    let measured_here = !is_table && !report.plan.cpus.service.is_empty();
-    let text = match report
-        .provenance
-        .topology
-        .threads_per_core
-        .filter(|_| measured_here)?
-    {
-        1 => "One thread per core here: CPU use needs no correction for SMT.".to_owned(),
-        n => format!(
-            "{n} threads per core here: a core with one busy thread does more than 1/{n} of what it \
-             can, so CPU use lags behind work and catches up at the end."
-        ),
-    };
-    Some(Sentence::new(Ink::Dim, text))
+/// What looking on took, where that is not next to nothing.
+fn view(report: &Report<'_>) -> Option<Sentence> {
+    let taken = report.record.trials.view_pct().filter(|pct| *pct > 1.0)?;
+    let text = format!(
+        "Drawing the live view took {} % of one CPU while trials were measured; with --plain \
+         there is none.",
+        number::pct(taken)
+    );
+    Some(Sentence::new(Ink::Yellow, text))
 }
 
 fn ended(report: &Report<'_>) -> Option<Sentence> {

@@ -1,6 +1,7 @@
 //! How many instances, and when to add one: for a terminal, for programs
 //! (`docs/schema/plan.schema.json`) and for Kubernetes.
 
+mod doubt;
 mod hpa;
 mod over_time;
 
@@ -11,7 +12,7 @@ use crate::compare::{Source, put};
 use crate::escape::safe;
 use crate::json::escape;
 use crate::number::{self, Written, for_count, grouped, per_second};
-use crate::sentences::Sentence;
+use crate::sentence::Sentence;
 use crate::table::{Ink, Paint};
 use over_time::over_time_text;
 use plimsoll_model::{CapacityFinding, HPA_TOLERANCE, LinearRule, PlannedFrom, Sizing};
@@ -105,6 +106,12 @@ pub fn plan_text(report: &PlanReport<'_>, width: usize, colour: bool) -> String 
     say(Ink::Green, instances(report));
     say(Ink::Plain, at_peak(sizing));
     say(Ink::Green, autoscaler(report));
+    if let Some(why) = doubt::floor(&sizing.autoscaler) {
+        say(Ink::Plain, why.to_owned());
+    }
+    for caution in &sizing.cautions {
+        say(Ink::Yellow, doubt::caution(caution));
+    }
     match &sizing.linear_rule {
         Some(linear) => say(linear_ink(linear), linear_rule(sizing, linear)),
         None => say(
@@ -243,6 +250,12 @@ fn linear_ink(linear: &LinearRule) -> Ink {
 /// What comes of taking CPU use for work.
 fn linear_rule(sizing: &Sizing, linear: &LinearRule) -> String {
     let target = number::pct(linear.target_cpu_pct);
+    if linear.runs_away {
+        return format!(
+            "The linear rule, which takes CPU use for work, would set {target} %; CPU use stays \
+             above that however many instances there are, so it would add them without end."
+        );
+    }
     let n = linear.instances;
     let end = if linear.settled {
         format!("ends at {n} {}", for_count(n, "instance", "instances"))

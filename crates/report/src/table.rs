@@ -4,13 +4,23 @@ use crate::number::MISSING;
 
 /// How a piece of text is painted, where it is painted at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub enum Ink {
+    /// As the terminal writes.
     Plain,
+    /// What is read first.
     Bold,
+    /// What is read last.
     Dim,
+    /// What went wrong.
     Red,
+    /// What was sought, and found.
     Green,
+    /// What to be careful about; a line of a chart.
     Yellow,
+    /// A line of a chart.
+    Cyan,
+    /// A line of a chart.
+    Magenta,
 }
 
 /// Whether to paint.
@@ -27,6 +37,8 @@ impl Paint {
             Ink::Red => 31,
             Ink::Green => 32,
             Ink::Yellow => 33,
+            Ink::Magenta => 35,
+            Ink::Cyan => 36,
         };
         if self.0 {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
@@ -85,7 +97,23 @@ impl Column {
         self.cells.is_empty()
     }
 
-    fn width(&self) -> usize {
+    /// What it is.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Its unit; empty for none.
+    pub(crate) fn unit(&self) -> &'static str {
+        self.unit
+    }
+
+    /// One per row.
+    pub(crate) fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// How many columns of a terminal it takes.
+    pub(crate) fn width(&self) -> usize {
         let cells = self.cells.iter().map(|cell| cell.text.as_str());
         let texts = [self.name, self.unit].into_iter().chain(cells);
         texts.map(|text| text.chars().count()).max().unwrap_or(0)
@@ -130,13 +158,19 @@ fn line(
     out
 }
 
+/// Whether all columns fit beside each other, one blank apart at least.
+pub(crate) fn all_fit(columns: &[Column], width: usize) -> bool {
+    needed(columns, 1) <= width
+}
+
+fn needed(columns: &[Column], gap: usize) -> usize {
+    let widths: usize = columns.iter().map(Column::width).sum();
+    widths + gap * columns.len().saturating_sub(1)
+}
+
 /// The columns that fit, and how far they are apart: two blanks, or one if
 /// that saves all columns, else the least important ones are left out.
 fn fit(mut columns: Vec<Column>, width: usize) -> (Vec<Column>, usize) {
-    let needed = |columns: &[Column], gap: usize| {
-        let widths: usize = columns.iter().map(Column::width).sum();
-        widths + gap * columns.len().saturating_sub(1)
-    };
     if needed(&columns, 1) <= width && needed(&columns, 2) > width {
         return (columns, 1);
     }
@@ -148,6 +182,32 @@ fn fit(mut columns: Vec<Column>, width: usize) -> (Vec<Column>, usize) {
     }
     (columns, 2)
 }
+
+/// A text that begins with a label, such as the name of a row, broken so that
+/// its further lines stand below the text and not below the label. The label
+/// is painted apart, and counts with the characters that it has.
+pub(crate) fn hang(label: &Cell, text: &Cell, indent: usize, width: usize, paint: Paint) -> String {
+    let mut out = String::new();
+    let lines = wrap(&text.text, width.saturating_sub(indent).max(MOST_NARROW));
+    for (i, line) in lines.iter().enumerate() {
+        let taken = if i == 0 {
+            label.text.chars().count()
+        } else {
+            0
+        };
+        if i == 0 && taken > 0 {
+            out += &paint.with(label.ink, &label.text);
+        }
+        out.extend(std::iter::repeat_n(' ', indent.saturating_sub(taken)));
+        out += &paint.with(text.ink, line);
+        out.push('\n');
+    }
+    out
+}
+
+/// Text is not broken into narrower lines than this, however narrow a terminal
+/// is: a word a line cannot be read.
+const MOST_NARROW: usize = 20;
 
 /// Sentences broken at blanks, as wide as `width` at most where words allow.
 /// No line begins with a percent sign, whose number would be hard to find.
@@ -231,6 +291,19 @@ mod tests {
         let painted = render(columns(), 80, Paint(true));
         assert!(painted.contains("\u{1b}[1m"));
         assert_eq!(bare(&painted), render(columns(), 80, Paint(false)));
+    }
+
+    #[test]
+    fn a_hanging_text_stays_beside_its_label() {
+        let cell = |text: &str| Cell::from(text.to_owned());
+        let shown = hang(
+            &cell("ok"),
+            &cell("one two three four five six"),
+            4,
+            24,
+            Paint(false),
+        );
+        assert_eq!(shown, "ok  one two three four\n    five six\n");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How many trials there are and why some of them do not count.
 
-use plimsoll_model::{Invalid, Verdict};
+use plimsoll_model::{Invalid, MachineUse, Verdict};
+use std::time::Duration;
 
 /// The kinds of reason, in the words of a report.
 const REASONS: [&str; 3] = [
@@ -15,6 +16,8 @@ pub struct TrialTally {
     all: u64,
     invalid: u64,
     by_reason: [u64; REASONS.len()],
+    drawn: Duration,
+    drawn_within: Duration,
 }
 
 impl TrialTally {
@@ -31,6 +34,21 @@ impl TrialTally {
                 }
             }
         }
+    }
+
+    /// Adds what drawing took while a trial was measured.
+    pub fn add_view(&mut self, machine: &MachineUse) {
+        if let Some(view) = machine.view_cpu {
+            self.drawn += view.0;
+            self.drawn_within += machine.window;
+        }
+    }
+
+    /// What drawing took while trials were measured, in percent of one CPU;
+    /// `None` if nothing was drawn.
+    pub(crate) fn view_pct(&self) -> Option<f64> {
+        let within = self.drawn_within.as_secs_f64();
+        (within > 0.0).then(|| 100.0 * self.drawn.as_secs_f64() / within)
     }
 
     /// All trials.

@@ -1,51 +1,88 @@
 //! The report for a terminal.
 
 use crate::capacity::Subject;
+use crate::chart::{Charset, charts};
 use crate::escape::safe;
 use crate::number::for_count;
-use crate::sentences::{Sentence, answers, notes};
+use crate::sentence::Sentence;
+use crate::sentences::{answers, notes, record};
 use crate::table::{Column, Ink, Paint, render, wrap};
-use crate::{Report, copies, hints, levels, secrets, thresholds};
+use crate::{Report, copies, hints, levels, shown_workload, thresholds};
 use plimsoll_model::{Outcome, Provenance, Requirement};
 
 /// Longer lines are hard to read; tables may be wider.
 const WIDEST_SENTENCE: usize = 100;
 
-/// A table of what was measured, then what follows from it in sentences.
+/// How a text may look where it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Columns of the terminal. The less important columns of tables are left
+    /// out where they do not fit.
+    pub width: usize,
+    /// Whether ANSI colours may be used.
+    pub colour: bool,
+    /// What charts are drawn with; `None` for no charts.
+    pub charts: Option<Charset>,
+}
+
+/// Charts and a table of what was measured, then what follows from it in
+/// sentences.
 ///
-/// `width` is how many columns the terminal has; the less important columns
-/// of the table are left out where they do not fit. `colour` allows ANSI
-/// colours.
-pub fn text(report: &Report<'_>, width: usize, colour: bool) -> String {
+/// A terminal shows the end of it, so the charts come first and what one
+/// wanted to know last: how much is carried, and where the record is.
+pub fn text(report: &Report<'_>, look: Look) -> String {
+    let Look { width, colour, .. } = look;
     let paint = Paint(colour);
     let mut out = Lines {
         text: String::new(),
         width: width.clamp(20, WIDEST_SENTENCE),
         paint,
     };
-    let workload = secrets::hide(report.plan).workload.to_string();
-    out.sentence(&Sentence::new(Ink::Bold, safe(&workload)));
+    out.sentence(&Sentence::new(Ink::Bold, shown_workload(report.plan)));
     out.sentence(&Sentence::new(Ink::Dim, machine(report.provenance)));
     out.sentences(&service(report.requirements));
     out.text.push('\n');
+    let drawn = look
+        .charts
+        .and_then(|charset| charts(report, width, charset, paint));
+    if let Some(drawn) = drawn {
+        out.text += &drawn;
+        out.text.push('\n');
+    }
     let findings = report.findings;
     if report.is_copies() {
-        out.table(copies::columns(&findings.copies), width);
-        out.sentences(&copies::sentences(&findings.copies));
+        out.table(copies::columns(&findings.copies, &findings.smt), width);
+        out.paragraph(&notes(report));
+        out.paragraph(&copies::sentences(&findings.copies));
     } else {
         let table = levels::columns(&findings.levels, report.is_imported());
         out.table(table, width);
-        let reasons = levels::reasons(&findings.levels);
-        if !reasons.is_empty() {
-            out.sentences(&reasons);
-            out.text.push('\n');
+        out.paragraph(&levels::reasons(&findings.levels));
+        out.paragraph(&notes(report));
+        out.paragraph(&growing(report));
+        out.thresholds(report, width);
+        let mut carried = answers(report);
+        if !findings.thresholds.is_empty() {
+            let subject = Subject::of(&report.plan.workload);
+            carried.extend(thresholds::sentence(subject, findings));
         }
-        out.sentences(&answers(report));
-        out.actions(report, width);
+        out.paragraph(&carried);
     }
-    out.text.push('\n');
-    out.sentences(&notes(report));
+    out.sentence(&record(report));
     out.text
+}
+
+/// What grows faster than the load, and whether the load before matters.
+fn growing(report: &Report<'_>) -> Vec<Sentence> {
+    let findings = report.findings;
+    let mut sentences = hints::sentences(&findings.hints);
+    // Of a table's rows it is not known which came after which.
+    let direction = findings.direction.as_ref();
+    let direction = direction.filter(|_| !report.is_imported());
+    sentences.extend(direction.map(hints::direction));
+    let restarts = direction.and_then(|found| found.restarts.as_ref());
+    sentences.extend(restarts.map(hints::restarts));
+    sentences
 }
 
 struct Lines {
@@ -63,28 +100,20 @@ impl Lines {
         }
     }
 
-    /// When to act, and what to look at.
-    fn actions(&mut self, report: &Report<'_>, width: usize) {
+    /// When to act.
+    fn thresholds(&mut self, report: &Report<'_>, width: usize) {
         let findings = report.findings;
-        if !findings.thresholds.is_empty() {
-            self.text.push('\n');
-            if findings.thresholds.iter().any(|row| row.cpu_pct.is_some()) {
-                self.sentence(&thresholds::heading(findings));
-                self.table(thresholds::columns(&findings.thresholds), width);
-            }
-            let subject = Subject::of(&report.plan.workload);
-            self.sentences(&thresholds::sentence(subject, findings));
+        if findings.thresholds.iter().any(|row| row.cpu_pct.is_some()) {
+            self.sentence(&thresholds::heading(findings));
+            self.table(thresholds::columns(&findings.thresholds), width);
         }
-        let mut sentences = hints::sentences(&findings.hints);
-        // Of a table's rows it is not known which came after which.
-        let direction = findings.direction.as_ref();
-        let direction = direction.filter(|_| !report.is_imported());
-        sentences.extend(direction.map(hints::direction));
-        let restarts = direction.and_then(|found| found.restarts.as_ref());
-        sentences.extend(restarts.map(hints::restarts));
+    }
+
+    /// Sentences with a blank line after them, unless there are none.
+    fn paragraph(&mut self, sentences: &[Sentence]) {
         if !sentences.is_empty() {
+            self.sentences(sentences);
             self.text.push('\n');
-            self.sentences(&sentences);
         }
     }
 

@@ -3,12 +3,15 @@
 
 use crate::capacity::Subject;
 use crate::number::{self, MISSING, Written};
-use crate::sentences::Sentence;
+use crate::sentence::Sentence;
 use crate::table::{Cell, Column, Ink};
 use plimsoll_model::{Estimate, Findings, ThresholdFinding};
 
 /// The headroom that the sentence is about: a usual one.
 const USUAL_PCT: f64 = 20.0;
+
+/// Below this headroom, twice the capacity, figures are not written out.
+const MOST_OVERLOADED_PCT: f64 = -100.0;
 
 /// The line above the table.
 pub(crate) fn heading(findings: &Findings) -> Sentence {
@@ -32,12 +35,11 @@ pub(crate) fn columns(rows: &[ThresholdFinding]) -> Vec<Column> {
     };
     let cpu = |row: &ThresholdFinding| row.cpu_pct.map(Written::pct);
     let left = |row: &ThresholdFinding| row.linear_headroom_pct.map(Written::pct);
+    let left_ends = |row: &ThresholdFinding| left_ends(row.linear_headroom_pct?, 1);
     let has_low = rows
         .iter()
         .any(|row| row.cpu_pct.is_some_and(|c| c.low.is_some()));
-    let has_left = rows
-        .iter()
-        .any(|row| left(row).is_some_and(|l| l.ends().is_some()));
+    let has_left = rows.iter().any(|row| left_ends(row).is_some());
     let value_rank = if has_low { 2 } else { 0 };
     let columns = [
         Some(every("headroom", "%", 0, &|row| {
@@ -63,16 +65,24 @@ pub(crate) fn columns(rows: &[ThresholdFinding]) -> Vec<Column> {
         Some(every("leaves", "%", 1, &|row| {
             cell(left(row).map(|left| left.value), Ink::Plain)
         })),
-        has_left.then(|| {
-            every("interval", "%", 5, &|row| {
-                cell(left(row).and_then(|left| left.ends()), Ink::Plain)
-            })
-        }),
-        Some(every("error", "points", 4, &|row| {
-            error(row.linear_error_points)
-        })),
+        has_left.then(|| every("interval", "%", 5, &|row| cell(left_ends(row), Ink::Plain))),
+        Some(every("error", "points", 4, &|row| error(row))),
     ];
     columns.into_iter().flatten().collect()
+}
+
+/// The interval of what the linear rule leaves. Below minus 100 the load is
+/// more than twice the capacity, and how much more is nothing to act on.
+fn left_ends(left: Estimate, most: i32) -> Option<String> {
+    let (low, high) = match left.interval() {
+        Some((low, high)) if low < MOST_OVERLOADED_PCT => (low, high),
+        _ => return Written::of(left, most).ends(),
+    };
+    if high < MOST_OVERLOADED_PCT {
+        return Some(format!("below {MOST_OVERLOADED_PCT}"));
+    }
+    let high = Written::of(Estimate::within(high, low, high), most).value;
+    Some(format!("below {MOST_OVERLOADED_PCT} to {high}"))
 }
 
 /// A text, or a dash where it is not known.
@@ -87,24 +97,33 @@ fn cell(text: Option<String>, ink: Ink) -> Cell {
 }
 
 /// Less headroom than was wanted is unsafe; more only costs.
-fn error(points: Option<Estimate>) -> Cell {
+///
+/// With the digits of what is left, so that the columns add up.
+fn error(row: &ThresholdFinding) -> Cell {
+    let points = row.linear_error_points;
     let is_unsafe = points.is_some_and(|points| points.high.unwrap_or(points.value) < 0.0);
     let ink = if is_unsafe { Ink::Red } else { Ink::Plain };
-    let signed = points.map(|points| {
+    let signed = points.zip(row.linear_headroom_pct).map(|(points, left)| {
+        let shown = Written::at(points.value, left, 1);
         let sign = if points.value >= 0.05 { "+" } else { "" };
-        format!("{sign}{}", Written::of(points, 1).value)
+        format!("{sign}{shown}")
     });
     cell(signed, ink)
+}
+
+/// The row of a usual headroom, or the one nearest to it that was seen.
+pub(crate) fn usual(rows: &[ThresholdFinding]) -> Option<&ThresholdFinding> {
+    let seen = |row: &&ThresholdFinding| row.cpu_pct.is_some();
+    let away = |row: &ThresholdFinding| (row.headroom_pct - USUAL_PCT).abs();
+    let rows = rows.iter().filter(seen);
+    rows.min_by(|a, b| away(a).total_cmp(&away(b)))
 }
 
 /// What the table comes to, for a usual headroom.
 pub(crate) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence> {
     let of = Written::rate(findings.thresholds_of_rps?).value;
-    let seen = |row: &&ThresholdFinding| row.cpu_pct.is_some();
-    let away = |row: &ThresholdFinding| (row.headroom_pct - USUAL_PCT).abs();
-    let rows = findings.thresholds.iter().filter(seen);
-    let row = rows.min_by(|a, b| away(a).total_cmp(&away(b)));
-    let Some((row, cpu)) = row.and_then(|row| Some((row, row.cpu_pct?))) else {
+    let Some((row, cpu)) = usual(&findings.thresholds).and_then(|row| Some((row, row.cpu_pct?)))
+    else {
         let text = "Which CPU use leaves how much of it free was not measured.";
         return Some(Sentence::new(Ink::Yellow, text));
     };
@@ -128,6 +147,9 @@ pub(crate) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence
 fn leaves(left: Option<Estimate>) -> String {
     match left {
         None => "which was not seen here".to_owned(),
+        Some(left) if left.value < MOST_OVERLOADED_PCT => {
+            "which leaves nothing: the load is then more than twice that rate".to_owned()
+        }
         Some(left) if left.value < 0.0 => {
             let beyond = Estimate {
                 value: -left.value,
@@ -138,8 +160,8 @@ fn leaves(left: Option<Estimate>) -> String {
             format!("which leaves nothing: the load is then {beyond} over that rate")
         }
         Some(left) => {
-            let left = Written::of(left, 0).with_ends(" %");
-            format!("which leaves {left}")
+            let ends = left_ends(left, 0).map_or_else(String::new, |ends| format!(" ({ends})"));
+            format!("which leaves {} %{ends}", Written::of(left, 0).value)
         }
     }
 }

@@ -37,6 +37,6 @@ mod tests;
 mod truth;
 
 pub use curve::Curve;
-pub use machine::{Disturbance, Effect, Machine};
+pub use machine::{Disturbance, Effect, Machine, TwoThreads};
 pub use service::Service;
 pub use truth::{tail, truth, truth_by_simulation, truth_errors, truth_quantile};

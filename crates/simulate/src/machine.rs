@@ -7,8 +7,8 @@ use crate::line::Line;
 use crate::service::Service;
 use crate::tally::{Course, Tally};
 use plimsoll_model::{
-    Arrivals, CpuTime, CpuUse, Invalid, MachineUse, Plan, Rate, ServiceUse, Setting, Share, Trial,
-    TrialSpec, Verdict,
+    Arrivals, CpuTime, CpuUse, Invalid, MachineUse, Phase, Plan, Rate, ServiceUse, Setting, Share,
+    Trial, TrialSpec, Verdict,
 };
 use std::time::Duration;
 
@@ -36,6 +36,33 @@ pub enum Effect {
         /// How much later.
         by: Duration,
     },
+}
+
+/// Cores of two threads. The service's own figures are those with all threads
+/// busy; a trial on one thread of each core does less.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TwoThreads {
+    /// Work of a core with two busy threads over that with one, at equal
+    /// clock.
+    pub speedup: f64,
+    /// The clock with one busy thread a core, as a ratio to the nominal one.
+    pub one_thread_clock: f64,
+    /// The clock with two.
+    pub two_threads_clock: f64,
+}
+
+impl TwoThreads {
+    /// Work of a core with two busy threads over that with one, as it comes.
+    pub fn ratio(&self) -> f64 {
+        self.speedup * self.two_threads_clock / self.one_thread_clock
+    }
+
+    fn clock(&self, phase: Phase) -> f64 {
+        match phase {
+            Phase::OneThreadPerCore => self.one_thread_clock,
+            _ => self.two_threads_clock,
+        }
+    }
 }
 
 /// A machine with a service and a load generator on virtual time.
@@ -71,6 +98,9 @@ pub struct Machine {
     pub curve: Curve,
     /// What disturbs some trials.
     pub disturbance: Option<Disturbance>,
+    /// What its cores do when both of their threads are busy; `None` for cores
+    /// of one thread.
+    pub threads: Option<TwoThreads>,
     /// Requests above this rate are refused at once with an error, each with
     /// the same chance.
     pub refuses_above: Option<Rate>,
@@ -90,6 +120,7 @@ impl Machine {
             cpus: 1,
             curve: Curve::linear(),
             disturbance: None,
+            threads: None,
             refuses_above: None,
             generator_limit: None,
             seed,
@@ -130,7 +161,10 @@ impl Machine {
 
     fn at_rate(&self, spec: &TrialSpec, plan: &Plan, rate: Rate) -> Trial {
         let mut chance = self.chance(spec, rate);
-        let conditions = self.conditions(&mut chance, rate);
+        let mut conditions = self.conditions(&mut chance, rate);
+        if let (Phase::OneThreadPerCore, Some(threads)) = (spec.phase, self.threads) {
+            conditions.slower *= threads.ratio();
+        }
         let course = Course::new(spec.warm_up.min, spec.window);
         let tally = self.serve(course, spec, plan.arrivals, &conditions, &mut chance);
 
@@ -142,6 +176,7 @@ impl Machine {
         let cost = self.cost(&conditions);
         let used = account(&mut trial.seconds, cost, self.cpus, &mut chance);
         trial.machine = machine_use(plan, spec.window, used.machine);
+        trial.machine.clock_ratio = self.threads.map(|threads| threads.clock(spec.phase));
         trial.service = Some(ServiceUse {
             cpu: used.service,
             run_delay: None,

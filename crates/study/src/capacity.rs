@@ -6,81 +6,22 @@
 //! multiple of the latency at light load is as uncertain as that latency, and
 //! a percentile needs a number of requests before it says anything.
 
-use crate::bootstrap::{self, resample};
 use crate::boundary::{Boundary, Interval, locate};
 use crate::curve::Curve;
 use crate::decide::needed;
 use crate::evidence::{Bound, Evidence, Seen};
-use crate::levels::{Level, levels};
+use crate::light::{self, Light};
 use crate::rated::rated;
 use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Estimate, Goal, Histogram, LatencyLimit, LightLoad, Phase,
+    CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightLoad, Phase,
     Plan, Trial, Workload,
 };
 use std::time::Duration;
 
-/// Below this CPU use (or, where it is not known, below this load) latency
-/// counts as that of light load: the published rule's own bound.
-const LIGHT_PCT: f64 = 20.0;
-
-/// What light load is here, with the histogram that any quantile can be
-/// read from.
-pub struct Light {
-    /// As shown.
-    pub finding: LightLoad,
-    latency: Histogram,
-    /// Each trial's own.
-    trials: Vec<Histogram>,
-    note: Option<String>,
-}
-
-/// Latency over all valid trials of the levels up to 20 % load and below 20 %
-/// CPU use.
-///
-/// The published rule asks for CPU use alone; but a service that sleeps is
-/// below 20 % CPU use at any load, and nothing would be light about it. Where
-/// CPU use is not known, load alone counts; where no level is light, the
-/// lowest one does. Both are said in the capacity's note.
-pub fn light_load(levels: &[Level]) -> Option<Light> {
-    let measured: Vec<&Level> = levels.iter().filter(|l| l.latency.count() > 0).collect();
-    let cpu_known = measured.iter().all(|l| l.row.cpu_pct.is_some());
-    let is_light = |l: &&Level| {
-        let idle_enough = !cpu_known || l.row.cpu_pct.is_some_and(|cpu| cpu < LIGHT_PCT);
-        idle_enough && l.row.load_pct <= LIGHT_PCT
-    };
-    let mut light: Vec<&Level> = measured.iter().copied().filter(is_light).collect();
-    let mut note = (!cpu_known).then(|| {
-        format!("CPU use is not known; levels up to {LIGHT_PCT} % load stand for light load")
-    });
-    if light.is_empty() {
-        let lowest = measured.first()?;
-        light.push(lowest);
-        note = Some(format!(
-            "no trial that counts was below {LIGHT_PCT} % load and CPU use; the lowest, at {:.0} % load, stands for light load",
-            lowest.row.load_pct
-        ));
-    }
-    let mut latency = Histogram::new();
-    light.iter().for_each(|l| latency.merge(&l.latency));
-    let highest = light.iter().map(|l| l.row.load_pct).fold(0.0, f64::max);
-    Some(Light {
-        finding: LightLoad {
-            up_to_load_pct: highest,
-            p99_us: latency.quantile(0.99)?.as_secs_f64() * 1e6,
-        },
-        latency,
-        trials: light
-            .iter()
-            .flat_map(|l| l.trials.iter().cloned())
-            .collect(),
-        note,
-    })
-}
-
 /// The goals of a plan, with the limits that its trials so far give them.
 pub struct Asked {
     light: Option<Light>,
-    goals: Vec<(Goal, Result<Bound, String>)>,
+    goals: Vec<(Goal, Result<Bound, CapacityNote>)>,
 }
 
 impl Asked {
@@ -89,19 +30,7 @@ impl Asked {
         if !plan.goals.iter().any(is_relative) {
             return Asked::at(plan, None);
         }
-        // Merging histograms is slow, and no more than these can be light, unless
-        // none of them counts.
-        let lowest = plan.levels.first().map_or(0.0, |l| l.pct());
-        let may_be_light = |t: &&Trial| match t.spec.phase {
-            Phase::Level { level: Some(level) } => level.pct() <= LIGHT_PCT.max(lowest),
-            _ => false,
-        };
-        let mut low: Vec<Trial> = trials.iter().filter(may_be_light).cloned().collect();
-        if !low.iter().any(|t| t.verdict.is_valid()) {
-            low = trials.to_vec();
-        }
-        let levels = levels(plan, &low, rated(plan, trials).as_ref());
-        Asked::at(plan, light_load(&levels))
+        Asked::at(plan, light::before_levels(plan, trials))
     }
 
     /// The same with light load known already.
@@ -115,7 +44,7 @@ impl Asked {
 
     /// What light load is here.
     pub fn light_load(&self) -> Option<&LightLoad> {
-        self.light.as_ref().map(|light| &light.finding)
+        self.light.as_ref().map(Light::finding)
     }
 
     /// A bound per goal; `None` where its limit is not known.
@@ -138,7 +67,7 @@ impl Asked {
                 let mut finding = nothing_known(goal);
                 match bound {
                     Ok(bound) => self.fill(&mut finding, bound, plan, trials, curve, index),
-                    Err(why) => finding.note = Some(why.clone()),
+                    Err(why) => finding.note = Some(*why),
                 }
                 finding.cpu_pct = finding
                     .rate_rps
@@ -164,7 +93,7 @@ impl Asked {
             .light
             .as_ref()
             .filter(|_| relative)
-            .and_then(|l| l.note.clone());
+            .and_then(Light::note);
         let evidence = evidence(bound, plan, trials);
         // A table's rows are what somebody concluded from requests of his own.
         let sampled = !matches!(plan.workload, Workload::Imported(_));
@@ -174,7 +103,7 @@ impl Asked {
         }
         let seed = plan.seed.wrapping_add(index);
         let Some(boundary) = locate(&evidence, bound.share(), Interval::Seeded(seed)) else {
-            finding.note = Some(missing(bound).to_owned());
+            finding.note = Some(missing(bound));
             return;
         };
         let (status, rate) = conclude(boundary, plan);
@@ -182,14 +111,13 @@ impl Asked {
         finding.rate_rps = rate;
         match boundary {
             Boundary::Below(lowest) => {
-                finding.note = Some(format!(
-                    "missed already at {lowest:.0}/s, the lowest rate tried"
-                ));
+                finding.note = Some(CapacityNote::MissedAtLowest { lowest_rps: lowest });
             }
             Boundary::Gap { low, high } if status == CapacityStatus::Found => {
-                finding.note = Some(format!(
-                    "kept at {low:.0}/s and broken at {high:.0}/s, with nothing tried between"
-                ));
+                finding.note = Some(CapacityNote::NothingBetween {
+                    kept_rps: low,
+                    broken_rps: high,
+                });
             }
             Boundary::Line { rate, .. } if relative => {
                 let limits = self
@@ -235,7 +163,7 @@ fn nothing_known(goal: &Goal) -> CapacityFinding {
     }
 }
 
-fn bound(goal: &Goal, light: Option<&Light>) -> Result<Bound, String> {
+fn bound(goal: &Goal, light: Option<&Light>) -> Result<Bound, CapacityNote> {
     let limit = match *goal {
         Goal::Errors { .. } | Goal::Cpu { .. } => Duration::ZERO,
         Goal::Latency {
@@ -246,9 +174,9 @@ fn bound(goal: &Goal, light: Option<&Light>) -> Result<Bound, String> {
             quantile,
             limit: LatencyLimit::TimesLight(times),
         } => {
-            let light = light.ok_or("no trial at light load is valid")?;
-            let base = light.latency.quantile(quantile.fraction());
-            base.ok_or("no request was answered at light load")?
+            let light = light.ok_or(CapacityNote::NoLightLoad)?;
+            let base = light.quantile(quantile);
+            base.ok_or(CapacityNote::NoAnswerAtLightLoad)?
                 .mul_f64(times)
         }
     };
@@ -272,10 +200,10 @@ fn limit_us(bound: &Bound) -> Option<f64> {
     }
 }
 
-fn missing(bound: &Bound) -> &'static str {
+fn missing(bound: &Bound) -> CapacityNote {
     match bound {
-        Bound::Cpu(_) => "the service's CPU use is not known",
-        Bound::Latency { .. } | Bound::Errors(_) => "no trial at a load counts",
+        Bound::Cpu(_) => CapacityNote::CpuUnknown,
+        Bound::Latency { .. } | Bound::Errors(_) => CapacityNote::NoTrialCounts,
     }
 }
 
@@ -283,24 +211,20 @@ fn missing(bound: &Bound) -> &'static str {
 fn evidence(bound: &Bound, plan: &Plan, trials: &[Trial]) -> Vec<Evidence> {
     trials
         .iter()
-        .filter(|t| t.spec.phase != Phase::Calibration)
+        .filter(|t| t.spec.phase.shows_load())
         .filter_map(|t| bound.evidence(plan, t))
         .collect()
 }
 
 /// Why so few requests can never decide a goal on a share of them.
-fn undecidable(bound: &Bound, evidence: &[Evidence]) -> Option<String> {
+fn undecidable(bound: &Bound, evidence: &[Evidence]) -> Option<CapacityNote> {
     let independent = evidence.iter().map(|e| match e.seen {
         Seen::Counted { independent, .. } => Some(independent),
         Seen::Measured(_) | Seen::NotCarried => None,
     });
     let seen: f64 = independent.collect::<Option<Vec<f64>>>()?.iter().sum();
     let needed = needed(bound.share());
-    (!evidence.is_empty() && seen < needed).then(|| {
-        format!(
-            "this goal takes {needed:.0} independent requests to decide, and there were {seen:.0}: measure longer (--duration), or choose a lower percentile"
-        )
-    })
+    (!evidence.is_empty() && seen < needed).then_some(CapacityNote::TooFewRequests { needed, seen })
 }
 
 fn conclude(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>) {
@@ -348,37 +272,6 @@ fn cpu_at(rate: Estimate, curve: &Curve) -> Option<Estimate> {
         low: low.map(|low| low.min(value.value)),
         high: high.map(|high| high.max(value.value)),
     })
-}
-
-impl Light {
-    /// The interval of the limit that a relative goal comes to, in seconds, by
-    /// resampling the trials at light load.
-    fn limits(&self, goal: &Goal, seed: u64) -> Option<(f64, f64)> {
-        let Goal::Latency {
-            quantile,
-            limit: LatencyLimit::TimesLight(times),
-        } = *goal
-        else {
-            return None;
-        };
-        let quantiles: Vec<f64> = self
-            .trials
-            .iter()
-            .filter_map(|h| Some(h.quantile(quantile.fraction())?.as_secs_f64()))
-            .collect();
-        let n = quantiles.len();
-        // Of quantiles, not of merged histograms: it only serves for how much
-        // they vary from trial to trial.
-        let mean = |draw: &[usize]| draw.iter().map(|i| quantiles[*i].ln()).sum::<f64>() / n as f64;
-        let all: Vec<usize> = (0..n).collect();
-        let spread = bootstrap::estimate(mean(&all), resample(n, seed, |draw| Some(mean(draw))), n);
-        let (low, high) = spread.interval()?;
-        let limit = self.latency.quantile(quantile.fraction())?.as_secs_f64() * times;
-        Some((
-            limit * (low - spread.value).exp(),
-            limit * (high - spread.value).exp(),
-        ))
-    }
 }
 
 /// The interval of a rate whose limit itself lies in an interval: the two

@@ -18,6 +18,7 @@ mod tests;
 pub use error::CompareError;
 pub use power::watts_at;
 
+use crate::sizing::HIGHEST_PRICE;
 use mover::{difference_of, ratio_of};
 use plimsoll_model::{
     Arrivals, Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,
@@ -101,7 +102,10 @@ fn check(machine: &Machine, all: &[Machine]) -> Result<(), CompareError> {
         return Err(CompareError::NoGoal { name: name() });
     }
     let positive = |x: f64| x.is_finite() && x > 0.0;
-    if let Some(price) = machine.price_per_hour.filter(|p| !positive(*p)) {
+    if let Some(price) = machine
+        .price_per_hour
+        .filter(|p| !positive(*p) || *p > HIGHEST_PRICE)
+    {
         return Err(CompareError::Price {
             name: name(),
             price,
@@ -137,25 +141,34 @@ fn side(machine: &Machine) -> ComparedMachine {
     }
 }
 
+/// What a rate in requests per second is multiplied with to be work by a
+/// measure, for each measure that is the same at any load.
+pub fn factors(machine: &Machine) -> Vec<(Measure, f64)> {
+    let work = same::work_per_request(&machine.workload);
+    let divisors = [
+        (Measure::Capacity, Some(1.0)),
+        (Measure::PerCpu, machine.cpus.map(f64::from)),
+        (
+            Measure::PerPrice,
+            machine.price_per_hour.map(|price| price / 3600.0),
+        ),
+    ];
+    let factor = |(measure, divisor): (Measure, Option<f64>)| Some((measure, work / divisor?));
+    divisors.into_iter().filter_map(factor).collect()
+}
+
 /// The capacity by each measure whose divisor is known.
 fn figures(machine: &Machine, capacity: &Capacity) -> Vec<Figure> {
     let work = same::work_per_request(&machine.workload);
     let unit = same::unit(&machine.workload);
-    let price_per_second = machine.price_per_hour.map(|price| price / 3600.0);
-    let divisors = [
-        (Measure::Capacity, Some(1.0)),
-        (Measure::PerCpu, machine.cpus.map(f64::from)),
-        (Measure::PerPrice, price_per_second),
-        (Measure::PerWatt, capacity.watts),
-    ];
-    let figure = |(measure, divisor): (Measure, Option<f64>)| {
-        Some(Figure {
-            measure,
-            unit: FigureUnit::of(unit, measure),
-            carried: capacity.carried.times(work / divisor?),
-        })
+    let per_watt = capacity.watts.map(|watts| (Measure::PerWatt, work / watts));
+    let figure = |(measure, factor): (Measure, f64)| Figure {
+        measure,
+        unit: FigureUnit::of(unit, measure),
+        carried: capacity.carried.times(factor),
     };
-    divisors.into_iter().filter_map(figure).collect()
+    let all = factors(machine).into_iter().chain(per_watt);
+    all.map(figure).collect()
 }
 
 /// One row per figure that both have.

@@ -12,12 +12,10 @@
 //! nearly a third of the trials may be off before it breaks down. Its interval
 //! is a bootstrap over trials.
 
-mod theil_sen;
-
+use crate::theil_sen::Fit;
 use plimsoll_model::{CpuTime, CpuUse, Estimate, HintFinding, Trial};
 use std::fmt;
 use std::time::Duration;
-use theil_sen::Fit;
 
 /// What the lower end of a slope must exceed: twice the load makes a request
 /// at least 7 % dearer.
@@ -31,6 +29,10 @@ pub const LEAST_SHARE_PCT: f64 = 5.0;
 /// cost of context switch", ExpCS 2007) measured 3.8 us without cache misses;
 /// CPUs have become faster since, so this rather understates.
 const SWITCH_US: f64 = 2.0;
+
+/// Two logarithms of loads that are nearer than 5 % are one load: the slope
+/// between them is noise over noise.
+const LEAST_DISTANCE: f64 = 0.05;
 
 /// Half of the tick in which Linux may count CPU time. A time below cannot be
 /// told from none, and has no logarithm.
@@ -181,7 +183,7 @@ pub fn growth(trials: &[&Trial], seed: u64) -> Vec<Growth> {
     let fit = |counter: Counter| {
         let values = counter.series(&trials)?;
         let logs = loads.iter().zip(&values).map(|(x, y)| (x.ln(), y.ln()));
-        Fit::through(logs.collect(), seed)
+        Fit::through(&logs.collect::<Vec<_>>(), LEAST_DISTANCE, seed)
     };
     let cpu_at_highest = fit(Counter::Cpu).map(|f| f.at(highest_rps.ln()).exp());
     let one = |counter: Counter| {

@@ -1,8 +1,8 @@
 //! The level table: all valid trials at one level, merged.
 
 use plimsoll_model::{
-    CpuTime, Errors, Histogram, Invalid, LatencySummary, LevelFinding, LoadLevel, Phase, Plan,
-    RatedRate, Share, SlipSummary, Trial, Verdict,
+    CpuTime, Errors, GivenLatency, Histogram, Invalid, LatencySummary, LevelFinding, LoadLevel,
+    Phase, Plan, RatedRate, Share, SlipSummary, Trial, Verdict, Workload,
 };
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -18,6 +18,8 @@ pub struct Level {
     pub latency: Histogram,
     /// Latencies of each valid trial.
     pub trials: Vec<Histogram>,
+    /// Mean clock of the busy CPUs as a ratio to the nominal one.
+    pub clock_ratio: Option<f64>,
 }
 
 /// The levels that were tried, ascending.
@@ -26,6 +28,18 @@ pub fn levels(plan: &Plan, trials: &[Trial], rated: Option<&RatedRate>) -> Vec<L
         .into_iter()
         .map(|(level, trials)| merge(plan, level, &trials, rated))
         .collect()
+}
+
+/// Every rate that calibration tried and that counts, as levels of their own;
+/// none while the rated rate is not known.
+pub fn calibration_levels(plan: &Plan, trials: &[Trial], rated: Option<&RatedRate>) -> Vec<Level> {
+    let Some(rated) = rated else { return vec![] };
+    let counts = |t: &&Trial| t.spec.phase == Phase::Calibration && t.verdict.is_valid();
+    let level = |trial: &Trial| {
+        let level = LoadLevel::percent(100.0 * trial.asked().get() / rated.rate_rps)?;
+        Some(merge(plan, level, &[trial], Some(rated)))
+    };
+    trials.iter().filter(counts).filter_map(level).collect()
 }
 
 /// The trials of each graduated level, in the order they were made.
@@ -82,7 +96,7 @@ fn merge(plan: &Plan, level: LoadLevel, trials: &[&Trial], rated: Option<&RatedR
         run_delay_us_per_request: sums
             .run_delay
             .and_then(|d| CpuTime(d).us_per(sums.completed)),
-        latency_us: latency_summary(&sums.latency),
+        latency_us: latency_at(plan, trials, &sums.latency),
         slip_us: slip_summary(&sums.slip),
         errors: sums.errors,
         unfinished: sums.unfinished,
@@ -100,6 +114,7 @@ fn merge(plan: &Plan, level: LoadLevel, trials: &[&Trial], rated: Option<&RatedR
         row,
         latency: sums.latency,
         trials: valid.iter().map(|t| t.work.latency.clone()).collect(),
+        clock_ratio: mean(valid.iter().map(|t| t.machine.clock_ratio)),
     }
 }
 
@@ -110,7 +125,7 @@ pub fn generator_share(plan: &Plan, trial: &Trial) -> Option<Share> {
 }
 
 /// The mean of values of which none may be missing.
-fn mean(values: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
+pub(crate) fn mean(values: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
     let count = values.len();
     let sum: f64 = values.sum::<Option<f64>>()?;
     (count > 0).then(|| sum / count as f64)
@@ -189,17 +204,33 @@ impl<T: std::iter::Sum, I: Iterator<Item = Option<T>>> SumSome<T> for I {
 }
 
 fn us(d: Duration) -> f64 {
-    d.as_secs_f64() * 1e6
+    // Whole microseconds stay whole.
+    d.as_nanos() as f64 / 1e3
 }
 
-/// Quantiles of a latency histogram; `None` when nothing was recorded.
-pub fn latency_summary(h: &Histogram) -> Option<LatencySummary> {
+/// The latencies of a level. Each quantile of an imported table's is a number
+/// that stands in it, and is stated as it stands there.
+fn latency_at(plan: &Plan, trials: &[&Trial], latency: &Histogram) -> Option<LatencySummary> {
+    let given = match &plan.workload {
+        Workload::Imported(table) => &table.latencies[..],
+        Workload::Hash(_) | Workload::Http(_) | Workload::Copies(_) => &[],
+    };
+    let rate = trials.first().map_or(0.0, |t| t.asked().get());
+    // Plan and trials may have been written and read in different ways.
+    let is_here = |g: &&GivenLatency| (g.rate.get() - rate).abs() <= 1e-9 * rate;
+    let here = given.iter().filter(is_here);
+    let here: Vec<Duration> = here.map(|g| g.latency).collect();
+    let exact = |stated: Duration| {
+        let meant = here.iter().filter(|l| latency.stated(**l) == stated);
+        meant.max().copied().unwrap_or(stated)
+    };
+    let at = |q| latency.quantile(q).map(exact).map(us);
     Some(LatencySummary {
-        p50: us(h.quantile(0.5)?),
-        p90: us(h.quantile(0.9)?),
-        p99: us(h.quantile(0.99)?),
-        p999: us(h.quantile(0.999)?),
-        max: us(h.max()?),
+        p50: at(0.5)?,
+        p90: at(0.9)?,
+        p99: at(0.99)?,
+        p999: at(0.999)?,
+        max: us(exact(latency.max()?)),
     })
 }
 

@@ -28,7 +28,9 @@ pub mod headroom;
 pub mod hints;
 pub mod isotonic;
 pub mod levels;
+pub mod light;
 pub mod logistic;
+pub mod picture;
 pub mod rated;
 pub mod seeded;
 pub mod sizing;
@@ -40,14 +42,16 @@ pub mod thresholds;
 use carried::trial_is_carried;
 use curve::{Curve, CurveTrial};
 use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Estimate, Findings, Phase, Plan, RatedRate, Setting, Trial,
+    CapacityFinding, CapacityStatus, Estimate, Findings, Phase, Plan, PooledCpu, RatedRate,
+    Setting, Trial, Workload,
 };
 
 /// All that can be concluded from the trials of a run so far.
 pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let rated = rated::rated(plan, trials);
     let levels = levels::levels(plan, trials, rated.as_ref());
-    let asked = capacity::Asked::at(plan, capacity::light_load(&levels));
+    let light = light::light_load(plan, &levels, trials, rated.as_ref());
+    let asked = capacity::Asked::at(plan, light);
     let curve = trials_curve(plan, trials);
     let capacity = match plan.copies.is_empty() {
         true => asked.findings(plan, trials, curve.as_ref()),
@@ -58,19 +62,42 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let thresholds = curve.as_ref().zip(of);
     let thresholds = thresholds.map_or_else(Vec::new, |(c, of)| thresholds::thresholds(c, of));
     let carried: Vec<&Trial> = at_rates(trials).filter(|t| trial_is_carried(t)).collect();
+    let copies = copies::copies(trials);
     Findings {
         idle_cpu_pct: idle_cpu_pct(plan, trials),
         light_load: asked.light_load().cloned(),
+        cpu_pooled: cpu_pooled(plan, curve.as_ref()),
         headroom,
         thresholds_of_rps: of,
         thresholds,
         hints: hints::hints(&carried, plan.seed),
         direction: direction::finding(plan, trials),
-        copies: copies::copies(trials),
+        smt: smt::finding(plan, trials, &levels, &copies),
+        copies,
         rated,
         levels: levels.into_iter().map(|l| l.row).collect(),
         capacity,
     }
+}
+
+/// Points this far apart, in percent, are the same but for binary fractions.
+const SAME_PCT: f64 = 1e-6;
+
+/// What the curve makes of rows that fall where they should rise. A sweep's
+/// levels do so by chance, which its intervals tell of; a table's row states
+/// its figure, and who reads another one should know why.
+fn cpu_pooled(plan: &Plan, curve: Option<&Curve>) -> Vec<PooledCpu> {
+    let is_table = matches!(plan.workload, Workload::Imported(_));
+    let points = curve
+        .filter(|_| is_table)
+        .map_or_else(Vec::new, Curve::points);
+    let taken = points.iter().map(|p| PooledCpu {
+        rate_rps: p.rate_rps,
+        measured_cpu_pct: p.measured_cpu_pct,
+        fitted_cpu_pct: p.cpu_pct.value,
+    });
+    let moved = |p: &PooledCpu| (p.fitted_cpu_pct - p.measured_cpu_pct).abs() > SAME_PCT;
+    taken.filter(moved).collect()
 }
 
 /// The highest rate that keeps every goal whose end was seen; where all were
@@ -96,7 +123,7 @@ fn carried_at_most(
 fn at_rates(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
     trials.iter().filter(|t| {
         let offered = matches!(t.spec.setting, Setting::Offer { .. });
-        offered && t.spec.phase != Phase::Calibration && t.verdict.is_valid()
+        offered && t.spec.phase.shows_load() && t.verdict.is_valid()
     })
 }
 
@@ -125,8 +152,7 @@ fn trials_curve(plan: &Plan, trials: &[Trial]) -> Option<Curve> {
 fn idle_cpu_pct(plan: &Plan, trials: &[Trial]) -> Option<f64> {
     let idle = trials
         .iter()
-        .rfind(|t| t.spec.phase == Phase::Idle && t.verdict.is_valid())
-        .or_else(|| trials.iter().rfind(|t| t.spec.phase == Phase::Idle))?;
+        .rfind(|t| t.spec.phase == Phase::Idle && t.verdict.is_valid())?;
     levels::cpu_share(plan, idle).map(|share| share.pct())
 }
 

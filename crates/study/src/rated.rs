@@ -2,7 +2,9 @@
 
 use crate::carried::trial_is_carried;
 use crate::levels::cpu_share;
-use plimsoll_model::{Invalid, Phase, Plan, Rate, RatedRate, Trial, Verdict, Workload};
+use plimsoll_model::{
+    Invalid, NeverCarried, Phase, Plan, Rate, RatedRate, Trial, Verdict, Workload,
+};
 
 /// Whether a calibration trial ended short of its rate for the generator's
 /// own limits. One that carried its rate tells what it was asked, however
@@ -57,6 +59,8 @@ pub fn rated(plan: &Plan, trials: &[Trial]) -> Option<RatedRate> {
                 true => table_reaches_the_end(plan, trials),
                 false => trials.iter().any(overloaded),
             },
+            given: true,
+            never_carried: never_carried(trials),
         });
     }
     let usable = usable(plan, trials);
@@ -71,6 +75,21 @@ pub fn rated(plan: &Plan, trials: &[Trial]) -> Option<RatedRate> {
     Some(RatedRate {
         rate_rps: best.get(),
         limited_by_service: overloaded,
+        given: false,
+        never_carried: never_carried(trials),
+    })
+}
+
+/// What there was instead, if no level was carried.
+fn never_carried(trials: &[Trial]) -> Option<NeverCarried> {
+    let is_level = |t: &&Trial| matches!(t.spec.phase, Phase::Level { .. });
+    let at_levels = || trials.iter().filter(is_level);
+    if at_levels().any(trial_is_carried) {
+        return None;
+    }
+    Some(NeverCarried {
+        lowest_offered_rps: at_levels().map(|t| t.asked().get()).reduce(f64::min)?,
+        most_achieved_rps: at_levels().map(|t| t.achieved().get()).reduce(f64::max)?,
     })
 }
 
@@ -124,6 +143,23 @@ mod tests {
         }]);
         assert!(!limited_by_generator(&late));
         assert!(!is_doubtful(&plan(), &late));
+    }
+
+    #[test]
+    fn a_rate_that_no_level_comes_near_is_told() {
+        let mut plan = plan();
+        plan.calibration.rated = Rate::per_second(1e6);
+        let level = |asked: f64, achieved| {
+            let mut trial = calibration_trial(asked, achieved);
+            trial.spec.phase = Phase::Level { level: None };
+            trial
+        };
+        let of = |trials: &[Trial]| rated(&plan, trials).unwrap().never_carried;
+        let drowned = of(&[level(500_000.0, 900), level(50_000.0, 1000)]).unwrap();
+        assert!((drowned.lowest_offered_rps - 50_000.0).abs() < 1e-6);
+        assert!((drowned.most_achieved_rps - 1000.0).abs() < 1e-6);
+        assert_eq!(of(&[level(500_000.0, 900), level(500.0, 500)]), None);
+        assert_eq!(of(&[]), None, "nothing was tried");
     }
 
     #[test]

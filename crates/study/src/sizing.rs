@@ -23,6 +23,7 @@
 //! put into the autoscaler together.
 
 mod autoscale;
+mod cautions;
 mod cpu_line;
 mod error;
 mod linear;
@@ -36,7 +37,7 @@ pub use error::SizingError;
 pub use traffic::Traffic;
 
 use autoscale::Fleet;
-use plimsoll_model::{Carried, Estimate, PlannedFrom, Rate, Sizing};
+use plimsoll_model::{Carried, Estimate, FloorFrom, PlannedFrom, Rate, Sizing};
 use std::time::Duration;
 
 /// More instances than this are a mistake in a unit.
@@ -48,7 +49,7 @@ const MOST_GROWTH_PER_MINUTE: f64 = 10.0;
 /// The longest start of an instance that is believed.
 const LONGEST_READY_IN: Duration = Duration::from_secs(86_400);
 /// The highest price of an instance that is believed, per hour.
-const HIGHEST_PRICE: f64 = 1e6;
+pub(crate) const HIGHEST_PRICE: f64 = 1e6;
 
 /// What is asked for.
 #[derive(Clone, Copy)]
@@ -60,6 +61,9 @@ pub struct Request<'a> {
     /// CPU use of an instance in percent at a rate: never falls; `None` where
     /// it was not measured.
     pub cpu: &'a dyn Fn(Rate) -> Option<Estimate>,
+    /// The lowest rate at which CPU use was measured; what `cpu` gives below
+    /// is in doubt.
+    pub lowest_measured: Option<Rate>,
     /// What all instances together have to carry.
     pub demand: &'a Demand,
     /// How many instances may be lost at once.
@@ -115,11 +119,14 @@ pub fn size(request: &Request<'_>) -> Result<Sizing, SizingError> {
     let instances = fleet.fixed(peak)?;
     let rate_at_peak = peak.times(1.0 / f64::from(instances));
     let floor = match (request.floor, request.demand) {
-        (Some(floor), _) => floor,
-        (None, Demand::Traffic(traffic)) => fleet.cheapest_floor(traffic, instances),
+        (Some(floor), _) => (floor, FloorFrom::Asked),
+        (None, Demand::Traffic(traffic)) => {
+            let cheapest = fleet.cheapest_floor(traffic, instances);
+            (cheapest, FloorFrom::Cheapest)
+        }
         // Losing none is the same share of every fleet.
-        (None, Demand::Peak(_)) if request.failures == 0 => 1,
-        (None, Demand::Peak(_)) => instances,
+        (None, Demand::Peak(_)) if request.failures == 0 => (1, FloorFrom::NoFailures),
+        (None, Demand::Peak(_)) => (instances, FloorFrom::Peak),
     };
     let autoscaler = fleet.autoscaler(floor, peak, request.cpu)?;
     let over_time = match request.demand {
@@ -137,6 +144,7 @@ pub fn size(request: &Request<'_>) -> Result<Sizing, SizingError> {
         instances,
         rate_at_peak_rps: rate_at_peak.get(),
         cpu_at_peak_pct: (request.cpu)(rate_at_peak),
+        cautions: cautions::of(request, &fleet, autoscaler.rate_rps, rate_at_peak)?,
         linear_rule: linear::rule(&fleet, &autoscaler, instances, peak, request.cpu),
         autoscaler,
         cost_per_hour: request.price_per_hour.map(|p| p * f64::from(instances)),

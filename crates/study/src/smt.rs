@@ -26,56 +26,15 @@
 //! one (Intel Software Developer's Manual, volume 3, section on hardware
 //! coordination feedback); work per busy time is proportional to it, at most.
 
+mod finding;
 mod utilisation;
 
+pub use finding::finding;
 pub use utilisation::{BusyTime, Clock, work_share, work_share_range};
 
 use crate::bootstrap::{self, RESAMPLES};
 use crate::seeded::Rng;
-use plimsoll_model::{CopiesFinding, Estimate};
-use std::fmt;
-
-/// What two busy threads of a core do, against one.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Speedup {
-    /// Work of a core with two busy threads over that with one, as it comes,
-    /// with whatever the clock does meanwhile.
-    pub ratio: Estimate,
-    /// The same at equal clock; `None` where the clock is not known.
-    pub at_equal_clock_ratio: Option<Estimate>,
-    /// Clock with two busy threads a core over the clock with one; `None`
-    /// where the clock is not known.
-    pub clock_ratio: Option<Estimate>,
-}
-
-/// Why there is no speed-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoSpeedup {
-    /// Every core has one thread: there is nothing to correct.
-    OneThreadPerCore,
-    /// Cores of more than two threads, for which the formula is not made.
-    MoreThanTwoThreads,
-    /// A level with one busy thread on each core, or one with two, is missing.
-    LevelMissing,
-}
-
-impl fmt::Display for NoSpeedup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            NoSpeedup::OneThreadPerCore => {
-                "this machine runs one thread per core: CPU use needs no correction for SMT"
-            }
-            NoSpeedup::MoreThanTwoThreads => {
-                "this machine runs more than two threads per core; \
-                 the correction is made for one or two"
-            }
-            NoSpeedup::LevelMissing => {
-                "the speed-up by SMT needs a level with one busy thread on each core \
-                 and one with two"
-            }
-        })
-    }
-}
+use plimsoll_model::{NoSpeedup, Setting, Speedup, Trial};
 
 /// A trial at the end of what the service can do on the CPUs it is pinned to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,15 +54,12 @@ pub struct PinnedTrial {
 ///
 /// # Errors
 ///
-/// Where the machine has no SMT, or more than two threads per core, or where
-/// either kind of trial is missing.
+/// Where either kind of trial is missing.
 pub fn speedup(
-    threads_per_core: u32,
     one_thread: &[PinnedTrial],
     two_threads: &[PinnedTrial],
     seed: u64,
 ) -> Result<Speedup, NoSpeedup> {
-    has_two_threads(threads_per_core)?;
     let one = Side::of(one_thread).ok_or(NoSpeedup::LevelMissing)?;
     let two = Side::of(two_threads).ok_or(NoSpeedup::LevelMissing)?;
     let estimate = |figure: fn(&Side, &Side) -> Option<f64>| {
@@ -123,36 +79,30 @@ pub fn speedup(
     })
 }
 
-fn has_two_threads(threads_per_core: u32) -> Result<(), NoSpeedup> {
-    match threads_per_core {
-        0 | 1 => Err(NoSpeedup::OneThreadPerCore),
-        2 => Ok(()),
-        _ => Err(NoSpeedup::MoreThanTwoThreads),
-    }
-}
-
-/// The speed-up from a table of copies at once, of which each is pinned to a
-/// CPU of its own and the first `cores` copies to different cores: the work
-/// per second of twice as many copies as cores against as many.
+/// The speed-up from copies at once, of which each is pinned to a CPU of its
+/// own and the first `cores` copies to different cores: the work per second of
+/// twice as many copies as cores against as many. A copy's time is the mean
+/// over those of its trial.
 ///
 /// # Errors
 ///
-/// As [`speedup`]; a row without a valid trial is missing.
-pub fn from_copies(
-    rows: &[CopiesFinding],
-    cores: u32,
-    threads_per_core: u32,
-) -> Result<Speedup, NoSpeedup> {
-    let pinned = |copies: u32| {
-        let row = rows.iter().find(|r| r.copies == copies && r.trials > 0);
-        row.map(|r| PinnedTrial {
-            rate_rps: f64::from(r.copies) / r.seconds,
-            clock_ratio: None,
-        })
+/// Where no trial of either number counts.
+pub fn from_copies(trials: &[Trial], cores: u32, seed: u64) -> Result<Speedup, NoSpeedup> {
+    let pinned = |copies: u32| -> Vec<PinnedTrial> {
+        let setting = Setting::Copies { copies };
+        let counts = |t: &&Trial| t.spec.setting == setting && t.verdict.is_valid();
+        trials.iter().filter(counts).filter_map(of_copies).collect()
     };
-    let one = pinned(cores);
-    let two = pinned(cores.saturating_mul(2));
-    speedup(threads_per_core, one.as_slice(), two.as_slice(), 0)
+    speedup(&pinned(cores), &pinned(cores.saturating_mul(2)), seed)
+}
+
+fn of_copies(trial: &Trial) -> Option<PinnedTrial> {
+    let copies = trial.copy_times.len() as f64;
+    let sum: f64 = trial.copy_times.iter().map(|t| t.as_secs_f64()).sum();
+    (sum > 0.0).then(|| PinnedTrial {
+        rate_rps: copies * copies / sum,
+        clock_ratio: trial.machine.clock_ratio,
+    })
 }
 
 /// The trials of one kind that have a rate, in an order of their own.

@@ -1,54 +1,25 @@
 //! Trials that no machine ever ran.
 
 use plimsoll_model::{
-    Arrivals, Bounds, Bytes, CalibrationPlan, CpuPlan, CpuSet, CpuTime, CpuUse, HashService,
-    LoadLevel, Phase, Plan, Rate, Setting, Share, Trial, TrialSpec, WarmUp, Workload,
+    Arrivals, Bytes, CpuTime, CpuUse, HashService, LoadLevel, Phase, Plan, Rate, Setting, Trial,
+    TrialSpec, Workload,
 };
 use std::time::Duration;
 
 const WINDOW: Duration = Duration::from_secs(10);
 
 pub(crate) fn plan() -> Plan {
-    let cpus: CpuSet = [0].into_iter().collect();
-    Plan {
-        workload: Workload::Hash(HashService {
-            mean_block: Bytes(1 << 20),
-            deviation_share: 0.25,
-            request_cpu: CpuTime(Duration::from_millis(1)),
-        }),
-        goals: vec![],
-        arrivals: Arrivals::Poisson,
-        levels: vec![],
-        copies: vec![],
-        passes: 2,
-        window: WINDOW,
-        warm_up: WarmUp {
-            min: Duration::ZERO,
-            max: Duration::ZERO,
-        },
-        calibration: CalibrationPlan {
-            first: rate(100.0),
-            window: WINDOW,
-            retries: 1,
-            rated: None,
-        },
-        restart: None,
-        search: None,
-        idle: Duration::ZERO,
-        bounds: Bounds {
-            slip: Duration::from_micros(100),
-            slip_share: Share::ZERO,
-            steal_share: Share::ONE,
-            other_share: Share::ONE,
-            retries: 3,
-        },
-        cpus: CpuPlan {
-            service: cpus,
-            generator: CpuSet::default(),
-        },
-        seed: 1,
-        budget: Duration::from_secs(1000),
-    }
+    let mut plan = Plan::blank(Workload::Hash(HashService {
+        mean_block: Bytes(1 << 20),
+        deviation_share: 0.25,
+        request_cpu: CpuTime(Duration::from_millis(1)),
+    }));
+    plan.arrivals = Arrivals::Poisson;
+    plan.passes = 2;
+    plan.window = WINDOW;
+    plan.cpus.service = [0].into_iter().collect();
+    plan.seed = 1;
+    plan
 }
 
 fn rate(n: f64) -> Rate {

@@ -12,11 +12,8 @@
 //! use at which the service really ends, nor the curve on the way there, is
 //! known to that rule; so none of it is put into it here.
 
-use crate::bootstrap::{self, RESAMPLES};
 use crate::curve::{Curve, Line};
-use crate::seeded::Rng;
-use plimsoll_model::{CONFIDENCE, Estimate, ThresholdFinding};
-use statrs::distribution::{ContinuousCDF, Normal};
+use plimsoll_model::{Estimate, ThresholdFinding};
 
 /// The headrooms of the table, in percent of the capacity.
 pub const HEADROOMS_PCT: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 50.0];
@@ -24,23 +21,24 @@ pub const HEADROOMS_PCT: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 50.0];
 /// The table of [`HEADROOMS_PCT`].
 ///
 /// `capacity_rps` is the highest rate that keeps the promise, for an imported
-/// table the highest rate. Its interval is combined with the curve's: each
-/// resample of the curve meets a capacity drawn from two half normal
-/// distributions that have the capacity's ends as their 2.5 % and 97.5 %
-/// points, as if the two were independent. Where the capacity lacks an end,
-/// so do the figures.
+/// table the highest rate. How uncertain it is and how uncertain the curve is
+/// are independent, so the distances of the ends that each causes add up as
+/// squares (MOVER: Zou and Donner, Statistics in Medicine 27, 2008). Where the
+/// capacity lacks an end, or has it outside of what was measured, so do the
+/// figures.
 pub fn thresholds(curve: &Curve, capacity_rps: Estimate) -> Vec<ThresholdFinding> {
-    let drawn = drawn(capacity_rps, curve.seed());
     let combined = |figure: &dyn Fn(&Line, f64) -> Option<f64>| {
-        let value = figure(curve.line(), capacity_rps.value)?;
-        let pairs = curve.resamples().iter().zip(&drawn);
-        let replicates = pairs.map(|(line, capacity)| figure(line, *capacity).unwrap_or(f64::NAN));
-        let both = bootstrap::estimate(value, replicates.collect(), curve.observations());
+        let of_curve = curve.estimate(|line| figure(line, capacity_rps.value))?;
+        let value = of_curve.value;
+        let at = |capacity: f64| figure(curve.line(), capacity);
         // All figures rise with the capacity, so ends belong together.
+        let reach = |capacity: Option<f64>, end: Option<f64>| {
+            Some((value - at(capacity?)?).hypot(value - end?))
+        };
         Some(Estimate {
-            low: both.low.filter(|_| capacity_rps.low.is_some()),
-            high: both.high.filter(|_| capacity_rps.high.is_some()),
-            ..both
+            value,
+            low: reach(capacity_rps.low, of_curve.low).map(|reach| value - reach),
+            high: reach(capacity_rps.high, of_curve.high).map(|reach| value + reach),
         })
     };
     let row = |headroom_pct: f64| {
@@ -53,28 +51,34 @@ pub fn thresholds(curve: &Curve, capacity_rps: Estimate) -> Vec<ThresholdFinding
         ThresholdFinding {
             headroom_pct,
             rate_rps: used * capacity_rps.value,
-            cpu_pct: combined(&|line, capacity| line.cpu_pct_at(used * capacity)),
+            // Beyond the end of the line CPU use is at least that of its end.
+            cpu_pct: combined(&|line, capacity| {
+                line.cpu_pct_at((used * capacity).min(line.max_rate_rps()))
+            })
+            .filter(|_| curve.line().cpu_pct_at(used * capacity_rps.value).is_some())
+            .map(|cpu| cpu.map_rising(|pct| pct.clamp(0.0, 100.0))),
             linear_cpu_pct,
             linear_headroom_pct: combined(&left),
             linear_error_points: combined(&|line, c| Some(left(line, c)? - headroom_pct)),
         }
     };
-    HEADROOMS_PCT.map(row).to_vec()
+    ordered(HEADROOMS_PCT.map(row).to_vec())
 }
 
-/// A capacity for each resample.
-fn drawn(capacity: Estimate, seed: u64) -> Vec<f64> {
-    let normal = Normal::standard();
-    let reach = normal.inverse_cdf(0.5 + CONFIDENCE / 2.0);
-    // Another sequence than the one the curve was resampled with.
-    let mut rng = Rng::seeded(seed ^ 0x7468_7265_7368);
-    let once = |_| {
-        let z = normal.inverse_cdf(rng.unit()) / reach;
-        let end = if z < 0.0 { capacity.low } else { capacity.high };
-        let width = end.map_or(0.0, |end| (end - capacity.value).abs());
-        (capacity.value + z * width).max(f64::MIN_POSITIVE)
-    };
-    (0..RESAMPLES).map(once).collect()
+/// The rows with ends that do not contradict each other: where 20 % are surely
+/// free, so are 10 %. Each end by itself is chance's, and may say otherwise.
+fn ordered(mut rows: Vec<ThresholdFinding>) -> Vec<ThresholdFinding> {
+    let mut surely = None::<f64>;
+    for row in rows.iter_mut().rev() {
+        let Some(cpu) = &mut row.cpu_pct else {
+            continue;
+        };
+        if let (Some(low), Some(free)) = (&mut cpu.low, surely) {
+            *low = low.max(free).min(cpu.value);
+        }
+        surely = cpu.low.or(surely);
+    }
+    rows
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ mod feedsim;
 mod ours;
 mod pchip;
 mod score;
+#[path = "../../tests/simulated/mod.rs"]
+mod simulated;
 mod testbed;
 
 use ours::Scope;

@@ -1,15 +1,9 @@
 //! Plimsoll's sweep, with the plan that its command would make.
 
+use crate::simulated;
 use crate::testbed::{Answer, Case};
-use plimsoll_experiment::sweep::{self, Effort, Request, Tolerance};
-use plimsoll_experiment::{Quiet, RunError, Runner, Watch, conduct};
-use plimsoll_model::{
-    Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HashService, LoadLevel, Phase, Plan, Share, Trial,
-    TrialSpec, Workload,
-};
-use plimsoll_simulate::Machine;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use plimsoll_experiment::sweep::Request;
+use plimsoll_model::{Goal, LatencyLimit, LoadLevel, Phase, Plan, Quantile, Trial};
 
 /// How much of a sweep is made before the search.
 #[derive(Debug, Clone, Copy)]
@@ -37,71 +31,26 @@ pub(crate) fn plan(case: &Case, scope: Scope, precision: f64, seed: u64) -> Plan
                 .collect(),
         ),
     };
-    let service: CpuSet = std::iter::once(0).collect();
-    let goal = format!("p99<{}us", case.limit.as_micros());
+    let goal = Goal::Latency {
+        quantile: Quantile::P99,
+        limit: LatencyLimit::Absolute(case.limit),
+    };
     Request {
-        workload: Workload::Hash(HashService {
-            mean_block: Bytes(1 << 20),
-            deviation_share: 0.25,
-            request_cpu: CpuTime(Duration::from_millis(1)),
-        }),
-        effort: Effort::Full,
-        goals: goal.parse().into_iter().collect(),
-        arrivals: Arrivals::Poisson,
         trials: levels.is_some().then_some(1),
         levels,
-        copies: vec![],
-        window: None,
-        precision: Share::new(precision),
-        rated: None,
-        cpus: CpuPlan {
-            service,
-            generator: CpuSet::default(),
-        },
-        tolerance: Tolerance::default(),
-        restart: None,
-        seed,
+        ..simulated::request(goal, precision, seed)
     }
     .plan()
 }
 
-struct Simulated<'a> {
-    machine: Machine,
-    plan: &'a Plan,
-}
-
-impl Runner for Simulated<'_> {
-    fn run(
-        &mut self,
-        spec: &TrialSpec,
-        _: &mut dyn Watch,
-        _: &AtomicBool,
-    ) -> Result<Option<Trial>, RunError> {
-        Ok(Some(self.machine.run(spec, self.plan)))
-    }
-}
-
 pub(crate) fn sweep(case: &Case, scope: Scope, precision: f64, seed: u64) -> Found {
     let plan = plan(case, scope, precision, seed);
-    let mut runner = Simulated {
-        machine: case.machine(seed),
-        plan: &plan,
-    };
-    let mut trials = Vec::new();
-    let ended = conduct(
-        |trials| (sweep::next(&plan, trials), sweep::progress(&plan, trials)),
-        &mut trials,
-        &mut runner,
-        |_| Ok::<(), RunError>(()),
-        &mut Quiet,
-        &AtomicBool::new(false),
-    );
-    let found = ended.ok().and_then(|_| {
-        plimsoll_study::findings(&plan, &trials)
-            .capacity
-            .first()?
-            .rate_rps
-    });
+    // A planner that cannot go on has found nothing.
+    let trials = simulated::trials(&case.machine(seed), &plan).unwrap_or_default();
+    let found = plimsoll_study::findings(&plan, &trials)
+        .capacity
+        .first()
+        .and_then(|finding| finding.rate_rps);
     let is_search = |t: &&Trial| matches!(t.spec.phase, Phase::Search | Phase::Confirmation);
     let answer = |took| Answer {
         rate: found.map(|rate| rate.value),

@@ -48,6 +48,16 @@ pub enum TableError {
         /// Its name.
         name: &'static str,
     },
+    /// CPUs that do not make whole cores.
+    #[error(
+        "{cpus} CPUs do not make cores of {threads} threads; give --cpus and --threads-per-core of the machine that was measured"
+    )]
+    Cores {
+        /// How many CPUs.
+        cpus: u32,
+        /// Threads per core.
+        threads: u32,
+    },
     /// A row that is too short or too long.
     #[error(
         "line {line} has {found} values for {expected} columns; give one value per column, without separators within numbers"

@@ -18,9 +18,8 @@ pub use table::{CopiesRow, RateRow, Table};
 
 use error::MOST_RATES;
 use plimsoll_model::{
-    Arrivals, Bounds, CalibrationPlan, CpuPlan, CpuSet, CpuTime, CpuUse, Goal, ImportedTable,
-    LoadLevel, Phase, Plan, Provenance, Rate, Setting, Share, TableRows, Topology, Trial,
-    TrialSpec, WarmUp, Workload,
+    CpuSet, CpuTime, CpuUse, GivenLatency, Goal, ImportedTable, LoadLevel, Phase, Plan, Provenance,
+    Rate, Setting, Share, TableRows, Topology, Trial, TrialSpec, WarmUp, Workload,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,6 +31,9 @@ pub struct About {
     pub name: String,
     /// Its CPUs, where they are known.
     pub cpus: Option<u32>,
+    /// How many threads each of its cores has, where that is known: the first
+    /// copies are then taken to have run on cores of their own.
+    pub threads_per_core: Option<u32>,
     /// Where the table comes from.
     pub note: Option<String>,
     /// The version of Plimsoll that imports it.
@@ -58,7 +60,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// There are more different rates than load levels.
+    /// There are more different rates than load levels, or the CPUs do not
+    /// make whole cores.
     pub fn run(&self, about: About) -> Result<Imported, TableError> {
         let mut provenance = Provenance {
             plimsoll_version: about.plimsoll_version,
@@ -66,9 +69,12 @@ impl Table {
             ..Provenance::default()
         };
         let cpus: CpuSet = (0..about.cpus.unwrap_or(0)).collect();
+        let cores = cores(&cpus, about.threads_per_core)?;
         provenance.topology = Topology {
             online: cpus.clone(),
             allowed: cpus.clone(),
+            cores: about.threads_per_core.map(|_| cores.len() as u32),
+            threads_per_core: about.threads_per_core,
             ..Topology::default()
         };
         let workload = Workload::Imported(ImportedTable {
@@ -78,18 +84,48 @@ impl Table {
                 Table::Copies(_) => TableRows::Copies,
             },
             cpus: about.cpus,
+            threads_per_core: about.threads_per_core,
             note: about.note,
+            latencies: match self {
+                Table::Rates(rows) => rows.iter().map(RateRow::given).collect(),
+                Table::Copies(_) => Vec::new(),
+            },
         });
-        let (plan, trials) = match self {
+        let (mut plan, trials) = match self {
             Table::Rates(rows) => of_rates(workload, cpus, rows)?,
             Table::Copies(rows) => of_copies(workload, cpus, rows),
         };
+        plan.cpus.cores = cores;
         Ok(Imported {
             plan,
             trials,
             provenance,
         })
     }
+}
+
+impl RateRow {
+    fn given(&self) -> GivenLatency {
+        GivenLatency {
+            rate: self.rate,
+            latency: self.latency,
+        }
+    }
+}
+
+/// The CPUs of each core, as Linux numbers them on most machines: one thread
+/// of every core first. None where that is not known.
+fn cores(cpus: &CpuSet, threads: Option<u32>) -> Result<Vec<CpuSet>, TableError> {
+    let Some(threads) = threads else {
+        return Ok(Vec::new());
+    };
+    let n = cpus.len() as u32;
+    if n == 0 || !n.is_multiple_of(threads) {
+        return Err(TableError::Cores { cpus: n, threads });
+    }
+    let cores = n / threads;
+    let core = |first: u32| (0..threads).map(|thread| first + thread * cores).collect();
+    Ok((0..cores).map(core).collect())
 }
 
 fn of_rates(
@@ -115,7 +151,7 @@ fn of_rates(
         trial
     });
     let trials: Vec<Trial> = trials.collect();
-    let mut plan = blank_plan(workload, cpus, visits.most());
+    let mut plan = blank_plan(workload, cpus, &visits);
     plan.goals = vec![Goal::default()];
     plan.levels = levels.values().copied().collect();
     // The best there is: whether the service or the plan ended there, the
@@ -136,7 +172,7 @@ fn of_copies(workload: Workload, cpus: CpuSet, rows: &[CopiesRow]) -> (Plan, Vec
         trial
     });
     let trials: Vec<Trial> = trials.collect();
-    let mut plan = blank_plan(workload, cpus, visits.most());
+    let mut plan = blank_plan(workload, cpus, &visits);
     plan.copies = visits.0.keys().map(|copies| *copies as u32).collect();
     (plan, trials)
 }
@@ -206,7 +242,7 @@ fn blank(phase: Phase, setting: Setting, pass: u32, window: Duration) -> Trial {
         setting,
         pass,
         attempt: 0,
-        warm_up: NO_WARM_UP,
+        warm_up: WarmUp::NONE,
         window,
         seed: 0,
     };
@@ -216,11 +252,6 @@ fn blank(phase: Phase, setting: Setting, pass: u32, window: Duration) -> Trial {
     trial.steady = true;
     trial
 }
-
-const NO_WARM_UP: WarmUp = WarmUp {
-    min: Duration::ZERO,
-    max: Duration::ZERO,
-};
 
 /// Puts CPU use into a trial: as much CPU time as the known CPUs have, or as
 /// one has, which gives the same share.
@@ -237,38 +268,9 @@ fn used(trial: &mut Trial, cpus: &CpuSet, cpu: Share) {
     trial.machine.cpu = Some(use_);
 }
 
-/// A plan that asks for nothing and refuses nothing.
-fn blank_plan(workload: Workload, cpus: CpuSet, passes: u32) -> Plan {
-    Plan {
-        workload,
-        goals: Vec::new(),
-        arrivals: Arrivals::Constant,
-        levels: Vec::new(),
-        copies: Vec::new(),
-        passes,
-        window: Duration::from_secs(1),
-        warm_up: NO_WARM_UP,
-        calibration: CalibrationPlan {
-            first: Rate::ZERO,
-            window: Duration::ZERO,
-            retries: 0,
-            rated: None,
-        },
-        restart: None,
-        search: None,
-        idle: Duration::ZERO,
-        bounds: Bounds {
-            slip: Duration::ZERO,
-            slip_share: Share::ONE,
-            steal_share: Share::ONE,
-            other_share: Share::ONE,
-            retries: 0,
-        },
-        cpus: CpuPlan {
-            service: cpus,
-            generator: CpuSet::default(),
-        },
-        seed: 0,
-        budget: Duration::ZERO,
-    }
+fn blank_plan(workload: Workload, cpus: CpuSet, visits: &Visits) -> Plan {
+    let mut plan = Plan::blank(workload);
+    plan.passes = visits.most();
+    plan.cpus.service = cpus;
+    plan
 }

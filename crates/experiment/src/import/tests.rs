@@ -23,6 +23,7 @@ fn about() -> About {
     About {
         name: "Graviton 3".to_owned(),
         cpus: Some(8),
+        threads_per_core: None,
         note: None,
         plimsoll_version: "0".to_owned(),
     }
@@ -65,6 +66,47 @@ fn each_row_is_a_trial_that_says_what_the_row_says() {
         trial.service, None,
         "the service's own CPU time is not told"
     );
+}
+
+#[test]
+fn latencies_are_stated_as_the_table_has_them() {
+    let run = imported(GRAVITON3);
+    let levels = plimsoll_study::findings(&run.plan, &run.trials).levels;
+    let stated: Vec<f64> = levels
+        .iter()
+        .filter_map(|l| Some(l.latency_us.as_ref()?.p99))
+        .collect();
+    let given = GRAVITON3.lines().skip(1);
+    let given: Vec<f64> = given
+        .map(|row| row.rsplit(',').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(stated, given);
+    // Of repeated rows each quantile is one of them, also if a histogram does
+    // not tell them apart.
+    let run = imported(
+        "rate_rps,cpu_pct,latency_us\n1000,10,70001.5\n1000,10,70003\n1000,10,500.25\n2000,20,600\n",
+    );
+    let levels = plimsoll_study::findings(&run.plan, &run.trials).levels;
+    let latency = levels[0].latency_us.as_ref().unwrap();
+    assert_eq!((latency.p50, latency.p99), (70_003.0, 70_003.0));
+    assert_eq!(levels[1].latency_us.as_ref().unwrap().p50, 600.0);
+}
+
+#[test]
+fn rows_whose_cpu_use_falls_as_the_rate_rises_are_named() {
+    let run = imported(GRAVITON3);
+    let pooled = plimsoll_study::findings(&run.plan, &run.trials).cpu_pooled;
+    let seen: Vec<(f64, f64)> = pooled
+        .iter()
+        .map(|p| (p.rate_rps, p.measured_cpu_pct.round()))
+        .collect();
+    assert_eq!(seen.len(), 2, "{pooled:?}");
+    assert!((seen[0].0 - 147_919.0).abs() < 1.0 && (seen[1].0 - 197_237.0).abs() < 1.0);
+    assert_eq!((seen[0].1, seen[1].1), (23.0, 22.0));
+    assert!(pooled.iter().all(|p| (p.fitted_cpu_pct - 22.5).abs() < 0.2));
+    let rising = imported("rate_rps,cpu_pct,latency_us\n1000,10,500\n2000,20,600\n3000,20,700\n");
+    let findings = plimsoll_study::findings(&rising.plan, &rising.trials);
+    assert_eq!(findings.cpu_pooled, []);
 }
 
 #[test]

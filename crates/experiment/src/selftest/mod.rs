@@ -4,8 +4,9 @@
 //! against servers on the loopback whose answers are due on virtual time
 //! ([`plimsoll_load::known`]). What they carry is known by construction: the
 //! CPU only has to be in time, and being late by less than a tenth of the limit
-//! changes little. The rate at saturation is given, so calibration is no part
-//! of this.
+//! changes little. One service is calibrated; to the searches its rate at
+//! saturation is given, so that their time goes into what they have to find.
+//! What is not tested is how CPU use is measured: nothing is known about that.
 //!
 //! [`Selftest::run`] measures one service; [`truth`] says what it should have
 //! found, and `verdict` holds the one against the other.
@@ -67,6 +68,7 @@ impl Selftest {
             cpus: CpuPlan {
                 service: [first].into_iter().collect(),
                 generator: [second].into_iter().collect(),
+                cores: Vec::new(),
             },
         })
     }
@@ -93,10 +95,9 @@ impl Selftest {
         let mut trials = Vec::new();
         let ended = conduct(
             |trials| {
-                (
-                    sweep::next(&plan, trials),
-                    self.progress(service, &plan, trials),
-                )
+                let plan = plan::extended(&plan, trials, self.effort);
+                let progress = self.progress(service, &plan, trials);
+                (sweep::next(&plan, trials), progress)
             },
             &mut trials,
             &mut runner,
@@ -107,6 +108,7 @@ impl Selftest {
         Ok((ended == Ended::Complete).then(|| {
             judge(&Measured {
                 service,
+                effort: self.effort,
                 plan: &plan,
                 truth,
                 trials: &trials,

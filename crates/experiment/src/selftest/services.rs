@@ -3,13 +3,16 @@
 use plimsoll_load::known::Discipline;
 use std::time::Duration;
 
+/// How far an answer may be from the truth, in percent of it.
+pub(super) const TOLERANCE_PCT: f64 = 5.0;
+
 /// A service whose answers are known by construction.
 #[derive(Debug)]
 pub struct KnownService {
     /// What it does, in a few words.
     pub name: &'static str,
     pub(super) asks: Asks,
-    discipline: fn(u64) -> Discipline,
+    pub(super) discipline: fn(u64) -> Discipline,
 }
 
 /// What is asked of a service.
@@ -17,8 +20,13 @@ pub struct KnownService {
 pub(super) enum Asks {
     /// The highest rate that keeps a limit on latency.
     Latency,
+    /// The knee: the highest rate at which latency has not left its value at
+    /// light load by more than a factor.
+    Knee,
     /// The highest rate at which hardly anything is refused.
     Refusals,
+    /// The throughput at saturation, which the calibration has to find.
+    Saturation,
     /// How long it stalls.
     Stall,
 }
@@ -34,21 +42,36 @@ const fn us(n: u64) -> Duration {
     Duration::from_micros(n)
 }
 
-/// All services of which a capacity is asked saturate at 2,500 to 4,000 a second, the limiter apart: far
+/// One server with a fixed time: two questions are asked of it.
+fn one_server(_: u64) -> Discipline {
+    Discipline::Servers {
+        each: us(400),
+        servers: 1,
+    }
+}
+
+/// Requests between two pauses, and pauses until the shortest comes again.
+/// The whole cycle takes 24 ms at the capacity: a trial sees sixteen of them and
+/// more, so that it hardly matters where in one it begins or ends.
+const PAUSES: (u32, u32) = (14, 4);
+
+/// All of which a latency is asked saturate at about 2,500 to 4,000 a second: far
 /// below what the loopback carries, and often enough for the few seconds that
 /// there are for each.
-pub(super) static SERVICES: [KnownService; 7] = [
+pub(super) static SERVICES: [KnownService; 8] = [
     KnownService {
         name: "fixed 0.4 ms in one server",
         asks: Asks::Latency,
-        discipline: |_| Discipline::Servers {
-            each: us(400),
-            servers: 1,
-        },
+        discipline: one_server,
+    },
+    KnownService {
+        name: "the same, calibrated",
+        asks: Asks::Saturation,
+        discipline: one_server,
     },
     KnownService {
         name: "fixed 1.6 ms in four servers",
-        asks: Asks::Latency,
+        asks: Asks::Knee,
         discipline: |_| Discipline::Servers {
             each: us(1600),
             servers: 4,
@@ -80,14 +103,15 @@ pub(super) static SERVICES: [KnownService; 7] = [
         },
     },
     KnownService {
-        name: "pauses that grow from 0.5 to 4 ms",
+        name: "pauses that grow from 0.5 to 2 ms",
         asks: Asks::Latency,
-        discipline: |_| Discipline::SawTooth {
+        discipline: |seed| Discipline::SawTooth {
             each: us(300),
-            every: 25,
+            every: PAUSES.0,
             first: us(500),
             growth: us(500),
-            steps: 8,
+            steps: PAUSES.1,
+            into: (seed % u64::from(PAUSES.0 * PAUSES.1)) as u32,
         },
     },
     KnownService {

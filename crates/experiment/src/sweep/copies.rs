@@ -1,8 +1,9 @@
-//! A trial of copies: a command some times at once, on a CPU each.
+//! A trial of copies: a command some times at once, on a CPU each, core by
+//! core: no two share one while there is one for each.
 
 use super::eyes::Eyes;
 use super::offered::{fill, idle, unix_ms};
-use crate::conduct::{RunError, Runner};
+use crate::conduct::{RunError, Runner, ViewCost};
 use crate::watch::Watch;
 use plimsoll_load::copies::{self, CopiesError};
 use plimsoll_model::{Copies, Plan, Setting, Trial, TrialSpec};
@@ -36,20 +37,25 @@ impl<'a> CopiesRunner<'a> {
         &mut self,
         spec: &TrialSpec,
         copies: u32,
+        watch: &dyn Watch,
         stop: &AtomicBool,
     ) -> Result<Option<Trial>, RunError> {
         let mut trial = Trial::begun(spec.clone(), unix_ms());
         let began = Instant::now();
         let mut sensors = self.eyes.open(&[], &[])?;
-        let before = sensors.read()?;
-        let run = copies::start(self.command, copies, &self.plan.cpus.service, &self.ground)?;
+        let before = sensors.read_edge()?;
+        let view = ViewCost::from_now(watch);
+        let cpus = self.plan.cpus.core_by_core();
+        let run = copies::start(self.command, copies, &cpus, &self.ground)?;
         let run = match run.wait(stop) {
             Ok(run) => run,
             Err(CopiesError::Interrupted) => return Ok(None),
             Err(CopiesError::Load(error)) => return Err(error.into()),
         };
-        let after = sensors.read()?;
+        let after = sensors.read_edge()?;
+        let view_cpu = view.until_now(watch);
         fill(&mut trial, sensors.whole(&before, &after)?);
+        trial.machine.view_cpu = view_cpu;
         trial.window = run.wall;
         trial.copy_times = run.copies.iter().map(|copy| copy.wall).collect();
         trial.steady = true;
@@ -70,12 +76,12 @@ impl Runner for CopiesRunner<'_> {
     fn run(
         &mut self,
         spec: &TrialSpec,
-        _watch: &mut dyn Watch,
+        watch: &mut dyn Watch,
         stop: &AtomicBool,
     ) -> Result<Option<Trial>, RunError> {
         match spec.setting {
-            Setting::Copies { copies } => self.copies(spec, copies, stop),
-            Setting::Idle | Setting::Offer { .. } => idle(self.plan, &self.eyes, spec, stop),
+            Setting::Copies { copies } => self.copies(spec, copies, watch, stop),
+            Setting::Idle | Setting::Offer { .. } => idle(self.plan, &self.eyes, spec, watch, stop),
         }
     }
 }

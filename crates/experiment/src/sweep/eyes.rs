@@ -104,9 +104,19 @@ pub(super) struct OpenEyes {
 }
 
 impl OpenEyes {
-    /// Everything, now.
+    /// Everything that is looked at once a second, now.
     pub(super) fn read(&mut self) -> Result<Reading, RunError> {
         let reading = self.sensors.read();
+        self.with_elsewhere(reading)
+    }
+
+    /// Everything at an edge of a window, now.
+    pub(super) fn read_edge(&mut self) -> Result<Reading, RunError> {
+        let reading = self.sensors.read_edge();
+        self.with_elsewhere(reading)
+    }
+
+    fn with_elsewhere(&self, reading: Reading) -> Result<Reading, RunError> {
         let Sight::Node(url) = &self.sight else {
             return Ok(reading);
         };

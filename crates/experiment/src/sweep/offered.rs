@@ -4,17 +4,17 @@
 //! start | warm-up until steady | window | drain | end
 //!                              ^        ^
 //!                              sensors are read at both edges
-//!                              and once a second between
+//!                              and, but for the clock, once a second between
 //! ```
 
 use super::eyes::Eyes;
 use super::restart::Restart;
-use crate::conduct::{RunError, Runner};
+use crate::conduct::{RunError, Runner, ViewCost};
 use crate::validity;
 use crate::watch::Watch;
 use plimsoll_host::Window;
 use plimsoll_load::{Load, Offer, Running, Tick};
-use plimsoll_model::{CpuUse, Plan, Rate, Second, Setting, Trial, TrialSpec};
+use plimsoll_model::{CpuUse, Phase, Plan, Rate, Second, Setting, Trial, TrialSpec};
 use plimsoll_study::steady;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -33,6 +33,8 @@ const DRAIN: Duration = Duration::from_secs(1);
 pub(super) struct OfferedLoad<'a> {
     plan: &'a Plan,
     load: Box<dyn Load>,
+    /// The same service on one thread of each core.
+    one_thread: Option<Box<dyn Load>>,
     eyes: Eyes,
     restart: Option<Restart>,
 }
@@ -44,7 +46,30 @@ impl<'a> OfferedLoad<'a> {
             restart: plan.restart.as_deref().map(Restart::new),
             plan,
             load,
+            one_thread: None,
             eyes,
+        }
+    }
+
+    /// The same with the service on one thread of each core, for the trials
+    /// that ask for it.
+    pub(super) fn with_one_thread<L: Load + 'static>(self, load: Option<L>) -> OfferedLoad<'a> {
+        OfferedLoad {
+            one_thread: load.map(|load| -> Box<dyn Load> { Box::new(load) }),
+            ..self
+        }
+    }
+
+    /// The service where a trial of this phase wants it.
+    fn placed(&mut self, phase: Phase) -> Result<&mut dyn Load, RunError> {
+        match (phase, &mut self.one_thread) {
+            (Phase::OneThreadPerCore, Some(load)) => Ok(load.as_mut()),
+            (Phase::OneThreadPerCore, None) => Err(RunError::Stuck(
+                "this service cannot be placed on one thread of each core; this is a defect of \
+                 Plimsoll"
+                    .to_owned(),
+            )),
+            _ => Ok(self.load.as_mut()),
         }
     }
 
@@ -56,12 +81,13 @@ impl<'a> OfferedLoad<'a> {
         stop: &AtomicBool,
     ) -> Result<Option<Trial>, RunError> {
         let mut trial = Trial::begun(spec.clone(), unix_ms());
-        let mut running = self.load.start(&Offer {
+        let offer = Offer {
             rate,
             arrivals: self.plan.arrivals,
             seed: spec.seed,
             drain: DRAIN,
-        })?;
+        };
+        let mut running = self.placed(spec.phase)?.start(&offer)?;
         let began = Instant::now();
         let threads = running.threads();
         let mut sensors = self.eyes.open(&threads.generator, &threads.service)?;
@@ -69,6 +95,7 @@ impl<'a> OfferedLoad<'a> {
             return Ok(None);
         };
         trial.steady = warm_up.steady;
+        watch.second(&warm_up.second);
         trial.seconds.push(warm_up.second);
 
         let window = running.open_window(spec.window);
@@ -77,7 +104,8 @@ impl<'a> OfferedLoad<'a> {
         }
         trial.warm_up = window.opens - began;
         running.tick();
-        let first = sensors.read()?;
+        let first = sensors.read_edge()?;
+        let view = ViewCost::from_now(watch);
         let mut last = first.clone();
         let mut from = window.opens;
         while from < window.closes {
@@ -91,7 +119,10 @@ impl<'a> OfferedLoad<'a> {
             if !sleep_until(to, stop) {
                 return Ok(None);
             }
-            let now = sensors.read()?;
+            let now = match to == window.closes {
+                true => sensors.read_edge()?,
+                false => sensors.read()?,
+            };
             let used = sensors.window(&last, &now);
             let second = second(running.tick(), &used, from - began, to - from);
             watch.second(&second);
@@ -99,10 +130,12 @@ impl<'a> OfferedLoad<'a> {
             last = now;
             from = to;
         }
+        let view_cpu = view.until_now(watch);
         trial.work = running.finish()?;
         // Not before: who serves is looked for at length, and requests of the
         // window may have been under way.
         fill(&mut trial, sensors.whole(&first, &last)?);
+        trial.machine.view_cpu = view_cpu;
         if trial.work.completed == 0 && trial.work.errors.total() > 0 {
             // Nothing but failures: a trial of a service that is gone says
             // nothing about the level.
@@ -126,7 +159,7 @@ impl Runner for OfferedLoad<'_> {
         }
         let run = match spec.setting {
             Setting::Offer { rate } => self.at_rate(spec, rate, watch, stop),
-            _ => idle(self.plan, &self.eyes, spec, stop),
+            _ => idle(self.plan, &self.eyes, spec, watch, stop),
         };
         run.or_else(|error| {
             // A service that is gone is better told by what its clients see.
@@ -141,17 +174,21 @@ pub(super) fn idle(
     plan: &Plan,
     eyes: &Eyes,
     spec: &TrialSpec,
+    watch: &dyn Watch,
     stop: &AtomicBool,
 ) -> Result<Option<Trial>, RunError> {
     let began = Instant::now();
     let mut trial = Trial::begun(spec.clone(), unix_ms());
     let mut sensors = eyes.open(&[], &[])?;
-    let before = sensors.read()?;
+    let before = sensors.read_edge()?;
+    let view = ViewCost::from_now(watch);
     if !sleep_until(began + spec.window, stop) {
         return Ok(None);
     }
-    let after = sensors.read()?;
+    let after = sensors.read_edge()?;
+    let view_cpu = view.until_now(watch);
     fill(&mut trial, sensors.whole(&before, &after)?);
+    trial.machine.view_cpu = view_cpu;
     trial.steady = true;
     trial.took = began.elapsed();
     trial.verdict = validity::judge(plan, &trial);

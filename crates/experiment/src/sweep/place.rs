@@ -5,10 +5,10 @@ use super::eyes::{Eyes, Sight};
 use super::offered::OfferedLoad;
 use super::service::{self, FoundService};
 use crate::conduct::{RunError, Runner};
-use plimsoll_host::{Root, own_allowed_cpus};
+use plimsoll_host::{Root, cores_of, own_allowed_cpus};
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::http::HttpLoad;
-use plimsoll_load::{Load, LoadError};
+use plimsoll_load::{Load, LoadError, copies};
 use plimsoll_model::{CpuPlan, CpuSet, Plan, Requirement, Workload};
 
 /// Where a workload runs, and who serves it.
@@ -24,11 +24,15 @@ impl Place {
     /// Looks where `workload` runs; asks a server once.
     ///
     /// # Errors
-    /// The server does not answer as a server does, or an imported table is to
-    /// be run.
+    /// The server does not answer as a server does, the command is no program,
+    /// or an imported table is to be run.
     pub fn of(workload: &Workload, root: &Root) -> Result<Place, RunError> {
         Ok(match workload {
-            Workload::Hash(_) | Workload::Copies(_) => Place::Here(own_allowed_cpus(root)?),
+            Workload::Hash(_) => Place::Here(own_allowed_cpus(root)?),
+            Workload::Copies(copies) => {
+                copies::check(copies)?;
+                Place::Here(own_allowed_cpus(root)?)
+            }
             Workload::Http(http) => Place::Server(Box::new(service::find(root, http)?)),
             Workload::Imported(_) => return Err(nothing_to_run()),
         })
@@ -36,13 +40,17 @@ impl Place {
 
     /// The CPUs of the service and of the generator: `asked` are the CPUs of
     /// what Plimsoll starts, `service` those of a server.
-    pub fn cpus(&self, asked: Option<&CpuSet>, service: Option<&CpuSet>) -> CpuPlan {
+    pub fn cpus(&self, root: &Root, asked: Option<&CpuSet>, service: Option<&CpuSet>) -> CpuPlan {
         match self {
-            Place::Here(allowed) => CpuPlan {
-                service: asked.unwrap_or(allowed).clone(),
-                generator: CpuSet::default(),
-            },
-            Place::Server(found) => found.cpus(service, asked),
+            Place::Here(allowed) => {
+                let service = asked.unwrap_or(allowed).clone();
+                CpuPlan {
+                    generator: CpuSet::default(),
+                    cores: cores_of(root, &service),
+                    service,
+                }
+            }
+            Place::Server(found) => found.cpus(root, service, asked),
         }
     }
 
@@ -72,7 +80,13 @@ impl Place {
             }
             (Workload::Hash(hash), _) => {
                 let load = HashLoad::new(hash, &service)?;
-                Box::new(in_this_process(plan, root, Box::new(load)))
+                let one_thread = plan
+                    .cpus
+                    .one_thread_of_each_core()
+                    .map(|cpus| load.on(cpus));
+                let eyes = Eyes::new(root.clone(), service, Sight::OwnThreads);
+                let runner = OfferedLoad::new(plan, Box::new(load), eyes);
+                Box::new(runner.with_one_thread(one_thread))
             }
             (Workload::Copies(command), _) => {
                 let eyes = Eyes::new(root.clone(), service, Sight::Children);

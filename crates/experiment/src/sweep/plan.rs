@@ -1,17 +1,14 @@
 //! Which trial is next: a pure function of the plan and the trials so far.
 
+use super::AROUND;
 use super::calibration::{self, Step};
-use super::search;
+use super::{search, threads};
 use crate::conduct::Next;
 use crate::order::{derive, visits};
 use crate::watch::Progress;
 use plimsoll_model::{Phase, Plan, Rate, Setting, Trial, TrialSpec, WarmUp};
 use plimsoll_study::rated::rated;
 use std::time::Duration;
-
-/// What a trial takes beside warm-up and window: starting threads, waiting
-/// for the last answers, writing the record.
-const AROUND: Duration = Duration::from_millis(150);
 
 /// About how many trials a calibration makes.
 const CALIBRATION_TRIALS: usize = 6;
@@ -45,7 +42,10 @@ pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
             window: plan.window,
             seed,
         }),
-        None => searched(plan, trials, seed),
+        None => match threads::step(plan, trials, seed) {
+            Some(spec) => Next::Trial(spec),
+            None => searched(plan, trials, seed),
+        },
     }
 }
 
@@ -222,7 +222,10 @@ pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
     Progress {
         done: visited,
         visits,
-        left: first_tries + second_tries(plan, trials, first_tries) + search::left(plan, trials),
+        left: first_tries
+            + second_tries(plan, trials, first_tries)
+            + threads::left(plan, trials)
+            + search::left(plan, trials),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{
     Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, LoadLevel, Plan, Rate, SearchPlan, Share,
-    WarmUp, Workload,
+    SmtPlan, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -81,6 +81,7 @@ struct Times {
     search_window: Duration,
     search: Duration,
     confirm: Duration,
+    smt: SmtPlan,
 }
 
 /// The precision that a full sweep has time for within 6 minutes.
@@ -105,6 +106,13 @@ impl Effort {
                 search_window: ms(1500),
                 search: ms(18_000),
                 confirm: ms(0),
+                // Three of each kind are the fewest that give an interval.
+                smt: SmtPlan {
+                    trials: 3,
+                    warm_up: ms(300),
+                    window: ms(600),
+                    budget: ms(10_000),
+                },
             },
             Effort::Full => Times {
                 trials: 2,
@@ -119,15 +127,44 @@ impl Effort {
                 search_window: ms(5000),
                 search: ms(135_000),
                 confirm: ms(12_000),
+                smt: SmtPlan {
+                    trials: 4,
+                    warm_up: ms(1000),
+                    window: ms(3000),
+                    budget: ms(40_000),
+                },
             },
         }
     }
 }
 
 impl Request {
+    /// A sweep of `workload` of which nothing else was asked.
+    pub fn new(workload: Workload, effort: Effort, cpus: CpuPlan, seed: u64) -> Request {
+        Request {
+            workload,
+            effort,
+            goals: Vec::new(),
+            arrivals: Arrivals::Poisson,
+            levels: None,
+            copies: Vec::new(),
+            trials: None,
+            window: None,
+            precision: None,
+            restart: None,
+            rated: None,
+            cpus,
+            tolerance: Tolerance::default(),
+            seed,
+        }
+    }
+
     /// The plan for what was asked.
     pub fn plan(self) -> Plan {
-        let times = self.effort.times();
+        let mut times = self.effort.times();
+        let smt = smt_plan(&times, &self.workload, &self.cpus);
+        // What they take is taken from the search.
+        times.search -= smt.map_or(Duration::ZERO, |smt| smt.budget);
         let is_copies = matches!(self.workload, Workload::Copies(_));
         let goals = match self.goals {
             asked if !asked.is_empty() || is_copies => asked,
@@ -158,6 +195,7 @@ impl Request {
             workload: self.workload,
             restart: self.restart,
             search: (!is_copies).then(|| search_plan(&times, self.precision, self.window)),
+            smt,
             goals,
             arrivals: self.arrivals,
             levels,
@@ -172,6 +210,14 @@ impl Request {
             budget: times.budget,
         }
     }
+}
+
+/// Trials on one thread of each core and on both: of the hash service alone,
+/// for no other service's threads are Plimsoll's to place, and copies show it
+/// in their own table.
+fn smt_plan(times: &Times, workload: &Workload, cpus: &CpuPlan) -> Option<SmtPlan> {
+    let ours = matches!(workload, Workload::Hash(_));
+    (ours && cpus.two_thread_cores().is_ok()).then_some(times.smt)
 }
 
 /// The search that there is time for.

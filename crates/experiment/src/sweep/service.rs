@@ -3,7 +3,7 @@
 use super::eyes::{Eyes, Sight};
 use crate::conduct::RunError;
 use plimsoll_host::{
-    Listeners, Pid, Root, listeners, own_allowed_cpus, process_name, service_cpus,
+    Listeners, Pid, Root, cores_of, listeners, own_allowed_cpus, process_name, service_cpus,
 };
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_model::{CpuPlan, CpuSet, HttpService, Outcome, Requirement, ServiceAt};
@@ -80,12 +80,20 @@ fn who_listens(root: &Root, probe: &Probe) -> Result<Who, RunError> {
 impl FoundService {
     /// The CPUs of the service and of the generator: as asked, or else each
     /// has its own as far as there are any.
-    pub fn cpus(&self, service: Option<&CpuSet>, generator: Option<&CpuSet>) -> CpuPlan {
+    pub fn cpus(
+        &self,
+        root: &Root,
+        service: Option<&CpuSet>,
+        generator: Option<&CpuSet>,
+    ) -> CpuPlan {
         let service = service.or(self.may_run_on.as_ref()).cloned();
         let generator = generator
             .cloned()
             .unwrap_or_else(|| generator_cpus(&self.allowed, service.as_ref()));
+        // Numbers of another host's CPUs say nothing about this one's cores.
+        let here = service.as_ref().filter(|_| self.may_run_on.is_some());
         CpuPlan {
+            cores: here.map_or_else(Vec::new, |cpus| cores_of(root, cpus)),
             service: service.unwrap_or_default(),
             generator,
         }
@@ -238,6 +246,7 @@ mod tests {
         let shared = CpuPlan {
             service: set("0-1"),
             generator: set("1"),
+            cores: Vec::new(),
         };
         let missed = own_cpus(&Who::Process(1), &shared);
         assert!(

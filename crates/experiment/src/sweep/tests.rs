@@ -280,3 +280,72 @@ fn a_raised_stop_ends_the_run_before_the_next_trial() {
     assert!(trials.is_empty());
     assert!(matches!(next(&plan, &[]), Next::Trial(_)));
 }
+
+/// Holds the run for a moment before each trial, and says that drawing costs
+/// 2 ms each time that it is asked.
+#[derive(Default)]
+struct Holding {
+    held: usize,
+    asked: std::cell::Cell<u64>,
+    ends_at: Option<usize>,
+}
+
+impl Watch for Holding {
+    fn hold(&mut self, stop: &AtomicBool) {
+        self.held += 1;
+        if self.ends_at == Some(self.held) {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
+    fn cpu_used(&self) -> Option<plimsoll_model::CpuTime> {
+        self.asked.set(self.asked.get() + 1);
+        let used = Duration::from_millis(2 * self.asked.get());
+        Some(plimsoll_model::CpuTime(used))
+    }
+}
+
+fn held(watch: &mut Holding) -> (Ended, Vec<Trial>) {
+    let plan = plan();
+    let mut trials = vec![];
+    let ended = conduct(
+        |trials| (next(&plan, trials), progress(&plan, trials)),
+        &mut trials,
+        &mut Simulated::of(1900.0),
+        |_| Ok::<(), RunError>(()),
+        watch,
+        &AtomicBool::new(false),
+    );
+    (ended.unwrap(), trials)
+}
+
+#[test]
+fn a_run_that_is_held_between_trials_makes_the_same_trials() {
+    let mut watch = Holding::default();
+    let (ended, trials) = held(&mut watch);
+    assert_eq!(ended, Ended::Complete);
+    assert_eq!(watch.held, trials.len(), "once before each");
+    let free = sweep(&plan(), &mut Simulated::of(1900.0));
+    let specs = |trials: &[Trial]| trials.iter().map(|t| t.spec.clone()).collect::<Vec<_>>();
+    assert_eq!(specs(&trials), specs(&free));
+}
+
+#[test]
+fn a_run_that_is_ended_while_it_is_held_makes_no_more_trials() {
+    let mut watch = Holding {
+        ends_at: Some(4),
+        ..Holding::default()
+    };
+    let (ended, trials) = held(&mut watch);
+    assert_eq!((ended, trials.len()), (Ended::Interrupted, 3));
+}
+
+#[test]
+fn what_looking_on_cost_is_what_it_took_within_the_window() {
+    let watch = Holding::default();
+    let cost = crate::conduct::ViewCost::from_now(&watch);
+    let took = cost.until_now(&watch).map(|cpu| cpu.0);
+    assert_eq!(took, Some(Duration::from_millis(2)));
+    let nobody = crate::conduct::ViewCost::from_now(&Quiet);
+    assert_eq!(nobody.until_now(&Quiet), None);
+}

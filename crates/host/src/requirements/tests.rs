@@ -40,6 +40,7 @@ fn good() -> FakeTree {
             .file(&format!("{cpu}/topology/physical_package_id"), "0\n")
             .file(&format!("{cpu}/topology/core_cpus_list"), "0-1\n");
     }
+    crate::clock::tests::write(&tree, 0, 9, 9);
     tree
 }
 
@@ -56,7 +57,7 @@ fn missing(tree: &FakeTree) -> Vec<String> {
 #[test]
 fn a_good_machine_misses_nothing() {
     assert_eq!(missing(&good()), [""; 0]);
-    assert_eq!(requirements(good().root()).len(), 12);
+    assert_eq!(requirements(good().root()).len(), 13);
 }
 
 #[test]
@@ -98,6 +99,24 @@ fn each_lack_is_told_by_its_name() {
         .file(&governor, "powersave\n")
         .file(&other, "powersave\n");
     assert_eq!(missing(&tree), ["frequency governor"]);
+}
+
+#[test]
+fn the_clock_while_busy_is_missed_where_it_would_tell_something() {
+    let without = |tree: &FakeTree| {
+        tree.remove("dev/cpu");
+        missing(tree)
+    };
+    assert_eq!(without(&good()), ["clock while busy"]);
+    let refused = good().file("dev/cpu/0/msr", "");
+    assert_eq!(missing(&refused), ["clock while busy"]);
+    // One thread per core and no cpufreq: a small virtual machine.
+    let small = good();
+    small.remove(&format!("{CPU}/cpu1/topology"));
+    small.write(&format!("{CPU}/online"), "0\n");
+    small.write(&format!("{CPU}/cpu0/topology/core_cpus_list"), "0\n");
+    small.remove(&format!("{CPU}/cpu0/cpufreq/scaling_cur_freq"));
+    assert!(!without(&small).contains(&"clock while busy".to_owned()));
 }
 
 #[test]

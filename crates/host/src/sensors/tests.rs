@@ -83,7 +83,12 @@ fn what_the_kernel_lacks_is_told_and_not_asked_for_again() {
     machine(&tree, 100);
     let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();
     let reading = sensors.read();
-    let lacks = [Counter::Pressure, Counter::Frequency, Counter::Energy];
+    let lacks = [
+        Counter::Pressure,
+        Counter::Frequency,
+        Counter::Clock,
+        Counter::Energy,
+    ];
     assert_eq!(missing(&sensors), lacks);
     assert_eq!((reading.pressure, reading.frequency_hz), (None, None));
     tree.write("proc/pressure/cpu", "some total=5\n");
@@ -230,4 +235,32 @@ fn on_this_machine_the_thread_that_works_is_the_one_whose_time_grows() {
     assert!(window.service.unwrap().cpu >= ms(70));
     assert!(window.generator_cpu.unwrap() < ms(70));
     assert!(window.machine.cpu.is_some());
+}
+
+#[test]
+fn the_clock_is_read_at_the_edges_alone() {
+    let tree = FakeTree::new();
+    machine(&tree, 100);
+    // A quarter of them may be kept open, and threads come first.
+    tree.write("proc/self/limits", "Max open files   400   400   files\n");
+    crate::clock::tests::write(&tree, 0, 1, 1);
+    let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();
+    let earlier = sensors.read_edge();
+    crate::clock::tests::write(&tree, 0, 5, 7);
+    let between = sensors.read();
+    assert_eq!(difference(&earlier, &between).machine.clock_ratio, None);
+    let later = sensors.read_edge();
+    let ratio = difference(&earlier, &later).machine.clock_ratio.unwrap();
+    assert!((ratio - (1.5 + 1.0 / 256.0)).abs() < 1e-12, "{ratio}");
+    assert!(!missing(&sensors).contains(&Counter::Clock));
+}
+
+#[test]
+fn a_machine_without_the_registers_has_no_clock_and_says_so() {
+    let tree = FakeTree::new();
+    machine(&tree, 100);
+    let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();
+    let (earlier, later) = (sensors.read_edge(), sensors.read_edge());
+    assert_eq!(difference(&earlier, &later).machine.clock_ratio, None);
+    assert!(missing(&sensors).contains(&Counter::Clock));
 }

@@ -1,8 +1,8 @@
 //! Copies of a command, started at once, each on a CPU of its own.
 //!
 //! This measures a machine by work that is no service: a compiler run, a
-//! benchmark. Copy `i` runs pinned to the `i`-th CPU, in a fresh working
-//! directory, with its number in `PLIMSOLL_COPY` (from 0), with nothing to
+//! benchmark. Copy `i` runs pinned to the `i`-th CPU of a given
+//! order, in a fresh working directory, with its number in `PLIMSOLL_COPY` (from 0), with nothing to
 //! read, and with what it writes kept in `stdout.txt` and `stderr.txt` there.
 //!
 //! - All copies have a common start: their threads stand ready, pinned, and
@@ -86,19 +86,27 @@ struct RunningCopy {
     wall: Option<Duration>,
 }
 
+/// Whether the command is there and is a program, before anything is run.
+///
+/// # Errors
+/// A [`LoadError::Mistake`] that says what it is instead.
+pub fn check(copies: &Copies) -> Result<(), LoadError> {
+    Program::find(&copies.command).map(|_| ())
+}
+
 /// Runs `n` copies to their end: [`start`], then [`RunningCopies::wait`].
 pub fn run(
     copies: &Copies,
     n: u32,
-    cpus: &CpuSet,
+    cpus: &[CpuId],
     dir: &Path,
     stop: &AtomicBool,
 ) -> Result<CopiesRun, CopiesError> {
     start(copies, n, cpus, dir)?.wait(stop)
 }
 
-/// Starts `n` copies at once on the first `n` of `cpus`, with their working
-/// directories below `dir`, which is made if it is not there.
+/// Starts `n` copies at once on the first `n` of `cpus`, which are all
+/// different, in their order, with their working directories below `dir`, which is made if it is not there.
 ///
 /// Either all copies run, or none does any more and the error says why. It is
 /// a [`LoadError::Mistake`] when the command is not to be found or is no
@@ -106,21 +114,22 @@ pub fn run(
 pub fn start(
     copies: &Copies,
     n: u32,
-    cpus: &CpuSet,
+    cpus: &[CpuId],
     dir: &Path,
 ) -> Result<RunningCopies, LoadError> {
     let program = Program::find(&copies.command)?;
     let wanted = n as usize;
     if wanted == 0 || wanted > cpus.len() {
         return Err(LoadError::Mistake(format!(
-            "{n} copies were asked for, and each needs one of the CPUs {cpus} for itself; ask for \
+            "{n} copies were asked for, and each needs one of the CPUs {} for itself; ask for \
              1 to {}",
+            cpus.iter().copied().collect::<CpuSet>(),
             cpus.len()
         )));
     }
     let ground = Ground::lay(dir, wanted)?;
     let (sender, events) = channel();
-    let members = thread::stand_ready(&program, cpus.iter().take(wanted), &ground, sender)?;
+    let members = thread::stand_ready(&program, cpus[..wanted].iter().copied(), &ground, sender)?;
     let began = Instant::now();
     for member in &members {
         member.go();

@@ -60,6 +60,16 @@ impl HashLoad {
             data: Data::prepare(),
         })
     }
+
+    /// The same service on other CPUs, of which there has to be one.
+    #[must_use]
+    pub fn on(&self, cpus: CpuSet) -> HashLoad {
+        HashLoad {
+            service: self.service.clone(),
+            cpus,
+            data: self.data.clone(),
+        }
+    }
 }
 
 impl Load for HashLoad {

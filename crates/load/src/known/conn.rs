@@ -24,6 +24,8 @@ pub(super) struct Conn {
     done: u64,
     /// When it is due, from the server's start.
     pub(super) due: Duration,
+    /// How many requests the server had had when the present one came.
+    pub(super) order: u64,
     /// Whether the present request is refused.
     pub(super) refused: bool,
 }
@@ -61,6 +63,7 @@ impl Conn {
             step: None,
             done: 0,
             due: Duration::ZERO,
+            order: 0,
             refused: false,
         }
     }
@@ -114,8 +117,9 @@ impl Conn {
         }
     }
 
-    /// Begins the script at `begins`.
-    pub(super) fn begin(&mut self, script: &Script, begins: Duration) {
+    /// Begins the script at `begins` for the server's request number `order`.
+    pub(super) fn begin(&mut self, script: &Script, begins: Duration, order: u64) {
+        self.order = order;
         self.step = (!script.steps.is_empty()).then_some(0);
         self.done = 0;
         let first = script.steps.first();

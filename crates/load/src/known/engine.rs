@@ -1,10 +1,10 @@
 //! The loop of a known server: accepts, reads, and does each step when it is
 //! due.
 
-use super::Behaviour;
 use super::conn::{Conn, Did, Heard};
 use super::queue::Queue;
 use super::script::{Script, refusal, script};
+use super::{Behaviour, Waits};
 use crate::http::poller::{Poller, Ready, Until, Waker};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,14 +32,18 @@ pub(super) struct Engine {
     /// When answers begin; `None` for at once.
     queue: Option<Queue>,
     stop: Arc<AtomicBool>,
-    /// Never sleeps, so that its own wake-up is no part of any delay.
-    polls: bool,
+    waits: Waits,
     poller: Poller,
     began: Instant,
     slots: Vec<Slot>,
     vacant: Vec<usize>,
-    /// Connections by when their next step is due, earliest first.
-    due: BinaryHeap<Reverse<(Duration, Id)>>,
+    /// Connections by when their next step is due, earliest first; of those
+    /// that are due at once, who asked first. So the answers that a stall held
+    /// back come in the order of their requests, and the first one's latency is
+    /// the stall's length and not what it takes to write them all besides.
+    due: BinaryHeap<Reverse<(Duration, u64, Id)>>,
+    /// Requests so far.
+    requests: u64,
     buf: Vec<u8>,
     filling: Vec<u8>,
 }
@@ -56,7 +60,7 @@ impl Engine {
         behaviour: &Behaviour,
         waker: &Waker,
         stop: Arc<AtomicBool>,
-        polls: bool,
+        waits: Waits,
     ) -> io::Result<Engine> {
         let poller = Poller::new(BATCH)?;
         poller.add(&listener, LISTENER)?;
@@ -70,12 +74,13 @@ impl Engine {
                 _ => None,
             },
             stop,
-            polls,
+            waits,
             poller,
             began: Instant::now(),
             slots: Vec::new(),
             vacant: Vec::new(),
             due: BinaryHeap::new(),
+            requests: 0,
             buf: vec![0; BUFFER],
             filling: vec![b'.'; BUFFER],
         })
@@ -98,10 +103,12 @@ impl Engine {
     }
 
     fn until(&self) -> Until {
-        match self.due.peek() {
-            _ if self.polls => Until::Now,
-            None => Until::At(u64::MAX),
-            Some(Reverse((due, _))) => Until::At(ns(due.saturating_sub(POLL_BEFORE))),
+        let due = self.due.peek().map(|Reverse((due, ..))| *due);
+        match (self.waits, due) {
+            (Waits::Polling, _) => Until::Now,
+            (_, None) => Until::At(u64::MAX),
+            (Waits::Sleeping, Some(due)) => Until::At(ns(due)),
+            (Waits::PollingAtLast, Some(due)) => Until::At(ns(due.saturating_sub(POLL_BEFORE))),
         }
     }
 
@@ -123,8 +130,7 @@ impl Engine {
         if conn.is_answering() {
             // There may be room to write now. A step that is not due is not
             // done earlier.
-            let due = conn.due;
-            self.due.push(Reverse((due, id)));
+            self.due.push(Reverse((conn.due, conn.order, id)));
             return;
         }
         match conn.hear(&mut self.buf) {
@@ -138,8 +144,9 @@ impl Engine {
                 };
                 conn.refused = begins.is_none();
                 let script = [&self.script, &self.refusal][usize::from(conn.refused)];
-                conn.begin(script, begins.unwrap_or(now));
-                self.due.push(Reverse((conn.due, id)));
+                self.requests += 1;
+                conn.begin(script, begins.unwrap_or(now), self.requests);
+                self.due.push(Reverse((conn.due, conn.order, id)));
             }
         }
     }
@@ -174,7 +181,7 @@ impl Engine {
     /// look at the sockets.
     fn do_due(&mut self) {
         let now = self.began.elapsed();
-        while let Some(Reverse((due, id))) = self.due.peek().copied()
+        while let Some(Reverse((due, order, id))) = self.due.peek().copied()
             && due <= now
         {
             self.due.pop();
@@ -193,7 +200,7 @@ impl Engine {
                 // many pieces.
                 Did::Step => {
                     let later = now + Duration::from_nanos(1);
-                    self.due.push(Reverse((conn.due.max(later), id)));
+                    self.due.push(Reverse((conn.due.max(later), order, id)));
                 }
             }
         }

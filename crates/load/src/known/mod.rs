@@ -84,6 +84,17 @@ pub enum Behaviour {
     },
 }
 
+/// How a server passes the time until an answer is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// Sleeping to the end.
+    Sleeping,
+    /// Sleeping, and polling from shortly before.
+    PollingAtLast,
+    /// Never sleeping.
+    Polling,
+}
+
 /// A server that runs until it is dropped.
 #[derive(Debug)]
 pub struct KnownServer {
@@ -100,28 +111,29 @@ impl KnownServer {
     /// # Errors
     /// Where the system gives no port, no thread or no file.
     pub fn start(behaviour: Behaviour) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, None, false)
+        KnownServer::start_on(behaviour, None, Waits::PollingAtLast)
     }
 
-    /// The same on one CPU, which it leaves to others while nothing is due.
+    /// The same on one CPU, where it sleeps until an answer is due: it takes CPU
+    /// time for reading and writing alone, and its answers come later by the
+    /// time that the system takes to wake it, 20 to 50 us in a virtual machine.
     ///
     /// # Errors
     /// As above, and where it may not run on that CPU.
     pub fn start_pinned(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, Some(cpu), false)
+        KnownServer::start_on(behaviour, Some(cpu), Waits::Sleeping)
     }
 
     /// The same with a CPU to itself, on which it polls: its delays are then
-    /// exact to some microseconds, where a server that sleeps adds the time
-    /// that the system takes to wake it, 20 to 50 us in a virtual machine.
+    /// exact to some microseconds.
     ///
     /// # Errors
     /// As above, and where it may not run on that CPU.
     pub fn start_polling(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, Some(cpu), true)
+        KnownServer::start_on(behaviour, Some(cpu), Waits::Polling)
     }
 
-    fn start_on(behaviour: Behaviour, cpu: Option<CpuId>, polls: bool) -> io::Result<KnownServer> {
+    fn start_on(behaviour: Behaviour, cpu: Option<CpuId>, waits: Waits) -> io::Result<KnownServer> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
@@ -133,7 +145,7 @@ impl KnownServer {
             .name("known-server".to_owned())
             .spawn(move || {
                 let engine = pin(cpu)
-                    .and_then(|()| Engine::new(listener, &behaviour, &its_waker, its_stop, polls));
+                    .and_then(|()| Engine::new(listener, &behaviour, &its_waker, its_stop, waits));
                 let (engine, result) = match engine {
                     Ok(engine) => (Some(engine), Ok(thread_id())),
                     Err(error) => (None, Err(error)),

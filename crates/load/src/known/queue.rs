@@ -37,6 +37,8 @@ pub enum Discipline {
         seed: u64,
     },
     /// Requests are answered at once while there are tokens, and else refused.
+    /// It begins empty, as it is found after a burst: a full bucket would hide
+    /// for `burst` requests that a rate is too high.
     TokenBucket {
         /// Tokens that come back in a second.
         per_second: u32,
@@ -64,6 +66,9 @@ pub enum Discipline {
         growth: Duration,
         /// How many pauses there are until the shortest comes again.
         steps: u32,
+        /// How many requests of its cycle, which has `every` times `steps`, are
+        /// over when it begins.
+        into: u32,
     },
     /// Servers that hold a lock, which is one for all, during the first part
     /// of each request.
@@ -94,6 +99,7 @@ impl Discipline {
                 first,
                 growth,
                 steps,
+                ..
             } => {
                 let growths = f64::from(steps.max(1) - 1) / 2.0;
                 let pause = first.as_secs_f64() + growth.as_secs_f64() * growths;
@@ -154,12 +160,22 @@ impl Queue {
             Discipline::Exponential { seed, .. } => seed,
             _ => 0,
         };
+        let (since_pause, step) = match discipline {
+            Discipline::SawTooth {
+                every, steps, into, ..
+            } => (into % every.max(1), into / every.max(1) % steps.max(1)),
+            _ => (0, 0),
+        };
+        let shared = match discipline {
+            Discipline::TokenBucket { per_second, burst } => token(per_second) * burst.max(1),
+            _ => Duration::ZERO,
+        };
         Queue {
             free: vec![Duration::ZERO; discipline.servers() as usize],
             discipline,
-            shared: Duration::ZERO,
-            since_pause: 0,
-            step: 0,
+            shared,
+            since_pause,
+            step,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
     }
@@ -174,7 +190,7 @@ impl Queue {
                 Some(self.serve(at, time))
             }
             Discipline::TokenBucket { per_second, burst } => {
-                let token = Duration::from_secs(1) / per_second.max(1);
+                let token = token(per_second);
                 let missing = self.shared.saturating_sub(at);
                 (missing <= token * (burst.max(1) - 1)).then(|| {
                     self.shared = self.shared.max(at) + token;
@@ -192,6 +208,7 @@ impl Queue {
                 first,
                 growth,
                 steps,
+                ..
             } => {
                 let answered = self.serve(at, each);
                 self.since_pause += 1;
@@ -233,128 +250,10 @@ impl Queue {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ms(n: u64) -> Duration {
-        Duration::from_millis(n)
-    }
-
-    /// When requests that come at these milliseconds are answered.
-    fn answers(discipline: Discipline, at: &[u64]) -> Vec<Option<u64>> {
-        let mut queue = Queue::new(discipline);
-        let answer = |at: &u64| Some(queue.answers_at(ms(*at))?.as_millis() as u64);
-        at.iter().map(answer).collect()
-    }
-
-    fn all(times: &[u64]) -> Vec<Option<u64>> {
-        times.iter().copied().map(Some).collect()
-    }
-
-    #[test]
-    fn one_server_serves_in_turn_and_several_as_they_are_free() {
-        let of = |servers| Discipline::Servers {
-            each: ms(10),
-            servers,
-        };
-        assert_eq!(answers(of(1), &[0, 1, 2, 100]), all(&[10, 20, 30, 110]));
-        let came = [0, 1, 2, 3, 4, 30];
-        assert_eq!(answers(of(3), &came), all(&[10, 11, 12, 20, 21, 40]));
-    }
-
-    #[test]
-    fn a_stall_holds_answers_until_its_end() {
-        let stall = Discipline::Stall {
-            every: ms(2000),
-            lasting: ms(200),
-        };
-        let came = [0, 150, 200, 1999, 2050];
-        assert_eq!(answers(stall, &came), all(&[200, 200, 200, 1999, 2200]));
-    }
-
-    #[test]
-    fn a_bucket_refuses_when_it_is_empty_and_fills_again() {
-        let bucket = Discipline::TokenBucket {
-            per_second: 100,
-            burst: 2,
-        };
-        let came = [100, 100, 100, 109, 110, 111, 200, 200, 200];
-        let refused = [2, 3, 5, 8];
-        let expected: Vec<Option<u64>> = came
-            .iter()
-            .enumerate()
-            .map(|(i, at)| (!refused.contains(&i)).then_some(*at))
-            .collect();
-        assert_eq!(answers(bucket, &came), expected);
-    }
-
-    #[test]
-    fn pauses_grow_and_begin_anew() {
-        let saw = Discipline::SawTooth {
-            each: ms(1),
-            every: 2,
-            first: ms(10),
-            growth: ms(5),
-            steps: 2,
-        };
-        let all_at_once = [0; 8];
-        let expected = [1, 2, 13, 14, 30, 31, 42, 43];
-        assert_eq!(answers(saw, &all_at_once), all(&expected));
-    }
-
-    #[test]
-    fn a_lock_is_held_by_one_and_the_rest_goes_on_beside() {
-        let lock = |servers| Discipline::Lock {
-            serial: ms(10),
-            parallel: ms(30),
-            servers,
-        };
-        assert_eq!(answers(lock(9), &[0, 0, 0, 0]), all(&[40, 50, 60, 70]));
-        // With two servers the third request waits for the first to end.
-        assert_eq!(answers(lock(2), &[0, 0, 0, 0]), all(&[40, 50, 80, 90]));
-    }
-
-    #[test]
-    fn queues_that_are_never_empty_answer_at_the_stated_rate() {
-        let disciplines = [
-            Discipline::Servers {
-                each: ms(3),
-                servers: 4,
-            },
-            Discipline::Exponential {
-                mean: ms(3),
-                servers: 2,
-                seed: 1,
-            },
-            Discipline::SawTooth {
-                each: ms(2),
-                every: 7,
-                first: ms(1),
-                growth: ms(2),
-                steps: 5,
-            },
-            Discipline::Lock {
-                serial: ms(2),
-                parallel: ms(9),
-                servers: 4,
-            },
-            Discipline::Lock {
-                serial: ms(4),
-                parallel: ms(1),
-                servers: 4,
-            },
-        ];
-        let requests = 40_000;
-        for discipline in disciplines {
-            let expected = discipline.saturation().unwrap().get();
-            let mut queue = Queue::new(discipline.clone());
-            let last = (0..requests).filter_map(|_| queue.answers_at(Duration::ZERO));
-            let rate = f64::from(requests) / last.max().unwrap().as_secs_f64();
-            assert!(
-                (rate / expected - 1.0).abs() < 0.02,
-                "{discipline:?}: {rate}"
-            );
-        }
-    }
+/// The time in which a token comes back.
+fn token(per_second: u32) -> Duration {
+    Duration::from_secs(1) / per_second.max(1)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,26 @@
 //! The flags of `plimsoll compare`.
 
-use clap::{Args, ValueEnum};
+use super::CompareFormat;
+use clap::Args;
 use plimsoll_model::Goal;
 use std::path::PathBuf;
 
 const COMPARE_HELP: &str = "\
-Each record is held against the first. A difference is called better or worse only where its \
-95 % interval lies on one side; else it cannot be told. Records of different workloads or goals \
-are refused. A record is called by the name of its machine (of its table, if it is imported), or \
-by its file where two have the same.
+Each record is held against the first. A difference is called better or worse
+only where its 95 % interval lies on one side; else it cannot be told. Records
+of different workloads or goals are refused. A record is called by the name of
+its machine (of its table, if it is imported), or by its file where two have the
+same.
+
+Worked example: web1 carries 1,000/s (950 to 1,050) and web2 1,200/s (1,150 to
+1,250). 1.2 times as much (1.12 to 1.29) lies above 1 as a whole: better. At
+--price web1=0.30 --price web2=0.40 it is 0.9 times (0.84 to 0.97) as much for
+the same money: worse.
 
 Examples:
   plimsoll compare old.plimsoll new.plimsoll
-  plimsoll compare web1.plimsoll web2.plimsoll --price web1=0.34 --price web2=0.29 --goal 'p99<10ms'";
+  plimsoll compare web1.plimsoll web2.plimsoll --goal 'p99<10ms' \\
+      --price web1=0.34 --price web2=0.29";
 
 /// `plimsoll compare`
 #[derive(Debug, Args)]
@@ -30,9 +38,13 @@ pub(crate) struct CompareArgs {
     #[arg(long = "goal", value_name = "GOAL")]
     pub(crate) goals: Vec<Goal>,
 
-    /// How to print the comparison.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) format: CompareFormat,
+    /// How to print the comparison (default: as the name after -o ends, else text).
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<CompareFormat>,
+
+    /// Write it to this file, such as compare.html, instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// What a machine costs.
@@ -42,15 +54,6 @@ pub(crate) struct Price {
     pub(crate) name: String,
     /// Per hour; any number that can be written.
     pub(crate) per_hour: f64,
-}
-
-/// How a comparison is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CompareFormat {
-    /// Tables and sentences.
-    Text,
-    /// JSON, as docs/schema/compare.schema.json describes.
-    Json,
 }
 
 fn price(text: &str) -> Result<Price, String> {

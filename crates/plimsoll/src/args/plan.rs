@@ -6,17 +6,30 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const PLAN_HELP: &str = "\
-The lower end of what one instance carries is planned with, and the CPU target is the lower end \
-of its CPU use: what is said holds also if the measurement was lucky. Without --goal the record's \
-own goals are all to be kept.
+The lower end of what one instance carries is planned with, and the CPU target
+is the lower end of its CPU use: what is said holds also if the measurement was
+lucky. Without --goal the record's own goals are all to be kept.
 
-A traffic file is CSV with the columns time_s,rate_rps: seconds, ascending, and requests per \
-second. Between two rows the rate goes straight from one to the next.
+Worked example: an instance carries 1,100/s (1,000 to 1,200), so 1,000/s are
+planned with.
+  --peak 5000 --failures 1 --growth 10%/min --ready-in 3min
+        grown for 3 minutes the peak is 6,500/s: 7 instances, and 1 that may be
+        lost, are 8. With 7 of 8 left and room for growth each may be asked for
+        1000 * 7/8 / 1.3 = 673/s; the CPU use measured at 673/s is the target.
+
+With --peak the smallest fleet is that of the peak, because nothing is known of
+quieter times. With --traffic it is the one that makes the whole cheapest: a
+smaller one would take a lower CPU target, for a lost instance is a larger part
+of it.
+
+A traffic file is CSV with the columns time_s,rate_rps: seconds, ascending, and
+requests per second. Between two rows the rate goes straight from one to the
+next.
 
 Examples:
   plimsoll plan web.plimsoll --peak 5000
   plimsoll plan web.plimsoll --traffic week.csv --price 0.34 --failures 2
-  plimsoll plan web.plimsoll --peak 5000 --growth 10%/min --ready-in 3min --format hpa > hpa.yaml";
+  plimsoll plan web.plimsoll --peak 5000 --growth 5%/min --format hpa > hpa.yaml";
 
 /// `plimsoll plan`
 #[derive(Debug, Args)]

@@ -7,13 +7,22 @@ Servers on this machine answer by rules whose capacity is known (service times a
 not worked off), and Plimsoll measures them as it measures any server. The table tells what is \
 known, what was found, and how far the two are apart. Nothing else should run meanwhile.
 
-Exit status: 0 all answers were recovered within 5 %, 1 not all were.";
+Tested: the load generator, how the rate at saturation is calibrated, how levels and search find a \
+capacity, its interval, the knee (the load at which latency has tripled), and without --quick the \
+trial that confirms a capacity. Not tested: how CPU use is measured and what is concluded from it.
+
+An answer is recovered when it is within 5 % of the truth and its interval reaches no further from \
+it than 5 % (with --quick 50 %, as its few trials allow no less); beyond that it could be luck, and \
+Plimsoll cannot tell.
+
+Exit status: 0 all answers were recovered, 1 not all were.";
 
 /// `plimsoll selftest`
 #[derive(Debug, Args)]
 #[command(after_help = SELFTEST_HELP)]
 pub(crate) struct SelftestArgs {
-    /// In under a minute. Without: under 6 minutes, and with a third of the error that is chance.
+    /// In under a minute, for gross errors. Without: about 5 minutes, or up to 11 where trials are
+    /// disturbed and have to be made again.
     #[arg(long)]
     pub(crate) quick: bool,
 

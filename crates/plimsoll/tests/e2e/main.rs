@@ -1,4 +1,5 @@
-//! The real binary against a real nginx. Needs nginx and node_exporter; what
+//! The real binary against a real nginx, and its pages in a real browser. Needs
+//! nginx, node_exporter, Chromium and its driver; what
 //! needs root as well says so when it is left out. Run by `.ci/run`:
 //!
 //! ```text
@@ -9,14 +10,18 @@
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     reason = "what helps tests may fail them too; clippy sees only #[test]"
 )]
 
+mod browser;
 #[path = "../common/mod.rs"]
 mod common;
 mod crash;
+mod live;
 mod nginx;
 mod node_exporter;
+mod pty;
 mod restart;
 mod selftest;
 mod service;

@@ -9,6 +9,7 @@ fn a_quick_selftest_prints_a_row_for_each_known_service() {
     assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
     for service in [
         "fixed 0.4 ms in one server",
+        "the same, calibrated",
         "fixed 1.6 ms in four servers",
         "exponential",
         "rate limiter",
@@ -24,9 +25,9 @@ fn a_quick_selftest_prints_a_row_for_each_known_service() {
         );
     }
     let verdict = if ended.code == Some(0) {
-        "All 7"
+        "All 8"
     } else {
-        " of 7"
+        " of 8"
     };
     assert!(ended.stdout.contains(verdict), "{}", ended.stdout);
 }

@@ -36,6 +36,8 @@ fn phase() -> impl Strategy<Value = Phase> {
         Just(Phase::Calibration),
         Just(Phase::Search),
         Just(Phase::Confirmation),
+        Just(Phase::OneThreadPerCore),
+        Just(Phase::TwoThreadsPerCore),
         level.prop_map(|p| Phase::Level {
             level: p.and_then(LoadLevel::percent)
         }),
@@ -115,15 +117,17 @@ prop_compose! {
         window in time(), cpu in option::of(cpu_use()), service_cpus in cpus(),
         service_cpu in option::of(cpu_use()), context_switches in option::of(any::<u64>()),
         pressure in option::of(vec(option::of(time()), 3)),
-        frequency_hz in option::of(0.0..1e10f64), energy in option::of(0.0..1e9f64),
-        observer_cpu in option::of(cpu_time()),
+        frequency_hz in option::of(0.0..1e10f64), clock_ratio in option::of(0.0..4.0f64),
+        energy in option::of(0.0..1e9f64),
+        observer_cpu in option::of(cpu_time()), view_cpu in option::of(cpu_time()),
     ) -> MachineUse {
         let pressure = pressure.map(|p| Pressure {
             cpu_some: p[0], memory_some: p[1], io_some: p[2],
         });
         MachineUse {
             window, cpu, service_cpus, service_cpu, context_switches, pressure, frequency_hz,
-            energy: energy.map(Energy), observer_cpu,
+            clock_ratio,
+            energy: energy.map(Energy), observer_cpu, view_cpu,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::sample::{create, trial};
 use crate::{Record, RecordError, export_hdr};
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use plimsoll_model::{Histogram, Invalid, Phase, RunEnd, Trial, Verdict};
+use plimsoll_model::{Histogram, Invalid, MachineUse, Phase, Plan, RunEnd, Trial, Verdict};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::fs;
@@ -40,6 +40,24 @@ fn what_was_asked_comes_back_as_it_was() {
     assert_eq!(record.requirements(), requirements());
     assert!(record.created_unix_ms() > 1_600_000_000_000);
     assert_eq!(record.trial_count(), 0);
+}
+
+#[test]
+fn what_older_records_do_not_hold_is_not_known() {
+    fn without(mut value: serde_json::Value, keys: &[&str]) -> serde_json::Value {
+        let object = value.as_object_mut().unwrap();
+        for key in keys {
+            object.remove(*key).unwrap();
+        }
+        value
+    }
+    let mut asked = without(serde_json::to_value(plan()).unwrap(), &["smt"]);
+    asked["cpus"] = without(asked["cpus"].take(), &["cores"]);
+    let read: Plan = serde_json::from_value(asked).unwrap();
+    assert_eq!((read.smt, read.cpus.cores.len()), (None, 0));
+    let used = serde_json::to_value(&trial(0).machine).unwrap();
+    let read: MachineUse = serde_json::from_value(without(used, &["clock_ratio"])).unwrap();
+    assert_eq!(read.clock_ratio, None);
 }
 
 #[test]

@@ -42,6 +42,7 @@ pub(super) fn plan() -> Plan {
             rated: None,
         },
         restart: None,
+        smt: None,
         search: None,
         idle: Duration::from_secs(3),
         bounds: Bounds {
@@ -54,6 +55,7 @@ pub(super) fn plan() -> Plan {
         cpus: CpuPlan {
             service: "0-2".parse().unwrap(),
             generator: "3".parse().unwrap(),
+            cores: Vec::new(),
         },
         seed: u64::MAX - 1,
         budget: Duration::from_secs(600),
@@ -173,8 +175,10 @@ pub(super) fn trial(pass: u32) -> Trial {
             context_switches: Some(7),
             pressure: None,
             frequency_hz: None,
+            clock_ratio: None,
             energy: None,
             observer_cpu: None,
+            view_cpu: None,
         },
         service: None,
         seconds: vec![],

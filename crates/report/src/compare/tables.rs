@@ -2,30 +2,71 @@
 
 use crate::escape::safe;
 use crate::number::{self, MISSING, Written};
-use crate::table::{Cell, Column, Ink, Paint, render};
+use crate::table::{Cell, Column, Ink, Paint, all_fit, render};
 use plimsoll_model::{
     Carried, ComparedCapacity, Comparison, Estimate, Figure, FigureUnit, Measure,
 };
 
-/// A table whose heads are values; the first column is aligned to the left.
+/// A table whose heads are values, the first column aligned to the left; where
+/// its columns do not fit beside each other, a block for each of its rows.
 pub(super) fn grid(rows: Vec<Vec<Cell>>, width: usize, paint: Paint) -> String {
+    let columns = columns(&rows);
+    if all_fit(&columns, width) {
+        let table = render(columns, width, paint);
+        // The names and units that these columns do not have.
+        return table.trim_start_matches('\n').to_owned();
+    }
+    let Some((heads, rows)) = rows.split_first() else {
+        return String::new();
+    };
+    rows.iter()
+        .map(|row| block(heads, row, width, paint))
+        .collect()
+}
+
+fn columns(rows: &[Vec<Cell>]) -> Vec<Column> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let column = |i: usize| {
         let cells = rows.iter().map(|row| row.get(i).cloned());
         let blank = || Cell::from(String::new());
         let mut cells: Vec<Cell> = cells.map(|cell| cell.unwrap_or_else(blank)).collect();
         if i == 0 {
-            let widest = cells.iter().map(|c| c.text.chars().count()).max();
-            let widest = widest.unwrap_or(0);
+            let widest = widest(&cells);
             cells
                 .iter_mut()
                 .for_each(|c| c.text = format!("{:widest$}", c.text));
         }
         Column::new("", "", 0, cells)
     };
-    let table = render((0..columns).map(column).collect(), width, paint);
-    // The names and units that these columns do not have.
-    table.trim_start_matches('\n').to_owned()
+    (0..columns).map(column).collect()
+}
+
+fn widest(cells: &[Cell]) -> usize {
+    let lengths = cells.iter().map(|c| c.text.chars().count());
+    lengths.max().unwrap_or(0)
+}
+
+/// A row as a heading and a line per machine: what is compared stands one below
+/// the other. A value that does not fit beside its machine stands below it.
+fn block(heads: &[Cell], row: &[Cell], width: usize, paint: Paint) -> String {
+    let (Some((kind, names)), Some((label, values))) = (heads.split_first(), row.split_first())
+    else {
+        return String::new();
+    };
+    let title = format!("{} {}", label.text, kind.text);
+    let mut out = paint.with(Ink::Bold, title.trim()) + "\n";
+    let (name_width, value_width) = (widest(names), widest(values));
+    let beside = 2 + name_width + 2 + value_width <= width;
+    for (name, value) in names.iter().zip(values) {
+        let (name, text) = (&name.text, paint.with(value.ink, &value.text));
+        let blanks = " ".repeat(value_width.saturating_sub(value.text.chars().count()));
+        out += &if beside {
+            format!("  {name:name_width$}  {blanks}{text}\n")
+        } else {
+            format!("  {name}\n    {text}\n")
+        };
+    }
+    out
 }
 
 fn heads(comparison: &Comparison, first: &str) -> Vec<Cell> {
@@ -39,7 +80,7 @@ fn heads(comparison: &Comparison, first: &str) -> Vec<Cell> {
 }
 
 /// A row per measure that is known of any machine, and the CPU use.
-pub(super) fn capacity_rows(comparison: &Comparison, goal: &ComparedCapacity) -> Vec<Vec<Cell>> {
+pub(crate) fn capacity_rows(comparison: &Comparison, goal: &ComparedCapacity) -> Vec<Vec<Cell>> {
     let all: Vec<Option<&ComparedCapacity>> = comparison
         .machines
         .iter()
@@ -57,7 +98,7 @@ pub(super) fn capacity_rows(comparison: &Comparison, goal: &ComparedCapacity) ->
             let amounts = own.iter().flatten().filter_map(|f| f.carried.estimate());
             let largest = amounts.map(|amount| amount.value).fold(0.0, f64::max);
             let scale = Scale::of(known.unit, largest);
-            let label = format!("{}, {}", name(measure), scale.name);
+            let label = format!("{}, {}", measure_name(measure), scale.name);
             let mut row = vec![Cell::from(label)];
             row.extend(own.iter().map(|figure| scale.show(*figure)));
             rows.push(row);
@@ -80,7 +121,7 @@ fn figure(capacity: Option<&ComparedCapacity>, measure: Measure) -> Option<&Figu
     capacity?.figures.iter().find(|f| f.measure == measure)
 }
 
-fn name(measure: Measure) -> &'static str {
+pub(crate) fn measure_name(measure: Measure) -> &'static str {
     match measure {
         Measure::Capacity => "carries",
         Measure::PerCpu => "per CPU",
@@ -90,15 +131,15 @@ fn name(measure: Measure) -> &'static str {
 }
 
 /// A unit that all figures of a row are shown in.
-struct Scale {
+pub(crate) struct Scale {
     /// How many of the figures' unit make one of these.
-    size: f64,
-    name: &'static str,
+    pub(crate) size: f64,
+    pub(crate) name: &'static str,
 }
 
 impl Scale {
     /// The unit in which a row with this largest figure is short.
-    fn of(unit: FigureUnit, largest: f64) -> Scale {
+    pub(crate) fn of(unit: FigureUnit, largest: f64) -> Scale {
         let (size, name) = match unit {
             FigureUnit::Rps => (1.0, "requests/s"),
             FigureUnit::RequestsPerPrice if largest >= 1e7 => (1e6, "million requests"),
@@ -125,7 +166,7 @@ impl Scale {
 }
 
 /// A row per headroom that is known of any machine.
-pub(super) fn threshold_rows(comparison: &Comparison) -> Vec<Vec<Cell>> {
+pub(crate) fn threshold_rows(comparison: &Comparison) -> Vec<Vec<Cell>> {
     let mut headrooms: Vec<f64> = Vec::new();
     let all = comparison.machines.iter().flat_map(|m| &m.thresholds);
     for headroom in all.map(|t| t.headroom_pct) {

@@ -31,6 +31,13 @@ impl Written {
         }
     }
 
+    /// A value with as many digits as another estimate supports.
+    pub(crate) fn at(value: f64, like: Estimate, most: i32) -> String {
+        let decimals = supported(like, most);
+        let digits = usize::try_from(decimals).unwrap_or(0);
+        grouped(rounded(value, decimals, f64::round), digits)
+    }
+
     /// A rate in requests per second.
     pub(crate) fn rate(estimate: Estimate) -> Written {
         let most = match estimate.value {

@@ -1,9 +1,14 @@
 //! A HorizontalPodAutoscaler for Kubernetes (API autoscaling/v2).
 
-use super::PlanReport;
+use super::{PlanReport, doubt};
 use crate::escape::safe;
 use crate::number::{self, Written, per_second};
+use crate::table::wrap;
 use plimsoll_model::{Carried, Estimate, HPA_TOLERANCE, PlannedFrom};
+
+/// Comments are broken to fit into this many columns, so that they read in any
+/// editor.
+const WIDTH: usize = 80;
 
 /// The manifest, with comments that say what its numbers come from. `None`
 /// where there is no CPU target.
@@ -14,7 +19,8 @@ pub fn plan_hpa(report: &PlanReport<'_>) -> Option<String> {
     let target = auto.hpa_target_pct?;
     let cpu = auto.cpu_pct?;
     let comments: Vec<String> = comments(report, cpu)
-        .into_iter()
+        .iter()
+        .flat_map(|sentence| wrap(sentence, WIDTH - 2))
         .map(|line| format!("# {line}\n"))
         .collect();
     let (floor, ceiling) = (auto.floor_instances, auto.ceiling_instances);
@@ -55,7 +61,7 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> Vec<String> {
         Some(_) => ", taken at its lower end",
         None => " (no interval)",
     };
-    vec![
+    let mut out = vec![
         format!(
             "Made by plimsoll plan from {}.",
             safe(&report.source.file())
@@ -76,15 +82,17 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> Vec<String> {
             percent(auto.left_for_growth_share),
         ),
         format!(
-            "CPU use at that rate is {}{end}; the target is",
+            "CPU use at that rate is {}{end}; the target is below it by the tolerance of {} % \
+             within which the autoscaler does nothing.",
             Written::pct(cpu).with_ends(" %"),
-        ),
-        format!(
-            "below it by the tolerance of {} % within which the autoscaler does nothing.",
             percent(HPA_TOLERANCE)
         ),
         format!("Utilization is a share of the pod's CPU request: it must be {cpus}."),
-    ]
+    ];
+    out.extend(doubt::floor(auto).map(|why| format!("minReplicas: {why}")));
+    let cautions = sizing.cautions.iter();
+    out.extend(cautions.map(|caution| format!("Caution: {}", doubt::caution(caution))));
+    out
 }
 
 /// What one instance carries, and which end of that is planned with.

@@ -3,7 +3,7 @@
 use super::money;
 use crate::compare::put;
 use crate::number;
-use crate::sentences::Sentence;
+use crate::sentence::Sentence;
 use crate::table::{Cell, Column, Ink, Paint, render};
 use plimsoll_model::{FleetOverTime, FleetStep};
 

@@ -7,9 +7,10 @@ use crate::{
     plan_text,
 };
 use plimsoll_model::{
-    Autoscaler, Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,
-    DifferenceVerdict, Estimate, Figure, FigureUnit, FleetOverTime, FleetStep, LinearRule, Measure,
-    PlannedFrom, Sizing, ThresholdDifference, WorkUnit, Workload,
+    Autoscaler, Carried, ComparedCapacity, ComparedMachine, Comparison, CpuFigure, CpuThreshold,
+    Difference, DifferenceVerdict, Estimate, Figure, FigureUnit, FleetOverTime, FleetStep,
+    FloorFrom, LinearRule, Measure, PlannedFrom, Sizing, SizingCaution, ThresholdDifference,
+    WorkUnit, Workload,
 };
 use serde_json::Value;
 use std::path::Path;
@@ -123,6 +124,7 @@ fn sizing(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
         cpu_at_peak_pct: cpu,
         autoscaler: Autoscaler {
             floor_instances: 18,
+            floor_from: FloorFrom::Peak,
             ceiling_instances: 23,
             left_after_failures_share: 17.0 / 18.0,
             left_for_growth_share: 1.0 / 1.3,
@@ -137,6 +139,7 @@ fn sizing(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
             rounds_instances: vec![2, 10, 14],
             instances: 14,
             settled: true,
+            runs_away: false,
             load_ratio: 1.25,
             missing_instances: 4,
         }),
@@ -153,6 +156,22 @@ fn sizing(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
             fixed_cost: Some(6.12),
             worst_load_ratio: 0.98,
         }),
+        cautions: vec![
+            SizingCaution::BelowMeasured {
+                figure: CpuFigure::Target,
+                rate_rps: 5811.97,
+                lowest_measured_rps: 6_500.0,
+            },
+            SizingCaution::BelowMeasured {
+                figure: CpuFigure::AtPeak,
+                rate_rps: 100_000.0 / 18.0,
+                lowest_measured_rps: 6_500.0,
+            },
+            SizingCaution::WideCapacity {
+                half_width_pct: 24.6,
+                instances_at_high_end: 13,
+            },
+        ],
     }
 }
 
@@ -238,7 +257,7 @@ fn the_schemas_are_closed_whole_and_described() {
             _ => {}
         }
     }
-    for (schema, objects) in [(COMPARE, 8), (PLAN, 9)] {
+    for (schema, objects) in [(COMPARE, 8), (PLAN, 11)] {
         let mut seen = 0;
         walk(&serde_json::from_str(schema).unwrap(), &mut seen);
         assert_eq!(seen, objects);
@@ -264,6 +283,60 @@ fn machines_stand_in_columns_and_each_difference_in_a_sentence() {
     }
 }
 
+/// A comparison of three machines that have intervals and long names.
+fn three(sample: &Sample, width: usize) -> String {
+    let mut comparison = comparison(WorkUnit::Requests, Carried::AtLeast(11_400.0));
+    let found = Carried::Found(within(12_100.0, 340.0, 410.0));
+    let third = machine("web3", WorkUnit::Requests, found);
+    comparison.machines.push(third);
+    for (machine, name) in comparison.machines.iter_mut().zip(["a", "b", "c"]) {
+        machine.name = format!("web-{name}.example.net");
+    }
+    let source = Source {
+        file: Path::new("runs/a.plimsoll"),
+        plan: &sample.plan,
+    };
+    let report = CompareReport {
+        comparison: &comparison,
+        sources: &[source; 3],
+    };
+    compare_text(&report, width, false)
+}
+
+#[test]
+fn three_machines_stand_side_by_side_where_they_fit_and_else_one_below_the_other() {
+    let sample = sweep();
+    let wide = three(&sample, 200);
+    let row = wide.lines().find(|l| l.starts_with("carries")).unwrap();
+    assert_eq!(
+        flat(row),
+        "carries, requests/s 9,550 (9,410 to 9,690) at least 11,400 12,100 (11,760 to 12,510)"
+    );
+    let narrow = three(&sample, 80);
+    let narrower = three(&sample, 64);
+    for (text, block) in [
+        (
+            &narrow,
+            "carries, requests/s\n  \
+             web-a.example.net     9,550 (9,410 to 9,690)\n  \
+             web-b.example.net            at least 11,400\n  \
+             web-c.example.net  12,100 (11,760 to 12,510)\n",
+        ),
+        (
+            &narrower,
+            "20 % headroom\n  web-a.example.net  70.0 (69.0 to 71.0)\n",
+        ),
+    ] {
+        assert!(text.contains(block), "{text}");
+    }
+    assert!(narrow.contains("\nheadroom    web-a"), "it fits: {narrow}");
+    for (width, text) in [(80, narrow), (200, wide), (36, three(&sample, 36))] {
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}
+
 #[test]
 fn hashing_is_shown_in_megabytes() {
     let mut comparison = comparison(WorkUnit::HashedBytes, Carried::Unknown);
@@ -274,6 +347,16 @@ fn hashing_is_shown_in_megabytes() {
         flat(&text).contains("carries, MB/s 900 (890 to 910) -"),
         "{text}"
     );
+}
+
+#[test]
+fn a_first_machine_without_thresholds_is_the_one_that_is_named() {
+    let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
+    comparison.machines[0].thresholds.clear();
+    comparison.threshold_differences.clear();
+    let text = shown(&sweep(), &comparison, |r| compare_text(r, 120, false));
+    assert!(text.contains("Of a no CPU use"), "{text}");
+    assert!(!text.contains("Of b"), "{text}");
 }
 
 #[test]
@@ -306,6 +389,12 @@ fn a_plan_says_what_it_takes_when_to_act_and_how_wrong_the_linear_rule_is() {
     ] {
         assert!(text.contains(words), "'{words}' is missing: {text}");
     }
+    let mut endless = sizing.clone();
+    if let Some(linear) = &mut endless.linear_rule {
+        linear.runs_away = true;
+    }
+    let endless = flat(&planned(&sample, &endless, |r| plan_text(r, 200, false)));
+    assert!(endless.contains("add them without end"), "{endless}");
     let guess = |from| {
         let sizing = self::sizing(from, None);
         flat(&planned(&sample, &sizing, |r| plan_text(r, 200, false)))
@@ -313,6 +402,29 @@ fn a_plan_says_what_it_takes_when_to_act_and_how_wrong_the_linear_rule_is() {
     assert!(guess(PlannedFrom::HighestTried).contains("at least that"));
     assert!(guess(PlannedFrom::Value).contains("the plan is a guess"));
     assert!(guess(PlannedFrom::Value).contains("there is no CPU target"));
+}
+
+#[test]
+fn a_plan_says_what_is_in_doubt_and_why_its_smallest_fleet_is_no_smaller() {
+    let sample = sweep();
+    let sizing = sizing(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
+    let text = flat(&planned(&sample, &sizing, |r| plan_text(r, 80, false)));
+    let yaml = planned(&sample, &sizing, |r| plan_hpa(r).unwrap());
+    let comments = flat(&yaml.replace("\n# ", " "));
+    for words in [
+        "The smallest fleet is the whole fleet for the peak",
+        "--traffic",
+        "The CPU target is not measured: 5,812/s per instance is below 6,500/s",
+        "The CPU use at the peak is not measured: 5,556/s",
+        "known to 25 % only",
+        "13 instances are enough",
+    ] {
+        assert!(text.contains(words), "'{words}' is missing: {text}");
+        assert!(comments.contains(words), "'{words}' is missing: {comments}");
+    }
+    for line in yaml.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
 }
 
 #[test]
@@ -330,8 +442,9 @@ fn the_manifest_holds_nothing_from_outside_but_in_comments() {
     ] {
         assert!(yaml.lines().any(|l| l == line), "'{line}': {yaml}");
     }
+    let comments = flat(&yaml.replace("\n# ", " "));
     assert!(
-        yaml.contains("planned with the lower end, 8,000/s"),
+        comments.contains("planned with the lower end, 8,000/s"),
         "{yaml}"
     );
     let unknown = self::sizing(PlannedFrom::LowerEnd, None);

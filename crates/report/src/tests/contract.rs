@@ -4,10 +4,11 @@ use super::sample::{
     Sample, about, copies, empty, imported, nothing_valid, plan, sweep, without_cpu,
 };
 use plimsoll_model::{
-    CapacityStatus, DirectionVerdict, Estimate, Headroom, NoHeadroom, Provenance, RestartsFinding,
-    RunEnd, ServiceAt, Workload,
+    CapacityStatus, DirectionVerdict, Estimate, Headroom, LevelWork, NoHeadroom, NoSpeedup,
+    Provenance, RestartsFinding, RunEnd, ServiceAt, SmtFinding, SmtPlan, Workload,
 };
 use serde_json::{Map, Value, json};
+use std::time::Duration;
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/output.schema.json");
 
@@ -40,6 +41,39 @@ const EVERY_REASON: [(NoHeadroom, &str); 6] = [
     (NoHeadroom::NoLevelNearHalf, "no_level_near_half"),
 ];
 
+/// Why there is no speed-up by SMT, and how programs are told.
+const EVERY_LACK: [(NoSpeedup, &str); 8] = [
+    (NoSpeedup::CoresUnknown, "cores_unknown"),
+    (NoSpeedup::OneThreadPerCore, "one_thread_per_core"),
+    (NoSpeedup::OneThreadUsed, "one_thread_used"),
+    (NoSpeedup::UnevenCores, "uneven_cores"),
+    (NoSpeedup::MoreThanTwoThreads, "more_than_two_threads"),
+    (NoSpeedup::NotOurs, "not_ours"),
+    (NoSpeedup::LevelMissing, "level_missing"),
+    (NoSpeedup::NotSaturated, "not_saturated"),
+];
+
+/// A sweep on cores of two threads whose speed-up is known.
+fn with_threads() -> Sample {
+    let mut sample = sweep();
+    sample.findings.smt = copies().findings.smt;
+    sample.findings.smt.levels.push(LevelWork {
+        load_pct: 50.0,
+        cpu_pct: 47.0,
+        work_low_pct: 47.0,
+        work_high_pct: 74.0,
+        clock_ratio: Some(1.1),
+    });
+    sample.plan.cpus.cores = vec!["0-1".parse().unwrap(), "2-3".parse().unwrap()];
+    sample.plan.smt = Some(SmtPlan {
+        trials: 3,
+        warm_up: Duration::from_millis(300),
+        window: Duration::from_millis(600),
+        budget: Duration::from_secs(10),
+    });
+    sample
+}
+
 fn every_sample() -> Vec<Sample> {
     let mut samples = vec![
         sweep(),
@@ -48,7 +82,13 @@ fn every_sample() -> Vec<Sample> {
         imported(),
         copies(),
         all_null(),
+        with_threads(),
     ];
+    for (why, _) in EVERY_LACK {
+        let mut sample = sweep();
+        sample.findings.smt = SmtFinding::unknown(why);
+        samples.push(sample);
+    }
     for service in [
         ServiceAt::Find,
         ServiceAt::Cgroup("system.slice/web.service".to_owned()),
@@ -281,5 +321,25 @@ fn the_headroom_index_has_two_forms_or_its_reason_is_given() {
         assert_eq!(findings["headroom_index"], Value::Null);
         assert_eq!(findings["extra_over_half_ratio"], Value::Null);
         assert_eq!(findings["headroom_index_missing"], expected);
+    }
+}
+
+#[test]
+fn a_speedup_is_known_with_its_rows_or_its_lack_is_told() {
+    let smt = &output(&with_threads())["findings"]["smt"];
+    assert_eq!(smt["speedup_ratio"]["value"], 1.271);
+    assert_eq!(smt["speedup_missing"], Value::Null);
+    assert_eq!(smt["two_over_one_clock_ratio"]["value"], 0.969);
+    assert_eq!(smt["levels"][0]["work_high_pct"], 74.0);
+    assert_eq!(
+        smt["copies"][0],
+        json!({"copies": 1, "work_pct": 19.67, "clock_ratio": null})
+    );
+    for (why, expected) in EVERY_LACK {
+        let mut sample = sweep();
+        sample.findings.smt = SmtFinding::unknown(why);
+        let smt = &output(&sample)["findings"]["smt"];
+        assert_eq!(smt["speedup_missing"], expected);
+        assert_eq!(smt["speedup_ratio"], Value::Null);
     }
 }

@@ -2,6 +2,8 @@
 
 mod compare_plan;
 mod contract;
+mod pages;
 mod sample;
 mod sentences;
+mod smt;
 mod snapshots;

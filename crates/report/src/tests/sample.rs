@@ -1,12 +1,14 @@
 //! Findings made by hand.
 
-use crate::{RecordFacts, Report, TrialTally};
+use crate::chart::Charset;
+use crate::{Look, RecordFacts, Report, TrialTally};
 use plimsoll_model::{
-    Arrivals, Bounds, Bytes, CacheSize, CalibrationPlan, CapacityFinding, CapacityStatus, Copies,
-    CopiesFinding, CpuPlan, CpuTime, DirectionFinding, DirectionVerdict, Errors, Estimate,
-    Findings, HashService, Headroom, HeadroomIndex, HintFinding, HttpService, ImportedTable,
-    Invalid, LatencySummary, LevelFinding, LightLoad, LoadLevel, NoHeadroom, Outcome, Plan,
-    Provenance, Rate, RatedRate, Requirement, RunEnd, SearchPlan, ServiceAt, Share, SlipSummary,
+    Arrivals, Bounds, Bytes, CacheSize, CalibrationPlan, CapacityFinding, CapacityNote,
+    CapacityStatus, Copies, CopiesFinding, CopiesWork, CpuPlan, CpuTime, DirectionFinding,
+    DirectionVerdict, Errors, Estimate, Findings, HashService, Headroom, HeadroomIndex,
+    HintFinding, HttpService, ImportedTable, Invalid, LatencySummary, LevelFinding, LightBasis,
+    LightLoad, LoadLevel, NoHeadroom, NoSpeedup, Outcome, Plan, PooledCpu, Provenance, Rate,
+    RatedRate, Requirement, RunEnd, SearchPlan, ServiceAt, Share, SlipSummary, SmtFinding, Speedup,
     TableRows, ThresholdFinding, Topology, Verdict, WarmUp, Workload,
 };
 use std::path::Path;
@@ -38,18 +40,24 @@ impl Sample {
         }
     }
 
+    /// Tables and sentences.
     pub(super) fn text(&self, width: usize) -> String {
-        crate::text(&self.report(), width, false)
+        self.with_charts(width, None)
+    }
+
+    /// All of it, in black and white.
+    pub(super) fn with_charts(&self, width: usize, charts: Option<Charset>) -> String {
+        let look = Look {
+            width,
+            colour: false,
+            charts,
+        };
+        crate::text(&self.report(), look)
     }
 }
 
 /// A sweep of an HTTP service: found, one level without a valid trial.
 pub(super) fn sweep() -> Sample {
-    let mut trials = TrialTally::default();
-    (0..31).for_each(|_| trials.add(&Verdict::Valid));
-    let bound = Share::new(0.02).unwrap();
-    let stolen = Share::new(0.05).unwrap();
-    (0..3).for_each(|_| trials.add(&Verdict::Invalid(vec![Invalid::Steal { stolen, bound }])));
     let mut overloaded = level(100.0, 10_000.0, 91.0, 85_300.0);
     overloaded.achieved_rps = Some(9_100.0);
     overloaded.errors.timeout = 12;
@@ -60,11 +68,14 @@ pub(super) fn sweep() -> Sample {
             rated: Some(RatedRate {
                 rate_rps: 10_000.0,
                 limited_by_service: true,
+                given: false,
+                never_carried: None,
             }),
             idle_cpu_pct: Some(1.25),
             light_load: Some(LightLoad {
                 up_to_load_pct: 10.0,
                 p99_us: 1_100.0,
+                basis: LightBasis::Levels,
             }),
             levels: vec![
                 level(10.0, 1000.0, 9.0, 1_100.0),
@@ -72,6 +83,7 @@ pub(super) fn sweep() -> Sample {
                 disturbed(),
                 overloaded,
             ],
+            cpu_pooled: vec![],
             capacity: vec![
                 CapacityFinding {
                     confirmed: Some(true),
@@ -94,13 +106,24 @@ pub(super) fn sweep() -> Sample {
                 restarts: None,
             }),
             copies: vec![],
+            smt: SmtFinding::unknown(NoSpeedup::NotOurs),
         },
         plan: plan(http()),
         provenance: provenance(),
         requirements: requirements(),
-        trials,
+        trials: tally(),
         ended: Some(RunEnd::Complete),
     }
+}
+
+/// Most count, some are disturbed.
+fn tally() -> TrialTally {
+    let mut trials = TrialTally::default();
+    (0..31).for_each(|_| trials.add(&Verdict::Valid));
+    let bound = Share::new(0.02).unwrap();
+    let stolen = Share::new(0.05).unwrap();
+    (0..3).for_each(|_| trials.add(&Verdict::Invalid(vec![Invalid::Steal { stolen, bound }])));
+    trials
 }
 
 /// An estimate by how far its ends are away.
@@ -228,6 +251,15 @@ pub(super) fn without_cpu() -> Sample {
     sample
 }
 
+/// Two rows between which CPU use falls.
+fn pooled() -> [PooledCpu; 2] {
+    [(345_138.0, 50.0), (395_424.0, 48.0)].map(|(rate_rps, measured_cpu_pct)| PooledCpu {
+        rate_rps,
+        measured_cpu_pct,
+        fitted_cpu_pct: 49.0,
+    })
+}
+
 /// A table that somebody else measured: single rows, so no intervals.
 pub(super) fn imported() -> Sample {
     let mut sample = sweep();
@@ -235,7 +267,9 @@ pub(super) fn imported() -> Sample {
         name: "c6i.2xlarge".to_owned(),
         rows: TableRows::Rates,
         cpus: Some(8),
+        threads_per_core: None,
         note: Some("netty, 64 KB answers".to_owned()),
+        latencies: Vec::new(),
     }));
     sample.plan.search = None;
     sample.provenance = Provenance {
@@ -254,9 +288,12 @@ pub(super) fn imported() -> Sample {
     .map(|(rate, cpu, us)| row(rate, cpu, us))
     .to_vec();
     findings.idle_cpu_pct = None;
+    findings.cpu_pooled = pooled().to_vec();
     findings.rated = Some(RatedRate {
         rate_rps: 591_411.0,
         limited_by_service: true,
+        given: true,
+        never_carried: None,
     });
     let end = Estimate {
         value: 591_411.0,
@@ -324,6 +361,7 @@ pub(super) fn empty() -> Findings {
         idle_cpu_pct: None,
         light_load: None,
         levels: vec![],
+        cpu_pooled: vec![],
         capacity: vec![],
         headroom: Headroom::Unknown {
             why: NoHeadroom::NoLevel,
@@ -333,6 +371,7 @@ pub(super) fn empty() -> Findings {
         hints: vec![],
         direction: None,
         copies: vec![],
+        smt: SmtFinding::unknown(NoSpeedup::CoresUnknown),
     }
 }
 
@@ -346,7 +385,7 @@ pub(super) fn nothing_valid() -> Sample {
             rate_rps: None,
             cpu_pct: None,
             limit_us: None,
-            note: Some("no trial at light load is valid".to_owned()),
+            note: Some(CapacityNote::NoLightLoad),
             ..found("p99<2x", 0.0, None)
         }],
         headroom: Headroom::Unknown {
@@ -370,6 +409,25 @@ pub(super) fn nothing_valid() -> Sample {
     sample
 }
 
+/// Both threads of a core do more than one, at a lower clock. What four copies
+/// come to is not known.
+fn two_threads() -> SmtFinding {
+    let work = |copies, work_pct| CopiesWork {
+        copies,
+        work_pct,
+        clock_ratio: None,
+    };
+    SmtFinding {
+        speedup: Ok(Speedup {
+            ratio: within(1.271, 0.012, 0.014),
+            at_equal_clock_ratio: Some(within(1.312, 0.012, 0.014)),
+            clock_ratio: Some(within(0.969, 0.001, 0.001)),
+        }),
+        levels: vec![],
+        copies: vec![work(1, 19.67), work(8, 100.0)],
+    }
+}
+
 /// A run of copies of a compiler.
 pub(super) fn copies() -> Sample {
     let row = |copies, seconds, slowest_seconds, cpu_pct, efficiency_ratio| CopiesFinding {
@@ -388,6 +446,7 @@ pub(super) fn copies() -> Sample {
             row(4, 262.4, 271.33, None, Some(0.85)),
             row(8, 354.0, 360.1, Some(99.6), Some(0.63)),
         ],
+        smt: two_threads(),
         ..empty()
     };
     sample.plan = plan(Workload::Copies(Copies {
@@ -515,6 +574,7 @@ pub(super) fn plan(workload: Workload) -> Plan {
             rated: None,
         },
         restart: None,
+        smt: None,
         search: Some(SearchPlan {
             precision: share(0.02),
             window: Duration::from_secs(3),
@@ -532,6 +592,7 @@ pub(super) fn plan(workload: Workload) -> Plan {
         cpus: CpuPlan {
             service: "0-2".parse().unwrap(),
             generator: "3".parse().unwrap(),
+            cores: Vec::new(),
         },
         seed: 42,
         budget: Duration::from_secs(600),

@@ -2,9 +2,11 @@
 
 use super::sample::{Sample, about, copies, found, imported, sweep};
 use plimsoll_model::{
-    CapacityFinding, CapacityStatus, DirectionFinding, DirectionVerdict, Estimate, Headroom,
-    NoHeadroom, Rate, RestartsFinding, RunEnd, Verdict, Workload,
+    CapacityFinding, CapacityNote, CapacityStatus, CpuTime, DirectionFinding, DirectionVerdict,
+    Estimate, Headroom, LightBasis, MachineUse, NeverCarried, NoHeadroom, RestartsFinding, RunEnd,
+    Verdict, Workload,
 };
+use std::time::Duration;
 
 /// The text on one line, so that line breaks do not matter.
 fn said(sample: &Sample) -> String {
@@ -93,7 +95,10 @@ fn a_figure_without_an_interval_says_why() {
 #[test]
 fn a_note_is_a_sentence_of_its_own() {
     let text = with_capacity(CapacityFinding {
-        note: Some("CPU use is not known; levels up to 20 % load stand for light load".to_owned()),
+        note: Some(CapacityNote::Light {
+            basis: LightBasis::LevelsByLoadAlone,
+            up_to_load_pct: 20.0,
+        }),
         confirmed: Some(true),
         ..found("p99<10ms", 8_000.0, None)
     });
@@ -133,11 +138,11 @@ fn an_undecided_goal_says_why() {
     let text = with_capacity(CapacityFinding {
         status: CapacityStatus::Undecided,
         rate_rps: None,
-        note: Some("no level has a valid trial".to_owned()),
+        note: Some(CapacityNote::NoTrialCounts),
         ..found("cpu<80%", 0.0, Some(50.0))
     });
     for expected in [
-        "goal cpu<80% (CPU use below 80 %) cannot be told: no level has a valid",
+        "goal cpu<80% (CPU use below 80 %) cannot be told: no trial at a load counts",
         "Without such a rate there is no CPU use",
     ] {
         assert!(text.contains(expected), "{text}");
@@ -375,8 +380,52 @@ fn a_generator_at_its_limit_is_not_sold_as_the_service() {
         text.contains("the load generator reached, not the service"),
         "{text}"
     );
-    sample.plan.calibration.rated = Rate::per_second(10_000.0);
+    sample.findings.rated.as_mut().unwrap().given = true;
     assert!(said(&sample).contains("100 % load is 10,000/s, as was given."));
+}
+
+#[test]
+fn a_rate_that_was_given_far_too_high_says_so() {
+    let mut sample = sweep();
+    let rated = sample.findings.rated.as_mut().unwrap();
+    rated.given = true;
+    rated.never_carried = Some(NeverCarried {
+        lowest_offered_rps: 50_000.0,
+        most_achieved_rps: 1_000.0,
+    });
+    let text = said(&sample);
+    for words in ["far more than", "50,000/s", "1,000/s", "Leave --rated out"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn a_wide_interval_is_not_to_be_acted_on() {
+    let wide = CapacityFinding {
+        rate_rps: Some(Estimate::within(5_700.0, 4_100.0, 18_000.0)),
+        ..found("p99<10ms", 5_700.0, None)
+    };
+    let text = with_capacity(wide);
+    assert!(
+        text.contains("The interval is wide: before acting"),
+        "{text}"
+    );
+    assert!(!with_capacity(found("p99<10ms", 8_000.0, None)).contains("is wide"));
+}
+
+#[test]
+fn a_load_of_more_than_twice_the_capacity_is_not_written_out() {
+    let mut sample = sweep();
+    let row = &mut sample.findings.thresholds[0];
+    row.linear_headroom_pct = Some(Estimate::within(-300.0, -730.4, 40.2));
+    assert!(
+        said(&sample).contains("below -100 to 40"),
+        "{}",
+        said(&sample)
+    );
+    sample.findings.thresholds[0].linear_headroom_pct =
+        Some(Estimate::within(-300.0, -730.0, -150.0));
+    assert!(said(&sample).contains("below -100 "), "{}", said(&sample));
 }
 
 #[test]
@@ -425,7 +474,6 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
     sample.provenance.hostname = Some(bad.clone());
     sample.provenance.kernel = Some(bad.clone());
     sample.requirements[1].name.clone_from(&bad);
-    sample.findings.capacity[0].note = Some(bad.clone());
     sample.findings.levels[2].invalid_reasons = vec![bad];
     let outputs = [
         sample.text(100),
@@ -436,4 +484,19 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
         let left = output.replace("\r\n", "").replace('\n', "");
         assert!(!left.contains(crate::escape::is_unsafe), "{output:?}");
     }
+}
+
+#[test]
+fn what_the_live_view_took_is_told_when_it_is_no_trifle() {
+    let drawn = |took_ms| {
+        let mut sample = sweep();
+        let mut machine = MachineUse::unknown(Duration::from_secs(10));
+        machine.view_cpu = Some(CpuTime(Duration::from_millis(took_ms)));
+        sample.trials.add_view(&machine);
+        said(&sample)
+    };
+    let told = "Drawing the live view took 1.4 % of one CPU";
+    assert!(drawn(140).contains(told), "{}", drawn(140));
+    assert!(!drawn(100).contains("live view"));
+    assert!(!said(&sweep()).contains("live view"));
 }

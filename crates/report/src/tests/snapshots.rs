@@ -2,12 +2,30 @@
 //! anew; read the difference before you commit it.
 
 use super::sample::{Sample, copies, imported, nothing_valid, sweep, without_cpu};
+use crate::Look;
+use crate::chart::Charset;
 
-/// Name, what is shown, at which width, and the text that it should give.
+/// Name, what is shown, at which width, and the text that it should give. A
+/// name with `ascii` is that of one whose terminal shows nothing else.
 type Snapshot = (&'static str, fn() -> Sample, usize, &'static str);
 
-const EXPECTED: [Snapshot; 8] = [
+fn shown(name: &str, sample: fn() -> Sample, width: usize) -> String {
+    let charset = if name.contains("ascii") {
+        Charset::Ascii
+    } else {
+        Charset::Unicode
+    };
+    sample().with_charts(width, Some(charset))
+}
+
+const EXPECTED: [Snapshot; 9] = [
     ("sweep-80", sweep, 80, include_str!("sweep-80.txt")),
+    (
+        "sweep-ascii-80",
+        sweep,
+        80,
+        include_str!("sweep-ascii-80.txt"),
+    ),
     ("sweep-200", sweep, 200, include_str!("sweep-200.txt")),
     ("no-cpu-80", without_cpu, 80, include_str!("no-cpu-80.txt")),
     (
@@ -30,7 +48,7 @@ const EXPECTED: [Snapshot; 8] = [
 #[test]
 fn reports_read_as_they_should() {
     for (name, sample, width, expected) in EXPECTED {
-        let text = sample().text(width);
+        let text = shown(name, sample, width);
         if std::env::var_os("BLESS").is_some() {
             let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests");
             std::fs::write(format!("{folder}/{name}.txt"), &text).unwrap();
@@ -46,7 +64,7 @@ fn reports_read_as_they_should() {
 #[test]
 fn nothing_is_wider_than_the_terminal() {
     for (name, sample, width, _) in EXPECTED {
-        for line in sample().text(width).lines() {
+        for line in shown(name, sample, width).lines() {
             assert!(line.chars().count() <= width, "{name}: {line}");
         }
     }
@@ -80,7 +98,12 @@ fn the_threshold_table_keeps_what_matters_in_a_narrow_terminal() {
 fn colours_only_where_they_were_asked_for() {
     for (name, sample, width, expected) in EXPECTED {
         assert!(!expected.contains('\u{1b}'), "{name}");
-        let coloured = crate::text(&sample().report(), width, true);
+        let look = Look {
+            width,
+            colour: true,
+            charts: Some(Charset::Unicode),
+        };
+        let coloured = crate::text(&sample().report(), look);
         assert!(coloured.contains("\u{1b}[1m"), "{name}");
     }
 }

@@ -1,6 +1,6 @@
 use plimsoll_model::{
-    Arrivals, Bounds, Bytes, CalibrationPlan, CpuPlan, CpuSet, CpuTime, HashService, Phase, Plan,
-    Rate, Setting, Share, TrialSpec, WarmUp, Workload,
+    Arrivals, Bytes, CpuTime, HashService, Phase, Plan, Rate, Setting, Share, TrialSpec, WarmUp,
+    Workload,
 };
 use std::time::Duration;
 
@@ -11,42 +11,17 @@ const WARM_UP: WarmUp = WarmUp {
 
 /// A plan whose arrivals, CPUs and bounds are what matters.
 pub(crate) fn plan() -> Plan {
-    Plan {
-        workload: Workload::Hash(HashService {
-            mean_block: Bytes(1 << 20),
-            deviation_share: 0.25,
-            request_cpu: CpuTime(Duration::from_millis(1)),
-        }),
-        goals: vec![],
-        arrivals: Arrivals::Poisson,
-        levels: vec![],
-        copies: vec![],
-        passes: 2,
-        window: Duration::from_secs(5),
-        warm_up: WARM_UP,
-        calibration: CalibrationPlan {
-            first: Rate::ZERO,
-            window: Duration::from_secs(1),
-            retries: 1,
-            rated: None,
-        },
-        idle: Duration::ZERO,
-        bounds: Bounds {
-            slip: Duration::from_micros(100),
-            slip_share: Share::ZERO,
-            steal_share: Share::ONE,
-            other_share: Share::ONE,
-            retries: 3,
-        },
-        cpus: CpuPlan {
-            service: [0].into_iter().collect(),
-            generator: CpuSet::default(),
-        },
-        seed: 1,
-        restart: None,
-        search: None,
-        budget: Duration::from_secs(1000),
-    }
+    let mut plan = Plan::blank(Workload::Hash(HashService {
+        mean_block: Bytes(1 << 20),
+        deviation_share: 0.25,
+        request_cpu: CpuTime(Duration::from_millis(1)),
+    }));
+    plan.arrivals = Arrivals::Poisson;
+    plan.window = Duration::from_secs(5);
+    plan.cpus.service = [0].into_iter().collect();
+    plan.bounds.slip = Duration::from_micros(100);
+    plan.bounds.slip_share = Share::ZERO;
+    plan
 }
 
 /// A trial at `rate`.

@@ -1,6 +1,6 @@
 //! What a reader of a comparison should know, in sentences.
 
-use super::Machine;
+use super::{Capacity, Machine};
 use plimsoll_model::{Goal, LatencyLimit, Workload, human_duration};
 use std::time::Duration;
 
@@ -11,8 +11,10 @@ pub(super) fn of(machines: &[Machine]) -> Vec<String> {
         arrivals(machines),
         on_trust(machines),
         exact_power(machines),
+        cpus(machines),
     ];
     let mut out: Vec<String> = all.into_iter().flatten().collect();
+    out.extend(wide(machines));
     out.extend(relative_limits(machines));
     out
 }
@@ -58,6 +60,44 @@ fn exact_power(machines: &[Machine]) -> Option<String> {
          has of an interval comes from the capacity."
             .to_owned()
     })
+}
+
+/// A service on twice the CPUs rarely carries twice as much, so figures per CPU
+/// flatter the smaller one.
+fn cpus(machines: &[Machine]) -> Option<String> {
+    let known = machines.iter().filter_map(|m| Some((m.cpus?, &m.name)));
+    let known: Vec<(u32, &String)> = known.collect();
+    let numbers: Vec<u32> = known.iter().map(|k| k.0).collect();
+    differ(&numbers).then(|| {
+        let each: Vec<String> = known
+            .iter()
+            .map(|(n, name)| format!("{n} for {name}"))
+            .collect();
+        format!(
+            "The services had different numbers of CPUs ({}). As a rule a service carries less \
+             per CPU on more of them, so what is carried per CPU does not compare the CPUs alone.",
+            each.join(", ")
+        )
+    })
+}
+
+/// Differences that are smaller than an interval is wide are hardly ever seen.
+fn wide(machines: &[Machine]) -> Vec<String> {
+    let of = |machine: &Machine, capacity: &Capacity| {
+        let half_width = capacity.carried.estimate()?.wide()?;
+        Some(format!(
+            "What {} carries within {} is known to {:.0} % only (half the width of its interval); \
+             smaller differences will not be seen. Sweep it longer, without --quick or with \
+             --precision.",
+            machine.name,
+            capacity.goal,
+            100.0 * half_width
+        ))
+    };
+    let pairs = machines
+        .iter()
+        .flat_map(|m| m.capacities.iter().map(move |c| (m, c)));
+    pairs.filter_map(|(m, c)| of(m, c)).collect()
 }
 
 /// A goal that is a multiple of a machine's own latency is another promise on

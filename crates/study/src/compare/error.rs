@@ -50,7 +50,7 @@ pub enum CompareError {
     },
     /// No price.
     #[error(
-        "a price of {price} for '{name}' makes no sense; give what it costs per hour, above 0, such as --price {name}=0.34"
+        "a price of {price} for '{name}' makes no sense; give what it costs per hour, above 0 and up to 1000000, such as --price {name}=0.34"
     )]
     Price {
         /// The machine.

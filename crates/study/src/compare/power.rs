@@ -1,6 +1,6 @@
 //! What a machine draws at a rate.
 
-use plimsoll_model::{Phase, Setting, Trial};
+use plimsoll_model::{Setting, Trial};
 
 /// The power in watts at a rate, in requests per second: mean power of the
 /// valid trials at each rate, straight from one rate to the next. `None` where
@@ -8,7 +8,7 @@ use plimsoll_model::{Phase, Setting, Trial};
 pub fn watts_at(trials: &[Trial], rate_rps: f64) -> Option<f64> {
     let counts = |t: &&Trial| {
         let offered = matches!(t.spec.setting, Setting::Offer { .. });
-        offered && t.spec.phase != Phase::Calibration && t.verdict.is_valid()
+        offered && t.spec.phase.shows_load() && t.verdict.is_valid()
     };
     let mut seen: Vec<Point> = trials
         .iter()
@@ -59,7 +59,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Energy, Rate, TrialSpec, WarmUp};
+    use plimsoll_model::{Energy, Phase, Rate, TrialSpec, WarmUp};
     use std::time::Duration;
 
     /// Ten seconds at a rate.

@@ -54,7 +54,9 @@ fn table(name: &str, rows: TableRows) -> Workload {
         name: name.to_owned(),
         rows,
         cpus: Some(8),
+        threads_per_core: None,
         note: None,
+        latencies: Vec::new(),
     })
 }
 
@@ -330,4 +332,17 @@ fn what_makes_figures_mean_different_things_is_said() {
             .for_each(|m| m.capacities[0].watts = Some(5.0))
     });
     assert!(power[0].contains("Power is taken as exact"), "{power:?}");
+    let cpus = cautions(&|two| (two[0].cpus, two[1].cpus) = (Some(2), Some(8)));
+    assert!(cpus[0].contains("(2 for a, 8 for b)"), "{cpus:?}");
+    let same = cautions(&|two| (two[0].cpus, two[1].cpus) = (Some(8), Some(8)));
+    assert_eq!(same, Vec::<String>::new());
+    let wide = cautions(&|two| {
+        two[0].capacities[0].carried = found(100.0, 81.0, 119.0);
+        two[1].capacities[0].carried = found(100.0, 75.0, 125.0);
+    });
+    assert_eq!(wide.len(), 1, "{wide:?}");
+    assert!(
+        wide[0].contains("What b carries") && wide[0].contains("25 %"),
+        "{wide:?}"
+    );
 }

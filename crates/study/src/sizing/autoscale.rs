@@ -1,7 +1,9 @@
 //! What an autoscaler is told, and what its fleet is over time.
 
 use super::{MOST_INSTANCES, SizingError, Traffic};
-use plimsoll_model::{Autoscaler, Estimate, FleetOverTime, FleetStep, HPA_TOLERANCE, Rate};
+use plimsoll_model::{
+    Autoscaler, Estimate, FleetOverTime, FleetStep, FloorFrom, HPA_TOLERANCE, Rate,
+};
 use std::time::Duration;
 
 /// How many smallest fleets are tried for the cheapest.
@@ -55,7 +57,7 @@ impl Fleet {
 
     pub(super) fn autoscaler(
         &self,
-        floor: u32,
+        (floor, floor_from): (u32, FloorFrom),
         peak: Rate,
         cpu: &dyn Fn(Rate) -> Option<Estimate>,
     ) -> Result<Autoscaler, SizingError> {
@@ -66,6 +68,7 @@ impl Fleet {
         let hpa = target.map(|pct| (pct / (1.0 + HPA_TOLERANCE)).floor() as u32);
         Ok(Autoscaler {
             floor_instances: floor,
+            floor_from,
             ceiling_instances: self.counted(Fleet::running(
                 floor,
                 rate,

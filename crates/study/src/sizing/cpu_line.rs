@@ -3,9 +3,10 @@
 use crate::curve::Curve;
 use plimsoll_model::{Estimate, Plan, Rate, Trial};
 
-/// How far beyond the highest measured rate still counts as that rate. What
-/// was asked for is carried to within a few percent by what was achieved.
-const BEYOND: f64 = 1.05;
+/// How far beyond the highest or below the lowest measured rate still counts
+/// as that rate. What was asked for is carried to within a few percent by what
+/// was achieved.
+pub(super) const BEYOND: f64 = 1.05;
 
 /// CPU use over rate: the measured curve, and below its lowest level a
 /// straight line from the CPU use without load.
@@ -32,6 +33,12 @@ impl CpuLine {
             idle_pct,
             curve,
         })
+    }
+
+    /// The lowest rate at which CPU use was measured. Below it, CPU use is an
+    /// assumption.
+    pub fn lowest(&self) -> Option<Rate> {
+        Rate::per_second(self.lowest_rps)
     }
 
     /// CPU use in percent at a rate; `None` beyond the measured range.

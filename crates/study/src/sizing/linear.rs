@@ -37,6 +37,7 @@ pub(super) fn rule(
         rounds_instances,
         instances,
         settled,
+        runs_away: f64::from(instances) >= MOST_INSTANCES,
         load_ratio: peak.get() * fleet.growth / (left * fleet.carried.get()),
         missing_instances: i64::from(needed) - i64::from(instances),
     })

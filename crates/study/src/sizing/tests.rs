@@ -1,4 +1,6 @@
 use super::*;
+use crate::curve::tests::INTEL_SMT;
+use plimsoll_model::{CpuFigure, SizingCaution};
 use proptest::prelude::*;
 
 /// CPU use by requests per second, straight between rows, from a table.
@@ -20,22 +22,6 @@ fn pct(pct: f64) -> Option<Estimate> {
     (0.0..=100.0).contains(&pct).then(|| Estimate::alone(pct))
 }
 
-/// The published Netty rows of an SMT machine.
-const INTEL_SMT: &[(f64, f64)] = &[
-    (49_516.0, 7.0),
-    (99_047.0, 17.0),
-    (148_205.0, 21.0),
-    (197_231.0, 31.0),
-    (247_118.0, 35.0),
-    (297_056.0, 41.0),
-    (345_138.0, 50.0),
-    (395_424.0, 60.0),
-    (443_433.0, 70.0),
-    (493_272.0, 81.0),
-    (543_327.0, 88.0),
-    (591_411.0, 94.0),
-];
-
 fn rate(n: f64) -> Rate {
     Rate::per_second(n).unwrap()
 }
@@ -50,6 +36,7 @@ fn request<'a>(demand: &'a Demand, cpu: &'a dyn Fn(Rate) -> Option<Estimate>) ->
     Request {
         capacity: found(Estimate::within(1100.0, 1000.0, 1200.0)),
         cpu,
+        lowest_measured: None,
         demand,
         failures: 0,
         growth_per_minute: 0.0,
@@ -101,6 +88,73 @@ fn a_failure_while_traffic_grows_is_survived() {
         (target - 1000.0 * (13.0 / 14.0) / 1.3).abs() < 1e-9,
         "{target}"
     );
+}
+
+/// The CPU figures that are in doubt because nothing was measured so low.
+fn in_doubt(sizing: &Sizing) -> Vec<CpuFigure> {
+    let below = |caution: &SizingCaution| match *caution {
+        SizingCaution::BelowMeasured { figure, .. } => Some(figure),
+        SizingCaution::WideCapacity { .. } => None,
+    };
+    sizing.cautions.iter().filter_map(below).collect()
+}
+
+#[test]
+fn a_cpu_use_below_what_was_measured_is_in_doubt() {
+    let demand = Demand::Peak(rate(4500.0));
+    let cpu = |rate: Rate| pct(rate.get() / 12.5);
+    let cautions = |lowest: f64, cpu: &dyn Fn(Rate) -> Option<Estimate>| {
+        let mut asked = request(&demand, cpu);
+        asked.failures = 1;
+        asked.lowest_measured = Some(rate(lowest));
+        in_doubt(&size(&asked).unwrap())
+    };
+    // Six instances at 750 each, and five sixths of 1,000 as the target.
+    assert_eq!(cautions(700.0, &cpu), []);
+    assert_eq!(cautions(760.0, &cpu), [], "the same rate to within 5 %");
+    assert_eq!(cautions(800.0, &cpu), [CpuFigure::AtPeak]);
+    let both = [CpuFigure::Target, CpuFigure::AtPeak];
+    assert_eq!(cautions(900.0, &cpu), both);
+    assert_eq!(cautions(900.0, NO_CPU), [], "none is stated");
+}
+
+#[test]
+fn a_wide_interval_of_the_capacity_says_what_its_upper_end_would_save() {
+    let demand = Demand::Peak(rate(10_000.0));
+    let cautions = |low: f64, high: f64| {
+        let mut asked = request(&demand, NO_CPU);
+        asked.capacity = found(Estimate::within(1000.0, low, high));
+        size(&asked).unwrap().cautions
+    };
+    assert_eq!(cautions(810.0, 1190.0), []);
+    let half_width_pct = 25.0;
+    assert_eq!(
+        cautions(750.0, 1250.0),
+        [SizingCaution::WideCapacity {
+            half_width_pct,
+            instances_at_high_end: 8
+        }]
+    );
+}
+
+#[test]
+fn the_smallest_fleet_says_why_it_is_not_smaller() {
+    let floor = |demand: &Demand, failures: u32, floor: Option<u32>| {
+        let mut asked = request(demand, NO_CPU);
+        (asked.failures, asked.floor) = (failures, floor);
+        let sizing = size(&asked).unwrap();
+        let auto = sizing.autoscaler;
+        (auto.floor_instances, sizing.instances, auto.floor_from)
+    };
+    let peak = Demand::Peak(rate(10_000.0));
+    assert_eq!(floor(&peak, 1, None), (11, 11, FloorFrom::Peak));
+    assert_eq!(floor(&peak, 0, None), (1, 10, FloorFrom::NoFailures));
+    assert_eq!(floor(&peak, 1, Some(5)), (5, 11, FloorFrom::Asked));
+    let (cheapest, all, from) = floor(&day(), 1, None);
+    assert!(cheapest < all && from == FloorFrom::Cheapest);
+    // Losing none, no target is lower for a small fleet: the smallest is that
+    // of the lowest traffic, which rises from 1,000 to 1,153 within its hour.
+    assert_eq!(floor(&day(), 0, None).0, 2);
 }
 
 #[test]
@@ -162,6 +216,18 @@ fn the_linear_rule_is_wrong_in_the_way_that_the_curve_bends() {
         leads.missing_instances < 0 && leads.load_ratio < 0.95,
         "{leads:?}"
     );
+}
+
+#[test]
+fn a_rule_whose_target_is_below_the_idle_machine_adds_instances_without_end() {
+    let demand = Demand::Peak(rate(3000.0));
+    let cpu = |rate: Rate| pct(90.0 + rate.get() / 100.0);
+    let mut asked = request(&demand, &cpu);
+    asked.growth_per_minute = 0.3;
+    assert!(size(&asked).unwrap().linear_rule.unwrap().runs_away);
+    let cpu = |rate: Rate| pct(rate.get() / 12.5);
+    asked.cpu = &cpu;
+    assert!(!size(&asked).unwrap().linear_rule.unwrap().runs_away);
 }
 
 #[test]

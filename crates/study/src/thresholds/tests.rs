@@ -2,6 +2,7 @@ use super::*;
 use crate::curve::tests::{GRAVITON_3, INTEL_SMT, Machine, published, trials_of};
 use crate::seeded::Rng;
 use proptest::prelude::*;
+use statrs::distribution::{ContinuousCDF, Normal};
 
 fn table(rows: &[(f64, f64)]) -> Vec<ThresholdFinding> {
     let curve = Curve::of(&published(rows), 1).unwrap();
@@ -94,7 +95,29 @@ fn a_promise_that_ends_early_makes_the_linear_rule_break_it() {
     assert!((row.linear_headroom_pct.unwrap().value + 100.0 / 3.0).abs() < 1e-9);
 }
 
+#[test]
+fn a_wide_capacity_lowers_an_end_no_further_than_its_own_end() {
+    let curve = Curve::of(&trials_of(&Machine::smt(), 4, 1), 1).unwrap();
+    let end = curve.line().max_rate_rps();
+    let wide = Estimate::within(0.9 * end, 0.6 * end, 2.0 * end);
+    for row in thresholds(&curve, wide) {
+        let used = 1.0 - row.headroom_pct / 100.0;
+        let least = curve.line().cpu_pct_at(used * 0.6 * end).unwrap();
+        let low = row.cpu_pct.unwrap().low.unwrap();
+        assert!((0.9..=1.0).contains(&(low / least)), "{low} {least}");
+    }
+}
+
 proptest! {
+    #[test]
+    fn where_much_is_surely_free_so_is_less(seed in 0u64..500, low in 0.5..0.9f64, high in 1.0..3.0f64) {
+        let curve = Curve::of(&trials_of(&Machine::smt(), 2, seed), seed).unwrap();
+        let end = 0.95 * curve.line().max_rate_rps();
+        let rows = thresholds(&curve, Estimate::within(end, low * end, high * end));
+        let act_at: Vec<f64> = rows.iter().filter_map(|row| row.cpu_pct?.low).collect();
+        prop_assert!(act_at.windows(2).all(|w| w[0] >= w[1]), "{act_at:?}");
+    }
+
     #[test]
     fn more_headroom_never_needs_more_cpu_use(seed in 0u64..500, part in 0.5..1.0f64) {
         let curve = Curve::of(&trials_of(&Machine::smt(), 2, seed), seed).unwrap();

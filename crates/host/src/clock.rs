@@ -1,0 +1,221 @@
+//! The mean clock of busy CPUs, from the counters APERF and MPERF.
+//!
+//! While a CPU is not halted, MPERF counts at a fixed rate, the nominal clock,
+//! and APERF at the actual one; both stand still while it is halted. So the
+//! ratio of what they count in a window is the mean clock of its busy time, as
+//! a ratio to the nominal clock. IA32_MPERF is the model-specific register
+//! 0xE7 and IA32_APERF 0xE8 (Intel 64 and IA-32 Architectures Software
+//! Developer's Manual, volume 3, "Hardware Coordination Feedback"; AMD64
+//! Architecture Programmer's Manual, volume 2, "Effective Frequency"; the same
+//! numbers on both). The file /dev/cpu/N/msr gives a register as eight bytes,
+//! the lowest first, at the offset of its number (msr(4)). Only root may read
+//! it, and it is there when the module msr is loaded.
+//!
+//! This room reads the two counters and nothing else of the registers.
+
+use crate::error::HostError;
+use crate::root::{Root, means_absent};
+use plimsoll_model::{CpuId, CpuSet};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+const MPERF: u64 = 0xe7;
+const APERF: u64 = 0xe8;
+
+/// The counters of some CPUs, whose files are kept open.
+#[derive(Debug)]
+pub(crate) struct ClockMeter {
+    cpus: Vec<(CpuId, PathBuf, File)>,
+}
+
+/// What the counters showed at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ClockCounts(BTreeMap<CpuId, Counts>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Counts {
+    aperf: u64,
+    mperf: u64,
+}
+
+impl ClockMeter {
+    /// `None` where one of the CPUs has no such file, or there is no CPU, or
+    /// nothing was ever counted: a hypervisor may give zeros for registers
+    /// that it does not have. Takes a file for each out of `allowance`.
+    ///
+    /// # Errors
+    /// When a file cannot be opened or read: only root may, and a hypervisor
+    /// may refuse it to root as well.
+    pub(crate) fn open(
+        root: &Root,
+        cpus: &CpuSet,
+        allowance: &mut usize,
+    ) -> Result<Option<ClockMeter>, HostError> {
+        if cpus.is_empty() || cpus.len() > *allowance {
+            return Ok(None);
+        }
+        let mut opened = Vec::with_capacity(cpus.len());
+        for cpu in cpus.iter() {
+            let path = root.path(format!("/dev/cpu/{cpu}/msr"));
+            match File::open(&path) {
+                Ok(file) => opened.push((cpu, path, file)),
+                Err(source) if means_absent(&source) => return Ok(None),
+                Err(source) => return Err(HostError::Unreadable { path, source }),
+            }
+        }
+        let meter = ClockMeter { cpus: opened };
+        // A register that is not there is refused when it is read.
+        let counts = meter.read()?;
+        let counted = |c: &Counts| c.aperf > 0 && c.mperf > 0;
+        if !counts.0.values().all(counted) {
+            return Ok(None);
+        }
+        *allowance -= cpus.len();
+        Ok(Some(meter))
+    }
+
+    /// Both counters of each CPU, now.
+    ///
+    /// # Errors
+    /// When one cannot be read, as of a CPU that was switched off.
+    pub(crate) fn read(&self) -> Result<ClockCounts, HostError> {
+        let counts = self.cpus.iter().map(|(cpu, path, file)| {
+            let read = |register| {
+                counter(file, register).map_err(|source| HostError::Unreadable {
+                    path: path.clone(),
+                    source,
+                })
+            };
+            // MPERF first: both go on between, by the same short time at
+            // either edge of a window.
+            let mperf = read(MPERF)?;
+            let aperf = read(APERF)?;
+            Ok((*cpu, Counts { aperf, mperf }))
+        });
+        counts.collect::<Result<_, _>>().map(ClockCounts)
+    }
+}
+
+fn counter(file: &File, register: u64) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    file.read_exact_at(&mut bytes, register)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+impl ClockCounts {
+    /// The mean clock since `earlier`, as a ratio to the nominal one, over the
+    /// busy time of all CPUs: each counts by its MPERF. `None` when none was
+    /// busy, when the two are not of the same CPUs, and when a counter does
+    /// not move while the other does: then it is not what it should be.
+    pub(crate) fn ratio_since(&self, earlier: &ClockCounts) -> Option<f64> {
+        let (mut actual, mut nominal) = (0u128, 0u128);
+        if !self.0.keys().eq(earlier.0.keys()) {
+            return None;
+        }
+        for (now, then) in self.0.values().zip(earlier.0.values()) {
+            // The counters are 64 bits wide and start anew after the last.
+            actual += u128::from(now.aperf.wrapping_sub(then.aperf));
+            nominal += u128::from(now.mperf.wrapping_sub(then.mperf));
+        }
+        (actual > 0 && nominal > 0).then(|| actual as f64 / nominal as f64)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn alone(aperf: u64, mperf: u64) -> ClockCounts {
+        ClockCounts([(0, Counts { aperf, mperf })].into())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::fake_tree::FakeTree;
+
+    /// Writes a file in the place of /dev/cpu/N/msr whose eight bytes from
+    /// offset 0xE7 on are MPERF and from 0xE8 on APERF. The device takes the
+    /// offset for a register's number; in a regular file the two overlap in
+    /// seven bytes. So MPERF is `mperf << 56`, and APERF `aperf << 56` and a
+    /// 256th of MPERF.
+    pub(crate) fn write(tree: &FakeTree, cpu: CpuId, mperf: u8, aperf: u8) {
+        let mut bytes = vec![0; 0xf0];
+        bytes[0xee] = mperf;
+        bytes[0xef] = aperf;
+        tree.write_bytes(&format!("dev/cpu/{cpu}/msr"), &bytes);
+    }
+
+    fn meter(tree: &FakeTree, cpus: &str) -> Option<ClockMeter> {
+        let cpus = cpus.parse().unwrap();
+        ClockMeter::open(tree.root(), &cpus, &mut 8).unwrap()
+    }
+
+    #[test]
+    fn each_cpu_counts_by_the_time_it_was_busy() {
+        let tree = FakeTree::new();
+        (0..3).for_each(|cpu| write(&tree, cpu, 10, 20));
+        let meter = meter(&tree, "0-2").unwrap();
+        let earlier = meter.read().unwrap();
+        assert_eq!(meter.read().unwrap().ratio_since(&earlier), None, "no time");
+        write(&tree, 0, 10 + 2, 20 + 3);
+        write(&tree, 1, 10 + 6, 20 + 3);
+        let ratio = meter.read().unwrap().ratio_since(&earlier).unwrap();
+        assert!((ratio - (6.0 / 8.0 + 1.0 / 256.0)).abs() < 1e-12, "{ratio}");
+    }
+
+    #[test]
+    fn a_counter_may_start_anew() {
+        let tree = FakeTree::new();
+        write(&tree, 0, 250, 255);
+        let meter = meter(&tree, "0").unwrap();
+        let earlier = meter.read().unwrap();
+        write(&tree, 0, 2, 7);
+        let now = meter.read().unwrap();
+        // MPERF starts anew after 256, and so does its part in APERF.
+        let expected = (8.0 - 248.0 / 256.0) / 8.0;
+        let ratio = now.ratio_since(&earlier).unwrap();
+        assert!((ratio - expected).abs() < 1e-12, "{ratio}");
+    }
+
+    #[test]
+    fn a_cpu_without_the_file_is_no_clock_and_too_few_files_are_none_either() {
+        let tree = FakeTree::new();
+        write(&tree, 0, 1, 1);
+        assert!(meter(&tree, "0-1").is_none());
+        assert!(meter(&tree, "").is_none());
+        let (cpus, mut allowance) = ("0".parse().unwrap(), 1);
+        let open = |allowance: &mut usize| {
+            let meter = ClockMeter::open(tree.root(), &cpus, allowance);
+            meter.unwrap().is_some()
+        };
+        assert!(open(&mut allowance));
+        assert_eq!(allowance, 0);
+        assert!(!open(&mut allowance));
+    }
+
+    #[test]
+    fn registers_that_never_counted_are_no_clock() {
+        let tree = FakeTree::new();
+        write(&tree, 0, 1, 1);
+        write(&tree, 1, 0, 0);
+        assert!(meter(&tree, "0").is_some());
+        assert!(meter(&tree, "0-1").is_none());
+    }
+
+    #[test]
+    fn a_register_that_cannot_be_read_is_an_error_that_names_the_file() {
+        let tree = FakeTree::new().file("dev/cpu/0/msr", "short");
+        let error = ClockMeter::open(tree.root(), &"0".parse().unwrap(), &mut 1).unwrap_err();
+        assert!(error.to_string().contains("dev/cpu/0/msr"), "{error}");
+    }
+
+    #[test]
+    fn counts_of_other_cpus_and_a_counter_that_stands_still_give_no_ratio() {
+        let other = ClockCounts([(1, Counts { aperf: 9, mperf: 9 })].into());
+        assert_eq!(other.ratio_since(&ClockCounts::alone(3, 3)), None);
+        let one = ClockCounts::alone(3, 3);
+        assert_eq!(ClockCounts::alone(3, 9).ratio_since(&one), None);
+        assert_eq!(ClockCounts::alone(9, 3).ratio_since(&one), None);
+    }
+}

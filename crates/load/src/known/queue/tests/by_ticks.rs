@@ -1,0 +1,145 @@
+//! The same services worked off tick by tick, as a real server would: requests
+//! stand in line, servers take them, hold the lock, work on and pause. It shares
+//! no code with the queue.
+
+use super::{all, answers, ms};
+use crate::arrivals::uniform;
+use crate::known::Discipline;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+
+/// What a server does, and until when.
+#[derive(Clone, Copy, PartialEq)]
+enum Doing {
+    Nothing,
+    WaitingForLock(usize),
+    Working(usize, u64),
+    Pausing(u64),
+}
+
+/// Times in ticks: under the lock, besides; and requests between pauses with
+/// the lengths of these.
+struct Machine {
+    servers: usize,
+    locked: u64,
+    alone: u64,
+    every: usize,
+    pauses: Vec<u64>,
+}
+
+fn run(machine: &Machine, came: &[u64]) -> Vec<u64> {
+    let mut line: VecDeque<usize> = VecDeque::new();
+    let mut waiting: VecDeque<usize> = VecDeque::new();
+    let mut servers = vec![Doing::Nothing; machine.servers];
+    let mut lock_free = 0;
+    let mut answered = vec![0; came.len()];
+    let (mut next, mut done, mut now) = (0, 0, 0);
+    while done < came.len() {
+        for server in &mut servers {
+            match *server {
+                Doing::Working(request, until) if until == now => {
+                    answered[request] = now;
+                    done += 1;
+                    let pause = (done % machine.every == 0 && !machine.pauses.is_empty())
+                        .then(|| machine.pauses[(done / machine.every - 1) % machine.pauses.len()]);
+                    *server = pause.map_or(Doing::Nothing, |p| Doing::Pausing(now + p));
+                }
+                Doing::Pausing(until) if until == now => *server = Doing::Nothing,
+                _ => {}
+            }
+        }
+        while next < came.len() && came[next] == now {
+            line.push_back(next);
+            next += 1;
+        }
+        for (index, server) in servers.iter_mut().enumerate() {
+            if *server == Doing::Nothing
+                && let Some(request) = line.pop_front()
+            {
+                *server = Doing::WaitingForLock(request);
+                waiting.push_back(index);
+            }
+        }
+        while lock_free <= now
+            && let Some(index) = waiting.pop_front()
+        {
+            let Doing::WaitingForLock(request) = servers[index] else {
+                panic!()
+            };
+            servers[index] = Doing::Working(request, now + machine.locked + machine.alone);
+            lock_free = now + machine.locked;
+        }
+        now += 1;
+    }
+    answered
+}
+
+/// Arrivals at full and at light load, in ticks.
+fn came(mean_gap: f64) -> Vec<u64> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+    let mut at = 0.0;
+    let next = |_| {
+        at += -(1.0 - uniform(&mut rng)).ln() * mean_gap;
+        at as u64
+    };
+    (0..3000).map(next).collect()
+}
+
+impl Machine {
+    fn new(servers: usize, locked: u64, alone: u64) -> Machine {
+        Machine {
+            servers,
+            locked,
+            alone,
+            every: 1,
+            pauses: vec![],
+        }
+    }
+}
+
+/// Services, and how they are worked off in ticks of a millisecond.
+fn pairs() -> [(Discipline, Machine); 4] {
+    let servers = Discipline::Servers {
+        each: ms(16),
+        servers: 4,
+    };
+    let saw = Discipline::SawTooth {
+        each: ms(6),
+        every: 14,
+        first: ms(10),
+        growth: ms(10),
+        steps: 4,
+        into: 0,
+    };
+    let pausing = Machine {
+        every: 14,
+        pauses: vec![10, 20, 30, 40],
+        ..Machine::new(1, 0, 6)
+    };
+    let lock = |serial, parallel, servers| Discipline::Lock {
+        serial: ms(serial),
+        parallel: ms(parallel),
+        servers,
+    };
+    [
+        (servers, Machine::new(4, 0, 16)),
+        (saw, pausing),
+        (lock(4, 8, 4), Machine::new(4, 4, 8)),
+        // Here servers are short, and the lock is not.
+        (lock(3, 20, 2), Machine::new(2, 3, 20)),
+    ]
+}
+
+#[test]
+fn a_queue_on_virtual_time_is_the_same_as_one_that_is_worked_off() {
+    for (discipline, machine) in pairs() {
+        let full = 1000.0 / discipline.saturation().unwrap().get();
+        for load in [0.5, 0.9, 1.2] {
+            let came = came(full / load);
+            let expected = run(&machine, &came);
+            let found = answers(discipline.clone(), &came);
+            assert_eq!(found, all(&expected), "{discipline:?}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What was concluded about a promise: how much is carried within it.
+
+use crate::{Estimate, Goal, Rate};
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// Latency at light load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LightLoad {
+    /// The highest load that counts as light.
+    pub up_to_load_pct: f64,
+    /// p99 over all valid trials at light load.
+    pub p99_us: f64,
+    /// Which trials stand for it.
+    pub basis: LightBasis,
+}
+
+/// Which trials stand for light load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LightBasis {
+    /// Levels below the bound in load and in CPU use.
+    Levels,
+    /// Levels below the bound in load; CPU use is not known.
+    LevelsByLoadAlone,
+    /// Calibration trials below the bound, as no level there counts.
+    Calibration,
+    /// The lowest level that counts, as nothing below the bound does.
+    LowestLevel,
+}
+
+/// How the search for a capacity ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CapacityStatus {
+    /// Trials on both sides of it give it an interval.
+    Found,
+    /// The goal is far kept just below and far broken just above: the interval
+    /// is those two loads, as near to each other as the search went.
+    Cliff,
+    /// The goal still held at the highest rate that could be tried.
+    NotReached,
+    /// The trials do not tell, for the reason in `note`.
+    Undecided,
+}
+
+/// The highest rate that keeps a goal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CapacityFinding {
+    /// The goal.
+    pub goal: Goal,
+    /// How the search ended.
+    pub status: CapacityStatus,
+    /// The highest rate that keeps the goal (`found`; for a `cliff` the middle
+    /// between the rates at its ends, the lower one of which was seen to keep
+    /// it), or the highest that was seen to keep it (`not_reached`).
+    pub rate_rps: Option<Estimate>,
+    /// CPU use at that rate.
+    pub cpu_pct: Option<Estimate>,
+    /// Whether a longer trial at the lower end kept the goal; `None` without
+    /// one.
+    pub confirmed: Option<bool>,
+    /// The limit that a relative goal came to, in microseconds.
+    pub limit_us: Option<f64>,
+    /// What a reader should know about it.
+    pub note: Option<CapacityNote>,
+}
+
+/// What a reader should know about a capacity, or why there is none.
+///
+/// Serialized as its sentence.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum CapacityNote {
+    /// What its relative limit is a multiple of is not what it should be.
+    Light {
+        /// Which trials stand for light load.
+        basis: LightBasis,
+        /// The highest load among them, in percent.
+        up_to_load_pct: f64,
+    },
+    /// Fewer requests than ever decide a goal on such a share.
+    TooFewRequests {
+        /// Independent requests that decide it.
+        needed: f64,
+        /// Independent requests that there were.
+        seen: f64,
+    },
+    /// Nothing valid was measured at light load, of which the limit is a
+    /// multiple.
+    NoLightLoad,
+    /// No request was answered at light load.
+    NoAnswerAtLightLoad,
+    /// No trial at a load counts.
+    NoTrialCounts,
+    /// The service's CPU use, which the goal is about, is not known.
+    CpuUnknown,
+    /// The goal was broken at every rate.
+    MissedAtLowest {
+        /// The lowest rate that was tried, in requests per second.
+        lowest_rps: f64,
+    },
+    /// Two rates far apart, with nothing tried between them.
+    NothingBetween {
+        /// The rate that kept the goal, in requests per second.
+        kept_rps: f64,
+        /// The rate that broke it, in requests per second.
+        broken_rps: f64,
+    },
+}
+
+/// Below this CPU use and load, in percent, a load is light: the bound of the
+/// published rule "p99 at most twice the p99 at < 20 % CPU".
+pub const LIGHT_PCT: f64 = 20.0;
+
+impl fmt::Display for CapacityNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            CapacityNote::Light {
+                basis,
+                up_to_load_pct,
+            } => write_light(f, basis, up_to_load_pct),
+            CapacityNote::TooFewRequests { needed, seen } => write!(
+                f,
+                "this goal takes {needed:.0} independent requests to decide, and there were \
+                 {seen:.0}: measure longer (--duration), or choose a lower percentile"
+            ),
+            CapacityNote::NoLightLoad => f.write_str("no trial at light load is valid"),
+            CapacityNote::NoAnswerAtLightLoad => {
+                f.write_str("no request was answered at light load")
+            }
+            CapacityNote::NoTrialCounts => f.write_str("no trial at a load counts"),
+            CapacityNote::CpuUnknown => f.write_str("the service's CPU use is not known"),
+            CapacityNote::MissedAtLowest { lowest_rps } => {
+                write!(
+                    f,
+                    "missed already at {}, the lowest rate of which a trial counts",
+                    whole(lowest_rps)
+                )
+            }
+            CapacityNote::NothingBetween {
+                kept_rps,
+                broken_rps,
+            } => write!(
+                f,
+                "kept at {} and no more at {}, where it was broken or not all was answered; nothing \
+                 between counts",
+                whole(kept_rps),
+                whole(broken_rps)
+            ),
+        }
+    }
+}
+
+/// A rate without a fraction.
+fn whole(rps: f64) -> String {
+    Rate::per_second(rps.round()).map_or_else(|| format!("{rps}/s"), |rate| rate.to_string())
+}
+
+fn write_light(f: &mut fmt::Formatter<'_>, basis: LightBasis, load_pct: f64) -> fmt::Result {
+    match basis {
+        LightBasis::Levels => write!(f, "levels up to {load_pct:.0} % load stand for light load"),
+        LightBasis::LevelsByLoadAlone => write!(
+            f,
+            "CPU use is not known; levels up to {load_pct:.0} % load stand for light load"
+        ),
+        LightBasis::Calibration => write!(
+            f,
+            "no level below {LIGHT_PCT:.0} % load and CPU use counts; trials of the calibration \
+             up to {load_pct:.0} % load stand for light load"
+        ),
+        LightBasis::LowestLevel => write!(
+            f,
+            "no trial that counts was below {LIGHT_PCT:.0} % load and CPU use; the lowest, at \
+             {load_pct:.0} % load, stands for light load"
+        ),
+    }
+}
+
+impl Serialize for CapacityNote {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

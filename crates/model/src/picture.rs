@@ -1,0 +1,114 @@
+//! What pictures of a run show and its findings do not hold: every trial as a
+//! point, the curve of CPU use with its band, the spectrum of each level.
+//!
+//! Made by `study`, drawn by `report`. It is no part of the JSON output, whose
+//! readers have the record for the same.
+
+use crate::{Estimate, Phase, Setting};
+use std::time::Duration;
+
+/// What pictures of a run show besides its findings.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Picture {
+    /// The CPUs that the service may use; `None` where they cannot be seen.
+    pub service_cpus: Option<u32>,
+    /// One entry per level, in the order of the findings' levels.
+    pub levels: Vec<LevelPicture>,
+    /// CPU use over the rate that is carried, ascending in rate.
+    pub curve: Vec<CpuPoint>,
+    /// All trials, in the order they were made.
+    pub trials: Vec<TrialPicture>,
+}
+
+/// What a picture shows of a level.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LevelPicture {
+    /// How far the trials that count lie apart; `None` with fewer than two.
+    pub spread: Option<LatencySpread>,
+    /// Latency over percentile of the merged trials, ascending.
+    pub spectrum: Vec<SpectrumPoint>,
+    /// Whether answers came as fast as requests were intended; `None` without
+    /// a trial that counts.
+    pub carried: Option<bool>,
+}
+
+/// Smallest and largest of a quantity over the trials of a level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    /// The smallest.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
+}
+
+/// How far latency quantiles lie apart between trials, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LatencySpread {
+    /// 50 %.
+    pub p50: Span,
+    /// 99 %.
+    pub p99: Span,
+    /// 99.9 %.
+    pub p999: Span,
+}
+
+/// A point of a latency distribution.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpectrumPoint {
+    /// The share of requests, 0 to 1, that were answered within `latency_us`.
+    pub share: f64,
+    /// In microseconds.
+    pub latency_us: f64,
+}
+
+/// CPU use at a rate that is carried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CpuPoint {
+    /// Good answers per second.
+    pub rate_rps: f64,
+    /// The same in percent of the rated rate; `None` where that is not known.
+    pub load_pct: Option<f64>,
+    /// CPU use in percent as measured.
+    pub measured_cpu_pct: f64,
+    /// CPU use in percent as fitted, with its pointwise interval.
+    pub cpu_pct: Estimate,
+    /// Good answers per second that a CPU is busy; where the number of CPUs is
+    /// not known, per second that the whole machine is busy. `None` at no CPU
+    /// use.
+    pub work_per_cpu_s: Option<Estimate>,
+}
+
+/// A trial as a bar of the time line, and as a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialPicture {
+    /// Which part of the run it belongs to.
+    pub phase: Phase,
+    /// The controls.
+    pub setting: Setting,
+    /// How often this visit was tried before.
+    pub attempt: u32,
+    /// Where its level stands among the findings' levels, or its number of
+    /// copies among the findings' copies; `None` outside of them.
+    pub row: Option<usize>,
+    /// When it began: the time that the trials before it took. Pauses between
+    /// trials are no part of it.
+    pub began: Duration,
+    /// From its start to its end.
+    pub took: Duration,
+    /// How long it warmed up.
+    pub warm_up: Duration,
+    /// How long it measured.
+    pub window: Duration,
+    /// Good answers per second.
+    pub achieved_rps: f64,
+    /// The same in percent of the rated rate; `None` where that is not known.
+    pub load_pct: Option<f64>,
+    /// CPU use in percent.
+    pub cpu_pct: Option<f64>,
+    /// p99 of the latency in microseconds.
+    pub p99_us: Option<f64>,
+    /// For copies: the mean time of a copy in seconds.
+    pub copy_s: Option<f64>,
+    /// Why it does not count; empty if it does.
+    pub invalid: Vec<crate::Invalid>,
+}

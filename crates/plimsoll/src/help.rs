@@ -1,0 +1,205 @@
+//! How the flags are shown: what a first look needs, and under which heading
+//! the rest is found.
+//!
+//! The flags themselves are in [`crate::args`]. A page that is asked for with
+//! `-h` fits a screen; `--help` and the manual have all of it, with examples
+//! and exit codes.
+
+use crate::args::Cli;
+use clap::{Arg, Command, CommandFactory};
+
+/// What `plimsoll` alone says.
+pub(crate) const FIRST_STEPS: &str = "\
+Plimsoll tells how much load a machine can really carry. Try first:
+
+  plimsoll sweep --quick                    what does this machine carry? (90 s)
+  plimsoll sweep http://localhost:8080/     what does this server carry?
+  plimsoll doctor                           what can be measured here?
+  plimsoll --help                           all commands
+";
+
+pub(crate) const EXIT_STATUS: &str = "\
+Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked, 130 stopped by Ctrl-C.";
+
+/// Lines of examples that a page asked for with `-h` has room for.
+const SHORT_EXAMPLES: usize = 6;
+
+/// Headings of `sweep`, and the flags under them.
+const SWEEP_HEADINGS: [(&str, &[&str]); 4] = [
+    (
+        "What to find out",
+        &["goals", "quick", "precision", "copies"],
+    ),
+    (
+        "How it is measured",
+        &[
+            "levels", "trials", "duration", "arrivals", "rated", "seed", "cpus",
+        ],
+    ),
+    (
+        "Which trials count",
+        &["max_slip", "max_steal", "max_other"],
+    ),
+    ("What comes of it", &["output", "resume", "format", "plain"]),
+];
+
+/// What `sweep -h` shows, in fewer words than `sweep --help`.
+const SWEEP_SHORT: [(&str, &str); 14] = [
+    (
+        "url",
+        "http:// or https://; without, a hash service in this process",
+    ),
+    ("command", "The command to copy, after `--`"),
+    ("goals", "A promise: p99<10ms, p99<2x, errors<0.1%, cpu<80%"),
+    (
+        "quick",
+        "A first look in under 90 s; without, under 6 minutes",
+    ),
+    ("copies", "Run 1 to N copies of a command at once"),
+    (
+        "cpus",
+        "CPUs of the generator, the hash service or the copies",
+    ),
+    ("output", "Where to write the record"),
+    ("resume", "Go on with an interrupted run"),
+    ("format", "Findings as text, json or csv"),
+    ("method", "The method"),
+    ("headers", "A header, such as 'Accept: text/html'"),
+    ("data", "The body, or @FILE"),
+    ("connections", "Connections kept open (default: 128)"),
+    ("insecure", "Accept any TLS certificate"),
+];
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  plimsoll report plimsoll-runs/FILE
+  plimsoll report FILE --goal 'p99<5ms'       against another promise
+  plimsoll report FILE --no-charts --format csv > levels.csv";
+
+const EXPORT_EXAMPLES: &str = "\
+Example:
+  plimsoll export FILE --hdr logs/     one log per level, to plot";
+
+const SELFTEST_EXAMPLES: &str = "\
+Example:
+  plimsoll selftest --quick     how wrong is Plimsoll here? (under a minute)";
+
+/// The command line as it is parsed, completed and documented.
+pub(crate) fn command() -> Command {
+    let mut command = Cli::command()
+        .mut_args(only_in_long_help)
+        .mut_subcommand("sweep", sweep)
+        .mut_subcommand("report", |c| c.after_help(REPORT_EXAMPLES))
+        .mut_subcommand("export", |c| c.after_help(EXPORT_EXAMPLES))
+        .mut_subcommand("selftest", |c| {
+            let known = c.get_after_help().map(ToString::to_string);
+            let known = known.unwrap_or_default();
+            c.after_help(format!("{known}\n\n{SELFTEST_EXAMPLES}"))
+        });
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
+    for name in names {
+        command = command.mut_subcommand(name.clone(), |sub| ending(sub, &name));
+    }
+    command
+}
+
+/// Sorts the flags of `sweep` under headings and keeps the rarer ones out of
+/// `sweep -h`.
+fn sweep(mut sweep: Command) -> Command {
+    let short = |arg: &Arg| SWEEP_SHORT.iter().find(|(id, _)| arg.get_id() == id);
+    sweep = sweep.mut_args(|arg| match short(&arg) {
+        Some((_, words)) => {
+            let long = arg.get_help().cloned().unwrap_or_default();
+            arg.help(*words).long_help(long).hide_possible_values(false)
+        }
+        None => only_in_long_help(arg),
+    });
+    for (heading, ids) in SWEEP_HEADINGS {
+        for id in ids {
+            sweep = sweep.mut_arg(id, |arg| arg.help_heading(heading));
+        }
+    }
+    // Headings come in the order of their last flags: those of a server go
+    // below those that every sweep has.
+    let of_server = |arg: &&Arg| arg.get_help_heading() == Some("For a server");
+    let ids: Vec<clap::Id> = sweep
+        .get_arguments()
+        .filter(of_server)
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    for id in ids {
+        sweep = sweep.mut_arg(id, |arg| arg);
+    }
+    sweep
+}
+
+/// Not in `-h`. The manual takes the long text of such a flag alone.
+fn only_in_long_help(arg: Arg) -> Arg {
+    let help = arg.get_help().cloned().unwrap_or_default();
+    arg.long_help(help).hide_short_help(true)
+}
+
+/// What stands below the flags: examples and exit codes, or for a long page
+/// where they are.
+fn ending(sub: Command, name: &str) -> Command {
+    let examples = sub.get_after_help().map(ToString::to_string);
+    let examples = examples.unwrap_or_default();
+    let is_long = name == "sweep" || examples.lines().count() > SHORT_EXAMPLES;
+    let long = if examples.contains("Exit status") {
+        examples.clone()
+    } else {
+        format!("{examples}\n\n{EXIT_STATUS}")
+    };
+    let sub = sub.after_long_help(long);
+    if is_long {
+        sub.after_help(format!("All flags, with examples: plimsoll {name} --help"))
+    } else {
+        sub
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_fit_together_as_they_are_shown() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn short_help_fits_a_screen_and_80_columns() {
+        for sub in command().term_width(80).get_subcommands_mut() {
+            let help = sub.clone().term_width(80).render_help().to_string();
+            let lines = help.lines().count();
+            assert!(lines <= 45, "{}: {lines} lines\n{help}", sub.get_name());
+        }
+    }
+
+    #[test]
+    fn every_page_has_examples_and_exit_codes() {
+        for sub in command().get_subcommands_mut() {
+            let help = sub.render_long_help().to_string();
+            let name = sub.get_name();
+            assert!(help.to_lowercase().contains("example"), "{name}:\n{help}");
+            assert!(help.contains("Exit status"), "{name}:\n{help}");
+        }
+    }
+
+    #[test]
+    fn no_example_is_broken_on_80_columns() {
+        let command = command();
+        for page in command.get_subcommands().chain([&command]) {
+            let help = [page.get_after_long_help(), page.get_after_help()];
+            for help in help.into_iter().flatten() {
+                let help = help.to_string();
+                for line in help.lines().filter(|line| line.starts_with("  ")) {
+                    assert!(line.chars().count() <= 80, "{}: {line}", page.get_name());
+                }
+            }
+        }
+    }
+}

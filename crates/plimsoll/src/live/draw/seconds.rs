@@ -1,0 +1,99 @@
+//! Second by second: rate, latency and CPU use, the latest at the right.
+
+use super::{put, style};
+use crate::live::state::{State, Tick};
+use plimsoll_model::{Rate, human_duration};
+use plimsoll_report::Ink;
+use plimsoll_report::chart::bar;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::time::Duration;
+
+/// Columns for the figure at the right.
+const FIGURE: u16 = 12;
+/// The height of the shortest bar of latencies, which have no nought on a
+/// logarithmic scale.
+const LEAST: f64 = 0.1;
+
+/// A row of bars: its name, its figure now, and its bars.
+struct Row {
+    name: &'static str,
+    figure: String,
+    shares: Vec<Option<f64>>,
+    ink: Ink,
+}
+
+pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
+    let width = area.width.saturating_sub(super::LABEL + FIGURE);
+    let skipped = state.seconds.len().saturating_sub(usize::from(width));
+    let seconds: Vec<&Tick> = state.seconds.iter().skip(skipped).collect();
+    let each = area.height / 3;
+    if each == 0 {
+        return;
+    }
+    for (row, top) in rows(&seconds)
+        .into_iter()
+        .zip((area.y..).step_by(each.into()))
+    {
+        let part = Rect::new(area.x, top, area.width, each);
+        put(buffer, part, 0, row.name, Ink::Bold);
+        let figure_at = area.width - row.figure.chars().count() as u16;
+        put(buffer, part, figure_at, &row.figure, Ink::Plain);
+        let left = area.x + super::LABEL;
+        for ((share, tick), x) in row.shares.iter().zip(&seconds).zip(left..) {
+            // Warm-ups are seen, and seen to be something else.
+            let ink = if tick.is_first { Ink::Dim } else { row.ink };
+            for (line, y) in (0..each).rev().zip(top..) {
+                let symbol = bar(*share, line.into(), each.into(), state.about.charset);
+                buffer[(x, y)].set_char(symbol).set_style(style(ink));
+            }
+        }
+    }
+}
+
+fn rows(seconds: &[&Tick]) -> [Row; 3] {
+    let latest = seconds.last();
+    let most = seconds.iter().map(|tick| tick.rate).fold(0.0, f64::max);
+    let rate = latest.and_then(|tick| Rate::per_second(tick.rate));
+    let p99 = latest.and_then(|tick| tick.p99);
+    let cpu = latest.and_then(|tick| tick.cpu);
+    let shown = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    [
+        Row {
+            name: "rate",
+            figure: shown(rate.map(|rate| rate.to_string())),
+            shares: each(seconds, |tick| (most > 0.0).then(|| tick.rate / most)),
+            ink: Ink::Green,
+        },
+        Row {
+            name: "p99",
+            figure: shown(p99.map(human_duration)),
+            shares: logarithms(seconds),
+            ink: Ink::Yellow,
+        },
+        Row {
+            name: "CPU",
+            figure: shown(cpu.map(|pct| format!("{pct:.0} %"))),
+            shares: each(seconds, |tick| tick.cpu.map(|pct| pct / 100.0)),
+            ink: Ink::Cyan,
+        },
+    ]
+}
+
+fn each(seconds: &[&Tick], share: impl Fn(&Tick) -> Option<f64>) -> Vec<Option<f64>> {
+    seconds.iter().map(|tick| share(tick)).collect()
+}
+
+/// Latencies between the least and the most of them, by their logarithms.
+fn logarithms(seconds: &[&Tick]) -> Vec<Option<f64>> {
+    let log = |time: Duration| time.as_secs_f64().max(1e-9).ln();
+    let all: Vec<f64> = seconds.iter().filter_map(|t| t.p99.map(log)).collect();
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let span = (most - least).max(f64::MIN_POSITIVE);
+    let share = |tick: &Tick| {
+        let above = (log(tick.p99?) - least) / span;
+        Some(LEAST + (1.0 - LEAST) * above)
+    };
+    each(seconds, share)
+}

@@ -1,0 +1,296 @@
+//! The plan as a strip: a cell per trial, part by part.
+
+use super::put;
+use crate::live::done::Group;
+use crate::live::state::State;
+use plimsoll_report::Ink;
+use plimsoll_report::chart::Charset;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// What a trial is to the strip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Counts,
+    DoesNot,
+    Now,
+    ToCome,
+}
+
+impl Mark {
+    pub(super) const ALL: [Mark; 4] = [Mark::Counts, Mark::DoesNot, Mark::Now, Mark::ToCome];
+
+    pub(super) fn symbol(self, charset: Charset) -> &'static str {
+        match self {
+            Mark::Counts => charset.pick("■", "#"),
+            Mark::DoesNot => charset.pick("×", "x"),
+            Mark::Now => charset.pick("▶", ">"),
+            Mark::ToCome => charset.pick("·", "."),
+        }
+    }
+
+    pub(super) fn ink(self) -> Ink {
+        match self {
+            Mark::Counts => Ink::Green,
+            Mark::DoesNot => Ink::Red,
+            Mark::Now => Ink::Yellow,
+            Mark::ToCome => Ink::Dim,
+        }
+    }
+
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Mark::Counts => "a trial that counts",
+            Mark::DoesNot => "one that does not; it may be tried again",
+            Mark::Now => "the one under way",
+            Mark::ToCome => "one to come, as far as that is known",
+        }
+    }
+}
+
+/// A part of the run and its trials.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    group: Group,
+    marks: Vec<Mark>,
+    begun: bool,
+    /// Whether more trials will come, nobody knows how many.
+    is_open: bool,
+    /// Whether the first trials are left out.
+    is_cut: bool,
+    /// Whether only their number is told.
+    in_short: bool,
+}
+
+/// How many rows the strip takes, `most` at most.
+pub(super) fn rows(state: &State, width: u16, most: u16) -> u16 {
+    rows_of(&fitted(state, width, most), width).min(most)
+}
+
+pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
+    let mut pen = Pen {
+        area,
+        column: 0,
+        row: 0,
+    };
+    for part in fitted(state, area.width, area.height) {
+        part.draw(state.about.charset, &mut pen, buffer);
+    }
+}
+
+/// The parts, cut down until they fit: what is over becomes a number, what
+/// has not begun goes, and of what is under way the last trials stay.
+fn fitted(state: &State, width: u16, most: u16) -> Vec<Part> {
+    let mut parts = parts(state);
+    let begun = parts.iter().rposition(|part| part.begun).unwrap_or(0);
+    let fits = |parts: &[Part]| rows_of(parts, width) <= most;
+    for over in 0..begun {
+        if fits(&parts) {
+            return parts;
+        }
+        parts[over].in_short = true;
+    }
+    while !fits(&parts) && parts.len() > begun + 1 {
+        parts.pop();
+    }
+    while !fits(&parts) {
+        let Some(part) = parts.get_mut(begun).filter(|part| !part.marks.is_empty()) else {
+            break;
+        };
+        part.marks.remove(0);
+        part.is_cut = true;
+    }
+    parts
+}
+
+/// The parts that have begun or are known to come.
+fn parts(state: &State) -> Vec<Part> {
+    let now = state.now.as_ref().map(|now| now.group);
+    let begun = |group| now == Some(group) || state.done.iter().any(|done| done.group == group);
+    let mut groups = state.about.groups.clone();
+    if begun(Group::Confirmation) {
+        groups.push(Group::Confirmation);
+    }
+    let latest = groups.iter().rposition(|group| begun(*group)).unwrap_or(0);
+    let part = |(at, group): (usize, Group)| {
+        let done = state.done.iter().filter(|done| done.group == group);
+        let mut marks: Vec<Mark> = done
+            .map(|done| {
+                if done.is_valid {
+                    Mark::Counts
+                } else {
+                    Mark::DoesNot
+                }
+            })
+            .collect();
+        if now == Some(group) {
+            marks.push(Mark::Now);
+        }
+        let is_levels = group == Group::Levels;
+        if is_levels {
+            marks.extend(std::iter::repeat_n(Mark::ToCome, levels_to_come(state)));
+        }
+        Part {
+            group,
+            marks,
+            begun: begun(group),
+            is_open: !is_levels && at >= latest && group != Group::Idle,
+            is_cut: false,
+            in_short: false,
+        }
+    };
+    groups.into_iter().enumerate().map(part).collect()
+}
+
+/// First visits of levels that have not begun.
+fn levels_to_come(state: &State) -> usize {
+    let Some((progress, _)) = state.progress else {
+        return 0;
+    };
+    let left = progress.visits.saturating_sub(progress.done);
+    // `progress` was told at the beginning of the trial under way, or of the
+    // last one.
+    let told_for = match (&state.now, state.done.last()) {
+        (Some(now), _) => now.group == Group::Levels && !now.is_retry,
+        (None, Some(done)) => done.group == Group::Levels && !done.is_retry,
+        (None, None) => false,
+    };
+    left.saturating_sub(usize::from(told_for))
+}
+
+impl Part {
+    /// Columns of the name, a blank and the cells.
+    fn width(&self) -> usize {
+        let name = self.group.name().chars().count() + 1;
+        let marks = self.marks.len();
+        name + if self.in_short {
+            marks.to_string().len()
+        } else {
+            marks + usize::from(self.is_open) + usize::from(self.is_cut)
+        }
+    }
+
+    fn draw(&self, charset: Charset, pen: &mut Pen, buffer: &mut Buffer) {
+        if pen.column + self.width() > usize::from(pen.area.width) && pen.column > 0 {
+            pen.new_line();
+        }
+        pen.put(buffer, self.group.name(), Ink::Dim);
+        pen.column += 1;
+        if self.in_short {
+            pen.put(buffer, &self.marks.len().to_string(), Ink::Plain);
+        } else {
+            if self.is_cut {
+                pen.put(buffer, charset.pick("…", "~"), Ink::Dim);
+            }
+            for mark in &self.marks {
+                pen.put(buffer, mark.symbol(charset), mark.ink());
+            }
+            if self.is_open {
+                pen.put(buffer, charset.pick("…", "~"), Ink::Dim);
+            }
+        }
+        pen.column += 2;
+    }
+}
+
+/// How many rows the parts take.
+fn rows_of(parts: &[Part], width: u16) -> u16 {
+    let width = usize::from(width).max(1);
+    let (mut rows, mut column) = (1, 0);
+    for part in parts {
+        let wide = part.width();
+        if column + wide > width && column > 0 {
+            rows += 1;
+            column = 0;
+        }
+        rows += wide.saturating_sub(1) / width;
+        column = (column + wide.saturating_sub(1)) % width + 3;
+    }
+    u16::try_from(rows).unwrap_or(u16::MAX)
+}
+
+struct Pen {
+    area: Rect,
+    column: usize,
+    row: u16,
+}
+
+impl Pen {
+    fn new_line(&mut self) {
+        self.column = 0;
+        self.row += 1;
+    }
+
+    /// Writes, on the next line where this one is full.
+    fn put(&mut self, buffer: &mut Buffer, text: &str, ink: Ink) {
+        let wide = text.chars().count();
+        if self.column + wide > usize::from(self.area.width) {
+            self.new_line();
+        }
+        if self.row < self.area.height {
+            let row = Rect::new(self.area.x, self.area.y + self.row, self.area.width, 1);
+            put(buffer, row, self.column as u16, text, ink);
+        }
+        self.column += wide;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::sample::{done, under_way};
+    use crate::live::state::Event;
+    use std::time::Duration;
+
+    fn shown(parts: &[Part]) -> Vec<(Group, usize, bool)> {
+        let part = |p: &Part| (p.group, p.marks.len(), p.in_short);
+        parts.iter().map(part).collect()
+    }
+
+    #[test]
+    fn every_visit_has_a_cell_from_the_beginning() {
+        let parts = parts(&under_way());
+        let levels = &parts[2];
+        assert_eq!(levels.marks.len(), 22);
+        let count = |mark| levels.marks.iter().filter(|m| **m == mark).count();
+        assert_eq!((count(Mark::Counts), count(Mark::DoesNot)), (8, 1));
+        assert_eq!((count(Mark::Now), count(Mark::ToCome)), (1, 12));
+    }
+
+    #[test]
+    fn another_try_is_a_cell_of_its_own_and_takes_none_from_those_to_come() {
+        let mut state = under_way();
+        let clock = Duration::from_secs(41);
+        state.fold(Event::Ended(done(Group::Levels, 8_000.0, false)), clock);
+        let mut again = done(Group::Levels, 8_000.0, true);
+        again.is_retry = true;
+        // The planner is asked before each trial.
+        if let Some((progress, _)) = &mut state.progress {
+            progress.done = 10;
+        }
+        state.fold(Event::Ended(again), clock);
+        assert_eq!(parts(&state)[2].marks.len(), 23);
+    }
+
+    #[test]
+    fn what_is_under_way_is_seen_longest() {
+        let state = under_way();
+        let cells = |width, most| shown(&fitted(&state, width, most));
+        let all = [
+            (Group::Idle, 1, false),
+            (Group::Calibration, 7, false),
+            (Group::Levels, 22, false),
+            (Group::Search, 0, false),
+        ];
+        assert_eq!(cells(100, 1), all);
+        let short = [
+            (Group::Idle, 1, true),
+            (Group::Calibration, 7, true),
+            (Group::Levels, 22, false),
+        ];
+        assert_eq!(cells(60, 1), short);
+        let narrow = cells(40, 1);
+        assert_eq!(narrow[2].0, Group::Levels);
+        assert!((1..22).contains(&narrow[2].1), "{narrow:?}");
+    }
+}

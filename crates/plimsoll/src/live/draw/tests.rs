@@ -1,0 +1,180 @@
+//! Whole screens, compared with files to the letter. `BLESS=1` writes the
+//! files anew; read the difference before you commit it.
+
+use super::*;
+use crate::live::sample::{copies, under_way};
+use crate::live::state::{Event, Key, State};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use std::time::Duration;
+
+/// Name, state, width, height, and the screen that they should give.
+type Snapshot = (&'static str, fn() -> State, u16, u16, &'static str);
+
+const EXPECTED: [Snapshot; 9] = [
+    (
+        "sweep-60x20",
+        under_way,
+        60,
+        20,
+        include_str!("tests/sweep-60x20.txt"),
+    ),
+    (
+        "sweep-80x24",
+        under_way,
+        80,
+        24,
+        include_str!("tests/sweep-80x24.txt"),
+    ),
+    (
+        "sweep-200x60",
+        under_way,
+        200,
+        60,
+        include_str!("tests/sweep-200x60.txt"),
+    ),
+    (
+        "small-40x10",
+        under_way,
+        40,
+        10,
+        include_str!("tests/small-40x10.txt"),
+    ),
+    (
+        "ascii-80x24",
+        ascii,
+        80,
+        24,
+        include_str!("tests/ascii-80x24.txt"),
+    ),
+    (
+        "help-80x24",
+        help,
+        80,
+        24,
+        include_str!("tests/help-80x24.txt"),
+    ),
+    (
+        "paused-80x24",
+        paused,
+        80,
+        24,
+        include_str!("tests/paused-80x24.txt"),
+    ),
+    (
+        "long-80x24",
+        long,
+        80,
+        24,
+        include_str!("tests/long-80x24.txt"),
+    ),
+    (
+        "copies-80x24",
+        copies,
+        80,
+        24,
+        include_str!("tests/copies-80x24.txt"),
+    ),
+];
+
+fn ascii() -> State {
+    let mut state = under_way();
+    state.about.charset = Charset::Ascii;
+    state
+}
+
+fn help() -> State {
+    let mut state = under_way();
+    state.fold(Event::Key(Key::Help), Duration::from_secs(40));
+    state
+}
+
+fn paused() -> State {
+    let mut state = under_way();
+    let at = Duration::from_secs(41);
+    state.fold(Event::Key(Key::Pause), at);
+    let ended = state.done[12].clone();
+    state.fold(Event::Ended(ended), at);
+    state.fold(Event::Held, at);
+    state.fold(Event::Clock, Duration::from_secs(53));
+    state
+}
+
+/// More trials than the strip has room for.
+fn long() -> State {
+    let mut state = under_way();
+    for _ in 0..150 {
+        let again = state.done[12].clone();
+        state.fold(Event::Ended(again), Duration::from_secs(40));
+    }
+    state
+}
+
+fn screen(state: &State, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(state, frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let rows = buffer.content.chunks(usize::from(width));
+    let line = |row: &[ratatui::buffer::Cell]| {
+        let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
+        line.trim_end().to_owned() + "\n"
+    };
+    rows.map(line).collect()
+}
+
+#[test]
+fn screens_look_as_they_should() {
+    for (name, state, width, height, expected) in EXPECTED {
+        let got = screen(&state(), width, height);
+        if std::env::var_os("BLESS").is_some() {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/live/draw/tests");
+            std::fs::write(format!("{folder}/{name}.txt"), &got).unwrap();
+            continue;
+        }
+        assert!(
+            got == expected,
+            "{name}: got\n{got}\ninstead of\n{expected}"
+        );
+    }
+}
+
+#[test]
+fn any_size_can_be_drawn_in_any_state() {
+    let states = [under_way(), ascii(), help(), paused(), long(), copies()];
+    let fresh = State::new(under_way().about, vec![]);
+    for state in states.iter().chain([&fresh]) {
+        for (width, height) in [
+            (1, 1),
+            (2, 50),
+            (59, 20),
+            (60, 19),
+            (61, 21),
+            (150, 20),
+            (60, 90),
+        ] {
+            screen(state, width, height);
+        }
+    }
+}
+
+#[test]
+fn a_letter_is_all_that_ascii_needs() {
+    assert!(screen(&ascii(), 80, 24).is_ascii());
+    assert!(!screen(&under_way(), 80, 24).is_ascii());
+}
+
+#[test]
+fn without_colours_there_are_none() {
+    let colours = |state: &State| {
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| draw(state, frame)).unwrap();
+        let cells = terminal.backend().buffer().content.iter();
+        cells
+            .filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset)
+            .count()
+    };
+    let mut state = under_way();
+    assert!(colours(&state) > 0);
+    state.about.colour = false;
+    assert_eq!(colours(&state), 0);
+}

@@ -1,0 +1,207 @@
+//! What the live view shows: a fold over what has happened.
+
+use crate::live::done::{Done, Group};
+use crate::progress;
+use plimsoll_experiment::Progress;
+use plimsoll_model::{Setting, TrialSpec};
+use plimsoll_report::chart::Charset;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Seconds that are remembered: more than the widest terminal shows.
+const REMEMBERED: usize = 512;
+
+/// What does not change while the view is there.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    /// What is under test.
+    pub(crate) workload: String,
+    /// Where the trials are kept.
+    pub(crate) record: String,
+    /// Where the first goal on latency is broken, in microseconds, and its
+    /// name, if that is known before the run.
+    pub(crate) limit_us: Option<(f64, String)>,
+    /// Which parts the run has, in their order.
+    pub(crate) groups: Vec<Group>,
+    /// Whether colours may be used.
+    pub(crate) colour: bool,
+    /// What the terminal can show.
+    pub(crate) charset: Charset,
+}
+
+/// A second of a trial, or its warm-up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Tick {
+    /// Good answers per second.
+    pub(crate) rate: f64,
+    pub(crate) p99: Option<Duration>,
+    /// CPU use in percent.
+    pub(crate) cpu: Option<f64>,
+    /// Whether it is the first of its trial.
+    pub(crate) is_first: bool,
+}
+
+/// The trial that is under way.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Current {
+    pub(crate) group: Group,
+    /// Whether the same was tried before.
+    pub(crate) is_retry: bool,
+    pub(crate) words: String,
+    pub(crate) setting: Setting,
+    pub(crate) began: Duration,
+    pub(crate) window: Duration,
+    /// When its warm-up was over.
+    pub(crate) warm_since: Option<Duration>,
+}
+
+/// What a key asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// Ends the run after what has been measured.
+    End,
+    /// Holds it after this trial, or lets it go on.
+    Pause,
+    /// Shows or hides what keys there are.
+    Help,
+    /// Hides it.
+    Back,
+}
+
+/// What happens.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Event {
+    Begins {
+        spec: TrialSpec,
+        progress: Progress,
+    },
+    Second(Tick),
+    Ended(Done),
+    /// The run is held between two trials.
+    Held,
+    /// It goes on.
+    GoesOn,
+    Key(Key),
+    /// Somebody ends the run, by a key or by a signal.
+    Ending,
+    /// Nothing but time.
+    Clock,
+}
+
+/// All that is drawn.
+#[derive(Debug, Clone)]
+pub(crate) struct State {
+    pub(crate) about: About,
+    /// Since the view began.
+    pub(crate) clock: Duration,
+    pub(crate) done: Vec<Done>,
+    pub(crate) now: Option<Current>,
+    pub(crate) seconds: VecDeque<Tick>,
+    /// The last that was told, and when.
+    pub(crate) progress: Option<(Progress, Duration)>,
+    /// Whether the run is to be held after this trial.
+    pub(crate) pause_asked: bool,
+    pub(crate) held_since: Option<Duration>,
+    /// How long it was held before.
+    held: Duration,
+    pub(crate) is_ending: bool,
+    pub(crate) shows_help: bool,
+}
+
+impl State {
+    /// Before anything has happened, but for the trials that a resumed run
+    /// has already.
+    pub(crate) fn new(about: About, done: Vec<Done>) -> State {
+        State {
+            about,
+            clock: Duration::ZERO,
+            done,
+            now: None,
+            seconds: VecDeque::new(),
+            progress: None,
+            pause_asked: false,
+            held_since: None,
+            held: Duration::ZERO,
+            is_ending: false,
+            shows_help: false,
+        }
+    }
+
+    /// Takes in what happened, `clock` after the view began.
+    pub(crate) fn fold(&mut self, event: Event, clock: Duration) {
+        self.clock = self.clock.max(clock);
+        match event {
+            Event::Begins { spec, progress } => {
+                self.now = Some(Current {
+                    group: Group::of(spec.phase),
+                    is_retry: spec.attempt > 0,
+                    words: progress::describe(&spec),
+                    setting: spec.setting,
+                    began: self.clock,
+                    window: spec.window,
+                    warm_since: None,
+                });
+                self.progress = Some((progress, self.clock));
+            }
+            Event::Second(tick) => self.second(tick),
+            Event::Ended(done) => {
+                self.now = None;
+                self.done.push(done);
+            }
+            Event::Held => self.held_since = Some(self.clock),
+            Event::GoesOn => {
+                let since = self.held_since.take().unwrap_or(self.clock);
+                self.held += self.clock - since;
+            }
+            Event::Key(key) => self.key(key),
+            Event::Ending => self.is_ending = true,
+            Event::Clock => {}
+        }
+    }
+
+    fn second(&mut self, tick: Tick) {
+        let Some(now) = &mut self.now else { return };
+        let is_first = now.warm_since.is_none();
+        if is_first {
+            now.warm_since = Some(self.clock);
+        }
+        if self.seconds.len() == REMEMBERED {
+            self.seconds.pop_front();
+        }
+        self.seconds.push_back(Tick { is_first, ..tick });
+    }
+
+    fn key(&mut self, key: Key) {
+        match key {
+            Key::End => self.is_ending = true,
+            Key::Pause => self.pause_asked = !self.pause_asked && !self.is_ending,
+            Key::Help => self.shows_help = !self.shows_help,
+            Key::Back => self.shows_help = false,
+        }
+    }
+
+    /// How long the run has gone on, without the time it was held.
+    pub(crate) fn gone(&self) -> Duration {
+        let now = self.held_since.unwrap_or(self.clock);
+        now.saturating_sub(self.held)
+    }
+
+    /// About how long the rest takes; `None` before that was told.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let (progress, told) = self.progress?;
+        let now = self.held_since.unwrap_or(self.clock);
+        let since = now.saturating_sub(told).min(self.trial_time());
+        Some(progress.left.saturating_sub(since))
+    }
+
+    /// How long the trial that `progress` was told at has gone on: it says no
+    /// more about the time after it.
+    fn trial_time(&self) -> Duration {
+        let began = self.now.as_ref().map(|now| now.began);
+        began.map_or(Duration::MAX, |began| self.clock.saturating_sub(began))
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

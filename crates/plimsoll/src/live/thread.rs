@@ -1,0 +1,194 @@
+//! The thread that draws.
+
+use super::screen::{Screen, give_back};
+use super::state::{Event, Key, State};
+use super::{Shared, draw};
+use crate::failure::Failure;
+use crate::stop::Stop;
+use ratatui::crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use rustix::process::setpriority_process;
+use rustix::thread::gettid;
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::{Duration, Instant};
+
+/// Five frames a second at most: the eye needs no more, and the CPU is being
+/// measured.
+const FRAME: Duration = Duration::from_millis(200);
+/// The lowest priority: whatever is measured goes first.
+const NICE: i32 = 19;
+
+/// All that the thread has.
+pub(super) struct View {
+    pub(super) screen: Screen,
+    pub(super) state: State,
+    pub(super) events: Receiver<Event>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) stop: Stop,
+    /// Dropped at the very end, when the terminal has been given back.
+    pub(super) ending: Sender<()>,
+}
+
+/// What a key does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pressed {
+    /// Something about the view or the run.
+    Key(Key),
+    /// Ctrl-C: ends cleanly, the second time at once.
+    Interrupt,
+    /// Ctrl-L: the screen was written on by somebody else.
+    Redraw,
+}
+
+impl View {
+    /// Draws until the run is over or the terminal is gone.
+    pub(super) fn run(mut self) {
+        // Where it is refused, the view is as important as the rest.
+        let _ = setpriority_process(Some(gettid()), NICE);
+        let began = Instant::now();
+        let mut shown: Option<Duration> = None;
+        while !self.shared.over.load(Ordering::Relaxed) {
+            let changed = self.keys(began) | self.news(began);
+            self.watch_for_signals(began);
+            let second = began.elapsed().as_secs();
+            let is_stale = changed || shown.is_none_or(|at| at.as_secs() != second);
+            if is_stale {
+                self.state.fold(Event::Clock, began.elapsed());
+                if self
+                    .screen
+                    .draw(|frame| draw::draw(&self.state, frame))
+                    .is_err()
+                {
+                    break;
+                }
+                shown = Some(began.elapsed());
+            }
+            self.tell_cost();
+        }
+        // A view that is gone must not hold the run for ever.
+        self.shared.pause.store(false, Ordering::Relaxed);
+        let View {
+            screen,
+            ending,
+            stop,
+            ..
+        } = self;
+        drop(screen);
+        stop.hand_back();
+        drop(ending);
+    }
+
+    /// Waits a frame's time, and longer for nobody; takes the keys that came.
+    fn keys(&mut self, began: Instant) -> bool {
+        let until = Instant::now() + FRAME;
+        let mut changed = false;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match event::poll(left) {
+                Ok(true) => {}
+                Ok(false) => return changed,
+                Err(_) => {
+                    // Without a keyboard there is still something to be seen.
+                    std::thread::sleep(left);
+                    return changed;
+                }
+            }
+            let pressed = match event::read() {
+                Ok(event::Event::Key(key)) => pressed(key),
+                Ok(event::Event::Resize(..)) => {
+                    changed = true;
+                    None
+                }
+                _ => None,
+            };
+            if let Some(pressed) = pressed {
+                self.act(pressed, began);
+                changed = true;
+            }
+        }
+    }
+
+    fn act(&mut self, pressed: Pressed, began: Instant) {
+        match pressed {
+            Pressed::Key(key) => self.state.fold(Event::Key(key), began.elapsed()),
+            Pressed::Interrupt if self.stop.is_raised() => leave_at_once(),
+            Pressed::Interrupt => self.state.fold(Event::Ending, began.elapsed()),
+            // If that fails, so does the next frame.
+            Pressed::Redraw => drop(self.screen.redraw()),
+        }
+        self.shared
+            .pause
+            .store(self.state.pause_asked, Ordering::Relaxed);
+        if self.state.is_ending {
+            self.stop.raise();
+        }
+    }
+
+    /// Takes in what happened meanwhile.
+    fn news(&mut self, began: Instant) -> bool {
+        let mut changed = false;
+        while let Ok(event) = self.events.try_recv() {
+            self.state.fold(event, began.elapsed());
+            changed = true;
+        }
+        changed
+    }
+
+    fn watch_for_signals(&mut self, began: Instant) {
+        if self.stop.was_interrupted_again() {
+            leave_at_once();
+        }
+        if self.stop.is_raised() && !self.state.is_ending {
+            self.state.fold(Event::Ending, began.elapsed());
+        }
+    }
+
+    fn tell_cost(&self) {
+        let used = clock_gettime(ClockId::ThreadCPUTime);
+        let ns = used.tv_sec.saturating_mul(1_000_000_000) + used.tv_nsec;
+        let ns = u64::try_from(ns).unwrap_or(0);
+        self.shared.cpu_ns.store(ns, Ordering::Relaxed);
+    }
+}
+
+/// The second Ctrl-C, as without a view.
+fn leave_at_once() {
+    give_back();
+    std::process::exit(i32::from(Failure::INTERRUPTED));
+}
+
+fn pressed(key: KeyEvent) -> Option<Pressed> {
+    if key.kind == KeyEventKind::Release {
+        return None;
+    }
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    Some(match key.code {
+        KeyCode::Char('c') if control => Pressed::Interrupt,
+        KeyCode::Char('l') if control => Pressed::Redraw,
+        _ if control => return None,
+        KeyCode::Char('q' | 'Q') => Pressed::Key(Key::End),
+        KeyCode::Char('p' | 'P' | ' ') => Pressed::Key(Key::Pause),
+        KeyCode::Char('?' | 'h' | 'H') => Pressed::Key(Key::Help),
+        KeyCode::Esc => Pressed::Key(Key::Back),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_do_what_the_help_says() {
+        let plain = |c| pressed(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE));
+        let control = |c| pressed(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL));
+        assert_eq!(plain('q'), Some(Pressed::Key(Key::End)));
+        assert_eq!(plain('p'), Some(Pressed::Key(Key::Pause)));
+        assert_eq!(plain('?'), Some(Pressed::Key(Key::Help)));
+        assert_eq!(control('c'), Some(Pressed::Interrupt));
+        assert_eq!(plain('c'), None);
+        assert_eq!(control('q'), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! The page with charts that a run leaves beside its record. A run that could
+//! not write one has not failed.
+
+use crate::concluded::Concluded;
+use crate::failure::Failure;
+use crate::output::write_whole;
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// Writes the page; a sentence says where it is or why it is not.
+pub(crate) fn beside(concluded: &Concluded<'_>) -> String {
+    let page = concluded.record().path().with_extension("html");
+    let shown = page.display();
+    match write(concluded, &page) {
+        Ok(()) => format!("Charts: {shown}"),
+        Err(why) => format!("note: there are no charts at {shown}: {why}"),
+    }
+}
+
+fn write(concluded: &Concluded<'_>, page: &Path) -> Result<(), String> {
+    if page == concluded.record().path() {
+        return Err("the record has that name; make them with plimsoll report FILE -o".to_owned());
+    }
+    if !may_be_replaced(page)? {
+        return Err(
+            "there is another file; make them with plimsoll report FILE -o NAME.html".to_owned(),
+        );
+    }
+    let sentence = |failure: Failure| failure.sentence().unwrap_or_default().to_owned();
+    let html = concluded.page();
+    write_whole(page, &html.map_err(sentence)?).map_err(|e| e.to_string())
+}
+
+/// Whether nothing is there, or a page of an earlier part of the run.
+fn may_be_replaced(page: &Path) -> Result<bool, String> {
+    let mut begins = Vec::new();
+    match fs::File::open(page) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
+        Err(e) => return Err(e.to_string()),
+        Ok(file) => file
+            .take(2000)
+            .read_to_end(&mut begins)
+            .map_err(|e| e.to_string())?,
+    };
+    Ok(String::from_utf8_lossy(&begins).contains(plimsoll_report::PAGE_MARK))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_page_of_ours_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("run.html");
+        assert_eq!(may_be_replaced(&page), Ok(true), "nothing is there");
+        fs::write(&page, "<!doctype html><p>mine").unwrap();
+        assert_eq!(may_be_replaced(&page), Ok(false));
+        fs::write(&page, format!("<head>{}", plimsoll_report::PAGE_MARK)).unwrap();
+        assert_eq!(may_be_replaced(&page), Ok(true));
+        assert!(may_be_replaced(folder.path()).is_err(), "a folder");
+    }
+}

@@ -1,0 +1,154 @@
+//! `plimsoll completions` and `plimsoll man`: made from the flags as they are
+//! parsed, by the program that parses them, so that they cannot drift apart.
+
+use crate::args::{CompletionsArgs, ManArgs};
+use crate::failure::Failure;
+use crate::help;
+use crate::output::Output;
+use clap::Command;
+use clap_mangen::Man;
+use std::path::Path;
+
+/// Sections that no flag tells of. roff: a line that begins with a dot is a
+/// request.
+const SECTIONS: &str = r#".SH "EXIT STATUS"
+.TP
+0
+Done, or whoever read the output has gone.
+.TP
+1
+The run failed. What was measured until then is in the record.
+.TP
+2
+A mistake in what was asked.
+.TP
+130
+Stopped by Ctrl\-C, SIGTERM or the key q. What was measured is in the record; go on with \fBplimsoll sweep \-\-resume\fR.
+.SH ENVIRONMENT
+.TP
+NO_COLOR
+If set and not empty, no colours are used (\fB\-\-color\fR overrides it).
+.TP
+LC_ALL, LC_CTYPE, LANG
+Charts are drawn with Unicode if the first of these that is set names UTF\-8, else with ASCII.
+.TP
+TERM
+With \fBdumb\fR, progress is told in lines.
+.SH FILES
+.TP
+plimsoll\-runs/
+Where records are written unless \fB\-\-output\fR says otherwise.
+"#;
+
+pub(crate) fn completions(args: &CompletionsArgs, output: &Output) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut help::command(), "plimsoll", &mut script);
+    output.print(&String::from_utf8_lossy(&script))
+}
+
+pub(crate) fn man(args: &ManArgs, output: &Output) -> Result<(), Failure> {
+    let mut command = help::command();
+    command.build();
+    if let Some(dir) = &args.dir {
+        return write_all(&command, dir, output);
+    }
+    let page = match &args.command {
+        None => page(&command),
+        Some(name) => {
+            let Some(sub) = command.find_subcommand(name) else {
+                return Err(Failure::Mistake(format!(
+                    "there is no command '{name}'; plimsoll --help lists them"
+                )));
+            };
+            page(sub)
+        }
+    };
+    output.print(&page?)
+}
+
+/// `plimsoll.1`, `plimsoll-sweep.1` and so on.
+fn write_all(command: &Command, dir: &Path, output: &Output) -> Result<(), Failure> {
+    let subs = command
+        .get_subcommands()
+        .filter(|sub| sub.get_name() != "help");
+    for command in std::iter::once(command).chain(subs) {
+        let path = dir.join(format!("{}.1", title(command)));
+        let page = page(command)?;
+        let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, page));
+        written.map_err(|e| {
+            let shown = path.display();
+            Failure::Mistake(format!(
+                "{shown} cannot be written: {e}; choose another directory with --dir"
+            ))
+        })?;
+        output.print(&format!("{}\n", path.display()))?;
+    }
+    Ok(())
+}
+
+fn title(command: &Command) -> &str {
+    command.get_display_name().unwrap_or(command.get_name())
+}
+
+fn page(command: &Command) -> Result<String, Failure> {
+    let mut page = Vec::new();
+    let man = Man::new(command.clone());
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    let below = command.get_after_long_help().or(command.get_after_help());
+    let below = below.map(|text| notes(&text.to_string()));
+    Ok(String::from_utf8_lossy(&page).into_owned() + &below.unwrap_or_default() + SECTIONS)
+}
+
+/// What stands below the flags, whose indented lines are to stay as they are.
+fn notes(text: &str) -> String {
+    let mut out = ".SH \"NOTES AND EXAMPLES\"\n".to_owned();
+    let mut is_as_it_is = false;
+    // Exit codes have a section of their own.
+    for line in text.lines().filter(|line| *line != help::EXIT_STATUS) {
+        if line.starts_with("  ") != is_as_it_is {
+            is_as_it_is = !is_as_it_is;
+            out += if is_as_it_is { ".nf\n" } else { ".fi\n" };
+        }
+        if line.is_empty() {
+            out += ".PP\n";
+        } else {
+            out += &escaped(line);
+            out.push('\n');
+        }
+    }
+    out + if is_as_it_is { ".fi\n" } else { "" }
+}
+
+/// Text to roff: no requests, and dashes and quotes as they are typed.
+fn escaped(line: &str) -> String {
+    let line = line
+        .replace('\\', "\\e")
+        .replace('-', "\\-")
+        .replace('\'', "\\(aq");
+    if line.starts_with('.') {
+        format!("\\&{line}")
+    } else {
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_stay_as_they_are_in_the_manual() {
+        let text = "Words.\n\nExample:\n  plimsoll x --goal 'p99<5ms'\n\nMore.";
+        let expected = ".SH \"NOTES AND EXAMPLES\"\nWords.\n.PP\nExample:\n.nf\n  \
+                        plimsoll x \\-\\-goal \\(aqp99<5ms\\(aq\n.fi\n.PP\nMore.\n";
+        assert_eq!(notes(text), expected);
+        assert_eq!(escaped(".TH"), "\\&.TH");
+    }
+}

@@ -1,0 +1,350 @@
+//! The pages with charts in a real browser, opened from disk.
+
+mod driver;
+
+use crate::common::{Folder, short};
+use driver::Browser;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const TABLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/data/graviton3-netty.csv"
+);
+/// A row each.
+const ROWS: f64 = 15.0;
+
+/// A page of a table of known rows.
+fn of_table(folder: &Folder, more: &[&str]) -> PathBuf {
+    let mut args = vec!["import", TABLE, "-o", "table.plimsoll", "--cpus", "16"];
+    args.extend(more);
+    let ended = folder.run(&args);
+    ended.says(0, &["Charts: table.html"]);
+    folder.path("table.html")
+}
+
+/// A page of a short sweep whose trials all count, and its findings.
+fn of_sweep(folder: &Folder) -> (PathBuf, Value) {
+    let anything_goes = [
+        "--levels",
+        "20,50,80",
+        "--max-slip",
+        "10s",
+        "--max-steal",
+        "100%",
+        "--max-other",
+        "100%",
+        "-o",
+        "run.plimsoll",
+    ];
+    let ended = folder.run(&short(&anything_goes));
+    ended.says(0, &["Charts: run.html"]);
+    let json = folder
+        .run(&["report", "run.plimsoll", "--format", "json"])
+        .json();
+    (folder.path("run.html"), json)
+}
+
+/// How many elements are there and can be seen.
+fn seen(browser: &Browser, selector: &str) -> f64 {
+    browser.number(&format!(
+        "return [...document.querySelectorAll('{selector}')].filter(e => e.getClientRects().length).length"
+    ))
+}
+
+/// No console error, and nothing was asked for but the file itself.
+fn kept_to_itself(browser: &Browser) {
+    let severe = |entry: &&Value| entry["level"] == "SEVERE" || entry["level"] == "WARNING";
+    let console = browser.log("browser");
+    let errors: Vec<&Value> = console.iter().filter(severe).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    for entry in browser.log("performance") {
+        let event: Value = serde_json::from_str(entry["message"].as_str().unwrap()).unwrap();
+        let asked = &event["message"]["params"];
+        // Chromium's own pages are none of ours.
+        let ours = asked["documentURL"]
+            .as_str()
+            .is_some_and(|url| url.starts_with("file:"));
+        if ours && event["message"]["method"] == "Network.requestWillBeSent" {
+            let url = event["message"]["params"]["request"]["url"]
+                .as_str()
+                .unwrap()
+                .to_owned();
+            let inside = ["file://", "data:", "blob:"];
+            assert!(inside.iter().any(|scheme| url.starts_with(scheme)), "{url}");
+        }
+    }
+    let fetched = "return performance.getEntriesByType('resource').map(e => e.name)\
+                   .filter(n => !n.startsWith('data:')).join()";
+    assert_eq!(browser.text(fetched), "");
+}
+
+#[test]
+fn the_page_of_a_run_draws_every_level_in_every_chart() {
+    let folder = Folder::new();
+    let (page, json) = of_sweep(&folder);
+    let browser = Browser::start();
+    browser.resize(1600, 1000);
+    browser.open(&page);
+    let levels = json["findings"]["levels"].as_array().unwrap();
+    let measured = levels.iter().filter(|l| !l["latency_us"].is_null()).count() as f64;
+    assert_eq!(measured, 3.0, "{levels:#?}");
+    for (selector, points) in [
+        ("#latency .pt", 3.0 * measured),
+        ("#latency path.band", 0.0),
+        ("#cpu .pt", measured),
+        ("#offered .pt", 2.0 * measured),
+        ("#spectrum .line.level", measured),
+        ("#time g.trial", json["record"]["trials"].as_f64().unwrap()),
+    ] {
+        assert_eq!(seen(&browser, selector), points, "{selector}");
+    }
+    assert!(seen(&browser, "#work .pt") >= 2.0);
+    let nameless = "return document.querySelectorAll('svg[role=img]:not([aria-label])').length";
+    assert_eq!(browser.number(nameless), 0.0);
+    for width in [400, 900, 1600] {
+        browser.resize(width, 900);
+        fits(&browser, width);
+    }
+    kept_to_itself(&browser);
+}
+
+#[test]
+fn a_level_that_is_picked_anywhere_is_shown_in_all_charts() {
+    let folder = Folder::new();
+    let (page, _) = of_sweep(&folder);
+    let browser = Browser::start();
+    browser.resize(1600, 1000);
+    browser.open(&page);
+    // By the keyboard, in a chart that has the focus.
+    browser.keys("#latency svg.wide", "\u{e011}");
+    picked(&browser, 0);
+    browser.keys("#latency svg.wide", "\u{e014}");
+    picked(&browser, 1);
+    // By buttons and list.
+    browser.click("#higher");
+    picked(&browser, 2);
+    browser.click("#lower");
+    picked(&browser, 1);
+    browser.keys("#level", "20");
+    picked(&browser, 0);
+    // By pointing: right of the middle is the highest load.
+    let right =
+        browser.number("return document.querySelector('#offered svg.wide').clientWidth * 0.4");
+    browser.point_at("#offered svg.wide", right as i32, 0);
+    picked(&browser, 2);
+    browser.run("document.querySelector('#latency details').open = true");
+    browser.point_at("#latency tbody tr:nth-child(2) td", 0, 0);
+    picked(&browser, 1);
+    kept_to_itself(&browser);
+}
+
+/// Every chart shows this level, and no other.
+fn picked(browser: &Browser, level: usize) {
+    browser.wait_for(&format!(
+        "return document.documentElement.dataset.level === '{level}'"
+    ));
+    let strays = browser.run(&format!(
+        "const strays = [];
+         for (const svg of document.querySelectorAll('svg[data-xs]')) {{
+           const place = svg.dataset.xs.split(' ')[{level}];
+           const cursor = svg.querySelector('.cursor');
+           if (place === '-' ? cursor.matches('.on') : cursor.getAttribute('transform') !== `translate(${{place}} 0)`)
+             strays.push(svg.dataset.chart);
+         }}
+         for (const mark of document.querySelectorAll('[data-l]'))
+           if (mark.matches('.on') !== (mark.dataset.l === '{level}')) strays.push(mark.outerHTML);
+         const name = document.querySelector('#level').selectedOptions[0].textContent;
+         for (const told of document.querySelectorAll('[data-told]'))
+           if (!told.textContent.startsWith(name)) strays.push(told.textContent);
+         return strays"
+    ));
+    assert_eq!(strays, json!([]), "level {level}");
+}
+
+#[test]
+fn the_page_reads_in_light_and_dark_and_on_a_phone() {
+    let folder = Folder::new();
+    let page = of_table(&folder, &[]);
+    let browser = Browser::start();
+    for width in [400, 900, 1600] {
+        browser.resize(width, 900);
+        browser.open(&page);
+        fits(&browser, width);
+        assert_eq!(seen(&browser, "#latency .pt"), ROWS, "{width} px");
+        assert_eq!(
+            seen(&browser, "#latency svg"),
+            1.0,
+            "one size of each: {width} px"
+        );
+    }
+    for scheme in ["light", "dark"] {
+        browser.prefer(scheme);
+        let faint = browser.run(FAINT);
+        assert_eq!(faint, json!([]), "{scheme}");
+        let dark = browser.number("return luminance(getComputedStyle(document.body).backgroundColor);
+             function luminance(c) { return c.match(/[0-9.]+/g).slice(0, 3).map(Number).reduce((a, b) => a + b) / 765; }");
+        assert_eq!(dark < 0.5, scheme == "dark", "{scheme}: {dark}");
+    }
+    // The switch wins over the system.
+    let background = "return getComputedStyle(document.body).backgroundColor";
+    let before = browser.text(background);
+    browser.click("#theme");
+    assert_ne!(browser.text(background), before);
+    browser.click("#theme");
+    assert_eq!(browser.text(background), before);
+    assert!(browser.print().starts_with("JVBERi0"), "that is %PDF-");
+    kept_to_itself(&browser);
+}
+
+/// Nothing has to be scrolled sideways, and no text stands on another.
+fn fits(browser: &Browser, width: u32) {
+    let page = "document.documentElement";
+    let wider = format!("return {page}.scrollWidth - {page}.clientWidth");
+    assert!(browser.number(&wider) <= 0.0, "{width} px scroll sideways");
+    assert_eq!(browser.run(OVERLAPPING), json!([]), "{width} px");
+    let twice = "const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
+                 return ids.filter((id, i) => ids.indexOf(id) !== i).join()";
+    assert_eq!(browser.text(twice), "", "a name stands for one element");
+}
+
+/// Texts of a drawing that stand on each other.
+const OVERLAPPING: &str = "
+    const bad = [];
+    for (const svg of document.querySelectorAll('.chart svg')) {
+      const texts = [...svg.querySelectorAll('text')].filter(t => t.textContent && t.getClientRects().length);
+      const boxes = texts.map(t => t.getBoundingClientRect());
+      for (let i = 0; i < texts.length; i++) for (let j = 0; j < i; j++) {
+        const [a, b] = [boxes[i], boxes[j]];
+        // Boxes of lines of text are higher than their letters.
+        const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+        if (high && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1)
+          bad.push(svg.dataset.chart + ': ' + texts[j].textContent + ' / ' + texts[i].textContent);
+      }
+    }
+    return bad";
+
+/// Texts with less than 4.5 : 1 against the page (WCAG 2.2, success criterion
+/// 1.4.3), by its own formula.
+const FAINT: &str = "
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const channels = (colour) => {
+      canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+      return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const luminance = (colour) => channels(colour).map(c => c / 255)
+      .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+      .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+    const page = luminance(getComputedStyle(document.body).backgroundColor);
+    const faint = new Set();
+    for (const element of document.querySelectorAll('svg text, p, th, td, dt, dd, h1, h2, a, summary, button, em, span')) {
+      const style = getComputedStyle(element);
+      const colour = element.matches('svg text') ? style.fill : style.color;
+      const own = luminance(colour);
+      const ratio = (Math.max(own, page) + 0.05) / (Math.min(own, page) + 0.05);
+      if (ratio < 4.5) faint.add(element.tagName + '.' + element.getAttribute('class') + ' ' + ratio.toFixed(2));
+    }
+    return [...faint]";
+
+#[test]
+fn hostile_names_do_nothing_in_a_browser() {
+    let folder = Folder::new();
+    let name = "</script><script>window.hit=1</script><img src=http://127.0.0.1:9/ onerror=\"window.hit=2\">'\"";
+    let page = of_table(&folder, &["--name", name, "--note", name]);
+    let browser = Browser::start();
+    browser.open(&page);
+    assert_eq!(browser.run("return window.hit === undefined"), json!(true));
+    assert_eq!(
+        browser.run("return document.querySelectorAll('img').length"),
+        json!(0)
+    );
+    assert_eq!(browser.run("return document.scripts.length"), json!(3));
+    assert!(
+        browser
+            .text("return document.body.innerText")
+            .contains(name)
+    );
+    kept_to_itself(&browser);
+}
+
+#[test]
+fn the_findings_can_be_downloaded_from_the_page() {
+    let folder = Folder::new();
+    let page = of_table(&folder, &[]);
+    let browser = Browser::start();
+    let downloads = json!({"behavior": "allow", "downloadPath": folder.path("")});
+    browser.devtools("Browser.setDownloadBehavior", &downloads);
+    browser.open(&page);
+    browser.click("#download");
+    let file = folder.path("table.json");
+    let began = Instant::now();
+    let json: Value = loop {
+        let read = std::fs::read_to_string(&file).ok();
+        if let Some(json) = read.and_then(|text| serde_json::from_str(&text).ok()) {
+            break json;
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "no {}",
+            file.display()
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let report = folder.run(&["report", "table.plimsoll", "--format", "json"]);
+    assert_eq!(json, report.json());
+}
+
+#[test]
+fn machines_can_be_held_against_each_other_by_cpu_and_price() {
+    let folder = Folder::new();
+    for (record, cpus) in [("a.plimsoll", "16"), ("b.plimsoll", "32")] {
+        let args = [
+            "import",
+            TABLE,
+            "-o",
+            record,
+            "--cpus",
+            cpus,
+            "--name",
+            &record[..1],
+            "--no-html",
+        ];
+        folder.run(&args).says(0, &[]);
+        assert!(!folder.path("a.html").exists(), "--no-html");
+    }
+    let args = [
+        "compare",
+        "a.plimsoll",
+        "b.plimsoll",
+        "-o",
+        "both.html",
+        "--price",
+        "a=1",
+        "--price",
+        "b=2",
+        "--goal",
+        "p99<2x",
+        "--goal",
+        "p99<5ms",
+    ];
+    folder.run(&args).says(0, &[]);
+    let browser = Browser::start();
+    for width in [400, 1600] {
+        browser.resize(width, 900);
+        browser.open(&folder.path("both.html"));
+        assert_eq!(
+            seen(&browser, "#capacities .pt"),
+            6.0,
+            "two machines, three measures"
+        );
+        for shows in ["machine", "cpu", "price"] {
+            browser.click(&format!("input[data-shows={shows}]"));
+            assert_eq!(seen(&browser, "#latency .pt"), 2.0 * ROWS, "{shows}");
+            assert_eq!(seen(&browser, "#latency svg"), 1.0, "{shows}");
+            assert_eq!(browser.run(OVERLAPPING), json!([]), "{shows} at {width} px");
+        }
+        fits(&browser, width);
+    }
+    kept_to_itself(&browser);
+}

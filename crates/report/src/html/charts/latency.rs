@@ -1,0 +1,259 @@
+//! Latency against load.
+
+mod said;
+
+pub(in crate::html) use said::kept;
+
+use super::draw::{
+    Drawing, EndLabel, Shape, Size, band, line, load_mark, path, point, speck, text,
+};
+use super::scale::Scale;
+use super::{
+    Figure, View, both, goal_name, is_told, level_table, limit_us, load_lines, rate_ticks,
+    room_beyond, time_tick,
+};
+use crate::html::markup::El;
+use crate::number::per_second;
+use plimsoll_model::{
+    CapacityFinding, LatencySpread, LatencySummary, LevelFinding, Phase, Setting, Span,
+    TrialPicture,
+};
+
+/// A percentile as it is drawn.
+#[derive(Clone, Copy)]
+struct Line {
+    class: &'static str,
+    name: &'static str,
+    shape: Shape,
+    of: fn(&LatencySummary) -> f64,
+    spread: fn(&LatencySpread) -> Span,
+}
+
+const LINES: [Line; 3] = [
+    Line {
+        class: "p999",
+        name: "p99.9",
+        shape: Shape::Diamond,
+        of: |l| l.p999,
+        spread: |s| s.p999,
+    },
+    Line {
+        class: "p99",
+        name: "p99",
+        shape: Shape::Square,
+        of: |l| l.p99,
+        spread: |s| s.p99,
+    },
+    Line {
+        class: "p50",
+        name: "p50",
+        shape: Shape::Circle,
+        of: |l| l.p50,
+        spread: |s| s.p50,
+    },
+];
+
+/// Of a table it is not known which percentile its latency is.
+const TABLE: Line = Line {
+    class: "p99",
+    name: "latency",
+    shape: Shape::Square,
+    of: |l| l.p99,
+    spread: |s| s.p99,
+};
+
+pub(super) fn figure(view: View<'_>) -> Option<Figure> {
+    let levels = &view.findings().levels;
+    levels.iter().find(|l| l.latency_us.is_some())?;
+    let title = said::title(view);
+    let lines = lines(view);
+    let told = levels.iter().map(|l| said::told(l, &lines)).collect();
+    let description = format!(
+        "Latency over the offered rate, from {} to {}, latency on a logarithmic axis. {title}.",
+        per_second(levels.first()?.offered_rps),
+        per_second(levels.last()?.offered_rps),
+    );
+    let banded = view.picture.levels.iter().any(|l| l.spread.is_some());
+    let searched = view.picture.trials.iter().any(is_search);
+    let hint = [
+        ("Latency against offered load.", true),
+        (
+            " Shaded: from the smallest to the largest of a level's trials.",
+            banded,
+        ),
+        (" Small dots: p99 of single trials of the search.", searched),
+        (
+            " Upright: the load line with its 95 % interval.",
+            load_lines(view.findings(), Some)
+                .iter()
+                .any(|l| l.between.is_some()),
+        ),
+    ];
+    let hint = hint.iter().filter(|(_, is)| *is).map(|(words, _)| *words);
+    Some(Figure {
+        id: "latency",
+        hint: hint.collect(),
+        drawings: both(|size| draw(view, &lines, size, &title, &description)),
+        title,
+        told,
+        table: level_table(view),
+        rows_are_levels: true,
+    })
+}
+
+fn lines(view: View<'_>) -> Vec<Line> {
+    if view.report.is_imported() {
+        vec![TABLE]
+    } else {
+        LINES.into()
+    }
+}
+
+/// A trial that no level has, and that counts.
+fn is_search(trial: &TrialPicture) -> bool {
+    let phase = matches!(trial.phase, Phase::Search | Phase::Confirmation);
+    phase && trial.invalid.is_empty()
+}
+
+fn draw(view: View<'_>, lines: &[Line], size: Size, title: &str, description: &str) -> El {
+    let levels = &view.findings().levels;
+    let margins = [34.0, 62.0, 42.0, size.pick(58.0, 50.0)];
+    let mut chart = Drawing::new(
+        size,
+        size.pick(900.0, 360.0),
+        size.pick(400.0, 330.0),
+        margins,
+    );
+    let most = levels.iter().map(|l| l.offered_rps).fold(0.0, f64::max);
+    let x = Scale::linear((0.0, room_beyond(most)), chart.plot.x());
+    let y = latency_scale(view, lines, chart.plot.y());
+    chart.x_axis(
+        &x,
+        "offered load, requests per second",
+        rate_ticks(x.most()),
+    );
+    chart.y_axis(&y, "latency", time_tick);
+    let at = |l: &LevelFinding| x.at(l.offered_rps);
+    chart.levels_at(levels.iter().map(|l| Some(at(l))).collect());
+    chart.load_lines(&load_lines(view.findings(), Some), &x);
+    goals(&mut chart, &view.findings().capacity, &y);
+    for one in lines {
+        draw_line(&mut chart, view, *one, &at, &y);
+    }
+    for trial in view.picture.trials.iter().filter(|t| is_search(t)) {
+        if let (Setting::Offer { rate }, Some(us)) = (trial.setting, trial.p99_us) {
+            chart.put(speck((x.at(rate.get()), y.at(us)), "speck p99"));
+        }
+    }
+    end_labels(&mut chart, levels, lines, &y);
+    marks(&mut chart, &view.findings().capacity, &x, &y);
+    chart.finish("latency", title, description)
+}
+
+/// All that is drawn lies within: lines, bands, goals.
+fn latency_scale(view: View<'_>, lines: &[Line], pixels: (f64, f64)) -> Scale {
+    let rows = view.findings().levels.iter();
+    let mut values: Vec<f64> = rows
+        .filter_map(|l| l.latency_us.as_ref())
+        .flat_map(|latency| lines.iter().map(|line| (line.of)(latency)))
+        .collect();
+    let spreads = view.picture.levels.iter().filter_map(|l| l.spread);
+    values.extend(spreads.flat_map(|s| [s.p50.low, s.p50.high, s.p99.high, s.p999.high]));
+    values.extend(view.findings().capacity.iter().filter_map(limit_us));
+    let searched = view.picture.trials.iter().filter(|t| is_search(t));
+    values.extend(searched.filter_map(|t| t.p99_us));
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    Scale::log(least, values.iter().copied().fold(0.0, f64::max), pixels)
+}
+
+fn goals(chart: &mut Drawing, capacity: &[CapacityFinding], y: &Scale) {
+    let mut free = f64::NEG_INFINITY;
+    let mut limits: Vec<_> = capacity
+        .iter()
+        .filter_map(|c| Some((c, limit_us(c)?)))
+        .collect();
+    // From the top down, so that names that would meet are left out.
+    limits.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for (goal, us) in limits {
+        let (at, plot) = (y.at(us), chart.plot);
+        chart.put(line((plot.left, at), (plot.right, at), "goal"));
+        if at - 16.0 > free {
+            chart.put(text(
+                (plot.left + 6.0, at - 5.0),
+                "goal-name",
+                &goal_name(goal),
+            ));
+            free = at;
+        }
+    }
+}
+
+fn draw_line(
+    chart: &mut Drawing,
+    view: View<'_>,
+    one: Line,
+    at: &impl Fn(&LevelFinding) -> f64,
+    y: &Scale,
+) {
+    let rows = view
+        .findings()
+        .levels
+        .iter()
+        .zip(&view.picture.levels)
+        .enumerate();
+    let mut points = Vec::new();
+    let (mut lower, mut upper) = (Vec::new(), Vec::new());
+    for (level, (row, more)) in rows {
+        let Some(latency) = &row.latency_us else {
+            continue;
+        };
+        let value = (one.of)(latency);
+        let span = more.spread.as_ref().map_or(
+            Span {
+                low: value,
+                high: value,
+            },
+            one.spread,
+        );
+        lower.push((at(row), y.at(span.low)));
+        upper.push((at(row), y.at(span.high)));
+        points.push((level, (at(row), y.at(value))));
+    }
+    if view.picture.levels.iter().any(|l| l.spread.is_some()) {
+        chart.put(band(&lower, &upper, &format!("band {}", one.class)));
+    }
+    let places: Vec<(f64, f64)> = points.iter().map(|(_, at)| *at).collect();
+    chart.put(path(&places, &format!("line {}", one.class)));
+    for (level, at) in points {
+        chart.put(point(at, one.shape, &format!("pt {}", one.class)).level(level));
+    }
+}
+
+fn end_labels(chart: &mut Drawing, levels: &[LevelFinding], lines: &[Line], y: &Scale) {
+    let Some(last) = levels.iter().rev().find_map(|l| l.latency_us.as_ref()) else {
+        return;
+    };
+    let labels: Vec<EndLabel<'_>> = lines
+        .iter()
+        .map(|line| EndLabel {
+            y: y.at((line.of)(last)),
+            class: line.class,
+            text: line.name,
+        })
+        .collect();
+    chart.end_labels(&labels);
+}
+
+/// The ship's mark, where a goal's limit and the load line meet.
+fn marks(chart: &mut Drawing, capacity: &[CapacityFinding], x: &Scale, y: &Scale) {
+    for finding in capacity.iter().filter(|c| is_told(c)) {
+        let Some(rate) = finding.rate_rps else {
+            continue;
+        };
+        let at = match limit_us(finding) {
+            Some(us) => y.at(us),
+            None => chart.plot.bottom,
+        };
+        chart.put(load_mark((x.at(rate.value), at), ""));
+    }
+}

@@ -1,0 +1,219 @@
+//! The charts: each from findings and points to a drawing, a title that
+//! states what it shows, a text for those who do not see it, and a table.
+//!
+//! Nothing is computed here but places on a page.
+
+mod copies;
+mod cpu;
+mod draw;
+mod growth;
+mod latency;
+mod layout;
+mod machines;
+
+mod offered;
+mod overlay;
+
+mod scale;
+mod spectrum;
+mod time_line;
+mod work;
+
+pub(super) use copies::name as copies_name;
+pub(super) use latency::kept;
+pub(super) use machines::capacities;
+pub(super) use overlay::{
+    Basis, Machine, cpu as cpu_overlay, latency as latency_overlay, work as work_overlay,
+};
+
+use super::markup::El;
+use crate::number::{self, Written, time_us};
+use crate::table::Column;
+use crate::{Report, levels};
+use draw::{LoadLine, Size};
+use plimsoll_model::{
+    CapacityFinding, CapacityStatus, Findings, Goal, LatencyLimit, LevelFinding, Picture,
+};
+
+/// What charts are drawn from.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) report: &'a Report<'a>,
+    pub(super) picture: &'a Picture,
+}
+
+impl<'a> View<'a> {
+    fn findings(&self) -> &'a Findings {
+        self.report.findings
+    }
+}
+
+/// A chart with all that goes with it.
+pub(super) struct Figure {
+    /// Names it within the page.
+    pub(super) id: &'static str,
+    /// What it shows, as a sentence.
+    pub(super) title: String,
+    /// How to read it.
+    pub(super) hint: String,
+    /// For a phone and for the rest; the same measurements in both.
+    pub(super) drawings: Vec<El>,
+    /// What is under the picture when a level is picked, one per level.
+    pub(super) told: Vec<String>,
+    /// The numbers behind it.
+    pub(super) table: Vec<Column>,
+    /// Whether a row of the table is a level.
+    pub(super) rows_are_levels: bool,
+}
+
+/// All charts of a run that there is something to draw for, in two parts:
+/// those before the threshold table, and those after it.
+pub(super) fn figures(view: View<'_>) -> (Vec<Figure>, Vec<Figure>) {
+    if view.report.is_copies() {
+        let first = [copies::time(view), copies::work(view), copies::cpu(view)];
+        return (
+            first.into_iter().flatten().collect(),
+            time_line::figure(view).into_iter().collect(),
+        );
+    }
+    let before = [latency::figure(view), cpu::figure(view), work::figure(view)];
+    let after = [
+        spectrum::figure(view),
+        offered::figure(view),
+        time_line::figure(view),
+        growth::figure(view),
+    ];
+    (
+        before.into_iter().flatten().collect(),
+        after.into_iter().flatten().collect(),
+    )
+}
+
+/// `80 % load`, with a decimal where it needs one.
+pub(super) fn load_name(level: &LevelFinding) -> String {
+    format!("{} % load", number::trimmed_pct(level.load_pct))
+}
+
+/// The table of all levels.
+pub(super) fn level_table(view: View<'_>) -> Vec<Column> {
+    levels::columns(&view.findings().levels, view.report.is_imported())
+}
+
+/// The loads that are not to be exceeded, as far as they are known. `place`
+/// says where a rate stands.
+fn load_lines(findings: &Findings, place: impl Fn(f64) -> Option<f64>) -> Vec<LoadLine> {
+    let known = findings.capacity.iter().filter_map(|capacity| {
+        let rate = capacity.rate_rps.filter(|_| is_told(capacity))?;
+        Some((capacity, rate))
+    });
+    let several = known.clone().count() > 1;
+    known
+        .filter_map(|(capacity, rate)| {
+            let written = Written::rate(rate).value;
+            let goal = if several {
+                format!("{}: ", capacity.goal)
+            } else {
+                String::new()
+            };
+            let at_least = match capacity.status {
+                CapacityStatus::NotReached => "at least ",
+                _ => "",
+            };
+            Some(LoadLine {
+                at: place(rate.value)?,
+                between: rate
+                    .interval()
+                    .and_then(|(low, high)| Some((place(low)?, place(high)?))),
+                name: format!("{goal}{at_least}{written}/s"),
+            })
+        })
+        .collect()
+}
+
+/// The goal that decides how much is carried: the one that is broken first;
+/// where none was seen broken, the one that was seen kept the least far.
+pub(super) fn deciding(findings: &Findings) -> Option<&CapacityFinding> {
+    let seen_broken =
+        |c: &CapacityFinding| matches!(c.status, CapacityStatus::Found | CapacityStatus::Cliff);
+    let told = findings.capacity.iter().filter(|c| is_told(c));
+    let ranked = told.filter_map(|c| Some((!seen_broken(c), c.rate_rps?.value, c)));
+    let least = ranked.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    least.map(|(_, _, capacity)| capacity)
+}
+
+fn is_told(capacity: &CapacityFinding) -> bool {
+    capacity.status != CapacityStatus::Undecided
+}
+
+/// The latency in microseconds that a goal asks for; `None` for other goals,
+/// and for multiples of a latency that is not known.
+pub(super) fn limit_us(capacity: &CapacityFinding) -> Option<f64> {
+    match capacity.goal {
+        Goal::Latency {
+            limit: LatencyLimit::Absolute(limit),
+            ..
+        } => Some(limit.as_secs_f64() * 1e6),
+        _ => capacity.limit_us,
+    }
+}
+
+/// A goal as it is labelled in a chart: `p99 < 4.34ms`.
+fn goal_name(capacity: &CapacityFinding) -> String {
+    match (capacity.goal, limit_us(capacity)) {
+        (Goal::Latency { quantile, .. }, Some(us)) => format!("goal: {quantile} < {}", time_us(us)),
+        (goal, _) => format!("goal: {goal}"),
+    }
+}
+
+/// Ticks of rates up to `most`, all in one unit: `500`, `20 k`, `1.5 M`.
+fn rate_ticks(most: f64) -> impl Fn(f64) -> String {
+    let (size, unit) = match most {
+        most if most >= 2e6 => (1e6, " M"),
+        most if most >= 2e4 => (1e3, " k"),
+        _ => (1.0, ""),
+    };
+    move |rate| match rate {
+        0.0 => "0".to_owned(),
+        rate => number::grouped(rate / size, decimals(rate / size)) + unit,
+    }
+}
+
+/// A tick of a latency: `100us`, `2ms`.
+fn time_tick(us: f64) -> String {
+    time_us(us)
+}
+
+/// As many decimals as a tick of this size has.
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        x if x == 0.0 || (x - x.round()).abs() < 1e-9 => 0,
+        x if (10.0 * x - (10.0 * x).round()).abs() < 1e-9 => 1,
+        _ => 2,
+    }
+}
+
+/// A tick in percent.
+fn pct_tick(pct: f64) -> String {
+    number::trimmed(pct)
+}
+
+/// The end of an axis from 0: a little beyond the largest value.
+fn room_beyond(most: f64) -> f64 {
+    if most.is_finite() && most > 0.0 {
+        most * 1.04
+    } else {
+        1.0
+    }
+}
+
+/// Both sizes of a drawing.
+fn both(draw: impl Fn(Size) -> El) -> Vec<El> {
+    [Size::Wide, Size::Narrow].map(draw).into()
+}
+
+/// First letter in upper case, as a sentence begins.
+pub(super) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + chars.as_str()
+}

@@ -1,0 +1,255 @@
+//! Charts on the page: title, picture, what is told of the picked level, and
+//! the table behind it.
+
+use super::charts::{Figure, View, deciding, load_name};
+use super::markup::{El, Html, el};
+use super::page::section;
+use crate::number::{self, per_second, time_us};
+use crate::table::{Cell, Column, Ink};
+use plimsoll_model::{CopiesFinding, LevelFinding};
+use serde::Serialize;
+
+/// The levels that one can pick, and what each chart tells of them.
+#[derive(Serialize)]
+pub(super) struct Levels {
+    /// What each is called.
+    names: Vec<String>,
+    /// What is measured of each, in one line.
+    facts: Vec<String>,
+    /// What a chart tells of each.
+    told: Vec<(&'static str, Vec<String>)>,
+    /// The one that is shown first.
+    first: usize,
+}
+
+impl Levels {
+    pub(super) fn of(view: View<'_>, figures: &[&[Figure]]) -> Levels {
+        let findings = view.report.findings;
+        let (names, facts) = if view.report.is_copies() {
+            let rows = findings.copies.iter();
+            rows.map(|r| (super::charts::copies_name(r), copies_facts(r)))
+                .unzip()
+        } else {
+            let rows = findings.levels.iter();
+            rows.map(|l| (load_name(l), level_facts(l, view.report.is_imported())))
+                .unzip()
+        };
+        let names: Vec<String> = names;
+        let all = figures.iter().flat_map(|figures| figures.iter());
+        Levels {
+            first: first(view).min(names.len().saturating_sub(1)),
+            names,
+            facts,
+            told: all
+                .filter(|f| !f.told.is_empty())
+                .map(|f| (f.id, f.told.clone()))
+                .collect(),
+        }
+    }
+
+    /// For the script.
+    pub(super) fn json(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
+    }
+
+    /// A bar that stays in sight, to pick a level from the keyboard.
+    pub(super) fn picker(&self) -> Option<El> {
+        let facts = self.facts.get(self.first)?;
+        let options = self.names.iter().enumerate().map(|(i, name)| {
+            let option = el("option").attr("value", &i.to_string());
+            let option = if i == self.first {
+                option.flag("selected")
+            } else {
+                option
+            };
+            option.with(name.as_str())
+        });
+        let button = |id, sign: &'static str, label| {
+            el("button")
+                .attr("type", "button")
+                .attr("id", id)
+                .attr("aria-label", label)
+                .with(sign)
+        };
+        let select = el("select").attr("id", "level").with_all(options);
+        let facts = el("output")
+            .attr("id", "facts")
+            .attr("for", "level")
+            .with(facts.as_str());
+        Some(
+            el("nav")
+                .class("picker")
+                .attr("aria-label", "The level that all charts show")
+                .with(button("lower", "‹", "Lower load"))
+                .with(select)
+                .with(button("higher", "›", "Higher load"))
+                .with(facts),
+        )
+    }
+}
+
+/// The level that is shown first: the highest at which the load line is kept,
+/// else the highest that was measured.
+fn first(view: View<'_>) -> usize {
+    let findings = view.report.findings;
+    if view.report.is_copies() {
+        return findings.copies.len().saturating_sub(1);
+    }
+    let rate = deciding(findings).and_then(|c| c.rate_rps);
+    let measured = |l: &LevelFinding| l.latency_us.is_some();
+    let kept = rate.and_then(|rate| {
+        let below = |l: &LevelFinding| measured(l) && l.offered_rps <= rate.value * 1.03;
+        findings.levels.iter().rposition(below)
+    });
+    kept.or_else(|| findings.levels.iter().rposition(measured))
+        .unwrap_or(0)
+}
+
+fn level_facts(level: &LevelFinding, imported: bool) -> String {
+    let mut parts = vec![per_second(level.achieved_rps.unwrap_or(level.offered_rps))];
+    if let Some(cpu) = level.cpu_pct {
+        parts.push(format!("CPU {} %", number::pct(cpu)));
+    }
+    match &level.latency_us {
+        Some(latency) if imported => parts.push(format!("latency {}", time_us(latency.p99))),
+        Some(latency) => {
+            parts.push(format!("p50 {}", time_us(latency.p50)));
+            parts.push(format!("p99 {}", time_us(latency.p99)));
+            parts.push(format!("p99.9 {}", time_us(latency.p999)));
+        }
+        None => parts.push("no trial counts".to_owned()),
+    }
+    if level.error_pct > Some(0.0) {
+        let errors = level.error_pct.map(number::small_pct);
+        parts.push(format!("errors {} %", errors.unwrap_or_default()));
+    }
+    parts.join(" · ")
+}
+
+fn copies_facts(row: &CopiesFinding) -> String {
+    let mut parts = vec![format!("{} s each", number::short(row.seconds))];
+    if let Some(ratio) = row.efficiency_ratio {
+        parts.push(format!("{:.0} % of the speed of one alone", 100.0 * ratio));
+    }
+    if let Some(cpu) = row.cpu_pct {
+        parts.push(format!("CPU {} %", number::pct(cpu)));
+    }
+    parts.join(" · ")
+}
+
+/// A section per chart.
+pub(super) fn sections(figures: &[Figure], levels: &Levels) -> Html {
+    figures.iter().map(|f| one(f, levels.first)).collect()
+}
+
+/// A chart of levels without any has nothing to tell of the first.
+fn one(figure: &Figure, first: usize) -> El {
+    let told = figure.told.get(first).map(|told| {
+        el("p")
+            .class("told")
+            .attr("data-told", figure.id)
+            .with(told.as_str())
+    });
+    let behind = table(&figure.table, figure.rows_are_levels);
+    let across = matches!(figure.id, "latency" | "time");
+    part(figure.id, &figure.title, &figure.hint, across)
+        .with_all(figure.drawings.iter().cloned())
+        .with(told)
+        .with((!figure.table.is_empty()).then(|| on_demand(behind)))
+}
+
+/// The head of a chart; `across` gives it the whole width of a large screen.
+pub(super) fn part(id: &str, title: &str, hint: &str, across: bool) -> El {
+    section(id)
+        .class(if across { "chart across" } else { "chart" })
+        .with(el("h2").with(title))
+        .with(el("p").class("hint").with(hint))
+}
+
+/// A table that is opened by who wants it.
+pub(super) fn on_demand(table: El) -> El {
+    el("details")
+        .class("behind")
+        .with(el("summary").with("Table"))
+        .with(el("div").class("scroll").with(table))
+}
+
+/// A table whose first row is its head, and whose first column says what the
+/// rows are.
+pub(super) fn grid(rows: &[Vec<Cell>]) -> El {
+    let cells = |row: &[Cell], name: &'static str| -> Vec<El> {
+        let cell = |(i, cell): (usize, &Cell)| {
+            let el = el(name);
+            let el = if i == 0 { el.class("words") } else { el };
+            el.with(cell.text.trim())
+        };
+        row.iter().enumerate().map(cell).collect()
+    };
+    let (head, body) = match rows.split_first() {
+        Some((head, body)) => (head.as_slice(), body),
+        None => (&[][..], &[][..]),
+    };
+    let body = body.iter().map(|row| el("tr").with_all(cells(row, "td")));
+    el("table")
+        .with(el("thead").with(el("tr").with_all(cells(head, "th"))))
+        .with(el("tbody").with_all(body))
+}
+
+/// A table. Its rows may be levels that can be picked.
+pub(super) fn table(columns: &[Column], rows_are_levels: bool) -> El {
+    let columns: Vec<&Column> = columns.iter().filter(|c| !c.is_empty()).collect();
+    let count = columns.iter().map(|c| c.cells().len()).max().unwrap_or(0);
+    let head = columns.iter().map(|column| {
+        let unit = el("small").with(column.unit());
+        let th = el("th").attr("scope", "col");
+        let th = if is_words(column) {
+            th.class("words")
+        } else {
+            th
+        };
+        th.with(column.name())
+            .with((!column.unit().is_empty()).then_some(unit))
+    });
+    let words: Vec<bool> = columns.iter().map(|c| is_words(c)).collect();
+    let row = |i: usize| {
+        let cells = columns.iter().zip(&words);
+        let cells = cells.map(|(column, words)| match column.cells().get(i) {
+            Some(cell) => table_cell(cell, *words),
+            None => el("td"),
+        });
+        let row = el("tr").with_all(cells);
+        if rows_are_levels { row.level(i) } else { row }
+    };
+    el("table")
+        .with(el("thead").with(el("tr").with_all(head)))
+        .with(el("tbody").with_all((0..count).map(row)))
+}
+
+fn table_cell(cell: &Cell, words: bool) -> El {
+    let td = el("td");
+    let td = match (class(cell.ink), words) {
+        (Some(class), _) => td.class(class),
+        (None, true) => td.class("words"),
+        (None, false) => td,
+    };
+    td.with(cell.text.as_str())
+}
+
+/// Whether a column holds words and not numbers: they are read from the left.
+fn is_words(column: &Column) -> bool {
+    let letters = |cell: &Cell| cell.text.chars().filter(|c| c.is_alphabetic()).count() > 3;
+    column.cells().iter().any(letters)
+}
+
+/// How an ink looks on a page.
+pub(super) fn class(ink: Ink) -> Option<&'static str> {
+    match ink {
+        // Cyan and magenta tell lines apart in charts of characters.
+        Ink::Plain | Ink::Cyan | Ink::Magenta => None,
+        Ink::Bold => Some("bold"),
+        Ink::Dim => Some("dim"),
+        Ink::Red => Some("red"),
+        Ink::Green => Some("green"),
+        Ink::Yellow => Some("yellow"),
+    }
+}

@@ -1,0 +1,177 @@
+//! How a self-test reads, and the schema that its JSON promises to keep.
+
+use super::*;
+use plimsoll_model::Estimate;
+
+fn selftest() -> Selftest {
+    let answer = |service: &str, known: KnownAnswer, verdict, note: Option<&str>| SelftestAnswer {
+        service: service.to_owned(),
+        error_pct: known.error_pct(),
+        known,
+        tolerance_pct: 5.0,
+        widest_pct: 5.0,
+        verdict,
+        trials: 7,
+        invalid_trials: 1,
+        note: note.map(str::to_owned),
+    };
+    let capacity = |answer_rps| KnownAnswer::Capacity {
+        goal: "p99<15ms".parse().unwrap(),
+        truth_rps: 2000.0,
+        answer_rps,
+        confirmed: Some(true),
+    };
+    let stall = KnownAnswer::Stall {
+        truth_us: 200_000.0,
+        answer_us: Some(Estimate::within(199_000.0, 198_900.0, 201_000.0)),
+        p999_us: Some(198_000.0),
+    };
+    let found = Some(Estimate::within(2040.0, 1990.0, 2100.0));
+    let saturation = |answer_rps| KnownAnswer::Saturation {
+        truth_rps: 2500.0,
+        answer_rps,
+    };
+    let wide = Some(Estimate::within(2040.0, 800.0, 9000.0));
+    Selftest {
+        seed: 1,
+        took_s: 57.0,
+        answers: vec![
+            answer("fixed", capacity(found), SelftestVerdict::Recovered, None),
+            answer(
+                "stall",
+                stall,
+                SelftestVerdict::Recovered,
+                Some("p99.9 shows it"),
+            ),
+            answer(
+                "lock",
+                capacity(None),
+                SelftestVerdict::NotMeasured,
+                Some("steal"),
+            ),
+            answer("pauses", capacity(wide), SelftestVerdict::TooWide, None),
+            answer(
+                "calibrated",
+                saturation(Some(Estimate::within(2300.0, 2290.0, 2310.0))),
+                SelftestVerdict::Missed,
+                None,
+            ),
+        ],
+    }
+}
+
+/// Only those that were recovered.
+fn passed() -> Selftest {
+    let mut passed = selftest();
+    passed.answers.truncate(2);
+    passed
+}
+
+#[test]
+fn truth_and_answer_stand_side_by_side_and_the_last_line_says_what_it_means() {
+    let text = selftest_text(&selftest(), 160, false);
+    let line = |start: &str| {
+        text.lines()
+            .find(|l| l.trim_start().starts_with(start))
+            .unwrap()
+    };
+    for part in [
+        "2,000/s",
+        "2,040/s",
+        "1,990/s to 2,100/s",
+        "+2.0",
+        "recovered",
+    ] {
+        assert!(line("fixed").contains(part), "{text}");
+    }
+    assert!(line("stall ").contains("200.0ms"), "{text}");
+    assert!(line("lock ").contains("NOT MEASURED"), "{text}");
+    assert!(text.contains("lock: steal."), "{text}");
+    assert!(line("pauses ").contains("CANNOT TELL"), "{text}");
+    assert!(line("calibrated ").contains("at saturation"), "{text}");
+    let flat = text.replace('\n', " ");
+    let counts = "2 of 5 known answers were recovered within 5 %, 1 with an interval too wide to \
+                  tell, 1 missed, 1 not measured; the largest error was 8.0 %. Do not rely on";
+    assert!(flat.contains(counts), "{text}");
+    let text = selftest_text(&passed(), 160, false).replace('\n', " ");
+    let all = "All 2 known answers were recovered within 5 %; the largest error was 2.0 %. \
+               Capacities that";
+    assert!(text.contains(all), "{text}");
+}
+
+#[test]
+fn without_a_miss_nothing_is_said_to_be_wrong() {
+    let mut unproven = selftest();
+    unproven
+        .answers
+        .retain(|a| a.verdict != SelftestVerdict::Missed);
+    let text = selftest_text(&unproven, 160, false).replace('\n', " ");
+    assert!(text.contains("Nothing was found to be wrong"), "{text}");
+    assert!(!text.contains("Do not rely"), "{text}");
+}
+
+#[test]
+fn a_quick_test_that_passed_promises_less() {
+    let mut quick = passed();
+    quick.answers.iter_mut().for_each(|a| a.widest_pct = 50.0);
+    let text = selftest_text(&quick, 160, false).replace('\n', " ");
+    assert!(text.contains("The intervals are wide"), "{text}");
+    assert!(!text.contains("can be relied on to about that"), "{text}");
+}
+
+const SCHEMA: &str = include_str!("../../../../docs/schema/selftest.schema.json");
+
+fn validator() -> jsonschema::Validator {
+    jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap()
+}
+
+fn output(selftest: &Selftest) -> serde_json::Value {
+    serde_json::from_str(&selftest_json(selftest).unwrap()).unwrap()
+}
+
+#[test]
+fn the_json_keeps_to_its_schema() {
+    for selftest in [selftest(), passed()] {
+        let output = output(&selftest);
+        let wrong: Vec<String> = validator()
+            .iter_errors(&output)
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}\n{output:#}");
+    }
+}
+
+#[test]
+fn the_schema_lets_nothing_else_through() {
+    let validator = validator();
+    let good = output(&selftest());
+    for (at, wrong) in [
+        ("/schema_version", serde_json::json!(1)),
+        ("/answers/0/verdict", serde_json::json!("maybe")),
+        ("/answers/0/quantity", serde_json::json!("stall")),
+        ("/answers/0/answer_rps", serde_json::json!(2040.0)),
+        ("/answers/1/truth_us", serde_json::Value::Null),
+        ("/answers/4/widest_pct", serde_json::json!("5")),
+    ] {
+        let mut bad = good.clone();
+        *bad.pointer_mut(at).unwrap() = wrong;
+        assert!(!validator.is_valid(&bad), "{at}");
+    }
+    let mut bad = good.clone();
+    let answer = bad.pointer_mut("/answers/0").unwrap();
+    answer.as_object_mut().unwrap().remove("confirmed");
+    assert!(!validator.is_valid(&bad), "a value is left out");
+}
+
+#[test]
+fn programs_get_units_in_the_names() {
+    let value = output(&selftest());
+    assert_eq!(value["schema_version"], SCHEMA_VERSION);
+    assert_eq!(value["passed"], false);
+    assert_eq!(value["answers"][0]["quantity"], "capacity");
+    assert_eq!(value["answers"][0]["truth_rps"], 2000.0);
+    assert_eq!(value["answers"][1]["answer_us"]["value"], 199_000.0);
+    assert_eq!(value["answers"][2]["verdict"], "not_measured");
+    assert_eq!(value["answers"][3]["verdict"], "too_wide");
+    assert_eq!(value["answers"][4]["quantity"], "saturation");
+}

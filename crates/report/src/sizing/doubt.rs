@@ -1,0 +1,57 @@
+//! What is in doubt about a plan, and why its smallest fleet is no smaller: in
+//! sentences that the text and the manifest share.
+
+use crate::number::{for_count, grouped, per_second};
+use plimsoll_model::{Autoscaler, CpuFigure, FloorFrom, SizingCaution};
+
+/// Why the smallest fleet is as large as it is; nothing where it was asked for.
+pub(super) fn floor(auto: &Autoscaler) -> Option<&'static str> {
+    match auto.floor_from {
+        FloorFrom::Asked => None,
+        FloorFrom::Peak => Some(
+            "The smallest fleet is the whole fleet for the peak, because a peak alone does not \
+             tell how low traffic gets: give traffic by time with --traffic, or --floor, to let \
+             it shrink.",
+        ),
+        FloorFrom::Cheapest => Some(
+            "The smallest fleet is the one that makes this traffic cheapest. A smaller one would \
+             take a lower CPU target at all times, for a lost instance would be a larger part of \
+             it.",
+        ),
+        FloorFrom::NoFailures => {
+            Some("No instance may be lost, so the target is right for any fleet, down to one.")
+        }
+    }
+}
+
+pub(super) fn caution(caution: &SizingCaution) -> String {
+    match *caution {
+        SizingCaution::BelowMeasured {
+            figure,
+            rate_rps,
+            lowest_measured_rps,
+        } => {
+            let what = match figure {
+                CpuFigure::Target => "The CPU target",
+                CpuFigure::AtPeak => "The CPU use at the peak",
+            };
+            format!(
+                "{what} is not measured: {} per instance is below {}, the lowest load whose CPU \
+                 use was. It is read off a straight line from there down to no load; sweep lower \
+                 levels (--levels) to see it.",
+                per_second(rate_rps),
+                per_second(lowest_measured_rps)
+            )
+        }
+        SizingCaution::WideCapacity {
+            half_width_pct,
+            instances_at_high_end: n,
+        } => format!(
+            "What an instance carries is known to {half_width_pct:.0} % only (half the width of \
+             its interval): if its upper end is the truth, {} {}. Sweep longer to know more \
+             closely, without --quick or with --precision.",
+            grouped(f64::from(n), 0),
+            for_count(n, "instance is enough", "instances are enough")
+        ),
+    }
+}

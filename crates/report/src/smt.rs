@@ -1,0 +1,155 @@
+//! What threads that share a core mean for CPU use: a sentence, and a column
+//! of the copies table.
+
+use crate::Report;
+use crate::capacity::Subject;
+use crate::levels::known;
+use crate::number;
+use crate::sentence::Sentence;
+use crate::table::{Column, Ink};
+use plimsoll_model::{
+    CopiesFinding, CpuSet, Estimate, NoSpeedup, SmtFinding, Speedup, TableRows, Workload,
+};
+
+/// Whether SMT has a part in how CPU use and work go together, and how much.
+pub(crate) fn sentence(report: &Report<'_>) -> Option<Sentence> {
+    match report.findings.smt.speedup {
+        Ok(speedup) => {
+            let subject = Subject::of(&report.plan.workload);
+            Some(Sentence::new(Ink::Plain, adds(subject, &speedup)))
+        }
+        Err(why) => unknown(report, why).map(|text| Sentence::new(Ink::Dim, text)),
+    }
+}
+
+/// The share of the work that is done with all threads busy, where it is
+/// known: CPU use corrected for SMT.
+pub(crate) fn column(smt: &SmtFinding, rows: &[CopiesFinding]) -> Option<Column> {
+    smt.speedup.ok()?;
+    let work = |row: &CopiesFinding| {
+        let known = smt.copies.iter().find(|work| work.copies == row.copies);
+        known.map(|work| work.work_pct)
+    };
+    let cells = rows.iter().map(|row| known(work(row), number::pct));
+    Some(Column::new("work", "%", 0, cells))
+}
+
+fn adds(subject: Subject, speedup: &Speedup) -> String {
+    let mut text = format!(
+        "The two threads of a core together do {} times the work of one",
+        ratio(subject, &speedup.ratio),
+    );
+    text += &match speedup.ratio {
+        ratio
+            if ratio
+                .interval()
+                .is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high) =>
+        {
+            ", so it cannot be told whether the second one adds anything.".to_owned()
+        }
+        ratio if ratio.value <= 1.0 => ", so the second one adds nothing.".to_owned(),
+        ratio => format!(
+            ": at 50 % CPU use, with one busy thread on each core, {:.0} % of the work is done.",
+            100.0 / ratio.value
+        ),
+    };
+    if let (Some(clock), Some(equal)) = (speedup.clock_ratio, speedup.at_equal_clock_ratio) {
+        let change = 100.0 * (clock.value - 1.0);
+        let verb = if change < 0.0 { "falls" } else { "rises" };
+        text += &format!(
+            " The clock {verb} by {:.1} % from one busy thread a core to two; at equal clock they \
+             do {} times the work.",
+            change.abs(),
+            ratio(subject, &equal),
+        );
+    }
+    text
+}
+
+/// `1.27 (1.25 to 1.30)`.
+fn ratio(subject: Subject, estimate: &Estimate) -> String {
+    match estimate.interval() {
+        Some((low, high)) => format!("{:.2} ({low:.2} to {high:.2})", estimate.value),
+        None => format!(
+            "{:.2} (no interval: too few {})",
+            estimate.value, subject.trials
+        ),
+    }
+}
+
+fn unknown(report: &Report<'_>, why: NoSpeedup) -> Option<String> {
+    let cpus = &report.plan.cpus;
+    if let Workload::Imported(table) = &report.plan.workload {
+        // Of a table as a rule nothing is known of its cores.
+        let (copies, cores) = (table.rows == TableRows::Copies, cpus.cores.len());
+        return (copies && why == NoSpeedup::LevelMissing).then(|| {
+            format!(
+                "What the second thread of a core adds is not known: that takes rows with {cores} \
+                 and with {} copies.",
+                2 * cores
+            )
+        });
+    }
+    // Of a service on another host neither.
+    if cpus.service.is_empty() {
+        return None;
+    }
+    let threads = match report.provenance.topology.threads_per_core? {
+        1 => return Some("One thread per core here: CPU use needs no correction for SMT.".into()),
+        n => n,
+    };
+    if why == NoSpeedup::OneThreadUsed {
+        return Some(
+            "Only one thread of each core is used here: CPU use needs no correction for SMT, as \
+             long as the others are idle."
+                .to_owned(),
+        );
+    }
+    let lags = format!(
+        "{threads} threads per core here: a core with one busy thread does more than 1/{threads} of \
+         what it can, so CPU use lags behind work and catches up at the end."
+    );
+    Some(lags + &way_out(report, why))
+}
+
+/// Why it is not known by how much, and what can be done.
+fn way_out(report: &Report<'_>, why: NoSpeedup) -> String {
+    let cpus = &report.plan.cpus;
+    let is_copies = report.is_copies();
+    match why {
+        NoSpeedup::NotOurs if !cpus.cores.is_empty() => {
+            let one: CpuSet = cpus.cores.iter().filter_map(|c| c.iter().next()).collect();
+            let both: CpuSet = cpus.cores.iter().flat_map(CpuSet::iter).collect();
+            format!(
+                " To see by how much, run the server on one thread of each core (taskset -c {one}) \
+                 and then on both (taskset -c {both}), and `plimsoll compare` the two runs."
+            )
+        }
+        NoSpeedup::LevelMissing if is_copies => {
+            let cores = cpus.cores.len();
+            format!(
+                " By how much shows with trials that count at {cores} and at {} copies.",
+                2 * cores
+            )
+        }
+        NoSpeedup::LevelMissing => {
+            " By how much is not known: no trial at full load on one thread of each core counts, or \
+             none on both."
+                .to_owned()
+        }
+        NoSpeedup::NotSaturated => {
+            " By how much is not known: the service was not driven to its end; leave --rated out."
+                .to_owned()
+        }
+        NoSpeedup::UnevenCores => {
+            " By how much is not known: it has both threads of some cores and one of others; choose \
+             --cpus so that it has both."
+                .to_owned()
+        }
+        NoSpeedup::OneThreadPerCore
+        | NoSpeedup::OneThreadUsed
+        | NoSpeedup::CoresUnknown
+        | NoSpeedup::NotOurs
+        | NoSpeedup::MoreThanTwoThreads => String::new(),
+    }
+}

@@ -1,0 +1,328 @@
+//! The pages with charts: what is drawn, what is said, and what cannot be
+//! done to them by names from outside.
+
+use super::sample::{Sample, copies, imported, nothing_valid, sweep, without_cpu};
+use crate::{HtmlReport, html};
+use plimsoll_model::{
+    CapacityStatus, CpuPoint, Estimate, Invalid, LatencySpread, LevelPicture, LoadLevel, Phase,
+    Picture, Rate, Setting, Share, Span, SpectrumPoint, TrialPicture, Workload,
+};
+use std::time::Duration;
+
+/// A picture that goes with a sample: two trials per level, the second of
+/// each third level invalid.
+fn picture(sample: &Sample) -> Picture {
+    let findings = &sample.findings;
+    let rated = findings.rated.as_ref().map_or(1.0, |r| r.rate_rps);
+    let levels = findings.levels.iter().map(|level| {
+        let latency = level.latency_us.as_ref();
+        let span = |us: f64| Span {
+            low: us * 0.8,
+            high: us * 1.3,
+        };
+        LevelPicture {
+            spread: latency.map(|l| LatencySpread {
+                p50: span(l.p50),
+                p99: span(l.p99),
+                p999: span(l.p999),
+            }),
+            spectrum: latency.map_or_else(Vec::new, |l| {
+                let point = |i: i32| SpectrumPoint {
+                    share: 1.0 - 0.5 * 10f64.powf(-f64::from(i) / 6.0),
+                    latency_us: l.p50 * f64::from(i + 1),
+                };
+                (0..30).map(point).collect()
+            }),
+            carried: latency.map(|_| true),
+        }
+    });
+    let curve = findings.levels.iter().filter_map(|level| {
+        let (rate_rps, cpu) = (level.achieved_rps?, level.cpu_pct?);
+        let work = rate_rps / (cpu / 100.0 * 4.0);
+        Some(CpuPoint {
+            rate_rps,
+            load_pct: Some(100.0 * rate_rps / rated),
+            measured_cpu_pct: cpu,
+            cpu_pct: Estimate::within(cpu, cpu * 0.95, cpu * 1.05),
+            work_per_cpu_s: Some(Estimate::within(work, work * 0.95, work * 1.05)),
+        })
+    });
+    Picture {
+        service_cpus: Some(4),
+        levels: levels.collect(),
+        curve: curve.collect(),
+        trials: trials(sample),
+    }
+}
+
+fn trials(sample: &Sample) -> Vec<TrialPicture> {
+    let mut trials = Vec::new();
+    for (row, level) in sample.findings.levels.iter().enumerate() {
+        for pass in 0..2 {
+            let reason = Invalid::Steal {
+                stolen: Share::ONE,
+                bound: Share::ZERO,
+            };
+            let bad = pass == 1 && row % 3 == 0;
+            trials.push(TrialPicture {
+                phase: Phase::Level {
+                    level: LoadLevel::percent(level.load_pct),
+                },
+                setting: Setting::Offer {
+                    rate: Rate::per_second(level.offered_rps).unwrap(),
+                },
+                attempt: pass,
+                row: Some(row),
+                began: Duration::from_secs(6 * trials.len() as u64),
+                took: Duration::from_secs(6),
+                warm_up: Duration::from_millis(500),
+                window: Duration::from_secs(5),
+                achieved_rps: level.offered_rps,
+                load_pct: Some(level.load_pct),
+                cpu_pct: Some(level.load_pct * 0.9),
+                p99_us: Some(2_000.0),
+                copy_s: None,
+                invalid: if bad { vec![reason] } else { Vec::new() },
+            });
+        }
+    }
+    trials
+}
+
+fn page(sample: &Sample) -> String {
+    page_of(sample, &picture(sample), &["plimsoll", "sweep"])
+}
+
+fn page_of(sample: &Sample, picture: &Picture, command: &[&str]) -> String {
+    let command: Vec<String> = command.iter().map(|w| (*w).to_owned()).collect();
+    html(&HtmlReport {
+        report: &sample.report(),
+        picture,
+        command_line: &command,
+    })
+    .unwrap()
+}
+
+/// The part of a page that is a chart, in one of its sizes.
+fn chart<'a>(page: &'a str, id: &str, size: &str) -> &'a str {
+    // One with many points says so in its class.
+    let begins = ["", " dense"].map(|c| format!("<svg class=\"{size}{c}\" data-chart=\"{id}\""));
+    let from = begins.iter().find_map(|begins| page.find(begins));
+    let from = from.unwrap_or_else(|| panic!("no {id}"));
+    let to = page[from..].find("</svg>").unwrap();
+    &page[from..from + to]
+}
+
+fn count(text: &str, what: &str) -> usize {
+    text.matches(what).count()
+}
+
+#[test]
+fn every_chart_of_a_sweep_has_all_points_in_both_sizes() {
+    let sample = sweep();
+    let page = page(&sample);
+    let measured = |l: &&plimsoll_model::LevelFinding| l.latency_us.is_some();
+    let levels = sample.findings.levels.iter().filter(measured).count();
+    assert!(levels >= 3);
+    for size in ["wide", "narrow"] {
+        for (id, points) in [
+            ("latency", 3 * levels),
+            ("cpu", levels),
+            ("work", levels),
+            ("offered", 2 * levels),
+        ] {
+            let chart = chart(&page, id, size);
+            assert_eq!(count(chart, "class=\"pt "), points, "{id} {size}");
+            assert!(chart.contains("aria-label=\"") && chart.contains("<desc"));
+        }
+        let spectrum = chart(&page, "spectrum", size);
+        assert_eq!(count(spectrum, "class=\"line level\""), levels);
+        let line = chart(&page, "time", size);
+        assert_eq!(
+            count(line, "class=\"trial"),
+            2 * sample.findings.levels.len()
+        );
+        assert_eq!(
+            count(line, "class=\"trial bad"),
+            2,
+            "those that do not count"
+        );
+        assert_eq!(count(line, ">H</text>"), 2, "their reason");
+        assert_eq!(
+            count(chart(&page, "growth", size), "class=\"pt growth\""),
+            sample.findings.hints.len()
+        );
+    }
+}
+
+#[test]
+fn titles_state_what_was_found() {
+    let page = page(&sweep());
+    for words in [
+        "<span>The service carries 8,410/s at 76.0 % CPU use within all goals</span>",
+        "<h2>99 % of the requests are answered within 10ms up to 8,410/s</h2>",
+        "so plan with less than the idle time suggests</h2>",
+        "<h2>3 of 34 trials do not count, most often because the hypervisor took CPU time</h2>",
+        "<h2>To keep 20 % of 8,410/s free, add an instance at",
+    ] {
+        assert!(page.contains(words), "{words}: {}", titles(&page));
+    }
+}
+
+#[test]
+fn the_goal_that_is_broken_first_decides_what_is_carried() {
+    let headline = |sample: &Sample| {
+        let page = page(sample);
+        let head = page.split("<h1>").nth(1).unwrap();
+        let head = head.split("<span>").nth(1).unwrap();
+        head.split("</span>").next().unwrap().to_owned()
+    };
+    let mut sample = sweep();
+    sample.findings.capacity.reverse();
+    assert!(headline(&sample).contains("carries 8,410/s"), "not 8,900");
+    // One that is only known to be kept up to there decides nothing.
+    sample.findings.capacity[0].status = CapacityStatus::NotReached;
+    sample.findings.capacity[0].rate_rps = Some(Estimate::alone(8_000.0));
+    assert!(headline(&sample).contains("carries 8,410/s"));
+    sample.findings.capacity[0].status = CapacityStatus::Undecided;
+    assert!(headline(&sample).ends_with("within p99&lt;10ms"));
+    sample.findings.capacity.truncate(1);
+    assert!(headline(&sample).ends_with("cannot be told"));
+}
+
+/// What a failing test shows of a page.
+fn titles(page: &str) -> String {
+    let parts = page.split("<h").skip(1);
+    let heads = parts.filter_map(|part| part.split("</h").next());
+    heads.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_load_line_is_marked_where_the_goal_is_met() {
+    let page = page(&sweep());
+    let latency = chart(&page, "latency", "wide");
+    assert_eq!(count(latency, "class=\"load-mark "), 2, "one per goal");
+    assert_eq!(count(latency, "class=\"load-line\""), 2);
+    assert!(latency.contains(">goal: p99 &lt; 10ms<"));
+    assert!(latency.contains("class=\"band p99\""));
+}
+
+#[test]
+fn pages_stand_without_what_is_not_known() {
+    for sample in [without_cpu(), nothing_valid(), imported(), copies()] {
+        let whole = page(&sample);
+        let bare = page_of(&sample, &Picture::default(), &[]);
+        for page in [whole, bare] {
+            assert!(page.contains("<h1>"), "{}", titles(&page));
+            assert!(
+                !page.contains("NaN") && !page.contains(">inf"),
+                "{}",
+                titles(&page)
+            );
+            assert_eq!(count(&page, "<section"), count(&page, "</section>"));
+        }
+    }
+}
+
+#[test]
+fn a_table_and_copies_use_the_same_parts() {
+    let table = page(&imported());
+    let latency = chart(&table, "latency", "wide");
+    let rows = imported().findings.levels.len();
+    assert_eq!(count(latency, "class=\"pt "), rows, "one latency per row");
+    assert!(
+        !table.contains("data-chart=\"spectrum\""),
+        "one number has none"
+    );
+    assert!(
+        !table.contains("data-chart=\"time\""),
+        "nor is it known when"
+    );
+    let copies_page = page(&copies());
+    let work = chart(&copies_page, "work", "narrow");
+    assert_eq!(count(work, "class=\"pt "), copies().findings.copies.len());
+}
+
+#[test]
+fn hostile_names_stay_inert() {
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=\"a()\">'\"&";
+    let mut sample = sweep();
+    let Workload::Http(http) = &mut sample.plan.workload else {
+        panic!("the sample is of a server");
+    };
+    http.url = format!("http://h/{hostile}{}", "x".repeat(10_000));
+    http.headers = vec![("Authorization".to_owned(), "Bearer secret-1".to_owned())];
+    sample.provenance.hostname = Some(hostile.to_owned());
+    sample.provenance.cpu_model = Some(hostile.to_owned());
+    sample
+        .provenance
+        .mitigations
+        .insert(hostile.to_owned(), hostile.to_owned());
+    sample.findings.hints[0].counter = hostile.to_owned();
+    sample.findings.levels[2].invalid_reasons = vec![hostile.to_owned()];
+    let command = ["plimsoll", hostile, "-H", "Cookie: secret-2"];
+    let page = page_of(&sample, &picture(&sample), &command);
+    let plain = self::page(&sweep());
+    for markup in ["<script", "</script", "<img", "<svg", "<section"] {
+        assert_eq!(count(&page, markup), count(&plain, markup), "{markup}");
+    }
+    assert_eq!(count(&page, "onerror=\""), 0);
+    assert!(!page.contains("secret-"), "secrets are hidden");
+    // The long address stands in the page once, on demand, and in the JSON.
+    assert!(page.contains(&"x".repeat(10_000)));
+    let titled = page.split("<title>").nth(1).unwrap();
+    assert!(titled.find("</title>").unwrap() < 400, "a title is short");
+}
+
+#[test]
+fn nothing_of_a_page_lies_elsewhere() {
+    let page = page(&sweep());
+    assert!(page.contains("default-src 'none'") || page.contains("default-src &#39;none&#39;"));
+    let style = page.split("<style>").nth(1).unwrap();
+    let style = style.split("</style>").next().unwrap();
+    assert!(!style.contains("http") && !style.contains("@import"));
+    assert_eq!(
+        count(style, "url("),
+        count(style, "url(#"),
+        "only within the page"
+    );
+    for attribute in [" src=", "href=\"http", "href=\"//"] {
+        assert_eq!(count(&page, attribute), 0, "{attribute}");
+    }
+}
+
+#[test]
+fn two_hundred_levels_on_256_cpus_stay_below_a_megabyte() {
+    let mut sample = sweep();
+    let one = sample.findings.levels[1].clone();
+    sample.findings.levels = (1..=200)
+        .map(|i| {
+            let mut level = one.clone();
+            level.load_pct = f64::from(i) / 2.0;
+            level.offered_rps = 123_456.789 * f64::from(i);
+            level.achieved_rps = Some(level.offered_rps * 0.999);
+            level.cpu_pct = Some(f64::from(i) / 2.13);
+            level
+        })
+        .collect();
+    sample.provenance.topology.online = (0..256).collect();
+    sample.provenance.topology.allowed = (0..256).collect();
+    let picture = picture(&sample);
+    let page = page_of(&sample, &picture, &["plimsoll", "sweep"]);
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+    let latency = chart(&page, "latency", "narrow");
+    assert_eq!(count(latency, "class=\"pt "), 600);
+}
+
+#[test]
+fn the_findings_can_be_taken_out_of_the_page_again() {
+    let sample = sweep();
+    let page = page(&sample);
+    let begins = "<script type=\"application/json\" id=\"raw\">";
+    let raw = page.split(begins).nth(1).unwrap();
+    let raw = raw.split("</script>").next().unwrap();
+    let json: serde_json::Value = serde_json::from_str(raw).unwrap();
+    let expected: serde_json::Value =
+        serde_json::from_str(&crate::json(&sample.report()).unwrap()).unwrap();
+    assert_eq!(json, expected);
+}

@@ -1,0 +1,222 @@
+//! Light load: what a relative goal's limit is a multiple of.
+//!
+//! The published rule asks for CPU use below 20 % alone; but a service that
+//! sleeps is below 20 % CPU use at any load, and nothing would be light about
+//! it, so load is bound too. Where CPU use is not known, load alone counts.
+//! Where no such level is valid, as on a machine that is disturbed whenever it
+//! has time, calibration trials below the bound stand in, and where there is
+//! none, the lowest level. What stands for light load is said with the answer.
+
+use crate::bootstrap::{self, resample};
+use crate::decide::needed;
+use crate::levels::{Level, calibration_levels, levels};
+use crate::rated::rated;
+use plimsoll_model::{
+    CapacityNote, Goal, Histogram, LIGHT_PCT, LatencyLimit, LightBasis, LightLoad, Phase, Plan,
+    Quantile, RatedRate, Trial,
+};
+use std::time::Duration;
+
+/// What light load is here, with the histogram that any quantile can be
+/// read from.
+pub struct Light {
+    finding: LightLoad,
+    latency: Histogram,
+    /// Each trial's own.
+    trials: Vec<Histogram>,
+}
+
+/// Light load after all trials, of which `levels` is the table.
+pub fn light_load(
+    plan: &Plan,
+    levels: &[Level],
+    trials: &[Trial],
+    rated: Option<&RatedRate>,
+) -> Option<Light> {
+    let measured: Vec<&Level> = levels.iter().filter(|l| l.latency.count() > 0).collect();
+    let cpu_known = measured.iter().all(|l| l.row.cpu_pct.is_some());
+    let light: Vec<&Level> = measured.iter().copied().filter(|l| is_light(l)).collect();
+    if !light.is_empty() {
+        let basis = match cpu_known {
+            true => LightBasis::Levels,
+            false => LightBasis::LevelsByLoadAlone,
+        };
+        return Light::of(&light, basis);
+    }
+    let calibration = calibration_levels(plan, trials, rated);
+    let calibration: Vec<&Level> = calibration.iter().filter(|l| is_light(l)).collect();
+    let requests: u64 = calibration.iter().map(|l| l.latency.count()).sum();
+    // Calibration trials are short: fewer requests than decide a p99 have none.
+    if requests as f64 >= needed(1.0 - Quantile::P99.fraction()) {
+        return Light::of(&calibration, LightBasis::Calibration);
+    }
+    Light::of(measured.get(..1)?, LightBasis::LowestLevel)
+}
+
+/// Light load in the middle of a run: the same, without merging the
+/// histograms of all levels for it, which is slow.
+pub fn before_levels(plan: &Plan, trials: &[Trial]) -> Option<Light> {
+    let rated = rated(plan, trials);
+    // No more than these can be light, unless none of them counts.
+    let lowest = plan.levels.first().map_or(0.0, |l| l.pct());
+    let may_be_light = |t: &&Trial| match t.spec.phase {
+        Phase::Level { level: Some(level) } => level.pct() <= LIGHT_PCT.max(lowest),
+        _ => false,
+    };
+    let mut low: Vec<Trial> = trials.iter().filter(may_be_light).cloned().collect();
+    if !low.iter().any(|t| t.verdict.is_valid()) {
+        low = trials.to_vec();
+    }
+    let levels = levels(plan, &low, rated.as_ref());
+    light_load(plan, &levels, trials, rated.as_ref())
+}
+
+fn is_light(level: &Level) -> bool {
+    let cpu = level.row.cpu_pct;
+    level.row.load_pct <= LIGHT_PCT && cpu.is_none_or(|cpu| cpu < LIGHT_PCT)
+}
+
+impl Light {
+    /// `None` when there is no level, or no answer at any.
+    fn of(levels: &[&Level], basis: LightBasis) -> Option<Light> {
+        let mut latency = Histogram::new();
+        levels.iter().for_each(|l| latency.merge(&l.latency));
+        let loads = levels.iter().map(|l| l.row.load_pct);
+        let trials = levels.iter().flat_map(|l| l.trials.iter().cloned());
+        Some(Light {
+            finding: LightLoad {
+                up_to_load_pct: loads.fold(0.0, f64::max),
+                p99_us: latency.quantile(0.99)?.as_secs_f64() * 1e6,
+                basis,
+            },
+            trials: trials.collect(),
+            latency,
+        })
+    }
+
+    /// As shown.
+    pub fn finding(&self) -> &LightLoad {
+        &self.finding
+    }
+
+    /// What a reader should know about it, if it is not what it should be.
+    pub(crate) fn note(&self) -> Option<CapacityNote> {
+        let LightLoad {
+            basis,
+            up_to_load_pct,
+            ..
+        } = self.finding;
+        (basis != LightBasis::Levels).then_some(CapacityNote::Light {
+            basis,
+            up_to_load_pct,
+        })
+    }
+
+    /// A quantile of its latency.
+    pub(crate) fn quantile(&self, quantile: Quantile) -> Option<Duration> {
+        self.latency.quantile(quantile.fraction())
+    }
+
+    /// The interval of the limit that a relative goal comes to, in seconds, by
+    /// resampling the trials at light load.
+    pub(crate) fn limits(&self, goal: &Goal, seed: u64) -> Option<(f64, f64)> {
+        let Goal::Latency {
+            quantile,
+            limit: LatencyLimit::TimesLight(times),
+        } = *goal
+        else {
+            return None;
+        };
+        let quantiles: Vec<f64> = self
+            .trials
+            .iter()
+            .filter_map(|h| Some(h.quantile(quantile.fraction())?.as_secs_f64()))
+            .collect();
+        let n = quantiles.len();
+        // Of quantiles, not of merged histograms: it only serves for how much
+        // they vary from trial to trial.
+        let mean = |draw: &[usize]| draw.iter().map(|i| quantiles[*i].ln()).sum::<f64>() / n as f64;
+        let all: Vec<usize> = (0..n).collect();
+        let spread = bootstrap::estimate(mean(&all), resample(n, seed, |draw| Some(mean(draw))), n);
+        let (low, high) = spread.interval()?;
+        let limit = self.quantile(quantile)?.as_secs_f64() * times;
+        Some((
+            limit * (low - spread.value).exp(),
+            limit * (high - spread.value).exp(),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{calibration_trial, plan, trial_at};
+    use plimsoll_model::Verdict;
+
+    fn of(trials: &[Trial]) -> Light {
+        let rated = rated(&plan(), trials);
+        let levels = levels(&plan(), trials, rated.as_ref());
+        light_load(&plan(), &levels, trials, rated.as_ref()).unwrap()
+    }
+
+    fn invalid(mut trial: Trial) -> Trial {
+        trial.verdict = Verdict::Invalid(vec![]);
+        trial
+    }
+
+    /// At `rate`, in which every request took `us` microseconds.
+    fn calibration(rate: f64, requests: u64, us: u64) -> Trial {
+        let mut trial = calibration_trial(rate, rate as u64);
+        for _ in 0..requests {
+            trial.work.latency.record(Duration::from_micros(us));
+        }
+        trial
+    }
+
+    #[test]
+    fn without_cpu_use_it_is_told_by_load() {
+        let mut trials = [
+            trial_at(10.0, 100, 0.1, 1000.0),
+            trial_at(50.0, 500, 0.5, 1000.0),
+        ];
+        for trial in &mut trials {
+            trial.machine.cpu = None;
+            trial.machine.service_cpu = None;
+        }
+        let light = of(&trials);
+        assert_eq!(light.finding().basis, LightBasis::LevelsByLoadAlone);
+        assert!((light.finding().up_to_load_pct - 10.0).abs() < 1e-9);
+        let note = light.note().unwrap().to_string();
+        assert!(note.contains("CPU use is not known"), "{note}");
+    }
+
+    #[test]
+    fn where_no_light_level_counts_calibration_stands_in() {
+        let trials = |requests| {
+            [
+                calibration(100.0, requests, 900),
+                calibration(1000.0, 1000, 50_000),
+                invalid(trial_at(10.0, 100, 0.1, 1000.0)),
+                trial_at(50.0, 500, 0.5, 1500.0),
+            ]
+        };
+        let light = of(&trials(1000));
+        assert_eq!(light.finding().basis, LightBasis::Calibration);
+        assert!((light.finding().p99_us / 900.0 - 1.0).abs() < 2e-3);
+        let light = of(&trials(20));
+        assert_eq!(light.finding().basis, LightBasis::LowestLevel);
+        assert!((light.finding().p99_us / 1500.0 - 1.0).abs() < 2e-3);
+    }
+
+    #[test]
+    fn a_level_that_counts_comes_before_calibration() {
+        let trials = [
+            calibration(100.0, 1000, 900),
+            calibration(1000.0, 1000, 50_000),
+            trial_at(10.0, 100, 0.1, 1000.0),
+        ];
+        let light = of(&trials);
+        assert_eq!(light.finding().basis, LightBasis::Levels);
+        assert_eq!(light.note(), None);
+    }
+}

@@ -1,0 +1,283 @@
+//! What pictures of a run show besides its findings.
+
+use crate::carried::is_carried;
+use crate::levels::{Level, cpu_share, levels};
+use crate::{rated, trials_curve};
+use plimsoll_model::{
+    CpuPoint, Estimate, Histogram, LatencySpread, LevelPicture, Phase, Picture, Plan, RatedRate,
+    Setting, Share, Span, SpectrumPoint, Trial, TrialPicture, Verdict,
+};
+use std::time::Duration;
+
+/// Points of a spectrum per factor of ten in what exceeds it: enough for a
+/// smooth line, few enough for a page with hundreds of them.
+const POINTS_PER_DECADE: u32 = 6;
+
+/// What pictures show of the trials of a run so far.
+pub fn picture(plan: &Plan, trials: &[Trial]) -> Picture {
+    let rated = rated::rated(plan, trials);
+    let levels = levels(plan, trials, rated.as_ref());
+    let service_cpus = service_cpus(plan, trials);
+    let curve = trials_curve(plan, trials).map_or_else(Vec::new, |curve| curve.points());
+    let whole = f64::from(service_cpus.unwrap_or(1));
+    let point = |point: &crate::curve::CurvePoint| CpuPoint {
+        rate_rps: point.rate_rps,
+        load_pct: load_pct(rated.as_ref(), point.rate_rps),
+        measured_cpu_pct: point.measured_cpu_pct,
+        cpu_pct: point.cpu_pct,
+        work_per_cpu_s: work(point.rate_rps, point.measured_cpu_pct, point.cpu_pct, whole),
+    };
+    let rows = Rows::of(trials);
+    let counted = |row: usize| -> Vec<&Trial> {
+        let here = |t: &&Trial| t.verdict.is_valid() && rows.place(t) == Some(row);
+        trials.iter().filter(here).collect()
+    };
+    let of_level = |(row, of): (usize, &Level)| level(of, &counted(row));
+    Picture {
+        service_cpus,
+        levels: levels.iter().enumerate().map(of_level).collect(),
+        curve: curve.iter().map(point).collect(),
+        trials: time_line(plan, trials, &rows, rated.as_ref()),
+    }
+}
+
+/// The CPUs that the service may use; `None` where they cannot be seen.
+pub fn service_cpus(plan: &Plan, trials: &[Trial]) -> Option<u32> {
+    let of_trial = |t: &Trial| {
+        let offered = matches!(t.spec.setting, Setting::Offer { .. });
+        let cpus = t.machine.service_cpus.len();
+        (offered && cpus > 0).then_some(cpus)
+    };
+    let seen = trials.iter().find_map(of_trial);
+    let planned = Some(plan.cpus.service.len()).filter(|n| *n > 0);
+    u32::try_from(seen.or(planned)?).ok()
+}
+
+fn load_pct(rated: Option<&RatedRate>, rate_rps: f64) -> Option<f64> {
+    let rated = rated.map(|r| r.rate_rps).filter(|r| *r > 0.0)?;
+    Some(100.0 * rate_rps / rated)
+}
+
+/// Work per second of busy CPU. The more CPU use, the less of it, so the ends
+/// change sides.
+fn work(rate_rps: f64, measured_pct: f64, fitted_pct: Estimate, cpus: f64) -> Option<Estimate> {
+    let per = |pct: f64| (pct > 0.0).then(|| rate_rps / (pct / 100.0 * cpus));
+    let value = per(measured_pct)?;
+    Some(
+        match fitted_pct
+            .interval()
+            .map(|(low, high)| (per(high), per(low)))
+        {
+            Some((Some(low), Some(high))) => Estimate::within(value, low, high),
+            _ => Estimate::alone(value),
+        },
+    )
+}
+
+fn level(level: &Level, counted: &[&Trial]) -> LevelPicture {
+    let sum = |of: fn(&Trial) -> u64| counted.iter().map(|t| of(t)).sum();
+    LevelPicture {
+        spread: spread(&level.trials),
+        spectrum: spectrum(&level.latency),
+        carried: (!counted.is_empty())
+            .then(|| is_carried(sum(|t| t.work.intended), sum(|t| t.work.completed))),
+    }
+}
+
+fn us(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+fn spread(trials: &[Histogram]) -> Option<LatencySpread> {
+    let span = |q: f64| {
+        let values: Vec<f64> = trials
+            .iter()
+            .filter_map(|h| h.quantile(q))
+            .map(us)
+            .collect();
+        (values.len() > 1).then(|| Span {
+            low: values.iter().copied().fold(f64::INFINITY, f64::min),
+            high: values.iter().copied().fold(0.0, f64::max),
+        })
+    };
+    Some(LatencySpread {
+        p50: span(0.5)?,
+        p99: span(0.99)?,
+        p999: span(0.999)?,
+    })
+}
+
+/// From the median in equal steps of the logarithm of what exceeds it, as far
+/// as single requests tell: the last point is the largest latency.
+fn spectrum(latency: &Histogram) -> Vec<SpectrumPoint> {
+    let count = latency.count() as f64;
+    let steps =
+        (1..).map(|step: u32| 0.5 * 10f64.powf(-f64::from(step) / f64::from(POINTS_PER_DECADE)));
+    let beyond = steps.take_while(|beyond| beyond * count > 1.0);
+    let shares = std::iter::once(0.5).chain(beyond.map(|beyond| 1.0 - beyond));
+    let at = |share: f64| {
+        let latency_us = us(latency.quantile(share)?);
+        Some(SpectrumPoint { share, latency_us })
+    };
+    let last = latency.max().map(|max| SpectrumPoint {
+        share: 1.0 - (0.5 / count).min(0.5),
+        latency_us: us(max),
+    });
+    shares.filter_map(at).chain(last).collect()
+}
+
+fn time_line(
+    plan: &Plan,
+    trials: &[Trial],
+    rows: &Rows,
+    rated: Option<&RatedRate>,
+) -> Vec<TrialPicture> {
+    let mut began = Duration::ZERO;
+    let mut out = Vec::with_capacity(trials.len());
+    for trial in trials {
+        let achieved_rps = trial.achieved().get();
+        out.push(TrialPicture {
+            phase: trial.spec.phase,
+            setting: trial.spec.setting,
+            attempt: trial.spec.attempt,
+            row: rows.place(trial),
+            began,
+            took: trial.took,
+            warm_up: trial.warm_up,
+            window: trial.window,
+            achieved_rps,
+            load_pct: load_pct(rated, achieved_rps),
+            cpu_pct: cpu_share(plan, trial).map(Share::pct),
+            p99_us: trial.work.latency.quantile(0.99).map(us),
+            copy_s: mean_s(&trial.copy_times),
+            invalid: match &trial.verdict {
+                Verdict::Valid => Vec::new(),
+                Verdict::Invalid(reasons) => reasons.clone(),
+            },
+        });
+        began += trial.took;
+    }
+    out
+}
+
+fn mean_s(times: &[Duration]) -> Option<f64> {
+    let sum: Duration = times.iter().sum();
+    (!times.is_empty()).then(|| sum.as_secs_f64() / times.len() as f64)
+}
+
+/// Levels and numbers of copies in the order of the findings.
+struct Rows {
+    levels: Vec<plimsoll_model::LoadLevel>,
+    copies: Vec<u32>,
+}
+
+impl Rows {
+    fn of(trials: &[Trial]) -> Rows {
+        let mut levels: Vec<_> = trials.iter().filter_map(level_of).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let mut copies: Vec<u32> = trials.iter().filter_map(copies_of).collect();
+        copies.sort_unstable();
+        copies.dedup();
+        Rows { levels, copies }
+    }
+
+    fn place(&self, trial: &Trial) -> Option<usize> {
+        match (level_of(trial), copies_of(trial)) {
+            (Some(level), _) => self.levels.binary_search(&level).ok(),
+            (None, Some(copies)) => self.copies.binary_search(&copies).ok(),
+            (None, None) => None,
+        }
+    }
+}
+
+fn level_of(trial: &Trial) -> Option<plimsoll_model::LoadLevel> {
+    match trial.spec.phase {
+        Phase::Level { level } => level,
+        _ => None,
+    }
+}
+
+fn copies_of(trial: &Trial) -> Option<u32> {
+    match trial.spec.setting {
+        Setting::Copies { copies } => Some(copies),
+        Setting::Idle | Setting::Offer { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{copies_trial, plan, trial_at};
+
+    #[test]
+    fn levels_and_trials_of_a_picture_stand_in_the_order_of_the_findings() {
+        let trials = [
+            trial_at(80.0, 800, 0.8, 3000.0),
+            trial_at(20.0, 200, 0.2, 1000.0),
+            trial_at(80.0, 800, 0.8, 5000.0),
+        ];
+        let picture = picture(&plan(), &trials);
+        let findings = crate::findings(&plan(), &trials);
+        assert_eq!(picture.levels.len(), findings.levels.len());
+        let rows: Vec<_> = picture.trials.iter().map(|t| t.row).collect();
+        assert_eq!(rows, [Some(1), Some(0), Some(1)]);
+        assert_eq!(picture.levels[0].spread, None, "one trial has no spread");
+        let p99 = picture.levels[1].spread.unwrap().p99;
+        assert!((p99.low / 3000.0 - 1.0).abs() < 2e-3, "{p99:?}");
+        assert!((p99.high / 5000.0 - 1.0).abs() < 2e-3, "{p99:?}");
+        assert_eq!(picture.levels[1].carried, Some(true));
+    }
+
+    #[test]
+    fn a_spectrum_rises_to_the_largest_latency() {
+        let mut latency = Histogram::new();
+        (1..=100_000).for_each(|us| latency.record(Duration::from_micros(us)));
+        let points = spectrum(&latency);
+        assert!(points.is_sorted_by(|a, b| a.share < b.share && a.latency_us <= b.latency_us));
+        assert_eq!(points[0].share, 0.5);
+        let last = points.last().unwrap();
+        assert!((last.latency_us / 1e5 - 1.0).abs() < 2e-3, "{last:?}");
+        assert!(points.len() < 40, "{}", points.len());
+        assert!(spectrum(&Histogram::new()).len() < 2);
+    }
+
+    #[test]
+    fn work_per_cpu_second_counts_the_services_cpus() {
+        let trials = [
+            trial_at(20.0, 200, 0.2, 1000.0),
+            trial_at(80.0, 800, 0.8, 1000.0),
+        ];
+        let picture = picture(&plan(), &trials);
+        assert_eq!(picture.service_cpus, Some(1));
+        for point in &picture.curve {
+            let work = point.work_per_cpu_s.unwrap().value;
+            assert!((work / 1000.0 - 1.0).abs() < 1e-6, "{point:?}");
+        }
+        assert_eq!(work(0.0, 0.0, Estimate::alone(0.0), 1.0), None);
+    }
+
+    #[test]
+    fn trials_of_copies_belong_to_their_number() {
+        let trials = [copies_trial(2, 9), copies_trial(1, 5), copies_trial(2, 11)];
+        let picture = picture(&plan(), &trials);
+        let rows: Vec<_> = picture.trials.iter().map(|t| (t.row, t.copy_s)).collect();
+        let expected = [
+            (Some(1), Some(9.0)),
+            (Some(0), Some(5.0)),
+            (Some(1), Some(11.0)),
+        ];
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn a_trial_begins_where_the_ones_before_ended() {
+        let mut trials = vec![trial_at(20.0, 200, 0.2, 1000.0); 3];
+        trials
+            .iter_mut()
+            .for_each(|t| t.took = Duration::from_secs(7));
+        let picture = picture(&plan(), &trials);
+        let began: Vec<_> = picture.trials.iter().map(|t| t.began.as_secs()).collect();
+        assert_eq!(began, [0, 7, 14]);
+    }
+}

@@ -1,0 +1,55 @@
+//! What is in doubt about a plan.
+
+use super::autoscale::Fleet;
+use super::cpu_line::BEYOND;
+use super::{Request, SizingError};
+use plimsoll_model::{Carried, CpuFigure, Rate, SizingCaution};
+
+/// The cautions of a plan whose instances are asked for `target` at most, and
+/// for `at_peak` at the peak.
+pub(super) fn of(
+    request: &Request<'_>,
+    fleet: &Fleet,
+    target_rps: f64,
+    at_peak: Rate,
+) -> Result<Vec<SizingCaution>, SizingError> {
+    let figures = [
+        (CpuFigure::Target, target_rps),
+        (CpuFigure::AtPeak, at_peak.get()),
+    ];
+    let below = figures
+        .into_iter()
+        .filter_map(|(figure, rate)| below_measured(request, figure, rate));
+    let mut out: Vec<SizingCaution> = below.collect();
+    out.extend(wide_capacity(request, fleet)?);
+    Ok(out)
+}
+
+fn below_measured(request: &Request<'_>, figure: CpuFigure, rate: f64) -> Option<SizingCaution> {
+    let lowest = request.lowest_measured?.get();
+    // A CPU use that is not stated cannot be in doubt.
+    let is_stated = Rate::per_second(rate).and_then(request.cpu).is_some();
+    (is_stated && rate * BEYOND < lowest).then_some(SizingCaution::BelowMeasured {
+        figure,
+        rate_rps: rate,
+        lowest_measured_rps: lowest,
+    })
+}
+
+fn wide_capacity(
+    request: &Request<'_>,
+    fleet: &Fleet,
+) -> Result<Option<SizingCaution>, SizingError> {
+    let Carried::Found(capacity) = request.capacity else {
+        return Ok(None);
+    };
+    let high = capacity.high.and_then(Rate::per_second);
+    let Some((half_width, carried)) = capacity.wide().zip(high) else {
+        return Ok(None);
+    };
+    let at_high_end = Fleet { carried, ..*fleet };
+    Ok(Some(SizingCaution::WideCapacity {
+        half_width_pct: 100.0 * half_width,
+        instances_at_high_end: at_high_end.fixed(request.demand.peak())?,
+    }))
+}

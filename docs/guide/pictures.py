@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Makes the guide's pictures from the records in examples/.
+
+    docs/guide/pictures.py
+
+Needs cargo, and Debian's packages chromium and chromium-driver. Writes
+docs/guide/pictures/*.png; a picture changes only with a record or a page.
+"""
+
+import base64
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OUT = os.path.join(ROOT, "docs/guide/pictures")
+
+# What is written as a page, and what is cut out of it: a figure by its id, or
+# the top of the page.
+PAGES = {
+    "nginx": ["report", "examples/nginx.plimsoll"],
+    "compare": ["compare", "examples/graviton3.plimsoll", "examples/intel-smt.plimsoll"],
+}
+PICTURES = [
+    ("nginx", None, "nginx-top"),
+    ("nginx", "latency", "nginx-latency"),
+    ("nginx", "cpu", "nginx-cpu"),
+    ("compare", "cpu", "compare-cpu"),
+]
+WIDTH, HEIGHT = 1000, 720
+# Room for a whole figure.
+TALL = 1800
+# The bar that stays in sight would stand on the figures.
+LET_GO = "document.querySelectorAll('.picker').forEach((bar) => (bar.style.position = 'static'))"
+
+
+class Browser:
+    """Headless Chromium, over WebDriver."""
+
+    def __init__(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.base = f"http://127.0.0.1:{port}"
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.driver = subprocess.Popen(["chromedriver", f"--port={port}"], **quiet)
+        for _ in range(100):
+            try:
+                self.call("GET", "/status")
+                break
+            except OSError:
+                time.sleep(0.1)
+        options = {"args": ["--headless", "--no-sandbox", "--hide-scrollbars"]}
+        wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
+        self.session = "/session/" + self.call("POST", "/session", wanted)["sessionId"]
+
+    def call(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.base + path, data, method=method)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)["value"]
+
+    def ask(self, method, path, body=None):
+        return self.call(method, self.session + path, body)
+
+    def picture(self, page, figure):
+        height = TALL if figure else HEIGHT
+        size = {"width": WIDTH, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        command = {"cmd": "Emulation.setDeviceMetricsOverride", "params": size}
+        self.ask("POST", "/goog/cdp/execute", command)
+        self.ask("POST", "/url", {"url": "file://" + page})
+        self.ask("POST", "/execute/sync", {"script": LET_GO, "args": []})
+        if figure is None:
+            return base64.b64decode(self.ask("GET", "/screenshot"))
+        where = {"using": "css selector", "value": f"figure#{figure}, section#{figure}, #{figure}"}
+        element = next(iter(self.ask("POST", "/element", where).values()))
+        return base64.b64decode(self.ask("GET", f"/element/{element}/screenshot"))
+
+    def close(self):
+        self.ask("DELETE", "")
+        self.driver.terminate()
+
+
+def main():
+    for program in ["cargo", "chromium", "chromedriver"]:
+        if not shutil.which(program):
+            sys.exit(f"{program} is not in PATH; see the top of this file for what is needed")
+    os.makedirs(OUT, exist_ok=True)
+    plimsoll = ["cargo", "run", "--quiet", "--release", "--"]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, command in PAGES.items():
+            page = os.path.join(folder, name + ".html")
+            subprocess.run([*plimsoll, *command, "-o", page], cwd=ROOT, check=True)
+        browser = Browser()
+        try:
+            for name, figure, picture in PICTURES:
+                data = browser.picture(os.path.join(folder, name + ".html"), figure)
+                with open(os.path.join(OUT, picture + ".png"), "wb") as file:
+                    file.write(data)
+        finally:
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()
