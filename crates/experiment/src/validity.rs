@@ -1,6 +1,6 @@
 //! Whether a trial counts: pure rules over what was measured.
 
-use plimsoll_model::{Goal, Invalid, LatencyLimit, Phase, Plan, Share, Trial, Verdict};
+use plimsoll_model::{Invalid, Phase, Plan, Share, Trial, Verdict};
 use std::time::Duration;
 
 /// Holds a trial against the plan's bounds and names every bound it broke.
@@ -21,27 +21,11 @@ pub fn judge(plan: &Plan, trial: &Trial) -> Verdict {
 /// fast ones not, at the same slip.
 fn slip(plan: &Plan, trial: &Trial) -> Option<Invalid> {
     let p99 = trial.work.slip.quantile(0.99)?;
-    let decides = matches!(trial.spec.phase, Phase::Search | Phase::Confirmation);
-    let limit = strictest_limit(&plan.goals).filter(|_| decides);
     let own = || trial.work.latency.quantile(0.99).unwrap_or(Duration::ZERO);
-    let part = limit
-        .unwrap_or_else(own)
-        .mul_f64(plan.bounds.slip_share.get());
+    let whole = trial.spec.limit.unwrap_or_else(own);
+    let part = whole.mul_f64(plan.bounds.slip_share.get());
     let bound = plan.bounds.slip.max(part);
     (p99 > bound).then_some(Invalid::Slip { p99, bound })
-}
-
-/// The shortest latency that any goal names; `None` where all that there are
-/// depend on what light load turns out to be.
-fn strictest_limit(goals: &[Goal]) -> Option<Duration> {
-    let limit = |goal: &Goal| match goal {
-        Goal::Latency {
-            limit: LatencyLimit::Absolute(limit),
-            ..
-        } => Some(*limit),
-        Goal::Latency { .. } | Goal::Errors { .. } | Goal::Cpu { .. } => None,
-    };
-    goals.iter().filter_map(limit).min()
 }
 
 fn steal(plan: &Plan, trial: &Trial) -> Option<Invalid> {
@@ -92,6 +76,7 @@ mod tests {
                 max: Duration::ZERO,
             },
             window: Duration::from_secs(10),
+            limit: None,
             seed: 0,
         };
         let mut trial = Trial::begun(spec, 0);
@@ -172,23 +157,22 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_a_goal_is_held_against_its_limit_and_not_its_own_latency() {
-        let mut plan = plan();
-        plan.goals = vec!["p99<10ms".parse().unwrap()];
-        let trial = |phase, latency_ms, slip_us| {
+    fn what_decides_a_limit_is_held_against_it_and_not_against_its_own_latency() {
+        let trial = |limit_ms: Option<u64>, latency_ms, slip_us| {
             let mut trial = quiet();
-            trial.spec.phase = phase;
+            trial.spec.limit = limit_ms.map(Duration::from_millis);
             for _ in 0..1_000_000 {
                 trial.work.latency.record(Duration::from_millis(latency_ms));
                 trial.work.slip.record(Duration::from_micros(slip_us));
             }
             trial
         };
-        let counts = |trial: &Trial| slip(&plan, trial).is_none();
+        let counts = |trial: &Trial| slip(&plan(), trial).is_none();
         for latency_ms in [2, 50] {
-            assert!(counts(&trial(Phase::Search, latency_ms, 900)));
-            assert!(!counts(&trial(Phase::Search, latency_ms, 1100)));
+            assert!(counts(&trial(Some(10), latency_ms, 900)));
+            assert!(!counts(&trial(Some(10), latency_ms, 1100)));
         }
-        assert!(!counts(&trial(Phase::Calibration, 2, 900)));
+        assert!(!counts(&trial(None, 2, 900)));
+        assert!(counts(&trial(None, 50, 900)));
     }
 }

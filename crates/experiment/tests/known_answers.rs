@@ -9,7 +9,9 @@
 
 mod simulated;
 
-use plimsoll_model::{Arrivals, CapacityFinding, CapacityStatus, Plan, Quantile, Share, Trial};
+use plimsoll_model::{
+    Arrivals, CapacityFinding, CapacityStatus, Phase, Plan, Quantile, Share, Trial,
+};
 use plimsoll_simulate::{Disturbance, Effect, Machine, Service, truth};
 use std::time::Duration;
 
@@ -166,4 +168,22 @@ fn a_goal_that_outlives_the_generator_is_not_reached() {
     let plan = plan("p99<10ms", 0.05, 7000);
     let (found, _, _) = sweep(&machine, &plan);
     assert_eq!(found.status, CapacityStatus::NotReached, "{found:?}");
+}
+
+#[test]
+fn what_a_search_trial_is_held_against_is_the_limit_that_the_findings_state() {
+    let machine = Machine::new(exponential(4), 1);
+    for goal in ["p99<2x", "p99<10ms"] {
+        let (found, _, trials) = sweep(&machine, &plan(goal, 0.05, 1));
+        let stated = found.limit_us.unwrap();
+        let (deciding, others): (Vec<_>, Vec<_>) = trials
+            .iter()
+            .partition(|t| matches!(t.spec.phase, Phase::Search | Phase::Confirmation));
+        assert!(deciding.len() > 5, "{goal}: {}", deciding.len());
+        for trial in deciding {
+            let held_to = trial.spec.limit.unwrap().as_secs_f64() * 1e6;
+            assert!((held_to / stated - 1.0).abs() < 1e-6, "{goal}: {held_to}");
+        }
+        assert!(others.iter().all(|t| t.spec.limit.is_none()));
+    }
 }

@@ -25,7 +25,8 @@ pub enum LightBasis {
     LevelsByLoadAlone,
     /// Calibration trials below the bound, as no level there counts.
     Calibration,
-    /// The lowest level that counts, as nothing below the bound does.
+    /// The lowest level that counts, up to [`STAND_IN_PCT`], as nothing below
+    /// the bound does.
     LowestLevel,
 }
 
@@ -85,9 +86,14 @@ pub enum CapacityNote {
         /// Independent requests that there were.
         seen: f64,
     },
-    /// Nothing valid was measured at light load, of which the limit is a
-    /// multiple.
-    NoLightLoad,
+    /// Nothing that counts was measured at light load, of which the limit is a
+    /// multiple, nor anything that could stand for it.
+    NoLightLoad {
+        /// The lowest load of which a level counts, in percent.
+        lowest_pct: Option<f64>,
+        /// Whether the plan asks for a level at light load at all.
+        planned: bool,
+    },
     /// No request was answered at light load.
     NoAnswerAtLightLoad,
     /// No trial at a load counts.
@@ -112,6 +118,12 @@ pub enum CapacityNote {
 /// published rule "p99 at most twice the p99 at < 20 % CPU".
 pub const LIGHT_PCT: f64 = 20.0;
 
+/// Up to this load, in percent, the lowest level may stand for light load where
+/// nothing lighter counts. At half load the mean time in a single server is
+/// already twice that in an idle one (M/M/1: `1 / (1 - load)`); beyond it, what
+/// a goal would multiply is the queue itself.
+pub const STAND_IN_PCT: f64 = 50.0;
+
 impl fmt::Display for CapacityNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -124,7 +136,10 @@ impl fmt::Display for CapacityNote {
                 "this goal takes {needed:.0} independent requests to decide, and there were \
                  {seen:.0}: measure longer (--duration), or choose a lower percentile"
             ),
-            CapacityNote::NoLightLoad => f.write_str("no trial at light load is valid"),
+            CapacityNote::NoLightLoad {
+                lowest_pct,
+                planned,
+            } => write_no_light(f, lowest_pct, planned),
             CapacityNote::NoAnswerAtLightLoad => {
                 f.write_str("no request was answered at light load")
             }
@@ -174,6 +189,28 @@ fn write_light(f: &mut fmt::Formatter<'_>, basis: LightBasis, load_pct: f64) -> 
              {load_pct:.0} % load, stands for light load"
         ),
     }
+}
+
+fn write_no_light(
+    f: &mut fmt::Formatter<'_>,
+    lowest_pct: Option<f64>,
+    planned: bool,
+) -> fmt::Result {
+    match planned {
+        true => write!(f, "no trial below {LIGHT_PCT:.0} % load and CPU use counts")?,
+        false => write!(f, "no level is below {LIGHT_PCT:.0} % load")?,
+    }
+    if let Some(lowest) = lowest_pct {
+        write!(
+            f,
+            ", and the lowest that counts, at {lowest:.0} % load, is too busy to stand for light load"
+        )?;
+    }
+    f.write_str(match planned {
+        true => ": run it when less disturbs the machine",
+        false => ": measure at lower loads too",
+    })?;
+    f.write_str(", or promise a latency as such (as in p99<10ms)")
 }
 
 impl Serialize for CapacityNote {

@@ -39,7 +39,7 @@ mod usage;
 mod workload;
 
 pub use capacity::{
-    CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad,
+    CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad, STAND_IN_PCT,
 };
 pub use comparison::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,

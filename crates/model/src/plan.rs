@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The version of the record and of the plan in it.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// What was asked. The same plan and the same outcomes give the same trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -77,6 +77,10 @@ pub struct TrialSpec {
     /// How long to measure.
     #[serde(rename = "window_ns", with = "crate::ns")]
     pub window: Duration,
+    /// The shortest limit on latency that it is to decide about: what its slip
+    /// is held against. `None` where it decides about none.
+    #[serde(rename = "limit_ns", with = "crate::ns::option")]
+    pub limit: Option<Duration>,
     /// Seeds the arrivals.
     pub seed: u64,
 }

@@ -31,6 +31,7 @@ mod tests {
                 max: Duration::ZERO,
             },
             window: Duration::from_secs(1),
+            limit: None,
             seed: 0,
         };
         Trial::begun(spec, 0)

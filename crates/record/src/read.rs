@@ -121,8 +121,17 @@ fn spec(row: &Row<'_>) -> Result<TrialSpec> {
             max: ns(row, "warm_up_max_ns")?,
         },
         window: ns(row, "asked_window_ns")?,
+        limit: limit(row)?,
         seed: seed.parse().map_err(|_| wrong("seed"))?,
     })
+}
+
+/// Records of version 1 do not have it.
+fn limit(row: &Row<'_>) -> Result<Option<Duration>> {
+    match row.as_ref().column_index("limit_ns") {
+        Ok(_) => optional_ns(row, "limit_ns"),
+        Err(_) => Ok(None),
+    }
 }
 
 fn level(row: &Row<'_>) -> Result<Option<LoadLevel>> {

@@ -66,9 +66,11 @@ impl Record {
             .open(path)
             .map_err(|e| RecordError::from_io(path, &e, "write"))?;
         let lock = WriterLock::take(file, path)?;
-        let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::check(&conn, path)?;
-        schema::configure_writer(&conn).map_err(|e| RecordError::from_sqlite(path, e, 0))?;
+        schema::configure_writer(&conn)
+            .and_then(|()| schema::bring_up_to_date(&mut conn))
+            .map_err(|e| RecordError::from_sqlite(path, e, 0))?;
         Record::load(conn, Some(lock), path)
     }
 

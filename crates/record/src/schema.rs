@@ -46,6 +46,17 @@ pub(crate) fn make_tables(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 
+/// Adds what records of earlier versions lack, before a trial is added.
+pub(crate) fn bring_up_to_date(conn: &mut Connection) -> rusqlite::Result<()> {
+    let tx = conn.transaction()?;
+    let version: u32 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version < 2 {
+        tx.execute_batch("ALTER TABLE trial ADD COLUMN limit_ns INTEGER")?;
+    }
+    tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+    tx.commit()
+}
+
 /// Whether this is a record that this program reads, and whole.
 pub(crate) fn check(conn: &Connection, path: &Path) -> Result<(), RecordError> {
     let fail = |e| RecordError::from_sqlite(path, e, 0);
@@ -58,7 +69,7 @@ pub(crate) fn check(conn: &Connection, path: &Path) -> Result<(), RecordError> {
     }
     let version = number("user_version").map_err(fail)?;
     match u32::try_from(version) {
-        Ok(SCHEMA_VERSION) => {}
+        Ok(1..=SCHEMA_VERSION) => {}
         Ok(schema) if schema > SCHEMA_VERSION => {
             return Err(RecordError::Newer {
                 path: path.to_owned(),

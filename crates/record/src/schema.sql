@@ -29,6 +29,7 @@ CREATE TABLE trial (
     warm_up_min_ns    INTEGER NOT NULL,
     warm_up_max_ns    INTEGER NOT NULL,
     asked_window_ns   INTEGER NOT NULL,
+    limit_ns          INTEGER,  -- on latency, that the trial is to decide about
     started_unix_ms   INTEGER NOT NULL,
     took_ns           INTEGER NOT NULL,
     warm_up_ns        INTEGER NOT NULL,

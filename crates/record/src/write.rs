@@ -184,7 +184,7 @@ impl<'a> TrialRow<'a> {
                 ":setting": setting, ":asked_rps": asked_rps, ":copies": copies,
                 ":pass": spec.pass, ":attempt": spec.attempt, ":seed": spec.seed.to_string(),
                 ":warm_up_min_ns": ns(spec.warm_up.min), ":warm_up_max_ns": ns(spec.warm_up.max),
-                ":asked_window_ns": ns(spec.window),
+                ":asked_window_ns": ns(spec.window), ":limit_ns": spec.limit.map(ns),
                 ":started_unix_ms": int(t.started_unix_ms), ":took_ns": ns(t.took),
                 ":warm_up_ns": ns(t.warm_up), ":steady": t.steady, ":window_ns": ns(t.window),
                 ":intended": int(work.intended), ":sent": int(work.sent),
@@ -205,7 +205,7 @@ impl<'a> TrialRow<'a> {
 
 const INSERT_TRIAL: &str = "INSERT INTO trial (
     id, phase, load_pct, setting, asked_rps, copies, pass, attempt, seed,
-    warm_up_min_ns, warm_up_max_ns, asked_window_ns,
+    warm_up_min_ns, warm_up_max_ns, asked_window_ns, limit_ns,
     started_unix_ms, took_ns, warm_up_ns, steady, window_ns,
     intended, sent, completed,
     errors_connect, errors_tls, errors_timeout, errors_status, errors_protocol, errors_reset,
@@ -213,7 +213,7 @@ const INSERT_TRIAL: &str = "INSERT INTO trial (
     verdict, reasons_json
 ) VALUES (
     :id, :phase, :load_pct, :setting, :asked_rps, :copies, :pass, :attempt, :seed,
-    :warm_up_min_ns, :warm_up_max_ns, :asked_window_ns,
+    :warm_up_min_ns, :warm_up_max_ns, :asked_window_ns, :limit_ns,
     :started_unix_ms, :took_ns, :warm_up_ns, :steady, :window_ns,
     :intended, :sent, :completed,
     :errors_connect, :errors_tls, :errors_timeout, :errors_status, :errors_protocol, :errors_reset,

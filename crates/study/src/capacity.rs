@@ -20,31 +20,31 @@ use std::time::Duration;
 
 /// The goals of a plan, with the limits that its trials so far give them.
 pub struct Asked {
-    light: Option<Light>,
+    light: Result<Light, CapacityNote>,
     goals: Vec<(Goal, Result<Bound, CapacityNote>)>,
 }
 
 impl Asked {
     /// What `plan` promises, after `trials`.
     pub fn of(plan: &Plan, trials: &[Trial]) -> Asked {
-        if !plan.goals.iter().any(is_relative) {
-            return Asked::at(plan, None);
-        }
-        Asked::at(plan, light::before_levels(plan, trials))
+        // Light load takes longer to find than all the rest.
+        let light = match plan.goals.iter().any(is_relative) {
+            true => light::before_levels(plan, trials),
+            false => Err(light::nothing_light(plan, None)),
+        };
+        Asked::at(plan, light)
     }
 
     /// The same with light load known already.
-    pub fn at(plan: &Plan, light: Option<Light>) -> Asked {
+    pub fn at(plan: &Plan, light: Result<Light, CapacityNote>) -> Asked {
         let goals = plan.goals.iter();
-        let goals = goals
-            .map(|goal| (*goal, bound(goal, light.as_ref())))
-            .collect();
+        let goals = goals.map(|goal| (*goal, bound(goal, &light))).collect();
         Asked { light, goals }
     }
 
     /// What light load is here.
     pub fn light_load(&self) -> Option<&LightLoad> {
-        self.light.as_ref().map(Light::finding)
+        self.light.as_ref().ok().map(Light::finding)
     }
 
     /// A bound per goal; `None` where its limit is not known.
@@ -87,11 +87,12 @@ impl Asked {
         curve: Option<&Curve>,
         index: u64,
     ) {
-        finding.limit_us = limit_us(bound);
+        finding.limit_us = bound.limit().map(|limit| limit.as_secs_f64() * 1e6);
         let relative = is_relative(&finding.goal);
         finding.note = self
             .light
             .as_ref()
+            .ok()
             .filter(|_| relative)
             .and_then(Light::note);
         let evidence = evidence(bound, plan, trials);
@@ -123,6 +124,7 @@ impl Asked {
                 let limits = self
                     .light
                     .as_ref()
+                    .ok()
                     .and_then(|l| l.limits(&finding.goal, seed));
                 finding.rate_rps = Some(with_limits(rate, bound, limits, plan, trials));
             }
@@ -163,7 +165,7 @@ fn nothing_known(goal: &Goal) -> CapacityFinding {
     }
 }
 
-fn bound(goal: &Goal, light: Option<&Light>) -> Result<Bound, CapacityNote> {
+fn bound(goal: &Goal, light: &Result<Light, CapacityNote>) -> Result<Bound, CapacityNote> {
     let limit = match *goal {
         Goal::Errors { .. } | Goal::Cpu { .. } => Duration::ZERO,
         Goal::Latency {
@@ -174,7 +176,7 @@ fn bound(goal: &Goal, light: Option<&Light>) -> Result<Bound, CapacityNote> {
             quantile,
             limit: LatencyLimit::TimesLight(times),
         } => {
-            let light = light.ok_or(CapacityNote::NoLightLoad)?;
+            let light = light.as_ref().map_err(|why| *why)?;
             let base = light.quantile(quantile);
             base.ok_or(CapacityNote::NoAnswerAtLightLoad)?
                 .mul_f64(times)
@@ -191,13 +193,6 @@ fn is_relative(goal: &Goal) -> bool {
             ..
         }
     )
-}
-
-fn limit_us(bound: &Bound) -> Option<f64> {
-    match bound {
-        Bound::Latency { limit_s, .. } => Some(limit_s * 1e6),
-        Bound::Errors(_) | Bound::Cpu(_) => None,
-    }
 }
 
 fn missing(bound: &Bound) -> CapacityNote {

@@ -75,6 +75,14 @@ impl Bound {
         }
     }
 
+    /// The latency that it allows, if it is about latency.
+    pub fn limit(&self) -> Option<Duration> {
+        match *self {
+            Bound::Latency { limit_s, .. } => Some(Duration::from_secs_f64(limit_s)),
+            Bound::Errors(_) | Bound::Cpu(_) => None,
+        }
+    }
+
     /// Whether a trial that counts kept the bound, over all of its requests.
     pub fn is_kept(&self, plan: &Plan, trial: &Trial) -> Option<bool> {
         Some(self.evidence(plan, trial)?.share() <= self.share())

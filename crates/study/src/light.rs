@@ -5,7 +5,8 @@
 //! it, so load is bound too. Where CPU use is not known, load alone counts.
 //! Where no such level is valid, as on a machine that is disturbed whenever it
 //! has time, calibration trials below the bound stand in, and where there is
-//! none, the lowest level. What stands for light load is said with the answer.
+//! none, the lowest level, unless it is too busy for that. What stands for light
+//! load is said with the answer.
 
 use crate::bootstrap::{self, resample};
 use crate::decide::needed;
@@ -13,7 +14,7 @@ use crate::levels::{Level, calibration_levels, levels};
 use crate::rated::rated;
 use plimsoll_model::{
     CapacityNote, Goal, Histogram, LIGHT_PCT, LatencyLimit, LightBasis, LightLoad, Phase, Plan,
-    Quantile, RatedRate, Trial,
+    Quantile, RatedRate, STAND_IN_PCT, Trial,
 };
 use std::time::Duration;
 
@@ -27,12 +28,16 @@ pub struct Light {
 }
 
 /// Light load after all trials, of which `levels` is the table.
+///
+/// # Errors
+///
+/// Nothing that counts is light, or could stand for it, for this reason.
 pub fn light_load(
     plan: &Plan,
     levels: &[Level],
     trials: &[Trial],
     rated: Option<&RatedRate>,
-) -> Option<Light> {
+) -> Result<Light, CapacityNote> {
     let measured: Vec<&Level> = levels.iter().filter(|l| l.latency.count() > 0).collect();
     let cpu_known = measured.iter().all(|l| l.row.cpu_pct.is_some());
     let light: Vec<&Level> = measured.iter().copied().filter(|l| is_light(l)).collect();
@@ -50,12 +55,30 @@ pub fn light_load(
     if requests as f64 >= needed(1.0 - Quantile::P99.fraction()) {
         return Light::of(&calibration, LightBasis::Calibration);
     }
-    Light::of(measured.get(..1)?, LightBasis::LowestLevel)
+    match measured.first() {
+        Some(lowest) if lowest.row.load_pct <= STAND_IN_PCT => {
+            Light::of(&[lowest], LightBasis::LowestLevel)
+        }
+        lowest => Err(nothing_light(plan, lowest.map(|l| l.row.load_pct))),
+    }
+}
+
+/// Why no relative goal has a limit, when the lowest load of which a level
+/// counts is `lowest_pct`.
+pub(crate) fn nothing_light(plan: &Plan, lowest_pct: Option<f64>) -> CapacityNote {
+    CapacityNote::NoLightLoad {
+        lowest_pct,
+        planned: plan.levels.iter().any(|level| level.pct() <= LIGHT_PCT),
+    }
 }
 
 /// Light load in the middle of a run: the same, without merging the
 /// histograms of all levels for it, which is slow.
-pub fn before_levels(plan: &Plan, trials: &[Trial]) -> Option<Light> {
+///
+/// # Errors
+///
+/// As for [`light_load`].
+pub fn before_levels(plan: &Plan, trials: &[Trial]) -> Result<Light, CapacityNote> {
     let rated = rated(plan, trials);
     // No more than these can be light, unless none of them counts.
     let lowest = plan.levels.first().map_or(0.0, |l| l.pct());
@@ -77,16 +100,18 @@ fn is_light(level: &Level) -> bool {
 }
 
 impl Light {
-    /// `None` when there is no level, or no answer at any.
-    fn of(levels: &[&Level], basis: LightBasis) -> Option<Light> {
+    /// An error when no request was answered at any level.
+    fn of(levels: &[&Level], basis: LightBasis) -> Result<Light, CapacityNote> {
         let mut latency = Histogram::new();
         levels.iter().for_each(|l| latency.merge(&l.latency));
         let loads = levels.iter().map(|l| l.row.load_pct);
         let trials = levels.iter().flat_map(|l| l.trials.iter().cloned());
-        Some(Light {
+        let p99 = latency.quantile(0.99);
+        let p99 = p99.ok_or(CapacityNote::NoAnswerAtLightLoad)?;
+        Ok(Light {
             finding: LightLoad {
                 up_to_load_pct: loads.fold(0.0, f64::max),
-                p99_us: latency.quantile(0.99)?.as_secs_f64() * 1e6,
+                p99_us: p99.as_secs_f64() * 1e6,
                 basis,
             },
             trials: trials.collect(),
@@ -151,7 +176,7 @@ impl Light {
 mod tests {
     use super::*;
     use crate::testing::{calibration_trial, plan, trial_at};
-    use plimsoll_model::Verdict;
+    use plimsoll_model::{LoadLevel, Verdict};
 
     fn of(trials: &[Trial]) -> Light {
         let rated = rated(&plan(), trials);
@@ -206,6 +231,31 @@ mod tests {
         let light = of(&trials(20));
         assert_eq!(light.finding().basis, LightBasis::LowestLevel);
         assert!((light.finding().p99_us / 1500.0 - 1.0).abs() < 2e-3);
+    }
+
+    #[test]
+    fn a_busy_level_does_not_stand_for_light_load() {
+        let after = |load_pct: f64, asked: &[f64]| {
+            let mut plan = plan();
+            plan.levels = asked
+                .iter()
+                .map(|l| LoadLevel::percent(*l).unwrap())
+                .collect();
+            let trials = [
+                calibration(1000.0, 1000, 50_000),
+                trial_at(load_pct, (load_pct * 10.0) as u64, load_pct / 100.0, 1500.0),
+            ];
+            before_levels(&plan, &trials).map(|light| light.finding().basis)
+        };
+        assert_eq!(after(50.0, &[10.0, 50.0]), Ok(LightBasis::LowestLevel));
+        let told = |result: Result<_, CapacityNote>| result.unwrap_err().to_string();
+        let disturbed = told(after(90.0, &[10.0, 90.0]));
+        assert!(
+            disturbed.contains("90 % load") && disturbed.contains("disturbs"),
+            "{disturbed}"
+        );
+        let left_out = told(after(90.0, &[90.0]));
+        assert!(left_out.contains("measure at lower loads"), "{left_out}");
     }
 
     #[test]

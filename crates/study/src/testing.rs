@@ -71,6 +71,7 @@ fn blank(phase: Phase, setting: Setting) -> Trial {
         attempt: 0,
         warm_up: plan().warm_up,
         window: WINDOW,
+        limit: None,
         seed: 1,
     };
     let mut trial = Trial::begun(spec, 0);

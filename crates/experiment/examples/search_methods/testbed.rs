@@ -158,6 +158,7 @@ impl Testbed {
                     max: warm_up,
                 },
                 window,
+                limit: None,
                 seed: seed ^ (self.machine.seed << 32),
             },
             &self.plan,

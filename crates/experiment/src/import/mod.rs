@@ -244,6 +244,7 @@ fn blank(phase: Phase, setting: Setting, pass: u32, window: Duration) -> Trial {
         attempt: 0,
         warm_up: WarmUp::NONE,
         window,
+        limit: None,
         seed: 0,
     };
     // When it was measured is not known either.

@@ -282,6 +282,7 @@ fn stalled(latencies: &[(Duration, u64)]) -> SelftestAnswer {
         attempt: 0,
         warm_up: plan.warm_up,
         window: plan.window,
+        limit: None,
         seed: 1,
     };
     let mut trial = Trial::begun(spec, 0);

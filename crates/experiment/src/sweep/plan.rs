@@ -40,6 +40,7 @@ pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
             attempt: visit.attempt,
             warm_up: plan.warm_up,
             window: plan.window,
+            limit: None,
             seed,
         }),
         None => match threads::step(plan, trials, seed) {
@@ -60,6 +61,7 @@ fn searched(plan: &Plan, trials: &[Trial], seed: u64) -> Next {
         attempt: 0,
         warm_up: plan.warm_up,
         window: ask.window,
+        limit: ask.limit,
         seed,
     })
 }
@@ -89,6 +91,7 @@ fn idle(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec> {
             max: Duration::ZERO,
         },
         window: plan.idle,
+        limit: None,
         seed,
     })
 }
@@ -101,6 +104,7 @@ fn calibrate(plan: &Plan, trials: &[Trial], rate: Rate, seed: u64) -> TrialSpec 
         attempt: calibration::attempt(plan, trials, rate),
         warm_up: plan.warm_up,
         window: plan.calibration.window,
+        limit: None,
         seed,
     }
 }

@@ -32,12 +32,24 @@ pub(super) struct Ask {
     pub(super) phase: Phase,
     pub(super) rate: Rate,
     pub(super) window: Duration,
+    /// The shortest limit on latency among the goals.
+    pub(super) limit: Option<Duration>,
 }
 
 /// The next trial of the search; `None` when it is done.
 pub(super) fn step(plan: &Plan, trials: &[Trial]) -> Option<Ask> {
     let search = plan.search?;
     let asked = Asked::of(plan, trials);
+    let limit = asked.bounds().flatten().filter_map(|b| b.limit()).min();
+    let ask = |phase, rate, window| {
+        let rate = on_grid(rated(plan, trials)?.rate_rps, &search, phase, rate)?;
+        Some(Ask {
+            phase,
+            rate,
+            window,
+            limit,
+        })
+    };
     let mut goals: Vec<OneGoal> = Vec::new();
     for (index, bound) in asked.bounds().enumerate() {
         let Some(bound) = bound else { continue };
@@ -54,27 +66,13 @@ pub(super) fn step(plan: &Plan, trials: &[Trial]) -> Option<Ask> {
         .filter(|_| may_search)
         .max_by(|a, b| a.need.total_cmp(&b.need));
     if let Some(want) = next {
-        return ask(
-            plan,
-            trials,
-            &search,
-            Phase::Search,
-            want.rate,
-            search.window,
-        );
+        return ask(Phase::Search, want.rate, search.window);
     }
     if search.confirm.is_zero() || left < confirm_time(plan, &search) {
         return None;
     }
     let low = goals.iter().find_map(|g| g.to_confirm(plan, trials))?;
-    ask(
-        plan,
-        trials,
-        &search,
-        Phase::Confirmation,
-        low,
-        search.confirm,
-    )
+    ask(Phase::Confirmation, low, search.confirm)
 }
 
 /// What the search may still take.
@@ -83,26 +81,15 @@ pub(super) fn left(plan: &Plan, trials: &[Trial]) -> Duration {
         .map_or(Duration::ZERO, |s| s.budget.saturating_sub(spent(trials)))
 }
 
-fn ask(
-    plan: &Plan,
-    trials: &[Trial],
-    search: &SearchPlan,
-    phase: Phase,
-    rate: f64,
-    window: Duration,
-) -> Option<Ask> {
-    // On a grid, so that trials at the same load add up.
-    let grain = rated(plan, trials)?.rate_rps * search.precision.get() / 4.0;
+/// The step of a grid nearest to `rate`, so that trials at the same load add
+/// up; to confirm, the one below.
+fn on_grid(rated_rps: f64, search: &SearchPlan, phase: Phase, rate: f64) -> Option<Rate> {
+    let grain = rated_rps * search.precision.get() / 4.0;
     let steps = match phase {
         Phase::Confirmation => (rate / grain).floor(),
         _ => (rate / grain).round(),
     };
-    let rate = Rate::per_second(steps.max(1.0) * grain)?;
-    Some(Ask {
-        phase,
-        rate,
-        window,
-    })
+    Rate::per_second(steps.max(1.0) * grain)
 }
 
 fn is_search(trial: &Trial) -> bool {

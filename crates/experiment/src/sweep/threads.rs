@@ -44,6 +44,7 @@ pub(super) fn step(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec
             max: smt.warm_up,
         },
         window: smt.window,
+        limit: None,
         seed,
     })
 }

@@ -39,6 +39,7 @@ pub(super) fn begins(phase: Phase, rate: u64, done: usize, left_s: u64) -> Event
                 max: second,
             },
             window: 3 * second,
+            limit: None,
             seed: 1,
         },
         progress: Progress {

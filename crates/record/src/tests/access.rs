@@ -83,7 +83,7 @@ fn a_record_of_a_newer_plimsoll_is_refused_by_its_number() {
     assert!(matches!(e, RecordError::Newer { schema, .. } if schema == SCHEMA_VERSION + 6));
     assert!(
         e.to_string()
-            .contains("(schema 7, this one reads up to 1); update Plimsoll"),
+            .contains("(schema 8, this one reads up to 2); update Plimsoll"),
         "{e}"
     );
     version(0);
@@ -91,6 +91,26 @@ fn a_record_of_a_newer_plimsoll_is_refused_by_its_number() {
         Record::open(&path),
         Err(RecordError::Damaged { .. })
     ));
+}
+
+#[test]
+fn a_record_of_version_1_is_read_and_gone_on_with() {
+    let bench = Bench::new();
+    let path = bench.record_of("run.plimsoll", 2);
+    let read = || read_all(&Record::open(&path).unwrap());
+    let whole = read();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("ALTER TABLE trial DROP COLUMN limit_ns; PRAGMA user_version = 1")
+        .unwrap();
+    assert_eq!(read(), whole, "no trial here decides a limit");
+    let mut more = trial(2);
+    more.spec.limit = Some(Duration::from_millis(10));
+    let mut record = Record::open_for_resume(&path).unwrap();
+    record.append(&more).unwrap();
+    drop(record);
+    assert_eq!(read()[..2], whole);
+    assert_eq!(read()[2], more);
 }
 
 #[test]
@@ -112,12 +132,9 @@ fn where_no_lock_can_be_had_a_second_writer_is_found_out_by_its_numbers() {
     record.append(&trial(0)).unwrap();
     other
         .execute_batch(
-            "INSERT INTO trial SELECT 2, phase, load_pct, setting, asked_rps, copies,
-        pass, attempt, seed, warm_up_min_ns, warm_up_max_ns, asked_window_ns, started_unix_ms,
-        took_ns, warm_up_ns, steady, window_ns, intended, sent, completed, errors_connect,
-        errors_tls, errors_timeout, errors_status, errors_protocol, errors_reset, unfinished,
-        copy_times_ns_json, generator_cpu_ns, machine_json, service_json, verdict,
-        reasons_json FROM trial WHERE id = 1",
+            "CREATE TEMP TABLE one AS SELECT * FROM trial WHERE id = 1;
+             UPDATE one SET id = 2;
+             INSERT INTO trial SELECT * FROM one",
         )
         .unwrap();
     let e = record.append(&trial(1)).unwrap_err();

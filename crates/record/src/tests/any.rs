@@ -57,9 +57,9 @@ fn setting() -> impl Strategy<Value = Setting> {
 prop_compose! {
     fn spec()(
         phase in phase(), setting in setting(), pass: u32, attempt: u32,
-        min in time(), max in time(), window in time(), seed: u64,
+        min in time(), max in time(), window in time(), limit in option::of(time()), seed: u64,
     ) -> TrialSpec {
-        TrialSpec { phase, setting, pass, attempt, warm_up: WarmUp { min, max }, window, seed }
+        TrialSpec { phase, setting, pass, attempt, warm_up: WarmUp { min, max }, window, limit, seed }
     }
 }
 

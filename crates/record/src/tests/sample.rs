@@ -150,6 +150,7 @@ pub(super) fn trial(pass: u32) -> Trial {
             attempt: 0,
             warm_up: plan().warm_up,
             window: Duration::from_secs(10),
+            limit: None,
             seed: u64::from(pass),
         },
         started_unix_ms: 1_700_000_000_000 + u64::from(pass) * 20_000,

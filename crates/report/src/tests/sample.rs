@@ -385,7 +385,10 @@ pub(super) fn nothing_valid() -> Sample {
             rate_rps: None,
             cpu_pct: None,
             limit_us: None,
-            note: Some(CapacityNote::NoLightLoad),
+            note: Some(CapacityNote::NoLightLoad {
+                lowest_pct: Some(90.0),
+                planned: true,
+            }),
             ..found("p99<2x", 0.0, None)
         }],
         headroom: Headroom::Unknown {

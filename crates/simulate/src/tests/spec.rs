@@ -33,6 +33,7 @@ pub(crate) fn spec(rate: Rate, window: Duration, seed: u64) -> TrialSpec {
         attempt: 0,
         warm_up: WARM_UP,
         window,
+        limit: None,
         seed,
     }
 }

@@ -77,6 +77,7 @@ mod tests {
                 max: Duration::ZERO,
             },
             window,
+            limit: None,
             seed: 0,
         };
         let mut trial = Trial::begun(spec, 0);
