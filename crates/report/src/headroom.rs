@@ -66,25 +66,54 @@ fn ratio_of(subject: Subject, ratio: Estimate) -> String {
     }
 }
 
-/// What an index says to a planner, as far as its interval lets it.
-pub(crate) fn advice(ratio: Estimate) -> &'static str {
+/// Which way CPU use is wrong, as far as an index with its interval tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tells {
+    /// There is less room than the idle time suggests: CPU use lags behind.
+    Less,
+    /// CPU use is the load.
+    Truth,
+    /// There is more room: CPU use runs ahead.
+    More,
+    /// It may be either.
+    Either,
+    /// Less, if there were an interval.
+    SeemsLess,
+    /// More, if there were one.
+    SeemsMore,
+}
+
+/// Which way CPU use is wrong.
+pub(crate) fn tells(ratio: Estimate) -> Tells {
     let Some((low, high)) = ratio.interval() else {
         return match ratio.value {
-            value if value < 1.0 - NEAR => "which points to less room than the idle time suggests",
-            value if value > 1.0 + NEAR => "which points to more room than the idle time suggests",
-            _ => "which cannot be told apart from 1",
+            value if value < 1.0 - NEAR => Tells::SeemsLess,
+            value if value > 1.0 + NEAR => Tells::SeemsMore,
+            _ => Tells::Either,
         };
     };
     let is_near = low >= 1.0 - NEAR && high <= 1.0 + NEAR;
     let is_narrow = high - low <= 2.0 * NEAR;
     if is_near || (low <= 1.0 && high >= 1.0 && is_narrow) {
-        "so here CPU use tells the truth"
+        Tells::Truth
     } else if high < 1.0 {
-        "so plan with less than the idle time suggests"
+        Tells::Less
     } else if low > 1.0 {
-        "so there is more room than the idle time suggests"
+        Tells::More
     } else {
-        "which cannot be told apart from 1"
+        Tells::Either
+    }
+}
+
+/// What an index says to a planner, as far as its interval lets it.
+pub(crate) fn advice(ratio: Estimate) -> &'static str {
+    match tells(ratio) {
+        Tells::Truth => "so here CPU use tells the truth",
+        Tells::Less => "so plan with less than the idle time suggests",
+        Tells::More => "so there is more room than the idle time suggests",
+        Tells::SeemsLess => "which points to less room than the idle time suggests",
+        Tells::SeemsMore => "which points to more room than the idle time suggests",
+        Tells::Either => "which cannot be told apart from 1",
     }
 }
 

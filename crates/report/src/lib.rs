@@ -51,7 +51,7 @@ pub use html::{CompareHtml, ComparedRun, HtmlReport, PAGE_MARK, compare_html, ht
 pub use json::{OUTPUT_SCHEMA_VERSION, json};
 pub use selftest::{selftest_json, selftest_text};
 pub use sizing::{PlanAsked, PlanReport, plan_hpa, plan_json, plan_text};
-pub use table::Ink;
+pub use table::{Ink, wrap};
 pub use tally::TrialTally;
 pub use text::{Look, text};
 

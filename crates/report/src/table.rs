@@ -211,7 +211,7 @@ const MOST_NARROW: usize = 20;
 
 /// Sentences broken at blanks, as wide as `width` at most where words allow.
 /// No line begins with a percent sign, whose number would be hard to find.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match words.last_mut() {

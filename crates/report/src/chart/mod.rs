@@ -34,6 +34,7 @@
 
 mod canvas;
 mod draw;
+mod of_cpu;
 mod of_run;
 mod picture;
 mod scale;

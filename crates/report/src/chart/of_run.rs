@@ -1,5 +1,6 @@
 //! The two charts of a run: what is paid for load in time, and in CPU use.
 
+use super::of_cpu::{against_load, percent};
 use super::{At, Axis, Charset, Chart, Line, Mark, Picture, Scale, Series};
 use crate::Report;
 use crate::capacity;
@@ -36,31 +37,33 @@ pub(crate) fn charts(
     charset: Charset,
     paint: Paint,
 ) -> Option<String> {
+    if width < NARROWEST {
+        return None;
+    }
+    let abreast = (width >= TWO_ABREAST).then(|| ((width - GAP) / 2).min(WIDEST));
+    let alone = width.min(WIDEST);
     let charts: Vec<Chart> = if report.is_copies() {
         of_copies(&report.findings.copies)
     } else {
-        of_levels(report)
+        of_levels(report, abreast.unwrap_or(alone))
     };
-    if charts.is_empty() || width < NARROWEST {
-        return None;
-    }
-    if charts.len() == 2 && width >= TWO_ABREAST {
-        let each = ((width - GAP) / 2).min(WIDEST);
+    if let (2, Some(each)) = (charts.len(), abreast) {
         let pictures = charts.iter().map(|c| c.draw(each, HEIGHT, charset));
         let both = pictures.reduce(|left, right| left.beside(&right, GAP));
         return both.map(|picture: Picture| picture.text(paint));
     }
-    let each = width.min(WIDEST);
     let texts = charts
         .iter()
-        .map(|c| c.draw(each, HEIGHT, charset).text(paint));
-    Some(texts.collect::<Vec<String>>().join("\n"))
+        .map(|c| c.draw(alone, HEIGHT, charset).text(paint));
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-fn of_levels(report: &Report<'_>) -> Vec<Chart> {
+fn of_levels(report: &Report<'_>, width: usize) -> Vec<Chart> {
     let capacity = report.findings.capacity.first();
     let latency = latency(report, capacity);
-    latency.into_iter().chain(cpu(report, capacity)).collect()
+    let cpu = against_load(report, capacity, width);
+    latency.into_iter().chain(cpu).collect()
 }
 
 fn latency(report: &Report<'_>, capacity: Option<&CapacityFinding>) -> Option<Chart> {
@@ -86,12 +89,8 @@ fn latency(report: &Report<'_>, capacity: Option<&CapacityFinding>) -> Option<Ch
         ink: Ink::Green,
         at: At::Y(limit),
     }));
-    let kept = capacity.and_then(|c| Some((c.goal, capacity::load_line(c)?.1)));
     Some(Chart {
-        title: match kept {
-            Some((goal, rate)) => format!("Latency: {goal} is kept up to {rate}"),
-            None => "Latency against load".to_owned(),
-        },
+        title: title(capacity),
         x: offered(levels, capacity),
         y: Axis {
             label: "latency, log scale".to_owned(),
@@ -101,6 +100,24 @@ fn latency(report: &Report<'_>, capacity: Option<&CapacityFinding>) -> Option<Ch
         series,
         marks,
     })
+}
+
+/// What the chart of latency shows.
+fn title(capacity: Option<&CapacityFinding>) -> String {
+    let Some(capacity) = capacity else {
+        return "Latency against load".to_owned();
+    };
+    let goal = capacity.goal;
+    match (capacity.status, capacity.rate_rps) {
+        (CapacityStatus::NotReached, Some(rate)) => {
+            let rate = Written::rate(rate).value;
+            format!("Latency: {goal} is kept up to {rate}/s at least")
+        }
+        _ => match capacity::load_line(capacity) {
+            Some((_, rate)) => format!("Latency: {goal} is kept up to {rate}"),
+            None => "Latency against load".to_owned(),
+        },
+    }
 }
 
 /// Where a goal on latency is broken.
@@ -115,47 +132,7 @@ fn limit_us(capacity: &CapacityFinding) -> Option<f64> {
     }
 }
 
-fn cpu(report: &Report<'_>, capacity: Option<&CapacityFinding>) -> Option<Chart> {
-    let levels = &report.findings.levels;
-    if levels.iter().all(|l| l.cpu_pct.is_none()) {
-        return None;
-    }
-    let point = |l: &LevelFinding| (l.offered_rps, l.cpu_pct.unwrap_or(f64::NAN));
-    let points: Vec<(f64, f64)> = levels.iter().map(point).collect();
-    let mut series = Vec::new();
-    if let Some(rated) = &report.findings.rated {
-        series.push(Series {
-            name: "linear".to_owned(),
-            ink: Ink::Dim,
-            glyph: '.',
-            line: Line::Guide,
-            points: diagonal(rated.rate_rps, levels),
-        });
-    }
-    series.push(solid("CPU", Ink::Cyan, '*', points));
-    // That of a cliff is CPU use between its two ends.
-    let at_line = capacity.filter(|c| c.status == CapacityStatus::Found);
-    let title = match at_line.and_then(|c| c.cpu_pct) {
-        Some(cpu) => format!("CPU use: {} % at the load line", Written::pct(cpu).value),
-        None => "CPU use against load".to_owned(),
-    };
-    Some(Chart {
-        title,
-        x: offered(levels, capacity),
-        y: percent(),
-        series,
-        marks: load_line(capacity).into_iter().collect(),
-    })
-}
-
-/// CPU use if it were proportional to load, full at the rated rate.
-fn diagonal(rated: f64, levels: &[LevelFinding]) -> Vec<(f64, f64)> {
-    let highest = levels.iter().map(|l| l.offered_rps).fold(0.0, f64::max);
-    let end = rated.min(highest);
-    vec![(0.0, 0.0), (end, 100.0 * end / rated)]
-}
-
-fn offered(levels: &[LevelFinding], capacity: Option<&CapacityFinding>) -> Axis {
+pub(super) fn offered(levels: &[LevelFinding], capacity: Option<&CapacityFinding>) -> Axis {
     let line = capacity.and_then(capacity::load_line).map(|line| line.0);
     Axis {
         label: "load, requests/s".to_owned(),
@@ -164,16 +141,8 @@ fn offered(levels: &[LevelFinding], capacity: Option<&CapacityFinding>) -> Axis 
     }
 }
 
-fn percent() -> Axis {
-    Axis {
-        label: "CPU use, %".to_owned(),
-        scale: Scale::from_zero([100.0].into_iter()),
-        show: number::tick,
-    }
-}
-
 /// The ship's mark: how deep it may be loaded.
-fn load_line(capacity: Option<&CapacityFinding>) -> Option<Mark> {
+pub(super) fn load_line(capacity: Option<&CapacityFinding>) -> Option<Mark> {
     let (at, rate) = capacity::load_line(capacity?)?;
     Some(Mark {
         name: format!("load line {rate}"),
@@ -182,7 +151,7 @@ fn load_line(capacity: Option<&CapacityFinding>) -> Option<Mark> {
     })
 }
 
-fn solid(name: &str, ink: Ink, glyph: char, points: Vec<(f64, f64)>) -> Series {
+pub(super) fn solid(name: &str, ink: Ink, glyph: char, points: Vec<(f64, f64)>) -> Series {
     Series {
         name: name.to_owned(),
         ink,
