@@ -25,12 +25,15 @@ OUT = os.path.join(ROOT, "docs/guide/pictures")
 # the top of the page.
 PAGES = {
     "nginx": ["report", "examples/nginx.plimsoll"],
+    "goals": ["report", "examples/nginx.plimsoll", "--goal", "p99<5ms", "--goal", "p90<1ms"],
     "compare": ["compare", "examples/graviton3.plimsoll", "examples/intel-smt.plimsoll"],
 }
 PICTURES = [
     ("nginx", None, "nginx-top"),
     ("nginx", "latency", "nginx-latency"),
     ("nginx", "cpu", "nginx-cpu"),
+    ("nginx", "thresholds", "nginx-thresholds"),
+    ("goals", "latency", "nginx-goals"),
     ("compare", "cpu", "compare-cpu"),
 ]
 WIDTH, HEIGHT = 1000, 720
