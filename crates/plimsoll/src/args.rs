@@ -95,7 +95,10 @@ Worked example, from a virtual machine:
   missing energy counter: work per joule is not known
             none in most virtual machines; on metal, load intel_rapl_msr
 A sweep runs all the same; its record has no energy, and `plimsoll compare` no
-work per joule.";
+work per joule.
+
+Example:
+  plimsoll doctor     before a first sweep, or when a report says what it lacks";
 
 #[cfg(test)]
 mod tests {

@@ -21,6 +21,10 @@ Plimsoll tells how much load a machine can really carry. Try first:
 pub(crate) const EXIT_STATUS: &str = "\
 Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked, 130 stopped by Ctrl-C.";
 
+/// Of a run that can be watched, and ended by a key.
+const SWEEP_EXIT_STATUS: &str = "\
+Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked, 130 stopped by Ctrl-C or q.";
+
 /// Lines of examples that a page asked for with `-h` has room for.
 const SHORT_EXAMPLES: usize = 6;
 
@@ -40,7 +44,10 @@ const SWEEP_HEADINGS: [(&str, &[&str]); 4] = [
         "Which trials count",
         &["max_slip", "max_steal", "max_other"],
     ),
-    ("What comes of it", &["output", "resume", "format", "plain"]),
+    (
+        "What comes of it",
+        &["output", "resume", "format", "no_html", "plain"],
+    ),
 ];
 
 /// What `sweep -h` shows, in fewer words than `sweep --help`.
@@ -62,7 +69,7 @@ const SWEEP_SHORT: [(&str, &str); 14] = [
     ),
     ("output", "Where to write the record"),
     ("resume", "Go on with an interrupted run"),
-    ("format", "Findings as text, json or csv"),
+    ("format", "How to print the findings"),
     ("method", "The method"),
     ("headers", "A header, such as 'Accept: text/html'"),
     ("data", "The body, or @FILE"),
@@ -73,6 +80,7 @@ const SWEEP_SHORT: [(&str, &str); 14] = [
 const REPORT_EXAMPLES: &str = "\
 Examples:
   plimsoll report plimsoll-runs/FILE
+  plimsoll report FILE -o report.html         as a page with charts
   plimsoll report FILE --goal 'p99<5ms'       against another promise
   plimsoll report FILE --no-charts --format csv > levels.csv";
 
@@ -148,10 +156,14 @@ fn ending(sub: Command, name: &str) -> Command {
     let examples = sub.get_after_help().map(ToString::to_string);
     let examples = examples.unwrap_or_default();
     let is_long = name == "sweep" || examples.lines().count() > SHORT_EXAMPLES;
+    let status = match name {
+        "sweep" => SWEEP_EXIT_STATUS,
+        _ => EXIT_STATUS,
+    };
     let long = if examples.contains("Exit status") {
         examples.clone()
     } else {
-        format!("{examples}\n\n{EXIT_STATUS}")
+        format!("{examples}\n\n{status}")
     };
     let sub = sub.after_long_help(long);
     if is_long {
@@ -176,6 +188,20 @@ mod tests {
             let help = sub.clone().term_width(80).render_help().to_string();
             let lines = help.lines().count();
             assert!(lines <= 45, "{}: {lines} lines\n{help}", sub.get_name());
+        }
+    }
+
+    #[test]
+    fn no_page_runs_over_80_columns() {
+        let mut command = command().term_width(80);
+        let subs: Vec<Command> = command.get_subcommands().cloned().collect();
+        let subs = subs.into_iter().map(|sub| sub.term_width(80));
+        let pages = subs.map(|mut sub| (sub.get_name().to_owned(), sub.render_long_help()));
+        let all = ("plimsoll".to_owned(), command.render_long_help());
+        for (name, page) in pages.chain([all]) {
+            for line in page.to_string().lines().chain(FIRST_STEPS.lines()) {
+                assert!(line.chars().count() <= 80, "{name}: {line}");
+            }
         }
     }
 

@@ -15,7 +15,8 @@ An answer is recovered when it is within 5 % of the truth and its interval reach
 it than 5 % (with --quick 50 %, as its few trials allow no less); beyond that it could be luck, and \
 Plimsoll cannot tell.
 
-Exit status: 0 all answers were recovered, 1 not all were.";
+Exit status: 0 all answers were recovered, 1 not all were, 2 a mistake in what was asked, 130 \
+stopped by Ctrl-C.";
 
 /// `plimsoll selftest`
 #[derive(Debug, Args)]
