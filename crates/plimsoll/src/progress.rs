@@ -150,8 +150,21 @@ fn describe_second(second: &Second) -> String {
     parts.join(" · ")
 }
 
-/// What came of it.
+/// What came of it, and why it does not count.
 pub(crate) fn describe_outcome(trial: &Trial) -> String {
+    let measured = describe_measured(trial);
+    let Verdict::Invalid(reasons) = &trial.verdict else {
+        return measured;
+    };
+    let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+    let invalid = format!("INVALID: {}", reasons.join("; "));
+    let parts = [measured, invalid].into_iter();
+    let said: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    said.join(" · ")
+}
+
+/// What was measured.
+pub(crate) fn describe_measured(trial: &Trial) -> String {
     let mut parts = Vec::new();
     match trial.spec.setting {
         Setting::Offer { .. } => parts.push(format!("{}", trial.achieved())),
@@ -172,10 +185,6 @@ pub(crate) fn describe_outcome(trial: &Trial) -> String {
     let errors = trial.work.errors.total();
     if errors > 0 {
         parts.push(format!("{errors} failed"));
-    }
-    if let Verdict::Invalid(reasons) = &trial.verdict {
-        let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-        parts.push(format!("INVALID: {}", reasons.join("; ")));
     }
     parts.join(" · ")
 }

@@ -1,7 +1,7 @@
 //! What the live view keeps of a trial that has ended.
 
 use crate::progress;
-use plimsoll_model::{CpuUse, Phase, Setting, Trial};
+use plimsoll_model::{CpuUse, Invalid, Phase, Setting, Trial, Verdict};
 use std::time::Duration;
 
 /// A part of a run, as the strip of trials shows it.
@@ -48,9 +48,10 @@ pub(crate) struct Done {
     pub(crate) is_retry: bool,
     /// What was done.
     pub(crate) what: String,
-    /// What came of it.
-    pub(crate) outcome: String,
-    pub(crate) is_valid: bool,
+    /// What was measured.
+    pub(crate) measured: String,
+    /// Why it does not count; empty where it does.
+    pub(crate) invalid: Vec<Invalid>,
     /// Where it is on the charts: the offered rate per second, or how many
     /// copies; `None` without a load.
     pub(crate) load: Option<f64>,
@@ -73,12 +74,20 @@ impl Done {
             group: Group::of(trial.spec.phase),
             is_retry: trial.spec.attempt > 0,
             what: progress::describe(&trial.spec),
-            outcome: progress::describe_outcome(trial),
-            is_valid: trial.verdict.is_valid(),
+            measured: progress::describe_measured(trial),
+            invalid: match &trial.verdict {
+                Verdict::Valid => Vec::new(),
+                Verdict::Invalid(reasons) => reasons.clone(),
+            },
             load,
             times_us: times_us(trial),
             cpu_pct: cpu.and_then(CpuUse::busy_share).map(|share| share.pct()),
         }
+    }
+
+    /// Whether it counts.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.invalid.is_empty()
     }
 }
 

@@ -10,8 +10,10 @@
 //!
 //! This room must not decide anything about a run but to hold and to end it.
 
+mod agenda;
 mod done;
 mod draw;
+mod reasons;
 #[cfg(test)]
 mod sample;
 mod screen;
@@ -20,7 +22,7 @@ mod thread;
 
 use crate::output::Output;
 use crate::stop::Stop;
-use done::{Done, Group};
+use done::Done;
 use plimsoll_experiment::{Progress, Watch};
 use plimsoll_model::{CpuTime, Goal, LatencyLimit, Plan, Second, Trial, TrialSpec};
 use screen::Screen;
@@ -60,7 +62,7 @@ pub(crate) fn watch(
         workload: plimsoll_report::shown_workload(plan),
         record,
         limit_us: plan.goals.iter().find_map(limit_us),
-        groups: groups(plan),
+        agenda: agenda::of(plan),
         colour: output.stderr_colour,
         charset: output.charset,
     };
@@ -78,23 +80,6 @@ fn limit_us(goal: &Goal) -> Option<(f64, String)> {
         } => Some((limit.as_secs_f64() * 1e6, goal.to_string())),
         _ => None,
     }
-}
-
-/// The parts that a run of this plan has.
-fn groups(plan: &Plan) -> Vec<Group> {
-    let offers = plan.copies.is_empty();
-    let parts = [
-        (Group::Idle, !plan.idle.is_zero()),
-        (
-            Group::Calibration,
-            offers && plan.calibration.rated.is_none(),
-        ),
-        (Group::Levels, true),
-        (Group::Threads, plan.smt.is_some()),
-        (Group::Search, offers && plan.search.is_some()),
-    ];
-    let there = parts.into_iter().filter(|(_, is_there)| *is_there);
-    there.map(|(group, _)| group).collect()
 }
 
 /// A watch whose eyes are on another thread.

@@ -1,22 +1,39 @@
 //! Runs that tests look at.
 
+use super::agenda::Step;
 use super::done::{Done, Group};
 use super::state::{About, Event, State, Tick};
 use plimsoll_experiment::Progress;
-use plimsoll_model::{LoadLevel, Phase, Rate, Setting, TrialSpec, WarmUp};
+use plimsoll_model::{Invalid, LoadLevel, Phase, Rate, Setting, Share, TrialSpec, WarmUp};
 use plimsoll_report::chart::Charset;
 use std::time::Duration;
+
+fn step(group: Group, words: &str) -> Step {
+    Step {
+        group,
+        words: words.to_owned(),
+    }
+}
 
 pub(super) fn about() -> About {
     About {
         workload: "GET http://localhost:8080/".to_owned(),
         record: "plimsoll-runs/20261121-154529-sweep.plimsoll".to_owned(),
         limit_us: Some((10_000.0, "p99<10ms".to_owned())),
-        groups: vec![
-            Group::Idle,
-            Group::Calibration,
-            Group::Levels,
-            Group::Search,
+        agenda: vec![
+            step(Group::Idle, "the machine without load, for 2 s"),
+            step(
+                Group::Calibration,
+                "ever more load until no more is carried: that is 100 %",
+            ),
+            step(
+                Group::Levels,
+                "11 loads from 5 % to 100 %, each 2 times, in shuffled order",
+            ),
+            step(
+                Group::Search,
+                "the highest load that keeps p99<10ms, for 25 s at most",
+            ),
         ],
         colour: true,
         charset: Charset::Unicode,
@@ -62,17 +79,16 @@ pub(super) fn tick(rate: f64) -> Tick {
 /// A trial that has ended, on a machine whose latency doubles at 5,000/s.
 pub(super) fn done(group: Group, rate: f64, is_valid: bool) -> Done {
     let p50 = 500.0 * (1.0 + (rate / 5_000.0).powi(3));
-    let invalid = if is_valid {
-        ""
-    } else {
-        " · INVALID: the hypervisor took 5.0 % of the CPU time (bound 2.0 %)"
+    let steal = Invalid::Steal {
+        stolen: Share::new(0.05).unwrap(),
+        bound: Share::new(0.02).unwrap(),
     };
     Done {
         group,
         is_retry: false,
         what: format!("load {:.0} %, {rate:.0}/s", rate / 100.0),
-        outcome: format!("{rate:.0}/s · p99 {:.1}ms · CPU 50 %{invalid}", p50 / 250.0),
-        is_valid,
+        measured: format!("{rate:.0}/s · p99 {:.1}ms · CPU 50 %", p50 / 250.0),
+        invalid: if is_valid { vec![] } else { vec![steal] },
         load: Some(rate),
         times_us: vec![p50, 4.0 * p50, 7.0 * p50],
         cpu_pct: Some(rate / 100.0),
@@ -123,12 +139,12 @@ pub(super) fn copies() -> State {
     let about = About {
         workload: "copies of make -j1".to_owned(),
         limit_us: None,
-        groups: vec![Group::Idle, Group::Levels],
+        agenda: vec![step(Group::Idle, ""), step(Group::Levels, "")],
         ..about()
     };
     let one = |copies: u32| Done {
         what: format!("{copies} copies"),
-        outcome: "slowest copy 2.4s · CPU 50 %".to_owned(),
+        measured: "slowest copy 2.4s · CPU 50 %".to_owned(),
         load: Some(f64::from(copies)),
         times_us: vec![1.1e6 * f64::from(copies), 1.2e6 * f64::from(copies)],
         ..done(Group::Levels, 50.0, true)

@@ -12,12 +12,23 @@ use ratatui::layout::Rect;
 use ratatui::prelude::CrosstermBackend;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use rustix::termios::{isatty, tcgetpgrp, tcgetwinsize};
+use std::cell::Cell;
 use std::io::{BufWriter, Error, Result, Stderr, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Whether the terminal is ours now. A static, because a panic of any thread
 /// gives it back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Held while a frame is written, so that none is written to a terminal that
+/// another thread's panic has just given back.
+static DRAWING: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    /// Whether it is this thread that draws: it would wait for itself.
+    static DRAWS: Cell<bool> = const { Cell::new(false) };
+}
 
 /// What is written at once: a whole screen with its colours.
 const BUFFER: usize = 64 << 10;
@@ -61,9 +72,17 @@ impl Screen {
     /// # Errors
     /// The terminal cannot be written to, or has been given back.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {
+        let _alone = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
         if !TAKEN.load(Ordering::SeqCst) {
             return Err(Error::other("the terminal was given back"));
         }
+        DRAWS.set(true);
+        let drawn = self.draw_alone(draw);
+        DRAWS.set(false);
+        drawn
+    }
+
+    fn draw_alone(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {
         let area = area();
         if area != self.area {
             self.area = area;
@@ -91,6 +110,8 @@ impl Drop for Screen {
 
 /// Gives the terminal back, once.
 pub(super) fn give_back() {
+    let wait = || DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = (!DRAWS.get()).then(wait);
     if TAKEN.swap(false, Ordering::SeqCst) {
         // There is nothing to be done about a terminal that is gone.
         let _ = execute!(stderr(), Show, LeaveAlternateScreen);
@@ -130,3 +151,7 @@ fn terminal(area: Rect) -> Result<Terminal<Backend>> {
     let viewport = Viewport::Fixed(area);
     Terminal::with_options(backend, TerminalOptions { viewport })
 }
+
+#[cfg(test)]
+#[path = "screen_tests.rs"]
+mod tests;

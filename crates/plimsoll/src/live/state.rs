@@ -1,5 +1,6 @@
 //! What the live view shows: a fold over what has happened.
 
+use crate::live::agenda::Step;
 use crate::live::done::{Done, Group};
 use crate::progress;
 use plimsoll_experiment::Progress;
@@ -22,7 +23,7 @@ pub(crate) struct About {
     /// name, if that is known before the run.
     pub(crate) limit_us: Option<(f64, String)>,
     /// Which parts the run has, in their order.
-    pub(crate) groups: Vec<Group>,
+    pub(crate) agenda: Vec<Step>,
     /// Whether colours may be used.
     pub(crate) colour: bool,
     /// What the terminal can show.

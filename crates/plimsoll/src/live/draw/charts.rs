@@ -29,8 +29,7 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     let each = area.width.saturating_sub(GAP) / 2;
     let shown = shown(state);
     if shown.is_empty() {
-        let text = "The charts begin with the first trial under load.";
-        super::put(buffer, area, 0, text, Ink::Dim);
+        super::coming::draw(state, area, buffer);
         return;
     }
     let charts = [times(state, &shown), cpu(state, &shown)];
@@ -98,7 +97,7 @@ fn times(state: &State, shown: &[&Done]) -> Option<Chart> {
         title: title.to_owned(),
         x: load(state, shown),
         y: Axis {
-            label: String::new(),
+            label: not_counted(state, shown),
             scale: y,
             show: time_tick,
         },
@@ -129,6 +128,15 @@ fn cpu(state: &State, shown: &[&Done]) -> Option<Chart> {
         series,
         marks: now(state).into_iter().collect(),
     })
+}
+
+/// What a dot is that has no name, where there is one.
+fn not_counted(state: &State, shown: &[&Done]) -> String {
+    if shown.iter().all(|done| done.is_valid()) {
+        return String::new();
+    }
+    let dot = state.about.charset.pick("dim", "x");
+    format!("{dot}: does not count")
 }
 
 fn load(state: &State, shown: &[&Done]) -> Axis {
@@ -163,7 +171,7 @@ fn dots(
     is_valid: bool,
     of: impl Fn(&Done) -> Option<f64>,
 ) -> Series {
-    let of_them = shown.iter().filter(|done| done.is_valid == is_valid);
+    let of_them = shown.iter().filter(|done| done.is_valid() == is_valid);
     let point = |done: &&Done| Some((done.load?, of(done)?));
     let mut points: Vec<(f64, f64)> = of_them.filter_map(point).collect();
     // The name stands at the highest load.

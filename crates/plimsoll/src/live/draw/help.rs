@@ -3,7 +3,8 @@
 use super::strip::Mark;
 use super::{put, style};
 use crate::live::state::State;
-use plimsoll_report::Ink;
+use plimsoll_report::chart::Charset;
+use plimsoll_report::{Ink, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Rect};
 use ratatui::symbols::border;
@@ -17,12 +18,9 @@ const KEYS: [(&str, &str); 5] = [
     ("?", "show or hide this"),
 ];
 
-const NOTES: [&str; 4] = [
-    "A dot on a chart is a trial, dim if it does not count.",
-    "Latency runs from the intended start of a request. A",
-    "pause is no part of the promised time. What drawing",
-    "costs is in the record (view_cpu_ns).",
-];
+const NOTES: &str = "A dot on a chart is a trial, dim if it does not count. Latency runs from the \
+                     intended start of a request. A pause is no part of the promised time. What \
+                     drawing costs is in the record (view_cpu_ns).";
 
 const WIDTH: u16 = 58;
 
@@ -37,34 +35,61 @@ const ASCII: border::Set<'_> = border::Set {
     horizontal_bottom: "-",
 };
 
+/// Columns for a key or a sign.
+const KEY: u16 = 8;
+
+/// A row: a key or a sign with its colour, and words with theirs.
+type Row = (&'static str, Ink, String, Ink);
+
 pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
-    let lines = KEYS.len() + 1 + Mark::ALL.len() + 1 + NOTES.len();
+    let charset = state.about.charset;
     let width = WIDTH.min(area.width);
-    let height = (lines as u16 + 2).min(area.height);
+    let rows = rows(charset, width, area.height.saturating_sub(2));
+    let height = (rows.len() as u16 + 2).min(area.height);
     let left = (area.width - width) / 2;
     let top = (area.height - height) / 2;
     let framed = Rect::new(left, top, width, height);
     Clear.render(framed, buffer);
-    let charset = state.about.charset;
     let block = Block::bordered()
         .title(" Keys and signs ")
         .border_set(charset.pick(border::ROUNDED, ASCII))
         .border_style(style(Ink::Dim));
     block.render(framed, buffer);
-    let mut rows = framed.inner(Margin::new(2, 1)).rows();
-    for (key, what) in KEYS {
-        let Some(row) = rows.next() else { return };
-        put(buffer, row, 0, key, Ink::Bold);
-        put(buffer, row, 8, what, Ink::Plain);
+    let inner = framed.inner(Margin::new(2, 1));
+    for ((key, of_key, words, ink), row) in rows.into_iter().zip(inner.rows()) {
+        let from = if ink == Ink::Dim { 0 } else { KEY };
+        put(buffer, row, 0, key, of_key);
+        put(buffer, row, from, &words, ink);
     }
-    rows.next();
-    for mark in Mark::ALL {
-        let Some(row) = rows.next() else { return };
-        put(buffer, row, 0, mark.symbol(charset), mark.ink());
-        put(buffer, row, 8, mark.words(), Ink::Plain);
+}
+
+/// What there is room for: all of it, or without the notes, or the keys alone.
+fn rows(charset: Charset, width: u16, most: u16) -> Vec<Row> {
+    let beside = usize::from(width.saturating_sub(4 + KEY));
+    let keys = KEYS.map(|(key, words)| lines(key, Ink::Bold, words, beside));
+    let signs = Mark::ALL.map(|mark| lines(mark.symbol(charset), mark.ink(), mark.words(), beside));
+    let notes = wrap(NOTES, usize::from(width.saturating_sub(4)));
+    let notes: Vec<Row> = notes
+        .into_iter()
+        .map(|line| ("", Ink::Plain, line, Ink::Dim))
+        .collect();
+    let gap = || ("", Ink::Plain, String::new(), Ink::Plain);
+    let mut rows = keys.concat();
+    for part in [signs.concat(), notes] {
+        if rows.len() + 1 + part.len() > usize::from(most) {
+            break;
+        }
+        rows.push(gap());
+        rows.extend(part);
     }
-    rows.next();
-    for (row, note) in rows.zip(NOTES) {
-        put(buffer, row, 0, note, Ink::Dim);
-    }
+    rows
+}
+
+/// A key or a sign and its words, in as many rows as they need.
+fn lines(key: &'static str, of_key: Ink, words: &str, width: usize) -> Vec<Row> {
+    let keys = std::iter::once(key).chain(std::iter::repeat(""));
+    let lines = wrap(words, width).into_iter().zip(keys);
+    lines
+        .map(|(line, key)| (key, of_key, line, Ink::Plain))
+        .collect()
 }

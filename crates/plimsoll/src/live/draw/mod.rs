@@ -1,13 +1,14 @@
 //! The view as a pure function of its state.
 
 mod charts;
+mod coming;
 mod help;
 mod seconds;
 mod strip;
+mod trials;
 
 use super::state::State;
 use crate::progress::minutes;
-use plimsoll_model::Setting;
 use plimsoll_report::Ink;
 use plimsoll_report::chart::Charset;
 use ratatui::Frame;
@@ -25,6 +26,12 @@ const HIGHEST_CHART: u16 = 26;
 const ROOM_FOR_MORE: u16 = 40;
 /// What stands before a line: `now`, `last`.
 const LABEL: u16 = 6;
+/// Rows for the trial under way, the last one, and why it does not count.
+const TRIALS: u16 = 3;
+/// Columns for our own name.
+const NAME: u16 = 10;
+/// A name of what is under test says nothing in less.
+const LEAST_TITLE: u16 = 12;
 
 /// Draws all of it.
 pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
@@ -63,7 +70,7 @@ fn whole(state: &State, area: Rect, buffer: &mut Buffer) {
         by(height, 1, 1, 2)
     };
     // Seconds, a gap above them, what is now and was last, and the keys.
-    let below = 3 * spark + 1 + 2 + 1 + u16::from(height >= 24);
+    let below = 3 * spark + 1 + TRIALS + 1 + u16::from(height >= 24);
     let charts = height.saturating_sub(rows.next + below).min(HIGHEST_CHART);
     charts::draw(state, rows.take(charts), buffer);
     rows.take(u16::from(spark > 0));
@@ -71,26 +78,27 @@ fn whole(state: &State, area: Rect, buffer: &mut Buffer) {
     if height >= 24 {
         rows.take(1);
     }
-    now(state, rows.take(1), buffer);
     let more = height.saturating_sub(rows.next + 1);
-    let lines = if height >= ROOM_FOR_MORE { more } else { 1 };
-    last(state, rows.take(lines), buffer);
+    let lines = if height >= ROOM_FOR_MORE {
+        more
+    } else {
+        TRIALS
+    };
+    trials::draw(state, rows.take(lines), buffer);
     keys(state, Rect::new(0, height - 1, width, 1), buffer);
 }
 
-/// For a small window: what goes on, how long still, and what came last.
+/// For a small window: how long still, what goes on, and what came last.
 fn essentials(state: &State, area: Rect, buffer: &mut Buffer) {
     let mut rows = Rows { area, next: 0 };
     header(state, rows.take(1), buffer);
-    now(state, rows.take(1), buffer);
-    last(state, rows.take(1), buffer);
-    strip::draw(
-        state,
-        rows.take(area.height.saturating_sub(5).min(3)),
-        buffer,
-    );
+    let keys_at = area.height.saturating_sub(1).max(rows.next);
+    let room = keys_at.saturating_sub(rows.next);
+    let strip = strip::rows(state, area.width, (room / 3).max(1));
+    strip::draw(state, rows.take(strip.min(room)), buffer);
+    trials::draw(state, rows.take(room.saturating_sub(strip)), buffer);
     if area.height > 4 {
-        keys(state, Rect::new(0, area.height - 1, area.width, 1), buffer);
+        keys(state, Rect::new(0, keys_at, area.width, 1), buffer);
     }
 }
 
@@ -131,9 +139,15 @@ fn header(state: &State, area: Rect, buffer: &mut Buffer) {
     };
     let time_width = time.chars().count() as u16;
     let room = area.width.saturating_sub(time_width + 2);
-    put(buffer, area, 0, "plimsoll", Ink::Bold);
+    if room >= NAME {
+        put(buffer, area, 0, "plimsoll", Ink::Bold);
+    }
     let title = Rect::new(area.x, area.y, room, area.height);
-    put(buffer, title, 10, &state.about.workload, Ink::Plain);
+    if room >= NAME + LEAST_TITLE {
+        let cut = state.about.charset.pick("…", "~");
+        let workload = within(&state.about.workload, room - NAME, cut);
+        put(buffer, title, NAME, &workload, Ink::Plain);
+    }
     let ink = if state.is_ending || state.held_since.is_some() {
         Ink::Yellow
     } else {
@@ -148,64 +162,21 @@ fn header(state: &State, area: Rect, buffer: &mut Buffer) {
     );
 }
 
-/// The trial under way, or why there is none.
-fn now(state: &State, area: Rect, buffer: &mut Buffer) {
-    if let Some(since) = state.held_since {
-        let held = minutes(state.clock.saturating_sub(since));
-        let text = format!("paused for {held}, which does not count; p goes on");
-        put(buffer, area, 0, "now", Ink::Bold);
-        put(buffer, area, LABEL, &text, Ink::Yellow);
-        return;
+/// Text that is seen to be cut where it is.
+fn within(text: &str, width: u16, cut: &str) -> String {
+    let width = usize::from(width);
+    if text.chars().count() <= width {
+        return text.to_owned();
     }
-    let Some(trial) = &state.now else { return };
-    let step = match (trial.setting, trial.warm_since) {
-        (Setting::Offer { .. }, None) => "warming up".to_owned(),
-        (Setting::Offer { .. }, Some(since)) => {
-            let measured = state.clock.saturating_sub(since);
-            if measured > trial.window {
-                "waiting for the last answers".to_owned()
-            } else {
-                format!(
-                    "measuring, {} s of {:.1} s",
-                    measured.as_secs(),
-                    trial.window.as_secs_f64()
-                )
-            }
-        }
-        _ => format!("for {}", minutes(state.clock.saturating_sub(trial.began))),
-    };
-    let pause = if state.pause_asked {
-        "; then pause"
-    } else {
-        ""
-    };
-    let text = format!("{}: {step}{pause}", trial.words);
-    put(buffer, area, 0, "now", Ink::Bold);
-    put(buffer, area, LABEL, &text, Ink::Plain);
-}
-
-/// The last trials and what came of them, the latest first.
-fn last(state: &State, area: Rect, buffer: &mut Buffer) {
-    let latest = state.done.iter().rev().take(usize::from(area.height));
-    for (row, trial) in area.rows().zip(latest) {
-        let ink = match (trial.is_valid, row.y == area.y) {
-            (false, _) => Ink::Red,
-            (true, true) => Ink::Plain,
-            (true, false) => Ink::Dim,
-        };
-        if row.y == area.y {
-            put(buffer, row, 0, "last", Ink::Bold);
-        }
-        let text = format!("{}: {}", trial.what, trial.outcome);
-        put(buffer, row, LABEL, &text, ink);
-    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    kept + cut
 }
 
 fn keys(state: &State, area: Rect, buffer: &mut Buffer) {
-    let pause = if state.pause_asked {
-        "go on"
-    } else {
-        "pause after this trial"
+    let pause = match (state.pause_asked, area.width < LEAST_WIDTH) {
+        (true, _) => "go on",
+        (false, true) => "pause",
+        (false, false) => "pause after this trial",
     };
     let mut from = 0;
     for (key, what) in [("q", "end"), ("p", pause), ("?", "help")] {

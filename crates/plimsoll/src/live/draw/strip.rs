@@ -107,7 +107,7 @@ fn fitted(state: &State, width: u16, most: u16) -> Vec<Part> {
 fn parts(state: &State) -> Vec<Part> {
     let now = state.now.as_ref().map(|now| now.group);
     let begun = |group| now == Some(group) || state.done.iter().any(|done| done.group == group);
-    let mut groups = state.about.groups.clone();
+    let mut groups: Vec<Group> = state.about.agenda.iter().map(|step| step.group).collect();
     if begun(Group::Confirmation) {
         groups.push(Group::Confirmation);
     }
@@ -116,7 +116,7 @@ fn parts(state: &State) -> Vec<Part> {
         let done = state.done.iter().filter(|done| done.group == group);
         let mut marks: Vec<Mark> = done
             .map(|done| {
-                if done.is_valid {
+                if done.is_valid() {
                     Mark::Counts
                 } else {
                     Mark::DoesNot

@@ -2,8 +2,10 @@
 //! files anew; read the difference before you commit it.
 
 use super::*;
-use crate::live::sample::{copies, under_way};
+use crate::live::done::Group;
+use crate::live::sample::{begins, copies, done, under_way};
 use crate::live::state::{Event, Key, State};
+use plimsoll_model::{Invalid, LoadLevel, Phase, Setting, Share};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::time::Duration;
@@ -11,7 +13,49 @@ use std::time::Duration;
 /// Name, state, width, height, and the screen that they should give.
 type Snapshot = (&'static str, fn() -> State, u16, u16, &'static str);
 
-const EXPECTED: [Snapshot; 9] = [
+const EXPECTED: [Snapshot; 15] = [
+    (
+        "help-40x10",
+        help,
+        40,
+        10,
+        include_str!("tests/help-40x10.txt"),
+    ),
+    (
+        "begins-80x24",
+        fresh,
+        80,
+        24,
+        include_str!("tests/begins-80x24.txt"),
+    ),
+    (
+        "begins-60x20",
+        fresh,
+        60,
+        20,
+        include_str!("tests/begins-60x20.txt"),
+    ),
+    (
+        "disturbed-80x24",
+        disturbed,
+        80,
+        24,
+        include_str!("tests/disturbed-80x24.txt"),
+    ),
+    (
+        "disturbed-40x10",
+        disturbed,
+        40,
+        10,
+        include_str!("tests/disturbed-40x10.txt"),
+    ),
+    (
+        "disturbed-120x40",
+        disturbed,
+        120,
+        40,
+        include_str!("tests/disturbed-120x40.txt"),
+    ),
     (
         "sweep-60x20",
         under_way,
@@ -77,6 +121,35 @@ const EXPECTED: [Snapshot; 9] = [
     ),
 ];
 
+/// The first second: the idle machine is watched.
+fn fresh() -> State {
+    let mut state = State::new(under_way().about, vec![]);
+    let mut begins = begins(Phase::Idle, 0, 0, 76);
+    if let Event::Begins { spec, .. } = &mut begins {
+        spec.setting = Setting::Idle;
+    }
+    state.fold(begins, Duration::ZERO);
+    state.fold(Event::Clock, Duration::from_secs(1));
+    state
+}
+
+/// The last trial does not count, for two reasons.
+fn disturbed() -> State {
+    let mut state = under_way();
+    let share = |share| Share::new(share).unwrap();
+    let mut ended = done(Group::Levels, 8_000.0, false);
+    ended.invalid.push(Invalid::OtherLoad {
+        used: share(0.669),
+        bound: share(0.05),
+    });
+    let at = Duration::from_secs(41);
+    state.fold(Event::Ended(ended), at);
+    let level = LoadLevel::percent(40.0);
+    let phase = Phase::Level { level };
+    state.fold(begins(phase, 4_000, 11, 45), at);
+    state
+}
+
 fn ascii() -> State {
     let mut state = under_way();
     state.about.charset = Charset::Ascii;
@@ -141,8 +214,8 @@ fn screens_look_as_they_should() {
 #[test]
 fn any_size_can_be_drawn_in_any_state() {
     let states = [under_way(), ascii(), help(), paused(), long(), copies()];
-    let fresh = State::new(under_way().about, vec![]);
-    for state in states.iter().chain([&fresh]) {
+    let before = State::new(under_way().about, vec![]);
+    for state in states.iter().chain([&before, &fresh(), &disturbed()]) {
         for (width, height) in [
             (1, 1),
             (2, 50),
@@ -154,6 +227,17 @@ fn any_size_can_be_drawn_in_any_state() {
         ] {
             screen(state, width, height);
         }
+    }
+}
+
+#[test]
+fn why_a_trial_does_not_count_is_seen_in_every_window_of_some_size() {
+    let state = disturbed();
+    for (width, height) in [(40, 10), (60, 20), (80, 24), (120, 40), (200, 60)] {
+        let shown = screen(&state, width, height);
+        let told = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
+        let reason = "does not count: hypervisor took 5.0 % CPU";
+        assert!(told.contains(reason), "{width}x{height}:\n{shown}");
     }
 }
 

@@ -1,0 +1,69 @@
+//! What the run is going to do, as long as there is nothing to draw.
+
+use super::put;
+use super::strip::Mark;
+use crate::live::agenda::Step;
+use crate::live::done::Done;
+use crate::live::state::State;
+use crate::progress::minutes;
+use plimsoll_report::{Ink, wrap};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Columns for the mark and the name of a part.
+const NAMES: u16 = 14;
+
+const NOTES: [&str; 2] = [
+    "A trial that others disturb does not count and is made again if time is left.",
+    "Charts come with the first trial under load; tables and conclusions at the end.",
+];
+
+pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
+    let rows: Vec<Rect> = area.rows().collect();
+    let mut rows = rows.into_iter();
+    let head = match state.left() {
+        Some(left) => format!("What comes, about {} in all", minutes(state.gone() + left)),
+        None => "What comes".to_owned(),
+    };
+    if let Some(row) = rows.next() {
+        put(buffer, row, 0, &head, Ink::Bold);
+    }
+    for step in &state.about.agenda {
+        let mark = mark(state, step);
+        let words = wrap(&step.words, usize::from(area.width.saturating_sub(NAMES)));
+        for (at, (words, row)) in words.iter().zip(rows.by_ref()).enumerate() {
+            if at == 0 {
+                put(buffer, row, 0, mark.symbol(state.about.charset), mark.ink());
+                put(buffer, row, 2, step.group.name(), Ink::Plain);
+            }
+            let ink = if mark == Mark::Now {
+                Ink::Plain
+            } else {
+                Ink::Dim
+            };
+            put(buffer, row, NAMES, words, ink);
+        }
+    }
+    rows.next();
+    for note in NOTES {
+        let lines = wrap(note, usize::from(area.width));
+        // Half a sentence is none.
+        if lines.len() > rows.len() {
+            return;
+        }
+        for (line, row) in lines.iter().zip(rows.by_ref()) {
+            put(buffer, row, 0, line, Ink::Dim);
+        }
+    }
+}
+
+fn mark(state: &State, step: &Step) -> Mark {
+    let is_now = state.now.as_ref().map(|now| now.group) == Some(step.group);
+    let mut done = state.done.iter().filter(|done| done.group == step.group);
+    match (is_now, done.clone().next()) {
+        (true, _) => Mark::Now,
+        (false, None) => Mark::ToCome,
+        (false, Some(_)) if done.any(Done::is_valid) => Mark::Counts,
+        (false, Some(_)) => Mark::DoesNot,
+    }
+}
