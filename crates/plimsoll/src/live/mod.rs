@@ -63,6 +63,7 @@ pub(crate) fn watch(
         record,
         limit_us: plan.goals.iter().find_map(limit_us),
         agenda: agenda::of(plan),
+        is_copies: !plan.copies.is_empty(),
         colour: output.stderr_colour,
         charset: output.charset,
     };

@@ -35,6 +35,7 @@ pub(super) fn about() -> About {
                 "the highest load that keeps p99<10ms, for 25 s at most",
             ),
         ],
+        is_copies: false,
         colour: true,
         charset: Charset::Unicode,
     }
@@ -139,6 +140,7 @@ pub(super) fn copies() -> State {
     let about = About {
         workload: "copies of make -j1".to_owned(),
         limit_us: None,
+        is_copies: true,
         agenda: vec![step(Group::Idle, ""), step(Group::Levels, "")],
         ..about()
     };

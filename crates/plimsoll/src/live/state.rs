@@ -24,6 +24,9 @@ pub(crate) struct About {
     pub(crate) limit_us: Option<(f64, String)>,
     /// Which parts the run has, in their order.
     pub(crate) agenda: Vec<Step>,
+    /// Whether copies of a command are run, of which nothing is heard until
+    /// they end.
+    pub(crate) is_copies: bool,
     /// Whether colours may be used.
     pub(crate) colour: bool,
     /// What the terminal can show.

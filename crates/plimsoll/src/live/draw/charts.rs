@@ -63,13 +63,8 @@ fn shown(state: &State) -> Vec<&Done> {
     if levels.is_empty() { all } else { levels }
 }
 
-pub(super) fn is_copies(state: &State) -> bool {
-    let now = state.now.as_ref().map(|now| now.setting);
-    matches!(now, Some(Setting::Copies { .. })) || state.done.iter().any(|d| d.times_us.len() == 2)
-}
-
 fn times(state: &State, shown: &[&Done]) -> Option<Chart> {
-    let names: &[Name] = if is_copies(state) {
+    let names: &[Name] = if state.about.is_copies {
         &COPIES
     } else {
         &LATENCIES
@@ -88,7 +83,7 @@ fn times(state: &State, shown: &[&Done]) -> Option<Chart> {
         ink: Ink::Green,
         at: At::Y(us),
     }));
-    let title = if is_copies(state) {
+    let title = if state.about.is_copies {
         "Time (log) of a copy by copies"
     } else {
         "Latency (log) by requests/s"
@@ -114,7 +109,7 @@ fn cpu(state: &State, shown: &[&Done]) -> Option<Chart> {
     ];
     let is_known = series.iter().any(|series| !series.points.is_empty());
     is_known.then(|| Chart {
-        title: if is_copies(state) {
+        title: if state.about.is_copies {
             "CPU use (%) by copies".to_owned()
         } else {
             "CPU use (%) by requests/s".to_owned()
@@ -146,7 +141,11 @@ fn load(state: &State, shown: &[&Done]) -> Axis {
     Axis {
         label: String::new(),
         scale: Scale::from_zero(shown.iter().filter_map(|done| done.load).chain(now)),
-        show: if is_copies(state) { whole_tick } else { tick },
+        show: if state.about.is_copies {
+            whole_tick
+        } else {
+            tick
+        },
     }
 }
 

@@ -7,6 +7,7 @@ mod seconds;
 mod strip;
 mod trials;
 
+use super::done::Group;
 use super::state::State;
 use crate::progress::minutes;
 use plimsoll_report::Ink;
@@ -63,11 +64,9 @@ fn whole(state: &State, area: Rect, buffer: &mut Buffer) {
     let strip = strip::rows(state, width, by(height, 1, 2, 3));
     strip::draw(state, rows.take(strip), buffer);
     rows.take(1);
-    // Copies are commands, of which nothing is heard until they end.
-    let spark = if charts::is_copies(state) {
-        0
-    } else {
-        by(height, 1, 1, 2)
+    let spark = match state.about.is_copies {
+        true => 0,
+        false => by(height, 1, 1, 2),
     };
     // Seconds, a gap above them, what is now and was last, and the keys.
     let below = 3 * spark + 1 + TRIALS + 1 + u16::from(height >= 24);
@@ -133,7 +132,12 @@ fn header(state: &State, area: Rect, buffer: &mut Buffer) {
         (Some(_), Some(left)) => format!("paused, {} left", minutes(left)),
         (None, Some(left)) => {
             let gone = minutes(state.gone());
-            format!("{gone} gone, about {} left", minutes(left))
+            let about = if is_searching(state) {
+                "at most"
+            } else {
+                "about"
+            };
+            format!("{gone} gone, {about} {} left", minutes(left))
         }
         (_, None) => "starting".to_owned(),
     };
@@ -160,6 +164,13 @@ fn header(state: &State, area: Rect, buffer: &mut Buffer) {
         &time,
         ink,
     );
+}
+
+/// Whether the run ends as soon as it knows enough, its time being a bound.
+fn is_searching(state: &State) -> bool {
+    let now = state.now.as_ref().map(|now| now.group);
+    let group = now.or(state.done.last().map(|done| done.group));
+    matches!(group, Some(Group::Search | Group::Confirmation))
 }
 
 /// Text that is seen to be cut where it is.

@@ -242,6 +242,17 @@ fn why_a_trial_does_not_count_is_seen_in_every_window_of_some_size() {
 }
 
 #[test]
+fn the_time_of_a_search_is_a_bound() {
+    let mut state = under_way();
+    assert!(screen(&state, 80, 24).contains("gone, about 49 s left"));
+    let at = Duration::from_secs(41);
+    state.fold(begins(Phase::Search, 8_000, 22, 18), at);
+    assert!(screen(&state, 80, 24).contains("gone, at most 18 s left"));
+    state.fold(Event::Ended(done(Group::Search, 8_000.0, true)), at);
+    assert!(screen(&state, 80, 24).contains("gone, at most 18 s left"));
+}
+
+#[test]
 fn a_letter_is_all_that_ascii_needs() {
     assert!(screen(&ascii(), 80, 24).is_ascii());
     assert!(!screen(&under_way(), 80, 24).is_ascii());
