@@ -4,7 +4,8 @@
 //! were known before. This room holds machines whose true capacity follows
 //! from how they are built: a [`Machine`] answers a trial as a runner would,
 //! within milliseconds and without a clock, and [`truth()`] says what the right
-//! answer would have been. Only tests and benches use it.
+//! answer would have been. A [`SharedMachine`] is what control laws are tried on.
+//! Only tests and benches use it.
 //!
 //! It must not sleep, read a clock, do I/O, or draw chance without a seed: the
 //! same machine and the same trial give the same outcome on every host.
@@ -30,6 +31,7 @@ mod curve;
 mod line;
 mod machine;
 mod service;
+mod shared;
 mod stall;
 mod tally;
 #[cfg(test)]
@@ -39,4 +41,5 @@ mod truth;
 pub use curve::Curve;
 pub use machine::{Disturbance, Effect, Machine, TwoThreads};
 pub use service::Service;
+pub use shared::{SharedMachine, SharedPeriod, SharedSpec};
 pub use truth::{tail, truth, truth_by_simulation, truth_errors, truth_quantile};
