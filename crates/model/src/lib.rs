@@ -25,7 +25,7 @@ mod estimate;
 mod finding;
 mod goal;
 mod histogram;
-mod ns;
+pub mod ns;
 mod picture;
 mod plan;
 mod provenance;

@@ -1,4 +1,6 @@
 //! Durations at serialized edges: whole nanoseconds, in fields named `_ns`.
+//!
+//! For `#[serde(rename = "…_ns", with = "plimsoll_model::ns")]`.
 
 use serde::{Deserialize, Deserializer, Serializer};
 use std::time::Duration;
@@ -7,26 +9,46 @@ pub(crate) fn to_ns(d: Duration) -> u64 {
     u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
 }
 
-pub(crate) fn serialize<S: Serializer>(d: &Duration, s: S) -> Result<S::Ok, S::Error> {
+/// Writes whole nanoseconds.
+///
+/// # Errors
+///
+/// Those of the serializer.
+pub fn serialize<S: Serializer>(d: &Duration, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_u64(to_ns(*d))
 }
 
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+/// Reads whole nanoseconds.
+///
+/// # Errors
+///
+/// What is there is no whole number of nanoseconds.
+pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
     u64::deserialize(d).map(Duration::from_nanos)
 }
 
 /// The same for a duration that may be missing.
-pub(crate) mod option {
+pub mod option {
     use super::{Deserialize, Deserializer, Duration, Serializer, to_ns};
 
-    pub(crate) fn serialize<S: Serializer>(d: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
+    /// Writes whole nanoseconds, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(d: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
         match d {
             Some(d) => s.serialize_some(&to_ns(*d)),
             None => s.serialize_none(),
         }
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    /// Reads whole nanoseconds, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// What is there is neither.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
         d: D,
     ) -> Result<Option<Duration>, D::Error> {
         Ok(Option::<u64>::deserialize(d)?.map(Duration::from_nanos))

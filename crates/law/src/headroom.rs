@@ -1,0 +1,168 @@
+//! The share of the machine that is to stay free.
+
+use plimsoll_model::Share;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The share of the machine that is to stay free while a sideload runs,
+/// 1 to 90 %.
+///
+/// ```
+/// use plimsoll_law::Headroom;
+///
+/// let headroom: Headroom = "20%".parse()?;
+/// assert_eq!(headroom.share().get(), 0.2);
+/// assert_eq!(headroom.to_string(), "20 %");
+/// # Ok::<(), plimsoll_law::HeadroomError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "Share", into = "Share")]
+pub struct Headroom(Share);
+
+impl Headroom {
+    /// The least: with none, a machine that is full because the service needs
+    /// it looks like one that the sideload fills, and a share below a hundredth
+    /// is finer than the kernel's clock ticks show.
+    pub const LEAST_PCT: f64 = 1.0;
+    /// The most: beyond it what is left for the sideload is not worth running.
+    pub const MOST_PCT: f64 = 90.0;
+
+    /// `pct` percent of the machine.
+    ///
+    /// # Errors
+    ///
+    /// [`HeadroomError`] unless `pct` lies in 1..=90.
+    pub fn pct(pct: f64) -> Result<Headroom, HeadroomError> {
+        let why = if pct.is_nan() {
+            HeadroomWhy::NoNumber
+        } else if pct < 0.0 {
+            HeadroomWhy::Negative
+        } else if pct < Self::LEAST_PCT {
+            HeadroomWhy::TooLittle
+        } else if pct > Self::MOST_PCT {
+            HeadroomWhy::TooMuch
+        } else if let Some(share) = Share::new(pct / 100.0) {
+            return Ok(Headroom(share));
+        } else {
+            HeadroomWhy::TooMuch
+        };
+        Err(HeadroomError {
+            given: pct.to_string(),
+            why,
+        })
+    }
+
+    /// The headroom as a share of the machine.
+    pub fn share(self) -> Share {
+        self.0
+    }
+}
+
+impl Default for Headroom {
+    /// 20 %: what resctl-demo and the queueing rule of thumb (waiting times
+    /// rise steeply beyond four fifths) agree on.
+    fn default() -> Headroom {
+        Headroom(Share::new(0.2).unwrap_or(Share::ZERO))
+    }
+}
+
+impl fmt::Display for Headroom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Rounded, because 0.07 * 100 is 7.000000000000001 in binary.
+        write!(f, "{} %", (self.0.pct() * 1e6).round() / 1e6)
+    }
+}
+
+impl FromStr for Headroom {
+    type Err = HeadroomError;
+
+    /// Reads `20`, `20%` or `12.5 %`.
+    fn from_str(text: &str) -> Result<Headroom, HeadroomError> {
+        let fail = |why| HeadroomError {
+            given: text.to_owned(),
+            why,
+        };
+        let number = text.trim().trim_end_matches('%').trim_end();
+        let pct: f64 = number.parse().map_err(|_| fail(HeadroomWhy::NoNumber))?;
+        Headroom::pct(pct).map_err(|e| fail(e.why))
+    }
+}
+
+impl TryFrom<Share> for Headroom {
+    type Error = HeadroomError;
+    fn try_from(share: Share) -> Result<Headroom, HeadroomError> {
+        // Kept as it is, because going through percent could move it by a bit.
+        Headroom::pct(share.pct()).map(|_| Headroom(share))
+    }
+}
+
+impl From<Headroom> for Share {
+    fn from(headroom: Headroom) -> Share {
+        headroom.0
+    }
+}
+
+/// Why something is no headroom.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{given}' is no headroom: {why}; give 1 to 90 percent of the machine, such as 20")]
+pub struct HeadroomError {
+    /// What was given.
+    pub given: String,
+    /// What is wrong with it.
+    pub why: HeadroomWhy,
+}
+
+/// What is wrong with a headroom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HeadroomWhy {
+    /// Not a number.
+    #[error("it is not a number")]
+    NoNumber,
+    /// Below nothing.
+    #[error("no less than nothing can stay free")]
+    Negative,
+    /// Below 1 %.
+    #[error("with so little free, nobody can see that the service needs more")]
+    TooLittle,
+    /// Above 90 %.
+    #[error("it leaves the sideload nothing worth running with")]
+    TooMuch,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_headroom_is_refused_in_one_sentence() {
+        let said = |text: &str| text.parse::<Headroom>().unwrap_err().to_string();
+        assert_eq!(
+            said("0"),
+            "'0' is no headroom: with so little free, nobody can see that the service needs \
+             more; give 1 to 90 percent of the machine, such as 20"
+        );
+        assert!(said("100").contains("nothing worth running with"));
+        assert!(said("-5").contains("no less than nothing"));
+        for text in ["abc", "", "%", "NaN", "20 percent"] {
+            assert!(said(text).contains("not a number"), "{text}");
+        }
+        assert!(said("inf").contains("nothing worth"));
+    }
+
+    #[test]
+    fn headroom_reads_and_prints_percent() {
+        for (text, printed) in [("20", "20 %"), ("7%", "7 %"), (" 12.5 % ", "12.5 %")] {
+            assert_eq!(text.parse::<Headroom>().unwrap().to_string(), printed);
+        }
+        assert_eq!(Headroom::default(), "20".parse().unwrap());
+    }
+
+    #[test]
+    fn a_headroom_out_of_range_does_not_come_in_through_json() {
+        assert!(serde_json::from_str::<Headroom>("0.2").is_ok());
+        for text in ["0.0", "1.0", "-0.1", "null"] {
+            assert!(serde_json::from_str::<Headroom>(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Koordinator's suppression of best-effort work, by quota, as a law.
+//!
+//! Source: `pkg/koordlet/qosmanager/plugins/cpusuppress/cpu_suppress.go` of
+//! koordinator-sh/koordinator, policy `cfsQuota`; it decides once a second.
+//!
+//! ```text
+//! suppress = capacity * threshold - max(used by all but the sideload, reserved)
+//! quota    = max(suppress, 2 ms per 100 ms)
+//! |quota - last| < 1 % of capacity, and quota is not the least  -> last stays
+//! quota - last > 10 % of capacity                               -> last + 10 %
+//! ```
+//!
+//! The original adds up pods, host applications and the rest of the system, and
+//! holds `reserved` against the rest alone; here they are one sum, which is the same
+//! while nothing is reserved (the default). Used is user, system and interrupts, as
+//! its collector counts them; it does not see steal. Until it has set a quota
+//! there is none, and the first is set at once. It knows no freeze and no guards.
+//!
+//! Missing input: the original logs it and returns, so the last quota stays.
+
+use crate::view::share;
+use crate::{Action, Headroom, Missing, Reason, Sample};
+use plimsoll_model::Share;
+use serde::{Deserialize, Serialize};
+
+/// The least quota, in CPUs: 2,000 us per 100 ms.
+const LEAST_QUOTA_CPUS: f64 = 0.02;
+
+/// Koordinator's suppression with its parameters; the defaults are its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Koordinator {
+    /// What is to stay free: 100 % less its threshold. Its default is 35 %.
+    #[serde(rename = "headroom_share")]
+    pub headroom: Headroom,
+    /// What is reserved for the system even if it uses less. Default 0.
+    #[serde(rename = "reserved_share")]
+    pub reserved: Share,
+    /// The least change that is made. Default 1 %.
+    #[serde(rename = "least_change_share")]
+    pub least_change: Share,
+    /// The most that is added per decision. Default 10 %.
+    #[serde(rename = "most_growth_share")]
+    pub most_growth: Share,
+}
+
+impl Koordinator {
+    /// Its own defaults, with another headroom.
+    pub fn new(headroom: Headroom) -> Koordinator {
+        let pct = |pct: f64| Share::new(pct / 100.0).unwrap_or(Share::ZERO);
+        Koordinator {
+            headroom,
+            reserved: Share::ZERO,
+            least_change: pct(1.0),
+            most_growth: pct(10.0),
+        }
+    }
+
+    /// What the sideload may use, and why: see the module's text.
+    pub fn decide(
+        &self,
+        state: &KoordinatorState,
+        sample: &Sample,
+    ) -> (KoordinatorState, Action, Reason) {
+        let (quota, least) = match self.quota(sample) {
+            Ok(quota) => quota,
+            Err(missing) => {
+                let share = state.quota.unwrap_or(Share::ONE);
+                let reason = Reason::Blind {
+                    missing,
+                    periods: 1,
+                    freezes_after: None,
+                };
+                return (*state, Action::Run { share }, reason);
+            }
+        };
+        let set = |new: Share, reason| {
+            let state = KoordinatorState { quota: Some(new) };
+            (state, Action::Run { share: new }, reason)
+        };
+        let follows = Reason::Follows { share: quota };
+        let Some(last) = state.quota else {
+            return set(quota, follows);
+        };
+        let change = quota.get() - last.get();
+        if change.abs() < self.least_change.get() && quota > least {
+            let reason = Reason::Unchanged {
+                change: share(change.abs()),
+                least: self.least_change,
+            };
+            return set(last, reason);
+        }
+        if change > self.most_growth.get() {
+            let grown = share(last.get() + self.most_growth.get());
+            let reason = Reason::Grows {
+                room: quota,
+                share: grown,
+            };
+            return set(grown, reason);
+        }
+        set(quota, follows)
+    }
+
+    /// The quota by the formula, and the least that there is.
+    fn quota(&self, sample: &Sample) -> Result<(Share, Share), Missing> {
+        let machine = sample.machine.ok_or(Missing::Machine)?;
+        let sideload = sample.sideload.ok_or(Missing::Sideload)?;
+        let capacity = sample.period.as_secs_f64() * f64::from(sample.cpus);
+        if capacity <= 0.0 {
+            return Err(Missing::Period);
+        }
+        let others = machine.busy().since(sideload).0.as_secs_f64() / capacity;
+        let threshold = 1.0 - self.headroom.share().get();
+        let suppress = threshold - others.max(self.reserved.get());
+        let least = share(LEAST_QUOTA_CPUS / f64::from(sample.cpus));
+        Ok((share(suppress.max(least.get())), least))
+    }
+}
+
+/// What Koordinator's law remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct KoordinatorState {
+    /// The quota in force; `None` until one was set.
+    #[serde(rename = "quota_share")]
+    pub quota: Option<Share>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{CpuTime, CpuUse};
+    use std::time::Duration;
+
+    /// A second of a hundred CPUs: shares are percent.
+    fn sample(service: u64, sideload: u64) -> Sample {
+        let cpus = |n| CpuTime(Duration::from_secs(n));
+        Sample {
+            at: Duration::ZERO,
+            period: Duration::from_secs(1),
+            cpus: 100,
+            machine: Some(CpuUse {
+                user: cpus(service + sideload),
+                idle: cpus(100 - service - sideload),
+                ..CpuUse::default()
+            }),
+            sideload: Some(cpus(sideload)),
+            guards: Vec::new(),
+        }
+    }
+
+    /// What is decided with this quota in force, in percent.
+    fn decide(quota_pct: Option<f64>, sample: &Sample) -> f64 {
+        let law = Koordinator::new(Headroom::pct(35.0).unwrap());
+        let state = KoordinatorState {
+            quota: quota_pct.map(|pct| share(pct / 100.0)),
+        };
+        let (_, action, _) = law.decide(&state, sample);
+        (action.share().pct() * 1e6).round() / 1e6
+    }
+
+    #[test]
+    fn the_quota_is_the_threshold_less_what_all_others_use() {
+        assert_eq!(decide(None, &sample(20, 10)), 45.0);
+        assert_eq!(decide(Some(60.0), &sample(20, 60)), 45.0);
+        // Two hundredths of a CPU of a hundred.
+        assert_eq!(decide(Some(60.0), &sample(80, 10)), 0.02);
+    }
+
+    #[test]
+    fn changes_below_a_hundredth_are_not_made_and_growth_is_a_tenth_at_most() {
+        assert_eq!(decide(Some(45.5), &sample(20, 10)), 45.5);
+        assert_eq!(decide(Some(44.0), &sample(20, 10)), 45.0);
+        assert_eq!(decide(Some(10.0), &sample(20, 10)), 20.0);
+        // But the least quota is always set.
+        assert_eq!(decide(Some(0.5), &sample(80, 0)), 0.02);
+    }
+
+    #[test]
+    fn without_a_reading_the_last_quota_stays_and_without_one_there_is_no_limit() {
+        let mut blind = sample(80, 0);
+        blind.machine = None;
+        assert_eq!(decide(Some(30.0), &blind), 30.0);
+        assert_eq!(decide(None, &blind), 100.0);
+    }
+}

@@ -1,0 +1,60 @@
+//! The control law of sideloading: what batch work beside a service may use.
+//!
+//! A *sideload* is batch work that runs beside a service within a *headroom*, a
+//! share of the machine that is to stay free. Once per control period (100 ms
+//! to 1 s) a [`Law`] takes what was seen, a [`Sample`], and says what the
+//! sideload may have, an [`Action`], and why, a [`Reason`]:
+//!
+//! ```text
+//! (state, sample) -> (state, action, reason)
+//! ```
+//!
+//! This room holds our law ([`Plimsoll`]) and two others to hold it against
+//! ([`ResctlDemo`], [`Koordinator`]), and the log by which decisions are replayed
+//! ([`Entry`], [`replay`]). It must not do I/O, read a clock or draw chance:
+//! all that it knows is in its arguments. How an action is applied (a quota, a set
+//! of CPUs, the freezer, signals) is not its business, and no action kills.
+//!
+//! ```
+//! use plimsoll_law::{Action, Headroom, Law, Plimsoll, Sample};
+//! use plimsoll_model::{CpuTime, CpuUse};
+//! use std::time::Duration;
+//!
+//! let law = Law::Plimsoll(Plimsoll::new("20%".parse::<Headroom>()?));
+//! let second = |busy_ms| {
+//!     let cpu = |ms| CpuTime(Duration::from_millis(ms));
+//!     Sample {
+//!         at: Duration::ZERO,
+//!         period: Duration::from_secs(1),
+//!         cpus: 2,
+//!         machine: Some(CpuUse { user: cpu(busy_ms), idle: cpu(2000 - busy_ms), ..CpuUse::default() }),
+//!         sideload: Some(CpuTime::ZERO),
+//!         guards: Vec::new(),
+//!     }
+//! };
+//! let calm = law.decide(&law.start(), &second(400));
+//! assert!(matches!(calm.action, Action::Run { .. }));
+//! let busy = law.decide(&calm.state, &second(1940));
+//! assert_eq!(busy.action, Action::Frozen);
+//! assert_eq!(busy.reason.to_string(), "the service needs the CPU: 3 % left of 20 % headroom");
+//! # Ok::<(), plimsoll_law::HeadroomError>(())
+//! ```
+
+mod headroom;
+mod koordinator;
+mod law;
+mod log;
+mod plimsoll;
+mod reason;
+mod resctl;
+mod sample;
+mod view;
+
+pub use headroom::{Headroom, HeadroomError, HeadroomWhy};
+pub use koordinator::{Koordinator, KoordinatorState};
+pub use law::{Action, Decision, Law, State};
+pub use log::{Difference, Entry, replay};
+pub use plimsoll::{Mode, ParameterError, Parameters, Plimsoll, PlimsollState};
+pub use reason::{Missing, Reason};
+pub use resctl::{ResctlDemo, ResctlState};
+pub use sample::{Guard, Reading, Sample};

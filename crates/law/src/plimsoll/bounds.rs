@@ -1,0 +1,111 @@
+//! The arguments for giving a sideload no more, and the strictest of them.
+
+use super::{Plimsoll, PlimsollState};
+use crate::view::{View, missing, share};
+use crate::{Reading, Reason, Sample};
+use plimsoll_model::Share;
+
+/// The most that may be had by one argument, and the argument.
+pub(super) struct Bound {
+    pub(super) share: f64,
+    pub(super) reason: Reason,
+}
+
+/// What the law makes of a sample.
+pub(super) struct Seen {
+    /// What the sideload could use so that the headroom stays; `None` unless
+    /// the machine could be read.
+    pub(super) room: Option<f64>,
+    /// The strictest bound.
+    pub(super) bound: Bound,
+    /// How many periods in a row something was missing, this one included.
+    pub(super) blind_periods: u32,
+}
+
+impl Plimsoll {
+    /// What the sample says to a sideload that has the share `has`.
+    pub(super) fn see(&self, state: &PlimsollState, has: f64, sample: &Sample) -> Seen {
+        let view = View::of(sample);
+        let missing = missing(sample, &view);
+        let by_cpu = view.as_ref().ok().map(|view| self.by_cpu(view, has));
+        let room = by_cpu.as_ref().map(|bound| bound.share);
+        let use_now = view.ok().and_then(|view| view.sideload).unwrap_or(has);
+        let blind_periods = match missing {
+            Some(_) => state.blind_periods.saturating_add(1),
+            None => 0,
+        };
+        let after = self.parameters.blind_periods;
+        let by_blindness = missing.map(|missing| Bound {
+            share: if blind_periods >= after { 0.0 } else { has },
+            reason: Reason::Blind {
+                missing,
+                periods: blind_periods,
+                freezes_after: Some(after),
+            },
+        });
+        let bound = by_cpu
+            .into_iter()
+            .chain(self.by_guards(sample, has, use_now))
+            .chain(by_blindness)
+            .reduce(|least, next| {
+                if next.share < least.share {
+                    next
+                } else {
+                    least
+                }
+            });
+        // No bound at all cannot be: a sample without a view misses something.
+        // Should it be, the law is closed.
+        let bound = bound.unwrap_or(Bound {
+            share: 0.0,
+            reason: Reason::Steady { room: Share::ZERO },
+        });
+        Seen {
+            room,
+            bound,
+            blind_periods,
+        }
+    }
+
+    fn by_cpu(&self, view: &View, has: f64) -> Bound {
+        let headroom = self.headroom.share().get();
+        // Not known, its use counts as all that it may use: what is too much
+        // here is taken back by the idle time that is then missing.
+        let sideload = view.sideload.unwrap_or(has);
+        let left = view.free / (self.parameters.full_below.get() * headroom);
+        let room = (sideload + view.free - headroom).clamp(0.0, 1.0) * left.min(1.0);
+        let reason = if view.free < headroom {
+            Reason::ServiceNeedsCpu {
+                left: share(view.free),
+                headroom: self.headroom.share(),
+            }
+        } else {
+            Reason::LessRoom {
+                room: share(room),
+                others: share(view.others),
+            }
+        };
+        Bound {
+            share: room,
+            reason,
+        }
+    }
+
+    /// A guard that is over takes its part of what the sideload really uses: of
+    /// a share that it does not use, half is still more than it uses.
+    fn by_guards(&self, sample: &Sample, has: f64, use_now: f64) -> Option<Bound> {
+        let p = &self.parameters;
+        let basis = has.min(use_now.max(p.floor.get()));
+        sample.guards.iter().find_map(|guard| match guard.reading {
+            Reading::Over { value, limit } => Some(Bound {
+                share: basis * p.guard_keeps.get(),
+                reason: Reason::GuardOver {
+                    guard: guard.name.clone(),
+                    value,
+                    limit,
+                },
+            }),
+            _ => None,
+        })
+    }
+}

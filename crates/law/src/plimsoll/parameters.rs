@@ -1,0 +1,143 @@
+//! The parameters of our law, and the ranges that they are held within.
+
+use plimsoll_model::Share;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The parameters of our law. Shares are of the machine, unless another whole is
+/// named.
+///
+/// The defaults follow from what is stated with each; none was fitted to a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// The least with which it is worth running; with less it is frozen.
+    /// 0.1 to 50 %, default 5 %: of two CPUs in a quota period of 10 ms that is
+    /// 1 ms, the least quota that the kernel takes (sched/core.c,
+    /// `min_cfs_quota_period`).
+    #[serde(rename = "floor_share")]
+    pub floor: Share,
+    /// By how much the room must exceed what it has before it grows, and exceed
+    /// the floor before it thaws. 0 to 20 %, default 2 %: a tick of 4 ms is 2 %
+    /// of two CPUs in 100 ms, and a count may be a tick off.
+    #[serde(rename = "band_share")]
+    pub band: Share,
+    /// How much it grows per second. 0.1 to 100 %, default 5 %: half of what
+    /// Koordinator adds per second; all of an idle machine takes some 15 s, and
+    /// a guard that reads once a second sees each twentieth by itself.
+    #[serde(rename = "growth_share_per_s")]
+    pub growth_per_s: Share,
+    /// How long nothing may have asked for less before it grows or thaws.
+    /// 0 to 60 s, default 1 s: load that comes several times a second then
+    /// finds it as small as the last time left it.
+    #[serde(rename = "settle_ns", with = "plimsoll_model::ns")]
+    pub settle: Duration,
+    /// Which part of the headroom may be in use before the machine counts as
+    /// full. Share of the headroom, 1 to 100 %, default 50 %: as far from none
+    /// left as from all, so noise about the headroom is not taken for a full machine.
+    #[serde(rename = "full_below_share")]
+    pub full_below: Share,
+    /// What a guard that is over leaves it per period. Share of what it uses,
+    /// 0 to 90 %, default 50 %: from all of the machine to below the default floor
+    /// in five periods, as binary back-off does elsewhere.
+    #[serde(rename = "guard_keeps_share")]
+    pub guard_keeps: Share,
+    /// After how many periods in a row with a missing input it is frozen.
+    /// 1 to 1000, default 5: a file that is read again is there by then, and at
+    /// the shortest period of 100 ms half a second of blindness is what a
+    /// service loses at most.
+    pub blind_periods: u32,
+    /// How long the first freeze holds. 0 to 600 s, default 2 s: twice the
+    /// settling time, so that a freeze is longer than a pause.
+    #[serde(rename = "hold_min_ns", with = "plimsoll_model::ns")]
+    pub hold_min: Duration,
+    /// How long a freeze holds at most, and how long it must have run for the
+    /// next freeze to count as a first one. From `hold_min` to 600 s, default
+    /// 30 s: as resctl-demo; longer would starve a job that could run at night.
+    #[serde(rename = "hold_max_ns", with = "plimsoll_model::ns")]
+    pub hold_max: Duration,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        let pct = |pct: f64| Share::new(pct / 100.0).unwrap_or(Share::ZERO);
+        Parameters {
+            floor: pct(5.0),
+            band: pct(2.0),
+            growth_per_s: pct(5.0),
+            settle: Duration::from_secs(1),
+            full_below: pct(50.0),
+            guard_keeps: pct(50.0),
+            blind_periods: 5,
+            hold_min: Duration::from_secs(2),
+            hold_max: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A parameter outside its range.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} must be {allowed}; it is {given}")]
+pub struct ParameterError {
+    /// Which.
+    pub name: &'static str,
+    /// Its range.
+    pub allowed: &'static str,
+    /// What was given.
+    pub given: String,
+}
+
+impl Parameters {
+    /// Whether each is within its range.
+    ///
+    /// # Errors
+    ///
+    /// [`ParameterError`] for the first that is not.
+    pub fn check(&self) -> Result<(), ParameterError> {
+        let shares = [
+            ("floor", self.floor, 0.001, 0.5, "0.1 to 50 %"),
+            ("band", self.band, 0.0, 0.2, "0 to 20 %"),
+            (
+                "growth_per_s",
+                self.growth_per_s,
+                0.001,
+                1.0,
+                "0.1 to 100 %",
+            ),
+            ("full_below", self.full_below, 0.01, 1.0, "1 to 100 %"),
+            ("guard_keeps", self.guard_keeps, 0.0, 0.9, "0 to 90 %"),
+        ];
+        for (name, given, least, most, allowed) in shares {
+            if !(least..=most).contains(&given.get()) {
+                return Err(refused(name, allowed, given.to_string()));
+            }
+        }
+        if !(1..=1000).contains(&self.blind_periods) {
+            let given = self.blind_periods.to_string();
+            return Err(refused("blind_periods", "1 to 1000", given));
+        }
+        let ten_minutes = Duration::from_secs(600);
+        let times = [
+            ("settle", self.settle, Duration::from_secs(60), "0 to 60 s"),
+            ("hold_min", self.hold_min, ten_minutes, "0 to 600 s"),
+            ("hold_max", self.hold_max, ten_minutes, "0 to 600 s"),
+        ];
+        for (name, given, most, allowed) in times {
+            if given > most {
+                return Err(refused(name, allowed, format!("{given:?}")));
+            }
+        }
+        if self.hold_max < self.hold_min {
+            let given = format!("{:?}", self.hold_max);
+            return Err(refused("hold_max", "no less than hold_min", given));
+        }
+        Ok(())
+    }
+}
+
+fn refused(name: &'static str, allowed: &'static str, given: String) -> ParameterError {
+    ParameterError {
+        name,
+        allowed,
+        given,
+    }
+}

@@ -1,0 +1,229 @@
+use super::*;
+use crate::{Guard, Missing, Reading};
+use plimsoll_model::{CpuTime, CpuUse};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A second of a hundred CPUs, of which so many were the service's and so many
+/// the sideload's: shares are percent.
+fn sample(service: u64, sideload: u64) -> Sample {
+    let cpus = |n| CpuTime(Duration::from_secs(n));
+    Sample {
+        at: Duration::ZERO,
+        period: SECOND,
+        cpus: 100,
+        machine: Some(CpuUse {
+            user: cpus(service + sideload),
+            idle: cpus(100 - service - sideload),
+            ..CpuUse::default()
+        }),
+        sideload: Some(cpus(sideload)),
+        guards: Vec::new(),
+    }
+}
+
+fn with_guard(sample: Sample, reading: Reading) -> Sample {
+    let name = "run_delay_ms".to_owned();
+    Sample {
+        guards: vec![Guard { name, reading }],
+        ..sample
+    }
+}
+
+fn law() -> Plimsoll {
+    Plimsoll::new(Headroom::default())
+}
+
+/// Running with so many percent, long ago and calmly.
+fn running(pct: f64) -> PlimsollState {
+    PlimsollState {
+        mode: Mode::Running {
+            share: share(pct / 100.0),
+            ran_for: Duration::from_secs(100),
+        },
+        calm: Duration::from_secs(100),
+        blind_periods: 0,
+        hold: Duration::from_secs(2),
+    }
+}
+
+/// What is decided of a sample, in whole percent.
+fn pct(state: &PlimsollState, sample: &Sample) -> f64 {
+    let share = law().decide(state, sample).1.share();
+    (share.pct() * 1e6).round() / 1e6
+}
+
+#[test]
+fn the_room_is_its_use_and_what_is_idle_beyond_the_headroom() {
+    // 30 + 20 idle - 20; 30 + 15 - 20; idle beyond the headroom is no loss.
+    assert_eq!(pct(&running(40.0), &sample(50, 30)), 30.0);
+    assert_eq!(pct(&running(40.0), &sample(55, 30)), 25.0);
+    assert_eq!(pct(&running(40.0), &sample(45, 10)), 35.0);
+}
+
+#[test]
+fn a_machine_that_is_nearly_full_is_left_faster_than_the_room_says() {
+    // Below half of the headroom the room counts by what is left of that half:
+    // (40 + 5 - 20) * 5 / 10, and nothing once it is full.
+    assert_eq!(pct(&running(40.0), &sample(50, 40)), 30.0);
+    assert_eq!(pct(&running(40.0), &sample(55, 40)), 12.5);
+    assert_eq!(pct(&running(40.0), &sample(60, 40)), 0.0);
+}
+
+#[test]
+fn it_grows_by_a_step_when_calm_and_not_within_the_band() {
+    assert_eq!(pct(&running(40.0), &sample(30, 40)), 45.0);
+    assert_eq!(pct(&running(40.0), &sample(37, 40)), 43.0);
+    assert_eq!(pct(&running(40.0), &sample(39, 40)), 40.0);
+    let short_of_calm = PlimsollState {
+        calm: Duration::ZERO,
+        ..running(40.0)
+    };
+    let mut tenth = sample(30, 40);
+    tenth.cpus = 1000;
+    tenth.period = SECOND / 10;
+    assert_eq!(pct(&short_of_calm, &tenth), 40.0);
+    let (_, _, reason) = law().decide(&short_of_calm, &tenth);
+    assert_eq!(
+        reason.to_string(),
+        "there is room for 50 %, which must last 0.9 s longer"
+    );
+}
+
+#[test]
+fn a_hold_doubles_with_each_relapse_up_to_its_most_and_begins_anew_after_a_long_run() {
+    let law = law();
+    let (full, quiet) = (sample(100, 0), sample(10, 0));
+    let mut state = running(40.0);
+    let mut holds = Vec::new();
+    for _ in 0..6 {
+        state = law.decide(&state, &full).0;
+        holds.push(state.hold.as_secs());
+        let mut seconds = 0;
+        while matches!(state.mode, Mode::Frozen { .. }) {
+            state = law.decide(&state, &quiet).0;
+            seconds += 1;
+        }
+        assert_eq!(seconds, state.hold.as_secs());
+    }
+    assert_eq!(holds, [2, 4, 8, 16, 30, 30]);
+    for _ in 0..30 {
+        state = law.decide(&state, &quiet).0;
+    }
+    assert_eq!(law.decide(&state, &full).0.hold.as_secs(), 2);
+}
+
+#[test]
+fn a_cause_during_a_hold_does_not_begin_it_anew() {
+    let law = law();
+    let mut state = PlimsollState {
+        mode: Mode::Frozen {
+            frozen_for: Duration::ZERO,
+        },
+        hold: Duration::from_secs(10),
+        calm: Duration::ZERO,
+        blind_periods: 0,
+    };
+    for second in 1..=10 {
+        let now = sample(if second == 8 { 90 } else { 10 }, 0);
+        let (next, action, _) = law.decide(&state, &now);
+        assert_eq!(action == Action::Frozen, second < 10, "{second}");
+        state = next;
+    }
+}
+
+#[test]
+fn what_a_guard_leaves_is_taken_from_what_is_used() {
+    let over = || Reading::of(2.0, 1.0);
+    let decided = |has, used| pct(&running(has), &with_guard(sample(10, used), over()));
+    assert_eq!(decided(60.0, 60), 30.0);
+    assert_eq!(decided(60.0, 20), 10.0);
+    // Below the floor: frozen.
+    assert_eq!(decided(60.0, 8), 0.0);
+}
+
+#[test]
+fn the_strictest_argument_is_the_reason() {
+    let over = with_guard(sample(55, 40), Reading::of(2.0, 1.0));
+    let (_, _, reason) = law().decide(&running(40.0), &over);
+    assert!(matches!(reason, Reason::ServiceNeedsCpu { .. }), "{reason}");
+    let over = with_guard(sample(50, 30), Reading::of(2.0, 1.0));
+    let (_, _, reason) = law().decide(&running(40.0), &over);
+    assert!(matches!(reason, Reason::GuardOver { .. }), "{reason}");
+}
+
+#[test]
+fn inputs_that_are_missing_in_turns_count_as_blindness_all_the_same() {
+    let law = law();
+    let mut state = running(40.0);
+    let mut last = None;
+    for i in 0..5 {
+        let mut now = sample(10, 40);
+        match i % 2 {
+            0 => now.machine = None,
+            _ => now.sideload = None,
+        }
+        let (next, action, reason) = law.decide(&state, &now);
+        (state, last) = (next, Some((action, reason)));
+    }
+    let (action, reason) = last.unwrap();
+    assert_eq!(action, Action::Frozen);
+    let expected = Reason::Blind {
+        missing: Missing::Machine,
+        periods: 5,
+        freezes_after: Some(5),
+    };
+    assert_eq!(reason, expected);
+}
+
+#[test]
+fn cpus_that_went_within_the_period_count_as_gone() {
+    // Fifty of a hundred went: forty used are most of what is left.
+    let mut now = sample(40, 0);
+    now.cpus = 50;
+    assert_eq!(pct(&running(40.0), &now), 0.0);
+    // A hundred more came: their idle time was not counted, so it is not given.
+    let mut now = sample(40, 0);
+    now.cpus = 200;
+    assert_eq!(pct(&running(40.0), &now), 10.0);
+}
+
+#[test]
+fn parameters_out_of_range_are_refused_in_one_sentence() {
+    let refused = |change: fn(&mut Parameters)| {
+        let mut parameters = Parameters::default();
+        change(&mut parameters);
+        Plimsoll::with(Headroom::default(), parameters)
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        refused(|p| p.floor = Share::ZERO),
+        "floor must be 0.1 to 50 %; it is 0.0 %"
+    );
+    assert_eq!(
+        refused(|p| p.guard_keeps = Share::ONE),
+        "guard_keeps must be 0 to 90 %; it is 100.0 %"
+    );
+    assert_eq!(
+        refused(|p| p.blind_periods = 0),
+        "blind_periods must be 1 to 1000; it is 0"
+    );
+    assert_eq!(
+        refused(|p| p.hold_max = SECOND),
+        "hold_max must be no less than hold_min; it is 1s"
+    );
+    assert_eq!(
+        refused(|p| p.settle = SECOND * 61),
+        "settle must be 0 to 60 s; it is 61s"
+    );
+}
+
+#[test]
+fn a_law_with_parameters_out_of_range_does_not_come_in_through_json() {
+    let text = serde_json::to_string(&law()).unwrap();
+    assert_eq!(serde_json::from_str::<Plimsoll>(&text).unwrap(), law());
+    let bad = text.replace("\"blind_periods\":5", "\"blind_periods\":0");
+    assert_ne!(text, bad);
+    assert!(serde_json::from_str::<Plimsoll>(&bad).is_err());
+}

@@ -1,0 +1,303 @@
+//! Why a law decided as it did: the numbers, and a sentence of them.
+
+use plimsoll_model::Share;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// Why a law decided as it did. Displayed, it is one sentence without a full
+/// stop; shares are of the machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Reason {
+    /// Less is idle than is to stay free.
+    ServiceNeedsCpu {
+        /// What is idle.
+        #[serde(rename = "left_share")]
+        left: Share,
+        /// What is to stay free.
+        #[serde(rename = "headroom_share")]
+        headroom: Share,
+    },
+    /// What is idle beyond the headroom is less than the sideload might use.
+    LessRoom {
+        /// What the sideload may have.
+        #[serde(rename = "room_share")]
+        room: Share,
+        /// What everything else uses.
+        #[serde(rename = "others_share")]
+        others: Share,
+    },
+    /// There is more room than the sideload has.
+    Grows {
+        /// What there is room for.
+        #[serde(rename = "room_share")]
+        room: Share,
+        /// What it has now.
+        #[serde(rename = "share")]
+        share: Share,
+    },
+    /// The sideload has what there is, but for less than is worth a change.
+    Steady {
+        /// What there is room for.
+        #[serde(rename = "room_share")]
+        room: Share,
+    },
+    /// There is more room, but not for long enough.
+    Settling {
+        /// What there is room for.
+        #[serde(rename = "room_share")]
+        room: Share,
+        /// How much longer there must be.
+        #[serde(rename = "remaining_ns", with = "plimsoll_model::ns")]
+        remaining: Duration,
+    },
+    /// Frozen, and the cause is gone, but not for long enough.
+    Held {
+        /// How much longer it stays frozen if nothing happens.
+        #[serde(rename = "remaining_ns", with = "plimsoll_model::ns")]
+        remaining: Duration,
+    },
+    /// Frozen until now.
+    Thaws {
+        /// What there is room for.
+        #[serde(rename = "room_share")]
+        room: Share,
+    },
+    /// A guard says that the service is not well.
+    GuardOver {
+        /// The guard, its unit in its name.
+        guard: String,
+        /// What it read.
+        value: f64,
+        /// What it was held against.
+        limit: f64,
+    },
+    /// Something was not read, so nothing is given.
+    Blind {
+        /// What.
+        missing: Missing,
+        /// For how many periods in a row something was missing.
+        periods: u32,
+        /// After how many the sideload is frozen; `None` in laws that go on
+        /// as before.
+        freezes_after: Option<u32>,
+    },
+    /// Averaged over its window, too little is left for the sideload.
+    Overload {
+        /// What is left.
+        #[serde(rename = "margin_share")]
+        margin: Share,
+        /// What must be.
+        #[serde(rename = "needed_share")]
+        needed: Share,
+    },
+    /// The law gives just what its formula says.
+    Follows {
+        /// What that is.
+        #[serde(rename = "share")]
+        share: Share,
+    },
+    /// The change would be smaller than is worth making.
+    Unchanged {
+        /// The change.
+        #[serde(rename = "change_share")]
+        change: Share,
+        /// From which on it would be made.
+        #[serde(rename = "least_share")]
+        least: Share,
+    },
+}
+
+/// What was not there to decide by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "input", rename_all = "snake_case")]
+pub enum Missing {
+    /// No time, or no CPUs.
+    Period,
+    /// The machine's CPU time could not be read.
+    Machine,
+    /// The machine's CPU time was read but stood still.
+    Stuck,
+    /// The sideload's CPU time could not be read.
+    Sideload,
+    /// A guard could not be read.
+    Guard {
+        /// Which.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Missing::Period => f.write_str("the sample holds no CPU time at all"),
+            Missing::Machine => f.write_str("the machine's CPU time could not be read"),
+            Missing::Stuck => f.write_str("the machine's CPU time stands still"),
+            Missing::Sideload => f.write_str("the sideload's CPU time could not be read"),
+            Missing::Guard { name, why } => write!(f, "{name} could not be read ({why})"),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::ServiceNeedsCpu { left, headroom } => write!(
+                f,
+                "the service needs the CPU: {} left of {} headroom",
+                Pct(*left),
+                Pct(*headroom)
+            ),
+            Reason::LessRoom { room, others } => write!(
+                f,
+                "everything else uses {}, which leaves {} beside the headroom",
+                Pct(*others),
+                Pct(*room)
+            ),
+            Reason::Grows { room, share } => write!(
+                f,
+                "there is room for {}, so it grows to {}",
+                Pct(*room),
+                Pct(*share)
+            ),
+            Reason::Steady { room } => write!(f, "it has the {} that there is", Pct(*room)),
+            Reason::Settling { room, remaining } => write!(
+                f,
+                "there is room for {}, which must last {} longer",
+                Pct(*room),
+                Seconds(*remaining)
+            ),
+            Reason::Held { remaining } => write!(
+                f,
+                "it stays frozen for {} more, so that it does not come and go",
+                Seconds(*remaining)
+            ),
+            Reason::Thaws { room } => {
+                write!(f, "it goes on, for there is room for {} again", Pct(*room))
+            }
+            Reason::GuardOver {
+                guard,
+                value,
+                limit,
+            } => write!(f, "{guard} is {value}, over its limit of {limit}"),
+            Reason::Blind {
+                missing,
+                periods,
+                freezes_after,
+            } => blind(f, missing, *periods, *freezes_after),
+            Reason::Overload { margin, needed } => write!(
+                f,
+                "on average {} are left for it, less than {}",
+                Pct(*margin),
+                Pct(*needed)
+            ),
+            Reason::Follows { share } => write!(f, "the formula gives {}", Pct(*share)),
+            Reason::Unchanged { change, least } => write!(
+                f,
+                "a change of {} is below the {} from which one is made",
+                Pct(*change),
+                Pct(*least)
+            ),
+        }
+    }
+}
+
+fn blind(
+    f: &mut fmt::Formatter<'_>,
+    missing: &Missing,
+    periods: u32,
+    freezes_after: Option<u32>,
+) -> fmt::Result {
+    match freezes_after {
+        Some(after) if periods >= after => {
+            write!(
+                f,
+                "{missing}, and something was missing in {periods} periods in a row"
+            )
+        }
+        Some(after) => write!(
+            f,
+            "{missing}, so it does not grow, and freezes when something is missing in {after} \
+             periods in a row (now {periods})"
+        ),
+        None => write!(f, "{missing}, and this law goes on as before"),
+    }
+}
+
+/// A share in percent: whole from 10 on, with one digit below unless it is 0.
+struct Pct(Share);
+
+impl fmt::Display for Pct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = (self.0.pct() * 10.0).round();
+        if tenths >= 100.0 || tenths % 10.0 == 0.0 {
+            write!(f, "{:.0} %", tenths / 10.0)
+        } else {
+            write!(f, "{:.1} %", tenths / 10.0)
+        }
+    }
+}
+
+/// Seconds with one digit, never 0.0 for what is more than nothing.
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = (self.0.as_secs_f64() * 10.0).ceil();
+        write!(f, "{:.1} s", tenths / 10.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pct(pct: f64) -> Share {
+        Share::new(pct / 100.0).unwrap()
+    }
+
+    #[test]
+    fn reasons_are_sentences_that_a_person_can_act_on() {
+        let reason = Reason::ServiceNeedsCpu {
+            left: pct(3.0),
+            headroom: pct(20.0),
+        };
+        assert_eq!(
+            reason.to_string(),
+            "the service needs the CPU: 3 % left of 20 % headroom"
+        );
+        let reason = Reason::GuardOver {
+            guard: "p99_ms".to_owned(),
+            value: 12.5,
+            limit: 10.0,
+        };
+        assert_eq!(reason.to_string(), "p99_ms is 12.5, over its limit of 10");
+        let reason = Reason::Blind {
+            missing: Missing::Machine,
+            periods: 5,
+            freezes_after: Some(5),
+        };
+        assert_eq!(
+            reason.to_string(),
+            "the machine's CPU time could not be read, and something was missing in 5 periods in \
+             a row"
+        );
+        let reason = Reason::Held {
+            remaining: Duration::from_millis(1_240),
+        };
+        assert_eq!(
+            reason.to_string(),
+            "it stays frozen for 1.3 s more, so that it does not come and go"
+        );
+    }
+
+    #[test]
+    fn small_shares_keep_a_digit() {
+        assert_eq!(Pct(pct(0.4)).to_string(), "0.4 %");
+        assert_eq!(Pct(pct(9.96)).to_string(), "10 %");
+        assert_eq!(Pct(pct(44.6)).to_string(), "45 %");
+    }
+}

@@ -1,0 +1,247 @@
+//! resctl-demo's sideloader as a law.
+//!
+//! Source: `rd-agent/src/misc/sideloader.py` of facebookexperimental/resctl-demo.
+//! In shares of the machine; `avg_T` is the average over the last T, and 0 until
+//! as much was seen, so that it begins overloaded; it decides once a second.
+//!
+//! ```text
+//! cur_idle = min(avg_5s(idle), avg_1s(idle))     idle with iowait
+//! cur_side = max(avg_5s(side), avg_1s(side))
+//! share    = max(cur_side + cur_idle - headroom, floor)
+//! margin   = max(avg_10s(side) + avg_10s(idle) - headroom, 0)
+//! overload if margin < min_avail, or the memory pressure is over its limit
+//!          -> frozen; entering it, hold = min(hold_base + hold, hold_max)
+//! leaves overload when it has had no cause for longer than hold
+//! not overloaded: hold falls by hold_decay per second
+//! ```
+//!
+//! Three things differ. Its *critical* state (swap, long pressure) and a freeze of
+//! more than 30 s kill the sideload; no law here kills, so both are a freeze. Its
+//! pressures come as guards: each guard that is over is a cause of overload. And
+//! its sum of all fields of /proc/stat counts guest time twice; here it is once.
+//!
+//! Missing input: the original ends with an exception and leaves the last quota in
+//! force. So this law repeats what it last decided, and learns nothing.
+
+#[cfg(test)]
+mod tests;
+
+use crate::view::share;
+use crate::{Action, Headroom, Missing, Reading, Reason, Sample};
+use plimsoll_model::Share;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// resctl-demo's sideloader with its parameters; the defaults are its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResctlDemo {
+    /// What is to stay free. Default 20 %.
+    #[serde(rename = "headroom_share")]
+    pub headroom: Headroom,
+    /// The long window of the share. Default 5 s.
+    #[serde(rename = "headroom_window_ns", with = "plimsoll_model::ns")]
+    pub headroom_window: Duration,
+    /// The short window of the share. Default 1 s, its interval.
+    #[serde(rename = "short_window_ns", with = "plimsoll_model::ns")]
+    pub short_window: Duration,
+    /// The least share while it runs. Default 5 %.
+    #[serde(rename = "floor_share")]
+    pub floor: Share,
+    /// The margin below which it is overloaded. Default 10 %.
+    #[serde(rename = "min_avail_share")]
+    pub min_avail: Share,
+    /// The window of the margin. Default 10 s.
+    #[serde(rename = "overload_window_ns", with = "plimsoll_model::ns")]
+    pub overload_window: Duration,
+    /// What an overload adds to the hold. Default 10 s.
+    #[serde(rename = "hold_base_ns", with = "plimsoll_model::ns")]
+    pub hold_base: Duration,
+    /// The longest hold. Default 30 s.
+    #[serde(rename = "hold_max_ns", with = "plimsoll_model::ns")]
+    pub hold_max: Duration,
+    /// By how much the hold falls per second without overload. Default 0.5 s.
+    #[serde(rename = "hold_decay_per_s_ns", with = "plimsoll_model::ns")]
+    pub hold_decay_per_s: Duration,
+}
+
+impl ResctlDemo {
+    /// Its own defaults, with another headroom.
+    pub fn new(headroom: Headroom) -> ResctlDemo {
+        let pct = |pct: f64| Share::new(pct / 100.0).unwrap_or(Share::ZERO);
+        ResctlDemo {
+            headroom,
+            headroom_window: Duration::from_secs(5),
+            short_window: Duration::from_secs(1),
+            floor: pct(5.0),
+            min_avail: pct(10.0),
+            overload_window: Duration::from_secs(10),
+            hold_base: Duration::from_secs(10),
+            hold_max: Duration::from_secs(30),
+            hold_decay_per_s: Duration::from_millis(500),
+        }
+    }
+}
+
+/// CPU time of one period, in seconds summed over the CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Seen {
+    #[serde(rename = "period_ns", with = "plimsoll_model::ns")]
+    period: Duration,
+    #[serde(rename = "total_s")]
+    total: f64,
+    #[serde(rename = "idle_s")]
+    idle: f64,
+    #[serde(rename = "sideload_s")]
+    sideload: f64,
+}
+
+/// What resctl-demo's law remembers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResctlState {
+    /// The last periods, oldest first, as far back as the longest window.
+    seen: Vec<Seen>,
+    /// For how long an overload has had no cause; `None` when there is none.
+    #[serde(rename = "without_cause_ns", with = "plimsoll_model::ns::option")]
+    without_cause: Option<Duration>,
+    /// How long an overload is held.
+    #[serde(rename = "hold_ns", with = "plimsoll_model::ns")]
+    hold: Duration,
+    /// What was decided last.
+    last: Action,
+}
+
+impl Default for ResctlState {
+    fn default() -> ResctlState {
+        ResctlState {
+            seen: Vec::new(),
+            without_cause: None,
+            hold: Duration::ZERO,
+            last: Action::Frozen,
+        }
+    }
+}
+
+impl ResctlDemo {
+    /// What the sideload may use, and why: see the module's text.
+    pub fn decide(&self, state: &ResctlState, sample: &Sample) -> (ResctlState, Action, Reason) {
+        let mut state = state.clone();
+        if let Err(missing) = self.keep(&mut state.seen, sample) {
+            let reason = Reason::Blind {
+                missing,
+                periods: 1,
+                freezes_after: None,
+            };
+            let last = state.last;
+            return (state, last, reason);
+        }
+        let reason = match self.overload(&state.seen, sample) {
+            Some(cause) => {
+                if state.without_cause.is_none() {
+                    state.hold = state.hold.saturating_add(self.hold_base).min(self.hold_max);
+                }
+                state.without_cause = Some(Duration::ZERO);
+                Some(cause)
+            }
+            None => self.held(&mut state, sample.period),
+        };
+        let (action, reason) = match reason {
+            Some(reason) => (Action::Frozen, reason),
+            None => {
+                let decayed = self.hold_decay_per_s.as_secs_f64() * sample.period.as_secs_f64();
+                let decayed = Duration::try_from_secs_f64(decayed).unwrap_or(Duration::MAX);
+                state.hold = state.hold.saturating_sub(decayed);
+                let share = self.share(&state.seen);
+                (Action::Run { share }, Reason::Follows { share })
+            }
+        };
+        state.last = action;
+        (state, action, reason)
+    }
+
+    /// Adds the sample to what was seen, and drops what no window reaches.
+    fn keep(&self, seen: &mut Vec<Seen>, sample: &Sample) -> Result<(), Missing> {
+        let machine = sample.machine.ok_or(Missing::Machine)?;
+        let sideload = sample.sideload.ok_or(Missing::Sideload)?;
+        let total = machine.total().0;
+        if total.is_zero() {
+            return Err(Missing::Stuck);
+        }
+        seen.push(Seen {
+            period: sample.period,
+            total: total.as_secs_f64(),
+            idle: (machine.idle + machine.iowait).0.as_secs_f64(),
+            sideload: sideload.0.as_secs_f64(),
+        });
+        let longest = self.headroom_window.max(self.overload_window);
+        let periods = reaching(seen, longest).unwrap_or(seen.len());
+        seen.drain(..seen.len() - periods);
+        Ok(())
+    }
+
+    fn overload(&self, seen: &[Seen], sample: &Sample) -> Option<Reason> {
+        let (idle, side) = averages(seen, self.overload_window);
+        let margin = (side + idle - self.headroom.share().get()).max(0.0);
+        if margin < self.min_avail.get() {
+            return Some(Reason::Overload {
+                margin: share(margin),
+                needed: self.min_avail,
+            });
+        }
+        sample.guards.iter().find_map(|guard| match guard.reading {
+            Reading::Over { value, limit } => Some(Reason::GuardOver {
+                guard: guard.name.clone(),
+                value,
+                limit,
+            }),
+            _ => None,
+        })
+    }
+
+    /// Goes on with an overload that has no cause any more, or ends it.
+    fn held(&self, state: &mut ResctlState, period: Duration) -> Option<Reason> {
+        let without = state.without_cause?.saturating_add(period);
+        if without > state.hold {
+            state.without_cause = None;
+            return None;
+        }
+        state.without_cause = Some(without);
+        Some(Reason::Held {
+            remaining: state.hold - without,
+        })
+    }
+
+    fn share(&self, seen: &[Seen]) -> Share {
+        let long = averages(seen, self.headroom_window);
+        let short = averages(seen, self.short_window);
+        let (idle, side) = (long.0.min(short.0), long.1.max(short.1));
+        let formula = side + idle - self.headroom.share().get();
+        share(formula.max(self.floor.get()))
+    }
+}
+
+/// How many of the last periods reach back over `window`, if that many were seen.
+fn reaching(seen: &[Seen], window: Duration) -> Option<usize> {
+    let mut back = Duration::ZERO;
+    for (i, period) in seen.iter().rev().enumerate() {
+        back += period.period;
+        if back >= window {
+            return Some(i + 1);
+        }
+    }
+    None
+}
+
+/// The shares of idle and of the sideload over a window; nothing until it is full.
+fn averages(seen: &[Seen], window: Duration) -> (f64, f64) {
+    let Some(periods) = reaching(seen, window) else {
+        return (0.0, 0.0);
+    };
+    let last = &seen[seen.len() - periods..];
+    let total: f64 = last.iter().map(|s| s.total).sum();
+    let idle: f64 = last.iter().map(|s| s.idle).sum();
+    let side: f64 = last.iter().map(|s| s.sideload).sum();
+    (
+        (idle / total).clamp(0.0, 1.0),
+        (side / total).clamp(0.0, 1.0),
+    )
+}

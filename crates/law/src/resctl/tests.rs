@@ -1,0 +1,99 @@
+use super::*;
+use crate::Guard;
+use plimsoll_model::{CpuTime, CpuUse};
+
+/// A second of a hundred CPUs: shares are percent.
+fn sample(service: u64, sideload: u64) -> Sample {
+    let cpus = |n| CpuTime(Duration::from_secs(n));
+    Sample {
+        at: Duration::ZERO,
+        period: Duration::from_secs(1),
+        cpus: 100,
+        machine: Some(CpuUse {
+            user: cpus(service + sideload),
+            idle: cpus(90 - service - sideload),
+            iowait: cpus(10),
+            ..CpuUse::default()
+        }),
+        sideload: Some(cpus(sideload)),
+        guards: Vec::new(),
+    }
+}
+
+/// What each second is decided to, in percent; none when frozen.
+fn decide(state: &mut ResctlState, samples: &[Sample]) -> Vec<Option<f64>> {
+    let law = ResctlDemo::new(Headroom::default());
+    let one = |sample| {
+        let (next, action, _) = law.decide(state, sample);
+        *state = next;
+        match action {
+            Action::Run { share } => Some((share.pct() * 1e6).round() / 1e6),
+            Action::Frozen => None,
+        }
+    };
+    samples.iter().map(one).collect()
+}
+
+/// After the overload with which it begins.
+fn warm() -> ResctlState {
+    let mut state = ResctlState::default();
+    decide(&mut state, &vec![sample(20, 30); 60]);
+    assert_eq!(state.hold, Duration::ZERO, "it has decayed");
+    state
+}
+
+#[test]
+fn the_share_takes_the_least_idle_and_the_most_use_of_two_windows() {
+    let mut state = warm();
+    assert_eq!(decide(&mut state, &[sample(20, 30)]), [Some(60.0)]);
+    // Idle: now 30, on average 46; used: now 40, on average 32.
+    assert_eq!(decide(&mut state, &[sample(30, 40)]), [Some(50.0)]);
+    // Idle: now 50, on average 46; used: now 30, on average 32.
+    assert_eq!(decide(&mut state, &[sample(20, 30)]), [Some(58.0)]);
+}
+
+#[test]
+fn an_overload_is_held_and_a_relapse_held_for_longer() {
+    let mut state = warm();
+    let busy = vec![sample(100 - 10, 0); 20];
+    let decided = decide(&mut state, &busy);
+    // 80 % room once a second turns to 10: the mean of ten falls below
+    // 30 % of idle and use after the eighth.
+    let first = decided.iter().position(Option::is_none);
+    assert_eq!(first, Some(7));
+    assert_eq!(state.hold, Duration::from_secs(10));
+    let quiet = vec![sample(20, 0); 40];
+    let decided = decide(&mut state, &quiet);
+    // The mean is up again in the third second; then more than ten seconds
+    // after the second, which was the last with a cause.
+    let back = decided.iter().position(Option::is_some);
+    assert_eq!(back, Some(12));
+    assert!(decided[12..].iter().all(Option::is_some));
+    // 28 seconds of decay at half a second each, no less than nothing.
+    assert_eq!(state.hold, Duration::ZERO);
+    decide(&mut state, &busy);
+    decide(&mut state, &quiet[..15]);
+    assert_eq!(state.hold, Duration::from_millis(8_500));
+    // Seven more of decay, then ten are added.
+    decide(&mut state, &busy);
+    assert_eq!(state.hold, Duration::from_secs(15));
+}
+
+#[test]
+fn memory_pressure_comes_as_a_guard_and_freezes_at_once() {
+    let mut state = warm();
+    let mut now = sample(20, 30);
+    now.guards = vec![Guard {
+        name: "memory_full_avg60_pct".to_owned(),
+        reading: Reading::of(51.0, 50.0),
+    }];
+    assert_eq!(decide(&mut state, &[now]), [None]);
+}
+
+#[test]
+fn a_lost_sensor_leaves_the_last_share_in_force() {
+    let mut state = warm();
+    let mut now = sample(60, 30);
+    now.machine = None;
+    assert_eq!(decide(&mut state, &vec![now; 30]), vec![Some(60.0); 30]);
+}

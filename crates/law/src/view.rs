@@ -1,0 +1,72 @@
+//! A sample as shares of the machine, or what is missing in it.
+
+use crate::{Missing, Reading, Sample};
+use plimsoll_model::{CpuTime, Share};
+
+/// A sample as shares of the machine that the sideload may run on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View {
+    /// Idle, 0 to 1. Interrupts and steal are not idle.
+    pub(crate) free: f64,
+    /// The sideload's own use, 0 to 1; `None` where it could not be read.
+    pub(crate) sideload: Option<f64>,
+    /// All that is neither idle nor the sideload's, 0 to 1.
+    pub(crate) others: f64,
+}
+
+impl View {
+    /// What the sample says of the CPUs, or why nothing can be taken from it.
+    ///
+    /// The idle share is the smaller of two: the idle time that was counted, and
+    /// what the CPUs that are there now would have had left beside what was
+    /// done. They differ when CPUs come or go within the period.
+    pub(crate) fn of(sample: &Sample) -> Result<View, Missing> {
+        let capacity = sample.period.as_secs_f64() * f64::from(sample.cpus);
+        if capacity <= 0.0 {
+            return Err(Missing::Period);
+        }
+        let machine = sample.machine.ok_or(Missing::Machine)?;
+        let total = seconds(machine.total());
+        // Counters that stand still for as much as half of the time are not
+        // read late by a tick: they are stuck.
+        if total < 0.5 * capacity {
+            return Err(Missing::Stuck);
+        }
+        let idle = seconds(machine.idle + machine.iowait);
+        let used = total - idle;
+        let free = idle.min(capacity - used).max(0.0);
+        let sideload = sample.sideload.map(|t| seconds(t) / capacity);
+        Ok(View {
+            free: free / capacity,
+            sideload: sideload.map(|s| s.min(1.0)),
+            others: (used / capacity - sideload.unwrap_or(0.0)).clamp(0.0, 1.0),
+        })
+    }
+}
+
+fn seconds(time: CpuTime) -> f64 {
+    time.0.as_secs_f64()
+}
+
+/// `x` held within 0..=1; what is no number is nothing.
+pub(crate) fn share(x: f64) -> Share {
+    Share::new(x.clamp(0.0, 1.0)).unwrap_or(Share::ZERO)
+}
+
+/// The first input that is missing, if any.
+pub(crate) fn missing(sample: &Sample, view: &Result<View, Missing>) -> Option<Missing> {
+    let guard = || {
+        sample.guards.iter().find_map(|guard| match &guard.reading {
+            Reading::Unknown { why } => Some(Missing::Guard {
+                name: guard.name.clone(),
+                why: why.clone(),
+            }),
+            _ => None,
+        })
+    };
+    match view {
+        Err(missing) => Some(missing.clone()),
+        Ok(view) if view.sideload.is_none() => Some(Missing::Sideload),
+        Ok(_) => guard(),
+    }
+}

@@ -1,0 +1,108 @@
+//! Logs of closed loops, decided again.
+
+use crate::rig::Rig;
+use crate::{SECOND, TENTH, all_laws, asis, guard, ours};
+use plimsoll_law::{Difference, Entry, Headroom, Law, Plimsoll, Reading, replay};
+use plimsoll_simulate::SharedSpec;
+
+fn lines(rig: &Rig) -> impl Iterator<Item = &str> {
+    rig.lines.iter().map(String::as_str)
+}
+
+#[test]
+fn a_log_of_each_law_is_decided_the_same_again() {
+    for law in all_laws() {
+        for period in [TENTH, SECOND] {
+            let mut rig = Rig::new(law.clone(), SharedSpec::default(), period);
+            let load = |t: f64| {
+                if t % 40.0 < 10.0 {
+                    0.9
+                } else {
+                    0.1 + t % 7.0 / 20.0
+                }
+            };
+            let decided = rig.run(100.0, load, asis).len()
+                + rig.run(20.0, load, |s| s.machine = None).len()
+                + rig
+                    .run(20.0, load, guard(Reading::of(0.1 + 0.2, 0.25)))
+                    .len()
+                + rig.run(60.0, load, guard(Reading::of(0.1, 0.3))).len();
+            assert_eq!(replay(lines(&rig)), Ok(decided));
+        }
+    }
+}
+
+#[test]
+fn a_log_goes_on_in_a_new_file_and_with_another_headroom() {
+    let mut rig = Rig::new(ours(), SharedSpec::default(), TENTH);
+    rig.run(20.0, |_| 0.3, asis);
+    let wider = Law::Plimsoll(Plimsoll::new(Headroom::pct(40.0).unwrap()));
+    let begin = |law: &Law, rig: &Rig| Entry::Begin {
+        law: law.clone(),
+        state: rig.state.clone(),
+    };
+    let new_file = rig.lines.len();
+    rig.lines.push(begin(&wider, &rig).to_line().unwrap());
+    rig.law = wider;
+    rig.run(20.0, |_| 0.3, asis);
+    assert_eq!(replay(lines(&rig)), Ok(400));
+    assert_eq!(replay(lines(&rig).skip(new_file)), Ok(200));
+}
+
+#[test]
+fn the_first_line_that_is_decided_otherwise_is_named() {
+    let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
+    rig.run(20.0, |_| 0.3, asis);
+    let line = rig.lines[9].clone();
+    let changed = line.replacen("\"cpus\":2", "\"cpus\":1", 1);
+    assert_ne!(line, changed);
+    rig.lines[9] = changed;
+    let found = replay(lines(&rig)).unwrap_err();
+    assert!(
+        matches!(found, Difference::Decides { line: 10, .. }),
+        "{found}"
+    );
+    assert!(
+        found
+            .to_string()
+            .starts_with("line 10 of the log, at 9.000 s, says 'runs with")
+    );
+}
+
+#[test]
+fn a_log_without_its_law_or_with_a_torn_line_says_so() {
+    let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
+    rig.run(5.0, |_| 0.3, asis);
+    assert_eq!(
+        replay(lines(&rig).skip(1)),
+        Err(Difference::NoLaw { line: 1 })
+    );
+    let torn = &rig.lines[5][..40].to_owned();
+    rig.lines[5].clone_from(torn);
+    let found = replay(lines(&rig)).unwrap_err();
+    assert!(
+        matches!(found, Difference::Unreadable { line: 6, .. }),
+        "{found}"
+    );
+}
+
+#[test]
+fn serialized_names_carry_their_unit() {
+    let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
+    rig.run(2.0, |_| 0.2, guard(Reading::of(1.0, 2.0)));
+    for name in [
+        "\"headroom_share\":0.2",
+        "\"settle_ns\":1000000000",
+        "\"frozen_for_ns\":0",
+    ] {
+        assert!(rig.lines[0].contains(name), "{name} in {}", rig.lines[0]);
+    }
+    for name in [
+        "\"at_ns\":2000000000",
+        "\"sideload_ns\":",
+        "\"action\":\"run\"",
+        "\"why\":",
+    ] {
+        assert!(rig.lines[2].contains(name), "{name} in {}", rig.lines[2]);
+    }
+}

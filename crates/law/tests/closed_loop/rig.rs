@@ -1,0 +1,105 @@
+//! A law and a simulated machine in a loop, with a clock that is a number.
+
+use plimsoll_law::{Action, Decision, Entry, Law, Reason, Sample, State};
+use plimsoll_simulate::{SharedMachine, SharedPeriod, SharedSpec};
+use std::time::Duration;
+
+/// The loop.
+pub(crate) struct Rig {
+    pub(crate) law: Law,
+    pub(crate) state: State,
+    pub(crate) action: Action,
+    pub(crate) machine: SharedMachine,
+    pub(crate) at: Duration,
+    /// The log, as it would be written.
+    pub(crate) lines: Vec<String>,
+    period: Duration,
+    /// The service's load is a share of what the machine was built with.
+    built_with: f64,
+}
+
+/// One period: what was in force, what happened, what was decided of it.
+#[derive(Debug, Clone)]
+#[allow(
+    dead_code,
+    reason = "the example that shares this file prints a part of it"
+)]
+pub(crate) struct Step {
+    /// The end of the period, in seconds.
+    pub(crate) at: f64,
+    /// What the sideload might use in the period.
+    pub(crate) had: Action,
+    pub(crate) seen: SharedPeriod,
+    /// The share of the machine that was idle.
+    pub(crate) free: f64,
+    /// What it may use from here on.
+    pub(crate) action: Action,
+    pub(crate) reason: Reason,
+}
+
+impl Rig {
+    pub(crate) fn new(law: Law, spec: SharedSpec, period: Duration) -> Rig {
+        let state = law.start();
+        let begin = Entry::Begin {
+            law: law.clone(),
+            state: state.clone(),
+        };
+        Rig {
+            state,
+            law,
+            action: Action::Frozen,
+            built_with: f64::from(spec.cpus),
+            machine: SharedMachine::new(spec),
+            at: Duration::ZERO,
+            lines: begin.to_line().into_iter().collect(),
+            period,
+        }
+    }
+
+    /// Goes on for some seconds. `load` is what the service wants at a time, `spoil`
+    /// changes what the law is told.
+    pub(crate) fn run(
+        &mut self,
+        seconds: f64,
+        load: impl Fn(f64) -> f64,
+        spoil: impl Fn(&mut Sample),
+    ) -> Vec<Step> {
+        let periods = (seconds / self.period.as_secs_f64()).round() as usize;
+        (0..periods).map(|_| self.one(&load, &spoil)).collect()
+    }
+
+    fn one(&mut self, load: impl Fn(f64) -> f64, spoil: impl Fn(&mut Sample)) -> Step {
+        let (start, had) = (self.at, self.action);
+        let cpus_wanted = |t: Duration| load((start + t).as_secs_f64()) * self.built_with;
+        let quota = had.share().get();
+        let seen = self.machine.run(self.period, cpus_wanted, 1.0, quota);
+        self.at += self.period;
+        let mut sample = Sample {
+            at: self.at,
+            period: self.period,
+            cpus: self.machine.cpus(),
+            machine: Some(seen.machine),
+            sideload: Some(seen.sideload),
+            guards: Vec::new(),
+        };
+        spoil(&mut sample);
+        let decision = self.law.decide(&self.state, &sample);
+        self.lines.extend(Entry::of(&sample, &decision).to_line());
+        let Decision {
+            state,
+            action,
+            reason,
+        } = decision;
+        self.state = state;
+        self.action = action;
+        let whole = self.period.as_secs_f64() * f64::from(self.machine.cpus());
+        Step {
+            at: self.at.as_secs_f64(),
+            had,
+            seen,
+            free: seen.machine.idle.0.as_secs_f64() / whole,
+            action,
+            reason,
+        }
+    }
+}
