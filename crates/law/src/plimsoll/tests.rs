@@ -79,15 +79,63 @@ fn it_grows_by_a_step_when_calm_and_not_within_the_band() {
         calm: Duration::ZERO,
         ..running(40.0)
     };
-    let mut tenth = sample(30, 40);
-    tenth.cpus = 1000;
-    tenth.period = SECOND / 10;
-    assert_eq!(pct(&short_of_calm, &tenth), 40.0);
-    let (_, _, reason) = law().decide(&short_of_calm, &tenth);
+    assert_eq!(pct(&short_of_calm, &tenth(30, 40)), 40.0);
+    let (_, _, reason) = law().decide(&short_of_calm, &tenth(30, 40));
     assert_eq!(
         reason.to_string(),
         "there is room for 50 %, which must last 0.9 s longer"
     );
+}
+
+/// The same in a tenth of a second.
+fn tenth(service: u64, sideload: u64) -> Sample {
+    Sample {
+        period: SECOND / 10,
+        cpus: 1000,
+        ..sample(service, sideload)
+    }
+}
+
+fn frozen(calm: Duration) -> PlimsollState {
+    PlimsollState {
+        mode: Mode::Frozen {
+            frozen_for: Duration::from_secs(100),
+        },
+        calm,
+        blind_periods: 0,
+        hold: Duration::from_secs(2),
+    }
+}
+
+#[test]
+fn a_thaw_begins_at_the_floor_and_needs_the_band_beyond_it() {
+    let calm = frozen(Duration::from_secs(100));
+    assert_eq!(pct(&calm, &sample(74, 0)), 0.0);
+    assert_eq!(pct(&calm, &sample(72, 0)), 5.0);
+    assert_eq!(pct(&calm, &sample(10, 0)), 5.0);
+}
+
+#[test]
+fn whatever_asks_for_less_begins_the_calm_anew() {
+    let law = law();
+    let mut blind = tenth(10, 0);
+    blind.machine = None;
+    let almost = Duration::from_millis(900);
+    for cause in [tenth(90, 0), blind.clone()] {
+        let state = law.decide(&frozen(almost), &cause).0;
+        let (_, action, reason) = law.decide(&state, &tenth(10, 0));
+        assert_eq!(action, Action::Frozen);
+        let remaining = almost;
+        assert_eq!(reason, Reason::Held { remaining });
+    }
+    for cause in [tenth(60, 30), blind] {
+        let state = law.decide(&running(40.0), &cause).0;
+        let (_, _, reason) = law.decide(&state, &tenth(10, 30));
+        assert!(
+            matches!(reason, Reason::Settling { remaining, .. } if remaining == almost),
+            "{reason}"
+        );
+    }
 }
 
 #[test]
