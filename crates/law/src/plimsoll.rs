@@ -81,9 +81,19 @@ impl Plimsoll {
     ///
     /// # Errors
     ///
-    /// [`ParameterError`] for the first parameter outside its range.
+    /// [`ParameterError`] for the first parameter outside its range, and where
+    /// headroom, floor and band leave no room in which it would ever run.
     pub fn with(headroom: Headroom, parameters: Parameters) -> Result<Plimsoll, ParameterError> {
         parameters.check()?;
+        let least = parameters.floor.get() + parameters.band.get();
+        // A hair of tolerance, because sums of decimal shares are not exact.
+        if headroom.share().get() + least > 1.0 + 1e-9 {
+            return Err(ParameterError {
+                name: "floor",
+                allowed: "so small that it fits beside the headroom and the band",
+                given: parameters.floor.to_string(),
+            });
+        }
         Ok(Plimsoll {
             headroom,
             parameters,

@@ -42,9 +42,9 @@ pub struct Parameters {
     #[serde(rename = "guard_keeps_share")]
     pub guard_keeps: Share,
     /// After how many periods in a row with a missing input it is frozen.
-    /// 1 to 1000, default 5: a file that is read again is there by then, and at
-    /// the shortest period of 100 ms half a second of blindness is what a
-    /// service loses at most.
+    /// 1 to 1000, default 5: one reading that fails now and then must not freeze
+    /// it, and 0.5 to 5 s, by the period, is for how long a service may meet
+    /// what it had before.
     pub blind_periods: u32,
     /// How long the first freeze holds. 0 to 600 s, default 2 s: twice the
     /// settling time, so that a freeze is longer than a pause.

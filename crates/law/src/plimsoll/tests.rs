@@ -268,6 +268,24 @@ fn parameters_out_of_range_are_refused_in_one_sentence() {
 }
 
 #[test]
+fn a_law_that_could_never_let_anything_run_is_refused() {
+    let headroom = Headroom::pct(Headroom::MOST_PCT).unwrap();
+    let with_floor = |pct: f64| {
+        let floor = share(pct / 100.0);
+        let parameters = Parameters {
+            floor,
+            ..Parameters::default()
+        };
+        Plimsoll::with(headroom, parameters)
+    };
+    assert!(with_floor(8.0).is_ok());
+    assert_eq!(
+        with_floor(9.0).unwrap_err().to_string(),
+        "floor must be so small that it fits beside the headroom and the band; it is 9.0 %"
+    );
+}
+
+#[test]
 fn a_law_with_parameters_out_of_range_does_not_come_in_through_json() {
     let text = serde_json::to_string(&law()).unwrap();
     assert_eq!(serde_json::from_str::<Plimsoll>(&text).unwrap(), law());
