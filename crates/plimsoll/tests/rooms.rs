@@ -23,8 +23,8 @@ const ORDER: [&str; 10] = [
     "model",
 ];
 
-/// Rooms that only tests and benches enter.
-const FOR_TESTS: [&str; 1] = ["simulate"];
+/// Rooms that only tests, benches and those who work on Plimsoll enter.
+const FOR_TESTS: [&str; 2] = ["simulate", "xtask"];
 
 /// Rooms that must know `model` and no other.
 const KNOW_ONLY_MODEL: [&str; 6] = ["report", "study", "law", "record", "host", "simulate"];

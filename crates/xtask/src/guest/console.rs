@@ -1,0 +1,283 @@
+//! What the guest's serial console says, line by line: what is shown of it,
+//! and what it means in the end.
+
+use crate::error::XtaskError;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What the script's words to us begin with.
+pub(crate) const MARK: &str = "plimsoll-guest:";
+
+/// How many lines of a boot are kept, should it fail: a kernel's panic with
+/// its call trace and what came before.
+const KEPT: usize = 60;
+
+/// How the kernel begins its last sentence.
+const PANIC: &str = "Kernel panic";
+
+/// What the guest's script tells us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// The tests begin.
+    Begin,
+    /// They have ended, with this status.
+    Exit(u8),
+}
+
+/// The word in a line. It may stand behind what a test or the kernel left
+/// unfinished.
+pub(crate) fn word(line: &str) -> Option<Word> {
+    let (_, said) = line.split_once(MARK)?;
+    match said.trim().split_once(' ') {
+        None if said.trim() == "begin" => Some(Word::Begin),
+        Some(("exit", status)) => status.parse().ok().map(Word::Exit),
+        _ => None,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Boot,
+    Tests,
+    Over(u8),
+}
+
+/// How the console came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The emulator closed it, or the tests are over.
+    Closed,
+    /// The time limit passed.
+    TimeLimit(Duration),
+}
+
+/// The console so far.
+#[derive(Debug)]
+pub(crate) struct Console {
+    phase: Phase,
+    boot: VecDeque<String>,
+    last: String,
+    panic: Option<String>,
+    passed_or_failed: u64,
+}
+
+impl Console {
+    /// A guest that has not said anything.
+    pub(crate) fn new() -> Console {
+        Console {
+            phase: Phase::Boot,
+            boot: VecDeque::new(),
+            last: String::new(),
+            panic: None,
+            passed_or_failed: 0,
+        }
+    }
+
+    /// Takes the bytes of one line, and gives what is to be shown of it:
+    /// nothing of a boot, and everything of the tests.
+    pub(crate) fn line(&mut self, bytes: &[u8]) -> Option<String> {
+        let text = String::from_utf8_lossy(bytes);
+        let line = text.trim_end_matches(['\r', '\n']);
+        match word(line) {
+            Some(Word::Begin) => self.phase = Phase::Tests,
+            Some(Word::Exit(status)) if self.phase == Phase::Tests => {
+                self.phase = Phase::Over(status);
+            }
+            _ => return self.said(line),
+        }
+        None
+    }
+
+    fn said(&mut self, line: &str) -> Option<String> {
+        // Below a panic the kernel writes pages about itself; what to know is
+        // the test that was under way.
+        let is_news = !is_kernels(line) || is_kernels(&self.last) || self.last.is_empty();
+        if is_news && !line.trim().is_empty() {
+            line.clone_into(&mut self.last);
+        }
+        if let Some((_, panic)) = line.split_once(PANIC) {
+            self.panic = Some(panic.trim_start_matches([' ', '-']).to_owned());
+        }
+        self.passed_or_failed += tests_ran(line).unwrap_or(0);
+        if self.phase == Phase::Boot {
+            if self.boot.len() == KEPT {
+                self.boot.pop_front();
+            }
+            self.boot.push_back(line.to_owned());
+            return None;
+        }
+        Some(line.to_owned())
+    }
+
+    /// Whether the tests have ended, so that nothing more will come.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over(_))
+    }
+
+    /// What was held back of a boot that did not come to the tests.
+    pub(crate) fn failed_boot(&self) -> impl Iterator<Item = &str> {
+        let failed = self.phase == Phase::Boot;
+        self.boot.iter().filter(move |_| failed).map(String::as_str)
+    }
+
+    /// The exit status of the tests.
+    ///
+    /// # Errors
+    ///
+    /// If they did not come to their end, or there were none.
+    pub(crate) fn verdict(&self, end: End) -> Result<u8, XtaskError> {
+        let last = self.last.clone();
+        match (self.phase, end) {
+            (Phase::Over(0), _) if self.passed_or_failed == 0 => Err(XtaskError::NothingRan),
+            (Phase::Over(status), _) => Ok(status),
+            (_, End::Closed) => Err(match self.panic.clone() {
+                Some(panic) => XtaskError::Panic { panic, last },
+                None => XtaskError::Died { last },
+            }),
+            (_, End::TimeLimit(limit)) => Err(XtaskError::TimeLimit {
+                seconds: limit.as_secs(),
+                last,
+            }),
+        }
+    }
+}
+
+/// Whether a line begins with the kernel's time stamp: `[    8.374425] `.
+fn is_kernels(line: &str) -> bool {
+    let stamp = line.strip_prefix('[').and_then(|l| l.split_once("] "));
+    stamp.is_some_and(|(time, _)| time.trim().parse::<f64>().is_ok())
+}
+
+/// How many tests passed or failed, from the last line of a test program:
+/// `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+fn tests_ran(line: &str) -> Option<u64> {
+    let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+    let count = |what: &str| {
+        let mut parts = counts.split("; ");
+        let part = parts.find_map(|part| part.strip_suffix(what))?;
+        part.trim().parse::<u64>().ok()
+    };
+    Some(count("passed")? + count("failed")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RAN: &str = "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out";
+
+    fn after(lines: &[&str]) -> (Console, Vec<String>) {
+        let mut console = Console::new();
+        let shown = lines
+            .iter()
+            .filter_map(|line| console.line(format!("{line}\r\n").as_bytes()))
+            .collect();
+        (console, shown)
+    }
+
+    #[test]
+    fn tests_are_shown_and_a_boot_is_not() {
+        let lines = ["[0.1] Linux", "plimsoll-guest: begin", "test a ... ok", RAN];
+        let (mut console, shown) = after(&lines);
+        assert_eq!(shown, ["test a ... ok", RAN]);
+        assert_eq!(console.failed_boot().count(), 0);
+        assert!(!console.is_over());
+        assert_eq!(console.line(b"plimsoll-guest: exit 0\r\n"), None);
+        assert!(console.is_over());
+        assert_eq!(console.verdict(End::Closed).unwrap(), 0);
+    }
+
+    #[test]
+    fn the_status_of_failed_tests_is_the_verdict() {
+        let lines = [
+            "plimsoll-guest: begin",
+            "half a lineplimsoll-guest: exit 101",
+        ];
+        let (console, _) = after(&lines);
+        assert_eq!(console.verdict(End::Closed).unwrap(), 101);
+    }
+
+    #[test]
+    fn tests_that_met_no_name_are_no_success() {
+        let none = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out";
+        let (console, _) = after(&["plimsoll-guest: begin", none, "plimsoll-guest: exit 0"]);
+        let error = console.verdict(End::Closed).unwrap_err();
+        assert!(matches!(error, XtaskError::NothingRan), "{error}");
+    }
+
+    #[test]
+    fn a_panic_during_boot_shows_the_last_lines_before_it() {
+        let many: Vec<String> = (0..100).map(|n| format!("[{n}]")).collect();
+        let mut lines: Vec<&str> = many.iter().map(String::as_str).collect();
+        lines.extend([
+            "Kernel panic - not syncing: no init",
+            "",
+            "plimsoll-guest: exit 0",
+        ]);
+        let (console, shown) = after(&lines);
+        assert!(shown.is_empty());
+        let held: Vec<&str> = console.failed_boot().collect();
+        assert_eq!(held.len(), KEPT);
+        assert!(held.contains(&"Kernel panic - not syncing: no init"));
+        let error = console.verdict(End::Closed).unwrap_err().to_string();
+        assert!(error.contains("exit 0"), "{error}");
+    }
+
+    #[test]
+    fn a_panic_is_told_with_the_test_that_was_under_way() {
+        let (console, shown) = after(&[
+            "plimsoll-guest: begin",
+            "test bold ... [    8.1] sysrq: Trigger a crash",
+            "[    8.2] Kernel panic - not syncing: sysrq triggered crash",
+            "[    8.3] Kernel Offset: 0x2dc00000",
+        ]);
+        assert_eq!(shown.len(), 3);
+        let error = console.verdict(End::Closed).unwrap_err().to_string();
+        assert!(
+            error.contains("(not syncing: sysrq triggered crash)"),
+            "{error}"
+        );
+        assert!(error.contains("'test bold"), "{error}");
+    }
+
+    #[test]
+    fn a_guest_that_hangs_before_its_script_shows_the_kernel_s_last_line() {
+        let (console, _) = after(&["[    0.1] Linux", "[    0.2] evm", ""]);
+        let end = End::TimeLimit(Duration::from_secs(9));
+        let error = console.verdict(end).unwrap_err().to_string();
+        assert!(error.contains("0.2] evm"), "{error}");
+    }
+
+    #[test]
+    fn a_test_that_hangs_is_named() {
+        let (console, _) = after(&["plimsoll-guest: begin", "test slow ... "]);
+        let end = End::TimeLimit(Duration::from_secs(9));
+        let error = console.verdict(end).unwrap_err().to_string();
+        assert!(
+            error.contains("9 s") && error.contains("test slow"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn only_whole_words_are_words() {
+        assert_eq!(word("plimsoll-guest: begin "), Some(Word::Begin));
+        for line in [
+            "begin",
+            "plimsoll-guest: beginning",
+            "plimsoll-guest: exit",
+            "plimsoll-guest: exit x",
+            "plimsoll-guest: exit 256",
+        ] {
+            assert_eq!(word(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn tests_are_counted_whether_they_passed_or_not() {
+        assert_eq!(tests_ran(RAN), Some(3));
+        let failed = "test result: FAILED. 1 passed; 4 failed; 0 ignored; finished in 0.1s";
+        assert_eq!(tests_ran(failed), Some(5));
+        assert_eq!(tests_ran("test a ... ok"), None);
+    }
+}

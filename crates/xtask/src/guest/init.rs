@@ -1,0 +1,131 @@
+//! What the guest does from its first process on: a script for busybox.
+
+use crate::guest::console::MARK;
+use std::path::Path;
+use std::time::Duration;
+
+/// The folders that the script mounts on.
+pub(crate) const FOLDERS: [&str; 6] = ["/bin", "/dev", "/proc", "/run", "/sys", "/tmp"];
+
+/// How much longer than its time limit a guest lives that nobody watches.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A test program and where it is started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Job<'a> {
+    /// Its full path.
+    pub(crate) program: &'a Path,
+    /// Its working folder.
+    pub(crate) folder: &'a Path,
+}
+
+/// The script. It tells the console when tests begin, and in the end the
+/// status of the last test program that failed, or 0.
+pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) -> String {
+    let lifetime = (time_limit + GRACE).as_secs();
+    let filter: String = filter
+        .iter()
+        .map(|word| format!(" {}", quoted(word)))
+        .collect();
+    let run = |job: &Job<'_>| {
+        let folder = quoted(&job.folder.to_string_lossy());
+        let program = quoted(&job.program.to_string_lossy());
+        // Without --color=never tests take the console for a terminal.
+        format!(
+            "echo; echo {program}\n\
+             cd {folder} && {program} --test-threads=1 --include-ignored --color=never{filter} \
+             || status=$?\n"
+        )
+    };
+    let runs: String = jobs.iter().map(run).collect();
+    // A command that fails before the tests ends the script, which the kernel
+    // reports by a panic, below the command's own complaint. The guest does not
+    // power off by itself once it has said its status, as the last characters
+    // would be lost on their way; whoever reads them turns it off.
+    format!(
+        "#!/bin/busybox sh\n\
+         set -e\n\
+         export PATH=/bin HOME=/tmp\n\
+         /bin/busybox --install -s /bin\n\
+         mount -t proc proc /proc\n\
+         mount -t sysfs sysfs /sys\n\
+         mount -t devtmpfs devtmpfs /dev\n\
+         mkdir /dev/shm /dev/pts\n\
+         mount -t tmpfs tmpfs /dev/shm\n\
+         mount -t devpts devpts /dev/pts\n\
+         mount -t tmpfs tmpfs /run\n\
+         mount -t tmpfs tmpfs /tmp\n\
+         mount -t cgroup2 -o nsdelegate,memory_recursiveprot cgroup2 /sys/fs/cgroup\n\
+         echo '+cpu +cpuset +io +memory +pids' >/sys/fs/cgroup/cgroup.subtree_control\n\
+         ip link set lo up\n\
+         hostname guest\n\
+         (sleep {lifetime}; reboot -f) &\n\
+         dmesg -n 4\n\
+         status=0\n\
+         echo '{MARK} begin'\n\
+         {runs}\
+         echo; echo \"{MARK} exit $status\"\n\
+         wait\n"
+    )
+}
+
+/// A word that the shell leaves alone.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guest::console::{Word, word};
+
+    fn sample(filter: &[&str]) -> String {
+        let jobs = [("/t/deps/a-1", "/s/a"), ("/t/deps/b-2", "/s/b")];
+        let jobs = jobs.map(|(program, folder)| Job {
+            program: Path::new(program),
+            folder: Path::new(folder),
+        });
+        let filter: Vec<String> = filter.iter().map(|s| (*s).to_owned()).collect();
+        script(&jobs, &filter, Duration::from_secs(20))
+    }
+
+    #[test]
+    fn each_program_is_started_in_its_folder_with_the_filter() {
+        let script = sample(&["cgroup", "it's"]);
+        for program in ["cd '/s/a' && '/t/deps/a-1'", "cd '/s/b' && '/t/deps/b-2'"] {
+            let line = script.lines().find(|l| l.starts_with(program)).unwrap();
+            assert!(
+                line.contains("--test-threads=1 --include-ignored"),
+                "{line}"
+            );
+            assert!(
+                line.ends_with(r" 'cgroup' 'it'\''s' || status=$?"),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_guest_that_nobody_watches_ends_after_its_time_limit() {
+        assert!(sample(&[]).contains("\n(sleep 30; reboot -f) &\n"));
+    }
+
+    #[test]
+    fn a_shell_takes_the_script_and_the_console_its_words() {
+        let file = std::env::temp_dir().join(format!("plimsoll-init-{}", std::process::id()));
+        std::fs::write(&file, sample(&["it's"])).unwrap();
+        let ended = std::process::Command::new("sh")
+            .arg("-n")
+            .arg(&file)
+            .output();
+        std::fs::remove_file(&file).unwrap();
+        let ended = ended.unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+
+        let said = |text: &str| word(&format!("{MARK} {text}"));
+        assert_eq!(said("begin"), Some(Word::Begin));
+        assert_eq!(said("exit 101"), Some(Word::Exit(101)));
+        assert!(sample(&[]).contains(&format!("echo '{MARK} begin'")));
+        assert!(sample(&[]).contains(&format!("echo \"{MARK} exit $status\"")));
+    }
+}

@@ -1,0 +1,99 @@
+//! Debian's cloud kernel, fetched once and kept.
+
+use crate::error::XtaskError;
+use crate::guest::tools::{APT_CACHE, APT_GET, DPKG_DEB, output, require};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The package that always depends on the newest kernel of its line: small,
+/// with PSI, CFS bandwidth, and all controllers of cgroup v2 built in.
+const PACKAGE: &str = "linux-image-6.12-cloud-amd64";
+
+/// How the file of a kernel begins.
+const PREFIX: &str = "vmlinuz-";
+
+/// The kernel that is kept in `cache`, fetched before if there is none.
+///
+/// # Errors
+///
+/// If apt does not know it, or it cannot be fetched, unpacked or kept.
+pub(crate) fn kernel(cache: &Path) -> Result<PathBuf, XtaskError> {
+    if let Some(kept) = kernel_in(cache)? {
+        return Ok(kept);
+    }
+    require(&[APT_CACHE, APT_GET, DPKG_DEB], |tool| {
+        tool.path().is_some()
+    })?;
+    let no_kernel = || XtaskError::NoKernel { package: PACKAGE };
+    // apt-cache fails for a name that it does not know.
+    let said = output(APT_CACHE.command().args(["depends", PACKAGE])).map_err(|_| no_kernel())?;
+    let package = dependency(&said).ok_or_else(no_kernel)?;
+
+    // What an earlier run left half done is of no use.
+    let scratch = cache.join("fetch");
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |source| XtaskError::File { path, source }
+    };
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch).map_err(at(&scratch))?;
+    }
+    fs::create_dir_all(&scratch).map_err(at(&scratch))?;
+    let mut fetch = APT_GET.command();
+    output(fetch.args(["download", package]).current_dir(&scratch))?;
+    let archive = first(&scratch, |name| name.ends_with(".deb"))?;
+    let archive = archive.ok_or_else(|| XtaskError::NoImage {
+        place: scratch.clone(),
+    })?;
+    let tree = scratch.join("tree");
+    output(DPKG_DEB.command().arg("--extract").args([&archive, &tree]))?;
+
+    let boot = tree.join("boot");
+    let fetched = kernel_in(&boot)?.ok_or(XtaskError::NoImage { place: boot })?;
+    // Renamed in the end, so that what is kept is whole.
+    let kept = cache.join(fetched.file_name().unwrap_or_default());
+    fs::rename(&fetched, &kept).map_err(at(&kept))?;
+    fs::remove_dir_all(&scratch).map_err(at(&scratch))?;
+    Ok(kept)
+}
+
+fn kernel_in(folder: &Path) -> Result<Option<PathBuf>, XtaskError> {
+    first(folder, |name| name.starts_with(PREFIX))
+}
+
+/// The first file of a folder, by its name, that is wanted.
+fn first(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Option<PathBuf>, XtaskError> {
+    if !folder.exists() {
+        return Ok(None);
+    }
+    let failed = |source| XtaskError::File {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if wanted(&entry.file_name().to_string_lossy()) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found.into_iter().min())
+}
+
+/// The package that the first `Depends:` line of `apt-cache depends` names.
+fn dependency(said: &str) -> Option<&str> {
+    let mut lines = said.lines().map(str::trim);
+    lines.find_map(|line| line.strip_prefix("Depends: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_what_the_package_depends_on() {
+        let said = "linux-image-6.12-cloud-amd64\n  Depends: linux-image-6.12.1-cloud-amd64\n";
+        assert_eq!(dependency(said), Some("linux-image-6.12.1-cloud-amd64"));
+        assert_eq!(dependency("linux-image-6.12-cloud-amd64\n"), None);
+    }
+}

@@ -1,0 +1,66 @@
+//! Which shared libraries a program needs, from what ldd(1) says.
+
+use crate::error::XtaskError;
+use std::path::{Path, PathBuf};
+
+/// The libraries and the loader that `program` needs, by their full paths;
+/// none for a static program.
+///
+/// # Errors
+///
+/// If one of them is not on this machine.
+pub(crate) fn libraries(program: &Path, ldd_said: &str) -> Result<Vec<PathBuf>, XtaskError> {
+    let mut found = Vec::new();
+    for line in ldd_said.lines().map(str::trim) {
+        let (name, place) = line.split_once(" => ").unwrap_or((line, line));
+        // Behind the path stands the address that it was loaded at.
+        let place = place.rsplit_once(" (").map_or(place, |(path, _)| path);
+        if place == "not found" {
+            return Err(XtaskError::Library {
+                program: program.to_owned(),
+                library: name.to_owned(),
+            });
+        }
+        // What has no path is the kernel's own (linux-vdso), or a sentence.
+        if place.starts_with('/') {
+            found.push(PathBuf::from(place));
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(said: &str) -> Result<Vec<PathBuf>, XtaskError> {
+        libraries(Path::new("/t/prog"), said)
+    }
+
+    #[test]
+    fn libraries_and_the_loader_are_found() {
+        let said = "\tlinux-vdso.so.1 (0x00007ffc2b5f2000)\n\
+                    \tlibgcc_s.so.1 => /lib/x86_64-linux-gnu/libgcc_s.so.1 (0x00007f3e4d2a0000)\n\
+                    \tlibodd.so => /opt/a (b)/libodd.so (0x00007f3e4d2a0000)\n\
+                    \t/lib64/ld-linux-x86-64.so.2 (0x00007f3e4d6c8000)\n";
+        let expected = [
+            "/lib/x86_64-linux-gnu/libgcc_s.so.1",
+            "/opt/a (b)/libodd.so",
+            "/lib64/ld-linux-x86-64.so.2",
+        ];
+        assert_eq!(of(said).unwrap(), expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn a_static_program_needs_none() {
+        for said in ["\tstatically linked\n", "\tnot a dynamic executable\n"] {
+            assert!(of(said).unwrap().is_empty(), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_is_named_with_who_needs_it() {
+        let error = of("\tlibx.so.1 => not found\n").unwrap_err().to_string();
+        assert!(error.contains("libx.so.1") && error.contains("/t/prog"));
+    }
+}

@@ -1,0 +1,156 @@
+//! Tests in a guest: a real kernel with cgroup v2, booted from nothing but the
+//! tests, the libraries that they need, and busybox.
+
+mod console;
+mod cpio;
+mod init;
+mod kernel;
+mod libraries;
+mod qemu;
+mod suites;
+mod tools;
+mod workspace;
+
+use crate::args::GuestArgs;
+use crate::error::XtaskError;
+use console::Console;
+use cpio::Archive;
+use init::Job;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use suites::{Built, Suite};
+use workspace::Workspace;
+
+/// What stands before each line from the guest.
+const PREFIX: &str = "guest | ";
+
+/// Builds the tests, boots the guest, and gives the exit status of the tests.
+///
+/// # Errors
+///
+/// If the guest could not be made, or did not come to the end of its tests.
+pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
+    if std::env::consts::ARCH != "x86_64" {
+        let arch = std::env::consts::ARCH;
+        return Err(XtaskError::Architecture { arch });
+    }
+    let wanted = suites::chosen(suites::SUITES, &args.packages)?;
+    let needed = [tools::QEMU, tools::BUSYBOX, tools::LDD, tools::STRIP];
+    tools::require(&needed, |tool| tool.path().is_some())?;
+    let workspace = workspace()?;
+    let folder = workspace.target().join("guest");
+    std::fs::create_dir_all(&folder).map_err(|source| XtaskError::File {
+        path: folder.clone(),
+        source,
+    })?;
+    let kernel = match &args.kernel {
+        Some(given) => given.clone(),
+        None => kernel::kernel(&folder)?,
+    };
+    let built = build(&workspace, &wanted, !args.packages.is_empty())?;
+    // A name of our own, as two may run at once in one checkout.
+    let image = folder.join(format!("initramfs-{}", std::process::id()));
+    let booted = write_image(&image, &built, args).and_then(|()| boot(&kernel, &image, args));
+    // Where it was not written there is nothing to remove.
+    let _ = std::fs::remove_file(&image);
+    booted
+}
+
+fn workspace() -> Result<Workspace, XtaskError> {
+    let mut command = cargo();
+    command.args(["metadata", "--no-deps", "--format-version=1"]);
+    Workspace::read(&tools::output(&mut command)?)
+}
+
+/// The cargo that started us, or any.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn build(workspace: &Workspace, wanted: &[Suite], by_name: bool) -> Result<Vec<Built>, XtaskError> {
+    let mut built = Vec::new();
+    for arguments in suites::cargo_calls(wanted, by_name) {
+        let mut command = cargo();
+        command.args(arguments).stderr(Stdio::inherit());
+        let messages = tools::output(&mut command)?;
+        built.extend(suites::built(&messages, workspace, wanted)?);
+    }
+    Ok(built)
+}
+
+/// Writes the file system that the guest begins with.
+fn write_image(image: &Path, built: &[Built], args: &GuestArgs) -> Result<(), XtaskError> {
+    let mut archive = Archive::default();
+    for folder in init::FOLDERS {
+        archive.folder(Path::new(folder))?;
+    }
+    if let Some(busybox) = tools::BUSYBOX.path() {
+        add_program(&mut archive, &busybox, Path::new("/bin/busybox"), image)?;
+    }
+    for built in built {
+        archive.folder(&built.folder)?;
+        add_program(&mut archive, &built.program, &built.program, image)?;
+    }
+    let jobs: Vec<Job<'_>> = built
+        .iter()
+        .filter(|built| built.is_test)
+        .map(|built| Job {
+            program: &built.program,
+            folder: &built.folder,
+        })
+        .collect();
+    let script = init::script(&jobs, &args.filter, args.time_limit);
+    archive.file(Path::new("/init"), script.into_bytes())?;
+    std::fs::write(image, archive.bytes()?).map_err(|source| XtaskError::File {
+        path: image.to_owned(),
+        source,
+    })
+}
+
+/// Puts a program at a path in the guest, and below it what it is linked to.
+/// What is for debuggers stays outside: it is most of a test program, and the
+/// guest has little memory. `image` is written later, and lends its name.
+fn add_program(
+    archive: &mut Archive,
+    program: &Path,
+    path: &Path,
+    image: &Path,
+) -> Result<(), XtaskError> {
+    let slim = image.with_extension("slim");
+    let mut strip = tools::STRIP.command();
+    tools::output(strip.arg("-o").args([slim.as_path(), program]))?;
+    let bytes = tools::read(&slim);
+    // Nothing hangs on it, and the next one overwrites it.
+    let _ = std::fs::remove_file(&slim);
+    archive.file(path, bytes?)?;
+    for library in libraries::libraries(program, &ldd(program)?)? {
+        let bytes = tools::read(&library)?;
+        archive.file(&library, bytes)?;
+    }
+    Ok(())
+}
+
+/// What ldd says of a program. Of a static one it says so and fails.
+fn ldd(program: &Path) -> Result<String, XtaskError> {
+    match tools::output(tools::LDD.command().env("LC_ALL", "C").arg(program)) {
+        Err(XtaskError::Command { said, .. }) if said.contains("not a dynamic executable") => {
+            Ok(String::new())
+        }
+        other => other,
+    }
+}
+
+fn boot(kernel: &Path, image: &Path, args: &GuestArgs) -> Result<u8, XtaskError> {
+    let mut console = Console::new();
+    let arguments = qemu::arguments(kernel, image);
+    let end = qemu::boot(&arguments, args.time_limit, &mut console, show)?;
+    for line in console.failed_boot() {
+        show(line)?;
+    }
+    console.verdict(end)
+}
+
+fn show(line: &str) -> Result<(), XtaskError> {
+    writeln!(std::io::stdout(), "{PREFIX}{line}").map_err(XtaskError::Output)
+}

@@ -1,0 +1,130 @@
+//! The emulator: its command line, and its life.
+
+use crate::error::XtaskError;
+use crate::guest::console::{Console, End};
+use crate::guest::tools::QEMU;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// The arguments of qemu. Emulated on every machine, also where there is KVM,
+/// so that the guest is the same everywhere; two CPUs, because much of what
+/// schedulers do takes two.
+pub(crate) fn arguments(kernel: &Path, initramfs: &Path) -> Vec<OsString> {
+    let fixed = "-accel tcg,thread=multi -cpu max -smp 2 -m 512 \
+                 -nodefaults -display none -serial stdio -no-reboot";
+    let mut arguments: Vec<OsString> = fixed.split_whitespace().map(Into::into).collect();
+    arguments.extend(["-kernel".into(), kernel.into()]);
+    arguments.extend(["-initrd".into(), initramfs.into()]);
+    // A panic reboots at once, and a reboot is the end.
+    arguments.extend(["-append".into(), "console=ttyS0 panic=-1".into()]);
+    arguments
+}
+
+/// A guest that is turned off when it is dropped.
+#[derive(Debug)]
+struct Guest(Child);
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Boots a guest and lets `console` hear it, until the tests are over, the
+/// guest has ended, or `time_limit` has passed. What is to be seen goes to
+/// `show` as it comes.
+///
+/// # Errors
+///
+/// If qemu does not start, or `show` fails.
+pub(crate) fn boot(
+    arguments: &[OsString],
+    time_limit: Duration,
+    console: &mut Console,
+    mut show: impl FnMut(&str) -> Result<(), XtaskError>,
+) -> Result<End, XtaskError> {
+    let deadline = Instant::now() + time_limit;
+    let mut command = QEMU.command();
+    command.args(arguments).stdin(Stdio::null());
+    let started = command.stdout(Stdio::piped()).spawn();
+    let mut guest = Guest(started.map_err(|source| XtaskError::Start {
+        program: "qemu".to_owned(),
+        source,
+    })?);
+    let (sender, lines) = channel();
+    if let Some(stdout) = guest.0.stdout.take() {
+        // It ends with the guest, which closes the pipe.
+        std::thread::spawn(move || send_lines(stdout, &sender));
+    }
+    let end = loop {
+        match next(&lines, deadline) {
+            Ok(line) => {
+                if let Some(text) = console.line(&line) {
+                    show(&text)?;
+                }
+                if console.is_over() {
+                    break End::Closed;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => break End::TimeLimit(time_limit),
+            Err(RecvTimeoutError::Disconnected) => break End::Closed,
+        }
+    };
+    drop(guest);
+    // A hanging test has begun a line and not ended it.
+    for line in lines {
+        if let Some(text) = console.line(&line) {
+            show(&text)?;
+        }
+    }
+    Ok(end)
+}
+
+fn next(lines: &Receiver<Vec<u8>>, deadline: Instant) -> Result<Vec<u8>, RecvTimeoutError> {
+    lines.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+}
+
+fn send_lines(stdout: impl Read, sender: &Sender<Vec<u8>>) {
+    let mut reader = BufReader::new(stdout);
+    loop {
+        let mut line = Vec::new();
+        let read = reader.read_until(b'\n', &mut line);
+        let is_end = line.is_empty() || sender.send(line).is_err();
+        if is_end || read.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guest_boots_what_it_is_given_and_ends_instead_of_rebooting() {
+        let arguments = arguments(Path::new("/k"), Path::new("/i"));
+        let arguments: Vec<&str> = arguments.iter().map(|a| a.to_str().unwrap()).collect();
+        let value = |flag: &str| {
+            let at = arguments.iter().position(|a| *a == flag).unwrap();
+            arguments[at + 1]
+        };
+        assert_eq!((value("-kernel"), value("-initrd")), ("/k", "/i"));
+        assert!(value("-append").contains("console=ttyS0 panic=-1"));
+        assert!(arguments.contains(&"-no-reboot"));
+    }
+
+    #[test]
+    fn lines_come_whole_and_the_last_one_without_its_end() {
+        let (sender, lines) = channel();
+        send_lines(&b"a\r\nb\n\ntest c ... "[..], &sender);
+        drop(sender);
+        let lines: Vec<Vec<u8>> = lines.iter().collect();
+        assert_eq!(lines, [&b"a\r\n"[..], b"b\n", b"\n", b"test c ... "]);
+    }
+}

@@ -1,0 +1,225 @@
+//! Which tests run in the guest, and where cargo has put their programs.
+
+use crate::error::XtaskError;
+use crate::guest::workspace::Workspace;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Tests of one package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Suite {
+    /// As cargo knows it.
+    package: &'static str,
+    /// The one file of its folder `tests` to run; `None` for all its tests.
+    only: Option<&'static str>,
+}
+
+/// Everything that runs in the guest. Ignored tests run too: a test that can
+/// only pass there says `#[ignore = "needs the guest: cargo xtask guest"]`.
+/// Tests find no files of the source tree there, and do what they do as root,
+/// in the root of a cgroup v2 tree.
+pub(crate) const SUITES: &[Suite] = &[
+    Suite::all("plimsoll-host"),
+    Suite::only("plimsoll", "guest"),
+];
+
+impl Suite {
+    const fn all(package: &'static str) -> Suite {
+        let only = None;
+        Suite { package, only }
+    }
+
+    const fn only(package: &'static str, test: &'static str) -> Suite {
+        let only = Some(test);
+        Suite { package, only }
+    }
+
+    fn takes(&self, built: &Built) -> bool {
+        let is_wanted = match self.only {
+            Some(test) => built.target == test,
+            None => true,
+        };
+        built.package == self.package && (is_wanted || !built.is_test)
+    }
+}
+
+/// Those of the list that are asked for; all if none is named.
+///
+/// # Errors
+///
+/// If a name is not on the list.
+pub(crate) fn chosen(list: &[Suite], packages: &[String]) -> Result<Vec<Suite>, XtaskError> {
+    if packages.is_empty() {
+        return Ok(list.to_vec());
+    }
+    let find = |name: &String| {
+        let found = list.iter().find(|suite| suite.package == name.as_str());
+        found.copied().ok_or_else(|| {
+            let known: Vec<&str> = list.iter().map(|suite| suite.package).collect();
+            XtaskError::Usage(format!(
+                "no tests of '{name}' run in the guest, only those of {} \
+                 (crates/xtask/src/guest/suites.rs has the list)",
+                known.join(", ")
+            ))
+        })
+    };
+    packages.iter().map(find).collect()
+}
+
+/// The calls of cargo that build `suites`, by their arguments. Which features
+/// dependencies have goes by the packages that are built together, so all the
+/// suites are built as `cargo test --workspace` builds them, and those that
+/// were asked for by name as `cargo test --package NAME` does: whoever has
+/// tested has built them.
+pub(crate) fn cargo_calls(suites: &[Suite], by_name: bool) -> Vec<Vec<&'static str>> {
+    // Diagnostics go to the terminal, and to standard output only what was built.
+    let build = [
+        "test",
+        "--no-run",
+        "--quiet",
+        "--message-format=json-render-diagnostics",
+    ];
+    if !by_name {
+        return vec![[&build[..], &["--workspace"]].concat()];
+    }
+    let call = |suite: &Suite| {
+        let mut arguments = build.to_vec();
+        arguments.extend(["--package", suite.package]);
+        arguments.extend(suite.only.map(|test| ["--test", test]).iter().flatten());
+        arguments
+    };
+    suites.iter().map(call).collect()
+}
+
+/// A program that cargo built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Built {
+    package: String,
+    target: String,
+    /// Where it is, here and in the guest.
+    pub(crate) program: PathBuf,
+    /// The folder of its package, where cargo starts tests.
+    pub(crate) folder: PathBuf,
+    /// A test, and not a program that tests start.
+    pub(crate) is_test: bool,
+}
+
+/// The programs among cargo's messages that `suites` take.
+///
+/// # Errors
+///
+/// If a line is no message as cargo documents them.
+pub(crate) fn built(
+    messages: &str,
+    workspace: &Workspace,
+    suites: &[Suite],
+) -> Result<Vec<Built>, XtaskError> {
+    let mut all = Vec::new();
+    for line in messages.lines().filter(|line| !line.is_empty()) {
+        let message: Value = serde_json::from_str(line).map_err(|error| {
+            XtaskError::Unexpected(format!("cargo's message cannot be read ({error}): {line}"))
+        })?;
+        // Of those without a program there are many: libraries, build scripts.
+        if let Some(program) = message["executable"].as_str() {
+            let built = artifact(&message, program, workspace).ok_or_else(|| {
+                XtaskError::Unexpected(format!(
+                    "cargo's message does not say what it built: {line}"
+                ))
+            })?;
+            if suites.iter().any(|suite| suite.takes(&built)) {
+                all.push(built);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn artifact(message: &Value, program: &str, workspace: &Workspace) -> Option<Built> {
+    let manifest = Path::new(message["manifest_path"].as_str()?);
+    Some(Built {
+        package: workspace
+            .package(message["package_id"].as_str()?)?
+            .to_owned(),
+        target: message["target"]["name"].as_str()?.to_owned(),
+        program: program.into(),
+        folder: manifest.parent()?.to_owned(),
+        is_test: message["profile"]["test"].as_bool()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const LIST: &[Suite] = &[Suite::all("a"), Suite::only("b", "guest")];
+
+    #[test]
+    fn a_package_is_chosen_by_its_name_and_all_without_one() {
+        assert_eq!(chosen(LIST, &[]).unwrap(), LIST);
+        assert_eq!(chosen(LIST, &["b".to_owned()]).unwrap(), LIST[1..]);
+        let error = chosen(SUITES, &["plimsoll-hots".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("plimsoll-host"), "{error}");
+    }
+
+    #[test]
+    fn cargo_builds_what_whoever_tests_has_built() {
+        let ends = |by_name| -> Vec<String> {
+            let calls = cargo_calls(LIST, by_name).into_iter();
+            calls.map(|call| call[4..].join(" ")).collect()
+        };
+        assert_eq!(ends(false), ["--workspace"]);
+        assert_eq!(ends(true), ["--package a", "--package b --test guest"]);
+    }
+
+    fn message(package: &str, target: &str, test: bool, program: Option<&str>) -> String {
+        json!({
+            "reason": "compiler-artifact",
+            "package_id": format!("id of {package}"),
+            "manifest_path": format!("/s/{package}/Cargo.toml"),
+            "target": {"name": target},
+            "profile": {"test": test},
+            "executable": program,
+        })
+        .to_string()
+    }
+
+    #[test]
+    fn suites_take_their_tests_and_the_programs_that_these_start() {
+        let messages = [
+            message("a", "a", false, None),
+            message("a", "a", true, Some("/t/a-1")),
+            message("b", "b", false, Some("/t/b")),
+            message("b", "b", true, Some("/t/b-1")),
+            message("b", "guest", true, Some("/t/guest-1")),
+            message("c", "c", true, Some("/t/c-1")),
+            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+        ];
+        let workspace = Workspace::of(&["a", "b", "c"]);
+        let found = built(&messages.join("\n"), &workspace, LIST).unwrap();
+        let found: Vec<(&str, &str, bool)> = found
+            .iter()
+            .map(|b| {
+                (
+                    b.program.to_str().unwrap(),
+                    b.folder.to_str().unwrap(),
+                    b.is_test,
+                )
+            })
+            .collect();
+        let expected = [
+            ("/t/a-1", "/s/a", true),
+            ("/t/b", "/s/b", false),
+            ("/t/guest-1", "/s/b", true),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_message_of_another_kind_is_an_error() {
+        for line in ["no json", r#"{"executable":"/t/p"}"#] {
+            let error = built(line, &Workspace::of(&[]), LIST).unwrap_err();
+            assert!(error.to_string().contains(line), "{error}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The programs of others that a guest is made with.
+
+use crate::error::XtaskError;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A program, and the package of Debian's that holds it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tool {
+    name: &'static str,
+    package: &'static str,
+}
+
+pub(crate) const QEMU: Tool = Tool {
+    name: "qemu-system-x86_64",
+    package: "qemu-system-x86",
+};
+pub(crate) const BUSYBOX: Tool = Tool {
+    name: "busybox",
+    package: "busybox-static",
+};
+pub(crate) const LDD: Tool = Tool {
+    name: "ldd",
+    package: "libc-bin",
+};
+pub(crate) const STRIP: Tool = Tool {
+    name: "strip",
+    package: "binutils",
+};
+pub(crate) const APT_CACHE: Tool = Tool {
+    name: "apt-cache",
+    package: "apt",
+};
+pub(crate) const APT_GET: Tool = Tool {
+    name: "apt-get",
+    package: "apt",
+};
+pub(crate) const DPKG_DEB: Tool = Tool {
+    name: "dpkg-deb",
+    package: "dpkg",
+};
+
+impl Tool {
+    /// To start it.
+    pub(crate) fn command(self) -> Command {
+        Command::new(self.name)
+    }
+
+    /// Where it is, in the folders of PATH.
+    pub(crate) fn path(self) -> Option<PathBuf> {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let mut places = std::env::split_paths(&folders).map(|folder| folder.join(self.name));
+        places.find(|place| place.is_file())
+    }
+}
+
+/// Complains about all that are missing at once.
+///
+/// # Errors
+///
+/// If `is_there` is false for one of them.
+pub(crate) fn require(tools: &[Tool], is_there: impl Fn(Tool) -> bool) -> Result<(), XtaskError> {
+    let missing: Vec<Tool> = tools.iter().copied().filter(|t| !is_there(*t)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
+    let mut packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
+    packages.dedup();
+    Err(XtaskError::Missing {
+        missing: names.join(", "),
+        packages: packages.join(" "),
+    })
+}
+
+/// Runs a command to its end and gives its standard output.
+///
+/// # Errors
+///
+/// If it does not start, or says by its status that it failed.
+pub(crate) fn output(command: &mut Command) -> Result<String, XtaskError> {
+    command.stdin(Stdio::null());
+    let ended = command.output().map_err(|source| XtaskError::Start {
+        program: command.get_program().to_string_lossy().into_owned(),
+        source,
+    })?;
+    if ended.status.success() {
+        return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
+    Err(XtaskError::Command {
+        command: spelled(command),
+        status: ended.status,
+        said: if said.is_empty() {
+            "it said why above".to_owned()
+        } else {
+            format!("it said: {said}")
+        },
+    })
+}
+
+fn spelled(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<OsString> = words.map(OsStr::to_owned).collect();
+    words.join(OsStr::new(" ")).to_string_lossy().into_owned()
+}
+
+/// Reads a file.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, XtaskError> {
+    std::fs::read(path).map_err(|source| XtaskError::File {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_missing_is_said_at_once_with_its_packages() {
+        let wanted = [QEMU, BUSYBOX, APT_CACHE, APT_GET];
+        assert!(require(&wanted, |_| true).is_ok());
+        let error = require(&wanted, |tool| tool.name == "busybox").unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.starts_with("qemu-system-x86_64, apt-cache, apt-get not"),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("--no-install-recommends qemu-system-x86 apt"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_command_that_fails_is_told_with_what_it_said() {
+        let error = output(Command::new("sh").args(["-c", "echo so it is >&2; exit 3"]));
+        let said = error.unwrap_err().to_string();
+        assert!(
+            said.contains("sh -c") && said.contains("so it is"),
+            "{said}"
+        );
+        assert_eq!(output(Command::new("echo").arg("x")).unwrap(), "x\n");
+    }
+}
