@@ -63,9 +63,17 @@ fn workspace() -> Result<Workspace, XtaskError> {
     Workspace::read(&tools::output(&mut command)?)
 }
 
-/// The cargo that started us, or any.
+/// The cargo that started us, or any. What it told us about our own package is
+/// not passed on: build scripts look at it (ring's), and would build anew
+/// whenever tests are built here and by hand in turns.
 fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        if suites::is_of_our_package(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 fn build(workspace: &Workspace, wanted: &[Suite], by_name: bool) -> Result<Vec<Built>, XtaskError> {

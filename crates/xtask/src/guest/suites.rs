@@ -72,11 +72,11 @@ pub(crate) fn chosen(list: &[Suite], packages: &[String]) -> Result<Vec<Suite>, 
 /// were asked for by name as `cargo test --package NAME` does: whoever has
 /// tested has built them.
 pub(crate) fn cargo_calls(suites: &[Suite], by_name: bool) -> Vec<Vec<&'static str>> {
-    // Diagnostics go to the terminal, and to standard output only what was built.
+    // Diagnostics and progress go to the terminal, to standard output only what
+    // was built.
     let build = [
         "test",
         "--no-run",
-        "--quiet",
         "--message-format=json-render-diagnostics",
     ];
     if !by_name {
@@ -89,6 +89,14 @@ pub(crate) fn cargo_calls(suites: &[Suite], by_name: bool) -> Vec<Vec<&'static s
         arguments
     };
     suites.iter().map(call).collect()
+}
+
+/// Whether this variable of the environment tells a program that `cargo run`
+/// starts of which package it is.
+pub(crate) fn is_of_our_package(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"]
+        .iter()
+        .any(|prefix| variable.starts_with(prefix))
 }
 
 /// A program that cargo built.
@@ -166,10 +174,23 @@ mod tests {
     fn cargo_builds_what_whoever_tests_has_built() {
         let ends = |by_name| -> Vec<String> {
             let calls = cargo_calls(LIST, by_name).into_iter();
-            calls.map(|call| call[4..].join(" ")).collect()
+            calls.map(|call| call[3..].join(" ")).collect()
         };
         assert_eq!(ends(false), ["--workspace"]);
         assert_eq!(ends(true), ["--package a", "--package b --test guest"]);
+    }
+
+    #[test]
+    fn what_the_user_sets_is_passed_on_to_cargo() {
+        assert!(is_of_our_package("CARGO_PKG_NAME") && is_of_our_package("CARGO_MANIFEST_DIR"));
+        for kept in [
+            "CARGO_TARGET_DIR",
+            "CARGO_PROFILE_DEV_DEBUG",
+            "CARGO_HOME",
+            "PATH",
+        ] {
+            assert!(!is_of_our_package(kept), "{kept}");
+        }
     }
 
     fn message(package: &str, target: &str, test: bool, program: Option<&str>) -> String {
