@@ -3,7 +3,7 @@
 use crate::simulated;
 use crate::testbed::{Answer, Case};
 use plimsoll_experiment::sweep::Request;
-use plimsoll_model::{Goal, LatencyLimit, LoadLevel, Phase, Plan, Quantile, Trial};
+use plimsoll_model::{LoadLevel, Phase, Plan, Trial};
 
 /// How much of a sweep is made before the search.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub(crate) struct Found {
     pub(crate) search: Answer,
 }
 
-pub(crate) fn plan(case: &Case, scope: Scope, precision: f64, seed: u64) -> Plan {
+fn plan(case: &Case, scope: Scope, precision: f64, seed: u64) -> Plan {
     let levels = match scope {
         Scope::Whole => None,
         Scope::FewLevels => Some(
@@ -31,14 +31,10 @@ pub(crate) fn plan(case: &Case, scope: Scope, precision: f64, seed: u64) -> Plan
                 .collect(),
         ),
     };
-    let goal = Goal::Latency {
-        quantile: Quantile::P99,
-        limit: LatencyLimit::Absolute(case.limit),
-    };
     Request {
         trials: levels.is_some().then_some(1),
         levels,
-        ..simulated::request(goal, precision, seed)
+        ..case.request(precision, seed)
     }
     .plan()
 }

@@ -1,8 +1,10 @@
 //! The services, and a simulated machine as the other tools would load it.
 
-use crate::ours;
+use crate::simulated;
+use plimsoll_experiment::sweep::Request;
 use plimsoll_model::{
-    Arrivals, Phase, Plan, Quantile, Rate, Setting, Share, Trial, TrialSpec, WarmUp,
+    Arrivals, Goal, LatencyLimit, Phase, Plan, Quantile, Rate, Setting, Share, Trial, TrialSpec,
+    WarmUp,
 };
 use plimsoll_simulate::{Disturbance, Effect, Machine, Service, truth};
 use plimsoll_study::seeded::Rng;
@@ -22,6 +24,10 @@ pub(crate) struct Case {
 /// that a bisection tries are fixed by the peak; on one fixed service they
 /// would hit or miss the capacity by luck, the same for all seeds.
 const LIMITS: f64 = 0.1;
+
+/// The half width that the plan asks for by which single trials are made. It is
+/// for the search alone, which these trials have none of.
+const PRECISION: f64 = 0.05;
 
 /// What one run of a method found.
 #[derive(Debug, Clone, Copy, Default)]
@@ -88,6 +94,15 @@ impl Case {
         self.service.saturation().get()
     }
 
+    /// A full sweep for the promise.
+    pub(crate) fn request(&self, precision: f64, seed: u64) -> Request {
+        let goal = Goal::Latency {
+            quantile: Quantile::P99,
+            limit: LatencyLimit::Absolute(self.limit),
+        };
+        simulated::request(goal, precision, seed)
+    }
+
     pub(crate) fn machine(&self, seed: u64) -> Machine {
         let slower = Share::new(0.1).map(|share| Disturbance {
             share,
@@ -124,7 +139,7 @@ impl Testbed {
     pub(crate) fn new(case: &Case, seed: u64) -> Testbed {
         Testbed {
             machine: case.machine(seed),
-            plan: ours::plan(case, ours::Scope::Whole, 0.05, seed),
+            plan: case.request(PRECISION, seed).plan(),
             limit: case.limit.as_secs_f64(),
             saturation: case.saturation(),
             took: Duration::ZERO,
