@@ -12,7 +12,7 @@ use crate::sensors::open_files_limit;
 use crate::task::Source;
 use crate::topology::topology;
 use crate::virtualisation::container;
-use plimsoll_model::{Outcome, Requirement, Topology};
+use plimsoll_model::{Outcome, Requirement, Topology, counted};
 
 /// Steal since boot, as a share, above which results are worth a doubt.
 const MUCH_STEAL: f64 = 0.01;
@@ -172,12 +172,13 @@ fn cpu_limit(root: &Root, topology: &Topology) -> Outcome {
         Ok(limits) => match limits.cpu {
             Some(limit) if limit < cpus as f64 => missed(
                 format!(
-                    "with {limit:.2} of {cpus} CPUs, what runs in this cgroup is stopped again and \
-                     again within each second, which shows as latency"
+                    "with {limit:.2} of {}, what runs in this cgroup is stopped again and \
+                     again within each second, which shows as latency",
+                    counted(cpus, "CPU", "CPUs")
                 ),
                 "run Plimsoll, and the service, outside of the limit or with a higher one",
             ),
-            Some(limit) => met(format!("{limit:.2} CPUs for {cpus}")),
+            Some(limit) => met(format!("{limit:.2} of {}", counted(cpus, "CPU", "CPUs"))),
             None => met("none to be seen"),
         },
     }

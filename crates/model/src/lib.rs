@@ -28,6 +28,7 @@ mod histogram;
 pub mod ns;
 mod picture;
 mod plan;
+mod plural;
 mod provenance;
 mod requirement;
 mod selftest;
@@ -61,6 +62,7 @@ pub use plan::{
     Arrivals, Bounds, CalibrationPlan, CpuPlan, LoadLevel, LoadLevelError, Plan, SCHEMA_VERSION,
     SearchPlan, WarmUp,
 };
+pub use plural::{counted, for_count};
 pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
 pub use requirement::{Outcome, Requirement};
 pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};

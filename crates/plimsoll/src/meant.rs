@@ -6,7 +6,9 @@ use crate::failure::Failure;
 use plimsoll_experiment::sweep::{Effort, Place, Request, Tolerance};
 use plimsoll_host::Root;
 use plimsoll_load::hash;
-use plimsoll_model::{Copies, CpuSet, CpuTime, HttpService, LoadLevel, Plan, ServiceAt, Workload};
+use plimsoll_model::{
+    Copies, CpuSet, CpuTime, HttpService, LoadLevel, Plan, ServiceAt, Workload, counted, for_count,
+};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::path::PathBuf;
@@ -154,7 +156,9 @@ fn numbers_of_copies(levels: Option<&[LoadLevel]>, cpus: usize) -> Result<Vec<u3
             let fits = number.fract() == 0.0 && (1.0..=cpus as f64).contains(&number);
             fits.then_some(number as u32).ok_or_else(|| {
                 Failure::Mistake(format!(
-                    "--levels: '{number}' is no number of copies; there are {cpus} CPUs, and each copy has one of its own"
+                    "--levels: '{number}' is no number of copies; there {} {}, and each copy has one of its own",
+                    for_count(cpus, "is", "are"),
+                    counted(cpus, "CPU", "CPUs")
                 ))
             })
         })

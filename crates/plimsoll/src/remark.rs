@@ -1,6 +1,6 @@
 //! What is said about a run beside its findings: what can be typed next.
 
-use plimsoll_model::{Phase, Trial};
+use plimsoll_model::{Phase, Trial, counted};
 
 /// What can be done with the record of a run that has failed or was stopped
 /// after `trials`.
@@ -10,8 +10,8 @@ pub(crate) fn how_to_go_on(trials: &[Trial], was_stopped: bool, path: &str) -> S
         return format!("nothing was measured yet; nothing is lost if {path} is deleted");
     }
     let kept = trials.len();
-    let trials = if kept == 1 { "trial is" } else { "trials are" };
-    format!("{kept} {trials} kept; go on with: plimsoll sweep --resume {path}")
+    let trials = counted(kept, "trial is", "trials are");
+    format!("{trials} kept; go on with: plimsoll sweep --resume {path}")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What can be measured on a machine: for `plimsoll doctor`.
 
 use crate::escape::safe;
-use crate::number::for_count;
+use crate::number::{counted, for_count};
 use crate::table::{Cell, Ink, Paint, hang};
 use plimsoll_model::{Outcome, Provenance, Requirement};
 
@@ -53,7 +53,7 @@ fn plain(text: String) -> Cell {
 fn machine(p: &Provenance) -> [String; 2] {
     let known = |x: &Option<String>| x.as_deref().map_or("unknown".to_owned(), safe);
     let count = |n: Option<u32>, one, many| match n {
-        Some(n) => format!("{n} {}", for_count(n, one, many)),
+        Some(n) => counted(n, one, many),
         None => format!("? {many}"),
     };
     let under = p.virtualisation.as_deref();

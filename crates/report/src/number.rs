@@ -2,6 +2,7 @@
 
 mod written;
 
+pub(crate) use plimsoll_model::{counted, for_count};
 pub(crate) use written::{Written, confidence};
 
 use plimsoll_model::human_duration;
@@ -87,15 +88,6 @@ pub(crate) fn time_us(us: f64) -> String {
     Duration::try_from_secs_f64(us / 1e6).map_or_else(|_| MISSING.to_owned(), human_duration)
 }
 
-/// The form of a word that goes with a number: `1 copy`, `2 copies`.
-pub(crate) fn for_count<N: PartialEq + From<u8>>(
-    count: N,
-    one: &'static str,
-    many: &'static str,
-) -> &'static str {
-    if count == N::from(1) { one } else { many }
-}
-
 /// A unit of time that all values of a column are shown in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeUnit {
@@ -155,13 +147,6 @@ mod tests {
     fn a_few_errors_are_not_none() {
         let shown: Vec<_> = [0.0, 0.0001, 0.25, 12.0].map(small_pct).into();
         assert_eq!(shown, ["0", "<0.01", "0.25", "12.00"]);
-    }
-
-    #[test]
-    fn a_word_stands_in_the_singular_beside_1_only() {
-        for (count, shown) in [(0, "copies"), (1, "copy"), (2, "copies"), (11, "copies")] {
-            assert_eq!(for_count(count, "copy", "copies"), shown);
-        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::capacity::Subject;
 use crate::chart::{Charset, charts};
 use crate::escape::safe;
-use crate::number::for_count;
+use crate::number::counted;
 use crate::sentence::Sentence;
 use crate::sentences::{answers, notes, record};
 use crate::table::{Column, Ink, Paint, render, wrap};
@@ -146,7 +146,7 @@ fn machine(provenance: &Provenance) -> String {
         .unwrap_or("a machine without a name");
     let cpus = match provenance.topology.online.len() {
         0 => None,
-        n => Some(format!("{n} {}", for_count(n, "CPU", "CPUs"))),
+        n => Some(counted(n, "CPU", "CPUs")),
     };
     let facts = [
         provenance.cpu_model.clone(),

@@ -1,5 +1,7 @@
 //! What can be wrong with a table, each in a sentence.
 
+use plimsoll_model::{counted, for_count};
+
 /// Why a table cannot be imported. The sentence begins with what is wrong
 /// "in it": whoever shows it says in which file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -50,7 +52,9 @@ pub enum TableError {
     },
     /// CPUs that do not make whole cores.
     #[error(
-        "{cpus} CPUs do not make cores of {threads} threads; give --cpus and --threads-per-core of the machine that was measured"
+        "{} {} not make cores of {threads} threads; give --cpus and --threads-per-core of the machine that was measured",
+        counted(*cpus, "CPU", "CPUs"),
+        for_count(*cpus, "does", "do")
     )]
     Cores {
         /// How many CPUs.

@@ -1,7 +1,7 @@
 //! In what two machines differ, as far as measurements can be compared.
 
 use super::{Provenance, Topology};
-use crate::Bytes;
+use crate::{Bytes, counted};
 use std::fmt;
 
 /// Memory that differs by less than this share is the same memory: the kernel
@@ -142,7 +142,7 @@ impl Provenance {
         hold(Respect::Mitigations, &|p| mitigations(p, self, other));
         hold(Respect::CpuLimit, &|p| {
             let limit = p.cgroup_cpu_limit;
-            limit.map_or("none seen".to_owned(), |n| format!("{n} CPUs"))
+            limit.map_or("none seen".to_owned(), |n| counted(n, "CPU", "CPUs"))
         });
         hold(Respect::MemoryLimit, &|p| {
             let limit = p.cgroup_memory_limit;
