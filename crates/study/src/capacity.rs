@@ -7,6 +7,7 @@
 //! a percentile needs a number of requests before it says anything.
 
 use crate::boundary::{Boundary, Interval, locate};
+use crate::cpu_use;
 use crate::curve::Curve;
 use crate::decide::needed;
 use crate::evidence::{Bound, Evidence, Seen};
@@ -69,10 +70,8 @@ impl Asked {
                     Ok(bound) => self.fill(&mut finding, bound, plan, trials, curve, index),
                     Err(why) => finding.note = Some(*why),
                 }
-                finding.cpu_pct = finding
-                    .rate_rps
-                    .zip(curve)
-                    .and_then(|(rate, curve)| cpu_at(rate, curve));
+                let rate = finding.rate_rps;
+                finding.cpu_pct = rate.and_then(|rate| cpu_use::at(rate, curve, plan, trials));
                 finding
             })
             .collect()
@@ -253,20 +252,6 @@ fn conclude(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate
             }
         }
     }
-}
-
-/// CPU use at a rate, from the curve; its interval is that of the curve at
-/// the value and at both ends of the rate.
-fn cpu_at(rate: Estimate, curve: &Curve) -> Option<Estimate> {
-    let at = |rate: f64| curve.cpu_pct_at(rate.min(curve.line().max_rate_rps()));
-    let value = at(rate.value)?;
-    let low = rate.low.and_then(at).and_then(|e| e.low);
-    let high = rate.high.and_then(at).and_then(|e| e.high);
-    Some(Estimate {
-        value: value.value,
-        low: low.map(|low| low.min(value.value)),
-        high: high.map(|high| high.max(value.value)),
-    })
 }
 
 /// The interval of a rate whose limit itself lies in an interval: the two

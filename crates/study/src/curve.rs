@@ -216,6 +216,11 @@ impl Line {
         self.knots.last().map_or(0.0, |k| k.rate_rps)
     }
 
+    /// The lowest rate, in requests per second.
+    pub fn min_rate_rps(&self) -> f64 {
+        self.knots.first().map_or(0.0, |k| k.rate_rps)
+    }
+
     /// CPU use in percent at a rate; `None` outside the measured range.
     pub fn cpu_pct_at(&self, rate_rps: f64) -> Option<f64> {
         let next = self.knots.partition_point(|k| k.rate_rps <= rate_rps);
@@ -241,8 +246,7 @@ impl Line {
 
     /// The rate within the measured range that is nearest to this one.
     fn within(&self, rate_rps: f64) -> f64 {
-        let least = self.knots.first().map_or(0.0, |k| k.rate_rps);
-        rate_rps.max(least).min(self.max_rate_rps())
+        rate_rps.max(self.min_rate_rps()).min(self.max_rate_rps())
     }
 }
 

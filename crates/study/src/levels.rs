@@ -91,7 +91,7 @@ fn merge(plan: &Plan, level: LoadLevel, trials: &[&Trial], rated: Option<&RatedR
         },
         achieved_rps: any.then(|| per_second(sums.completed)),
         load_pct: rated.map_or(level.pct(), |r| 100.0 * asked / r.rate_rps),
-        cpu_pct: mean(valid.iter().map(|t| cpu_share(plan, t).map(Share::pct))),
+        cpu_pct: cpu_pct(plan, &valid),
         cpu_us_per_request: sums.service_cpu.and_then(|c| c.us_per(sums.completed)),
         run_delay_us_per_request: sums
             .run_delay
@@ -116,6 +116,13 @@ fn merge(plan: &Plan, level: LoadLevel, trials: &[&Trial], rated: Option<&RatedR
         trials: valid.iter().map(|t| t.work.latency.clone()).collect(),
         clock_ratio: mean(valid.iter().map(|t| t.machine.clock_ratio)),
     }
+}
+
+/// The mean over the trials in which it could be read.
+fn cpu_pct(plan: &Plan, valid: &[&Trial]) -> Option<f64> {
+    let read = valid.iter().filter_map(|t| cpu_share(plan, t));
+    let read: Vec<f64> = read.map(Share::pct).collect();
+    mean(read.into_iter().map(Some))
 }
 
 /// CPU use of the generator's threads, as a share of the CPUs they have.

@@ -20,6 +20,7 @@ pub mod capacity;
 pub mod carried;
 pub mod compare;
 pub mod copies;
+mod cpu_use;
 pub mod curve;
 pub mod decide;
 pub mod direction;
@@ -100,6 +101,17 @@ fn cpu_pooled(plan: &Plan, curve: Option<&Curve>) -> Vec<PooledCpu> {
     taken.filter(moved).collect()
 }
 
+/// The goal that allows the least, of those whose end was seen: what the
+/// threshold table is of.
+pub fn tightest(capacity: &[CapacityFinding]) -> Option<&CapacityFinding> {
+    let is_found =
+        |c: &&CapacityFinding| matches!(c.status, CapacityStatus::Found | CapacityStatus::Cliff);
+    let value = |c: &CapacityFinding| c.rate_rps.map_or(f64::INFINITY, |rate| rate.value);
+    let found = capacity.iter().filter(is_found);
+    let found = found.filter(|c| c.rate_rps.is_some());
+    found.min_by(|a, b| value(a).total_cmp(&value(b)))
+}
+
 /// The highest rate that keeps every goal whose end was seen; where all were
 /// kept throughout, the highest rate there is, if it is the service's own.
 fn carried_at_most(
@@ -107,10 +119,7 @@ fn carried_at_most(
     curve: Option<&Curve>,
     rated: Option<&RatedRate>,
 ) -> Option<Estimate> {
-    let is_found =
-        |c: &&CapacityFinding| matches!(c.status, CapacityStatus::Found | CapacityStatus::Cliff);
-    let found = capacity.iter().filter(is_found).filter_map(|c| c.rate_rps);
-    let lowest = found.min_by(|a, b| a.value.total_cmp(&b.value));
+    let lowest = tightest(capacity).and_then(|c| c.rate_rps);
     let saturated = rated.is_some_and(|r| r.limited_by_service);
     let undecided = |c: &CapacityFinding| c.status == CapacityStatus::Undecided;
     lowest.or_else(|| {
@@ -127,26 +136,27 @@ fn at_rates(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
     })
 }
 
-/// Work against CPU use, over all trials at a rate that count.
+/// Work against CPU use, over all trials at a rate that count and in which CPU
+/// use could be read.
 fn trials_curve(plan: &Plan, trials: &[Trial]) -> Option<Curve> {
     let mut rates: Vec<f64> = Vec::new();
-    let points: Option<Vec<CurveTrial>> = at_rates(trials)
-        .map(|t| {
+    let points: Vec<CurveTrial> = cpu_use::with_cpu(plan, trials)
+        .map(|(t, cpu)| {
             let asked = t.asked().get();
             let level = rates.iter().position(|r| *r == asked).unwrap_or_else(|| {
                 rates.push(asked);
                 rates.len() - 1
             });
-            Some(CurveTrial {
+            CurveTrial {
                 level: level as u32,
                 intended: t.asked(),
                 achieved: t.achieved(),
-                cpu: levels::cpu_share(plan, t)?,
+                cpu,
                 measured: t.window,
-            })
+            }
         })
         .collect();
-    Curve::of(&points?, plan.seed)
+    Curve::of(&points, plan.seed)
 }
 
 fn idle_cpu_pct(plan: &Plan, trials: &[Trial]) -> Option<f64> {

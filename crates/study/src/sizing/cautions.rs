@@ -1,8 +1,8 @@
 //! What is in doubt about a plan.
 
 use super::autoscale::Fleet;
-use super::cpu_line::BEYOND;
 use super::{Request, SizingError};
+use crate::cpu_use::NEAR;
 use plimsoll_model::{Carried, CpuFigure, Rate, SizingCaution};
 
 /// The cautions of a plan whose instances are asked for `target` at most, and
@@ -29,7 +29,7 @@ fn below_measured(request: &Request<'_>, figure: CpuFigure, rate: f64) -> Option
     let lowest = request.lowest_measured?.get();
     // A CPU use that is not stated cannot be in doubt.
     let is_stated = Rate::per_second(rate).and_then(request.cpu).is_some();
-    (is_stated && rate * BEYOND < lowest).then_some(SizingCaution::BelowMeasured {
+    (is_stated && rate * NEAR < lowest).then_some(SizingCaution::BelowMeasured {
         figure,
         rate_rps: rate,
         lowest_measured_rps: lowest,

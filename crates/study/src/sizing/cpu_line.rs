@@ -1,35 +1,39 @@
 //! CPU use of an instance at a rate, down to no load at all.
 
+use crate::cpu_use::{self, NEAR};
 use crate::curve::Curve;
 use plimsoll_model::{Estimate, Plan, Rate, Trial};
 
-/// How far beyond the highest or below the lowest measured rate still counts
-/// as that rate. What was asked for is carried to within a few percent by what
-/// was achieved.
-pub(super) const BEYOND: f64 = 1.05;
-
 /// CPU use over rate: the measured curve, and below its lowest level a
-/// straight line from the CPU use without load.
+/// straight line from the CPU use without load. Of a run that has measured
+/// one load, that line alone.
 #[derive(Debug, Clone)]
 pub struct CpuLine {
-    curve: Curve,
+    curve: Option<Curve>,
     lowest_rps: f64,
     lowest_pct: Estimate,
     idle_pct: f64,
 }
 
 impl CpuLine {
-    /// The line through the trials of a run; `None` where CPU use was not
-    /// measured at two loads.
+    /// The line through the trials of a run; `None` where CPU use was measured
+    /// at no load.
     pub fn of(plan: &Plan, trials: &[Trial]) -> Option<CpuLine> {
-        let curve = crate::trials_curve(plan, trials)?;
-        let lowest = *curve.points().first()?;
+        let curve = crate::trials_curve(plan, trials);
+        let points = curve.as_ref().map_or_else(Vec::new, Curve::points);
+        let (lowest_rps, lowest_pct) = match points.first() {
+            Some(lowest) => (lowest.rate_rps, lowest.cpu_pct),
+            None => {
+                let (rate, pct) = cpu_use::only(plan, trials)?;
+                (rate.get(), Estimate::alone(pct))
+            }
+        };
         // Without a look at the idle machine nothing is taken for granted to
         // be used there; the line is then the lowest that there can be.
         let idle_pct = crate::idle_cpu_pct(plan, trials).unwrap_or(0.0);
         Some(CpuLine {
-            lowest_rps: lowest.rate_rps,
-            lowest_pct: lowest.cpu_pct,
+            lowest_rps,
+            lowest_pct,
             idle_pct,
             curve,
         })
@@ -41,14 +45,26 @@ impl CpuLine {
         Rate::per_second(self.lowest_rps)
     }
 
+    /// The highest rate at which CPU use was measured. Beyond it nothing is
+    /// known.
+    pub fn highest(&self) -> Option<Rate> {
+        Rate::per_second(self.most_rps())
+    }
+
+    fn most_rps(&self) -> f64 {
+        let curve = self.curve.as_ref();
+        curve.map_or(self.lowest_rps, |curve| curve.line().max_rate_rps())
+    }
+
     /// CPU use in percent at a rate; `None` beyond the measured range.
     pub fn at(&self, rate: Rate) -> Option<Estimate> {
-        let (rate, most) = (rate.get(), self.curve.line().max_rate_rps());
+        let (rate, most) = (rate.get(), self.most_rps());
         if rate >= self.lowest_rps {
-            return self
-                .curve
-                .cpu_pct_at(rate.min(most))
-                .filter(|_| rate <= BEYOND * most);
+            let measured = match &self.curve {
+                Some(curve) => curve.cpu_pct_at(rate.min(most)),
+                None => Some(self.lowest_pct),
+            };
+            return measured.filter(|_| rate <= NEAR * most);
         }
         let part = rate / self.lowest_rps;
         let idle = self.idle_pct.min(self.lowest_pct.value);
@@ -74,7 +90,7 @@ mod tests {
         };
         let curve = Curve::of(&[trial(0, 100.0, 0.2), trial(1, 200.0, 0.6)], 1).unwrap();
         CpuLine {
-            curve,
+            curve: Some(curve),
             lowest_rps: 100.0,
             lowest_pct: Estimate::alone(20.0),
             idle_pct: 4.0,
@@ -96,5 +112,18 @@ mod tests {
             let at = line.at(Rate::per_second(rate).unwrap());
             assert_eq!(at.map(|e| (e.value * 1e6).round() / 1e6), pct, "{rate}");
         }
+    }
+
+    #[test]
+    fn one_load_alone_makes_a_line_down_to_the_idle_machine_and_none_upwards() {
+        let plan = crate::testing::plan();
+        let trials = [crate::testing::trial_at(50.0, 500, 0.4, 1e3)];
+        let line = CpuLine::of(&plan, &trials).unwrap();
+        assert_eq!(line.lowest(), line.highest());
+        for (rate, pct) in [(250.0, Some(20.0)), (500.0, Some(40.0)), (600.0, None)] {
+            let at = line.at(Rate::per_second(rate).unwrap());
+            assert_eq!(at.map(|e| (e.value * 1e6).round() / 1e6), pct, "{rate}");
+        }
+        assert!(CpuLine::of(&plan, &[]).is_none());
     }
 }
