@@ -114,6 +114,10 @@ pub struct ComparedMachine {
     pub price_per_hour: Option<f64>,
     /// What it carries within each goal.
     pub capacity: Vec<ComparedCapacity>,
+    /// The goal whose capacity the threshold table is of: that which allows
+    /// the least. `None` where no goal's end was found, and the table is of the
+    /// highest rate.
+    pub thresholds_goal: Option<Goal>,
     /// Its threshold table.
     pub thresholds: Vec<CpuThreshold>,
 }
@@ -230,7 +234,7 @@ pub struct Difference {
     /// What follows.
     pub verdict: DifferenceVerdict,
     /// Why it cannot be told, where there is no interval.
-    pub why: Option<&'static str>,
+    pub why: Option<String>,
 }
 
 /// CPU use at a headroom against the first machine's.

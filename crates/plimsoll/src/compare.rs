@@ -3,7 +3,7 @@
 use crate::args::{CompareArgs, CompareFormat, Ending, Price};
 use crate::failure::Failure;
 use crate::loaded::Loaded;
-use crate::output::{Output, spare_records};
+use crate::output::{Output, spare_sources};
 use plimsoll_model::{
     CapacityFinding, Carried, CpuThreshold, Mismatch, Provenance, Respect, ThresholdFinding,
     Workload,
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
     let format = CompareFormat::of(args.format, file, CompareFormat::Text);
     let format = format.map_err(Failure::Mistake)?;
     let records: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
-    spare_records(file, &records)?;
+    spare_sources(file, &records)?;
     let open = |file| Loaded::open(file, &args.goals);
     let loaded: Vec<Loaded> = args
         .files
@@ -123,6 +123,7 @@ fn machine(loaded: &Loaded, name: &str, price_per_hour: Option<f64>) -> Machine 
             .iter()
             .map(|c| capacity(loaded, c))
             .collect(),
+        thresholds_goal: plimsoll_study::tightest(&findings.capacity).map(|c| c.goal),
         thresholds: findings.thresholds.iter().filter_map(threshold).collect(),
         cpus: loaded.cpus(),
         price_per_hour,

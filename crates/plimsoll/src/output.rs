@@ -146,13 +146,13 @@ pub(crate) fn write_whole(file: &Path, text: &str) -> std::io::Result<()> {
     written
 }
 
-/// Refuses to write a report over a record that it is made from.
-pub(crate) fn spare_records(file: Option<&Path>, records: &[&Path]) -> Result<(), Failure> {
+/// Refuses to write over a file that what is written is made from.
+pub(crate) fn spare_sources(file: Option<&Path>, sources: &[&Path]) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if records.iter().any(|record| real(record) == real(file)) {
+    if sources.iter().any(|source| real(source) == real(file)) {
         return Err(Failure::Mistake(format!(
-            "{} is a record, which -o would overwrite; choose another file",
+            "{} is what is read here, and -o would overwrite it; choose another file",
             file.display()
         )));
     }

@@ -3,17 +3,24 @@
 //! Nothing is run, so whatever a record does not tell is put right by asking
 //! for something else: another record, another goal.
 
+mod refuse;
 mod traffic;
 
-use crate::args::{PlanArgs, PlanFormat};
+use crate::args::{Ending, PlanArgs, PlanFormat};
 use crate::failure::Failure;
 use crate::loaded::Loaded;
-use crate::output::Output;
+use crate::output::{Output, spare_sources};
 use plimsoll_model::{CapacityFinding, Carried, Estimate, Rate};
 use plimsoll_report::{PlanAsked, PlanReport, plan_hpa, plan_json, plan_text};
 use plimsoll_study::sizing::{CpuLine, Demand, Request, size};
+use std::path::Path;
 
 pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
+    let file = args.output.as_deref();
+    let format = PlanFormat::of(args.format, file, PlanFormat::Text).map_err(Failure::Mistake)?;
+    let sources = [Some(&args.file), args.traffic.as_ref()];
+    let sources: Vec<&Path> = sources.into_iter().flatten().map(AsRef::as_ref).collect();
+    spare_sources(file, &sources)?;
     let demand = demand(args)?;
     let loaded = Loaded::open(&args.file, &args.goals)?;
     let capacity = lowest(&loaded)?;
@@ -43,38 +50,25 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
         capacity,
         goals: loaded.findings.capacity.len(),
         cpus: loaded.cpus(),
+        cpu_known_to: line.as_ref().and_then(CpuLine::highest),
         source: loaded.source(),
     };
-    show(&report, args.format, output)
+    let written = written(&report, format, output.text_look(file))?;
+    output.put(&written, file)
 }
 
-fn show(report: &PlanReport<'_>, format: PlanFormat, output: &Output) -> Result<(), Failure> {
+/// The plan in a format; text so wide, and with colours or without.
+fn written(
+    report: &PlanReport<'_>,
+    format: PlanFormat,
+    (width, colour): (usize, bool),
+) -> Result<String, Failure> {
     match format {
-        PlanFormat::Text => output.print(&plan_text(report, output.text_width(), output.colour)),
-        PlanFormat::Json => {
-            let json = plan_json(report)
-                .map_err(|e| Failure::Run(format!("the plan cannot be put into JSON: {e}")))?;
-            output.print(&json)
-        }
-        PlanFormat::Hpa => match plan_hpa(report) {
-            Some(yaml) => output.print(&yaml),
-            None => Err(no_target(report)),
-        },
+        PlanFormat::Text => Ok(plan_text(report, width, colour)),
+        PlanFormat::Json => plan_json(report)
+            .map_err(|e| Failure::Run(format!("the plan cannot be put into JSON: {e}"))),
+        PlanFormat::Hpa => plan_hpa(report).ok_or_else(|| refuse::no_target(report)),
     }
-}
-
-fn no_target(report: &PlanReport<'_>) -> Failure {
-    let auto = &report.sizing.autoscaler;
-    let file = report.source.file.display();
-    let rate = auto.rate_rps;
-    Failure::Mistake(match auto.target_cpu_pct {
-        Some(pct) => format!(
-            "CPU use at {rate:.1} requests per second is {pct:.2} %, too little for a target in whole percent; allow for fewer failures or less growth"
-        ),
-        None => format!(
-            "{file} does not tell the CPU use at {rate:.1} requests per second, so there is no CPU target to give Kubernetes; take a record in which the service's CPU use was measured, as `plimsoll report {file}` shows"
-        ),
-    })
 }
 
 fn demand(args: &PlanArgs) -> Result<Demand, Failure> {
@@ -89,29 +83,15 @@ fn demand(args: &PlanArgs) -> Result<Demand, Failure> {
 
 /// The goal that allows the least, for all of them are to be kept.
 fn lowest(loaded: &Loaded) -> Result<&CapacityFinding, Failure> {
-    let file = loaded.file.display();
-    if !loaded.plan.copies.is_empty() {
-        return Err(Failure::Mistake(format!(
-            "{file} tells of copies of a command, which have no capacity in requests per second; plan from a record of a sweep over rates"
-        )));
-    }
+    refuse::without_rates(loaded)?;
     let all = &loaded.findings.capacity;
     if let Some(unknown) = all.iter().find(|c| Carried::from(*c) == Carried::Unknown) {
-        let why = unknown.note.as_ref();
-        let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        return Err(Failure::Mistake(format!(
-            "what an instance carries within {} cannot be told from {file}{why}; choose another goal with --goal, or sweep again with other load levels (--levels) or longer trials (--duration)",
-            unknown.goal
-        )));
+        return Err(refuse::not_told(loaded, unknown));
     }
     let planned = |c: &CapacityFinding| {
         let rate = Carried::from(c).estimate();
         rate.map_or(f64::INFINITY, |rate| rate.low.unwrap_or(rate.value))
     };
     let lowest = all.iter().min_by(|a, b| planned(a).total_cmp(&planned(b)));
-    lowest.ok_or_else(|| {
-        Failure::Mistake(format!(
-            "{file} was made without a goal, so it has no capacity; give one with --goal, such as --goal 'p99<10ms'"
-        ))
-    })
+    lowest.ok_or_else(|| refuse::no_goal(loaded))
 }

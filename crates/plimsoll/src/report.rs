@@ -3,14 +3,14 @@
 use crate::args::{Ending, Format, ReportArgs};
 use crate::concluded::Concluded;
 use crate::failure::Failure;
-use crate::output::{Output, note, spare_records};
+use crate::output::{Output, note, spare_sources};
 use crate::page_file;
 use plimsoll_record::Record;
 
 pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
     let file = args.output.as_deref();
     let format = Format::of(args.format, file, Format::Text).map_err(Failure::Mistake)?;
-    spare_records(file, &[&args.file])?;
+    spare_sources(file, &[&args.file])?;
     let record = Record::open(&args.file)?;
     if !args.goals.is_empty() && !record.plan().copies.is_empty() {
         return Err(Failure::Mistake(format!(

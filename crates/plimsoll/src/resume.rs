@@ -6,13 +6,14 @@ use crate::failure::Failure;
 use crate::output::note;
 use plimsoll_experiment::sweep::Place;
 use plimsoll_host::Root;
-use plimsoll_model::{Goal, HttpService, LoadLevel, Mismatch, Plan, Workload};
+use plimsoll_model::{Goal, HttpService, LoadLevel, Mismatch, Plan, RunEnd, Workload};
 use plimsoll_record::Record;
 use std::fmt::Display;
 use std::path::Path;
 
 /// Opens a record to go on with, if the plan and the machine are the same.
 pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
+    refuse_what_is_done(&Record::open(path)?)?;
     let record = Record::open_for_resume(path)?;
     let shown = path.display();
     let differences = differences(args, record.plan());
@@ -41,6 +42,23 @@ pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record
     }
     let place = Place::of(&record.plan().workload, root)?;
     Ok((record, place))
+}
+
+/// Refuses a record that no trial is missing from, before anything is asked of
+/// the machine.
+fn refuse_what_is_done(record: &Record) -> Result<(), Failure> {
+    let shown = record.path().display();
+    if matches!(record.plan().workload, Workload::Imported(_)) {
+        return Err(Failure::Mistake(format!(
+            "{shown} is an imported table and no run, so there is nothing to go on with; import the table again with the rows that are missing, into another file, or start a run"
+        )));
+    }
+    match record.end() {
+        Some(RunEnd::Complete) => Err(Failure::Mistake(format!(
+            "the run in {shown} is finished, all of its plan was measured; see it with plimsoll report {shown}, or start a new run, for narrower intervals with --precision 2%"
+        ))),
+        Some(RunEnd::Interrupted | RunEnd::Failed(_)) | None => Ok(()),
+    }
 }
 
 /// What was asked for now and differs from the plan, flag by flag. Flags that

@@ -239,7 +239,7 @@ fn an_import_writes_over_nothing_and_cannot_be_gone_on_with() {
     assert_eq!(folder.run(&["import", &table, "-o", "out"]).code, Some(0));
     folder
         .run(&["sweep", "--resume", "out"])
-        .says(2, &["out", "start a"]);
+        .says(2, &["out is an imported table", "start a run"]);
     assert_eq!(trials_in(&folder.path("out")), 12);
 }
 

@@ -314,6 +314,16 @@ fn a_run_goes_on_with_another_clock_source_but_not_with_another_governor() {
     let folder = Folder::new();
     let sweep = short(&["--levels", "5", "--rated", "100", "-o", "run"]);
     assert_eq!(folder.run(&sweep).code, Some(0));
+    folder.run(&["sweep", "--resume", "run"]).says(
+        2,
+        &["is finished", "plimsoll report run", "start a new run"],
+    );
+    let stop = || {
+        let db = rusqlite::Connection::open(folder.path("run")).unwrap();
+        let set = "UPDATE run SET ended = 'interrupted'";
+        db.execute(set, []).unwrap();
+    };
+    stop();
     let change = |key: &str, value: &str| {
         let db = rusqlite::Connection::open(folder.path("run")).unwrap();
         let set = format!(
@@ -325,6 +335,7 @@ fn a_run_goes_on_with_another_clock_source_but_not_with_another_governor() {
     folder
         .run(&["sweep", "--resume", "run"])
         .says(0, &["note:", "against sundial"]);
+    stop();
     change("governor", "whim");
     folder.run(&["sweep", "--resume", "run"]).says(
         2,

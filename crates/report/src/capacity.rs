@@ -139,7 +139,10 @@ pub(crate) fn at_cpu(subject: Subject, finding: &CapacityFinding) -> String {
             Written::rate(rate).value,
             cpu_use(subject, cpu)
         ),
-        (Some(_), None) => "CPU use at that rate is not known.".to_owned(),
+        (Some(_), None) => {
+            "CPU use at that rate is not known. It was read in no trial near it that counts."
+                .to_owned()
+        }
     }
 }
 

@@ -123,9 +123,8 @@ pub fn compare_text(report: &CompareReport<'_>, width: usize, colour: bool) -> S
     let thresholds = threshold_rows(comparison);
     if thresholds.len() > 1 {
         out.push('\n');
-        let title = "CPU use in percent at which a part of the capacity is left (headroom); where \
-                     that is not known, of the highest rate tried";
-        put(&mut out, &Sentence::new(Ink::Bold, title), width, paint);
+        let title = Sentence::new(Ink::Bold, threshold_title(comparison));
+        put(&mut out, &title, width, paint);
         out += &grid(thresholds, width, paint);
         for sentence in threshold_sentences(comparison) {
             put(&mut out, &sentence, width, paint);
@@ -211,7 +210,8 @@ pub(crate) fn difference_sentence(difference: &Difference) -> Sentence {
             });
             let why = difference
                 .why
-                .map_or_else(String::new, |why| format!(": {why}"));
+                .as_ref()
+                .map_or_else(String::new, |why| format!(": {}", safe(why)));
             format!(
                 "Whether {name} carries more{per} than {against} within {goal} cannot be told{}{why}.",
                 seen.unwrap_or_default()
@@ -219,6 +219,41 @@ pub(crate) fn difference_sentence(difference: &Difference) -> Sentence {
         }
     };
     Sentence::new(ink(difference.verdict), text)
+}
+
+/// What the threshold table is of: with several goals, of the one that allows
+/// the least, which need not be the same on all machines.
+fn threshold_title(comparison: &Comparison) -> String {
+    let with_table = comparison.machines.iter();
+    let with_table = with_table.filter(|m| !m.thresholds.is_empty());
+    let of = |machine: &ComparedMachine| match machine.thresholds_goal {
+        Some(goal) => format!("the capacity within {goal}"),
+        None => "the highest rate tried".to_owned(),
+    };
+    let all: Vec<String> = with_table.clone().map(of).collect();
+    let Some(first) = all.first() else {
+        return "CPU use in percent by headroom".to_owned();
+    };
+    let several = comparison.machines.first().map_or(0, |m| m.capacity.len()) > 1;
+    let is_of_a_goal = with_table.clone().any(|m| m.thresholds_goal.is_some());
+    let least = match several && is_of_a_goal {
+        true => " (of the goals the one that allows the least)",
+        false => "",
+    };
+    if all.iter().all(|one| one == first) {
+        return format!(
+            "CPU use in percent at which a part of {first}{least} is left: the headroom"
+        );
+    }
+    let each = with_table.zip(&all);
+    let each: Vec<String> = each
+        .map(|(m, of)| format!("{} of {of}", safe(&m.name)))
+        .collect();
+    format!(
+        "CPU use in percent at which a part of what is carried is left, the headroom; it is not a \
+         part of the same{least}: {}",
+        each.join(", ")
+    )
 }
 
 /// One per machine that is held against the first; one in all where nothing can

@@ -3,6 +3,7 @@
 
 mod doubt;
 mod hpa;
+mod linear;
 mod over_time;
 
 pub use hpa::plan_hpa;
@@ -11,11 +12,14 @@ use crate::capacity::{Subject, carries};
 use crate::compare::{Source, put};
 use crate::escape::safe;
 use crate::json::escape;
-use crate::number::{self, Written, for_count, grouped, per_second};
+use crate::number::{self, Written, counted, for_count, grouped, per_second};
 use crate::sentence::Sentence;
 use crate::table::{Ink, Paint};
+use linear::{linear_ink, linear_rule};
 use over_time::over_time_text;
-use plimsoll_model::{CapacityFinding, HPA_TOLERANCE, LinearRule, PlannedFrom, Sizing};
+use plimsoll_model::{
+    Autoscaler, CapacityFinding, Carried, Estimate, HPA_TOLERANCE, PlannedFrom, Rate, Sizing,
+};
 use serde::Serialize;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -33,6 +37,9 @@ pub struct PlanReport<'a> {
     pub goals: usize,
     /// The CPUs that one instance was measured on.
     pub cpus: Option<u32>,
+    /// The highest rate at which its CPU use could be read; `None` where it
+    /// could be read at none.
+    pub cpu_known_to: Option<Rate>,
     /// Where the capacity comes from.
     pub source: Source<'a>,
 }
@@ -104,21 +111,22 @@ pub fn plan_text(report: &PlanReport<'_>, width: usize, colour: bool) -> String 
     say(carried.ink, carried.text);
     say(Ink::Plain, planned(report));
     say(Ink::Green, instances(report));
-    say(Ink::Plain, at_peak(sizing));
+    say(Ink::Plain, at_peak(report));
     say(Ink::Green, autoscaler(report));
     if let Some(why) = doubt::floor(&sizing.autoscaler) {
         say(Ink::Plain, why.to_owned());
     }
-    for caution in &sizing.cautions {
-        say(Ink::Yellow, doubt::caution(caution));
+    for caution in doubt::cautions(&sizing.cautions) {
+        say(Ink::Yellow, caution);
     }
     match &sizing.linear_rule {
         Some(linear) => say(linear_ink(linear), linear_rule(sizing, linear)),
         None => say(
             Ink::Yellow,
-            "What the linear rule would do is not known, for CPU use at that rate was not \
-             measured."
-                .to_owned(),
+            format!(
+                "What the linear rule would do is not known: {}.",
+                no_cpu(report.cpu_known_to)
+            ),
         ),
     }
     if let Some(cost) = sizing.cost_per_hour {
@@ -155,7 +163,13 @@ fn planned(report: &PlanReport<'_>) -> String {
         n => format!(" Of the {n} goals this one allows the least."),
     };
     let text = match report.sizing.planned_from {
-        PlannedFrom::LowerEnd => format!("The plan takes {rate} per instance, the lower end."),
+        PlannedFrom::LowerEnd => {
+            let rounded = match is_rounded(report) {
+                true => " (in the interval it stands rounded down)",
+                false => "",
+            };
+            format!("The plan takes {rate} per instance, the lower end{rounded}.")
+        }
         PlannedFrom::HighestTried => format!(
             "The plan takes {rate} per instance, the highest rate tried. An instance carries at \
              least that, so this may be more instances than it takes; measure higher loads to \
@@ -167,6 +181,14 @@ fn planned(report: &PlanReport<'_>) -> String {
         ),
     };
     text + &of_goals
+}
+
+/// Whether the lower end stands in the interval with fewer digits than in the
+/// plan.
+fn is_rounded(report: &PlanReport<'_>) -> bool {
+    let carried = Carried::from(report.capacity).estimate();
+    let low = carried.and_then(|carried| Written::rate(carried).low);
+    low.is_some_and(|low| low != number::rate(report.sizing.planned_rps))
 }
 
 fn instances(report: &PlanReport<'_>) -> String {
@@ -193,39 +215,77 @@ fn instances(report: &PlanReport<'_>) -> String {
     )
 }
 
-fn at_peak(sizing: &Sizing) -> String {
+fn at_peak(report: &PlanReport<'_>) -> String {
+    let sizing = report.sizing;
     let cpu = sizing.cpu_at_peak_pct.map_or_else(String::new, |cpu| {
-        format!(", at {} CPU use", Written::pct(cpu).with_ends(" %"))
+        format!(", at a CPU use of {}", cpu_use(report, cpu))
     });
     let rate = per_second(sizing.rate_at_peak_rps);
-    format!("With all of them there, each then carries {rate}{cpu}.")
+    match sizing.instances {
+        1 => format!("It then carries {rate}{cpu}."),
+        _ => format!("With all of them there, each then carries {rate}{cpu}."),
+    }
+}
+
+/// CPU use in percent with its interval, or why it has none. All that a plan
+/// says of CPU use is written here, so that it says the same everywhere.
+fn cpu_use(report: &PlanReport<'_>, cpu: Estimate) -> String {
+    let written = Written::to_act_at(cpu);
+    match written.ends() {
+        Some(_) => written.with_ends(" %"),
+        None => format!("{} % ({})", written.value, no_interval(report)),
+    }
+}
+
+fn no_interval(report: &PlanReport<'_>) -> String {
+    let subject = Subject::of(&report.source.plan.workload);
+    format!("no interval: too few {}", subject.trials)
+}
+
+/// Why a CPU use is not known, as a part of a sentence.
+fn no_cpu(known_to: Option<Rate>) -> String {
+    match known_to {
+        Some(most) => format!(
+            "CPU use could be read up to {} only",
+            per_second(most.get())
+        ),
+        None => "CPU use could be read in no trial that counts".to_owned(),
+    }
 }
 
 fn autoscaler(report: &PlanReport<'_>) -> String {
     let auto = &report.sizing.autoscaler;
-    let (floor, ceiling) = (auto.floor_instances, auto.ceiling_instances);
     let rate = per_second(auto.rate_rps);
-    let fleet = format!("Autoscaler: {floor} to {ceiling} instances");
-    match (auto.cpu_pct, auto.target_cpu_pct) {
-        (Some(cpu), Some(target)) => {
-            let end = match cpu.low {
-                Some(_) => format!(
-                    ", the lower end of {} at {rate} per instance",
-                    Written::pct(cpu).with_ends(" %")
-                ),
-                None => format!(", CPU use at {rate} per instance (no interval: too few trials)"),
-            };
-            format!(
-                "{fleet}; add one when CPU use is above {:.1} %{end}.",
-                // Down, because acting too late is what costs.
-                (target * 10.0 + 1e-6).floor() / 10.0
-            ) + &tolerance(report)
-        }
-        _ => format!(
-            "{fleet}; add one when an instance is asked for more than {rate}. The CPU use at that \
-             rate was not measured, so there is no CPU target."
+    let Some(cpu) = auto.cpu_pct else {
+        let why = no_cpu(report.cpu_known_to);
+        let sign = format!("an instance is asked for more than {rate}");
+        return format!("{}; there is no CPU target: {why}.", act(auto, &sign));
+    };
+    let least = Written::to_act_at(cpu).least().to_owned();
+    let of = match cpu.low {
+        Some(_) => format!(
+            "the lower end of {} at {rate} per instance",
+            cpu_use(report, cpu)
         ),
+        None => format!("CPU use at {rate} per instance ({})", no_interval(report)),
+    };
+    let sign = format!("CPU use is above {least} %, {of}");
+    format!("{}.{}", act(auto, &sign), tolerance(report))
+}
+
+/// Between which fleets to act, and when; where there is nothing between them,
+/// what the sign for it then means.
+fn act(auto: &Autoscaler, sign: &str) -> String {
+    let (floor, ceiling) = (auto.floor_instances, auto.ceiling_instances);
+    if floor < ceiling {
+        return format!("Autoscaler: {floor} to {ceiling} instances; add one when {sign}");
     }
+    format!(
+        "Autoscaler: it has nothing to do, for {} {} the peak with its growth; there is more \
+         traffic than was planned for when {sign}",
+        counted(floor, "instance", "instances"),
+        for_count(floor, "carries", "carry")
+    )
 }
 
 fn tolerance(report: &PlanReport<'_>) -> String {
@@ -237,46 +297,6 @@ fn tolerance(report: &PlanReport<'_>) -> String {
         ),
         None => " That is too little for a target in whole percent.".to_owned(),
     }
-}
-
-fn linear_ink(linear: &LinearRule) -> Ink {
-    if linear.load_ratio > 1.0 {
-        Ink::Red
-    } else {
-        Ink::Yellow
-    }
-}
-
-/// What comes of taking CPU use for work.
-fn linear_rule(sizing: &Sizing, linear: &LinearRule) -> String {
-    let target = number::pct(linear.target_cpu_pct);
-    if linear.runs_away {
-        return format!(
-            "The linear rule, which takes CPU use for work, would set {target} %; CPU use stays \
-             above that however many instances there are, so it would add them without end."
-        );
-    }
-    let n = linear.instances;
-    let end = if linear.settled {
-        format!("ends at {n} {}", for_count(n, "instance", "instances"))
-    } else {
-        format!("never comes to rest and falls to {n}")
-    };
-    let load = number::trimmed((1000.0 * linear.load_ratio).round() / 10.0);
-    let carried = format!(
-        "with the failures and the growth that are planned for, each would have to carry {load} % \
-         of what the plan takes it to carry"
-    );
-    let verdict = match linear.missing_instances {
-        0 => format!("as many as it takes: {carried}"),
-        missing if missing > 0 => format!("{missing} too few for the goal: {carried}"),
-        more => format!("{} more than it takes: {carried}", -more),
-    };
-    format!(
-        "The linear rule, which takes CPU use for work, would set {target} %; at {} that {end}, \
-         {verdict}.",
-        per_second(sizing.peak_rps)
-    )
 }
 
 fn money(amount: f64) -> String {

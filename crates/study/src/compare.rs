@@ -22,7 +22,8 @@ use crate::sizing::HIGHEST_PRICE;
 use mover::{difference_of, ratio_of};
 use plimsoll_model::{
     Arrivals, Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,
-    DifferenceVerdict, Estimate, Figure, FigureUnit, Goal, Measure, ThresholdDifference, Workload,
+    DifferenceVerdict, Estimate, Figure, FigureUnit, Goal, Measure, TableRows, ThresholdDifference,
+    Workload,
 };
 
 /// A machine, or a version of a service, with what is known of it.
@@ -36,12 +37,26 @@ pub struct Machine {
     pub arrivals: Option<Arrivals>,
     /// What it carries within each goal.
     pub capacities: Vec<Capacity>,
+    /// The goal that the threshold table is of; `None` where it is of the
+    /// highest rate.
+    pub thresholds_goal: Option<Goal>,
     /// Its threshold table.
     pub thresholds: Vec<CpuThreshold>,
     /// Its CPUs.
     pub cpus: Option<u32>,
     /// What it costs per hour, in the same currency as the others.
     pub price_per_hour: Option<f64>,
+}
+
+impl Machine {
+    /// Whether copies of a command were measured, and no rates.
+    fn is_of_copies(&self) -> bool {
+        match &self.workload {
+            Workload::Copies(_) => true,
+            Workload::Imported(table) => table.rows == TableRows::Copies,
+            Workload::Hash(_) | Workload::Http(_) => false,
+        }
+    }
 }
 
 /// What a machine carries within a goal.
@@ -98,6 +113,9 @@ fn check(machine: &Machine, all: &[Machine]) -> Result<(), CompareError> {
     if all.iter().filter(|m| m.name == machine.name).count() > 1 {
         return Err(CompareError::SameName { name: name() });
     }
+    if machine.is_of_copies() {
+        return Err(CompareError::Copies { name: name() });
+    }
     if machine.capacities.is_empty() {
         return Err(CompareError::NoGoal { name: name() });
     }
@@ -137,6 +155,7 @@ fn side(machine: &Machine) -> ComparedMachine {
         cpus: machine.cpus,
         price_per_hour: machine.price_per_hour,
         capacity: capacity.collect(),
+        thresholds_goal: machine.thresholds_goal,
         thresholds: machine.thresholds.clone(),
     }
 }
@@ -181,7 +200,8 @@ fn differences(first: &ComparedMachine, other: &ComparedMachine) -> Vec<Differen
         for figure in &base.figures {
             let same = |f: &&Figure| f.measure == figure.measure;
             if let Some(its) = capacity.figures.iter().find(same) {
-                let (ratio, verdict, why) = held_against(figure.carried, its.carried);
+                let (ratio, verdict, why) =
+                    held_against((&first.name, figure.carried), (&other.name, its.carried));
                 rows.push(Difference {
                     name: other.name.clone(),
                     against: first.name.clone(),
@@ -199,9 +219,10 @@ fn differences(first: &ComparedMachine, other: &ComparedMachine) -> Vec<Differen
 
 /// The quotient of two figures, what follows from it, and why nothing does.
 fn held_against(
-    base: Carried,
-    carried: Carried,
-) -> (Option<Estimate>, DifferenceVerdict, Option<&'static str>) {
+    first: (&str, Carried),
+    other: (&str, Carried),
+) -> (Option<Estimate>, DifferenceVerdict, Option<String>) {
+    let (base, carried) = (first.1, other.1);
     let ratio = base.estimate().zip(carried.estimate());
     let ratio = ratio.and_then(|(base, carried)| ratio_of(carried, base));
     let open = |x: Carried| matches!(x, Carried::AtLeast(_));
@@ -210,22 +231,36 @@ fn held_against(
         bounded || !(open(base) || open(carried))
     });
     let verdict = ratio.map_or(DifferenceVerdict::CannotTell, |r| verdict(r, 1.0));
-    (ratio, verdict, why_not(base, carried, ratio))
+    (ratio, verdict, why_not([first, other], ratio))
 }
 
-/// Why there is no interval, if there is none.
-fn why_not(base: Carried, carried: Carried, ratio: Option<Estimate>) -> Option<&'static str> {
-    let both = [base, carried];
-    let any = |is: fn(&Carried) -> bool| both.iter().any(is);
+/// Why there is no interval, if there is none, and whose fault that is.
+fn why_not(both: [(&str, Carried); 2], ratio: Option<Estimate>) -> Option<String> {
     if ratio.is_some_and(|r| r.low.is_some() || r.high.is_some()) {
-        None
-    } else if any(|c| matches!(c, Carried::Unknown)) {
-        Some("the trials of one do not tell what it carries")
-    } else if any(|c| matches!(c, Carried::AtLeast(_))) {
-        Some("the boundary of one lies outside of what was tried")
-    } else {
-        Some("the trials of one are too few for an interval")
+        return None;
     }
+    let whose = |is: fn(Carried) -> bool| match both.map(|(_, carried)| is(carried)) {
+        [true, true] => Some("both"),
+        [true, false] => Some(both[0].0),
+        [false, true] => Some(both[1].0),
+        [false, false] => None,
+    };
+    if let Some(whose) = whose(|c| c == Carried::Unknown) {
+        return Some(format!(
+            "the trials of {whose} do not tell how much is carried"
+        ));
+    }
+    if let Some(whose) = whose(|c| matches!(c, Carried::AtLeast(_))) {
+        return Some(format!(
+            "{whose} still kept the goal at the highest load tried, so the boundary lies outside \
+             of what was tried"
+        ));
+    }
+    let without = whose(|c| c.estimate().is_none_or(|e| e.interval().is_none()));
+    Some(match without {
+        Some(whose) => format!("the trials of {whose} are too few for an interval"),
+        None => "the interval of one reaches down to nothing".to_owned(),
+    })
 }
 
 fn verdict(figure: Estimate, even: f64) -> DifferenceVerdict {

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 const COMPARE_HELP: &str = "\
 Each record is held against the first. A difference is called better or worse
 only where its 95 % interval lies on one side; else it cannot be told. Records
-of different workloads or goals are refused. A record is called by the name of
-its machine (of its table, if it is imported), or by its file where two have the
-same.
+of different workloads or goals are refused, and those of copies, which have no
+capacity. With several goals the table of CPU use by headroom is of the one that
+allows the least. A record is called by the name of its machine (of
+its table, if it is imported), or by its file where two have the same.
 
 Worked example: web1 carries 1,000/s (950 to 1,050) and web2 1,200/s (1,150 to
 1,250). 1.2 times as much (1.12 to 1.29) lies above 1 as a whole: better. At

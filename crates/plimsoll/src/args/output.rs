@@ -27,6 +27,17 @@ pub(crate) enum CompareFormat {
     Html,
 }
 
+/// How a plan is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    /// Sentences, and the snippet for Kubernetes.
+    Text,
+    /// JSON, as docs/schema/plan.schema.json describes.
+    Json,
+    /// A HorizontalPodAutoscaler for Kubernetes, in YAML.
+    Hpa,
+}
+
 /// A format that has an ending.
 pub(crate) trait Ending: Copy + Sized + 'static {
     /// Ending and format, those that are named in messages first.
@@ -76,6 +87,15 @@ impl Ending for CompareFormat {
         ("json", CompareFormat::Json),
         ("txt", CompareFormat::Text),
         ("htm", CompareFormat::Html),
+    ];
+}
+
+impl Ending for PlanFormat {
+    const ENDINGS: &'static [(&'static str, PlanFormat)] = &[
+        ("yaml", PlanFormat::Hpa),
+        ("json", PlanFormat::Json),
+        ("txt", PlanFormat::Text),
+        ("yml", PlanFormat::Hpa),
     ];
 }
 

@@ -1,6 +1,7 @@
 //! The flags of `plimsoll plan`.
 
-use clap::{ArgGroup, Args, ValueEnum};
+use super::PlanFormat;
+use clap::{ArgGroup, Args};
 use plimsoll_model::{Goal, Rate, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,7 +30,7 @@ next.
 Examples:
   plimsoll plan web.plimsoll --peak 5000
   plimsoll plan web.plimsoll --traffic week.csv --price 0.34 --failures 2
-  plimsoll plan web.plimsoll --peak 5000 --growth 5%/min --format hpa > hpa.yaml";
+  plimsoll plan web.plimsoll --peak 5000 --growth 5%/min -o hpa.yaml";
 
 /// `plimsoll plan`
 #[derive(Debug, Args)]
@@ -77,31 +78,31 @@ pub(crate) struct PlanArgs {
     #[arg(long = "goal", value_name = "GOAL")]
     pub(crate) goals: Vec<Goal>,
 
-    /// How to print the plan.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) format: PlanFormat,
+    /// How to print the plan (default: as the name after -o ends, else text).
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<PlanFormat>,
+
+    /// Write it to this file, such as plan.json or hpa.yaml, instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Growth per minute, as a share; any number that can be written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Growth(pub(crate) f64);
 
-/// How a plan is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlanFormat {
-    /// Sentences, and the snippet for Kubernetes.
-    Text,
-    /// JSON, as docs/schema/plan.schema.json describes.
-    Json,
-    /// A HorizontalPodAutoscaler for Kubernetes, in YAML.
-    Hpa,
-}
+/// More than this is a mistake in a unit.
+const MOST_PEAK: f64 = 1e12;
 
 fn peak(text: &str) -> Result<Rate, String> {
-    let number = text.parse().ok().and_then(Rate::per_second);
-    number
-        .filter(|rate| rate.get() <= 1e12)
-        .ok_or_else(|| "give requests per second, above 0, such as 5000".into())
+    let number: Option<f64> = text.parse().ok();
+    if number.is_some_and(|n| n > MOST_PEAK && n.is_finite()) {
+        return Err(format!(
+            "that is more than all computers carry; give requests per second, up to {MOST_PEAK:e}, such as 5000"
+        ));
+    }
+    let rate = number.and_then(Rate::per_second);
+    rate.ok_or_else(|| "give requests per second, above 0, such as 5000".into())
 }
 
 fn growth(text: &str) -> Result<Growth, String> {
@@ -137,5 +138,6 @@ mod tests {
         for bad in ["-1", "NaN", "inf", "1e300", "many", ""] {
             assert!(peak(bad).unwrap_err().contains("5000"), "{bad}");
         }
+        assert!(peak("1e30").unwrap_err().contains("up to 1e12"));
     }
 }

@@ -53,6 +53,24 @@ impl Written {
         Written::of(estimate, 1)
     }
 
+    /// A CPU use in percent that is acted on. Without a lower end it is the
+    /// value that is typed into an autoscaler, so it is rounded down: acting
+    /// too late is what costs.
+    pub(crate) fn to_act_at(cpu_pct: Estimate) -> Written {
+        let mut written = Written::pct(cpu_pct);
+        if cpu_pct.low.is_none() {
+            let decimals = supported(cpu_pct, 1);
+            let digits = usize::try_from(decimals).unwrap_or(0);
+            written.value = grouped(rounded(cpu_pct.value, decimals, f64::floor), digits);
+        }
+        written
+    }
+
+    /// The lower end, where there is one, else the value.
+    pub(crate) fn least(&self) -> &str {
+        self.low.as_ref().unwrap_or(&self.value)
+    }
+
     /// `12,100 to 12,600`; `12,100 or more` and `12,600 or less` where the
     /// other end is not known. A single end at the value itself tells nothing.
     pub(crate) fn ends(&self) -> Option<String> {
@@ -152,6 +170,19 @@ mod tests {
             Written::pct(within(-0.01, -4.21, 3.0)).with_ends(""),
             "0.0 (-4.3 to 3.0)"
         );
+    }
+
+    #[test]
+    fn what_is_acted_on_is_never_rounded_up() {
+        for (cpu, least, value) in [
+            (Estimate::alone(56.78), "56.7", "56.7"),
+            (Estimate::alone(71.3), "71.3", "71.3"),
+            (Estimate::within(48.71, 44.19, 52.9), "44.1", "48.7"),
+            (Estimate::within(48.7, 31.9, 70.2), "31", "49"),
+        ] {
+            let written = Written::to_act_at(cpu);
+            assert_eq!((written.least(), &*written.value), (least, value));
+        }
     }
 
     #[test]

@@ -24,19 +24,39 @@ pub(super) fn floor(auto: &Autoscaler) -> Option<&'static str> {
     }
 }
 
-pub(super) fn caution(caution: &SizingCaution) -> String {
+/// A sentence for each; what the one before has said is not said again.
+pub(super) fn cautions(all: &[SizingCaution]) -> Vec<String> {
+    let is_below = |c: &SizingCaution| matches!(c, SizingCaution::BelowMeasured { .. });
+    let first = all.iter().position(is_below);
+    let each = all.iter().enumerate().map(|(i, one)| match *one {
+        SizingCaution::BelowMeasured {
+            figure, rate_rps, ..
+        } if first != Some(i) => {
+            let rate = per_second(rate_rps);
+            format!("Nor is the {}, at {rate} per instance.", named(figure))
+        }
+        _ => caution(one),
+    });
+    each.collect()
+}
+
+fn named(figure: CpuFigure) -> &'static str {
+    match figure {
+        CpuFigure::Target => "CPU target",
+        CpuFigure::AtPeak => "CPU use at the peak",
+    }
+}
+
+fn caution(caution: &SizingCaution) -> String {
     match *caution {
         SizingCaution::BelowMeasured {
             figure,
             rate_rps,
             lowest_measured_rps,
         } => {
-            let what = match figure {
-                CpuFigure::Target => "The CPU target",
-                CpuFigure::AtPeak => "The CPU use at the peak",
-            };
+            let what = named(figure);
             format!(
-                "{what} is not measured: {} per instance is below {}, the lowest load whose CPU \
+                "The {what} is not measured: {} per instance is below {}, the lowest load whose CPU \
                  use was. It is read off a straight line from there down to no load; sweep lower \
                  levels (--levels) to see it.",
                 per_second(rate_rps),

@@ -1,8 +1,8 @@
 //! A HorizontalPodAutoscaler for Kubernetes (API autoscaling/v2).
 
-use super::{PlanReport, doubt};
+use super::{PlanReport, cpu_use, doubt};
 use crate::escape::safe;
-use crate::number::{self, Written, per_second};
+use crate::number::{self, Written, counted, per_second};
 use crate::table::wrap;
 use plimsoll_model::{Carried, Estimate, HPA_TOLERANCE, PlannedFrom};
 
@@ -24,6 +24,10 @@ pub fn plan_hpa(report: &PlanReport<'_>) -> Option<String> {
         .map(|line| format!("# {line}\n"))
         .collect();
     let (floor, ceiling) = (auto.floor_instances, auto.ceiling_instances);
+    let never = match floor == ceiling {
+        true => " # as minReplicas: the peak takes no more than these",
+        false => "",
+    };
     Some(format!(
         "{comments}\
 apiVersion: autoscaling/v2
@@ -36,7 +40,7 @@ spec:
     kind: Deployment
     name: my-service # put the name of yours here and above
   minReplicas: {floor} # the target is right for this many and more
-  maxReplicas: {ceiling}
+  maxReplicas: {ceiling}{never}
   metrics:
     - type: Resource
       resource:
@@ -54,12 +58,12 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> Vec<String> {
     let auto = &sizing.autoscaler;
     let percent = |share: f64| number::trimmed_pct(100.0 * share);
     let cpus = match report.cpus {
-        Some(n) => format!("the {n} CPUs that it was measured on"),
+        Some(n) => format!("the {} that it was measured on", counted(n, "CPU", "CPUs")),
         None => "as many CPUs as it was measured on".to_owned(),
     };
     let end = match cpu.low {
         Some(_) => ", taken at its lower end",
-        None => " (no interval)",
+        None => "",
     };
     let mut out = vec![
         format!(
@@ -84,14 +88,14 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> Vec<String> {
         format!(
             "CPU use at that rate is {}{end}; the target is below it by the tolerance of {} % \
              within which the autoscaler does nothing.",
-            Written::pct(cpu).with_ends(" %"),
+            cpu_use(report, cpu),
             percent(HPA_TOLERANCE)
         ),
         format!("Utilization is a share of the pod's CPU request: it must be {cpus}."),
     ];
     out.extend(doubt::floor(auto).map(|why| format!("minReplicas: {why}")));
-    let cautions = sizing.cautions.iter();
-    out.extend(cautions.map(|caution| format!("Caution: {}", doubt::caution(caution))));
+    let cautions = doubt::cautions(&sizing.cautions).into_iter();
+    out.extend(cautions.map(|caution| format!("Caution: {caution}")));
     out
 }
 

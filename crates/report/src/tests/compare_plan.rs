@@ -54,6 +54,7 @@ fn machine(name: &str, unit: WorkUnit, carried: Carried) -> ComparedMachine {
             power_watts: Some(120.0),
             figures: MEASURES.map(figure).to_vec(),
         }],
+        thresholds_goal: Some("p99<10ms".parse().unwrap()),
         thresholds: vec![CpuThreshold {
             headroom_pct: 20.0,
             cpu_pct: within(70.0, 1.0, 1.0),
@@ -70,7 +71,7 @@ fn comparison(unit: WorkUnit, carried: Carried) -> Comparison {
         measure,
         ratio: (measure != Measure::PerWatt).then(|| within(1.2, 0.04, 0.05)),
         verdict,
-        why: (measure == Measure::PerWatt).then_some("the trials of one do not tell"),
+        why: (measure == Measure::PerWatt).then(|| "the trials of b do not tell".to_owned()),
     };
     let verdicts = [
         DifferenceVerdict::Better,
@@ -189,6 +190,7 @@ fn planned<T>(sample: &Sample, sizing: &Sizing, show: impl FnOnce(&PlanReport<'_
         capacity: &sample.findings.capacity[0],
         goals: 1,
         cpus: Some(4),
+        cpu_known_to: None,
         source: Source {
             file: Path::new("runs/web\nkind: Secret.plimsoll"),
             plan: &sample.plan,
@@ -274,7 +276,7 @@ fn machines_stand_in_columns_and_each_difference_in_a_sentence() {
         "b carries 1.200 times (1.160 to 1.250) as much as a within p99<10ms: better.",
         "as much per CPU as a within p99<10ms: worse.",
         "b carries more for the same money than a within p99<10ms cannot be told (1.200 times",
-        "for the same energy than a within p99<10ms cannot be told: the trials of one",
+        "for the same energy than a within p99<10ms cannot be told: the trials of b",
         "headroom a b 20 % 70.0 (69.0 to 71.0)",
         "They differ.",
         "95 % intervals",
@@ -360,12 +362,66 @@ fn a_first_machine_without_thresholds_is_the_one_that_is_named() {
 }
 
 #[test]
+fn the_threshold_table_says_which_goal_it_is_of() {
+    let sample = sweep();
+    let title = |comparison: &Comparison| {
+        let text = flat(&shown(&sample, comparison, |r| compare_text(r, 120, false)));
+        let at = text.find("CPU use in percent at which").unwrap();
+        let end = text[at..].find("headroom").unwrap();
+        let end = text[at + end..]
+            .find(" headroom a b")
+            .map_or(0, |n| at + end + n);
+        text[at..end].to_owned()
+    };
+    let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
+    assert_eq!(
+        title(&comparison),
+        "CPU use in percent at which a part of the capacity within p99<10ms is left: the headroom"
+    );
+    for machine in &mut comparison.machines {
+        let mut other = machine.capacity[0].clone();
+        other.goal = "errors<1%".parse().unwrap();
+        machine.capacity.push(other);
+    }
+    assert!(title(&comparison).contains("the one that allows the least"));
+    comparison.machines[1].thresholds_goal = None;
+    let apart = title(&comparison);
+    for words in [
+        "a of the capacity within p99<10ms",
+        "b of the highest rate tried",
+        "not a part of the same",
+    ] {
+        assert!(apart.contains(words), "'{words}' is missing: {apart}");
+    }
+}
+
+#[test]
+fn a_fleet_that_never_changes_is_not_said_to_go_from_and_to() {
+    let sample = sweep();
+    let mut sizing = sizing(PlannedFrom::LowerEnd, Some(Estimate::alone(56.78)));
+    sizing.autoscaler.ceiling_instances = 18;
+    let text = flat(&planned(&sample, &sizing, |r| plan_text(r, 200, false)));
+    for words in [
+        "it has nothing to do, for 18 instances carry the peak",
+        "CPU use is above 56.7 %",
+        "CPU use at that rate is 56.7 % (no interval: too few trials)",
+        "maxReplicas: 18 # as minReplicas",
+    ] {
+        assert!(text.contains(words), "'{words}' is missing: {text}");
+    }
+    assert!(
+        !text.contains("18 to 18") && !text.contains("56.8"),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_cannot_be_told_by_any_measure_is_said_once() {
     let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
     for difference in &mut comparison.differences {
         difference.ratio = None;
         difference.verdict = DifferenceVerdict::CannotTell;
-        difference.why = Some("nothing is known");
+        difference.why = Some("nothing is known".to_owned());
     }
     let text = shown(&sweep(), &comparison, |r| compare_text(r, 120, false));
     assert_eq!(text.matches("cannot be told:").count(), 1, "{text}");
@@ -415,7 +471,7 @@ fn a_plan_says_what_is_in_doubt_and_why_its_smallest_fleet_is_no_smaller() {
         "The smallest fleet is the whole fleet for the peak",
         "--traffic",
         "The CPU target is not measured: 5,812/s per instance is below 6,500/s",
-        "The CPU use at the peak is not measured: 5,556/s",
+        "Nor is the CPU use at the peak, at 5,556/s",
         "known to 25 % only",
         "13 instances are enough",
     ] {

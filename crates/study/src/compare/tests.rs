@@ -21,6 +21,7 @@ fn machine(name: &str, carried: Carried) -> Machine {
             cpu_pct: None,
             watts: None,
         }],
+        thresholds_goal: None,
         thresholds: Vec::new(),
         cpus: None,
         price_per_hour: None,
@@ -149,7 +150,14 @@ fn what_has_no_interval_cannot_be_told_apart_and_says_why() {
         two_ends.ratio, None,
         "a quotient of two bounds says nothing"
     );
-    assert!(two_ends.why.unwrap().contains("outside"));
+    assert!(two_ends.why.unwrap().starts_with("both still kept"));
+    let one_end = of(found(500.0, 490.0, 510.0), Carried::AtLeast(400.0));
+    assert_eq!(one_end.why, None, "one end of the quotient is known");
+    let alone = of(
+        Carried::Found(Estimate::alone(500.0)),
+        Carried::AtLeast(4e3),
+    );
+    assert!(alone.why.unwrap().starts_with("b still kept"));
     let single = Carried::Found(Estimate::alone(500.0));
     let alone = of(single, Carried::Found(Estimate::alone(900.0)));
     let ratio = alone.ratio.unwrap();
@@ -159,8 +167,18 @@ fn what_has_no_interval_cannot_be_told_apart_and_says_why() {
         of(single, Carried::Unknown)
             .why
             .unwrap()
-            .contains("do not tell")
+            .contains("of b do not tell")
     );
+}
+
+#[test]
+fn copies_of_a_command_have_no_capacity_whatever_goal_is_given() {
+    let mut copies = machine("a", found(1000.0, 950.0, 1050.0));
+    copies.workload = table("a", TableRows::Copies);
+    copies.capacities.clear();
+    let refused = compare(&[copies.clone(), machine("b", Carried::Unknown)]).unwrap_err();
+    assert!(refused.to_string().contains("copies of a command"));
+    assert!(!refused.to_string().contains("--goal"), "{refused}");
 }
 
 #[test]

@@ -1,0 +1,146 @@
+//! Why no plan can be made from a record, each in a sentence with the way out.
+
+use crate::failure::Failure;
+use crate::loaded::Loaded;
+use plimsoll_model::{CapacityFinding, CapacityNote, Trial, Verdict, counted};
+use plimsoll_report::{PlanReport, TrialTally};
+
+/// Refuses a record that has no trial at a rate that counts: no other goal and
+/// no other level would help there.
+pub(super) fn without_rates(loaded: &Loaded) -> Result<(), Failure> {
+    let file = loaded.file.display();
+    if !loaded.plan.copies.is_empty() {
+        return Err(Failure::Mistake(format!(
+            "{file} tells of copies of a command, which have no capacity in requests per second; plan from a record of a sweep over rates"
+        )));
+    }
+    let at_load = loaded.trials.iter().filter(|t| t.spec.phase.shows_load());
+    match none_counts(at_load) {
+        Some(why) => Err(Failure::Mistake(format!(
+            "what an instance carries is not known from {file}: {why}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Why nothing follows from trials, if none of them counts, and the way out.
+fn none_counts<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<String> {
+    let mut tally = TrialTally::default();
+    for trial in trials {
+        tally.add(&trial.verdict);
+        if trial.verdict == Verdict::Valid {
+            return None;
+        }
+    }
+    let reason = tally.commonest_reason();
+    let reason = reason.map_or_else(String::new, |why| format!(", most often because {why}"));
+    Some(match tally.all() {
+        0 => "its run ended before the first trial at a load; go on with it (plimsoll sweep --resume), or sweep again".to_owned(),
+        n => format!(
+            "none of its {} at a load counts{reason}; sweep again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other",
+            counted(n, "trial", "trials")
+        ),
+    })
+}
+
+/// The trials count, but not towards this goal.
+pub(super) fn not_told(loaded: &Loaded, unknown: &CapacityFinding) -> Failure {
+    let why = unknown.note.as_ref();
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+    Failure::Mistake(format!(
+        "what an instance carries within {} cannot be told from {}{why}{}",
+        unknown.goal,
+        loaded.file.display(),
+        way_out(unknown.note)
+    ))
+}
+
+/// What helps against it, where the note does not say that itself.
+fn way_out(note: Option<CapacityNote>) -> &'static str {
+    match note {
+        Some(CapacityNote::TooFewRequests { .. }) => "",
+        Some(CapacityNote::MissedAtLowest { .. }) => {
+            "; sweep again with lower levels (--levels), or plan for a goal that allows more with --goal"
+        }
+        Some(CapacityNote::NoLightLoad | CapacityNote::NoAnswerAtLightLoad) => {
+            "; give a limit in time, such as --goal 'p99<10ms', or sweep again with lower levels (--levels)"
+        }
+        Some(CapacityNote::CpuUnknown) => "; give another goal, such as --goal 'p99<10ms'",
+        Some(
+            CapacityNote::Light { .. }
+            | CapacityNote::NoTrialCounts
+            | CapacityNote::NothingBetween { .. },
+        )
+        | None => {
+            "; choose another goal with --goal, or sweep again with other load levels (--levels) or longer trials (--duration)"
+        }
+    }
+}
+
+/// There is no promise to plan for.
+pub(super) fn no_goal(loaded: &Loaded) -> Failure {
+    Failure::Mistake(format!(
+        "{} was made without a goal, so it has no capacity; give one with --goal, such as --goal 'p99<10ms'",
+        loaded.file.display()
+    ))
+}
+
+/// There is nothing to tell Kubernetes.
+pub(super) fn no_target(report: &PlanReport<'_>) -> Failure {
+    let auto = &report.sizing.autoscaler;
+    let file = report.source.file.display();
+    let rate = auto.rate_rps;
+    Failure::Mistake(match (auto.target_cpu_pct, report.cpu_known_to) {
+        (Some(pct), _) => format!(
+            "CPU use at {rate:.1} requests per second is {pct:.2} %, too little for a target in whole percent; allow for fewer failures or less growth"
+        ),
+        (None, Some(most)) => format!(
+            "{file} tells CPU use up to {most} only, and the target is for {rate:.1} requests per second, so there is no CPU target to give Kubernetes; take a record of a sweep with higher levels (--levels)"
+        ),
+        (None, None) => format!(
+            "{file} has no trial that counts in which the service's CPU use could be read, so there is no CPU target to give Kubernetes; see with plimsoll doctor what is missing where it was swept, and sweep again"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{Invalid, Phase, Rate, Setting, Share, TrialSpec, WarmUp};
+    use std::time::Duration;
+
+    fn trial(verdict: Verdict) -> Trial {
+        let spec = TrialSpec {
+            phase: Phase::Search,
+            setting: Setting::Offer { rate: Rate::ZERO },
+            pass: 0,
+            attempt: 0,
+            warm_up: WarmUp {
+                min: Duration::ZERO,
+                max: Duration::ZERO,
+            },
+            window: Duration::from_secs(1),
+            seed: 0,
+        };
+        let mut trial = Trial::begun(spec, 0);
+        trial.verdict = verdict;
+        trial
+    }
+
+    #[test]
+    fn where_no_trial_counts_that_is_what_is_said() {
+        let stolen = || {
+            trial(Verdict::Invalid(vec![Invalid::Steal {
+                stolen: Share::ONE,
+                bound: Share::ZERO,
+            }]))
+        };
+        let why = none_counts([stolen(), stolen()].iter()).unwrap();
+        assert!(why.contains("none of its 2 trials"), "{why}");
+        assert!(why.contains("the hypervisor took CPU time"), "{why}");
+        assert!(why.contains("--max-steal"), "{why}");
+        assert!(none_counts([].iter()).unwrap().contains("--resume"));
+        let one = [stolen(), trial(Verdict::Valid)];
+        assert_eq!(none_counts(one.iter()), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! Where an autoscaler ends that takes CPU use for work, in a sentence.
+
+use crate::number::{self, for_count, per_second};
+use crate::table::Ink;
+use plimsoll_model::{LinearRule, Sizing};
+
+/// A rule that misses the goal is worse than one that only costs.
+pub(super) fn linear_ink(linear: &LinearRule) -> Ink {
+    if linear.load_ratio > 1.0 {
+        Ink::Red
+    } else {
+        Ink::Yellow
+    }
+}
+
+/// What comes of taking CPU use for work.
+pub(super) fn linear_rule(sizing: &Sizing, linear: &LinearRule) -> String {
+    let target = number::pct(linear.target_cpu_pct);
+    if linear.runs_away {
+        return format!(
+            "The linear rule, which takes CPU use for work, would set {target} %; CPU use stays \
+             above that however many instances there are, so it would add them without end."
+        );
+    }
+    let n = linear.instances;
+    let end = if linear.settled {
+        format!("ends at {n} {}", for_count(n, "instance", "instances"))
+    } else {
+        format!("never comes to rest and falls to {n}")
+    };
+    let load = number::trimmed((1000.0 * linear.load_ratio).round() / 10.0);
+    let carried = format!(
+        "with the failures and the growth that are planned for, each would have to carry {load} % \
+         of what the plan takes it to carry"
+    );
+    let verdict = match linear.missing_instances {
+        0 => format!("as many as it takes: {carried}"),
+        missing if missing > 0 => format!("{missing} too few for the goal: {carried}"),
+        more => format!("{} more than it takes: {carried}", -more),
+    };
+    format!(
+        "The linear rule, which takes CPU use for work, would set {target} %; at {} that {end}, \
+         {verdict}.",
+        per_second(sizing.peak_rps)
+    )
+}
