@@ -58,11 +58,11 @@ pub(super) fn not_told(loaded: &Loaded, unknown: &CapacityFinding) -> Failure {
 /// What helps against it, where the note does not say that itself.
 fn way_out(note: Option<CapacityNote>) -> &'static str {
     match note {
-        Some(CapacityNote::TooFewRequests { .. }) => "",
+        Some(CapacityNote::TooFewRequests { .. } | CapacityNote::NoLightLoad { .. }) => "",
         Some(CapacityNote::MissedAtLowest { .. }) => {
             "; sweep again with lower levels (--levels), or plan for a goal that allows more with --goal"
         }
-        Some(CapacityNote::NoLightLoad | CapacityNote::NoAnswerAtLightLoad) => {
+        Some(CapacityNote::NoAnswerAtLightLoad) => {
             "; give a limit in time, such as --goal 'p99<10ms', or sweep again with lower levels (--levels)"
         }
         Some(CapacityNote::CpuUnknown) => "; give another goal, such as --goal 'p99<10ms'",
@@ -120,6 +120,7 @@ mod tests {
                 max: Duration::ZERO,
             },
             window: Duration::from_secs(1),
+            limit: None,
             seed: 0,
         };
         let mut trial = Trial::begun(spec, 0);
