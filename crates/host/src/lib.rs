@@ -37,6 +37,7 @@ mod error;
 mod fake_tree;
 mod family;
 mod frequency;
+mod life;
 mod node_metrics;
 mod pressure;
 mod process;
@@ -52,10 +53,11 @@ mod topology;
 mod virtualisation;
 mod watch;
 
-pub use cgroup::{Cgroups, Hierarchy, Limits, own_limits};
+pub use cgroup::{Cgroups, Hierarchy, Limits, OwnGroup, OwnGroups, own_limits};
 pub use energy::EnergyMeter;
 pub use error::{Garbled, HostError};
 pub use frequency::frequency_hz;
+pub use life::{Life, life, lives};
 pub use node_metrics::{NodeMetrics, NodeMetricsError};
 pub use pressure::pressure;
 pub use process::{

@@ -17,6 +17,9 @@ pub type Tid = u32;
 pub(crate) struct ProcessStat {
     pub(crate) pid: Pid,
     pub(crate) ppid: Pid,
+    pub(crate) state: char,
+    /// The number of its process group.
+    pub(crate) group: Pid,
     /// CPU time of all its threads, those included that have ended. Truncated
     /// to ticks twice, once for user and once for system time.
     pub(crate) own: CpuTime,
@@ -76,6 +79,9 @@ impl ProcessStat {
         Ok(ProcessStat {
             pid: pid.trim().parse().map_err(|_| garbled())?,
             ppid: Pid::try_from(field(4)?).map_err(|_| garbled())?,
+            state: fields.first().and_then(|f| f.chars().next()).ok_or_else(garbled)?,
+            // 0 for a process whose group is in another namespace.
+            group: Pid::try_from(field(5)?).map_err(|_| garbled())?,
             own: time(field(14)?) + time(field(15)?),
             reaped: time(signed(16)?) + time(signed(17)?),
             threads: field(20)?,

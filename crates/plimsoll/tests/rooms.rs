@@ -18,6 +18,7 @@ const ORDER: [&str; 10] = [
     "law",
     "record",
     "load",
+    "control",
     "pool",
     "host",
     "model",
@@ -101,6 +102,18 @@ fn what_is_simulated_stays_in_tests() {
             );
         }
     }
+}
+
+#[test]
+fn only_one_room_changes_the_machine() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for name in ORDER.iter().filter(|n| **n != "control") {
+        let text = std::fs::read_to_string(crates.join(name).join("Cargo.toml")).unwrap();
+        assert!(!text.contains("thread-priority"), "{name}");
+    }
+    let known = &manifests()["control"];
+    let few = BTreeSet::from(["host".to_owned(), "model".to_owned()]);
+    assert_eq!(*known, few);
 }
 
 #[test]

@@ -12,6 +12,8 @@ pub(crate) fn ms(n: u64) -> CpuTime {
 pub(crate) fn sample(own_ticks: u64, threads: &[(u64, u64)]) -> ProcessSample {
     ProcessSample {
         stat: ProcessStat {
+            state: 'S',
+            group: 1,
             pid: 100,
             ppid: 1,
             own: ms(10 * own_ticks),

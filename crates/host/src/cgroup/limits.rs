@@ -2,6 +2,7 @@
 
 use super::Cgroups;
 use super::mounts::Mount;
+use super::own::own_path;
 use crate::error::{Garbled, HostError, number};
 use crate::root::Root;
 use plimsoll_model::Bytes;
@@ -40,19 +41,6 @@ pub fn own_limits(root: &Root) -> Result<Limits, HostError> {
         cpu,
         memory: memory.map(Bytes),
     })
-}
-
-/// This process' path in the hierarchy of a controller: lines
-/// `NUMBER:CONTROLLERS:PATH`, no controllers for version 2.
-fn own_path(table: &str, controller: &str) -> String {
-    table
-        .lines()
-        .filter_map(|line| {
-            let mut parts = line.splitn(3, ':').skip(1);
-            Some((parts.next()?, parts.next()?))
-        })
-        .find(|(controllers, _)| controllers.split(',').any(|c| c == controller))
-        .map_or_else(|| "/".to_owned(), |(_, path)| path.to_owned())
 }
 
 /// The smallest limit on the way from a group to the top of the mount.

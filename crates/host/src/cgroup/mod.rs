@@ -7,8 +7,10 @@
 
 mod limits;
 mod mounts;
+mod own;
 
 pub use limits::{Limits, own_limits};
+pub use own::{OwnGroup, OwnGroups};
 
 use crate::error::{Garbled, HostError, number};
 use crate::process::Pid;

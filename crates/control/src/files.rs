@@ -1,0 +1,82 @@
+//! Writing and reading the files of a cgroup, with errors that name them.
+//!
+//! This module must not know what a file means.
+
+use crate::error::ControlError;
+use rustix::io::Errno;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes a value in one call, as the kernel wants it. A file that is not there
+/// is not made.
+pub(crate) fn write(path: &Path, value: &str, hint: &'static str) -> Result<(), ControlError> {
+    OpenOptions::new()
+        .write(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(value.as_bytes()))
+        .map_err(|source| explain(path, value, source, hint))
+}
+
+/// The whole of a file of a group.
+pub(crate) fn read(path: &Path) -> Result<String, ControlError> {
+    fs::read_to_string(path).map_err(|source| match is_absent(&source) {
+        true => absent(path),
+        false => ControlError::File {
+            path: path.to_owned(),
+            verb: "read",
+            source,
+        },
+    })
+}
+
+/// The number behind `key` in a file of lines `KEY NUMBER`; `None` where this
+/// kernel does not have it.
+pub(crate) fn keyed(text: &str, key: &str) -> Option<u64> {
+    text.lines()
+        .filter_map(|line| line.split_once(' '))
+        .find(|(name, _)| *name == key)
+        .and_then(|(_, number)| number.trim().parse().ok())
+}
+
+/// Whether this is how the kernel says that a group or a process is not there.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::NOENT | Errno::NODEV | Errno::SRCH | Errno::NOTDIR)
+    )
+}
+
+/// Whether this is how the kernel says that this user must not.
+pub(crate) fn is_denied(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::ACCESS | Errno::PERM | Errno::ROFS)
+    )
+}
+
+fn explain(path: &Path, value: &str, source: io::Error, hint: &'static str) -> ControlError {
+    match &source {
+        e if is_denied(e) => ControlError::Denied {
+            path: path.to_owned(),
+        },
+        e if is_absent(e) => absent(path),
+        _ => ControlError::Refused {
+            path: path.to_owned(),
+            value: value.to_owned(),
+            source,
+            hint,
+        },
+    }
+}
+
+fn absent(path: &Path) -> ControlError {
+    match path.parent() {
+        Some(folder) if !folder.join("cgroup.procs").exists() => ControlError::Gone {
+            folder: folder.to_owned(),
+        },
+        _ => ControlError::NoController {
+            path: path.to_owned(),
+        },
+    }
+}

@@ -1,0 +1,248 @@
+//! One folder of a cgroup hierarchy: made, frozen, emptied, removed.
+
+use crate::error::ControlError;
+use crate::files::{self, is_absent, is_denied};
+use crate::patience::{PATIENCE, until};
+use crate::tasks;
+use plimsoll_host::Pid;
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::Signal;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+const PROCS: &str = "cgroup.procs";
+
+/// Only names that begin so are ever removed.
+pub(crate) const PREFIX: &str = "plimsoll-";
+
+/// So begins the name of the leaf that a run makes for itself, which needs none
+/// of the controllers that its parent passes on.
+pub(crate) const LEAF: &str = "plimsoll-self-";
+
+/// Makes a group. One of that name must not be there.
+pub(crate) fn make(folder: &Path) -> Result<(), ControlError> {
+    fs::create_dir(folder).map_err(|source| on_folder(folder, "made", source))
+}
+
+/// Moves a process into a group with all its threads.
+pub(crate) fn attach(folder: &Path, pid: Pid) -> Result<(), ControlError> {
+    const HINT: &str = "a cgroup that passes controllers on may hold no processes itself";
+    files::write(&folder.join(PROCS), &pid.to_string(), HINT)
+}
+
+/// The processes in a group and in those below it.
+pub(crate) fn processes(folder: &Path) -> Result<Vec<Pid>, ControlError> {
+    let mut pids = Vec::new();
+    for folder in with_inner(folder) {
+        match files::read(&folder.join(PROCS)) {
+            // 0 stands for a process of another namespace, which has no number here.
+            Ok(text) => pids.extend(text.lines().filter_map(|l| l.trim().parse::<Pid>().ok())),
+            Err(ControlError::Gone { .. }) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    pids.sort_unstable();
+    pids.dedup();
+    Ok(pids)
+}
+
+/// A group and those below it, inner ones last.
+fn with_inner(folder: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![folder.to_owned()];
+    let mut nth = 0;
+    while nth < folders.len() {
+        if let Ok(entries) = fs::read_dir(&folders[nth]) {
+            let inner = entries.flatten().map(|entry| entry.path());
+            folders.extend(inner.filter(|path| path.is_dir()));
+        }
+        nth += 1;
+    }
+    folders
+}
+
+/// Stops or goes on, and waits until the kernel says so. Whether this folder
+/// can: `false` where it has no freezer.
+pub(crate) fn freeze(folder: &Path, on: bool) -> Result<bool, ControlError> {
+    const HINT: &str = "a group above it may be frozen";
+    let (v2, v1) = (folder.join("cgroup.freeze"), folder.join("freezer.state"));
+    let state = if v2.exists() {
+        files::write(&v2, if on { "1" } else { "0" }, HINT)?;
+        let events = folder.join("cgroup.events");
+        let wanted = u64::from(on);
+        until(|| Ok(files::keyed(&files::read(&events)?, "frozen") == Some(wanted)))
+    } else if v1.exists() {
+        let wanted = if on { "FROZEN" } else { "THAWED" };
+        files::write(&v1, wanted, HINT)?;
+        until(|| Ok(files::read(&v1)?.trim() == wanted))
+    } else {
+        return Ok(false);
+    };
+    match state {
+        Ok(true) => Ok(true),
+        // What is inside a frozen group cannot be thawed alone, and that is not ours.
+        Ok(false) if !on => Ok(true),
+        Ok(false) => Err(ControlError::NotFrozen {
+            what: folder.display().to_string(),
+            patience: PATIENCE,
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+/// Kills all that is in a group, again and again until nobody is left.
+pub(crate) fn kill(folder: &Path) -> Result<(), ControlError> {
+    let whole = folder.join("cgroup.kill");
+    let empty = until(|| {
+        let pids = processes(folder)?;
+        if pids.is_empty() {
+            return Ok(true);
+        }
+        if whole.exists() {
+            files::write(&whole, "1", "it cannot be used in a threaded group")?;
+        } else {
+            for pid in pids {
+                let inside = || Ok(processes(folder)?.contains(&pid));
+                tasks::signal(pid, Signal::KILL, inside)?;
+            }
+            // In version 1 what is frozen dies only once it goes on.
+            freeze(folder, false)?;
+        }
+        Ok(false)
+    });
+    match empty {
+        Ok(true) | Err(ControlError::Gone { .. }) => Ok(()),
+        Ok(false) => Err(still_there(folder)),
+        Err(other) => Err(other),
+    }
+}
+
+/// Moves all that is in a group to another one, until nobody is left. What has
+/// ended meanwhile needs no home.
+pub(crate) fn move_out(folder: &Path, home: &Path) -> Result<(), ControlError> {
+    let empty = until(|| {
+        let pids = processes(folder)?;
+        for pid in &pids {
+            match attach(home, *pid) {
+                Err(ControlError::Gone { folder }) => {
+                    return Err(ControlError::Gone { folder });
+                }
+                // It has ended: the kernel says that there is no such process.
+                Err(ControlError::NoController { .. }) => {}
+                other => other?,
+            }
+        }
+        Ok(pids.is_empty())
+    })?;
+    match empty {
+        true => Ok(()),
+        false => Err(still_there(folder)),
+    }
+}
+
+/// Removes a group and those below it. Whoever has just been killed is in it
+/// until the kernel has cleared up, so this waits. A group that is gone is removed.
+pub(crate) fn remove(folder: &Path) -> Result<(), ControlError> {
+    let gone = until(|| {
+        for folder in with_inner(folder).iter().rev() {
+            match fs::remove_dir(folder) {
+                Ok(()) => {}
+                Err(e) if is_absent(&e) => {}
+                Err(e) if is_busy(&e) => return Ok(false),
+                Err(source) => return Err(on_folder(folder, "removed", source)),
+            }
+        }
+        Ok(true)
+    })?;
+    match gone {
+        true => Ok(()),
+        false => Err(still_there(folder)),
+    }
+}
+
+/// Whether a group is there.
+pub(crate) fn is_there(folder: &Path) -> bool {
+    folder.join(PROCS).exists()
+}
+
+/// Whether another group of Plimsoll's is in `parent`.
+pub(crate) fn has_ours(parent: &Path) -> bool {
+    fs::read_dir(parent).is_ok_and(|entries| {
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        names.any(|name| {
+            let name = name.to_string_lossy();
+            name.starts_with(PREFIX) && !name.starts_with(LEAF)
+        })
+    })
+}
+
+/// Keeps other runs from changing what is enabled in `parent` until dropped.
+pub(crate) fn lock(parent: &Path) -> Result<File, ControlError> {
+    let locked = File::open(parent).and_then(|folder| {
+        flock(&folder, FlockOperation::LockExclusive)?;
+        Ok(folder)
+    });
+    locked.map_err(|source| on_folder(parent, "locked", source))
+}
+
+/// The controllers that `parent` passes on.
+pub(crate) fn enabled(parent: &Path) -> Result<Vec<String>, ControlError> {
+    let text = files::read(&parent.join("cgroup.subtree_control"))?;
+    Ok(text.split_ascii_whitespace().map(str::to_owned).collect())
+}
+
+/// Passes controllers on, or no longer.
+pub(crate) fn pass_on(parent: &Path, controllers: &[String], on: bool) -> Result<(), ControlError> {
+    const HINT: &str = "a group below may use the controller, or this group holds processes itself";
+    let sign = if on { '+' } else { '-' };
+    let words: Vec<String> = controllers.iter().map(|c| format!("{sign}{c}")).collect();
+    files::write(
+        &parent.join("cgroup.subtree_control"),
+        &words.join(" "),
+        HINT,
+    )
+}
+
+/// A new `cpuset` group of version 1 has no CPUs and no memory, and takes no
+/// processes until it has: those of the group above.
+pub(crate) fn fill_cpuset(folder: &Path, parent: &Path) -> Result<(), ControlError> {
+    const HINT: &str = "the group above must have them as well";
+    for (own, effective) in [
+        ("cpuset.cpus", "cpuset.effective_cpus"),
+        ("cpuset.mems", "cpuset.effective_mems"),
+    ] {
+        let above = match files::read(&parent.join(effective)) {
+            Ok(text) => text,
+            Err(_) => files::read(&parent.join(own))?,
+        };
+        files::write(&folder.join(own), above.trim(), HINT)?;
+    }
+    Ok(())
+}
+
+fn still_there(folder: &Path) -> ControlError {
+    let pids = processes(folder).unwrap_or_default();
+    let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
+    ControlError::StillThere {
+        what: folder.display().to_string(),
+        processes: match pids.is_empty() {
+            true => "none with a number here".to_owned(),
+            false => pids.join(", "),
+        },
+        patience: PATIENCE,
+    }
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::BUSY | Errno::NOTEMPTY))
+}
+
+fn on_folder(path: &Path, verb: &'static str, source: io::Error) -> ControlError {
+    let path = path.to_owned();
+    match is_denied(&source) {
+        true => ControlError::Denied { path },
+        false => ControlError::File { path, verb, source },
+    }
+}

@@ -1,0 +1,289 @@
+//! What is found on made trees, and what follows from it.
+
+use super::*;
+use crate::mechanism::{Means, Rung};
+use crate::schedule::Class;
+use Mechanism::{CpuSet, Freeze, Idle, Io, Kill, Memory, Quota, Weight};
+use tempfile::TempDir;
+
+const V2: &str = "24 1 0:21 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+const ALL: &str = "cpuset cpu io memory pids\n";
+
+struct Machine {
+    dir: TempDir,
+}
+
+impl Machine {
+    fn new(mounts: &str, own: &str) -> Machine {
+        let machine = Machine {
+            dir: tempfile::tempdir().unwrap(),
+        };
+        machine
+            .file("proc/self/mountinfo", mounts)
+            .file("proc/self/cgroup", own)
+            .file("proc/sys/kernel/osrelease", "6.12.1-cloud\n")
+    }
+
+    fn file(self, path: &str, text: &str) -> Machine {
+        let path = self.dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// A group of version 2, not the uppermost.
+    fn group(self, at: &str, controllers: &str, enabled: &str, procs: &str) -> Machine {
+        let at = format!("sys/fs/cgroup{at}");
+        self.file(&format!("{at}/cgroup.type"), "domain\n")
+            .file(&format!("{at}/cgroup.procs"), procs)
+            .file(&format!("{at}/cgroup.controllers"), controllers)
+            .file(&format!("{at}/cgroup.subtree_control"), enabled)
+    }
+
+    /// Takes a group from this user: without its file there is nothing to write.
+    fn not_ours(self, at: &str) -> Machine {
+        let folder = self.dir.path().join(format!("sys/fs/cgroup{at}"));
+        fs::remove_file(folder.join("cgroup.procs")).unwrap();
+        self
+    }
+
+    fn found(&self) -> Found {
+        let found = Ground::find(&Root::at(self.dir.path())).unwrap().found;
+        Found {
+            class: Class::Idle,
+            ..found
+        }
+    }
+
+    fn path(&self, at: &str) -> PathBuf {
+        self.dir.path().join(format!("sys/fs/cgroup{at}"))
+    }
+}
+
+fn needs<const N: usize>(needs: [Mechanism; N]) -> BTreeSet<Mechanism> {
+    BTreeSet::from(needs)
+}
+
+fn strings<const N: usize>(words: [&str; N]) -> BTreeSet<String> {
+    words.iter().map(|w| (*w).to_owned()).collect()
+}
+
+const USER: &str = "/user.slice/user-1000.slice/user@1000.service";
+
+/// A desktop: the user's manager has its subtree delegated.
+fn desktop(own: &str) -> Machine {
+    Machine::new(V2, &format!("0::{own}\n"))
+        .group("", ALL, ALL, "1\n")
+        .not_ours("")
+        .group("/user.slice", ALL, ALL, "")
+        .not_ours("/user.slice")
+        .group("/user.slice/user-1000.slice", ALL, ALL, "")
+        .not_ours("/user.slice/user-1000.slice")
+        .group(USER, ALL, "memory pids\n", "")
+        .group(
+            &format!("{USER}/app.slice"),
+            "memory pids\n",
+            "memory pids\n",
+            "",
+        )
+        .group(
+            &format!("{USER}/app.slice/term.scope"),
+            "memory pids\n",
+            "",
+            "70\n71\n",
+        )
+}
+
+#[test]
+fn a_delegated_user_gets_a_group_where_all_that_is_needed_can_be_enabled() {
+    let machine = desktop(&format!("{USER}/app.slice/term.scope"));
+    let choice = machine.found().choose(&needs([Weight, Quota, Freeze]));
+    let [place] = &choice.places[..] else {
+        panic!("{choice:?}");
+    };
+    assert_eq!(place.parent, machine.path(USER));
+    assert_eq!(place.controllers, strings(["cpu"]));
+    assert!(!place.leaf);
+    assert_eq!(choice.capabilities.rung, Rung::Group);
+    assert_eq!(choice.capabilities.losses(), [] as [String; 0]);
+}
+
+#[test]
+fn as_little_as_possible_is_changed_for_others() {
+    let machine = desktop(&format!("{USER}/app.slice/term.scope"));
+    let choice = machine.found().choose(&needs([Memory, Freeze, Kill]));
+    let app = machine.path(&format!("{USER}/app.slice"));
+    assert_eq!(choice.places[0].parent, app);
+    assert_eq!(choice.places[0].home, app.join("term.scope"));
+}
+
+#[test]
+fn a_session_that_is_not_delegated_has_no_group_and_is_told_the_way_out() {
+    let session = "/user.slice/user-1000.slice/session-3.scope";
+    let machine = desktop(session)
+        .group(session, ALL, "", "80\n81\n")
+        .not_ours(session);
+    let capabilities = machine
+        .found()
+        .choose(&needs([Idle, Quota, Freeze]))
+        .capabilities;
+    assert_eq!(capabilities.rung, Rung::IdleTree);
+    assert!(!capabilities.can(Quota));
+    assert!(capabilities.can(Freeze) && !capabilities.by_group(Freeze));
+    for need in [Idle, Quota, Freeze] {
+        let reason = capabilities.reason(need).unwrap();
+        assert!(reason.contains("Delegate=yes"), "{reason}");
+    }
+    let lost = capabilities.losses().join(" ");
+    assert!(lost.contains("leave the process group"), "{lost}");
+    assert!(lost.contains("A CPU quota cannot be had"), "{lost}");
+}
+
+#[test]
+fn alone_in_a_delegated_group_this_process_makes_way_into_a_leaf() {
+    let own = std::process::id().to_string();
+    let scope = "/run.scope";
+    let machine = Machine::new(V2, "0::/run.scope\n")
+        .group("", ALL, ALL, "1\n")
+        .not_ours("")
+        .group(scope, ALL, "", &own);
+    let choice = machine.found().choose(&needs([Quota]));
+    assert_eq!(choice.places[0].parent, machine.path(scope));
+    assert!(choice.places[0].leaf);
+    // Controllers that are passed on already can stay so.
+    let without = machine.found().choose(&needs([Freeze, Kill]));
+    assert!(!without.places[0].leaf);
+}
+
+#[test]
+fn a_container_with_others_in_it_cannot_pass_controllers_on() {
+    let machine = Machine::new(V2, "0::/\n").group("", ALL, "", "1\n42\n");
+    let choice = machine.found().choose(&needs([Quota, Freeze]));
+    assert_eq!(choice.capabilities.rung, Rung::PartOfGroup);
+    assert!(choice.capabilities.by_group(Freeze));
+    let reason = choice.capabilities.reason(Quota).unwrap();
+    assert!(reason.contains("holds other processes"), "{reason}");
+}
+
+#[test]
+fn the_uppermost_group_may_hold_processes_and_pass_on() {
+    let machine = Machine::new(V2, "0::/\n").group("", ALL, "cpu\n", "1\n2\n");
+    fs::remove_file(machine.path("/cgroup.type")).unwrap();
+    let choice = machine.found().choose(&needs([Quota, CpuSet, Memory, Io]));
+    assert_eq!(choice.capabilities.rung, Rung::Group);
+    assert_eq!(
+        choice.places[0].controllers,
+        strings(["cpu", "cpuset", "io", "memory"])
+    );
+}
+
+#[test]
+fn a_controller_that_is_nowhere_is_named() {
+    let machine = Machine::new(V2, "0::/\n").group("", "memory\n", "", "");
+    let capabilities = machine.found().choose(&needs([Quota, Io])).capabilities;
+    assert!(capabilities.reason(Quota).unwrap().contains("'cpu'"));
+    assert!(capabilities.reason(Io).unwrap().contains("'io'"));
+}
+
+#[test]
+fn an_old_kernel_has_no_idle_group() {
+    let old = |release| {
+        Machine::new(V2, "0::/\n")
+            .group("", ALL, ALL, "")
+            .file("proc/sys/kernel/osrelease", release)
+            .found()
+            .choose(&needs([Idle, Weight]))
+            .capabilities
+    };
+    assert!(!old("5.10.0-9-amd64\n").by_group(Idle));
+    assert!(old("5.10.0-9-amd64\n").by_group(Weight));
+    assert!(old("5.15.0\n").by_group(Idle));
+    assert!(old("6.1-rc3\n").by_group(Idle));
+    assert!(!old("what\n").by_group(Idle));
+}
+
+const HYBRID: &str = "\
+    32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+    33 31 0:30 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n\
+    34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n\
+    37 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd\n";
+const UNIFIED: &str = "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+
+fn hybrid(mounts: &str) -> Machine {
+    let own = "3:cpu,cpuacct:/\n4:freezer:/\n5:cpuset:/\n1:name=systemd:/\n0::/\n";
+    Machine::new(mounts, own)
+        .file("sys/fs/cgroup/cpu,cpuacct/cgroup.procs", "1\n")
+        .file("sys/fs/cgroup/cpu,cpuacct/cpu.idle", "0\n")
+        .file("sys/fs/cgroup/freezer/cgroup.procs", "1\n")
+        .file("sys/fs/cgroup/cpuset/cgroup.procs", "1\n")
+        .file("sys/fs/cgroup/unified/cgroup.procs", "1\n")
+        .file("sys/fs/cgroup/unified/cgroup.controllers", "\n")
+}
+
+#[test]
+fn on_a_hybrid_system_version_2_freezes_and_kills_and_version_1_does_the_rest() {
+    let machine = hybrid(&format!("{HYBRID}{UNIFIED}"));
+    let all = needs([Weight, Idle, Quota, CpuSet, Freeze, Kill]);
+    let choice = machine.found().choose(&all);
+    assert_eq!(choice.capabilities.rung, Rung::Group);
+    let parents: Vec<PathBuf> = choice.places.iter().map(|p| p.parent.clone()).collect();
+    assert_eq!(parents.len(), 3);
+    assert_eq!(parents.last(), Some(&machine.path("/unified")));
+    let last = choice.places.last().unwrap();
+    assert_eq!(last.serves, needs([Freeze, Kill]));
+    assert!(last.controllers.is_empty());
+}
+
+#[test]
+fn version_1_alone_has_one_folder_for_each_mount_and_freezes_last() {
+    let machine = hybrid(HYBRID);
+    let choice = machine
+        .found()
+        .choose(&needs([Quota, Weight, CpuSet, Freeze, Kill, Io]));
+    let parents: Vec<PathBuf> = choice.places.iter().map(|p| p.parent.clone()).collect();
+    assert_eq!(parents.len(), 3);
+    assert_eq!(parents[2], machine.path("/freezer"));
+    let cpu = choice
+        .places
+        .iter()
+        .find(|p| p.controllers.contains("cpu"))
+        .unwrap();
+    assert_eq!(cpu.controllers, strings(["cpu", "cpuacct"]));
+    assert!(choice.capabilities.by_group(Kill));
+    assert_eq!(choice.capabilities.rung, Rung::PartOfGroup);
+    let reason = choice.capabilities.reason(Io).unwrap();
+    assert!(reason.contains("version 1"), "{reason}");
+}
+
+#[test]
+fn a_controller_that_nobody_needs_is_left_alone() {
+    let machine = hybrid(&format!("{HYBRID}{UNIFIED}"));
+    let choice = machine.found().choose(&needs([Freeze]));
+    assert_eq!(choice.places.len(), 1);
+    assert!(machine.found().choose(&needs([])).places.is_empty());
+}
+
+#[test]
+fn without_any_cgroup_the_ladder_ends_at_what_the_scheduler_allows() {
+    let all = BTreeSet::from(Mechanism::ALL);
+    let rung = |class| {
+        let found = Found {
+            class,
+            by_session: true,
+            ..Machine::new("", "").found()
+        };
+        found.choose(&all).capabilities
+    };
+    let idle = rung(Class::Idle);
+    assert_eq!(idle.rung, Rung::IdleTree);
+    assert_eq!(rung(Class::Batch).rung, Rung::NiceTree);
+    assert_eq!(rung(Class::Other).rung, Rung::NiceTree);
+    for need in [Weight, Idle, CpuSet, Freeze, Kill] {
+        assert!(matches!(idle.means[&need], Means::Instead { .. }), "{need}");
+    }
+    for need in [Quota, Memory, Io] {
+        assert!(!idle.can(need), "{need}");
+    }
+    let lost = idle.losses().join(" ");
+    assert!(lost.contains("sched_autogroup_enabled"), "{lost}");
+}

@@ -1,0 +1,261 @@
+//! Setting a group's limits, by whatever means there are.
+
+use super::{Group, Made};
+use crate::error::ControlError;
+use crate::files;
+use crate::folder;
+use crate::ground::Version;
+use crate::mechanism::Mechanism;
+use crate::schedule;
+use crate::settings::{MemoryLimits, Quota, Weight};
+use crate::tree;
+use plimsoll_model::{Bytes, CpuSet};
+
+impl Group {
+    /// Gives it a share of the CPUs in proportion to others. Without a cgroup it
+    /// is nice, which an ordinary user can only raise. Under
+    /// [idle scheduling](Group::set_idle) it counts once that ends.
+    ///
+    /// # Errors
+    /// When it cannot be set here, or the kernel refuses.
+    pub fn set_weight(&mut self, weight: Weight) -> Result<(), ControlError> {
+        if let Some(made) = self.serving(Mechanism::Weight)? {
+            // While cpu.idle is 1 the kernel takes no weight (EINVAL).
+            if !self.wishes.idle {
+                write_weight(made, weight)?;
+            }
+            self.wishes.weight = weight;
+            return Ok(());
+        }
+        self.wishes.weight = weight;
+        if self.wishes.idle {
+            return Ok(());
+        }
+        let nice = self.nice();
+        for leader in &self.leaders {
+            tree::each_thread(&self.root, *leader, |tid| schedule::set_nice(tid, nice))?;
+        }
+        Ok(())
+    }
+
+    /// Lets it run only when nobody else wants the CPU, or no longer so.
+    ///
+    /// # Errors
+    /// When it cannot be set here; without a cgroup, once a command was started.
+    pub fn set_idle(&mut self, on: bool) -> Result<(), ControlError> {
+        const HINT: &str = "the uppermost group cannot be idle";
+        if let Some(made) = self.serving(Mechanism::Idle)? {
+            let file = made.folder.join("cpu.idle");
+            files::write(&file, if on { "1" } else { "0" }, HINT)?;
+            // The kernel has gone back to the normal weight.
+            if !on && self.wishes.weight != Weight::NORMAL {
+                write_weight(made, self.wishes.weight)?;
+            }
+        } else if on != self.wishes.idle && !self.leaders.is_empty() {
+            return Err(ControlError::TooLate {
+                mechanism: Mechanism::Idle,
+                reason: "without a cgroup it is a scheduling class that commands inherit",
+            });
+        }
+        self.wishes.idle = on;
+        Ok(())
+    }
+
+    /// Gives it so much CPU time in each period and no more; `None` for no limit.
+    ///
+    /// # Errors
+    /// When it cannot be set here, or a group above has a smaller quota.
+    pub fn set_quota(&mut self, quota: Option<Quota>) -> Result<(), ControlError> {
+        const HINT: &str = "a group above may have a smaller quota";
+        let Some(made) = self.serving(Mechanism::Quota)? else {
+            return Err(self.not_here(Mechanism::Quota));
+        };
+        let write = |name, value: &str| files::write(&made.folder.join(name), value, HINT);
+        match (made.place.version, quota) {
+            (Version::V2, None) => write("cpu.max", "max"),
+            (Version::V2, Some(q)) => {
+                write("cpu.max", &format!("{} {}", q.time_us(), q.period_us()))
+            }
+            (Version::V1, None) => write("cpu.cfs_quota_us", "-1"),
+            (Version::V1, Some(q)) => {
+                let period = q.period_us().to_string();
+                let known = files::read(&made.folder.join("cpu.cfs_period_us"))?;
+                if known.trim() != period {
+                    // A new period with the old quota may be more than a group
+                    // above allows.
+                    write("cpu.cfs_quota_us", "-1")?;
+                    write("cpu.cfs_period_us", &period)?;
+                }
+                write("cpu.cfs_quota_us", &q.time_us().to_string())
+            }
+        }
+    }
+
+    /// Lets it run on these CPUs alone.
+    ///
+    /// # Errors
+    /// When it cannot be set here, or the groups above do not have these CPUs.
+    pub fn set_cpus(&mut self, cpus: &CpuSet) -> Result<(), ControlError> {
+        if cpus.is_empty() {
+            return Err(ControlError::OutOfRange {
+                what: "an empty set of CPUs".to_owned(),
+                range: "at least one CPU",
+            });
+        }
+        if let Some(made) = self.serving(Mechanism::CpuSet)? {
+            // Version 1 refuses others as if it were a matter of permission, and
+            // version 2 takes them and lets the group run anywhere.
+            let given = cpus_above(made)?;
+            if !cpus.without(&given).is_empty() {
+                return Err(ControlError::NotHere {
+                    mechanism: Mechanism::CpuSet,
+                    reason: format!("of the CPUs {cpus} the groups above have only {given}"),
+                });
+            }
+            const HINT: &str = "name CPUs that the group above has";
+            let file = made.folder.join("cpuset.cpus");
+            files::write(&file, &cpus.to_string(), HINT)?;
+        } else {
+            for leader in &self.leaders {
+                tree::each_thread(&self.root, *leader, |tid| schedule::set_affinity(tid, cpus))?;
+            }
+        }
+        self.wishes.cpus = Some(cpus.clone());
+        Ok(())
+    }
+
+    /// Limits its memory.
+    ///
+    /// # Errors
+    /// When it cannot be set here; version 1 has no limit `high`.
+    pub fn set_memory(&mut self, limits: &MemoryLimits) -> Result<(), ControlError> {
+        const HINT: &str = "what is in use already may not fit below it";
+        let Some(made) = self.serving(Mechanism::Memory)? else {
+            return Err(self.not_here(Mechanism::Memory));
+        };
+        let files: &[(&str, Option<Bytes>, &str)] = match made.place.version {
+            Version::V2 => &[
+                ("memory.high", limits.high, "max"),
+                ("memory.max", limits.max, "max"),
+                ("memory.swap.max", limits.swap_max, "max"),
+            ],
+            Version::V1 if limits.high.is_some() || limits.swap_max.is_some() => {
+                return Err(ControlError::NotHere {
+                    mechanism: Mechanism::Memory,
+                    reason: "cgroup version 1 has only a limit on all memory, 'max'".to_owned(),
+                });
+            }
+            Version::V1 => &[("memory.limit_in_bytes", limits.max, "-1")],
+        };
+        for (name, limit, none) in files {
+            let file = made.folder.join(name);
+            match limit {
+                Some(bytes) => files::write(&file, &bytes.0.to_string(), HINT)?,
+                // Without swap there is no such file, and no limit on it either.
+                None if file.exists() => files::write(&file, none, HINT)?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives it a share of the disks. It counts only on disks whose scheduler
+    /// or cost model shares them out (`io.cost.qos`, BFQ).
+    ///
+    /// # Errors
+    /// When it cannot be set here.
+    pub fn set_io_weight(&mut self, weight: Weight) -> Result<(), ControlError> {
+        const HINT: &str = "no disk here shares by weight";
+        let Some(made) = self.serving(Mechanism::Io)? else {
+            return Err(self.not_here(Mechanism::Io));
+        };
+        let (any, bfq) = (
+            made.folder.join("io.weight"),
+            made.folder.join("io.bfq.weight"),
+        );
+        // BFQ goes to 1000 and no further.
+        let (file, value) = match !any.exists() && bfq.exists() {
+            true => (bfq, weight.get().min(1000)),
+            false => (any, weight.get()),
+        };
+        files::write(&file, &format!("default {value}"), HINT)
+    }
+
+    /// Stops all of it and waits until nothing runs any more.
+    ///
+    /// # Errors
+    /// [`ControlError::NotFrozen`] when something does not stand still in time;
+    /// it may stop later.
+    pub fn freeze(&mut self) -> Result<(), ControlError> {
+        self.set_frozen(true)
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn thaw(&mut self) -> Result<(), ControlError> {
+        self.set_frozen(false)
+    }
+
+    fn set_frozen(&mut self, on: bool) -> Result<(), ControlError> {
+        let done = match self.serving(Mechanism::Freeze)? {
+            // Version 2 has no freezer before Linux 5.2.
+            Some(made) => folder::freeze(&made.folder, on)?,
+            None => false,
+        };
+        if !done {
+            for leader in &self.leaders {
+                tree::freeze(&self.root, *leader, on)?;
+            }
+        }
+        self.wishes.frozen = on;
+        Ok(())
+    }
+
+    /// The folder that serves a need; `None` where it is served without a cgroup.
+    fn serving(&self, mechanism: Mechanism) -> Result<Option<&Made>, ControlError> {
+        if !self.capabilities.can(mechanism) {
+            return Err(self.not_here(mechanism));
+        }
+        let serves = |made: &&Made| made.place.serves.contains(&mechanism);
+        let made = self.made.iter().find(serves);
+        if let Some(made) = made
+            && !folder::is_there(&made.folder)
+        {
+            let folder = made.folder.clone();
+            return Err(ControlError::Gone { folder });
+        }
+        Ok(made)
+    }
+
+    fn not_here(&self, mechanism: Mechanism) -> ControlError {
+        let reason = self.capabilities.reason(mechanism).unwrap_or_default();
+        ControlError::NotHere {
+            mechanism,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+fn write_weight(made: &Made, weight: Weight) -> Result<(), ControlError> {
+    const HINT: &str = "a group that is idle takes no weight";
+    let (name, value) = match made.place.version {
+        Version::V2 => ("cpu.weight", u32::from(weight.get())),
+        Version::V1 => ("cpu.shares", weight.shares()),
+    };
+    files::write(&made.folder.join(name), &value.to_string(), HINT)
+}
+
+fn cpus_above(made: &Made) -> Result<CpuSet, ControlError> {
+    let name = match made.place.version {
+        Version::V2 => "cpuset.cpus.effective",
+        Version::V1 => "cpuset.effective_cpus",
+    };
+    let path = made.place.parent.join(name);
+    let text = files::read(&path)?;
+    text.trim().parse().map_err(|_| ControlError::Garbled {
+        path,
+        found: text.trim().to_owned(),
+    })
+}

@@ -1,0 +1,169 @@
+//! Starting a command so that nothing of it ever runs outside its limits.
+//!
+//! A shell stops itself, is moved into the group, and becomes the command when
+//! it goes on. It is in a process group of its own: if this process is killed
+//! while the shell stands still, that group has no parent in its session left,
+//! and the kernel itself ends it (SIGHUP to a stopped orphaned process group,
+//! setpgid(2)). In a container whose init is in the same session it does not;
+//! there the journal knows it.
+
+use super::Group;
+use crate::error::ControlError;
+use crate::folder;
+use crate::journal::Change;
+use crate::mechanism::Mechanism;
+use crate::schedule::{self, Class};
+use crate::tasks::{self, Who};
+use plimsoll_model::CpuSet;
+use rustix::process::{Pid as RawPid, Signal, WaitId, WaitIdOptions, getpriority_process, waitid};
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+
+const GATE: &str = r#"kill -STOP $$; exec "$@""#;
+
+/// What a command inherits from the thread that starts it.
+#[derive(Debug, Clone, Default)]
+struct Inherited {
+    class: Class,
+    nice: Option<i32>,
+    cpus: Option<CpuSet>,
+}
+
+impl Inherited {
+    /// Sets it on the calling thread.
+    fn take(&self) -> Result<(), ControlError> {
+        schedule::take_class(self.class);
+        if let Some(nice) = self.nice {
+            schedule::set_nice(0, nice)?;
+        }
+        match &self.cpus {
+            Some(cpus) => schedule::set_affinity(0, cpus),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Group {
+    /// Starts a command in the group. `prepare` may set its folder, environment
+    /// and where it reads and writes, but no other program. It runs in a process
+    /// group of its own, so Ctrl-C at the terminal does not reach it.
+    ///
+    /// That a program does not exist shows as the exit code 127, as in a shell.
+    ///
+    /// # Errors
+    /// When it cannot be started or cannot be moved; it does not run then.
+    pub fn start(
+        &mut self,
+        program: &OsStr,
+        args: &[impl AsRef<OsStr>],
+        prepare: impl FnOnce(&mut Command),
+    ) -> Result<Child, ControlError> {
+        let shown = program.to_string_lossy().into_owned();
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", GATE, "plimsoll"]).arg(program);
+        command.args(args.iter().map(AsRef::as_ref));
+        prepare(&mut command);
+        command.process_group(0);
+        let mut child = spawn(command, &self.inherited()?, &shown)?;
+        match self.take_in(&child, &shown) {
+            Ok(()) => Ok(child),
+            Err(error) => {
+                // It has not become the command yet; there is nothing to lose.
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    fn inherited(&self) -> Result<Inherited, ControlError> {
+        let instead = |m| self.capabilities.can(m) && !self.capabilities.by_group(m);
+        let mut inherited = Inherited::default();
+        if instead(Mechanism::Weight) {
+            let nice = self.nice();
+            inherited.nice = (nice != own_nice()).then_some(nice);
+        }
+        if instead(Mechanism::Idle) && self.wishes.idle {
+            inherited.class = schedule::lowest_class();
+            inherited.nice = Some(19);
+        }
+        if instead(Mechanism::CpuSet) {
+            inherited.cpus.clone_from(&self.wishes.cpus);
+        }
+        Ok(inherited)
+    }
+
+    /// The nice value for the weight that was set, never below this process' own.
+    pub(super) fn nice(&self) -> i32 {
+        schedule::nice_for(self.wishes.weight).max(own_nice())
+    }
+
+    fn take_in(&mut self, child: &Child, shown: &str) -> Result<(), ControlError> {
+        let early = || ControlError::EndedEarly {
+            command: shown.to_owned(),
+        };
+        let who = Who::now(&self.root, child.id())?.ok_or_else(early)?;
+        let leader = Change::TreeStarted {
+            leader: who,
+            at_end: self.at_end,
+        };
+        let entry = self.journal.enter(&leader)?;
+        let joined = match wait_until_stopped(child, shown) {
+            Ok(true) => self.attach(who),
+            Ok(false) => Err(early()),
+            Err(error) => Err(error),
+        };
+        // From here on the group is what holds it, or else it is about to be killed.
+        if joined.is_err() || !self.made.is_empty() {
+            self.journal.given_back(entry)?;
+        } else {
+            self.changes.push((entry, leader));
+        }
+        joined?;
+        self.leaders.push(who);
+        let by_signals = !self.capabilities.by_group(Mechanism::Freeze);
+        if self.wishes.frozen && by_signals {
+            return Ok(());
+        }
+        tasks::signal_who(&self.root, who, Signal::CONT)
+    }
+
+    fn attach(&self, who: Who) -> Result<(), ControlError> {
+        let mut folders = self.made.iter().map(|made| &made.folder);
+        folders.try_for_each(|folder| folder::attach(folder, who.pid))
+    }
+}
+
+/// Whether the shell stands still now; it has ended otherwise.
+fn wait_until_stopped(child: &Child, shown: &str) -> Result<bool, ControlError> {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::Pid(RawPid::from_child(child)), options) {
+        Ok(status) => Ok(status.is_some_and(|s| s.stopped())),
+        Err(errno) => Err(ControlError::Start {
+            command: shown.to_owned(),
+            source: errno.into(),
+        }),
+    }
+}
+
+fn own_nice() -> i32 {
+    getpriority_process(None).unwrap_or(0)
+}
+
+/// On a thread of its own, which ends: what it takes on stays with the command.
+fn spawn(mut command: Command, inherited: &Inherited, shown: &str) -> Result<Child, ControlError> {
+    let fail = |source| ControlError::Start {
+        command: shown.to_owned(),
+        source,
+    };
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(move || {
+            inherited.take()?;
+            command.spawn().map_err(fail)
+        });
+        let gone = || fail(io::Error::other("the thread that was to start it is gone"));
+        thread.join().unwrap_or_else(|_| Err(gone()))
+    })
+}

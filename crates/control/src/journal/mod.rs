@@ -1,0 +1,278 @@
+//! What has been changed and not yet given back, on disk, so that the next start
+//! can give it back if this process is killed.
+//!
+//! One file for each process that changes something, in JSON lines: who it is,
+//! then each change *before* it is made, then that it was given back. A line cut
+//! short is a change that was never made. Nothing is synced to the disk: what
+//! takes the page cache with it takes the cgroups too.
+
+mod repair;
+#[cfg(test)]
+mod tests;
+mod undo;
+
+pub use repair::Repaired;
+pub(crate) use undo::{Undone, undo};
+
+use crate::error::ControlError;
+use crate::tasks::Who;
+use plimsoll_host::Root;
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What becomes of processes that are left when a group is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AtEnd {
+    /// They are killed.
+    Kill,
+    /// They go on, thawed and without limits, in the group that they would have
+    /// been in without us. Without cgroups they keep their nice value, class
+    /// and CPUs.
+    Leave,
+}
+
+/// Something changed on the machine, with what is needed to give it back. What
+/// is set inside a group of our own goes with the group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Change {
+    /// There was no such group.
+    GroupMade {
+        folder: PathBuf,
+        /// Where processes go that are left and not killed.
+        home: PathBuf,
+        at_end: AtEnd,
+    },
+    /// A group passes more controllers on than it did.
+    ControllersEnabled {
+        folder: PathBuf,
+        former: Vec<String>,
+        added: Vec<String>,
+    },
+    /// A command was started in a process group of its own.
+    TreeStarted { leader: Who, at_end: AtEnd },
+}
+
+/// The first line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Header {
+    journal: u32,
+    owner: Who,
+    /// Of another boot nothing is left.
+    boot_id: Option<String>,
+    /// Numbers of processes mean nothing in another namespace.
+    pid_namespace: Option<PathBuf>,
+}
+
+const VERSION: u32 = 1;
+const ENDING: &str = ".jsonl";
+
+impl Header {
+    fn here(root: &Root, owner: Who) -> Header {
+        let boot_id = fs::read_to_string(root.path("/proc/sys/kernel/random/boot_id"));
+        Header {
+            journal: VERSION,
+            owner,
+            boot_id: boot_id.ok().map(|id| id.trim().to_owned()),
+            pid_namespace: fs::read_link(root.path("/proc/self/ns/pid")).ok(),
+        }
+    }
+}
+
+/// The lines after it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Change { nth: u64, change: Change },
+    GivenBack { nth: u64 },
+}
+
+/// The folder that holds the journals of all runs of this user.
+#[derive(Debug, Clone)]
+pub struct Journals {
+    dir: PathBuf,
+}
+
+impl Journals {
+    /// Where they usually are: `plimsoll` in `$XDG_RUNTIME_DIR`, for root in
+    /// `/run`, else `/tmp/plimsoll-UID`.
+    pub fn usual() -> Journals {
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR");
+        let run = Path::new("/run").is_dir();
+        Journals::at(usual_dir(runtime, geteuid().as_raw(), run))
+    }
+
+    /// In this folder, which is made when it is needed.
+    pub fn at(dir: impl Into<PathBuf>) -> Journals {
+        Journals { dir: dir.into() }
+    }
+
+    /// A journal for this process.
+    ///
+    /// # Errors
+    /// [`ControlError::UnsafeJournal`] when others can write into the folder;
+    /// [`ControlError::File`] when it cannot be made.
+    pub fn open(&self, root: &Root) -> Result<Journal, ControlError> {
+        let own = std::process::id();
+        let owner = Who::now(root, own)?.ok_or_else(|| ControlError::File {
+            path: root.path("/proc/self/stat"),
+            verb: "read",
+            source: io::ErrorKind::NotFound.into(),
+        })?;
+        self.make_dir()?;
+        let name = format!("{}-{}-{}{ENDING}", owner.pid, owner.started, random());
+        let path = self.dir.join(name);
+        let fail = |source| on_file(&path, "made", source);
+        let mut options = OpenOptions::new();
+        options.create_new(true).append(true).mode(0o600);
+        let mut file = options.open(&path).map_err(fail)?;
+        // Held as long as the journal is: nobody repairs under its owner's feet.
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|e| fail(e.into()))?;
+        append(&mut file, &Header::here(root, owner)).map_err(fail)?;
+        Ok(Journal {
+            open: Arc::new(Mutex::new(Open {
+                path,
+                file,
+                next: 1,
+                outstanding: 0,
+            })),
+        })
+    }
+
+    fn make_dir(&self) -> Result<(), ControlError> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder
+            .create(&self.dir)
+            .map_err(|source| on_file(&self.dir, "made", source))?;
+        self.check_dir()
+    }
+
+    /// Whoever can write here can have groups removed and processes killed.
+    fn check_dir(&self) -> Result<(), ControlError> {
+        let meta =
+            fs::symlink_metadata(&self.dir).map_err(|source| on_file(&self.dir, "read", source))?;
+        let ours = meta.is_dir() && meta.uid() == geteuid().as_raw() && meta.mode() & 0o022 == 0;
+        match ours {
+            true => Ok(()),
+            false => Err(ControlError::UnsafeJournal {
+                dir: self.dir.clone(),
+            }),
+        }
+    }
+}
+
+fn usual_dir(runtime: Option<OsString>, uid: u32, run: bool) -> PathBuf {
+    let runtime = runtime.map(PathBuf::from).filter(|dir| dir.is_absolute());
+    match runtime {
+        Some(dir) => dir.join("plimsoll"),
+        None if uid == 0 && run => PathBuf::from("/run/plimsoll"),
+        None => PathBuf::from(format!("/tmp/plimsoll-{uid}")),
+    }
+}
+
+/// The journal of this process. Clones are the same journal; its file goes with
+/// the last of them, unless something is left to be given back.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    open: Arc<Mutex<Open>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    path: PathBuf,
+    file: File,
+    next: u64,
+    outstanding: u64,
+}
+
+/// The place of a change in the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry(u64);
+
+impl Journal {
+    /// Writes down what is about to be changed.
+    pub(crate) fn enter(&self, change: &Change) -> Result<Entry, ControlError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let nth = open.next;
+        let change = change.clone();
+        open.append(&Line::Change { nth, change })?;
+        open.next += 1;
+        open.outstanding += 1;
+        Ok(Entry(nth))
+    }
+
+    /// Takes a change out that was given back, or never made.
+    pub(crate) fn given_back(&self, entry: Entry) -> Result<(), ControlError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.append(&Line::GivenBack { nth: entry.0 })?;
+        open.outstanding = open.outstanding.saturating_sub(1);
+        Ok(())
+    }
+}
+
+impl Open {
+    fn append(&mut self, line: &Line) -> Result<(), ControlError> {
+        append(&mut self.file, line).map_err(|source| on_file(&self.path, "written", source))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if self.outstanding == 0 {
+            // An empty journal that stays is removed by the next start.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// One line in one call, so that it is there as a whole or torn at the end.
+fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    file.write_all(&text)
+}
+
+/// The changes of a journal's text that were not given back, the first first,
+/// and its header. What cannot be read was written by a process that was killed
+/// in the middle of it.
+fn outstanding(text: &str) -> Option<(Header, BTreeMap<u64, Change>)> {
+    let mut lines = text.lines();
+    let header: Header = serde_json::from_str(lines.next()?).ok()?;
+    let mut changes = BTreeMap::new();
+    for line in lines.filter_map(|line| serde_json::from_str(line).ok()) {
+        match line {
+            Line::Change { nth, change } => {
+                changes.insert(nth, change);
+            }
+            Line::GivenBack { nth } => {
+                changes.remove(&nth);
+            }
+        }
+    }
+    (header.journal == VERSION).then_some((header, changes))
+}
+
+/// Sixteen hexadecimal digits that no other run has.
+pub(crate) fn random() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    // Its keys come from the kernel, so no generator is needed for a name.
+    format!("{:016x}", RandomState::new().hash_one(std::process::id()))
+}
+
+fn on_file(path: &Path, verb: &'static str, source: io::Error) -> ControlError {
+    ControlError::File {
+        path: path.to_owned(),
+        verb,
+        source,
+    }
+}

@@ -1,0 +1,142 @@
+//! What processes that were killed have left, given back at the next start.
+
+use super::{ENDING, Header, Journals, Line, Undone, append, on_file, outstanding, undo};
+use crate::error::ControlError;
+use crate::tasks::Who;
+use plimsoll_host::Root;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// What was done about a dead process' changes, or could not be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repaired {
+    /// The process that left them.
+    pub owner: u32,
+    /// What was given back, each a sentence.
+    pub done: Vec<String>,
+    /// What was not, each a sentence with the reason. The next start tries again.
+    pub left: Vec<String>,
+}
+
+impl Journals {
+    /// Finds journals of processes that are no more and gives back what is in
+    /// them. Those of live ones are left alone, as is what is in use. Worth
+    /// calling at the start, and again at the end for what had to wait for others.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or is not this user's alone. What goes
+    /// wrong with one change is in [`Repaired::left`].
+    pub fn repair(&self, root: &Root) -> Result<Vec<Repaired>, ControlError> {
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(on_file(&self.dir, "read", source)),
+        };
+        self.check_dir()?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        let mut all = Vec::new();
+        for path in paths {
+            if let Some(owner) = owner(&path)
+                && !owner.lives(root)?
+            {
+                all.extend(repair_one(root, &path, owner)?);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Who wrote a journal, from its name; `None` for what is no journal.
+fn owner(path: &Path) -> Option<Who> {
+    let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
+    let mut parts = name.split('-');
+    Some(Who {
+        pid: parts.next()?.parse().ok()?,
+        started: parts.next()?.parse().ok()?,
+    })
+}
+
+fn repair_one(root: &Root, path: &Path, owner: Who) -> Result<Option<Repaired>, ControlError> {
+    let mut options = OpenOptions::new();
+    let mut file = match options.read(true).append(true).open(path) {
+        Ok(file) => file,
+        // Another start was faster.
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(on_file(path, "read", source)),
+    };
+    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return Ok(None);
+    }
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)
+        .map_err(|source| on_file(path, "read", source))?;
+    let text = String::from_utf8_lossy(&text);
+    let mut repaired = Repaired {
+        owner: owner.pid,
+        done: Vec::new(),
+        left: Vec::new(),
+    };
+    if let Some((header, changes)) = outstanding(&text) {
+        match foreign(&header, &Header::here(root, owner)) {
+            Foreign::No => {
+                // A torn last line must not swallow what is appended.
+                let end = if text.ends_with('\n') { "" } else { "\n" };
+                file.write_all(end.as_bytes())
+                    .and_then(|()| {
+                        give_back(root, &mut file, changes.into_iter().rev(), &mut repaired)
+                    })
+                    .map_err(|source| on_file(path, "written", source))?;
+            }
+            Foreign::Boot => {}
+            Foreign::Namespace => return Ok(None),
+        }
+    }
+    if repaired.left.is_empty() {
+        fs::remove_file(path).map_err(|source| on_file(path, "removed", source))?;
+    }
+    let silent = repaired.done.is_empty() && repaired.left.is_empty();
+    Ok((!silent).then_some(repaired))
+}
+
+enum Foreign {
+    No,
+    Boot,
+    Namespace,
+}
+
+/// Whether a journal is of another boot, of which nothing is left, or of a
+/// container whose processes cannot be told from here.
+fn foreign(theirs: &Header, here: &Header) -> Foreign {
+    fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
+        a.zip(b).is_some_and(|(a, b)| a != b)
+    }
+    if differ(theirs.boot_id.as_ref(), here.boot_id.as_ref()) {
+        Foreign::Boot
+    } else if differ(theirs.pid_namespace.as_ref(), here.pid_namespace.as_ref()) {
+        Foreign::Namespace
+    } else {
+        Foreign::No
+    }
+}
+
+fn give_back(
+    root: &Root,
+    file: &mut File,
+    changes: impl Iterator<Item = (u64, super::Change)>,
+    repaired: &mut Repaired,
+) -> io::Result<()> {
+    for (nth, change) in changes {
+        match undo(root, &change) {
+            Ok(Undone::GivenBack(sentence)) => {
+                repaired.done.extend(sentence);
+                append(file, &Line::GivenBack { nth })?;
+            }
+            Ok(Undone::Later(sentence)) => repaired.left.push(sentence),
+            Err(error) => repaired.left.push(format!("Not given back: {error}.")),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! Journals that were left behind, torn, foreign, or not to be trusted.
+
+use super::*;
+use std::os::unix::fs::PermissionsExt;
+use tempfile::TempDir;
+
+/// A root in which process 77 is gone, and one group without a kernel behind it.
+struct Left {
+    dir: TempDir,
+    root: Root,
+}
+
+const BOOT: &str = "0-boot";
+
+impl Left {
+    fn new() -> Left {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        let left = Left { dir, root };
+        left.file("proc/sys/kernel/random/boot_id", BOOT);
+        fs::create_dir(left.journals().dir).unwrap();
+        fs::set_permissions(left.journals().dir, fs::Permissions::from_mode(0o700)).unwrap();
+        left
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        let path = self.dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn journals(&self) -> Journals {
+        Journals::at(self.dir.path().join("journals"))
+    }
+
+    fn journal(&self, boot: &str, lines: &str) -> PathBuf {
+        let path = self.journals().dir.join("77-5-abc.jsonl");
+        let header = format!(
+            r#"{{"journal":1,"owner":{{"pid":77,"started":5}},"boot_id":"{boot}","pid_namespace":null}}"#
+        );
+        fs::write(&path, format!("{header}\n{lines}")).unwrap();
+        path
+    }
+
+    fn repair(&self) -> Vec<Repaired> {
+        self.journals().repair(&self.root).unwrap()
+    }
+
+    fn group(&self, name: &str) -> PathBuf {
+        self.file(&format!("groups/{name}/cgroup.procs"), "");
+        self.dir.path().join("groups").join(name)
+    }
+}
+
+fn made(folder: &Path) -> String {
+    let change = Change::GroupMade {
+        folder: folder.to_owned(),
+        home: PathBuf::from("/nowhere"),
+        at_end: AtEnd::Leave,
+    };
+    serde_json::to_string(&Line::Change { nth: 1, change }).unwrap()
+}
+
+#[test]
+fn the_folder_is_the_users_own() {
+    let dir = |runtime: Option<&str>, uid, run| usual_dir(runtime.map(OsString::from), uid, run);
+    let user = dir(Some("/run/user/1000"), 1000, true);
+    assert_eq!(user, Path::new("/run/user/1000/plimsoll"));
+    assert_eq!(dir(None, 0, true), Path::new("/run/plimsoll"));
+    assert_eq!(dir(None, 0, false), Path::new("/tmp/plimsoll-0"));
+    assert_eq!(dir(None, 1000, true), Path::new("/tmp/plimsoll-1000"));
+    assert_eq!(dir(Some("x"), 1000, true), Path::new("/tmp/plimsoll-1000"));
+}
+
+#[test]
+fn a_change_stands_in_the_journal_until_it_is_given_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let journals = Journals::at(dir.path().join("plimsoll"));
+    let journal = journals.open(&Root::machine()).unwrap();
+    let change = Change::GroupMade {
+        folder: "/x/plimsoll-1".into(),
+        home: "/x".into(),
+        at_end: AtEnd::Kill,
+    };
+    let first = journal.enter(&change).unwrap();
+    let second = journal.enter(&change).unwrap();
+    journal.given_back(first).unwrap();
+    let path = journal.open.lock().unwrap().path.clone();
+    let (header, left) = outstanding(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(header.owner.pid, std::process::id());
+    assert_eq!(left, BTreeMap::from([(2, change)]));
+    journal.given_back(second).unwrap();
+    drop(journal);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_live_process_is_left_alone_and_its_number_given_again_is_not_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let journals = Journals::at(dir.path().join("plimsoll"));
+    let root = Root::machine();
+    let journal = journals.open(&root).unwrap();
+    let change = Change::GroupMade {
+        folder: "/x/plimsoll-1".into(),
+        home: "/x".into(),
+        at_end: AtEnd::Kill,
+    };
+    journal.enter(&change).unwrap();
+    let path = journal.open.lock().unwrap().path.clone();
+    assert_eq!(journals.repair(&root).unwrap(), []);
+    assert!(path.exists());
+    drop(journal);
+    // The same number with another start is another process.
+    let own = std::process::id();
+    let reused = journals.dir.join(format!("{own}-1-abc.jsonl"));
+    fs::rename(&path, &reused).unwrap();
+    journals.repair(&root).unwrap();
+    assert!(!reused.exists());
+}
+
+#[test]
+fn a_torn_line_is_a_change_that_was_never_made() {
+    let left = Left::new();
+    let folder = left.group("plimsoll-1");
+    let whole = made(&folder);
+    left.journal(BOOT, &whole[..whole.len() - 3]);
+    assert_eq!(left.repair(), []);
+    assert!(folder.exists());
+    assert_eq!(fs::read_dir(left.journals().dir).unwrap().count(), 0);
+}
+
+#[test]
+fn of_another_boot_nothing_is_left() {
+    let left = Left::new();
+    let folder = left.group("plimsoll-1");
+    let path = left.journal("another", &made(&folder));
+    assert_eq!(left.repair(), []);
+    assert!(folder.exists());
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_group_that_is_not_ours_is_never_removed() {
+    let left = Left::new();
+    let folder = left.group("system.slice");
+    left.journal(BOOT, &made(&folder));
+    assert_eq!(left.repair(), []);
+    assert!(folder.exists());
+}
+
+#[test]
+fn what_cannot_be_given_back_is_said_and_tried_again() {
+    let left = Left::new();
+    // Nobody's home is there to take the process that is left.
+    let folder = left.group("plimsoll-1");
+    left.file("groups/plimsoll-1/cgroup.procs", "999999\n");
+    let path = left.journal(BOOT, &made(&folder));
+    let [repaired] = &left.repair()[..] else {
+        panic!("one journal");
+    };
+    assert_eq!(repaired.owner, 77);
+    assert!(repaired.left[0].contains("/nowhere"), "{repaired:?}");
+    assert!(path.exists());
+    assert_eq!(left.repair().len(), 1);
+}
+
+#[test]
+fn a_folder_that_others_can_write_is_not_trusted() {
+    let left = Left::new();
+    fs::set_permissions(left.journals().dir, fs::Permissions::from_mode(0o777)).unwrap();
+    let error = left.journals().repair(&left.root).unwrap_err();
+    assert!(
+        matches!(error, ControlError::UnsafeJournal { .. }),
+        "{error}"
+    );
+}

@@ -1,0 +1,115 @@
+//! Giving one change back: the same way at the end of a run and after a crash.
+
+use super::{AtEnd, Change};
+use crate::error::ControlError;
+use crate::folder;
+use crate::tasks::{self, Who};
+use crate::tree;
+use plimsoll_host::Root;
+use std::path::Path;
+
+/// What became of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Undone {
+    /// It is given back; a sentence says how. `None` when there was nothing left to do.
+    GivenBack(Option<String>),
+    /// It has to stay for now; a sentence says why. The next start tries again.
+    Later(String),
+}
+
+pub(crate) fn undo(root: &Root, change: &Change) -> Result<Undone, ControlError> {
+    match change {
+        Change::GroupMade {
+            folder,
+            home,
+            at_end,
+        } => group(folder, home, *at_end),
+        Change::ControllersEnabled { folder, added, .. } => controllers(folder, added),
+        Change::TreeStarted { leader, at_end } => started(root, *leader, *at_end),
+    }
+}
+
+fn group(folder: &Path, home: &Path, at_end: AtEnd) -> Result<Undone, ControlError> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    // A journal is not to be a way to remove what is not ours.
+    if !name.starts_with(folder::PREFIX) || !folder::is_there(folder) {
+        return Ok(Undone::GivenBack(None));
+    }
+    let left = folder::processes(folder)?.len();
+    if left > 0 && at_end == AtEnd::Kill {
+        folder::kill(folder)?;
+    }
+    folder::freeze(folder, false)?;
+    if left > 0 && at_end == AtEnd::Leave {
+        if !folder::is_there(home) {
+            let (folder, home) = (folder.display(), home.display());
+            return Ok(Undone::Later(format!(
+                "The cgroup {folder} stays until its {left} processes end: {home}, where they \
+                 came from, is gone."
+            )));
+        }
+        folder::move_out(folder, home)?;
+    }
+    folder::remove(folder)?;
+    let what = match (left, at_end) {
+        (0, _) => String::new(),
+        (n, AtEnd::Kill) => format!(" and killed what ran in it ({n})"),
+        (n, AtEnd::Leave) => format!(" and let go on what ran in it ({n})"),
+    };
+    let folder = folder.display();
+    Ok(Undone::GivenBack(Some(format!(
+        "Removed the cgroup {folder}{what}."
+    ))))
+}
+
+fn controllers(parent: &Path, added: &[String]) -> Result<Undone, ControlError> {
+    if !folder::is_there(parent) {
+        return Ok(Undone::GivenBack(None));
+    }
+    let _lock = folder::lock(parent)?;
+    let shown = parent.display();
+    if folder::has_ours(parent) {
+        return Ok(Undone::Later(format!(
+            "{shown} goes on passing on {}, because another run uses it.",
+            added.join(", ")
+        )));
+    }
+    let mut enabled = folder::enabled(parent)?;
+    enabled.retain(|controller| added.contains(controller));
+    if enabled.is_empty() {
+        return Ok(Undone::GivenBack(None));
+    }
+    match folder::pass_on(parent, &enabled, false) {
+        Ok(()) => Ok(Undone::GivenBack(Some(format!(
+            "{shown} no longer passes on {}.",
+            enabled.join(", ")
+        )))),
+        // Somebody has built on it meanwhile.
+        Err(ControlError::Refused { .. }) => Ok(Undone::Later(format!(
+            "{shown} goes on passing on {}, because another program uses it.",
+            enabled.join(", ")
+        ))),
+        Err(other) => Err(other),
+    }
+}
+
+fn started(root: &Root, leader: Who, at_end: AtEnd) -> Result<Undone, ControlError> {
+    let left = tasks::tree(root, leader)?.len();
+    if left == 0 {
+        return Ok(Undone::GivenBack(None));
+    }
+    let pid = leader.pid;
+    let what = match at_end {
+        AtEnd::Kill => {
+            tree::kill(root, leader)?;
+            "Killed"
+        }
+        AtEnd::Leave => {
+            tree::freeze(root, leader, false)?;
+            "Let go on"
+        }
+    };
+    Ok(Undone::GivenBack(Some(format!(
+        "{what} the process group {pid} that was held by signals ({left})."
+    ))))
+}

@@ -1,0 +1,59 @@
+//! What is changed on the machine and given back: cgroups, scheduling class,
+//! affinity, stopping and going on.
+//!
+//! [`Ground`] finds what there is to build on, [`Group`] is a group of our own
+//! that commands run in, and its drop gives everything back. What is changed
+//! outside that group stands in a [`Journal`] before it is changed, so that
+//! [`Journals::repair`] gives it back at the next start if this process is
+//! killed. Where there is no cgroup, the same calls do with less:
+//! [`Capabilities`] say by what means, and what is lost.
+//!
+//! It is the only room that writes to cgroups or changes other tasks. It must
+//! not judge when to change what, measure, or print.
+//!
+//! ```
+//! use plimsoll_control::{AtEnd, Ground, Group, Journals, Mechanism};
+//! use plimsoll_host::Root;
+//! use std::collections::BTreeSet;
+//! use std::ffi::OsStr;
+//!
+//! let root = Root::machine();
+//! # let dir = tempfile::tempdir()?;
+//! # let journals = Journals::at(dir.path().join("plimsoll"));
+//! # /*
+//! let journals = Journals::usual();
+//! # */
+//! for repaired in journals.repair(&root)? {
+//!     println!("{}", repaired.done.join(" "));
+//! }
+//! let needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
+//! let ground = Ground::find(&root)?;
+//! let mut group = Group::make(&ground, &needs, &journals.open(&root)?, AtEnd::Kill)?;
+//! let mut child = group.start(OsStr::new("sleep"), &["60"], |_| {})?;
+//! group.freeze()?;
+//! group.give_back()?;
+//! assert!(!child.wait()?.success());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod files;
+mod folder;
+mod ground;
+mod group;
+mod journal;
+mod mechanism;
+mod patience;
+mod schedule;
+mod settings;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use error::ControlError;
+pub use ground::Ground;
+pub use group::Group;
+pub use journal::{AtEnd, Journal, Journals, Repaired};
+pub use mechanism::{Capabilities, Means, Mechanism, Rung};
+pub use settings::{MemoryLimits, Quota, Usage, Weight};

@@ -1,0 +1,117 @@
+//! Scheduling class, nice and affinity: what there is without cgroups.
+//!
+//! A class can be set only on the own thread without `unsafe` code, so a command
+//! is started from a thread that has it, and inherits it (sched(7)). Nice and
+//! affinity can be set on any thread of this user.
+
+use crate::error::ControlError;
+use crate::settings::Weight;
+use plimsoll_host::Pid;
+use plimsoll_model::CpuSet;
+use rustix::io::Errno;
+use rustix::process::{Pid as RawPid, setpriority_process};
+use rustix::thread::{CpuSet as Mask, sched_setaffinity};
+use std::path::PathBuf;
+use thread_priority::{
+    NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id, thread_schedule_policy,
+};
+
+/// The scheduling classes of ordinary threads, the lowest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Class {
+    #[default]
+    Other,
+    Batch,
+    Idle,
+}
+
+/// The lowest class that this system lets a thread have, tried on a thread
+/// made for it.
+pub(crate) fn lowest_class() -> Class {
+    let tried = std::thread::spawn(|| {
+        [Class::Idle, Class::Batch]
+            .into_iter()
+            .find(|class| take_class(*class))
+    });
+    tried.join().ok().flatten().unwrap_or_default()
+}
+
+/// Gives the calling thread a class; whether it has it now.
+pub(crate) fn take_class(class: Class) -> bool {
+    let normal = match class {
+        Class::Other => return true,
+        Class::Batch => NormalThreadSchedulePolicy::Batch,
+        Class::Idle => NormalThreadSchedulePolicy::Idle,
+    };
+    let policy = ThreadSchedulePolicy::Normal(normal);
+    // It also sets nice to 0, which a user whose nice is higher may not do;
+    // what counts is the class that the thread has in the end.
+    let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);
+    thread_schedule_policy().is_ok_and(|now| now == policy)
+}
+
+/// The nice value nearest to a weight: a step is a factor of about 1.25
+/// (`sched_prio_to_weight` in kernel/sched/core.c). Only 0 to 19, because less
+/// is for root alone.
+pub(crate) fn nice_for(weight: Weight) -> i32 {
+    let steps = (f64::from(weight.get()) / f64::from(Weight::NORMAL.get())).ln() / 1.25_f64.ln();
+    // At most 21 steps in either direction.
+    (-steps).round().clamp(0.0, 19.0) as i32
+}
+
+/// Sets nice for a thread; 0 for the calling one. One that has ended needs none.
+pub(crate) fn set_nice(tid: Pid, nice: i32) -> Result<(), ControlError> {
+    task(tid, |pid| setpriority_process(pid, nice))
+}
+
+/// Sets the CPUs of a thread; 0 for the calling one. One that has ended needs none.
+pub(crate) fn set_affinity(tid: Pid, cpus: &CpuSet) -> Result<(), ControlError> {
+    let mut mask = Mask::new();
+    for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < Mask::MAX_CPU) {
+        mask.set(cpu as usize);
+    }
+    task(tid, |pid| sched_setaffinity(pid, &mask))
+}
+
+fn task(
+    tid: Pid,
+    change: impl FnOnce(Option<RawPid>) -> Result<(), Errno>,
+) -> Result<(), ControlError> {
+    let raw = i32::try_from(tid).ok().and_then(RawPid::from_raw);
+    let path = || PathBuf::from(format!("/proc/{tid}"));
+    match change(raw) {
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
+        Err(Errno::ACCESS | Errno::PERM) => Err(ControlError::Denied { path: path() }),
+        Err(errno) => Err(ControlError::File {
+            path: path(),
+            verb: "given its priority or its CPUs",
+            source: errno.into(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nice_follows_the_weight_and_never_asks_for_more_than_normal() {
+        let nice = |weight| nice_for(Weight::new(weight).unwrap());
+        assert_eq!(nice(100), 0);
+        assert_eq!(nice(80), 1);
+        // The kernel's own table has 15 for nice 19, where 0 has 1024.
+        assert_eq!(nice(1), 19);
+        assert_eq!(nice(10_000), 0);
+    }
+
+    #[test]
+    fn a_thread_gets_the_class_that_was_found() {
+        let class = lowest_class();
+        assert!(
+            std::thread::spawn(move || take_class(class))
+                .join()
+                .unwrap()
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! The values that can be set, and how each version of cgroups writes them.
+//!
+//! Documentation/admin-guide/cgroup-v2.rst; cgroup-v1/; scheduler/sched-bwc.rst.
+
+use crate::error::ControlError;
+use plimsoll_model::Bytes;
+use std::time::Duration;
+
+/// A share of the CPUs, or of a disk, in proportion to the weights of the
+/// groups beside it: 1 to 10000, where 100 is what every group has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Weight(u16);
+
+impl Weight {
+    /// What a group has that nobody has given another.
+    pub const NORMAL: Weight = Weight(100);
+    /// The smallest.
+    pub const LEAST: Weight = Weight(1);
+
+    /// `weight` if it lies in 1 to 10000.
+    ///
+    /// # Errors
+    /// [`ControlError::OutOfRange`] if not.
+    pub fn new(weight: u16) -> Result<Weight, ControlError> {
+        match weight {
+            1..=10_000 => Ok(Weight(weight)),
+            _ => Err(ControlError::OutOfRange {
+                what: format!("the weight {weight}"),
+                range: "1 to 10000, where 100 is normal",
+            }),
+        }
+    }
+
+    /// The number.
+    pub fn get(self) -> u16 {
+        self.0
+    }
+
+    /// The same in `cpu.shares`, where 1024 is normal and 2 the least.
+    pub(crate) fn shares(self) -> u32 {
+        (u32::from(self.0) * 1024 / 100).max(2)
+    }
+}
+
+/// So much CPU time, over all CPUs, in each period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    time: Duration,
+    period: Duration,
+}
+
+impl Quota {
+    /// `time` of CPU in each `period`. Two CPUs' worth in a period of 10 ms is a
+    /// time of 20 ms.
+    ///
+    /// # Errors
+    /// [`ControlError::OutOfRange`] unless the period is 1 ms to 1 s and the time
+    /// at least 1 ms: what the kernel takes.
+    pub fn new(time: Duration, period: Duration) -> Result<Quota, ControlError> {
+        const LEAST: Duration = Duration::from_millis(1);
+        if period < LEAST || period > Duration::from_secs(1) {
+            return Err(ControlError::OutOfRange {
+                what: format!("a quota's period of {period:?}"),
+                range: "1 ms to 1 s",
+            });
+        }
+        if time < LEAST {
+            return Err(ControlError::OutOfRange {
+                what: format!("a quota of {time:?}"),
+                range: "at least 1 ms; to give nothing at all, freeze",
+            });
+        }
+        Ok(Quota { time, period })
+    }
+
+    pub(crate) fn time_us(self) -> u128 {
+        self.time.as_micros()
+    }
+
+    pub(crate) fn period_us(self) -> u128 {
+        self.period.as_micros()
+    }
+}
+
+/// Limits on memory; `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryLimits {
+    /// Above it, the group is slowed down and its memory is taken back.
+    /// Version 2 only.
+    pub high: Option<Bytes>,
+    /// It never gets more; what wants more is killed.
+    pub max: Option<Bytes>,
+    /// How much of it may be swapped out.
+    pub swap_max: Option<Bytes>,
+}
+
+/// What a group has used since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// CPU time. Without a cgroup, that of the processes that are there and of
+    /// the children that they waited for: it goes back when one ends unseen.
+    pub cpu: Option<plimsoll_model::CpuTime>,
+    /// Periods of the quota in which it ran.
+    pub periods: Option<u64>,
+    /// Periods in which it would have gone on but was held.
+    pub throttled: Option<u64>,
+    /// How long it was held, summed over CPUs.
+    pub throttled_time: Option<Duration>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_no_kernel_takes_are_refused_before_it_is_asked() {
+        assert!(Weight::new(0).is_err());
+        assert!(Weight::new(10_001).is_err());
+        let ms = Duration::from_millis;
+        assert!(Quota::new(ms(1), ms(1)).is_ok());
+        assert!(Quota::new(Duration::ZERO, ms(10)).is_err());
+        assert!(Quota::new(ms(5), Duration::from_micros(999)).is_err());
+        assert!(Quota::new(ms(5), ms(1001)).is_err());
+    }
+
+    #[test]
+    fn a_normal_weight_is_a_normal_share() {
+        assert_eq!(Weight::NORMAL.shares(), 1024);
+        assert_eq!(Weight::LEAST.shares(), 10);
+        assert_eq!(Weight::new(10_000).unwrap().shares(), 102_400);
+    }
+}

@@ -1,0 +1,163 @@
+//! Signals to processes that may end at any moment and whose numbers may be
+//! given again: each is sent through a pidfd, opened and then checked.
+
+use crate::error::ControlError;
+use plimsoll_host::{HostError, Life, Pid, Root, life, lives};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid as RawPid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal,
+};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A process that cannot be taken for a later one with the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Who {
+    pub(crate) pid: Pid,
+    /// In clock ticks since boot, /proc/PID/stat.
+    pub(crate) started: u64,
+}
+
+impl Who {
+    pub(crate) fn of(life: &Life) -> Who {
+        Who {
+            pid: life.pid,
+            started: life.started,
+        }
+    }
+
+    /// Whoever has this number now.
+    pub(crate) fn now(root: &Root, pid: Pid) -> Result<Option<Who>, HostError> {
+        Ok(life(root, pid)?.as_ref().map(Who::of))
+    }
+
+    /// Whether it is there and has not ended.
+    pub(crate) fn lives(self, root: &Root) -> Result<bool, HostError> {
+        Ok(life(root, self.pid)?.is_some_and(|l| Who::of(&l) == self && !l.has_ended()))
+    }
+}
+
+/// Sends a signal to `pid` if `still` holds once its number cannot be given to
+/// another. A process that is gone needs none.
+pub(crate) fn signal(
+    pid: Pid,
+    signal: Signal,
+    still: impl FnOnce() -> Result<bool, ControlError>,
+) -> Result<(), ControlError> {
+    let Some(raw) = i32::try_from(pid).ok().and_then(RawPid::from_raw) else {
+        return Ok(());
+    };
+    let sent = match pidfd_open(raw, PidfdFlags::empty()) {
+        Ok(fd) => match still()? {
+            true => pidfd_send_signal(fd, signal),
+            false => Ok(()),
+        },
+        // Linux before 5.3, or a sandbox: by number, and a moment of doubt.
+        Err(Errno::NOSYS | Errno::PERM) => match still()? {
+            true => kill_process(raw, signal),
+            false => Ok(()),
+        },
+        Err(errno) => Err(errno),
+    };
+    match sent {
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
+        Err(Errno::PERM | Errno::ACCESS) => Err(ControlError::Denied { path: path(pid) }),
+        Err(errno) => Err(ControlError::File {
+            path: path(pid),
+            verb: "sent a signal",
+            source: errno.into(),
+        }),
+    }
+}
+
+/// The same for one that is known by its start.
+pub(crate) fn signal_who(root: &Root, who: Who, number: Signal) -> Result<(), ControlError> {
+    signal(who.pid, number, || Ok(who.lives(root)?))
+}
+
+fn path(pid: Pid) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}"))
+}
+
+/// The processes of the process group that `leader` founded, and all their
+/// descendants, in no order. Empty when the leader's number has since been
+/// given to another process.
+pub(crate) fn tree(root: &Root, leader: Who) -> Result<Vec<Life>, HostError> {
+    Ok(members(lives(root)?, leader))
+}
+
+fn members(mut others: Vec<Life>, leader: Who) -> Vec<Life> {
+    let reused = |l: &Life| l.pid == leader.pid && l.started != leader.started;
+    if others.iter().any(reused) {
+        return Vec::new();
+    }
+    others.retain(|l| l.started >= leader.started && l.pid != std::process::id());
+    let mut found: Vec<Life> = Vec::new();
+    loop {
+        let (new, rest): (Vec<Life>, Vec<Life>) = others.into_iter().partition(|l| {
+            l.pid == leader.pid || l.group == leader.pid || found.iter().any(|f| f.pid == l.parent)
+        });
+        if new.is_empty() {
+            break;
+        }
+        found.extend(new);
+        others = rest;
+    }
+    found.retain(|l| !l.has_ended());
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::CpuTime;
+
+    fn life(pid: Pid, parent: Pid, group: Pid, started: u64) -> Life {
+        Life {
+            pid,
+            started,
+            parent,
+            group,
+            state: 'S',
+            cpu: CpuTime::ZERO,
+        }
+    }
+
+    const LEADER: Who = Who {
+        pid: 900_010,
+        started: 50,
+    };
+
+    fn pids(others: Vec<Life>) -> Vec<Pid> {
+        let mut pids: Vec<Pid> = members(others, LEADER).iter().map(|l| l.pid).collect();
+        pids.sort_unstable();
+        pids
+    }
+
+    #[test]
+    fn a_tree_is_the_process_group_and_whatever_descends_from_it() {
+        let leader = life(900_010, 1, 900_010, 50);
+        let in_group = life(900_011, 1, 900_010, 51);
+        let left_group = life(900_012, 900_011, 900_012, 52);
+        let its_child = life(900_013, 900_012, 900_012, 53);
+        let other = life(900_014, 1, 900_014, 54);
+        let all = vec![its_child, other, left_group, in_group, leader];
+        assert_eq!(pids(all), [900_010, 900_011, 900_012, 900_013]);
+    }
+
+    #[test]
+    fn the_group_outlives_its_leader_but_not_the_reuse_of_its_number() {
+        let member = life(900_011, 1, 900_010, 51);
+        assert_eq!(pids(vec![member]), [900_011]);
+        let reused = life(900_010, 1, 900_010, 70);
+        assert_eq!(pids(vec![member, reused]), [] as [Pid; 0]);
+    }
+
+    #[test]
+    fn what_was_there_before_or_has_ended_is_no_member() {
+        let older = life(900_011, 1, 900_010, 49);
+        let mut ended = life(900_010, 1, 900_010, 50);
+        ended.state = 'Z';
+        assert_eq!(pids(vec![older, ended]), [] as [Pid; 0]);
+    }
+}

@@ -1,0 +1,155 @@
+//! Stopping, going on, ending, and giving back: on every rung.
+
+use super::{BUSY, Bench, folders, grounds, shell, wait};
+use crate::{AtEnd, ControlError, Mechanism};
+use Mechanism::{Freeze, Kill, Quota};
+use std::ffi::OsStr;
+use std::time::Duration;
+
+#[test]
+fn what_is_frozen_does_not_advance_and_goes_on_when_thawed() {
+    let bench = Bench::new();
+    for (name, ground) in grounds(&bench) {
+        let mut group = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+        let mut child = shell(&mut group, BUSY);
+        bench.wait_until_busy(&child, Duration::ZERO);
+        group.freeze().unwrap();
+        let frozen = bench.cpu(&child);
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(bench.cpu(&child), frozen, "{name}");
+        group.thaw().unwrap();
+        bench.wait_until_busy(&child, frozen);
+        let folders = folders(&group);
+        group.give_back().unwrap();
+        assert!(!child.wait().unwrap().success(), "{name}");
+        assert!(folders.iter().all(|folder| !folder.exists()), "{name}");
+    }
+}
+
+#[test]
+fn what_is_frozen_can_be_killed_and_its_children_with_it() {
+    let bench = Bench::new();
+    for (name, ground) in grounds(&bench) {
+        let mut group = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+        let mut child = shell(&mut group, "sleep 1000 & sleep 1000 & wait");
+        wait("the children", || group.processes().unwrap().len() == 3);
+        group.freeze().unwrap();
+        group.kill().unwrap();
+        assert!(!child.wait().unwrap().success(), "{name}");
+        assert_eq!(group.processes().unwrap(), [] as [u32; 0], "{name}");
+    }
+}
+
+#[test]
+fn a_command_started_while_all_stands_still_does_not_run() {
+    let bench = Bench::new();
+    for (name, ground) in grounds(&bench) {
+        let mut group = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+        let file = bench.dir.path().join("ran");
+        group.freeze().unwrap();
+        let script = format!("echo > '{}'", file.display());
+        let mut child = shell(&mut group, &script);
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!file.exists(), "{name}");
+        group.thaw().unwrap();
+        assert!(child.wait().unwrap().success(), "{name}");
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn what_is_left_goes_on_if_it_is_not_to_be_killed() {
+    let bench = Bench::new();
+    for (name, ground) in grounds(&bench) {
+        let mut group = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Leave);
+        let mut child = shell(&mut group, BUSY);
+        group.freeze().unwrap();
+        let folders = folders(&group);
+        drop(group);
+        assert!(folders.iter().all(|folder| !folder.exists()), "{name}");
+        let used = bench.cpu(&child);
+        bench.wait_until_busy(&child, used);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn nothing_stays_in_the_journal_of_what_was_given_back() {
+    let bench = Bench::new();
+    for (name, ground) in grounds(&bench) {
+        let mut group = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+        let mut child = shell(&mut group, "sleep 1000");
+        group.give_back().unwrap();
+        child.wait().unwrap();
+        assert_eq!(bench.journals_left(), 1, "{name}");
+    }
+    let Bench { journal, dir, .. } = bench;
+    drop(journal);
+    let left = std::fs::read_dir(dir.path().join("plimsoll")).unwrap();
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn two_groups_at_once_do_not_disturb_each_other() {
+    let bench = Bench::new();
+    for (name, ground) in grounds(&bench) {
+        let mut one = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+        let mut other = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+        let mut first = shell(&mut one, BUSY);
+        let mut second = shell(&mut other, BUSY);
+        one.freeze().unwrap();
+        let used = bench.cpu(&second);
+        bench.wait_until_busy(&second, used);
+        one.give_back().unwrap();
+        first.wait().unwrap();
+        let used = bench.cpu(&second);
+        bench.wait_until_busy(&second, used);
+        assert_eq!(other.processes().unwrap().len(), 1, "{name}");
+        other.give_back().unwrap();
+        second.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_group_removed_under_our_feet_is_said_and_drops_in_peace() {
+    let bench = Bench::new();
+    let mut group = bench.group(&[Freeze, Kill, Quota], AtEnd::Kill);
+    if group.folders().next().is_none() {
+        return super::skip("there is no cgroup to remove");
+    }
+    for folder in folders(&group) {
+        std::fs::remove_dir(folder).unwrap();
+    }
+    let gone = group.freeze().unwrap_err();
+    assert!(matches!(gone, ControlError::Gone { .. }), "{gone}");
+    let gone = group.processes().unwrap_err();
+    assert!(matches!(gone, ControlError::Gone { .. }), "{gone}");
+    let started = group.start(OsStr::new("true"), &[] as &[&str], |_| {});
+    let gone = started.unwrap_err();
+    assert!(matches!(gone, ControlError::Gone { .. }), "{gone}");
+    group.give_back().unwrap();
+    let Bench { journal, dir, .. } = bench;
+    drop(journal);
+    let left = std::fs::read_dir(dir.path().join("plimsoll")).unwrap();
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn arguments_reach_the_command_as_they_are() {
+    let bench = Bench::new();
+    let mut group = bench.group(&[Kill], AtEnd::Kill);
+    let child = group.start(
+        OsStr::new("printf"),
+        &["%s|", "a b", "$HOME", "'", "-c"],
+        |command| {
+            command.stdout(std::process::Stdio::piped());
+        },
+    );
+    let output = child.unwrap().wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "a b|$HOME|'|-c|");
+    let missing = group.start(OsStr::new("/no/such/program"), &[] as &[&str], |command| {
+        command.stderr(std::process::Stdio::null());
+    });
+    assert_eq!(missing.unwrap().wait().unwrap().code(), Some(127));
+}

@@ -1,0 +1,166 @@
+//! Limits on CPU time, CPUs and memory, asserted on the kernel's own counters.
+
+use super::{BUSY, Bench, permitted, shell, skip, wait};
+use crate::Mechanism::{self, CpuSet, Freeze, Idle, Io, Kill, Memory};
+use crate::{AtEnd, ControlError, MemoryLimits, Quota, Weight};
+use plimsoll_host::{allowed_cpus, online_cpus};
+use plimsoll_model::Bytes;
+use rustix::process::{Pid, getpriority_process};
+use std::fs;
+use std::time::Duration;
+
+fn quota(time_ms: u64, period_ms: u64) -> Quota {
+    let ms = Duration::from_millis;
+    Quota::new(ms(time_ms), ms(period_ms)).unwrap()
+}
+
+#[test]
+fn a_busy_child_under_a_quota_is_throttled() {
+    let bench = Bench::new();
+    if !permitted(&bench.ground(), &[Mechanism::Quota]) {
+        return;
+    }
+    let mut group = bench.group(&[Mechanism::Quota, Kill], AtEnd::Kill);
+    group.set_quota(Some(quota(1, 10))).unwrap();
+    let mut child = shell(&mut group, BUSY);
+    let throttled = || group.usage().unwrap().throttled.unwrap();
+    wait("the quota to hold it", || throttled() > 3);
+    let usage = group.usage().unwrap();
+    assert!(usage.cpu.unwrap().0 > Duration::ZERO);
+    assert!(usage.throttled_time.unwrap() > Duration::ZERO);
+    // Another period, then none: each order of writes that version 1 could refuse.
+    group.set_quota(Some(quota(40, 20))).unwrap();
+    group.set_quota(None).unwrap();
+    group.give_back().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_weight_given_while_idle_counts_afterwards() {
+    let bench = Bench::new();
+    let needs = [Mechanism::Weight, Idle];
+    if !permitted(&bench.ground(), &needs) {
+        return;
+    }
+    let mut group = bench.group(&needs, AtEnd::Kill);
+    group.set_weight(Weight::new(50).unwrap()).unwrap();
+    group.set_idle(true).unwrap();
+    group.set_weight(Weight::new(300).unwrap()).unwrap();
+    group.set_idle(false).unwrap();
+    let read = |name: &str| {
+        let mut files = group.folders().map(|folder| folder.join(name));
+        files.find_map(|file| fs::read_to_string(file).ok())
+    };
+    assert_eq!(read("cpu.idle").unwrap().trim(), "0");
+    let weight = read("cpu.weight").or_else(|| read("cpu.shares")).unwrap();
+    // cpu.shares of version 1 is 1024 where the weight is 100.
+    assert!(["300", "3072"].contains(&weight.trim()), "{weight}");
+}
+
+#[test]
+fn a_child_runs_only_on_the_cpus_of_the_group() {
+    let bench = Bench::new();
+    let online = online_cpus(&bench.root).unwrap();
+    for ground in [bench.ground(), bench.ground().without_cgroups()] {
+        let mut group = bench.group_on(&ground, &[CpuSet, Kill], AtEnd::Kill);
+        let last = online.iter().last().into_iter().collect();
+        group.set_cpus(&last).unwrap();
+        let mut child = shell(&mut group, BUSY);
+        assert_eq!(allowed_cpus(&bench.root, child.id()).unwrap(), last);
+        let first = online.iter().next().into_iter().collect();
+        group.set_cpus(&first).unwrap();
+        assert_eq!(allowed_cpus(&bench.root, child.id()).unwrap(), first);
+        assert!(group.set_cpus(&plimsoll_model::CpuSet::default()).is_err());
+        group.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn cpus_that_are_not_there_are_refused_with_those_that_are() {
+    let bench = Bench::new();
+    if !permitted(&bench.ground(), &[CpuSet]) {
+        return;
+    }
+    let mut group = bench.group(&[CpuSet], AtEnd::Kill);
+    let error = group.set_cpus(&[8000].into_iter().collect()).unwrap_err();
+    assert!(matches!(error, ControlError::NotHere { .. }), "{error}");
+    assert!(error.to_string().contains("8000"), "{error}");
+}
+
+#[test]
+fn a_child_beyond_its_memory_is_killed() {
+    let bench = Bench::new();
+    let ground = bench.ground();
+    if !permitted(&ground, &[Memory]) {
+        return;
+    }
+    // Whoever put this process into a group of version 1 counts on what is in it.
+    let inner = |l: &crate::ground::Level| l.folder.join("../memory.limit_in_bytes").exists();
+    if ground.found.v1.get("memory").is_some_and(inner) {
+        return skip("memory is limited here by someone else's group, which is left alone");
+    }
+    let mut group = bench.group(&[Memory, Kill], AtEnd::Kill);
+    let limit = Some(Bytes(16 << 20));
+    group
+        .set_memory(&MemoryLimits {
+            max: limit,
+            ..MemoryLimits::default()
+        })
+        .unwrap();
+    // The shell doubles a text until it no longer fits.
+    let mut child = shell(&mut group, "x=0123456789abcdef; while :; do x=$x$x; done");
+    assert!(!child.wait().unwrap().success());
+}
+
+#[test]
+fn without_a_cgroup_a_child_has_the_lowest_class_and_nice() {
+    let bench = Bench::new();
+    let ground = bench.ground().without_cgroups();
+    let needs = [Mechanism::Weight, Idle, Freeze, Kill];
+    let nice =
+        |child: &std::process::Child| getpriority_process(Some(Pid::from_child(child))).unwrap();
+    let mut idle = bench.group_on(&ground, &needs, AtEnd::Kill);
+    idle.set_idle(true).unwrap();
+    let mut child = shell(&mut idle, BUSY);
+    assert_eq!(nice(&child), 19);
+    // The policy is field 41 of /proc/PID/stat (proc(5)); SCHED_IDLE is 5.
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    let policy = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .nth(41 - 3);
+    let expected = match ground.found.class {
+        crate::schedule::Class::Idle => "5",
+        crate::schedule::Class::Batch => "3",
+        crate::schedule::Class::Other => "0",
+    };
+    assert_eq!(policy, Some(expected));
+    let late = idle.set_idle(false).unwrap_err();
+    assert!(matches!(late, ControlError::TooLate { .. }), "{late}");
+    idle.kill().unwrap();
+    child.wait().unwrap();
+
+    let mut weighed = bench.group_on(&ground, &needs, AtEnd::Kill);
+    let mut child = shell(&mut weighed, BUSY);
+    let before = nice(&child);
+    weighed.set_weight(Weight::LEAST).unwrap();
+    assert!(nice(&child) == 19 && before <= 19);
+    weighed.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_was_not_asked_for_or_is_not_here_is_refused_with_a_reason() {
+    let bench = Bench::new();
+    let mut group = bench.group(&[Kill], AtEnd::Kill);
+    let error = group.set_quota(None).unwrap_err().to_string();
+    assert!(error.contains("was not asked for"), "{error}");
+    let ground = bench.ground().without_cgroups();
+    let mut group = bench.group_on(&ground, &[Io, Memory], AtEnd::Kill);
+    let error = group.set_io_weight(Weight::NORMAL).unwrap_err().to_string();
+    assert!(error.contains("no cgroups to use"), "{error}");
+    assert!(group.set_memory(&MemoryLimits::default()).is_err());
+}

@@ -1,0 +1,124 @@
+//! Groups on the machine that the tests run on, on whatever is mounted there.
+//! Where something is not permitted a test says so and passes; what cannot be
+//! told without a cgroup is told on the rung below.
+
+mod crash;
+mod held;
+mod limits;
+mod refused;
+
+use crate::{AtEnd, Ground, Group, Journal, Journals, Mechanism};
+use plimsoll_host::{Life, Root, life};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The CPU time that a busy child must get before a test believes that it runs,
+/// and how long it may take on a loaded machine.
+const BUSY: &str = "while :; do :; done";
+const LONG: Duration = Duration::from_secs(60);
+
+struct Bench {
+    root: Root,
+    journals: Journals,
+    journal: Journal,
+    dir: TempDir,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let root = Root::machine();
+        let dir = tempfile::tempdir().unwrap();
+        let journals = Journals::at(dir.path().join("plimsoll"));
+        let journal = journals.open(&root).unwrap();
+        Bench {
+            root,
+            journals,
+            journal,
+            dir,
+        }
+    }
+
+    fn ground(&self) -> Ground {
+        Ground::find(&self.root).unwrap()
+    }
+
+    fn group(&self, needs: &[Mechanism], at_end: AtEnd) -> Group {
+        self.group_on(&self.ground(), needs, at_end)
+    }
+
+    fn group_on(&self, ground: &Ground, needs: &[Mechanism], at_end: AtEnd) -> Group {
+        let needs: BTreeSet<Mechanism> = needs.iter().copied().collect();
+        Group::make(ground, &needs, &self.journal, at_end).unwrap()
+    }
+
+    fn life(&self, child: &Child) -> Option<Life> {
+        life(&self.root, child.id()).unwrap()
+    }
+
+    fn cpu(&self, child: &Child) -> Duration {
+        self.life(child).map_or(Duration::ZERO, |l| l.cpu.0)
+    }
+
+    /// Waits until the child has used CPU time beyond `from`.
+    fn wait_until_busy(&self, child: &Child, from: Duration) {
+        wait("the child to run", || self.cpu(child) > from);
+    }
+
+    fn journals_left(&self) -> usize {
+        let left = std::fs::read_dir(self.dir.path().join("plimsoll"));
+        left.map_or(0, |entries| entries.flatten().count())
+    }
+}
+
+/// Waits for what must come, however slow the machine is.
+fn wait(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !done() {
+        assert!(Instant::now() < end, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn shell(group: &mut Group, script: &str) -> Child {
+    group
+        .start(OsStr::new("sh"), &["-c", script], |command| {
+            command.stdin(Stdio::null());
+        })
+        .unwrap()
+}
+
+/// Whether a test can be made with a cgroup for these; says why not.
+fn permitted(ground: &Ground, needs: &[Mechanism]) -> bool {
+    let set: BTreeSet<Mechanism> = needs.iter().copied().collect();
+    let capabilities = ground.capabilities(&set);
+    let missing = needs.iter().find(|need| !capabilities.by_group(**need));
+    if let Some(need) = missing {
+        skip(&format!("{need}: {}", capabilities.reason(*need).unwrap()));
+    }
+    missing.is_none()
+}
+
+/// A test that does not run must say so.
+fn skip(reason: &str) {
+    eprintln!("skipped: {reason}");
+}
+
+fn folders(group: &Group) -> Vec<PathBuf> {
+    group.folders().map(PathBuf::from).collect()
+}
+
+/// The machine's own ground and the same without its parts: version 1 alone,
+/// and no cgroup at all.
+fn grounds(bench: &Bench) -> Vec<(&'static str, Ground)> {
+    let mut v1 = bench.ground();
+    v1.found.v2.clear();
+    vec![
+        ("as it is", bench.ground()),
+        ("version 1 alone", v1),
+        ("no cgroup", bench.ground().without_cgroups()),
+    ]
+}

@@ -1,0 +1,71 @@
+//! A user who may not make cgroups: the ladder, told and working.
+//!
+//! This test program again, as nobody, by setpriv(1).
+
+use super::{Bench, skip};
+use crate::{Journals, Mechanism, Rung};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+const DIR: &str = "PLIMSOLL_TEST_NOBODY_DIR";
+
+/// Not a test: what nobody does.
+#[test]
+#[ignore = "started by the test below"]
+fn nobody() {
+    let Some(dir) = std::env::var_os(DIR) else {
+        return;
+    };
+    let bench = Bench {
+        journals: Journals::at(dir),
+        ..Bench::new()
+    };
+    let all: BTreeSet<Mechanism> = Mechanism::ALL.into_iter().collect();
+    let capabilities = bench.ground().capabilities(&all);
+    assert!(!capabilities.rung.has_group(), "{capabilities:?}");
+    assert_ne!(capabilities.rung, Rung::PartOfGroup);
+    for need in Mechanism::ALL {
+        let reason = capabilities.reason(need).unwrap();
+        assert!(!reason.is_empty() && !reason.ends_with('.'), "{reason}");
+    }
+    assert!(capabilities.losses().len() > 4);
+}
+
+#[test]
+fn a_user_without_permission_is_held_by_the_ladder() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can become nobody");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    // Nobody cannot read where the tests are built.
+    let program = dir.path().join("tests");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(dir.path(), open).unwrap();
+    let run = |name: &str, ignored: &[&str]| {
+        Command::new("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .arg(&program)
+            .args(["--exact", name, "--nocapture"])
+            .args(ignored)
+            .env(DIR, "/tmp/plimsoll-test-nobody")
+            .current_dir("/")
+            .output()
+    };
+    let output = match run("tests::refused::nobody", &["--ignored"]) {
+        Err(error) => return skip(&format!("setpriv: {error}")),
+        Ok(output) => output,
+    };
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    // And what needs no group works there as well.
+    for test in [
+        "tests::held::what_is_frozen_does_not_advance_and_goes_on_when_thawed",
+        "tests::limits::without_a_cgroup_a_child_has_the_lowest_class_and_nice",
+    ] {
+        let output = run(test, &[]).unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("1 passed"), "{text}");
+    }
+}

@@ -1,0 +1,88 @@
+//! The groups that this process is in, one in each hierarchy.
+
+use super::Cgroups;
+use super::mounts::Mount;
+use crate::error::HostError;
+use crate::root::Root;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The group of this process in one hierarchy. Paths are those of the machine,
+/// not yet below a [`Root`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnGroup {
+    /// The folder where the hierarchy is mounted: the uppermost group to be seen.
+    pub top: PathBuf,
+    /// The folder of the group, in `top` or the same.
+    pub folder: PathBuf,
+}
+
+/// The groups that this process is in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OwnGroups {
+    /// In version 2, where it is mounted.
+    pub v2: Option<OwnGroup>,
+    /// In version 1, by controller (`cpu`, `memory`, …).
+    pub v1: BTreeMap<String, OwnGroup>,
+}
+
+impl Cgroups {
+    /// The groups that this process is in. Where the kernel names one that the
+    /// mount does not show, it is the mount's uppermost.
+    ///
+    /// # Errors
+    /// When /proc/self/cgroup cannot be read.
+    pub fn own(&self, root: &Root) -> Result<OwnGroups, HostError> {
+        let table = root.optional("/proc/self/cgroup")?.unwrap_or_default();
+        let group = |mount: &Mount, controller: &str| {
+            let top = PathBuf::from(&mount.point);
+            let folder = match mount.below(&own_path(&table, controller)) {
+                below if below.is_empty() => top.clone(),
+                below => top.join(below),
+            };
+            OwnGroup { top, folder }
+        };
+        Ok(OwnGroups {
+            v2: self.v2.as_ref().map(|mount| group(mount, "")),
+            v1: self
+                .v1
+                .iter()
+                .map(|(controller, mount)| (controller.clone(), group(mount, controller)))
+                .collect(),
+        })
+    }
+}
+
+/// This process' path in the hierarchy of a controller: lines
+/// `NUMBER:CONTROLLERS:PATH`, no controllers for version 2.
+pub(super) fn own_path(table: &str, controller: &str) -> String {
+    table
+        .lines()
+        .filter_map(|line| {
+            let mut parts = line.splitn(3, ':').skip(1);
+            Some((parts.next()?, parts.next()?))
+        })
+        .find(|(controllers, _)| controllers.split(',').any(|c| c == controller))
+        .map_or_else(|| "/".to_owned(), |(_, path)| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cgroup::Cgroups;
+    use crate::cgroup::tests::{UNIFIED, V1, mounted};
+    use std::path::Path;
+
+    #[test]
+    fn each_hierarchy_has_a_group_of_its_own() {
+        let own = "3:cpu,cpuacct:/\n4:memory:/a/b\n0::/user.slice\n";
+        let tree = mounted(&format!("{V1}{UNIFIED}")).file("proc/self/cgroup", own);
+        let found = Cgroups::find(tree.root()).unwrap();
+        let own = found.own(tree.root()).unwrap();
+        let v2 = own.v2.unwrap();
+        assert_eq!(v2.folder, Path::new("/sys/fs/cgroup/unified/user.slice"));
+        assert_eq!(v2.top, Path::new("/sys/fs/cgroup/unified"));
+        let memory = &own.v1["memory"];
+        assert_eq!(memory.folder, Path::new("/sys/fs/cgroup/memory/a/b"));
+        assert_eq!(own.v1["cpu"].folder, own.v1["cpu"].top);
+    }
+}
