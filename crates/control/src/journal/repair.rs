@@ -5,6 +5,7 @@ use crate::error::ControlError;
 use crate::tasks::Who;
 use plimsoll_host::Root;
 use rustix::fs::{FlockOperation, flock};
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -37,15 +38,38 @@ impl Journals {
         self.check_dir()?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
-        let mut all = Vec::new();
-        for path in paths {
-            if let Some(owner) = owner(&path)
-                && !owner.lives(root)?
-            {
-                all.extend(repair_one(root, &path, owner)?);
+        let mut all: BTreeMap<PathBuf, Repaired> = BTreeMap::new();
+        // What one journal has to wait for may go with another one.
+        loop {
+            let mut progress = false;
+            for path in &paths {
+                let Some(owner) = owner(path) else { continue };
+                if owner.lives(root)? {
+                    continue;
+                }
+                let again = repair_one(root, path, owner)?;
+                progress |= again.as_ref().is_some_and(|r| !r.done.is_empty());
+                merge(&mut all, path, again);
+            }
+            if !progress || all.values().all(|r| r.left.is_empty()) {
+                return Ok(all.into_values().collect());
             }
         }
-        Ok(all)
+    }
+}
+
+/// Adds what another round has done; what is left is what it has left.
+fn merge(all: &mut BTreeMap<PathBuf, Repaired>, path: &Path, again: Option<Repaired>) {
+    match (all.get_mut(path), again) {
+        (Some(known), Some(again)) => {
+            known.done.extend(again.done);
+            known.left = again.left;
+        }
+        (Some(known), None) => known.left.clear(),
+        (None, Some(first)) => {
+            all.insert(path.to_owned(), first);
+        }
+        (None, None) => {}
     }
 }
 

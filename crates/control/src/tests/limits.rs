@@ -23,11 +23,16 @@ fn a_busy_child_under_a_quota_is_throttled() {
     let mut group = bench.group(&[Mechanism::Quota, Kill], AtEnd::Kill);
     group.set_quota(Some(quota(1, 10))).unwrap();
     let mut child = shell(&mut group, BUSY);
-    let throttled = || group.usage().unwrap().throttled.unwrap();
-    wait("the quota to hold it", || throttled() > 3);
+    // The kernel adds the time when it lets the group go on, which may take many
+    // periods if a coarse clock has let it overdraw.
+    wait("the quota to hold it", || {
+        let time = group.usage().unwrap().throttled_time;
+        time.unwrap() > Duration::ZERO
+    });
     let usage = group.usage().unwrap();
     assert!(usage.cpu.unwrap().0 > Duration::ZERO);
-    assert!(usage.throttled_time.unwrap() > Duration::ZERO);
+    assert!(usage.throttled.unwrap() > 0);
+    assert!(usage.periods >= usage.throttled);
     // Another period, then none: each order of writes that version 1 could refuse.
     group.set_quota(Some(quota(40, 20))).unwrap();
     group.set_quota(None).unwrap();

@@ -13,12 +13,13 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The CPU time that a busy child must get before a test believes that it runs,
-/// and how long it may take on a loaded machine.
 const BUSY: &str = "while :; do :; done";
+
+/// How long something may take on a loaded machine.
 const LONG: Duration = Duration::from_secs(60);
 
 struct Bench {
@@ -26,7 +27,12 @@ struct Bench {
     journals: Journals,
     journal: Journal,
     dir: TempDir,
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// One at a time: what one leaves to another run is not what the tests ask for,
+/// unless they do.
+static ALONE: Mutex<()> = Mutex::new(());
 
 impl Bench {
     fn new() -> Bench {
@@ -39,6 +45,7 @@ impl Bench {
             journals,
             journal,
             dir,
+            _alone: ALONE.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }
 
