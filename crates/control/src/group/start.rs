@@ -48,7 +48,8 @@ impl Inherited {
 impl Group {
     /// Starts a command in the group. `prepare` may set its folder, environment
     /// and where it reads and writes, but no other program. It runs in a process
-    /// group of its own, so Ctrl-C at the terminal does not reach it.
+    /// group of its own: Ctrl-C at the terminal does not reach it, and it cannot
+    /// read from the terminal, so give it another standard input.
     ///
     /// That a program does not exist shows as the exit code 127, as in a shell.
     ///

@@ -17,7 +17,7 @@ pub(crate) use undo::{Undone, undo};
 use crate::error::ControlError;
 use crate::tasks::Who;
 use plimsoll_host::Root;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Access, FlockOperation, access, flock};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,12 +103,16 @@ pub struct Journals {
 }
 
 impl Journals {
-    /// Where they usually are: `plimsoll` in `$XDG_RUNTIME_DIR`, for root in
-    /// `/run`, else `/tmp/plimsoll-UID`.
+    /// Where they usually are: `plimsoll` in `$XDG_RUNTIME_DIR` if that is this
+    /// user's, for root in `/run`, else `/tmp/plimsoll-UID`.
     pub fn usual() -> Journals {
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR");
-        let run = Path::new("/run").is_dir();
-        Journals::at(usual_dir(runtime, geteuid().as_raw(), run))
+        let uid = geteuid().as_raw();
+        // sudo may pass on the folder of another user, where a root's journal is
+        // not safe.
+        let own = |dir: &OsString| fs::metadata(dir).is_ok_and(|m| m.is_dir() && m.uid() == uid);
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(own);
+        let run = access("/run", Access::WRITE_OK).is_ok();
+        Journals::at(usual_dir(runtime, uid, run))
     }
 
     /// In this folder, which is made when it is needed.

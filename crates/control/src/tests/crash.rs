@@ -8,8 +8,9 @@ use crate::{AtEnd, Ground, Group, Journals};
 use plimsoll_host::{Root, life};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 const DIR: &str = "PLIMSOLL_TEST_OWNER_DIR";
@@ -60,7 +61,22 @@ struct Owner {
 
 impl Owner {
     fn start(bench: &Bench, mode: &str) -> Owner {
-        let mut process = Command::new(std::env::current_exe().unwrap())
+        let command = Command::new(std::env::current_exe().unwrap());
+        Owner::start_by(command, bench, mode)
+    }
+
+    /// The same in a cgroup of version 2, alone.
+    fn start_in(scope: &Path, bench: &Bench, mode: &str) -> Owner {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", r#"echo $$ > "$0/cgroup.procs" && exec "$@""#])
+            .arg(scope)
+            .arg(std::env::current_exe().unwrap());
+        Owner::start_by(command, bench, mode)
+    }
+
+    fn start_by(mut command: Command, bench: &Bench, mode: &str) -> Owner {
+        let mut process = command
             .args(["--exact", "tests::crash::owner", "--ignored", "--nocapture"])
             .env(DIR, bench.dir.path().join("plimsoll"))
             .env(MODE, mode)
@@ -179,4 +195,65 @@ fn a_repair_does_not_touch_what_a_live_process_owns() {
     assert!(repaired.iter().all(|r| r.left.is_empty()), "{repaired:?}");
     assert_eq!(bench.journals_left(), 1);
     wait("the child to die", || !other.child_lives(&bench));
+}
+
+/// A group as a service manager makes one for a command, with `cpu` in it, taken
+/// away at the end.
+struct Scope {
+    top: PathBuf,
+    folder: PathBuf,
+    enabled: bool,
+}
+
+impl Scope {
+    fn make(bench: &Bench) -> Option<Scope> {
+        let ground = bench.ground();
+        let top = ground.found.v2.last()?;
+        if !(top.uppermost && top.ours && top.controllers.contains("cpu")) {
+            return None;
+        }
+        let scope = Scope {
+            top: top.folder.clone(),
+            folder: top
+                .folder
+                .join(format!("test-{}.scope", std::process::id())),
+            enabled: !top.enabled.contains("cpu"),
+        };
+        fs::create_dir(&scope.folder).unwrap();
+        if scope.enabled {
+            fs::write(scope.top.join("cgroup.subtree_control"), "+cpu").unwrap();
+        }
+        Some(scope)
+    }
+
+    fn passes_on(&self) -> String {
+        fs::read_to_string(self.folder.join("cgroup.subtree_control")).unwrap()
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.folder);
+        if self.enabled {
+            let _ = fs::write(self.top.join("cgroup.subtree_control"), "-cpu");
+        }
+    }
+}
+
+#[test]
+fn a_process_alone_in_its_group_leaves_no_leaf_behind() {
+    let bench = Bench::new();
+    let Some(scope) = Scope::make(&bench) else {
+        return skip("no cgroup version 2 with 'cpu' in which this user may make groups");
+    };
+    let mut owner = Owner::start_in(&scope.folder, &bench, "group kill");
+    assert!(owner.folders.iter().all(|f| f.starts_with(&scope.folder)));
+    assert_eq!(scope.passes_on().trim(), "cpu");
+    owner.kill();
+    let repaired = bench.journals.repair(&bench.root).unwrap();
+    assert!(repaired.iter().all(|r| r.left.is_empty()), "{repaired:?}");
+    assert_eq!(scope.passes_on().trim(), "");
+    let inner = fs::read_dir(&scope.folder).unwrap().flatten();
+    assert_eq!(inner.filter(|entry| entry.path().is_dir()).count(), 0);
+    wait("the child to die", || !owner.child_lives(&bench));
 }

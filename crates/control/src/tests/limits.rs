@@ -2,7 +2,7 @@
 
 use super::{BUSY, Bench, permitted, shell, skip, wait};
 use crate::Mechanism::{self, CpuSet, Freeze, Idle, Io, Kill, Memory};
-use crate::{AtEnd, ControlError, MemoryLimits, Quota, Weight};
+use crate::{AtEnd, ControlError, Group, MemoryLimits, Quota, Weight};
 use plimsoll_host::{allowed_cpus, online_cpus};
 use plimsoll_model::Bytes;
 use rustix::process::{Pid, getpriority_process};
@@ -52,14 +52,11 @@ fn a_weight_given_while_idle_counts_afterwards() {
     group.set_idle(true).unwrap();
     group.set_weight(Weight::new(300).unwrap()).unwrap();
     group.set_idle(false).unwrap();
-    let read = |name: &str| {
-        let mut files = group.folders().map(|folder| folder.join(name));
-        files.find_map(|file| fs::read_to_string(file).ok())
-    };
-    assert_eq!(read("cpu.idle").unwrap().trim(), "0");
-    let weight = read("cpu.weight").or_else(|| read("cpu.shares")).unwrap();
+    assert_eq!(read(&group, "cpu.idle").as_deref(), Some("0"));
+    let weight = read(&group, "cpu.weight").or_else(|| read(&group, "cpu.shares"));
+    let weight = weight.unwrap();
     // cpu.shares of version 1 is 1024 where the weight is 100.
-    assert!(["300", "3072"].contains(&weight.trim()), "{weight}");
+    assert!(["300", "3072"].contains(&weight.as_str()), "{weight}");
 }
 
 #[test]
@@ -116,6 +113,42 @@ fn a_child_beyond_its_memory_is_killed() {
     // The shell doubles a text until it no longer fits.
     let mut child = shell(&mut group, "x=0123456789abcdef; while :; do x=$x$x; done");
     assert!(!child.wait().unwrap().success());
+}
+
+/// The text of a file of the group, in whichever folder it is.
+fn read(group: &Group, name: &str) -> Option<String> {
+    let mut files = group.folders().map(|folder| folder.join(name));
+    let text = files.find_map(|file| fs::read_to_string(file).ok())?;
+    Some(text.trim().to_owned())
+}
+
+#[test]
+fn version_2_is_given_each_memory_limit_and_the_weight_for_disks() {
+    let bench = Bench::new();
+    let needs = [Memory, Io];
+    // Version 1 has no weight for disks, so this is version 2.
+    if !permitted(&bench.ground(), &needs) {
+        return;
+    }
+    let mut group = bench.group(&needs, AtEnd::Kill);
+    let mib = |n: u64| Some(Bytes(n << 20));
+    let limits = MemoryLimits {
+        high: mib(64),
+        max: mib(128),
+        swap_max: Some(Bytes(0)),
+    };
+    group.set_memory(&limits).unwrap();
+    assert_eq!(read(&group, "memory.high").as_deref(), Some("67108864"));
+    assert_eq!(read(&group, "memory.max").as_deref(), Some("134217728"));
+    assert_eq!(read(&group, "memory.swap.max").as_deref(), Some("0"));
+    group.set_memory(&MemoryLimits::default()).unwrap();
+    assert_eq!(read(&group, "memory.high").as_deref(), Some("max"));
+    assert_eq!(read(&group, "memory.max").as_deref(), Some("max"));
+    match group.set_io_weight(Weight::new(50).unwrap()) {
+        Ok(()) => assert_eq!(read(&group, "io.weight").as_deref(), Some("default 50")),
+        Err(ControlError::NoController { path }) => skip(&format!("{}", path.display())),
+        Err(other) => panic!("{other}"),
+    }
 }
 
 #[test]
