@@ -79,7 +79,10 @@ impl ProcessStat {
         Ok(ProcessStat {
             pid: pid.trim().parse().map_err(|_| garbled())?,
             ppid: Pid::try_from(field(4)?).map_err(|_| garbled())?,
-            state: fields.first().and_then(|f| f.chars().next()).ok_or_else(garbled)?,
+            state: fields
+                .first()
+                .and_then(|f| f.chars().next())
+                .ok_or_else(garbled)?,
             // 0 for a process whose group is in another namespace.
             group: Pid::try_from(field(5)?).map_err(|_| garbled())?,
             own: time(field(14)?) + time(field(15)?),
