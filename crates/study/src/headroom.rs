@@ -20,12 +20,16 @@ const MIDDLE_REACH: f64 = 15.0;
 
 /// The headroom index of a run; where the trials do not tell, the first reason
 /// in the order of [`NoHeadroom`].
-pub fn headroom(levels: &[Level], curve: Option<&Curve>, rated: Option<&RatedRate>) -> Headroom {
+pub fn headroom(
+    levels: &[Level<'_>],
+    curve: Option<&Curve>,
+    rated: Option<&RatedRate>,
+) -> Headroom {
     known(levels, curve, rated).map_or_else(|why| Headroom::Unknown { why }, Headroom::Known)
 }
 
 fn known(
-    levels: &[Level],
+    levels: &[Level<'_>],
     curve: Option<&Curve>,
     rated: Option<&RatedRate>,
 ) -> Result<HeadroomIndex, NoHeadroom> {

@@ -12,7 +12,7 @@
 //! nearly a third of the trials may be off before it breaks down. Its interval
 //! is a bootstrap over trials.
 
-use crate::theil_sen::Fit;
+use crate::theil_sen::Line;
 use plimsoll_model::{CpuTime, CpuUse, Estimate, HintFinding, Trial};
 use std::fmt;
 use std::time::Duration;
@@ -163,10 +163,17 @@ impl Growth {
     /// Whether it is worth a look: it surely grows, and it matters.
     pub fn is_hint(&self) -> bool {
         let grows = self.slope.low.is_some_and(|low| low > LEAST_SLOPE);
-        grows
-            && self
-                .share_of_cpu_pct
-                .is_some_and(|share| share >= LEAST_SHARE_PCT)
+        grows && self.matters()
+    }
+
+    /// Whether it could be, before its interval is known: that holds the slope.
+    fn may_be_hint(&self) -> bool {
+        self.slope.value > LEAST_SLOPE && self.matters()
+    }
+
+    fn matters(&self) -> bool {
+        let share = self.share_of_cpu_pct;
+        share.is_some_and(|share| share >= LEAST_SHARE_PCT)
     }
 }
 
@@ -175,31 +182,41 @@ impl Growth {
 /// Takes what counts of `trials`: valid ones with at least one answer. Give it
 /// trials that the service carried; a growing backlog makes anything grow.
 pub fn growth(trials: &[&Trial], seed: u64) -> Vec<Growth> {
+    grown(trials, seed, |_| true)
+}
+
+/// The same, with intervals for those that are `wanted`: they take by far the
+/// most time.
+fn grown(trials: &[&Trial], seed: u64, wanted: impl Fn(&Growth) -> bool) -> Vec<Growth> {
     let counts = |t: &&Trial| t.verdict.is_valid() && t.work.completed > 0;
     let trials: Vec<&Trial> = trials.iter().copied().filter(counts).collect();
     let loads: Vec<f64> = trials.iter().map(|t| t.achieved().get()).collect();
     let lowest_rps = loads.iter().copied().fold(f64::INFINITY, f64::min);
     let highest_rps = loads.iter().copied().fold(0.0, f64::max);
-    let fit = |counter: Counter| {
+    let line = |counter: Counter| {
         let values = counter.series(&trials)?;
         let logs = loads.iter().zip(&values).map(|(x, y)| (x.ln(), y.ln()));
-        Fit::through(&logs.collect::<Vec<_>>(), LEAST_DISTANCE, seed)
+        Line::through(&logs.collect::<Vec<_>>(), LEAST_DISTANCE)
     };
-    let cpu_at_highest = fit(Counter::Cpu).map(|f| f.at(highest_rps.ln()).exp());
+    let cpu_at_highest = line(Counter::Cpu).map(|line| line.at(highest_rps.ln()).exp());
     let one = |counter: Counter| {
-        let fit = fit(counter)?;
-        let at_highest = fit.at(highest_rps.ln()).exp();
-        Some(Growth {
+        let line = line(counter)?;
+        let at_highest = line.at(highest_rps.ln()).exp();
+        let mut growth = Growth {
             counter,
-            slope: fit.slope,
+            slope: Estimate::alone(line.slope()),
             lowest_rps,
             highest_rps,
-            at_lowest: fit.at(lowest_rps.ln()).exp(),
+            at_lowest: line.at(lowest_rps.ln()).exp(),
             at_highest,
             share_of_cpu_pct: cpu_at_highest
                 .map(|cpu| 100.0 * at_highest * counter.unit_us() / cpu),
             trials: trials.len(),
-        })
+        };
+        if wanted(&growth) {
+            growth.slope = line.with_interval(seed).slope;
+        }
+        Some(growth)
     };
     let mut found: Vec<Growth> = Counter::ALL.into_iter().filter_map(one).collect();
     found.sort_by(|a, b| b.slope.value.total_cmp(&a.slope.value));
@@ -209,7 +226,7 @@ pub fn growth(trials: &[&Trial], seed: u64) -> Vec<Growth> {
 /// Those counters that surely grow faster than the load and matter, the
 /// fastest growing first.
 pub fn hints(trials: &[&Trial], seed: u64) -> Vec<HintFinding> {
-    let found = growth(trials, seed);
+    let found = grown(trials, seed, Growth::may_be_hint);
     let found = found.iter().filter(|g| g.is_hint());
     found
         .map(|growth| HintFinding {

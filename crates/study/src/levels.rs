@@ -11,19 +11,20 @@ use std::time::Duration;
 /// All valid trials at one level, merged, with what the row of the table does
 /// not show.
 #[derive(Debug)]
-pub struct Level {
+pub struct Level<'t> {
     /// The row of the level table.
     pub row: LevelFinding,
     /// Latencies of all valid trials.
     pub latency: Histogram,
-    /// Latencies of each valid trial.
-    pub trials: Vec<Histogram>,
+    /// Latencies of each valid trial. A copy of each would take longer than all
+    /// else that is done with hundreds of levels.
+    pub trials: Vec<&'t Histogram>,
     /// Mean clock of the busy CPUs as a ratio to the nominal one.
     pub clock_ratio: Option<f64>,
 }
 
 /// The levels that were tried, ascending.
-pub fn levels(plan: &Plan, trials: &[Trial], rated: Option<&RatedRate>) -> Vec<Level> {
+pub fn levels<'t>(plan: &Plan, trials: &'t [Trial], rated: Option<&RatedRate>) -> Vec<Level<'t>> {
     by_level(trials)
         .into_iter()
         .map(|(level, trials)| merge(plan, level, &trials, rated))
@@ -32,10 +33,14 @@ pub fn levels(plan: &Plan, trials: &[Trial], rated: Option<&RatedRate>) -> Vec<L
 
 /// Every rate that calibration tried and that counts, as levels of their own;
 /// none while the rated rate is not known.
-pub fn calibration_levels(plan: &Plan, trials: &[Trial], rated: Option<&RatedRate>) -> Vec<Level> {
+pub fn calibration_levels<'t>(
+    plan: &Plan,
+    trials: &'t [Trial],
+    rated: Option<&RatedRate>,
+) -> Vec<Level<'t>> {
     let Some(rated) = rated else { return vec![] };
     let counts = |t: &&Trial| t.spec.phase == Phase::Calibration && t.verdict.is_valid();
-    let level = |trial: &Trial| {
+    let level = |trial: &'t Trial| {
         let level = LoadLevel::percent(100.0 * trial.asked().get() / rated.rate_rps)?;
         Some(merge(plan, level, &[trial], Some(rated)))
     };
@@ -73,8 +78,13 @@ pub fn cpu_share(plan: &Plan, trial: &Trial) -> Option<Share> {
     Share::of(cpu.busy().0.saturating_sub(own), available.0)
 }
 
-fn merge(plan: &Plan, level: LoadLevel, trials: &[&Trial], rated: Option<&RatedRate>) -> Level {
-    let valid: Vec<&Trial> = trials
+fn merge<'t>(
+    plan: &Plan,
+    level: LoadLevel,
+    trials: &[&'t Trial],
+    rated: Option<&RatedRate>,
+) -> Level<'t> {
+    let valid: Vec<&'t Trial> = trials
         .iter()
         .copied()
         .filter(|t| t.verdict.is_valid())
@@ -113,7 +123,7 @@ fn merge(plan: &Plan, level: LoadLevel, trials: &[&Trial], rated: Option<&RatedR
     Level {
         row,
         latency: sums.latency,
-        trials: valid.iter().map(|t| t.work.latency.clone()).collect(),
+        trials: valid.iter().map(|t| &t.work.latency).collect(),
         clock_ratio: mean(valid.iter().map(|t| t.machine.clock_ratio)),
     }
 }
@@ -282,7 +292,8 @@ mod tests {
     fn a_level_without_a_valid_trial_has_no_figures() {
         let mut trial = trial_at(50.0, 500, 0.4, 1000.0);
         trial.verdict = Verdict::Invalid(vec![]);
-        let rows = levels(&plan(), &[trial], None);
+        let trials = [trial];
+        let rows = levels(&plan(), &trials, None);
         assert_eq!(rows[0].row.achieved_rps, None);
         assert_eq!(rows[0].row.latency_us, None);
         assert_eq!(rows[0].row.cpu_pct, None);

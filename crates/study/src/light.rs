@@ -34,13 +34,13 @@ pub struct Light {
 /// Nothing that counts is light, or could stand for it, for this reason.
 pub fn light_load(
     plan: &Plan,
-    levels: &[Level],
+    levels: &[Level<'_>],
     trials: &[Trial],
     rated: Option<&RatedRate>,
 ) -> Result<Light, CapacityNote> {
-    let measured: Vec<&Level> = levels.iter().filter(|l| l.latency.count() > 0).collect();
+    let measured: Vec<&Level<'_>> = levels.iter().filter(|l| l.latency.count() > 0).collect();
     let cpu_known = measured.iter().all(|l| l.row.cpu_pct.is_some());
-    let light: Vec<&Level> = measured.iter().copied().filter(|l| is_light(l)).collect();
+    let light: Vec<&Level<'_>> = measured.iter().copied().filter(|l| is_light(l)).collect();
     if !light.is_empty() {
         let basis = match cpu_known {
             true => LightBasis::Levels,
@@ -49,7 +49,7 @@ pub fn light_load(
         return Light::of(&light, basis);
     }
     let calibration = calibration_levels(plan, trials, rated);
-    let calibration: Vec<&Level> = calibration.iter().filter(|l| is_light(l)).collect();
+    let calibration: Vec<&Level<'_>> = calibration.iter().filter(|l| is_light(l)).collect();
     let requests: u64 = calibration.iter().map(|l| l.latency.count()).sum();
     // Calibration trials are short: fewer requests than decide a p99 have none.
     if requests as f64 >= needed(1.0 - Quantile::P99.fraction()) {
@@ -94,18 +94,18 @@ pub fn before_levels(plan: &Plan, trials: &[Trial]) -> Result<Light, CapacityNot
     light_load(plan, &levels, trials, rated.as_ref())
 }
 
-fn is_light(level: &Level) -> bool {
+fn is_light(level: &Level<'_>) -> bool {
     let cpu = level.row.cpu_pct;
     level.row.load_pct <= LIGHT_PCT && cpu.is_none_or(|cpu| cpu < LIGHT_PCT)
 }
 
 impl Light {
     /// An error when no request was answered at any level.
-    fn of(levels: &[&Level], basis: LightBasis) -> Result<Light, CapacityNote> {
+    fn of(levels: &[&Level<'_>], basis: LightBasis) -> Result<Light, CapacityNote> {
         let mut latency = Histogram::new();
         levels.iter().for_each(|l| latency.merge(&l.latency));
         let loads = levels.iter().map(|l| l.row.load_pct);
-        let trials = levels.iter().flat_map(|l| l.trials.iter().cloned());
+        let trials = levels.iter().flat_map(|l| l.trials.iter().copied());
         let p99 = latency.quantile(0.99);
         let p99 = p99.ok_or(CapacityNote::NoAnswerAtLightLoad)?;
         Ok(Light {
@@ -114,7 +114,7 @@ impl Light {
                 p99_us: p99.as_secs_f64() * 1e6,
                 basis,
             },
-            trials: trials.collect(),
+            trials: trials.cloned().collect(),
             latency,
         })
     }

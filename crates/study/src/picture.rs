@@ -32,7 +32,7 @@ pub fn picture(plan: &Plan, trials: &[Trial]) -> Picture {
         let here = |t: &&Trial| t.verdict.is_valid() && rows.place(t) == Some(row);
         trials.iter().filter(here).collect()
     };
-    let of_level = |(row, of): (usize, &Level)| level(of, &counted(row));
+    let of_level = |(row, of): (usize, &Level<'_>)| level(of, &counted(row));
     Picture {
         service_cpus,
         levels: levels.iter().enumerate().map(of_level).collect(),
@@ -74,7 +74,7 @@ fn work(rate_rps: f64, measured_pct: f64, fitted_pct: Estimate, cpus: f64) -> Op
     )
 }
 
-fn level(level: &Level, counted: &[&Trial]) -> LevelPicture {
+fn level(level: &Level<'_>, counted: &[&Trial]) -> LevelPicture {
     let sum = |of: fn(&Trial) -> u64| counted.iter().map(|t| of(t)).sum();
     LevelPicture {
         spread: spread(&level.trials),
@@ -88,7 +88,7 @@ fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-fn spread(trials: &[Histogram]) -> Option<LatencySpread> {
+fn spread(trials: &[&Histogram]) -> Option<LatencySpread> {
     let span = |q: f64| {
         let values: Vec<f64> = trials
             .iter()

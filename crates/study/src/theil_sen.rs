@@ -6,7 +6,7 @@ use plimsoll_model::Estimate;
 
 /// The slope; `None` without two different x.
 pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
-    median_slope(&pairs(&sorted(points), 0.0), &vec![1; points.len()])
+    Pairs::of(&sorted(points), 0.0).median(&vec![1; points.len()])
 }
 
 /// The middle value, or the mean of the two in the middle; sorts `values`.
@@ -24,36 +24,65 @@ pub struct Fit {
     at_zero: f64,
 }
 
-/// The slope between two points.
-struct Pair {
+/// The same line before its interval is known: that takes a thousand times as
+/// long, and not every line is worth it.
+#[derive(Debug, Clone)]
+pub struct Line {
+    pairs: Pairs,
+    points: usize,
     slope: f64,
-    of: [usize; 2],
+    at_zero: f64,
 }
 
-impl Fit {
-    /// The line through points whose interval is resampled with `seed`;
-    /// points whose x are no more than `least_distance` apart make no pair,
-    /// for the slope between them would be noise over noise. `None` without a
-    /// pair.
+impl Line {
+    /// The line through points; points whose x are no more than
+    /// `least_distance` apart make no pair, for the slope between them would
+    /// be noise over noise. `None` without a pair.
+    pub fn through(points: &[(f64, f64)], least_distance: f64) -> Option<Line> {
+        let points = sorted(points);
+        let pairs = Pairs::of(&points, least_distance);
+        let slope = pairs.median(&vec![1; points.len()])?;
+        let mut rest: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
+        Some(Line {
+            pairs,
+            points: points.len(),
+            slope,
+            at_zero: median(&mut rest)?,
+        })
+    }
+
+    /// The slope.
+    pub fn slope(&self) -> f64 {
+        self.slope
+    }
+
+    /// The line at x.
+    pub fn at(&self, x: f64) -> f64 {
+        self.at_zero + self.slope * x
+    }
+
+    /// With an interval that is resampled with `seed`.
     ///
     /// In a resample a pair counts as often as both of its points were drawn
     /// together, so that the slopes are computed and sorted once.
-    pub fn through(points: &[(f64, f64)], least_distance: f64, seed: u64) -> Option<Fit> {
-        let points = sorted(points);
-        let pairs = pairs(&points, least_distance);
-        let n = points.len();
-        let slope = median_slope(&pairs, &vec![1; n])?;
-        let mut times = vec![0u64; n];
-        let replicates = bootstrap::resample(n, seed, |draw| {
+    pub fn with_interval(&self, seed: u64) -> Fit {
+        let mut times = vec![0u32; self.points];
+        let replicates = bootstrap::resample(self.points, seed, |draw| {
             times.fill(0);
             draw.iter().for_each(|i| times[*i] += 1);
-            median_slope(&pairs, &times)
+            self.pairs.median(&times)
         });
-        let mut rest: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
-        Some(Fit {
-            slope: bootstrap::estimate(slope, replicates, n),
-            at_zero: median(&mut rest)?,
-        })
+        Fit {
+            slope: bootstrap::estimate(self.slope, replicates, self.points),
+            at_zero: self.at_zero,
+        }
+    }
+}
+
+impl Fit {
+    /// The line through points with its interval; see [`Line`].
+    pub fn through(points: &[(f64, f64)], least_distance: f64, seed: u64) -> Option<Fit> {
+        Some(Line::through(points, least_distance)?.with_interval(seed))
     }
 
     /// The line at x.
@@ -69,42 +98,71 @@ fn sorted(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     points
 }
 
-/// Of sorted points, ascending in slope.
-fn pairs(points: &[(f64, f64)], least_distance: f64) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    for (i, a) in points.iter().enumerate() {
-        for (j, b) in points.iter().enumerate().skip(i + 1) {
-            let distance = b.0 - a.0;
-            if distance > least_distance {
-                let slope = (b.1 - a.1) / distance;
-                pairs.push(Pair { slope, of: [i, j] });
-            }
-        }
-    }
-    pairs.sort_by(|a, b| a.slope.total_cmp(&b.slope));
-    pairs
+/// The slopes between points, ascending. There are as many as the square of
+/// the points, and each resample goes through them: so they are small, and
+/// what can be known without going through them is.
+#[derive(Debug, Clone)]
+struct Pairs {
+    slopes: Vec<f64>,
+    /// The two points of each slope.
+    of: Vec<[u32; 2]>,
+    /// For each point the first of those to its right that it makes a pair
+    /// with; it does with all from there on.
+    partners: Vec<usize>,
 }
 
-/// The median over pairs of points that count `times` each.
-fn median_slope(pairs: &[Pair], times: &[u64]) -> Option<f64> {
-    let weight = |pair: &Pair| times[pair.of[0]] * times[pair.of[1]];
-    let all: u64 = pairs.iter().map(weight).sum();
-    let mut counted = 0;
-    let mut lower = None;
-    for pair in pairs {
-        counted += weight(pair);
-        if let Some(lower) = lower.filter(|_| 2 * counted > all) {
-            return Some((lower + pair.slope) / 2.0);
+impl Pairs {
+    /// Of points that are sorted by x.
+    fn of(points: &[(f64, f64)], least_distance: f64) -> Pairs {
+        let far = |a: &(f64, f64), b: &(f64, f64)| b.0 - a.0 > least_distance;
+        let partners: Vec<usize> = points
+            .iter()
+            .enumerate()
+            .map(|(i, a)| i + 1 + points[i + 1..].partition_point(|b| !far(a, b)))
+            .collect();
+        let mut pairs: Vec<(f64, [u32; 2])> = Vec::new();
+        for (i, a) in points.iter().enumerate() {
+            for (j, b) in points.iter().enumerate().skip(partners[i]) {
+                pairs.push(((b.1 - a.1) / (b.0 - a.0), [i as u32, j as u32]));
+            }
         }
-        if 2 * counted > all {
-            return Some(pair.slope);
-        }
-        // Exactly half: the median lies between this pair and the next.
-        if all > 0 && 2 * counted == all && lower.is_none() {
-            lower = Some(pair.slope);
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (slopes, of) = pairs.into_iter().unzip();
+        Pairs {
+            slopes,
+            of,
+            partners,
         }
     }
-    None
+
+    /// How many pairs there are of points that count `times` each.
+    fn count(&self, times: &[u32]) -> u64 {
+        // How often all points from each on count together.
+        let mut from = vec![0u64; times.len() + 1];
+        for (i, n) in times.iter().enumerate().rev() {
+            from[i] = from[i + 1] + u64::from(*n);
+        }
+        let of_point = |(n, first): (&u32, &usize)| u64::from(*n) * from[*first];
+        times.iter().zip(&self.partners).map(of_point).sum()
+    }
+
+    /// The median over pairs of points that count `times` each.
+    fn median(&self, times: &[u32]) -> Option<f64> {
+        let all = self.count(times);
+        let mut counted = 0;
+        let mut lower = None;
+        for (slope, [a, b]) in self.slopes.iter().zip(&self.of) {
+            counted += u64::from(times[*a as usize]) * u64::from(times[*b as usize]);
+            if 2 * counted > all {
+                return Some(lower.map_or(*slope, |lower| (lower + slope) / 2.0));
+            }
+            // Exactly half: the median lies between this pair and the next.
+            if all > 0 && 2 * counted == all && lower.is_none() {
+                lower = Some(*slope);
+            }
+        }
+        None
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +229,16 @@ mod tests {
         assert_eq!(fit.slope.value, 2.0);
         assert_eq!(Fit::through(&[(1.0, 1.0), (1.01, 5.0)], LEAST, 1), None);
         assert_eq!(Fit::through(&[], LEAST, 1), None);
+    }
+
+    #[test]
+    fn pairs_are_counted_as_if_each_were_looked_at() {
+        let points = sorted(&noisy(0.5, 3, 7));
+        let pairs = Pairs::of(&points, LEAST);
+        let times: Vec<u32> = (0..points.len() as u32).map(|i| i * i % 4).collect();
+        let one = |[a, b]: &[u32; 2]| u64::from(times[*a as usize] * times[*b as usize]);
+        assert_eq!(pairs.count(&times), pairs.of.iter().map(one).sum::<u64>());
+        assert!(pairs.slopes.is_sorted() && pairs.of.len() < 36 * 35 / 2);
     }
 
     proptest! {

@@ -21,7 +21,7 @@ const BUSY_SHARE: f64 = 0.9;
 pub fn finding(
     plan: &Plan,
     trials: &[Trial],
-    levels: &[Level],
+    levels: &[Level<'_>],
     copies: &[CopiesFinding],
 ) -> SmtFinding {
     match found(plan, trials) {
@@ -115,7 +115,7 @@ impl Known {
         }
     }
 
-    fn level(&self, level: &Level) -> Option<LevelWork> {
+    fn level(&self, level: &Level<'_>) -> Option<LevelWork> {
         let cpu_pct = level.row.cpu_pct?;
         let (speedup, clock) = self.factors(level.clock_ratio);
         let (low, high) = work_share_range(cpu_pct / 100.0, speedup, clock)?;
