@@ -7,6 +7,10 @@ use plimsoll_model::{
     CapacityFinding, CapacityStatus, Estimate, Goal, LatencyLimit, Quantile, Workload,
 };
 
+mod leading;
+
+pub(crate) use leading::{Leading, Rank, is_told, leading, seen_broken};
+
 /// Who carries it, and what its trials are called.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject {
@@ -28,10 +32,28 @@ impl Subject {
     }
 }
 
+/// How much is carried within the goal that a report leads with.
+pub(crate) fn leads(subject: Subject, leading: Leading<'_>) -> Sentence {
+    let finding = leading.finding;
+    let goal = format!("{} ({})", finding.goal, promise(finding));
+    match leading.rank {
+        Rank::BreaksFirst => within(
+            subject,
+            finding,
+            &format!("all goals, of which {goal} breaks first"),
+        ),
+        Rank::Only | Rank::NoneBroken | Rank::OthersOpen => carries(subject, finding),
+    }
+}
+
 /// How much is carried within a goal.
 pub(crate) fn carries(subject: Subject, finding: &CapacityFinding) -> Sentence {
-    let Subject { who, tried, .. } = subject;
     let goal = format!("the goal {} ({})", finding.goal, promise(finding));
+    within(subject, finding, &goal)
+}
+
+fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
+    let Subject { who, tried, .. } = subject;
     let text = match (finding.status, finding.rate_rps) {
         (CapacityStatus::Found, Some(rate)) => {
             format!("{who} carries {} within {goal}", found(subject, rate))
@@ -50,7 +72,7 @@ pub(crate) fn carries(subject: Subject, finding: &CapacityFinding) -> Sentence {
              carries is not known",
             Written::rate(rate).value
         ),
-        _ => return untold(who, &goal, finding),
+        _ => return untold(who, goal, finding),
     };
     let note = finding.note.map(|note| sentence(&note.to_string()));
     let note = note.map_or_else(String::new, |note| format!(" {note}"));

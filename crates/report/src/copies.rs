@@ -1,5 +1,6 @@
 //! A run of copies: its table and its sentences.
 
+use crate::TrialTally;
 use crate::levels::{known, trials};
 use crate::number::{self, for_count};
 use crate::sentence::Sentence;
@@ -90,7 +91,7 @@ pub(crate) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
         None => "CPU use meanwhile is not known.".to_owned(),
     };
     let mut out = vec![work, Sentence::new(Ink::Plain, cpu)];
-    let disturbed = rows.iter().filter(|r| r.trials == 0);
+    let disturbed = rows.iter().filter(|r| is_disturbed(r));
     out.extend(disturbed.map(|r| {
         let text = format!(
             "No trial with {} {} counts; its row shows the disturbed {}.",
@@ -101,4 +102,20 @@ pub(crate) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
         Sentence::new(Ink::Red, text)
     }));
     out
+}
+
+/// Whether a row shows trials that do not count, for want of others.
+pub(crate) fn is_disturbed(row: &CopiesFinding) -> bool {
+    row.trials == 0
+}
+
+/// Why rows are disturbed, and what to do; `None` where none is.
+pub(crate) fn remedy(rows: &[CopiesFinding], trials: &TrialTally) -> Option<Sentence> {
+    rows.iter().find(|r| is_disturbed(r))?;
+    let why = trials.commonest_reason()?;
+    let text = format!(
+        "Trials were disturbed, most often because {why}. {}",
+        crate::sentences::QUIETER
+    );
+    Some(Sentence::new(Ink::Yellow, text))
 }

@@ -1,23 +1,27 @@
 //! What was found, in plain words.
 
-use crate::capacity::{Subject, at_cpu, carries};
+use crate::capacity::{Subject, at_cpu, carries, leading, leads};
 use crate::escape::safe;
 use crate::number::{self, for_count, per_second};
 use crate::sentence::Sentence;
 use crate::table::Ink;
 use crate::{Report, headroom, smt};
-use plimsoll_model::{Outcome, PooledCpu, Requirement, RunEnd, TableRows, Workload};
+use plimsoll_model::{
+    CapacityFinding, Outcome, PooledCpu, Requirement, RunEnd, TableRows, Workload,
+};
 
-/// The three sentences: how much work is carried, at which CPU use, and how
-/// far CPU use tells the truth; then one for each further goal.
+/// The three sentences: how much work is carried within the goal that breaks
+/// first, at which CPU use, and how far CPU use tells the truth; then one for
+/// each further goal.
 pub(crate) fn answers(report: &Report<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let subject = Subject::of(&report.plan.workload);
     let mut out = Vec::new();
-    match findings.capacity.first() {
+    let first = leading(&findings.capacity);
+    match first {
         Some(first) => {
-            out.push(carries(subject, first));
-            out.push(Sentence::new(Ink::Plain, at_cpu(subject, first)));
+            out.push(leads(subject, first));
+            out.push(Sentence::new(Ink::Plain, at_cpu(subject, first.finding)));
         }
         None => out.push(Sentence::new(
             Ink::Yellow,
@@ -28,7 +32,8 @@ pub(crate) fn answers(report: &Report<'_>) -> Vec<Sentence> {
         Ink::Plain,
         headroom::sentence(subject, &findings.headroom),
     ));
-    for further in findings.capacity.iter().skip(1) {
+    let is_first = |c: &CapacityFinding| first.is_some_and(|first| first.is(c));
+    for further in findings.capacity.iter().filter(|c| !is_first(c)) {
         let mut sentence = carries(subject, further);
         if further.cpu_pct.is_some() {
             sentence.text += &format!(" {}", at_cpu(subject, further));
@@ -103,6 +108,16 @@ fn pooled(rows: &[PooledCpu]) -> Option<Sentence> {
     (!rows.is_empty()).then(|| Sentence::new(Ink::Yellow, text))
 }
 
+/// What to do about a machine that is disturbed.
+pub(crate) const QUIETER: &str = "Run it again when the machine is quieter, or allow more with \
+                                  --max-slip, --max-steal or --max-other.";
+
+/// Whether [`notes`] ask for a quieter machine.
+pub(crate) fn asks_for_quiet(report: &Report<'_>) -> bool {
+    let trials = &report.record.trials;
+    2 * trials.invalid() > trials.all()
+}
+
 fn noise(report: &Report<'_>) -> Sentence {
     let trials = &report.record.trials;
     let (all, invalid) = (trials.all(), trials.invalid());
@@ -123,10 +138,10 @@ fn noise(report: &Report<'_>) -> Sentence {
         let often = for_count(invalid, "", "most often ");
         format!(", {often}because {why}")
     });
-    let advice = if 2 * invalid > all {
-        " Run it again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other."
+    let advice = if asks_for_quiet(report) {
+        format!(" {QUIETER}")
     } else {
-        ""
+        String::new()
     };
     let text = format!(
         "{invalid} of {all} {noun}, those without a level included, {verb} not count{reason}.{advice}"

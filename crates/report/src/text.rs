@@ -5,7 +5,7 @@ use crate::chart::{Charset, charts};
 use crate::escape::safe;
 use crate::number::counted;
 use crate::sentence::Sentence;
-use crate::sentences::{answers, notes, record};
+use crate::sentences::{answers, asks_for_quiet, notes, record};
 use crate::table::{Column, Ink, Paint, render, wrap};
 use crate::{Report, copies, hints, levels, shown_workload, thresholds};
 use plimsoll_model::{Outcome, Provenance, Requirement};
@@ -53,7 +53,10 @@ pub fn text(report: &Report<'_>, look: Look) -> String {
     if report.is_copies() {
         out.table(copies::columns(&findings.copies, &findings.smt), width);
         out.paragraph(&notes(report));
-        out.paragraph(&copies::sentences(&findings.copies));
+        let mut said = copies::sentences(&findings.copies);
+        let remedy = copies::remedy(&findings.copies, &report.record.trials);
+        said.extend(remedy.filter(|_| !asks_for_quiet(report)));
+        out.paragraph(&said);
     } else {
         let table = levels::columns(&findings.levels, report.is_imported());
         out.table(table, width);

@@ -1,7 +1,7 @@
 //! CPU use against load, both in percent, with the diagonal on which CPU use
 //! would tell the load: what is below it is lag.
 
-use super::of_run::{load_line, offered, solid};
+use super::of_run::{load, load_line, solid};
 use super::{At, Axis, Chart, Line, Mark, Scale, Series};
 use crate::Report;
 use crate::headroom::{Tells, tells};
@@ -24,10 +24,15 @@ pub(super) fn against_load(
     let rated = report.findings.rated.as_ref().map(|rated| rated.rate_rps);
     let Some(rated) = rated else {
         // A load in percent of nothing that is known would be no load.
-        let points = levels.iter().map(|l| (l.offered_rps, cpu(l))).collect();
+        let achieved = |l: &LevelFinding| l.achieved_rps.unwrap_or(f64::NAN);
+        let points = levels.iter().map(|l| (achieved(l), cpu(l))).collect();
         return Some(Chart {
             title: title(report, capacity, width),
-            x: offered(levels, capacity),
+            x: load(
+                "achieved load, requests/s",
+                levels.iter().map(achieved),
+                capacity,
+            ),
             y: percent(),
             series: vec![solid("CPU", Ink::Cyan, '*', points)],
             marks: load_line(capacity).into_iter().collect(),
@@ -47,7 +52,7 @@ pub(super) fn against_load(
     Some(Chart {
         title: title(report, capacity, width),
         x: Axis {
-            label: "load, % of the rated rate".to_owned(),
+            label: "achieved load, % of the rated rate".to_owned(),
             scale: Scale::from_zero(points.iter().map(|p| p.0).chain(line).chain([100.0])),
             show: number::tick,
         },

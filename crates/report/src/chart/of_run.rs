@@ -60,7 +60,7 @@ pub(crate) fn charts(
 }
 
 fn of_levels(report: &Report<'_>, width: usize) -> Vec<Chart> {
-    let capacity = report.findings.capacity.first();
+    let capacity = capacity::leading(&report.findings.capacity).map(|l| l.finding);
     let latency = latency(report, capacity);
     let cpu = against_load(report, capacity, width);
     latency.into_iter().chain(cpu).collect()
@@ -91,7 +91,11 @@ fn latency(report: &Report<'_>, capacity: Option<&CapacityFinding>) -> Option<Ch
     }));
     Some(Chart {
         title: title(capacity),
-        x: offered(levels, capacity),
+        x: load(
+            "offered load, requests/s",
+            levels.iter().map(|l| l.offered_rps),
+            capacity,
+        ),
         y: Axis {
             label: "latency, log scale".to_owned(),
             scale: y,
@@ -132,11 +136,15 @@ fn limit_us(capacity: &CapacityFinding) -> Option<f64> {
     }
 }
 
-pub(super) fn offered(levels: &[LevelFinding], capacity: Option<&CapacityFinding>) -> Axis {
+pub(super) fn load(
+    label: &str,
+    rates: impl Iterator<Item = f64>,
+    capacity: Option<&CapacityFinding>,
+) -> Axis {
     let line = capacity.and_then(capacity::load_line).map(|line| line.0);
     Axis {
-        label: "load, requests/s".to_owned(),
-        scale: Scale::from_zero(levels.iter().map(|l| l.offered_rps).chain(line)),
+        label: label.to_owned(),
+        scale: Scale::from_zero(rates.filter(|rate| rate.is_finite()).chain(line)),
         show: number::tick,
     }
 }

@@ -4,7 +4,7 @@ mod parts;
 
 use super::charts::Machine;
 use super::headline::{paragraph, ships_mark, top};
-use super::markup::{El, Html, beginning, el, shortened};
+use super::markup::{El, Html, beginning, el, shortened, typeset};
 use super::page::{Page, section};
 use crate::compare::{compare_json, difference_sentence, is_news};
 use crate::escape::safe;
@@ -100,7 +100,7 @@ fn answer(report: &CompareReport<'_>) -> El {
         .with(
             el("h1")
                 .with(ships_mark())
-                .with(el("span").with(headline.trim_end_matches('.'))),
+                .with(el("span").with(typeset(headline.trim_end_matches('.')))),
         )
         .with(
             el("div")

@@ -1,6 +1,6 @@
 //! The machine, and how it was measured.
 
-use super::markup::{El, Html, el};
+use super::markup::{El, Html, beginning, el};
 use super::page::section;
 use super::{headline, or_unknown, outside};
 use crate::sentences::notes;
@@ -22,7 +22,8 @@ pub(super) fn machine(report: &Report<'_>) -> El {
     let known = facts
         .into_iter()
         .filter_map(|(name, fact)| Some((name, outside(&fact?))));
-    let rows: Vec<(&'static str, Html)> = known.collect();
+    let weaknesses = mitigations(report.provenance).map(|list| ("CPU mitigations", list));
+    let rows: Vec<(&'static str, Html)> = known.chain(weaknesses).collect();
     let part = section("machine").with(el("h2").with("The machine"));
     match rows.is_empty() {
         true => part.with(el("p").with("Nothing is known of the machine.")),
@@ -78,19 +79,40 @@ fn machine_facts(provenance: &Provenance) -> Vec<(&'static str, Option<String>)>
                 .steal_since_boot_share
                 .map(|s| format!("{:.2} %", 100.0 * s)),
         ),
-        (
-            "Weaknesses and what the kernel does",
-            mitigations(provenance),
-        ),
     ]
 }
 
-fn mitigations(provenance: &Provenance) -> Option<String> {
-    let lines = provenance.mitigations.iter();
-    let lines: Vec<String> = lines
-        .map(|(name, state)| format!("{name}: {state}"))
+/// What the kernel does about weaknesses of this CPU, and which it leaves open:
+/// both change how fast it is. Those that it has not are nothing to read.
+fn mitigations(provenance: &Provenance) -> Option<Html> {
+    let known = &provenance.mitigations;
+    let affected: Vec<(&String, &String)> = known
+        .iter()
+        .filter(|(_, state)| !state.starts_with("Not affected"))
         .collect();
-    (!lines.is_empty()).then(|| lines.join("; "))
+    if known.is_empty() {
+        return None;
+    }
+    if affected.is_empty() {
+        return Some("none needed".into());
+    }
+    let open = |state: &str| state.starts_with("Vulnerable") || state.starts_with("Unknown");
+    let left_open = affected.iter().filter(|(_, state)| open(state)).count();
+    let summary = match (affected.len() - left_open, left_open) {
+        (0, left) => format!("{left} needed, none in effect"),
+        (on, 0) => format!("{on} in effect"),
+        (on, left) => format!("{on} in effect, {left} left open"),
+    };
+    let item = |(name, state): &(&String, &String)| {
+        let state = state.strip_prefix("Mitigation: ").unwrap_or(state);
+        el("li").with(beginning(&format!("{name}: {state}"), 160))
+    };
+    let list = el("ul").with_all(affected.iter().map(item));
+    let folded = el("details")
+        .class("long")
+        .with(el("summary").with(summary))
+        .with(list);
+    Some(folded.into())
 }
 
 pub(super) fn method(report: &Report<'_>, command_line: &[String]) -> El {
@@ -221,7 +243,27 @@ fn shell(command: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shell;
+    use super::*;
+
+    #[test]
+    fn only_mitigations_that_this_cpu_needs_are_listed() {
+        let mut provenance = Provenance::default();
+        let shown = |p: &Provenance| mitigations(p).map(Html::into_string);
+        assert_eq!(shown(&provenance), None);
+        let mut add = |name: &str, state: &str| {
+            let known = &mut provenance.mitigations;
+            known.insert(name.to_owned(), state.to_owned());
+            shown(&provenance).unwrap()
+        };
+        assert_eq!(add("mds", "Not affected"), "none needed");
+        let one = add("spectre_v2", "Mitigation: Retpolines");
+        assert!(one.contains("<summary>1 in effect</summary>"), "{one}");
+        assert!(one.contains("<li>spectre_v2: Retpolines</li>"), "{one}");
+        assert!(!one.contains("mds"), "{one}");
+        let two = add("retbleed", "Vulnerable");
+        assert!(two.contains(">1 in effect, 1 left open<"), "{two}");
+        assert!(two.contains("retbleed: Vulnerable"), "{two}");
+    }
 
     #[test]
     fn a_command_can_be_pasted_into_a_shell() {

@@ -1,9 +1,11 @@
 //! Charts on the page: title, picture, what is told of the picked level, and
 //! the table behind it.
 
-use super::charts::{Figure, View, deciding, load_name};
-use super::markup::{El, Html, el};
+use super::charts::{Figure, View, load_name};
+use super::markup::{El, Html, el, typeset};
 use super::page::section;
+use crate::capacity::leading;
+use crate::copies::is_disturbed;
 use crate::number::{self, per_second, time_us};
 use crate::table::{Cell, Column, Ink};
 use plimsoll_model::{CopiesFinding, LevelFinding};
@@ -95,7 +97,7 @@ fn first(view: View<'_>) -> usize {
     if view.report.is_copies() {
         return findings.copies.len().saturating_sub(1);
     }
-    let rate = deciding(findings).and_then(|c| c.rate_rps);
+    let rate = leading(&findings.capacity).and_then(|l| l.finding.rate_rps);
     let measured = |l: &LevelFinding| l.latency_us.is_some();
     let kept = rate.and_then(|rate| {
         let below = |l: &LevelFinding| measured(l) && l.offered_rps <= rate.value * 1.03;
@@ -134,6 +136,9 @@ fn copies_facts(row: &CopiesFinding) -> String {
     if let Some(cpu) = row.cpu_pct {
         parts.push(format!("CPU {} %", number::pct(cpu)));
     }
+    if is_disturbed(row) {
+        parts.push("disturbed: no trial counts".to_owned());
+    }
     parts.join(" · ")
 }
 
@@ -152,18 +157,39 @@ fn one(figure: &Figure, first: usize) -> El {
     });
     let behind = table(&figure.table, figure.rows_are_levels);
     let across = matches!(figure.id, "latency" | "time");
-    part(figure.id, &figure.title, &figure.hint, across)
-        .with_all(figure.drawings.iter().cloned())
-        .with(told)
-        .with((!figure.table.is_empty()).then(|| on_demand(behind)))
+    let drawings: Html = figure.drawings.iter().cloned().collect();
+    part(
+        figure.id,
+        &figure.title,
+        &figure.hint,
+        across,
+        told,
+        drawings,
+    )
+    .with((!figure.table.is_empty()).then(|| on_demand(behind)))
 }
 
-/// The head of a chart; `across` gives it the whole width of a large screen.
-pub(super) fn part(id: &str, title: &str, hint: &str, across: bool) -> El {
-    section(id)
-        .class(if across { "chart across" } else { "chart" })
-        .with(el("h2").with(title))
-        .with(el("p").class("hint").with(hint))
+/// A chart: what is said of it, with `more` to it, and what is drawn. `across`
+/// gives it the whole width of a large screen, where the first stands beside
+/// the second.
+pub(super) fn part(
+    id: &str,
+    title: &str,
+    hint: &str,
+    across: bool,
+    more: Option<El>,
+    drawings: impl Into<Html>,
+) -> El {
+    let said = el("div")
+        .class("said")
+        .with(el("h2").with(typeset(title)))
+        .with(el("p").class("hint").with(typeset(hint)));
+    let drawn = el("div").class("drawn").with(drawings);
+    let section = section(id).class(if across { "chart across" } else { "chart" });
+    match across {
+        true => section.with(said.with(more)).with(drawn),
+        false => section.with(said).with(drawn).with(more),
+    }
 }
 
 /// A table that is opened by who wants it.

@@ -1,10 +1,10 @@
 //! The sentence: what this machine carries, at which CPU use, how sure.
 
-use super::charts::{deciding, kept};
+use super::charts::kept;
 use super::figure::class;
-use super::markup::{El, el, shortened};
+use super::markup::{El, el, shortened, typeset};
 use super::page::section;
-use crate::capacity::Subject;
+use crate::capacity::{Rank, Subject, leading};
 use crate::number::{self, Written, confidence, per_second};
 use crate::sentence::Sentence;
 use crate::sentences::answers;
@@ -19,6 +19,10 @@ pub(super) fn answer(report: &Report<'_>, workload: &str) -> El {
         true => copies::sentences(&report.findings.copies)
             .into_iter()
             .skip(1)
+            .chain(copies::remedy(
+                &report.findings.copies,
+                &report.record.trials,
+            ))
             .collect(),
         false => answers(report),
     };
@@ -27,7 +31,7 @@ pub(super) fn answer(report: &Report<'_>, workload: &str) -> El {
         .with(
             el("h1")
                 .with(ships_mark())
-                .with(el("span").with(headline(report))),
+                .with(el("span").with(typeset(&headline(report)))),
         )
         .with(tiles(report))
         .with(
@@ -70,7 +74,7 @@ pub(super) fn paragraph(sentence: &Sentence) -> El {
         Some("green") | None => p,
         Some(class) => p.class(class),
     };
-    p.with(sentence.text.as_str())
+    p.with(typeset(&sentence.text))
 }
 
 /// The answer in one line.
@@ -82,15 +86,15 @@ fn headline(report: &Report<'_>) -> String {
             .map_or_else(String::new, |s| s.text.trim_end_matches('.').to_owned());
     }
     let who = Subject::of(&report.plan.workload).who;
-    let Some(first) = deciding(findings).or(findings.capacity.first()) else {
+    let Some(leading) = leading(&findings.capacity) else {
         return format!("How much {} carries: no goal was given", who.to_lowercase());
     };
-    let several = findings.capacity.len() > 1;
-    let undecided = |c: &CapacityFinding| c.status == CapacityStatus::Undecided;
-    let within = match (several, findings.capacity.iter().any(undecided)) {
-        (false, _) => String::new(),
-        (true, false) => " within all goals".to_owned(),
-        (true, true) => format!(" within {}", first.goal),
+    let first = leading.finding;
+    let within = match leading.rank {
+        Rank::Only => String::new(),
+        Rank::BreaksFirst => format!(" within all goals; {} breaks first", first.goal),
+        Rank::NoneBroken => " within all goals".to_owned(),
+        Rank::OthersOpen => format!(" within {}", first.goal),
     };
     let at = match (first.cpu_pct, first.status) {
         (_, CapacityStatus::Undecided) | (None, _) => String::new(),
@@ -102,8 +106,12 @@ fn headline(report: &Report<'_>) -> String {
             format!("{who} carries {}/s{at}", Written::rate(rate).value)
         }
         (CapacityStatus::Cliff, Some(rate)) => format!(
-            "{who} carries {}{at}, then falls off a cliff",
-            per_second(rate.low.unwrap_or(rate.value))
+            "{who} carries {}{at}, {}",
+            per_second(rate.low.unwrap_or(rate.value)),
+            match leading.rank {
+                Rank::BreaksFirst => "at a cliff",
+                Rank::Only | Rank::NoneBroken | Rank::OthersOpen => "then falls off a cliff",
+            }
         ),
         (CapacityStatus::NotReached, Some(rate)) => {
             format!("{who} carries at least {}/s{at}", Written::rate(rate).value)
@@ -114,7 +122,7 @@ fn headline(report: &Report<'_>) -> String {
 
 /// The figures to act on.
 fn tiles(report: &Report<'_>) -> Option<El> {
-    let first = deciding(report.findings)?;
+    let first = leading(&report.findings.capacity)?.finding;
     let rate = first.rate_rps?;
     let tiles = [
         Some(load_tile(first, rate, report.is_imported())),
@@ -131,7 +139,7 @@ fn tile(name: &str, value: &str, unit: &str, more: &str) -> El {
         .class("tile")
         .with(el("span").with(name))
         .with(value)
-        .with(el("em").with(more))
+        .with(el("em").with(typeset(more)))
 }
 
 fn load_tile(first: &CapacityFinding, rate: Estimate, is_table: bool) -> El {

@@ -195,6 +195,19 @@ pub(super) fn beginning(text: &str, most: usize) -> String {
     }
 }
 
+/// A sentence as it is set: no line ends between a number and its percent sign.
+pub(super) fn typeset(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for (i, part) in text.split(" %").enumerate() {
+        if i > 0 {
+            let is_number = out.ends_with(|c: char| c.is_ascii_digit());
+            out += if is_number { "\u{a0}%" } else { " %" };
+        }
+        out += part;
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,6 +223,15 @@ mod tests {
         assert_eq!(html.matches('"').count(), 2, "{html}");
         assert!(!html.contains('\u{1b}'), "{html}");
         assert!(html.contains("&amp;amp;"), "{html}");
+    }
+
+    #[test]
+    fn a_percent_sign_stays_with_its_number() {
+        assert_eq!(
+            typeset("at 5 % and 98.1 %."),
+            "at 5\u{a0}% and 98.1\u{a0}%."
+        );
+        assert_eq!(typeset(" % of it"), " % of it");
     }
 
     #[test]

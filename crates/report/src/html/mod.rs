@@ -19,6 +19,8 @@ use charts::View;
 use markup::{Html, el, shortened};
 use page::{Page, section};
 
+#[cfg(test)]
+pub(crate) use charts::overlapping;
 pub use compare::{CompareHtml, ComparedRun, compare_html};
 pub use page::PAGE_MARK;
 
@@ -98,7 +100,7 @@ fn threshold_section(report: &Report<'_>) -> Option<markup::El> {
     });
     Some(
         section("thresholds")
-            .with(el("h2").with(title))
+            .with(el("h2").with(markup::typeset(&title)))
             .with(hint)
             .with(table.map(|table| el("div").class("scroll").with(table))),
     )

@@ -2,6 +2,7 @@
 
 mod compare_plan;
 mod contract;
+mod labels;
 mod pages;
 mod sample;
 mod sentences;

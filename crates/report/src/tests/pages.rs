@@ -5,13 +5,13 @@ use super::sample::{Sample, copies, imported, nothing_valid, sweep, without_cpu}
 use crate::{HtmlReport, html};
 use plimsoll_model::{
     CapacityStatus, CpuPoint, Estimate, Invalid, LatencySpread, LevelPicture, LoadLevel, Phase,
-    Picture, Rate, Setting, Share, Span, SpectrumPoint, TrialPicture, Workload,
+    Picture, Rate, Setting, Share, Span, SpectrumPoint, TrialPicture, Verdict, Workload,
 };
 use std::time::Duration;
 
 /// A picture that goes with a sample: two trials per level, the second of
 /// each third level invalid.
-fn picture(sample: &Sample) -> Picture {
+pub(super) fn picture(sample: &Sample) -> Picture {
     let findings = &sample.findings;
     let rated = findings.rated.as_ref().map_or(1.0, |r| r.rate_rps);
     let levels = findings.levels.iter().map(|level| {
@@ -93,7 +93,7 @@ fn page(sample: &Sample) -> String {
     page_of(sample, &picture(sample), &["plimsoll", "sweep"])
 }
 
-fn page_of(sample: &Sample, picture: &Picture, command: &[&str]) -> String {
+pub(super) fn page_of(sample: &Sample, picture: &Picture, command: &[&str]) -> String {
     let command: Vec<String> = command.iter().map(|w| (*w).to_owned()).collect();
     html(&HtmlReport {
         report: &sample.report(),
@@ -104,7 +104,7 @@ fn page_of(sample: &Sample, picture: &Picture, command: &[&str]) -> String {
 }
 
 /// The part of a page that is a chart, in one of its sizes.
-fn chart<'a>(page: &'a str, id: &str, size: &str) -> &'a str {
+pub(super) fn chart<'a>(page: &'a str, id: &str, size: &str) -> &'a str {
     // One with many points says so in its class.
     let begins = ["", " dense"].map(|c| format!("<svg class=\"{size}{c}\" data-chart=\"{id}\""));
     let from = begins.iter().find_map(|begins| page.find(begins));
@@ -113,7 +113,7 @@ fn chart<'a>(page: &'a str, id: &str, size: &str) -> &'a str {
     &page[from..from + to]
 }
 
-fn count(text: &str, what: &str) -> usize {
+pub(super) fn count(text: &str, what: &str) -> usize {
     text.matches(what).count()
 }
 
@@ -157,9 +157,11 @@ fn every_chart_of_a_sweep_has_all_points_in_both_sizes() {
 
 #[test]
 fn titles_state_what_was_found() {
-    let page = page(&sweep());
+    // Percent signs are kept with their numbers.
+    let page = page(&sweep()).replace('\u{a0}', " ");
     for words in [
-        "<span>The service carries 8,410/s at 76.0 % CPU use within all goals</span>",
+        "<span>The service carries 8,410/s at 76.0 % CPU use within all goals; p99&lt;10ms breaks \
+         first</span>",
         "<h2>99 % of the requests are answered within 10ms up to 8,410/s</h2>",
         "so plan with less than the idle time suggests</h2>",
         "<h2>3 of 34 trials do not count, most often because the hypervisor took CPU time</h2>",
@@ -180,6 +182,19 @@ fn the_goal_that_is_broken_first_decides_what_is_carried() {
     let mut sample = sweep();
     sample.findings.capacity.reverse();
     assert!(headline(&sample).contains("carries 8,410/s"), "not 8,900");
+    // The text and its charts lead with the same goal, and name it.
+    let text = sample.with_charts(100, Some(crate::chart::Charset::Ascii));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("Latency: p99<10ms is kept up to 8,410/s"),
+        "{text}"
+    );
+    let first = text.find("within all goals, of which p99<10ms").unwrap();
+    assert!(
+        first < text.find("within the goal errors<0.1%").unwrap(),
+        "{text}"
+    );
+    assert!(text.contains("achieved load, % of the rated rate"), "{text}");
     // One that is only known to be kept up to there decides nothing.
     sample.findings.capacity[0].status = CapacityStatus::NotReached;
     sample.findings.capacity[0].rate_rps = Some(Estimate::alone(8_000.0));
@@ -201,8 +216,15 @@ fn titles(page: &str) -> String {
 fn the_load_line_is_marked_where_the_goal_is_met() {
     let page = page(&sweep());
     let latency = chart(&page, "latency", "wide");
-    assert_eq!(count(latency, "class=\"load-mark "), 2, "one per goal");
-    assert_eq!(count(latency, "class=\"load-line\""), 2);
+    assert_eq!(
+        count(latency, "class=\"load-mark p99\""),
+        1,
+        "in the colour of its percentile"
+    );
+    assert!(latency.contains("class=\"mark-name p99\""));
+    assert_eq!(count(latency, "class=\"load-mark "), 1, "errors have none");
+    assert_eq!(count(latency, "class=\"load-line\""), 1);
+    assert_eq!(count(latency, "class=\"load-line other\""), 1);
     assert!(latency.contains(">goal: p99 &lt; 10ms<"));
     assert!(latency.contains("class=\"band p99\""));
 }
@@ -241,6 +263,31 @@ fn a_table_and_copies_use_the_same_parts() {
     let copies_page = page(&copies());
     let work = chart(&copies_page, "work", "narrow");
     assert_eq!(count(work, "class=\"pt "), copies().findings.copies.len());
+}
+
+#[test]
+fn a_disturbed_row_says_so_and_what_to_do() {
+    let mut sample = copies();
+    let sound = page(&sample);
+    assert_eq!(count(&sound, "hollow\""), 0);
+    let disturbed = &mut sample.findings.copies[1];
+    (disturbed.trials, disturbed.efficiency_ratio) = (0, None);
+    sample.trials.add(&Verdict::Invalid(vec![Invalid::Steal {
+        stolen: Share::ONE,
+        bound: Share::ZERO,
+    }]));
+    let page = page(&sample);
+    assert!(
+        page.contains("disturbed, most often because the hypervisor took CPU time. Run it again")
+    );
+    assert!(page.contains("disturbed: no trial counts"));
+    let time = chart(&page, "latency", "narrow");
+    assert_eq!(count(time, "class=\"pt p99 hollow\""), 1, "{time}");
+    let text = sample.text(400);
+    assert!(
+        text.contains("Trials were disturbed, most often because"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! A run of copies: how they slow each other down, how much work that is, and
 //! what CPU use says of it.
 
-use super::draw::{Drawing, EndLabel, Shape, Size, line, path, point, speck, text};
+use super::draw::{Drawing, Shape, Size, line, path, point, speck, text};
+use super::label::EndLabel;
 use super::scale::Scale;
 use super::{Figure, View, both, pct_tick, rate_ticks, room_beyond};
-use crate::copies::{columns, sentences};
+use crate::copies::{columns, is_disturbed, sentences};
 use crate::html::markup::El;
 use crate::number::{self, for_count};
 use plimsoll_model::{CopiesFinding, Setting, TrialPicture};
@@ -22,15 +23,26 @@ fn figure(
     draw: impl Fn(Size, &str, &str) -> El,
 ) -> Figure {
     let rows = &view.findings().copies;
+    let disturbed = match rows.iter().any(is_disturbed) {
+        true => " Hollow: disturbed, no trial counts.",
+        false => "",
+    };
+    let hint = format!("{hint}{disturbed}");
     let description = format!("{hint} {title}.");
     Figure {
         id,
-        hint: hint.to_owned(),
+        hint,
         drawings: both(|size| draw(size, &title, &description)),
         title,
         told: rows
             .iter()
-            .map(|r| format!("{}: {}", name(r), told(r)))
+            .map(|r| {
+                let but = match is_disturbed(r) {
+                    true => " (disturbed: no trial counts)",
+                    false => "",
+                };
+                format!("{}: {}{but}", name(r), told(r))
+            })
             .collect(),
         table: columns(rows, &view.findings().smt),
         rows_are_levels: true,
@@ -100,12 +112,18 @@ fn trials(view: View<'_>) -> impl Iterator<Item = (f64, &TrialPicture)> {
     })
 }
 
+/// How the point of a row looks.
+fn class_of(row: &CopiesFinding, line: &str) -> String {
+    let hollow = if is_disturbed(row) { " hollow" } else { "" };
+    format!("pt {line}{hollow}")
+}
+
 /// A time of a number of copies.
 type Seconds = fn(&CopiesFinding) -> f64;
 
 fn draw_time(view: View<'_>, size: Size) -> Drawing {
     let rows = &view.findings().copies;
-    let margins = [34.0, 64.0, 42.0, size.pick(58.0, 50.0)];
+    let margins = [34.0, 76.0, 42.0, size.pick(58.0, 50.0)];
     let mut chart = Drawing::new(
         size,
         size.pick(900.0, 360.0),
@@ -145,8 +163,8 @@ fn draw_time(view: View<'_>, size: Size) -> Drawing {
         let place = |r: &CopiesFinding| (x.at(f64::from(r.copies)), y.at(of(r)));
         let points: Vec<(f64, f64)> = rows.iter().map(place).collect();
         chart.put(path(&points, &format!("line {class}")));
-        for (i, at) in points.iter().enumerate() {
-            chart.put(point(*at, shape, &format!("pt {class}")).level(i));
+        for (i, (at, row)) in points.iter().zip(rows).enumerate() {
+            chart.put(point(*at, shape, &class_of(row, class)).level(i));
         }
         if let Some((_, y)) = points.last().filter(|_| differ) {
             labels.push(EndLabel {
@@ -219,7 +237,7 @@ fn draw_work(view: View<'_>, size: Size) -> Drawing {
     chart.put(path(&points, "line work"));
     for (i, row) in rows.iter().enumerate() {
         if let Some(at) = place(row) {
-            chart.put(point(at, Shape::Circle, "pt work").level(i));
+            chart.put(point(at, Shape::Circle, &class_of(row, "work")).level(i));
         }
     }
     chart
@@ -287,7 +305,7 @@ fn draw_cpu(view: View<'_>, rows: &[CopiesFinding], size: Size) -> Drawing {
     chart.put(path(&points, "line cpu"));
     for (i, row) in rows.iter().enumerate() {
         if let Some(at) = place(row) {
-            chart.put(point(at, Shape::Circle, "pt cpu").level(i));
+            chart.put(point(at, Shape::Circle, &class_of(row, "cpu")).level(i));
         }
     }
     chart

@@ -1,8 +1,9 @@
 //! CPU use against load, both in percent on equal axes.
 
 use super::draw::{Drawing, Shape, Size, band, line, load_mark, path, point, speck, text};
+use super::label::{HEAD, extra_head};
 use super::scale::Scale;
-use super::{Figure, View, both, load_lines, load_name, pct_tick};
+use super::{Figure, View, both, leads, load_lines, load_name, pct_tick};
 use crate::headroom::advice;
 use crate::html::markup::El;
 use crate::levels::known;
@@ -15,8 +16,8 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
     let levels = &view.findings().levels;
     let title = title(view);
     let description = format!(
-        "CPU use in percent over load in percent of the rated rate, with the diagonal on which \
-         both are equal. {title}."
+        "CPU use in percent over achieved load in percent of the rated rate, with the diagonal on \
+         which both are equal. {title}."
     );
     let banded = view
         .picture
@@ -31,8 +32,8 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
     Some(Figure {
         id: "cpu",
         hint: format!(
-            "CPU use against load on equal axes. On the dotted diagonal CPU use would tell the \
-             load; below it, CPU use lags behind.{band}"
+            "CPU use against achieved load on equal axes. On the dotted diagonal CPU use would tell \
+             the load; below it, CPU use lags behind.{band}"
         ),
         drawings: both(|size| draw(view, size, &title, &description)),
         title,
@@ -82,7 +83,12 @@ fn title(view: View<'_>) -> String {
 
 fn told(level: &LevelFinding) -> String {
     match level.cpu_pct {
-        Some(cpu) => format!("{}: CPU use {} %", load_name(level), number::pct(cpu)),
+        Some(cpu) => format!(
+            "{}, {} achieved: CPU use {} %",
+            load_name(level),
+            number::per_second(level.achieved_rps.unwrap_or(level.offered_rps)),
+            number::pct(cpu)
+        ),
         None => format!("{}: CPU use is not known", load_name(level)),
     }
 }
@@ -92,13 +98,13 @@ fn table(curve: &[CpuPoint]) -> Vec<Column> {
     let ends = |p: &CpuPoint| fitted(p).ends().unwrap_or_else(|| MISSING.to_owned());
     vec![
         Column::new(
-            "load",
-            "%",
+            "achieved",
+            "% of rated",
             0,
             curve.iter().map(|p| known(p.load_pct, number::pct)),
         ),
         Column::new(
-            "rate",
+            "achieved",
             "/s",
             0,
             curve.iter().map(|p| number::rate(p.rate_rps)),
@@ -130,6 +136,10 @@ pub(super) fn load_scale(view: View<'_>, pixels: (f64, f64)) -> Scale {
     Scale::linear((0.0, (most / 10.0 - 0.1).ceil() * 10.0), pixels)
 }
 
+/// What stands at the axis of both: CPU time is used by what was answered, and
+/// beyond saturation that is less than what was offered.
+pub(super) const ACHIEVED: &str = "achieved load, % of the rated rate";
+
 /// How wide the two charts are.
 pub(super) const WIDTH: (f64, f64) = (520.0, 360.0);
 /// Their left and right margins.
@@ -139,12 +149,16 @@ fn draw(view: View<'_>, size: Size, title: &str, description: &str) -> El {
     let width = size.pick(WIDTH.0, WIDTH.1);
     let across = load_scale(view, (0.0, 1.0)).most();
     // As many pixels per percent upwards as sideways.
-    let (top, bottom) = (34.0, 42.0);
+    let rated = view.findings().rated.as_ref().map(|r| r.rate_rps);
+    let place = |rate: f64| rated.map(|rated| 100.0 * rate / rated);
+    let loads = load_lines(view.findings(), place);
+    let head = extra_head(&loads, width - 2.0 - SIDES.0);
+    let (top, bottom) = (HEAD + head, 42.0);
     let height = top + bottom + (width - SIDES.0 - SIDES.1) * 100.0 / across;
     let mut chart = Drawing::new(size, width, height, [top, SIDES.1, bottom, SIDES.0]);
     let x = load_scale(view, chart.plot.x());
     let y = Scale::linear((0.0, 100.0), chart.plot.y());
-    chart.x_axis(&x, "load, % of the rated rate", pct_tick);
+    chart.x_axis(&x, ACHIEVED, pct_tick);
     chart.y_axis(&y, "CPU use, %", pct_tick);
     let levels = view.findings().levels.iter();
     let level_at = |l: &LevelFinding| l.cpu_pct.map(|_| x.at(achieved_pct(view, l)));
@@ -154,9 +168,7 @@ fn draw(view: View<'_>, size: Size, title: &str, description: &str) -> El {
         (x.at(100.0), y.at(100.0)),
         "diagonal",
     ));
-    let rated = view.findings().rated.as_ref().map(|r| r.rate_rps);
-    let place = |rate: f64| rated.map(|rated| 100.0 * rate / rated);
-    chart.load_lines(&load_lines(view.findings(), place), &x);
+    chart.load_lines(&loads, &x);
     curve(&mut chart, view, &x, &y);
     for (i, level) in levels.enumerate() {
         if let Some(cpu) = level.cpu_pct {
@@ -172,7 +184,12 @@ fn draw(view: View<'_>, size: Size, title: &str, description: &str) -> El {
     {
         let rate = capacity.rate_rps.and_then(|rate| place(rate.value));
         if let (Some(load), Some(cpu)) = (rate, capacity.cpu_pct) {
-            chart.put(load_mark((x.at(load), y.at(cpu.value)), ""));
+            let class = if leads(view.findings(), capacity) {
+                ""
+            } else {
+                "other"
+            };
+            chart.put(load_mark((x.at(load), y.at(cpu.value)), class));
         }
     }
     // Below the diagonal and to its right: there it never crosses it.

@@ -1,6 +1,6 @@
 //! The parts of a chart: its frame, axes, lines, bands and marks.
 
-use super::layout::{Wish, apart, thinned, width_of};
+use super::layout::{Area, thinned, width_of};
 use super::scale::Scale;
 use crate::html::markup::{El, Html, el, pixels};
 
@@ -51,10 +51,14 @@ impl Plot {
 /// A chart on its way.
 pub(super) struct Drawing {
     size: Size,
-    width: f64,
+    pub(super) width: f64,
     height: f64,
     pub(super) plot: Plot,
     levels: Vec<Option<f64>>,
+    /// Where labels stand that others must not stand on.
+    pub(super) taken: Vec<Area>,
+    /// Height that is left free between the plot and the ticks of its x axis.
+    pub(super) below: f64,
     body: Html,
 }
 
@@ -73,6 +77,8 @@ impl Drawing {
                 bottom: height - bottom,
             },
             levels: Vec::new(),
+            taken: Vec::new(),
+            below: 0.0,
             body: Html::default(),
         }
     }
@@ -131,14 +137,20 @@ impl Drawing {
     /// The same with given ticks.
     pub(super) fn x_axis_at(&mut self, scale: &Scale, label: &str, ticks: &[(f64, String)]) {
         let Plot { top, bottom, .. } = self.plot;
-        let places: Vec<(f64, f64)> = ticks
-            .iter()
-            .map(|(value, name)| (scale.at(*value), width_of(name, FONT)))
-            .collect();
-        for (((_, name), (x, _)), shown) in ticks.iter().zip(&places).zip(thinned(&places, 6.0)) {
-            self.put(line((*x, top), (*x, bottom), "grid"));
+        let edge = self.width - 1.0;
+        let place = |(value, name): &(f64, String)| {
+            let size = width_of(name, FONT);
+            (scale.at(*value).min(edge - size / 2.0), size)
+        };
+        let places: Vec<(f64, f64)> = ticks.iter().map(place).collect();
+        let row = bottom + self.below;
+        for (((value, name), (at, _)), shown) in
+            ticks.iter().zip(&places).zip(thinned(&places, 8.0))
+        {
+            let x = scale.at(*value);
+            self.put(line((x, top), (x, bottom), "grid"));
             if shown {
-                self.put(text((*x, bottom + 16.0), "tick mid", name));
+                self.put(text((*at, row + 16.0), "tick mid", name));
             }
         }
         self.put(line(
@@ -146,8 +158,14 @@ impl Drawing {
             (self.plot.right, bottom),
             "axis",
         ));
+        if label.is_empty() {
+            return;
+        }
+        // In the middle of the plot, as far as it has room there.
+        let half = width_of(label, FONT) / 2.0;
         let middle = (self.plot.left + self.plot.right) / 2.0;
-        self.put(text((middle, bottom + 34.0), "axis-name mid", label));
+        let middle = middle.min(self.width - 2.0 - half).max(2.0 + half);
+        self.put(text((middle, row + 34.0), "axis-name mid", label));
     }
 
     /// Ticks and their labels at the left, what it is and its unit above them,
@@ -175,72 +193,6 @@ impl Drawing {
             }
         }
     }
-
-    /// Names at the right end of lines, each in its line's colour.
-    pub(super) fn end_labels(&mut self, labels: &[EndLabel<'_>]) {
-        let wishes: Vec<Wish> = labels
-            .iter()
-            .map(|label| Wish {
-                at: label.y,
-                size: FONT + 2.0,
-                rank: 0,
-            })
-            .collect();
-        let placed = apart(&wishes, self.plot.top - 6.0, self.plot.bottom + 6.0, 1.0);
-        for (label, y) in labels.iter().zip(placed) {
-            if let Some(y) = y {
-                let class = format!("name {}", label.class);
-                self.put(text((self.plot.right + 8.0, y + 4.0), &class, label.text));
-            }
-        }
-    }
-
-    /// Upright lines with their names in the row above the plot.
-    pub(super) fn load_lines(&mut self, lines: &[LoadLine], scale: &Scale) {
-        let Plot { top, bottom, .. } = self.plot;
-        let wishes: Vec<Wish> = lines
-            .iter()
-            .map(|line| Wish {
-                at: scale.at(line.at),
-                // They are bold, and so wider.
-                size: 1.15 * width_of(&line.name, FONT),
-                rank: 0,
-            })
-            .collect();
-        let placed = apart(&wishes, self.plot.left, self.width - 2.0, 12.0);
-        for (load, name_at) in lines.iter().zip(placed) {
-            let x = scale.at(load.at);
-            if let Some((low, high)) = load.between {
-                let (low, high) = (scale.at(low), scale.at(high));
-                let stretch = el("rect")
-                    .class("load-band")
-                    .num("x", low)
-                    .num("y", top)
-                    .num("width", (high - low).max(1.0))
-                    .num("height", bottom - top);
-                self.put(stretch);
-            }
-            self.put(line((x, top), (x, bottom), "load-line"));
-            if let Some(name_at) = name_at {
-                self.put(text((name_at, top - 8.0), "load-name mid", &load.name));
-            }
-        }
-    }
-}
-
-/// The name of a line at its right end.
-pub(super) struct EndLabel<'a> {
-    pub(super) y: f64,
-    pub(super) class: &'a str,
-    pub(super) text: &'a str,
-}
-
-/// A load that is not to be exceeded.
-#[derive(Debug, Clone)]
-pub(super) struct LoadLine {
-    pub(super) at: f64,
-    pub(super) between: Option<(f64, f64)>,
-    pub(super) name: String,
 }
 
 /// A straight line.

@@ -1,11 +1,11 @@
 //! The counters that grow faster than the load.
 
 use super::draw::{Drawing, FONT, Shape, Size, line, point, text};
-use super::layout::width_of;
+use super::layout::{BOLD, fitting};
 use super::scale::Scale;
 use super::{Figure, View, both};
 use crate::escape::safe;
-use crate::html::markup::{El, beginning};
+use crate::html::markup::El;
 use crate::number::{self, Written, per_second};
 use crate::table::Column;
 use plimsoll_model::HintFinding;
@@ -83,11 +83,9 @@ fn draw(hints: &[HintFinding], size: Size, title: &str, description: &str) -> El
             (least.min(*times), most.max(*times))
         });
     let x = Scale::log(least, most, chart.plot.x());
-    chart.x_axis(
-        &x,
-        "per request at the highest load, times that at the lowest",
-        |t| format!("{}×", number::trimmed(t)),
-    );
+    chart.x_axis(&x, "per request, times that at the lowest load", |t| {
+        format!("{}×", number::trimmed(t))
+    });
     let one = x.at(1.0);
     chart.put(line(
         (one, chart.plot.top),
@@ -101,8 +99,7 @@ fn draw(hints: &[HintFinding], size: Size, title: &str, description: &str) -> El
         chart.put(point((end, y), Shape::Circle, "pt growth"));
         let label = format!("{}×", number::short(*times));
         chart.put(text((one.max(end) + 9.0, y + 4.0), "value", &label));
-        let fits = ((width - 20.0) / width_of("x", FONT)) as usize;
-        let name = beginning(&safe(&hint.counter), fits);
+        let name = fitting(&safe(&hint.counter), (width - 20.0) / BOLD, FONT);
         chart.put(text((chart.plot.left + 2.0, y - 11.0), "counter", &name));
     }
     chart.finish("growth", title, description)

@@ -4,18 +4,19 @@ mod said;
 
 pub(in crate::html) use said::kept;
 
-use super::draw::{
-    Drawing, EndLabel, Shape, Size, band, line, load_mark, path, point, speck, text,
-};
+use super::draw::{Drawing, Shape, Size, band, path, point, speck};
+use super::label::{EndLabel, GoalLine, HEAD, MetMark, along, extra_head};
+use super::layout::Area;
 use super::scale::Scale;
 use super::{
-    Figure, View, both, goal_name, is_told, level_table, limit_us, load_lines, rate_ticks,
-    room_beyond, time_tick,
+    Figure, View, both, goal_class, goal_name, leads, level_table, limit_us, load_lines,
+    rate_ticks, room_beyond, time_tick,
 };
+use crate::capacity::seen_broken;
 use crate::html::markup::El;
 use crate::number::per_second;
 use plimsoll_model::{
-    CapacityFinding, LatencySpread, LatencySummary, LevelFinding, Phase, Setting, Span,
+    CapacityFinding, Goal, LatencySpread, LatencySummary, LevelFinding, Phase, Setting, Span,
     TrialPicture,
 };
 
@@ -75,6 +76,8 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
     );
     let banded = view.picture.levels.iter().any(|l| l.spread.is_some());
     let searched = view.picture.trials.iter().any(is_search);
+    let capacity = &view.findings().capacity;
+    let lines_of_load = load_lines(view.findings(), Some);
     let hint = [
         ("Latency against offered load.", true),
         (
@@ -83,11 +86,14 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
         ),
         (" Small dots: p99 of single trials of the search.", searched),
         (
-            " Upright: the load line with its 95 % interval.",
-            load_lines(view.findings(), Some)
-                .iter()
-                .any(|l| l.between.is_some()),
+            " The ring: where the goal's percentile reaches its limit.",
+            capacity.iter().any(is_met),
         ),
+        (
+            " Upright: the load line with its 95 % interval.",
+            lines_of_load.iter().any(|l| l.between.is_some()),
+        ),
+        (" Thin: those of the other goals.", lines_of_load.len() > 1),
     ];
     let hint = hint.iter().filter(|(_, is)| *is).map(|(words, _)| *words);
     Some(Figure {
@@ -117,13 +123,11 @@ fn is_search(trial: &TrialPicture) -> bool {
 
 fn draw(view: View<'_>, lines: &[Line], size: Size, title: &str, description: &str) -> El {
     let levels = &view.findings().levels;
-    let margins = [34.0, 62.0, 42.0, size.pick(58.0, 50.0)];
-    let mut chart = Drawing::new(
-        size,
-        size.pick(900.0, 360.0),
-        size.pick(400.0, 330.0),
-        margins,
-    );
+    let loads = load_lines(view.findings(), Some);
+    let (width, left) = (size.pick(900.0, 360.0), size.pick(58.0, 50.0));
+    let head = extra_head(&loads, width - 2.0 - left);
+    let height = size.pick(400.0, 330.0) + head;
+    let mut chart = Drawing::new(size, width, height, [HEAD + head, 62.0, 42.0, left]);
     let most = levels.iter().map(|l| l.offered_rps).fold(0.0, f64::max);
     let x = Scale::linear((0.0, room_beyond(most)), chart.plot.x());
     let y = latency_scale(view, lines, chart.plot.y());
@@ -135,10 +139,12 @@ fn draw(view: View<'_>, lines: &[Line], size: Size, title: &str, description: &s
     chart.y_axis(&y, "latency", time_tick);
     let at = |l: &LevelFinding| x.at(l.offered_rps);
     chart.levels_at(levels.iter().map(|l| Some(at(l))).collect());
-    chart.load_lines(&load_lines(view.findings(), Some), &x);
-    goals(&mut chart, &view.findings().capacity, &y);
+    chart.load_lines(&loads, &x);
+    let goals = goals(&view.findings().capacity, &y);
+    chart.goal_lines(&goals);
+    let mut drawn: Vec<Area> = Vec::new();
     for one in lines {
-        draw_line(&mut chart, view, *one, &at, &y);
+        drawn.extend(along(&draw_line(&mut chart, view, *one, &at, &y)));
     }
     for trial in view.picture.trials.iter().filter(|t| is_search(t)) {
         if let (Setting::Offer { rate }, Some(us)) = (trial.setting, trial.p99_us) {
@@ -146,7 +152,10 @@ fn draw(view: View<'_>, lines: &[Line], size: Size, title: &str, description: &s
         }
     }
     end_labels(&mut chart, levels, lines, &y);
-    marks(&mut chart, &view.findings().capacity, &x, &y);
+    let marks = marks(view, &x, &y);
+    chart.marks(&marks);
+    chart.goal_names(&goals, &drawn);
+    chart.mark_names(&marks, &drawn);
     chart.finish("latency", title, description)
 }
 
@@ -166,35 +175,28 @@ fn latency_scale(view: View<'_>, lines: &[Line], pixels: (f64, f64)) -> Scale {
     Scale::log(least, values.iter().copied().fold(0.0, f64::max), pixels)
 }
 
-fn goals(chart: &mut Drawing, capacity: &[CapacityFinding], y: &Scale) {
-    let mut free = f64::NEG_INFINITY;
-    let mut limits: Vec<_> = capacity
-        .iter()
-        .filter_map(|c| Some((c, limit_us(c)?)))
-        .collect();
-    // From the top down, so that names that would meet are left out.
-    limits.sort_by(|a, b| b.1.total_cmp(&a.1));
-    for (goal, us) in limits {
-        let (at, plot) = (y.at(us), chart.plot);
-        chart.put(line((plot.left, at), (plot.right, at), "goal"));
-        if at - 16.0 > free {
-            chart.put(text(
-                (plot.left + 6.0, at - 5.0),
-                "goal-name",
-                &goal_name(goal),
-            ));
-            free = at;
-        }
-    }
+/// The limits of goals on latency, from the top down.
+fn goals(capacity: &[CapacityFinding], y: &Scale) -> Vec<GoalLine> {
+    let goal = |c: &CapacityFinding| {
+        Some(GoalLine {
+            y: y.at(limit_us(c)?),
+            class: goal_class(c),
+            name: goal_name(c),
+        })
+    };
+    let mut goals: Vec<GoalLine> = capacity.iter().filter_map(goal).collect();
+    goals.sort_by(|a, b| a.y.total_cmp(&b.y));
+    goals
 }
 
+/// Draws a percentile, and says through which places its line goes.
 fn draw_line(
     chart: &mut Drawing,
     view: View<'_>,
     one: Line,
     at: &impl Fn(&LevelFinding) -> f64,
     y: &Scale,
-) {
+) -> Vec<(f64, f64)> {
     let rows = view
         .findings()
         .levels
@@ -227,6 +229,7 @@ fn draw_line(
     for (level, at) in points {
         chart.put(point(at, one.shape, &format!("pt {}", one.class)).level(level));
     }
+    places
 }
 
 fn end_labels(chart: &mut Drawing, levels: &[LevelFinding], lines: &[Line], y: &Scale) {
@@ -244,16 +247,36 @@ fn end_labels(chart: &mut Drawing, levels: &[LevelFinding], lines: &[Line], y: &
     chart.end_labels(&labels);
 }
 
-/// The ship's mark, where a goal's limit and the load line meet.
-fn marks(chart: &mut Drawing, capacity: &[CapacityFinding], x: &Scale, y: &Scale) {
-    for finding in capacity.iter().filter(|c| is_told(c)) {
-        let Some(rate) = finding.rate_rps else {
-            continue;
+/// Whether a rate was found at which a percentile of latency reaches its
+/// limit.
+fn is_met(finding: &CapacityFinding) -> bool {
+    let found = seen_broken(finding) && finding.rate_rps.is_some();
+    found && limit_us(finding).is_some()
+}
+
+/// The ship's mark, where a goal's percentile reaches its limit: in the colour
+/// of that percentile and with its name, because the lines of others may pass
+/// by the same place. Goals of something else have no place here.
+fn marks(view: View<'_>, x: &Scale, y: &Scale) -> Vec<MetMark> {
+    let mark = |finding: &CapacityFinding| {
+        let (Goal::Latency { quantile, .. }, Some(us)) = (finding.goal, limit_us(finding)) else {
+            return None;
         };
-        let at = match limit_us(finding) {
-            Some(us) => y.at(us),
-            None => chart.plot.bottom,
+        let class = match leads(view.findings(), finding) {
+            true => goal_class(finding).to_owned(),
+            false => format!("{} other", goal_class(finding)),
         };
-        chart.put(load_mark((x.at(rate.value), at), ""));
-    }
+        // The one latency of a table is named by the axis.
+        let name = match view.report.is_imported() {
+            true => String::new(),
+            false => quantile.to_string(),
+        };
+        Some(MetMark {
+            at: (x.at(finding.rate_rps?.value), y.at(us)),
+            class,
+            name,
+        })
+    };
+    let capacity = view.findings().capacity.iter();
+    capacity.filter(|c| is_met(c)).filter_map(mark).collect()
 }

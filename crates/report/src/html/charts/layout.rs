@@ -62,10 +62,107 @@ pub(super) fn thinned(places: &[(f64, f64)], gap: f64) -> Vec<bool> {
     places.iter().map(show).collect()
 }
 
-/// About how wide a text is in this size. System fonts differ; most of their
-/// characters are narrower than this.
+/// Into which row each label goes, so that each row has room for its own:
+/// neighbours stand in different rows, and so near to where they want to be.
+/// One that is longer than a row has one for itself.
+pub(super) fn rows(wishes: &[Wish], room: f64, gap: f64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..wishes.len()).collect();
+    order.sort_by(|a, b| wishes[*a].at.total_cmp(&wishes[*b].at));
+    let needed = |row: usize, of: usize| -> f64 {
+        let row = order.iter().skip(row).step_by(of);
+        row.map(|i| wishes[*i].size + gap).sum::<f64>() - gap
+    };
+    let enough = |of: &usize| (0..*of).all(|row| needed(row, *of) <= room);
+    let count = (1..wishes.len()).find(enough).unwrap_or(wishes.len());
+    let mut out = vec![0; wishes.len()];
+    for (place, i) in order.iter().enumerate() {
+        out[*i] = place % count.max(1);
+    }
+    out
+}
+
+/// A part of a drawing that something stands on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Area {
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+}
+
+impl Area {
+    /// Around a point, so far to each side and up and down.
+    pub(super) fn around((x, y): (f64, f64), aside: f64, upward: f64) -> Area {
+        Area {
+            left: x - aside,
+            right: x + aside,
+            top: y - upward,
+            bottom: y + upward,
+        }
+    }
+
+    /// That of a line of text from `left` on, with its baseline at `y`.
+    pub(super) fn of_text((left, y): (f64, f64), width: f64, font_px: f64) -> Area {
+        Area {
+            left,
+            right: left + width,
+            top: y - 0.8 * font_px,
+            bottom: y + 0.25 * font_px,
+        }
+    }
+
+    pub(super) fn meets(&self, other: &Area) -> bool {
+        let aside = self.left < other.right && other.left < self.right;
+        aside && self.top < other.bottom && other.top < self.bottom
+    }
+}
+
+/// The first of these areas that lies on nothing; where there is none, the
+/// first that lies at least on nothing of what is `taken`.
+pub(super) fn free(wishes: &[Area], taken: &[Area], better_free: &[Area]) -> Option<usize> {
+    let clear = |area: &Area, of: &[Area]| !of.iter().any(|other| area.meets(other));
+    let untaken = || wishes.iter().enumerate().filter(|(_, a)| clear(a, taken));
+    let found = untaken()
+        .find(|(_, area)| clear(area, better_free))
+        .or_else(|| untaken().next());
+    found.map(|(i, _)| i)
+}
+
+/// How much wider bold letters are, at the most.
+pub(super) const BOLD: f64 = 1.15;
+
+/// About how wide a text is in this size: as in DejaVu Sans, the widest of the
+/// fonts that systems show pages in.
 pub(super) fn width_of(text: &str, font_px: f64) -> f64 {
-    text.chars().count() as f64 * font_px * 0.58
+    text.chars().map(em_of).sum::<f64>() * font_px
+}
+
+/// The width of a character in parts of the font's size.
+fn em_of(c: char) -> f64 {
+    match c {
+        'i' | 'j' | 'l' | 'I' | '\'' | '|' => 0.3,
+        ' ' | '.' | ',' | ':' | ';' | '/' | '!' | 'f' | 't' | '-' | '(' | ')' | '[' | ']' => 0.4,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' => 1.0,
+        '<' | '>' | '=' | '+' | '~' | '#' | '×' | '±' => 0.84,
+        'a'..='z' | '0'..='9' => 0.64,
+        'A'..='Z' => 0.79,
+        c if c.is_ascii() => 0.64,
+        // Letters of other scripts are up to a square.
+        _ => 1.0,
+    }
+}
+
+/// As much of a text as has room, with a sign that there was more.
+pub(super) fn fitting(text: &str, room: f64, font_px: f64) -> String {
+    if width_of(text, font_px) <= room {
+        return text.to_owned();
+    }
+    let mut used = width_of("…", font_px);
+    let fits = |c: &char| {
+        used += em_of(*c) * font_px;
+        used <= room
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
 }
 
 #[cfg(test)]
@@ -126,6 +223,44 @@ mod tests {
             let all: f64 = wishes.iter().map(|w| w.size + gap).sum();
             let left_out = placed.iter().filter(|p| p.is_none()).count();
             prop_assert!(left_out == 0 || all > 600.0, "{left_out} of {}", wishes.len());
+        }
+
+        #[test]
+        fn labels_in_rows_all_have_room(
+            labels in prop::collection::vec((0.0..600.0f64, 1.0..240.0f64), 1..9),
+        ) {
+            let wishes: Vec<Wish> =
+                labels.iter().map(|&(at, size)| Wish { at, size, rank: 0 }).collect();
+            let row_of = rows(&wishes, 250.0, 8.0);
+            for row in 0..wishes.len() {
+                let of_row = wishes.iter().zip(&row_of).filter(|(_, r)| **r == row);
+                let here: Vec<Wish> = of_row.map(|(w, _)| *w).collect();
+                let placed = apart(&here, 0.0, 250.0, 8.0);
+                prop_assert!(placed.iter().all(Option::is_some), "{here:?}");
+            }
+        }
+
+        #[test]
+        fn a_label_takes_no_place_that_is_taken(
+            boxes in prop::collection::vec((0.0..300.0f64, 0.0..300.0f64), 2..30),
+        ) {
+            let areas: Vec<Area> =
+                boxes.iter().map(|at| Area::around(*at, 40.0, 8.0)).collect();
+            let (taken, wishes) = areas.split_at(areas.len() / 2);
+            let clear = |a: &Area| !taken.iter().any(|t| t.meets(a));
+            match free(wishes, taken, &[]) {
+                Some(i) => prop_assert!(clear(&wishes[i])),
+                None => prop_assert!(!wishes.iter().any(clear)),
+            }
+            // What should better be free gives way, but never what is taken.
+            prop_assert_eq!(free(wishes, taken, wishes), free(wishes, taken, &[]));
+        }
+
+        #[test]
+        fn a_name_that_was_cut_fits(text in "[ -~]{0,40}", room in 12.0..200.0f64) {
+            let cut = fitting(&text, room, 12.0);
+            prop_assert!(width_of(&cut, 12.0) <= room, "{cut}");
+            prop_assert!(cut == text || cut.ends_with('…'));
         }
 
         #[test]

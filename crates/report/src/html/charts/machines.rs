@@ -1,20 +1,17 @@
 //! What machines carry, side by side: a point and its interval for each.
 
 use super::draw::{Drawing, FONT, Shape, Size, line, path, point, text};
-use super::layout::width_of;
+use super::layout::{BOLD, fitting};
 use super::rate_ticks;
 use super::scale::Scale;
 use crate::compare::tables::{Scale as Unit, measure_name};
 use crate::escape::safe;
-use crate::html::markup::{El, beginning};
+use crate::html::markup::El;
 use plimsoll_model::{Comparison, Figure, Goal, Measure};
-
-/// How much wider bold letters are, at the most.
-const BOLD: f64 = 1.15;
 
 /// Height of a machine's row, and of the head of a measure.
 const ROW: f64 = 30.0;
-const HEAD: f64 = 66.0;
+const HEAD: f64 = 56.0;
 
 /// Both sizes of the drawing for a goal: a panel for each measure that is
 /// known of any machine.
@@ -110,12 +107,12 @@ fn one(
     chart.x_axis_at(&x, "", &ticks);
     let name = format!("{}, {}", super::capital(measure_name(measure)), unit.name);
     chart.put(text((2.0, chart.plot.top - 10.0), "axis-name bold", &name));
-    let fits = ((chart.plot.left - 10.0) / (BOLD * width_of("x", FONT))) as usize;
+    let room = (chart.plot.left - 10.0) / BOLD;
     let machines = comparison.machines.iter().zip(figures).enumerate();
     for (i, (machine, figure)) in machines {
         let y = chart.plot.top + ROW * (i as f64 + 0.5);
         let class = format!("m{}", i % super::overlay::COLOURS);
-        let name = beginning(&safe(&machine.name), fits.saturating_sub(1));
+        let name = fitting(&safe(&machine.name), room, FONT);
         let name_class = format!("name end {class}");
         chart.put(text((chart.plot.left - 8.0, y + 4.0), &name_class, &name));
         let Some(estimate) = figure.and_then(|f| f.carried.estimate()) else {

@@ -7,13 +7,14 @@ mod copies;
 mod cpu;
 mod draw;
 mod growth;
+mod label;
 mod latency;
 mod layout;
 mod machines;
-
 mod offered;
+#[cfg(test)]
+mod overlaps;
 mod overlay;
-
 mod scale;
 mod spectrum;
 mod time_line;
@@ -22,15 +23,19 @@ mod work;
 pub(super) use copies::name as copies_name;
 pub(super) use latency::kept;
 pub(super) use machines::capacities;
+#[cfg(test)]
+pub(crate) use overlaps::overlapping;
 pub(super) use overlay::{
     Basis, Machine, cpu as cpu_overlay, latency as latency_overlay, work as work_overlay,
 };
 
 use super::markup::El;
+use crate::capacity::{is_told, leading};
 use crate::number::{self, Written, time_us};
 use crate::table::Column;
 use crate::{Report, levels};
-use draw::{LoadLine, Size};
+use draw::Size;
+use label::LoadLine;
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Findings, Goal, LatencyLimit, LevelFinding, Picture,
 };
@@ -99,50 +104,42 @@ pub(super) fn level_table(view: View<'_>) -> Vec<Column> {
     levels::columns(&view.findings().levels, view.report.is_imported())
 }
 
-/// The loads that are not to be exceeded, as far as they are known. `place`
-/// says where a rate stands.
+/// The loads that are not to be exceeded, as far as they are known, that of
+/// the goal that leads last, so that it is drawn over the others. `place` says
+/// where a rate stands.
 fn load_lines(findings: &Findings, place: impl Fn(f64) -> Option<f64>) -> Vec<LoadLine> {
     let known = findings.capacity.iter().filter_map(|capacity| {
         let rate = capacity.rate_rps.filter(|_| is_told(capacity))?;
         Some((capacity, rate))
     });
     let several = known.clone().count() > 1;
-    known
-        .filter_map(|(capacity, rate)| {
-            let written = Written::rate(rate).value;
-            let goal = if several {
-                format!("{}: ", capacity.goal)
-            } else {
-                String::new()
-            };
-            let at_least = match capacity.status {
-                CapacityStatus::NotReached => "at least ",
-                _ => "",
-            };
-            Some(LoadLine {
-                at: place(rate.value)?,
-                between: rate
-                    .interval()
-                    .and_then(|(low, high)| Some((place(low)?, place(high)?))),
-                name: format!("{goal}{at_least}{written}/s"),
-            })
+    let first = leading(&findings.capacity);
+    let lines = known.filter_map(|(capacity, rate)| {
+        let written = Written::rate(rate).value;
+        let goal = if several {
+            format!("{}: ", capacity.goal)
+        } else {
+            String::new()
+        };
+        let at_least = match capacity.status {
+            CapacityStatus::NotReached => "at least ",
+            _ => "",
+        };
+        let leads = first.is_some_and(|first| first.is(capacity));
+        Some(LoadLine {
+            at: place(rate.value)?,
+            // Several bands on each other show none of them.
+            between: rate
+                .interval()
+                .filter(|_| leads)
+                .and_then(|(low, high)| Some((place(low)?, place(high)?))),
+            name: format!("{goal}{at_least}{written}/s"),
+            leads,
         })
-        .collect()
-}
-
-/// The goal that decides how much is carried: the one that is broken first;
-/// where none was seen broken, the one that was seen kept the least far.
-pub(super) fn deciding(findings: &Findings) -> Option<&CapacityFinding> {
-    let seen_broken =
-        |c: &CapacityFinding| matches!(c.status, CapacityStatus::Found | CapacityStatus::Cliff);
-    let told = findings.capacity.iter().filter(|c| is_told(c));
-    let ranked = told.filter_map(|c| Some((!seen_broken(c), c.rate_rps?.value, c)));
-    let least = ranked.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    least.map(|(_, _, capacity)| capacity)
-}
-
-fn is_told(capacity: &CapacityFinding) -> bool {
-    capacity.status != CapacityStatus::Undecided
+    });
+    let mut lines: Vec<LoadLine> = lines.collect();
+    lines.sort_by_key(|line| line.leads);
+    lines
 }
 
 /// The latency in microseconds that a goal asks for; `None` for other goals,
@@ -155,6 +152,25 @@ pub(super) fn limit_us(capacity: &CapacityFinding) -> Option<f64> {
         } => Some(limit.as_secs_f64() * 1e6),
         _ => capacity.limit_us,
     }
+}
+
+/// The class of what belongs to a goal: that of the percentile it is about, if
+/// that is drawn.
+fn goal_class(capacity: &CapacityFinding) -> &'static str {
+    let Goal::Latency { quantile, .. } = capacity.goal else {
+        return "";
+    };
+    match quantile.to_string().as_str() {
+        "p50" => "p50",
+        "p99" => "p99",
+        "p99.9" => "p999",
+        _ => "",
+    }
+}
+
+/// Whether the report leads with this goal.
+fn leads(findings: &Findings, capacity: &CapacityFinding) -> bool {
+    leading(&findings.capacity).is_some_and(|first| first.is(capacity))
 }
 
 /// A goal as it is labelled in a chart: `p99 < 4.34ms`.

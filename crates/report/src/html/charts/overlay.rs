@@ -1,11 +1,13 @@
 //! Charts of several machines on the same axes.
 
-use super::draw::{Drawing, EndLabel, FONT, Shape, Size, line, load_mark, path, point, text};
-use super::layout::width_of;
+use super::draw::{Drawing, FONT, Shape, Size, line, load_mark, path, point, text};
+use super::label::EndLabel;
+use super::layout::{BOLD, fitting};
 use super::scale::Scale;
-use super::{is_told, limit_us, pct_tick, rate_ticks, room_beyond, time_tick};
-use crate::html::markup::{El, beginning};
-use plimsoll_model::{CapacityFinding, Findings, LevelFinding, Measure, Picture};
+use super::{limit_us, pct_tick, rate_ticks, room_beyond, time_tick};
+use crate::capacity::seen_broken;
+use crate::html::markup::El;
+use plimsoll_model::{CapacityFinding, Findings, Goal, LevelFinding, Measure, Picture, Quantile};
 
 /// How many colours there are; further machines begin again.
 pub(super) const COLOURS: usize = 6;
@@ -46,22 +48,23 @@ fn class(i: usize) -> String {
 /// Names at the ends of lines, as far as there is room.
 fn names(chart: &mut Drawing, machines: &[Machine<'_>], ends: &[(usize, f64)], room: f64) {
     // Names are bold, and so wider; a gap parts them from their lines.
-    let fits = ((room - 12.0) / (1.15 * width_of("x", FONT))) as usize;
+    let room = (room - 12.0) / BOLD;
     let labels: Vec<(f64, String, String)> = ends
         .iter()
-        .map(|(i, y)| {
-            (
-                *y,
-                class(*i),
-                beginning(&machines[*i].name, fits.saturating_sub(1)),
-            )
-        })
+        .map(|(i, y)| (*y, class(*i), fitting(&machines[*i].name, room, FONT)))
         .collect();
     let labels: Vec<EndLabel<'_>> = labels
         .iter()
         .map(|(y, class, text)| EndLabel { y: *y, class, text })
         .collect();
     chart.end_labels(&labels);
+}
+
+/// Whether a goal is met somewhere on the one line that is drawn of a machine.
+fn is_met(capacity: &CapacityFinding) -> bool {
+    let of_p99 =
+        matches!(capacity.goal, Goal::Latency { quantile, .. } if quantile == Quantile::P99);
+    of_p99 && seen_broken(capacity)
 }
 
 /// p99 against load, with the goal's mark on each line.
@@ -94,7 +97,7 @@ fn draw_latency(machines: &[Machine<'_>], basis: Basis, size: Size, title: &str)
         (0.0, room_beyond(rates.fold(0.0, f64::max))),
         chart.plot.x(),
     );
-    let limit = |c: &CapacityFinding| limit_us(c).filter(|_| is_told(c));
+    let limit = |c: &CapacityFinding| limit_us(c).filter(|_| is_met(c));
     let values = || {
         levels().flat_map(|(m, _)| {
             let limits = m.findings.capacity.iter().filter_map(limit);
@@ -116,7 +119,7 @@ fn draw_latency(machines: &[Machine<'_>], basis: Basis, size: Size, title: &str)
         for at in &points {
             chart.put(point(*at, Shape::Circle, &format!("pt {}", class(i))));
         }
-        for capacity in machine.findings.capacity.iter().filter(|c| is_told(c)) {
+        for capacity in machine.findings.capacity.iter().filter(|c| is_met(c)) {
             if let (Some(rate), Some(us)) = (capacity.rate_rps, limit_us(capacity)) {
                 let mark = load_mark((x.at(rate.value * factor), y.at(us)), &class(i));
                 chart.put(mark);
@@ -141,7 +144,7 @@ fn draw_cpu(machines: &[Machine<'_>], size: Size, title: &str) -> El {
     let mut chart = Drawing::new(size, width, height, [top, room, bottom, left]);
     let x = Scale::linear((0.0, 100.0), chart.plot.x());
     let y = Scale::linear((0.0, 100.0), chart.plot.y());
-    chart.x_axis(&x, "load, % of the machine's rated rate", pct_tick);
+    chart.x_axis(&x, "achieved load, % of the machine's rated rate", pct_tick);
     chart.y_axis(&y, "CPU use, %", pct_tick);
     chart.put(line(
         (x.at(0.0), y.at(0.0)),
@@ -201,7 +204,7 @@ fn draw_work(machines: &[Machine<'_>], basis: Basis, size: Size, title: &str) ->
         .fold(0.0, f64::max);
     let x = Scale::linear((0.0, 100.0), chart.plot.x());
     let y = Scale::from_zero(most, chart.plot.y(), 4);
-    chart.x_axis(&x, "load, % of the machine's rated rate", pct_tick);
+    chart.x_axis(&x, "achieved load, % of the machine's rated rate", pct_tick);
     chart.y_axis(&y, basis.axis, rate_ticks(y.most()));
     let mut ends = Vec::new();
     for (i, points) in all.iter().enumerate() {

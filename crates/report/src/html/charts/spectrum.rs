@@ -1,14 +1,15 @@
 //! The percentile spectrum: which part of the requests is answered within
 //! which time, one line per level.
 
-use super::draw::{Drawing, Size, line, load_mark, path, text};
+use super::draw::{Drawing, Size, path};
+use super::label::{GoalLine, MetMark};
 use super::scale::Scale;
 use super::{Figure, View, both, goal_name, limit_us, load_name, time_tick};
 use crate::html::markup::El;
 use crate::levels::known;
 use crate::number::{self, TimeUnit, time_us};
 use crate::table::Column;
-use plimsoll_model::{Goal, LatencySummary, LevelFinding, SpectrumPoint};
+use plimsoll_model::{CapacityFinding, Goal, LatencySummary, LevelFinding, SpectrumPoint};
 
 pub(super) fn figure(view: View<'_>) -> Option<Figure> {
     // A single number per row has no spectrum.
@@ -123,15 +124,8 @@ fn draw(view: View<'_>, size: Size, title: &str, description: &str) -> El {
         .collect();
     chart.x_axis_at(&x, "requests answered within this time", &ticks);
     chart.y_axis(&y, "latency", time_tick);
-    for goal in &view.findings().capacity {
-        if let (Goal::Latency { quantile, .. }, Some(us)) = (goal.goal, limit_us(goal)) {
-            let plot = chart.plot;
-            chart.put(line((plot.left, y.at(us)), (plot.right, y.at(us)), "goal"));
-            let name = goal_name(goal);
-            chart.put(text((plot.left + 6.0, y.at(us) - 5.0), "goal-name", &name));
-            chart.put(load_mark((x.at(rarity(quantile.fraction())), y.at(us)), ""));
-        }
-    }
+    let (goals, marks) = goals(view, &x, &y);
+    chart.goal_lines(&goals);
     for (level, of) in view.picture.levels.iter().enumerate() {
         let place = |p: &SpectrumPoint| (x.at(rarity(p.share)), y.at(p.latency_us));
         // On a phone, and among many lines, half of the points are all that
@@ -146,5 +140,30 @@ fn draw(view: View<'_>, size: Size, title: &str, description: &str) -> El {
             chart.put(path(&points, "line level").level(level));
         }
     }
+    chart.marks(&marks);
+    chart.goal_names(&goals, &[]);
     chart.finish("spectrum", title, description)
+}
+
+/// The limits of goals on latency, and each at its percentile. The axis says
+/// which percentile that is.
+fn goals(view: View<'_>, x: &Scale, y: &Scale) -> (Vec<GoalLine>, Vec<MetMark>) {
+    let goal = |capacity: &CapacityFinding| {
+        let Goal::Latency { quantile, .. } = capacity.goal else {
+            return None;
+        };
+        let at = y.at(limit_us(capacity)?);
+        let line = GoalLine {
+            y: at,
+            class: "",
+            name: goal_name(capacity),
+        };
+        let mark = MetMark {
+            at: (x.at(rarity(quantile.fraction())), at),
+            class: String::new(),
+            name: String::new(),
+        };
+        Some((line, mark))
+    };
+    view.findings().capacity.iter().filter_map(goal).unzip()
 }

@@ -1,7 +1,7 @@
 //! The time line of the run: each trial as a bar.
 
 use super::draw::{Drawing, FONT, Size, line, text};
-use super::layout::{thinned, width_of};
+use super::layout::{BOLD, thinned, width_of};
 use super::scale::Scale;
 use super::{Figure, View, both, rate_ticks};
 use crate::html::markup::{El, el};
@@ -169,12 +169,22 @@ fn time_ticks(seconds: f64, about: usize) -> Vec<(f64, String)> {
 fn draw(view: View<'_>, size: Size, title: &str, description: &str) -> El {
     let trials = &view.picture.trials;
     let margins = [40.0, 12.0, 42.0, size.pick(58.0, 50.0)];
+    let letters_below = match trials.iter().any(|t| !t.invalid.is_empty()) {
+        true => LETTERS,
+        false => 0.0,
+    };
     let mut chart = Drawing::new(
         size,
         size.pick(900.0, 360.0),
-        size.pick(250.0, 240.0),
-        margins,
+        size.pick(250.0, 240.0) + letters_below,
+        [
+            margins[0],
+            margins[1],
+            margins[2] + letters_below,
+            margins[3],
+        ],
     );
+    chart.below = letters_below;
     let plot = chart.plot;
     let end = trials
         .last()
@@ -199,7 +209,7 @@ fn draw(view: View<'_>, size: Size, title: &str, description: &str) -> El {
     for trial in trials {
         chart.put(bar(trial, &x, &y, size));
     }
-    letters(&mut chart, trials, &x, &y);
+    letters(&mut chart, trials, &x);
     chart.finish("time", title, description)
 }
 
@@ -253,8 +263,12 @@ fn bar(trial: &TrialPicture, x: &Scale, y: &Scale, size: Size) -> El {
     }
 }
 
-/// The reasons of the trials that do not count, above their bars.
-fn letters(chart: &mut Drawing, trials: &[TrialPicture], x: &Scale, y: &Scale) {
+/// Height of the row of letters under the bars.
+const LETTERS: f64 = 16.0;
+
+/// The reasons of the trials that do not count, in a row under their bars,
+/// where no other bar is; a stroke where there is no room for a letter.
+fn letters(chart: &mut Drawing, trials: &[TrialPicture], x: &Scale) {
     let invalid: Vec<&TrialPicture> = trials.iter().filter(|t| !t.invalid.is_empty()).collect();
     // A generator that was disturbed is late for that reason.
     let letter = |t: &TrialPicture| {
@@ -267,14 +281,14 @@ fn letters(chart: &mut Drawing, trials: &[TrialPicture], x: &Scale, y: &Scale) {
     let middle = |t: &TrialPicture| x.at((t.began + t.took / 2).as_secs_f64());
     let places: Vec<(f64, f64)> = invalid
         .iter()
-        .map(|t| (middle(t), width_of(letter(t), FONT)))
+        .map(|t| (middle(t), BOLD * width_of(letter(t), FONT)))
         .collect();
-    for ((trial, (at, _)), shown) in invalid.iter().zip(&places).zip(thinned(&places, 2.0)) {
-        let top = y.at(height(trial)).min(chart.plot.bottom - 2.0);
+    let top = chart.plot.bottom;
+    for ((trial, (at, _)), shown) in invalid.iter().zip(&places).zip(thinned(&places, 3.0)) {
         if shown {
-            chart.put(text((*at, top - 4.0), "reason mid", letter(trial)));
+            chart.put(text((*at, top + 13.0), "reason mid", letter(trial)));
         } else {
-            chart.put(line((*at, top - 6.0), (*at, top - 2.0), "reason-tick"));
+            chart.put(line((*at, top + 3.0), (*at, top + 6.0), "reason-tick"));
         }
     }
 }

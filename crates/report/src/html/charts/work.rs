@@ -1,6 +1,6 @@
 //! Work per CPU-second against load: the chart below CPU use.
 
-use super::cpu::{SIDES, WIDTH, achieved_pct, load_scale};
+use super::cpu::{ACHIEVED, SIDES, WIDTH, achieved_pct, load_scale};
 use super::draw::{Drawing, Shape, Size, band, path, point};
 use super::scale::Scale;
 use super::{Figure, View, both, load_lines, load_name, pct_tick, rate_ticks};
@@ -16,18 +16,20 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
     let unit = unit(view);
     let per = |work: Estimate| number::short(work.value);
     let title = format!(
-        "{unit} does {} requests at {} % load and {} at {} %",
+        "{unit} does {} requests at {} % achieved load and {} at {} %",
         per(first.1),
         number::trimmed_pct(first.0),
         per(last.1),
         number::trimmed_pct(last.0)
     );
-    let description = format!("Requests per CPU-second over load in percent. {title}.");
+    let description = format!(
+        "Requests per CPU-second over achieved load in percent of the rated rate. {title}."
+    );
     let levels = &view.findings().levels;
     Some(Figure {
         id: "work",
-        hint: "Good answers per second that a CPU is busy. Level: work is proportional to CPU \
-               use. Falling: the last percents of CPU use carry less."
+        hint: "Good answers per second that a CPU is busy, against achieved load. Level: work is \
+               proportional to CPU use. Falling: the last percents of CPU use carry less."
             .to_owned(),
         drawings: both(|size| draw(view, &points, size, &title, &description)),
         title,
@@ -83,13 +85,13 @@ fn table(curve: &[CpuPoint]) -> Vec<Column> {
     };
     vec![
         Column::new(
-            "load",
-            "%",
+            "achieved",
+            "% of rated",
             0,
             curve.iter().map(|p| known(p.load_pct, number::pct)),
         ),
         Column::new(
-            "rate",
+            "achieved",
             "/s",
             0,
             curve.iter().map(|p| number::rate(p.rate_rps)),
@@ -114,7 +116,7 @@ fn draw(
         |(_, work): &(f64, Estimate)| work.high.unwrap_or(work.value).min(2.0 * work.value);
     let most = points.iter().map(highest).fold(0.0, f64::max);
     let y = Scale::from_zero(most, chart.plot.y(), 4);
-    chart.x_axis(&x, "load, % of the rated rate", pct_tick);
+    chart.x_axis(&x, ACHIEVED, pct_tick);
     let per = match view.picture.service_cpus {
         Some(_) => "requests per CPU-second",
         None => "requests per second with all CPUs busy",
@@ -126,7 +128,7 @@ fn draw(
     let lines = load_lines(view.findings(), |rate| {
         rated.map(|rated| 100.0 * rate / rated)
     });
-    let unnamed = lines.into_iter().map(|line| super::draw::LoadLine {
+    let unnamed = lines.into_iter().map(|line| super::label::LoadLine {
         name: String::new(),
         ..line
     });

@@ -8,6 +8,7 @@ use super::super::figure::{self, grid, on_demand, part};
 use super::super::headline::paragraph;
 use super::super::markup::{El, Html, beginning, el};
 use super::super::page::section;
+use crate::capacity::leading;
 use crate::compare::tables::{Scale, capacity_rows, threshold_rows};
 use crate::compare::threshold_sentence;
 use crate::escape::safe;
@@ -33,14 +34,12 @@ pub(super) fn carried(comparison: &Comparison) -> Html {
             .map(|m| carries(comparison, m, goal))
             .collect();
         let title = format!("Within {}: {}", goal.goal, listed.join(", "));
-        part(
-            &id,
-            &title,
-            "A point per machine, with its 95 % interval.",
-            true,
-        )
-        .with_all(capacities(comparison, &goal.goal, &id, &title))
-        .with(on_demand(grid(&capacity_rows(comparison, goal))))
+        let drawings: Html = capacities(comparison, &goal.goal, &id, &title)
+            .into_iter()
+            .collect();
+        let hint = "A point per machine, with its 95 % interval.";
+        part(&id, &title, hint, true, None, drawings)
+            .with(on_demand(grid(&capacity_rows(comparison, goal))))
     };
     goals.iter().enumerate().map(one).collect()
 }
@@ -163,12 +162,12 @@ pub(super) fn latency(comparison: &Comparison, machines: &[Machine<'_>]) -> Opti
             .attr("data-basis", id)
             .with_all(latency_overlay(machines, *basis, &title))
     });
-    let hint = "p99 against load, a line per machine. The marks are the load lines, at each \
-                machine's goal.";
+    let hint = "p99 against offered load, a line per machine. The rings: where each meets a goal on \
+                p99.";
+    let choice = (bases.len() > 1).then_some(choice);
+    let drawings: Html = drawings.collect();
     Some(
-        part("latency", &title, hint, true)
-            .with((bases.len() > 1).then_some(choice))
-            .with_all(drawings)
+        part("latency", &title, hint, true, choice, drawings)
             .with(on_demand(figure::table(&level_table(machines), false))),
     )
 }
@@ -221,15 +220,16 @@ pub(super) fn cpu(machines: &[Machine<'_>]) -> Option<El> {
     let listed: Vec<String> = machines
         .iter()
         .map(|m| {
-            let cpu = m.findings.capacity.iter().find_map(|c| c.cpu_pct);
+            let cpu = leading(&m.findings.capacity).and_then(|l| l.finding.cpu_pct);
             let cpu = cpu.map_or_else(|| "not known".to_owned(), |c| Written::pct(c).value + " %");
             format!("{} {cpu}", beginning(&m.name, 40))
         })
         .collect();
     let title = format!("CPU use at the load line: {}", listed.join(", "));
-    let hint = "CPU use against load, in percent of each machine's own rated rate. On the dotted \
-                diagonal CPU use would tell the load.";
-    Some(part("cpu", &title, hint, false).with_all(cpu_overlay(machines, &title)))
+    let hint = "CPU use against achieved load, in percent of each machine's own rated rate. On the \
+                dotted diagonal CPU use would tell the load.";
+    let drawings: Html = cpu_overlay(machines, &title).into_iter().collect();
+    Some(part("cpu", &title, hint, false, None, drawings))
 }
 
 pub(super) fn work(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<El> {
@@ -267,9 +267,10 @@ pub(super) fn work(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<
         size: unit.size,
         axis,
     };
-    let hint = "Work per second that a CPU is busy, against load in percent of each machine's own \
-                rated rate.";
-    Some(part("work", &title, hint, false).with_all(work_overlay(machines, basis, &title)))
+    let hint = "Work per second that a CPU is busy, against achieved load in percent of each \
+                machine's own rated rate.";
+    let drawings: Html = work_overlay(machines, basis, &title).into_iter().collect();
+    Some(part("work", &title, hint, false, None, drawings))
 }
 
 pub(super) fn thresholds(comparison: &Comparison) -> Option<El> {

@@ -1,18 +1,23 @@
 //! What the chart of latency says: its title, and a level in a line.
 
-use super::super::{View, deciding, is_told, limit_us, load_name};
+use super::super::{View, is_told, limit_us, load_name};
 use super::Line;
-use crate::capacity::Subject;
+use crate::capacity::{Subject, leading};
 use crate::number::{self, Written, per_second, time_us};
 use plimsoll_model::{CapacityFinding, CapacityStatus, Goal, LevelFinding, Quantile};
 
-/// What the chart shows: up to which load the first goal is kept.
+/// What the chart shows: up to which load the goal that leads is kept; if that
+/// is none of latency, which this chart is about, the first that is.
 pub(super) fn title(view: View<'_>) -> String {
     let findings = view.findings();
-    // A goal of latency, if there is one: this is what the chart is about.
+    let first = leading(&findings.capacity).map(|l| l.finding);
     let about_latency = |c: &&CapacityFinding| is_told(c) && limit_us(c).is_some();
-    let first = findings.capacity.iter().find(about_latency);
-    let Some(first) = first.or_else(|| deciding(findings)) else {
+    let of_latency = || findings.capacity.iter().find(about_latency);
+    let Some(first) = first
+        .filter(|c| about_latency(&c))
+        .or_else(of_latency)
+        .or(first)
+    else {
         return growth(&findings.levels, view);
     };
     let Some(rate) = first.rate_rps else {
