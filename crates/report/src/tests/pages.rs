@@ -226,6 +226,13 @@ fn the_load_line_is_marked_where_the_goal_is_met() {
     assert_eq!(count(latency, "class=\"load-line\""), 1);
     assert_eq!(count(latency, "class=\"load-line other\""), 1);
     assert!(latency.contains(">goal: p99 &lt; 10ms<"));
+    let kept = self::page(&imported());
+    let kept = chart(&kept, "latency", "wide");
+    assert_eq!(
+        count(kept, "class=\"load-mark "),
+        0,
+        "never seen to reach it"
+    );
     assert!(latency.contains("class=\"band p99\""));
 }
 

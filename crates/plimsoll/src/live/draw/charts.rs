@@ -86,7 +86,7 @@ fn times(state: &State, shown: &[&Done]) -> Option<Chart> {
     let title = if state.about.is_copies {
         "Time (log) of a copy by copies"
     } else {
-        "Latency (log) by requests/s"
+        "Latency (log) by offered/s"
     };
     Some(Chart {
         title: title.to_owned(),
@@ -112,7 +112,7 @@ fn cpu(state: &State, shown: &[&Done]) -> Option<Chart> {
         title: if state.about.is_copies {
             "CPU use (%) by copies".to_owned()
         } else {
-            "CPU use (%) by requests/s".to_owned()
+            "CPU use (%) by offered/s".to_owned()
         },
         x: load(state, shown),
         y: Axis {

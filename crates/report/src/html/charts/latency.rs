@@ -86,7 +86,7 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
         ),
         (" Small dots: p99 of single trials of the search.", searched),
         (
-            " The ring: where the goal's percentile reaches its limit.",
+            " The ring: where the goal's percentile, by all trials, reaches its limit.",
             capacity.iter().any(is_met),
         ),
         (

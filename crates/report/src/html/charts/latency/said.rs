@@ -14,7 +14,7 @@ pub(super) fn title(view: View<'_>) -> String {
     let about_latency = |c: &&CapacityFinding| is_told(c) && limit_us(c).is_some();
     let of_latency = || findings.capacity.iter().find(about_latency);
     let Some(first) = first
-        .filter(|c| about_latency(&c))
+        .filter(|c| about_latency(c))
         .or_else(of_latency)
         .or(first)
     else {
