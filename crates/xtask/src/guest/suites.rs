@@ -20,6 +20,7 @@ pub(crate) struct Suite {
 /// in the root of a cgroup v2 tree.
 pub(crate) const SUITES: &[Suite] = &[
     Suite::all("plimsoll-host"),
+    Suite::all("plimsoll-control"),
     Suite::only("plimsoll", "guest"),
 ];
 
