@@ -194,7 +194,10 @@ fn the_goal_that_is_broken_first_decides_what_is_carried() {
         first < text.find("within the goal errors<0.1%").unwrap(),
         "{text}"
     );
-    assert!(text.contains("achieved load, % of the rated rate"), "{text}");
+    assert!(
+        text.contains("achieved load, % of the rated rate"),
+        "{text}"
+    );
     // One that is only known to be kept up to there decides nothing.
     sample.findings.capacity[0].status = CapacityStatus::NotReached;
     sample.findings.capacity[0].rate_rps = Some(Estimate::alone(8_000.0));
