@@ -73,7 +73,7 @@ fn a_mistake_about_the_file_is_told_before_anything_is_written() {
         "-o",
         "./run.plimsoll",
     ];
-    folder.run(&over).says(2, &["is a record", "overwrite"]);
+    folder.run(&over).says(2, &["is what is read here", "overwrite"]);
     let over = [
         "compare",
         "run.plimsoll",
@@ -83,7 +83,7 @@ fn a_mistake_about_the_file_is_told_before_anything_is_written() {
         "-o",
         "run.plimsoll",
     ];
-    folder.run(&over).says(2, &["is a record"]);
+    folder.run(&over).says(2, &["is what is read here"]);
     assert!(fs::read(folder.path("run.plimsoll")).unwrap() == before);
 }
 
