@@ -73,7 +73,9 @@ fn a_mistake_about_the_file_is_told_before_anything_is_written() {
         "-o",
         "./run.plimsoll",
     ];
-    folder.run(&over).says(2, &["is what is read here", "overwrite"]);
+    folder
+        .run(&over)
+        .says(2, &["is what is read here", "overwrite"]);
     let over = [
         "compare",
         "run.plimsoll",

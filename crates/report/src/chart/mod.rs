@@ -34,8 +34,10 @@
 
 mod canvas;
 mod draw;
+mod of_copies;
 mod of_cpu;
 mod of_run;
+mod parts;
 mod picture;
 mod scale;
 mod spark;

@@ -1,7 +1,7 @@
 //! CPU use against load, both in percent, with the diagonal on which CPU use
 //! would tell the load: what is below it is lag.
 
-use super::of_run::{load, load_line, solid};
+use super::parts::{load, load_line, percent, solid};
 use super::{At, Axis, Chart, Line, Mark, Scale, Series};
 use crate::Report;
 use crate::headroom::{Tells, tells};
@@ -109,14 +109,5 @@ fn lag(headroom: &Headroom) -> Option<&'static str> {
         Tells::SeemsLess => Some("seems to lag behind load"),
         Tells::SeemsMore => Some("seems to run ahead of load"),
         Tells::Either => None,
-    }
-}
-
-/// CPU use, from nothing to all.
-pub(super) fn percent() -> Axis {
-    Axis {
-        label: "CPU use, %".to_owned(),
-        scale: Scale::from_zero([100.0].into_iter()),
-        show: number::tick,
     }
 }

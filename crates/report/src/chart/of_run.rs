@@ -1,14 +1,15 @@
 //! The two charts of a run: what is paid for load in time, and in CPU use.
 
-use super::of_cpu::{against_load, percent};
-use super::{At, Axis, Charset, Chart, Line, Mark, Picture, Scale, Series};
+use super::of_copies::of_copies;
+use super::of_cpu::against_load;
+use super::parts::{load, load_line, solid};
+use super::{At, Axis, Charset, Chart, Mark, Picture, Scale, Series};
 use crate::Report;
 use crate::capacity;
 use crate::number::{self, Written};
 use crate::table::{Ink, Paint};
 use plimsoll_model::{
-    CapacityFinding, CapacityStatus, CopiesFinding, Goal, LatencyLimit, LatencySummary,
-    LevelFinding,
+    CapacityFinding, CapacityStatus, Goal, LatencyLimit, LatencySummary, LevelFinding,
 };
 
 /// From this width on, two charts stand side by side.
@@ -134,79 +135,4 @@ fn limit_us(capacity: &CapacityFinding) -> Option<f64> {
         Goal::Latency { .. } => capacity.limit_us,
         Goal::Errors { .. } | Goal::Cpu { .. } => None,
     }
-}
-
-pub(super) fn load(
-    label: &str,
-    rates: impl Iterator<Item = f64>,
-    capacity: Option<&CapacityFinding>,
-) -> Axis {
-    let line = capacity.and_then(capacity::load_line).map(|line| line.0);
-    Axis {
-        label: label.to_owned(),
-        scale: Scale::from_zero(rates.filter(|rate| rate.is_finite()).chain(line)),
-        show: number::tick,
-    }
-}
-
-/// The ship's mark: how deep it may be loaded.
-pub(super) fn load_line(capacity: Option<&CapacityFinding>) -> Option<Mark> {
-    let (at, rate) = capacity::load_line(capacity?)?;
-    Some(Mark {
-        name: format!("load line {rate}"),
-        ink: Ink::Green,
-        at: At::X(at),
-    })
-}
-
-pub(super) fn solid(name: &str, ink: Ink, glyph: char, points: Vec<(f64, f64)>) -> Series {
-    Series {
-        name: name.to_owned(),
-        ink,
-        glyph,
-        line: Line::Solid,
-        points,
-    }
-}
-
-fn of_copies(rows: &[CopiesFinding]) -> Vec<Chart> {
-    let rows: Vec<&CopiesFinding> = rows.iter().filter(|r| r.trials > 0).collect();
-    // Of one number of copies there is no curve.
-    if rows.len() < 2 {
-        return Vec::new();
-    }
-    let copies = || Axis {
-        label: "copies at once".to_owned(),
-        scale: Scale::from_zero(rows.iter().map(|r| f64::from(r.copies))),
-        show: super::whole_tick,
-    };
-    let of = |value: fn(&CopiesFinding) -> Option<f64>| -> Vec<(f64, f64)> {
-        let point = |r: &&CopiesFinding| Some((f64::from(r.copies), value(r)?));
-        rows.iter().filter_map(point).collect()
-    };
-    let mean = solid("mean", Ink::Cyan, '*', of(|r| Some(r.seconds)));
-    let slowest = solid("slowest", Ink::Yellow, '+', of(|r| Some(r.slowest_seconds)));
-    let times = Chart {
-        title: "How long a copy takes".to_owned(),
-        x: copies(),
-        y: Axis {
-            label: "time, s".to_owned(),
-            scale: Scale::from_zero(slowest.points.iter().map(|p| p.1)),
-            show: number::tick,
-        },
-        series: vec![mean, slowest],
-        marks: vec![],
-    };
-    let cpu = of(|r| r.cpu_pct);
-    let mut charts = vec![times];
-    if !cpu.is_empty() {
-        charts.push(Chart {
-            title: "CPU use meanwhile".to_owned(),
-            x: copies(),
-            y: percent(),
-            series: vec![solid("CPU", Ink::Cyan, '*', cpu)],
-            marks: vec![],
-        });
-    }
-    charts
 }
