@@ -132,7 +132,7 @@ pub(super) fn method(report: &Report<'_>, command_line: &[String]) -> El {
             rows.push(("Service", outside(found)));
         }
     }
-    let command = secrets::hide_in_command(command_line);
+    let command = without_output(&secrets::hide_in_command(command_line));
     let seeded = command.iter().any(|word| word.starts_with("--seed"));
     let seed = (!report.is_imported() && !seeded).then(|| {
         let seed = plan.seed;
@@ -231,6 +231,28 @@ fn cpus(cpus: &CpuPlan) -> Option<String> {
     (!parts.is_empty()).then(|| or_unknown(Some(parts.join(", "))))
 }
 
+/// A command without the file that it wrote: no file is written over, so beside
+/// its record the same words would only be refused. An import has to name one,
+/// so it names another. What comes after `--` is another's command.
+fn without_output(command: &[String]) -> Vec<String> {
+    let own = command.iter().position(|word| word == "--");
+    let (own, others) = command.split_at(own.unwrap_or(command.len()));
+    let mut kept = Vec::with_capacity(command.len());
+    let mut words = own.iter();
+    while let Some(word) = words.next() {
+        if word == "-o" || word == "--output" {
+            words.next();
+        } else if !word.starts_with("--output=") && !word.starts_with("-o") {
+            kept.push(word.clone());
+        }
+    }
+    if kept.get(1).is_some_and(|word| word == "import") {
+        kept.extend(["-o", "again.plimsoll"].map(str::to_owned));
+    }
+    kept.extend_from_slice(others);
+    kept
+}
+
 /// A command as a shell reads it.
 fn shell(command: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
@@ -242,36 +264,4 @@ fn shell(command: &[String]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_mitigations_that_this_cpu_needs_are_listed() {
-        let mut provenance = Provenance::default();
-        let shown = |p: &Provenance| mitigations(p).map(Html::into_string);
-        assert_eq!(shown(&provenance), None);
-        let mut add = |name: &str, state: &str| {
-            let known = &mut provenance.mitigations;
-            known.insert(name.to_owned(), state.to_owned());
-            shown(&provenance).unwrap()
-        };
-        assert_eq!(add("mds", "Not affected"), "none needed");
-        let one = add("spectre_v2", "Mitigation: Retpolines");
-        assert!(one.contains("<summary>1 in effect</summary>"), "{one}");
-        assert!(one.contains("<li>spectre_v2: Retpolines</li>"), "{one}");
-        assert!(!one.contains("mds"), "{one}");
-        let two = add("retbleed", "Vulnerable");
-        assert!(two.contains(">1 in effect, 1 left open<"), "{two}");
-        assert!(two.contains("retbleed: Vulnerable"), "{two}");
-    }
-
-    #[test]
-    fn a_command_can_be_pasted_into_a_shell() {
-        let words = ["plimsoll", "sweep", "--goal", "p99<10ms", "it's", ""];
-        let words = words.map(str::to_owned);
-        assert_eq!(
-            shell(&words),
-            r"plimsoll sweep --goal 'p99<10ms' 'it'\''s' ''"
-        );
-    }
-}
+mod tests;
