@@ -56,7 +56,7 @@ pub use finding::{
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile};
 pub use histogram::Histogram;
 pub use picture::{
-    CpuPoint, LatencySpread, LevelPicture, Picture, Span, SpectrumPoint, TrialPicture,
+    CpuPoint, LatencySpread, LevelPicture, Picture, Span, SpectrumPoint, TrialPicture, WorkOf,
 };
 pub use plan::{
     Arrivals, Bounds, CalibrationPlan, CpuPlan, LoadLevel, LoadLevelError, Plan, SCHEMA_VERSION,

@@ -12,12 +12,25 @@ use std::time::Duration;
 pub struct Picture {
     /// The CPUs that the service may use; `None` where they cannot be seen.
     pub service_cpus: Option<u32>,
+    /// Whose CPU time the work per CPU-second counts.
+    pub work_of: WorkOf,
     /// One entry per level, in the order of the findings' levels.
     pub levels: Vec<LevelPicture>,
     /// CPU use over the rate that is carried, ascending in rate.
     pub curve: Vec<CpuPoint>,
     /// All trials, in the order they were made.
     pub trials: Vec<TrialPicture>,
+}
+
+/// Whose CPU time work per CPU-second counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WorkOf {
+    /// All that ran on the service's CPUs, the generator left out, in ticks.
+    #[default]
+    Cpus,
+    /// The service's threads alone: the time that a level's CPU time per
+    /// request is made of.
+    Service,
 }
 
 /// What a picture shows of a level.
@@ -72,9 +85,9 @@ pub struct CpuPoint {
     pub measured_cpu_pct: f64,
     /// CPU use in percent as fitted, with its pointwise interval.
     pub cpu_pct: Estimate,
-    /// Good answers per second that a CPU is busy; where the number of CPUs is
-    /// not known, per second that the whole machine is busy. `None` at no CPU
-    /// use.
+    /// Good answers per second of the CPU time that [`Picture::work_of`] names;
+    /// where that is all CPUs' and their number is not known, per second that
+    /// the whole machine is busy. `None` without CPU time.
     pub work_per_cpu_s: Option<Estimate>,
 }
 

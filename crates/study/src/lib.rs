@@ -44,7 +44,7 @@ use carried::trial_is_carried;
 use curve::{Curve, CurveTrial};
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Estimate, Findings, Phase, Plan, PooledCpu, RatedRate,
-    Setting, Trial, Workload,
+    Setting, Share, Trial, Workload,
 };
 
 /// All that can be concluded from the trials of a run so far.
@@ -139,8 +139,16 @@ fn at_rates(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
 /// Work against CPU use, over all trials at a rate that count and in which CPU
 /// use could be read.
 fn trials_curve(plan: &Plan, trials: &[Trial]) -> Option<Curve> {
+    curve_through(plan, cpu_use::with_cpu(plan, trials))
+}
+
+/// The curve through these trials, each with its CPU use.
+fn curve_through<'a>(
+    plan: &Plan,
+    trials: impl Iterator<Item = (&'a Trial, Share)>,
+) -> Option<Curve> {
     let mut rates: Vec<f64> = Vec::new();
-    let points: Vec<CurveTrial> = cpu_use::with_cpu(plan, trials)
+    let points: Vec<CurveTrial> = trials
         .map(|(t, cpu)| {
             let asked = t.asked().get();
             let level = rates.iter().position(|r| *r == asked).unwrap_or_else(|| {

@@ -1,6 +1,9 @@
 //! What pictures of a run show besides its findings.
 
+mod work;
+
 use crate::carried::is_carried;
+use crate::curve::CurvePoint;
 use crate::levels::{Level, cpu_share, levels};
 use crate::{rated, trials_curve};
 use plimsoll_model::{
@@ -19,13 +22,13 @@ pub fn picture(plan: &Plan, trials: &[Trial]) -> Picture {
     let levels = levels(plan, trials, rated.as_ref());
     let service_cpus = service_cpus(plan, trials);
     let curve = trials_curve(plan, trials).map_or_else(Vec::new, |curve| curve.points());
-    let whole = f64::from(service_cpus.unwrap_or(1));
-    let point = |point: &crate::curve::CurvePoint| CpuPoint {
+    let (work_of, works) = work::of(plan, trials, &curve, service_cpus);
+    let point = |(point, work): (&CurvePoint, Option<Estimate>)| CpuPoint {
         rate_rps: point.rate_rps,
         load_pct: load_pct(rated.as_ref(), point.rate_rps),
         measured_cpu_pct: point.measured_cpu_pct,
         cpu_pct: point.cpu_pct,
-        work_per_cpu_s: work(point.rate_rps, point.measured_cpu_pct, point.cpu_pct, whole),
+        work_per_cpu_s: work,
     };
     let rows = Rows::of(trials);
     let counted = |row: usize| -> Vec<&Trial> {
@@ -35,8 +38,9 @@ pub fn picture(plan: &Plan, trials: &[Trial]) -> Picture {
     let of_level = |(row, of): (usize, &Level<'_>)| level(of, &counted(row));
     Picture {
         service_cpus,
+        work_of,
         levels: levels.iter().enumerate().map(of_level).collect(),
-        curve: curve.iter().map(point).collect(),
+        curve: curve.iter().zip(works).map(point).collect(),
         trials: time_line(plan, trials, &rows, rated.as_ref()),
     }
 }
@@ -56,22 +60,6 @@ pub fn service_cpus(plan: &Plan, trials: &[Trial]) -> Option<u32> {
 fn load_pct(rated: Option<&RatedRate>, rate_rps: f64) -> Option<f64> {
     let rated = rated.map(|r| r.rate_rps).filter(|r| *r > 0.0)?;
     Some(100.0 * rate_rps / rated)
-}
-
-/// Work per second of busy CPU. The more CPU use, the less of it, so the ends
-/// change sides.
-fn work(rate_rps: f64, measured_pct: f64, fitted_pct: Estimate, cpus: f64) -> Option<Estimate> {
-    let per = |pct: f64| (pct > 0.0).then(|| rate_rps / (pct / 100.0 * cpus));
-    let value = per(measured_pct)?;
-    Some(
-        match fitted_pct
-            .interval()
-            .map(|(low, high)| (per(high), per(low)))
-        {
-            Some((Some(low), Some(high))) => Estimate::within(value, low, high),
-            _ => Estimate::alone(value),
-        },
-    )
 }
 
 fn level(level: &Level<'_>, counted: &[&Trial]) -> LevelPicture {
@@ -240,21 +228,6 @@ mod tests {
         assert!((last.latency_us / 1e5 - 1.0).abs() < 2e-3, "{last:?}");
         assert!(points.len() < 40, "{}", points.len());
         assert!(spectrum(&Histogram::new()).len() < 2);
-    }
-
-    #[test]
-    fn work_per_cpu_second_counts_the_services_cpus() {
-        let trials = [
-            trial_at(20.0, 200, 0.2, 1000.0),
-            trial_at(80.0, 800, 0.8, 1000.0),
-        ];
-        let picture = picture(&plan(), &trials);
-        assert_eq!(picture.service_cpus, Some(1));
-        for point in &picture.curve {
-            let work = point.work_per_cpu_s.unwrap().value;
-            assert!((work / 1000.0 - 1.0).abs() < 1e-6, "{point:?}");
-        }
-        assert_eq!(work(0.0, 0.0, Estimate::alone(0.0), 1.0), None);
     }
 
     #[test]

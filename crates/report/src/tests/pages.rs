@@ -5,7 +5,7 @@ use super::sample::{Sample, copies, imported, nothing_valid, sweep, without_cpu}
 use crate::{HtmlReport, html};
 use plimsoll_model::{
     CapacityStatus, CpuPoint, Estimate, Invalid, LatencySpread, LevelPicture, LoadLevel, Phase,
-    Picture, Rate, Setting, Share, Span, SpectrumPoint, TrialPicture, Verdict, Workload,
+    Picture, Rate, Setting, Share, Span, SpectrumPoint, TrialPicture, Verdict, WorkOf, Workload,
 };
 use std::time::Duration;
 
@@ -49,6 +49,7 @@ pub(super) fn picture(sample: &Sample) -> Picture {
     });
     Picture {
         service_cpus: Some(4),
+        work_of: WorkOf::Cpus,
         levels: levels.collect(),
         curve: curve.collect(),
         trials: trials(sample),

@@ -38,7 +38,7 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
         drawings: both(|size| draw(view, size, &title, &description)),
         title,
         told: levels.iter().map(told).collect(),
-        table: table(&view.picture.curve),
+        table: table(view),
         rows_are_levels: false,
     })
 }
@@ -93,10 +93,26 @@ fn told(level: &LevelFinding) -> String {
     }
 }
 
-fn table(curve: &[CpuPoint]) -> Vec<Column> {
+/// Which level a point of the curve is, by the name that it has everywhere; what
+/// it achieved is another number. Rates that the search tried are no level.
+pub(super) fn level_names(view: View<'_>) -> Column {
+    let name = |p: &CpuPoint| {
+        let same = |l: &&LevelFinding| {
+            let achieved = l.achieved_rps.unwrap_or(f64::NAN);
+            (achieved - p.rate_rps).abs() <= 1e-6 * p.rate_rps
+        };
+        let level = view.findings().levels.iter().find(same);
+        known(level.map(|l| l.load_pct), number::trimmed_pct)
+    };
+    Column::new("load", "%", 0, view.picture.curve.iter().map(name))
+}
+
+fn table(view: View<'_>) -> Vec<Column> {
+    let curve = &view.picture.curve;
     let fitted = |p: &CpuPoint| Written::pct(p.cpu_pct);
     let ends = |p: &CpuPoint| fitted(p).ends().unwrap_or_else(|| MISSING.to_owned());
     vec![
+        level_names(view),
         Column::new(
             "achieved",
             "% of rated",

@@ -1,6 +1,6 @@
 //! Work per CPU-second against load: the chart below CPU use.
 
-use super::cpu::{ACHIEVED, SIDES, WIDTH, achieved_pct, load_scale};
+use super::cpu::{ACHIEVED, SIDES, WIDTH, achieved_pct, level_names, load_scale};
 use super::draw::{Drawing, Shape, Size, band, path, point};
 use super::scale::Scale;
 use super::{Figure, View, both, load_lines, load_name, pct_tick, rate_ticks};
@@ -8,41 +8,97 @@ use crate::html::markup::El;
 use crate::levels::known;
 use crate::number::{self, MISSING, Written};
 use crate::table::Column;
-use plimsoll_model::{CpuPoint, Estimate, LevelFinding};
+use plimsoll_model::{CpuPoint, Estimate, LevelFinding, WorkOf};
 
 pub(super) fn figure(view: View<'_>) -> Option<Figure> {
     let points = points(view);
-    let (first, last) = (points.first()?, points.last()?);
-    let unit = unit(view);
-    let per = |work: Estimate| number::short(work.value);
-    let title = format!(
-        "{unit} does {} requests at {} % achieved load and {} at {} %",
-        per(first.1),
-        number::trimmed_pct(first.0),
-        per(last.1),
-        number::trimmed_pct(last.0)
-    );
+    points.first()?;
+    let title = title(view, &points);
     let description = format!(
         "Requests per CPU-second over achieved load in percent of the rated rate. {title}."
     );
     let levels = &view.findings().levels;
     Some(Figure {
         id: "work",
-        hint: "Good answers per second that a CPU is busy, against achieved load. Level: work is \
-               proportional to CPU use. Falling: the last percents of CPU use carry less."
-            .to_owned(),
+        hint: hint(view).to_owned(),
         drawings: both(|size| draw(view, &points, size, &title, &description)),
         title,
         told: levels.iter().map(|l| told(view, l)).collect(),
-        table: table(&view.picture.curve),
+        table: table(view),
         rows_are_levels: false,
     })
 }
 
-fn unit(view: View<'_>) -> &'static str {
-    match view.picture.service_cpus {
-        Some(_) => "A CPU-second",
-        None => "A second with all CPUs busy",
+fn hint(view: View<'_>) -> &'static str {
+    match view.picture.work_of {
+        WorkOf::Service => {
+            "Good answers per second of the service's own CPU time, against achieved load. Level: \
+             a request costs the same at any load. Falling: the more load, the more CPU time a \
+             request costs. CPU use, above, has in it all else that ran on these CPUs."
+        }
+        WorkOf::Cpus => {
+            "Good answers per second that a CPU is busy, against achieved load. Level: work is \
+             proportional to CPU use. Falling: the last percents of CPU use carry less."
+        }
+    }
+}
+
+/// Whether what is counted is seconds of one CPU, and not of the machine.
+fn is_per_cpu(view: View<'_>) -> bool {
+    view.picture.service_cpus.is_some() || view.picture.work_of == WorkOf::Service
+}
+
+/// The work at the lowest and at the highest level; where no level tells it, at
+/// the lowest and the highest rate.
+fn title(view: View<'_>, points: &[(f64, Estimate)]) -> String {
+    let unit = match is_per_cpu(view) {
+        true => "A CPU-second",
+        false => "A second with all CPUs busy",
+    };
+    let per = |work: Estimate| match view.picture.work_of {
+        // To the nanosecond, and as the level table has it.
+        WorkOf::Service => number::short(work.value),
+        WorkOf::Cpus => Written::rate(work).with_ends(""),
+    };
+    let levels = &view.findings().levels;
+    let of_level = |l: &LevelFinding| Some((load_name(l), of_level(view, l)?));
+    let mut known: Vec<(String, Estimate)> = levels.iter().filter_map(of_level).collect();
+    if known.is_empty() {
+        let name = |pct: f64| format!("{} % achieved load", number::trimmed_pct(pct));
+        known = points.iter().map(|(at, work)| (name(*at), *work)).collect();
+    }
+    match (known.first(), known.last()) {
+        (Some(first), Some(last)) if first.0 != last.0 => format!(
+            "{unit} does {} requests at {} and {} at {}",
+            per(first.1),
+            first.0,
+            per(last.1),
+            last.0
+        ),
+        (Some(only), _) => format!("{unit} does {} requests at {}", per(only.1), only.0),
+        _ => "Work per CPU-second is not known".to_owned(),
+    }
+}
+
+/// The work of a level: of the same CPU time as in the level table, where that
+/// has one, with the band of the curve there.
+fn of_level(view: View<'_>, level: &LevelFinding) -> Option<Estimate> {
+    let rate = level.achieved_rps?;
+    let off = |p: &CpuPoint| (p.rate_rps - rate).abs();
+    let near = view.picture.curve.iter().filter(|p| off(p) <= 0.03 * rate);
+    let near = near.min_by(|a, b| off(a).total_cmp(&off(b)));
+    let drawn = near.and_then(|p| p.work_per_cpu_s);
+    let own = level.cpu_us_per_request.filter(|us| *us > 0.0);
+    match (view.picture.work_of, own) {
+        (WorkOf::Service, Some(us)) => {
+            let own = 1e6 / us;
+            let held = |(low, high): &(f64, f64)| (*low..=*high).contains(&own);
+            let ends = drawn.and_then(|e| e.interval()).filter(held);
+            Some(ends.map_or(Estimate::alone(own), |(low, high)| {
+                Estimate::within(own, low, high)
+            }))
+        }
+        _ => drawn,
     }
 }
 
@@ -53,19 +109,9 @@ fn points(view: View<'_>) -> Vec<(f64, Estimate)> {
         .collect()
 }
 
-/// What a level's own CPU use says.
+/// What a level's own CPU time says.
 fn told(view: View<'_>, level: &LevelFinding) -> String {
-    let near = |p: &&CpuPoint| {
-        let rate = level.achieved_rps.unwrap_or(level.offered_rps);
-        (p.rate_rps - rate).abs() <= 0.03 * rate
-    };
-    let work = view
-        .picture
-        .curve
-        .iter()
-        .find(near)
-        .and_then(|p| p.work_per_cpu_s);
-    match work {
+    match of_level(view, level) {
         Some(work) => format!(
             "{}: {} requests per CPU-second",
             load_name(level),
@@ -75,7 +121,8 @@ fn told(view: View<'_>, level: &LevelFinding) -> String {
     }
 }
 
-fn table(curve: &[CpuPoint]) -> Vec<Column> {
+fn table(view: View<'_>) -> Vec<Column> {
+    let curve = &view.picture.curve;
     let written = |p: &CpuPoint| p.work_per_cpu_s.map(Written::rate);
     let value = |p: &CpuPoint| written(p).map_or_else(|| MISSING.to_owned(), |w| w.value);
     let ends = |p: &CpuPoint| {
@@ -84,6 +131,7 @@ fn table(curve: &[CpuPoint]) -> Vec<Column> {
             .unwrap_or_else(|| MISSING.to_owned())
     };
     vec![
+        level_names(view),
         Column::new(
             "achieved",
             "% of rated",
@@ -117,9 +165,9 @@ fn draw(
     let most = points.iter().map(highest).fold(0.0, f64::max);
     let y = Scale::from_zero(most, chart.plot.y(), 4);
     chart.x_axis(&x, ACHIEVED, pct_tick);
-    let per = match view.picture.service_cpus {
-        Some(_) => "requests per CPU-second",
-        None => "requests per second with all CPUs busy",
+    let per = match is_per_cpu(view) {
+        true => "requests per CPU-second",
+        false => "requests per second with all CPUs busy",
     };
     chart.y_axis(&y, per, rate_ticks(y.most()));
     let level_at = |l: &LevelFinding| l.cpu_pct.map(|_| x.at(achieved_pct(view, l)));

@@ -17,7 +17,7 @@ use crate::number::{self, Written};
 use crate::table::Column;
 use plimsoll_model::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, FigureUnit, LevelFinding, Measure,
-    WorkUnit,
+    WorkOf, WorkUnit,
 };
 
 /// What each carries within each goal.
@@ -267,10 +267,19 @@ pub(super) fn work(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<
         size: unit.size,
         axis,
     };
-    let hint = "Work per second that a CPU is busy, against achieved load in percent of each \
-                machine's own rated rate.";
+    let of_service = machines
+        .iter()
+        .filter(|m| m.picture.work_of == WorkOf::Service);
+    let time = match of_service.count() {
+        0 => "that a CPU is busy",
+        n if n == machines.len() => "of the service's own CPU time",
+        _ => "of the service's own CPU time, or where that is not known that a CPU is busy",
+    };
+    let hint = format!(
+        "Work per second {time}, against achieved load in percent of each machine's own rated rate."
+    );
     let drawings: Html = work_overlay(machines, basis, &title).into_iter().collect();
-    Some(part("work", &title, hint, false, None, drawings))
+    Some(part("work", &title, &hint, false, None, drawings))
 }
 
 pub(super) fn thresholds(comparison: &Comparison) -> Option<El> {
