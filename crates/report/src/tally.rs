@@ -1,5 +1,6 @@
 //! How many trials there are and why some of them do not count.
 
+use crate::number::for_count;
 use plimsoll_model::{Invalid, MachineUse, Verdict};
 use std::time::Duration;
 
@@ -59,6 +60,27 @@ impl TrialTally {
     /// Those that do not count.
     pub fn invalid(&self) -> u64 {
         self.invalid
+    }
+
+    /// How many count, in few words: `3 of 34 trials do not count, because …`.
+    pub(crate) fn in_words(&self) -> String {
+        let (all, invalid) = (self.all, self.invalid);
+        let trials = for_count(all, "trial", "trials");
+        let does = for_count(invalid, "does", "do");
+        match (invalid, self.commonest_reason()) {
+            (0, _) => format!("All {all} {trials} count"),
+            (_, Some(why)) => {
+                let often = for_count(invalid, "", "most often ");
+                format!("{invalid} of {all} {trials} {does} not count, {often}because {why}")
+            }
+            _ => format!("{invalid} of {all} {trials} {does} not count"),
+        }
+    }
+
+    /// Whether those that do not count are more than a few: one in five, so that
+    /// whoever reads no further than the answer should know.
+    pub(crate) fn are_many_invalid(&self) -> bool {
+        self.invalid > 0 && 5 * self.invalid >= self.all
     }
 
     /// Why most of them do not count; the first of those that tie.

@@ -33,12 +33,21 @@ pub(super) fn answer(report: &Report<'_>, workload: &str) -> El {
                 .with(ships_mark())
                 .with(el("span").with(typeset(&headline(report)))),
         )
+        .with(doubt(report))
         .with(tiles(report))
         .with(
             el("div")
                 .class("sentences answer")
                 .with_all(sentences.iter().map(paragraph)),
         )
+}
+
+/// Under the headline, when it rests on only a part of the trials.
+fn doubt(report: &Report<'_>) -> Option<El> {
+    let trials = &report.record.trials;
+    let many = !report.is_imported() && trials.are_many_invalid();
+    let words = || format!("{}.", trials.in_words());
+    many.then(|| el("p").class("doubt yellow").with(typeset(&words())))
 }
 
 /// The line above the headline: what was measured, and light or dark.

@@ -58,6 +58,7 @@ pub fn html(page: &HtmlReport<'_>) -> serde_json::Result<String> {
     main.push(
         el("div")
             .class("charts")
+            .with(no_latency(report))
             .with(figure::sections(&before, &levels))
             .with(threshold_section(report))
             .with(figure::sections(&after, &levels)),
@@ -79,6 +80,27 @@ fn file_name(report: &Report<'_>) -> String {
     let stem = report.record.file.file_stem();
     let stem = stem.map_or_else(|| "findings".into(), |stem| stem.to_string_lossy());
     format!("{stem}.json")
+}
+
+/// In the place of the chart of latency, why there is none: an empty one would
+/// look as if latency were nothing.
+fn no_latency(report: &Report<'_>) -> Option<markup::El> {
+    let levels = &report.findings.levels;
+    let drawn = levels.iter().any(|level| level.latency_us.is_some());
+    if levels.is_empty() || drawn {
+        return None;
+    }
+    let why = match levels.iter().any(|level| level.trials > 0) {
+        true => "none had an answer",
+        false => "no level has a trial that counts",
+    };
+    let hint = "Latency against load is drawn from trials that count. Why the others do not, stands \
+                with each trial below.";
+    Some(
+        section("no-latency")
+            .with(el("h2").with(format!("No chart of latency: {why}")))
+            .with(el("p").class("hint").with(hint)),
+    )
 }
 
 /// The threshold table, with what it comes to as its title.

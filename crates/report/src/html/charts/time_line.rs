@@ -16,7 +16,7 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
     if view.report.is_imported() || trials.iter().all(|t| t.took.is_zero()) {
         return None;
     }
-    let title = title(view);
+    let title = view.report.record.trials.in_words();
     let description = format!(
         "Every trial as a bar over time, as high as the load it offered; hatched ones do not \
          count. {title}."
@@ -38,21 +38,6 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
         table: table(trials),
         rows_are_levels: false,
     })
-}
-
-fn title(view: View<'_>) -> String {
-    let tally = &view.report.record.trials;
-    let (all, invalid) = (tally.all(), tally.invalid());
-    let trials = for_count(all, "trial", "trials");
-    match (invalid, tally.commonest_reason()) {
-        (0, _) => format!("All {all} {trials} count"),
-        (_, Some(why)) => {
-            let often = for_count(invalid, "", "most often ");
-            let does = for_count(invalid, "does", "do");
-            format!("{invalid} of {all} {trials} {does} not count, {often}because {why}")
-        }
-        _ => format!("{invalid} of {all} {trials} do not count"),
-    }
 }
 
 /// A letter for a reason, and what it stands for.
