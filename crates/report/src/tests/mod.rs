@@ -1,5 +1,6 @@
 //! What people and programs get to see, held against what they should.
 
+mod agreement;
 mod compare_plan;
 mod contract;
 mod labels;

@@ -44,6 +44,8 @@ pub(super) struct GoalLine {
 /// A place where a line meets its goal.
 pub(super) struct MetMark {
     pub(super) at: (f64, f64),
+    /// The ends of the rate's interval, where it has one.
+    pub(super) between: Option<(f64, f64)>,
     pub(super) class: String,
     /// Which line it is; empty where there is but one.
     pub(super) name: String,
@@ -133,6 +135,14 @@ impl Drawing {
     /// The marks where lines meet their goals.
     pub(super) fn marks(&mut self, marks: &[MetMark]) {
         for mark in marks {
+            if let Some((low, high)) = mark.between {
+                let class = format!("met-span {}", mark.class);
+                let y = mark.at.1;
+                self.put(line((low, y), (high, y), &class));
+                for end in [low, high] {
+                    self.put(line((end, y - 5.0), (end, y + 5.0), &class));
+                }
+            }
             self.put(load_mark(mark.at, &mark.class));
             self.taken.push(Area::around(mark.at, 15.0, 9.5));
         }
@@ -141,7 +151,10 @@ impl Drawing {
     /// The names of the lines at the marks where they meet their goals: after
     /// the names of goals, which are longer and have fewer places.
     pub(super) fn mark_names(&mut self, marks: &[MetMark], better_free: &[Area]) {
-        for MetMark { at, class, name } in marks.iter().filter(|m| !m.name.is_empty()) {
+        for MetMark {
+            at, class, name, ..
+        } in marks.iter().filter(|m| !m.name.is_empty())
+        {
             let width = BOLD * width_of(name, FONT);
             let (x, y) = *at;
             // Beside the ring above or below its bar; else a little further off.

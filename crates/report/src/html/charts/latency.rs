@@ -5,7 +5,7 @@ mod said;
 pub(in crate::html) use said::kept;
 
 use super::draw::{Drawing, Shape, Size, band, path, point, speck};
-use super::label::{EndLabel, GoalLine, HEAD, MetMark, along, extra_head};
+use super::label::{EndLabel, GoalLine, HEAD, LoadLine, MetMark, along, extra_head};
 use super::layout::Area;
 use super::scale::Scale;
 use super::{
@@ -74,31 +74,9 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
         per_second(levels.first()?.offered_rps),
         per_second(levels.last()?.offered_rps),
     );
-    let banded = view.picture.levels.iter().any(|l| l.spread.is_some());
-    let searched = view.picture.trials.iter().any(is_search);
-    let capacity = &view.findings().capacity;
-    let lines_of_load = load_lines(view.findings(), Some);
-    let hint = [
-        ("Latency against offered load.", true),
-        (
-            " Shaded: from the smallest to the largest of a level's trials.",
-            banded,
-        ),
-        (" Small dots: p99 of single trials of the search.", searched),
-        (
-            " The ring: where the goal's percentile, by all trials, reaches its limit.",
-            capacity.iter().any(is_met),
-        ),
-        (
-            " Upright: the load line with its 95 % interval.",
-            lines_of_load.iter().any(|l| l.between.is_some()),
-        ),
-        (" Thin: those of the other goals.", lines_of_load.len() > 1),
-    ];
-    let hint = hint.iter().filter(|(_, is)| *is).map(|(words, _)| *words);
     Some(Figure {
         id: "latency",
-        hint: hint.collect(),
+        hint: said::hint(view),
         drawings: both(|size| draw(view, &lines, size, &title, &description)),
         title,
         told,
@@ -128,8 +106,7 @@ fn draw(view: View<'_>, lines: &[Line], size: Size, title: &str, description: &s
     let head = extra_head(&loads, width - 2.0 - left);
     let height = size.pick(400.0, 330.0) + head;
     let mut chart = Drawing::new(size, width, height, [HEAD + head, 62.0, 42.0, left]);
-    let most = levels.iter().map(|l| l.offered_rps).fold(0.0, f64::max);
-    let x = Scale::linear((0.0, room_beyond(most)), chart.plot.x());
+    let x = Scale::linear((0.0, room_beyond(most_load(view, &loads))), chart.plot.x());
     let y = latency_scale(view, lines, chart.plot.y());
     chart.x_axis(
         &x,
@@ -157,6 +134,21 @@ fn draw(view: View<'_>, lines: &[Line], size: Size, title: &str, description: &s
     chart.goal_names(&goals, &drawn);
     chart.mark_names(&marks, &drawn);
     chart.finish("latency", title, description)
+}
+
+/// The highest load that anything is drawn at: levels, trials of the search, load
+/// lines with their intervals. Beyond the end all would stand at the end.
+fn most_load(view: View<'_>, loads: &[LoadLine]) -> f64 {
+    let levels = view.findings().levels.iter().map(|l| l.offered_rps);
+    let searched = view.picture.trials.iter().filter(|t| is_search(t));
+    let searched = searched.filter_map(|t| match t.setting {
+        Setting::Offer { rate } => Some(rate.get()),
+        Setting::Idle | Setting::Copies { .. } => None,
+    });
+    let ends = loads
+        .iter()
+        .map(|l| l.between.map_or(l.at, |(_, high)| high.max(l.at)));
+    levels.chain(searched).chain(ends).fold(0.0, f64::max)
 }
 
 /// All that is drawn lies within: lines, bands, goals.
@@ -271,8 +263,10 @@ fn marks(view: View<'_>, x: &Scale, y: &Scale) -> Vec<MetMark> {
             true => String::new(),
             false => quantile.to_string(),
         };
+        let rate = finding.rate_rps?;
         Some(MetMark {
-            at: (x.at(finding.rate_rps?.value), y.at(us)),
+            at: (x.at(rate.value), y.at(us)),
+            between: rate.interval().map(|(low, high)| (x.at(low), x.at(high))),
             class,
             name,
         })

@@ -159,6 +159,7 @@ fn goals(view: View<'_>, x: &Scale, y: &Scale) -> (Vec<GoalLine>, Vec<MetMark>) 
             name: goal_name(capacity),
         };
         let mark = MetMark {
+            between: None,
             at: (x.at(rarity(quantile.fraction())), at),
             class: String::new(),
             name: String::new(),

@@ -1,6 +1,6 @@
 //! What the chart of latency says: its title, and a level in a line.
 
-use super::super::{View, is_told, limit_us, load_name};
+use super::super::{View, is_told, limit_us, load_lines, load_name};
 use super::Line;
 use crate::capacity::{Subject, leading};
 use crate::number::{self, Written, per_second, time_us};
@@ -90,6 +90,44 @@ fn growth(levels: &[LevelFinding], view: View<'_>) -> String {
     }
 }
 
+/// How to read the chart.
+pub(super) fn hint(view: View<'_>) -> String {
+    let banded = view.picture.levels.iter().any(|l| l.spread.is_some());
+    let searched = view.picture.trials.iter().any(super::is_search);
+    let findings = view.findings();
+    let met = || findings.capacity.iter().filter(|c| super::is_met(c));
+    let has_ends = |c: &CapacityFinding| c.rate_rps.and_then(|rate| rate.interval()).is_some();
+    let loads = load_lines(findings, Some);
+    let parts = [
+        ("Latency against offered load.", true),
+        (
+            " Shaded: from the smallest to the largest of a level's trials.",
+            banded,
+        ),
+        (" Small dots: p99 of single trials of the search.", searched),
+        (
+            " The ring: where the goal's percentile, by all trials, reaches its limit.",
+            met().next().is_some(),
+        ),
+        (
+            " The bar through it: the 95 % interval of that load.",
+            met().any(has_ends),
+        ),
+        (
+            " Within that interval the line of the levels stays on one side of the limit: line and \
+             ring disagree, so measure longer before you act on either.",
+            met().any(|c| is_off_its_line(c, &findings.levels)),
+        ),
+        (
+            " Upright: the load line with its 95 % interval.",
+            loads.iter().any(|l| l.between.is_some()),
+        ),
+        (" Thin: those of the other goals.", loads.len() > 1),
+    ];
+    let said = parts.iter().filter(|(_, is)| *is);
+    said.map(|(words, _)| *words).collect()
+}
+
 /// What is under the picture when a level is picked.
 pub(super) fn told(level: &LevelFinding, lines: &[Line]) -> String {
     let Some(latency) = &level.latency_us else {
@@ -105,4 +143,52 @@ pub(super) fn told(level: &LevelFinding, lines: &[Line]) -> String {
         per_second(level.offered_rps),
         parts.join(", ")
     )
+}
+
+/// Whether the drawn line of a goal's percentile stays on one side of its limit
+/// all over the interval of the rate where the goal is met: then ring and line
+/// disagree beyond what the interval allows. Where the line does not cover the
+/// interval it says nothing.
+pub(super) fn is_off_its_line(finding: &CapacityFinding, levels: &[LevelFinding]) -> bool {
+    let line = line_of(finding, levels);
+    let (Some(line), Some(limit)) = (line, limit_us(finding)) else {
+        return false;
+    };
+    let Some((low, high)) = finding.rate_rps.and_then(|rate| rate.interval()) else {
+        return false;
+    };
+    let ends = [low, high].map(|rate| read_off(&line, rate));
+    let [Some(first), Some(last)] = ends else {
+        return false;
+    };
+    let within = line.iter().filter(|(rate, _)| (low..=high).contains(rate));
+    let mut seen = within.map(|(_, us)| *us).chain([first, last]);
+    let is_above = first > limit;
+    seen.all(|us| (us > limit) == is_above)
+}
+
+/// The line that is drawn of the percentile that a goal is about.
+fn line_of(finding: &CapacityFinding, levels: &[LevelFinding]) -> Option<Vec<(f64, f64)>> {
+    let Goal::Latency { quantile, .. } = finding.goal else {
+        return None;
+    };
+    let name = quantile.to_string();
+    let line = super::LINES.iter().find(|line| line.name == name)?;
+    let point = |l: &LevelFinding| Some((l.offered_rps, (line.of)(l.latency_us.as_ref()?)));
+    Some(levels.iter().filter_map(point).collect())
+}
+
+/// The latency of a line at a rate, as it is drawn: straight on a logarithmic
+/// axis. `None` outside of it.
+fn read_off(line: &[(f64, f64)], rate: f64) -> Option<f64> {
+    let beside = line
+        .windows(2)
+        .find(|pair| (pair[0].0..=pair[1].0).contains(&rate))?;
+    let ((from, us), (to, next)) = (beside[0], beside[1]);
+    let part = if to > from {
+        (rate - from) / (to - from)
+    } else {
+        0.0
+    };
+    Some(us * (next / us).powf(part))
 }
