@@ -25,8 +25,8 @@ pub enum LightBasis {
     LevelsByLoadAlone,
     /// Calibration trials below the bound, as no level there counts.
     Calibration,
-    /// The lowest level that counts, up to [`STAND_IN_PCT`], as nothing below
-    /// the bound does.
+    /// The lowest levels that count, up to [`STAND_IN_PCT`], as below the bound
+    /// there are fewer requests than decide a p99.
     LowestLevel,
 }
 
@@ -107,11 +107,52 @@ pub enum CapacityNote {
     },
     /// Two rates far apart, with nothing tried between them.
     NothingBetween {
-        /// The rate that kept the goal, in requests per second.
-        kept_rps: f64,
-        /// The rate that broke it, in requests per second.
-        broken_rps: f64,
+        /// The load that kept the goal.
+        low: TriedAt,
+        /// The load that broke it.
+        high: TriedAt,
     },
+    /// Trials at the same loads say both.
+    Disagree {
+        /// The lower load beside what is sought.
+        low: TriedAt,
+        /// The higher one.
+        high: TriedAt,
+    },
+    /// Fewer requests at light load than the limit, a multiple of a percentile
+    /// there, takes.
+    TooFewAtLightLoad {
+        /// Requests that show that percentile.
+        needed: f64,
+        /// Requests that there were.
+        seen: u64,
+    },
+}
+
+/// A load, and in how many of its trials a goal was kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TriedAt {
+    /// The load, in requests per second.
+    pub rate_rps: f64,
+    /// Trials in which it was kept.
+    pub kept: usize,
+    /// All trials there that count.
+    pub of: usize,
+}
+
+impl fmt::Display for TriedAt {
+    /// Such as `2 of 3 trials at 100/s`; of one trial only the rate.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.of {
+            0 | 1 => write!(f, "at {}", whole(self.rate_rps)),
+            of => write!(
+                f,
+                "in {} of {of} trials at {}",
+                self.kept,
+                whole(self.rate_rps)
+            ),
+        }
+    }
 }
 
 /// Below this CPU use and load, in percent, a load is light: the bound of the
@@ -152,15 +193,25 @@ impl fmt::Display for CapacityNote {
                     whole(lowest_rps)
                 )
             }
-            CapacityNote::NothingBetween {
-                kept_rps,
-                broken_rps,
-            } => write!(
+            CapacityNote::NothingBetween { low, high } if high.kept == 0 => write!(
                 f,
-                "kept at {} and no more at {}, where it was broken or not all was answered; nothing \
+                "kept {low} and no more at {}, where it was broken or not all was answered; nothing \
                  between counts",
-                whole(kept_rps),
-                whole(broken_rps)
+                whole(high.rate_rps)
+            ),
+            CapacityNote::NothingBetween { low, high } => {
+                write!(f, "kept {low} and {high}; nothing between counts")
+            }
+            CapacityNote::Disagree { low, high } => write!(
+                f,
+                "trials at the same load disagree: it was kept {low} and {high}; see what disturbs \
+                 the machine, or sweep again with more and longer trials"
+            ),
+            CapacityNote::TooFewAtLightLoad { needed, seen } => write!(
+                f,
+                "the limit is a multiple of a percentile at light load that takes {needed:.0} \
+                 requests to show, and there were {seen}: measure longer (--duration), or promise \
+                 a latency as such (as in p99<10ms)"
             ),
         }
     }
@@ -185,8 +236,8 @@ fn write_light(f: &mut fmt::Formatter<'_>, basis: LightBasis, load_pct: f64) -> 
         ),
         LightBasis::LowestLevel => write!(
             f,
-            "no trial that counts was below {LIGHT_PCT:.0} % load and CPU use; the lowest, at \
-             {load_pct:.0} % load, stands for light load"
+            "too few requests that count came below {LIGHT_PCT:.0} % load and CPU use; levels up to \
+             {load_pct:.0} % load stand for light load"
         ),
     }
 }

@@ -57,9 +57,12 @@ pub struct PooledCpu {
 pub struct RatedRate {
     /// The rate.
     pub rate_rps: f64,
-    /// Whether the service was what ended it. If not, the generator was, and
-    /// the service may carry more.
+    /// Whether a trial that counts shows the service at its end. If not, the
+    /// generator ended it, or whoever `disturbed`, and the service may carry
+    /// more.
     pub limited_by_service: bool,
+    /// Whether only trials in which others used the CPUs show an end at all.
+    pub disturbed: bool,
     /// Whether it was given and not measured.
     pub given: bool,
     /// Set when no level was carried: then all of them overload the service,

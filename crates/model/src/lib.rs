@@ -41,6 +41,7 @@ mod workload;
 
 pub use capacity::{
     CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad, STAND_IN_PCT,
+    TriedAt,
 };
 pub use comparison::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,

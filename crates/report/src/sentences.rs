@@ -173,6 +173,13 @@ fn rated(report: &Report<'_>) -> Option<Sentence> {
             "100 % load is {rate}, the highest throughput seen while the rated rate was sought."
         );
         (Ink::Dim, text)
+    } else if rated.disturbed {
+        let text = format!(
+            "100 % load is {rate}, the highest throughput seen while the rated rate was sought; but \
+             others used the CPUs then, and no trial that counts shows the service at its end: it \
+             may carry more."
+        );
+        (Ink::Yellow, text)
     } else {
         let text = format!(
             "100 % load is {rate}: that is what the load generator reached, not the service, \

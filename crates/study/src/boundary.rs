@@ -56,13 +56,25 @@ pub enum Boundary {
         /// By how much the logarithm of the odds grows per e-fold of rate.
         slope: f64,
     },
-    /// Kept at `low`, far broken at `high`, and nothing was tried between.
+    /// Between these two loads, with no line to be seen: nothing was tried
+    /// between them, or what was does not rise.
     Gap {
-        /// The highest rate below it.
-        low: f64,
-        /// The lowest rate above it.
-        high: f64,
+        /// The highest load below it.
+        low: Side,
+        /// The lowest load above it.
+        high: Side,
     },
+}
+
+/// A load beside a gap, and what its trials say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Side {
+    /// The load's rate.
+    pub rate: f64,
+    /// Trials in which the goal was kept.
+    pub kept: usize,
+    /// All of them.
+    pub of: usize,
 }
 
 /// Whether an interval is wanted, which takes hundreds of times as long.
@@ -88,29 +100,36 @@ pub fn locate(evidence: &[Evidence], share: f64, interval: Interval) -> Option<B
         return Some(Boundary::Above(highest));
     }
     let (low, high) = (loads[above - 1], loads[above]);
-    if low.share < share / FAR && high.share > (share * FAR).min(0.5) {
-        return Some(Boundary::Gap {
-            low: low.rate,
-            high: high.rate,
-        });
+    let gap = Boundary::Gap {
+        low: low.side(),
+        high: high.side(),
+    };
+    let is_cliff = low.share < share / FAR && high.share > (share * FAR).min(0.5);
+    // A line from one to the other would be drawn through nothing.
+    let is_wide = (high.rate / low.rate).ln() > 2.0 * AROUND;
+    if is_cliff || is_wide {
+        return Some(gap);
     }
     let reference = (low.rate * high.rate).sqrt();
     // Far broken below the split: other trials there kept the goal, so this
     // one was disturbed. What disturbs makes nothing better, so there is no
-    // such rule above.
-    let disturbed = |e: &&Evidence| e.rate <= low.rate && e.share() > (share * FAR).min(0.5);
+    // such rule above. A measured share is not one of requests: below a goal of
+    // 80 % it may be 70.
+    let is_far = |e: &Evidence| match e.seen {
+        Seen::Measured(_) => false,
+        Seen::Counted { .. } | Seen::NotCarried => e.share() > (share * FAR).min(0.5),
+    };
+    let disturbed = |e: &&Evidence| e.rate <= low.rate && is_far(e);
     let trusted: Vec<Evidence> = evidence.iter().filter(|e| !disturbed(e)).copied().collect();
     let near = Neighbours::of(&trusted, reference, share);
-    match near.line() {
+    match near.line().filter(|(rate, _)| near.reaches(*rate)) {
         Some((rate, slope)) => Some(Boundary::Line {
             rate: near.estimate((rate, slope), interval),
             slope,
         }),
-        // Nothing rises: between the two loads is all that can be said.
-        None => Some(Boundary::Gap {
-            low: low.rate,
-            high: high.rate,
-        }),
+        // Nothing rises, or crosses the goal where nothing was tried: between
+        // the two loads is all that can be said.
+        None => Some(gap),
     }
 }
 
@@ -120,6 +139,8 @@ struct Load {
     rate: f64,
     good_s: f64,
     bad_s: f64,
+    kept: usize,
+    of: usize,
     /// Over its carried trials; 1 if there is none.
     share: f64,
 }
@@ -144,8 +165,20 @@ impl Load {
             rate: group.first().map_or(0.0, |e| e.rate),
             good_s: seconds(false),
             bad_s: seconds(true),
+            kept: group.iter().filter(|e| e.share() <= share).count(),
+            of: group.len(),
             // The median: one disturbed trial does not decide.
             share: (shares[(shares.len() - 1) / 2] + shares[shares.len() / 2]) / 2.0,
+        }
+    }
+}
+
+impl Load {
+    fn side(&self) -> Side {
+        Side {
+            rate: self.rate,
+            kept: self.kept,
+            of: self.of,
         }
     }
 }
@@ -209,8 +242,10 @@ impl Neighbours {
 
     /// Whether trials lie on both sides of a rate.
     fn reaches(&self, rate: f64) -> bool {
-        let below = self.trials.iter().any(|e| e.rate <= rate);
-        below && self.trials.iter().any(|e| e.rate >= rate)
+        // A root at a load that was tried may miss it by a bit.
+        let bit = 1.0 + 1e-9;
+        let below = self.trials.iter().any(|e| e.rate <= rate * bit);
+        below && self.trials.iter().any(|e| e.rate >= rate / bit)
     }
 
     /// The root and the slope.
@@ -381,11 +416,12 @@ mod tests {
             counted(950.0, 0.0),
             counted(1000.0, 0.9),
         ];
+        let side = |rate, kept| Side { rate, kept, of: 1 };
         assert_eq!(
             locate(&trials, P99, Interval::None),
             Some(Boundary::Gap {
-                low: 950.0,
-                high: 1000.0
+                low: side(950.0, 1),
+                high: side(1000.0, 0)
             })
         );
     }
@@ -399,13 +435,34 @@ mod tests {
         ];
         assert!(matches!(
             locate(&trials, P99, Interval::None),
-            Some(Boundary::Gap { high: 1000.0, .. })
+            Some(Boundary::Gap { high, .. }) if high.rate == 1000.0
         ));
         trials.extend([counted(1000.0, 0.0), counted(1000.0, 0.0)]);
         assert!(matches!(
             locate(&trials, P99, Interval::None),
-            Some(Boundary::Gap { low: 1000.0, .. })
+            Some(Boundary::Gap { low, .. }) if (low.rate, low.kept, low.of) == (1000.0, 2, 3)
         ));
+    }
+
+    #[test]
+    fn no_line_is_drawn_over_loads_far_apart_or_crosses_where_nothing_was_tried() {
+        let far_apart = at(&[100.0, 500.0, 1600.0]);
+        assert!(matches!(
+            locate(&far_apart, P99, Interval::Seeded(1)),
+            Some(Boundary::Gap { low, high }) if (low.rate, high.rate) == (500.0, 1600.0)
+        ));
+        // Overload in which trials at the same load disagree.
+        let trials = [
+            counted(900.0, 0.001),
+            counted(1000.0, 0.001),
+            counted(1000.0, 0.6),
+            counted(1100.0, 0.001),
+            counted(1100.0, 0.6),
+        ];
+        match locate(&trials, P99, Interval::Seeded(1)) {
+            Some(Boundary::Line { rate, .. }) => assert!(rate.value <= 1100.0, "{rate:?}"),
+            other => assert!(matches!(other, Some(Boundary::Gap { .. })), "{other:?}"),
+        }
     }
 
     #[test]

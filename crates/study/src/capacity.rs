@@ -6,7 +6,7 @@
 //! multiple of the latency at light load is as uncertain as that latency, and
 //! a percentile needs a number of requests before it says anything.
 
-use crate::boundary::{Boundary, Interval, locate};
+use crate::boundary::{Boundary, Interval, Side, locate};
 use crate::cpu_use;
 use crate::curve::Curve;
 use crate::decide::needed;
@@ -15,7 +15,7 @@ use crate::light::{self, Light};
 use crate::rated::rated;
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightLoad, Phase,
-    Plan, Trial, Workload,
+    Plan, Trial, TriedAt, Workload,
 };
 use std::time::Duration;
 
@@ -39,7 +39,9 @@ impl Asked {
     /// The same with light load known already.
     pub fn at(plan: &Plan, light: Result<Light, CapacityNote>) -> Asked {
         let goals = plan.goals.iter();
-        let goals = goals.map(|goal| (*goal, bound(goal, &light))).collect();
+        let goals = goals
+            .map(|goal| (*goal, bound(goal, &light, is_sampled(plan))))
+            .collect();
         Asked { light, goals }
     }
 
@@ -62,12 +64,12 @@ impl Asked {
         trials: &[Trial],
         curve: Option<&Curve>,
     ) -> Vec<CapacityFinding> {
-        let goals = self.goals.iter().zip(0..);
-        goals
-            .map(|((goal, bound), index)| {
+        self.goals
+            .iter()
+            .map(|(goal, bound)| {
                 let mut finding = nothing_known(goal);
                 match bound {
-                    Ok(bound) => self.fill(&mut finding, bound, plan, trials, curve, index),
+                    Ok(bound) => self.fill(&mut finding, bound, plan, trials, curve),
                     Err(why) => finding.note = Some(*why),
                 }
                 let rate = finding.rate_rps;
@@ -84,7 +86,6 @@ impl Asked {
         plan: &Plan,
         trials: &[Trial],
         curve: Option<&Curve>,
-        index: u64,
     ) {
         finding.limit_us = bound.limit().map(|limit| limit.as_secs_f64() * 1e6);
         let relative = is_relative(&finding.goal);
@@ -95,13 +96,12 @@ impl Asked {
             .filter(|_| relative)
             .and_then(Light::note);
         let evidence = evidence(bound, plan, trials);
-        // A table's rows are what somebody concluded from requests of his own.
-        let sampled = !matches!(plan.workload, Workload::Imported(_));
+        let sampled = is_sampled(plan);
         if let Some(why) = undecidable(bound, &evidence).filter(|_| sampled) {
             finding.note = Some(why);
             return;
         }
-        let seed = plan.seed.wrapping_add(index);
+        let seed = plan.seed;
         let Some(boundary) = locate(&evidence, bound.share(), Interval::Seeded(seed)) else {
             finding.note = Some(missing(bound));
             return;
@@ -114,10 +114,12 @@ impl Asked {
                 finding.note = Some(CapacityNote::MissedAtLowest { lowest_rps: lowest });
             }
             Boundary::Gap { low, high } if status == CapacityStatus::Found => {
-                finding.note = Some(CapacityNote::NothingBetween {
-                    kept_rps: low,
-                    broken_rps: high,
-                });
+                let (low, high) = (tried(low), tried(high));
+                finding.note = Some(CapacityNote::NothingBetween { low, high });
+            }
+            Boundary::Gap { low, high } if status == CapacityStatus::Undecided => {
+                let (low, high) = (tried(low), tried(high));
+                finding.note = Some(CapacityNote::Disagree { low, high });
             }
             Boundary::Line { rate, .. } if relative => {
                 let limits = self
@@ -146,8 +148,14 @@ impl Asked {
 /// No goal is kept at more than the service does at saturation, however far
 /// the scatter of trials reaches.
 fn not_beyond(rate: Estimate, saturation: f64) -> Estimate {
+    // What was seen beyond it shows that it was none.
+    let is_end = rate.value < saturation;
+    let high = rate
+        .high
+        .filter(|_| is_end)
+        .map(|high| high.min(saturation));
     Estimate {
-        high: rate.high.map(|high| high.min(saturation.max(rate.value))),
+        high: high.or(rate.high),
         ..rate
     }
 }
@@ -164,7 +172,11 @@ fn nothing_known(goal: &Goal) -> CapacityFinding {
     }
 }
 
-fn bound(goal: &Goal, light: &Result<Light, CapacityNote>) -> Result<Bound, CapacityNote> {
+fn bound(
+    goal: &Goal,
+    light: &Result<Light, CapacityNote>,
+    sampled: bool,
+) -> Result<Bound, CapacityNote> {
     let limit = match *goal {
         Goal::Errors { .. } | Goal::Cpu { .. } => Duration::ZERO,
         Goal::Latency {
@@ -176,12 +188,21 @@ fn bound(goal: &Goal, light: &Result<Light, CapacityNote>) -> Result<Bound, Capa
             limit: LatencyLimit::TimesLight(times),
         } => {
             let light = light.as_ref().map_err(|why| *why)?;
+            if sampled {
+                light.shows(quantile)?;
+            }
             let base = light.quantile(quantile);
             base.ok_or(CapacityNote::NoAnswerAtLightLoad)?
                 .mul_f64(times)
         }
     };
     Ok(Bound::of(goal, limit.as_secs_f64()))
+}
+
+/// Whether there are requests to count: a table's rows are what somebody
+/// concluded from requests of his own.
+fn is_sampled(plan: &Plan) -> bool {
+    !matches!(plan.workload, Workload::Imported(_))
 }
 
 fn is_relative(goal: &Goal) -> bool {
@@ -221,6 +242,14 @@ fn undecidable(bound: &Bound, evidence: &[Evidence]) -> Option<CapacityNote> {
     (!evidence.is_empty() && seen < needed).then_some(CapacityNote::TooFewRequests { needed, seen })
 }
 
+fn tried(side: Side) -> TriedAt {
+    TriedAt {
+        rate_rps: side.rate,
+        kept: side.kept,
+        of: side.of,
+    }
+}
+
 fn conclude(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>) {
     match boundary {
         Boundary::Above(highest) => {
@@ -233,7 +262,10 @@ fn conclude(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate
         }
         Boundary::Below(_) => (CapacityStatus::Undecided, None),
         Boundary::Line { rate, .. } => (CapacityStatus::Found, Some(rate)),
+        // As many trials say that it was broken there.
+        Boundary::Gap { low, .. } if 2 * low.kept <= low.of => (CapacityStatus::Undecided, None),
         Boundary::Gap { low, high } => {
+            let (low, high) = (low.rate, high.rate);
             // Only a search that has looked within may call it a cliff.
             let width = (high - low) / (high + low);
             let looked = plan
@@ -273,7 +305,7 @@ fn with_limits(
         let bound = Bound::Latency { limit_s, share };
         match locate(&evidence(&bound, plan, trials), share, Interval::None) {
             Some(Boundary::Line { rate, .. }) => rate.value,
-            Some(Boundary::Gap { low, high }) => (low * high).sqrt(),
+            Some(Boundary::Gap { low, high }) => (low.rate * high.rate).sqrt(),
             Some(Boundary::Above(edge) | Boundary::Below(edge)) => edge,
             None => rate.value,
         }

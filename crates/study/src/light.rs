@@ -5,7 +5,8 @@
 //! it, so load is bound too. Where CPU use is not known, load alone counts.
 //! Where no such level is valid, as on a machine that is disturbed whenever it
 //! has time, calibration trials below the bound stand in, and where there is
-//! none, the lowest level, unless it is too busy for that. What stands for light
+//! none, the lowest levels, unless they are too busy for that. Fewer requests than
+//! decide a p99 stand for nothing: their p99 is the slowest of them. What stands for light
 //! load is said with the answer.
 
 use crate::bootstrap::{self, resample};
@@ -13,9 +14,10 @@ use crate::decide::needed;
 use crate::levels::{Level, calibration_levels, levels};
 use crate::rated::rated;
 use plimsoll_model::{
-    CapacityNote, Goal, Histogram, LIGHT_PCT, LatencyLimit, LightBasis, LightLoad, Phase, Plan,
-    Quantile, RatedRate, STAND_IN_PCT, Trial,
+    CONFIDENCE, CapacityNote, Goal, Histogram, LIGHT_PCT, LatencyLimit, LightBasis, LightLoad,
+    Phase, Plan, Quantile, RatedRate, STAND_IN_PCT, Trial, Workload,
 };
+use statrs::distribution::{ContinuousCDF, Normal};
 use std::time::Duration;
 
 /// What light load is here, with the histogram that any quantile can be
@@ -41,7 +43,13 @@ pub fn light_load(
     let measured: Vec<&Level<'_>> = levels.iter().filter(|l| l.latency.count() > 0).collect();
     let cpu_known = measured.iter().all(|l| l.row.cpu_pct.is_some());
     let light: Vec<&Level<'_>> = measured.iter().copied().filter(|l| is_light(l)).collect();
-    if !light.is_empty() {
+    // A table's row is one number, however many requests it came from.
+    let sampled = !matches!(plan.workload, Workload::Imported(_));
+    let shows = |levels: &[&Level<'_>]| match sampled {
+        true => has_p99(levels),
+        false => !levels.is_empty(),
+    };
+    if shows(&light) {
         let basis = match cpu_known {
             true => LightBasis::Levels,
             false => LightBasis::LevelsByLoadAlone,
@@ -50,17 +58,29 @@ pub fn light_load(
     }
     let calibration = calibration_levels(plan, trials, rated);
     let calibration: Vec<&Level<'_>> = calibration.iter().filter(|l| is_light(l)).collect();
-    let requests: u64 = calibration.iter().map(|l| l.latency.count()).sum();
-    // Calibration trials are short: fewer requests than decide a p99 have none.
-    if requests as f64 >= needed(1.0 - Quantile::P99.fraction()) {
+    if shows(&calibration) {
         return Light::of(&calibration, LightBasis::Calibration);
     }
-    match measured.first() {
-        Some(lowest) if lowest.row.load_pct <= STAND_IN_PCT => {
-            Light::of(&[lowest], LightBasis::LowestLevel)
-        }
-        lowest => Err(nothing_light(plan, lowest.map(|l| l.row.load_pct))),
+    let bearable = |l: &&Level<'_>| l.row.load_pct <= STAND_IN_PCT;
+    let lowest: Vec<&Level<'_>> = measured.iter().copied().filter(bearable).collect();
+    // As few of them as show a p99.
+    let enough = (1..lowest.len()).find(|n| shows(&lowest[..*n]));
+    let lowest = &lowest[..enough.unwrap_or(lowest.len())];
+    match (lowest, light.len()) {
+        ([], _) => Err(nothing_light(
+            plan,
+            measured.first().map(|l| l.row.load_pct),
+        )),
+        (_, light) if light == lowest.len() => Light::of(lowest, LightBasis::Levels),
+        _ => Light::of(lowest, LightBasis::LowestLevel),
     }
+}
+
+/// Whether there are as many requests as decide a p99: of fewer, it is but
+/// the slowest one.
+fn has_p99(levels: &[&Level<'_>]) -> bool {
+    let requests: u64 = levels.iter().map(|l| l.latency.count()).sum();
+    requests as f64 >= needed(1.0 - Quantile::P99.fraction())
 }
 
 /// Why no relative goal has a limit, when the lowest load of which a level
@@ -142,8 +162,18 @@ impl Light {
         self.latency.quantile(quantile.fraction())
     }
 
-    /// The interval of the limit that a relative goal comes to, in seconds, by
-    /// resampling the trials at light load.
+    /// Whether it has as many requests as show a quantile.
+    pub(crate) fn shows(&self, quantile: Quantile) -> Result<(), CapacityNote> {
+        let (seen, needed) = (self.latency.count(), needed(1.0 - quantile.fraction()));
+        match seen as f64 >= needed {
+            true => Ok(()),
+            false => Err(CapacityNote::TooFewAtLightLoad { needed, seen }),
+        }
+    }
+
+    /// The interval of the limit that a relative goal comes to, in seconds: by
+    /// resampling the trials at light load, or by the ranks of its requests,
+    /// whichever is wider.
     pub(crate) fn limits(&self, goal: &Goal, seed: u64) -> Option<(f64, f64)> {
         let Goal::Latency {
             quantile,
@@ -163,12 +193,31 @@ impl Light {
         let mean = |draw: &[usize]| draw.iter().map(|i| quantiles[*i].ln()).sum::<f64>() / n as f64;
         let all: Vec<usize> = (0..n).collect();
         let spread = bootstrap::estimate(mean(&all), resample(n, seed, |draw| Some(mean(draw))), n);
-        let (low, high) = spread.interval()?;
         let limit = self.quantile(quantile)?.as_secs_f64() * times;
-        Some((
-            limit * (low - spread.value).exp(),
-            limit * (high - spread.value).exp(),
-        ))
+        let by_trials = spread.interval().map(|(low, high)| {
+            let at = |end: f64| limit * (end - spread.value).exp();
+            (at(low), at(high))
+        });
+        let by_ranks = self
+            .by_ranks(quantile)
+            .map(|(low, high)| (low * times, high * times));
+        match (by_trials, by_ranks) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// The interval of a quantile, in seconds, from the requests themselves: it
+    /// lies between those whose ranks are the ends of a binomial interval of its
+    /// share (Conover, Practical Nonparametric Statistics, 3.2; the normal
+    /// approximation). `None` where they do not show it.
+    fn by_ranks(&self, quantile: Quantile) -> Option<(f64, f64)> {
+        self.shows(quantile).ok()?;
+        let share = quantile.fraction();
+        let error = (share * (1.0 - share) / self.latency.count() as f64).sqrt();
+        let reach = Normal::standard().inverse_cdf((1.0 + CONFIDENCE) / 2.0) * error;
+        let at = |share: f64| Some(self.latency.quantile(share)?.as_secs_f64());
+        Some((at((share - reach).max(0.0))?, at((share + reach).min(1.0))?))
     }
 }
 

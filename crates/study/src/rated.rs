@@ -47,18 +47,14 @@ pub fn usable<'a>(plan: &Plan, trials: &'a [Trial]) -> Vec<&'a Trial> {
 /// calibrating; `None` before the first trial.
 pub fn rated(plan: &Plan, trials: &[Trial]) -> Option<RatedRate> {
     if let Some(given) = plan.calibration.rated {
-        let overloaded = |t: &Trial| {
-            matches!(t.spec.phase, Phase::Level { .. })
-                && t.verdict.is_valid()
-                && !trial_is_carried(t)
-        };
         let is_table = matches!(plan.workload, Workload::Imported(_));
         return Some(RatedRate {
             rate_rps: given.get(),
             limited_by_service: match is_table {
                 true => table_reaches_the_end(plan, trials),
-                false => trials.iter().any(overloaded),
+                false => shows_the_end(plan, trials),
             },
+            disturbed: false,
             given: true,
             never_carried: never_carried(trials),
         });
@@ -69,15 +65,29 @@ pub fn rated(plan: &Plan, trials: &[Trial]) -> Option<RatedRate> {
         .map(|t| t.achieved())
         .max_by(|a, b| a.get().total_cmp(&b.get()))
         .filter(|r| *r > Rate::ZERO)?;
-    let overloaded = usable
+    let overloaded = |t: &&&Trial| !trial_is_carried(t) && !limited_by_generator(t);
+    let (disturbed, overloaded): (Vec<&&Trial>, Vec<&&Trial>) = usable
         .iter()
-        .any(|t| !trial_is_carried(t) && !limited_by_generator(t));
+        .filter(overloaded)
+        .partition(|t| was_disturbed(t));
+    let limited_by_service = !overloaded.is_empty() || shows_the_end(plan, trials);
     Some(RatedRate {
         rate_rps: best.get(),
-        limited_by_service: overloaded,
+        limited_by_service,
+        disturbed: !limited_by_service && !disturbed.is_empty(),
         given: false,
         never_carried: never_carried(trials),
     })
+}
+
+/// Whether a trial that counts, calibration apart, shows the service at its
+/// end: it did not keep up, or had all the CPU time there is.
+fn shows_the_end(plan: &Plan, trials: &[Trial]) -> bool {
+    let is_full = |t: &Trial| cpu_share(plan, t).is_some_and(|cpu| cpu.pct() >= FULL_CPU_PCT);
+    trials
+        .iter()
+        .filter(|t| t.spec.phase.shows_load() && t.verdict.is_valid())
+        .any(|t| !trial_is_carried(t) || is_full(t))
 }
 
 /// What there was instead, if no level was carried.
@@ -93,8 +103,9 @@ fn never_carried(trials: &[Trial]) -> Option<NeverCarried> {
     })
 }
 
-/// From this CPU use on, a table's last row is taken for the machine's end: a
-/// table holds what was carried, and no row shows what was not.
+/// From this CPU use on, a service is taken to be at its end though it kept up:
+/// a table holds what was carried, and no row shows what was not; and at a level
+/// of exactly its rated rate a service may keep up.
 const FULL_CPU_PCT: f64 = 90.0;
 
 fn table_reaches_the_end(plan: &Plan, trials: &[Trial]) -> bool {
@@ -109,6 +120,7 @@ fn table_reaches_the_end(plan: &Plan, trials: &[Trial]) -> bool {
 mod tests {
     use super::*;
     use crate::testing::{calibration_trial, plan};
+    use plimsoll_model::Share;
 
     #[test]
     fn the_highest_throughput_counts_not_the_last() {
@@ -120,6 +132,32 @@ mod tests {
         let rated = rated(&plan(), &trials).unwrap();
         assert!((rated.rate_rps - 1500.0).abs() < 1e-9);
         assert!(rated.limited_by_service);
+    }
+
+    #[test]
+    fn an_end_that_only_a_disturbed_machine_showed_is_not_the_services() {
+        let mut disturbed = calibration_trial(2000.0, 1000);
+        disturbed.verdict = Verdict::Invalid(vec![Invalid::OtherLoad {
+            used: Share::ONE,
+            bound: Share::ZERO,
+        }]);
+        disturbed.spec.attempt = 1;
+        let level = |achieved| {
+            let mut level = calibration_trial(1000.0, achieved);
+            level.spec.phase = Phase::Level { level: None };
+            level
+        };
+        let of = |level: Trial| {
+            let trials = [calibration_trial(500.0, 500), disturbed.clone(), level];
+            let rated = rated(&plan(), &trials).unwrap();
+            (rated.limited_by_service, rated.disturbed)
+        };
+        assert_eq!(of(level(1000)), (false, true));
+        assert_eq!(
+            of(level(900)),
+            (true, false),
+            "a level that counts did not keep up"
+        );
     }
 
     #[test]

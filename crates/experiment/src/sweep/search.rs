@@ -51,10 +51,8 @@ pub(super) fn step(plan: &Plan, trials: &[Trial]) -> Option<Ask> {
         })
     };
     let mut goals: Vec<OneGoal> = Vec::new();
-    for (index, bound) in asked.bounds().enumerate() {
-        let Some(bound) = bound else { continue };
-        let seed = plan.seed.wrapping_add(index as u64);
-        goals.extend(OneGoal::of(plan, &search, trials, bound, seed));
+    for bound in asked.bounds().flatten() {
+        goals.extend(OneGoal::of(plan, &search, trials, bound));
     }
     let left = search.budget.saturating_sub(spent(trials));
     let confirming = confirm_time(plan, &search) * goals.len() as u32;
@@ -136,19 +134,14 @@ struct OneGoal {
 }
 
 impl OneGoal {
-    fn of(
-        plan: &Plan,
-        search: &SearchPlan,
-        trials: &[Trial],
-        bound: Bound,
-        seed: u64,
-    ) -> Option<OneGoal> {
+    fn of(plan: &Plan, search: &SearchPlan, trials: &[Trial], bound: Bound) -> Option<OneGoal> {
         let evidence: Vec<Evidence> = trials
             .iter()
             .filter(|t| is_search(t) || matches!(t.spec.phase, Phase::Level { .. }))
             .filter_map(|t| bound.evidence(plan, t))
             .collect();
-        let locate = |evidence: &[Evidence]| locate(evidence, bound.share(), Interval::Rough(seed));
+        let locate =
+            |evidence: &[Evidence]| locate(evidence, bound.share(), Interval::Rough(plan.seed));
         let boundary = locate(&evidence)?;
         let before = evidence.split_last().and_then(|(_, before)| locate(before));
         let rated = rated(plan, trials)?;
@@ -160,11 +153,12 @@ impl OneGoal {
             before,
             tried: searched(trials).filter(|t| t.verdict.is_valid()).count(),
             near: evidence,
-            // What the generator cannot offer cannot be tried.
-            ceiling: if rated.limited_by_service {
-                rated.rate_rps * BEYOND
-            } else {
-                0.0
+            // What the generator cannot offer cannot be tried; where the end was
+            // that of a disturbed machine, nobody knows where the real one is.
+            ceiling: match (rated.limited_by_service, rated.disturbed) {
+                (true, _) => rated.rate_rps * BEYOND,
+                (false, true) => f64::INFINITY,
+                (false, false) => 0.0,
             },
             floor: rated.rate_rps * lowest * BENEATH,
         })
@@ -181,7 +175,7 @@ impl OneGoal {
                 let rate = lowest / 2.0;
                 (rate >= self.floor).then_some(Want { rate, need: 2.0 })
             }
-            Boundary::Gap { low, high } => self.within(low, high),
+            Boundary::Gap { low, high } => self.within(low.rate, high.rate),
             Boundary::Line { rate, slope } => {
                 let width = self.width(rate);
                 let done = width <= self.precision && self.beside(rate.value) >= FEWEST;
@@ -241,7 +235,7 @@ impl OneGoal {
     fn to_confirm(&self, plan: &Plan, trials: &[Trial]) -> Option<f64> {
         let low = match self.boundary {
             Boundary::Line { rate, .. } => rate.low.unwrap_or(rate.value),
-            Boundary::Gap { low, .. } => low,
+            Boundary::Gap { low, .. } => low.rate,
             Boundary::Above(_) | Boundary::Below(_) => return None,
         };
         let tries = trials

@@ -30,7 +30,7 @@ pub(super) fn step(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec
     if left(plan, trials) < typical(plan, trials)? {
         return None;
     }
-    let rated = rated(plan, trials).filter(|rated| rated.limited_by_service)?;
+    let rated = rated(plan, trials).filter(|r| r.limited_by_service || r.disturbed)?;
     let rate = Rate::per_second(OVERLOAD * rated.rate_rps)?;
     let made = made(trials).count();
     let phase = ORDER[made % ORDER.len()];

@@ -58,7 +58,12 @@ pub(super) fn not_told(loaded: &Loaded, unknown: &CapacityFinding) -> Failure {
 /// What helps against it, where the note does not say that itself.
 fn way_out(note: Option<CapacityNote>) -> &'static str {
     match note {
-        Some(CapacityNote::TooFewRequests { .. } | CapacityNote::NoLightLoad { .. }) => "",
+        Some(
+            CapacityNote::TooFewRequests { .. }
+            | CapacityNote::NoLightLoad { .. }
+            | CapacityNote::TooFewAtLightLoad { .. }
+            | CapacityNote::Disagree { .. },
+        ) => "",
         Some(CapacityNote::MissedAtLowest { .. }) => {
             "; sweep again with lower levels (--levels), or plan for a goal that allows more with --goal"
         }

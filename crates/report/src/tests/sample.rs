@@ -68,6 +68,7 @@ pub(super) fn sweep() -> Sample {
             rated: Some(RatedRate {
                 rate_rps: 10_000.0,
                 limited_by_service: true,
+                disturbed: false,
                 given: false,
                 never_carried: None,
             }),
@@ -292,6 +293,7 @@ pub(super) fn imported() -> Sample {
     findings.rated = Some(RatedRate {
         rate_rps: 591_411.0,
         limited_by_service: true,
+        disturbed: false,
         given: true,
         never_carried: None,
     });

@@ -380,6 +380,8 @@ fn a_generator_at_its_limit_is_not_sold_as_the_service() {
         text.contains("the load generator reached, not the service"),
         "{text}"
     );
+    sample.findings.rated.as_mut().unwrap().disturbed = true;
+    assert!(said(&sample).contains("no trial that counts shows the service at its end"));
     sample.findings.rated.as_mut().unwrap().given = true;
     assert!(said(&sample).contains("100 % load is 10,000/s, as was given."));
 }

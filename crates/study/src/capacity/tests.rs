@@ -172,8 +172,40 @@ fn a_load_that_was_kept_and_broken_as_often_does_not_count_as_kept() {
         mixed(90.0, 900, 0.5),
     ];
     let found = of_trials("p99<5ms", &trials);
-    assert_ne!(found.status, CapacityStatus::NotReached, "{found:?}");
-    assert!(found.rate_rps.unwrap().value < 900.0);
+    assert_eq!(found.status, CapacityStatus::Found, "{found:?}");
+    assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)));
+    let note = found.note.unwrap().to_string();
+    assert!(note.contains("in 1 of 2 trials at 900/s"), "{note}");
+}
+
+#[test]
+fn where_trials_at_the_same_loads_disagree_nothing_is_told() {
+    let trials = [
+        mixed(50.0, 500, 0.0),
+        mixed(80.0, 800, 0.0),
+        mixed(80.0, 800, 0.5),
+        mixed(90.0, 900, 0.0),
+        mixed(90.0, 900, 0.5),
+        mixed(90.0, 900, 0.5),
+    ];
+    let found = of_trials("p99<5ms", &trials);
+    if let Some(rate) = found.rate_rps {
+        assert!(rate.value <= 800.0, "{found:?}");
+    }
+}
+
+#[test]
+fn a_limit_takes_as_many_requests_at_light_load_as_show_its_percentile() {
+    let trials = [
+        trial_at(10.0, 100, 0.1, 1000.0),
+        trial_at(50.0, 500, 0.5, 1000.0),
+        trial_at(90.0, 900, 0.9, 5000.0),
+    ];
+    assert_eq!(of_trials("p99<2x", &trials).status, CapacityStatus::Found);
+    let found = of_trials("p99.9<2x", &trials);
+    assert_eq!(found.status, CapacityStatus::Undecided);
+    let note = found.note.unwrap().to_string();
+    assert!(note.contains("2995 requests"), "{note}");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn of_service(plan: &Plan, trials: &[Trial]) -> Result<(Speedup, Option<f64>), N
     let two = of_phase(Phase::TwoThreadsPerCore);
     // What was carried is what was offered, whatever threads there were.
     let carried = one.iter().chain(&two).any(|t| trial_is_carried(t));
-    if carried || rated(plan, trials).is_some_and(|rated| !rated.limited_by_service) {
+    if carried || rated(plan, trials).is_some_and(|r| !r.limited_by_service && !r.disturbed) {
         return Err(NoSpeedup::NotSaturated);
     }
     let pinned = |trials: &[&Trial]| -> Vec<PinnedTrial> {
