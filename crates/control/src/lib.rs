@@ -56,4 +56,5 @@ pub use ground::Ground;
 pub use group::Group;
 pub use journal::{AtEnd, Journal, Journals, Repaired};
 pub use mechanism::{Capabilities, Means, Mechanism, Rung};
+pub use rustix::process::Signal;
 pub use settings::{MemoryLimits, Quota, Usage, Weight};

@@ -5,7 +5,8 @@ use crate::error::ControlError;
 use plimsoll_host::{HostError, Life, Pid, Root, life, lives};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid as RawPid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal,
+    Pid as RawPid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open,
+    pidfd_send_signal,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -59,6 +60,10 @@ pub(crate) fn signal(
         },
         Err(errno) => Err(errno),
     };
+    self::sent(sent, pid)
+}
+
+fn sent(sent: Result<(), Errno>, pid: Pid) -> Result<(), ControlError> {
     match sent {
         Ok(()) | Err(Errno::SRCH) => Ok(()),
         Err(Errno::PERM | Errno::ACCESS) => Err(ControlError::Denied { path: path(pid) }),
@@ -73,6 +78,19 @@ pub(crate) fn signal(
 /// The same for one that is known by its start.
 pub(crate) fn signal_who(root: &Root, who: Who, number: Signal) -> Result<(), ControlError> {
     signal(who.pid, number, || Ok(who.lives(root)?))
+}
+
+/// Sends a signal to the process group that `leader` founded, if the leader's
+/// number is still its own. Nobody in the group is no error.
+pub(crate) fn signal_group(root: &Root, leader: Who, signal: Signal) -> Result<(), ControlError> {
+    let Some(raw) = i32::try_from(leader.pid).ok().and_then(RawPid::from_raw) else {
+        return Ok(());
+    };
+    // One that has ended and was not waited for keeps its number.
+    if Who::now(root, leader.pid)? != Some(leader) {
+        return Ok(());
+    }
+    sent(kill_process_group(raw, signal), leader.pid)
 }
 
 fn path(pid: Pid) -> PathBuf {

@@ -61,7 +61,8 @@ pub use life::{Life, life, lives};
 pub use node_metrics::{NodeMetrics, NodeMetricsError};
 pub use pressure::pressure;
 pub use process::{
-    Pid, Tid, allowed_cpus, online_cpus, own_allowed_cpus, process_name, service_cpus,
+    Pid, Tid, allowed_cpus, online_cpus, own_allowed_cpus, own_ignored_signals, process_name,
+    service_cpus,
 };
 pub use provenance::provenance;
 pub use reading::{Reading, Window, difference};

@@ -124,6 +124,20 @@ pub fn own_allowed_cpus(root: &Root) -> Result<CpuSet, HostError> {
     }
 }
 
+/// The signals that this process was started to ignore, as `nohup` does, by bit:
+/// signal `n` is bit `n - 1` (SigIgn, proc(5)).
+///
+/// # Errors
+/// When /proc does not tell.
+pub fn own_ignored_signals(root: &Root) -> Result<u64, HostError> {
+    const STATUS: &str = "/proc/self/status";
+    let text = root.text(STATUS)?;
+    let mask = text.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .ok_or_else(|| Garbled::new("a mask of ignored signals", &text))
+        .map_err(|garbled| garbled.at(&root.path(STATUS)))
+}
+
 /// The CPUs that are on.
 ///
 /// # Errors
@@ -262,6 +276,17 @@ mod tests {
         let gone = allowed_cpus(tree.root(), 77).unwrap_err();
         assert!(matches!(gone, HostError::NoProcess { pid: 77 }));
         assert!(service_cpus(tree.root(), &[77]).is_err());
+    }
+
+    #[test]
+    fn ignored_signals_are_a_mask_in_hexadecimal() {
+        let of =
+            |text: &str| own_ignored_signals(FakeTree::new().file("proc/self/status", text).root());
+        assert_eq!(of("Name:\tx\nSigIgn:\t0000000000001001\n").unwrap(), 0x1001);
+        for bad in ["", "Name:\tx\n", "SigIgn:\tx\n"] {
+            assert!(of(bad).unwrap_err().to_string().contains("status"), "{bad}");
+        }
+        assert!(own_ignored_signals(&Root::machine()).is_ok());
     }
 
     #[test]

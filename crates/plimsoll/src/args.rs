@@ -6,9 +6,11 @@ mod http;
 mod import;
 mod output;
 mod plan;
+mod replay;
 mod report;
 mod selftest;
 mod shell;
+mod side;
 mod sweep;
 mod value;
 
@@ -18,9 +20,11 @@ pub(crate) use http::HttpArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use output::{CompareFormat, Ending, Format, PlanFormat};
 pub(crate) use plan::PlanArgs;
+pub(crate) use replay::ReplayArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use selftest::{SelftestArgs, SelftestFormat};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
+pub(crate) use side::{RunAs, SideArgs};
 pub(crate) use sweep::SweepArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -33,6 +37,7 @@ Try first:
   plimsoll report FILE -o report.html        the page with charts again
   plimsoll compare A.plimsoll B.plimsoll     which machine carries more?
   plimsoll plan FILE --peak 5000             how many instances?
+  plimsoll side -- make -j8                  batch work in what is left
   plimsoll doctor                            what can be measured here?
 
 Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked, 130 stopped by Ctrl-C.";
@@ -79,6 +84,10 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Write a record's measurements in other formats.
     Export(ExportArgs),
+    /// Run a command in what the machine has left beside a service.
+    Side(Box<SideArgs>),
+    /// Decide again what a log of `side` says, and tell whether it comes out the same.
+    Replay(ReplayArgs),
     /// Measure services of known behaviour here, and tell how wrong the answers are.
     Selftest(SelftestArgs),
     /// Tell what can be measured on this machine, and what is missing.

@@ -3,6 +3,7 @@
 use plimsoll_experiment::RunError;
 use plimsoll_load::LoadError;
 use plimsoll_record::RecordError;
+use plimsoll_side::SideError;
 use std::process::ExitCode;
 
 /// Why the command ends without having done what it was asked.
@@ -14,6 +15,8 @@ pub(crate) enum Failure {
     Run(String),
     /// The user stopped the run: exit code 130, as shells expect after Ctrl-C.
     Interrupted(String),
+    /// A command that was run for the user has ended with this code: no message.
+    Command(u8),
     /// Whoever read our output has gone, as `head` does: no message, exit code 0.
     OutputClosed,
 }
@@ -28,6 +31,7 @@ impl Failure {
             Failure::Mistake(_) => ExitCode::from(2),
             Failure::Run(_) => ExitCode::from(1),
             Failure::Interrupted(_) => ExitCode::from(Failure::INTERRUPTED),
+            Failure::Command(code) => ExitCode::from(*code),
             Failure::OutputClosed => ExitCode::SUCCESS,
         }
     }
@@ -39,7 +43,7 @@ impl Failure {
             Failure::Mistake(s) => Failure::Mistake(and(s)),
             Failure::Run(s) => Failure::Run(and(s)),
             Failure::Interrupted(s) => Failure::Interrupted(and(s)),
-            Failure::OutputClosed => Failure::OutputClosed,
+            Failure::Command(_) | Failure::OutputClosed => self,
         }
     }
 
@@ -47,7 +51,7 @@ impl Failure {
     pub(crate) fn sentence(&self) -> Option<&str> {
         match self {
             Failure::Mistake(s) | Failure::Run(s) | Failure::Interrupted(s) => Some(s),
-            Failure::OutputClosed => None,
+            Failure::Command(_) | Failure::OutputClosed => None,
         }
     }
 }
@@ -78,6 +82,15 @@ impl From<RunError> for Failure {
             RunError::Sensor(_) | RunError::Host(_) | RunError::Stuck(_) => {
                 Failure::Run(error.to_string())
             }
+        }
+    }
+}
+
+impl From<SideError> for Failure {
+    fn from(error: SideError) -> Failure {
+        match error.is_mistake() {
+            true => Failure::Mistake(error.to_string()),
+            false => Failure::Run(error.to_string()),
         }
     }
 }

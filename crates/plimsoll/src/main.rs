@@ -20,10 +20,13 @@ mod plan;
 mod progress;
 mod record_file;
 mod remark;
+mod replay;
 mod report;
 mod resume;
 mod selftest;
 mod shell;
+mod side;
+mod signals;
 mod stop;
 mod sweep;
 
@@ -49,6 +52,8 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args, &output),
         Command::Import(args) => import::run(&args, &output),
         Command::Export(args) => export::run(&args, &output),
+        Command::Side(args) => side::run(&args),
+        Command::Replay(args) => replay::run(&args, &output),
         Command::Selftest(args) => selftest::run(&args, &output),
         Command::Doctor => doctor::run(&output),
         Command::Completions(args) => shell::completions(&args, &output),

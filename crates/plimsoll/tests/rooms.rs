@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The rooms from the top, as ARCHITECTURE.md lists them.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "plimsoll",
     "report",
     "experiment",
     "study",
+    "side",
     "law",
     "record",
     "load",

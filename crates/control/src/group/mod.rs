@@ -14,6 +14,7 @@ use crate::tasks::{self, Who};
 use crate::tree;
 use plimsoll_host::{Pid, Root};
 use plimsoll_model::{CpuSet, CpuTime};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -223,6 +224,19 @@ impl Group {
             usage.cpu = Some(sum);
         }
         Ok(usage)
+    }
+
+    /// Sends a signal to the process groups of the commands that were started
+    /// here; what has made itself a group of its own does not get it. What
+    /// stands still acts upon it once it goes on. Ask before the commands have
+    /// been waited for: their numbers are theirs until then.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn signal(&self, signal: Signal) -> Result<(), ControlError> {
+        self.leaders
+            .iter()
+            .try_for_each(|leader| tasks::signal_group(&self.root, *leader, signal))
     }
 
     /// Kills all that runs in it and waits until it is empty. Whoever started

@@ -1,7 +1,7 @@
 //! Values that several commands take: their text to what it means, or what is
 //! wanted instead.
 
-use plimsoll_model::{CpuSet, Share, parse_duration};
+use plimsoll_model::{Bytes, CpuSet, Share, parse_duration};
 use std::time::Duration;
 
 pub(super) fn cpus(text: &str) -> Result<CpuSet, String> {
@@ -36,9 +36,49 @@ pub(super) fn positive_duration(text: &str) -> Result<Duration, String> {
         })
 }
 
+/// The law's periods: below, the kernel's clock ticks are all that is seen.
+pub(super) fn period(text: &str) -> Result<Duration, String> {
+    parse_duration(text)
+        .filter(|d| (Duration::from_millis(100)..=Duration::from_secs(10)).contains(d))
+        .ok_or_else(|| "give a time between 100ms and 10s with its unit, such as 1s".into())
+}
+
+pub(super) fn bytes(text: &str) -> Result<Bytes, String> {
+    const WANTED: &str = "give a size of at least 1MiB with its unit, such as 500MiB or 2GiB";
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+    let (number, shift) = units
+        .iter()
+        .find_map(|(unit, shift)| Some((text.trim().strip_suffix(unit)?, shift)))
+        .ok_or(WANTED)?;
+    let number: f64 = number.trim().parse().map_err(|_| WANTED)?;
+    let bytes = number * f64::from(*shift).exp2();
+    // Up to 2^53 a float holds each number of bytes.
+    match bytes.is_finite() && (1_048_576.0..=9.0e15).contains(&bytes) {
+        true => Ok(Bytes(bytes as u64)),
+        false => Err(WANTED.into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_need_a_unit_and_make_sense() {
+        assert_eq!(bytes("2GiB"), Ok(Bytes(2 << 30)));
+        assert_eq!(bytes("1.5 MiB"), Ok(Bytes(3 << 19)));
+        for bad in ["0GiB", "-1GiB", "2G", "2", "1KiB", "NaNGiB", "infTiB", ""] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn periods_are_no_shorter_than_the_clock_shows() {
+        assert!(period("1s").is_ok());
+        for bad in ["10ms", "0s", "1", "1m", "-1s"] {
+            assert!(period(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn times_that_are_none_are_refused() {

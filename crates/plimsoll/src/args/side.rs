@@ -1,0 +1,124 @@
+//! The flags of `plimsoll side`.
+
+use super::value::{bytes, period};
+use clap::{Args, ValueEnum};
+use plimsoll_law::Headroom;
+use plimsoll_model::Bytes;
+use plimsoll_side::Hold;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const SIDE_HELP: &str = "\
+What --mechanism does:
+  weight  Least CPU weight: the kernel lets go at once; frozen only if the
+          service needs the headroom. A cgroup, else nice 19.
+  idle    Idle scheduling: runs only while nobody else wants the CPU; frozen
+          like that. cpu.idle of a cgroup, else SCHED_IDLE.
+  quota   What is idle beyond the headroom, as CPU time in every 10 ms. Needs
+          a cgroup.
+  cpuset  The same as whole CPUs, one at least, else frozen. A cgroup, else
+          affinity.
+  auto    The best guess: weight if a cgroup can have one, else idle.
+
+Decisions come each second under weight and idle, where the kernel lets go by
+itself, else twice a second: a share must follow the service.
+
+Examples:
+  plimsoll side -- make -j8
+        a build in what the machine has left beside 20 % headroom
+  plimsoll side --headroom 30% --memory 2GiB --log side.jsonl -- ./batch
+        more caution, a memory limit, and each decision with its reason
+  plimsoll side --as sysload -- make -j8
+        the same with no care, to see what the care is worth
+
+Exit status: that of CMD, 128 + N if signal N ended it, 126 if it cannot be run,
+127 if it is not there; 1 if it could not be held to its end, 2 for a mistake in
+what was asked.";
+
+/// `plimsoll side`
+#[derive(Debug, Args)]
+#[command(after_help = SIDE_HELP)]
+pub(crate) struct SideArgs {
+    /// The command, after `--`.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+
+    /// The share of the CPUs that is to stay free, 1% to 90%.
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value = "20%",
+        allow_hyphen_values = true
+    )]
+    pub(crate) headroom: Headroom,
+
+    /// What holds the command.
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    pub(crate) mechanism: MechanismChoice,
+
+    /// The most memory that it may take, such as 2GiB; beyond it, it is killed.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory: Option<Bytes>,
+
+    /// Give it the lowest weight at the disks.
+    #[arg(long)]
+    pub(crate) io: bool,
+
+    /// How often to decide (default: 1s under weight and idle, else 500ms).
+    #[arg(long, value_name = "TIME", value_parser = period)]
+    pub(crate) period: Option<Duration>,
+
+    /// Log each decision, what was seen and why, as JSON lines; `plimsoll replay` reads it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// With care as a sideload, or with none as a sysload: nothing holds it.
+    #[arg(long = "as", value_name = "WHAT", default_value = "sideload")]
+    pub(crate) run_as: RunAs,
+
+    /// Say nothing but what is wrong.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What holds the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MechanismChoice {
+    /// The best guess for this machine.
+    Auto,
+    /// The least CPU weight.
+    Weight,
+    /// Idle scheduling.
+    Idle,
+    /// CPU time in every 10 ms.
+    Quota,
+    /// Whole CPUs.
+    Cpuset,
+}
+
+impl From<MechanismChoice> for Option<Hold> {
+    fn from(choice: MechanismChoice) -> Option<Hold> {
+        match choice {
+            MechanismChoice::Auto => None,
+            MechanismChoice::Weight => Some(Hold::Weight),
+            MechanismChoice::Idle => Some(Hold::Idle),
+            MechanismChoice::Quota => Some(Hold::Quota),
+            MechanismChoice::Cpuset => Some(Hold::CpuSet),
+        }
+    }
+}
+
+/// With how much care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunAs {
+    /// Within the headroom.
+    Sideload,
+    /// With none.
+    Sysload,
+}

@@ -1,0 +1,78 @@
+//! `plimsoll side`: a command in what the machine has left.
+
+use crate::args::{RunAs, SideArgs};
+use crate::failure::Failure;
+use crate::output::note;
+use crate::signals::Signals;
+use plimsoll_control::Journals;
+use plimsoll_host::Root;
+use plimsoll_side::{Care, Held, Request, Sideload, Told};
+use std::io::IsTerminal;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
+    let request = request(args)?;
+    let root = Root::machine();
+    let mut signals = Signals::listen(&root)?;
+    let mut tell = |told: Told| match told {
+        Told::Warning(text) => note(&format!("plimsoll: {text}")),
+        Told::Note(text) if !args.quiet => note(&format!("plimsoll: {text}")),
+        Told::Note(_) => {}
+    };
+    let journals = Journals::usual();
+    let sideload = Sideload::start(&root, &journals, &request, &mut tell)?;
+    let outcome = sideload.run(&mut signals, &mut tell)?;
+    tell(Told::Note(outcome.summary.to_string()));
+    match code(outcome.status) {
+        0 => Ok(()),
+        code => Err(Failure::Command(code)),
+    }
+}
+
+fn request(args: &SideArgs) -> Result<Request<'_>, Failure> {
+    let care = match args.run_as {
+        RunAs::Sysload if args.log.is_some() => {
+            return Err(Failure::Mistake(
+                "nothing is decided about a sysload, so there is nothing to log; leave --log \
+                 or --as out"
+                    .into(),
+            ));
+        }
+        RunAs::Sysload => Care::Sysload,
+        RunAs::Sideload => Care::Sideload(Held {
+            hold: args.mechanism.into(),
+            headroom: args.headroom,
+            period: args.period,
+        }),
+    };
+    Ok(Request {
+        command: &args.command,
+        care,
+        memory: args.memory,
+        least_io: args.io,
+        log: args.log.as_deref(),
+        no_input: std::io::stdin().is_terminal(),
+    })
+}
+
+/// As a shell tells it.
+fn code(status: ExitStatus) -> u8 {
+    let code = status
+        .code()
+        .or_else(|| Some(128 + status.signal()?))
+        .and_then(|code| u8::try_from(code).ok());
+    code.unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_a_shell() {
+        assert_eq!(code(ExitStatus::from_raw(3 << 8)), 3);
+        assert_eq!(code(ExitStatus::from_raw(15)), 143);
+        assert_eq!(code(ExitStatus::from_raw(0)), 0);
+    }
+}

@@ -1,0 +1,81 @@
+//! Signals as what a sideload hears: what is passed on to the command, and that
+//! a child has ended.
+
+use crate::failure::Failure;
+use plimsoll_host::{Root, own_ignored_signals};
+use plimsoll_side::{Ears, Heard};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, getpid, kill_process};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::{flag, low_level::pipe};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Signals to this process from the moment on that it is made.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    /// Has something to read when any of them came.
+    woken: UnixStream,
+    raised: Vec<(Heard, Arc<AtomicBool>)>,
+}
+
+impl Signals {
+    pub(crate) fn listen(root: &Root) -> Result<Signals, Failure> {
+        // What was ignored before is ignored by the command too: `nohup` and
+        // shells that start something in the background mean it.
+        let ignored = own_ignored_signals(root).unwrap_or(0);
+        Signals::handle(ignored)
+            .map_err(|e| Failure::Run(format!("signals cannot be handled: {e}")))
+    }
+
+    fn handle(ignored: u64) -> std::io::Result<Signals> {
+        let (woken, wake) = UnixStream::pair()?;
+        woken.set_nonblocking(true)?;
+        let heard = [
+            (SIGINT, Heard::Interrupt),
+            (SIGTERM, Heard::Terminate),
+            (SIGHUP, Heard::HangUp),
+            (SIGTSTP, Heard::Pause),
+        ];
+        let mut raised = Vec::new();
+        for (signal, heard) in heard {
+            if ignored & (1 << (signal - 1)) != 0 {
+                continue;
+            }
+            let up = Arc::new(AtomicBool::new(false));
+            flag::register(signal, Arc::clone(&up))?;
+            // After the flag, so that whoever wakes finds it up.
+            pipe::register(signal, wake.try_clone()?)?;
+            raised.push((heard, up));
+        }
+        pipe::register(SIGCHLD, wake)?;
+        Ok(Signals { woken, raised })
+    }
+}
+
+impl Ears for Signals {
+    fn wait(&mut self, at_most: Duration) -> Vec<Heard> {
+        let timeout = Timespec::try_from(at_most).ok();
+        // A signal that interrupts it has also been written to the pipe.
+        let _ = poll(
+            &mut [PollFd::new(&self.woken, PollFlags::IN)],
+            timeout.as_ref(),
+        );
+        let mut spent = [0; 64];
+        while self.woken.read(&mut spent).is_ok_and(|n| n == spent.len()) {}
+        let up = |(_, up): &&(Heard, Arc<AtomicBool>)| up.swap(false, Ordering::Relaxed);
+        self.raised
+            .iter()
+            .filter(up)
+            .map(|(heard, _)| *heard)
+            .collect()
+    }
+
+    fn pause(&mut self) {
+        // Until SIGCONT. What cannot be stopped goes on.
+        let _ = kill_process(getpid(), Signal::STOP);
+    }
+}

@@ -1,0 +1,62 @@
+//! How a sideload is run: a command held within the headroom beside a service,
+//! by a loop of four steps.
+//!
+//! ```text
+//! sample (host, guards) -> decide (law) -> apply (control) -> log
+//! ```
+//!
+//! [`Sideload::start`] gives the machine back what earlier runs left, makes the
+//! group and starts the command in it at the least that it may have;
+//! [`Sideload::run`] goes round until the command ends, ends all that it has
+//! started, and gives everything back. Signals come in through [`Ears`], so that
+//! the loop runs in any thread of any program.
+//!
+//! What decides is pure: which mechanism ([`Hold`]), what an action comes to,
+//! what a guard means, what is summed up. This room must not decide what the
+//! law decides, change the machine otherwise than through `control`, or know
+//! flags; it does not print, but tells ([`Told`]).
+//!
+//! ```
+//! use plimsoll_control::Journals;
+//! use plimsoll_host::Root;
+//! use plimsoll_side::{Care, Ears, Heard, Request, Sideload};
+//! use std::{ffi::OsString, time::Duration};
+//!
+//! struct Deaf;
+//! impl Ears for Deaf {
+//!     fn wait(&mut self, at_most: Duration) -> Vec<Heard> {
+//!         std::thread::sleep(at_most.min(Duration::from_millis(10)));
+//!         Vec::new()
+//!     }
+//! }
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let journals = Journals::at(dir.path().join("plimsoll"));
+//! # /*
+//! let journals = Journals::usual();
+//! # */
+//! let command = [OsString::from("true")];
+//! let request = Request::new(&command, Care::Sysload);
+//! let side = Sideload::start(&Root::machine(), &journals, &request, &mut |_| {})?;
+//! let outcome = side.run(&mut Deaf, &mut |_| {})?;
+//! assert!(outcome.status.success());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod ears;
+mod error;
+mod hold;
+mod limit;
+mod log;
+mod prepare;
+mod request;
+mod sample;
+mod sideload;
+mod tally;
+
+pub use ears::{Ears, Heard};
+pub use error::SideError;
+pub use hold::Hold;
+pub use request::{Care, Held, Request, Told};
+pub use sideload::{Outcome, Sideload};
+pub use tally::Summary;

@@ -1,0 +1,180 @@
+//! From what the law allows to what is set on the machine, and whether what was
+//! set seems to hold. Decisions alone.
+
+use crate::hold::Hold;
+use plimsoll_control::Quota;
+use plimsoll_law::Action;
+use plimsoll_model::{CpuSet, Share};
+use std::time::Duration;
+
+/// The period of a quota. With all CPUs taken at once, a sideload is in the way
+/// for no longer than this.
+const QUOTA_PERIOD: Duration = Duration::from_millis(10);
+/// The kernel takes no smaller quota.
+const LEAST_QUOTA: Duration = Duration::from_millis(1);
+
+/// What is set on the machine until the next decision.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Limit {
+    /// It runs; the kernel holds it by weight or class.
+    Runs,
+    /// It runs within a quota, a share of the machine.
+    Quota(Quota, Share),
+    /// It runs on these of so many CPUs.
+    Cpus(CpuSet, Share),
+    /// It stands still.
+    Frozen,
+}
+
+impl Limit {
+    /// What an action comes to on these CPUs.
+    pub(crate) fn of(action: Action, hold: Hold, cpus: &CpuSet) -> Limit {
+        let Action::Run { share } = action else {
+            return Limit::Frozen;
+        };
+        match hold {
+            Hold::Weight | Hold::Idle => Limit::Runs,
+            Hold::Quota => {
+                quota(share, cpus.len()).map_or(Limit::Frozen, |q| Limit::Quota(q, share))
+            }
+            Hold::CpuSet => some_cpus(share, cpus),
+        }
+    }
+
+    /// The share of the machine beyond which it is not respected.
+    fn most(&self) -> Share {
+        match self {
+            Limit::Runs => Share::ONE,
+            Limit::Quota(_, share) | Limit::Cpus(_, share) => *share,
+            Limit::Frozen => Share::ZERO,
+        }
+    }
+}
+
+/// The share as CPU time in 10 ms, or in a longer period where that would be
+/// less than the kernel takes.
+fn quota(share: Share, cpus: usize) -> Option<Quota> {
+    let cpus_worth = share.get() * cpus as f64;
+    let time = QUOTA_PERIOD.mul_f64(cpus_worth);
+    if time >= LEAST_QUOTA {
+        return Quota::new(time, QUOTA_PERIOD).ok();
+    }
+    let period = Duration::try_from_secs_f64(LEAST_QUOTA.as_secs_f64() / cpus_worth).ok()?;
+    Quota::new(LEAST_QUOTA, period).ok()
+}
+
+/// As many whole CPUs as the share holds, the last ones: the first one often has
+/// the interrupts.
+fn some_cpus(share: Share, cpus: &CpuSet) -> Limit {
+    // A hair more, because 1/3 * 3 need not be 1.
+    let count = (share.get() * cpus.len() as f64 + 1e-9).floor() as usize;
+    if count == 0 {
+        return Limit::Frozen;
+    }
+    let chosen: CpuSet = cpus.iter().skip(cpus.len().saturating_sub(count)).collect();
+    let share = Share::new(chosen.len() as f64 / cpus.len() as f64).unwrap_or(Share::ONE);
+    Limit::Cpus(chosen, share)
+}
+
+/// Notices a limit that was set and does not hold: a kernel that took it without
+/// applying it, or processes that somebody has moved elsewhere.
+#[derive(Debug, Default)]
+pub(crate) struct Respect {
+    periods: u32,
+}
+
+impl Respect {
+    /// What the counters of a tick may be off by, as a share of the machine.
+    const SLACK: f64 = 0.05;
+    /// One period may be the one in which the limit came.
+    const PERIODS: u32 = 3;
+
+    /// Tells once what is wrong when the sideload has used more than its limit
+    /// for some periods in a row. `used` is its share of the machine in one.
+    pub(crate) fn check(&mut self, limit: &Limit, used: Share) -> Option<String> {
+        let most = limit.most();
+        if used.get() <= most.get() * 1.25 + Self::SLACK {
+            self.periods = self.periods.min(Self::PERIODS);
+            if self.periods < Self::PERIODS {
+                self.periods = 0;
+            }
+            return None;
+        }
+        self.periods = self.periods.saturating_add(1);
+        (self.periods == Self::PERIODS).then(|| {
+            format!(
+                "the command uses {used} of the machine where it may use {most}: its limit does \
+                 not hold; see whether something of it was moved to another cgroup, and try \
+                 another --mechanism"
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(x: f64) -> Share {
+        Share::new(x).unwrap()
+    }
+
+    fn run(x: f64) -> Action {
+        Action::Run { share: share(x) }
+    }
+
+    fn cpus(list: &str) -> CpuSet {
+        list.parse().unwrap()
+    }
+
+    #[test]
+    fn a_quota_is_a_share_of_all_cpus_in_ten_milliseconds() {
+        let ms = Duration::from_millis;
+        let limit = |x, list: &str| Limit::of(run(x), Hold::Quota, &cpus(list));
+        let quota = |time, period| Quota::new(time, period).unwrap();
+        assert_eq!(
+            limit(0.5, "0-3"),
+            Limit::Quota(quota(ms(20), ms(10)), share(0.5))
+        );
+        assert_eq!(
+            limit(0.05, "0"),
+            Limit::Quota(quota(ms(1), ms(20)), share(0.05))
+        );
+        assert_eq!(limit(0.0, "0"), Limit::Frozen);
+    }
+
+    #[test]
+    fn cpus_are_whole_and_the_last_ones_and_none_is_frozen() {
+        let limit = |x, list: &str| Limit::of(run(x), Hold::CpuSet, &cpus(list));
+        assert_eq!(limit(0.5, "0-3"), Limit::Cpus(cpus("2-3"), share(0.5)));
+        assert_eq!(
+            limit(0.99, "0,2,4"),
+            Limit::Cpus(cpus("2,4"), share(2.0 / 3.0))
+        );
+        assert_eq!(
+            limit(1.0 / 3.0, "0-2"),
+            Limit::Cpus(cpus("2"), share(1.0 / 3.0))
+        );
+        assert_eq!(limit(0.2, "0-3"), Limit::Frozen);
+    }
+
+    #[test]
+    fn under_a_weight_a_share_is_only_leave_to_run() {
+        assert_eq!(
+            Limit::of(run(0.05), Hold::Weight, &cpus("0-1")),
+            Limit::Runs
+        );
+        let frozen = Limit::of(Action::Frozen, Hold::Weight, &cpus("0-1"));
+        assert_eq!(frozen, Limit::Frozen);
+    }
+
+    #[test]
+    fn a_limit_that_does_not_hold_is_told_once_and_not_for_one_period() {
+        let mut respect = Respect::default();
+        let limit = Limit::of(run(0.1), Hold::Quota, &cpus("0-1"));
+        let mut told = |used| respect.check(&limit, share(used)).is_some();
+        assert!(!told(0.9) && !told(0.9) && !told(0.1) && !told(0.9) && !told(0.9));
+        assert!(told(0.9));
+        assert!(!told(0.9) && !told(0.1) && !told(0.9));
+    }
+}

@@ -1,0 +1,117 @@
+//! The log of decisions: JSON, one entry a line, as `plimsoll_law::replay` reads it.
+
+use crate::error::SideError;
+use plimsoll_law::Entry;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A log that is being written. Runs may follow each other in one file, for
+/// each begins with its law.
+#[derive(Debug)]
+pub(crate) struct Log {
+    path: PathBuf,
+    /// `None` once it could not be written.
+    file: Option<File>,
+}
+
+impl Log {
+    pub(crate) fn open(path: &Path) -> Result<Log, SideError> {
+        let fail = |source| SideError::Log {
+            path: path.to_owned(),
+            source,
+        };
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(path)
+            .map_err(fail)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(SideError::LogInUse {
+                path: path.to_owned(),
+            });
+        }
+        end_torn_line(&mut file).map_err(fail)?;
+        Ok(Log {
+            path: path.to_owned(),
+            file: Some(file),
+        })
+    }
+
+    /// Writes an entry. What is wrong is told once, and no more is written: the
+    /// command is worth more than its log.
+    pub(crate) fn write(&mut self, entry: &Entry) -> Option<String> {
+        let file = self.file.as_mut()?;
+        let written = entry.to_line().map_err(io::Error::other).and_then(|line| {
+            // In one call, so that it is there as a whole or torn at the end.
+            file.write_all(format!("{line}\n").as_bytes())
+        });
+        let error = written.err()?;
+        self.file = None;
+        Some(format!(
+            "the log {} ends here, for it cannot be written: {error}; the command goes on",
+            self.path.display()
+        ))
+    }
+}
+
+/// A run that was killed in the middle of a line must not spoil the next one's first.
+fn end_torn_line(file: &mut File) -> io::Result<()> {
+    // A pipe or a device has no end to look at.
+    if !file.metadata()?.is_file() || file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(());
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    match last {
+        [b'\n'] => Ok(()),
+        _ => file.write_all(b"\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hold::Hold;
+    use plimsoll_law::{Headroom, Law};
+
+    fn begin() -> Entry {
+        let law = Hold::Quota.law(Headroom::default(), 2).unwrap();
+        let state = Hold::start(&law);
+        Entry::Begin {
+            law: Law::Plimsoll(law),
+            state,
+        }
+    }
+
+    #[test]
+    fn a_second_run_in_one_file_begins_on_a_line_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        std::fs::write(&path, "{\"entry\":\"dec").unwrap();
+        assert_eq!(Log::open(&path).unwrap().write(&begin()), None);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().nth(1), Some(&*begin().to_line().unwrap()));
+    }
+
+    #[test]
+    fn two_runs_do_not_write_into_one_log_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let first = Log::open(&path).unwrap();
+        assert!(matches!(Log::open(&path), Err(SideError::LogInUse { .. })));
+        drop(first);
+        assert!(Log::open(&path).is_ok());
+    }
+
+    #[test]
+    fn a_full_disk_is_told_once() {
+        let mut log = Log::open(Path::new("/dev/full")).unwrap();
+        assert!(log.write(&begin()).unwrap().contains("/dev/full"));
+        assert_eq!(log.write(&begin()), None);
+    }
+}

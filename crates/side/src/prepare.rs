@@ -1,0 +1,200 @@
+//! Before the command runs: what is mounted, what is chosen, what is set.
+
+use crate::error::SideError;
+use crate::hold::Hold;
+use crate::limit::Limit;
+use crate::request::{Care, Held, Request, Told};
+use plimsoll_control::{AtEnd, Ground, Group, Journals, Mechanism, MemoryLimits, Repaired, Weight};
+use plimsoll_host::Root;
+use plimsoll_model::CpuSet;
+use std::collections::BTreeSet;
+
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(Told);
+
+/// Gives back what runs that were killed have left, and tells of it.
+pub(crate) fn repair(root: &Root, journals: &Journals, tell: Tell<'_>) -> Result<(), SideError> {
+    for repaired in journals.repair(root)? {
+        if let Some(line) = repair_line(&repaired) {
+            tell(Told::Warning(line));
+        }
+    }
+    Ok(())
+}
+
+/// One line of what was done. What has to wait for another run is nothing to
+/// act upon.
+fn repair_line(repaired: &Repaired) -> Option<String> {
+    let said: Vec<&str> = repaired.done.iter().map(String::as_str).collect();
+    let said = said.join(" ");
+    (!said.is_empty()).then(|| {
+        format!(
+            "repaired what process {} left when it was killed: {}",
+            repaired.owner,
+            said.trim_end_matches('.')
+        )
+    })
+}
+
+/// A group that is ready for the command.
+pub(crate) struct Ready {
+    pub(crate) group: Group,
+    /// `None` for a sysload.
+    pub(crate) hold: Option<Hold>,
+}
+
+/// Makes the group. What seemed to be allowed and is refused is done without
+/// cgroups.
+pub(crate) fn make(
+    root: &Root,
+    journals: &Journals,
+    request: &Request<'_>,
+    tell: Tell<'_>,
+) -> Result<Ready, SideError> {
+    let ground = Ground::find(root)?;
+    let journal = journals.open(root)?;
+    let make = |ground: &Ground| {
+        let chosen = choose(ground, request)?;
+        let group = Group::make(ground, &chosen.needs, &journal, AtEnd::Kill)?;
+        Ok::<_, SideError>((chosen, group))
+    };
+    let (chosen, group) = match make(&ground) {
+        Err(SideError::Control(error)) => {
+            tell(Told::Warning(format!(
+                "no cgroup can be used here: {error}"
+            )));
+            make(&ground.without_cgroups())?
+        }
+        other => other?,
+    };
+    for line in chosen.lines {
+        tell(line);
+    }
+    Ok(Ready {
+        group,
+        hold: chosen.hold,
+    })
+}
+
+struct Chosen {
+    hold: Option<Hold>,
+    needs: BTreeSet<Mechanism>,
+    lines: Vec<Told>,
+}
+
+/// What is needed of this ground, and what to tell of it.
+fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
+    let mut needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
+    needs.extend(request.memory.map(|_| Mechanism::Memory));
+    needs.extend(request.least_io.then_some(Mechanism::Io));
+    let (hold, how) = match &request.care {
+        Care::Sysload => (None, "as a sysload: nothing holds it".to_owned()),
+        Care::Sideload(held) => {
+            let (hold, how) = hold_for(ground, &needs, held);
+            (Some(hold), how)
+        }
+    };
+    needs.extend(hold.map(Hold::mechanism));
+    let here = ground.capabilities(&needs);
+    let hard = [
+        (
+            hold.filter(|h| !h.yields_by_itself()).map(Hold::mechanism),
+            "leave the choice to --mechanism auto",
+        ),
+        (
+            request.memory.map(|_| Mechanism::Memory),
+            "run as root or in a cgroup of your own, or leave --memory out",
+        ),
+    ];
+    for (mechanism, way_out) in hard {
+        if let Some(mechanism) = mechanism.filter(|m| !here.can(*m)) {
+            return Err(SideError::NotHere {
+                what: mechanism.to_string(),
+                reason: here.reason(mechanism).unwrap_or_default().to_owned(),
+                way_out,
+            });
+        }
+    }
+    let mut lines = vec![Told::Note(how)];
+    let lost = match here.rung.has_group() && hold.is_none() {
+        // How a sysload is held is nobody's concern as long as it can be ended.
+        true => Vec::new(),
+        false => here.losses(),
+    };
+    if !lost.is_empty() {
+        let lost = lost.join(" ");
+        lines.push(Told::Warning(format!(
+            "what is lost here: {}",
+            lost.trim_end_matches('.')
+        )));
+    }
+    Ok(Chosen { hold, needs, lines })
+}
+
+fn hold_for(ground: &Ground, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold, String) {
+    let headroom = held.headroom;
+    match held.hold {
+        Some(hold) => (
+            hold,
+            format!("as a sideload by {hold}, headroom {headroom}"),
+        ),
+        None => {
+            let mut asked = needs.clone();
+            asked.insert(Mechanism::Weight);
+            let (hold, why) = Hold::best_guess(&ground.capabilities(&asked));
+            let how = format!("as a sideload by {hold}, headroom {headroom}: {why}");
+            (hold, how)
+        }
+    }
+}
+
+/// Sets what holds for the whole run, before the command starts.
+pub(crate) fn limit_for_good(
+    group: &mut Group,
+    hold: Option<Hold>,
+    request: &Request<'_>,
+    tell: Tell<'_>,
+) -> Result<(), SideError> {
+    match hold {
+        Some(Hold::Weight) => group.set_weight(Weight::LEAST)?,
+        Some(Hold::Idle) => group.set_idle(true)?,
+        Some(Hold::Quota | Hold::CpuSet) | None => {}
+    }
+    if let Some(bytes) = request.memory {
+        group.set_memory(&MemoryLimits {
+            max: Some(bytes),
+            ..MemoryLimits::default()
+        })?;
+    }
+    if request.least_io
+        && group.capabilities().can(Mechanism::Io)
+        && let Err(error) = group.set_io_weight(Weight::LEAST)
+    {
+        // The weight is a courtesy; the command can do without.
+        tell(Told::Warning(format!("no weight at the disks: {error}")));
+    }
+    Ok(())
+}
+
+/// Sets what changes from one decision to the next. `before` is what is set.
+pub(crate) fn apply(
+    group: &mut Group,
+    limit: &Limit,
+    before: &Limit,
+    all: &CpuSet,
+) -> Result<(), plimsoll_control::ControlError> {
+    if limit == before {
+        return Ok(());
+    }
+    // A limit before it goes on, so that it never runs with an older, larger one.
+    match limit {
+        Limit::Frozen => return group.freeze(),
+        Limit::Runs => {}
+        Limit::Quota(quota, _) => group.set_quota(Some(*quota))?,
+        Limit::Cpus(cpus, _) if cpus.len() == all.len() => group.set_cpus(all)?,
+        Limit::Cpus(cpus, _) => group.set_cpus(cpus)?,
+    }
+    match before {
+        Limit::Frozen => group.thaw(),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,69 @@
+//! What is asked for, and what is told back. Plain data.
+
+use crate::hold::Hold;
+use plimsoll_law::Headroom;
+use plimsoll_model::Bytes;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// A command and the care with which it is to be run.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The program and its arguments.
+    pub command: &'a [OsString],
+    /// How it is held.
+    pub care: Care,
+    /// The most memory that it may take.
+    pub memory: Option<Bytes>,
+    /// Whether it is to have the lowest weight at the disks.
+    pub least_io: bool,
+    /// Where to log the decisions.
+    pub log: Option<&'a Path>,
+    /// Whether its standard input is empty: a process group of its own cannot
+    /// read from a terminal.
+    pub no_input: bool,
+}
+
+impl<'a> Request<'a> {
+    /// A command without any limits but those of its care.
+    pub fn new(command: &'a [OsString], care: Care) -> Request<'a> {
+        Request {
+            command,
+            care,
+            memory: None,
+            least_io: false,
+            log: None,
+            no_input: false,
+        }
+    }
+}
+
+/// With which care a command is run.
+#[derive(Debug)]
+pub enum Care {
+    /// As a sideload, within the headroom.
+    Sideload(Held),
+    /// As a sysload: with none. Its tree is ended with it all the same.
+    Sysload,
+}
+
+/// How a sideload is held.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// By what; `None` for the best guess.
+    pub hold: Option<Hold>,
+    /// What is to stay free.
+    pub headroom: Headroom,
+    /// How often to decide; `None` for [`Hold::period`].
+    pub period: Option<Duration>,
+}
+
+/// Something for a person to know, one sentence without a full stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// How it is run.
+    Note(String),
+    /// Something that is not as was asked for.
+    Warning(String),
+}

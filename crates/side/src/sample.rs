@@ -1,0 +1,151 @@
+//! What the law is told: readings of the machine, and the difference of two.
+
+use plimsoll_host::{CpuTimes, Root};
+use plimsoll_law::{Guard, Sample};
+use plimsoll_model::{CpuSet, CpuTime};
+use std::time::Instant;
+
+/// One reading.
+#[derive(Debug, Clone)]
+struct Seen {
+    at: Instant,
+    machine: Option<CpuTimes>,
+    sideload: Option<CpuTime>,
+}
+
+/// Reads the machine again and again.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    root: Root,
+    allowed: CpuSet,
+    began: Instant,
+    last: Seen,
+}
+
+impl Sampler {
+    /// Counts from now on. `allowed` are the CPUs that the sideload may run on as
+    /// long as nobody limits it.
+    pub(crate) fn new(root: &Root, allowed: CpuSet, sideload: Option<CpuTime>) -> Sampler {
+        let last = read(root, sideload);
+        Sampler {
+            root: root.clone(),
+            allowed,
+            began: last.at,
+            last,
+        }
+    }
+
+    /// Begins the period anew, because nobody looked for a while.
+    pub(crate) fn renew(&mut self, sideload: Option<CpuTime>) {
+        self.last = read(&self.root, sideload);
+    }
+
+    /// What happened since the last time, with `sideload` as its CPU time so far.
+    pub(crate) fn sample(&mut self, sideload: Option<CpuTime>, guards: Vec<Guard>) -> Sample {
+        let now = read(&self.root, sideload);
+        let sample = between(&self.last, &now, &self.allowed, self.began, guards);
+        self.last = now;
+        sample
+    }
+}
+
+fn read(root: &Root, sideload: Option<CpuTime>) -> Seen {
+    Seen {
+        at: Instant::now(),
+        // What cannot be read is missing; the law says so.
+        machine: CpuTimes::read(root).ok().flatten(),
+        sideload,
+    }
+}
+
+fn between(
+    then: &Seen,
+    now: &Seen,
+    allowed: &CpuSet,
+    began: Instant,
+    guards: Vec<Guard>,
+) -> Sample {
+    let on = |times: &CpuTimes| -> CpuSet { times.each.keys().copied().collect() };
+    let there = now.machine.as_ref().map(|now| allowed.and(&on(now)));
+    // A kernel that does not tell CPUs apart has them all in one line.
+    let cpus = there.filter(|cpus| !cpus.is_empty());
+    let count = cpus.as_ref().unwrap_or(allowed).len();
+    let machine = now.machine.as_ref().zip(then.machine.as_ref());
+    let machine = machine.and_then(|(now, then)| {
+        let added = now.since(then);
+        match &cpus {
+            Some(cpus) => added.of(&cpus.and(&on(&added))),
+            None => Some(added.all),
+        }
+    });
+    Sample {
+        at: now.at.saturating_duration_since(began),
+        period: now.at.saturating_duration_since(then.at),
+        cpus: u32::try_from(count).unwrap_or(u32::MAX),
+        machine,
+        sideload: now
+            .sideload
+            .zip(then.sideload)
+            .map(|(now, then)| now.since(then)),
+        guards,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::CpuUse;
+    use std::time::Duration;
+
+    fn ms(n: u64) -> CpuTime {
+        CpuTime(Duration::from_millis(n))
+    }
+
+    fn seen(at: Instant, cpus: &[(u32, u64)]) -> Seen {
+        let idle = |n| CpuUse {
+            idle: ms(n),
+            ..CpuUse::default()
+        };
+        let each = cpus.iter().map(|(cpu, n)| (*cpu, idle(*n))).collect();
+        Seen {
+            at,
+            machine: Some(CpuTimes {
+                each,
+                ..CpuTimes::default()
+            }),
+            sideload: Some(ms(5)),
+        }
+    }
+
+    #[test]
+    fn only_the_cpus_that_it_may_run_on_count() {
+        let start = Instant::now();
+        let then = seen(start, &[(0, 0), (1, 0), (2, 0)]);
+        let now = seen(
+            start + Duration::from_secs(1),
+            &[(0, 900), (1, 500), (2, 100)],
+        );
+        let sample = between(&then, &now, &"1-2".parse().unwrap(), start, Vec::new());
+        assert_eq!((sample.cpus, sample.machine.unwrap().idle), (2, ms(600)));
+        assert_eq!((sample.period.as_secs(), sample.sideload), (1, Some(ms(0))));
+    }
+
+    #[test]
+    fn a_cpu_that_went_off_is_no_longer_counted() {
+        let start = Instant::now();
+        let then = seen(start, &[(0, 0), (1, 0)]);
+        let now = seen(start, &[(0, 900)]);
+        let sample = between(&then, &now, &"0-1".parse().unwrap(), start, Vec::new());
+        assert_eq!((sample.cpus, sample.machine.unwrap().idle), (1, ms(900)));
+    }
+
+    #[test]
+    fn what_was_unread_on_one_side_is_unknown_between() {
+        let start = Instant::now();
+        let mut then = seen(start, &[(0, 0)]);
+        (then.machine, then.sideload) = (None, None);
+        let now = seen(start, &[(0, 900)]);
+        let sample = between(&then, &now, &"0".parse().unwrap(), start, Vec::new());
+        assert_eq!((sample.machine, sample.sideload), (None, None));
+    }
+}

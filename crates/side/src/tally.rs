@@ -1,0 +1,207 @@
+//! What a sideload got and what held it back, summed up over its decisions.
+
+use crate::limit::Limit;
+use plimsoll_control::Usage;
+use plimsoll_law::{Guard, Reading, Reason, Sample};
+use plimsoll_model::{CpuTime, Share, human_duration};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::mem::{Discriminant, discriminant};
+use std::time::Duration;
+
+/// The sums so far.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    frozen: Duration,
+    /// For how long each kind of reason held it back, and the last words of it.
+    causes: HashMap<Discriminant<Reason>, (Duration, String)>,
+    /// Guards that could not be read the last time.
+    unknown: BTreeMap<String, String>,
+    throttled: u64,
+}
+
+impl Tally {
+    /// One period: the limit in force in it and the reason for that, which is
+    /// `None` before the first decision.
+    pub(crate) fn add(
+        &mut self,
+        sample: &Sample,
+        limit: &Limit,
+        reason: Option<&Reason>,
+        usage: Option<Usage>,
+    ) {
+        if *limit == Limit::Frozen {
+            self.frozen += sample.period;
+        }
+        let throttled = usage.and_then(|u| u.throttled).unwrap_or(0);
+        let held = match limit {
+            Limit::Runs => false,
+            Limit::Quota(..) => throttled > self.throttled,
+            Limit::Cpus(_, share) => *share < Share::ONE,
+            Limit::Frozen => true,
+        };
+        self.throttled = throttled;
+        if let Some(reason) = reason.filter(|_| held) {
+            let cause = self.causes.entry(discriminant(reason)).or_default();
+            *cause = (cause.0 + sample.period, reason.to_string());
+        }
+        self.unknown = sample.guards.iter().filter_map(unknown).collect();
+    }
+
+    /// All together at the end.
+    pub(crate) fn summary(
+        self,
+        elapsed: Duration,
+        cpus: usize,
+        cpu: Option<CpuTime>,
+        usage: Option<Usage>,
+    ) -> Summary {
+        let throttled = usage.and_then(|u| u.throttled.zip(u.periods));
+        let mut causes: Vec<(Duration, String)> = self.causes.into_values().collect();
+        causes.sort();
+        Summary {
+            elapsed,
+            cpus,
+            cpu,
+            frozen: self.frozen.min(elapsed),
+            throttled: throttled
+                .filter(|(_, of)| *of > 0)
+                .and_then(|(n, of)| Share::new(n as f64 / of as f64)),
+            cause: causes.pop().map(|(_, words)| words),
+            unknown: self.unknown.into_iter().collect(),
+        }
+    }
+}
+
+fn unknown(guard: &Guard) -> Option<(String, String)> {
+    match &guard.reading {
+        Reading::Unknown { why } => Some((guard.name.clone(), why.clone())),
+        _ => None,
+    }
+}
+
+/// What a sideload got, and what held it back. Displayed, it is one line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// How long it was there.
+    pub elapsed: Duration,
+    /// On how many CPUs it might run.
+    pub cpus: usize,
+    /// Its CPU time.
+    pub cpu: Option<CpuTime>,
+    /// How long it stood still.
+    pub frozen: Duration,
+    /// In which share of the quota's periods it was stopped by the quota; `None`
+    /// where there was none.
+    pub throttled: Option<Share>,
+    /// Why it was held back for most of the time that it was.
+    pub cause: Option<String>,
+    /// Guards that could not be read in the end, and why.
+    pub unknown: Vec<(String, String)>,
+}
+
+impl Summary {
+    /// What it got of the machine.
+    pub fn share(&self) -> Option<Share> {
+        let whole = self.elapsed.checked_mul(u32::try_from(self.cpus).ok()?)?;
+        Share::of(self.cpu?.0, whole)
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.cpu {
+            Some(cpu) => write!(f, "got {:.2} CPU s", cpu.0.as_secs_f64())?,
+            None => write!(f, "got CPU time that could not be counted")?,
+        }
+        let cpus = match self.cpus {
+            1 => "1 CPU".to_owned(),
+            n => format!("{n} CPUs"),
+        };
+        let elapsed = human_duration(self.elapsed);
+        match self.share() {
+            Some(share) => write!(f, ", {share} of {cpus}, in {elapsed}")?,
+            None => write!(f, " in {elapsed}")?,
+        }
+        let frozen = Share::of(self.frozen, self.elapsed).unwrap_or(Share::ZERO);
+        match self.frozen.is_zero() {
+            true => write!(f, "; never frozen")?,
+            false => write!(f, "; frozen for {frozen} of the time")?,
+        }
+        if let Some(throttled) = self.throttled {
+            write!(
+                f,
+                ", stopped by its quota in {throttled} of the quota's periods"
+            )?;
+        }
+        if let Some(cause) = &self.cause {
+            write!(f, ", mostly because {cause}")?;
+        }
+        for (name, why) in &self.unknown {
+            write!(f, "; {name} could not be read in the end ({why})")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(x: f64) -> Share {
+        Share::new(x).unwrap()
+    }
+
+    fn sample(guards: Vec<Guard>) -> Sample {
+        Sample {
+            at: Duration::ZERO,
+            period: Duration::from_secs(1),
+            cpus: 2,
+            machine: None,
+            sideload: None,
+            guards,
+        }
+    }
+
+    #[test]
+    fn the_line_says_what_it_got_and_what_held_it_back_longest() {
+        let needs = Reason::ServiceNeedsCpu {
+            left: share(0.03),
+            headroom: share(0.2),
+        };
+        let held = Reason::Held {
+            remaining: Duration::from_secs(1),
+        };
+        let mut tally = Tally::default();
+        tally.add(&sample(Vec::new()), &Limit::Runs, Some(&held), None);
+        tally.add(&sample(Vec::new()), &Limit::Frozen, Some(&held), None);
+        for _ in 0..2 {
+            tally.add(&sample(Vec::new()), &Limit::Frozen, Some(&needs), None);
+        }
+        let cpu = Some(CpuTime(Duration::from_millis(2500)));
+        let summary = tally.summary(Duration::from_secs(10), 2, cpu, None);
+        assert_eq!(
+            summary.to_string(),
+            "got 2.50 CPU s, 12.5 % of 2 CPUs, in 10s; frozen for 30.0 % of the time, mostly \
+             because the service needs the CPU: 3 % left of 20 % headroom"
+        );
+    }
+
+    #[test]
+    fn a_command_that_nothing_held_back_says_so_and_a_blind_guard_is_named() {
+        let guard = Guard {
+            name: "psi_pct".into(),
+            reading: Reading::Unknown {
+                why: "it is gone".into(),
+            },
+        };
+        let mut tally = Tally::default();
+        tally.add(&sample(vec![guard]), &Limit::Runs, None, None);
+        let summary = tally.summary(Duration::from_millis(20), 1, None, None);
+        assert_eq!(
+            summary.to_string(),
+            "got CPU time that could not be counted in 20ms; never frozen; psi_pct could not be \
+             read in the end (it is gone)"
+        );
+    }
+}
