@@ -38,7 +38,8 @@ pub(crate) const NOTHING: Pressure = Pressure {
     io_some: None,
 };
 
-fn some_total(root: &Root, path: &str) -> Result<Option<Duration>, HostError> {
+/// The total of a file's `some` line; `None` where there is no such file.
+pub(crate) fn some_total(root: &Root, path: &str) -> Result<Option<Duration>, HostError> {
     let Some(text) = root.optional(path)? else {
         return Ok(None);
     };

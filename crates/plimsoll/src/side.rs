@@ -44,6 +44,7 @@ fn request(args: &SideArgs) -> Result<Request<'_>, Failure> {
             hold: args.mechanism.into(),
             headroom: args.headroom,
             period: args.period,
+            guards: args.guards.clone(),
         }),
     };
     Ok(Request {

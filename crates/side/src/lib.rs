@@ -43,8 +43,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod control;
 mod ears;
 mod error;
+mod guard;
 mod hold;
 mod limit;
 mod log;
@@ -56,6 +58,7 @@ mod tally;
 
 pub use ears::{Ears, Heard};
 pub use error::SideError;
+pub use guard::{GuardError, GuardSpec, Percentile, Whose};
 pub use hold::Hold;
 pub use request::{Care, Held, Request, Told};
 pub use sideload::{Outcome, Sideload};

@@ -1,5 +1,6 @@
 //! What is asked for, and what is told back. Plain data.
 
+use crate::guard::GuardSpec;
 use crate::hold::Hold;
 use plimsoll_law::Headroom;
 use plimsoll_model::Bytes;
@@ -57,6 +58,8 @@ pub struct Held {
     pub headroom: Headroom,
     /// How often to decide; `None` for [`Hold::period`].
     pub period: Option<Duration>,
+    /// What else is asked; if nothing, [`GuardSpec::default`] where it can be.
+    pub guards: Vec<GuardSpec>,
 }
 
 /// Something for a person to know, one sentence without a full stop.

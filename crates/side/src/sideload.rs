@@ -1,7 +1,9 @@
 //! A command that runs as a sideload: started, held by the loop, ended.
 
+use crate::control::{Control, except, used};
 use crate::ears::{Ears, Heard};
 use crate::error::SideError;
+use crate::guard::{self, Guards};
 use crate::hold::Hold;
 use crate::limit::{Limit, Respect};
 use crate::log::Log;
@@ -9,10 +11,10 @@ use crate::prepare::{self, Tell, apply, limit_for_good, repair};
 use crate::request::{Care, Request, Told};
 use crate::sample::Sampler;
 use crate::tally::{Summary, Tally};
-use plimsoll_control::{ControlError, Group, Journals, Signal, Usage};
+use plimsoll_control::{Group, Journals, Signal};
 use plimsoll_host::{Root, life, own_allowed_cpus};
-use plimsoll_law::{Action, Entry, Law, Reason, State};
-use plimsoll_model::{CpuSet, CpuTime, Share};
+use plimsoll_law::{Action, Law};
+use plimsoll_model::{CpuSet, CpuTime};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::collections::BTreeSet;
 use std::process::{Child, ExitStatus, Stdio};
@@ -20,6 +22,9 @@ use std::time::{Duration, Instant};
 
 /// How long a command that was told to end may take for it.
 const GRACE: Duration = Duration::from_secs(10);
+/// A command that ends sooner is spared the guards, which take longer to begin
+/// with than it may take.
+const UNWATCHED: Duration = Duration::from_millis(50);
 /// How often to look when there is nothing to decide.
 const IDLE_LOOK: Duration = Duration::from_secs(60);
 
@@ -34,23 +39,6 @@ pub struct Sideload {
     cpus: CpuSet,
     control: Option<Control>,
     ending: Option<Instant>,
-}
-
-/// What decides, and what it decided last.
-#[derive(Debug)]
-struct Control {
-    hold: Hold,
-    law: Law,
-    state: State,
-    period: Duration,
-    due: Instant,
-    limit: Limit,
-    reason: Option<Reason>,
-    sampler: Sampler,
-    log: Option<Log>,
-    tally: Tally,
-    respect: Respect,
-    warned: BTreeSet<String>,
 }
 
 /// How it went.
@@ -76,6 +64,9 @@ impl Sideload {
     ) -> Result<Sideload, SideError> {
         repair(root, journals, tell)?;
         let cpus = own_allowed_cpus(root)?;
+        if let Care::Sideload(held) = &request.care {
+            guard::check(&held.guards, &cpus)?;
+        }
         let log = request.log.map(Log::open).transpose()?;
         let ready = prepare::make(root, journals, request, tell)?;
         let mut group = ready.group;
@@ -87,16 +78,17 @@ impl Sideload {
                 let state = Hold::start(&law);
                 let limit = Limit::of(Action::Run { share: floor }, hold, &cpus);
                 apply(&mut group, &limit, &Limit::Runs, &cpus)?;
-                Some((hold, Law::Plimsoll(law), state, limit, held.period))
+                Some((hold, Law::Plimsoll(law), state, limit, held))
             }
             _ => None,
         };
         let child = start(&mut group, request)?;
         let started = Instant::now();
-        let control = control.take().map(|(hold, law, state, limit, period)| {
-            let period = period.unwrap_or(hold.period());
+        let control = control.take().map(|(hold, law, state, limit, held)| {
+            let period = held.period.unwrap_or(hold.period());
             Control {
                 sampler: Sampler::new(root, cpus.clone(), used(&group).and_then(|u| u.cpu)),
+                guards: held.guards.clone(),
                 hold,
                 law,
                 state,
@@ -141,16 +133,38 @@ impl Sideload {
         held.and(done)
     }
 
+    /// Begins to ask the guards.
+    fn watch(&self, tell: Tell<'_>) -> Option<Guards> {
+        let control = self.control.as_ref()?;
+        let except = except(&self.group);
+        let (guards, left_out) = Guards::open(&self.root, &control.guards, &self.cpus, &except);
+        if let Some(why) = left_out {
+            tell(Told::Warning(format!(
+                "no guard watches how long everything else waits for a CPU: {why}"
+            )));
+        }
+        Some(guards)
+    }
+
     fn hold(&mut self, ears: &mut dyn Ears, tell: Tell<'_>) -> Result<(), SideError> {
+        let mut guards = None;
+        let watch_from = self.started + UNWATCHED;
         while !has_ended(&self.child)? {
             let now = Instant::now();
-            let due = self.control.as_ref().map_or(now + IDLE_LOOK, |c| c.due);
+            let due = match &self.control {
+                None => now + IDLE_LOOK,
+                Some(_) if guards.is_none() => watch_from,
+                Some(control) => control.due,
+            };
             let end = self.ending.map(|since| since + GRACE);
             let until = end.map_or(due, |end| end.min(due));
             for heard in ears.wait(until.saturating_duration_since(now)) {
                 self.hear(heard, ears, tell)?;
             }
             let now = Instant::now();
+            if guards.is_none() && now >= watch_from {
+                guards = self.watch(tell);
+            }
             if end.is_some_and(|end| now >= end) {
                 tell(Told::Warning(format!(
                     "the command did not end within {} s, so it is killed",
@@ -159,8 +173,16 @@ impl Sideload {
                 self.group.kill()?;
                 self.ending = None;
             }
-            if let Some(control) = self.control.as_mut().filter(|c| now >= c.due) {
-                control.step(&mut self.group, &self.cpus, self.ending.is_some(), tell)?;
+            if let Some(control) = self.control.as_mut().filter(|c| now >= c.due)
+                && let Some(guards) = &mut guards
+            {
+                control.step(
+                    guards,
+                    &mut self.group,
+                    &self.cpus,
+                    self.ending.is_some(),
+                    tell,
+                )?;
             }
         }
         Ok(())
@@ -233,68 +255,6 @@ impl Sideload {
     }
 }
 
-impl Control {
-    /// The first line of the log.
-    fn begin(&mut self, tell: Tell<'_>) {
-        let entry = Entry::Begin {
-            law: self.law.clone(),
-            state: self.state.clone(),
-        };
-        self.write(&entry, tell);
-    }
-
-    /// Once round: sample, decide, apply, log.
-    fn step(
-        &mut self,
-        group: &mut Group,
-        cpus: &CpuSet,
-        ending: bool,
-        tell: Tell<'_>,
-    ) -> Result<(), SideError> {
-        // Late by more than a period is a machine that slept or was stopped.
-        self.due = (self.due + self.period).max(Instant::now());
-        let usage = match group.usage() {
-            Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
-            other => other.ok(),
-        };
-        let raw = self.sampler.sample(usage.and_then(|u| u.cpu), Vec::new());
-        self.tally
-            .add(&raw, &self.limit, self.reason.as_ref(), usage);
-        if let Some(used) = raw.sideload
-            && let Some(used) = Share::of(used.0, raw.period * raw.cpus)
-            && let Some(warning) = self.respect.check(&self.limit, used)
-        {
-            tell(Told::Warning(warning));
-        }
-        let sample = self.hold.seen(raw);
-        let decision = self.law.decide(&self.state, &sample);
-        if !ending {
-            let limit = Limit::of(decision.action, self.hold, cpus);
-            match apply(group, &limit, &self.limit, cpus) {
-                Ok(()) => self.limit = limit,
-                Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
-                Err(error) => self.warn_once(error.to_string(), tell),
-            }
-        }
-        self.write(&Entry::of(&sample, &decision), tell);
-        self.state = decision.state;
-        self.reason = Some(decision.reason);
-        Ok(())
-    }
-
-    fn write(&mut self, entry: &Entry, tell: Tell<'_>) {
-        if let Some(warning) = self.log.as_mut().and_then(|log| log.write(entry)) {
-            tell(Told::Warning(warning));
-        }
-    }
-
-    fn warn_once(&mut self, warning: String, tell: Tell<'_>) {
-        if self.warned.insert(warning.clone()) {
-            tell(Told::Warning(warning));
-        }
-    }
-}
-
 fn start(group: &mut Group, request: &Request<'_>) -> Result<Child, SideError> {
     let (program, args) = request.command.split_first().ok_or(SideError::NotHere {
         what: "a run".to_owned(),
@@ -307,10 +267,6 @@ fn start(group: &mut Group, request: &Request<'_>) -> Result<Child, SideError> {
         }
     })?;
     Ok(child)
-}
-
-fn used(group: &Group) -> Option<Usage> {
-    group.usage().ok()
 }
 
 /// Whether the command has ended. It is not waited for yet, so that its number

@@ -13,6 +13,7 @@ pub use limits::{Limits, own_limits};
 pub use own::{OwnGroup, OwnGroups};
 
 use crate::error::{Garbled, HostError, number};
+use crate::pressure::some_total;
 use crate::process::Pid;
 use crate::root::Root;
 use mounts::Mount;
@@ -94,6 +95,23 @@ impl Cgroups {
         let file = format!("{}/cpu.stat", mount.folder(name));
         let text = root.optional(&file)?.ok_or_else(no_cgroup)?;
         usage_usec(&text).map_err(|garbled| garbled.at(&root.path(file)))
+    }
+
+    /// Time in which a task of the group `name`, or of the groups in it, waited for
+    /// a CPU (PSI), since its beginning; `None` where the kernel does not count it
+    /// for groups: version 2 alone has it.
+    ///
+    /// # Errors
+    /// [`HostError::NoCgroup`] when there is none of that name.
+    pub fn cpu_pressure(&self, root: &Root, name: &str) -> Result<Option<Duration>, HostError> {
+        let mounts = self.v2.iter().chain(self.v1.values());
+        let folder = mounts
+            .map(|mount| mount.folder(name))
+            .find(|folder| root.has(folder));
+        let folder = folder.ok_or_else(|| HostError::NoCgroup {
+            name: name.to_owned(),
+        })?;
+        some_total(root, &format!("{folder}/cpu.pressure"))
     }
 
     /// The processes in the group `name` and in the groups in it.
@@ -215,6 +233,21 @@ pub(crate) mod tests {
         assert_eq!(cpu_time(&tree, "a").unwrap().0, Duration::from_nanos(123));
         assert_eq!(cpu_time(&tree, "b").unwrap().0, Duration::from_micros(7));
         assert!(cpu_time(&tree, "c").is_err());
+    }
+
+    #[test]
+    fn pressure_of_a_group_is_told_where_the_kernel_counts_it() {
+        let tree = mounted(V2).files(&[
+            ("sys/fs/cgroup/a/cpu.pressure", "some avg10=0 total=12\n"),
+            ("sys/fs/cgroup/b/cgroup.procs", ""),
+        ]);
+        let of = |name| {
+            let cgroups = Cgroups::find(tree.root()).unwrap();
+            cgroups.cpu_pressure(tree.root(), name)
+        };
+        assert_eq!(of("a").unwrap(), Some(Duration::from_micros(12)));
+        assert_eq!(of("b").unwrap(), None);
+        assert!(of("c").is_err());
     }
 
     #[test]

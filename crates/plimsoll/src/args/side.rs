@@ -4,7 +4,7 @@ use super::value::{bytes, period};
 use clap::{Args, ValueEnum};
 use plimsoll_law::Headroom;
 use plimsoll_model::Bytes;
-use plimsoll_side::Hold;
+use plimsoll_side::{GuardSpec, Hold};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,12 +21,29 @@ What --mechanism does:
           affinity.
   auto    The best guess: weight if a cgroup can have one, else idle.
 
+What --guard asks; over its limit, the sideload gets half of what it uses, or
+under weight and idle nothing:
+  run-delay[<50%] [pid N | cgroup NAME]
+          Of the time that a process, a cgroup or everything else wanted a CPU,
+          the part in which it waited for one.
+  psi[<20%] [cgroup NAME]
+          The part of the time in which some task waited for a CPU; without a
+          cgroup, those of the sideload count too.
+  http URL p99<10ms
+          Asks ten times a second; p50 or p99 of the last two seconds.
+  prometheus URL EXPR<LIMIT
+          One number, asked for once a second.
+A guard that cannot be read lets the sideload shrink and not grow, and stops it
+after five periods.
+
 Decisions come each second under weight and idle, where the kernel lets go by
 itself, else twice a second: a share must follow the service.
 
 Examples:
   plimsoll side -- make -j8
         a build in what the machine has left beside 20 % headroom
+  plimsoll side --guard 'http http://localhost:8080/ p99<20ms' -- ./batch
+        the same, and less of it while the server is slow
   plimsoll side --headroom 30% --memory 2GiB --log side.jsonl -- ./batch
         more caution, a memory limit, and each decision with its reason
   plimsoll side --as sysload -- make -j8
@@ -61,6 +78,10 @@ pub(crate) struct SideArgs {
         hide_possible_values = true
     )]
     pub(crate) mechanism: MechanismChoice,
+
+    /// What is not to get worse, such as 'http URL p99<10ms' (default: run-delay<50%). Repeatable.
+    #[arg(long = "guard", value_name = "GUARD")]
+    pub(crate) guards: Vec<GuardSpec>,
 
     /// The most memory that it may take, such as 2GiB; beyond it, it is killed.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]

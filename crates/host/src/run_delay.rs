@@ -1,0 +1,193 @@
+//! How long tasks waited for a CPU, again and again, for many processes at once.
+//!
+//! Summed over threads (`/proc/PID/task/TID/schedstat`, see [`crate::task`]), not
+//! taken from /proc/schedstat: that has everything in one sum, and what is
+//! subtracted from it lacks threads that ended between two readings. Here such
+//! threads are missed among those that are asked for, which for a service, whose
+//! threads stay, is little.
+
+use crate::cgroup::Cgroups;
+use crate::error::{Garbled, HostError, number};
+use crate::life::{Life, life};
+use crate::process::{Pid, Tid, processes, with_descendants};
+use crate::root::Root;
+use crate::task::Source;
+use plimsoll_model::CpuTime;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Whose threads are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Waiters {
+    /// All processes that can be seen, but for those named at each reading.
+    Others,
+    /// A process and its descendants.
+    Tree(Life),
+    /// The processes in a cgroup and those in it.
+    Cgroup(String),
+}
+
+/// What was used and waited for between two readings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Waited {
+    /// Time on a CPU.
+    pub ran: CpuTime,
+    /// Time runnable but waiting for a CPU, summed over threads.
+    pub waited: Duration,
+    /// How many threads there were.
+    pub threads: usize,
+}
+
+/// Reads the threads of some processes again and again.
+#[derive(Debug)]
+pub struct RunDelays {
+    root: Root,
+    of: Waiters,
+    last: Option<BTreeMap<Tid, Times>>,
+}
+
+/// Nanoseconds on a CPU and waiting for one.
+type Times = (u64, u64);
+
+impl RunDelays {
+    /// More threads cost more to read than a reading each period is worth.
+    pub const MOST_THREADS: usize = 5000;
+
+    /// `None` where this kernel does not count.
+    pub fn new(root: &Root, of: Waiters) -> Option<RunDelays> {
+        (Source::of(root) == Source::Schedstat).then(|| RunDelays {
+            root: root.clone(),
+            of,
+            last: None,
+        })
+    }
+
+    /// What was added since the reading before; `None` the first time. `except`
+    /// are left out of [`Waiters::Others`].
+    ///
+    /// # Errors
+    /// When the process or the cgroup is not there, or a file is garbled.
+    pub fn read(&mut self, except: &[Pid]) -> Result<Option<Waited>, HostError> {
+        let mut now = BTreeMap::new();
+        for pid in self.processes(except)? {
+            for tid in self.root.numbers(format!("/proc/{pid}/task"))? {
+                let path = format!("/proc/{pid}/task/{tid}/schedstat");
+                // One that ended meanwhile, or is hidden from this user, is left out.
+                if let Some(line) = self.root.line(&path) {
+                    let times = parse(&line).map_err(|g| g.at(&self.root.path(&path)))?;
+                    now.insert(tid, times);
+                }
+                if now.len() > Self::MOST_THREADS {
+                    break;
+                }
+            }
+        }
+        let waited = self.last.as_ref().map(|last| added(last, &now));
+        self.last = Some(now);
+        Ok(waited)
+    }
+
+    fn processes(&self, except: &[Pid]) -> Result<Vec<Pid>, HostError> {
+        let root = &self.root;
+        match &self.of {
+            Waiters::Others => {
+                let mut pids = processes(root)?;
+                pids.retain(|pid| !except.contains(pid));
+                Ok(pids)
+            }
+            Waiters::Tree(head) => {
+                let gone = || HostError::NoProcess { pid: head.pid };
+                let now = life(root, head.pid)?.ok_or_else(gone)?;
+                match now.started == head.started && !now.has_ended() {
+                    true => with_descendants(root, &[head.pid]),
+                    false => Err(gone()),
+                }
+            }
+            Waiters::Cgroup(name) => Cgroups::find(root)?.processes(root, name),
+        }
+    }
+}
+
+fn added(last: &BTreeMap<Tid, Times>, now: &BTreeMap<Tid, Times>) -> Waited {
+    let mut sum = Waited {
+        threads: now.len(),
+        ..Waited::default()
+    };
+    for (tid, (ran, waited)) in now {
+        // A thread that was not there, or whose number is another's now, began
+        // meanwhile.
+        let before = last.get(tid).filter(|(r, w)| r <= ran && w <= waited);
+        let (ran_before, waited_before) = before.copied().unwrap_or_default();
+        sum.ran = sum.ran + CpuTime(Duration::from_nanos(ran - ran_before));
+        sum.waited += Duration::from_nanos(waited - waited_before);
+    }
+    sum
+}
+
+fn parse(line: &str) -> Result<Times, Garbled> {
+    const EXPECTED: &str = "three numbers of a thread's scheduling";
+    let mut words = line.split_ascii_whitespace();
+    let mut next = || number(words.next().unwrap_or_default(), EXPECTED);
+    Ok((next()?, next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_tree::{FakeProcess, FakeTree};
+
+    fn tree() -> FakeTree {
+        FakeTree::new().file("proc/self/schedstat", "1 1 1\n")
+    }
+
+    fn thread(tree: &FakeTree, pid: Pid, tid: Tid, line: &str) {
+        tree.write(&format!("proc/{pid}/task/{tid}/schedstat"), line);
+    }
+
+    fn waited(delays: &mut RunDelays, except: &[Pid]) -> (u128, u128, usize) {
+        let waited = delays.read(except).unwrap().unwrap();
+        let ran = waited.ran.0.as_nanos();
+        (ran, waited.waited.as_nanos(), waited.threads)
+    }
+
+    #[test]
+    fn everything_else_is_all_but_the_named_and_new_threads_count_from_nothing() {
+        let tree = tree();
+        thread(&tree, 10, 10, "100 50 1\n");
+        thread(&tree, 20, 20, "900 900 9\n");
+        let mut delays = RunDelays::new(tree.root(), Waiters::Others).unwrap();
+        assert_eq!(delays.read(&[20]).unwrap(), None);
+        thread(&tree, 10, 10, "130 55 2\n");
+        thread(&tree, 10, 11, "7 3 1\n");
+        thread(&tree, 20, 20, "1900 1900 9\n");
+        assert_eq!(waited(&mut delays, &[20]), (37, 8, 2));
+        // The number 11 was given again.
+        thread(&tree, 10, 11, "2 1 1\n");
+        assert_eq!(waited(&mut delays, &[20]), (2, 1, 2));
+    }
+
+    #[test]
+    fn a_process_that_went_is_missed_also_when_its_number_is_given_again() {
+        let tree = tree();
+        tree.process(&FakeProcess::ANY);
+        let head = life(tree.root(), 100).unwrap().unwrap();
+        let mut delays = RunDelays::new(tree.root(), Waiters::Tree(head)).unwrap();
+        assert!(delays.read(&[]).is_ok());
+        tree.process(&FakeProcess {
+            started: 99,
+            ..FakeProcess::ANY
+        });
+        let gone = delays.read(&[]).unwrap_err();
+        assert!(matches!(gone, HostError::NoProcess { pid: 100 }), "{gone}");
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_count_says_so_and_garbage_names_the_file() {
+        assert!(RunDelays::new(FakeTree::new().root(), Waiters::Others).is_none());
+        let tree = tree();
+        thread(&tree, 10, 10, "many\n");
+        let mut delays = RunDelays::new(tree.root(), Waiters::Others).unwrap();
+        let error = delays.read(&[]).unwrap_err().to_string();
+        assert!(error.contains("task/10/schedstat"), "{error}");
+    }
+}

@@ -1,0 +1,143 @@
+//! A guard that asks a server a few times a second, as an open loop: how long its
+//! answers take from when they were due to be asked for.
+
+use super::{Percentile, Value};
+use plimsoll_load::http::HttpLoad;
+use plimsoll_load::{Load, LoadError, Offer, Running, Tick};
+use plimsoll_model::{Arrivals, CpuSet, HttpService, Rate, ServiceAt};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Enough to see a service that is slow, and no load for one that is not.
+const PER_SECOND: f64 = 10.0;
+/// For how long answers count.
+const KEPT: Duration = Duration::from_secs(2);
+/// A server that takes so many times its limit has failed.
+const TIMEOUT_LIMITS: u32 = 4;
+
+/// A probe that goes on by itself.
+pub(super) struct Http {
+    running: Result<Box<dyn Running>, String>,
+    percentile: Percentile,
+    recent: Recent,
+}
+
+/// The load, before it speaks to anybody. Its thread runs on the last CPU, for
+/// the first one often has the interrupts.
+pub(super) fn prepare(url: &str, limit: Duration, cpus: &CpuSet) -> Result<HttpLoad, LoadError> {
+    let timeout = limit
+        .saturating_mul(TIMEOUT_LIMITS)
+        .max(Duration::from_millis(100));
+    let service = HttpService {
+        url: url.to_owned(),
+        method: "GET".into(),
+        headers: Vec::new(),
+        body: Vec::new(),
+        connections: 4,
+        timeout,
+        expected_status: None,
+        insecure: false,
+        service: ServiceAt::Find,
+    };
+    HttpLoad::new(&service, cpus.iter().last().into_iter().collect())
+}
+
+impl Http {
+    pub(super) fn open(url: &str, percentile: Percentile, limit: Duration, cpus: &CpuSet) -> Http {
+        let offer = Offer {
+            rate: Rate::per_second(PER_SECOND).unwrap_or(Rate::ZERO),
+            arrivals: Arrivals::Poisson,
+            seed: 1,
+            drain: Duration::ZERO,
+        };
+        let running = prepare(url, limit, cpus).and_then(|mut load| load.start(&offer));
+        Http {
+            running: running.map_err(|e| e.to_string()),
+            percentile,
+            recent: Recent::default(),
+        }
+    }
+
+    pub(super) fn value(&mut self) -> Value {
+        let running = self.running.as_mut().map_err(|why| why.clone())?;
+        self.recent.add(Instant::now(), running.tick());
+        self.recent.slowest(self.percentile)
+    }
+}
+
+/// What came in the last moments.
+#[derive(Default)]
+struct Recent(VecDeque<(Instant, Tick)>);
+
+impl Recent {
+    fn add(&mut self, now: Instant, tick: Tick) {
+        self.0.push_back((now, tick));
+        self.0.retain(|(at, _)| now.duration_since(*at) <= KEPT);
+    }
+
+    /// The worst of the moments, in milliseconds: percentiles are not averaged.
+    fn slowest(&self, percentile: Percentile) -> Value {
+        let sum = |of: fn(&Tick) -> u64| -> u64 { self.0.iter().map(|(_, t)| of(t)).sum() };
+        let (completed, errors) = (sum(|t| t.completed), sum(|t| t.errors));
+        if errors > 0 {
+            return Err(format!(
+                "{errors} of {} requests failed",
+                errors + completed
+            ));
+        }
+        let ticks = self.0.iter();
+        let slowest = ticks.filter_map(|(_, tick)| match percentile {
+            Percentile::P50 => tick.p50,
+            Percentile::P99 => tick.p99,
+        });
+        let slowest = slowest.max().ok_or("no answer has come lately")?;
+        Ok(slowest.as_secs_f64() * 1e3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tick(completed: u64, errors: u64, p99_ms: Option<u64>) -> Tick {
+        Tick {
+            completed,
+            errors,
+            p99: p99_ms.map(Duration::from_millis),
+            ..Tick::default()
+        }
+    }
+
+    #[test]
+    fn the_slowest_of_the_last_moments_counts_and_older_ones_do_not() {
+        let (mut recent, start) = (Recent::default(), Instant::now());
+        let at = |s| start + Duration::from_secs(s);
+        assert!(recent.slowest(Percentile::P99).is_err());
+        recent.add(at(0), tick(3, 0, Some(50)));
+        recent.add(at(1), tick(3, 0, Some(20)));
+        recent.add(at(2), tick(0, 0, None));
+        assert_eq!(recent.slowest(Percentile::P99), Ok(50.0));
+        recent.add(at(3), tick(1, 0, Some(4)));
+        assert_eq!(recent.slowest(Percentile::P99), Ok(20.0));
+        recent.add(at(9), tick(0, 0, None));
+        assert!(recent.slowest(Percentile::P99).is_err(), "nobody answers");
+    }
+
+    #[test]
+    fn a_server_that_fails_now_and_then_is_no_quick_one() {
+        let mut recent = Recent::default();
+        recent.add(Instant::now(), tick(9, 1, Some(1)));
+        let why = recent.slowest(Percentile::P99).unwrap_err();
+        assert_eq!(why, "1 of 10 requests failed");
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_meant_is_a_mistake_before_anything_runs() {
+        let cpus = "0".parse().unwrap();
+        let second = Duration::from_secs(1);
+        assert!(matches!(
+            prepare("localhost:80", second, &cpus),
+            Err(LoadError::Mistake(_))
+        ));
+    }
+}

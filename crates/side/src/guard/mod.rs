@@ -1,0 +1,140 @@
+//! Guards: what is asked, besides the machine's CPU time, whether the service is
+//! well. What a reading means is pure; asking is at the edge.
+//!
+//! A guard never stops the loop: those that speak to a server do it in threads of
+//! their own. What cannot be read is unknown, with its reason, and the law closes.
+
+mod http;
+mod kernel;
+mod prometheus;
+mod spec;
+
+pub use spec::{GuardError, GuardSpec, Percentile, Whose};
+
+use crate::error::SideError;
+use http::Http;
+use kernel::{Delay, Psi};
+use plimsoll_host::{Pid, Root};
+use plimsoll_law::{Guard, Reading};
+use plimsoll_model::CpuSet;
+use prometheus::Prometheus;
+
+/// A value in the guard's unit, or why there is none.
+type Value = Result<f64, String>;
+
+/// The guards of one run.
+pub(crate) struct Guards {
+    all: Vec<Watched>,
+}
+
+struct Watched {
+    spec: GuardSpec,
+    watch: Watch,
+}
+
+enum Watch {
+    Delay(Delay),
+    Psi(Psi),
+    Http(Http),
+    Prometheus(Prometheus),
+}
+
+/// Looks for mistakes before the command runs: what no server could answer.
+pub(crate) fn check(specs: &[GuardSpec], cpus: &CpuSet) -> Result<(), SideError> {
+    for spec in specs {
+        if let GuardSpec::Http { url, limit, .. } = spec {
+            http::prepare(url, *limit, cpus).map_err(SideError::Guard)?;
+        }
+        if let GuardSpec::Prometheus { url, .. } = spec {
+            // The same grammar of URLs, and the same host to be found.
+            http::prepare(url, prometheus::TIMEOUT, cpus).map_err(SideError::Guard)?;
+        }
+    }
+    Ok(())
+}
+
+impl Guards {
+    /// Begins to watch. Without a wish, everything else's waiting is watched if it
+    /// can be; the second is why not.
+    pub(crate) fn open(
+        root: &Root,
+        specs: &[GuardSpec],
+        cpus: &CpuSet,
+        except: &[Pid],
+    ) -> (Guards, Option<String>) {
+        let mut all: Vec<Watched> = Vec::new();
+        let mut left_out = None;
+        for spec in specs {
+            all.push(Watched::open(root, spec.clone(), cpus));
+        }
+        if specs.is_empty() {
+            let mut usual = Watched::open(root, GuardSpec::default(), cpus);
+            match usual.watch.value(cpus, except) {
+                Err(why) if !kernel::is_first(&why) => left_out = Some(why),
+                _ => all.push(usual),
+            }
+        } else {
+            for watched in &mut all {
+                // What counts from a first reading has it now.
+                if let Watch::Delay(_) | Watch::Psi(_) = watched.watch {
+                    let _ = watched.watch.value(cpus, except);
+                }
+            }
+        }
+        (Guards { all }, left_out)
+    }
+
+    /// What each says now. `except` are the sideload's processes and our own.
+    pub(crate) fn read(&mut self, cpus: &CpuSet, except: &[Pid]) -> Vec<Guard> {
+        let all = self.all.iter_mut();
+        all.map(|watched| Guard {
+            name: watched.spec.name(),
+            reading: reading(watched.watch.value(cpus, except), watched.spec.limit()),
+        })
+        .collect()
+    }
+
+    /// Whether any needs to know the sideload's processes.
+    pub(crate) fn needs_processes(&self) -> bool {
+        let of_others =
+            |w: &Watched| matches!(&w.spec, GuardSpec::RunDelay { of, .. } if *of == Whose::Others);
+        self.all.iter().any(of_others)
+    }
+}
+
+/// To a tenth: what is shown and logged is no more exact.
+fn reading(value: Value, limit: f64) -> Reading {
+    match value {
+        Ok(value) => Reading::of((value * 10.0).round() / 10.0, limit),
+        Err(why) => Reading::Unknown { why },
+    }
+}
+
+impl Watched {
+    fn open(root: &Root, spec: GuardSpec, cpus: &CpuSet) -> Watched {
+        let watch = match &spec {
+            GuardSpec::RunDelay { of, .. } => Watch::Delay(Delay::open(root, of)),
+            GuardSpec::Psi { cgroup, .. } => Watch::Psi(Psi::open(root, cgroup.clone())),
+            GuardSpec::Http {
+                url,
+                percentile,
+                limit,
+            } => Watch::Http(Http::open(url, *percentile, *limit, cpus)),
+            GuardSpec::Prometheus {
+                url, expression, ..
+            } => Watch::Prometheus(Prometheus::open(url, expression)),
+        };
+        Watched { spec, watch }
+    }
+}
+
+impl Watch {
+    fn value(&mut self, cpus: &CpuSet, except: &[Pid]) -> Value {
+        match self {
+            Watch::Delay(delay) => delay.value(cpus.len(), except),
+            Watch::Psi(psi) => psi.value(),
+            Watch::Http(http) => http.value(),
+            Watch::Prometheus(prometheus) => prometheus.value(),
+        }
+    }
+}

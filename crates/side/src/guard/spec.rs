@@ -1,0 +1,299 @@
+//! What a guard is asked, as it is typed: `run-delay<30%`, `http URL p99<10ms`.
+
+use plimsoll_host::Pid;
+use plimsoll_model::{Share, parse_duration};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A guard: what to ask whether the service is well.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GuardSpec {
+    /// In which share of the time that tasks wanted a CPU they waited for one.
+    RunDelay {
+        /// Whose tasks.
+        of: Whose,
+        /// The most that is well.
+        limit: Share,
+    },
+    /// In which share of the time some task waited for a CPU (PSI).
+    Psi {
+        /// Of which cgroup; `None` for the whole machine, the sideload included.
+        cgroup: Option<String>,
+        /// The most that is well.
+        limit: Share,
+    },
+    /// How long a server takes to answer.
+    Http {
+        /// What is asked for.
+        url: String,
+        /// The slowest one of how many answers is held against the limit.
+        percentile: Percentile,
+        /// The longest that is well.
+        limit: Duration,
+    },
+    /// What an expression gives.
+    Prometheus {
+        /// The server, without the path of its API.
+        url: String,
+        /// In PromQL; it must give one number.
+        expression: String,
+        /// The most that is well.
+        limit: f64,
+    },
+}
+
+/// Whose tasks are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of everything but the sideload.
+    Others,
+    /// Those of a process and its descendants.
+    Process(Pid),
+    /// Those in a cgroup.
+    Cgroup(String),
+}
+
+/// Percentiles that are kept of a probe's answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Percentile {
+    /// The median.
+    P50,
+    /// 99 of 100 are no slower.
+    P99,
+}
+
+impl Default for GuardSpec {
+    /// Everything else waits for longer than it runs: at twice the time that it
+    /// would take alone, a queue is no longer the service's own affair. A choice
+    /// that nothing has measured.
+    fn default() -> GuardSpec {
+        GuardSpec::RunDelay {
+            of: Whose::Others,
+            limit: share(RUN_DELAY_PCT),
+        }
+    }
+}
+
+const RUN_DELAY_PCT: f64 = 50.0;
+const PSI_PCT: f64 = 20.0;
+
+fn share(pct: f64) -> Share {
+    Share::new(pct / 100.0).unwrap_or(Share::ONE)
+}
+
+impl GuardSpec {
+    /// Its name in the log, with the unit of its values.
+    pub fn name(&self) -> String {
+        match self {
+            GuardSpec::RunDelay { of, .. } => match of {
+                Whose::Others => "run_delay_pct of everything else".into(),
+                Whose::Process(pid) => format!("run_delay_pct of process {pid}"),
+                Whose::Cgroup(name) => format!("run_delay_pct of cgroup {name}"),
+            },
+            GuardSpec::Psi { cgroup: None, .. } => "psi_cpu_pct".into(),
+            GuardSpec::Psi {
+                cgroup: Some(name), ..
+            } => format!("psi_cpu_pct of cgroup {name}"),
+            GuardSpec::Http {
+                url, percentile, ..
+            } => match percentile {
+                Percentile::P50 => format!("p50_ms of {url}"),
+                Percentile::P99 => format!("p99_ms of {url}"),
+            },
+            GuardSpec::Prometheus { expression, .. } => expression.clone(),
+        }
+    }
+}
+
+/// Why a guard could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{given}' is no guard: {why}; write run-delay<50%, 'run-delay pid 1234', \
+     'psi<20% cgroup NAME', 'http URL p99<10ms' or 'prometheus URL EXPR<LIMIT'"
+)]
+pub struct GuardError {
+    /// What was given.
+    pub given: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl FromStr for GuardSpec {
+    type Err = GuardError;
+
+    fn from_str(text: &str) -> Result<GuardSpec, GuardError> {
+        let fail = |why| GuardError {
+            given: text.to_owned(),
+            why,
+        };
+        let text = text.trim();
+        let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let (kind, limit) = match first.split_once('<') {
+            Some((kind, limit)) => (kind, Some(limit)),
+            None => (first, None),
+        };
+        let guard = match (kind, limit) {
+            ("run-delay", limit) => run_delay(limit, rest.trim()),
+            ("psi", limit) => psi(limit, rest.trim()),
+            ("http", None) => http(rest.trim()),
+            ("prometheus", None) => prometheus(rest.trim()),
+            _ => Err("its kind is not run-delay, psi, http or prometheus"),
+        };
+        guard.map_err(fail)
+    }
+}
+
+fn run_delay(limit: Option<&str>, of: &str) -> Result<GuardSpec, &'static str> {
+    let of = match words(of) {
+        None => Whose::Others,
+        Some(("pid", pid)) => Whose::Process(
+            pid.parse()
+                .ok()
+                .filter(|pid| *pid > 0)
+                .ok_or("the number of a process is above 0")?,
+        ),
+        Some(("cgroup", name)) if !name.is_empty() => Whose::Cgroup(name.to_owned()),
+        _ => return Err("only 'pid NUMBER' or 'cgroup NAME' may follow run-delay"),
+    };
+    let limit = percent(limit, RUN_DELAY_PCT)?;
+    Ok(GuardSpec::RunDelay { of, limit })
+}
+
+fn psi(limit: Option<&str>, of: &str) -> Result<GuardSpec, &'static str> {
+    let cgroup = match words(of) {
+        None => None,
+        Some(("cgroup", name)) if !name.is_empty() => Some(name.to_owned()),
+        _ => return Err("only 'cgroup NAME' may follow psi"),
+    };
+    let limit = percent(limit, PSI_PCT)?;
+    Ok(GuardSpec::Psi { cgroup, limit })
+}
+
+fn http(rest: &str) -> Result<GuardSpec, &'static str> {
+    let (url, goal) = words(rest).ok_or("http needs a URL and a limit")?;
+    let (percentile, limit) = goal.split_once('<').ok_or("its limit has no '<'")?;
+    let percentile = match percentile.trim() {
+        "p50" => Percentile::P50,
+        "p99" => Percentile::P99,
+        _ => return Err("of a probe only p50 and p99 are kept"),
+    };
+    let limit = parse_duration(limit)
+        .filter(|d| (Duration::from_micros(10)..=Duration::from_secs(60)).contains(d))
+        .ok_or("its limit is no time from 10us to 60s with a unit")?;
+    Ok(GuardSpec::Http {
+        url: url.to_owned(),
+        percentile,
+        limit,
+    })
+}
+
+fn prometheus(rest: &str) -> Result<GuardSpec, &'static str> {
+    let (url, rest) = words(rest).ok_or("prometheus needs a URL, an expression and a limit")?;
+    // PromQL has comparisons of its own; the limit comes last.
+    let (expression, limit) = rest.rsplit_once('<').ok_or("its limit has no '<'")?;
+    let limit: f64 = limit.trim().parse().unwrap_or(f64::NAN);
+    if !limit.is_finite() {
+        return Err("its limit is no number");
+    }
+    match expression.trim() {
+        "" => Err("it has no expression"),
+        expression => Ok(GuardSpec::Prometheus {
+            url: url.trim_end_matches('/').to_owned(),
+            expression: expression.to_owned(),
+            limit,
+        }),
+    }
+}
+
+/// The first word and the rest; `None` of nothing.
+fn words(text: &str) -> Option<(&str, &str)> {
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (!first.is_empty()).then_some((first, rest.trim()))
+}
+
+fn percent(limit: Option<&str>, usual: f64) -> Result<Share, &'static str> {
+    let Some(limit) = limit else {
+        return Ok(share(usual));
+    };
+    let number = limit.strip_suffix('%').and_then(|n| n.trim().parse().ok());
+    number
+        .filter(|n: &f64| *n > 0.0 && *n < 100.0)
+        .map(share)
+        .ok_or("its limit is not between 0% and 100%")
+}
+
+/// A limit in the unit of the guard's name.
+impl GuardSpec {
+    pub(crate) fn limit(&self) -> f64 {
+        match self {
+            GuardSpec::RunDelay { limit, .. } | GuardSpec::Psi { limit, .. } => limit.pct(),
+            GuardSpec::Http { limit, .. } => limit.as_secs_f64() * 1e3,
+            GuardSpec::Prometheus { limit, .. } => *limit,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> GuardSpec {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn guards_are_read_as_they_are_typed() {
+        assert_eq!(spec("run-delay"), GuardSpec::default());
+        assert_eq!(spec("run-delay<30%").limit(), 30.0);
+        assert_eq!(
+            spec("run-delay<5% pid 12").name(),
+            "run_delay_pct of process 12"
+        );
+        assert_eq!(
+            spec(" run-delay  cgroup a/b c ").name(),
+            "run_delay_pct of cgroup a/b c"
+        );
+        assert_eq!(
+            (spec("psi").name(), spec("psi").limit()),
+            ("psi_cpu_pct".into(), 20.0)
+        );
+        assert_eq!(spec("psi<7.5% cgroup x").limit(), 7.5);
+        let http = spec("http http://localhost:1/x p99<10ms");
+        assert_eq!(
+            (&*http.name(), http.limit()),
+            ("p99_ms of http://localhost:1/x", 10.0)
+        );
+        let prometheus = spec("prometheus http://p:9090/ max(a) < bool 2 < 0.5");
+        assert_eq!(
+            (&*prometheus.name(), prometheus.limit()),
+            ("max(a) < bool 2", 0.5)
+        );
+    }
+
+    #[test]
+    fn what_is_no_guard_is_refused_with_the_way_out() {
+        for (text, why) in [
+            ("", "kind"),
+            ("latency", "kind"),
+            ("run-delay<", "between 0% and 100%"),
+            ("run-delay<0%", "between 0% and 100%"),
+            ("run-delay<30", "between 0% and 100%"),
+            ("run-delay pid", "above 0"),
+            ("run-delay pid x", "above 0"),
+            ("run-delay of 3", "may follow run-delay"),
+            ("psi cgroup", "may follow psi"),
+            ("psi pid 3", "may follow psi"),
+            ("http", "needs a URL"),
+            ("http http://a", "no '<'"),
+            ("http http://a p95<1ms", "p50 and p99"),
+            ("http http://a p99<1", "with a unit"),
+            ("prometheus http://a", "no '<'"),
+            ("prometheus http://a x<y", "no number"),
+            ("prometheus http://a <1", "no expression"),
+        ] {
+            let said = text.parse::<GuardSpec>().unwrap_err().to_string();
+            assert!(said.contains(why), "{text}: {said}");
+            assert!(said.contains("write run-delay<50%"), "{said}");
+        }
+    }
+}
