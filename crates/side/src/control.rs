@@ -11,7 +11,7 @@ use crate::request::Told;
 use crate::sample::Sampler;
 use crate::tally::Tally;
 use plimsoll_control::{ControlError, Group, Usage};
-use plimsoll_law::{Entry, Law, Reason, State};
+use plimsoll_law::{Action, Entry, Law, Reason, State};
 use plimsoll_model::{CpuSet, Share};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -82,6 +82,11 @@ impl Control {
                 Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
                 Err(error) => self.warn_once(error.to_string(), tell),
             }
+        }
+        if let (Action::Frozen, Reason::Blind { missing, .. }) = (decision.action, &decision.reason)
+        {
+            let warning = format!("{missing}, so the command stands still until it can be");
+            self.warn_once(warning, tell);
         }
         self.write(&Entry::of(&sample, &decision), tell);
         self.state = decision.state;
