@@ -285,19 +285,17 @@ fn numbers_and_guards_that_make_no_sense_are_refused_before_anything_runs() {
     assert!(!place.folder.path("ran").exists());
 }
 
-/// Runs something endless under a guard until its log says that it stands still
-/// because the guard cannot be read, then ends it.
+/// Runs something endless under a guard until its log says that the guard cannot
+/// be read, then ends it.
 fn blind(place: &Place, log: &str, flags: &[&str]) -> Ended {
     let mut all = vec!["--period", "100ms", "--log", log];
     all.extend(flags);
     let running = place.running(&all, "echo $$; exec sleep 1000");
     let path = place.folder.path(log);
+    // What the law makes of it depends on what else the machine does.
     wait("a guard to be missed", || {
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let frozen = |line: &str| {
-            line.contains("\"action\":\"frozen\"") && line.contains("\"input\":\"guard\"")
-        };
-        text.lines().any(frozen)
+        text.contains("\"state\":\"unknown\"")
     });
     running.signal("-TERM");
     running.end()
@@ -309,7 +307,8 @@ fn each_decision_is_logged_and_comes_out_the_same_again() {
     for mechanism in ["auto", "idle"] {
         let log = format!("{mechanism}.jsonl");
         let flags = ["--mechanism", mechanism, "--guard", "run-delay pid 4194303"];
-        blind(&place, &log, &flags).says(143, &["no process 4194303", "stands still"]);
+        blind(&place, &log, &flags)
+            .says(143, &["no process 4194303", "could not be read in the end"]);
         let again = place.folder.run(&["replay", &log]);
         again.says(0, &[]);
         assert!(
