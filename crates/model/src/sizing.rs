@@ -24,7 +24,11 @@ pub struct Sizing {
     /// How much more than the rate now must be carried while a new instance
     /// gets ready: 1 + growth per minute times minutes.
     pub growth_ratio: f64,
-    /// Instances for the peak, with those that may be lost and with growth.
+    /// The fewest instances that carry the peak, with those that may be lost
+    /// and with growth: a fixed fleet needs no more.
+    pub least_instances: u32,
+    /// Instances that the autoscaler holds at the peak. More than the fewest
+    /// where its CPU target is below the CPU use of those.
     pub instances: u32,
     /// What each of them then carries at the peak.
     pub rate_at_peak_rps: f64,
@@ -35,7 +39,7 @@ pub struct Sizing {
     /// What comes of a target that takes CPU use for work; `None` where CPU
     /// use at what is planned with is not known.
     pub linear_rule: Option<LinearRule>,
-    /// What the fleet for the peak costs per hour.
+    /// What the instances at the peak cost per hour.
     pub cost_per_hour: Option<f64>,
     /// The fleet over time, for traffic by time.
     pub over_time: Option<FleetOverTime>,
@@ -108,7 +112,8 @@ pub struct Autoscaler {
     /// CPU use in percent at that rate. The target is read off its lower end,
     /// off its value where there is none.
     pub cpu_pct: Option<Estimate>,
-    /// CPU use in percent that must not be exceeded.
+    /// CPU use in percent that must not be exceeded; `None` also where CPU use
+    /// is above it without load, so that it tells nothing about load.
     pub target_cpu_pct: Option<f64>,
     /// The target of a HorizontalPodAutoscaler in whole percent, so that CPU
     /// use stays within `target_cpu_pct` in spite of its tolerance; `None`
@@ -163,14 +168,14 @@ pub struct LinearRule {
 pub struct FleetOverTime {
     /// One entry per stretch between two moments of the traffic.
     pub steps: Vec<FleetStep>,
-    /// Instances times hours, at the autoscaler's target. These are the fewest
-    /// that keep the promise; an autoscaler holds some more while it waits.
+    /// Instances times hours, at the autoscaler's target. It holds some more
+    /// while it waits.
     pub instance_hours: f64,
-    /// The same for the fleet for the peak, all the time.
+    /// The same for the fewest instances that carry the peak, all the time.
     pub fixed_instance_hours: f64,
     /// What the autoscaled fleet costs over the traffic's time.
     pub cost: Option<f64>,
-    /// What the fleet for the peak costs over that time.
+    /// What those cost over that time.
     pub fixed_cost: Option<f64>,
     /// The worst moment: what an instance that is left has to carry when those
     /// called for are not ready yet, over what it is planned to carry. Above 1

@@ -116,7 +116,7 @@ pub fn plan_text(report: &PlanReport<'_>, width: usize, colour: bool) -> String 
     if let Some(why) = doubt::floor(&sizing.autoscaler) {
         say(Ink::Plain, why.to_owned());
     }
-    for caution in doubt::cautions(&sizing.cautions) {
+    for caution in doubt::cautions(&sizing.cautions, sizing.least_instances) {
         say(Ink::Yellow, caution);
     }
     match &sizing.linear_rule {
@@ -137,7 +137,7 @@ pub fn plan_text(report: &PlanReport<'_>, width: usize, colour: bool) -> String 
     }
     if let Some(over_time) = &sizing.over_time {
         out.push('\n');
-        out += &over_time_text(over_time, width, paint);
+        out += &over_time_text(over_time, sizing.least_instances, width, paint);
     }
     if let Some(yaml) = plan_hpa(report) {
         out.push('\n');
@@ -193,7 +193,7 @@ fn is_rounded(report: &PlanReport<'_>) -> bool {
 
 fn instances(report: &PlanReport<'_>) -> String {
     let (sizing, asked) = (report.sizing, report.asked);
-    let n = sizing.instances;
+    let (n, least) = (sizing.instances, sizing.least_instances);
     let growth = if asked.growth_pct_per_min > 0.0 && asked.ready_in_s > 0.0 {
         format!(
             " and traffic grows beyond it by {} % of it per minute for the {} that a new one takes",
@@ -207,8 +207,16 @@ fn instances(report: &PlanReport<'_>) -> String {
         0 => "none of them is lost".to_owned(),
         k => format!("{k} of them {} lost", for_count(k, "is", "are")),
     };
+    let fewest = match least < n {
+        true => format!(
+            " The fewest that do are {}; the autoscaler below acts so early that it holds {}.",
+            grouped(f64::from(least), 0),
+            grouped(f64::from(n), 0)
+        ),
+        false => String::new(),
+    };
     format!(
-        "{} {} the peak of {} while {lost}{growth}.",
+        "{} {} the peak of {} while {lost}{growth}.{fewest}",
         grouped(f64::from(n), 0),
         for_count(n, "instance carries", "instances carry"),
         per_second(sizing.peak_rps)
@@ -261,6 +269,15 @@ fn autoscaler(report: &PlanReport<'_>) -> String {
         let sign = format!("an instance is asked for more than {rate}");
         return format!("{}; there is no CPU target: {why}.", act(auto, &sign));
     };
+    if auto.target_cpu_pct.is_none() {
+        let sign = format!("an instance is asked for more than {rate}");
+        return format!(
+            "{}; there is no CPU target: CPU use is {} at that rate, and no load is low enough \
+             for it to be surely lower.",
+            act(auto, &sign),
+            cpu_use(report, cpu)
+        );
+    }
     let least = Written::to_act_at(cpu).least().to_owned();
     let of = match cpu.low {
         Some(_) => format!(

@@ -21,12 +21,17 @@
 //! so small that `k` are a larger part of it. So an answer has a *floor*, the
 //! smallest fleet that its target is right for, and floor and target must be
 //! put into the autoscaler together.
+//!
+//! The fleet that is stated is the one at which the autoscaler rests at the
+//! peak; the fewest that carry it may be less, for its CPU target is cautious
+//! (`target`).
 
 mod autoscale;
 mod cautions;
 mod cpu_line;
 mod error;
 mod linear;
+mod target;
 mod traffic;
 
 #[cfg(test)]
@@ -116,24 +121,15 @@ pub fn size(request: &Request<'_>) -> Result<Sizing, SizingError> {
         ready_in: request.ready_in,
     };
     let peak = request.demand.peak();
-    let instances = fleet.fixed(peak)?;
+    let least = fleet.fixed(peak)?;
+    let floor = floor(request, &fleet, least);
+    let (autoscaler, instances, held) = fleet.autoscaler(floor, peak, request.cpu)?;
     let rate_at_peak = peak.times(1.0 / f64::from(instances));
-    let floor = match (request.floor, request.demand) {
-        (Some(floor), _) => (floor, FloorFrom::Asked),
-        (None, Demand::Traffic(traffic)) => {
-            let cheapest = fleet.cheapest_floor(traffic, instances);
-            (cheapest, FloorFrom::Cheapest)
-        }
-        // Losing none is the same share of every fleet.
-        (None, Demand::Peak(_)) if request.failures == 0 => (1, FloorFrom::NoFailures),
-        (None, Demand::Peak(_)) => (instances, FloorFrom::Peak),
-    };
-    let autoscaler = fleet.autoscaler(floor, peak, request.cpu)?;
     let over_time = match request.demand {
         Demand::Peak(_) => None,
         Demand::Traffic(traffic) => {
             let price = request.price_per_hour;
-            Some(fleet.over_time(traffic, &autoscaler, instances, price))
+            Some(fleet.over_time(traffic, (floor.0, held), least, price))
         }
     };
     Ok(Sizing {
@@ -141,15 +137,30 @@ pub fn size(request: &Request<'_>) -> Result<Sizing, SizingError> {
         planned_rps: planned.get(),
         planned_from,
         growth_ratio: growth,
+        least_instances: least,
         instances,
         rate_at_peak_rps: rate_at_peak.get(),
         cpu_at_peak_pct: (request.cpu)(rate_at_peak),
         cautions: cautions::of(request, &fleet, autoscaler.rate_rps, rate_at_peak)?,
-        linear_rule: linear::rule(&fleet, &autoscaler, instances, peak, request.cpu),
+        linear_rule: linear::rule(&fleet, &autoscaler, least, peak, request.cpu),
         autoscaler,
         cost_per_hour: request.price_per_hour.map(|p| p * f64::from(instances)),
         over_time,
     })
+}
+
+/// The smallest fleet that the autoscaler keeps, and why.
+fn floor(request: &Request<'_>, fleet: &Fleet, least: u32) -> (u32, FloorFrom) {
+    match (request.floor, request.demand) {
+        (Some(floor), _) => (floor, FloorFrom::Asked),
+        (None, Demand::Traffic(traffic)) => {
+            let cheapest = fleet.cheapest_floor(traffic, least, request.cpu);
+            (cheapest, FloorFrom::Cheapest)
+        }
+        // Losing none is the same share of every fleet.
+        (None, Demand::Peak(_)) if request.failures == 0 => (1, FloorFrom::NoFailures),
+        (None, Demand::Peak(peak)) => (fleet.resting(least, *peak, request.cpu), FloorFrom::Peak),
+    }
 }
 
 /// Refuses what nobody can mean; gives the rate that is planned with. What was

@@ -25,7 +25,7 @@ pub(super) fn floor(auto: &Autoscaler) -> Option<&'static str> {
 }
 
 /// A sentence for each; what the one before has said is not said again.
-pub(super) fn cautions(all: &[SizingCaution]) -> Vec<String> {
+pub(super) fn cautions(all: &[SizingCaution], least_instances: u32) -> Vec<String> {
     let is_below = |c: &SizingCaution| matches!(c, SizingCaution::BelowMeasured { .. });
     let first = all.iter().position(is_below);
     let each = all.iter().enumerate().map(|(i, one)| match *one {
@@ -35,7 +35,7 @@ pub(super) fn cautions(all: &[SizingCaution]) -> Vec<String> {
             let rate = per_second(rate_rps);
             format!("Nor is the {}, at {rate} per instance.", named(figure))
         }
-        _ => caution(one),
+        _ => caution(one, least_instances),
     });
     each.collect()
 }
@@ -47,7 +47,7 @@ fn named(figure: CpuFigure) -> &'static str {
     }
 }
 
-fn caution(caution: &SizingCaution) -> String {
+fn caution(caution: &SizingCaution, least_instances: u32) -> String {
     match *caution {
         SizingCaution::BelowMeasured {
             figure,
@@ -66,12 +66,21 @@ fn caution(caution: &SizingCaution) -> String {
         SizingCaution::WideCapacity {
             half_width_pct,
             instances_at_high_end: n,
-        } => format!(
-            "What an instance carries is known to {half_width_pct:.0} % only (half the width of \
-             its interval): if its upper end is the truth, {} {}. Sweep longer to know more \
-             closely, without --quick or with --precision.",
-            grouped(f64::from(n), 0),
-            for_count(n, "instance is enough", "instances are enough")
-        ),
+        } => {
+            // What would not be fewer is no reason to know more closely.
+            let saving = match n < least_instances {
+                true => format!(
+                    ": if its upper end is the truth, {} {}",
+                    grouped(f64::from(n), 0),
+                    for_count(n, "instance is enough", "instances are enough")
+                ),
+                false => String::new(),
+            };
+            format!(
+                "What an instance carries is known to {half_width_pct:.0} % only (half the width \
+                 of its interval){saving}. Sweep longer to know more closely, without --quick or \
+                 with --precision."
+            )
+        }
     }
 }

@@ -94,7 +94,7 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> Vec<String> {
         format!("Utilization is a share of the pod's CPU request: it must be {cpus}."),
     ];
     out.extend(doubt::floor(auto).map(|why| format!("minReplicas: {why}")));
-    let cautions = doubt::cautions(&sizing.cautions).into_iter();
+    let cautions = doubt::cautions(&sizing.cautions, sizing.least_instances).into_iter();
     out.extend(cautions.map(|caution| format!("Caution: {caution}")));
     out
 }

@@ -11,7 +11,12 @@ use plimsoll_model::{FleetOverTime, FleetStep};
 const MOST_STEPS_SHOWN: usize = 48;
 
 /// The fleet step by step, what it saves, and its worst moment.
-pub(super) fn over_time_text(over_time: &FleetOverTime, width: usize, paint: Paint) -> String {
+pub(super) fn over_time_text(
+    over_time: &FleetOverTime,
+    fixed_instances: u32,
+    width: usize,
+    paint: Paint,
+) -> String {
     let mut out = String::new();
     let steps = &over_time.steps;
     if steps.len() <= MOST_STEPS_SHOWN {
@@ -32,10 +37,11 @@ pub(super) fn over_time_text(over_time: &FleetOverTime, width: usize, paint: Pai
         format!(", {} instead of {}", money(cost), money(fixed))
     });
     let text = format!(
-        "Over this traffic the autoscaled fleet takes {} instance-hours instead of {} for the \
-         fleet of the peak{cost}.",
+        "Over this traffic the autoscaled fleet takes {} instance-hours instead of {} for a fixed \
+         fleet of {}{cost}.",
         number::short(hours),
-        number::short(fixed)
+        number::short(fixed),
+        number::grouped(f64::from(fixed_instances), 0)
     );
     put(&mut out, &Sentence::new(Ink::Plain, text), width, paint);
     let worst = over_time.worst_load_ratio;

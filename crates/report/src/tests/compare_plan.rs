@@ -120,6 +120,7 @@ fn sizing(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
         planned_rps: 8_000.0,
         planned_from,
         growth_ratio: 1.3,
+        least_instances: 18,
         instances: 18,
         rate_at_peak_rps: 100_000.0 / 18.0,
         cpu_at_peak_pct: cpu,

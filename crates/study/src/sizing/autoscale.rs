@@ -1,9 +1,8 @@
 //! What an autoscaler is told, and what its fleet is over time.
 
+use super::target::{CpuAt, Target};
 use super::{MOST_INSTANCES, SizingError, Traffic};
-use plimsoll_model::{
-    Autoscaler, Estimate, FleetOverTime, FleetStep, FloorFrom, HPA_TOLERANCE, Rate,
-};
+use plimsoll_model::{Autoscaler, FleetOverTime, FleetStep, FloorFrom, Rate};
 use std::time::Duration;
 
 /// How many smallest fleets are tried for the cheapest.
@@ -50,50 +49,67 @@ impl Fleet {
         1.0 - f64::from(self.failures) / f64::from(floor)
     }
 
-    /// Instances that carry a rate at a target.
-    fn running(floor: u32, target: Rate, rate: Rate) -> f64 {
-        whole(rate.get() / target.get()).max(f64::from(floor))
+    /// Instances that carry a rate while each is held at another.
+    pub(super) fn running(floor: u32, held: Rate, rate: Rate) -> f64 {
+        whole(rate.get() / held.get()).max(f64::from(floor))
     }
 
+    /// The smallest fleet for a peak whose own target lets it rest there, from
+    /// `least` up. The larger a fleet the less of it is a failure, and the
+    /// higher its target: so there is one, and halving finds it.
+    pub(super) fn resting(&self, least: u32, peak: Rate, cpu: CpuAt<'_>) -> u32 {
+        let rests = |n: u32| {
+            let held = Target::at(self.target(n), cpu).held;
+            Fleet::running(n, held, peak) <= f64::from(n)
+        };
+        let (mut low, mut high) = (least, MOST_INSTANCES as u32);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if rests(middle) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+
+    /// What it is told, how many it holds at the peak, and the rate at which
+    /// it holds each.
     pub(super) fn autoscaler(
         &self,
         (floor, floor_from): (u32, FloorFrom),
         peak: Rate,
-        cpu: &dyn Fn(Rate) -> Option<Estimate>,
-    ) -> Result<Autoscaler, SizingError> {
+        cpu: CpuAt<'_>,
+    ) -> Result<(Autoscaler, u32, Rate), SizingError> {
         let rate = self.target(floor);
-        let cpu = cpu(rate);
-        // The CPU use that is seen at this rate may be as low as that.
-        let target = cpu.map(|cpu| cpu.low.unwrap_or(cpu.value));
-        let hpa = target.map(|pct| (pct / (1.0 + HPA_TOLERANCE)).floor() as u32);
-        Ok(Autoscaler {
+        let target = Target::at(rate, cpu).at_rest(floor, peak, cpu);
+        let at = |rate: Rate| self.counted(Fleet::running(floor, target.held, rate));
+        let autoscaler = Autoscaler {
             floor_instances: floor,
             floor_from,
-            ceiling_instances: self.counted(Fleet::running(
-                floor,
-                rate,
-                peak.times(self.growth),
-            ))?,
+            ceiling_instances: at(peak.times(self.growth))?,
             left_after_failures_share: self.left(floor),
             left_for_growth_share: 1.0 / self.growth,
             rate_rps: rate.get(),
-            cpu_pct: cpu,
-            target_cpu_pct: target,
-            hpa_target_pct: hpa.filter(|pct| *pct > 0),
-        })
+            cpu_pct: cpu(rate),
+            target_cpu_pct: target.cpu_pct,
+            hpa_target_pct: target.hpa_pct,
+        };
+        Ok((autoscaler, at(peak)?, target.held))
     }
 
     /// The smallest fleet that makes the whole cheapest: a small one saves at
     /// night, and takes a lower target for it, because `k` are a larger part
     /// of it. Of equally cheap ones the largest, which has the highest target.
-    pub(super) fn cheapest_floor(&self, traffic: &Traffic, instances: u32) -> u32 {
+    pub(super) fn cheapest_floor(&self, traffic: &Traffic, instances: u32, cpu: CpuAt<'_>) -> u32 {
         let first = self.failures + 1;
         let span = instances.saturating_sub(first);
         let stride = (span / FLOORS_TRIED).max(1);
         let candidates = (first..instances).step_by(stride as usize);
         let mut best = (f64::INFINITY, first);
         for floor in candidates.chain([instances]) {
-            let hours = instance_hours(traffic, floor, self.target(floor));
+            let hours = instance_hours(traffic, floor, Target::at(self.target(floor), cpu).held);
             if hours <= best.0 {
                 best = (hours, floor);
             }
@@ -104,18 +120,16 @@ impl Fleet {
     pub(super) fn over_time(
         &self,
         traffic: &Traffic,
-        autoscaler: &Autoscaler,
+        (floor, held): (u32, Rate),
         fixed: u32,
         price_per_hour: Option<f64>,
     ) -> FleetOverTime {
-        let floor = autoscaler.floor_instances;
-        let target = self.target(floor);
         let steps = traffic.stretches().map(|(at, _, rate)| FleetStep {
             at_s: at.as_secs_f64(),
             rate_rps: rate.get(),
-            instances: Fleet::running(floor, target, rate) as u32,
+            instances: Fleet::running(floor, held, rate) as u32,
         });
-        let instance_hours = instance_hours(traffic, floor, target);
+        let instance_hours = instance_hours(traffic, floor, held);
         let fixed_instance_hours = f64::from(fixed) * hours(traffic.span());
         FleetOverTime {
             steps: steps.collect(),
@@ -128,7 +142,8 @@ impl Fleet {
     }
 
     /// The highest load of those that are left, while those called for are not
-    /// ready, over what they carry. Fractions of instances count: the worst
+    /// ready, over what they carry. Those that run are as few as the target
+    /// allows, since an autoscaler may hold no more than these. Fractions of instances count: the worst
     /// must not depend on luck in rounding.
     fn worst(&self, traffic: &Traffic, floor: u32) -> f64 {
         let (floor, target) = (f64::from(floor), self.target(floor).get());
@@ -142,10 +157,9 @@ impl Fleet {
     }
 }
 
-fn instance_hours(traffic: &Traffic, floor: u32, target: Rate) -> f64 {
+fn instance_hours(traffic: &Traffic, floor: u32, held: Rate) -> f64 {
     let stretches = traffic.stretches();
-    let each =
-        stretches.map(|(_, length, rate)| Fleet::running(floor, target, rate) * hours(length));
+    let each = stretches.map(|(_, length, rate)| Fleet::running(floor, held, rate) * hours(length));
     each.sum()
 }
 
@@ -154,6 +168,6 @@ fn hours(time: Duration) -> f64 {
 }
 
 /// The next whole number, forgiving what binary fractions add: 0.3 / 0.1 is 3.
-fn whole(n: f64) -> f64 {
+pub(super) fn whole(n: f64) -> f64 {
     (n * (1.0 - 1e-12)).ceil()
 }

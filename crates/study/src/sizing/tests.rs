@@ -149,7 +149,7 @@ fn the_smallest_fleet_says_why_it_is_not_smaller() {
     let peak = Demand::Peak(rate(10_000.0));
     assert_eq!(floor(&peak, 1, None), (11, 11, FloorFrom::Peak));
     assert_eq!(floor(&peak, 0, None), (1, 10, FloorFrom::NoFailures));
-    assert_eq!(floor(&peak, 1, Some(5)), (5, 11, FloorFrom::Asked));
+    assert_eq!(floor(&peak, 1, Some(5)), (5, 13, FloorFrom::Asked));
     let (cheapest, all, from) = floor(&day(), 1, None);
     assert!(cheapest < all && from == FloorFrom::Cheapest);
     // Losing none, no target is lower for a small fleet: the smallest is that
@@ -254,7 +254,9 @@ fn a_fleet_that_follows_the_day_costs_less_and_arrives_in_time() {
     let sizing = size(&asked).unwrap();
     let over_time = sizing.over_time.unwrap();
     assert!(over_time.instance_hours < 0.85 * over_time.fixed_instance_hours);
-    assert!((over_time.fixed_instance_hours - 24.0 * f64::from(sizing.instances)).abs() < 1e-6);
+    assert!(
+        (over_time.fixed_instance_hours - 24.0 * f64::from(sizing.least_instances)).abs() < 1e-6
+    );
     assert!((over_time.cost.unwrap() - 0.5 * over_time.instance_hours).abs() < 1e-9);
     assert!(
         over_time.worst_load_ratio <= 1.0,
@@ -389,4 +391,53 @@ proptest! {
         let grown = traffic * (1.0 + 3.0 * growth);
         prop_assert!(left * 1000.0 >= grown * (1.0 - 1e-6), "{left} left for {grown}");
     }
+
+    /// Kubernetes' own formula, at the peak and in the stated fleet, whatever
+    /// the curve, its interval, the failures and the growth.
+    #[test]
+    fn the_stated_fleet_is_the_one_at_which_the_autoscaler_rests_at_the_peak(
+        peak in 100.0..1e5f64, failures in 0u32..4, growth in 0.0..1.0f64,
+        floor in proptest::option::of(5u32..40), by_time in any::<bool>(),
+        idle in 0.0..4.0f64, bend in 0.6..2.0f64, doubt in 0.0..0.3f64
+    ) {
+        let demand = match by_time {
+            false => Demand::Peak(rate(peak)),
+            true => Demand::Traffic(Traffic::new(&[(0.0, peak / 4.0), (3600.0, peak)]).unwrap()),
+        };
+        let cpu = |rate: Rate| {
+            let pct = idle + 90.0 * (rate.get() / 1000.0).powf(bend);
+            let low = idle + (1.0 - doubt) * (pct - idle);
+            (pct < 100.0).then_some(Estimate::within(pct, low, pct * (1.0 + doubt)))
+        };
+        let mut asked = request(&demand, &cpu);
+        (asked.failures, asked.floor) = (failures, floor);
+        asked.growth_per_minute = growth;
+        asked.price_per_hour = Some(2.0);
+        let sizing = size(&asked).unwrap();
+        let auto = &sizing.autoscaler;
+        let Some(target) = auto.hpa_target_pct else {
+            // The lower end is no more than what an idle machine uses.
+            return Ok(());
+        };
+        let n = f64::from(sizing.instances);
+        let used = cpu(rate(peak / n)).unwrap().value;
+        let desired = (n * used / f64::from(target) - 1e-6).ceil();
+        prop_assert_eq!(desired.max(f64::from(auto.floor_instances)), n, "{:?}", sizing);
+        prop_assert!(auto.ceiling_instances >= sizing.instances);
+        prop_assert!(sizing.instances >= sizing.least_instances);
+        prop_assert_eq!(sizing.cost_per_hour, Some(2.0 * n));
+        if let Some(over_time) = &sizing.over_time {
+            prop_assert_eq!(over_time.steps[0].instances, sizing.instances);
+        }
+    }
+}
+
+#[test]
+fn a_cpu_use_that_is_above_its_target_without_load_is_no_target() {
+    let demand = Demand::Peak(rate(5000.0));
+    let cpu = |rate: Rate| Some(Estimate::within(60.0 + rate.get() / 100.0, 40.0, 90.0));
+    let sizing = size(&request(&demand, &cpu)).unwrap();
+    let auto = sizing.autoscaler;
+    assert_eq!((auto.target_cpu_pct, auto.hpa_target_pct), (None, None));
+    assert_eq!((sizing.instances, sizing.least_instances), (5, 5));
 }
