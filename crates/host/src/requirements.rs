@@ -38,7 +38,7 @@ pub fn requirements(root: &Root) -> Vec<Requirement> {
     // What does not show is not worth a line: it cannot be better or worse.
     let sometimes = [
         ("threads per core", smt(&topology)),
-        ("stolen CPU time", steal(root)),
+        ("CPUs of its own", steal(root)),
         ("clock while busy", busy_clock(root, &topology)),
         ("frequency governor", governed(root, &topology)),
         ("frequency boost", boosted(root)),
@@ -211,7 +211,9 @@ fn steal(root: &Root) -> Option<Outcome> {
     let share = steal_since_boot(root)?;
     let pct = share * 100.0;
     Some(if share <= MUCH_STEAL {
-        met(format!("{pct:.1} % since boot"))
+        met(format!(
+            "the hypervisor took {pct:.1} % of the CPU time since boot"
+        ))
     } else {
         missed(
             format!(

@@ -96,7 +96,7 @@ pub enum CapacityNote {
     },
     /// No request was answered at light load.
     NoAnswerAtLightLoad,
-    /// No trial at a load counts.
+    /// No trial at a level or of the search counts; those of the calibration may.
     NoTrialCounts,
     /// The service's CPU use, which the goal is about, is not known.
     CpuUnknown,
@@ -184,7 +184,9 @@ impl fmt::Display for CapacityNote {
             CapacityNote::NoAnswerAtLightLoad => {
                 f.write_str("no request was answered at light load")
             }
-            CapacityNote::NoTrialCounts => f.write_str("no trial at a load counts"),
+            CapacityNote::NoTrialCounts => {
+                f.write_str("no trial at a level or of the search counts")
+            }
             CapacityNote::CpuUnknown => f.write_str("the service's CPU use is not known"),
             CapacityNote::MissedAtLowest { lowest_rps } => {
                 write!(

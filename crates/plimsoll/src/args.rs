@@ -40,7 +40,8 @@ Try first:
   plimsoll side -- make -j8                  batch work in what is left
   plimsoll doctor                            what can be measured here?
 
-Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked, 130 stopped by Ctrl-C.";
+Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked that asking
+differently puts right, 130 stopped by Ctrl-C.";
 
 /// Tells how much load a machine can really carry.
 #[derive(Debug, Parser)]

@@ -63,6 +63,7 @@ impl Concluded<'_> {
         let mut trials = TrialTally::default();
         for trial in &self.trials {
             trials.add(&trial.verdict);
+            trials.add_idle(trial);
             trials.add_view(&trial.machine);
         }
         Report {

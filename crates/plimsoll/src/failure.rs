@@ -1,6 +1,7 @@
 //! From errors to one sentence and an exit code, in one place.
 
 use plimsoll_experiment::RunError;
+use plimsoll_host::HostError;
 use plimsoll_load::LoadError;
 use plimsoll_record::RecordError;
 use plimsoll_side::SideError;
@@ -79,6 +80,9 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
             RunError::Load(error) => error.into(),
+            RunError::Host(HostError::NoProcess { .. } | HostError::NoCgroup { .. }) => {
+                Failure::Mistake(error.to_string())
+            }
             RunError::Sensor(_) | RunError::Host(_) | RunError::Stuck(_) => {
                 Failure::Run(error.to_string())
             }

@@ -19,11 +19,13 @@ Plimsoll tells how much load a machine can really carry. Try first:
 ";
 
 pub(crate) const EXIT_STATUS: &str = "\
-Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked, 130 stopped by Ctrl-C.";
+Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked that asking
+differently puts right, 130 stopped by Ctrl-C.";
 
 /// Of a run that can be watched, and ended by a key.
 const SWEEP_EXIT_STATUS: &str = "\
-Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked, 130 stopped by Ctrl-C or q.";
+Exit status: 0 done, 1 the run failed or none of its trials counts, 2 a mistake
+in what was asked that asking differently puts right, 130 stopped by Ctrl-C or q.";
 
 /// Lines of examples that a page asked for with `-h` has room for.
 const SHORT_EXAMPLES: usize = 6;

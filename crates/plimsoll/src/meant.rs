@@ -78,6 +78,12 @@ fn allowed_cpus(asked: Option<&CpuSet>, root: &Root) -> Result<CpuSet, Failure> 
 }
 
 fn workload(args: &SweepArgs, cpus: &CpuSet) -> Result<Workload, Failure> {
+    // Not for the parser to refuse: its usage line would name the URL as well.
+    if let (true, Some(url)) = (args.copies, &args.url) {
+        return Err(Failure::Mistake(format!(
+            "--copies runs a command and takes no URL, but '{url}' was given too; leave it out: plimsoll sweep --copies -- CMD; or load the server: plimsoll sweep URL"
+        )));
+    }
     if args.copies {
         return Ok(Workload::Copies(Copies {
             command: args.command.clone(),
@@ -99,7 +105,7 @@ fn http_service(url: &str, args: &HttpArgs) -> Result<HttpService, Failure> {
         Some(data) => match data.strip_prefix('@') {
             None => data.as_bytes().to_vec(),
             Some(path) => std::fs::read(path).map_err(|e| {
-                Failure::Mistake(format!("--data: the file '{path}' cannot be read: {e}"))
+                Failure::Mistake(format!("--data: the file '{path}' cannot be read: {e}; check the name and its permissions, or leave out the @ to send the text itself"))
             })?,
         },
     };

@@ -1,15 +1,51 @@
 //! What is said about a run beside its findings: what can be typed next.
 
 use plimsoll_model::{Phase, Trial, counted};
+use plimsoll_report::TrialTally;
+
+/// Why a run that was done to its end has failed all the same: none of its
+/// trials under load counts, calibration included. Whoever only looks at the
+/// exit status must not take it for an answer.
+pub(crate) fn none_counts(trials: &[Trial], path: &str) -> Option<String> {
+    let mut tally = TrialTally::default();
+    let loaded = trials.iter().filter(|t| t.spec.phase != Phase::Idle);
+    loaded.for_each(|trial| tally.add(&trial.verdict));
+    if tally.invalid() < tally.all() || tally.all() == 0 {
+        return None;
+    }
+    let (none, often, are) = match tally.all() {
+        1 => (
+            "the only trial under load does not count".to_owned(),
+            "",
+            "it is",
+        ),
+        n => (
+            format!("none of the {n} trials under load counts"),
+            "most often ",
+            "all are",
+        ),
+    };
+    let reason = tally.commonest_reason();
+    let reason = reason.map_or_else(String::new, |why| format!(", {often}because {why}"));
+    Some(format!(
+        "{none}{reason}; {are} kept in {path}; sweep again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other"
+    ))
+}
 
 /// What can be done with the record of a run that has failed or was stopped
 /// after `trials`.
 pub(crate) fn how_to_go_on(trials: &[Trial], was_stopped: bool, path: &str) -> String {
     let measured = trials.iter().any(|t| t.spec.phase != Phase::Idle);
-    if !measured && !was_stopped {
+    let kept = trials.len();
+    if kept == 0 && !was_stopped {
         return format!("nothing was measured yet; nothing is lost if {path} is deleted");
     }
-    let kept = trials.len();
+    if !measured && !was_stopped {
+        let trials = counted(kept, "trial", "trials");
+        return format!(
+            "only {trials} without load can be gone on with; little is lost if {path} is deleted and the run begun again"
+        );
+    }
     let trials = counted(kept, "trial is", "trials are");
     format!("{trials} kept; go on with: plimsoll sweep --resume {path}")
 }
@@ -17,7 +53,7 @@ pub(crate) fn how_to_go_on(trials: &[Trial], was_stopped: bool, path: &str) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Rate, Setting, TrialSpec, WarmUp};
+    use plimsoll_model::{Invalid, Rate, Setting, Share, TrialSpec, Verdict, WarmUp};
     use std::time::Duration;
 
     fn trial(phase: Phase) -> Trial {
@@ -35,6 +71,40 @@ mod tests {
             seed: 0,
         };
         Trial::begun(spec, 0)
+    }
+
+    #[test]
+    fn a_run_of_which_nothing_counts_has_failed() {
+        let with = |phase, verdict: Verdict| Trial {
+            verdict,
+            ..trial(phase)
+        };
+        let steal = Verdict::Invalid(vec![Invalid::Steal {
+            stolen: Share::new(0.1).unwrap(),
+            bound: Share::new(0.02).unwrap(),
+        }]);
+        let level = Phase::Level { level: None };
+        let idle = with(Phase::Idle, Verdict::Valid);
+        let none = [idle.clone(), with(level, steal.clone())];
+        let why = none_counts(&none, "x").unwrap();
+        assert!(
+            why.contains("only trial") && why.contains("hypervisor"),
+            "{why}"
+        );
+        let one = [idle, with(level, steal), with(level, Verdict::Valid)];
+        assert_eq!(none_counts(&one, "x"), None);
+        assert_eq!(none_counts(&[], "x"), None);
+    }
+
+    #[test]
+    fn what_is_kept_is_not_called_nothing() {
+        let idle = [trial(Phase::Idle), trial(Phase::Idle)];
+        let said = how_to_go_on(&idle, false, "x");
+        assert!(
+            said.contains("2 trials") && !said.contains("nothing"),
+            "{said}"
+        );
+        assert!(how_to_go_on(&[], false, "x").contains("nothing was measured"));
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
     let Some(failure) = failure else {
         marked?;
         report::show(&record, args.format, !args.no_html, output)?;
-        return Ok(());
+        return remark::none_counts(&trials, &path).map_or(Ok(()), |why| Err(Failure::Run(why)));
     };
     let was_stopped = matches!(failure, Failure::Interrupted(_));
     if was_stopped && !trials.is_empty() {
@@ -115,7 +115,8 @@ fn measure(
         |trials| (sweep::next(plan, trials), sweep::progress(plan, trials)),
         trials,
         runner.as_mut(),
-        |trial| record.append(trial).map_err(Failure::from),
+        // While a run goes on no other file can be asked for.
+        |trial| (record.append(trial)).map_err(|error| Failure::Run(error.to_string())),
         watch,
         stop.flag(),
     )

@@ -321,7 +321,7 @@ fn a_plan_from_trials_of_which_none_counts_says_so_and_what_helps() {
     folder.run(&["plan", "smt", "--peak", "5"]).says(
         2,
         &[
-            "none of its 12 trials at a load counts",
+            "none of its 12 trials at a level or of the search counts",
             "the hypervisor took CPU time",
             "--max-steal",
         ],

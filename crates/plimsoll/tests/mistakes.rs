@@ -166,10 +166,57 @@ fn a_status_that_was_not_expected_is_shown() {
 }
 
 #[test]
+fn a_page_that_is_not_there_is_a_mistake_in_the_url() {
+    preflight(Behaviour::Status(404), 2, &["404", "--expect-status"]);
+}
+
+#[test]
+fn a_process_that_is_not_there_is_a_mistake() {
+    let server = KnownServer::start(Behaviour::Answer {
+        after: Duration::ZERO,
+    })
+    .unwrap();
+    let url = format!("http://{}/", server.addr());
+    Folder::new()
+        .run(&["sweep", "--quick", "--service-pid", "4194305", &url])
+        .says(2, &["no process 4194305"]);
+}
+
+#[test]
+fn copies_of_a_command_and_a_url_at_once_are_told_apart() {
+    let both = ["sweep", "--copies", "http://x/", "--", "true"];
+    Folder::new()
+        .run(&both)
+        .says(2, &["takes no URL", "plimsoll sweep --copies -- CMD"]);
+}
+
+#[test]
+fn a_negative_number_after_a_blank_is_refused_for_what_it_is() {
+    for (flag, words) in [
+        ("--rated", "requests per second"),
+        ("--duration", "100ms and 1h"),
+        ("--precision", "0.5% and 50%"),
+        ("--max-slip", "above 0"),
+    ] {
+        let refused = Folder::new().run(&["sweep", flag, "-5"]);
+        refused.says(2, &[flag, words]);
+        assert!(!refused.stderr.contains("-- -5"), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_body_that_cannot_be_read_says_what_to_do() {
+    let args = ["sweep", "http://127.0.0.1:1/", "-d", "@nofile"];
+    Folder::new()
+        .run(&args)
+        .says(2, &["'nofile' cannot be read", "leave out the @"]);
+}
+
+#[test]
 fn a_redirect_is_an_error_and_shows_where_to() {
     preflight(
         Behaviour::Redirect("http://elsewhere.invalid/".into()),
-        1,
+        2,
         &["http://elsewhere.invalid/"],
     );
 }
@@ -182,7 +229,7 @@ fn a_server_that_speaks_no_tls_is_recognised() {
     .unwrap();
     Folder::new()
         .run(&["sweep", &format!("https://{}/", server.addr())])
-        .says(1, &["TLS"]);
+        .says(2, &["TLS", "http://"]);
 }
 
 #[test]

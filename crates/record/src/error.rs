@@ -67,6 +67,15 @@ pub enum RecordError {
         /// The latest schema that is read.
         reads_up_to: u32,
     },
+    /// A directory for output cannot be made where it was asked for.
+    #[error(
+        "the directory {} cannot be made there; choose one that can be, such as one below here",
+        shown(path)
+    )]
+    NoDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Another process is adding trials to the file.
     #[error(
         "{} is being written by another run; wait for it to end, or choose another file with -o",
@@ -88,7 +97,7 @@ pub enum RecordError {
         detail: String,
     },
     /// No space for another trial.
-    #[error("the disk is full, but {1} kept in {0}; free some space and go on with --resume {0}", shown(path), recorded(*kept))]
+    #[error("{}", disk_full(path, *kept))]
     DiskFull {
         /// The file.
         path: PathBuf,
@@ -189,10 +198,11 @@ impl RecordError {
             | RecordError::NotARecord { .. }
             | RecordError::Newer { .. }
             | RecordError::BeingWritten { .. }
+            | RecordError::NoDirectory { .. }
+            | RecordError::Damaged { .. }
             | RecordError::PermissionDenied { .. }
             | RecordError::ReadOnlyFileSystem { .. } => true,
-            RecordError::Damaged { .. }
-            | RecordError::DiskFull { .. }
+            RecordError::DiskFull { .. }
             | RecordError::NoSpace { .. }
             | RecordError::Busy { .. }
             | RecordError::Gone { .. }
@@ -294,9 +304,18 @@ fn escaped(text: &str) -> String {
     out
 }
 
-fn recorded(kept: u64) -> String {
-    match kept {
+fn disk_full(path: &Path, kept: u64) -> String {
+    let path = shown(path);
+    let recorded = match kept {
+        0 => {
+            return format!(
+                "the disk is full, and {path} holds no trial yet; free some space and begin again"
+            );
+        }
         1 => "the 1 trial recorded before is".to_owned(),
         n => format!("the {n} trials recorded before are"),
-    }
+    };
+    format!(
+        "the disk is full, but {recorded} kept in {path}; free some space and go on with --resume {path}"
+    )
 }

@@ -86,6 +86,10 @@ fn write_all(dir: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(), RecordError
         std::io::ErrorKind::AlreadyExists => RecordError::NotInADirectory {
             path: dir.to_owned(),
         },
+        // Parents are made too, so what is missing is a place that takes any.
+        std::io::ErrorKind::NotFound => RecordError::NoDirectory {
+            path: dir.to_owned(),
+        },
         _ => RecordError::from_io(dir, &e, "make"),
     })?;
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {

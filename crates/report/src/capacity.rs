@@ -144,7 +144,7 @@ pub(crate) fn load_line(finding: &CapacityFinding) -> Option<(f64, String)> {
 }
 
 /// A note as a sentence of its own.
-fn sentence(note: &str) -> String {
+pub(crate) fn sentence(note: &str) -> String {
     let mut chars = note.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string());
     let first = first.unwrap_or_default();

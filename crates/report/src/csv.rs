@@ -46,8 +46,14 @@ fn number(value: impl Into<Option<f64>>) -> String {
     value.map_or_else(String::new, |v| v.to_string())
 }
 
+/// A load to a millionth of a percent: what is beyond is no measurement but
+/// what binary fractions add.
+fn asked_pct(load_pct: f64) -> f64 {
+    (1e6 * load_pct).round() / 1e6
+}
+
 const LEVELS: [Column<LevelFinding>; 25] = [
-    ("load_pct", |l| number(l.load_pct)),
+    ("load_pct", |l| number(asked_pct(l.load_pct))),
     ("offered_rps", |l| number(l.offered_rps)),
     ("achieved_rps", |l| number(l.achieved_rps)),
     ("cpu_pct", |l| number(l.cpu_pct)),
@@ -110,6 +116,12 @@ mod tests {
         ] {
             assert_eq!(quoted(given), written);
         }
+    }
+
+    #[test]
+    fn a_load_has_no_more_digits_than_it_was_asked_for_with() {
+        assert_eq!(number(asked_pct(5.000000000000001)), "5");
+        assert_eq!(number(asked_pct(12.5)), "12.5");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What was found, in plain words.
 
-use crate::capacity::{Subject, at_cpu, carries, leading, leads};
+use crate::capacity::{Subject, at_cpu, carries, leading, leads, sentence};
 use crate::escape::safe;
 use crate::number::{self, for_count, per_second};
 use crate::sentence::Sentence;
 use crate::table::Ink;
 use crate::{Report, headroom, smt};
 use plimsoll_model::{
-    CapacityFinding, Outcome, PooledCpu, Requirement, RunEnd, TableRows, Workload,
+    CapacityFinding, CapacityNote, Findings, Goal, LatencyLimit, LightBasis, Outcome, PooledCpu,
+    Requirement, RunEnd, TableRows, Workload,
 };
 
 /// The three sentences: how much work is carried within the goal that breaks
@@ -49,10 +50,8 @@ pub(crate) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     let mut out = vec![imported(report).unwrap_or_else(|| noise(report))];
     out.extend(pooled(&report.findings.cpu_pooled));
     out.extend(rated(report));
-    if let Some(idle) = report.findings.idle_cpu_pct {
-        let text = format!("Without load CPU use was {} %.", number::pct(idle));
-        out.push(Sentence::new(Ink::Dim, text));
-    }
+    out.extend(idle(report));
+    out.extend(light(report.findings));
     out.extend(smt::sentence(report));
     out.extend(view(report));
     out.extend(ended(report));
@@ -188,6 +187,43 @@ fn rated(report: &Report<'_>) -> Option<Sentence> {
         (Ink::Yellow, text)
     };
     Some(Sentence::new(ink, text))
+}
+
+/// CPU use without load, or why it is not known although it was looked at.
+fn idle(report: &Report<'_>) -> Option<Sentence> {
+    if let Some(idle) = report.findings.idle_cpu_pct {
+        let text = format!("Without load CPU use was {} %.", number::pct(idle));
+        return Some(Sentence::new(Ink::Dim, text));
+    }
+    let why = report.record.trials.idle_missing()?;
+    let text = format!(
+        "What CPU use is without load is not known: the trial without load does not count, \
+         because {why}."
+    );
+    Some(Sentence::new(Ink::Yellow, text))
+}
+
+/// Where light load is not that of levels, and no capacity's note says so.
+fn light(findings: &Findings) -> Option<Sentence> {
+    let light = findings.light_load.as_ref()?;
+    let says = |c: &CapacityFinding| matches!(c.note, Some(CapacityNote::Light { .. }));
+    let is_told = findings.capacity.iter().any(says);
+    let note = CapacityNote::Light {
+        basis: light.basis,
+        up_to_load_pct: light.up_to_load_pct,
+    };
+    let is_relative = |c: &CapacityFinding| {
+        matches!(
+            c.goal,
+            Goal::Latency {
+                limit: LatencyLimit::TimesLight(_),
+                ..
+            }
+        )
+    };
+    let matters = findings.capacity.iter().any(is_relative);
+    let is_odd = light.basis != LightBasis::Levels && matters && !is_told;
+    is_odd.then(|| Sentence::new(Ink::Yellow, sentence(&note.to_string())))
 }
 
 /// What looking on took, where that is not next to nothing.

@@ -1,7 +1,7 @@
 //! How many trials there are and why some of them do not count.
 
 use crate::number::for_count;
-use plimsoll_model::{Invalid, MachineUse, Verdict};
+use plimsoll_model::{Invalid, MachineUse, Phase, Trial, Verdict};
 use std::time::Duration;
 
 /// The kinds of reason, in the words of a report.
@@ -17,6 +17,7 @@ pub struct TrialTally {
     all: u64,
     invalid: u64,
     by_reason: [u64; REASONS.len()],
+    idle_invalid: Option<Option<usize>>,
     drawn: Duration,
     drawn_within: Duration,
 }
@@ -35,6 +36,24 @@ impl TrialTally {
                 }
             }
         }
+    }
+
+    /// Notes the look at the machine without load, if that is what the trial
+    /// is: the last one of several.
+    pub fn add_idle(&mut self, trial: &Trial) {
+        if trial.spec.phase == Phase::Idle {
+            self.idle_invalid = match &trial.verdict {
+                Verdict::Valid => None,
+                Verdict::Invalid(reasons) => Some(reasons.first().map(place)),
+            };
+        }
+    }
+
+    /// Why the look at the machine without load does not count, as a clause;
+    /// `None` if it does, or if there was none.
+    pub(crate) fn idle_missing(&self) -> Option<&'static str> {
+        let place = self.idle_invalid?;
+        Some(place.map_or("it was disturbed", |place| REASONS[place]))
     }
 
     /// Adds what drawing took while a trial was measured.

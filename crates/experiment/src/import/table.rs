@@ -237,8 +237,16 @@ impl Cell<'_> {
     }
 
     fn number(&self, wanted: &'static str) -> Result<f64, TableError> {
-        let number = self.given.parse().ok().filter(|n: &f64| n.is_finite());
-        number.ok_or_else(|| self.wants(wanted))
+        let number = |text: &str| text.parse().ok().filter(|n: &f64| n.is_finite());
+        number(self.given).ok_or_else(|| {
+            // Digits grouped, or a decimal comma: a number to a reader.
+            let grouped = self.given.contains([',', '\'', ' ', '_']);
+            let digits: String = self.given.chars().filter(|c| c.is_ascii_digit()).collect();
+            match grouped && number(&digits).is_some() {
+                true => self.wants("write numbers without separators, and decimals with a point"),
+                false => self.wants(wanted),
+            }
+        })
     }
 
     fn above_zero(&self, most: f64, wanted: &'static str) -> Result<f64, TableError> {

@@ -86,7 +86,7 @@ fn each_lack_is_told_by_its_name() {
             "Max open files  1024 4096 files\n",
             "open files",
         ),
-        ("proc/stat", "cpu  90 0 0 0 0 0 0 10\n", "stolen CPU time"),
+        ("proc/stat", "cpu  90 0 0 0 0 0 0 10\n", "CPUs of its own"),
         (boost.as_str(), "1\n", "frequency boost"),
         (clock, "hpet\n", "clock source"),
         (".dockerenv", "", "a view of the whole machine"),

@@ -35,7 +35,13 @@ pub(super) fn probe(job: &Job) -> Result<Probe, LoadError> {
     let url = &job.target.url;
     Exchange::connect(&job.target, Deadline::within(job.timeout()))
         .and_then(|exchange| exchange.run(job))
-        .map_err(|trouble| LoadError::Service(format!("{url} {trouble}")))
+        .map_err(|trouble| {
+            let sentence = format!("{url} {trouble}");
+            match trouble.is_mistake() {
+                true => LoadError::Mistake(sentence),
+                false => LoadError::Service(sentence),
+            }
+        })
 }
 
 /// All of a probe ends at one moment.

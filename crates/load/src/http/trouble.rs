@@ -52,6 +52,28 @@ pub(super) enum Trouble {
     },
 }
 
+impl Trouble {
+    /// Whether asking differently puts it right: with another URL, scheme,
+    /// request or flag. A service that is not there or that fails is none of
+    /// the user's mistakes.
+    pub(super) fn is_mistake(&self) -> bool {
+        match self {
+            Trouble::Tls(error) => matches!(
+                error,
+                rustls::Error::InvalidMessage(_) | rustls::Error::InvalidCertificate(_)
+            ),
+            Trouble::NotHttp { opening, .. } => is_tls(opening),
+            Trouble::Status { status, .. } => (300..500).contains(status),
+            _ => false,
+        }
+    }
+}
+
+/// Whether an answer is the beginning of a TLS record.
+fn is_tls(opening: &[u8]) -> bool {
+    matches!(opening, [0x14..=0x17, 3, ..])
+}
+
 const LONGER: &str = "see what keeps it, or allow more time with --timeout";
 
 fn not_connected(peer: &SocketAddr, error: &io::Error) -> String {
@@ -85,7 +107,7 @@ fn tls(error: &rustls::Error) -> String {
 
 fn not_http(error: &ParseError, opening: &[u8]) -> String {
     match opening {
-        [0x14..=0x17, 3, ..] => "it speaks TLS; write https://".to_owned(),
+        _ if is_tls(opening) => "it speaks TLS; write https://".to_owned(),
         // The frame that an HTTP/2 server begins with: SETTINGS on stream 0.
         [0, 0, _, 4, _, 0, 0, 0, 0, ..] => {
             "it speaks HTTP/2 without TLS; only HTTP/1.1 can be driven".to_owned()
@@ -137,6 +159,26 @@ mod tests {
             opening: opening.to_vec(),
         }
         .to_string()
+    }
+
+    #[test]
+    fn what_asking_differently_puts_right_is_a_mistake() {
+        let status = |status| Trouble::Status {
+            status,
+            expected: None,
+            location: None,
+            opening: Vec::new(),
+        };
+        for (code, mistake) in [
+            (301, true),
+            (404, true),
+            (401, true),
+            (500, false),
+            (503, false),
+        ] {
+            assert_eq!(status(code).is_mistake(), mistake, "{code}");
+        }
+        assert!(!Trouble::NoAnswer.is_mistake());
     }
 
     #[test]

@@ -43,11 +43,11 @@ pub(crate) struct HttpArgs {
 
     /// Connections kept open (default: 128).
     #[arg(short, long, value_name = "N", requires = "url", conflicts_with = "copies",
-        value_parser = clap::value_parser!(u32).range(1..))]
+        value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) connections: Option<u32>,
 
     /// A request (or, with --copies, a copy) that takes longer has failed (default: 10s; copies: 1h).
-    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, allow_hyphen_values = true)]
     pub(crate) timeout: Option<Duration>,
 
     /// Accept any TLS certificate.

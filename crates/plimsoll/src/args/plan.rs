@@ -67,7 +67,7 @@ pub(crate) struct PlanArgs {
     pub(crate) ready_in: Duration,
 
     /// What an instance costs per hour, in any currency.
-    #[arg(long, value_name = "PRICE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "PRICE", value_parser = price, allow_negative_numbers = true)]
     pub(crate) price: Option<f64>,
 
     /// The smallest fleet that the autoscaler may keep (default: the fleet for the peak; with --traffic the cheapest).
@@ -105,6 +105,12 @@ fn peak(text: &str) -> Result<Rate, String> {
     rate.ok_or_else(|| "give requests per second, above 0, such as 5000".into())
 }
 
+/// Any number: which of them is a price is the plan's to say.
+fn price(text: &str) -> Result<f64, String> {
+    text.parse()
+        .map_err(|_| "give what an instance costs per hour as a number, such as 0.34".into())
+}
+
 fn growth(text: &str) -> Result<Growth, String> {
     let parts = text.split_once('%');
     let number = parts
@@ -130,6 +136,14 @@ mod tests {
         assert_eq!(growth("2.5 %/min"), Ok(Growth(0.025)));
         for bad in ["10%", "10", "0.1/min", "10%/h", "%/min", "fast", ""] {
             assert!(growth(bad).unwrap_err().contains("10%/min"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_price_is_a_number() {
+        assert_eq!(price("0.34"), Ok(0.34));
+        for bad in ["abc", "", "0,34", "$1"] {
+            assert!(price(bad).unwrap_err().contains("0.34"), "{bad}");
         }
     }
 

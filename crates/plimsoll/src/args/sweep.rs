@@ -32,7 +32,7 @@ pub(crate) struct SweepArgs {
     pub(crate) command: Vec<String>,
 
     /// Run 1 to N copies of a command at once instead of offering requests.
-    #[arg(long, conflicts_with = "url", requires = "command")]
+    #[arg(long, requires = "command")]
     pub(crate) copies: bool,
 
     /// A first look in under 90 s. Without: under 6 minutes, or 10 with a finer --precision.
@@ -44,19 +44,19 @@ pub(crate) struct SweepArgs {
     pub(crate) goals: Vec<Goal>,
 
     /// Load levels in percent of the rated rate, such as 10,50,90; with --copies, numbers of copies (default: 5,10,20,...,100; copies: 1 to one per CPU).
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = level)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = level, allow_hyphen_values = true)]
     pub(crate) levels: Option<Vec<LoadLevel>>,
 
     /// Half the width of a capacity's 95 % interval at which its search ends, within the time there is (default: 5%; a finer one may take 10 minutes in all).
-    #[arg(long, value_name = "SHARE", conflicts_with = "copies", value_parser = precision)]
+    #[arg(long, value_name = "SHARE", conflicts_with = "copies", value_parser = precision, allow_hyphen_values = true)]
     pub(crate) precision: Option<Share>,
 
     /// How often each level is visited, every second time in the reverse order (default: 2; with --restart 3; copies with --quick 1).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
     pub(crate) trials: Option<u32>,
 
     /// How long each trial measures (default: 5s; with --quick 1.5s).
-    #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
+    #[arg(short = 'z', long, value_name = "TIME", value_parser = window, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
 
     /// How requests arrive.
@@ -64,11 +64,11 @@ pub(crate) struct SweepArgs {
     pub(crate) arrivals: ArrivalChoice,
 
     /// The rated rate in requests per second, if it is known; else it is found.
-    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "copies")]
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "copies", allow_hyphen_values = true)]
     pub(crate) rated: Option<Rate>,
 
     /// Seed of the order of levels and of the arrivals (default: any; the record has it).
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 
     /// CPUs of the hash service's workers, of the load generator, or of the copies, such as 0-3,8.
@@ -76,15 +76,15 @@ pub(crate) struct SweepArgs {
     pub(crate) cpus: Option<CpuSet>,
 
     /// p99 of the generator's own lateness that makes a trial invalid, unless it is below a tenth of the p99 latency (default: 100us).
-    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, allow_hyphen_values = true)]
     pub(crate) max_slip: Option<Duration>,
 
     /// CPU time taken by the hypervisor that makes a trial invalid (default: 2%).
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     pub(crate) max_steal: Option<Share>,
 
     /// CPU time used by other processes that makes a trial invalid (default: 5%).
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     pub(crate) max_other: Option<Share>,
 
     /// Where to write the record (default: plimsoll-runs/TIME-sweep.plimsoll).

@@ -37,7 +37,7 @@ fn none_counts<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<String> {
     Some(match tally.all() {
         0 => "its run ended before the first trial at a load; go on with it (plimsoll sweep --resume), or sweep again".to_owned(),
         n => format!(
-            "none of its {} at a load counts{reason}; sweep again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other",
+            "none of its {} at a level or of the search counts{reason}; sweep again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other",
             counted(n, "trial", "trials")
         ),
     })

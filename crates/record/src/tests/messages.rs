@@ -56,6 +56,21 @@ fn what_sqlite_says_becomes_a_sentence_with_a_way_out() {
 }
 
 #[test]
+fn a_full_disk_says_how_many_trials_are_kept_and_what_to_do_with_them() {
+    let full = |kept| {
+        let path = "run.plimsoll".into();
+        RecordError::DiskFull { path, kept }.to_string()
+    };
+    assert!(full(2).contains("2 trials recorded before are kept"));
+    assert!(full(0).contains("no trial yet") && !full(0).contains("--resume"));
+}
+
+#[test]
+fn a_damaged_file_is_put_right_by_naming_another() {
+    assert!(RecordError::damaged(Path::new("a"), "cut").is_mistake());
+}
+
+#[test]
 fn neither_a_path_nor_what_sqlite_quotes_can_move_the_cursor() {
     let e = RecordError::NoSuchFile {
         path: "a\u{1b}[2J\u{9b}\n".into(),

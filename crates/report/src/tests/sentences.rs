@@ -3,8 +3,8 @@
 use super::sample::{Sample, about, copies, found, imported, sweep};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, CpuTime, DirectionFinding, DirectionVerdict,
-    Estimate, Headroom, LightBasis, MachineUse, NeverCarried, NoHeadroom, RestartsFinding, RunEnd,
-    Verdict, Workload,
+    Estimate, Headroom, Invalid, LightBasis, MachineUse, NeverCarried, NoHeadroom, RestartsFinding,
+    RunEnd, Share, Verdict, Workload,
 };
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ fn an_undecided_goal_says_why() {
         ..found("cpu<80%", 0.0, Some(50.0))
     });
     for expected in [
-        "goal cpu<80% (CPU use below 80 %) cannot be told: no trial at a load counts",
+        "goal cpu<80% (CPU use below 80 %) cannot be told: no trial at a level or of the search counts",
         "Without such a rate there is no CPU use",
     ] {
         assert!(text.contains(expected), "{text}");
@@ -501,4 +501,57 @@ fn what_the_live_view_took_is_told_when_it_is_no_trifle() {
     assert!(drawn(140).contains(told), "{}", drawn(140));
     assert!(!drawn(100).contains("live view"));
     assert!(!said(&sweep()).contains("live view"));
+}
+
+#[test]
+fn a_look_at_the_idle_machine_that_does_not_count_says_why() {
+    let bound = Share::new(0.02).unwrap();
+    let stolen = Share::new(0.05).unwrap();
+    let mut idle = plimsoll_model::Trial::begun(
+        plimsoll_model::TrialSpec {
+            phase: plimsoll_model::Phase::Idle,
+            setting: plimsoll_model::Setting::Idle,
+            pass: 0,
+            attempt: 0,
+            warm_up: plimsoll_model::WarmUp::NONE,
+            window: std::time::Duration::from_secs(1),
+            limit: None,
+            seed: 0,
+        },
+        0,
+    );
+    idle.verdict = Verdict::Invalid(vec![Invalid::Steal { stolen, bound }]);
+    let mut sample = sweep();
+    sample.findings.idle_cpu_pct = None;
+    assert!(!said(&sample).contains("without load"), "nobody looked");
+    sample.trials.add_idle(&idle);
+    let text = said(&sample);
+    let expected = "without load is not known: the trial without load does not count, because the \
+                    hypervisor took CPU time.";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn light_load_that_comes_from_calibration_is_said_once() {
+    let mut sample = sweep();
+    let light = sample.findings.light_load.as_mut().unwrap();
+    light.basis = LightBasis::Calibration;
+    let relative = found("p99<2x", 8_000.0, None);
+    sample.findings.capacity = vec![relative.clone()];
+    let words = "trials of the calibration up to";
+    assert_eq!(said(&sample).matches(words).count(), 1);
+    sample.findings.capacity = vec![CapacityFinding {
+        note: Some(CapacityNote::Light {
+            basis: LightBasis::Calibration,
+            up_to_load_pct: 20.0,
+        }),
+        ..relative
+    }];
+    assert_eq!(said(&sample).matches(words).count(), 1);
+    sample.findings.capacity = vec![found("p99<10ms", 8_000.0, None)];
+    assert_eq!(
+        said(&sample).matches(words).count(),
+        0,
+        "no limit hangs on it"
+    );
 }

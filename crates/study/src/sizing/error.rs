@@ -1,6 +1,6 @@
 //! What makes no sense, each in a sentence.
 
-use plimsoll_model::{Rate, human_duration};
+use plimsoll_model::{Rate, counted, human_duration};
 use std::time::Duration;
 
 /// Why no plan can be made.
@@ -61,7 +61,8 @@ pub enum SizingError {
     },
     /// Traffic of one moment.
     #[error(
-        "the traffic has {0} moments; give at least two, with the time in seconds and the rate"
+        "the traffic has {}; give at least two, with the time in seconds and the rate",
+        counted(*.0, "moment", "moments")
     )]
     FewMoments(usize),
     /// A time that is none.
