@@ -3,7 +3,7 @@
 //! The serialized names are a contract with those who read the JSON output;
 //! `docs/schema/output.schema.json` states it.
 
-use crate::{CapacityFinding, Errors, Estimate, LightLoad, SmtFinding};
+use crate::{CapacityFinding, Errors, Estimate, Goal, LightLoad, SmtFinding};
 use serde::Serialize;
 
 /// All that is concluded from a run.
@@ -20,6 +20,8 @@ pub struct Findings {
     /// Rows of an imported table whose CPU use is taken for another than it
     /// gives, because CPU use falls there although the rate rises.
     pub cpu_pooled: Vec<PooledCpu>,
+    /// What is odd about the figures that all this follows from.
+    pub doubts: Vec<Doubt>,
     /// One row per goal.
     pub capacity: Vec<CapacityFinding>,
     /// How far CPU use tells the truth about work.
@@ -38,6 +40,40 @@ pub struct Findings {
     pub copies: Vec<CopiesFinding>,
     /// What a second busy thread of a core adds.
     pub smt: SmtFinding,
+}
+
+/// Something odd about the figures themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Doubt {
+    /// The latencies of a table are so short that they may be in another unit.
+    ShortLatencies {
+        /// The longest of them, in microseconds.
+        most_us: f64,
+    },
+    /// Rows of a table at one load are far apart.
+    ScatteredRows {
+        /// The load, in requests per second.
+        rate_rps: f64,
+        /// The shortest latency there, in microseconds.
+        least_us: f64,
+        /// The longest.
+        most_us: f64,
+    },
+    /// A table keeps a goal at a load above one at which it breaks it.
+    KeptBeyond {
+        /// The goal.
+        goal: Goal,
+        /// The lowest load at which a row breaks it, in requests per second.
+        broken_rps: f64,
+        /// The highest load at which all rows keep it.
+        kept_rps: f64,
+    },
+    /// CPU use does not rise with the load, so no threshold follows from it.
+    FlatCpu {
+        /// What it is at any load, in percent.
+        cpu_pct: f64,
+    },
 }
 
 /// A CPU use that was put together with its neighbours', so that the curve of

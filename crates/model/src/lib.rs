@@ -50,7 +50,7 @@ pub use comparison::{
 pub use cpus::{CpuId, CpuSet, CpuSetError};
 pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{
-    CopiesFinding, DirectionFinding, DirectionVerdict, Findings, Headroom, HeadroomIndex,
+    CopiesFinding, DirectionFinding, DirectionVerdict, Doubt, Findings, Headroom, HeadroomIndex,
     HintFinding, LatencySummary, LevelFinding, NeverCarried, NoHeadroom, PooledCpu, RatedRate,
     RestartsFinding, SlipSummary, ThresholdFinding,
 };

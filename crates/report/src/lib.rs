@@ -26,6 +26,7 @@ mod compare;
 mod copies;
 mod csv;
 mod doctor;
+mod doubts;
 mod escape;
 mod headroom;
 mod hints;

@@ -5,7 +5,7 @@ use crate::escape::safe;
 use crate::number::{self, for_count, per_second};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use crate::{Report, headroom, smt};
+use crate::{Report, doubts, headroom, smt};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, Findings, Goal, LatencyLimit, LightBasis, Outcome, PooledCpu,
     Requirement, RunEnd, TableRows, Workload,
@@ -49,6 +49,7 @@ pub(crate) fn answers(report: &Report<'_>) -> Vec<Sentence> {
 pub(crate) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     let mut out = vec![imported(report).unwrap_or_else(|| noise(report))];
     out.extend(pooled(&report.findings.cpu_pooled));
+    out.extend(doubts::sentences(&report.findings.doubts));
     out.extend(rated(report));
     out.extend(idle(report));
     out.extend(light(report.findings));

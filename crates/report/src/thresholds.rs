@@ -5,7 +5,7 @@ use crate::capacity::Subject;
 use crate::number::{self, MISSING, Written};
 use crate::sentence::Sentence;
 use crate::table::{Cell, Column, Ink};
-use plimsoll_model::{Estimate, Findings, ThresholdFinding};
+use plimsoll_model::{Doubt, Estimate, Findings, ThresholdFinding};
 
 /// The headroom that the sentence is about: a usual one.
 const USUAL_PCT: f64 = 20.0;
@@ -122,6 +122,11 @@ pub(crate) fn usual(rows: &[ThresholdFinding]) -> Option<&ThresholdFinding> {
 /// What the table comes to, for a usual headroom.
 pub(crate) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence> {
     let of = Written::rate(findings.thresholds_of_rps?).value;
+    // Said where the figures are doubted.
+    let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
+    if findings.doubts.iter().any(is_flat) {
+        return None;
+    }
     let Some((row, cpu)) = usual(&findings.thresholds).and_then(|row| Some((row, row.cpu_pct?)))
     else {
         let text = "Which CPU use leaves how much of it free was not measured.";

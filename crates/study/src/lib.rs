@@ -24,6 +24,7 @@ mod cpu_use;
 pub mod curve;
 pub mod decide;
 pub mod direction;
+mod doubts;
 pub mod evidence;
 pub mod headroom;
 pub mod hints;
@@ -43,7 +44,7 @@ pub mod thresholds;
 use carried::trial_is_carried;
 use curve::{Curve, CurveTrial};
 use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Estimate, Findings, Phase, Plan, PooledCpu, RatedRate,
+    CapacityFinding, CapacityStatus, Doubt, Estimate, Findings, Phase, Plan, PooledCpu, RatedRate,
     Setting, Share, Trial, Workload,
 };
 
@@ -62,12 +63,19 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let of = carried_at_most(&capacity, curve.as_ref(), rated.as_ref());
     let thresholds = curve.as_ref().zip(of);
     let thresholds = thresholds.map_or_else(Vec::new, |(c, of)| thresholds::thresholds(c, of));
+    let doubts = doubts::of(plan, &capacity, &thresholds);
+    let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
+    let thresholds = match doubts.iter().any(is_flat) {
+        true => Vec::new(),
+        false => thresholds,
+    };
     let carried: Vec<&Trial> = at_rates(trials).filter(|t| trial_is_carried(t)).collect();
     let copies = copies::copies(trials);
     Findings {
         idle_cpu_pct: idle_cpu_pct(plan, trials),
         light_load: asked.light_load().cloned(),
         cpu_pooled: cpu_pooled(plan, curve.as_ref()),
+        doubts,
         headroom,
         thresholds_of_rps: of,
         thresholds,

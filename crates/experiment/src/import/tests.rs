@@ -316,3 +316,53 @@ fn more_rates_than_levels_are_refused() {
     let table = Table::read(text.as_bytes()).unwrap();
     assert_eq!(table.run(about()), Err(TableError::ManyRates(1001)));
 }
+
+fn doubts(rows: &str) -> Vec<plimsoll_model::Doubt> {
+    let run = imported(&format!("rate_rps,cpu_pct,latency_us\n{rows}"));
+    plimsoll_study::findings(&run.plan, &run.trials).doubts
+}
+
+#[test]
+fn rows_that_contradict_each_other_are_named() {
+    use plimsoll_model::Doubt;
+    let odd = doubts("1000,12,800\n2000,20,810\n2000,20,90000\n4000,41,950\n8000,83,2100\n");
+    let [
+        Doubt::ScatteredRows { rate_rps, .. },
+        Doubt::KeptBeyond {
+            broken_rps,
+            kept_rps,
+            ..
+        },
+    ] = odd[..]
+    else {
+        panic!("{odd:?}");
+    };
+    assert_eq!((rate_rps, broken_rps, kept_rps), (2000.0, 2000.0, 4000.0));
+    assert_eq!(doubts("1000,12,800\n4000,41,950\n8000,83,2100\n"), []);
+}
+
+#[test]
+fn latencies_that_are_likely_milliseconds_are_doubted() {
+    let odd = doubts("1000,12,0.8\n4000,41,0.95\n8000,83,2.1\n");
+    assert!(
+        matches!(odd[..], [plimsoll_model::Doubt::ShortLatencies { .. }]),
+        "{odd:?}"
+    );
+}
+
+#[test]
+fn no_threshold_follows_from_a_cpu_use_that_falls_with_the_load() {
+    let table =
+        "rate_rps,cpu_pct,latency_us\n1000,90,800\n2000,60,850\n4000,30,900\n8000,13,9000\n";
+    let run = imported(table);
+    let findings = plimsoll_study::findings(&run.plan, &run.trials);
+    let is_flat = |d: &plimsoll_model::Doubt| matches!(d, plimsoll_model::Doubt::FlatCpu { .. });
+    assert!(findings.doubts.iter().any(is_flat), "{:?}", findings.doubts);
+    assert!(findings.thresholds.is_empty());
+}
+
+#[test]
+fn a_number_with_separators_says_how_to_write_it() {
+    let sentence = wrong("\"2,000\",20,600");
+    assert!(sentence.contains("without separators"), "{sentence}");
+}

@@ -11,8 +11,9 @@ Columns are
   rate_rps,cpu_pct,latency_us   a rate, CPU use (0 to 100), the latency at it
   copies,cpu_pct,seconds        copies of a job at once, CPU use, time of a copy
 in any order. Repeated rows at one load are repeated trials. What is concluded
-from a sweep is concluded from a table too, but loads with one row have no
-interval, and which latency it is (a mean, a percentile) only whoever measured
+from a sweep is concluded from a table too, but a load with one row has no
+interval of its own; what is fitted through several loads may have one, from how
+they scatter. Which latency it is (a mean, a percentile) only whoever measured
 it knows.
 
 Worked example, with a table web1.csv of three rows

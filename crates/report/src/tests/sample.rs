@@ -85,6 +85,7 @@ pub(super) fn sweep() -> Sample {
                 overloaded,
             ],
             cpu_pooled: vec![],
+            doubts: vec![],
             capacity: vec![
                 CapacityFinding {
                     confirmed: Some(true),
@@ -364,6 +365,7 @@ pub(super) fn empty() -> Findings {
         light_load: None,
         levels: vec![],
         cpu_pooled: vec![],
+        doubts: vec![],
         capacity: vec![],
         headroom: Headroom::Unknown {
             why: NoHeadroom::NoLevel,
