@@ -251,8 +251,10 @@ fn a_table_that_ends_before_the_goal_does_is_planned_with_its_highest_rate() {
     assert_eq!(sizing["planned_from"], "highest_tried");
     assert!((number(&sizing["planned_rps"]) - 591_411.0).abs() < 1.0);
     // 5.2 million, with growth, are 8.8 of them; and one may be lost.
-    assert_eq!(sizing["instances"], 10);
-    assert!((number(&sizing["cost_per_hour"]) - 3.4).abs() < 1e-9);
+    assert_eq!(sizing["least_instances"], 10);
+    // An autoscaler that leaves room for its tolerance holds one more.
+    assert_eq!(sizing["instances"], 11);
+    assert!((number(&sizing["cost_per_hour"]) - 3.74).abs() < 1e-9);
     let auto = &sizing["autoscaler"];
     let (target, hpa) = (
         number(&auto["target_cpu_pct"]),
@@ -269,10 +271,11 @@ fn a_table_that_ends_before_the_goal_does_is_planned_with_its_highest_rate() {
     for words in [
         "carries at least 591,411/s",
         "more instances than it takes",
-        "10 instances carry the peak of 4,000,000/s",
+        "11 instances carry the peak of 4,000,000/s",
+        "The fewest that do are 10",
         "The linear rule",
         "too few for the goal",
-        "3.40 per hour",
+        "3.74 per hour",
         "kind: HorizontalPodAutoscaler",
     ] {
         assert!(text.contains(words), "'{words}' is missing: {text}");
@@ -487,8 +490,10 @@ fn a_manifest_for_kubernetes_is_printed_alone() {
         .unwrap()
         .parse()
         .unwrap();
-    // 2/3 of 591,411 over 1.1 are 358,431 a second: 52.6 % CPU use.
-    assert_eq!(target, 47);
+    // 2/3 of 591,411 over 1.1 are 358,431 a second: 52.6 % CPU use,
+    // which is a target of 47 %; one at which the fleet of the peak also rests
+    // is a little lower.
+    assert_eq!(target, 46);
 }
 
 #[test]
@@ -537,7 +542,7 @@ fn traffic_that_is_none_is_named_with_its_line() {
     let cases: [(String, &[&str]); 13] = [
         (String::new(), &["is empty", "time_s,rate_rps"]),
         (with(""), &["0 moments", "at least two"]),
-        (with("0,10\n"), &["1 moments", "at least two"]),
+        (with("0,10\n"), &["1 moment;", "at least two"]),
         (with("0,10\n60,fast\n"), &["line 3", "rate_rps is 'fast'"]),
         (with("0,10\n\nsoon,10\n"), &["line 4", "time_s is 'soon'"]),
         (with("0,10\n60\n"), &["line 3", "1 values"]),

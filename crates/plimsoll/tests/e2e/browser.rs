@@ -26,18 +26,7 @@ fn of_table(folder: &Folder, more: &[&str]) -> PathBuf {
 
 /// A page of a short sweep whose trials all count, and its findings.
 fn of_sweep(folder: &Folder) -> (PathBuf, Value) {
-    let anything_goes = [
-        "--levels",
-        "20,50,80",
-        "--max-slip",
-        "10s",
-        "--max-steal",
-        "100%",
-        "--max-other",
-        "100%",
-        "-o",
-        "run.plimsoll",
-    ];
+    let anything_goes = ["--levels", "20,50,80", "-o", "run.plimsoll"];
     let ended = folder.run(&short(&anything_goes));
     ended.says(0, &["Charts: run.html"]);
     let json = folder

@@ -49,13 +49,6 @@ fn a_real_node_exporter_tells_the_cpu_use_of_a_service() {
         "2000",
         "--cpus",
         "1",
-        // The exporter and the generator are on the host that it tells of.
-        "--max-other",
-        "100%",
-        "--max-slip",
-        "1s",
-        "--max-steal",
-        "100%",
         "--format",
         "json",
         "--node-metrics",
