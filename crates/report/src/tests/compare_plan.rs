@@ -113,6 +113,22 @@ fn shown<T>(
     })
 }
 
+/// One hour at the peak.
+fn an_hour() -> FleetOverTime {
+    FleetOverTime {
+        steps: vec![FleetStep {
+            at_s: 0.0,
+            rate_rps: 100_000.0,
+            instances: 18,
+        }],
+        instance_hours: 18.0,
+        fixed_instance_hours: 18.0,
+        cost: Some(6.12),
+        fixed_cost: Some(6.12),
+        worst_load_ratio: 0.98,
+    }
+}
+
 fn sizing(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
     let target = cpu.map(|cpu| cpu.low.unwrap_or(cpu.value));
     Sizing {
@@ -146,18 +162,7 @@ fn sizing(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
             missing_instances: 4,
         }),
         cost_per_hour: Some(6.12),
-        over_time: cpu.map(|_| FleetOverTime {
-            steps: vec![FleetStep {
-                at_s: 0.0,
-                rate_rps: 100_000.0,
-                instances: 18,
-            }],
-            instance_hours: 18.0,
-            fixed_instance_hours: 18.0,
-            cost: Some(6.12),
-            fixed_cost: Some(6.12),
-            worst_load_ratio: 0.98,
-        }),
+        over_time: cpu.map(|_| an_hour()),
         cautions: vec![
             SizingCaution::BelowMeasured {
                 figure: CpuFigure::Target,

@@ -82,6 +82,19 @@ fn names_that_stand_on_each_other_are_seen() {
     assert_eq!(overlapping(&svg(60)), Vec::<String>::new());
 }
 
+#[test]
+fn goals_that_nearly_meet_are_named_apart() {
+    let goals = [
+        ("p50<317us", 300.0),
+        ("p99<52505us", 300.0),
+        ("p99.9<67903us", 300.0),
+    ];
+    let goals = goals.map(|(goal, rate)| (goal.to_owned(), rate));
+    let sample = with_goals(&goals);
+    let page = page(&sample, &picture(&sample));
+    assert_eq!(overlapping(&page), Vec::<String>::new());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

@@ -237,7 +237,8 @@ impl Drawing {
             areas.zip(wishes).filter(|(a, _)| within(a)).unzip();
         let place = free(&areas, &self.taken, better_free);
         if let Some(i) = place {
-            self.taken.push(areas[i]);
+            // What is written down is rounded to tenths of a pixel.
+            self.taken.push(areas[i].wider_by(0.2));
             self.put(text(*wishes[i], class, words));
         }
         place.is_some()

@@ -111,6 +111,16 @@ impl Area {
         }
     }
 
+    /// With so much more on each side.
+    pub(super) fn wider_by(self, pixels: f64) -> Area {
+        Area {
+            left: self.left - pixels,
+            right: self.right + pixels,
+            top: self.top - pixels,
+            bottom: self.bottom + pixels,
+        }
+    }
+
     pub(super) fn meets(&self, other: &Area) -> bool {
         let aside = self.left < other.right && other.left < self.right;
         aside && self.top < other.bottom && other.top < self.bottom
