@@ -249,7 +249,11 @@ impl Sideload {
         killed?;
         given_back?;
         repaired?;
-        let tally = self.control.map(|c| c.tally).unwrap_or_default();
+        let tally = self.control.map(|mut control| {
+            control.tally.rest(elapsed, &control.limit);
+            control.tally
+        });
+        let tally = tally.unwrap_or_default();
         let summary = tally.summary(elapsed, self.cpus.len(), cpu, usage);
         Ok(Outcome { status, summary })
     }

@@ -10,7 +10,7 @@ use std::mem::{Discriminant, discriminant};
 use std::time::Duration;
 
 /// The sums so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     frozen: Duration,
     /// For how long each kind of reason held it back, and the last words of it.
@@ -18,9 +18,19 @@ pub(crate) struct Tally {
     /// Guards that could not be read the last time.
     unknown: BTreeMap<String, String>,
     throttled: u64,
+    /// The periods so far, together.
+    counted: Duration,
 }
 
 impl Tally {
+    /// What came after the last decision, until the command ended: the limit
+    /// that was in force then.
+    pub(crate) fn rest(&mut self, elapsed: Duration, limit: &Limit) {
+        if *limit == Limit::Frozen {
+            self.frozen += elapsed.saturating_sub(self.counted);
+        }
+    }
+
     /// One period: the limit in force in it and the reason for that, which is
     /// `None` before the first decision.
     pub(crate) fn add(
@@ -30,6 +40,7 @@ impl Tally {
         reason: Option<&Reason>,
         usage: Option<Usage>,
     ) {
+        self.counted += sample.period;
         if *limit == Limit::Frozen {
             self.frozen += sample.period;
         }
@@ -179,11 +190,19 @@ mod tests {
             tally.add(&sample(Vec::new()), &Limit::Frozen, Some(&needs), None);
         }
         let cpu = Some(CpuTime(Duration::from_millis(2500)));
-        let summary = tally.summary(Duration::from_secs(10), 2, cpu, None);
+        tally.rest(Duration::from_secs(10), &Limit::Runs);
+        let summary = tally.clone().summary(Duration::from_secs(10), 2, cpu, None);
         assert_eq!(
             summary.to_string(),
             "got 2.50 CPU s, 12.5 % of 2 CPUs, in 10s; frozen for 30.0 % of the time, mostly \
              because the service needs the CPU: 3 % left of 20 % headroom"
+        );
+        // Four of ten seconds were decided about; the last decision froze it.
+        tally.rest(Duration::from_secs(10), &Limit::Frozen);
+        let summary = tally.summary(Duration::from_secs(10), 2, cpu, None);
+        assert!(
+            summary.to_string().contains("frozen for 90.0 %"),
+            "{summary}"
         );
     }
 

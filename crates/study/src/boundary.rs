@@ -100,10 +100,7 @@ pub fn locate(evidence: &[Evidence], share: f64, interval: Interval) -> Option<B
         return Some(Boundary::Above(highest));
     }
     let (low, high) = (loads[above - 1], loads[above]);
-    let gap = Boundary::Gap {
-        low: low.side(),
-        high: high.side(),
-    };
+    let gap = gap(&loads, above);
     let is_cliff = low.share < share / FAR && high.share > (share * FAR).min(0.5);
     // A line from one to the other would be drawn through nothing.
     let is_wide = (high.rate / low.rate).ln() > 2.0 * AROUND;
@@ -130,6 +127,18 @@ pub fn locate(evidence: &[Evidence], share: f64, interval: Interval) -> Option<B
         // Nothing rises, or crosses the goal where nothing was tried: between
         // the two loads is all that can be said.
         None => Some(gap),
+    }
+}
+
+/// What is between the loads below the split and those above it. A load that
+/// was broken as often as kept is no load at which the goal was kept.
+fn gap(loads: &[Load], above: usize) -> Boundary {
+    let is_kept = |load: &Load| 2 * load.kept > load.of;
+    let below = loads[..above].iter().rposition(is_kept);
+    let low = below.unwrap_or(above - 1);
+    Boundary::Gap {
+        low: loads[low].side(),
+        high: loads[low + 1].side(),
     }
 }
 

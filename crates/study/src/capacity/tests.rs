@@ -179,7 +179,7 @@ fn a_load_that_was_kept_and_broken_as_often_does_not_count_as_kept() {
 }
 
 #[test]
-fn where_trials_at_the_same_loads_disagree_nothing_is_told() {
+fn where_trials_at_the_same_loads_disagree_the_goal_is_kept_up_to_those_below() {
     let trials = [
         mixed(50.0, 500, 0.0),
         mixed(80.0, 800, 0.0),
@@ -189,9 +189,15 @@ fn where_trials_at_the_same_loads_disagree_nothing_is_told() {
         mixed(90.0, 900, 0.5),
     ];
     let found = of_trials("p99<5ms", &trials);
-    if let Some(rate) = found.rate_rps {
-        assert!(rate.value <= 800.0, "{found:?}");
-    }
+    assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)), "{found:?}");
+    let note = found.note.unwrap().to_string();
+    assert!(
+        note.contains("at 500/s and in 1 of 2 trials at 800/s"),
+        "{note}"
+    );
+    // Where no load is kept clearly there is nothing to build on.
+    let found = of_trials("p99<5ms", &trials[1..]);
+    assert_eq!(found.rate_rps, None, "{found:?}");
 }
 
 #[test]
