@@ -76,7 +76,7 @@ fn drive(service: &HttpService, rate: f64) -> Work {
 fn probe(service: &HttpService) -> Result<Probe, String> {
     let load = HttpLoad::new(service, cpus()).unwrap();
     load.probe().map_err(|error| match error {
-        LoadError::Service(sentence) => sentence,
+        LoadError::Service(sentence) | LoadError::Mistake(sentence) => sentence,
         other => panic!("{other:?}"),
     })
 }
