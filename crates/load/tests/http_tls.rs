@@ -85,7 +85,7 @@ fn drive(load: &mut HttpLoad) -> Work {
 
 fn sentence(load: &HttpLoad) -> String {
     match load.probe() {
-        Err(LoadError::Service(sentence)) => sentence,
+        Err(LoadError::Service(sentence) | LoadError::Mistake(sentence)) => sentence,
         other => panic!("{other:?}"),
     }
 }

@@ -46,7 +46,8 @@ fn a_real_node_exporter_tells_the_cpu_use_of_a_service() {
         "--levels",
         "50,100",
         "--rated",
-        "2000",
+        // Enough that the exporter's ticks of 10 ms see it.
+        "20000",
         "--cpus",
         "1",
         "--format",
