@@ -13,6 +13,7 @@ use common::{Ended, Folder};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -420,10 +421,10 @@ fn without_permission_it_falls_down_the_ladder_and_says_so() {
     fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
     let nobody = |args: &[&str]| {
-        let mut command = Command::new("setpriv");
+        let mut command = Command::new(&program);
         command
-            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-            .arg(&program)
+            .uid(65534)
+            .gid(65534)
             .arg("side")
             .args(args)
             .env_remove("XDG_RUNTIME_DIR")

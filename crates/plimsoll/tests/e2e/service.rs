@@ -3,6 +3,7 @@
 use crate::common::{Folder, short};
 use crate::is_root;
 use crate::nginx::Nginx;
+use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 #[test]
@@ -113,9 +114,9 @@ fn without_the_right_to_look_the_service_is_loaded_all_the_same() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(folder.0.path(), open).unwrap();
     let url = nginx.url();
-    let output = Command::new("setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .arg(&program)
+    let output = Command::new(&program)
+        .uid(65534)
+        .gid(65534)
         .args(short(&[
             "--levels", "50", "--rated", "500", "--cpus", "1", "--format", "json", &url,
         ]))
