@@ -41,6 +41,9 @@ pub enum RunError {
     /// The machine could not be read, or the service was not found on it.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// A job could not be started, held or ended.
+    #[error(transparent)]
+    Control(#[from] plimsoll_control::ControlError),
     /// The planner could not go on.
     #[error("{0}")]
     Stuck(String),

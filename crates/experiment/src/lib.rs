@@ -18,6 +18,7 @@
 //! assert!(back.iter().eq(there.iter().rev()));
 //! ```
 
+mod beside;
 mod conduct;
 pub mod import;
 pub mod order;
@@ -27,6 +28,7 @@ pub mod sweep;
 mod testing;
 pub mod validity;
 mod watch;
+pub mod yields;
 
 pub use conduct::{Ended, Next, RunError, Runner, conduct};
 pub use watch::{Progress, Quiet, Watch};

@@ -1,6 +1,6 @@
 //! Whether a trial counts: pure rules over what was measured.
 
-use plimsoll_model::{Invalid, Phase, Plan, Share, Trial, Verdict};
+use plimsoll_model::{Invalid, Phase, Plan, Setting, Share, Trial, Verdict, Workload};
 use std::time::Duration;
 
 /// Holds a trial against the plan's bounds and names every bound it broke.
@@ -19,7 +19,15 @@ pub fn judge(plan: &Plan, trial: &Trial) -> Verdict {
 /// Where a trial is to decide whether a limit is kept, the small part is one
 /// of the limit: a part of the trial's own p99 would let slow trials count and
 /// fast ones not, at the same slip.
+///
+/// A service in this process has no generator: its worker that wakes up late
+/// beside a job was kept waiting by that job, which is what is measured. What is
+/// compared must be judged alike, so the service alone is let off, too.
 fn slip(plan: &Plan, trial: &Trial) -> Option<Invalid> {
+    let compared = matches!(trial.spec.setting, Setting::Beside { .. });
+    if compared && matches!(plan.workload, Workload::Hash(_)) {
+        return None;
+    }
     let p99 = trial.work.slip.quantile(0.99)?;
     let own = || trial.work.latency.quantile(0.99).unwrap_or(Duration::ZERO);
     let whole = trial.spec.limit.unwrap_or_else(own);
@@ -34,22 +42,33 @@ fn steal(plan: &Plan, trial: &Trial) -> Option<Invalid> {
     (stolen > bound).then_some(Invalid::Steal { stolen, bound })
 }
 
-/// CPU time of tasks that are neither the service nor Plimsoll. Interrupts
+fn has_job(trial: &Trial) -> bool {
+    matches!(trial.spec.setting, Setting::Beside { arm, .. } if arm.has_job())
+}
+
+/// CPU time of tasks that are neither the service, a job beside it, nor Plimsoll. Interrupts
 /// are left out, for they cannot be told apart by whom they serve.
 ///
-/// In an idle trial the service is idle too and counts as nobody else.
+/// In an idle trial, and where a job is alone, the service is idle too and
+/// counts as nobody else.
 fn other_load(plan: &Plan, trial: &Trial) -> Option<Invalid> {
     let bound = plan.bounds.other_share;
     let cpu = trial.machine.cpu.as_ref()?;
-    let service = match (&trial.service, trial.spec.phase) {
-        (Some(service), _) => service.cpu.0,
-        (None, Phase::Idle) => Duration::ZERO,
-        (None, _) => return None,
+    let is_idle = trial.spec.phase == Phase::Idle
+        || matches!(trial.spec.setting, Setting::Beside { arm, .. } if !arm.has_service());
+    let service = match &trial.service {
+        Some(service) => service.cpu.0,
+        None if is_idle => Duration::ZERO,
+        None => return None,
+    };
+    let job = match has_job(trial) {
+        true => trial.job?.cpu?.0,
+        false => Duration::ZERO,
     };
     let generator = trial.generator_cpu.unwrap_or_default().0;
     let observer = trial.machine.observer_cpu.unwrap_or_default().0;
     let tasks = cpu.user.0 + cpu.system.0 + cpu.guest.0;
-    let other = tasks.saturating_sub(service + generator + observer);
+    let other = tasks.saturating_sub(service + job + generator + observer);
     let used = Share::of(other, cpu.total().0)?;
     (used > bound).then_some(Invalid::OtherLoad { used, bound })
 }
@@ -58,7 +77,9 @@ fn other_load(plan: &Plan, trial: &Trial) -> Option<Invalid> {
 mod tests {
     use super::*;
     use crate::testing::plan;
-    use plimsoll_model::{CpuTime, CpuUse, Rate, ServiceUse, Setting, TrialSpec, WarmUp};
+    use plimsoll_model::{
+        Arm, CpuTime, CpuUse, JobWork, Rate, ServiceUse, Setting, TrialSpec, WarmUp,
+    };
 
     /// A quiet trial of 10 s on two CPUs: the service and the generator use
     /// 4 s each, and 1000 requests took 1 ms each.
@@ -137,6 +158,49 @@ mod tests {
             ),
             "every broken bound is named: {found:?}"
         );
+    }
+
+    fn beside(arm: Arm) -> Trial {
+        let mut trial = quiet();
+        trial.spec.setting = Setting::Beside {
+            rate: Rate::per_second(100.0).unwrap(),
+            arm,
+            allowed: None,
+        };
+        trial
+    }
+
+    #[test]
+    fn a_job_beside_the_service_is_not_somebody_elses_load() {
+        let mut trial = beside(Arm::Nice);
+        trial.machine.cpu.as_mut().unwrap().user = CpuTime(Duration::from_secs(16));
+        let job = |seconds: Option<u64>| JobWork {
+            done: 1,
+            over: Duration::from_secs(10),
+            cpu: seconds.map(|s| CpuTime(Duration::from_secs(s))),
+        };
+        trial.job = Some(job(Some(8)));
+        assert_eq!(reasons(&trial), []);
+        trial.job = Some(job(Some(4)));
+        assert!(matches!(reasons(&trial)[..], [Invalid::OtherLoad { .. }]));
+        trial.job = Some(job(None));
+        assert_eq!(
+            reasons(&trial),
+            [],
+            "what is not known is held against nobody"
+        );
+    }
+
+    #[test]
+    fn beside_a_job_and_alone_a_service_in_this_process_is_judged_alike() {
+        for arm in [Arm::Nice, Arm::ServiceAlone] {
+            let mut trial = beside(arm);
+            trial.job = None;
+            for _ in 0..1000 {
+                trial.work.slip.record(Duration::from_millis(5));
+            }
+            assert_eq!(reasons(&trial), [], "{arm}");
+        }
     }
 
     #[test]

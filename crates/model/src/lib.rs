@@ -32,12 +32,14 @@ mod plural;
 mod provenance;
 mod requirement;
 mod selftest;
+mod sideload;
 mod sizing;
 mod smt;
 mod trial;
 mod units;
 mod usage;
 mod workload;
+mod yields;
 
 pub use capacity::{
     CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad, STAND_IN_PCT,
@@ -67,6 +69,9 @@ pub use plural::{counted, for_count};
 pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
 pub use requirement::{Outcome, Requirement};
 pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
+pub use sideload::{
+    Arm, ArmError, BesideRate, Budget, BudgetError, Job, JobWork, MissingArm, SideloadPlan,
+};
 pub use sizing::{
     Autoscaler, CpuFigure, FleetOverTime, FleetStep, FloorFrom, HPA_TOLERANCE, LinearRule,
     PlannedFrom, Sizing, SizingCaution,
@@ -77,4 +82,7 @@ pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, parse_durat
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use workload::{
     Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,
+};
+pub use yields::{
+    ArmFinding, BudgetVerdict, Cause, LatencyChange, LatencyUs, Recommended, YieldFindings,
 };

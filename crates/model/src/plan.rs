@@ -1,13 +1,13 @@
 //! What was asked: everything that decides which trials a run makes.
 
-use crate::{CpuSet, Goal, Rate, Share, SmtPlan, Workload};
+use crate::{CpuSet, Goal, Rate, Share, SideloadPlan, SmtPlan, Workload};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// The version of the record and of the plan in it.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// What was asked. The same plan and the same outcomes give the same trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,10 @@ pub struct Plan {
     /// found, and in plans of older records.
     #[serde(default)]
     pub smt: Option<SmtPlan>,
+    /// The batch work beside the service, of a run that is about that; `None`,
+    /// and left out where it is written, in all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sideload: Option<SideloadPlan>,
     /// How long the idle machine is watched at the start.
     #[serde(rename = "idle_ns", with = "crate::ns")]
     pub idle: Duration,
@@ -80,6 +84,7 @@ impl Plan {
                 rated: None,
             },
             smt: None,
+            sideload: None,
             restart: None,
             search: None,
             idle: Duration::ZERO,

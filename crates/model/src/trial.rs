@@ -1,7 +1,9 @@
 //! One measured window at one setting.
 
 use crate::units::human_duration;
-use crate::{CpuTime, Histogram, LoadLevel, MachineUse, Rate, ServiceUse, Share, WarmUp};
+use crate::{
+    Arm, CpuTime, Histogram, JobWork, LoadLevel, MachineUse, Rate, ServiceUse, Share, WarmUp,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -57,6 +59,18 @@ pub enum Setting {
     Copies {
         /// How many.
         copies: u32,
+    },
+    /// An open loop at this rate with a job beside it, or one of the two.
+    Beside {
+        /// The rate; zero where the job is alone.
+        #[serde(rename = "rate_rps")]
+        rate: Rate,
+        /// What runs, and how the job is held.
+        arm: Arm,
+        /// The part of its CPUs that the job may use at most; `None` where the
+        /// arm sets no such limit.
+        #[serde(rename = "allowed_share")]
+        allowed: Option<Share>,
     },
 }
 
@@ -294,6 +308,8 @@ pub struct Trial {
     pub work: Work,
     /// For copies: how long each copy took.
     pub copy_times: Vec<Duration>,
+    /// What the job beside the service did; `None` where there was none.
+    pub job: Option<JobWork>,
     /// CPU time of the generator's threads; `None` where the service makes
     /// its own arrivals.
     pub generator_cpu: Option<CpuTime>,
@@ -320,6 +336,7 @@ impl Trial {
             steady: false,
             work: Work::default(),
             copy_times: Vec::new(),
+            job: None,
             generator_cpu: None,
             service: None,
             seconds: Vec::new(),
@@ -330,7 +347,7 @@ impl Trial {
     /// The rate that was asked for; zero for an idle or a copies trial.
     pub fn asked(&self) -> Rate {
         match self.spec.setting {
-            Setting::Offer { rate } => rate,
+            Setting::Offer { rate } | Setting::Beside { rate, .. } => rate,
             Setting::Idle | Setting::Copies { .. } => Rate::ZERO,
         }
     }

@@ -13,12 +13,13 @@ mod shell;
 mod side;
 mod sweep;
 mod value;
+mod yields;
 
 pub(crate) use compare::{CompareArgs, Price};
 pub(crate) use export::ExportArgs;
 pub(crate) use http::HttpArgs;
 pub(crate) use import::ImportArgs;
-pub(crate) use output::{CompareFormat, Ending, Format, PlanFormat};
+pub(crate) use output::{CompareFormat, Ending, Format, PlanFormat, YieldFormat};
 pub(crate) use plan::PlanArgs;
 pub(crate) use replay::ReplayArgs;
 pub(crate) use report::ReportArgs;
@@ -26,6 +27,7 @@ pub(crate) use selftest::{SelftestArgs, SelftestFormat};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use side::{RunAs, SideArgs};
 pub(crate) use sweep::SweepArgs;
+pub(crate) use yields::YieldArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -34,6 +36,7 @@ Try first:
   plimsoll sweep --quick                     what does this machine carry?
   plimsoll sweep http://localhost:8080/      what does this server carry?
   plimsoll sweep --copies -- make -j1        how do copies slow each other?
+  plimsoll yield --quick                     what do batch jobs gain and cost?
   plimsoll report FILE -o report.html        the page with charts again
   plimsoll compare A.plimsoll B.plimsoll     which machine carries more?
   plimsoll plan FILE --peak 5000             how many instances?
@@ -75,6 +78,8 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     /// Load a service from idle to saturation and tell what it carries.
     Sweep(Box<SweepArgs>),
+    /// Run batch work beside a service and tell what it gains and what the service pays.
+    Yield(Box<YieldArgs>),
     /// Print the findings of a recorded run.
     Report(ReportArgs),
     /// Hold machines, or versions of a service, against each other.

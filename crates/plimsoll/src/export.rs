@@ -2,11 +2,13 @@
 
 use crate::args::ExportArgs;
 use crate::failure::Failure;
+use crate::loaded::refuse_yield;
 use crate::output::Output;
 use plimsoll_record::{Record, export_hdr};
 
 pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
     let record = Record::open(&args.file)?;
+    refuse_yield(&record)?;
     let written = export_hdr(record.trials()?, &args.hdr)?;
     if written.is_empty() {
         return Err(Failure::Mistake(format!(

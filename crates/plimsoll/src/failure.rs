@@ -83,7 +83,7 @@ impl From<RunError> for Failure {
             RunError::Host(HostError::NoProcess { .. } | HostError::NoCgroup { .. }) => {
                 Failure::Mistake(error.to_string())
             }
-            RunError::Sensor(_) | RunError::Host(_) | RunError::Stuck(_) => {
+                        RunError::Sensor(_) | RunError::Host(_) | RunError::Control(_) | RunError::Stuck(_) => {
                 Failure::Run(error.to_string())
             }
         }
@@ -112,6 +112,12 @@ impl From<std::io::Error> for Failure {
 
 impl From<plimsoll_host::HostError> for Failure {
     fn from(error: plimsoll_host::HostError) -> Failure {
+        RunError::from(error).into()
+    }
+}
+
+impl From<plimsoll_control::ControlError> for Failure {
+    fn from(error: plimsoll_control::ControlError) -> Failure {
         RunError::from(error).into()
     }
 }

@@ -31,7 +31,7 @@ in what was asked that asking differently puts right, 130 stopped by Ctrl-C or q
 const SHORT_EXAMPLES: usize = 6;
 
 /// Headings of `sweep`, and the flags under them.
-const SWEEP_HEADINGS: [(&str, &[&str]); 4] = [
+const SWEEP_HEADINGS: [Heading; 4] = [
     (
         "What to find out",
         &["goals", "quick", "precision", "copies"],
@@ -79,6 +79,58 @@ const SWEEP_SHORT: [(&str, &str); 14] = [
     ("insecure", "Accept any TLS certificate"),
 ];
 
+/// A heading, and the flags under it.
+type Heading = (&'static str, &'static [&'static str]);
+
+/// Headings of `yield`, and the flags under them.
+const YIELD_HEADINGS: [Heading; 4] = [
+    (
+        "What to find out",
+        &[
+            "load",
+            "rate",
+            "rated",
+            "job",
+            "job_timeout",
+            "arms",
+            "headroom",
+            "budget",
+            "quick",
+        ],
+    ),
+    (
+        "How it is measured",
+        &["passes", "duration", "arrivals", "seed", "cpus"],
+    ),
+    (
+        "Which trials count",
+        &["max_slip", "max_steal", "max_other"],
+    ),
+    ("What comes of it", &["output", "resume", "format"]),
+];
+
+/// What `yield -h` shows, in fewer words than `yield --help`.
+const YIELD_SHORT: [(&str, &str); 12] = [
+    (
+        "url",
+        "http:// or https://; without, a hash service in this process",
+    ),
+    ("load", "The service's load (default: 60%)"),
+    ("rate", "Requests per second, in place of --load"),
+    ("job", "'burn', or a command for sh"),
+    ("arms", "Ways to hold the job (default: all)"),
+    ("headroom", "What quotas and cpuset leave unused"),
+    ("budget", "How much latency may be paid"),
+    (
+        "quick",
+        "A first look in under 2 minutes; without, under 12",
+    ),
+    ("passes", "How often each arm is visited"),
+    ("output", "Where to write the record"),
+    ("resume", "Go on with an interrupted run"),
+    ("format", "How to print the findings"),
+];
+
 const REPORT_EXAMPLES: &str = "\
 Examples:
   plimsoll report plimsoll-runs/FILE
@@ -98,7 +150,8 @@ Example:
 pub(crate) fn command() -> Command {
     let mut command = Cli::command()
         .mut_args(only_in_long_help)
-        .mut_subcommand("sweep", sweep)
+        .mut_subcommand("sweep", |c| sorted(c, &SWEEP_HEADINGS, &SWEEP_SHORT))
+        .mut_subcommand("yield", |c| sorted(c, &YIELD_HEADINGS, &YIELD_SHORT))
         .mut_subcommand("report", |c| c.after_help(REPORT_EXAMPLES))
         .mut_subcommand("export", |c| c.after_help(EXPORT_EXAMPLES))
         .mut_subcommand("selftest", |c| {
@@ -116,34 +169,34 @@ pub(crate) fn command() -> Command {
     command
 }
 
-/// Sorts the flags of `sweep` under headings and keeps the rarer ones out of
-/// `sweep -h`.
-fn sweep(mut sweep: Command) -> Command {
-    let short = |arg: &Arg| SWEEP_SHORT.iter().find(|(id, _)| arg.get_id() == id);
-    sweep = sweep.mut_args(|arg| match short(&arg) {
+/// Sorts the flags of a command that has many under headings, and keeps the
+/// rarer ones out of its `-h`.
+fn sorted(mut sub: Command, headings: &[Heading], in_short: &[(&str, &'static str)]) -> Command {
+    let short = |arg: &Arg| in_short.iter().find(|(id, _)| arg.get_id() == id);
+    sub = sub.mut_args(|arg| match short(&arg) {
         Some((_, words)) => {
             let long = arg.get_help().cloned().unwrap_or_default();
             arg.help(*words).long_help(long).hide_possible_values(false)
         }
         None => only_in_long_help(arg),
     });
-    for (heading, ids) in SWEEP_HEADINGS {
-        for id in ids {
-            sweep = sweep.mut_arg(id, |arg| arg.help_heading(heading));
+    for (heading, ids) in headings {
+        for id in *ids {
+            sub = sub.mut_arg(id, |arg| arg.help_heading(*heading));
         }
     }
     // Headings come in the order of their last flags: those of a server go
-    // below those that every sweep has.
+    // below those that every run has.
     let of_server = |arg: &&Arg| arg.get_help_heading() == Some("For a server");
-    let ids: Vec<clap::Id> = sweep
+    let ids: Vec<clap::Id> = sub
         .get_arguments()
         .filter(of_server)
         .map(|arg| arg.get_id().clone())
         .collect();
     for id in ids {
-        sweep = sweep.mut_arg(id, |arg| arg);
+        sub = sub.mut_arg(id, |arg| arg);
     }
-    sweep
+    sub
 }
 
 /// Not in `-h`. The manual takes the long text of such a flag alone.
@@ -157,7 +210,7 @@ fn only_in_long_help(arg: Arg) -> Arg {
 fn ending(sub: Command, name: &str) -> Command {
     let examples = sub.get_after_help().map(ToString::to_string);
     let examples = examples.unwrap_or_default();
-    let is_long = name == "sweep" || examples.lines().count() > SHORT_EXAMPLES;
+    let is_long = ["sweep", "yield"].contains(&name) || examples.lines().count() > SHORT_EXAMPLES;
     let status = match name {
         "sweep" => SWEEP_EXIT_STATUS,
         _ => EXIT_STATUS,

@@ -15,11 +15,24 @@ pub(crate) struct Loaded {
     pub(crate) findings: Findings,
 }
 
+/// Refuses a record whose trials are at one load, with a job beside it or not:
+/// no capacity follows from them.
+pub(crate) fn refuse_yield(record: &Record) -> Result<(), Failure> {
+    match record.plan().sideload {
+        None => Ok(()),
+        Some(_) => Err(Failure::Mistake(format!(
+            "{path} is a record of plimsoll yield, which has no load levels; see it with plimsoll report {path}",
+            path = record.path().display()
+        ))),
+    }
+}
+
 impl Loaded {
     /// Opens a record and makes its findings. `goals` replace its own where
     /// there are any: the trials are the same.
     pub(crate) fn open(file: &Path, goals: &[Goal]) -> Result<Loaded, Failure> {
         let record = Record::open(file)?;
+        refuse_yield(&record)?;
         let trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
         let mut plan = record.plan().clone();
         if !goals.is_empty() {

@@ -4,6 +4,7 @@
 //! measures nothing and concludes nothing.
 
 mod args;
+mod burn;
 mod compare;
 mod concluded;
 mod doctor;
@@ -29,6 +30,7 @@ mod side;
 mod signals;
 mod stop;
 mod sweep;
+mod yields;
 
 use args::{Cli, Command};
 use clap::FromArgMatches;
@@ -43,10 +45,14 @@ fn main() -> ExitCode {
         let _ = std::io::stderr().write_all(help::FIRST_STEPS.as_bytes());
         return Failure::Mistake(String::new()).exit_code();
     }
+    if let Some(code) = burn::if_asked() {
+        return code;
+    }
     let cli = Cli::from_arg_matches(&help::command().get_matches()).unwrap_or_else(|e| e.exit());
     let output = output::Output::new(cli.color, !cli.no_charts);
     let done = match cli.command {
         Command::Sweep(args) => sweep::run(*args, &output),
+        Command::Yield(args) => yields::run(&args, &output),
         Command::Report(args) => report::run(&args, &output),
         Command::Compare(args) => compare::run(&args, &output),
         Command::Plan(args) => plan::run(&args, &output),

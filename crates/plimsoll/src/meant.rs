@@ -62,7 +62,7 @@ pub(crate) fn plan(args: &SweepArgs, root: &Root) -> Result<(Plan, Place), Failu
 
 /// The CPUs that were asked for, if this process may use them all; else all
 /// that it may use.
-fn allowed_cpus(asked: Option<&CpuSet>, root: &Root) -> Result<CpuSet, Failure> {
+pub(crate) fn allowed_cpus(asked: Option<&CpuSet>, root: &Root) -> Result<CpuSet, Failure> {
     let allowed = plimsoll_host::own_allowed_cpus(root).map_err(|e| Failure::Run(e.to_string()))?;
     let Some(asked) = asked else {
         return Ok(allowed);
@@ -90,8 +90,17 @@ fn workload(args: &SweepArgs, cpus: &CpuSet) -> Result<Workload, Failure> {
             timeout: args.http.timeout.unwrap_or(COPIES_TIMEOUT),
         }));
     }
-    match &args.url {
-        Some(url) => Ok(Workload::Http(http_service(url, &args.http)?)),
+    service(args.url.as_deref(), &args.http, cpus)
+}
+
+/// A server at an address, or the hash service on `cpus`.
+pub(crate) fn service(
+    url: Option<&str>,
+    http: &HttpArgs,
+    cpus: &CpuSet,
+) -> Result<Workload, Failure> {
+    match url {
+        Some(url) => Ok(Workload::Http(http_service(url, http)?)),
         None => {
             let first = cpus.iter().next().unwrap_or(0);
             Ok(Workload::Hash(hash::calibrate(HASH_REQUEST, first)?))
@@ -180,12 +189,12 @@ pub(crate) fn any_seed() -> u64 {
     RandomState::new().build_hasher().finish() % 1_000_000
 }
 
-/// `plimsoll-runs/<time>-sweep.plimsoll`, in UTC.
-pub(crate) fn default_output(now: SystemTime) -> PathBuf {
+/// `plimsoll-runs/<time>-<command>.plimsoll`, in UTC.
+pub(crate) fn default_output(command: &str, now: SystemTime) -> PathBuf {
     let seconds = now
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());
-    PathBuf::from(format!("plimsoll-runs/{}-sweep.plimsoll", utc(seconds)))
+    PathBuf::from(format!("plimsoll-runs/{}-{command}.plimsoll", utc(seconds)))
 }
 
 /// `20261121-154500` from seconds since 1970.

@@ -4,7 +4,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_experiment::{Progress, Watch};
-use plimsoll_model::{Phase, Second, Setting, Trial, TrialSpec, Verdict, human_duration};
+use plimsoll_model::{Arm, Phase, Second, Setting, Trial, TrialSpec, Verdict, human_duration};
 use std::io::Write;
 use std::time::Duration;
 
@@ -114,6 +114,7 @@ pub(crate) fn describe(spec: &TrialSpec) -> String {
     let what = match (spec.phase, spec.setting) {
         (_, Setting::Copies { copies: 1 }) => "one copy alone".to_owned(),
         (_, Setting::Copies { copies }) => format!("{copies} copies"),
+        (_, Setting::Beside { arm, .. }) => describe_arm(arm),
         (Phase::Idle, _) | (_, Setting::Idle) => "idle baseline".to_owned(),
         (Phase::Calibration, Setting::Offer { rate }) => format!("finding the rated rate: {rate}"),
         (Phase::Search, Setting::Offer { rate }) => format!("narrowing down: {rate}"),
@@ -133,6 +134,14 @@ pub(crate) fn describe(spec: &TrialSpec) -> String {
         format!("{what} (again)")
     } else {
         what
+    }
+}
+
+fn describe_arm(arm: Arm) -> String {
+    match arm {
+        Arm::ServiceAlone | Arm::ServiceAgain => "the service alone".to_owned(),
+        Arm::JobAlone => "the job alone".to_owned(),
+        arm => format!("service and job, {arm}"),
     }
 }
 
@@ -167,7 +176,10 @@ pub(crate) fn describe_outcome(trial: &Trial) -> String {
 pub(crate) fn describe_measured(trial: &Trial) -> String {
     let mut parts = Vec::new();
     match trial.spec.setting {
-        Setting::Offer { .. } => parts.push(format!("{}", trial.achieved())),
+        Setting::Beside { arm, .. } if !arm.has_service() => {}
+        Setting::Offer { .. } | Setting::Beside { .. } => {
+            parts.push(format!("{}", trial.achieved()));
+        }
         Setting::Copies { .. } => {
             if let Some(slowest) = trial.copy_times.iter().max() {
                 parts.push(format!("slowest copy {}", human_duration(*slowest)));

@@ -34,7 +34,12 @@ pub(crate) fn none_counts(trials: &[Trial], path: &str) -> Option<String> {
 
 /// What can be done with the record of a run that has failed or was stopped
 /// after `trials`.
-pub(crate) fn how_to_go_on(trials: &[Trial], was_stopped: bool, path: &str) -> String {
+pub(crate) fn how_to_go_on(
+    command: &str,
+    trials: &[Trial],
+    was_stopped: bool,
+    path: &str,
+) -> String {
     let measured = trials.iter().any(|t| t.spec.phase != Phase::Idle);
     let kept = trials.len();
     if kept == 0 && !was_stopped {
@@ -47,7 +52,7 @@ pub(crate) fn how_to_go_on(trials: &[Trial], was_stopped: bool, path: &str) -> S
         );
     }
     let trials = counted(kept, "trial is", "trials are");
-    format!("{trials} kept; go on with: plimsoll sweep --resume {path}")
+    format!("{trials} kept; go on with: plimsoll {command} --resume {path}")
 }
 
 #[cfg(test)]
@@ -110,8 +115,11 @@ mod tests {
     #[test]
     fn a_run_that_measured_nothing_is_not_to_be_gone_on_with() {
         let idle = [trial(Phase::Idle)];
-        assert!(!how_to_go_on(&idle, false, "x").contains("--resume"));
-        assert!(how_to_go_on(&idle, true, "x").contains("--resume x"));
-        assert!(how_to_go_on(&[trial(Phase::Calibration)], false, "x").contains("1 trial is kept"));
+        assert!(!how_to_go_on("sweep", &idle, false, "x").contains("--resume"));
+        assert!(how_to_go_on("sweep", &idle, true, "x").contains("--resume x"));
+        assert!(
+            how_to_go_on("sweep", &[trial(Phase::Calibration)], false, "x")
+                .contains("1 trial is kept")
+        );
     }
 }

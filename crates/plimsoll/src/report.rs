@@ -4,7 +4,7 @@ use crate::args::{Ending, Format, ReportArgs};
 use crate::concluded::Concluded;
 use crate::failure::Failure;
 use crate::output::{Output, note, spare_sources};
-use crate::page_file;
+use crate::{page_file, yields};
 use plimsoll_record::Record;
 
 pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
@@ -17,6 +17,16 @@ pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
             "{} tells of copies, which answer no requests and so keep no goal; leave --goal out",
             args.file.display()
         )));
+    }
+    if record.plan().sideload.is_some() {
+        if !args.goals.is_empty() {
+            return Err(Failure::Mistake(format!(
+                "{} tells of a job beside a service, which has a latency budget and no goals; leave --goal out",
+                args.file.display()
+            )));
+        }
+        let written = yields::written(&record, yields::format(format)?, output, file.is_some())?;
+        return output.put(&written, file);
     }
     let concluded = Concluded::of(&record, &args.goals)?;
     output.put(&concluded.written(format, output.look(file))?, file)

@@ -13,8 +13,7 @@ use std::path::Path;
 
 /// Opens a record to go on with, if the plan and the machine are the same.
 pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
-    refuse_what_is_done(&Record::open(path)?)?;
-    let record = Record::open_for_resume(path)?;
+    let record = open_unfinished(path, "sweep")?;
     let shown = path.display();
     let differences = differences(args, record.plan());
     if !differences.is_empty() {
@@ -23,6 +22,39 @@ pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record
             differences.join("; ")
         )));
     }
+    refuse_other_machine(&record, root)?;
+    let place = Place::of(&record.plan().workload, root)?;
+    Ok((record, place))
+}
+
+/// The same for a record of `plimsoll yield`, whose plan no flag changes.
+pub(crate) fn open_yield(path: &Path, root: &Root) -> Result<(Record, Place), Failure> {
+    let record = open_unfinished(path, "yield")?;
+    refuse_other_machine(&record, root)?;
+    let place = Place::of(&record.plan().workload, root)?;
+    Ok((record, place))
+}
+
+/// Opens a record of a run that `command` made and that is not done.
+fn open_unfinished(path: &Path, command: &str) -> Result<Record, Failure> {
+    let record = Record::open(path)?;
+    refuse_what_is_done(&record)?;
+    let made_by = match record.plan().sideload {
+        Some(_) => "yield",
+        None => "sweep",
+    };
+    if made_by != command {
+        let shown = path.display();
+        return Err(Failure::Mistake(format!(
+            "{shown} is a record of plimsoll {made_by}; go on with plimsoll {made_by} --resume {shown}"
+        )));
+    }
+    drop(record);
+    Ok(Record::open_for_resume(path)?)
+}
+
+fn refuse_other_machine(record: &Record, root: &Root) -> Result<(), Failure> {
+    let shown = record.path().display();
     let here = plimsoll_host::provenance(root, env!("CARGO_PKG_VERSION"));
     let (moved, changed): (Vec<Mismatch>, Vec<Mismatch>) = here
         .differences(record.provenance())
@@ -40,8 +72,7 @@ pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record
             joined(&changed)
         ));
     }
-    let place = Place::of(&record.plan().workload, root)?;
-    Ok((record, place))
+    Ok(())
 }
 
 /// Refuses a record that no trial is missing from, before anything is asked of
@@ -55,7 +86,11 @@ fn refuse_what_is_done(record: &Record) -> Result<(), Failure> {
     }
     match record.end() {
         Some(RunEnd::Complete) => Err(Failure::Mistake(format!(
-            "the run in {shown} is finished, all of its plan was measured; see it with plimsoll report {shown}, or start a new run, for narrower intervals with --precision 2%"
+            "the run in {shown} is finished, all of its plan was measured; see it with plimsoll report {shown}, or start a new run, for narrower intervals with {}",
+            match record.plan().sideload {
+                Some(_) => "more --passes",
+                None => "--precision 2%",
+            }
         ))),
         Some(RunEnd::Interrupted | RunEnd::Failed(_)) | None => Ok(()),
     }

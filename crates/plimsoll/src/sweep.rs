@@ -61,7 +61,7 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
     if was_stopped && !trials.is_empty() {
         report::show(&record, args.format, !args.no_html, output)?;
     }
-    Err(failure.with(&remark::how_to_go_on(&trials, was_stopped, &path)))
+    Err(failure.with(&remark::how_to_go_on("sweep", &trials, was_stopped, &path)))
 }
 
 /// A new run: where it runs, its plan, its record.
@@ -71,7 +71,7 @@ fn begin(args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
             record_file::check(path, Maker::Sweep)?;
             path.clone()
         }
-        None => meant::default_output(SystemTime::now()),
+        None => meant::default_output("sweep", SystemTime::now()),
     };
     let (plan, place) = meant::plan(args, root)?;
     let mut requirements = place.requirements(root, &plan.cpus);
@@ -84,7 +84,7 @@ fn begin(args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
 }
 
 /// Says what is missed; fails if the run cannot start.
-fn check(requirements: &[Requirement]) -> Result<(), Failure> {
+pub(crate) fn check(requirements: &[Requirement]) -> Result<(), Failure> {
     let mut fatal = Vec::new();
     for requirement in requirements {
         match &requirement.outcome {

@@ -4,8 +4,8 @@
 use crate::run::Run;
 use crate::{RecordError, histogram};
 use plimsoll_model::{
-    CpuTime, Errors, Histogram, Invalid, LoadLevel, Phase, Rate, RunEnd, Second, Setting, Share,
-    Trial, TrialSpec, Verdict, WarmUp, Work,
+    CpuTime, Errors, Histogram, Invalid, JobWork, LoadLevel, Phase, Rate, RunEnd, Second, Setting,
+    Share, Trial, TrialSpec, Verdict, WarmUp, Work,
 };
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, Result, Row};
@@ -70,6 +70,7 @@ pub(crate) fn trial(
                 window: ns(row, "window_ns")?,
                 work: work(row, latency, slip)?,
                 copy_times: copy_times(row)?,
+                job: job(row)?,
                 generator_cpu: optional_ns(row, "generator_cpu_ns")?.map(CpuTime),
                 machine: json(row, "machine_json")?,
                 service: optional_json(row, "service_json")?,
@@ -102,12 +103,11 @@ fn spec(row: &Row<'_>) -> Result<TrialSpec> {
     let setting: String = row.get("setting")?;
     let setting = match setting.as_str() {
         "idle" => Setting::Idle,
-        "offer" => Setting::Offer {
-            rate: Rate::per_second(row.get("asked_rps")?).ok_or_else(|| wrong("asked_rps"))?,
-        },
+        "offer" => Setting::Offer { rate: asked(row)? },
         "copies" => Setting::Copies {
             copies: row.get("copies")?,
         },
+        "beside" => beside(row)?,
         _ => return Err(wrong("setting")),
     };
     let seed: String = row.get("seed")?;
@@ -126,12 +126,41 @@ fn spec(row: &Row<'_>) -> Result<TrialSpec> {
     })
 }
 
+fn asked(row: &Row<'_>) -> Result<Rate> {
+    Rate::per_second(row.get("asked_rps")?).ok_or_else(|| wrong("asked_rps"))
+}
+
+fn beside(row: &Row<'_>) -> Result<Setting> {
+    let arm: String = row.get("arm")?;
+    Ok(Setting::Beside {
+        rate: asked(row)?,
+        arm: arm.parse().map_err(|_| wrong("arm"))?,
+        allowed: optional_share(row, "allowed_share")?,
+    })
+}
+
 /// Records of version 1 do not have it.
 fn limit(row: &Row<'_>) -> Result<Option<Duration>> {
-    match row.as_ref().column_index("limit_ns") {
-        Ok(_) => optional_ns(row, "limit_ns"),
-        Err(_) => Ok(None),
+    match has(row, "limit_ns") {
+        true => optional_ns(row, "limit_ns"),
+        false => Ok(None),
     }
+}
+
+/// Records of versions 1 and 2 do not have it.
+fn job(row: &Row<'_>) -> Result<Option<JobWork>> {
+    if !has(row, "job_done") || row.get::<_, Option<i64>>("job_done")?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(JobWork {
+        done: count_in(row, "job_done")?,
+        over: ns(row, "job_over_ns")?,
+        cpu: optional_ns(row, "job_cpu_ns")?.map(CpuTime),
+    }))
+}
+
+fn has(row: &Row<'_>, column: &str) -> bool {
+    row.as_ref().column_index(column).is_ok()
 }
 
 fn level(row: &Row<'_>) -> Result<Option<LoadLevel>> {

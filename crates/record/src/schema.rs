@@ -53,6 +53,17 @@ pub(crate) fn bring_up_to_date(conn: &mut Connection) -> rusqlite::Result<()> {
     if version < 2 {
         tx.execute_batch("ALTER TABLE trial ADD COLUMN limit_ns INTEGER")?;
     }
+    if version < 3 {
+        // The old CHECK on `setting` stays, and knows no job: no record that is
+        // so old has a plan that asks for one.
+        tx.execute_batch(
+            "ALTER TABLE trial ADD COLUMN arm TEXT;
+             ALTER TABLE trial ADD COLUMN allowed_share REAL;
+             ALTER TABLE trial ADD COLUMN job_done INTEGER;
+             ALTER TABLE trial ADD COLUMN job_over_ns INTEGER;
+             ALTER TABLE trial ADD COLUMN job_cpu_ns INTEGER",
+        )?;
+    }
     tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     tx.commit()
 }

@@ -20,9 +20,11 @@ CREATE TABLE trial (
     phase             TEXT    NOT NULL CHECK (phase IN ('idle', 'calibration', 'level', 'search', 'confirmation',
                                                         'one_thread_per_core', 'two_threads_per_core')),
     load_pct          REAL,
-    setting           TEXT    NOT NULL CHECK (setting IN ('idle', 'offer', 'copies')),
+    setting           TEXT    NOT NULL CHECK (setting IN ('idle', 'offer', 'copies', 'beside')),
     asked_rps         REAL,
     copies            INTEGER,
+    arm               TEXT,     -- what runs beside the service, and how it is held
+    allowed_share     REAL,     -- of the job's CPUs, that the arm lets it use
     pass              INTEGER NOT NULL,
     attempt           INTEGER NOT NULL,
     seed              TEXT    NOT NULL,
@@ -46,6 +48,9 @@ CREATE TABLE trial (
     errors_reset      INTEGER NOT NULL,
     unfinished        INTEGER NOT NULL,
     copy_times_ns_json TEXT   NOT NULL,
+    job_done          INTEGER,  -- bytes hashed, or commands run to their end
+    job_over_ns       INTEGER,  -- in which time
+    job_cpu_ns        INTEGER,
     generator_cpu_ns  INTEGER,
     machine_json      TEXT    NOT NULL,
     service_json      TEXT,

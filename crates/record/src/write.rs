@@ -176,12 +176,18 @@ impl<'a> TrialRow<'a> {
             Setting::Idle => ("idle", None, None),
             Setting::Offer { rate } => ("offer", Some(rate.get()), None),
             Setting::Copies { copies } => ("copies", None, Some(copies)),
+            Setting::Beside { rate, .. } => ("beside", Some(rate.get()), None),
+        };
+        let (arm, allowed) = match spec.setting {
+            Setting::Beside { arm, allowed, .. } => (Some(arm.name()), allowed.map(|a| a.get())),
+            _ => (None, None),
         };
         tx.execute(
             INSERT_TRIAL,
             named_params! {
                 ":id": id, ":phase": phase, ":load_pct": load_pct,
                 ":setting": setting, ":asked_rps": asked_rps, ":copies": copies,
+                ":arm": arm, ":allowed_share": allowed,
                 ":pass": spec.pass, ":attempt": spec.attempt, ":seed": spec.seed.to_string(),
                 ":warm_up_min_ns": ns(spec.warm_up.min), ":warm_up_max_ns": ns(spec.warm_up.max),
                 ":asked_window_ns": ns(spec.window), ":limit_ns": spec.limit.map(ns),
@@ -194,6 +200,8 @@ impl<'a> TrialRow<'a> {
                 ":errors_protocol": int(errors.protocol), ":errors_reset": int(errors.reset),
                 ":unfinished": int(work.unfinished),
                 ":copy_times": self.copy_times,
+                ":job_done": t.job.map(|j| int(j.done)), ":job_over_ns": t.job.map(|j| ns(j.over)),
+                ":job_cpu_ns": t.job.and_then(|j| j.cpu).map(|c| ns(c.0)),
                 ":generator_cpu_ns": t.generator_cpu.map(|c| ns(c.0)),
                 ":machine": self.machine, ":service": self.service,
                 ":verdict": self.verdict, ":reasons": self.reasons,
@@ -204,20 +212,20 @@ impl<'a> TrialRow<'a> {
 }
 
 const INSERT_TRIAL: &str = "INSERT INTO trial (
-    id, phase, load_pct, setting, asked_rps, copies, pass, attempt, seed,
+    id, phase, load_pct, setting, asked_rps, copies, arm, allowed_share, pass, attempt, seed,
     warm_up_min_ns, warm_up_max_ns, asked_window_ns, limit_ns,
     started_unix_ms, took_ns, warm_up_ns, steady, window_ns,
     intended, sent, completed,
     errors_connect, errors_tls, errors_timeout, errors_status, errors_protocol, errors_reset,
-    unfinished, copy_times_ns_json, generator_cpu_ns, machine_json, service_json,
+    unfinished, copy_times_ns_json, job_done, job_over_ns, job_cpu_ns, generator_cpu_ns, machine_json, service_json,
     verdict, reasons_json
 ) VALUES (
-    :id, :phase, :load_pct, :setting, :asked_rps, :copies, :pass, :attempt, :seed,
+    :id, :phase, :load_pct, :setting, :asked_rps, :copies, :arm, :allowed_share, :pass, :attempt, :seed,
     :warm_up_min_ns, :warm_up_max_ns, :asked_window_ns, :limit_ns,
     :started_unix_ms, :took_ns, :warm_up_ns, :steady, :window_ns,
     :intended, :sent, :completed,
     :errors_connect, :errors_tls, :errors_timeout, :errors_status, :errors_protocol, :errors_reset,
-    :unfinished, :copy_times, :generator_cpu_ns, :machine, :service,
+    :unfinished, :copy_times, :job_done, :job_over_ns, :job_cpu_ns, :generator_cpu_ns, :machine, :service,
     :verdict, :reasons
 )";
 

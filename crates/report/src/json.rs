@@ -1,7 +1,7 @@
 //! The report for programs: `docs/schema/output.schema.json` is its contract.
 
 use crate::escape::is_unsafe;
-use crate::{Report, secrets};
+use crate::{RecordFacts, Report, secrets};
 use plimsoll_model::{Findings, Plan, Provenance, Requirement, RunEnd};
 use serde::Serialize;
 
@@ -21,13 +21,32 @@ struct Output<'a> {
 }
 
 #[derive(Serialize)]
-struct RecordOutput<'a> {
+pub(crate) struct RecordOutput<'a> {
     file: String,
     created_unix_ms: u64,
     ended: Option<&'static str>,
     failure: Option<&'a str>,
     trials: u64,
     invalid_trials: u64,
+}
+
+impl<'a> RecordOutput<'a> {
+    pub(crate) fn of(record: &RecordFacts<'a>) -> RecordOutput<'a> {
+        let (ended, failure) = match record.ended {
+            Some(RunEnd::Complete) => (Some("complete"), None),
+            Some(RunEnd::Interrupted) => (Some("interrupted"), None),
+            Some(RunEnd::Failed(why)) => (Some("failed"), Some(why.as_str())),
+            None => (None, None),
+        };
+        RecordOutput {
+            file: record.file.to_string_lossy().into_owned(),
+            created_unix_ms: record.created_unix_ms,
+            ended,
+            failure,
+            trials: record.trials.all(),
+            invalid_trials: record.trials.invalid(),
+        }
+    }
 }
 
 /// One JSON object with a line per value. What is not known is `null`.
@@ -54,12 +73,6 @@ fn with(
     write: impl Fn(&Output<'_>) -> serde_json::Result<String>,
 ) -> serde_json::Result<String> {
     let plan = secrets::hide(report.plan);
-    let (ended, failure) = match report.record.ended {
-        Some(RunEnd::Complete) => (Some("complete"), None),
-        Some(RunEnd::Interrupted) => (Some("interrupted"), None),
-        Some(RunEnd::Failed(why)) => (Some("failed"), Some(why.as_str())),
-        None => (None, None),
-    };
     let output = Output {
         schema_version: OUTPUT_SCHEMA_VERSION,
         kind: if report.is_copies() {
@@ -72,14 +85,7 @@ fn with(
         provenance: report.provenance,
         plan: &plan,
         requirements: report.requirements,
-        record: RecordOutput {
-            file: report.record.file.to_string_lossy().into_owned(),
-            created_unix_ms: report.record.created_unix_ms,
-            ended,
-            failure,
-            trials: report.record.trials.all(),
-            invalid_trials: report.record.trials.invalid(),
-        },
+        record: RecordOutput::of(&report.record),
     };
     write(&output).map(|json| escape(&json))
 }

@@ -44,6 +44,7 @@ mod table;
 mod tally;
 mod text;
 mod thresholds;
+mod yields;
 
 pub use compare::{CompareReport, Source, compare_json, compare_text};
 pub use csv::csv;
@@ -55,6 +56,7 @@ pub use sizing::{PlanAsked, PlanReport, plan_hpa, plan_json, plan_text};
 pub use table::{Ink, wrap};
 pub use tally::TrialTally;
 pub use text::{Look, text};
+pub use yields::{YieldReport, yield_json, yield_text};
 
 use plimsoll_model::{Findings, Plan, Provenance, Requirement, RunEnd, Workload};
 use std::path::Path;

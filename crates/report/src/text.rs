@@ -142,7 +142,7 @@ fn service(requirements: &[Requirement]) -> Option<Sentence> {
 }
 
 /// `on web1: AMD EPYC 9B14, 4 CPUs, kvm, kernel 6.1.0`, as far as it is known.
-fn machine(provenance: &Provenance) -> String {
+pub(crate) fn machine(provenance: &Provenance) -> String {
     let host = provenance
         .hostname
         .as_deref()

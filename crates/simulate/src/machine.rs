@@ -139,11 +139,11 @@ impl Machine {
     /// generator whose CPU time could be seen; while it keeps up, its slip of a
     /// few microseconds is recorded and not added to latencies, so that these
     /// are exactly the service's. A spec that offers no rate
-    /// gives an idle machine; copies are not simulated.
+    /// gives an idle machine; copies, and jobs beside a service, are not simulated.
     pub fn run(&self, spec: &TrialSpec, plan: &Plan) -> Trial {
         match spec.setting {
             Setting::Offer { rate } => self.at_rate(spec, plan, rate),
-            Setting::Idle | Setting::Copies { .. } => self.idle(spec, plan),
+            Setting::Idle | Setting::Copies { .. } | Setting::Beside { .. } => self.idle(spec, plan),
         }
     }
 

@@ -40,6 +40,7 @@ pub mod smt;
 pub mod steady;
 pub mod theil_sen;
 pub mod thresholds;
+pub mod yields;
 
 use carried::trial_is_carried;
 use curve::{Curve, CurveTrial};

@@ -189,7 +189,7 @@ fn level_of(trial: &Trial) -> Option<plimsoll_model::LoadLevel> {
 fn copies_of(trial: &Trial) -> Option<u32> {
     match trial.spec.setting {
         Setting::Copies { copies } => Some(copies),
-        Setting::Idle | Setting::Offer { .. } => None,
+        Setting::Idle | Setting::Offer { .. } | Setting::Beside { .. } => None,
     }
 }
 

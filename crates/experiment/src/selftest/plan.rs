@@ -129,6 +129,7 @@ pub(super) fn plan(
         passes: 1,
         restart: None,
         smt: None,
+        sideload: None,
         window: window(service.asks, &times),
         warm_up: WarmUp {
             min: WARM_UP,

@@ -22,7 +22,7 @@ const MOST_TRIALS: usize = 40;
 
 /// What calibration needs next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A trial at this rate.
     Offer(Rate),
     /// Nothing: the rated rate can be read off the trials.
@@ -32,7 +32,7 @@ pub(super) enum Step {
 }
 
 /// The next step after `trials`, of which only the calibration trials count.
-pub(super) fn step(plan: &Plan, trials: &[Trial]) -> Step {
+pub(crate) fn step(plan: &Plan, trials: &[Trial]) -> Step {
     if plan.calibration.rated.is_some() {
         return Step::Done;
     }
@@ -91,7 +91,7 @@ fn is_calibration(trial: &Trial) -> bool {
 }
 
 /// How often the rate of the next trial was tried in vain just before.
-pub(super) fn attempt(plan: &Plan, trials: &[Trial], rate: Rate) -> u32 {
+pub(crate) fn attempt(plan: &Plan, trials: &[Trial], rate: Rate) -> u32 {
     let in_vain = |t: &&Trial| is_calibration(t) && t.asked() == rate && is_doubtful(plan, t);
     trials.iter().rev().take_while(in_vain).count() as u32
 }

@@ -3,6 +3,7 @@
 
 use super::eyes::Eyes;
 use super::offered::{fill, idle, unix_ms};
+use crate::beside::Nothing;
 use crate::conduct::{RunError, Runner, ViewCost};
 use crate::watch::Watch;
 use plimsoll_load::copies::{self, CopiesError};
@@ -81,7 +82,9 @@ impl Runner for CopiesRunner<'_> {
     ) -> Result<Option<Trial>, RunError> {
         match spec.setting {
             Setting::Copies { copies } => self.copies(spec, copies, watch, stop),
-            Setting::Idle | Setting::Offer { .. } => idle(self.plan, &self.eyes, spec, watch, stop),
+            Setting::Idle | Setting::Offer { .. } | Setting::Beside { .. } => {
+                idle(self.plan, &self.eyes, spec, &mut Nothing, watch, stop)
+            }
         }
     }
 }

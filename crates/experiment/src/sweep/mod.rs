@@ -11,13 +11,13 @@
 //! [`Place`] looks where the workload is, [`Request::plan`] makes the plan,
 //! [`next`] says which trial is next, and [`Place::runner`] carries it out.
 
-mod calibration;
+pub(crate) mod calibration;
 mod copies;
 mod eyes;
 mod offered;
 mod place;
-mod plan;
-mod request;
+pub(crate) mod plan;
+pub(crate) mod request;
 mod restart;
 mod search;
 mod service;

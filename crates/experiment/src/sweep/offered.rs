@@ -7,14 +7,15 @@
 //!                              and, but for the clock, once a second between
 //! ```
 
-use super::eyes::Eyes;
+use super::eyes::{Eyes, OpenEyes};
 use super::restart::Restart;
+use crate::beside::{Beside, Nothing, Told};
 use crate::conduct::{RunError, Runner, ViewCost};
 use crate::validity;
 use crate::watch::Watch;
-use plimsoll_host::Window;
-use plimsoll_load::{Load, Offer, Running, Tick};
-use plimsoll_model::{CpuUse, Phase, Plan, Rate, Second, Setting, Trial, TrialSpec};
+use plimsoll_host::{Reading, Window};
+use plimsoll_load::{Load, Offer, Running, Tick, WindowTimes};
+use plimsoll_model::{Arm, CpuUse, Phase, Plan, Rate, Second, Setting, Trial, TrialSpec};
 use plimsoll_study::steady;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -29,14 +30,15 @@ const STOP_GRAIN: Duration = Duration::from_millis(50);
 /// latency that a promise is made about, short against a trial.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Runs idle trials and trials at a rate.
-pub(super) struct OfferedLoad<'a> {
+/// Runs idle trials and trials at a rate, with whatever is to run beside them.
+pub(crate) struct OfferedLoad<'a> {
     plan: &'a Plan,
     load: Box<dyn Load>,
     /// The same service on one thread of each core.
     one_thread: Option<Box<dyn Load>>,
     eyes: Eyes,
     restart: Option<Restart>,
+    beside: Box<dyn Beside + 'a>,
 }
 
 impl<'a> OfferedLoad<'a> {
@@ -48,7 +50,13 @@ impl<'a> OfferedLoad<'a> {
             load,
             one_thread: None,
             eyes,
+            beside: Box::new(Nothing),
         }
+    }
+
+    /// The same with something beside the service.
+    pub(crate) fn beside(self, beside: Box<dyn Beside + 'a>) -> OfferedLoad<'a> {
+        OfferedLoad { beside, ..self }
     }
 
     /// The same with the service on one thread of each core, for the trials
@@ -103,34 +111,31 @@ impl<'a> OfferedLoad<'a> {
             return Ok(None);
         }
         trial.warm_up = window.opens - began;
-        running.tick();
-        let first = sensors.read_edge()?;
+        self.beside.window_opens()?;
         let view = ViewCost::from_now(watch);
-        let mut last = first.clone();
-        let mut from = window.opens;
-        while from < window.closes {
-            let to = (from + Duration::from_secs(1)).min(window.closes);
-            // A stub of a second would be a sample of nothing.
-            let to = if window.closes - to < Duration::from_millis(500) {
-                window.closes
-            } else {
-                to
-            };
-            if !sleep_until(to, stop) {
-                return Ok(None);
-            }
-            let now = match to == window.closes {
-                true => sensors.read_edge()?,
-                false => sensors.read()?,
-            };
-            let used = sensors.window(&last, &now);
-            let second = second(running.tick(), &used, from - began, to - from);
+        let mut told = |second: Second| {
             watch.second(&second);
             trial.seconds.push(second);
-            last = now;
-            from = to;
-        }
+        };
+        let edges = by_seconds(
+            running.as_mut(),
+            &mut sensors,
+            window,
+            began,
+            &mut told,
+            stop,
+        )?;
+        let Some((first, last)) = edges else {
+            return Ok(None);
+        };
+        self.beside.window_closes()?;
         let view_cpu = view.until_now(watch);
+        // The load goes on while the job is waited for.
+        trial.job = match self.beside.work(stop)? {
+            Told::Stopped => return Ok(None),
+            Told::Nothing => None,
+            Told::Done(work) => Some(work),
+        };
         trial.work = running.finish()?;
         // Not before: who serves is looked for at length, and requests of the
         // window may have been under way.
@@ -157,36 +162,99 @@ impl Runner for OfferedLoad<'_> {
         if let Some(restart) = &mut self.restart {
             restart.before(spec, self.load.as_mut())?;
         }
+        self.beside.starts(spec)?;
         let run = match spec.setting {
             Setting::Offer { rate } => self.at_rate(spec, rate, watch, stop),
-            _ => idle(self.plan, &self.eyes, spec, watch, stop),
+            Setting::Beside { rate, arm, .. } if arm != Arm::JobAlone => {
+                self.at_rate(spec, rate, watch, stop)
+            }
+            _ => {
+                let beside = self.beside.as_mut();
+                idle(self.plan, &self.eyes, spec, beside, watch, stop)
+            }
         };
-        run.or_else(|error| {
+        // In any case, and before anything is said of the trial.
+        let ended = self.beside.ends();
+        let run = run.or_else(|error| {
             // A service that is gone is better told by what its clients see.
             self.load.check()?;
             Err(error)
-        })
+        })?;
+        ended?;
+        Ok(run)
     }
 }
 
-/// The machine with no load: the sensors, before and after.
+/// Looks at the load and at the sensors at both edges of a window and once a
+/// second between them; what the sensors read at the edges. `None` when
+/// stopped.
+fn by_seconds(
+    running: &mut dyn Running,
+    sensors: &mut OpenEyes,
+    window: WindowTimes,
+    began: Instant,
+    told: &mut dyn FnMut(Second),
+    stop: &AtomicBool,
+) -> Result<Option<(Reading, Reading)>, RunError> {
+    running.tick();
+    let first = sensors.read_edge()?;
+    let mut last = first.clone();
+    let mut from = window.opens;
+    while from < window.closes {
+        let to = (from + Duration::from_secs(1)).min(window.closes);
+        // A stub of a second would be a sample of nothing.
+        let to = if window.closes - to < Duration::from_millis(500) {
+            window.closes
+        } else {
+            to
+        };
+        if !sleep_until(to, stop) {
+            return Ok(None);
+        }
+        let now = match to == window.closes {
+            true => sensors.read_edge()?,
+            false => sensors.read()?,
+        };
+        let used = sensors.window(&last, &now);
+        told(second(running.tick(), &used, from - began, to - from));
+        last = now;
+        from = to;
+    }
+    Ok(Some((first, last)))
+}
+
+/// The machine with no load but what is beside it: the sensors, before and
+/// after.
 pub(super) fn idle(
     plan: &Plan,
     eyes: &Eyes,
     spec: &TrialSpec,
+    beside: &mut dyn Beside,
     watch: &dyn Watch,
     stop: &AtomicBool,
 ) -> Result<Option<Trial>, RunError> {
     let began = Instant::now();
     let mut trial = Trial::begun(spec.clone(), unix_ms());
     let mut sensors = eyes.open(&[], &[])?;
+    let opens = began + spec.warm_up.min;
+    if !sleep_until(opens, stop) {
+        return Ok(None);
+    }
+    trial.warm_up = spec.warm_up.min;
+    beside.window_opens()?;
     let before = sensors.read_edge()?;
     let view = ViewCost::from_now(watch);
-    if !sleep_until(began + spec.window, stop) {
+    if !sleep_until(opens + spec.window, stop) {
         return Ok(None);
     }
     let after = sensors.read_edge()?;
+    beside.window_closes()?;
     let view_cpu = view.until_now(watch);
+    trial.job = match beside.work(stop)? {
+        Told::Stopped => return Ok(None),
+        Told::Nothing => None,
+        Told::Done(work) => Some(work),
+    };
     fill(&mut trial, sensors.whole(&before, &after)?);
     trial.machine.view_cpu = view_cpu;
     trial.steady = true;

@@ -4,6 +4,7 @@ use super::copies::CopiesRunner;
 use super::eyes::{Eyes, Sight};
 use super::offered::OfferedLoad;
 use super::service::{self, FoundService};
+use crate::beside::Beside;
 use crate::conduct::{RunError, Runner};
 use plimsoll_host::{Root, cores_of, own_allowed_cpus};
 use plimsoll_load::hash::HashLoad;
@@ -60,6 +61,41 @@ impl Place {
             Place::Here(_) => Vec::new(),
             Place::Server(found) => found.requirements(root, cpus),
         }
+    }
+
+    /// Whether it can be seen where the service runs, and it runs on this
+    /// machine.
+    pub fn is_here(&self) -> bool {
+        match self {
+            Place::Here(_) => true,
+            Place::Server(found) => found.is_here(),
+        }
+    }
+
+    /// What offers the requests of `plan` here with something beside them.
+    ///
+    /// # Errors
+    /// The load cannot be offered, or is none.
+    pub(crate) fn runner_beside<'a>(
+        &self,
+        plan: &'a Plan,
+        root: &Root,
+        beside: Box<dyn Beside + 'a>,
+    ) -> Result<Box<dyn Runner + 'a>, RunError> {
+        let service = plan.cpus.service.clone();
+        let offered = match (&plan.workload, self) {
+            (Workload::Http(http), Place::Server(found)) => {
+                let load = HttpLoad::new(http, plan.cpus.generator.clone())?;
+                OfferedLoad::new(plan, Box::new(load), found.eyes(root, &plan.cpus))
+            }
+            (Workload::Hash(hash), _) => {
+                let load = HashLoad::new(hash, &service)?;
+                let eyes = Eyes::new(root.clone(), service, Sight::OwnThreads);
+                OfferedLoad::new(plan, Box::new(load), eyes)
+            }
+            _ => return Err(nothing_to_run()),
+        };
+        Ok(Box::new(offered.beside(beside)))
     }
 
     /// What carries out the trials of `plan` here.

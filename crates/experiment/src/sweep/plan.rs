@@ -66,7 +66,7 @@ fn searched(plan: &Plan, trials: &[Trial], seed: u64) -> Next {
     })
 }
 
-fn nothing_carried(rate: Rate) -> String {
+pub(crate) fn nothing_carried(rate: Rate) -> String {
     format!(
         "no request was answered within a trial, down to {rate}: see that the service answers, or give trials more time with --duration"
     )
@@ -132,17 +132,21 @@ fn copies_settings(plan: &Plan) -> Vec<(Phase, Setting)> {
         .collect()
 }
 
-/// A visit of a graduated level.
-struct Visit {
-    phase: Phase,
-    setting: Setting,
-    pass: u32,
-    attempt: u32,
+/// A visit of a graduated level, or of an arm.
+pub(crate) struct Visit {
+    pub(crate) phase: Phase,
+    pub(crate) setting: Setting,
+    pub(crate) pass: u32,
+    pub(crate) attempt: u32,
 }
 
 /// The next visit: pass after pass, each followed by another try of its
 /// invalid trials as long as the budget lasts.
-fn graduated(plan: &Plan, settings: &[(Phase, Setting)], trials: &[Trial]) -> Option<Visit> {
+pub(crate) fn graduated(
+    plan: &Plan,
+    settings: &[(Phase, Setting)],
+    trials: &[Trial],
+) -> Option<Visit> {
     for pass in 0..plan.passes {
         let order = visits(settings, plan.seed, pass);
         let tries = |phase: Phase, setting: Setting| {
@@ -186,7 +190,7 @@ fn retry_fits(plan: &Plan, settings: &[(Phase, Setting)], trials: &[Trial], pass
 
 /// What a trial takes at a graduated level: as long as those so far did on
 /// average, or as long as the plan says.
-fn typical(plan: &Plan, trials: &[Trial]) -> Duration {
+pub(crate) fn typical(plan: &Plan, trials: &[Trial]) -> Duration {
     let levels: Vec<Duration> = trials
         .iter()
         .filter(|t| matches!(t.spec.phase, Phase::Level { .. }))
@@ -236,7 +240,7 @@ pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
 /// How long the second tries take that are owed: one for each visit that has
 /// no valid trial yet, as far as the budget has room for them beside the first
 /// tries to come. How many of them will fail again nobody knows.
-fn second_tries(plan: &Plan, trials: &[Trial], first_tries: Duration) -> Duration {
+pub(crate) fn second_tries(plan: &Plan, trials: &[Trial], first_tries: Duration) -> Duration {
     let visit = |t: &Trial| (t.spec.phase, t.spec.setting, t.spec.pass);
     let is_last_try = |(at, t): &(usize, &Trial)| {
         matches!(t.spec.phase, Phase::Level { .. })

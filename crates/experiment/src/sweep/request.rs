@@ -196,6 +196,7 @@ impl Request {
             restart: self.restart,
             search: (!is_copies).then(|| search_plan(&times, self.precision, self.window)),
             smt,
+            sideload: None,
             goals,
             arrivals: self.arrivals,
             levels,
@@ -238,7 +239,7 @@ fn search_plan(times: &Times, precision: Option<Share>, window: Option<Duration>
 
 /// The first rate of the calibration: for the hash service half of what its
 /// calibrated cost promises, for a server that is not known 1,000 a second.
-fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
+pub(crate) fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
     let rate = match workload {
         Workload::Hash(hash) => 0.5 * cpus.service.len() as f64 / hash.request_cpu.0.as_secs_f64(),
         Workload::Http(_) | Workload::Copies(_) | Workload::Imported(_) => 1000.0,
@@ -252,7 +253,7 @@ fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
 /// here (docs/benchmarks.md); of longer latencies a tenth may be its fault.
 /// Steal and other load are disturbances that a busy cloud machine shows
 /// below 2 % and 5 % all the time.
-fn bounds(tolerance: Tolerance) -> Bounds {
+pub(crate) fn bounds(tolerance: Tolerance) -> Bounds {
     let share = |x| Share::new(x).unwrap_or(Share::ZERO);
     Bounds {
         slip: tolerance.slip.unwrap_or(Duration::from_micros(100)),

@@ -78,6 +78,11 @@ fn who_listens(root: &Root, probe: &Probe) -> Result<Who, RunError> {
 }
 
 impl FoundService {
+    /// Whether it runs on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        self.may_run_on.is_some()
+    }
+
     /// The CPUs of the service and of the generator: as asked, or else each
     /// has its own as far as there are any.
     pub fn cpus(

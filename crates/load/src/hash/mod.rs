@@ -20,6 +20,7 @@
 //! sweep measures.
 
 mod blocks;
+pub mod burn;
 mod calibrate;
 mod running;
 

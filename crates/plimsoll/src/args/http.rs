@@ -1,4 +1,4 @@
-//! The flags of `plimsoll sweep` that concern a server.
+//! The flags of `plimsoll sweep` and `plimsoll yield` that concern a server.
 
 use super::value::{cpus, positive_duration};
 use clap::Args;
@@ -15,19 +15,12 @@ pub(crate) struct HttpArgs {
         long,
         visible_alias = "request",
         value_name = "METHOD",
-        requires = "url",
-        conflicts_with = "copies"
+        requires = "url"
     )]
     pub(crate) method: Option<String>,
 
     /// A header, such as 'Accept: text/html'. Repeatable.
-    #[arg(
-        short = 'H',
-        long = "header",
-        value_name = "HEADER",
-        requires = "url",
-        conflicts_with = "copies"
-    )]
+    #[arg(short = 'H', long = "header", value_name = "HEADER", requires = "url")]
     pub(crate) headers: Vec<String>,
 
     /// The body; @FILE reads it from a file.
@@ -36,13 +29,12 @@ pub(crate) struct HttpArgs {
         long = "data",
         visible_alias = "body",
         value_name = "BODY",
-        requires = "url",
-        conflicts_with = "copies"
+        requires = "url"
     )]
     pub(crate) data: Option<String>,
 
     /// Connections kept open (default: 128).
-    #[arg(short, long, value_name = "N", requires = "url", conflicts_with = "copies",
+    #[arg(short, long, value_name = "N", requires = "url",
         value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) connections: Option<u32>,
 
@@ -51,20 +43,20 @@ pub(crate) struct HttpArgs {
     pub(crate) timeout: Option<Duration>,
 
     /// Accept any TLS certificate.
-    #[arg(short = 'k', long, requires = "url", conflicts_with = "copies")]
+    #[arg(short = 'k', long, requires = "url")]
     pub(crate) insecure: bool,
 
     /// The status that counts as success (default: any of 200 to 299).
-    #[arg(long, value_name = "STATUS", requires = "url", conflicts_with = "copies",
+    #[arg(long, value_name = "STATUS", requires = "url",
         value_parser = clap::value_parser!(u16).range(100..=599))]
     pub(crate) expect_status: Option<u16>,
 
     /// CPUs that the service may run on (default: where its processes may run).
-    #[arg(long, value_name = "LIST", requires = "url", conflicts_with = "copies", value_parser = cpus)]
+    #[arg(long, value_name = "LIST", requires = "url", value_parser = cpus)]
     pub(crate) service_cpus: Option<CpuSet>,
 
     /// The service's process, if it is on this host (default: found by its listening socket).
-    #[arg(long, value_name = "PID", requires = "url", conflicts_with_all = ["copies", "service_cgroup", "node_metrics"])]
+    #[arg(long, value_name = "PID", requires = "url", conflicts_with_all = ["service_cgroup", "node_metrics"])]
     pub(crate) service_pid: Option<u32>,
 
     /// The service's cgroup, as a path below the cgroup mount.
@@ -72,16 +64,15 @@ pub(crate) struct HttpArgs {
         long,
         value_name = "PATH",
         requires = "url",
-        conflicts_with = "copies",
         conflicts_with = "node_metrics"
     )]
     pub(crate) service_cgroup: Option<String>,
 
     /// A command that restarts the service, run by sh before each pass over the levels; shows how much comes from restarts.
-    #[arg(long, value_name = "CMD", requires = "url", conflicts_with = "copies")]
+    #[arg(long, value_name = "CMD", requires = "url")]
     pub(crate) restart: Option<String>,
 
     /// node_exporter of the host where the service is, such as http://host:9100/metrics.
-    #[arg(long, value_name = "URL", requires = "url", conflicts_with = "copies")]
+    #[arg(long, value_name = "URL", requires = "url")]
     pub(crate) node_metrics: Option<String>,
 }

@@ -27,6 +27,15 @@ pub(crate) enum CompareFormat {
     Html,
 }
 
+/// How the findings of a yield run are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum YieldFormat {
+    /// A table and sentences.
+    Text,
+    /// JSON, as docs/schema/yield.schema.json describes.
+    Json,
+}
+
 /// How a plan is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlanFormat {

@@ -20,6 +20,22 @@ Examples:
   plimsoll sweep --resume plimsoll-runs/FILE
         go on with a run that was interrupted";
 
+/// Flags that make no sense for copies.
+const OF_A_SERVER: [&str; 12] = [
+    "url",
+    "method",
+    "headers",
+    "data",
+    "connections",
+    "insecure",
+    "expect_status",
+    "service_cpus",
+    "service_pid",
+    "service_cgroup",
+    "restart",
+    "node_metrics",
+];
+
 /// `plimsoll sweep`
 #[derive(Debug, Args)]
 #[command(after_help = SWEEP_HELP)]
@@ -32,7 +48,7 @@ pub(crate) struct SweepArgs {
     pub(crate) command: Vec<String>,
 
     /// Run 1 to N copies of a command at once instead of offering requests.
-    #[arg(long, requires = "command")]
+    #[arg(long, conflicts_with_all = OF_A_SERVER, requires = "command")]
     pub(crate) copies: bool,
 
     /// A first look in under 90 s. Without: under 6 minutes, or 10 with a finer --precision.
@@ -133,7 +149,7 @@ fn level(text: &str) -> Result<LoadLevel, String> {
     text.parse::<LoadLevel>().map_err(|e| e.to_string())
 }
 
-fn rate(text: &str) -> Result<Rate, String> {
+pub(super) fn rate(text: &str) -> Result<Rate, String> {
     let number: f64 = text.parse().map_err(|_| WANTED_RATE.to_owned())?;
     Rate::per_second(number)
         .filter(|r| (0.01..=1e9).contains(&r.get()))
@@ -149,7 +165,7 @@ fn precision(text: &str) -> Result<Share, String> {
         .ok_or_else(|| "give half the width of the interval as a share of the rate between 0.5% and 50%, such as 2%".into())
 }
 
-fn window(text: &str) -> Result<Duration, String> {
+pub(super) fn window(text: &str) -> Result<Duration, String> {
     parse_duration(text)
         .filter(|d| (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(d))
         .ok_or_else(|| "give a time between 100ms and 1h with its unit, such as 5s".into())

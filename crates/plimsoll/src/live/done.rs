@@ -66,7 +66,7 @@ impl Done {
     pub(crate) fn of(trial: &Trial) -> Done {
         let load = match trial.spec.setting {
             Setting::Idle => None,
-            Setting::Offer { rate } => Some(rate.get()),
+            Setting::Offer { rate } | Setting::Beside { rate, .. } => Some(rate.get()),
             Setting::Copies { copies } => Some(f64::from(copies)),
         };
         let cpu = trial.machine.service_cpu.as_ref();

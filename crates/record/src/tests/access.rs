@@ -83,7 +83,7 @@ fn a_record_of_a_newer_plimsoll_is_refused_by_its_number() {
     assert!(matches!(e, RecordError::Newer { schema, .. } if schema == SCHEMA_VERSION + 6));
     assert!(
         e.to_string()
-            .contains("(schema 8, this one reads up to 2); update Plimsoll"),
+            .contains("(schema 9, this one reads up to 3); update Plimsoll"),
         "{e}"
     );
     version(0);
@@ -91,6 +91,30 @@ fn a_record_of_a_newer_plimsoll_is_refused_by_its_number() {
         Record::open(&path),
         Err(RecordError::Damaged { .. })
     ));
+}
+
+const WITHOUT_JOBS: &str = "ALTER TABLE trial DROP COLUMN arm;
+    ALTER TABLE trial DROP COLUMN allowed_share;
+    ALTER TABLE trial DROP COLUMN job_done;
+    ALTER TABLE trial DROP COLUMN job_over_ns;
+    ALTER TABLE trial DROP COLUMN job_cpu_ns";
+
+#[test]
+fn a_record_of_version_2_is_read_and_gone_on_with() {
+    let bench = Bench::new();
+    let path = bench.record_of("run.plimsoll", 2);
+    let read = || read_all(&Record::open(&path).unwrap());
+    let whole = read();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch(&format!("{WITHOUT_JOBS}; PRAGMA user_version = 2"))
+        .unwrap();
+    assert_eq!(read(), whole, "no trial here has a job");
+    let mut record = Record::open_for_resume(&path).unwrap();
+    record.append(&trial(2)).unwrap();
+    drop(record);
+    assert_eq!(read()[..2], whole);
+    assert_eq!(read()[2], trial(2));
 }
 
 #[test]
@@ -101,7 +125,9 @@ fn a_record_of_version_1_is_read_and_gone_on_with() {
     let whole = read();
     Connection::open(&path)
         .unwrap()
-        .execute_batch("ALTER TABLE trial DROP COLUMN limit_ns; PRAGMA user_version = 1")
+        .execute_batch(&format!(
+            "ALTER TABLE trial DROP COLUMN limit_ns; {WITHOUT_JOBS}; PRAGMA user_version = 1"
+        ))
         .unwrap();
     assert_eq!(read(), whole, "no trial here decides a limit");
     let mut more = trial(2);

@@ -1,8 +1,9 @@
 //! Any trial at all, for properties.
 
 use plimsoll_model::{
-    CpuSet, CpuTime, CpuUse, Energy, Errors, Histogram, Invalid, LoadLevel, MachineUse, Phase,
-    Pressure, Rate, Second, ServiceUse, Setting, Share, Trial, TrialSpec, Verdict, WarmUp, Work,
+    Arm, CpuSet, CpuTime, CpuUse, Energy, Errors, Histogram, Invalid, JobWork, LoadLevel,
+    MachineUse, Phase, Pressure, Rate, Second, ServiceUse, Setting, Share, Trial, TrialSpec,
+    Verdict, WarmUp, Work,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -51,7 +52,22 @@ fn setting() -> impl Strategy<Value = Setting> {
             rate: Rate::per_second(r).unwrap()
         }),
         any::<u32>().prop_map(|copies| Setting::Copies { copies }),
+        (0.0..1e12f64, 0..Arm::ALL.len(), option::of(share())).prop_map(|(r, arm, allowed)| {
+            Setting::Beside {
+                rate: Rate::per_second(r).unwrap(),
+                arm: Arm::ALL[arm],
+                allowed,
+            }
+        }),
     ]
+}
+
+fn job() -> impl Strategy<Value = JobWork> {
+    (count(), time(), option::of(cpu_time())).prop_map(|(done, over, cpu)| JobWork {
+        done,
+        over,
+        cpu,
+    })
 }
 
 prop_compose! {
@@ -154,12 +170,12 @@ prop_compose! {
     pub(super) fn any_trial()(
         (spec, started_unix_ms, work) in (spec(), count(), work()),
         (took, warm_up, window, steady) in (time(), time(), time(), any::<bool>()),
-        copy_times in vec(time(), 0..4), generator_cpu in option::of(cpu_time()),
+        copy_times in vec(time(), 0..4), generator_cpu in option::of(cpu_time()), job in option::of(job()),
         machine in machine(), service in option::of(service()), seconds in vec(second(), 0..4),
         reasons in vec(invalid(), 0..4),
     ) -> Trial {
         Trial {
-            spec, started_unix_ms, took, warm_up, steady, window, work, copy_times,
+            spec, started_unix_ms, took, warm_up, steady, window, work, copy_times, job,
             generator_cpu, machine, service, seconds,
             verdict: Verdict::from_reasons(reasons),
         }

@@ -43,6 +43,7 @@ pub(super) fn plan() -> Plan {
         },
         restart: None,
         smt: None,
+        sideload: None,
         search: None,
         idle: Duration::from_secs(3),
         bounds: Bounds {
@@ -167,6 +168,7 @@ pub(super) fn trial(pass: u32) -> Trial {
             ..Work::default()
         },
         copy_times: vec![],
+        job: None,
         generator_cpu: Some(CpuTime(Duration::from_millis(3))),
         machine: MachineUse {
             window: Duration::from_secs(10),

@@ -582,6 +582,7 @@ pub(super) fn plan(workload: Workload) -> Plan {
         },
         restart: None,
         smt: None,
+        sideload: None,
         search: Some(SearchPlan {
             precision: share(0.02),
             window: Duration::from_secs(3),

@@ -153,7 +153,7 @@ fn load(state: &State, shown: &[&Done]) -> Axis {
 fn now(state: &State) -> Option<Mark> {
     let at = match state.now.as_ref()?.setting {
         Setting::Idle => return None,
-        Setting::Offer { rate } => rate.get(),
+        Setting::Offer { rate } | Setting::Beside { rate, .. } => rate.get(),
         Setting::Copies { copies } => f64::from(copies),
     };
     Some(Mark {

@@ -66,8 +66,8 @@ fn now(state: &State) -> Option<Line> {
     }
     let trial = state.now.as_ref()?;
     let step = match (trial.setting, trial.warm_since) {
-        (Setting::Offer { .. }, None) => "warming up".to_owned(),
-        (Setting::Offer { .. }, Some(since)) => {
+        (Setting::Offer { .. } | Setting::Beside { .. }, None) => "warming up".to_owned(),
+        (Setting::Offer { .. } | Setting::Beside { .. }, Some(since)) => {
             let measured = state.clock.saturating_sub(since);
             if measured > trial.window {
                 "waiting for the last answers".to_owned()

@@ -70,6 +70,7 @@ fn what(trial: &TrialPicture) -> String {
         (_, Setting::Copies { copies }) => {
             format!("{copies} {}", for_count(copies, "copy", "copies"))
         }
+        (_, Setting::Beside { arm, .. }) => arm.to_string(),
         (Phase::Idle, _) | (_, Setting::Idle) => "no load".to_owned(),
         (Phase::Calibration, _) => "finding the rated rate".to_owned(),
         (Phase::OneThreadPerCore, _) => "full load, one thread of each core".to_owned(),
@@ -95,7 +96,7 @@ fn reasons(trial: &TrialPicture) -> String {
 /// What a trial was set to, in the unit of the axis.
 fn height(trial: &TrialPicture) -> f64 {
     match trial.setting {
-        Setting::Offer { rate } => rate.get(),
+        Setting::Offer { rate } | Setting::Beside { rate, .. } => rate.get(),
         Setting::Copies { copies } => f64::from(copies),
         Setting::Idle => 0.0,
     }

@@ -1,0 +1,148 @@
+//! How each arm holds a job. A new arm is a new branch of [`hold`].
+
+use plimsoll_control::{
+    AtEnd, ControlError, Ground, Group, Journal, Mechanism, Quota, Rung, Weight,
+};
+use plimsoll_model::{Arm, CpuSet, Share};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// What a job is never given less than: the kernel takes no quota below a
+/// millisecond, and a job without any CPU time tells nothing.
+pub(super) const FLOOR: f64 = 0.05;
+
+/// A group for a job, held as `arm` says, before anything runs in it. Of its
+/// `cpus` the job may use `allowed` at most, where the arm has such a limit.
+pub(super) fn hold(
+    arm: Arm,
+    allowed: Option<Share>,
+    cpus: &CpuSet,
+    ground: &Ground,
+    journal: &Journal,
+) -> Result<Group, ControlError> {
+    let allowed = allowed.map_or(1.0, Share::get);
+    let by_tree = ground.clone().without_cgroups();
+    let make = |ground: &Ground, mechanism: Mechanism| {
+        let needs = BTreeSet::from([mechanism, Mechanism::CpuSet, Mechanism::Kill]);
+        Group::make(ground, &needs, journal, AtEnd::Kill)
+    };
+    let mut placed = cpus.clone();
+    let mut group = match arm {
+        Arm::Weight => {
+            let mut group = make(ground, Mechanism::Weight)?;
+            group.set_weight(Weight::LEAST)?;
+            group
+        }
+        Arm::CpuIdle => {
+            let mut group = make(ground, Mechanism::Idle)?;
+            group.set_idle(true)?;
+            group
+        }
+        Arm::Quota10ms | Arm::Quota100ms => {
+            let period = Duration::from_millis(if arm == Arm::Quota10ms { 10 } else { 100 });
+            let mut group = make(ground, Mechanism::Quota)?;
+            group.set_quota(Some(quota(period, cpus, allowed)?))?;
+            group
+        }
+        Arm::CpuSet => {
+            placed = some_of(cpus, allowed);
+            make(ground, Mechanism::CpuSet)?
+        }
+        Arm::Nice => {
+            let mut group = make(&by_tree, Mechanism::Weight)?;
+            group.set_weight(Weight::LEAST)?;
+            group
+        }
+        Arm::SchedIdle => {
+            let mut group = make(&by_tree, Mechanism::Idle)?;
+            group.set_idle(true)?;
+            group
+        }
+        Arm::ServiceAlone | Arm::ServiceAgain | Arm::JobAlone | Arm::None => {
+            make(&by_tree, Mechanism::Kill)?
+        }
+    };
+    group.set_cpus(&placed)?;
+    Ok(group)
+}
+
+/// Whether `arm` can hold a job here; if not, why, as a sentence without its
+/// end.
+pub(super) fn try_once(
+    arm: Arm,
+    cpus: &CpuSet,
+    ground: &Ground,
+    journal: &Journal,
+) -> Result<(), String> {
+    if arm == Arm::CpuSet && cpus.len() < 2 {
+        return Err(format!(
+            "the job has CPU {cpus} alone, of which none can be left free"
+        ));
+    }
+    if !arm.has_job() {
+        return Ok(());
+    }
+    let allowed = Share::new(FLOOR);
+    let group = hold(arm, allowed, cpus, ground, journal).map_err(said)?;
+    let capabilities = group.capabilities();
+    let of_group = match arm {
+        Arm::Weight => Some(Mechanism::Weight),
+        Arm::CpuIdle => Some(Mechanism::Idle),
+        Arm::Quota10ms | Arm::Quota100ms => Some(Mechanism::Quota),
+        _ => None,
+    };
+    if let Some(because) = of_group.and_then(|m| capabilities.reason(m)) {
+        return Err(because.to_owned());
+    }
+    if arm == Arm::SchedIdle && capabilities.rung != Rung::IdleTree {
+        return Err("this system does not allow the scheduling class SCHED_IDLE".to_owned());
+    }
+    group.give_back().map_err(said)
+}
+
+fn said(error: ControlError) -> String {
+    error.to_string()
+}
+
+/// So much of all `cpus` in each period.
+fn quota(period: Duration, cpus: &CpuSet, allowed: f64) -> Result<Quota, ControlError> {
+    let time = period.mul_f64(cpus.len() as f64 * allowed);
+    Quota::new(time.max(Duration::from_millis(1)), period)
+}
+
+/// The last of the CPUs, as many as are allowed: one at least, and all but one
+/// at most.
+fn some_of(cpus: &CpuSet, allowed: f64) -> CpuSet {
+    let most = cpus.len().saturating_sub(1).max(1);
+    let n = ((cpus.len() as f64 * allowed).floor() as usize).clamp(1, most);
+    cpus.iter().skip(cpus.len() - n).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_has_the_last_cpus_and_leaves_one_at_least() {
+        let cpus: CpuSet = "0-7".parse().unwrap();
+        let of = |allowed| some_of(&cpus, allowed).to_string();
+        assert_eq!(of(0.5), "4-7");
+        assert_eq!(of(0.49), "5-7");
+        assert_eq!(of(0.01), "7");
+        assert_eq!(of(1.0), "1-7");
+    }
+
+    #[test]
+    fn a_quota_is_a_part_of_all_cpus_and_never_less_than_the_kernel_takes() {
+        let (two, ms) = ("0-1".parse().unwrap(), Duration::from_millis);
+        let is = |period, allowed, time| {
+            assert_eq!(
+                quota(ms(period), &two, allowed).unwrap(),
+                Quota::new(time, ms(period)).unwrap()
+            );
+        };
+        is(10, 0.2, ms(4));
+        is(100, 0.2, ms(40));
+        is(10, 0.01, ms(1));
+    }
+}

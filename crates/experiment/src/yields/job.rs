@@ -1,0 +1,240 @@
+//! The job of a trial: started in its group, counted at the window's edges,
+//! ended with all that it has started.
+
+use super::command::Repeated;
+use super::{Means, arms};
+use crate::beside::{Beside, Told};
+use crate::conduct::RunError;
+use plimsoll_control::{Ground, Group, Journal};
+use plimsoll_host::{Root, life};
+use plimsoll_load::LoadError;
+use plimsoll_load::hash::burn::Counts;
+use plimsoll_model::{Arm, CpuTime, Job, JobWork, Setting, SideloadPlan, TrialSpec};
+use std::process::{Child, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Starts the job of each trial anew.
+#[derive(Debug)]
+pub(super) struct SideJob<'a> {
+    side: &'a SideloadPlan,
+    means: &'a Means,
+    root: Root,
+    ground: Ground,
+    journal: Journal,
+    held: Option<Held>,
+}
+
+/// A job in its group.
+#[derive(Debug)]
+struct Held {
+    arm: Arm,
+    group: SharedGroup,
+    work: Work,
+    opened: Option<Edge>,
+    closed: Option<Edge>,
+}
+
+/// The group is used by the thread that starts a command again, too.
+pub(super) type SharedGroup = Arc<Mutex<Group>>;
+
+pub(super) fn lock(group: &SharedGroup) -> MutexGuard<'_, Group> {
+    // A thread that panicked while it held it has left a group all the same.
+    group.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[derive(Debug)]
+enum Work {
+    Burn { child: Child, counts: Counts },
+    Command(Repeated),
+}
+
+/// The job at an edge of the window.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    at: Instant,
+    bytes: u64,
+    cpu: Option<CpuTime>,
+}
+
+impl<'a> SideJob<'a> {
+    /// The job of `side`, on this machine.
+    pub(super) fn new(
+        side: &'a SideloadPlan,
+        means: &'a Means,
+        root: &Root,
+    ) -> Result<SideJob<'a>, RunError> {
+        Ok(SideJob {
+            side,
+            means,
+            ground: Ground::find(root)?,
+            journal: means.journals.open(root)?,
+            root: root.clone(),
+            held: None,
+        })
+    }
+
+    fn begin(&self, spec: &TrialSpec) -> Result<Option<Held>, RunError> {
+        let Setting::Beside { arm, allowed, .. } = spec.setting else {
+            return Ok(None);
+        };
+        if !arm.has_job() {
+            return Ok(None);
+        }
+        let group = arms::hold(arm, allowed, &self.side.cpus, &self.ground, &self.journal)?;
+        let group = Arc::new(Mutex::new(group));
+        let work = match &self.side.job {
+            Job::Burn => self.burn(&group)?,
+            Job::Command(line) => Work::Command(Repeated::new(line, &group)),
+        };
+        Ok(Some(Held {
+            arm,
+            group,
+            work,
+            opened: None,
+            closed: None,
+        }))
+    }
+
+    fn burn(&self, group: &SharedGroup) -> Result<Work, RunError> {
+        let threads = self.side.cpus.len();
+        let counts = Counts::new(threads)?;
+        let file = counts.file().map_err(uncounted)?;
+        let Some((program, args)) = self.means.burner.split_first() else {
+            return Err(RunError::Stuck(
+                "there is no program that hashes blocks; this is a defect of Plimsoll".to_owned(),
+            ));
+        };
+        let mut args = args.to_vec();
+        args.push(threads.to_string().into());
+        let child = lock(group).start(program, &args, |command| {
+            command
+                .stdin(Stdio::piped())
+                .stdout(file)
+                .stderr(Stdio::null());
+        })?;
+        Ok(Work::Burn { child, counts })
+    }
+}
+
+impl Held {
+    fn edge(&self, root: &Root) -> Result<Edge, RunError> {
+        let bytes = match &self.work {
+            Work::Burn { counts, .. } => counts.bytes().map_err(uncounted)?,
+            Work::Command(_) => 0,
+        };
+        let by_group = lock(&self.group).usage().ok().and_then(|usage| usage.cpu);
+        let cpu = match &self.work {
+            Work::Burn { child, .. } => life(root, child.id())?.map(|life| life.cpu).or(by_group),
+            Work::Command(_) => by_group,
+        };
+        Ok(Edge {
+            at: Instant::now(),
+            bytes,
+            cpu,
+        })
+    }
+
+    /// What was done between the window's edges.
+    fn done(&self, runs: Option<(u64, std::time::Duration)>) -> Option<JobWork> {
+        let (opened, closed) = (self.opened?, self.closed?);
+        let (done, over) = runs.unwrap_or_else(|| {
+            let bytes = closed.bytes.saturating_sub(opened.bytes);
+            (bytes, closed.at - opened.at)
+        });
+        let cpu = closed.cpu.zip(opened.cpu);
+        Some(JobWork {
+            done,
+            over,
+            cpu: cpu.map(|(closed, opened)| closed.since(opened)),
+        })
+    }
+
+    fn end(self) -> Result<(), RunError> {
+        let killed = match self.work {
+            Work::Burn { mut child, .. } => {
+                let killed = lock(&self.group).kill();
+                // Killed or not, it is no longer asked about.
+                let _ = child.wait();
+                killed
+            }
+            Work::Command(repeated) => repeated.end(),
+        };
+        killed?;
+        // Nobody else has it any more, so that it is given back here.
+        if let Some(group) = Arc::into_inner(self.group) {
+            let group = group.into_inner().unwrap_or_else(PoisonError::into_inner);
+            group.give_back()?;
+        }
+        Ok(())
+    }
+}
+
+impl Beside for SideJob<'_> {
+    fn starts(&mut self, spec: &TrialSpec) -> Result<(), RunError> {
+        self.ends()?;
+        self.held = self.begin(spec)?;
+        Ok(())
+    }
+
+    fn window_opens(&mut self) -> Result<(), RunError> {
+        if let Some(held) = &mut self.held {
+            if let Work::Command(repeated) = &mut held.work {
+                repeated.start()?;
+            }
+            held.opened = Some(held.edge(&self.root)?);
+        }
+        Ok(())
+    }
+
+    fn window_closes(&mut self) -> Result<(), RunError> {
+        let Some(held) = &mut self.held else {
+            return Ok(());
+        };
+        if let Work::Burn { child, .. } = &mut held.work
+            && let Ok(Some(status)) = child.try_wait()
+        {
+            return Err(RunError::Stuck(format!(
+                "the job of hashing blocks ended by itself ({status}) beside the service, held by \
+                 '{}'; look whether something kills it, such as a memory limit",
+                held.arm
+            )));
+        }
+        held.closed = Some(held.edge(&self.root)?);
+        Ok(())
+    }
+
+    fn work(&mut self, stop: &AtomicBool) -> Result<Told, RunError> {
+        let Some(held) = &mut self.held else {
+            return Ok(Told::Nothing);
+        };
+        let runs = match &mut held.work {
+            Work::Burn { .. } => None,
+            Work::Command(repeated) => match repeated.wait(self.side.timeout, held.arm, stop)? {
+                Some(runs) => Some(runs),
+                None => return Ok(Told::Stopped),
+            },
+        };
+        Ok(held.done(runs).map_or(Told::Nothing, Told::Done))
+    }
+
+    fn ends(&mut self) -> Result<(), RunError> {
+        self.held.take().map_or(Ok(()), Held::end)
+    }
+}
+
+impl Drop for SideJob<'_> {
+    fn drop(&mut self) {
+        // What fails stays in the journal, and the next start says so.
+        let _ = self.ends();
+    }
+}
+
+fn uncounted(source: std::io::Error) -> RunError {
+    RunError::Load(LoadError::System {
+        what: "the job's work cannot be counted".to_owned(),
+        source,
+        way_out: "see `ulimit -n` and free memory".to_owned(),
+    })
+}

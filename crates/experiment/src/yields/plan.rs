@@ -1,0 +1,183 @@
+//! Which trial is next: a pure function of the plan and the trials so far.
+
+use super::arms::FLOOR;
+use crate::conduct::Next;
+use crate::order::derive;
+use crate::sweep::calibration::{self, Step};
+use crate::sweep::plan::{graduated, nothing_carried, second_tries, typical};
+use crate::watch::Progress;
+use plimsoll_model::{
+    Arm, BesideRate, CpuUse, Job, LoadLevel, Phase, Plan, Rate, Setting, Share, SideloadPlan,
+    Trial, TrialSpec,
+};
+use plimsoll_study::rated::rated;
+use plimsoll_study::yields::before_jobs;
+use std::time::Duration;
+
+/// About how many trials a calibration makes.
+const CALIBRATION_TRIALS: usize = 6;
+
+/// The next trial of a yield run.
+pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
+    let Some(side) = &plan.sideload else {
+        return Next::Stuck(
+            "this plan has no job beside its service; go on with it by plimsoll sweep --resume"
+                .to_owned(),
+        );
+    };
+    let seed = derive(plan.seed, trials.len() as u64);
+    let rate = match rate(plan, side, before_jobs(trials)) {
+        Found::Rate(rate) => rate,
+        Found::Ask(rate) => {
+            let attempt = calibration::attempt(plan, before_jobs(trials), rate);
+            return calibrate(plan, Setting::Offer { rate }, attempt, seed);
+        }
+        Found::Nothing(rate) => return Next::Stuck(nothing_carried(rate)),
+    };
+    if let Some((setting, attempt)) = reference(plan, side, rate, trials) {
+        return calibrate(plan, setting, attempt, seed);
+    }
+    match graduated(plan, &settings(side, rate, trials), trials) {
+        None => Next::Done,
+        Some(visit) => Next::Trial(TrialSpec {
+            phase: visit.phase,
+            setting: visit.setting,
+            pass: visit.pass,
+            attempt: visit.attempt,
+            warm_up: plan.warm_up,
+            window: plan.window,
+            limit: None,
+            seed,
+        }),
+    }
+}
+
+/// The rate of the service, or what is to be asked to find it.
+enum Found {
+    Rate(Rate),
+    Ask(Rate),
+    Nothing(Rate),
+}
+
+fn rate(plan: &Plan, side: &SideloadPlan, calibration: &[Trial]) -> Found {
+    let level: LoadLevel = match side.service {
+        BesideRate::Rate(rate) => return Found::Rate(rate),
+        BesideRate::Load(level) => level,
+    };
+    match calibration::step(plan, calibration) {
+        Step::Offer(rate) => return Found::Ask(rate),
+        Step::NothingCarried(rate) => return Found::Nothing(rate),
+        Step::Done => {}
+    }
+    let rated = rated(plan, calibration).and_then(|found| Rate::per_second(found.rate_rps));
+    rated.map_or(Found::Nothing(plan.calibration.first), |rated| {
+        Found::Rate(level.of(rated))
+    })
+}
+
+fn calibrate(plan: &Plan, setting: Setting, attempt: u32, seed: u64) -> Next {
+    Next::Trial(TrialSpec {
+        phase: Phase::Calibration,
+        setting,
+        pass: 0,
+        attempt,
+        warm_up: plan.warm_up,
+        window: plan.calibration.window,
+        limit: None,
+        seed,
+    })
+}
+
+/// What is to be seen before the passes: what the service alone leaves idle,
+/// and whether a command can be a job at all.
+fn reference(
+    plan: &Plan,
+    side: &SideloadPlan,
+    rate: Rate,
+    trials: &[Trial],
+) -> Option<(Setting, u32)> {
+    let wanted: &[Arm] = match side.job {
+        Job::Burn => &[Arm::ServiceAlone],
+        Job::Command(_) => &[Arm::ServiceAlone, Arm::JobAlone],
+    };
+    wanted.iter().find_map(|&arm| {
+        let setting = setting(arm, rate, None);
+        let tries = trials
+            .iter()
+            .filter(|t| t.spec.phase == Phase::Calibration && t.spec.setting == setting);
+        let (done, attempt) = tries.fold((false, 0), |(done, n), t| {
+            (done || t.verdict.is_valid(), n + 1)
+        });
+        (!done && attempt <= plan.calibration.retries).then_some((setting, attempt))
+    })
+}
+
+fn setting(arm: Arm, rate: Rate, allowed: Option<Share>) -> Setting {
+    Setting::Beside {
+        rate: if arm.has_service() { rate } else { Rate::ZERO },
+        arm,
+        allowed,
+    }
+}
+
+fn settings(side: &SideloadPlan, rate: Rate, trials: &[Trial]) -> Vec<(Phase, Setting)> {
+    let level = match side.service {
+        BesideRate::Load(level) => Some(level),
+        BesideRate::Rate(_) => None,
+    };
+    let allowed = allowed(side, trials);
+    let of = |arm: &Arm| {
+        let allowed = allowed.filter(|_| arm.keeps_headroom());
+        (Phase::Level { level }, setting(*arm, rate, allowed))
+    };
+    side.arms.iter().map(of).collect()
+}
+
+/// What the job may use of its CPUs: all that the service alone leaves idle,
+/// but for the headroom.
+fn allowed(side: &SideloadPlan, trials: &[Trial]) -> Option<Share> {
+    let is_reference = |t: &&Trial| {
+        let alone = matches!(
+            t.spec.setting,
+            Setting::Beside {
+                arm: Arm::ServiceAlone,
+                ..
+            }
+        );
+        alone && t.spec.phase == Phase::Calibration
+    };
+    // One that was disturbed is better than none.
+    let references = || trials.iter().filter(is_reference);
+    let seen = references().find(|t| t.verdict.is_valid());
+    let seen = seen.or_else(|| references().next())?;
+    let cpu = seen.machine.service_cpu.or(seen.machine.cpu)?;
+    let busy = CpuUse::busy_share(&cpu)?;
+    Share::new((1.0 - busy.get() - side.headroom.get()).max(FLOOR))
+}
+
+/// How far a yield run is.
+pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
+    let Some(side) = &plan.sideload else {
+        return Progress {
+            done: 0,
+            visits: 0,
+            left: Duration::ZERO,
+        };
+    };
+    let visits = side.arms.len() * plan.passes as usize;
+    let is_visit = |t: &&Trial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
+    let done = trials.iter().filter(is_visit).count();
+    let calibrates =
+        matches!(side.service, BesideRate::Load(_)) && plan.calibration.rated.is_none();
+    let calibrations = match done {
+        0 => (usize::from(calibrates) * CALIBRATION_TRIALS + 1).saturating_sub(trials.len()),
+        _ => 0,
+    };
+    let first_tries = typical(plan, trials) * visits.saturating_sub(done) as u32
+        + (plan.warm_up.min + plan.calibration.window) * calibrations as u32;
+    Progress {
+        done,
+        visits,
+        left: first_tries + second_tries(plan, trials, first_tries),
+    }
+}

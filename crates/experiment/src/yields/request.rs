@@ -1,0 +1,110 @@
+//! From what is asked to a plan: all defaults of a yield run stand here.
+
+use crate::sweep::Tolerance;
+use crate::sweep::request::{bounds, first_rate};
+use plimsoll_model::{
+    Arrivals, BesideRate, CalibrationPlan, CpuPlan, LoadLevel, Plan, Rate, SideloadPlan, WarmUp,
+    Workload,
+};
+use std::time::Duration;
+
+/// How much time a run takes with a job that hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Under 2 minutes: a first look.
+    Quick,
+    /// Under 12 minutes.
+    Full,
+}
+
+/// A yield run as it was asked for. What was not asked for is `None` and gets
+/// the default of the effort.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The service.
+    pub workload: Workload,
+    /// The job beside it, and how it is held.
+    pub side: SideloadPlan,
+    /// How much time it may take.
+    pub effort: Effort,
+    /// How requests arrive.
+    pub arrivals: Arrivals,
+    /// The rated rate, where it is known.
+    pub rated: Option<Rate>,
+    /// How often each arm is visited.
+    pub passes: Option<u32>,
+    /// How long each trial measures.
+    pub window: Option<Duration>,
+    /// Which CPUs serve and which ask.
+    pub cpus: CpuPlan,
+    /// What does not make a trial invalid yet.
+    pub tolerance: Tolerance,
+    /// Seeds everything.
+    pub seed: u64,
+}
+
+struct Times {
+    passes: u32,
+    window: Duration,
+    warm_up: WarmUp,
+    calibration: Duration,
+    budget: Duration,
+}
+
+impl Effort {
+    /// Passes are at least 6: of fewer paired differences the extremes
+    /// themselves hold the truth in less than 95 of 100 cases.
+    fn times(self) -> Times {
+        let ms = Duration::from_millis;
+        let warm_up = |min, max| WarmUp {
+            min: ms(min),
+            max: ms(max),
+        };
+        match self {
+            Effort::Quick => Times {
+                passes: 6,
+                window: ms(900),
+                warm_up: warm_up(300, 400),
+                calibration: ms(800),
+                budget: ms(106_000),
+            },
+            Effort::Full => Times {
+                passes: 8,
+                window: ms(5000),
+                warm_up: warm_up(800, 1200),
+                calibration: ms(2000),
+                budget: ms(660_000),
+            },
+        }
+    }
+}
+
+impl Request {
+    /// The plan for what was asked.
+    pub fn plan(self) -> Plan {
+        let times = self.effort.times();
+        let levels: Vec<LoadLevel> = match self.side.service {
+            BesideRate::Load(level) => vec![level],
+            BesideRate::Rate(_) => Vec::new(),
+        };
+        Plan {
+            arrivals: self.arrivals,
+            levels,
+            passes: self.passes.unwrap_or(times.passes),
+            window: self.window.unwrap_or(times.window),
+            warm_up: times.warm_up,
+            calibration: CalibrationPlan {
+                first: first_rate(&self.workload, &self.cpus),
+                window: times.calibration,
+                retries: 1,
+                rated: self.rated,
+            },
+            sideload: Some(self.side),
+            bounds: bounds(self.tolerance),
+            cpus: self.cpus,
+            seed: self.seed,
+            budget: times.budget,
+            ..Plan::blank(self.workload)
+        }
+    }
+}

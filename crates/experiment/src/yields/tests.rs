@@ -1,0 +1,217 @@
+//! The planner on trials that no machine ever ran.
+
+use super::*;
+use crate::conduct::Next;
+use crate::sweep::Tolerance;
+use crate::testing::hash;
+use plimsoll_model::{
+    BesideRate, CpuPlan, CpuTime, CpuUse, Invalid, Job, JobWork, LoadLevel, Phase, Rate, Setting,
+    Share, SideloadPlan, Trial, TrialSpec, Verdict,
+};
+use std::time::Duration;
+
+const ARMS: [Arm; 6] = [
+    Arm::ServiceAlone,
+    Arm::ServiceAgain,
+    Arm::JobAlone,
+    Arm::None,
+    Arm::Quota10ms,
+    Arm::CpuSet,
+];
+
+fn plan(job: Job, passes: u32) -> Plan {
+    let share = |x| Share::new(x).unwrap();
+    let cpus: CpuSet = "0-1".parse().unwrap();
+    let request = Request {
+        workload: hash(),
+        side: SideloadPlan {
+            job,
+            service: BesideRate::Load(LoadLevel::percent(50.0).unwrap()),
+            arms: ARMS.to_vec(),
+            missing_arms: Vec::new(),
+            headroom: share(0.2),
+            budget: "p99+5%".parse().unwrap(),
+            cpus: cpus.clone(),
+            timeout: Duration::from_secs(60),
+        },
+        effort: Effort::Quick,
+        arrivals: plimsoll_model::Arrivals::Poisson,
+        rated: Rate::per_second(1000.0),
+        passes: Some(passes),
+        window: None,
+        cpus: CpuPlan {
+            service: cpus,
+            generator: CpuSet::default(),
+            cores: Vec::new(),
+        },
+        tolerance: Tolerance::default(),
+        seed: 3,
+    };
+    request.plan()
+}
+
+/// What became of a trial: all that was asked is answered, with 45 % of the
+/// CPUs busy.
+fn outcome(spec: &TrialSpec) -> Trial {
+    let mut trial = Trial::begun(spec.clone(), 0);
+    let rate = trial.asked().get();
+    trial.work.intended = (rate * spec.window.as_secs_f64()) as u64;
+    trial.work.completed = trial.work.intended;
+    trial.machine.service_cpu = Some(CpuUse {
+        user: CpuTime(Duration::from_millis(450)),
+        idle: CpuTime(Duration::from_millis(550)),
+        ..CpuUse::default()
+    });
+    trial.job = Some(JobWork {
+        done: 1,
+        over: Duration::from_secs(1),
+        cpu: None,
+    });
+    trial.took = spec.window;
+    trial
+}
+
+fn disturbed(mut trial: Trial) -> Trial {
+    trial.verdict = Verdict::Invalid(vec![Invalid::Steal {
+        stolen: Share::ONE,
+        bound: Share::ZERO,
+    }]);
+    trial
+}
+
+/// All trials, each judged by `judge` on its way.
+fn all(plan: &Plan, judge: impl Fn(Trial) -> Trial) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    while let Next::Trial(spec) = next(plan, &trials) {
+        trials.push(judge(outcome(&spec)));
+        assert!(trials.len() < 500, "it does not end");
+    }
+    assert_eq!(next(plan, &trials), Next::Done);
+    trials
+}
+
+fn arm(trial: &Trial) -> (Arm, Option<f64>) {
+    match trial.spec.setting {
+        Setting::Beside { arm, allowed, .. } => (arm, allowed.map(Share::get)),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn of_pass(trials: &[Trial], pass: u32) -> Vec<Arm> {
+    let is_visit = |t: &&Trial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.pass == pass;
+    trials.iter().filter(is_visit).map(|t| arm(t).0).collect()
+}
+
+#[test]
+fn each_pass_visits_every_arm_once_and_the_next_one_mirrors_it() {
+    let trials = all(&plan(Job::Burn, 4), |t| t);
+    assert_eq!(trials.len(), 1 + 4 * ARMS.len());
+    for pass in 0..4 {
+        let mut arms = of_pass(&trials, pass);
+        arms.sort();
+        assert_eq!(arms, ARMS);
+    }
+    let mut back = of_pass(&trials, 1);
+    back.reverse();
+    assert_eq!(of_pass(&trials, 0), back);
+    assert_ne!(of_pass(&trials, 0), of_pass(&trials, 2), "shuffled anew");
+}
+
+#[test]
+fn the_service_alone_tells_first_what_a_job_may_have() {
+    let trials = all(&plan(Job::Burn, 1), |t| t);
+    assert_eq!(arm(&trials[0]), (Arm::ServiceAlone, None));
+    assert_eq!(trials[0].spec.phase, Phase::Calibration);
+    for trial in &trials[1..] {
+        let (arm, allowed) = arm(trial);
+        // 55 % are idle, and 20 % are to stay so.
+        let wanted = arm.keeps_headroom().then_some(0.35);
+        let near = allowed.map(|a| (a * 1e6).round() / 1e6);
+        assert_eq!(near, wanted, "{arm}");
+        let rate = if arm == Arm::JobAlone { 0.0 } else { 500.0 };
+        assert_eq!(trial.asked().get(), rate, "{arm}");
+    }
+}
+
+#[test]
+fn a_command_is_run_alone_before_the_passes() {
+    let trials = all(&plan(Job::Command("make".to_owned()), 1), |t| t);
+    assert_eq!(arm(&trials[1]).0, Arm::JobAlone);
+    assert_eq!(trials[1].spec.phase, Phase::Calibration);
+    assert_eq!(trials.len(), 2 + ARMS.len());
+}
+
+#[test]
+fn what_was_disturbed_is_tried_again_a_few_times_and_never_for_ever() {
+    let plan = plan(Job::Burn, 1);
+    let none = |t: &Trial| arm(t).0 == Arm::None;
+    let trials = all(&plan, |t| if none(&t) { disturbed(t) } else { t });
+    let tries = trials.iter().filter(|t| none(t)).count() as u32;
+    assert_eq!(tries, 1 + plan.bounds.retries);
+    let trials = all(&plan, disturbed);
+    let most = (1 + plan.bounds.retries as usize) * ARMS.len() + 2;
+    assert!(trials.len() <= most, "{}", trials.len());
+}
+
+#[test]
+fn a_run_that_was_killed_anywhere_goes_on_as_it_would_have() {
+    let plan = plan(Job::Burn, 2);
+    let whole = all(&plan, |t| t);
+    for killed_after in 0..whole.len() {
+        let Next::Trial(spec) = next(&plan, &whole[..killed_after]) else {
+            panic!("it ended after {killed_after}");
+        };
+        assert_eq!(spec, whole[killed_after].spec);
+    }
+    let left = |n: usize| progress(&plan, &whole[..n]).left;
+    assert!(left(1) > left(8));
+    assert_eq!(progress(&plan, &whole).left, Duration::ZERO);
+    assert_eq!(progress(&plan, &whole).done, 2 * ARMS.len());
+}
+
+#[test]
+fn without_a_rated_rate_it_is_looked_for_first() {
+    let mut plan = plan(Job::Burn, 1);
+    plan.calibration.rated = None;
+    let Next::Trial(spec) = next(&plan, &[]) else {
+        panic!("no trial");
+    };
+    assert_eq!(spec.phase, Phase::Calibration);
+    assert!(matches!(spec.setting, Setting::Offer { .. }));
+}
+
+#[test]
+fn a_plan_without_a_job_is_not_gone_on_with() {
+    let plan = Plan::blank(hash());
+    assert!(matches!(next(&plan, &[]), Next::Stuck(why) if why.contains("sweep --resume")));
+}
+
+#[test]
+fn the_promised_time_holds_every_trial_and_the_second_tries() {
+    let arms = Arm::ALL.len() as u32;
+    for (effort, minutes) in [(Effort::Quick, 2), (Effort::Full, 12)] {
+        let mut request = plan(Job::Burn, 1);
+        let side = request.sideload.take().unwrap();
+        let plan = Request {
+            workload: hash(),
+            side,
+            effort,
+            arrivals: request.arrivals,
+            rated: None,
+            passes: None,
+            window: None,
+            cpus: request.cpus,
+            tolerance: Tolerance::default(),
+            seed: 1,
+        }
+        .plan();
+        // Groups are made and taken away, answers are waited for: a quarter of
+        // a second where it goes well.
+        let around = Duration::from_millis(250);
+        let one = plan.warm_up.max + plan.window + around;
+        let calibration = (plan.warm_up.max + plan.calibration.window + around) * 8;
+        let promised = Duration::from_secs(60 * minutes);
+        assert!(one * arms * plan.passes + calibration < promised);
+        assert!(plan.budget < promised);
+    }
+}

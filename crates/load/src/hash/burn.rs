@@ -1,0 +1,159 @@
+//! Batch work whose amount is counted: blocks hashed without end.
+//!
+//! It runs in a process of its own, so that it can be held like any other
+//! program. What it has done stands in a file that both sides have open: a
+//! counter for each thread, written after each block, so that whoever reads
+//! it knows how much was done until that very moment, however long the process
+//! has been kept from running since.
+
+use super::blocks::{Blocks, Data};
+use crate::LoadError;
+use plimsoll_model::{Bytes, CpuTime, HashService};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Some 0.1 to 0.5 ms of CPU time: the grain in which work is counted, and long
+/// against the microsecond that counting takes.
+const BLOCK: Bytes = Bytes(256 << 10);
+
+/// Bytes of a counter in the file.
+const SLOT: u64 = 8;
+
+/// Hashes blocks on `threads` threads until `until` ends or fails, and counts
+/// the bytes of each in `counts`, a slot of 8 bytes (native order) per thread.
+///
+/// # Errors
+/// A thread cannot be made, or the counts cannot be written.
+pub fn burn(threads: usize, counts: &File, mut until: impl Read) -> Result<(), LoadError> {
+    let data = Data::prepare();
+    let stop = AtomicBool::new(false);
+    let failed = |what: &str, source| LoadError::System {
+        what: what.to_owned(),
+        source,
+        way_out: "see `ulimit -u` and free memory".to_owned(),
+    };
+    std::thread::scope(|scope| {
+        let mut workers = Vec::new();
+        for nth in 0..threads.max(1) as u64 {
+            let (data, stop) = (&data, &stop);
+            let work = move || one_thread(nth, data, counts, stop);
+            let made = std::thread::Builder::new().spawn_scoped(scope, work);
+            workers.push(made.map_err(|e| {
+                stop.store(true, Ordering::Relaxed);
+                failed("no thread could be made for the job", e)
+            })?);
+        }
+        // Whoever started it holds the other end, and is gone when it closes.
+        let _ = io::copy(&mut until, &mut io::sink());
+        stop.store(true, Ordering::Relaxed);
+        for worker in workers {
+            let done = worker.join();
+            let done = done.unwrap_or_else(|_| Err(io::Error::other("its thread is gone")));
+            done.map_err(|e| failed("the job's work cannot be counted", e))?;
+        }
+        Ok(())
+    })
+}
+
+fn one_thread(nth: u64, data: &Data, counts: &File, stop: &AtomicBool) -> io::Result<()> {
+    let service = HashService {
+        mean_block: BLOCK,
+        deviation_share: super::DEVIATION_SHARE,
+        request_cpu: CpuTime(Duration::ZERO),
+    };
+    let blocks = Blocks::new(&service, nth).map_err(|e| io::Error::other(e.to_string()))?;
+    let mut bytes: u64 = 0;
+    for index in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let block = blocks.of_request(index);
+        std::hint::black_box(data.digest(block));
+        bytes += block.length();
+        counts.write_all_at(&bytes.to_ne_bytes(), nth * SLOT)?;
+    }
+    Ok(())
+}
+
+/// The counters of a job, as who started it sees them.
+#[derive(Debug)]
+pub struct Counts {
+    file: File,
+    threads: usize,
+}
+
+impl Counts {
+    /// Counters of `threads` threads, all zero. They are in memory and have no
+    /// name: nothing is left of them when nobody has them open.
+    ///
+    /// # Errors
+    /// The kernel gives no memory.
+    pub fn new(threads: usize) -> Result<Counts, LoadError> {
+        let threads = threads.max(1);
+        let make = || {
+            let file = File::from(memfd_create("plimsoll-job", MemfdFlags::CLOEXEC)?);
+            file.set_len(threads as u64 * SLOT)?;
+            Ok(file)
+        };
+        let file = make().map_err(|source: io::Error| LoadError::System {
+            what: "the job's work cannot be counted".to_owned(),
+            source,
+            way_out: "see free memory".to_owned(),
+        })?;
+        Ok(Counts { file, threads })
+    }
+
+    /// The file itself, to give to the process.
+    ///
+    /// # Errors
+    /// The kernel's, when it has no more descriptors.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Bytes hashed until now.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn bytes(&self) -> io::Result<u64> {
+        let mut sum: u64 = 0;
+        for nth in 0..self.threads as u64 {
+            let mut slot = [0; SLOT as usize];
+            self.file.read_exact_at(&mut slot, nth * SLOT)?;
+            sum = sum.saturating_add(u64::from_ne_bytes(slot));
+        }
+        Ok(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::pipe;
+
+    #[test]
+    fn work_is_counted_while_it_goes_on_and_ends_with_who_started_it() {
+        let counts = Counts::new(2).unwrap();
+        assert_eq!(counts.bytes().unwrap(), 0);
+        let file = counts.file().unwrap();
+        let (until, held) = pipe().unwrap();
+        let job = std::thread::spawn(move || burn(2, &file, until));
+        let has_both = || {
+            let mut slots = [0; 16];
+            counts.file.read_exact_at(&mut slots, 0).unwrap();
+            slots[..8] != [0; 8] && slots[8..] != [0; 8]
+        };
+        while !has_both() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(held);
+        job.join().unwrap().unwrap();
+        let done = counts.bytes().unwrap();
+        assert!(done > 0);
+        assert_eq!(counts.bytes().unwrap(), done, "nothing goes on");
+    }
+}

@@ -1,0 +1,293 @@
+//! Batch work beside a service: how it is held, what it is, what is asked.
+
+use crate::{CpuSet, CpuTime, LoadLevel, Quantile, Rate, Share};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What runs in a trial, and how the batch work beside the service is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arm {
+    /// The service, and no job.
+    ServiceAlone,
+    /// The same once more: what differs between the two is noise.
+    ServiceAgain,
+    /// The job, and no service.
+    JobAlone,
+    /// The job as any other program.
+    None,
+    /// The job with nice 19.
+    Nice,
+    /// The job in the scheduling class `SCHED_IDLE`.
+    SchedIdle,
+    /// The job in a cgroup of the least weight.
+    Weight,
+    /// The job in a cgroup that is idle.
+    CpuIdle,
+    /// The job with a quota in periods of 10 ms.
+    #[serde(rename = "quota-10ms")]
+    Quota10ms,
+    /// The job with a quota in periods of 100 ms.
+    #[serde(rename = "quota-100ms")]
+    Quota100ms,
+    /// The job on some of the CPUs.
+    #[serde(rename = "cpuset")]
+    CpuSet,
+}
+
+impl Arm {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Arm; 11] = [
+        Arm::ServiceAlone,
+        Arm::ServiceAgain,
+        Arm::JobAlone,
+        Arm::None,
+        Arm::Nice,
+        Arm::SchedIdle,
+        Arm::Weight,
+        Arm::CpuIdle,
+        Arm::Quota10ms,
+        Arm::Quota100ms,
+        Arm::CpuSet,
+    ];
+
+    /// Its name, as it is typed, recorded and shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Arm::ServiceAlone => "service-alone",
+            Arm::ServiceAgain => "service-again",
+            Arm::JobAlone => "job-alone",
+            Arm::None => "none",
+            Arm::Nice => "nice",
+            Arm::SchedIdle => "sched-idle",
+            Arm::Weight => "weight",
+            Arm::CpuIdle => "cpu-idle",
+            Arm::Quota10ms => "quota-10ms",
+            Arm::Quota100ms => "quota-100ms",
+            Arm::CpuSet => "cpuset",
+        }
+    }
+
+    /// Whether the service is offered requests in it.
+    pub fn has_service(self) -> bool {
+        self != Arm::JobAlone
+    }
+
+    /// Whether the job runs in it.
+    pub fn has_job(self) -> bool {
+        !matches!(self, Arm::ServiceAlone | Arm::ServiceAgain)
+    }
+
+    /// Whether it is a way to hold a job beside a service, and not one of the
+    /// three that others are measured by.
+    pub fn is_beside(self) -> bool {
+        self.has_service() && self.has_job()
+    }
+
+    /// Whether it leaves a headroom that is asked for.
+    pub fn keeps_headroom(self) -> bool {
+        matches!(self, Arm::Quota10ms | Arm::Quota100ms | Arm::CpuSet)
+    }
+}
+
+impl fmt::Display for Arm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Why an arm could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{given}' is no way to hold a job; choose from {known}")]
+pub struct ArmError {
+    given: String,
+    known: String,
+}
+
+impl FromStr for Arm {
+    type Err = ArmError;
+    fn from_str(text: &str) -> Result<Self, ArmError> {
+        let found = Arm::ALL.into_iter().find(|arm| arm.name() == text);
+        found.ok_or_else(|| {
+            let beside = Arm::ALL.into_iter().filter(|arm| arm.is_beside());
+            ArmError {
+                given: text.to_owned(),
+                known: beside.map(Arm::name).collect::<Vec<_>>().join(", "),
+            }
+        })
+    }
+}
+
+/// The batch work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Job {
+    /// Hashing without end, a thread per CPU, whose work is counted in bytes.
+    Burn,
+    /// A command line for the shell, which is run again and again and timed to
+    /// its end.
+    Command(String),
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Job::Burn => f.write_str("burn (hashing, a thread per CPU)"),
+            Job::Command(line) => write!(f, "`{line}`"),
+        }
+    }
+}
+
+/// How much more latency may be paid: `p99+5%`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Budget {
+    /// Of which quantile.
+    pub quantile: Quantile,
+    /// How much more, in percent of what it is without a job; above 0.
+    pub more_pct: f64,
+}
+
+/// Why a budget could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no latency budget; write it like p99+5%, with one of p50, p95, p99 and p99.9, and \
+     more than 0 and up to 10000 percent"
+)]
+pub struct BudgetError(pub String);
+
+impl Budget {
+    /// The quantiles that findings state, and so those that there can be a
+    /// budget for.
+    pub const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
+}
+
+impl FromStr for Budget {
+    type Err = BudgetError;
+    fn from_str(text: &str) -> Result<Self, BudgetError> {
+        let squeezed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let read = || {
+            let (quantile, more) = squeezed.split_once('+')?;
+            let quantile: Quantile = quantile.parse().ok()?;
+            let more_pct: f64 = more.strip_suffix('%')?.parse().ok()?;
+            let stated = |q: &f64| (q - quantile.fraction()).abs() < 1e-9;
+            let fits =
+                Budget::QUANTILES.iter().any(stated) && more_pct > 0.0 && more_pct <= 10_000.0;
+            fits.then_some(Budget { quantile, more_pct })
+        };
+        read().ok_or_else(|| BudgetError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}%", self.quantile, self.more_pct)
+    }
+}
+
+impl TryFrom<String> for Budget {
+    type Error = BudgetError;
+    fn try_from(text: String) -> Result<Self, BudgetError> {
+        text.parse()
+    }
+}
+
+impl From<Budget> for String {
+    fn from(budget: Budget) -> String {
+        budget.to_string()
+    }
+}
+
+/// An arm that this machine cannot do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingArm {
+    /// Which.
+    pub arm: Arm,
+    /// Why, as a sentence without its end.
+    pub reason: String,
+}
+
+/// At which rate the service is offered requests.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BesideRate {
+    /// A part of the rated rate.
+    #[serde(rename = "load_pct")]
+    Load(LoadLevel),
+    /// So many a second.
+    #[serde(rename = "rate_rps")]
+    Rate(Rate),
+}
+
+/// Batch work beside the service of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SideloadPlan {
+    /// The batch work.
+    pub job: Job,
+    /// The rate at which the service is asked.
+    pub service: BesideRate,
+    /// The arms, each visited once in every pass.
+    pub arms: Vec<Arm>,
+    /// Those that this machine cannot do.
+    pub missing_arms: Vec<MissingArm>,
+    /// The part of the machine that a job may leave unused, where an arm
+    /// leaves any.
+    #[serde(rename = "headroom_share")]
+    pub headroom: Share,
+    /// How much latency may be paid.
+    pub budget: Budget,
+    /// The CPUs that the job may use.
+    pub cpus: CpuSet,
+    /// A command that takes longer than this beside the service fails the run.
+    #[serde(rename = "timeout_ns", with = "crate::ns")]
+    pub timeout: Duration,
+}
+
+/// What became of the job in a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobWork {
+    /// Bytes hashed, or how often the command was run to its end.
+    pub done: u64,
+    /// In which time: the window, or the sum of the times of those runs.
+    pub over: Duration,
+    /// CPU time within the window; `None` where it cannot be told.
+    pub cpu: Option<CpuTime>,
+}
+
+impl JobWork {
+    /// Work per second; `None` where there was no time.
+    pub fn rate(&self) -> Option<f64> {
+        (!self.over.is_zero()).then(|| self.done as f64 / self.over.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_arm_is_read_by_the_name_that_it_is_shown_and_recorded_with() {
+        for arm in Arm::ALL {
+            assert_eq!(arm.to_string().parse(), Ok(arm));
+        }
+        let wrong = "quota".parse::<Arm>().unwrap_err().to_string();
+        assert!(wrong.contains("quota-10ms, quota-100ms, cpuset"), "{wrong}");
+        assert!(!wrong.contains("alone"), "{wrong}");
+    }
+
+    #[test]
+    fn a_budget_is_read_and_written() {
+        for text in ["p99+5%", "p50+0.5%", "p99.9+100%"] {
+            assert_eq!(text.parse::<Budget>().unwrap().to_string(), text);
+        }
+        for bad in [
+            "", "5%", "p99", "p99+5", "p99-5%", "p99+0%", "p99+-5%", "p99+NaN%", "p99+inf%",
+            "p90+5%", "p99<5ms",
+        ] {
+            let said = bad.parse::<Budget>().unwrap_err().to_string();
+            assert!(said.contains("p99+5%"), "{bad}: {said}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The flags of `plimsoll yield`.
+
+use super::sweep::{ArrivalChoice, rate, window};
+use super::value::{cpus, positive_duration, share};
+use super::{HttpArgs, YieldFormat};
+use clap::Args;
+use plimsoll_model::{Arm, Budget, CpuSet, LoadLevel, Rate, Share};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const YIELD_HELP: &str = "\
+Worked example, from a machine of 2 CPUs:
+  arm         gained  change  verdict
+  none          47.0    +310  beyond
+  sched-idle    38.5    +2.1  within
+Held by the scheduling class SCHED_IDLE, the job did 38.5 % of its work beside
+the service, and p99 rose by 2.1 %: within the budget p99+5%.
+
+Examples:
+  plimsoll yield --quick
+        the hash service at 60 % of what it carries, a job of hashing beside it
+  plimsoll yield http://localhost:8080/ --rate 2000 --budget 'p99.9+20%'
+        an HTTP server of this machine at 2,000 requests a second
+  plimsoll yield --job 'make -C /src -j2' --arms nice,weight,quota-10ms
+        a build in place of hashing, held in three ways
+  plimsoll yield --resume plimsoll-runs/FILE
+        go on with a run that was interrupted";
+
+/// `plimsoll yield`
+#[derive(Debug, Args)]
+#[command(after_help = YIELD_HELP)]
+pub(crate) struct YieldArgs {
+    /// The server to load, http:// or https://, on this machine. Without: the hash service, in this process.
+    pub(crate) url: Option<String>,
+
+    /// The service's load, in percent of what it carries alone (default: 60%).
+    #[arg(long, value_name = "PERCENT", value_parser = load)]
+    pub(crate) load: Option<LoadLevel>,
+
+    /// The service's requests per second, in place of --load.
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "load")]
+    pub(crate) rate: Option<Rate>,
+
+    /// What the service carries alone, in requests per second, if it is known; else it is found.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub(crate) rated: Option<Rate>,
+
+    /// The job: 'burn' (hashing, a thread per CPU), or a command, run by sh again and again and timed to its end.
+    #[arg(long, value_name = "JOB", default_value = "burn")]
+    pub(crate) job: String,
+
+    /// A run of the job's command that takes longer beside the service has failed.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = positive_duration)]
+    pub(crate) job_timeout: Duration,
+
+    /// Ways to hold the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset (default: all).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arm)]
+    pub(crate) arms: Option<Vec<Arm>>,
+
+    /// The part of the machine that quotas and cpuset leave unused.
+    #[arg(long, value_name = "SHARE", default_value = "20%", value_parser = headroom)]
+    pub(crate) headroom: Share,
+
+    /// How much latency may be paid: p50, p95, p99 or p99.9, and percent more.
+    #[arg(long, value_name = "BUDGET", default_value = "p99+5%", value_parser = budget)]
+    pub(crate) budget: Budget,
+
+    /// A first look in under 2 minutes. Without: under 12.
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// How often each arm is visited (default: 8; with --quick 6; below 5 there are no intervals).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) passes: Option<u32>,
+
+    /// How long each trial measures (default: 5s; with --quick 0.9s).
+    #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
+    pub(crate) duration: Option<Duration>,
+
+    /// How requests arrive.
+    #[arg(long, value_name = "LAW", default_value = "poisson")]
+    pub(crate) arrivals: ArrivalChoice,
+
+    /// Seed of the order of arms and of the arrivals (default: any; the record has it).
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// CPUs of the hash service's workers and the job, or of the load generator, such as 0-3,8.
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub(crate) cpus: Option<CpuSet>,
+
+    /// p99 of the generator's own lateness that makes a trial invalid, unless it is below a tenth of the p99 latency (default: 100us).
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub(crate) max_slip: Option<Duration>,
+
+    /// CPU time taken by the hypervisor that makes a trial invalid (default: 2%).
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) max_steal: Option<Share>,
+
+    /// CPU time used by other processes that makes a trial invalid (default: 5%).
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) max_other: Option<Share>,
+
+    /// Where to write the record (default: plimsoll-runs/TIME-yield.plimsoll).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Go on with the interrupted run in this record, as it was asked for.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "url", "load", "rate", "rated",
+        "job", "job_timeout", "arms", "headroom", "budget", "quick", "passes", "duration",
+        "arrivals", "seed", "cpus", "max_slip", "max_steal", "max_other"])]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Format of the findings on standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: YieldFormat,
+
+    #[command(flatten)]
+    pub(crate) http: HttpArgs,
+}
+
+/// Less than nothing is no load, and at all that is carried nothing is left.
+fn load(text: &str) -> Result<LoadLevel, String> {
+    let level = text.parse::<LoadLevel>().ok();
+    level.filter(|level| level.pct() < 100.0).ok_or_else(|| {
+        "give percent of what the service carries alone, above 0 and below 100, such as 60%".into()
+    })
+}
+
+fn arm(text: &str) -> Result<Arm, String> {
+    let arm: Arm = text.trim().parse().map_err(|e| format!("{e}"))?;
+    match arm.is_beside() {
+        true => Ok(arm),
+        false => Err("it is measured in any case; name ways to hold the job only".into()),
+    }
+}
+
+fn headroom(text: &str) -> Result<Share, String> {
+    share(text)
+        .ok()
+        .filter(|s| s.get() < 0.95)
+        .ok_or_else(|| "give a share of the machine from 0% to below 95%, such as 20%".into())
+}
+
+fn budget(text: &str) -> Result<Budget, String> {
+    text.parse::<Budget>().map_err(|e| e.to_string())
+}

@@ -1,0 +1,282 @@
+//! `plimsoll yield`: from the flags to the findings.
+
+use crate::args::{Format, YieldArgs, YieldFormat};
+use crate::failure::Failure;
+use crate::output::{Output, note};
+use crate::record_file::Maker;
+use crate::stop::Stop;
+use crate::{burn, meant, progress, record_file, remark, resume, sweep};
+use plimsoll_control::Journals;
+use plimsoll_experiment::sweep::{Place, Tolerance};
+use plimsoll_experiment::yields::{self, Effort, Means, Request};
+use plimsoll_experiment::{Ended, conduct};
+use plimsoll_host::Root;
+use plimsoll_model::{
+    Arm, BesideRate, CpuPlan, CpuSet, Job, LoadLevel, Plan, RunEnd, SideloadPlan, Trial, Workload,
+};
+use plimsoll_record::Record;
+use plimsoll_report::{RecordFacts, TrialTally, YieldReport};
+use std::time::SystemTime;
+
+/// The service's load, unless it was asked for.
+const LOAD_PCT: f64 = 60.0;
+
+pub(crate) fn run(args: &YieldArgs, output: &Output) -> Result<(), Failure> {
+    let root = Root::machine();
+    let stop = Stop::on_signals()?;
+    let means = Means {
+        journals: Journals::usual(),
+        burner: burn::command(),
+    };
+    for repaired in means.journals.repair(&root)? {
+        let done = repaired.done.join(" ");
+        note(&format!(
+            "note: an earlier run was killed, and what it had changed was given back: {done}"
+        ));
+    }
+    let (mut record, place) = match &args.resume {
+        Some(path) => resume::open_yield(path, &root)?,
+        None => begin(args, &means, &root)?,
+    };
+    let mut trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
+    let ended = measure(&place, &means, &root, &mut record, &mut trials, &stop);
+    let (end, failure) = match ended {
+        Ok(Ended::Complete) => (RunEnd::Complete, None),
+        Ok(Ended::Interrupted) => (
+            RunEnd::Interrupted,
+            Some(Failure::Interrupted("the run was stopped".to_owned())),
+        ),
+        Err(failure) => {
+            let sentence = failure.sentence().unwrap_or_default().to_owned();
+            (RunEnd::Failed(sentence), Some(failure))
+        }
+    };
+    let marked = record.mark_finished(&end);
+    let path = record.path().display().to_string();
+    let show = |record: &Record| output.print(&written(record, args.format, output, false)?);
+    let Some(failure) = failure else {
+        marked?;
+        show(&record)?;
+        if args.format != YieldFormat::Text {
+            note(&format!("Record: {path}"));
+        }
+        return Ok(());
+    };
+    let was_stopped = matches!(failure, Failure::Interrupted(_));
+    if was_stopped && !trials.is_empty() {
+        show(&record)?;
+    }
+    Err(failure.with(&remark::how_to_go_on("yield", &trials, was_stopped, &path)))
+}
+
+/// A new run: where it runs, its plan, its record.
+fn begin(args: &YieldArgs, means: &Means, root: &Root) -> Result<(Record, Place), Failure> {
+    let path = match &args.output {
+        Some(path) => {
+            record_file::check(path, Maker::Sweep)?;
+            path.clone()
+        }
+        None => meant::default_output("yield", SystemTime::now()),
+    };
+    refuse(args)?;
+    let job = job(&args.job)?;
+    let allowed = meant::allowed_cpus(args.cpus.as_ref(), root)?;
+    let workload = meant::service(args.url.as_deref(), &args.http, &allowed)?;
+    let place = Place::of(&workload, root)?;
+    if !place.is_here() {
+        return Err(Failure::Mistake(
+            "the service is on another machine, where no job can be run beside it; start plimsoll \
+             yield on that machine"
+                .to_owned(),
+        ));
+    }
+    let cpus = place.cpus(root, args.cpus.as_ref(), args.http.service_cpus.as_ref());
+    let side = side(args, job, job_cpus(&workload, &cpus), means, root)?;
+    let plan = plan(args, workload, side, cpus);
+    let mut requirements = place.requirements(root, &plan.cpus);
+    sweep::check(&requirements)?;
+    requirements.extend(plimsoll_host::requirements(root));
+    let provenance = plimsoll_host::provenance(root, env!("CARGO_PKG_VERSION"));
+    let command_line: Vec<String> = std::env::args().collect();
+    let record = Record::create(&path, &plan, &provenance, &command_line, &requirements)?;
+    Ok((record, place))
+}
+
+fn plan(args: &YieldArgs, workload: Workload, side: SideloadPlan, cpus: CpuPlan) -> Plan {
+    let request = Request {
+        workload,
+        side,
+        effort: if args.quick {
+            Effort::Quick
+        } else {
+            Effort::Full
+        },
+        arrivals: args.arrivals.into(),
+        rated: args.rated,
+        passes: args.passes,
+        window: args.duration,
+        cpus,
+        tolerance: Tolerance {
+            slip: args.max_slip,
+            steal: args.max_steal,
+            other: args.max_other,
+        },
+        seed: args.seed.unwrap_or_else(meant::any_seed),
+    };
+    request.plan()
+}
+
+/// What a server's flags offer that makes no sense here.
+fn refuse(args: &YieldArgs) -> Result<(), Failure> {
+    let not_here = [
+        ("--restart", args.http.restart.is_some()),
+        ("--node-metrics", args.http.node_metrics.is_some()),
+    ];
+    match not_here.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((flag, _)) => Err(Failure::Mistake(format!(
+            "{flag} is for a sweep; a job runs beside a service that stays up, on this machine; \
+             leave it out"
+        ))),
+    }
+}
+
+fn job(text: &str) -> Result<Job, Failure> {
+    if text == "burn" {
+        return Ok(Job::Burn);
+    }
+    yields::check_command(text)?;
+    Ok(Job::Command(text.to_owned()))
+}
+
+/// Those of the service: beside it is where it runs. The load generator's are
+/// left alone, for its lateness would be taken for the service's.
+fn job_cpus(workload: &Workload, cpus: &CpuPlan) -> CpuSet {
+    let beside = cpus.service.without(&cpus.generator);
+    match workload {
+        Workload::Http(_) if !beside.is_empty() => beside,
+        _ => cpus.service.clone(),
+    }
+}
+
+fn side(
+    args: &YieldArgs,
+    job: Job,
+    cpus: CpuSet,
+    means: &Means,
+    root: &Root,
+) -> Result<SideloadPlan, Failure> {
+    let is_wanted = |arm: &Arm| {
+        let asked = args.arms.as_ref().is_none_or(|arms| arms.contains(arm));
+        !arm.is_beside() || asked
+    };
+    let wanted: Vec<Arm> = Arm::ALL.into_iter().filter(is_wanted).collect();
+    let (arms, missing_arms) = yields::able(&wanted, &cpus, means, root)?;
+    for missing in &missing_arms {
+        note(&format!(
+            "note: {} is left out: {}",
+            missing.arm, missing.reason
+        ));
+    }
+    if !arms.iter().any(|arm| arm.is_beside()) {
+        return Err(Failure::Mistake(
+            "none of the ways to hold a job that were asked for can be had here; name others with \
+             --arms, such as nice"
+                .to_owned(),
+        ));
+    }
+    let load = args.load.or_else(|| LoadLevel::percent(LOAD_PCT));
+    let service = args
+        .rate
+        .map(BesideRate::Rate)
+        .or(load.map(BesideRate::Load));
+    let service = service.ok_or_else(|| Failure::Mistake("give --load or --rate".to_owned()))?;
+    Ok(SideloadPlan {
+        job,
+        service,
+        arms,
+        missing_arms,
+        headroom: args.headroom,
+        budget: args.budget,
+        cpus,
+        timeout: args.job_timeout,
+    })
+}
+
+/// Runs the trials of the record's plan that are not in it yet.
+fn measure(
+    place: &Place,
+    means: &Means,
+    root: &Root,
+    record: &mut Record,
+    trials: &mut Vec<Trial>,
+    stop: &Stop,
+) -> Result<Ended, Failure> {
+    let plan = &record.plan().clone();
+    let mut runner = yields::runner(plan, place, means, root)?;
+    let mut watch = progress::lines();
+    conduct(
+        |trials| (yields::next(plan, trials), yields::progress(plan, trials)),
+        trials,
+        runner.as_mut(),
+        |trial| record.append(trial).map_err(Failure::from),
+        watch.as_mut(),
+        stop.flag(),
+    )
+}
+
+/// The format of what follows from such a record, by that of any report.
+pub(crate) fn format(format: Format) -> Result<YieldFormat, Failure> {
+    match format {
+        Format::Text => Ok(YieldFormat::Text),
+        Format::Json => Ok(YieldFormat::Json),
+        Format::Csv | Format::Html => Err(Failure::Mistake(
+            "what plimsoll yield found is printed as text or JSON; give --format text or --format \
+             json"
+                .to_owned(),
+        )),
+    }
+}
+
+/// What follows from a record of such a run.
+pub(crate) fn written(
+    record: &Record,
+    format: YieldFormat,
+    output: &Output,
+    to_file: bool,
+) -> Result<String, Failure> {
+    let trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
+    let mut tally = TrialTally::default();
+    trials.iter().for_each(|trial| tally.add(&trial.verdict));
+    let findings = plimsoll_study::yields::findings(record.plan(), &trials);
+    let findings = findings.ok_or_else(|| {
+        Failure::Mistake(format!(
+            "{} is no record of plimsoll yield; see it with plimsoll report",
+            record.path().display()
+        ))
+    })?;
+    let report = YieldReport {
+        findings: &findings,
+        plan: record.plan(),
+        provenance: record.provenance(),
+        requirements: record.requirements(),
+        record: RecordFacts {
+            file: record.path(),
+            created_unix_ms: record.created_unix_ms(),
+            ended: record.end(),
+            trials: tally,
+        },
+    };
+    match format {
+        YieldFormat::Text => {
+            let look = output.look(to_file.then(|| record.path()));
+            Ok(plimsoll_report::yield_text(
+                &report,
+                look.width,
+                look.colour,
+            ))
+        }
+        YieldFormat::Json => plimsoll_report::yield_json(&report)
+            .map_err(|e| Failure::Run(format!("the findings cannot be put into JSON: {e}"))),
+    }
+}

@@ -1,0 +1,412 @@
+//! `plimsoll yield` for real, in trials so short that their figures mean
+//! nothing: what is asserted is what noise cannot change.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+
+use common::{Ended, Folder, trials_in};
+use plimsoll_load::known::{Behaviour, KnownServer};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+/// How long something may take on a loaded machine.
+const LONG: Duration = Duration::from_secs(120);
+
+/// The shortest run that there is, however busy the machine.
+fn tiny<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec![
+        "yield",
+        "--quick",
+        "--passes",
+        "1",
+        "-z",
+        "150ms",
+        "--rated",
+        "500",
+        "--seed",
+        "1",
+        "--max-steal",
+        "100%",
+        "--max-other",
+        "100%",
+        "--max-slip",
+        "10s",
+    ];
+    args.extend_from_slice(more);
+    args
+}
+
+/// The binary with journals of its own.
+fn command(folder: &Folder, args: &[&str]) -> Command {
+    let runtime = folder.path("runtime");
+    fs::create_dir_all(&runtime).unwrap();
+    let mut command = folder.command(args);
+    command.env("XDG_RUNTIME_DIR", runtime);
+    command
+}
+
+fn run(folder: &Folder, args: &[&str]) -> Ended {
+    ended(command(folder, args))
+}
+
+fn ended(mut command: Command) -> Ended {
+    let output = command.output().unwrap();
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+fn spawn(folder: &Folder, args: &[&str]) -> Child {
+    let mut command = command(folder, args);
+    command.stdout(std::process::Stdio::null());
+    command.stderr(std::process::Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// Waits for what must come, however slow the machine is.
+fn wait(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !done() {
+        assert!(Instant::now() < end, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Groups that a process has made and not given back.
+fn groups_of(pid: u32) -> Vec<PathBuf> {
+    let own = format!("plimsoll-{pid}-");
+    let mounts = fs::read_dir("/sys/fs/cgroup")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut above: Vec<PathBuf> = mounts.map(|mount| mount.path()).collect();
+    above.push("/sys/fs/cgroup".into());
+    let below = above.iter().flat_map(fs::read_dir).flatten().flatten();
+    below
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&own))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+fn journals(folder: &Folder) -> usize {
+    fs::read_dir(folder.path("runtime/plimsoll")).map_or(0, Iterator::count)
+}
+
+/// Processes that hash blocks for the one with this number.
+fn burners_of(pid: u32) -> usize {
+    let program = format!("/proc/{pid}/exe");
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
+        .filter(|line| line.starts_with(program.as_bytes()))
+        .count()
+}
+
+fn names(list: &Value) -> BTreeSet<String> {
+    let name = |arm: &Value| arm["arm"].as_str().unwrap().to_owned();
+    list.as_array().unwrap().iter().map(name).collect()
+}
+
+/// The job's work and its CPU time as a share of one CPU, by arm.
+fn jobs(record: &Path) -> BTreeMap<String, (Option<i64>, Option<f64>, Option<f64>)> {
+    let db = rusqlite::Connection::open(record).unwrap();
+    let sql = "SELECT arm, job_done, job_cpu_ns * 1.0 / job_over_ns, allowed_share FROM trial
+               WHERE phase = 'level'";
+    let mut statement = db.prepare(sql).unwrap();
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)));
+    statement
+        .query_map([], row)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect()
+}
+
+#[test]
+fn every_arm_is_tried_or_listed_with_its_reason_and_nothing_of_it_remains() {
+    let folder = Folder::new();
+    let args = tiny(&["-o", "run.plimsoll", "--format", "json"]);
+    let mut child = command(&folder, &args)
+        .stdout(fs::File::create(folder.path("out.json")).unwrap())
+        .spawn()
+        .unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(groups_of(child.id()), Vec::<PathBuf>::new());
+    assert_eq!((burners_of(child.id()), journals(&folder)), (0, 0));
+    let output: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path("out.json")).unwrap()).unwrap();
+    let findings = &output["findings"];
+    let mut all = names(&findings["arms"]);
+    all.extend(names(&findings["missing_arms"]));
+    let every = [
+        "service-alone",
+        "job-alone",
+        "none",
+        "nice",
+        "sched-idle",
+        "weight",
+        "cpu-idle",
+        "quota-10ms",
+        "quota-100ms",
+        "cpuset",
+    ];
+    assert_eq!(all, every.map(str::to_owned).into());
+    for missing in findings["missing_arms"].as_array().unwrap() {
+        assert!(!missing["reason"].as_str().unwrap().is_empty());
+    }
+    let jobs = jobs(&folder.path("run.plimsoll"));
+    assert_eq!(jobs["service-alone"].0, None, "no job runs there");
+    assert_eq!(jobs["service-again"].0, None);
+    assert!(jobs["none"].0 > Some(0), "{jobs:?}");
+    assert!(jobs["job-alone"].0 > Some(0), "{jobs:?}");
+    let cpus = output["plan"]["sideload"]["cpus"].as_str().unwrap();
+    let cpus: plimsoll_model::CpuSet = cpus.parse().unwrap();
+    if let Some((_, Some(used), Some(allowed))) = jobs.get("quota-10ms") {
+        // A window holds one period more than it is long, and CPU time is
+        // counted in ticks of 10 ms for each thread.
+        let slack = (10.0 + 10.0 * cpus.len() as f64) / 150.0;
+        let bound = allowed * cpus.len() as f64 * (160.0 / 150.0) + slack;
+        assert!(*used <= bound, "{used} of {bound}");
+    }
+    let again = run(&folder, &["report", "run.plimsoll", "--format", "json"]);
+    assert_eq!(again.json()["findings"], *findings);
+    let text = run(&folder, &["report", "run.plimsoll"]);
+    assert!(text.stdout.contains("It cannot be told"), "{}", text.stdout);
+    for wrong in [
+        &["report", "run.plimsoll", "-o", "run.html"][..],
+        &["report", "run.plimsoll", "--goal", "p99<5ms"],
+        &["compare", "run.plimsoll", "run.plimsoll"],
+        &["export", "run.plimsoll", "--hdr", "logs"],
+        &["sweep", "--resume", "run.plimsoll"],
+        &["yield", "--resume", "run.plimsoll"],
+    ] {
+        run(&folder, wrong).says(2, &[]);
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_nothing_that_the_next_start_does_not_give_back() {
+    let folder = Folder::new();
+    let probe = run(
+        &folder,
+        &tiny(&["--arms", "weight,nice", "--format", "json"]),
+    );
+    let has_groups = names(&probe.json()["findings"]["arms"]).contains("weight");
+    let arms = if has_groups { "weight" } else { "nice" };
+    let args = tiny(&["--arms", arms, "-o", "killed.plimsoll"]);
+    // Long enough to be found in the middle of a trial.
+    let args: Vec<&str> = args
+        .into_iter()
+        .map(|arg| if arg == "150ms" { "5s" } else { arg })
+        .collect();
+    let mut child = spawn(&folder, &args);
+    let pid = child.id();
+    wait("a job in its group", || {
+        burners_of(pid) > 0 && (!has_groups || !groups_of(pid).is_empty())
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait("the job to end by itself", || burners_of(pid) == 0);
+    let next = run(&folder, &tiny(&["--arms", "nice", "-o", "next.plimsoll"]));
+    assert_eq!(next.code, Some(0), "{next:#?}");
+    assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
+    assert_eq!(journals(&folder), 0);
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_where_it_was() {
+    let folder = Folder::new();
+    let args = tiny(&["--arms", "none,nice", "-o", "run.plimsoll"]);
+    let record = folder.path("run.plimsoll");
+    let mut child = spawn(&folder, &args);
+    wait("two trials", || trials_in(&record) >= 2);
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::INT).unwrap();
+    let code = child.wait().unwrap().code();
+    assert!(matches!(code, Some(130 | 0)), "{code:?}");
+    if code == Some(130) {
+        run(
+            &folder,
+            &["yield", "--resume", "run.plimsoll", "--passes", "3"],
+        )
+        .says(2, &["--resume"]);
+        let resumed = run(&folder, &["yield", "--resume", "run.plimsoll"]);
+        assert_eq!(resumed.code, Some(0), "{resumed:#?}");
+    }
+    // The reference, and one pass of the five arms.
+    assert_eq!(trials_in(&record), 6);
+}
+
+#[test]
+fn a_command_is_timed_to_its_end() {
+    let folder = Folder::new();
+    let args = tiny(&["--arms", "nice", "--job", "sleep 0.2", "-o", "run.plimsoll"]);
+    let ended = run(&folder, &args);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let jobs = jobs(&folder.path("run.plimsoll"));
+    assert!(jobs["nice"].0 >= Some(1), "{jobs:?}");
+    assert!(jobs["job-alone"].0 >= Some(1), "{jobs:?}");
+}
+
+#[test]
+fn a_server_is_measured_beside_a_job() {
+    let folder = Folder::new();
+    let server = KnownServer::start(Behaviour::Answer {
+        after: Duration::ZERO,
+    })
+    .unwrap();
+    let url = format!("http://{}/", server.addr());
+    let ended = run(
+        &folder,
+        &[
+            "yield",
+            &url,
+            "--quick",
+            "--passes",
+            "1",
+            "-z",
+            "150ms",
+            "--rate",
+            "100",
+            "--arms",
+            "nice",
+            "--max-steal",
+            "100%",
+            "--max-other",
+            "100%",
+            "--max-slip",
+            "10s",
+            "--format",
+            "json",
+        ],
+    );
+    let findings = &ended.json()["findings"];
+    assert_eq!(findings["rate_rps"], 100.0);
+    assert_eq!(findings["rated"], Value::Null);
+    let nice = &findings["arms"][2];
+    assert_eq!(nice["arm"], "nice");
+    assert!(nice["latency_us"]["p50"].as_f64().unwrap() > 0.0, "{nice}");
+    assert_eq!(
+        nice["total_work_share"],
+        Value::Null,
+        "nobody knows its capacity"
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_runs() {
+    let folder = Folder::new();
+    let cases: [(&[&str], &str); 18] = [
+        (&["--load", "0"], "above 0 and below 100"),
+        (&["--load", "200"], "above 0 and below 100"),
+        (&["--load", "100%"], "above 0 and below 100"),
+        (&["--load", "abc"], "above 0 and below 100"),
+        (&["--budget", "nonsense"], "p99+5%"),
+        (&["--budget", "p99+0%"], "p99+5%"),
+        (&["--budget", "p90+5%"], "p99.9"),
+        (&["--headroom", "99%"], "below 95%"),
+        (&["--headroom", "much"], "such as 20%"),
+        (&["--arms", "magic"], "quota-10ms"),
+        (&["--arms", "job-alone"], "in any case"),
+        (&["--rate", "-1"], "requests per second"),
+        (&["--rate", "10", "--load", "50"], "cannot be used with"),
+        (&["--passes", "0"], "--passes"),
+        (
+            &["--job", "surely-no-such-program -x"],
+            "is no command here",
+        ),
+        (&["--job", "echo 'a"], "cannot be read by the shell"),
+        (&["--job", " "], "empty command"),
+        (&["--resume", "nowhere.plimsoll"], "nowhere.plimsoll"),
+    ];
+    for (more, sentence) in cases {
+        let mut args = vec!["yield", "--quick"];
+        args.extend_from_slice(more);
+        run(&folder, &args).says(2, &[sentence]);
+    }
+    assert!(!folder.path("plimsoll-runs").exists(), "no record was made");
+}
+
+#[test]
+fn a_job_that_ends_at_once_or_fails_is_told_apart() {
+    let folder = Folder::new();
+    for (job, sentence) in [("true", "too short to tell"), ("exit 3", "exit status: 3")] {
+        let args = tiny(&["--arms", "nice", "--job", job]);
+        run(&folder, &args).says(2, &[job, sentence]);
+    }
+}
+
+#[test]
+fn the_time_that_a_command_may_take_is_kept() {
+    let folder = Folder::new();
+    let args = tiny(&[
+        "--arms",
+        "nice",
+        "--job",
+        "sleep 1000",
+        "--job-timeout",
+        "300ms",
+    ]);
+    run(&folder, &args).says(1, &["did not end within 300ms", "--job-timeout"]);
+}
+
+#[test]
+fn a_service_elsewhere_and_flags_of_a_sweep_are_refused() {
+    let folder = Folder::new();
+    let server = KnownServer::start(Behaviour::Answer {
+        after: Duration::ZERO,
+    })
+    .unwrap();
+    let url = format!("http://{}/", server.addr());
+    let node = "http://127.0.0.1:1/metrics";
+    run(&folder, &["yield", &url, "--restart", "true"]).says(2, &["--restart is for a sweep"]);
+    run(&folder, &["yield", &url, "--node-metrics", node]).says(2, &["--node-metrics"]);
+}
+
+#[test]
+fn who_may_not_use_cgroups_is_told_which_arms_are_left_out_and_why() {
+    if !geteuid().is_root() {
+        eprintln!("skipped: only root can become somebody with fewer rights");
+        return;
+    }
+    let folder = Folder::new();
+    let nobody = 65_534;
+    fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    chown(folder.0.path(), Some(nobody), Some(nobody)).unwrap();
+    let program = folder.path("plimsoll");
+    fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();
+    let runtime = folder.path("runtime");
+    fs::create_dir(&runtime).unwrap();
+    chown(&runtime, Some(nobody), Some(nobody)).unwrap();
+    let mut command = Command::new(program);
+    command
+        .args(tiny(&["--format", "json"]))
+        .current_dir(folder.0.path())
+        .env("XDG_RUNTIME_DIR", &runtime)
+        .uid(nobody)
+        .gid(nobody);
+    let ended = ended(command);
+    let findings = &ended.json()["findings"];
+    let (tried, missing) = (names(&findings["arms"]), names(&findings["missing_arms"]));
+    assert!(
+        tried.contains("none") && tried.contains("nice"),
+        "{tried:?}"
+    );
+    for arm in ["weight", "cpu-idle", "quota-10ms", "quota-100ms"] {
+        assert!(missing.contains(arm), "{missing:?}");
+    }
+    ended.says(0, &["weight is left out: this user may not make a cgroup"]);
+}

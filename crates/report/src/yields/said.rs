@@ -1,0 +1,231 @@
+//! What follows from the table, in sentences.
+
+use super::YieldReport;
+use super::table::pct;
+use crate::escape::safe;
+use crate::number::{Written, confidence, per_second, time_us, trimmed_pct};
+use crate::sentence::Sentence;
+use crate::table::Ink;
+use plimsoll_model::{Arm, ArmFinding, BesideRate, Cause, human_duration};
+
+/// What the arms have in common.
+pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
+    let findings = report.findings;
+    let Some(rate) = findings.rate_rps else {
+        return Sentence::new(Ink::Dim, "Nothing was measured yet.");
+    };
+    let of = match (&report.plan.sideload, &findings.rated) {
+        (Some(side), Some(rated)) => match side.service {
+            BesideRate::Load(level) => format!(
+                ", {} % of the {} that the service carries alone",
+                trimmed_pct(level.pct()),
+                per_second(rated.rate_rps)
+            ),
+            BesideRate::Rate(_) => String::new(),
+        },
+        _ => String::new(),
+    };
+    let passes = match findings.passes {
+        0 => "in no pass does every arm count".to_owned(),
+        1 => "in one pass every arm counts".to_owned(),
+        n => format!("in {n} passes every arm counts"),
+    };
+    let text = format!(
+        "{} requests{of}; {} a trial; {passes}.",
+        per_second(rate),
+        human_duration(report.plan.window)
+    );
+    Sentence::new(Ink::Dim, text)
+}
+
+/// How the table is to be read, and what is missing in it.
+pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
+    let findings = report.findings;
+    let budget = &findings.budget;
+    let mut said = vec![Sentence::new(
+        Ink::Dim,
+        format!(
+            "gained: the job's work, of what it does alone. total: that and the service's work, of \
+             what it carries alone. change: of {}, against the service alone in the same pass. \
+             waits: for a CPU, per request.",
+            budget.quantile
+        ),
+    )];
+    said.push(match findings.noise_floor_pct {
+        Some(floor) => Sentence::new(
+            Ink::Plain,
+            format!(
+                "Two equal measurements of {} differ by up to {} % here ({}): less than that is noise.",
+                budget.quantile,
+                trimmed_pct(floor),
+                confidence()
+            ),
+        ),
+        None => Sentence::new(
+            Ink::Yellow,
+            "How far two equal measurements differ here is not known: fewer than 5 passes count, \
+             and no interval can be given.",
+        ),
+    });
+    if findings.rated.is_none() {
+        said.push(Sentence::new(
+            Ink::Dim,
+            "total is not known, for nobody has said what the service carries alone: give --rated \
+             RATE, or --load in place of --rate.",
+        ));
+    }
+    said.extend(coarse(report));
+    let missing = findings.missing_arms.iter();
+    said.extend(missing.map(|missing| {
+        let text = format!("{} was left out: {}.", missing.arm, safe(&missing.reason));
+        Sentence::new(Ink::Yellow, text)
+    }));
+    if let Some(reason) = report.record.trials.commonest_reason() {
+        let (bad, all) = (report.record.trials.invalid(), report.record.trials.all());
+        let text = format!("{bad} of {all} trials do not count, mostly because {reason}.");
+        said.push(Sentence::new(Ink::Yellow, text));
+    }
+    said
+}
+
+/// Few CPUs cannot be divided as finely as the headroom was asked for.
+fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
+    let side = report.plan.sideload.as_ref()?;
+    let is_tried = side.arms.contains(&Arm::CpuSet);
+    let grain = 100.0 / side.cpus.len().max(1) as f64;
+    (is_tried && grain > side.headroom.pct()).then(|| {
+        let text = format!(
+            "cpuset gives whole CPUs, of which one is {} % of this machine: it does not keep a \
+             headroom of {} % exactly.",
+            trimmed_pct(grain),
+            trimmed_pct(side.headroom.pct())
+        );
+        Sentence::new(Ink::Dim, text)
+    })
+}
+
+/// Which arm to take, and why, or what would be needed to tell.
+pub(super) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
+    let findings = report.findings;
+    let recommended = &findings.recommended;
+    let of = |arm: Arm| findings.arms.iter().find(|found| found.arm == arm);
+    let budget = &findings.budget;
+    let mut said = Vec::new();
+    match (recommended.arm.and_then(of), recommended.within_budget) {
+        (Some(best), _) => {
+            said.push(Sentence::new(Ink::Green, take(best, report)));
+            if !recommended.undecided.is_empty() {
+                let text = format!(
+                    "Of {} it cannot be told, and {} more. {}",
+                    names(&recommended.undecided),
+                    match recommended.undecided.len() {
+                        1 => "it gains",
+                        _ => "they gain",
+                    },
+                    needed(report)
+                );
+                said.push(Sentence::new(Ink::Yellow, text));
+            }
+        }
+        (None, Some(_)) => {
+            let cheapest = cheapest(&findings.arms, report);
+            let text = format!(
+                "No way to hold the job keeps the service within {budget}.{cheapest} Leave more \
+                 headroom (--headroom), allow more (--budget), or let the job run elsewhere."
+            );
+            said.push(Sentence::new(Ink::Red, text));
+        }
+        (None, None) => {
+            let text = format!(
+                "It cannot be told whether any arm keeps the service within {budget}. {}",
+                needed(report)
+            );
+            said.push(Sentence::new(Ink::Yellow, text));
+        }
+    }
+    said
+}
+
+fn take(best: &ArmFinding, report: &YieldReport<'_>) -> String {
+    let findings = report.findings;
+    let gained = best.work_gained_share.map_or_else(String::new, |share| {
+        Written::pct(pct(share)).with_ends(" %")
+    });
+    let change = best.latency_change_pct.map(|c| c.under(&findings.budget));
+    let paid = change.map_or_else(String::new, |change| {
+        format!(
+            " and {} changes by {}",
+            findings.budget.quantile,
+            Written::pct(change).with_ends(" %")
+        )
+    });
+    let headroom = findings.recommended.headroom_pct;
+    let with = headroom.map_or_else(String::new, |headroom| {
+        format!(" with a headroom of {} %", trimmed_pct(headroom))
+    });
+    format!(
+        "Hold the job by {}{with}: it does {gained} of its work beside the service{paid}, within \
+         {}.{}",
+        best.arm,
+        findings.budget,
+        why(best)
+    )
+}
+
+/// What the extra latency comes from.
+fn why(arm: &ArmFinding) -> &'static str {
+    match arm.cause {
+        Some(Cause::Waiting) => " What is paid is waiting for a CPU.",
+        Some(Cause::Slower) => " What is paid is slower execution, not waiting for a CPU.",
+        Some(Cause::Both) => " What is paid is waiting for a CPU and slower execution.",
+        None => "",
+    }
+}
+
+/// The arm that comes nearest.
+fn cheapest(arms: &[ArmFinding], report: &YieldReport<'_>) -> String {
+    let change = |a: &ArmFinding| Some(a.latency_change_pct?.under(&report.findings.budget).value);
+    let beside = arms.iter().filter(|a| a.arm.is_beside());
+    let nearest = beside
+        .filter_map(|a| Some((a, change(a)?)))
+        .min_by(|a, b| a.1.total_cmp(&b.1));
+    nearest.map_or_else(String::new, |(arm, change)| {
+        let price = arm.price_us_per_pct.map_or_else(String::new, |price| {
+            format!(
+                ", {} of p99 for each percent of work",
+                time_us(price.value.max(0.0))
+            )
+        });
+        format!(
+            " {} comes nearest, with {} % more{price}.{}",
+            arm.arm,
+            trimmed_pct(change.max(0.0)),
+            why(arm)
+        )
+    })
+}
+
+/// What it would take to tell.
+fn needed(report: &YieldReport<'_>) -> String {
+    let arms = &report.findings.arms;
+    let passes = arms.iter().filter_map(|a| a.passes_to_tell).min();
+    let again = |passes: u32| {
+        format!(
+            "About {passes} passes might tell (--passes {passes}), on a machine as busy as it was."
+        )
+    };
+    let longer = || {
+        "Close what else runs on this machine, and measure longer: without --quick, or with \
+         --duration and --passes."
+            .to_owned()
+    };
+    passes.map_or_else(longer, again)
+}
+
+fn names(arms: &[Arm]) -> String {
+    let names: Vec<&str> = arms.iter().map(|arm| arm.name()).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.join(""),
+    }
+}

@@ -1,0 +1,193 @@
+//! What one arm gained, and what it cost.
+
+use super::{Seen, mean, resampled, verdict};
+use plimsoll_model::{
+    Arm, ArmFinding, Budget, Cause, Estimate, Histogram, LatencyChange, LatencyUs, SideloadPlan,
+    Trial,
+};
+use std::time::Duration;
+
+/// All that is known of `arm`.
+pub(super) fn finding(
+    seen: &Seen<'_>,
+    arm: Arm,
+    side: &SideloadPlan,
+    rated_rps: Option<f64>,
+    noise: Option<f64>,
+    seed: u64,
+) -> ArmFinding {
+    let change = match arm {
+        Arm::ServiceAlone => None,
+        arm => change(seen, arm, seed),
+    };
+    let budgeted = change.map(|c| c.under(&side.budget));
+    let gained = gained(seen, arm, seed);
+    let told = budgeted.filter(|_| arm.is_beside());
+    let all = seen.all(arm);
+    let (counting, run_delay, cpu) = per_request(seen, arm);
+    ArmFinding {
+        arm,
+        work_gained_share: gained,
+        total_work_share: total(seen, arm, rated_rps, seed),
+        latency_us: latency_us(&counting),
+        latency_change_pct: change,
+        price_us_per_pct: price(seen, arm, seed),
+        run_delay_us_per_request: run_delay,
+        cpu_us_per_request: cpu,
+        cause: change.and_then(|change| cause(seen, arm, &change)),
+        verdict: arm
+            .is_beside()
+            .then(|| verdict::held_against(&side.budget, noise, told.as_ref())),
+        passes_to_tell: told.and_then(|t| {
+            let pairs = seen.pairs(arm, Arm::ServiceAlone).len();
+            verdict::passes_to_tell(&side.budget, noise, &t, pairs as u32)
+        }),
+        trials: counting.len() as u32,
+        invalid_trials: all.iter().filter(|t| !t.verdict.is_valid()).count() as u32,
+    }
+}
+
+/// How the quantiles of an arm differ from those of the service alone.
+pub(super) fn change(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<LatencyChange> {
+    let pairs = seen.pairs(arm, Arm::ServiceAlone);
+    let [p50, p95, p99, p999] = Budget::QUANTILES.map(|q| {
+        let ratios: Vec<f64> = pairs
+            .iter()
+            .filter_map(|(with, alone)| Some((us(with, q)? / us(alone, q)?).ln()))
+            .filter(|ratio| ratio.is_finite())
+            .collect();
+        let logarithm = mean(&ratios, seed)?;
+        Some(logarithm.map_rising(|log| (log.exp() - 1.0) * 100.0))
+    });
+    Some(LatencyChange {
+        p50: p50?,
+        p95: p95?,
+        p99: p99?,
+        p999: p999?,
+    })
+}
+
+fn us(trial: &Trial, quantile: f64) -> Option<f64> {
+    let time = trial.work.latency.quantile(quantile)?;
+    Some(time.as_secs_f64() * 1e6)
+}
+
+/// The job's work against that of the job alone in the same pass; nothing
+/// where there was none.
+fn gained_in_passes(seen: &Seen<'_>, arm: Arm) -> Vec<(f64, f64)> {
+    let pairs = seen.pairs(arm, Arm::JobAlone);
+    let share = |(with, alone): &(&Trial, &Trial)| {
+        let rate = |trial: &Trial| trial.job.and_then(|job| job.rate());
+        let alone = rate(alone).filter(|rate| *rate > 0.0)?;
+        Some((rate(with)? / alone, with.achieved().get()))
+    };
+    pairs.iter().filter_map(share).collect()
+}
+
+fn gained(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
+    if !arm.has_job() {
+        return (seen.passes(arm) > 0).then(|| Estimate::within(0.0, 0.0, 0.0));
+    }
+    let shares: Vec<f64> = gained_in_passes(seen, arm)
+        .iter()
+        .map(|(g, _)| *g)
+        .collect();
+    mean(&shares, seed)
+}
+
+/// Work of the job and of the service together, each as a share of what it
+/// does when the machine is all its own.
+fn total(seen: &Seen<'_>, arm: Arm, rated_rps: Option<f64>, seed: u64) -> Option<Estimate> {
+    let rated = rated_rps.filter(|rate| *rate > 0.0)?;
+    let shares: Vec<f64> = match arm.has_job() {
+        true => gained_in_passes(seen, arm)
+            .iter()
+            .map(|(gained, rps)| gained + rps / rated)
+            .collect(),
+        false => seen
+            .counting(arm)
+            .map(|t| t.achieved().get() / rated)
+            .collect(),
+    };
+    mean(&shares, seed)
+}
+
+/// Microseconds of p99 for each percent of work gained.
+fn price(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
+    if !arm.is_beside() {
+        return None;
+    }
+    let paid_and_gained: Vec<(f64, f64)> = seen
+        .pairs(arm, Arm::ServiceAlone)
+        .iter()
+        .filter_map(|(with, alone)| {
+            let paid = us(with, 0.99)? - us(alone, 0.99)?;
+            let pass = with.spec.pass;
+            let job = seen.counting.get(&(Arm::JobAlone, pass))?.job?.rate()?;
+            let gained = with.job?.rate()? / job * 100.0;
+            Some((paid, gained))
+        })
+        .collect();
+    resampled(paid_and_gained.len(), seed, |draw| {
+        let drawn = draw.iter().filter_map(|at| paid_and_gained.get(*at));
+        let (paid, gained) = drawn.fold((0.0, 0.0), |sum, x| (sum.0 + x.0, sum.1 + x.1));
+        (gained > 0.0).then(|| paid / gained)
+    })
+}
+
+/// Over all trials that count, merged.
+fn latency_us(counting: &[&Trial]) -> Option<LatencyUs> {
+    let mut merged = Histogram::new();
+    for trial in counting {
+        merged.merge(&trial.work.latency);
+    }
+    let us = |q| Some(merged.quantile(q)?.as_secs_f64() * 1e6);
+    Some(LatencyUs {
+        p50: us(0.5)?,
+        p95: us(0.95)?,
+        p99: us(0.99)?,
+        p999: us(0.999)?,
+    })
+}
+
+/// The trials that count; and per request, the time that the service waited
+/// for a CPU, and its CPU time, both in microseconds.
+fn per_request<'t>(seen: &Seen<'t>, arm: Arm) -> (Vec<&'t Trial>, Option<f64>, Option<f64>) {
+    let trials: Vec<&Trial> = seen.counting(arm).collect();
+    if !arm.has_service() {
+        return (trials, None, None);
+    }
+    let requests: u64 = trials.iter().map(|t| t.work.completed).sum();
+    let sum = |of: &dyn Fn(&Trial) -> Option<Duration>| {
+        // One that does not tell makes a sum of less than all requests.
+        let times: Option<Vec<Duration>> = trials.iter().map(|t| of(t)).collect();
+        let whole: Duration = times?.iter().sum();
+        (requests > 0).then(|| whole.as_secs_f64() * 1e6 / requests as f64)
+    };
+    let run_delay = sum(&|t| t.service.as_ref()?.run_delay);
+    let cpu = sum(&|t| Some(t.service.as_ref()?.cpu.0));
+    (trials, run_delay, cpu)
+}
+
+/// A cause that has this part of the extra time has nearly all of it.
+const NEARLY_ALL: f64 = 0.75;
+
+/// Where the extra time of a request went, if there is any: the change of p99
+/// or of the median must be seen to be above zero.
+fn cause(seen: &Seen<'_>, arm: Arm, change: &LatencyChange) -> Option<Cause> {
+    let is_slower = |e: Estimate| e.low.is_some_and(|low| low > 0.0);
+    if !arm.is_beside() || !(is_slower(change.p99) || is_slower(change.p50)) {
+        return None;
+    }
+    let (_, waited, used) = per_request(seen, arm);
+    let (_, waited_alone, used_alone) = per_request(seen, Arm::ServiceAlone);
+    let waiting = (waited? - waited_alone?).max(0.0);
+    let slower = (used? - used_alone?).max(0.0);
+    let part = waiting / (waiting + slower);
+    match part {
+        part if part >= NEARLY_ALL => Some(Cause::Waiting),
+        part if part <= 1.0 - NEARLY_ALL => Some(Cause::Slower),
+        part if part.is_finite() => Some(Cause::Both),
+        _ => None,
+    }
+}

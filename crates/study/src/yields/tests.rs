@@ -1,0 +1,280 @@
+//! Runs that no machine ever made, whose truth is known.
+
+use super::*;
+use crate::seeded::Rng;
+use plimsoll_model::{
+    BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, HashService, Invalid, Job, JobWork,
+    LoadLevel, MissingArm, ServiceUse, Share, SideloadPlan, TrialSpec, Verdict, WarmUp, Workload,
+};
+use std::time::Duration;
+
+const RATED: f64 = 2000.0;
+
+const ARMS: [Arm; 6] = [
+    Arm::ServiceAlone,
+    Arm::ServiceAgain,
+    Arm::JobAlone,
+    Arm::None,
+    Arm::SchedIdle,
+    Arm::Quota10ms,
+];
+
+/// What an arm does to the service, and what it gains.
+#[derive(Clone, Copy)]
+struct Truth {
+    /// Latency as a multiple of that of the service alone.
+    times: f64,
+    gains: f64,
+    waits_us: f64,
+    cpu_us: f64,
+}
+
+const FREE: Truth = Truth {
+    times: 1.0,
+    gains: 0.4,
+    waits_us: 50.0,
+    cpu_us: 1000.0,
+};
+const DOUBLES: Truth = Truth {
+    times: 2.0,
+    gains: 0.5,
+    waits_us: 900.0,
+    cpu_us: 1010.0,
+};
+
+fn truth(arm: Arm) -> Truth {
+    match arm {
+        Arm::None => DOUBLES,
+        Arm::Quota10ms => Truth { gains: 0.2, ..FREE },
+        Arm::JobAlone => Truth { gains: 1.0, ..FREE },
+        _ => FREE,
+    }
+}
+
+fn plan(passes: u32) -> Plan {
+    let mut plan = Plan::blank(Workload::Hash(HashService {
+        mean_block: Bytes(1 << 20),
+        deviation_share: 0.25,
+        request_cpu: CpuTime(Duration::from_millis(1)),
+    }));
+    plan.passes = passes;
+    plan.calibration.rated = Rate::per_second(RATED);
+    plan.seed = 7;
+    plan.sideload = Some(SideloadPlan {
+        job: Job::Burn,
+        service: BesideRate::Load(LoadLevel::percent(60.0).unwrap()),
+        arms: ARMS.to_vec(),
+        missing_arms: vec![MissingArm {
+            arm: Arm::CpuIdle,
+            reason: "the kernel is older than 5.15".to_owned(),
+        }],
+        headroom: Share::new(0.2).unwrap(),
+        budget: "p99+5%".parse().unwrap(),
+        cpus: "0-1".parse().unwrap(),
+        timeout: Duration::from_secs(60),
+    });
+    plan
+}
+
+/// A trial of `arm`, with latencies `times` as long as those of the service
+/// alone, and `noise` by which all of it is longer.
+fn trial(arm: Arm, pass: u32, truth: Truth, noise: f64) -> Trial {
+    let rate = Rate::per_second(if arm.has_service() { 1200.0 } else { 0.0 }).unwrap();
+    let spec = TrialSpec {
+        phase: Phase::Level { level: None },
+        setting: Setting::Beside {
+            rate,
+            arm,
+            allowed: None,
+        },
+        pass,
+        attempt: 0,
+        warm_up: WarmUp::NONE,
+        window: Duration::from_secs(5),
+        limit: None,
+        seed: 0,
+    };
+    let mut trial = Trial::begun(spec, 0);
+    if arm.has_service() {
+        trial.work.completed = 6000;
+        for nth in 0..6000 {
+            // p99 of the service alone is 10 ms.
+            let ms = 10.0 * f64::from(nth) / 5940.0 * truth.times * noise;
+            trial.work.latency.record(Duration::from_secs_f64(ms / 1e3));
+        }
+        trial.service = Some(ServiceUse {
+            cpu: CpuTime(Duration::from_secs_f64(6000.0 * truth.cpu_us / 1e6)),
+            run_delay: Some(Duration::from_secs_f64(6000.0 * truth.waits_us / 1e6)),
+            context_switches: None,
+        });
+    }
+    trial.job = arm.has_job().then(|| JobWork {
+        done: (truth.gains * 1e9) as u64,
+        over: Duration::from_secs(1),
+        cpu: None,
+    });
+    trial
+}
+
+/// A whole run, each of whose latencies is off by up to `noise` either way.
+fn run(plan: &Plan, noise: f64, seed: u64) -> Vec<Trial> {
+    let mut rng = Rng::seeded(seed);
+    let mut trials = Vec::new();
+    for pass in 0..plan.passes {
+        for arm in ARMS {
+            let off = (1.0 + noise).powf(2.0 * rng.unit() - 1.0);
+            trials.push(trial(arm, pass, truth(arm), off));
+        }
+    }
+    trials
+}
+
+fn found(plan: &Plan, trials: &[Trial]) -> YieldFindings {
+    findings(plan, trials).unwrap()
+}
+
+fn of(findings: &YieldFindings, arm: Arm) -> &plimsoll_model::ArmFinding {
+    findings.arms.iter().find(|a| a.arm == arm).unwrap()
+}
+
+#[test]
+fn an_arm_that_costs_nothing_and_gains_much_is_the_one_to_take() {
+    let plan = plan(8);
+    let found = found(&plan, &run(&plan, 0.01, 1));
+    let idle = of(&found, Arm::SchedIdle);
+    assert_eq!(idle.verdict, Some(BudgetVerdict::Within));
+    assert!((idle.work_gained_share.unwrap().value - 0.4).abs() < 1e-6);
+    assert!((idle.total_work_share.unwrap().value - 1.0).abs() < 1e-6);
+    assert_eq!(idle.cause, None, "there is nothing to explain");
+    assert_eq!(found.recommended.arm, Some(Arm::SchedIdle));
+    assert_eq!(found.recommended.within_budget, Some(true));
+    assert_eq!(found.recommended.headroom_pct, None);
+    assert!(found.noise_floor_pct.unwrap() < 2.5);
+    assert_eq!(found.missing_arms, plan.sideload.unwrap().missing_arms);
+    let alone = of(&found, Arm::ServiceAlone);
+    assert_eq!(
+        alone.work_gained_share.unwrap().interval(),
+        Some((0.0, 0.0))
+    );
+    assert!((alone.total_work_share.unwrap().value - 0.6).abs() < 1e-6);
+    assert_eq!((alone.verdict, alone.latency_change_pct), (None, None));
+    let job = of(&found, Arm::JobAlone);
+    assert_eq!((job.latency_us, job.verdict), (None, None));
+    assert!(found.arms.iter().all(|a| a.arm != Arm::ServiceAgain));
+}
+
+#[test]
+fn an_arm_that_doubles_latency_is_beyond_the_budget_and_says_why() {
+    let plan = plan(8);
+    let found = found(&plan, &run(&plan, 0.01, 2));
+    let none = of(&found, Arm::None);
+    assert_eq!(none.verdict, Some(BudgetVerdict::Beyond));
+    let p99 = none.latency_change_pct.unwrap().p99;
+    assert!((p99.value - 100.0).abs() < 5.0, "{p99:?}");
+    assert_eq!(none.cause, Some(Cause::Waiting));
+    // 10 ms more for half of the work.
+    let price = none.price_us_per_pct.unwrap().value;
+    assert!((price - 200.0).abs() < 20.0, "{price}");
+}
+
+#[test]
+fn slower_execution_is_told_from_waiting() {
+    let plan = plan(6);
+    let cause = |waits_us, cpu_us| {
+        let mut trials = run(&plan, 0.01, 3);
+        for at in trials.iter_mut() {
+            if matches!(at.spec.setting, Setting::Beside { arm: Arm::None, .. }) {
+                let truth = Truth {
+                    waits_us,
+                    cpu_us,
+                    ..DOUBLES
+                };
+                *at = trial(Arm::None, at.spec.pass, truth, 1.0);
+            }
+        }
+        of(&found(&plan, &trials), Arm::None).cause
+    };
+    assert_eq!(cause(60.0, 1900.0), Some(Cause::Slower));
+    assert_eq!(cause(500.0, 1500.0), Some(Cause::Both));
+    assert_eq!(cause(50.0, 1000.0), None, "neither has grown");
+}
+
+#[test]
+fn noise_as_large_as_the_budget_leaves_it_open_and_says_what_it_would_take() {
+    let plan = plan(6);
+    let found = found(&plan, &run(&plan, 0.3, 4));
+    let idle = of(&found, Arm::SchedIdle);
+    assert_eq!(idle.verdict, Some(BudgetVerdict::CannotTell));
+    assert!(idle.passes_to_tell.unwrap() > 6);
+    assert_eq!(found.recommended.arm, None);
+    assert_eq!(found.recommended.within_budget, None);
+    assert!(found.recommended.undecided.contains(&Arm::SchedIdle));
+    assert!(found.noise_floor_pct.unwrap() > 5.0);
+}
+
+#[test]
+fn few_passes_give_figures_without_intervals_and_no_verdict() {
+    let plan = plan(4);
+    let found = found(&plan, &run(&plan, 0.001, 5));
+    let idle = of(&found, Arm::SchedIdle);
+    assert_eq!(idle.latency_change_pct.unwrap().p99.interval(), None);
+    assert_eq!(idle.verdict, Some(BudgetVerdict::CannotTell));
+    assert_eq!((found.noise_floor_pct, found.recommended.arm), (None, None));
+    assert_eq!(found.passes, 4);
+}
+
+#[test]
+fn where_all_arms_are_beyond_the_budget_none_is_recommended() {
+    let mut plan = plan(6);
+    let mut trials = run(&plan, 0.01, 6);
+    let side = plan.sideload.as_mut().unwrap();
+    side.arms
+        .retain(|arm| !arm.is_beside() || *arm == Arm::None);
+    trials.retain(
+        |t| matches!(t.spec.setting, Setting::Beside { arm, .. } if side.arms.contains(&arm)),
+    );
+    let found = found(&plan, &trials);
+    assert_eq!(found.recommended.arm, None);
+    assert_eq!(found.recommended.within_budget, Some(false));
+}
+
+#[test]
+fn trials_that_do_not_count_are_counted_and_left_out() {
+    let plan = plan(6);
+    let mut trials = run(&plan, 0.01, 7);
+    let disturbed = Verdict::Invalid(vec![Invalid::Steal {
+        stolen: Share::ONE,
+        bound: Share::ZERO,
+    }]);
+    let mut bad = trial(Arm::SchedIdle, 0, DOUBLES, 5.0);
+    bad.verdict = disturbed;
+    trials.push(bad);
+    let found = found(&plan, &trials);
+    let idle = of(&found, Arm::SchedIdle);
+    assert_eq!((idle.trials, idle.invalid_trials), (6, 1));
+    assert_eq!(idle.verdict, Some(BudgetVerdict::Within));
+}
+
+#[test]
+fn nothing_is_concluded_from_nothing() {
+    let plan = plan(6);
+    let found = found(&plan, &[]);
+    assert_eq!(found.recommended.within_budget, None);
+    assert!(found.arms.iter().all(|a| a.latency_us.is_none()));
+    assert!(findings(&Plan::blank(plan.workload), &[]).is_none());
+}
+
+#[test]
+fn intervals_hold_the_truth_about_as_often_as_they_say() {
+    for passes in [6, 8] {
+        let plan = plan(passes);
+        let holds = |seed: &u64| {
+            let found = found(&plan, &run(&plan, 0.2, 1000 + seed));
+            let change = of(&found, Arm::SchedIdle).latency_change_pct.unwrap();
+            let (low, high) = change.p99.interval().unwrap();
+            low <= 0.0 && 0.0 <= high
+        };
+        let hits = (0..100).filter(holds).count();
+        assert!(hits >= 90, "{hits} of 100 with {passes} passes");
+    }
+}

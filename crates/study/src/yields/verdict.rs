@@ -1,0 +1,89 @@
+//! An arm held against the latency budget, and which one to take.
+
+use plimsoll_model::{Arm, ArmFinding, Budget, BudgetVerdict, Estimate, Recommended, SideloadPlan};
+
+/// More passes than this are no advice.
+const MOST_PASSES: f64 = 1000.0;
+
+/// Within or beyond only where all of the interval is. Where two equal
+/// measurements differ by more than the budget, nothing can be said to be
+/// within it, and only what differs by more than they do is beyond it. `noise`
+/// is `None` where that is not known.
+pub(super) fn held_against(
+    budget: &Budget,
+    noise: Option<f64>,
+    change: Option<&Estimate>,
+) -> BudgetVerdict {
+    let Some((noise, (low, high))) = noise.zip(change.and_then(Estimate::interval)) else {
+        return BudgetVerdict::CannotTell;
+    };
+    if high <= budget.more_pct && noise <= budget.more_pct {
+        BudgetVerdict::Within
+    } else if low > budget.more_pct.max(noise) {
+        BudgetVerdict::Beyond
+    } else {
+        BudgetVerdict::CannotTell
+    }
+}
+
+/// Intervals narrow with the square root of the number of passes: that of the
+/// arm must become as narrow as its middle is far from the budget, and the noise
+/// as small as the budget.
+pub(super) fn passes_to_tell(
+    budget: &Budget,
+    noise: Option<f64>,
+    change: &Estimate,
+    pairs: u32,
+) -> Option<u32> {
+    if held_against(budget, noise, Some(change)) != BudgetVerdict::CannotTell {
+        return None;
+    }
+    let (low, high) = change.interval()?;
+    let is_below = change.value <= budget.more_pct;
+    let reach = if is_below {
+        high - change.value
+    } else {
+        change.value - low
+    };
+    let distance = (budget.more_pct - change.value).abs();
+    let noise_may_be = if is_below {
+        budget.more_pct
+    } else {
+        change.value
+    };
+    let times = (reach / distance).max(noise? / noise_may_be).max(1.0);
+    let passes = (f64::from(pairs) * times * times).ceil();
+    (passes <= MOST_PASSES).then_some(passes as u32 + 1)
+}
+
+/// The arm that gains the most of those within the budget.
+pub(super) fn recommended(arms: &[ArmFinding], side: &SideloadPlan) -> Recommended {
+    let gained = |a: &ArmFinding| a.work_gained_share.map_or(0.0, |share| share.value);
+    let with = |verdict: BudgetVerdict| {
+        arms.iter()
+            .filter(move |a| a.verdict == Some(verdict) && a.work_gained_share.is_some())
+    };
+    let best = with(BudgetVerdict::Within).max_by(|a, b| gained(a).total_cmp(&gained(b)));
+    let most = best.map_or(0.0, gained);
+    let undecided: Vec<Arm> = with(BudgetVerdict::CannotTell)
+        .filter(|a| gained(a) > most)
+        .map(|a| a.arm)
+        .collect();
+    // An arm without a single trial that counts has told nothing either way.
+    let untold = arms
+        .iter()
+        .any(|a| a.verdict == Some(BudgetVerdict::CannotTell));
+    let beside = arms.iter().any(|a| a.verdict.is_some());
+    Recommended {
+        arm: best.map(|a| a.arm),
+        headroom_pct: best
+            .filter(|a| a.arm.keeps_headroom())
+            .map(|_| side.headroom.pct()),
+        within_budget: match (best, untold || !beside) {
+            (Some(_), _) => Some(true),
+            (None, true) => None,
+            (None, false) => Some(false),
+        },
+        undecided,
+    }
+}
