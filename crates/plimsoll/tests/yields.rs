@@ -121,18 +121,31 @@ fn names(list: &Value) -> BTreeSet<String> {
     list.as_array().unwrap().iter().map(name).collect()
 }
 
-/// The job's work and its CPU time as a share of one CPU, by arm.
-fn jobs(record: &Path) -> BTreeMap<String, (Option<i64>, Option<f64>, Option<f64>)> {
+/// What a record says of a job: what it did, its CPU time in CPUs, and the share
+/// of its CPUs that it was allowed.
+#[derive(Debug)]
+struct Job {
+    done: Option<i64>,
+    cpus_used: Option<f64>,
+    allowed: Option<f64>,
+}
+
+/// The jobs of a record by arm.
+fn jobs(record: &Path) -> BTreeMap<String, Job> {
     let db = rusqlite::Connection::open(record).unwrap();
     let sql = "SELECT arm, job_done, job_cpu_ns * 1.0 / job_over_ns, allowed_share FROM trial
                WHERE phase = 'level'";
     let mut statement = db.prepare(sql).unwrap();
-    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)));
-    statement
-        .query_map([], row)
-        .unwrap()
-        .map(Result::unwrap)
-        .collect()
+    let job = |row: &rusqlite::Row<'_>| {
+        let job = Job {
+            done: row.get(1)?,
+            cpus_used: row.get(2)?,
+            allowed: row.get(3)?,
+        };
+        Ok((row.get(0)?, job))
+    };
+    let rows = statement.query_map([], job).unwrap();
+    rows.map(Result::unwrap).collect()
 }
 
 #[test]
@@ -168,19 +181,32 @@ fn every_arm_is_tried_or_listed_with_its_reason_and_nothing_of_it_remains() {
         assert!(!missing["reason"].as_str().unwrap().is_empty());
     }
     let jobs = jobs(&folder.path("run.plimsoll"));
-    assert_eq!(jobs["service-alone"].0, None, "no job runs there");
-    assert_eq!(jobs["service-again"].0, None);
-    assert!(jobs["none"].0 > Some(0), "{jobs:?}");
-    assert!(jobs["job-alone"].0 > Some(0), "{jobs:?}");
+    assert_eq!(jobs["service-alone"].done, None, "no job runs there");
+    assert_eq!(jobs["service-again"].done, None);
+    assert!(jobs["none"].done > Some(0), "{jobs:?}");
+    assert!(jobs["job-alone"].done > Some(0), "{jobs:?}");
     let cpus = output["plan"]["sideload"]["cpus"].as_str().unwrap();
     let cpus: plimsoll_model::CpuSet = cpus.parse().unwrap();
-    if let Some((_, Some(used), Some(allowed))) = jobs.get("quota-10ms") {
+    if let Some(Job {
+        cpus_used: Some(used),
+        allowed: Some(allowed),
+        ..
+    }) = jobs.get("quota-10ms")
+    {
         // A window holds one period more than it is long, and CPU time is
         // counted in ticks of 10 ms for each thread.
         let slack = (10.0 + 10.0 * cpus.len() as f64) / 150.0;
         let bound = allowed * cpus.len() as f64 * (160.0 / 150.0) + slack;
         assert!(*used <= bound, "{used} of {bound}");
     }
+}
+
+#[test]
+fn such_a_record_is_shown_again_and_taken_for_no_sweep() {
+    let folder = Folder::new();
+    let args = tiny(&["--arms", "nice", "-o", "run.plimsoll", "--format", "json"]);
+    let output = run(&folder, &args).json();
+    let findings = &output["findings"];
     let again = run(&folder, &["report", "run.plimsoll", "--format", "json"]);
     assert_eq!(again.json()["findings"], *findings);
     let text = run(&folder, &["report", "run.plimsoll"]);
@@ -257,8 +283,8 @@ fn a_command_is_timed_to_its_end() {
     let ended = run(&folder, &args);
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let jobs = jobs(&folder.path("run.plimsoll"));
-    assert!(jobs["nice"].0 >= Some(1), "{jobs:?}");
-    assert!(jobs["job-alone"].0 >= Some(1), "{jobs:?}");
+    assert!(jobs["nice"].done >= Some(1), "{jobs:?}");
+    assert!(jobs["job-alone"].done >= Some(1), "{jobs:?}");
 }
 
 #[test]
@@ -309,7 +335,7 @@ fn a_server_is_measured_beside_a_job() {
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_runs() {
     let folder = Folder::new();
-    let cases: [(&[&str], &str); 18] = [
+    let cases: [(&[&str], &str); 17] = [
         (&["--load", "0"], "above 0 and below 100"),
         (&["--load", "200"], "above 0 and below 100"),
         (&["--load", "100%"], "above 0 and below 100"),
@@ -321,7 +347,7 @@ fn what_makes_no_sense_is_refused_before_anything_runs() {
         (&["--headroom", "much"], "such as 20%"),
         (&["--arms", "magic"], "quota-10ms"),
         (&["--arms", "job-alone"], "in any case"),
-        (&["--rate", "-1"], "requests per second"),
+        (&["--rate=-1"], "requests per second"),
         (&["--rate", "10", "--load", "50"], "cannot be used with"),
         (&["--passes", "0"], "--passes"),
         (
@@ -330,13 +356,14 @@ fn what_makes_no_sense_is_refused_before_anything_runs() {
         ),
         (&["--job", "echo 'a"], "cannot be read by the shell"),
         (&["--job", " "], "empty command"),
-        (&["--resume", "nowhere.plimsoll"], "nowhere.plimsoll"),
     ];
     for (more, sentence) in cases {
         let mut args = vec!["yield", "--quick"];
         args.extend_from_slice(more);
         run(&folder, &args).says(2, &[sentence]);
     }
+    let missing = ["yield", "--resume", "nowhere.plimsoll"];
+    run(&folder, &missing).says(2, &["nowhere.plimsoll"]);
     assert!(!folder.path("plimsoll-runs").exists(), "no record was made");
 }
 
