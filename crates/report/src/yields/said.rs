@@ -6,7 +6,7 @@ use crate::escape::safe;
 use crate::number::{Written, confidence, per_second, time_us, trimmed_pct};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use plimsoll_model::{Arm, ArmFinding, BesideRate, Cause, human_duration};
+use plimsoll_model::{Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, human_duration};
 
 /// What the arms have in common.
 pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
@@ -207,8 +207,11 @@ fn cheapest(arms: &[ArmFinding], report: &YieldReport<'_>) -> String {
 
 /// What it would take to tell.
 fn needed(report: &YieldReport<'_>) -> String {
-    let arms = &report.findings.arms;
-    let passes = arms.iter().filter_map(|a| a.passes_to_tell).min();
+    let is_open = |a: &&ArmFinding| a.verdict == Some(BudgetVerdict::CannotTell);
+    let open = report.findings.arms.iter().filter(is_open);
+    // Only when all are told is it told which one to take.
+    let each: Option<Vec<u32>> = open.map(|a| a.passes_to_tell).collect();
+    let passes = each.and_then(|passes| passes.into_iter().max());
     let again = |passes: u32| {
         format!(
             "About {passes} passes might tell (--passes {passes}), on a machine as busy as it was."

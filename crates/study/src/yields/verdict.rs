@@ -61,7 +61,8 @@ pub(super) fn recommended(arms: &[ArmFinding], side: &SideloadPlan) -> Recommend
     let gained = |a: &ArmFinding| a.work_gained_share.map_or(0.0, |share| share.value);
     let with = |verdict: BudgetVerdict| {
         arms.iter()
-            .filter(move |a| a.verdict == Some(verdict) && a.work_gained_share.is_some())
+            // A job that gains nothing is not worth holding.
+            .filter(move |a| a.verdict == Some(verdict) && gained(a) > 0.0)
     };
     let best = with(BudgetVerdict::Within).max_by(|a, b| gained(a).total_cmp(&gained(b)));
     let most = best.map_or(0.0, gained);
