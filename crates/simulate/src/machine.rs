@@ -143,7 +143,9 @@ impl Machine {
     pub fn run(&self, spec: &TrialSpec, plan: &Plan) -> Trial {
         match spec.setting {
             Setting::Offer { rate } => self.at_rate(spec, plan, rate),
-            Setting::Idle | Setting::Copies { .. } | Setting::Beside { .. } => self.idle(spec, plan),
+            Setting::Idle | Setting::Copies { .. } | Setting::Beside { .. } => {
+                self.idle(spec, plan)
+            }
         }
     }
 

@@ -50,6 +50,38 @@ struct Sample {
 /// One arm within the budget, one beyond it, one of which it cannot be told,
 /// and one that cannot be had.
 fn sample() -> Sample {
+    let missing = MissingArm {
+        arm: Arm::CpuIdle,
+        reason: "/sys/fs/cgroup/cpu has no cpu.idle (Linux 5.15)".to_owned(),
+    };
+    Sample {
+        plan: plan(&missing),
+        findings: YieldFindings {
+            rated: Some(RatedRate {
+                rate_rps: 2_000.0,
+                limited_by_service: true,
+                given: false,
+                never_carried: None,
+            }),
+            rate_rps: Some(1_200.0),
+            budget: "p99+5%".parse().unwrap(),
+            passes: 7,
+            noise_floor_pct: Some(3.4),
+            arms: arms(),
+            missing_arms: vec![missing],
+            recommended: Recommended {
+                arm: Some(Arm::SchedIdle),
+                headroom_pct: None,
+                within_budget: Some(true),
+                undecided: vec![Arm::Nice],
+            },
+        },
+        trials: trials(),
+    }
+}
+
+/// Those that were tried.
+fn arms() -> Vec<ArmFinding> {
     let beyond = ArmFinding {
         cause: Some(Cause::Waiting),
         ..arm(Arm::None, 0.47, 310.0, 40.0, BudgetVerdict::Beyond)
@@ -77,10 +109,17 @@ fn sample() -> Sample {
         arm: Arm::JobAlone,
         ..alone.clone()
     };
-    let missing = MissingArm {
-        arm: Arm::CpuIdle,
-        reason: "/sys/fs/cgroup/cpu has no cpu.idle (Linux 5.15)".to_owned(),
-    };
+    vec![
+        alone,
+        job,
+        beyond,
+        open,
+        arm(Arm::SchedIdle, 0.385, 2.1, 1.4, BudgetVerdict::Within),
+        arm(Arm::Quota10ms, 0.19, 0.8, 1.5, BudgetVerdict::Within),
+    ]
+}
+
+fn trials() -> TrialTally {
     let mut trials = TrialTally::default();
     for _ in 0..54 {
         trials.add(&Verdict::Valid);
@@ -91,37 +130,7 @@ fn sample() -> Sample {
             bound: Share::ZERO,
         }]));
     }
-    Sample {
-        plan: plan(&missing),
-        findings: YieldFindings {
-            rated: Some(RatedRate {
-                rate_rps: 2_000.0,
-                limited_by_service: true,
-                given: false,
-                never_carried: None,
-            }),
-            rate_rps: Some(1_200.0),
-            budget: "p99+5%".parse().unwrap(),
-            passes: 7,
-            noise_floor_pct: Some(3.4),
-            arms: vec![
-                alone,
-                job,
-                beyond,
-                open,
-                arm(Arm::SchedIdle, 0.385, 2.1, 1.4, BudgetVerdict::Within),
-                arm(Arm::Quota10ms, 0.19, 0.8, 1.5, BudgetVerdict::Within),
-            ],
-            missing_arms: vec![missing],
-            recommended: Recommended {
-                arm: Some(Arm::SchedIdle),
-                headroom_pct: None,
-                within_budget: Some(true),
-                undecided: vec![Arm::Nice],
-            },
-        },
-        trials,
-    }
+    trials
 }
 
 fn plan(missing: &MissingArm) -> Plan {
@@ -235,7 +244,10 @@ fn with<T>(sample: &Sample, shown: impl FnOnce(&YieldReport<'_>) -> T) -> T {
     })
 }
 
-const EXPECTED: [(&str, fn() -> Sample, usize, &str); 3] = [
+/// Name, what is shown, at which width, and the text that it should give.
+type Snapshot = (&'static str, fn() -> Sample, usize, &'static str);
+
+const EXPECTED: [Snapshot; 3] = [
     ("yield-80", sample, 80, include_str!("tests/yield-80.txt")),
     (
         "yield-200",
