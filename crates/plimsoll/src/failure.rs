@@ -83,7 +83,7 @@ impl From<RunError> for Failure {
             RunError::Host(HostError::NoProcess { .. } | HostError::NoCgroup { .. }) => {
                 Failure::Mistake(error.to_string())
             }
-                        RunError::Sensor(_) | RunError::Host(_) | RunError::Control(_) | RunError::Stuck(_) => {
+            RunError::Sensor(_) | RunError::Host(_) | RunError::Control(_) | RunError::Stuck(_) => {
                 Failure::Run(error.to_string())
             }
         }

@@ -104,12 +104,12 @@ mod tests {
     #[test]
     fn what_is_kept_is_not_called_nothing() {
         let idle = [trial(Phase::Idle), trial(Phase::Idle)];
-        let said = how_to_go_on(&idle, false, "x");
+        let said = how_to_go_on("sweep", &idle, false, "x");
         assert!(
             said.contains("2 trials") && !said.contains("nothing"),
             "{said}"
         );
-        assert!(how_to_go_on(&[], false, "x").contains("nothing was measured"));
+        assert!(how_to_go_on("sweep", &[], false, "x").contains("nothing was measured"));
     }
 
     #[test]

@@ -61,6 +61,7 @@ fn sample() -> Sample {
                 rate_rps: 2_000.0,
                 limited_by_service: true,
                 given: false,
+                disturbed: false,
                 never_carried: None,
             }),
             rate_rps: Some(1_200.0),

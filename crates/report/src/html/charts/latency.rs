@@ -142,7 +142,7 @@ fn most_load(view: View<'_>, loads: &[LoadLine]) -> f64 {
     let levels = view.findings().levels.iter().map(|l| l.offered_rps);
     let searched = view.picture.trials.iter().filter(|t| is_search(t));
     let searched = searched.filter_map(|t| match t.setting {
-        Setting::Offer { rate } => Some(rate.get()),
+        Setting::Offer { rate } | Setting::Beside { rate, .. } => Some(rate.get()),
         Setting::Idle | Setting::Copies { .. } => None,
     });
     let ends = loads
