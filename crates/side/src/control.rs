@@ -1,5 +1,6 @@
-//! One round of the loop: sample, decide, apply, log. What decides is the law;
-//! what an action comes to is [`Limit`].
+//! The loop that holds a group by a law, round by round: sample, decide, apply, log.
+//! What decides is the law; what an action comes to is [`Limit`]. Whoever has a
+//! group has it go round: a sideload beside its signals, an experiment in a thread.
 
 use crate::error::SideError;
 use crate::guard::{GuardSpec, Guards};
@@ -7,36 +8,98 @@ use crate::hold::Hold;
 use crate::limit::{Limit, Respect};
 use crate::log::Log;
 use crate::prepare::{Tell, apply};
+use crate::reach::Reach;
 use crate::request::Told;
+use crate::rule::Rule;
 use crate::sample::Sampler;
 use crate::tally::Tally;
 use plimsoll_control::{ControlError, Group, Usage};
+use plimsoll_host::Root;
 use plimsoll_law::{Action, Entry, Law, Reason, State};
 use plimsoll_model::{CpuSet, Share};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+/// A command that ends sooner is spared the guards, which take longer to begin
+/// with than it may take.
+const UNWATCHED: Duration = Duration::from_millis(50);
+
 /// What decides, and what it decided last.
 #[derive(Debug)]
-pub(crate) struct Control {
-    pub(crate) hold: Hold,
-    pub(crate) law: Law,
-    pub(crate) state: State,
-    pub(crate) period: Duration,
-    pub(crate) due: Instant,
+pub struct Control {
+    root: Root,
+    cpus: CpuSet,
+    hold: Hold,
+    quota_period: Duration,
+    law: Law,
+    state: State,
+    period: Duration,
+    due: Instant,
     pub(crate) limit: Limit,
-    pub(crate) reason: Option<Reason>,
-    pub(crate) sampler: Sampler,
-    pub(crate) guards: Vec<GuardSpec>,
-    pub(crate) log: Option<Log>,
+    reason: Option<Reason>,
+    sampler: Sampler,
+    watching: Watching,
+    serves_here: bool,
+    log: Option<Log>,
     pub(crate) tally: Tally,
-    pub(crate) respect: Respect,
-    pub(crate) warned: BTreeSet<String>,
+    respect: Respect,
+    warned: BTreeSet<String>,
+}
+
+/// Whether guards are asked.
+#[derive(Debug)]
+enum Watching {
+    Nothing,
+    From(Instant, Vec<GuardSpec>),
+    Guards(Guards),
 }
 
 impl Control {
-    /// The first line of the log.
-    pub(crate) fn begin(&mut self, tell: Tell<'_>) {
+    /// Holds `group`, whose processes run on `cpus`, as `rule` says until its
+    /// first decision; [`Control::begin`] once something runs in it.
+    ///
+    /// # Errors
+    /// When that cannot be set on it.
+    pub fn new(
+        rule: Rule,
+        root: &Root,
+        cpus: &CpuSet,
+        group: &mut Group,
+    ) -> Result<Control, SideError> {
+        let limit = Limit::of(rule.first, rule.hold, rule.quota_period, cpus);
+        apply(group, &limit, &Limit::Runs, cpus)?;
+        let now = Instant::now();
+        Ok(Control {
+            sampler: Sampler::new(root, cpus.clone(), used(group).and_then(|u| u.cpu)),
+            root: root.clone(),
+            cpus: cpus.clone(),
+            watching: match rule.guards {
+                None => Watching::Nothing,
+                Some(specs) => Watching::From(now + UNWATCHED, specs),
+            },
+            serves_here: rule.serves_here,
+            hold: rule.hold,
+            quota_period: rule.quota_period,
+            law: rule.law,
+            state: rule.state,
+            due: now + rule.period,
+            period: rule.period,
+            limit,
+            reason: None,
+            log: None,
+            tally: Tally::default(),
+            respect: Respect::default(),
+            warned: BTreeSet::new(),
+        })
+    }
+
+    /// From now on it counts, and writes to `log`.
+    pub(crate) fn begin(&mut self, group: &mut Group, log: Option<Log>, tell: Tell<'_>) {
+        self.log = log;
+        self.renew(group);
+        if let Watching::From(at, _) = &mut self.watching {
+            *at = Instant::now() + UNWATCHED;
+        }
         let entry = Entry::Begin {
             law: self.law.clone(),
             state: self.state.clone(),
@@ -44,26 +107,77 @@ impl Control {
         self.write(&entry, tell);
     }
 
-    /// Once round: sample, decide, apply, log.
-    pub(crate) fn step(
+    /// Begins the period anew, because nobody looked for a while.
+    pub(crate) fn renew(&mut self, group: &Group) {
+        self.sampler.renew(used(group).and_then(|u| u.cpu));
+        self.due = Instant::now() + self.period;
+    }
+
+    /// When there is something to do next.
+    pub fn due(&self) -> Instant {
+        match &self.watching {
+            Watching::From(at, _) => self.due.min(*at),
+            _ => self.due,
+        }
+    }
+
+    /// What it is held to now: the share of its CPUs, if anything caps that, and
+    /// whether it stands still.
+    pub fn holds(&self) -> (Option<Share>, bool) {
+        (self.limit.cap(), self.limit == Limit::Frozen)
+    }
+
+    /// Does what is due: begins to ask the guards, or goes once round. While it is
+    /// `ending` nothing is set any more.
+    ///
+    /// # Errors
+    /// When the group is gone, so that nothing holds what ran in it.
+    pub fn round(
         &mut self,
-        guards: &mut Guards,
-        group: &mut Group,
-        cpus: &CpuSet,
+        group: &mut impl Reach,
+        ending: bool,
+        tell: Tell<'_>,
+    ) -> Result<(), SideError> {
+        let now = Instant::now();
+        if let Watching::From(at, specs) = &self.watching
+            && now >= *at
+        {
+            let except = self.except(group);
+            let (guards, left_out) = Guards::open(&self.root, specs, &self.cpus, &except);
+            self.watching = Watching::Guards(guards);
+            if let Some(why) = left_out {
+                tell(Told::Warning(format!(
+                    "no guard watches how long everything else waits for a CPU: {why}"
+                )));
+            }
+        }
+        match now >= self.due {
+            true => self.step(group, ending, tell),
+            false => Ok(()),
+        }
+    }
+
+    /// Once round: sample, decide, apply, log.
+    fn step(
+        &mut self,
+        group: &mut impl Reach,
         ending: bool,
         tell: Tell<'_>,
     ) -> Result<(), SideError> {
         // Late by more than a period is a machine that slept or was stopped.
         self.due = (self.due + self.period).max(Instant::now());
-        let usage = match group.usage() {
+        let usage = match group.with(|group| group.usage()) {
             Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
             other => other.ok(),
         };
-        let except = match guards.needs_processes() {
-            true => except(group),
-            false => Vec::new(),
+        let except = match &self.watching {
+            Watching::Guards(guards) if guards.needs_processes() => self.except(group),
+            _ => Vec::new(),
         };
-        let readings = guards.read(cpus, &except);
+        let readings = match &mut self.watching {
+            Watching::Guards(guards) => guards.read(&self.cpus, &except),
+            _ => Vec::new(),
+        };
         let raw = self.sampler.sample(usage.and_then(|u| u.cpu), readings);
         self.tally
             .add(&raw, &self.limit, self.reason.as_ref(), usage);
@@ -76,8 +190,8 @@ impl Control {
         let sample = self.hold.seen(raw);
         let decision = self.law.decide(&self.state, &sample);
         if !ending {
-            let limit = Limit::of(decision.action, self.hold, cpus);
-            match apply(group, &limit, &self.limit, cpus) {
+            let limit = Limit::of(decision.action, self.hold, self.quota_period, &self.cpus);
+            match group.with(|group| apply(group, &limit, &self.limit, &self.cpus)) {
                 Ok(()) => self.limit = limit,
                 Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
                 Err(error) => self.warn_once(error.to_string(), tell),
@@ -105,13 +219,16 @@ impl Control {
             tell(Told::Warning(warning));
         }
     }
-}
 
-/// The sideload's processes, and our own, which are not the service.
-pub(crate) fn except(group: &Group) -> Vec<u32> {
-    let mut pids = group.processes().unwrap_or_default();
-    pids.push(std::process::id());
-    pids
+    /// What is not the service: the sideload's processes, and our own unless we
+    /// serve.
+    fn except(&self, group: &mut impl Reach) -> Vec<u32> {
+        let mut pids = group.with(|group| group.processes().unwrap_or_default());
+        if !self.serves_here {
+            pids.push(std::process::id());
+        }
+        pids
+    }
 }
 
 pub(crate) fn used(group: &Group) -> Option<Usage> {

@@ -1,7 +1,7 @@
 //! By which mechanism a sideload is held while it runs, and what follows from
-//! that for the law. Decisions alone.
+//! that for the law.
 
-use plimsoll_control::{Capabilities, Mechanism};
+use plimsoll_control::{Capabilities, ControlError, Group, Mechanism, Weight};
 use plimsoll_law::{
     Headroom, Mode, ParameterError, Parameters, Plimsoll, PlimsollState, Sample, State,
 };
@@ -34,6 +34,18 @@ impl Hold {
             Hold::Idle => Mechanism::Idle,
             Hold::Quota => Mechanism::Quota,
             Hold::CpuSet => Mechanism::CpuSet,
+        }
+    }
+
+    /// Sets what holds for as long as the group is there.
+    ///
+    /// # Errors
+    /// When the group cannot be set so.
+    pub fn set(self, group: &mut Group) -> Result<(), ControlError> {
+        match self {
+            Hold::Weight => group.set_weight(Weight::LEAST),
+            Hold::Idle => group.set_idle(true),
+            Hold::Quota | Hold::CpuSet => Ok(()),
         }
     }
 

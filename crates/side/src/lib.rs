@@ -11,6 +11,10 @@
 //! started, and gives everything back. Signals come in through [`Ears`], so that
 //! the loop runs in any thread of any program.
 //!
+//! Who has a group already holds it by the same loop: [`Control`] is told the law by
+//! a [`Rule`] and goes round when it is [due](Control::due). An experiment does that
+//! in a thread, with the laws that ours is compared with.
+//!
 //! What decides is pure: which mechanism ([`Hold`]), what an action comes to,
 //! what a guard means, what is summed up. This room must not decide what the
 //! law decides, change the machine otherwise than through `control`, or know
@@ -51,15 +55,20 @@ mod hold;
 mod limit;
 mod log;
 mod prepare;
+mod reach;
 mod request;
+mod rule;
 mod sample;
 mod sideload;
 mod tally;
 
+pub use control::Control;
 pub use ears::{Ears, Heard};
 pub use error::SideError;
 pub use guard::{GuardError, GuardSpec, Percentile, Whose};
 pub use hold::Hold;
+pub use reach::Reach;
 pub use request::{Care, Held, Request, Told};
+pub use rule::Rule;
 pub use sideload::{Outcome, Sideload};
 pub use tally::Summary;

@@ -7,9 +7,9 @@ use plimsoll_law::Action;
 use plimsoll_model::{CpuSet, Share};
 use std::time::Duration;
 
-/// The period of a quota. With all CPUs taken at once, a sideload is in the way
-/// for no longer than this.
-const QUOTA_PERIOD: Duration = Duration::from_millis(10);
+/// The period of a sideload's quota. With all CPUs taken at once, it is in the
+/// way for no longer than this.
+pub(crate) const QUOTA_PERIOD: Duration = Duration::from_millis(10);
 /// The kernel takes no smaller quota.
 const LEAST_QUOTA: Duration = Duration::from_millis(1);
 
@@ -27,37 +27,42 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
-    /// What an action comes to on these CPUs.
-    pub(crate) fn of(action: Action, hold: Hold, cpus: &CpuSet) -> Limit {
+    /// What an action comes to on these CPUs, with a quota in periods of `period`.
+    pub(crate) fn of(action: Action, hold: Hold, period: Duration, cpus: &CpuSet) -> Limit {
         let Action::Run { share } = action else {
             return Limit::Frozen;
         };
         match hold {
             Hold::Weight | Hold::Idle => Limit::Runs,
             Hold::Quota => {
-                quota(share, cpus.len()).map_or(Limit::Frozen, |q| Limit::Quota(q, share))
+                quota(share, period, cpus.len()).map_or(Limit::Frozen, |q| Limit::Quota(q, share))
             }
             Hold::CpuSet => some_cpus(share, cpus),
         }
     }
 
+    /// The share of the machine that it caps; `None` where it caps nothing.
+    pub(crate) fn cap(&self) -> Option<Share> {
+        match self {
+            Limit::Runs => None,
+            Limit::Quota(_, share) | Limit::Cpus(_, share) => Some(*share),
+            Limit::Frozen => Some(Share::ZERO),
+        }
+    }
+
     /// The share of the machine beyond which it is not respected.
     fn most(&self) -> Share {
-        match self {
-            Limit::Runs => Share::ONE,
-            Limit::Quota(_, share) | Limit::Cpus(_, share) => *share,
-            Limit::Frozen => Share::ZERO,
-        }
+        self.cap().unwrap_or(Share::ONE)
     }
 }
 
-/// The share as CPU time in 10 ms, or in a longer period where that would be
+/// The share as CPU time in each period, or in a longer one where that would be
 /// less than the kernel takes.
-fn quota(share: Share, cpus: usize) -> Option<Quota> {
+fn quota(share: Share, period: Duration, cpus: usize) -> Option<Quota> {
     let cpus_worth = share.get() * cpus as f64;
-    let time = QUOTA_PERIOD.mul_f64(cpus_worth);
+    let time = period.mul_f64(cpus_worth);
     if time >= LEAST_QUOTA {
-        return Quota::new(time, QUOTA_PERIOD).ok();
+        return Quota::new(time, period).ok();
     }
     let period = Duration::try_from_secs_f64(LEAST_QUOTA.as_secs_f64() / cpus_worth).ok()?;
     Quota::new(LEAST_QUOTA, period).ok()
@@ -130,7 +135,7 @@ mod tests {
     #[test]
     fn a_quota_is_a_share_of_all_cpus_in_ten_milliseconds() {
         let ms = Duration::from_millis;
-        let limit = |x, list: &str| Limit::of(run(x), Hold::Quota, &cpus(list));
+        let limit = |x, list: &str| Limit::of(run(x), Hold::Quota, QUOTA_PERIOD, &cpus(list));
         let quota = |time, period| Quota::new(time, period).unwrap();
         assert_eq!(
             limit(0.5, "0-3"),
@@ -141,11 +146,13 @@ mod tests {
             Limit::Quota(quota(ms(1), ms(20)), share(0.05))
         );
         assert_eq!(limit(0.0, "0"), Limit::Frozen);
+        let slow = Limit::of(run(0.5), Hold::Quota, ms(100), &cpus("0-1"));
+        assert_eq!(slow, Limit::Quota(quota(ms(100), ms(100)), share(0.5)));
     }
 
     #[test]
     fn cpus_are_whole_and_the_last_ones_and_none_is_frozen() {
-        let limit = |x, list: &str| Limit::of(run(x), Hold::CpuSet, &cpus(list));
+        let limit = |x, list: &str| Limit::of(run(x), Hold::CpuSet, QUOTA_PERIOD, &cpus(list));
         assert_eq!(limit(0.5, "0-3"), Limit::Cpus(cpus("2-3"), share(0.5)));
         assert_eq!(
             limit(0.99, "0,2,4"),
@@ -161,17 +168,17 @@ mod tests {
     #[test]
     fn under_a_weight_a_share_is_only_leave_to_run() {
         assert_eq!(
-            Limit::of(run(0.05), Hold::Weight, &cpus("0-1")),
+            Limit::of(run(0.05), Hold::Weight, QUOTA_PERIOD, &cpus("0-1")),
             Limit::Runs
         );
-        let frozen = Limit::of(Action::Frozen, Hold::Weight, &cpus("0-1"));
+        let frozen = Limit::of(Action::Frozen, Hold::Weight, QUOTA_PERIOD, &cpus("0-1"));
         assert_eq!(frozen, Limit::Frozen);
     }
 
     #[test]
     fn a_limit_that_does_not_hold_is_told_once_and_not_for_one_period() {
         let mut respect = Respect::default();
-        let limit = Limit::of(run(0.1), Hold::Quota, &cpus("0-1"));
+        let limit = Limit::of(run(0.1), Hold::Quota, QUOTA_PERIOD, &cpus("0-1"));
         let mut told = |used| respect.check(&limit, share(used)).is_some();
         assert!(!told(0.9) && !told(0.9) && !told(0.1) && !told(0.9) && !told(0.9));
         assert!(told(0.9));

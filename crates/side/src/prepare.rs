@@ -154,10 +154,8 @@ pub(crate) fn limit_for_good(
     request: &Request<'_>,
     tell: Tell<'_>,
 ) -> Result<(), SideError> {
-    match hold {
-        Some(Hold::Weight) => group.set_weight(Weight::LEAST)?,
-        Some(Hold::Idle) => group.set_idle(true)?,
-        Some(Hold::Quota | Hold::CpuSet) | None => {}
+    if let Some(hold) = hold {
+        hold.set(group)?;
     }
     if let Some(bytes) = request.memory {
         group.set_memory(&MemoryLimits {

@@ -1,30 +1,24 @@
 //! A command that runs as a sideload: started, held by the loop, ended.
 
-use crate::control::{Control, except, used};
+use crate::control::{Control, used};
 use crate::ears::{Ears, Heard};
 use crate::error::SideError;
-use crate::guard::{self, Guards};
-use crate::hold::Hold;
-use crate::limit::{Limit, Respect};
+use crate::guard;
+use crate::limit::Limit;
 use crate::log::Log;
-use crate::prepare::{self, Tell, apply, limit_for_good, repair};
+use crate::prepare::{self, Tell, limit_for_good, repair};
 use crate::request::{Care, Request, Told};
-use crate::sample::Sampler;
-use crate::tally::{Summary, Tally};
+use crate::rule::Rule;
+use crate::tally::Summary;
 use plimsoll_control::{Group, Journals, Signal};
 use plimsoll_host::{Root, life, own_allowed_cpus};
-use plimsoll_law::{Action, Law};
 use plimsoll_model::{CpuSet, CpuTime};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-use std::collections::BTreeSet;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a command that was told to end may take for it.
 const GRACE: Duration = Duration::from_secs(10);
-/// A command that ends sooner is spared the guards, which take longer to begin
-/// with than it may take.
-const UNWATCHED: Duration = Duration::from_millis(50);
 /// How often to look when there is nothing to decide.
 const IDLE_LOOK: Duration = Duration::from_secs(60);
 
@@ -73,35 +67,16 @@ impl Sideload {
         limit_for_good(&mut group, ready.hold, request, tell)?;
         let mut control = match (ready.hold, &request.care) {
             (Some(hold), Care::Sideload(held)) => {
-                let law = hold.law(held.headroom, cpus.len() as u32)?;
-                let floor = law.parameters().floor;
-                let state = Hold::start(&law);
-                let limit = Limit::of(Action::Run { share: floor }, hold, &cpus);
-                apply(&mut group, &limit, &Limit::Runs, &cpus)?;
-                Some((hold, Law::Plimsoll(law), state, limit, held))
+                let rule = Rule::plimsoll(hold, held, cpus.len() as u32)?;
+                Some(Control::new(rule, root, &cpus, &mut group)?)
             }
             _ => None,
         };
         let child = start(&mut group, request)?;
         let started = Instant::now();
-        let control = control.take().map(|(hold, law, state, limit, held)| {
-            let period = held.period.unwrap_or(hold.period());
-            Control {
-                sampler: Sampler::new(root, cpus.clone(), used(&group).and_then(|u| u.cpu)),
-                guards: held.guards.clone(),
-                hold,
-                law,
-                state,
-                period,
-                due: started + period,
-                limit,
-                reason: None,
-                log,
-                tally: Tally::default(),
-                respect: Respect::default(),
-                warned: BTreeSet::new(),
-            }
-        });
+        if let Some(control) = &mut control {
+            control.begin(&mut group, log, tell);
+        }
         Ok(Sideload {
             root: root.clone(),
             journals: journals.clone(),
@@ -121,9 +96,6 @@ impl Sideload {
     /// When the group is gone, so that nothing holds the command: it is ended. And
     /// when something could not be given back.
     pub fn run(mut self, ears: &mut dyn Ears, tell: Tell<'_>) -> Result<Outcome, SideError> {
-        if let Some(control) = &mut self.control {
-            control.begin(tell);
-        }
         let held = self.hold(ears, tell);
         if held.is_err() {
             // Whatever went wrong, it is not to run beside the service unheld.
@@ -133,39 +105,16 @@ impl Sideload {
         held.and(done)
     }
 
-    /// Begins to ask the guards.
-    fn watch(&self, tell: Tell<'_>) -> Option<Guards> {
-        let control = self.control.as_ref()?;
-        let except = except(&self.group);
-        let (guards, left_out) = Guards::open(&self.root, &control.guards, &self.cpus, &except);
-        if let Some(why) = left_out {
-            tell(Told::Warning(format!(
-                "no guard watches how long everything else waits for a CPU: {why}"
-            )));
-        }
-        Some(guards)
-    }
-
     fn hold(&mut self, ears: &mut dyn Ears, tell: Tell<'_>) -> Result<(), SideError> {
-        let mut guards = None;
-        let watch_from = self.started + UNWATCHED;
         while !has_ended(&self.child)? {
             let now = Instant::now();
-            let due = match &self.control {
-                None => now + IDLE_LOOK,
-                Some(_) if guards.is_none() => watch_from,
-                Some(control) => control.due,
-            };
+            let due = self.control.as_ref().map_or(now + IDLE_LOOK, Control::due);
             let end = self.ending.map(|since| since + GRACE);
             let until = end.map_or(due, |end| end.min(due));
             for heard in ears.wait(until.saturating_duration_since(now)) {
                 self.hear(heard, ears, tell)?;
             }
-            let now = Instant::now();
-            if guards.is_none() && now >= watch_from {
-                guards = self.watch(tell);
-            }
-            if end.is_some_and(|end| now >= end) {
+            if end.is_some_and(|end| Instant::now() >= end) {
                 tell(Told::Warning(format!(
                     "the command did not end within {} s, so it is killed",
                     GRACE.as_secs()
@@ -173,16 +122,8 @@ impl Sideload {
                 self.group.kill()?;
                 self.ending = None;
             }
-            if let Some(control) = self.control.as_mut().filter(|c| now >= c.due)
-                && let Some(guards) = &mut guards
-            {
-                control.step(
-                    guards,
-                    &mut self.group,
-                    &self.cpus,
-                    self.ending.is_some(),
-                    tell,
-                )?;
+            if let Some(control) = &mut self.control {
+                control.round(&mut self.group, self.ending.is_some(), tell)?;
             }
         }
         Ok(())
@@ -228,8 +169,7 @@ impl Sideload {
         if control.limit != Limit::Frozen {
             self.group.thaw()?;
         }
-        control.sampler.renew(used(&self.group).and_then(|u| u.cpu));
-        control.due = Instant::now() + control.period;
+        control.renew(&self.group);
         Ok(())
     }
 

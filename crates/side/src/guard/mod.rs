@@ -18,6 +18,7 @@ use plimsoll_host::{Pid, Root};
 use plimsoll_law::{Guard, Reading};
 use plimsoll_model::CpuSet;
 use prometheus::Prometheus;
+use std::fmt;
 
 /// A value in the guard's unit, or why there is none.
 type Value = Result<f64, String>;
@@ -51,6 +52,14 @@ pub(crate) fn check(specs: &[GuardSpec], cpus: &CpuSet) -> Result<(), SideError>
         }
     }
     Ok(())
+}
+
+impl fmt::Debug for Guards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.all.iter().map(|watched| &watched.spec))
+            .finish()
+    }
 }
 
 impl Guards {
