@@ -77,29 +77,18 @@ fn other_load(plan: &Plan, trial: &Trial) -> Option<Invalid> {
 mod tests {
     use super::*;
     use crate::testing::plan;
-    use plimsoll_model::{
-        Arm, CpuTime, CpuUse, JobWork, Rate, ServiceUse, Setting, TrialSpec, WarmUp,
-    };
+    use plimsoll_model::{Arm, CpuTime, CpuUse, JobWork, Rate, ServiceUse, Setting, TrialSpec};
 
     /// A quiet trial of 10 s on two CPUs: the service and the generator use
     /// 4 s each, and 1000 requests took 1 ms each.
     fn quiet() -> Trial {
         let s = |n: f64| CpuTime(Duration::from_secs_f64(n));
-        let spec = TrialSpec {
-            phase: Phase::Calibration,
-            setting: Setting::Offer {
-                rate: Rate::per_second(100.0).unwrap(),
-            },
-            pass: 0,
-            attempt: 0,
-            warm_up: WarmUp {
-                min: Duration::ZERO,
-                max: Duration::ZERO,
-            },
-            window: Duration::from_secs(10),
-            limit: None,
-            seed: 0,
-        };
+        let rate = Rate::per_second(100.0).unwrap();
+        let spec = TrialSpec::blank(
+            Phase::Calibration,
+            Setting::Offer { rate },
+            Duration::from_secs(10),
+        );
         let mut trial = Trial::begun(spec, 0);
         for _ in 0..1000 {
             trial.work.latency.record(Duration::from_millis(1));

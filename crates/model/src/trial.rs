@@ -99,6 +99,24 @@ pub struct TrialSpec {
     pub seed: u64,
 }
 
+impl TrialSpec {
+    /// The first visit of a setting, without a warm-up and without a limit:
+    /// what a row of a table comes from, and what any other can be made from by
+    /// saying in what it differs.
+    pub fn blank(phase: Phase, setting: Setting, window: Duration) -> TrialSpec {
+        TrialSpec {
+            phase,
+            setting,
+            pass: 0,
+            attempt: 0,
+            warm_up: WarmUp::NONE,
+            window,
+            limit: None,
+            seed: 0,
+        }
+    }
+}
+
 /// Failed requests by kind, among those intended within the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Errors {

@@ -58,23 +58,12 @@ pub(crate) fn how_to_go_on(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Invalid, Rate, Setting, Share, TrialSpec, Verdict, WarmUp};
+    use plimsoll_model::{Invalid, Rate, Setting, Share, TrialSpec, Verdict};
     use std::time::Duration;
 
     fn trial(phase: Phase) -> Trial {
-        let spec = TrialSpec {
-            phase,
-            setting: Setting::Offer { rate: Rate::ZERO },
-            pass: 0,
-            attempt: 0,
-            warm_up: WarmUp {
-                min: Duration::ZERO,
-                max: Duration::ZERO,
-            },
-            window: Duration::from_secs(1),
-            limit: None,
-            seed: 0,
-        };
+        let at_rest = Setting::Offer { rate: Rate::ZERO };
+        let spec = TrialSpec::blank(phase, at_rest, Duration::from_secs(1));
         Trial::begun(spec, 0)
     }
 

@@ -65,14 +65,9 @@ fn offer(rps: f64) -> Setting {
 
 fn blank(phase: Phase, setting: Setting) -> Trial {
     let spec = TrialSpec {
-        phase,
-        setting,
-        pass: 0,
-        attempt: 0,
         warm_up: plan().warm_up,
-        window: WINDOW,
-        limit: None,
         seed: 1,
+        ..TrialSpec::blank(phase, setting, WINDOW)
     };
     let mut trial = Trial::begun(spec, 0);
     trial.machine.service_cpus = plan().cpus.service;

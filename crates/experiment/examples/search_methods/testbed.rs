@@ -164,17 +164,13 @@ impl Testbed {
         let rate = Rate::per_second(rate).unwrap_or(Rate::ZERO);
         let trial = self.machine.run(
             &TrialSpec {
-                phase: Phase::Search,
-                setting: Setting::Offer { rate },
-                pass: 0,
                 attempt: self.probes,
                 warm_up: WarmUp {
                     min: warm_up,
                     max: warm_up,
                 },
-                window,
-                limit: None,
                 seed: seed ^ (self.machine.seed << 32),
+                ..TrialSpec::blank(Phase::Search, Setting::Offer { rate }, window)
             },
             &self.plan,
         );

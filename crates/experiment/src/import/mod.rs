@@ -19,7 +19,7 @@ pub use table::{CopiesRow, RateRow, Table};
 use error::MOST_RATES;
 use plimsoll_model::{
     CpuSet, CpuTime, CpuUse, GivenLatency, Goal, ImportedTable, LoadLevel, Phase, Plan, Provenance,
-    Rate, Setting, Share, TableRows, Topology, Trial, TrialSpec, WarmUp, Workload,
+    Rate, Setting, Share, TableRows, Topology, Trial, TrialSpec, Workload,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -238,14 +238,8 @@ impl Visits {
 /// A valid trial with nothing in it.
 fn blank(phase: Phase, setting: Setting, pass: u32, window: Duration) -> Trial {
     let spec = TrialSpec {
-        phase,
-        setting,
         pass,
-        attempt: 0,
-        warm_up: WarmUp::NONE,
-        window,
-        limit: None,
-        seed: 0,
+        ..TrialSpec::blank(phase, setting, window)
     };
     // When it was measured is not known either.
     let mut trial = Trial::begun(spec, 0);

@@ -276,14 +276,12 @@ fn stalled(latencies: &[(Duration, u64)]) -> SelftestAnswer {
     let plan = plan::plan(service, Effort::Quick, &cpus(), 1).unwrap();
     let rate = Rate::per_second(500.0).unwrap();
     let spec = TrialSpec {
-        phase: plimsoll_model::Phase::Level { level: None },
-        setting: Setting::Offer { rate },
-        pass: 0,
-        attempt: 0,
         warm_up: plan.warm_up,
-        window: plan.window,
-        limit: None,
-        seed: 1,
+        ..TrialSpec::blank(
+            plimsoll_model::Phase::Level { level: None },
+            Setting::Offer { rate },
+            plan.window,
+        )
     };
     let mut trial = Trial::begun(spec, 0);
     for (latency, count) in latencies {

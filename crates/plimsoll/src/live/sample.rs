@@ -44,21 +44,14 @@ pub(super) fn about() -> About {
 /// A trial at `rate` begins, `done` of 22 visits done, so many seconds left.
 pub(super) fn begins(phase: Phase, rate: u64, done: usize, left_s: u64) -> Event {
     let second = Duration::from_secs(1);
+    let rate = Rate::of(rate, second);
     Event::Begins {
         spec: TrialSpec {
-            phase,
-            setting: Setting::Offer {
-                rate: Rate::of(rate, second),
-            },
-            pass: 0,
-            attempt: 0,
             warm_up: WarmUp {
                 min: second,
                 max: second,
             },
-            window: 3 * second,
-            limit: None,
-            seed: 1,
+            ..TrialSpec::blank(phase, Setting::Offer { rate }, 3 * second)
         },
         progress: Progress {
             done,

@@ -111,23 +111,12 @@ pub(super) fn no_target(report: &PlanReport<'_>) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Invalid, Phase, Rate, Setting, Share, TrialSpec, WarmUp};
+    use plimsoll_model::{Invalid, Phase, Rate, Setting, Share, TrialSpec};
     use std::time::Duration;
 
     fn trial(verdict: Verdict) -> Trial {
-        let spec = TrialSpec {
-            phase: Phase::Search,
-            setting: Setting::Offer { rate: Rate::ZERO },
-            pass: 0,
-            attempt: 0,
-            warm_up: WarmUp {
-                min: Duration::ZERO,
-                max: Duration::ZERO,
-            },
-            window: Duration::from_secs(1),
-            limit: None,
-            seed: 0,
-        };
+        let at_rest = Setting::Offer { rate: Rate::ZERO };
+        let spec = TrialSpec::blank(Phase::Search, at_rest, Duration::from_secs(1));
         let mut trial = Trial::begun(spec, 0);
         trial.verdict = verdict;
         trial

@@ -27,13 +27,12 @@ pub(crate) fn plan() -> Plan {
 /// A trial at `rate`.
 pub(crate) fn spec(rate: Rate, window: Duration, seed: u64) -> TrialSpec {
     TrialSpec {
-        phase: Phase::Level { level: None },
-        setting: Setting::Offer { rate },
-        pass: 0,
-        attempt: 0,
         warm_up: WARM_UP,
-        window,
-        limit: None,
         seed,
+        ..TrialSpec::blank(
+            Phase::Level { level: None },
+            Setting::Offer { rate },
+            window,
+        )
     }
 }

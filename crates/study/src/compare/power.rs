@@ -59,27 +59,14 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Energy, Phase, Rate, TrialSpec, WarmUp};
+    use plimsoll_model::{Energy, Phase, Rate, Setting, TrialSpec};
     use std::time::Duration;
 
     /// Ten seconds at a rate.
     fn trial(rate: f64, joules: Option<f64>) -> Trial {
         let window = Duration::from_secs(10);
-        let spec = TrialSpec {
-            phase: Phase::Search,
-            setting: Setting::Offer {
-                rate: Rate::per_second(rate).unwrap(),
-            },
-            pass: 0,
-            attempt: 0,
-            warm_up: WarmUp {
-                min: Duration::ZERO,
-                max: Duration::ZERO,
-            },
-            window,
-            limit: None,
-            seed: 0,
-        };
+        let rate = Rate::per_second(rate).unwrap();
+        let spec = TrialSpec::blank(Phase::Search, Setting::Offer { rate }, window);
         let mut trial = Trial::begun(spec, 0);
         trial.machine.energy = joules.map(Energy);
         trial
