@@ -127,25 +127,7 @@ pub struct KoordinatorState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{CpuTime, CpuUse};
-    use std::time::Duration;
-
-    /// A second of a hundred CPUs: shares are percent.
-    fn sample(service: u64, sideload: u64) -> Sample {
-        let cpus = |n| CpuTime(Duration::from_secs(n));
-        Sample {
-            at: Duration::ZERO,
-            period: Duration::from_secs(1),
-            cpus: 100,
-            machine: Some(CpuUse {
-                user: cpus(service + sideload),
-                idle: cpus(100 - service - sideload),
-                ..CpuUse::default()
-            }),
-            sideload: Some(cpus(sideload)),
-            guards: Vec::new(),
-        }
-    }
+    use crate::testing::sample;
 
     /// What is decided with this quota in force, in percent.
     fn decide(quota_pct: Option<f64>, sample: &Sample) -> f64 {

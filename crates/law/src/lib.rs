@@ -48,6 +48,8 @@ mod plimsoll;
 mod reason;
 mod resctl;
 mod sample;
+#[cfg(test)]
+mod testing;
 mod view;
 
 pub use headroom::{Headroom, HeadroomError, HeadroomWhy};

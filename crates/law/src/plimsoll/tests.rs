@@ -1,26 +1,8 @@
 use super::*;
+use crate::testing::sample;
 use crate::{Guard, Missing, Reading};
-use plimsoll_model::{CpuTime, CpuUse};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// A second of a hundred CPUs, of which so many were the service's and so many
-/// the sideload's: shares are percent.
-fn sample(service: u64, sideload: u64) -> Sample {
-    let cpus = |n| CpuTime(Duration::from_secs(n));
-    Sample {
-        at: Duration::ZERO,
-        period: SECOND,
-        cpus: 100,
-        machine: Some(CpuUse {
-            user: cpus(service + sideload),
-            idle: cpus(100 - service - sideload),
-            ..CpuUse::default()
-        }),
-        sideload: Some(cpus(sideload)),
-        guards: Vec::new(),
-    }
-}
 
 fn with_guard(sample: Sample, reading: Reading) -> Sample {
     let name = "run_delay_ms".to_owned();

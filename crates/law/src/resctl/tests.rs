@@ -1,23 +1,9 @@
 use super::*;
-use crate::Guard;
-use plimsoll_model::{CpuTime, CpuUse};
+use crate::{Guard, testing};
 
-/// A second of a hundred CPUs: shares are percent.
+/// A tenth of the machine waits for its disk, which counts as idle here.
 fn sample(service: u64, sideload: u64) -> Sample {
-    let cpus = |n| CpuTime(Duration::from_secs(n));
-    Sample {
-        at: Duration::ZERO,
-        period: Duration::from_secs(1),
-        cpus: 100,
-        machine: Some(CpuUse {
-            user: cpus(service + sideload),
-            idle: cpus(90 - service - sideload),
-            iowait: cpus(10),
-            ..CpuUse::default()
-        }),
-        sideload: Some(cpus(sideload)),
-        guards: Vec::new(),
-    }
+    testing::sample_with_iowait(service, sideload, 10)
 }
 
 /// What each second is decided to, in percent; none when frozen.
