@@ -12,36 +12,19 @@ pub(crate) struct Tool {
     package: &'static str,
 }
 
-pub(crate) const QEMU: Tool = Tool {
-    name: "qemu-system-x86_64",
-    package: "qemu-system-x86",
-};
-pub(crate) const BUSYBOX: Tool = Tool {
-    name: "busybox",
-    package: "busybox-static",
-};
-pub(crate) const LDD: Tool = Tool {
-    name: "ldd",
-    package: "libc-bin",
-};
-pub(crate) const STRIP: Tool = Tool {
-    name: "strip",
-    package: "binutils",
-};
-pub(crate) const APT_CACHE: Tool = Tool {
-    name: "apt-cache",
-    package: "apt",
-};
-pub(crate) const APT_GET: Tool = Tool {
-    name: "apt-get",
-    package: "apt",
-};
-pub(crate) const DPKG_DEB: Tool = Tool {
-    name: "dpkg-deb",
-    package: "dpkg",
-};
+pub(crate) const QEMU: Tool = Tool::new("qemu-system-x86_64", "qemu-system-x86");
+pub(crate) const BUSYBOX: Tool = Tool::new("busybox", "busybox-static");
+pub(crate) const LDD: Tool = Tool::new("ldd", "libc-bin");
+pub(crate) const STRIP: Tool = Tool::new("strip", "binutils");
+pub(crate) const APT_CACHE: Tool = Tool::new("apt-cache", "apt");
+pub(crate) const APT_GET: Tool = Tool::new("apt-get", "apt");
+pub(crate) const DPKG_DEB: Tool = Tool::new("dpkg-deb", "dpkg");
 
 impl Tool {
+    const fn new(name: &'static str, package: &'static str) -> Self {
+        Self { name, package }
+    }
+
     /// To start it.
     pub(crate) fn command(self) -> Command {
         Command::new(self.name)
