@@ -1,6 +1,6 @@
 //! What was concluded about a promise: how much is carried within it.
 
-use crate::{Estimate, Goal, Rate};
+use crate::{Estimate, Goal, LatencyLimit, Rate};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -65,6 +65,21 @@ pub struct CapacityFinding {
     pub limit_us: Option<f64>,
     /// What a reader should know about it.
     pub note: Option<CapacityNote>,
+}
+
+impl CapacityFinding {
+    /// The latency that its goal allows, in microseconds; `None` for goals of
+    /// something else, and for multiples of a latency that is not known.
+    pub fn latency_limit_us(&self) -> Option<f64> {
+        match self.goal {
+            Goal::Latency {
+                limit: LatencyLimit::Absolute(limit),
+                ..
+            } => Some(limit.as_secs_f64() * 1e6),
+            Goal::Latency { .. } => self.limit_us,
+            Goal::Errors { .. } | Goal::Cpu { .. } => None,
+        }
+    }
 }
 
 /// What a reader should know about a capacity, or why there is none.
@@ -141,16 +156,12 @@ pub struct TriedAt {
 }
 
 impl fmt::Display for TriedAt {
-    /// Such as `2 of 3 trials at 100/s`; of one trial only the rate.
+    /// Such as `2 of 3 times at 100/s`, of trials or of a table's rows; of one
+    /// only the rate.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.of {
             0 | 1 => write!(f, "at {}", whole(self.rate_rps)),
-            of => write!(
-                f,
-                "in {} of {of} trials at {}",
-                self.kept,
-                whole(self.rate_rps)
-            ),
+            of => write!(f, "{} of {of} times at {}", self.kept, whole(self.rate_rps)),
         }
     }
 }
@@ -185,13 +196,13 @@ impl fmt::Display for CapacityNote {
                 f.write_str("no request was answered at light load")
             }
             CapacityNote::NoTrialCounts => {
-                f.write_str("no trial at a level or of the search counts")
+                f.write_str("nothing that counts was measured under load")
             }
             CapacityNote::CpuUnknown => f.write_str("the service's CPU use is not known"),
             CapacityNote::MissedAtLowest { lowest_rps } => {
                 write!(
                     f,
-                    "missed already at {}, the lowest rate of which a trial counts",
+                    "missed already at {}, the lowest rate that counts",
                     whole(lowest_rps)
                 )
             }
@@ -206,8 +217,8 @@ impl fmt::Display for CapacityNote {
             }
             CapacityNote::Disagree { low, high } => write!(
                 f,
-                "trials at the same load disagree: it was kept {low} and {high}; see what disturbs \
-                 the machine, or sweep again with more and longer trials"
+                "what was measured at the same load disagrees: it was kept {low} and {high}; see what \
+                 disturbs the machine, or measure again, longer and more often"
             ),
             CapacityNote::TooFewAtLightLoad { needed, seen } => write!(
                 f,

@@ -247,7 +247,7 @@ fn why_not(both: [(&str, Carried); 2], ratio: Option<Estimate>) -> Option<String
     };
     if let Some(whose) = whose(|c| c == Carried::Unknown) {
         return Some(format!(
-            "the trials of {whose} do not tell how much is carried"
+            "what was measured of {whose} does not tell how much is carried"
         ));
     }
     if let Some(whose) = whose(|c| matches!(c, Carried::AtLeast(_))) {
@@ -258,7 +258,7 @@ fn why_not(both: [(&str, Carried); 2], ratio: Option<Estimate>) -> Option<String
     }
     let without = whose(|c| c.estimate().is_none_or(|e| e.interval().is_none()));
     Some(match without {
-        Some(whose) => format!("the trials of {whose} are too few for an interval"),
+        Some(whose) => format!("too little was measured of {whose} for an interval"),
         None => "the interval of one reaches down to nothing".to_owned(),
     })
 }

@@ -175,7 +175,7 @@ fn a_load_that_was_kept_and_broken_as_often_does_not_count_as_kept() {
     assert_eq!(found.status, CapacityStatus::Found, "{found:?}");
     assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)));
     let note = found.note.unwrap().to_string();
-    assert!(note.contains("in 1 of 2 trials at 900/s"), "{note}");
+    assert!(note.contains("1 of 2 times at 900/s"), "{note}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn where_trials_at_the_same_loads_disagree_the_goal_is_kept_up_to_those_below() 
     assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)), "{found:?}");
     let note = found.note.unwrap().to_string();
     assert!(
-        note.contains("at 500/s and in 1 of 2 trials at 800/s"),
+        note.contains("at 500/s and 1 of 2 times at 800/s"),
         "{note}"
     );
     // Where no load is kept clearly there is nothing to build on.

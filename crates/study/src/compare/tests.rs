@@ -162,12 +162,12 @@ fn what_has_no_interval_cannot_be_told_apart_and_says_why() {
     let alone = of(single, Carried::Found(Estimate::alone(900.0)));
     let ratio = alone.ratio.unwrap();
     assert!((ratio.value - 1.8).abs() < 1e-9 && ratio.low.is_none() && ratio.high.is_none());
-    assert!(alone.why.unwrap().contains("too few"));
+    assert!(alone.why.unwrap().contains("too little"));
     assert!(
         of(single, Carried::Unknown)
             .why
             .unwrap()
-            .contains("of b do not tell")
+            .contains("of b does not tell")
     );
 }
 
