@@ -72,6 +72,19 @@ pub enum Goal {
     },
 }
 
+impl Goal {
+    /// Whether its limit is a multiple of what is measured at light load.
+    pub fn is_relative(&self) -> bool {
+        matches!(
+            self,
+            Goal::Latency {
+                limit: LatencyLimit::TimesLight(_),
+                ..
+            }
+        )
+    }
+}
+
 impl Default for Goal {
     /// The published rule of the Graviton headroom study: p99 at most twice
     /// the p99 at less than 20 % CPU use.

@@ -1,7 +1,7 @@
 //! How much is carried within a goal, and at which CPU use, in sentences.
 
 use crate::number::{self, Written, confidence, time_us};
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, capital};
 use crate::table::Ink;
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Estimate, Goal, LatencyLimit, Quantile, Workload,
@@ -145,10 +145,7 @@ pub(crate) fn load_line(finding: &CapacityFinding) -> Option<(f64, String)> {
 
 /// A note as a sentence of its own.
 pub(crate) fn sentence(note: &str) -> String {
-    let mut chars = note.chars();
-    let first = chars.next().map(|c| c.to_uppercase().to_string());
-    let first = first.unwrap_or_default();
-    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+    format!("{}.", capital(note.trim_end_matches('.')))
 }
 
 /// CPU use at the rate of the sentence before, which may name others.
@@ -156,6 +153,12 @@ pub(crate) fn at_cpu(subject: Subject, finding: &CapacityFinding) -> String {
     let is_rate = finding.status != CapacityStatus::Undecided;
     match (finding.rate_rps.filter(|_| is_rate), finding.cpu_pct) {
         (None, _) => "Without such a rate there is no CPU use to plan with.".to_owned(),
+        // The interval is that of the rate: beside "below 50 %", "50 % (48 to
+        // 52)" would read like a contradiction.
+        (Some(rate), Some(_)) if breaks_by_cpu(finding) => format!(
+            "At {}/s CPU use reaches what that goal allows.",
+            Written::rate(rate).value
+        ),
         (Some(rate), Some(cpu)) => format!(
             "At {}/s CPU use is {}.",
             Written::rate(rate).value,
@@ -166,6 +169,12 @@ pub(crate) fn at_cpu(subject: Subject, finding: &CapacityFinding) -> String {
                 .to_owned()
         }
     }
+}
+
+/// Whether the rate is the one at which CPU use, which the goal is about, is
+/// too much.
+fn breaks_by_cpu(finding: &CapacityFinding) -> bool {
+    matches!(finding.goal, Goal::Cpu { .. }) && seen_broken(finding)
 }
 
 /// CPU use in percent with its interval, or why it has none.
@@ -180,16 +189,20 @@ fn cpu_use(subject: Subject, cpu: Estimate) -> String {
     }
 }
 
+/// The part of the requests that a quantile is about: `half`, `99.9 %`.
+pub(crate) fn share_of(quantile: Quantile) -> String {
+    match quantile == Quantile::P50 {
+        true => "half".to_owned(),
+        // A quantile writes itself as p99.9.
+        false => format!("{} %", quantile.to_string().trim_start_matches('p')),
+    }
+}
+
 /// A goal in words.
 fn promise(finding: &CapacityFinding) -> String {
     match finding.goal {
         Goal::Latency { quantile, limit } => {
-            let share = if quantile == Quantile::P50 {
-                "half".to_owned()
-            } else {
-                // A quantile writes itself as p99.9.
-                format!("{} %", quantile.to_string().trim_start_matches('p'))
-            };
+            let share = share_of(quantile);
             let limit = match (limit, finding.limit_us) {
                 (LatencyLimit::Absolute(limit), _) => time_us(limit.as_secs_f64() * 1e6),
                 (LatencyLimit::TimesLight(times), None) => {

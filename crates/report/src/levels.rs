@@ -88,6 +88,15 @@ pub(crate) fn trials(valid: u32, invalid: u32) -> Cell {
     }
 }
 
+/// The load that a level really was, in percent of the rated rate: what it
+/// achieved, where that and the rated rate are known.
+pub(crate) fn achieved_pct(level: &LevelFinding, rated_rps: Option<f64>) -> f64 {
+    match (level.achieved_rps, rated_rps) {
+        (Some(achieved), Some(rated)) => 100.0 * achieved / rated,
+        _ => level.load_pct,
+    }
+}
+
 /// A value, or a dash where it is not known.
 pub(crate) fn known(value: Option<f64>, show: impl Fn(f64) -> String) -> Cell {
     match value {

@@ -2,6 +2,13 @@
 
 use crate::table::Ink;
 
+/// A text with its first letter in upper case, as a sentence begins.
+pub(crate) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + chars.as_str()
+}
+
 /// A sentence and how it is painted.
 #[derive(Debug, Clone)]
 pub(crate) struct Sentence {

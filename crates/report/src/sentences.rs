@@ -7,8 +7,8 @@ use crate::sentence::Sentence;
 use crate::table::Ink;
 use crate::{Report, doubts, headroom, smt};
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, Findings, Goal, LatencyLimit, LightBasis, Outcome, PooledCpu,
-    Requirement, RunEnd, TableRows, Workload,
+    CapacityFinding, CapacityNote, Findings, LightBasis, Outcome, PooledCpu, Requirement, RunEnd,
+    TableRows, Workload,
 };
 
 /// The three sentences: how much work is carried within the goal that breaks
@@ -213,16 +213,7 @@ fn light(findings: &Findings) -> Option<Sentence> {
         basis: light.basis,
         up_to_load_pct: light.up_to_load_pct,
     };
-    let is_relative = |c: &CapacityFinding| {
-        matches!(
-            c.goal,
-            Goal::Latency {
-                limit: LatencyLimit::TimesLight(_),
-                ..
-            }
-        )
-    };
-    let matters = findings.capacity.iter().any(is_relative);
+    let matters = findings.capacity.iter().any(|c| c.goal.is_relative());
     let is_odd = light.basis != LightBasis::Levels && matters && !is_told;
     is_odd.then(|| Sentence::new(Ink::Yellow, sentence(&note.to_string())))
 }

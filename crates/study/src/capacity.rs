@@ -29,7 +29,7 @@ impl Asked {
     /// What `plan` promises, after `trials`.
     pub fn of(plan: &Plan, trials: &[Trial]) -> Asked {
         // Light load takes longer to find than all the rest.
-        let light = match plan.goals.iter().any(is_relative) {
+        let light = match plan.goals.iter().any(Goal::is_relative) {
             true => light::before_levels(plan, trials),
             false => Err(light::nothing_light(plan, None)),
         };
@@ -88,7 +88,7 @@ impl Asked {
         curve: Option<&Curve>,
     ) {
         finding.limit_us = bound.limit().map(|limit| limit.as_secs_f64() * 1e6);
-        let relative = is_relative(&finding.goal);
+        let relative = finding.goal.is_relative();
         finding.note = self
             .light
             .as_ref()
@@ -203,16 +203,6 @@ fn bound(
 /// concluded from requests of his own.
 fn is_sampled(plan: &Plan) -> bool {
     !matches!(plan.workload, Workload::Imported(_))
-}
-
-fn is_relative(goal: &Goal) -> bool {
-    matches!(
-        goal,
-        Goal::Latency {
-            limit: LatencyLimit::TimesLight(_),
-            ..
-        }
-    )
 }
 
 fn missing(bound: &Bound) -> CapacityNote {

@@ -4,9 +4,7 @@
 //! Nothing is corrected here. An answer made of odd figures is still the answer
 //! to these figures; whoever gave them can look at them again.
 
-use plimsoll_model::{
-    CapacityFinding, Doubt, GivenLatency, Goal, LatencyLimit, Plan, ThresholdFinding, Workload,
-};
+use plimsoll_model::{CapacityFinding, Doubt, GivenLatency, Plan, ThresholdFinding, Workload};
 use std::time::Duration;
 
 /// Rows at one load that differ by this factor and more do so by no chance:
@@ -62,13 +60,7 @@ fn scattered(rows: &[GivenLatency]) -> Vec<Doubt> {
 
 /// A goal that is kept at a load above one at which it is broken.
 fn kept_beyond(capacity: &CapacityFinding, rows: &[GivenLatency]) -> Option<Doubt> {
-    let Goal::Latency { limit, .. } = capacity.goal else {
-        return None;
-    };
-    let limit_us = match limit {
-        LatencyLimit::Absolute(limit) => us(limit),
-        LatencyLimit::TimesLight(_) => capacity.limit_us?,
-    };
+    let limit_us = capacity.latency_limit_us()?;
     let broken = |row: &&GivenLatency| us(row.latency) >= limit_us;
     let rates = |of: &mut dyn Iterator<Item = &GivenLatency>| {
         let rates: Vec<f64> = of.map(|row| row.rate.get()).collect();

@@ -5,6 +5,7 @@ use super::parts::{load, load_line, percent, solid};
 use super::{At, Axis, Chart, Line, Mark, Scale, Series};
 use crate::Report;
 use crate::headroom::{Tells, tells};
+use crate::levels::achieved_pct;
 use crate::number::{self, Written};
 use crate::{capacity, table::Ink};
 use plimsoll_model::{CapacityFinding, CapacityStatus, Headroom, LevelFinding};
@@ -38,7 +39,9 @@ pub(super) fn against_load(
             marks: load_line(capacity).into_iter().collect(),
         });
     };
-    let points = levels.iter().map(|l| (load_pct(l, rated), cpu(l)));
+    let points = levels
+        .iter()
+        .map(|l| (achieved_pct(l, Some(rated)), cpu(l)));
     let points: Vec<(f64, f64)> = points.collect();
     let line = capacity.and_then(capacity::load_line);
     let line = line.map(|(rate, _)| 100.0 * rate / rated);
@@ -60,12 +63,6 @@ pub(super) fn against_load(
         marks: line.map(mark).into_iter().collect(),
         series: vec![diagonal, solid("CPU", Ink::Cyan, '*', points)],
     })
-}
-
-/// The load that a level really was: what it achieved.
-fn load_pct(level: &LevelFinding, rated: f64) -> f64 {
-    let achieved = level.achieved_rps.map(|rate| 100.0 * rate / rated);
-    achieved.unwrap_or(level.load_pct)
 }
 
 fn mark(load_pct: f64) -> Mark {

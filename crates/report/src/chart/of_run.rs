@@ -8,9 +8,7 @@ use crate::Report;
 use crate::capacity;
 use crate::number::{self, Written};
 use crate::table::{Ink, Paint};
-use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Goal, LatencyLimit, LatencySummary, LevelFinding,
-};
+use plimsoll_model::{CapacityFinding, CapacityStatus, Goal, LatencySummary, LevelFinding};
 
 /// From this width on, two charts stand side by side.
 const TWO_ABREAST: usize = 116;
@@ -81,7 +79,7 @@ fn latency(report: &Report<'_>, capacity: Option<&CapacityFinding>) -> Option<Ch
         let each = |(name, ink, glyph, of): Latency| solid(name, ink, glyph, points(of));
         LATENCIES.map(each).to_vec()
     };
-    let limit = capacity.and_then(limit_us);
+    let limit = capacity.and_then(CapacityFinding::latency_limit_us);
     let values = series.iter().flat_map(|s| s.points.iter().map(|p| p.1));
     let y = Scale::around(values.chain(limit))?;
     let mut marks: Vec<Mark> = load_line(capacity).into_iter().collect();
@@ -113,26 +111,18 @@ fn title(capacity: Option<&CapacityFinding>) -> String {
         return "Latency against load".to_owned();
     };
     let goal = capacity.goal;
+    let what = match goal {
+        Goal::Latency { .. } => "Latency:",
+        Goal::Errors { .. } | Goal::Cpu { .. } => "Latency against load;",
+    };
     match (capacity.status, capacity.rate_rps) {
         (CapacityStatus::NotReached, Some(rate)) => {
             let rate = Written::rate(rate).value;
-            format!("Latency: {goal} is kept up to {rate}/s at least")
+            format!("{what} {goal} is kept up to {rate}/s at least")
         }
         _ => match capacity::load_line(capacity) {
-            Some((_, rate)) => format!("Latency: {goal} is kept up to {rate}"),
+            Some((_, rate)) => format!("{what} {goal} is kept up to {rate}"),
             None => "Latency against load".to_owned(),
         },
-    }
-}
-
-/// Where a goal on latency is broken.
-fn limit_us(capacity: &CapacityFinding) -> Option<f64> {
-    match capacity.goal {
-        Goal::Latency {
-            limit: LatencyLimit::Absolute(limit),
-            ..
-        } => Some(limit.as_secs_f64() * 1e6),
-        Goal::Latency { .. } => capacity.limit_us,
-        Goal::Errors { .. } | Goal::Cpu { .. } => None,
     }
 }

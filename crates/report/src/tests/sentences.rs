@@ -3,8 +3,8 @@
 use super::sample::{Sample, about, copies, found, imported, sweep};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, CpuTime, DirectionFinding, DirectionVerdict,
-    Estimate, Headroom, Invalid, LightBasis, MachineUse, NeverCarried, NoHeadroom, RestartsFinding,
-    RunEnd, Share, Verdict, Workload,
+    Estimate, Headroom, Invalid, LightBasis, MachineUse, NeverCarried, NoHeadroom, Phase,
+    RestartsFinding, RunEnd, Setting, Share, Trial, TrialSpec, Verdict, Workload,
 };
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ fn an_undecided_goal_says_why() {
         ..found("cpu<80%", 0.0, Some(50.0))
     });
     for expected in [
-        "goal cpu<80% (CPU use below 80 %) cannot be told: no trial at a level or of the search counts",
+        "goal cpu<80% (CPU use below 80 %) cannot be told: nothing that counts was measured under load",
         "Without such a rate there is no CPU use",
     ] {
         assert!(text.contains(expected), "{text}");
@@ -504,22 +504,26 @@ fn what_the_live_view_took_is_told_when_it_is_no_trifle() {
 }
 
 #[test]
+fn a_goal_on_cpu_use_is_not_followed_by_a_cpu_use_beyond_it() {
+    let mut sample = sweep();
+    sample.findings.capacity = vec![found("cpu<50%", 8_412.0, Some(50.0))];
+    let text = said(&sample);
+    assert!(
+        text.contains("CPU use reaches what that goal allows"),
+        "{text}"
+    );
+    assert!(!text.contains("CPU use is 50"), "{text}");
+    let charts = sample.with_charts(80, Some(crate::chart::Charset::Ascii));
+    let title = "Latency against load; cpu<50% is kept up to";
+    assert!(charts.contains(title), "{charts}");
+}
+
+#[test]
 fn a_look_at_the_idle_machine_that_does_not_count_says_why() {
     let bound = Share::new(0.02).unwrap();
     let stolen = Share::new(0.05).unwrap();
-    let mut idle = plimsoll_model::Trial::begun(
-        plimsoll_model::TrialSpec {
-            phase: plimsoll_model::Phase::Idle,
-            setting: plimsoll_model::Setting::Idle,
-            pass: 0,
-            attempt: 0,
-            warm_up: plimsoll_model::WarmUp::NONE,
-            window: std::time::Duration::from_secs(1),
-            limit: None,
-            seed: 0,
-        },
-        0,
-    );
+    let second = std::time::Duration::from_secs(1);
+    let mut idle = Trial::begun(TrialSpec::blank(Phase::Idle, Setting::Idle, second), 0);
     idle.verdict = Verdict::Invalid(vec![Invalid::Steal { stolen, bound }]);
     let mut sample = sweep();
     sample.findings.idle_cpu_pct = None;

@@ -1,7 +1,7 @@
 //! What a reader of a comparison should know, in sentences.
 
 use super::{Capacity, Machine};
-use plimsoll_model::{Goal, LatencyLimit, Workload, human_duration};
+use plimsoll_model::{Goal, Workload, human_duration};
 use std::time::Duration;
 
 /// What may make figures that can be compared mean different things.
@@ -104,7 +104,7 @@ fn wide(machines: &[Machine]) -> Vec<String> {
 /// each machine.
 fn relative_limits(machines: &[Machine]) -> Vec<String> {
     let goals = machines.first().map_or(&[][..], |m| &m.capacities);
-    let relative = goals.iter().map(|c| c.goal).filter(is_relative);
+    let relative = goals.iter().map(|c| c.goal).filter(Goal::is_relative);
     let sentence = |goal: Goal| {
         let limit = |m: &Machine| {
             let mut own = m.capacities.iter().filter(|c| c.goal == goal);
@@ -122,14 +122,4 @@ fn relative_limits(machines: &[Machine]) -> Vec<String> {
         })
     };
     relative.filter_map(sentence).collect()
-}
-
-fn is_relative(goal: &Goal) -> bool {
-    matches!(
-        goal,
-        Goal::Latency {
-            limit: LatencyLimit::TimesLight(_),
-            ..
-        }
-    )
 }

@@ -6,7 +6,7 @@ use super::scale::Scale;
 use super::{Figure, View, both, leads, load_lines, load_name, pct_tick};
 use crate::headroom::advice;
 use crate::html::markup::El;
-use crate::levels::known;
+use crate::levels::{self, known};
 use crate::number::{self, MISSING, Written};
 use crate::table::Column;
 use plimsoll_model::{CpuPoint, Headroom, LevelFinding, Phase, TrialPicture};
@@ -93,9 +93,11 @@ fn told(level: &LevelFinding) -> String {
     }
 }
 
-/// Which level a point of the curve is, by the name that it has everywhere; what
-/// it achieved is another number. Rates that the search tried are no level.
-pub(super) fn level_names(view: View<'_>) -> Column {
+/// What each point of the curve is, in the tables of this chart and of the one
+/// below it: the level, by the name that it has everywhere, and what it achieved,
+/// which is another number. Rates that the search tried are no level.
+pub(super) fn loads_of_points(view: View<'_>) -> [Column; 3] {
+    let points = || view.picture.curve.iter();
     let name = |p: &CpuPoint| {
         let same = |l: &&LevelFinding| {
             let achieved = l.achieved_rps.unwrap_or(f64::NAN);
@@ -104,36 +106,27 @@ pub(super) fn level_names(view: View<'_>) -> Column {
         let level = view.findings().levels.iter().find(same);
         known(level.map(|l| l.load_pct), number::trimmed_pct)
     };
-    Column::new("load", "%", 0, view.picture.curve.iter().map(name))
+    let share = |p: &CpuPoint| known(p.load_pct, number::pct);
+    let rate = |p: &CpuPoint| number::rate(p.rate_rps);
+    [
+        Column::new("load", "%", 0, points().map(name)),
+        Column::new("achieved", "% of rated", 0, points().map(share)),
+        Column::new("achieved", "/s", 0, points().map(rate)),
+    ]
 }
 
 fn table(view: View<'_>) -> Vec<Column> {
-    let curve = &view.picture.curve;
+    let points = || view.picture.curve.iter();
     let fitted = |p: &CpuPoint| Written::pct(p.cpu_pct);
     let ends = |p: &CpuPoint| fitted(p).ends().unwrap_or_else(|| MISSING.to_owned());
-    vec![
-        level_names(view),
-        Column::new(
-            "achieved",
-            "% of rated",
-            0,
-            curve.iter().map(|p| known(p.load_pct, number::pct)),
-        ),
-        Column::new(
-            "achieved",
-            "/s",
-            0,
-            curve.iter().map(|p| number::rate(p.rate_rps)),
-        ),
-        Column::new(
-            "CPU",
-            "%",
-            0,
-            curve.iter().map(|p| number::pct(p.measured_cpu_pct)),
-        ),
-        Column::new("fitted", "%", 0, curve.iter().map(|p| fitted(p).value)),
-        Column::new("95 % band", "%", 0, curve.iter().map(ends)),
-    ]
+    let measured = |p: &CpuPoint| number::pct(p.measured_cpu_pct);
+    let mut columns = Vec::from(loads_of_points(view));
+    columns.extend([
+        Column::new("CPU", "%", 0, points().map(measured)),
+        Column::new("fitted", "%", 0, points().map(|p| fitted(p).value)),
+        Column::new("95 % band", "%", 0, points().map(ends)),
+    ]);
+    columns
 }
 
 /// Trials at a load that count.
@@ -214,13 +207,10 @@ fn draw(view: View<'_>, size: Size, title: &str, description: &str) -> El {
     chart.finish("cpu", title, description)
 }
 
-/// The load that a level really was: what it achieved.
+/// The load that a level really was.
 pub(super) fn achieved_pct(view: View<'_>, level: &LevelFinding) -> f64 {
     let rated = view.findings().rated.as_ref();
-    match (rated, level.achieved_rps) {
-        (Some(rated), Some(achieved)) => 100.0 * achieved / rated.rate_rps,
-        _ => level.load_pct,
-    }
+    levels::achieved_pct(level, rated.map(|r| r.rate_rps))
 }
 
 fn curve(chart: &mut Drawing, view: View<'_>, x: &Scale, y: &Scale) {

@@ -9,8 +9,8 @@ use super::label::{EndLabel, GoalLine, HEAD, LoadLine, MetMark, along, extra_hea
 use super::layout::Area;
 use super::scale::Scale;
 use super::{
-    Figure, View, both, goal_class, goal_name, leads, level_table, limit_us, load_lines,
-    rate_ticks, room_beyond, time_tick,
+    Figure, View, both, goal_class, goal_name, leads, level_table, load_lines, rate_ticks,
+    room_beyond, time_tick,
 };
 use crate::capacity::seen_broken;
 use crate::html::markup::El;
@@ -30,38 +30,33 @@ struct Line {
     spread: fn(&LatencySpread) -> Span,
 }
 
+/// From the top down.
 const LINES: [Line; 3] = [
-    Line {
-        class: "p999",
-        name: "p99.9",
-        shape: Shape::Diamond,
-        of: |l| l.p999,
-        spread: |s| s.p999,
-    },
-    Line {
-        class: "p99",
-        name: "p99",
-        shape: Shape::Square,
-        of: |l| l.p99,
-        spread: |s| s.p99,
-    },
-    Line {
-        class: "p50",
-        name: "p50",
-        shape: Shape::Circle,
-        of: |l| l.p50,
-        spread: |s| s.p50,
-    },
+    Line::new("p999", "p99.9", Shape::Diamond, |l| l.p999, |s| s.p999),
+    Line::new("p99", "p99", Shape::Square, |l| l.p99, |s| s.p99),
+    Line::new("p50", "p50", Shape::Circle, |l| l.p50, |s| s.p50),
 ];
 
 /// Of a table it is not known which percentile its latency is.
-const TABLE: Line = Line {
-    class: "p99",
-    name: "latency",
-    shape: Shape::Square,
-    of: |l| l.p99,
-    spread: |s| s.p99,
-};
+const TABLE: Line = Line::new("p99", "latency", Shape::Square, |l| l.p99, |s| s.p99);
+
+impl Line {
+    const fn new(
+        class: &'static str,
+        name: &'static str,
+        shape: Shape,
+        of: fn(&LatencySummary) -> f64,
+        spread: fn(&LatencySpread) -> Span,
+    ) -> Self {
+        Self {
+            class,
+            name,
+            shape,
+            of,
+            spread,
+        }
+    }
+}
 
 pub(super) fn figure(view: View<'_>) -> Option<Figure> {
     let levels = &view.findings().levels;
@@ -160,7 +155,12 @@ fn latency_scale(view: View<'_>, lines: &[Line], pixels: (f64, f64)) -> Scale {
         .collect();
     let spreads = view.picture.levels.iter().filter_map(|l| l.spread);
     values.extend(spreads.flat_map(|s| [s.p50.low, s.p50.high, s.p99.high, s.p999.high]));
-    values.extend(view.findings().capacity.iter().filter_map(limit_us));
+    values.extend(
+        view.findings()
+            .capacity
+            .iter()
+            .filter_map(CapacityFinding::latency_limit_us),
+    );
     let searched = view.picture.trials.iter().filter(|t| is_search(t));
     values.extend(searched.filter_map(|t| t.p99_us));
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -171,7 +171,7 @@ fn latency_scale(view: View<'_>, lines: &[Line], pixels: (f64, f64)) -> Scale {
 fn goals(capacity: &[CapacityFinding], y: &Scale) -> Vec<GoalLine> {
     let goal = |c: &CapacityFinding| {
         Some(GoalLine {
-            y: y.at(limit_us(c)?),
+            y: y.at(c.latency_limit_us()?),
             class: goal_class(c),
             name: goal_name(c),
         })
@@ -243,7 +243,7 @@ fn end_labels(chart: &mut Drawing, levels: &[LevelFinding], lines: &[Line], y: &
 /// limit.
 fn is_met(finding: &CapacityFinding) -> bool {
     let found = seen_broken(finding) && finding.rate_rps.is_some();
-    found && limit_us(finding).is_some()
+    found && finding.latency_limit_us().is_some()
 }
 
 /// The ship's mark, where a goal's percentile reaches its limit: in the colour
@@ -251,7 +251,8 @@ fn is_met(finding: &CapacityFinding) -> bool {
 /// by the same place. Goals of something else have no place here.
 fn marks(view: View<'_>, x: &Scale, y: &Scale) -> Vec<MetMark> {
     let mark = |finding: &CapacityFinding| {
-        let (Goal::Latency { quantile, .. }, Some(us)) = (finding.goal, limit_us(finding)) else {
+        let (Goal::Latency { quantile, .. }, Some(us)) = (finding.goal, finding.latency_limit_us())
+        else {
             return None;
         };
         let class = match leads(view.findings(), finding) {

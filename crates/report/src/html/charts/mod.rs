@@ -20,6 +20,7 @@ mod spectrum;
 mod time_line;
 mod work;
 
+pub(super) use crate::sentence::capital;
 pub(super) use copies::name as copies_name;
 pub(super) use latency::kept;
 pub(super) use machines::capacities;
@@ -36,9 +37,7 @@ use crate::table::Column;
 use crate::{Report, levels};
 use draw::Size;
 use label::LoadLine;
-use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Findings, Goal, LatencyLimit, LevelFinding, Picture,
-};
+use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Goal, LevelFinding, Picture};
 
 /// What charts are drawn from.
 #[derive(Clone, Copy)]
@@ -142,18 +141,6 @@ fn load_lines(findings: &Findings, place: impl Fn(f64) -> Option<f64>) -> Vec<Lo
     lines
 }
 
-/// The latency in microseconds that a goal asks for; `None` for other goals,
-/// and for multiples of a latency that is not known.
-pub(super) fn limit_us(capacity: &CapacityFinding) -> Option<f64> {
-    match capacity.goal {
-        Goal::Latency {
-            limit: LatencyLimit::Absolute(limit),
-            ..
-        } => Some(limit.as_secs_f64() * 1e6),
-        _ => capacity.limit_us,
-    }
-}
-
 /// The class of what belongs to a goal: that of the percentile it is about, if
 /// that is drawn.
 fn goal_class(capacity: &CapacityFinding) -> &'static str {
@@ -175,7 +162,7 @@ fn leads(findings: &Findings, capacity: &CapacityFinding) -> bool {
 
 /// A goal as it is labelled in a chart: `p99 < 4.34ms`.
 fn goal_name(capacity: &CapacityFinding) -> String {
-    match (capacity.goal, limit_us(capacity)) {
+    match (capacity.goal, capacity.latency_limit_us()) {
         (Goal::Latency { quantile, .. }, Some(us)) => format!("goal: {quantile} < {}", time_us(us)),
         (goal, _) => format!("goal: {goal}"),
     }
@@ -225,11 +212,4 @@ fn room_beyond(most: f64) -> f64 {
 /// Both sizes of a drawing.
 fn both(draw: impl Fn(Size) -> El) -> Vec<El> {
     [Size::Wide, Size::Narrow].map(draw).into()
-}
-
-/// First letter in upper case, as a sentence begins.
-pub(super) fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(|c| c.to_uppercase().to_string());
-    first.unwrap_or_default() + chars.as_str()
 }

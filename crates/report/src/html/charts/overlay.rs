@@ -4,7 +4,7 @@ use super::draw::{Drawing, FONT, Shape, Size, line, load_mark, path, point, text
 use super::label::EndLabel;
 use super::layout::{BOLD, fitting};
 use super::scale::Scale;
-use super::{limit_us, pct_tick, rate_ticks, room_beyond, time_tick};
+use super::{pct_tick, rate_ticks, room_beyond, time_tick};
 use crate::capacity::seen_broken;
 use crate::html::markup::El;
 use plimsoll_model::{CapacityFinding, Findings, Goal, LevelFinding, Measure, Picture, Quantile};
@@ -97,7 +97,7 @@ fn draw_latency(machines: &[Machine<'_>], basis: Basis, size: Size, title: &str)
         (0.0, room_beyond(rates.fold(0.0, f64::max))),
         chart.plot.x(),
     );
-    let limit = |c: &CapacityFinding| limit_us(c).filter(|_| is_met(c));
+    let limit = |c: &CapacityFinding| c.latency_limit_us().filter(|_| is_met(c));
     let values = || {
         levels().flat_map(|(m, _)| {
             let limits = m.findings.capacity.iter().filter_map(limit);
@@ -120,7 +120,7 @@ fn draw_latency(machines: &[Machine<'_>], basis: Basis, size: Size, title: &str)
             chart.put(point(*at, Shape::Circle, &format!("pt {}", class(i))));
         }
         for capacity in machine.findings.capacity.iter().filter(|c| is_met(c)) {
-            if let (Some(rate), Some(us)) = (capacity.rate_rps, limit_us(capacity)) {
+            if let (Some(rate), Some(us)) = (capacity.rate_rps, capacity.latency_limit_us()) {
                 let mark = load_mark((x.at(rate.value * factor), y.at(us)), &class(i));
                 chart.put(mark);
             }

@@ -4,7 +4,7 @@
 use super::draw::{Drawing, Size, path};
 use super::label::{GoalLine, MetMark};
 use super::scale::Scale;
-use super::{Figure, View, both, goal_name, limit_us, load_name, time_tick};
+use super::{Figure, View, both, goal_name, load_name, time_tick};
 use crate::html::markup::El;
 use crate::levels::known;
 use crate::number::{self, TimeUnit, time_us};
@@ -108,7 +108,11 @@ fn draw(view: View<'_>, size: Size, title: &str, description: &str) -> El {
     let all = || view.picture.levels.iter().flat_map(|l| &l.spectrum);
     let rarest = all().map(|p| rarity(p.share)).fold(100.0, f64::max);
     let x = Scale::log(2.0, rarest, chart.plot.x());
-    let limits = view.findings().capacity.iter().filter_map(limit_us);
+    let limits = view
+        .findings()
+        .capacity
+        .iter()
+        .filter_map(CapacityFinding::latency_limit_us);
     let values = all().map(|p| p.latency_us).chain(limits);
     let least = values.clone().fold(f64::INFINITY, f64::min);
     let y = Scale::log(least, values.fold(0.0, f64::max), chart.plot.y());
@@ -152,7 +156,7 @@ fn goals(view: View<'_>, x: &Scale, y: &Scale) -> (Vec<GoalLine>, Vec<MetMark>) 
         let Goal::Latency { quantile, .. } = capacity.goal else {
             return None;
         };
-        let at = y.at(limit_us(capacity)?);
+        let at = y.at(capacity.latency_limit_us()?);
         let line = GoalLine {
             y: at,
             class: "",

@@ -1,11 +1,10 @@
 //! Work per CPU-second against load: the chart below CPU use.
 
-use super::cpu::{ACHIEVED, SIDES, WIDTH, achieved_pct, level_names, load_scale};
+use super::cpu::{ACHIEVED, SIDES, WIDTH, achieved_pct, load_scale, loads_of_points};
 use super::draw::{Drawing, Shape, Size, band, path, point};
 use super::scale::Scale;
 use super::{Figure, View, both, load_lines, load_name, pct_tick, rate_ticks};
 use crate::html::markup::El;
-use crate::levels::known;
 use crate::number::{self, MISSING, Written};
 use crate::table::Column;
 use plimsoll_model::{CpuPoint, Estimate, LevelFinding, WorkOf};
@@ -122,7 +121,7 @@ fn told(view: View<'_>, level: &LevelFinding) -> String {
 }
 
 fn table(view: View<'_>) -> Vec<Column> {
-    let curve = &view.picture.curve;
+    let points = || view.picture.curve.iter();
     let written = |p: &CpuPoint| p.work_per_cpu_s.map(Written::rate);
     let value = |p: &CpuPoint| written(p).map_or_else(|| MISSING.to_owned(), |w| w.value);
     let ends = |p: &CpuPoint| {
@@ -130,23 +129,12 @@ fn table(view: View<'_>) -> Vec<Column> {
             .and_then(|w| w.ends())
             .unwrap_or_else(|| MISSING.to_owned())
     };
-    vec![
-        level_names(view),
-        Column::new(
-            "achieved",
-            "% of rated",
-            0,
-            curve.iter().map(|p| known(p.load_pct, number::pct)),
-        ),
-        Column::new(
-            "achieved",
-            "/s",
-            0,
-            curve.iter().map(|p| number::rate(p.rate_rps)),
-        ),
-        Column::new("work", "/CPU-s", 0, curve.iter().map(value)),
-        Column::new("95 % band", "/CPU-s", 0, curve.iter().map(ends)),
-    ]
+    let mut columns = Vec::from(loads_of_points(view));
+    columns.extend([
+        Column::new("work", "/CPU-s", 0, points().map(value)),
+        Column::new("95 % band", "/CPU-s", 0, points().map(ends)),
+    ]);
+    columns
 }
 
 fn draw(

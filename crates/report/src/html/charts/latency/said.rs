@@ -1,26 +1,22 @@
 //! What the chart of latency says: its title, and a level in a line.
 
-use super::super::{View, is_told, limit_us, load_lines, load_name};
+use super::super::{View, is_told, load_lines, load_name};
 use super::Line;
-use crate::capacity::{Subject, leading};
+use crate::capacity::{Subject, leading, share_of};
 use crate::number::{self, Written, per_second, time_us};
-use plimsoll_model::{CapacityFinding, CapacityStatus, Goal, LevelFinding, Quantile};
+use crate::sentence::capital;
+use plimsoll_model::{CapacityFinding, CapacityStatus, Goal, LevelFinding};
 
 /// What the chart shows: up to which load the goal that leads is kept; if that
-/// is none of latency, which this chart is about, the first that is.
+/// is none of latency, which this chart is about, the first that is; without
+/// one, how latency grows.
 pub(super) fn title(view: View<'_>) -> String {
     let findings = view.findings();
     let first = leading(&findings.capacity).map(|l| l.finding);
-    let about_latency = |c: &&CapacityFinding| is_told(c) && limit_us(c).is_some();
+    let about_latency = |c: &&CapacityFinding| is_told(c) && c.latency_limit_us().is_some();
     let of_latency = || findings.capacity.iter().find(about_latency);
-    let Some(first) = first
-        .filter(|c| about_latency(c))
-        .or_else(of_latency)
-        .or(first)
-    else {
-        return growth(&findings.levels, view);
-    };
-    let Some(rate) = first.rate_rps else {
+    let first = first.filter(|c| about_latency(c)).or_else(of_latency);
+    let Some((first, rate)) = first.and_then(|first| Some((first, first.rate_rps?))) else {
         return growth(&findings.levels, view);
     };
     let what = kept(first, view.report.is_imported());
@@ -42,17 +38,12 @@ pub(super) fn title(view: View<'_>) -> String {
 /// What is kept, in fewer words than a goal has elsewhere.
 /// Of a table it is not known which percentile its latency is.
 pub(in crate::html) fn kept(finding: &CapacityFinding, is_table: bool) -> String {
-    match (finding.goal, limit_us(finding)) {
+    match (finding.goal, finding.latency_limit_us()) {
         (Goal::Latency { .. }, Some(us)) if is_table => {
             format!("Latency stays below {}", time_us(us))
         }
         (Goal::Latency { quantile, .. }, Some(us)) => {
-            let part = if quantile == Quantile::P50 {
-                "Half".to_owned()
-            } else {
-                // A quantile writes itself as p99.9.
-                format!("{} %", quantile.to_string().trim_start_matches('p'))
-            };
+            let part = capital(&share_of(quantile));
             format!("{part} of the requests are answered within {}", time_us(us))
         }
         (Goal::Latency { .. }, None) => format!("The goal {} is kept", finding.goal),
@@ -151,7 +142,7 @@ pub(super) fn told(level: &LevelFinding, lines: &[Line]) -> String {
 /// interval it says nothing.
 pub(super) fn is_off_its_line(finding: &CapacityFinding, levels: &[LevelFinding]) -> bool {
     let line = line_of(finding, levels);
-    let (Some(line), Some(limit)) = (line, limit_us(finding)) else {
+    let (Some(line), Some(limit)) = (line, finding.latency_limit_us()) else {
         return false;
     };
     let Some((low, high)) = finding.rate_rps.and_then(|rate| rate.interval()) else {

@@ -1,0 +1,59 @@
+//! Copies of a command at once.
+
+use super::{Sample, empty, plan, sweep, within};
+use crate::TrialTally;
+use plimsoll_model::{
+    Copies, CopiesFinding, CopiesWork, Findings, SmtFinding, Speedup, Verdict, Workload,
+};
+use std::time::Duration;
+
+/// A run of copies of a compiler.
+pub(in crate::tests) fn copies() -> Sample {
+    let row = |copies, seconds, slowest_seconds, cpu_pct, efficiency_ratio| CopiesFinding {
+        copies,
+        seconds,
+        slowest_seconds,
+        cpu_pct,
+        efficiency_ratio,
+        trials: 2,
+        invalid_trials: u32::from(copies == 4),
+    };
+    let mut sample = sweep();
+    sample.findings = Findings {
+        copies: vec![
+            row(1, 223.0, 223.0, Some(12.9), Some(1.0)),
+            row(4, 262.4, 271.33, None, Some(0.85)),
+            row(8, 354.0, 360.1, Some(99.6), Some(0.63)),
+        ],
+        smt: two_threads(),
+        ..empty()
+    };
+    sample.plan = plan(Workload::Copies(Copies {
+        command: ["make", "-C", "/src"].map(str::to_owned).to_vec(),
+        timeout: Duration::from_secs(3600),
+    }));
+    sample.plan.copies = vec![1, 4, 8];
+    sample.requirements.clear();
+    sample.trials = TrialTally::default();
+    (0..6).for_each(|_| sample.trials.add(&Verdict::Valid));
+    sample
+}
+
+/// Both threads of a core do more than one, at a lower clock. What four copies
+/// come to is not known.
+fn two_threads() -> SmtFinding {
+    let work = |copies, work_pct| CopiesWork {
+        copies,
+        work_pct,
+        clock_ratio: None,
+    };
+    SmtFinding {
+        speedup: Ok(Speedup {
+            ratio: within(1.271, 0.012, 0.014),
+            at_equal_clock_ratio: Some(within(1.312, 0.012, 0.014)),
+            clock_ratio: Some(within(0.969, 0.001, 0.001)),
+        }),
+        levels: vec![],
+        copies: vec![work(1, 19.67), work(8, 100.0)],
+    }
+}
