@@ -223,7 +223,7 @@ pub(crate) fn difference_sentence(difference: &Difference) -> Sentence {
 
 /// What the threshold table is of: with several goals, of the one that allows
 /// the least, which need not be the same on all machines.
-fn threshold_title(comparison: &Comparison) -> String {
+pub(crate) fn threshold_title(comparison: &Comparison) -> String {
     let with_table = comparison.machines.iter();
     let with_table = with_table.filter(|m| !m.thresholds.is_empty());
     let of = |machine: &ComparedMachine| match machine.thresholds_goal {
@@ -258,7 +258,7 @@ fn threshold_title(comparison: &Comparison) -> String {
 
 /// One per machine that is held against the first; one in all where nothing can
 /// be, for want of the first one's own.
-fn threshold_sentences(comparison: &Comparison) -> Vec<Sentence> {
+pub(crate) fn threshold_sentences(comparison: &Comparison) -> Vec<Sentence> {
     match comparison.machines.split_first() {
         Some((first, _)) if first.thresholds.is_empty() => {
             let text = format!(
@@ -277,7 +277,7 @@ fn threshold_sentences(comparison: &Comparison) -> Vec<Sentence> {
 }
 
 /// At which headrooms a machine's CPU use is another than the first one's.
-pub(crate) fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sentence {
+fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sentence {
     let own = comparison.threshold_differences.iter();
     let own: Vec<_> = own.filter(|d| d.name == machine.name).collect();
     let name = safe(&machine.name);
@@ -288,7 +288,18 @@ pub(crate) fn threshold_sentence(comparison: &Comparison, machine: &ComparedMach
     let part = |verdict: DifferenceVerdict, words: &str| {
         let at = own.iter().filter(|d| d.verdict == verdict);
         let at: Vec<String> = at.map(|d| number::trimmed_pct(d.headroom_pct)).collect();
-        (!at.is_empty()).then(|| format!("{words} at {} % headroom", at.join(", ")))
+        // At all of them: the table shows which these are.
+        let at = match at.len() {
+            0 => return None,
+            n if n > 1 && n == own.len() => match verdict {
+                DifferenceVerdict::CannotTell => "at any headroom".to_owned(),
+                DifferenceVerdict::Better | DifferenceVerdict::Worse => {
+                    "at every headroom".to_owned()
+                }
+            },
+            _ => format!("at {} % headroom", at.join(", ")),
+        };
+        Some(format!("{words} {at}"))
     };
     let parts = [
         part(DifferenceVerdict::Better, "may be higher (better)"),
@@ -301,7 +312,7 @@ pub(crate) fn threshold_sentence(comparison: &Comparison, machine: &ComparedMach
         .iter()
         .all(|d| d.cpu_points.low.is_none() && d.cpu_points.high.is_none());
     let why = if no_interval {
-        ": too few trials for an interval"
+        ": too little was measured for an interval"
     } else {
         ""
     };

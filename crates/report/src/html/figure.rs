@@ -201,24 +201,30 @@ pub(super) fn on_demand(table: El) -> El {
 }
 
 /// A table whose first row is its head, and whose first column says what the
-/// rows are.
+/// rows are. It has a column per machine, for which a phone is too narrow: there
+/// each row is a card, in which each value has the name of its column.
 pub(super) fn grid(rows: &[Vec<Cell>]) -> El {
-    let cells = |row: &[Cell], name: &'static str| -> Vec<El> {
-        let cell = |(i, cell): (usize, &Cell)| {
-            let el = el(name);
-            let el = if i == 0 { el.class("words") } else { el };
-            el.with(cell.text.trim())
-        };
-        row.iter().enumerate().map(cell).collect()
-    };
     let (head, body) = match rows.split_first() {
         Some((head, body)) => (head.as_slice(), body),
         None => (&[][..], &[][..]),
     };
-    let body = body.iter().map(|row| el("tr").with_all(cells(row, "td")));
+    let cell = |name: &'static str, i: usize, cell: &Cell| {
+        let el = el(name);
+        let el = if i == 0 { el.class("words") } else { el };
+        el.with(cell.text.trim())
+    };
+    let names = head.iter().enumerate().map(|(i, name)| cell("th", i, name));
+    let row = |row: &Vec<Cell>| {
+        let cells = row.iter().zip(head).enumerate();
+        let named = |(i, (value, name)): (usize, (&Cell, &Cell))| {
+            cell("td", i, value).attr("data-of", name.text.trim())
+        };
+        el("tr").with_all(cells.map(named))
+    };
     el("table")
-        .with(el("thead").with(el("tr").with_all(cells(head, "th"))))
-        .with(el("tbody").with_all(body))
+        .class("cards")
+        .with(el("thead").with(el("tr").with_all(names)))
+        .with(el("tbody").with_all(body.iter().map(row)))
 }
 
 /// A table. Its rows may be levels that can be picked.

@@ -71,7 +71,7 @@ fn comparison(unit: WorkUnit, carried: Carried) -> Comparison {
         measure,
         ratio: (measure != Measure::PerWatt).then(|| within(1.2, 0.04, 0.05)),
         verdict,
-        why: (measure == Measure::PerWatt).then(|| "the trials of b do not tell".to_owned()),
+        why: (measure == Measure::PerWatt).then(|| "what was measured of b does not tell".to_owned()),
     };
     let verdicts = [
         DifferenceVerdict::Better,
@@ -399,6 +399,23 @@ fn the_threshold_table_says_which_goal_it_is_of() {
     ] {
         assert!(apart.contains(words), "'{words}' is missing: {apart}");
     }
+}
+
+#[test]
+fn headrooms_that_all_cannot_be_told_apart_are_not_listed() {
+    let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
+    let told = |comparison: &Comparison| {
+        flat(&shown(&sweep(), comparison, |r| {
+            compare_text(r, 120, false)
+        }))
+    };
+    assert!(told(&comparison).contains("cannot be told apart at 20 % headroom"));
+    let mut other = comparison.threshold_differences[0].clone();
+    other.headroom_pct = 30.0;
+    comparison.threshold_differences.push(other);
+    assert!(told(&comparison).contains("cannot be told apart at any headroom"));
+    comparison.threshold_differences[1].verdict = DifferenceVerdict::Worse;
+    assert!(told(&comparison).contains("cannot be told apart at 20 % headroom"));
 }
 
 #[test]

@@ -6,11 +6,11 @@ use super::super::charts::{
 };
 use super::super::figure::{self, grid, on_demand, part};
 use super::super::headline::paragraph;
-use super::super::markup::{El, Html, beginning, el};
+use super::super::markup::{El, Html, beginning, el, typeset};
 use super::super::page::section;
 use crate::capacity::leading;
 use crate::compare::tables::{Scale, capacity_rows, threshold_rows};
-use crate::compare::threshold_sentence;
+use crate::compare::{threshold_sentences, threshold_title};
 use crate::escape::safe;
 use crate::levels::known;
 use crate::number::{self, Written};
@@ -287,12 +287,11 @@ pub(super) fn thresholds(comparison: &Comparison) -> Option<El> {
     if rows.len() < 2 {
         return None;
     }
-    let sentences = comparison.machines.iter().skip(1);
-    let sentences = sentences.map(|m| paragraph(&threshold_sentence(comparison, m)));
+    let sentences = threshold_sentences(comparison);
     Some(
         section("thresholds")
-            .with(el("h2").with("CPU use in percent at which a part of the load line is left"))
+            .with(el("h2").with(typeset(&threshold_title(comparison))))
             .with(el("div").class("scroll").with(grid(&rows)))
-            .with_all(sentences),
+            .with_all(sentences.iter().map(paragraph)),
     )
 }
