@@ -23,7 +23,8 @@ const FEW_FILES: u64 = 4096;
 /// Clock sources that are read without entering the kernel and do not jump.
 const GOOD_CLOCKS: [&str; 2] = ["tsc", "arch_sys_counter"];
 
-/// Each counter and each condition, whether met or missed.
+/// Each counter and each condition, whether met or missed. A name says what is
+/// good to have, so that it can stand behind "not to be had here".
 pub fn requirements(root: &Root) -> Vec<Requirement> {
     let topology = topology(root);
     let always = [
@@ -31,18 +32,18 @@ pub fn requirements(root: &Root) -> Vec<Requirement> {
         ("scheduler statistics per thread", schedstat(root)),
         ("clock frequency", frequency(root, &topology)),
         ("energy counter", energy(root)),
-        ("CPUs for Plimsoll", cpus(&topology)),
-        ("cgroup CPU limit", cpu_limit(root, &topology)),
-        ("open files", open_files(root)),
+        ("all CPUs for Plimsoll", cpus(&topology)),
+        ("CPU time without a limit", cpu_limit(root, &topology)),
+        ("enough open files", open_files(root)),
     ];
     // What does not show is not worth a line: it cannot be better or worse.
     let sometimes = [
         ("threads per core", smt(&topology)),
         ("CPUs of its own", steal(root)),
         ("clock while busy", busy_clock(root, &topology)),
-        ("frequency governor", governed(root, &topology)),
-        ("frequency boost", boosted(root)),
-        ("clock source", clock(root)),
+        ("full clock at light load", governed(root, &topology)),
+        ("the same clock at any load", boosted(root)),
+        ("a fast clock source", clock(root)),
         ("a view of the whole machine", contained(root)),
     ];
     let sometimes = sometimes
@@ -154,7 +155,7 @@ fn cpus(topology: &Topology) -> Outcome {
     }
     let missing = online.without(allowed);
     if missing.is_empty() {
-        return met(format!("all {} that are on", online.len()));
+        return met(counted(online.len(), "CPU", "CPUs"));
     }
     missed(
         format!("the load generator cannot use the CPUs {missing}"),
@@ -166,7 +167,7 @@ fn cpu_limit(root: &Root, topology: &Topology) -> Outcome {
     let cpus = topology.online.and(&topology.allowed).len();
     match own_limits(root) {
         Err(error) => missed(
-            format!("whether there is one is not known: {error}"),
+            format!("whether there is a limit is not known: {error}"),
             "make sure that /sys/fs/cgroup is mounted",
         ),
         Ok(limits) => match limits.cpu {
@@ -178,8 +179,10 @@ fn cpu_limit(root: &Root, topology: &Topology) -> Outcome {
                 ),
                 "run Plimsoll, and the service, outside of the limit or with a higher one",
             ),
-            Some(limit) => met(format!("{limit:.2} of {}", counted(cpus, "CPU", "CPUs"))),
-            None => met("none to be seen"),
+            Some(limit) => met(format!(
+                "the limit of {limit:.2} CPUs is no less than what there is"
+            )),
+            None => met("no limit to be seen"),
         },
     }
 }
@@ -228,10 +231,12 @@ fn steal(root: &Root) -> Option<Outcome> {
 fn governed(root: &Root, topology: &Topology) -> Option<Outcome> {
     let governor = governor(root, &topology.online)?;
     Some(if governor == "performance" {
-        met(governor)
+        met("the governor is 'performance'")
     } else {
         missed(
-            format!("with the governor '{governor}' the clock is low at light load"),
+            format!(
+                "the governor '{governor}' lowers it there, so light load looks dearer than it is"
+            ),
             "cpupower frequency-set -g performance; or leave it, if that is how it will run",
         )
     })
@@ -240,14 +245,14 @@ fn governed(root: &Root, topology: &Topology) -> Option<Outcome> {
 fn boosted(root: &Root) -> Option<Outcome> {
     Some(if boost(root)? {
         missed(
-            "the clock falls as more cores work, so light load looks cheaper than it is",
+            "boost is on: the clock falls as more cores work, so light load looks cheaper than it is",
             format!(
                 "{}; or leave it, if that is how it will run",
                 boost_off(root)
             ),
         )
     } else {
-        met("off")
+        met("boost is off")
     })
 }
 

@@ -75,20 +75,20 @@ fn each_lack_is_told_by_its_name() {
             "0 0 0\n",
             "scheduler statistics per thread",
         ),
-        (online.as_str(), "0-2\n", "CPUs for Plimsoll"),
+        (online.as_str(), "0-2\n", "all CPUs for Plimsoll"),
         (
             "sys/fs/cgroup/cpu.max",
             "150000 100000\n",
-            "cgroup CPU limit",
+            "CPU time without a limit",
         ),
         (
             "proc/self/limits",
             "Max open files  1024 4096 files\n",
-            "open files",
+            "enough open files",
         ),
         ("proc/stat", "cpu  90 0 0 0 0 0 0 10\n", "CPUs of its own"),
-        (boost.as_str(), "1\n", "frequency boost"),
-        (clock, "hpet\n", "clock source"),
+        (boost.as_str(), "1\n", "the same clock at any load"),
+        (clock, "hpet\n", "a fast clock source"),
         (".dockerenv", "", "a view of the whole machine"),
     ];
     for (file, text, name) in lacks {
@@ -98,7 +98,7 @@ fn each_lack_is_told_by_its_name() {
     let tree = good()
         .file(&governor, "powersave\n")
         .file(&other, "powersave\n");
-    assert_eq!(missing(&tree), ["frequency governor"]);
+    assert_eq!(missing(&tree), ["full clock at light load"]);
 }
 
 #[test]
