@@ -5,7 +5,7 @@ use crate::escape::safe;
 use plimsoll_model::{CopiesFinding, LevelFinding};
 
 /// A column: its name with the unit, and its value in a row.
-type Column<T> = (&'static str, fn(&T) -> String);
+pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
 
 /// One row per level, or per number of copies, under a head that carries the
 /// units; RFC 4180. What is not known is an empty field.
@@ -18,7 +18,8 @@ pub fn csv(report: &Report<'_>) -> String {
     }
 }
 
-fn table<T>(columns: &[Column<T>], rows: &[T]) -> String {
+/// A line per row under a head, in the form of RFC 4180.
+pub(crate) fn table<T>(columns: &[Column<T>], rows: &[T]) -> String {
     let mut out = line(columns.iter().map(|(name, _)| (*name).to_owned()));
     for row in rows {
         out += &line(columns.iter().map(|(_, value)| value(row)));
@@ -41,7 +42,7 @@ fn quoted(field: &str) -> String {
 }
 
 /// A number that is none has no form in CSV.
-fn number(value: impl Into<Option<f64>>) -> String {
+pub(crate) fn number(value: impl Into<Option<f64>>) -> String {
     let value = value.into().filter(|v| v.is_finite());
     value.map_or_else(String::new, |v| v.to_string())
 }

@@ -49,14 +49,16 @@ mod yields;
 pub use compare::{CompareReport, Source, compare_json, compare_text};
 pub use csv::csv;
 pub use doctor::doctor;
-pub use html::{CompareHtml, ComparedRun, HtmlReport, PAGE_MARK, compare_html, html};
+pub use html::{
+    CompareHtml, ComparedRun, HtmlReport, PAGE_MARK, YieldHtml, compare_html, html, yield_html,
+};
 pub use json::{OUTPUT_SCHEMA_VERSION, json};
 pub use selftest::{selftest_json, selftest_text};
 pub use sizing::{PlanAsked, PlanReport, plan_hpa, plan_json, plan_text};
 pub use table::{Ink, wrap};
 pub use tally::TrialTally;
 pub use text::{Look, text};
-pub use yields::{YieldReport, yield_json, yield_text};
+pub use yields::{YieldReport, yield_csv, yield_json, yield_text};
 
 use plimsoll_model::{Findings, Plan, Provenance, Requirement, RunEnd, Workload};
 use std::path::Path;

@@ -1,11 +1,14 @@
 //! What batch work beside a service gained and what the service paid, for a
 //! terminal and for programs (`docs/schema/yield.schema.json`).
 
-mod said;
-mod table;
+mod csv;
+pub(crate) mod said;
+pub(crate) mod table;
 
 #[cfg(test)]
 mod tests;
+
+pub use csv::yield_csv;
 
 use crate::compare::put;
 use crate::escape::safe;

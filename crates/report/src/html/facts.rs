@@ -8,7 +8,7 @@ use crate::{Report, number, secrets};
 use plimsoll_model::{Arrivals, CpuPlan, Plan, Provenance, Requirement, Workload, human_duration};
 
 /// A list of what is known.
-fn list(rows: Vec<(&'static str, Html)>) -> El {
+pub(super) fn list(rows: Vec<(&'static str, Html)>) -> El {
     let row = |(name, value): (&'static str, Html)| {
         el("div")
             .with(el("dt").with(name))
@@ -17,12 +17,12 @@ fn list(rows: Vec<(&'static str, Html)>) -> El {
     el("dl").with_all(rows.into_iter().map(row))
 }
 
-pub(super) fn machine(report: &Report<'_>) -> El {
-    let facts = machine_facts(report.provenance);
+pub(super) fn machine(provenance: &Provenance) -> El {
+    let facts = machine_facts(provenance);
     let known = facts
         .into_iter()
         .filter_map(|(name, fact)| Some((name, outside(&fact?))));
-    let weaknesses = mitigations(report.provenance).map(|list| ("CPU mitigations", list));
+    let weaknesses = mitigations(provenance).map(|list| ("CPU mitigations", list));
     let rows: Vec<(&'static str, Html)> = known.chain(weaknesses).collect();
     let part = section("machine").with(el("h2").with("The machine"));
     match rows.is_empty() {
@@ -132,21 +132,7 @@ pub(super) fn method(report: &Report<'_>, command_line: &[String]) -> El {
             rows.push(("Service", outside(found)));
         }
     }
-    let command = without_output(&secrets::hide_in_command(command_line));
-    let seeded = command.iter().any(|word| word.starts_with("--seed"));
-    let seed = (!report.is_imported() && !seeded).then(|| {
-        let seed = plan.seed;
-        let words = format!("With --seed {seed} the levels come in the same order again.");
-        el("p").class("hint").with(words)
-    });
-    let again = (!command.is_empty()).then(|| {
-        let command =
-            el("pre").with(el("code").with(super::markup::shortened(&shell(&command), 600)));
-        el("div")
-            .with(el("h3").with("To run it again"))
-            .with(command)
-            .with(seed)
-    });
+    let seed = (!report.is_imported()).then_some(("levels", plan.seed));
     section("method")
         .with(el("h2").with("How it was measured"))
         .with(
@@ -155,7 +141,26 @@ pub(super) fn method(report: &Report<'_>, command_line: &[String]) -> El {
                 .with_all(notes(report).iter().map(headline::paragraph)),
         )
         .with(list(rows))
-        .with(again)
+        .with(again(command_line, seed))
+}
+
+/// The command to run it again. The seed puts what was visited into the same
+/// order, and is named where the command has none.
+pub(super) fn again(command_line: &[String], seed: Option<(&str, u64)>) -> Option<El> {
+    let command = without_output(&secrets::hide_in_command(command_line));
+    let seeded = command.iter().any(|word| word.starts_with("--seed"));
+    let seed = seed.filter(|_| !seeded).map(|(what, seed)| {
+        let words = format!("With --seed {seed} the {what} come in the same order again.");
+        el("p").class("hint").with(words)
+    });
+    (!command.is_empty()).then(|| {
+        let command =
+            el("pre").with(el("code").with(super::markup::shortened(&shell(&command), 600)));
+        el("div")
+            .with(el("h3").with("To run it again"))
+            .with(command)
+            .with(seed)
+    })
 }
 
 fn plan_facts(plan: &Plan) -> Vec<(&'static str, Html)> {

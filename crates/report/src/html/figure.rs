@@ -22,7 +22,30 @@ pub(super) struct Levels {
     told: Vec<(&'static str, Vec<String>)>,
     /// The one that is shown first.
     first: usize,
+    /// What it is called to pick one.
+    #[serde(skip)]
+    words: Words,
 }
+
+/// What the bar to pick from is called, and its buttons.
+#[derive(Debug, Clone, Copy)]
+struct Words {
+    bar: &'static str,
+    lower: &'static str,
+    higher: &'static str,
+}
+
+const OF_LEVELS: Words = Words {
+    bar: "The level that all charts show",
+    lower: "Lower load",
+    higher: "Higher load",
+};
+
+const OF_ARMS: Words = Words {
+    bar: "The arm that all charts show",
+    lower: "The arm before",
+    higher: "The next arm",
+};
 
 impl Levels {
     pub(super) fn of(view: View<'_>, figures: &[&[Figure]]) -> Levels {
@@ -37,15 +60,28 @@ impl Levels {
                 .unzip()
         };
         let names: Vec<String> = names;
-        let all = figures.iter().flat_map(|figures| figures.iter());
         Levels {
             first: first(view).min(names.len().saturating_sub(1)),
             names,
             facts,
-            told: all
-                .filter(|f| !f.told.is_empty())
-                .map(|f| (f.id, f.told.clone()))
-                .collect(),
+            told: told(figures),
+            words: OF_LEVELS,
+        }
+    }
+
+    /// The arms of a yield run in the place of levels: name and facts of each.
+    pub(super) fn of_arms(
+        arms: impl Iterator<Item = (String, String)>,
+        first: usize,
+        figures: &[Figure],
+    ) -> Levels {
+        let (names, facts) = arms.unzip();
+        Levels {
+            first,
+            names,
+            facts,
+            told: told(&[figures]),
+            words: OF_ARMS,
         }
     }
 
@@ -81,13 +117,20 @@ impl Levels {
         Some(
             el("nav")
                 .class("picker")
-                .attr("aria-label", "The level that all charts show")
-                .with(button("lower", "‹", "Lower load"))
+                .attr("aria-label", self.words.bar)
+                .with(button("lower", "‹", self.words.lower))
                 .with(select)
-                .with(button("higher", "›", "Higher load"))
+                .with(button("higher", "›", self.words.higher))
                 .with(facts),
         )
     }
+}
+
+/// What each chart tells of each level.
+fn told(figures: &[&[Figure]]) -> Vec<(&'static str, Vec<String>)> {
+    let all = figures.iter().flat_map(|figures| figures.iter());
+    let tell = all.filter(|f| !f.told.is_empty());
+    tell.map(|f| (f.id, f.told.clone())).collect()
 }
 
 /// The level that is shown first: the highest at which the load line is kept,
@@ -156,7 +199,7 @@ fn one(figure: &Figure, first: usize) -> El {
             .with(told.as_str())
     });
     let behind = table(&figure.table, figure.rows_are_levels);
-    let across = matches!(figure.id, "latency" | "time");
+    let across = matches!(figure.id, "paid" | "latency" | "time");
     let drawings: Html = figure.drawings.iter().cloned().collect();
     part(
         figure.id,

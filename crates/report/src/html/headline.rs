@@ -142,7 +142,7 @@ fn tiles(report: &Report<'_>) -> Option<El> {
     Some(el("div").class("tiles").with_all(tiles))
 }
 
-fn tile(name: &str, value: &str, unit: &str, more: &str) -> El {
+pub(super) fn tile(name: &str, value: &str, unit: &str, more: &str) -> El {
     let value = el("strong").with(value).with(el("small").with(unit));
     el("div")
         .class("tile")

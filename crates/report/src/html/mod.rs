@@ -13,6 +13,7 @@ mod figure;
 mod headline;
 mod markup;
 mod page;
+mod yields;
 
 use crate::{Report, json, number, secrets, thresholds};
 use charts::View;
@@ -23,8 +24,10 @@ use page::{Page, section};
 pub(crate) use charts::overlapping;
 pub use compare::{CompareHtml, ComparedRun, compare_html};
 pub use page::PAGE_MARK;
+pub use yields::{YieldHtml, yield_html};
 
 use plimsoll_model::Picture;
+use std::path::Path;
 
 /// All that is shown of a run in pictures.
 #[derive(Debug, Clone, Copy)]
@@ -63,21 +66,21 @@ pub fn html(page: &HtmlReport<'_>) -> serde_json::Result<String> {
             .with(threshold_section(report))
             .with(figure::sections(&after, &levels)),
     );
-    main.push(facts::machine(report));
+    main.push(facts::machine(report.provenance));
     main.push(facts::method(report, page.command_line));
     let page = Page {
         title: format!("{workload} · Plimsoll"),
         raw: Some(json::compact(report)?),
         levels: levels.json()?,
-        file: file_name(report),
+        file: file_name(report.record.file),
         main,
     };
     Ok(page.into_string())
 }
 
 /// What the download is called.
-fn file_name(report: &Report<'_>) -> String {
-    let stem = report.record.file.file_stem();
+fn file_name(record: &Path) -> String {
+    let stem = record.file_stem();
     let stem = stem.map_or_else(|| "findings".into(), |stem| stem.to_string_lossy());
     format!("{stem}.json")
 }

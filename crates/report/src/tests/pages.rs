@@ -105,7 +105,7 @@ pub(super) fn page_of(sample: &Sample, picture: &Picture, command: &[&str]) -> S
 }
 
 /// The part of a page that is a chart, in one of its sizes.
-pub(super) fn chart<'a>(page: &'a str, id: &str, size: &str) -> &'a str {
+pub(crate) fn chart<'a>(page: &'a str, id: &str, size: &str) -> &'a str {
     // One with many points says so in its class.
     let begins = ["", " dense"].map(|c| format!("<svg class=\"{size}{c}\" data-chart=\"{id}\""));
     let from = begins.iter().find_map(|begins| page.find(begins));
@@ -114,7 +114,7 @@ pub(super) fn chart<'a>(page: &'a str, id: &str, size: &str) -> &'a str {
     &page[from..from + to]
 }
 
-pub(super) fn count(text: &str, what: &str) -> usize {
+pub(crate) fn count(text: &str, what: &str) -> usize {
     text.matches(what).count()
 }
 
@@ -210,7 +210,7 @@ fn the_goal_that_is_broken_first_decides_what_is_carried() {
 }
 
 /// What a failing test shows of a page.
-fn titles(page: &str) -> String {
+pub(crate) fn titles(page: &str) -> String {
     let parts = page.split("<h").skip(1);
     let heads = parts.filter_map(|part| part.split("</h").next());
     heads.collect::<Vec<_>>().join("\n")

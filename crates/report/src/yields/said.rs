@@ -9,7 +9,7 @@ use crate::table::Ink;
 use plimsoll_model::{Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, human_duration};
 
 /// What the arms have in common.
-pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
+pub(crate) fn asked(report: &YieldReport<'_>) -> Sentence {
     let findings = report.findings;
     let Some(rate) = findings.rate_rps else {
         return Sentence::new(Ink::Dim, "Nothing was measured yet.");
@@ -39,7 +39,7 @@ pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
 }
 
 /// How the table is to be read, and what is missing in it.
-pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
+pub(crate) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let budget = &findings.budget;
     let mut said = vec![Sentence::new(
@@ -105,7 +105,7 @@ fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
 }
 
 /// Which arm to take, and why, or what would be needed to tell.
-pub(super) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
+pub(crate) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let recommended = &findings.recommended;
     let of = |arm: Arm| findings.arms.iter().find(|found| found.arm == arm);

@@ -6,7 +6,7 @@ use plimsoll_model::{ArmFinding, BudgetVerdict, Cause, Estimate, LatencyUs, Yiel
 
 type Of<T> = fn(&ArmFinding) -> Option<T>;
 
-pub(super) fn columns(findings: &YieldFindings) -> Vec<Column> {
+pub(crate) fn columns(findings: &YieldFindings) -> Vec<Column> {
     let arms = &findings.arms;
     let budget = &findings.budget;
     let text = |name, unit, rank, cell: &dyn Fn(&ArmFinding) -> Cell| {
@@ -61,7 +61,7 @@ fn known<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> Cell {
     value.map_or_else(|| MISSING.to_owned(), shown).into()
 }
 
-pub(super) fn pct(share: Estimate) -> Estimate {
+pub(crate) fn pct(share: Estimate) -> Estimate {
     share.map_rising(|share| share * 100.0)
 }
 
@@ -70,7 +70,7 @@ fn ends(estimate: Option<Estimate>) -> Cell {
 }
 
 /// `+3.1`
-fn signed(estimate: Estimate) -> String {
+pub(crate) fn signed(estimate: Estimate) -> String {
     let value = Written::pct(estimate).value;
     match value.starts_with('-') {
         true => value,
@@ -78,7 +78,7 @@ fn signed(estimate: Estimate) -> String {
     }
 }
 
-pub(super) fn cause_name(cause: Cause) -> &'static str {
+pub(crate) fn cause_name(cause: Cause) -> &'static str {
     match cause {
         Cause::Waiting => "waiting",
         Cause::Slower => "slower",

@@ -1,218 +1,13 @@
 //! How a yield run reads, and the schema that its JSON promises to keep.
 
+mod page;
+mod sample;
+
 use super::*;
 use crate::TrialTally;
-use plimsoll_model::{
-    Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService,
-    Invalid, Job, LatencyChange, LatencyUs, LoadLevel, MissingArm, RatedRate, Recommended, RunEnd,
-    Share, SideloadPlan, Verdict, Workload,
-};
+use plimsoll_model::{Arm, Job, RunEnd};
+use sample::{Sample, all_beyond, nothing, sample};
 use std::path::Path;
-use std::time::Duration;
-
-/// An arm that changes p99 by `change` percent, within `reach` either way.
-fn arm(arm: Arm, gained: f64, change: f64, reach: f64, verdict: BudgetVerdict) -> ArmFinding {
-    let around = |value: f64, by: f64| Estimate::within(value, value - by, value + by);
-    let times = 1.0 + change / 100.0;
-    ArmFinding {
-        arm,
-        work_gained_share: Some(around(gained, 0.02)),
-        total_work_share: Some(around(gained + 0.6, 0.02)),
-        latency_us: Some(LatencyUs {
-            p50: 1_100.0 * times,
-            p95: 3_000.0 * times,
-            p99: 5_000.0 * times,
-            p999: 9_000.0 * times,
-        }),
-        latency_change_pct: Some(LatencyChange {
-            p50: around(change / 2.0, reach),
-            p95: around(change, reach),
-            p99: around(change, reach),
-            p999: around(change, reach * 3.0),
-        }),
-        price_us_per_pct: Some(around(change * 50.0 / (gained * 100.0), 3.0)),
-        run_delay_us_per_request: Some(40.0 * times),
-        cpu_us_per_request: Some(1_010.0),
-        cause: None,
-        verdict: Some(verdict),
-        passes_to_tell: None,
-        trials: 8,
-        invalid_trials: 0,
-    }
-}
-
-struct Sample {
-    findings: YieldFindings,
-    plan: Plan,
-    trials: TrialTally,
-}
-
-/// One arm within the budget, one beyond it, one of which it cannot be told,
-/// and one that cannot be had.
-fn sample() -> Sample {
-    let missing = MissingArm {
-        arm: Arm::CpuIdle,
-        reason: "/sys/fs/cgroup/cpu has no cpu.idle (Linux 5.15)".to_owned(),
-    };
-    Sample {
-        plan: plan(&missing),
-        findings: YieldFindings {
-            rated: Some(RatedRate {
-                rate_rps: 2_000.0,
-                limited_by_service: true,
-                given: false,
-                disturbed: false,
-                never_carried: None,
-            }),
-            rate_rps: Some(1_200.0),
-            budget: "p99+5%".parse().unwrap(),
-            passes: 7,
-            noise_floor_pct: Some(3.4),
-            arms: arms(),
-            missing_arms: vec![missing],
-            recommended: Recommended {
-                arm: Some(Arm::SchedIdle),
-                headroom_pct: None,
-                within_budget: Some(true),
-                undecided: vec![Arm::Nice],
-            },
-        },
-        trials: trials(),
-    }
-}
-
-/// Those that were tried.
-fn arms() -> Vec<ArmFinding> {
-    let beyond = ArmFinding {
-        cause: Some(Cause::Waiting),
-        ..arm(Arm::None, 0.47, 310.0, 40.0, BudgetVerdict::Beyond)
-    };
-    let open = ArmFinding {
-        passes_to_tell: Some(21),
-        trials: 7,
-        invalid_trials: 2,
-        ..arm(Arm::Nice, 0.41, 4.0, 9.0, BudgetVerdict::CannotTell)
-    };
-    let alone = ArmFinding {
-        work_gained_share: Some(Estimate::within(0.0, 0.0, 0.0)),
-        total_work_share: Some(Estimate::within(0.6, 0.59, 0.61)),
-        latency_change_pct: None,
-        price_us_per_pct: None,
-        verdict: None,
-        ..arm(Arm::ServiceAlone, 1.0, 0.0, 0.0, BudgetVerdict::Within)
-    };
-    let job = ArmFinding {
-        work_gained_share: Some(Estimate::within(1.0, 1.0, 1.0)),
-        total_work_share: Some(Estimate::within(1.0, 1.0, 1.0)),
-        latency_us: None,
-        run_delay_us_per_request: None,
-        cpu_us_per_request: None,
-        arm: Arm::JobAlone,
-        ..alone.clone()
-    };
-    vec![
-        alone,
-        job,
-        beyond,
-        open,
-        arm(Arm::SchedIdle, 0.385, 2.1, 1.4, BudgetVerdict::Within),
-        arm(Arm::Quota10ms, 0.19, 0.8, 1.5, BudgetVerdict::Within),
-    ]
-}
-
-fn trials() -> TrialTally {
-    let mut trials = TrialTally::default();
-    for _ in 0..54 {
-        trials.add(&Verdict::Valid);
-    }
-    for _ in 0..2 {
-        trials.add(&Verdict::Invalid(vec![Invalid::Steal {
-            stolen: Share::ONE,
-            bound: Share::ZERO,
-        }]));
-    }
-    trials
-}
-
-fn plan(missing: &MissingArm) -> Plan {
-    let mut plan = Plan::blank(Workload::Hash(HashService {
-        mean_block: Bytes(1 << 20),
-        deviation_share: 0.25,
-        request_cpu: CpuTime(Duration::from_millis(1)),
-    }));
-    plan.window = Duration::from_secs(5);
-    plan.passes = 8;
-    plan.sideload = Some(SideloadPlan {
-        job: Job::Burn,
-        service: BesideRate::Load(LoadLevel::percent(60.0).unwrap()),
-        arms: vec![
-            Arm::ServiceAlone,
-            Arm::ServiceAgain,
-            Arm::JobAlone,
-            Arm::None,
-            Arm::Nice,
-            Arm::SchedIdle,
-            Arm::Quota10ms,
-            Arm::CpuSet,
-        ],
-        missing_arms: vec![missing.clone()],
-        headroom: Share::new(0.2).unwrap(),
-        budget: "p99+5%".parse().unwrap(),
-        cpus: "0-1".parse().unwrap(),
-        timeout: Duration::from_secs(600),
-    });
-    plan
-}
-
-/// Nothing is known yet.
-fn nothing() -> Sample {
-    let mut sample = sample();
-    sample.trials = TrialTally::default();
-    let found = &mut sample.findings;
-    found.rated = None;
-    found.rate_rps = None;
-    found.noise_floor_pct = None;
-    found.passes = 0;
-    found.recommended = Recommended {
-        arm: None,
-        headroom_pct: None,
-        within_budget: None,
-        undecided: Vec::new(),
-    };
-    for arm in &mut found.arms {
-        *arm = ArmFinding {
-            arm: arm.arm,
-            work_gained_share: None,
-            total_work_share: None,
-            latency_us: None,
-            latency_change_pct: None,
-            price_us_per_pct: None,
-            run_delay_us_per_request: None,
-            cpu_us_per_request: None,
-            cause: None,
-            verdict: arm.verdict.map(|_| BudgetVerdict::CannotTell),
-            passes_to_tell: None,
-            trials: 0,
-            invalid_trials: 0,
-        };
-    }
-    let side = sample.plan.sideload.as_mut().unwrap();
-    side.job = Job::Command("make -j2".to_owned());
-    sample
-}
-
-/// All that was tried is beyond the budget.
-fn all_beyond() -> Sample {
-    let mut sample = sample();
-    sample.findings.arms.truncate(3);
-    sample.findings.recommended = Recommended {
-        arm: None,
-        headroom_pct: None,
-        within_budget: Some(false),
-        undecided: Vec::new(),
-    };
-    sample
-}
 
 impl Sample {
     fn text(&self, width: usize) -> String {
@@ -231,6 +26,8 @@ impl Sample {
 }
 
 fn with<T>(sample: &Sample, shown: impl FnOnce(&YieldReport<'_>) -> T) -> T {
+    let mut trials = TrialTally::default();
+    sample.verdicts.iter().for_each(|v| trials.add(v));
     shown(&YieldReport {
         findings: &sample.findings,
         plan: &sample.plan,
@@ -240,7 +37,7 @@ fn with<T>(sample: &Sample, shown: impl FnOnce(&YieldReport<'_>) -> T) -> T {
             file: Path::new("run.plimsoll"),
             created_unix_ms: 1_700_000_000_000,
             ended: Some(&RunEnd::Complete),
-            trials: sample.trials.clone(),
+            trials,
         },
     })
 }

@@ -244,6 +244,7 @@ pub(super) enum Shape {
     Circle,
     Square,
     Diamond,
+    Triangle,
 }
 
 /// A measured point.
@@ -263,6 +264,10 @@ pub(super) fn point(at: (f64, f64), shape: Shape, class: &str) -> El {
             .num("height", 6.0),
         Shape::Diamond => {
             let corners = [(x, y - 4.4), (x + 4.4, y), (x, y + 4.4), (x - 4.4, y)];
+            el("path").class(class).attr("d", &(route(&corners) + "Z"))
+        }
+        Shape::Triangle => {
+            let corners = [(x, y - 4.2), (x + 4.2, y + 3.2), (x - 4.2, y + 3.2)];
             el("path").class(class).attr("d", &(route(&corners) + "Z"))
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! Nothing is computed here but places on a page.
 
+mod arms;
 mod copies;
 mod cpu;
 mod draw;
@@ -21,6 +22,7 @@ mod time_line;
 mod work;
 
 pub(super) use crate::sentence::capital;
+pub(super) use arms::{Arms, facts as arm_facts, figures as arm_figures};
 pub(super) use copies::name as copies_name;
 pub(super) use latency::kept;
 pub(super) use machines::capacities;

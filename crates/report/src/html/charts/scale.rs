@@ -1,12 +1,47 @@
 //! From values to places, and where an axis has its ticks.
 
 /// How values lie along an axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Law {
     /// Equal steps are equal differences.
     Linear,
     /// Equal steps are equal quotients.
     Log,
+    /// Equal steps are equal differences on both sides of zero, and equal
+    /// quotients beyond.
+    Bent(Bend),
+}
+
+/// Where an axis goes over from equal differences to equal quotients.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Bend {
+    /// At this value, on both sides of zero.
+    knee: f64,
+    /// How long a factor of e is beyond it, in parts of the way from zero to
+    /// there.
+    factor: f64,
+}
+
+impl Bend {
+    /// Where a value stands, in parts of the way from zero to the knee.
+    fn place(&self, value: f64) -> f64 {
+        let times = value.abs() / self.knee;
+        let far = match times <= 1.0 {
+            true => times,
+            false => 1.0 + self.factor * times.ln(),
+        };
+        far.copysign(value)
+    }
+
+    /// The value that stands there.
+    fn value(&self, place: f64) -> f64 {
+        let far = place.abs();
+        let times = match far <= 1.0 {
+            true => far,
+            false => ((far - 1.0) / self.factor).exp(),
+        };
+        (times * self.knee).copysign(place)
+    }
 }
 
 /// A stretch of values on a stretch of pixels.
@@ -67,13 +102,51 @@ impl Scale {
         }
     }
 
+    /// Values of either sign, of which those up to about `matters` matter most:
+    /// in equal steps as long as all are of that size, else in equal quotients
+    /// beyond it, which then take at most half of the room.
+    pub(super) fn around_zero(least: f64, most: f64, matters: f64, pixels: (f64, f64)) -> Scale {
+        let usable = |x: f64| if x.is_finite() { x } else { 0.0 };
+        let knee = step(usable(matters).max(1e-6), 1);
+        let (least, most) = (usable(least).min(-knee), usable(most).max(knee));
+        if most.max(-least) <= 3.0 * knee {
+            let room = 0.04 * (most - least);
+            return Scale::linear((least - room, most + room), pixels);
+        }
+        let beyond = (most / knee).ln() + (-least / knee).ln();
+        let bend = Bend {
+            knee,
+            factor: (2.0 / beyond).min(1.0),
+        };
+        let (low, high) = (bend.place(least), bend.place(most));
+        let room = 0.04 * (high - low);
+        Scale {
+            law: Law::Bent(bend),
+            values: (bend.value(low - room), bend.value(high + room)),
+            pixels,
+        }
+    }
+
+    /// Up to where on both sides of zero equal steps are equal differences, if
+    /// that is not everywhere.
+    pub(super) fn knee(&self) -> Option<f64> {
+        match self.law {
+            Law::Bent(bend) => Some(bend.knee),
+            Law::Linear | Law::Log => None,
+        }
+    }
+
     /// Where a value stands; beyond the ends at the ends.
     pub(super) fn at(&self, value: f64) -> f64 {
         let part = |value: f64| match self.law {
             Law::Linear => (value - self.values.0) / (self.values.1 - self.values.0),
             Law::Log => (value / self.values.0).ln() / (self.values.1 / self.values.0).ln(),
+            Law::Bent(bend) => {
+                let (low, high) = (bend.place(self.values.0), bend.place(self.values.1));
+                (bend.place(value) - low) / (high - low)
+            }
         };
-        let part = if value > 0.0 || self.law == Law::Linear {
+        let part = if value > 0.0 || self.law != Law::Log {
             part(value)
         } else {
             0.0
@@ -92,16 +165,12 @@ impl Scale {
         self.values.1
     }
 
-    /// The ends in pixels.
-    pub(super) fn pixels(&self) -> (f64, f64) {
-        self.pixels
-    }
-
     /// Round values within, about as many as are asked for.
     pub(super) fn ticks(&self, about: usize) -> Vec<f64> {
         match self.law {
             Law::Linear => linear_ticks(self.values, about),
             Law::Log => log_ticks(self.values, about),
+            Law::Bent(bend) => bent_ticks(self.values, bend.knee, about),
         }
     }
 }
@@ -160,60 +229,25 @@ fn log_ticks((from, to): (f64, f64), about: usize) -> Vec<f64> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn linear_ticks_are_1_2_or_5_times_a_power_of_ten() {
-        let ticks = |most, about| Scale::from_zero(most, (0.0, 1.0), about).ticks(about);
-        assert_eq!(ticks(100.0, 5), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
-        assert_eq!(ticks(1.0, 10)[3], 0.3);
-        assert_eq!(
-            ticks(2_034.0, 5),
-            [0.0, 500.0, 1000.0, 1500.0, 2000.0, 2500.0]
-        );
-        assert_eq!(ticks(0.0, 5).len(), 6, "nothing measured still has an axis");
-    }
-
-    #[test]
-    fn log_ticks_thin_out_as_decades_grow() {
-        let ticks = |from, to| log_ticks((from, to), 6);
-        assert_eq!(ticks(0.9, 11.0), [1.0, 2.0, 5.0, 10.0]);
-        assert_eq!(ticks(1.0, 5e4), [1.0, 10.0, 100.0, 1e3, 1e4]);
-        assert!(ticks(1e-9, 1e9).len() <= 9);
-        assert_eq!(ticks(1.1, 2.4), [1.5, 2.0], "equal steps");
-        assert_eq!(log_ticks((0.9, 420.0), 2), [1.0, 10.0, 100.0]);
-        assert_eq!(ticks(900.0, 130_000.0), [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5]);
-    }
-
-    #[test]
-    fn a_log_scale_has_a_place_for_what_cannot_be_there() {
-        for (least, most) in [(0.0, 5.0), (f64::NAN, f64::NAN), (5.0, 5.0), (9.0, 3.0)] {
-            let scale = Scale::log(least, most, (0.0, 100.0));
-            for value in [0.0, -1.0, 5.0, f64::MAX] {
-                assert!(
-                    (0.0..=100.0).contains(&scale.at(value)),
-                    "{least} {most} {value}"
-                );
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn more_is_further(a in 1e-6..1e9f64, b in 1e-6..1e9f64, log in any::<bool>()) {
-            let (least, most) = (a.min(b), a.max(b));
-            let scale = match log {
-                true => Scale::log(least, most, (40.0, 600.0)),
-                false => Scale::from_zero(most, (40.0, 600.0), 6),
-            };
-            prop_assert!(scale.at(least) <= scale.at(most));
-            prop_assert!(scale.holds(least) && scale.holds(most));
-            let ticks = scale.ticks(6);
-            prop_assert!((2..=12).contains(&ticks.len()), "{ticks:?}");
-            prop_assert!(ticks.is_sorted_by(|x, y| x < y), "{ticks:?}");
-        }
-    }
+/// Zero, the knees and the middles between; beyond them 1, 2 and 5 times powers
+/// of ten, or the powers alone where those are many.
+fn bent_ticks((from, to): (f64, f64), knee: f64, about: usize) -> Vec<f64> {
+    let powers = knee.log10().floor() as i32..=to.max(-from).log10().ceil() as i32;
+    let beyond = |end: f64, factors: &[f64]| -> Vec<f64> {
+        let all = powers
+            .clone()
+            .flat_map(|power| factors.iter().map(move |f| f * 10f64.powi(power)));
+        all.filter(|tick| *tick > knee * 1.01 && *tick <= end)
+            .collect()
+    };
+    let fine = [1.0, 2.0, 5.0];
+    let count = beyond(to, &fine).len() + beyond(-from, &fine).len();
+    let factors = if count > about { &fine[..1] } else { &fine[..] };
+    let below = beyond(-from, factors).into_iter().rev().map(|tick| -tick);
+    let within = [-knee, -knee / 2.0, 0.0, knee / 2.0, knee];
+    let within = within.into_iter().filter(|tick| (from..=to).contains(tick));
+    below.chain(within).chain(beyond(to, factors)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,7 +50,7 @@ fn code(reason: &Invalid) -> (&'static str, &'static str) {
 }
 
 /// What the letters in the chart stand for.
-fn codes(trials: &[TrialPicture]) -> Vec<&'static str> {
+pub(super) fn codes(trials: &[TrialPicture]) -> Vec<&'static str> {
     let mut codes: Vec<&str> = trials
         .iter()
         .flat_map(|t| &t.invalid)
@@ -102,7 +102,7 @@ fn height(trial: &TrialPicture) -> f64 {
     }
 }
 
-fn table(trials: &[TrialPicture]) -> Vec<Column> {
+pub(super) fn table(trials: &[TrialPicture]) -> Vec<Column> {
     let asked = |t: &TrialPicture| known(Some(height(t)), number::rate);
     let p99 = |t: &TrialPicture| known(t.p99_us, |us| number::grouped(us, 0));
     vec![
@@ -139,7 +139,7 @@ fn clock(seconds: f64) -> String {
 }
 
 /// Round times in seconds for an axis as long as this.
-fn time_ticks(seconds: f64, about: usize) -> Vec<(f64, String)> {
+pub(super) fn time_ticks(seconds: f64, about: usize) -> Vec<(f64, String)> {
     let steps = [
         1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200,
     ];
@@ -193,17 +193,17 @@ fn draw(view: View<'_>, size: Size, title: &str, description: &str) -> El {
     };
     chart.y_axis(&y, name, whole);
     for trial in trials {
-        chart.put(bar(trial, &x, &y, size));
+        let top = y.at(height(trial)).min(plot.bottom - 2.0);
+        chart.put(bar(trial, &x, (top, plot.bottom), size));
     }
     letters(&mut chart, trials, &x);
     chart.finish("time", title, description)
 }
 
-fn bar(trial: &TrialPicture, x: &Scale, y: &Scale, size: Size) -> El {
+/// A trial as a bar with this upper and this lower edge.
+pub(super) fn bar(trial: &TrialPicture, x: &Scale, (top, bottom): (f64, f64), size: Size) -> El {
     let began = trial.began.as_secs_f64();
     let window = began + trial.warm_up.as_secs_f64();
-    let (bottom, _) = y.pixels();
-    let top = y.at(height(trial)).min(bottom - 2.0);
     let rect = |from: f64, to: f64, class: &str| {
         let (from, to) = (x.at(from), x.at(to));
         el("rect")
@@ -250,11 +250,11 @@ fn bar(trial: &TrialPicture, x: &Scale, y: &Scale, size: Size) -> El {
 }
 
 /// Height of the row of letters under the bars.
-const LETTERS: f64 = 16.0;
+pub(super) const LETTERS: f64 = 16.0;
 
 /// The reasons of the trials that do not count, in a row under their bars,
 /// where no other bar is; a stroke where there is no room for a letter.
-fn letters(chart: &mut Drawing, trials: &[TrialPicture], x: &Scale) {
+pub(super) fn letters(chart: &mut Drawing, trials: &[TrialPicture], x: &Scale) {
     let invalid: Vec<&TrialPicture> = trials.iter().filter(|t| !t.invalid.is_empty()).collect();
     // A generator that was disturbed is late for that reason.
     let letter = |t: &TrialPicture| {

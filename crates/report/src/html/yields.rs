@@ -1,0 +1,214 @@
+//! A yield run as a page: which arm to take, what it gains, what is paid.
+
+use super::charts::{Arms, arm_facts, arm_figures};
+use super::facts::{again, list, machine};
+use super::figure::{Levels, sections};
+use super::headline::{paragraph, ships_mark, tile, top};
+use super::markup::{El, Html, el, shortened, typeset};
+use super::page::{Page, section};
+use super::{file_name, outside};
+use crate::number::{Written, confidence, trimmed_pct};
+use crate::yields::{said, table};
+use crate::{YieldReport, secrets, yield_json};
+use plimsoll_model::{ArmFinding, Estimate, Plan, TrialPicture, human_duration};
+
+/// All that is shown of a yield run in pictures.
+#[derive(Debug, Clone, Copy)]
+pub struct YieldHtml<'a> {
+    /// What is said in words.
+    pub report: &'a YieldReport<'a>,
+    /// Its trials, in the order they were made.
+    pub trials: &'a [TrialPicture],
+    /// What was typed when the run was made.
+    pub command_line: &'a [String],
+}
+
+/// The page. What looks like a secret in the plan or the command is hidden.
+///
+/// # Errors
+///
+/// None that can occur with these types; the signature is that of
+/// `serde_json`.
+pub fn yield_html(page: &YieldHtml<'_>) -> serde_json::Result<String> {
+    let report = page.report;
+    let plan = secrets::hide(report.plan);
+    let view = Arms {
+        report,
+        trials: page.trials,
+    };
+    let figures = arm_figures(view);
+    let arms = &report.findings.arms;
+    let named = arms.iter().map(|a| (a.arm.to_string(), arm_facts(view, a)));
+    let levels = Levels::of_arms(named, first(report), &figures);
+    let mut main = Html::default();
+    main.push(answer(report, &plan));
+    main.push(levels.picker());
+    let charts = el("div").class("charts").with(sections(&figures, &levels));
+    main.push(charts);
+    main.push(missing(report));
+    main.push(machine(report.provenance));
+    main.push(method(report, &plan, page.command_line));
+    let page = Page {
+        title: format!("{} beside {} · Plimsoll", job(&plan), plan.workload),
+        raw: Some(yield_json(report)?),
+        levels: levels.json()?,
+        file: file_name(report.record.file),
+        main,
+    };
+    Ok(page.into_string())
+}
+
+fn job(plan: &Plan) -> String {
+    let side = plan.sideload.as_ref();
+    side.map_or_else(|| "a job".to_owned(), |side| side.job.to_string())
+}
+
+/// The arm that is shown first: the one to take, else the first that was held
+/// against the budget.
+fn first(report: &YieldReport<'_>) -> usize {
+    let findings = report.findings;
+    let best = |arm: &ArmFinding| findings.recommended.arm == Some(arm.arm);
+    let arms = &findings.arms;
+    let held = || arms.iter().position(|arm| arm.arm.is_beside());
+    arms.iter().position(best).or_else(held).unwrap_or(0)
+}
+
+/// The head of the page: the answer in one line, its figures, and the
+/// sentences in full.
+fn answer(report: &YieldReport<'_>, plan: &Plan) -> El {
+    let what = format!("{}, beside it {}", plan.workload, job(plan));
+    let sentences = said::answer(report);
+    section("answer")
+        .with(top(shortened(&what, 160)))
+        .with(
+            el("h1")
+                .with(ships_mark())
+                .with(el("span").with(typeset(&headline(report)))),
+        )
+        .with(doubt(report))
+        .with(tiles(report))
+        .with(
+            el("div")
+                .class("sentences answer")
+                .with_all(sentences.iter().map(paragraph)),
+        )
+}
+
+/// The answer in one line.
+fn headline(report: &YieldReport<'_>) -> String {
+    let findings = report.findings;
+    let budget = &findings.budget;
+    match (best(report), findings.recommended.within_budget) {
+        (Some(best), _) => {
+            let gained = best.work_gained_share.map(table::pct);
+            let gained = gained.map_or_else(String::new, |gained| {
+                format!(" and gain {} % of its work", Written::pct(gained).value)
+            });
+            format!("Hold the job by {}{gained}, within {budget}", best.arm)
+        }
+        (None, Some(_)) => format!("No way to hold the job keeps the service within {budget}"),
+        (None, None) => {
+            format!("It cannot be told whether any arm keeps the service within {budget}")
+        }
+    }
+}
+
+fn best<'a>(report: &YieldReport<'a>) -> Option<&'a ArmFinding> {
+    let findings = report.findings;
+    let arm = findings.recommended.arm?;
+    findings.arms.iter().find(|found| found.arm == arm)
+}
+
+/// Under the headline, when it rests on only a part of the trials.
+fn doubt(report: &YieldReport<'_>) -> Option<El> {
+    let trials = &report.record.trials;
+    let words = || format!("{}.", trials.in_words());
+    let many = trials.are_many_invalid();
+    many.then(|| el("p").class("doubt yellow").with(typeset(&words())))
+}
+
+/// The figures of the arm to take.
+fn tiles(report: &YieldReport<'_>) -> Option<El> {
+    let findings = report.findings;
+    let best = best(report)?;
+    let sure = |estimate: Estimate| match Written::pct(estimate).ends() {
+        Some(ends) => format!("{} interval {ends}", confidence()),
+        None => "no interval".to_owned(),
+    };
+    let gained = best.work_gained_share.map(|share| {
+        let gained = table::pct(share);
+        let more = format!("of what the job does alone; {}", sure(gained));
+        tile("Gained", &Written::pct(gained).value, "%", &more)
+    });
+    let paid = best.latency_change_pct.map(|change| {
+        let change = change.under(&findings.budget);
+        let name = format!("Paid, change of {}", findings.budget.quantile);
+        let more = format!(
+            "{}; budget +{} %",
+            sure(change),
+            trimmed_pct(findings.budget.more_pct)
+        );
+        tile(&name, &table::signed(change), "%", &more)
+    });
+    let total = best.total_work_share.map(|share| {
+        let total = table::pct(share);
+        let more = format!("of the machine's work, service and job; {}", sure(total));
+        tile("In all", &Written::pct(total).value, "%", &more)
+    });
+    let tiles = [gained, paid, total].into_iter().flatten();
+    Some(el("div").class("tiles").with_all(tiles))
+}
+
+/// The arms that this machine cannot do, and why.
+fn missing(report: &YieldReport<'_>) -> Option<El> {
+    let missing = &report.findings.missing_arms;
+    let row = |missing: &plimsoll_model::MissingArm| {
+        el("div")
+            .with(el("dt").with(missing.arm.name()))
+            .with(el("dd").with(outside(&missing.reason)))
+    };
+    let title = match missing.len() {
+        1 => "One arm cannot be had on this machine".to_owned(),
+        n => format!("{n} arms cannot be had on this machine"),
+    };
+    let rows = el("dl").with_all(missing.iter().map(row));
+    (!missing.is_empty()).then(|| section("missing").with(el("h2").with(title)).with(rows))
+}
+
+/// How it was measured, and the command to do it again.
+fn method(report: &YieldReport<'_>, plan: &Plan, command_line: &[String]) -> El {
+    let notes = [said::asked(report)].into_iter().chain(said::notes(report));
+    let notes: Vec<El> = notes.map(|sentence| paragraph(&sentence)).collect();
+    section("method")
+        .with(el("h2").with("How it was measured"))
+        .with(el("div").class("sentences").with_all(notes))
+        .with(list(facts(report, plan)))
+        .with(again(command_line, Some(("arms", plan.seed))))
+}
+
+fn facts(report: &YieldReport<'_>, plan: &Plan) -> Vec<(&'static str, Html)> {
+    let side = plan.sideload.as_ref();
+    let headroom = side.map(|side| format!("{} %", trimmed_pct(side.headroom.pct())));
+    let facts = [
+        ("Service", Some(plan.workload.to_string())),
+        ("Job", side.map(|side| side.job.to_string())),
+        ("CPUs of the job", side.map(|side| side.cpus.to_string())),
+        ("Latency budget", Some(report.findings.budget.to_string())),
+        ("Headroom of quotas and cpuset", headroom),
+        (
+            "Passes",
+            Some(format!("{}, each arm once in each, shuffled", plan.passes)),
+        ),
+        ("A trial measures", Some(human_duration(plan.window))),
+        ("Seed", Some(plan.seed.to_string())),
+        (
+            "Record",
+            Some(report.record.file.to_string_lossy().into_owned()),
+        ),
+        ("Plimsoll", Some(report.provenance.plimsoll_version.clone())),
+    ];
+    let known = facts
+        .into_iter()
+        .filter_map(|(name, fact)| Some((name, outside(&fact?))));
+    known.collect()
+}

@@ -1,0 +1,301 @@
+//! The page and the CSV of a yield run: what is drawn, what is said, and what
+//! cannot be done to them by names from outside.
+
+use super::sample::{Sample, all_beyond, crowded, nothing, sample};
+use super::with;
+use crate::html::overlapping;
+use crate::tests::pages::{chart, count, titles};
+use crate::{YieldHtml, yield_csv, yield_html};
+use plimsoll_model::{
+    Arm, ArmFinding, BudgetVerdict, Cause, Estimate, Job, LatencyChange, Workload,
+};
+use proptest::prelude::*;
+
+fn page(sample: &Sample) -> String {
+    page_of(sample, &["plimsoll", "yield"])
+}
+
+fn page_of(sample: &Sample, command: &[&str]) -> String {
+    let command: Vec<String> = command.iter().map(|w| (*w).to_owned()).collect();
+    with(sample, |report| {
+        yield_html(&YieldHtml {
+            report,
+            trials: &sample.trials,
+            command_line: &command,
+        })
+        .unwrap()
+    })
+}
+
+/// How many arms there are of which something is known.
+fn known<T>(sample: &Sample, of: impl Fn(&ArmFinding) -> Option<T>) -> usize {
+    let arms = sample.findings.arms.iter();
+    arms.filter(|arm| of(arm).is_some()).count()
+}
+
+#[test]
+fn every_chart_has_all_arms_in_both_sizes() {
+    for sample in [sample(), crowded(), all_beyond()] {
+        let page = page(&sample);
+        let beside = known(&sample, |a| a.latency_change_pct);
+        let served = known(&sample, |a| a.latency_us);
+        let arms = sample.findings.arms.len();
+        for size in ["wide", "narrow"] {
+            let paid = chart(&page, "paid", size);
+            assert_eq!(count(paid, "class=\"pt "), beside, "{size}");
+            assert_eq!(count(paid, "class=\"reach "), 2 * beside, "{size}");
+            assert_eq!(count(paid, "class=\"mark-name "), beside, "{size}");
+            assert_eq!(count(paid, "class=\"noise\""), 1);
+            assert_eq!(count(paid, "class=\"goal budget\""), 1);
+            assert!(paid.contains(">budget: p99+5%</text>"));
+            let latency = chart(&page, "latency", size);
+            assert_eq!(count(latency, "class=\"pt "), 4 * served, "{size}");
+            for mark in ["p50", "p95", "p99", "p99.9"] {
+                assert!(latency.contains(&format!(">{mark}</text>")), "{mark}");
+            }
+            let total = chart(&page, "total", size);
+            assert_eq!(count(total, "of-service"), served, "{size}");
+            assert_eq!(count(total, "of-job"), arms - 1, "{size}: one has none");
+            let cause = chart(&page, "cause", size);
+            assert_eq!(count(cause, "of-cpu"), served, "{size}");
+            assert_eq!(count(cause, "of-wait"), served, "{size}");
+            let time = chart(&page, "time", size);
+            assert_eq!(count(time, "class=\"trial"), sample.trials.len(), "{size}");
+            for id in ["paid", "latency", "total", "cause", "time"] {
+                let chart = chart(&page, id, size);
+                assert!(chart.contains("aria-label=\"") && chart.contains("<desc"));
+            }
+        }
+        let order: Vec<usize> = [
+            "paid", "latency", "total", "cause", "time", "machine", "method",
+        ]
+        .iter()
+        .map(|id| page.find(&format!("<section id=\"{id}\"")).unwrap())
+        .collect();
+        assert!(order.is_sorted(), "{order:?}");
+        assert_eq!(
+            count(&page, "<details class=\"behind\">"),
+            5,
+            "a table each"
+        );
+    }
+}
+
+#[test]
+fn titles_state_what_was_found() {
+    // Percent signs are kept with their numbers.
+    let plain = |sample: &Sample| page(sample).replace('\u{a0}', " ");
+    let page = plain(&sample());
+    for words in [
+        "<span>Hold the job by sched-idle and gain 38.5 % of its work, within p99+5%</span>",
+        "<h2>Held by sched-idle, the job gains 38.5 % of its work for +2.1 % of p99, within p99+5%</h2>",
+        "<h2>p99 is 5ms with the service alone, 5.11ms with the job held by sched-idle and 20.5ms \
+         with the job not held</h2>",
+        "<h2>Of its work the machine does 60.0 % with the service alone, 98.5 % with the job held \
+         by sched-idle and 107.0 % with the job not held</h2>",
+        "<h2>A request waits for a CPU for 40us with the service alone, 40.8us with",
+        "<h2>2 of 56 trials do not count, most often because the hypervisor took CPU time</h2>",
+        "<h2>One arm cannot be had on this machine</h2>",
+        "/sys/fs/cgroup/cpu has no cpu.idle (Linux 5.15)",
+        "Of nice it cannot be told, and it gains more. About 21 passes",
+    ] {
+        assert!(page.contains(words), "{words}: {}", titles(&page));
+    }
+    let page = plain(&all_beyond());
+    for words in [
+        "<span>No way to hold the job keeps the service within p99+5%</span>",
+        "<h2>No arm is within p99+5%. Not held, the job gains 47.0 % of its work for +310 % of p99\
+         </h2>",
+    ] {
+        assert!(page.contains(words), "{words}: {}", titles(&page));
+    }
+    let page = plain(&nothing());
+    assert!(page.contains("<span>It cannot be told whether any arm keeps"));
+    assert!(!page.contains("<svg class=\"wide"), "nothing to draw");
+}
+
+#[test]
+fn the_ships_mark_is_around_the_arm_to_take_alone() {
+    let page = page(&sample());
+    let paid = chart(&page, "paid", "wide");
+    assert_eq!(count(paid, "class=\"load-mark best\""), 1);
+    assert!(paid.contains(">sched-idle</text>"));
+    assert_eq!(count(paid, "class=\"mark-name best\""), 1);
+    let page = self::page(&all_beyond());
+    assert_eq!(count(&page, "load-mark best\""), 0);
+}
+
+#[test]
+fn verdicts_are_told_by_shape_as_well_as_by_colour() {
+    let page = page(&sample());
+    let paid = chart(&page, "paid", "narrow");
+    assert_eq!(count(paid, "<circle class=\"pt within\""), 2);
+    assert_eq!(count(paid, "<path class=\"pt beyond\""), 1);
+    assert_eq!(count(paid, "<rect class=\"pt untold hollow\""), 1);
+}
+
+#[test]
+fn a_scale_that_bends_says_so() {
+    let crowded = page(&crowded()).replace('\u{a0}', " ");
+    assert!(crowded.contains("(logarithmic beyond ±10)"));
+    assert!(crowded.contains("at -10 and +10 % equal steps are equal differences"));
+    let mut small = sample();
+    small.findings.arms.retain(|arm| arm.arm != Arm::None);
+    let small = page(&small);
+    assert!(!small.contains("logarithmic beyond"), "{}", titles(&small));
+}
+
+#[test]
+fn what_is_not_known_is_not_drawn() {
+    let mut sample = sample();
+    sample.findings.noise_floor_pct = None;
+    for arm in &mut sample.findings.arms {
+        arm.total_work_share = None;
+        arm.run_delay_us_per_request = None;
+        arm.work_gained_share = arm.work_gained_share.map(|e| Estimate::alone(e.value));
+        arm.latency_change_pct = arm.latency_change_pct.map(|c| LatencyChange {
+            p99: Estimate::alone(c.p99.value),
+            ..c
+        });
+    }
+    let page = page(&sample);
+    let paid = chart(&page, "paid", "wide");
+    assert_eq!(count(paid, "class=\"reach"), 0, "no intervals");
+    assert_eq!(count(paid, "class=\"noise\""), 0);
+    assert_eq!(count(chart(&page, "total", "wide"), "of-service"), 0);
+    assert!(page.contains("give --rated RATE"));
+    assert_eq!(count(chart(&page, "cause", "wide"), "of-wait"), 0);
+    assert_eq!(overlapping(&page), Vec::<String>::new());
+}
+
+#[test]
+fn hostile_names_stay_inert() {
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=\"a()\">'\"&";
+    let mut sample = sample();
+    let side = sample.plan.sideload.as_mut().unwrap();
+    side.job = Job::Command(format!("echo {hostile}{}", "x".repeat(10_000)));
+    sample.findings.missing_arms[0].reason = hostile.to_owned();
+    let command = ["plimsoll", hostile, "-H", "Cookie: secret-2"];
+    let page = page_of(&sample, &command);
+    let plain = self::page(&self::sample());
+    for markup in ["<script", "</script", "<img", "<svg", "<section"] {
+        assert_eq!(count(&page, markup), count(&plain, markup), "{markup}");
+    }
+    assert_eq!(count(&page, "onerror=\""), 0);
+    assert!(!page.contains("secret-"), "secrets are hidden");
+    let titled = page.split("<title>").nth(1).unwrap();
+    assert!(titled.find("</title>").unwrap() < 400, "a title is short");
+}
+
+#[test]
+fn secrets_of_a_server_are_not_in_the_page() {
+    let mut sample = sample();
+    sample.plan.workload = crate::tests::sample::http();
+    let Workload::Http(http) = &mut sample.plan.workload else {
+        panic!("the sample is of a server");
+    };
+    http.headers = vec![("Authorization".to_owned(), "Bearer secret-1".to_owned())];
+    assert!(!page(&sample).contains("secret-1"));
+}
+
+#[test]
+fn nothing_of_a_page_lies_elsewhere_and_it_stays_small() {
+    let page = page(&crowded());
+    for attribute in [" src=", "href=\"http", "href=\"//"] {
+        assert_eq!(count(&page, attribute), 0, "{attribute}");
+    }
+    let mut long = crowded();
+    let trials = long.trials.clone();
+    long.trials = (0..12).flat_map(|_| trials.clone()).collect();
+    assert!(long.trials.len() > 900, "a hundred passes");
+    let page = self::page(&long);
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+}
+
+#[test]
+fn the_findings_can_be_taken_out_of_the_page_again() {
+    let sample = sample();
+    let page = page(&sample);
+    let begins = "<script type=\"application/json\" id=\"raw\">";
+    let raw = page.split(begins).nth(1).unwrap();
+    let raw = raw.split("</script>").next().unwrap();
+    let json: serde_json::Value = serde_json::from_str(raw).unwrap();
+    assert_eq!(json, sample.json());
+}
+
+#[test]
+fn the_csv_has_a_row_per_arm_and_nothing_that_is_not_known() {
+    let csv = with(&sample(), yield_csv);
+    let lines: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(lines.len(), 1 + sample().findings.arms.len());
+    let of = |row: usize, name: &str| {
+        let column = lines[0].iter().position(|n| *n == name);
+        lines[row][column.unwrap_or_else(|| panic!("no {name}"))]
+    };
+    assert!(lines.iter().all(|line| line.len() == lines[0].len()));
+    assert_eq!(of(5, "arm"), "sched-idle");
+    assert_eq!(of(5, "work_gained_share"), "0.385");
+    assert_eq!(of(5, "change_p99_pct"), "2.1");
+    assert_eq!(of(5, "change_p99_pct_low"), "0.7000000000000002");
+    assert_eq!(of(5, "verdict"), "within");
+    assert_eq!(of(4, "verdict"), "cannot_tell");
+    assert_eq!(of(3, "cause"), "waiting");
+    assert_eq!(of(2, "latency_p99_us"), "", "the job alone has none");
+    assert_eq!(of(1, "verdict"), "");
+}
+
+/// An arm somewhere in the chart of what is gained and paid.
+fn anywhere(which: Arm, gained: f64, change: f64, reach: f64) -> ArmFinding {
+    let sample = sample();
+    let like = sample.findings.arms.last().unwrap();
+    let change = Estimate::within(change, change - reach, change + reach);
+    ArmFinding {
+        arm: which,
+        work_gained_share: Some(Estimate::within(gained, gained * 0.9, gained * 1.1)),
+        latency_change_pct: Some(LatencyChange {
+            p50: change,
+            p95: change,
+            p99: change,
+            p999: change,
+        }),
+        verdict: Some(BudgetVerdict::CannotTell),
+        cause: Some(Cause::Both),
+        ..like.clone()
+    }
+}
+
+#[test]
+fn no_name_stands_on_another_in_the_samples() {
+    for sample in [sample(), crowded(), all_beyond(), nothing()] {
+        assert_eq!(overlapping(&page(&sample)), Vec::<String>::new());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn every_arm_is_named_once_and_on_nothing(
+        places in prop::collection::vec((0.01..1.0f64, -50.0..2_000.0f64, 0.0..90.0f64), 8),
+        near in any::<bool>(),
+        noise in prop::option::of(0.1..60.0f64),
+    ) {
+        let mut sample = sample();
+        let beside = Arm::ALL.into_iter().filter(|arm| arm.is_beside());
+        let arms = beside.zip(&places).map(|(arm, (gained, change, reach))| match near {
+            // All within a few pixels.
+            true => anywhere(arm, 0.4 + gained / 100.0, change / 1_000.0, *reach / 50.0),
+            false => anywhere(arm, *gained, *change, *reach),
+        });
+        sample.findings.arms.truncate(2);
+        sample.findings.arms.extend(arms);
+        sample.findings.noise_floor_pct = noise;
+        let page = page(&sample);
+        prop_assert_eq!(overlapping(&page), Vec::<String>::new());
+        for size in ["wide", "narrow"] {
+            let paid = chart(&page, "paid", size);
+            prop_assert_eq!(count(paid, "class=\"mark-name"), 8, "{}", size);
+            prop_assert_eq!(count(paid, ">budget: p99+5%<"), 1, "{}", size);
+        }
+    }
+}

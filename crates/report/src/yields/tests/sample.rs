@@ -1,0 +1,279 @@
+//! What a yield run may have found, made by hand: for the tests of all that
+//! shows it, in this crate and in a browser.
+
+use plimsoll_model::{
+    Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService,
+    Invalid, Job, LatencyChange, LatencyUs, LoadLevel, MissingArm, Phase, Plan, Rate, RatedRate,
+    Recommended, Setting, Share, SideloadPlan, TrialPicture, Verdict, Workload, YieldFindings,
+};
+use std::time::Duration;
+
+/// An arm that changes p99 by `change` percent, within `reach` either way.
+fn arm(arm: Arm, gained: f64, change: f64, reach: f64, verdict: BudgetVerdict) -> ArmFinding {
+    let around = |value: f64, by: f64| Estimate::within(value, value - by, value + by);
+    let times = 1.0 + change / 100.0;
+    ArmFinding {
+        arm,
+        work_gained_share: Some(around(gained, 0.02)),
+        total_work_share: Some(around(gained + 0.6, 0.02)),
+        latency_us: Some(LatencyUs {
+            p50: 1_100.0 * times,
+            p95: 3_000.0 * times,
+            p99: 5_000.0 * times,
+            p999: 9_000.0 * times,
+        }),
+        latency_change_pct: Some(LatencyChange {
+            p50: around(change / 2.0, reach),
+            p95: around(change, reach),
+            p99: around(change, reach),
+            p999: around(change, reach * 3.0),
+        }),
+        price_us_per_pct: Some(around(change * 50.0 / (gained * 100.0), 3.0)),
+        run_delay_us_per_request: Some(40.0 * times),
+        cpu_us_per_request: Some(1_010.0),
+        cause: None,
+        verdict: Some(verdict),
+        passes_to_tell: None,
+        trials: 8,
+        invalid_trials: 0,
+    }
+}
+
+/// All that a report of a yield run is made from.
+pub(crate) struct Sample {
+    pub(crate) findings: YieldFindings,
+    pub(crate) plan: Plan,
+    pub(crate) verdicts: Vec<Verdict>,
+    /// For the time line.
+    pub(crate) trials: Vec<TrialPicture>,
+}
+
+/// One arm within the budget, one beyond it, one of which it cannot be told,
+/// and one that cannot be had.
+pub(crate) fn sample() -> Sample {
+    let missing = MissingArm {
+        arm: Arm::CpuIdle,
+        reason: "/sys/fs/cgroup/cpu has no cpu.idle (Linux 5.15)".to_owned(),
+    };
+    let mut sample = Sample {
+        plan: plan(&missing),
+        findings: YieldFindings {
+            rated: Some(RatedRate {
+                rate_rps: 2_000.0,
+                limited_by_service: true,
+                given: false,
+                disturbed: false,
+                never_carried: None,
+            }),
+            rate_rps: Some(1_200.0),
+            budget: "p99+5%".parse().unwrap(),
+            passes: 7,
+            noise_floor_pct: Some(3.4),
+            arms: arms(),
+            missing_arms: vec![missing],
+            recommended: Recommended {
+                arm: Some(Arm::SchedIdle),
+                headroom_pct: None,
+                within_budget: Some(true),
+                undecided: vec![Arm::Nice],
+            },
+        },
+        verdicts: verdicts(),
+        trials: Vec::new(),
+    };
+    sample.trials = line(&sample.findings);
+    sample
+}
+
+/// Those that were tried.
+fn arms() -> Vec<ArmFinding> {
+    let beyond = ArmFinding {
+        cause: Some(Cause::Waiting),
+        ..arm(Arm::None, 0.47, 310.0, 40.0, BudgetVerdict::Beyond)
+    };
+    let open = ArmFinding {
+        passes_to_tell: Some(21),
+        trials: 7,
+        invalid_trials: 2,
+        ..arm(Arm::Nice, 0.41, 4.0, 9.0, BudgetVerdict::CannotTell)
+    };
+    let alone = ArmFinding {
+        work_gained_share: Some(Estimate::within(0.0, 0.0, 0.0)),
+        total_work_share: Some(Estimate::within(0.6, 0.59, 0.61)),
+        latency_change_pct: None,
+        price_us_per_pct: None,
+        verdict: None,
+        ..arm(Arm::ServiceAlone, 1.0, 0.0, 0.0, BudgetVerdict::Within)
+    };
+    let job = ArmFinding {
+        work_gained_share: Some(Estimate::within(1.0, 1.0, 1.0)),
+        total_work_share: Some(Estimate::within(1.0, 1.0, 1.0)),
+        latency_us: None,
+        run_delay_us_per_request: None,
+        cpu_us_per_request: None,
+        arm: Arm::JobAlone,
+        ..alone.clone()
+    };
+    vec![
+        alone,
+        job,
+        beyond,
+        open,
+        arm(Arm::SchedIdle, 0.385, 2.1, 1.4, BudgetVerdict::Within),
+        arm(Arm::Quota10ms, 0.19, 0.8, 1.5, BudgetVerdict::Within),
+    ]
+}
+
+fn stolen() -> Verdict {
+    Verdict::Invalid(vec![Invalid::Steal {
+        stolen: Share::ONE,
+        bound: Share::ZERO,
+    }])
+}
+
+/// As many as the time line has, of which two do not count.
+fn verdicts() -> Vec<Verdict> {
+    let verdict = |i| if i < 54 { Verdict::Valid } else { stolen() };
+    (0..56).map(verdict).collect()
+}
+
+/// Eight passes of the arms that were tried, the last two trials of nice
+/// disturbed.
+fn line(findings: &YieldFindings) -> Vec<TrialPicture> {
+    let arms: Vec<&ArmFinding> = findings.arms.iter().collect();
+    let visit = |i: usize| {
+        let of = arms[i % arms.len()];
+        let bad = of.arm == Arm::Nice && i / arms.len() >= 6;
+        let rate = if of.arm.has_service() { 1_200.0 } else { 0.0 };
+        TrialPicture {
+            phase: Phase::Level { level: None },
+            setting: Setting::Beside {
+                rate: Rate::per_second(rate).unwrap(),
+                arm: of.arm,
+                allowed: None,
+            },
+            attempt: 0,
+            row: None,
+            began: Duration::from_secs(7 * i as u64),
+            took: Duration::from_secs(7),
+            warm_up: Duration::from_secs(1),
+            window: Duration::from_secs(5),
+            achieved_rps: rate,
+            load_pct: Some(60.0),
+            cpu_pct: Some(97.0),
+            p99_us: of.latency_us.map(|l| l.p99),
+            copy_s: None,
+            invalid: match (bad, stolen()) {
+                (true, Verdict::Invalid(reasons)) => reasons,
+                _ => Vec::new(),
+            },
+        }
+    };
+    (0..8 * arms.len()).map(visit).collect()
+}
+
+fn plan(missing: &MissingArm) -> Plan {
+    let mut plan = Plan::blank(Workload::Hash(HashService {
+        mean_block: Bytes(1 << 20),
+        deviation_share: 0.25,
+        request_cpu: CpuTime(Duration::from_millis(1)),
+    }));
+    plan.window = Duration::from_secs(5);
+    plan.passes = 8;
+    plan.sideload = Some(SideloadPlan {
+        job: Job::Burn,
+        service: BesideRate::Load(LoadLevel::percent(60.0).unwrap()),
+        arms: vec![
+            Arm::ServiceAlone,
+            Arm::ServiceAgain,
+            Arm::JobAlone,
+            Arm::None,
+            Arm::Nice,
+            Arm::SchedIdle,
+            Arm::Quota10ms,
+            Arm::CpuSet,
+        ],
+        missing_arms: vec![missing.clone()],
+        headroom: Share::new(0.2).unwrap(),
+        budget: "p99+5%".parse().unwrap(),
+        cpus: "0-1".parse().unwrap(),
+        timeout: Duration::from_secs(600),
+    });
+    plan
+}
+
+/// Nothing is known yet.
+pub(crate) fn nothing() -> Sample {
+    let mut sample = sample();
+    (sample.verdicts, sample.trials) = (Vec::new(), Vec::new());
+    let found = &mut sample.findings;
+    found.rated = None;
+    found.rate_rps = None;
+    found.noise_floor_pct = None;
+    found.passes = 0;
+    found.recommended = Recommended {
+        arm: None,
+        headroom_pct: None,
+        within_budget: None,
+        undecided: Vec::new(),
+    };
+    for arm in &mut found.arms {
+        *arm = ArmFinding {
+            arm: arm.arm,
+            work_gained_share: None,
+            total_work_share: None,
+            latency_us: None,
+            latency_change_pct: None,
+            price_us_per_pct: None,
+            run_delay_us_per_request: None,
+            cpu_us_per_request: None,
+            cause: None,
+            verdict: arm.verdict.map(|_| BudgetVerdict::CannotTell),
+            passes_to_tell: None,
+            trials: 0,
+            invalid_trials: 0,
+        };
+    }
+    let side = sample.plan.sideload.as_mut().unwrap();
+    side.job = Job::Command("make -j2".to_owned());
+    sample
+}
+
+/// All that was tried is beyond the budget.
+pub(crate) fn all_beyond() -> Sample {
+    let mut sample = sample();
+    sample.findings.arms.truncate(3);
+    sample.findings.recommended = Recommended {
+        arm: None,
+        headroom_pct: None,
+        within_budget: Some(false),
+        undecided: Vec::new(),
+    };
+    sample
+}
+
+/// All arms that there are, some of which nearly coincide, and one that makes
+/// the service fifty times as slow.
+pub(crate) fn crowded() -> Sample {
+    let mut sample = sample();
+    let all = Arm::ALL.into_iter().filter(|arm| arm.is_beside());
+    let beside = all.enumerate().map(|(i, which)| {
+        let place = i as f64;
+        let (gained, change, verdict) = match which {
+            Arm::None => (0.47, 5_000.0, BudgetVerdict::Beyond),
+            Arm::CpuSet => (0.2, -3.0, BudgetVerdict::Within),
+            _ => (
+                0.385 + place * 0.001,
+                2.1 + place * 0.2,
+                BudgetVerdict::Within,
+            ),
+        };
+        arm(which, gained, change, change.abs() * 0.3 + 1.0, verdict)
+    });
+    sample.findings.arms.truncate(2);
+    sample.findings.arms.extend(beside);
+    sample.findings.missing_arms.clear();
+    sample.findings.recommended.undecided.clear();
+    sample.trials = line(&sample.findings);
+    sample
+}
