@@ -12,7 +12,7 @@ use crate::loaded::Loaded;
 use crate::output::{Output, spare_sources};
 use plimsoll_model::{CapacityFinding, Carried, Estimate, Rate};
 use plimsoll_report::{PlanAsked, PlanReport, plan_hpa, plan_json, plan_text};
-use plimsoll_study::sizing::{CpuLine, Demand, Request, size};
+use plimsoll_study::sizing::{CpuLine, Demand, Request, least, size};
 use std::path::Path;
 
 pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
@@ -81,17 +81,12 @@ fn demand(args: &PlanArgs) -> Result<Demand, Failure> {
     }
 }
 
-/// The goal that allows the least, for all of them are to be kept.
+/// The goal that is planned for, if all of them can be.
 fn lowest(loaded: &Loaded) -> Result<&CapacityFinding, Failure> {
     refuse::without_rates(loaded)?;
     let all = &loaded.findings.capacity;
     if let Some(unknown) = all.iter().find(|c| Carried::from(*c) == Carried::Unknown) {
         return Err(refuse::not_told(loaded, unknown));
     }
-    let planned = |c: &CapacityFinding| {
-        let rate = Carried::from(c).estimate();
-        rate.map_or(f64::INFINITY, |rate| rate.low.unwrap_or(rate.value))
-    };
-    let lowest = all.iter().min_by(|a, b| planned(a).total_cmp(&planned(b)));
-    lowest.ok_or_else(|| refuse::no_goal(loaded))
+    least(all).ok_or_else(|| refuse::no_goal(loaded))
 }

@@ -42,7 +42,7 @@ pub use error::SizingError;
 pub use traffic::Traffic;
 
 use autoscale::Fleet;
-use plimsoll_model::{Carried, Estimate, FloorFrom, PlannedFrom, Rate, Sizing};
+use plimsoll_model::{CapacityFinding, Carried, Estimate, FloorFrom, PlannedFrom, Rate, Sizing};
 use std::time::Duration;
 
 /// More instances than this are a mistake in a unit.
@@ -55,6 +55,25 @@ const MOST_GROWTH_PER_MINUTE: f64 = 10.0;
 const LONGEST_READY_IN: Duration = Duration::from_secs(86_400);
 /// The highest price of an instance that is believed, per hour.
 pub(crate) const HIGHEST_PRICE: f64 = 1e6;
+
+/// The goal that allows the least of what would be planned with, for all of
+/// them are to be kept; goals of which nothing is known allow anything.
+pub fn least(capacity: &[CapacityFinding]) -> Option<&CapacityFinding> {
+    let allows = |c: &CapacityFinding| planned(c.into()).map_or(f64::INFINITY, |(rate, _)| rate);
+    capacity
+        .iter()
+        .min_by(|a, b| allows(a).total_cmp(&allows(b)))
+}
+
+/// The part of a capacity that is planned with.
+fn planned(capacity: Carried) -> Option<(f64, PlannedFrom)> {
+    match capacity {
+        Carried::Found(Estimate { low: Some(low), .. }) => Some((low, PlannedFrom::LowerEnd)),
+        Carried::Found(alone) => Some((alone.value, PlannedFrom::Value)),
+        Carried::AtLeast(highest) => Some((highest, PlannedFrom::HighestTried)),
+        Carried::Unknown => None,
+    }
+}
 
 /// What is asked for.
 #[derive(Clone, Copy)]
@@ -186,12 +205,7 @@ fn check(request: &Request<'_>) -> Result<(Rate, PlannedFrom), SizingError> {
         let failures = request.failures;
         return Err(SizingError::Floor { floor, failures });
     }
-    let (planned, from) = match request.capacity {
-        Carried::Found(Estimate { low: Some(low), .. }) => (low, PlannedFrom::LowerEnd),
-        Carried::Found(alone) => (alone.value, PlannedFrom::Value),
-        Carried::AtLeast(highest) => (highest, PlannedFrom::HighestTried),
-        Carried::Unknown => return Err(SizingError::NoCapacity),
-    };
+    let (planned, from) = planned(request.capacity).ok_or(SizingError::NoCapacity)?;
     let planned = Rate::per_second(planned)
         .filter(|rate| *rate > Rate::ZERO)
         .ok_or(SizingError::Capacity(planned))?;
