@@ -18,9 +18,18 @@ const LEAST: f64 = 0.1;
 /// A row of bars: its name, its figure now, and its bars.
 struct Row {
     name: &'static str,
-    figure: String,
+    figure: Figure,
     shares: Vec<Option<f64>>,
     ink: Ink,
+}
+
+/// What the latest second says, or where that says nothing, as a warm-up says
+/// nothing of latency, the last one that did: a figure that comes and goes
+/// cannot be read.
+#[derive(Default)]
+struct Figure {
+    text: Option<String>,
+    is_old: bool,
 }
 
 pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
@@ -37,8 +46,14 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     {
         let part = Rect::new(area.x, top, area.width, each);
         put(buffer, part, 0, row.name, Ink::Bold);
-        let figure_at = area.width - row.figure.chars().count() as u16;
-        put(buffer, part, figure_at, &row.figure, Ink::Plain);
+        let ink = if row.figure.is_old {
+            Ink::Dim
+        } else {
+            Ink::Plain
+        };
+        let figure = row.figure.text.as_deref().unwrap_or("-");
+        let figure_at = area.width - figure.chars().count() as u16;
+        put(buffer, part, figure_at, figure, ink);
         let left = area.x + super::LABEL;
         for ((share, tick), x) in row.shares.iter().zip(&seconds).zip(left..) {
             // Warm-ups are seen, and seen to be something else.
@@ -52,32 +67,36 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
 }
 
 fn rows(seconds: &[&Tick]) -> [Row; 3] {
-    let latest = seconds.last();
     let most = seconds.iter().map(|tick| tick.rate).fold(0.0, f64::max);
-    let rate = latest.and_then(|tick| Rate::per_second(tick.rate));
-    let p99 = latest.and_then(|tick| tick.p99);
-    let cpu = latest.and_then(|tick| tick.cpu);
-    let shown = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     [
         Row {
             name: "rate",
-            figure: shown(rate.map(|rate| rate.to_string())),
+            figure: figure(seconds, |t| Some(Rate::per_second(t.rate)?.to_string())),
             shares: each(seconds, |tick| (most > 0.0).then(|| tick.rate / most)),
             ink: Ink::Green,
         },
         Row {
             name: "p99",
-            figure: shown(p99.map(human_duration)),
+            figure: figure(seconds, |t| t.p99.map(human_duration)),
             shares: logarithms(seconds),
             ink: Ink::Yellow,
         },
         Row {
             name: "CPU",
-            figure: shown(cpu.map(|pct| format!("{pct:.0} %"))),
+            figure: figure(seconds, |t| Some(format!("{:.0} %", t.cpu?))),
             shares: each(seconds, |tick| tick.cpu.map(|pct| pct / 100.0)),
             ink: Ink::Cyan,
         },
     ]
+}
+
+fn figure(seconds: &[&Tick], of: impl Fn(&Tick) -> Option<String>) -> Figure {
+    let told = |(ago, tick): (usize, &&Tick)| Some((ago, of(tick)?));
+    let told = seconds.iter().rev().enumerate().find_map(told);
+    told.map_or_else(Figure::default, |(ago, text)| Figure {
+        text: Some(text),
+        is_old: ago > 0,
+    })
 }
 
 fn each(seconds: &[&Tick], share: impl Fn(&Tick) -> Option<f64>) -> Vec<Option<f64>> {

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::live::done::Group;
-use crate::live::sample::{begins, copies, done, under_way};
-use crate::live::state::{Event, Key, State};
+use crate::live::sample::{begins, copies, done, tick, under_way};
+use crate::live::state::{Event, Key, State, Tick};
 use plimsoll_model::{Invalid, LoadLevel, Phase, Setting, Share};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -239,6 +239,24 @@ fn why_a_trial_does_not_count_is_seen_in_every_window_of_some_size() {
         let reason = "does not count: hypervisor took 5.0 % CPU";
         assert!(told.contains(reason), "{width}x{height}:\n{shown}");
     }
+}
+
+#[test]
+fn a_warm_up_leaves_the_last_latency_where_it_was() {
+    let mut state = under_way();
+    let figure = |state: &State| {
+        let shown = screen(state, 80, 24);
+        let line = shown.lines().find(|line| line.starts_with("p99 "));
+        line.unwrap().split_whitespace().last().unwrap().to_owned()
+    };
+    let before = figure(&state);
+    assert_ne!(before, "-");
+    let warm_up = Tick {
+        p99: None,
+        ..tick(500.0)
+    };
+    state.fold(Event::Second(warm_up), Duration::from_secs(41));
+    assert_eq!(figure(&state), before);
 }
 
 #[test]
