@@ -17,7 +17,7 @@ mod yields;
 
 pub(crate) use compare::{CompareArgs, Price};
 pub(crate) use export::ExportArgs;
-pub(crate) use http::HttpArgs;
+pub(crate) use http::{FOR_A_SERVER, HttpArgs};
 pub(crate) use import::ImportArgs;
 pub(crate) use output::{CompareFormat, Ending, Format, PlanFormat, YieldFormat};
 pub(crate) use plan::PlanArgs;
@@ -41,10 +41,7 @@ Try first:
   plimsoll compare A.plimsoll B.plimsoll     which machine carries more?
   plimsoll plan FILE --peak 5000             how many instances?
   plimsoll side -- make -j8                  batch work in what is left
-  plimsoll doctor                            what can be measured here?
-
-Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked that asking
-differently puts right, 130 stopped by Ctrl-C.";
+  plimsoll doctor                            what can be measured here?";
 
 /// Tells how much load a machine can really carry.
 #[derive(Debug, Parser)]

@@ -5,7 +5,7 @@
 //! `-h` fits a screen; `--help` and the manual have all of it, with examples
 //! and exit codes.
 
-use crate::args::Cli;
+use crate::args::{Cli, FOR_A_SERVER};
 use clap::{Arg, Command, CommandFactory};
 
 /// What `plimsoll` alone says.
@@ -18,7 +18,10 @@ Plimsoll tells how much load a machine can really carry. Try first:
   plimsoll --help                           all commands
 ";
 
-pub(crate) const EXIT_STATUS: &str = "\
+/// How the paragraph on exit codes begins on every page.
+pub(crate) const EXIT_STATUS_BEGINS: &str = "Exit status: ";
+
+const EXIT_STATUS: &str = "\
 Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked that asking
 differently puts right, 130 stopped by Ctrl-C.";
 
@@ -148,17 +151,16 @@ Example:
 
 /// The command line as it is parsed, completed and documented.
 pub(crate) fn command() -> Command {
-    let mut command = Cli::command()
-        .mut_args(only_in_long_help)
-        .mut_subcommand("sweep", |c| sorted(c, &SWEEP_HEADINGS, &SWEEP_SHORT))
-        .mut_subcommand("yield", |c| sorted(c, &YIELD_HEADINGS, &YIELD_SHORT))
-        .mut_subcommand("report", |c| c.after_help(REPORT_EXAMPLES))
-        .mut_subcommand("export", |c| c.after_help(EXPORT_EXAMPLES))
-        .mut_subcommand("selftest", |c| {
-            let known = c.get_after_help().map(ToString::to_string);
-            let known = known.unwrap_or_default();
-            c.after_help(format!("{known}\n\n{SELFTEST_EXAMPLES}"))
-        });
+    let mut command = with_below(
+        Cli::command(),
+        &format!("{EXIT_STATUS} side ends as its command does."),
+    )
+    .mut_args(only_in_long_help)
+    .mut_subcommand("sweep", |c| sorted(c, &SWEEP_HEADINGS, &SWEEP_SHORT))
+    .mut_subcommand("yield", |c| sorted(c, &YIELD_HEADINGS, &YIELD_SHORT))
+    .mut_subcommand("report", |c| c.after_help(REPORT_EXAMPLES))
+    .mut_subcommand("export", |c| c.after_help(EXPORT_EXAMPLES))
+    .mut_subcommand("selftest", |c| with_below(c, SELFTEST_EXAMPLES));
     let names: Vec<String> = command
         .get_subcommands()
         .map(|sub| sub.get_name().to_owned())
@@ -167,6 +169,18 @@ pub(crate) fn command() -> Command {
         command = command.mut_subcommand(name.clone(), |sub| ending(sub, &name));
     }
     command
+}
+
+/// One more paragraph below the flags.
+fn with_below(command: Command, more: &str) -> Command {
+    let known = below(&command);
+    command.after_help(format!("{known}\n\n{more}"))
+}
+
+/// What stands below the flags.
+fn below(command: &Command) -> String {
+    let known = command.get_after_help().map(ToString::to_string);
+    known.unwrap_or_default()
 }
 
 /// Sorts the flags of a command that has many under headings, and keeps the
@@ -187,7 +201,7 @@ fn sorted(mut sub: Command, headings: &[Heading], in_short: &[(&str, &'static st
     }
     // Headings come in the order of their last flags: those of a server go
     // below those that every run has.
-    let of_server = |arg: &&Arg| arg.get_help_heading() == Some("For a server");
+    let of_server = |arg: &&Arg| arg.get_help_heading() == Some(FOR_A_SERVER);
     let ids: Vec<clap::Id> = sub
         .get_arguments()
         .filter(of_server)
@@ -208,14 +222,13 @@ fn only_in_long_help(arg: Arg) -> Arg {
 /// What stands below the flags: examples and exit codes, or for a long page
 /// where they are.
 fn ending(sub: Command, name: &str) -> Command {
-    let examples = sub.get_after_help().map(ToString::to_string);
-    let examples = examples.unwrap_or_default();
+    let examples = below(&sub);
     let is_long = ["sweep", "yield"].contains(&name) || examples.lines().count() > SHORT_EXAMPLES;
     let status = match name {
         "sweep" => SWEEP_EXIT_STATUS,
         _ => EXIT_STATUS,
     };
-    let long = if examples.contains("Exit status") {
+    let long = if examples.contains(EXIT_STATUS_BEGINS) {
         examples.clone()
     } else {
         format!("{examples}\n\n{status}")

@@ -87,20 +87,24 @@ fn workload(args: &SweepArgs, cpus: &CpuSet) -> Result<Workload, Failure> {
     if args.copies {
         return Ok(Workload::Copies(Copies {
             command: args.command.clone(),
-            timeout: args.http.timeout.unwrap_or(COPIES_TIMEOUT),
+            timeout: args.timeout.unwrap_or(COPIES_TIMEOUT),
         }));
     }
-    service(args.url.as_deref(), &args.http, cpus)
+    service(args.url.as_deref(), &args.http, args.timeout, cpus)
 }
 
 /// A server at an address, or the hash service on `cpus`.
 pub(crate) fn service(
     url: Option<&str>,
     http: &HttpArgs,
+    timeout: Option<Duration>,
     cpus: &CpuSet,
 ) -> Result<Workload, Failure> {
     match url {
-        Some(url) => Ok(Workload::Http(http_service(url, http)?)),
+        Some(url) => Ok(Workload::Http(HttpService {
+            timeout: timeout.unwrap_or(HTTP_TIMEOUT),
+            ..http_service(url, http)?
+        })),
         None => {
             let first = cpus.iter().next().unwrap_or(0);
             Ok(Workload::Hash(hash::calibrate(HASH_REQUEST, first)?))
@@ -129,7 +133,7 @@ fn http_service(url: &str, args: &HttpArgs) -> Result<HttpService, Failure> {
             .collect::<Result<_, _>>()?,
         body,
         connections: args.connections.unwrap_or(CONNECTIONS),
-        timeout: args.timeout.unwrap_or(HTTP_TIMEOUT),
+        timeout: HTTP_TIMEOUT,
         expected_status: args.expect_status,
         insecure: args.insecure,
         service: service_at(args),

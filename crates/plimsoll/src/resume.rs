@@ -172,7 +172,7 @@ impl Differences {
             Some(&recorded.connections),
         );
         let shown = plimsoll_model::human_duration;
-        let timeout = http.timeout.map(shown);
+        let timeout = args.timeout.map(shown);
         self.compare(
             "--timeout",
             timeout.as_ref(),

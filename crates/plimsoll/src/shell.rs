@@ -11,20 +11,7 @@ use std::path::Path;
 
 /// Sections that no flag tells of. roff: a line that begins with a dot is a
 /// request.
-const SECTIONS: &str = r#".SH "EXIT STATUS"
-.TP
-0
-Done, or whoever read the output has gone.
-.TP
-1
-The run failed. What was measured until then is in the record.
-.TP
-2
-A mistake in what was asked.
-.TP
-130
-Stopped by Ctrl\-C, SIGTERM or the key q. What was measured is in the record; go on with \fBplimsoll sweep \-\-resume\fR.
-.SH ENVIRONMENT
+const SECTIONS: &str = r#".SH ENVIRONMENT
 .TP
 NO_COLOR
 If set and not empty, no colours are used (\fB\-\-color\fR overrides it).
@@ -102,16 +89,28 @@ fn page(command: &Command) -> Result<String, Failure> {
         man.render_subcommands_section(&mut page)?;
     }
     let below = command.get_after_long_help().or(command.get_after_help());
-    let below = below.map(|text| notes(&text.to_string()));
-    Ok(String::from_utf8_lossy(&page).into_owned() + &below.unwrap_or_default() + SECTIONS)
+    let below = below.map(ToString::to_string).unwrap_or_default();
+    Ok(String::from_utf8_lossy(&page).into_owned() + &end(&below) + SECTIONS)
 }
 
-/// What stands below the flags, whose indented lines are to stay as they are.
-fn notes(text: &str) -> String {
-    let mut out = ".SH \"NOTES AND EXAMPLES\"\n".to_owned();
+/// What stands below the flags; of that, exit codes have a section of their own.
+fn end(below: &str) -> String {
+    let is_status = |paragraph: &&str| paragraph.starts_with(help::EXIT_STATUS_BEGINS);
+    let (status, notes): (Vec<&str>, Vec<&str>) = below.split("\n\n").partition(is_status);
+    let status = status
+        .join("\n\n")
+        .replacen(help::EXIT_STATUS_BEGINS, "", 1);
+    section("NOTES AND EXAMPLES", &notes.join("\n\n")) + &section("EXIT STATUS", &status)
+}
+
+/// Text under a heading. Its indented lines are to stay as they are.
+fn section(name: &str, text: &str) -> String {
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    let mut out = format!(".SH \"{name}\"\n");
     let mut is_as_it_is = false;
-    // Exit codes have a section of their own.
-    for line in text.lines().filter(|line| *line != help::EXIT_STATUS) {
+    for line in text.trim().lines() {
         if line.starts_with("  ") != is_as_it_is {
             is_as_it_is = !is_as_it_is;
             out += if is_as_it_is { ".nf\n" } else { ".fi\n" };
@@ -148,7 +147,24 @@ mod tests {
         let text = "Words.\n\nExample:\n  plimsoll x --goal 'p99<5ms'\n\nMore.";
         let expected = ".SH \"NOTES AND EXAMPLES\"\nWords.\n.PP\nExample:\n.nf\n  \
                         plimsoll x \\-\\-goal \\(aqp99<5ms\\(aq\n.fi\n.PP\nMore.\n";
-        assert_eq!(notes(text), expected);
+        assert_eq!(end(text), expected);
         assert_eq!(escaped(".TH"), "\\&.TH");
+    }
+
+    #[test]
+    fn each_page_has_the_exit_codes_of_its_command_once() {
+        let mut command = help::command();
+        command.build();
+        for sub in command.get_subcommands().chain([&command]) {
+            let page = page(sub).unwrap();
+            if sub.get_name() != "help" {
+                let name = sub.get_name();
+                assert_eq!(page.matches("EXIT STATUS").count(), 1, "{name}:\n{page}");
+                assert!(!page.contains(help::EXIT_STATUS_BEGINS), "{name}:\n{page}");
+            }
+        }
+        let side = page(command.find_subcommand("side").unwrap()).unwrap();
+        let (_, codes) = side.split_once("EXIT STATUS").unwrap();
+        assert!(codes.starts_with("\"\nthat of CMD"), "{codes}");
     }
 }

@@ -81,7 +81,7 @@ fn begin(args: &YieldArgs, means: &Means, root: &Root) -> Result<(Record, Place)
     refuse(args)?;
     let job = job(&args.job)?;
     let allowed = meant::allowed_cpus(args.cpus.as_ref(), root)?;
-    let workload = meant::service(args.url.as_deref(), &args.http, &allowed)?;
+    let workload = meant::service(args.url.as_deref(), &args.http, args.timeout, &allowed)?;
     let place = Place::of(&workload, root)?;
     if !place.is_here() {
         return Err(Failure::Mistake(

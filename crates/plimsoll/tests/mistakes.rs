@@ -188,6 +188,15 @@ fn copies_of_a_command_and_a_url_at_once_are_told_apart() {
     Folder::new()
         .run(&both)
         .says(2, &["takes no URL", "plimsoll sweep --copies -- CMD"]);
+    let flag = ["sweep", "--copies", "-k", "http://x/", "--", "true"];
+    Folder::new()
+        .run(&flag)
+        .says(2, &["--copies", "--insecure"]);
+    for command in ["sweep", "yield"] {
+        Folder::new()
+            .run(&[command, "-H", "A: b"])
+            .says(2, &["required", "URL"]);
+    }
 }
 
 #[test]

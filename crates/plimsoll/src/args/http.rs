@@ -1,26 +1,26 @@
 //! The flags of `plimsoll sweep` and `plimsoll yield` that concern a server.
 
-use super::value::{cpus, positive_duration};
+use super::value::cpus;
 use clap::Args;
 use plimsoll_model::CpuSet;
-use std::time::Duration;
+
+/// The group of all flags that make no sense without a server.
+pub(super) const OF_A_SERVER: &str = "of_a_server";
+
+/// The heading that they stand under.
+pub(crate) const FOR_A_SERVER: &str = "For a server";
 
 /// Flags that concern a server.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "For a server")]
+#[group(id = OF_A_SERVER, requires = "url")]
+#[command(next_help_heading = FOR_A_SERVER)]
 pub(crate) struct HttpArgs {
     /// The method (default: GET, or POST with --data).
-    #[arg(
-        short = 'X',
-        long,
-        visible_alias = "request",
-        value_name = "METHOD",
-        requires = "url"
-    )]
+    #[arg(short = 'X', long, visible_alias = "request", value_name = "METHOD")]
     pub(crate) method: Option<String>,
 
     /// A header, such as 'Accept: text/html'. Repeatable.
-    #[arg(short = 'H', long = "header", value_name = "HEADER", requires = "url")]
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub(crate) headers: Vec<String>,
 
     /// The body; @FILE reads it from a file.
@@ -28,51 +28,41 @@ pub(crate) struct HttpArgs {
         short = 'd',
         long = "data",
         visible_alias = "body",
-        value_name = "BODY",
-        requires = "url"
+        value_name = "BODY"
     )]
     pub(crate) data: Option<String>,
 
     /// Connections kept open (default: 128).
-    #[arg(short, long, value_name = "N", requires = "url",
+    #[arg(short, long, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) connections: Option<u32>,
 
-    /// A request (or, with --copies, a copy) that takes longer has failed (default: 10s; copies: 1h).
-    #[arg(long, value_name = "TIME", value_parser = positive_duration, allow_hyphen_values = true)]
-    pub(crate) timeout: Option<Duration>,
-
     /// Accept any TLS certificate.
-    #[arg(short = 'k', long, requires = "url")]
+    #[arg(short = 'k', long)]
     pub(crate) insecure: bool,
 
     /// The status that counts as success (default: any of 200 to 299).
-    #[arg(long, value_name = "STATUS", requires = "url",
+    #[arg(long, value_name = "STATUS",
         value_parser = clap::value_parser!(u16).range(100..=599))]
     pub(crate) expect_status: Option<u16>,
 
     /// CPUs that the service may run on (default: where its processes may run).
-    #[arg(long, value_name = "LIST", requires = "url", value_parser = cpus)]
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(crate) service_cpus: Option<CpuSet>,
 
     /// The service's process, if it is on this host (default: found by its listening socket).
-    #[arg(long, value_name = "PID", requires = "url", conflicts_with_all = ["service_cgroup", "node_metrics"])]
+    #[arg(long, value_name = "PID", conflicts_with_all = ["service_cgroup", "node_metrics"])]
     pub(crate) service_pid: Option<u32>,
 
     /// The service's cgroup, as a path below the cgroup mount.
-    #[arg(
-        long,
-        value_name = "PATH",
-        requires = "url",
-        conflicts_with = "node_metrics"
-    )]
+    #[arg(long, value_name = "PATH", conflicts_with = "node_metrics")]
     pub(crate) service_cgroup: Option<String>,
 
     /// A command that restarts the service, run by sh before each pass over the levels; shows how much comes from restarts.
-    #[arg(long, value_name = "CMD", requires = "url")]
+    #[arg(long, value_name = "CMD")]
     pub(crate) restart: Option<String>,
 
     /// node_exporter of the host where the service is, such as http://host:9100/metrics.
-    #[arg(long, value_name = "URL", requires = "url")]
+    #[arg(long, value_name = "URL")]
     pub(crate) node_metrics: Option<String>,
 }

@@ -1,7 +1,8 @@
 //! The flags of `plimsoll sweep`.
 
+use super::http::OF_A_SERVER;
 use super::value::{cpus, positive_duration, share};
-use super::{Format, HttpArgs};
+use super::{FOR_A_SERVER, Format, HttpArgs};
 use clap::{Args, ValueEnum};
 use plimsoll_model::{Arrivals, CpuSet, Goal, LoadLevel, Rate, Share, parse_duration};
 use std::path::PathBuf;
@@ -20,22 +21,6 @@ Examples:
   plimsoll sweep --resume plimsoll-runs/FILE
         go on with a run that was interrupted";
 
-/// Flags that make no sense for copies.
-const OF_A_SERVER: [&str; 12] = [
-    "url",
-    "method",
-    "headers",
-    "data",
-    "connections",
-    "insecure",
-    "expect_status",
-    "service_cpus",
-    "service_pid",
-    "service_cgroup",
-    "restart",
-    "node_metrics",
-];
-
 /// `plimsoll sweep`
 #[derive(Debug, Args)]
 #[command(after_help = SWEEP_HELP)]
@@ -48,7 +33,7 @@ pub(crate) struct SweepArgs {
     pub(crate) command: Vec<String>,
 
     /// Run 1 to N copies of a command at once instead of offering requests.
-    #[arg(long, conflicts_with_all = OF_A_SERVER, requires = "command")]
+    #[arg(long, conflicts_with = OF_A_SERVER, requires = "command")]
     pub(crate) copies: bool,
 
     /// A first look in under 90 s. Without: under 6 minutes, or 10 with a finer --precision.
@@ -122,6 +107,10 @@ pub(crate) struct SweepArgs {
     /// Progress as plain lines, also on a terminal.
     #[arg(long)]
     pub(crate) plain: bool,
+
+    /// A request (or, with --copies, a copy) that takes longer has failed (default: 10s; copies: 1h).
+    #[arg(long, value_name = "TIME", help_heading = FOR_A_SERVER, value_parser = positive_duration, allow_hyphen_values = true)]
+    pub(crate) timeout: Option<Duration>,
 
     #[command(flatten)]
     pub(crate) http: HttpArgs,

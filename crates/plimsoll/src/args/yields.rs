@@ -2,7 +2,7 @@
 
 use super::sweep::{ArrivalChoice, rate, window};
 use super::value::{cpus, positive_duration, share};
-use super::{HttpArgs, YieldFormat};
+use super::{FOR_A_SERVER, HttpArgs, YieldFormat};
 use clap::Args;
 use plimsoll_model::{Arm, Budget, CpuSet, LoadLevel, Rate, Share};
 use std::path::PathBuf;
@@ -114,6 +114,10 @@ pub(crate) struct YieldArgs {
     /// Format of the findings on standard output.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: YieldFormat,
+
+    /// A request that takes longer has failed (default: 10s).
+    #[arg(long, value_name = "TIME", help_heading = FOR_A_SERVER, requires = "url", value_parser = positive_duration)]
+    pub(crate) timeout: Option<Duration>,
 
     #[command(flatten)]
     pub(crate) http: HttpArgs,
