@@ -2,7 +2,7 @@
 
 use crate::TrialTally;
 use crate::levels::{known, trials};
-use crate::number::{self, for_count};
+use crate::number::{self, counted, for_count};
 use crate::sentence::Sentence;
 use crate::smt;
 use crate::table::{Column, Ink};
@@ -94,9 +94,8 @@ pub(crate) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
     let disturbed = rows.iter().filter(|r| is_disturbed(r));
     out.extend(disturbed.map(|r| {
         let text = format!(
-            "No trial with {} {} counts; its row shows the disturbed {}.",
-            r.copies,
-            for_count(r.copies, "copy", "copies"),
+            "No trial with {} counts; its row shows the disturbed {}.",
+            counted(r.copies, "copy", "copies"),
             for_count(r.invalid_trials, "one", "ones"),
         );
         Sentence::new(Ink::Red, text)

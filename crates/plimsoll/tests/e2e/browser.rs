@@ -334,6 +334,11 @@ fn machines_can_be_held_against_each_other_by_cpu_and_price() {
             assert_eq!(browser.run(OVERLAPPING), json!([]), "{shows} at {width} px");
         }
         fits(&browser, width);
+        let heads = seen(&browser, "#thresholds thead") > 0.0;
+        assert_eq!(heads, width > 600, "rows are cards on a phone");
+        let wider = "const all = [...document.querySelectorAll('#thresholds .scroll')];
+                     return all.filter(e => e.scrollWidth > e.clientWidth).length";
+        assert_eq!(browser.number(wider), 0.0, "{width} px scroll sideways");
     }
     kept_to_itself(&browser);
 }

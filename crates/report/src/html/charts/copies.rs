@@ -7,12 +7,12 @@ use super::scale::Scale;
 use super::{Figure, View, both, pct_tick, rate_ticks, room_beyond};
 use crate::copies::{columns, is_disturbed, sentences};
 use crate::html::markup::El;
-use crate::number::{self, for_count};
+use crate::number::{self, counted};
 use plimsoll_model::{CopiesFinding, Setting, TrialPicture};
 
 /// `3 copies`
 pub(in crate::html) fn name(row: &CopiesFinding) -> String {
-    format!("{} {}", row.copies, for_count(row.copies, "copy", "copies"))
+    counted(row.copies, "copy", "copies")
 }
 
 fn figure(
