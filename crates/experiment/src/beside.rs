@@ -21,7 +21,7 @@ pub(crate) trait Beside {
 }
 
 /// What it did in a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Told {
     /// There was nothing.
     Nothing,

@@ -77,7 +77,7 @@ fn other_load(plan: &Plan, trial: &Trial) -> Option<Invalid> {
 mod tests {
     use super::*;
     use crate::testing::plan;
-    use plimsoll_model::{Arm, CpuTime, CpuUse, JobWork, Rate, ServiceUse, Setting, TrialSpec};
+    use plimsoll_model::{Arm, CpuTime, CpuUse, JobHeld, JobWork, Rate, ServiceUse, Setting, TrialSpec};
 
     /// A quiet trial of 10 s on two CPUs: the service and the generator use
     /// 4 s each, and 1000 requests took 1 ms each.
@@ -167,6 +167,7 @@ mod tests {
             done: 1,
             over: Duration::from_secs(10),
             cpu: seconds.map(|s| CpuTime(Duration::from_secs(s))),
+            held: JobHeld::default(),
         };
         trial.job = Some(job(Some(8)));
         assert_eq!(reasons(&trial), []);

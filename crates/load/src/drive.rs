@@ -31,7 +31,7 @@ pub trait Load {
 }
 
 /// A load that is being offered. Dropping it stops it.
-pub trait Running {
+pub trait Running: Send {
     /// The kernel's ids of its threads, for those who read their CPU time.
     fn threads(&self) -> Threads;
 

@@ -70,7 +70,7 @@ pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
 pub use requirement::{Outcome, Requirement};
 pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
 pub use sideload::{
-    Arm, ArmError, BesideRate, Budget, BudgetError, Job, JobWork, MissingArm, SideloadPlan,
+    Arm, ArmError, BesideRate, Budget, BudgetError, Job, JobHeld, JobWork, MissingArm, SideloadPlan,
 };
 pub use sizing::{
     Autoscaler, CpuFigure, FleetOverTime, FleetStep, FloorFrom, HPA_TOLERANCE, LinearRule,

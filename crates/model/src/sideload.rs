@@ -35,11 +35,17 @@ pub enum Arm {
     /// The job on some of the CPUs.
     #[serde(rename = "cpuset")]
     CpuSet,
+    /// The job by resctl-demo's law.
+    Resctl,
+    /// The job by Koordinator's law.
+    Koordinator,
+    /// The job by our law.
+    Plimsoll,
 }
 
 impl Arm {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Arm; 11] = [
+    pub const ALL: [Arm; 14] = [
         Arm::ServiceAlone,
         Arm::ServiceAgain,
         Arm::JobAlone,
@@ -51,6 +57,9 @@ impl Arm {
         Arm::Quota10ms,
         Arm::Quota100ms,
         Arm::CpuSet,
+        Arm::Resctl,
+        Arm::Koordinator,
+        Arm::Plimsoll,
     ];
 
     /// Its name, as it is typed, recorded and shown.
@@ -67,6 +76,9 @@ impl Arm {
             Arm::Quota10ms => "quota-10ms",
             Arm::Quota100ms => "quota-100ms",
             Arm::CpuSet => "cpuset",
+            Arm::Resctl => "resctl",
+            Arm::Koordinator => "koordinator",
+            Arm::Plimsoll => "plimsoll",
         }
     }
 
@@ -86,9 +98,14 @@ impl Arm {
         self.has_service() && self.has_job()
     }
 
+    /// Whether a law holds the job, which decides again and again what it may use.
+    pub fn is_law(self) -> bool {
+        matches!(self, Arm::Resctl | Arm::Koordinator | Arm::Plimsoll)
+    }
+
     /// Whether it leaves a headroom that is asked for.
     pub fn keeps_headroom(self) -> bool {
-        matches!(self, Arm::Quota10ms | Arm::Quota100ms | Arm::CpuSet)
+        self.is_law() || matches!(self, Arm::Quota10ms | Arm::Quota100ms | Arm::CpuSet)
     }
 }
 
@@ -245,8 +262,24 @@ pub struct SideloadPlan {
     pub timeout: Duration,
 }
 
+/// How far a job was held back, of which only what applies is known.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct JobHeld {
+    /// The mean share of its CPUs that a law allowed it; `None` where no law
+    /// held it, or by a mechanism that caps nothing.
+    #[serde(rename = "allowed_share")]
+    pub allowed: Option<Share>,
+    /// The part of the time in which a law had it stand still.
+    #[serde(rename = "frozen_share")]
+    pub frozen: Option<Share>,
+    /// The part of its quota's periods in which the quota stopped it; `None`
+    /// where there is no quota, or it is not counted.
+    #[serde(rename = "throttled_share")]
+    pub throttled: Option<Share>,
+}
+
 /// What became of the job in a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JobWork {
     /// Bytes hashed, or how often the command was run to its end.
     pub done: u64,
@@ -254,6 +287,8 @@ pub struct JobWork {
     pub over: Duration,
     /// CPU time within the window; `None` where it cannot be told.
     pub cpu: Option<CpuTime>,
+    /// How far it was held back within the window.
+    pub held: JobHeld,
 }
 
 impl JobWork {

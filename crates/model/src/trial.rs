@@ -67,7 +67,8 @@ pub enum Setting {
         rate: Rate,
         /// What runs, and how the job is held.
         arm: Arm,
-        /// The part of its CPUs that the job may use at most; `None` where the
+        /// The part of its CPUs that the job may use at most, or that a law
+        /// begins with; `None` where the
         /// arm sets no such limit.
         #[serde(rename = "allowed_share")]
         allowed: Option<Share>,

@@ -1,6 +1,6 @@
 //! What batch work beside a service gains, and what the service pays.
 
-use crate::{Arm, Budget, Estimate, MissingArm, RatedRate};
+use crate::{Arm, Budget, Estimate, JobHeld, MissingArm, RatedRate};
 use serde::Serialize;
 
 /// All that can be concluded from the trials of a yield run.
@@ -46,6 +46,8 @@ pub struct ArmFinding {
     pub run_delay_us_per_request: Option<f64>,
     /// CPU time of the service per request.
     pub cpu_us_per_request: Option<f64>,
+    /// How far the job was held back: means over the trials that count.
+    pub held: JobHeld,
     /// What the extra latency comes from; `None` where there is none that can
     /// be told from noise, or the kernel does not say.
     pub cause: Option<Cause>,

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     let root = Root::machine();
     let mut signals = Signals::listen(&root)?;
     let mut tell = |told: Told| match told {
-        Told::Warning(text) => note(&format!("plimsoll: {text}")),
+        Told::Warning(text) | Told::NotHeld(text) => note(&format!("plimsoll: {text}")),
         Told::Note(text) if !args.quiet => note(&format!("plimsoll: {text}")),
         Told::Note(_) => {}
     };

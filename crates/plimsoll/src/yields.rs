@@ -106,11 +106,7 @@ fn plan(args: &YieldArgs, workload: Workload, side: SideloadPlan, cpus: CpuPlan)
     let request = Request {
         workload,
         side,
-        effort: if args.quick {
-            Effort::Quick
-        } else {
-            Effort::Full
-        },
+        effort: effort(args),
         arrivals: args.arrivals.into(),
         rated: args.rated,
         passes: args.passes,
@@ -124,6 +120,13 @@ fn plan(args: &YieldArgs, workload: Workload, side: SideloadPlan, cpus: CpuPlan)
         seed: args.seed.unwrap_or_else(meant::any_seed),
     };
     request.plan()
+}
+
+fn effort(args: &YieldArgs) -> Effort {
+    match args.quick {
+        true => Effort::Quick,
+        false => Effort::Full,
+    }
 }
 
 /// What a server's flags offer that makes no sense here.
@@ -167,11 +170,11 @@ fn side(
     root: &Root,
 ) -> Result<SideloadPlan, Failure> {
     let is_wanted = |arm: &Arm| {
-        let asked = args.arms.as_ref().is_none_or(|arms| arms.contains(arm));
-        !arm.is_beside() || asked
+        let asked = args.arms.as_ref().map(|arms| arms.contains(arm));
+        !arm.is_beside() || asked.unwrap_or(effort(args).tries(*arm))
     };
     let wanted: Vec<Arm> = Arm::ALL.into_iter().filter(is_wanted).collect();
-    let (arms, missing_arms) = yields::able(&wanted, &cpus, means, root)?;
+    let (arms, missing_arms) = yields::able(&wanted, args.headroom, &cpus, means, root)?;
     for missing in &missing_arms {
         note(&format!(
             "note: {} is left out: {}",

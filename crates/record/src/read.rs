@@ -4,8 +4,8 @@
 use crate::run::Run;
 use crate::{RecordError, histogram};
 use plimsoll_model::{
-    CpuTime, Errors, Histogram, Invalid, JobWork, LoadLevel, Phase, Rate, RunEnd, Second, Setting,
-    Share, Trial, TrialSpec, Verdict, WarmUp, Work,
+    CpuTime, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel, Phase, Rate, RunEnd, Second,
+    Setting, Share, Trial, TrialSpec, Verdict, WarmUp, Work,
 };
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, Result, Row};
@@ -156,6 +156,11 @@ fn job(row: &Row<'_>) -> Result<Option<JobWork>> {
         done: count_in(row, "job_done")?,
         over: ns(row, "job_over_ns")?,
         cpu: optional_ns(row, "job_cpu_ns")?.map(CpuTime),
+        held: JobHeld {
+            allowed: optional_share(row, "job_allowed_share")?,
+            frozen: optional_share(row, "job_frozen_share")?,
+            throttled: optional_share(row, "job_throttled_share")?,
+        },
     }))
 }
 

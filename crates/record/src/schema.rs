@@ -61,7 +61,10 @@ pub(crate) fn bring_up_to_date(conn: &mut Connection) -> rusqlite::Result<()> {
              ALTER TABLE trial ADD COLUMN allowed_share REAL;
              ALTER TABLE trial ADD COLUMN job_done INTEGER;
              ALTER TABLE trial ADD COLUMN job_over_ns INTEGER;
-             ALTER TABLE trial ADD COLUMN job_cpu_ns INTEGER",
+             ALTER TABLE trial ADD COLUMN job_cpu_ns INTEGER;
+             ALTER TABLE trial ADD COLUMN job_allowed_share REAL;
+             ALTER TABLE trial ADD COLUMN job_frozen_share REAL;
+             ALTER TABLE trial ADD COLUMN job_throttled_share REAL",
         )?;
     }
     tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;

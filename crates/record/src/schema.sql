@@ -51,6 +51,9 @@ CREATE TABLE trial (
     job_done          INTEGER,  -- bytes hashed, or commands run to their end
     job_over_ns       INTEGER,  -- in which time
     job_cpu_ns        INTEGER,
+    job_allowed_share REAL,     -- of its CPUs, that a law allowed it on average
+    job_frozen_share  REAL,     -- of the window, in which a law had it stand still
+    job_throttled_share REAL,   -- of its quota's periods, in which the quota stopped it
     generator_cpu_ns  INTEGER,
     machine_json      TEXT    NOT NULL,
     service_json      TEXT,

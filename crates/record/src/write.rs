@@ -202,6 +202,9 @@ impl<'a> TrialRow<'a> {
                 ":copy_times": self.copy_times,
                 ":job_done": t.job.map(|j| int(j.done)), ":job_over_ns": t.job.map(|j| ns(j.over)),
                 ":job_cpu_ns": t.job.and_then(|j| j.cpu).map(|c| ns(c.0)),
+                ":job_allowed_share": t.job.and_then(|j| j.held.allowed).map(|s| s.get()),
+                ":job_frozen_share": t.job.and_then(|j| j.held.frozen).map(|s| s.get()),
+                ":job_throttled_share": t.job.and_then(|j| j.held.throttled).map(|s| s.get()),
                 ":generator_cpu_ns": t.generator_cpu.map(|c| ns(c.0)),
                 ":machine": self.machine, ":service": self.service,
                 ":verdict": self.verdict, ":reasons": self.reasons,
@@ -217,7 +220,8 @@ const INSERT_TRIAL: &str = "INSERT INTO trial (
     started_unix_ms, took_ns, warm_up_ns, steady, window_ns,
     intended, sent, completed,
     errors_connect, errors_tls, errors_timeout, errors_status, errors_protocol, errors_reset,
-    unfinished, copy_times_ns_json, job_done, job_over_ns, job_cpu_ns, generator_cpu_ns, machine_json, service_json,
+    unfinished, copy_times_ns_json, job_done, job_over_ns, job_cpu_ns,
+    job_allowed_share, job_frozen_share, job_throttled_share, generator_cpu_ns, machine_json, service_json,
     verdict, reasons_json
 ) VALUES (
     :id, :phase, :load_pct, :setting, :asked_rps, :copies, :arm, :allowed_share, :pass, :attempt, :seed,
@@ -225,7 +229,8 @@ const INSERT_TRIAL: &str = "INSERT INTO trial (
     :started_unix_ms, :took_ns, :warm_up_ns, :steady, :window_ns,
     :intended, :sent, :completed,
     :errors_connect, :errors_tls, :errors_timeout, :errors_status, :errors_protocol, :errors_reset,
-    :unfinished, :copy_times, :job_done, :job_over_ns, :job_cpu_ns, :generator_cpu_ns, :machine, :service,
+    :unfinished, :copy_times, :job_done, :job_over_ns, :job_cpu_ns,
+    :job_allowed_share, :job_frozen_share, :job_throttled_share, :generator_cpu_ns, :machine, :service,
     :verdict, :reasons
 )";
 

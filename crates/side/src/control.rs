@@ -43,7 +43,7 @@ pub struct Control {
     log: Option<Log>,
     pub(crate) tally: Tally,
     respect: Respect,
-    warned: BTreeSet<String>,
+    warned: BTreeSet<Told>,
 }
 
 /// Whether guards are asked.
@@ -185,7 +185,7 @@ impl Control {
             && let Some(used) = Share::of(used.0, raw.period * raw.cpus)
             && let Some(warning) = self.respect.check(&self.limit, used)
         {
-            tell(Told::Warning(warning));
+            tell(Told::NotHeld(warning));
         }
         let sample = self.hold.seen(raw);
         let decision = self.law.decide(&self.state, &sample);
@@ -194,13 +194,13 @@ impl Control {
             match group.with(|group| apply(group, &limit, &self.limit, &self.cpus)) {
                 Ok(()) => self.limit = limit,
                 Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
-                Err(error) => self.warn_once(error.to_string(), tell),
+                Err(error) => self.warn_once(Told::NotHeld(error.to_string()), tell),
             }
         }
         if let (Action::Frozen, Reason::Blind { missing, .. }) = (decision.action, &decision.reason)
         {
             let warning = format!("{missing}, so the command stands still until it can be");
-            self.warn_once(warning, tell);
+            self.warn_once(Told::Warning(warning), tell);
         }
         self.write(&Entry::of(&sample, &decision), tell);
         self.state = decision.state;
@@ -214,9 +214,9 @@ impl Control {
         }
     }
 
-    fn warn_once(&mut self, warning: String, tell: Tell<'_>) {
-        if self.warned.insert(warning.clone()) {
-            tell(Told::Warning(warning));
+    fn warn_once(&mut self, told: Told, tell: Tell<'_>) {
+        if self.warned.insert(told.clone()) {
+            tell(told);
         }
     }
 

@@ -63,10 +63,12 @@ pub struct Held {
 }
 
 /// Something for a person to know, one sentence without a full stop.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Told {
     /// How it is run.
     Note(String),
     /// Something that is not as was asked for.
     Warning(String),
+    /// What was decided could not be set, or does not hold.
+    NotHeld(String),
 }

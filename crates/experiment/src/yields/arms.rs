@@ -1,8 +1,10 @@
 //! How each arm holds a job. A new arm is a new branch of [`hold`].
 
+use super::laws::{self, Wish};
 use plimsoll_control::{
     AtEnd, ControlError, Ground, Group, Journal, Mechanism, Quota, Rung, Weight,
 };
+use plimsoll_host::Root;
 use plimsoll_model::{Arm, CpuSet, Share};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +14,8 @@ use std::time::Duration;
 pub(super) const FLOOR: f64 = 0.05;
 
 /// A group for a job, held as `arm` says, before anything runs in it. Of its
-/// `cpus` the job may use `allowed` at most, where the arm has such a limit.
+/// `cpus` the job may use `allowed` at most, where the arm has such a limit. What
+/// a law decides comes on top ([`laws::control`]).
 pub(super) fn hold(
     arm: Arm,
     allowed: Option<Share>,
@@ -58,6 +61,12 @@ pub(super) fn hold(
             group.set_idle(true)?;
             group
         }
+        Arm::Resctl | Arm::Koordinator => laws::group(arm, ground, journal)?,
+        Arm::Plimsoll => match laws::group(arm, ground, journal) {
+            // As `plimsoll side` does, where what seems to be allowed is refused.
+            Err(_) => laws::group(arm, &by_tree, journal)?,
+            Ok(group) => group,
+        },
         Arm::ServiceAlone | Arm::ServiceAgain | Arm::JobAlone | Arm::None => {
             make(&by_tree, Mechanism::Kill)?
         }
@@ -70,9 +79,11 @@ pub(super) fn hold(
 /// end.
 pub(super) fn try_once(
     arm: Arm,
+    headroom: Share,
     cpus: &CpuSet,
     ground: &Ground,
     journal: &Journal,
+    root: &Root,
 ) -> Result<(), String> {
     if arm == Arm::CpuSet && cpus.len() < 2 {
         return Err(format!(
@@ -83,7 +94,7 @@ pub(super) fn try_once(
         return Ok(());
     }
     let allowed = Share::new(FLOOR);
-    let group = hold(arm, allowed, cpus, ground, journal).map_err(said)?;
+    let mut group = hold(arm, allowed, cpus, ground, journal).map_err(said)?;
     let capabilities = group.capabilities();
     let of_group = match arm {
         Arm::Weight => Some(Mechanism::Weight),
@@ -96,6 +107,16 @@ pub(super) fn try_once(
     }
     if arm == Arm::SchedIdle && capabilities.rung != Rung::IdleTree {
         return Err("this system does not allow the scheduling class SCHED_IDLE".to_owned());
+    }
+    if arm.is_law() {
+        let wish = Wish {
+            arm,
+            headroom,
+            allowed: allowed.unwrap_or(Share::ZERO),
+            cpus,
+            serves_here: false,
+        };
+        laws::control(&wish, root, &mut group)?;
     }
     group.give_back().map_err(said)
 }

@@ -2,14 +2,17 @@
 //! ended with all that it has started.
 
 use super::command::Repeated;
+use super::laws::{self, Holding, Wish};
 use super::{Means, arms};
 use crate::beside::{Beside, Told};
 use crate::conduct::RunError;
-use plimsoll_control::{Ground, Group, Journal};
+use plimsoll_control::{Ground, Group, Journal, Usage};
 use plimsoll_host::{Root, life};
 use plimsoll_load::LoadError;
 use plimsoll_load::hash::burn::Counts;
-use plimsoll_model::{Arm, CpuTime, Job, JobWork, Setting, SideloadPlan, TrialSpec};
+use plimsoll_model::{
+    Arm, CpuTime, Job, JobHeld, JobWork, Setting, Share, SideloadPlan, TrialSpec,
+};
 use std::process::{Child, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +22,8 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(super) struct SideJob<'a> {
     side: &'a SideloadPlan,
+    /// Whether the service is in this process.
+    serves_here: bool,
     means: &'a Means,
     root: Root,
     ground: Ground,
@@ -32,6 +37,8 @@ struct Held {
     arm: Arm,
     group: SharedGroup,
     work: Work,
+    /// What holds it by a law, in an arm that is one.
+    law: Option<Holding>,
     opened: Option<Edge>,
     closed: Option<Edge>,
 }
@@ -56,17 +63,20 @@ struct Edge {
     at: Instant,
     bytes: u64,
     cpu: Option<CpuTime>,
+    usage: Usage,
 }
 
 impl<'a> SideJob<'a> {
     /// The job of `side`, on this machine.
     pub(super) fn new(
         side: &'a SideloadPlan,
+        serves_here: bool,
         means: &'a Means,
         root: &Root,
     ) -> Result<SideJob<'a>, RunError> {
         Ok(SideJob {
             side,
+            serves_here,
             means,
             ground: Ground::find(root)?,
             journal: means.journals.open(root)?,
@@ -82,8 +92,22 @@ impl<'a> SideJob<'a> {
         if !arm.has_job() {
             return Ok(None);
         }
-        let group = arms::hold(arm, allowed, &self.side.cpus, &self.ground, &self.journal)?;
+        let mut group = arms::hold(arm, allowed, &self.side.cpus, &self.ground, &self.journal)?;
+        let wish = Wish {
+            arm,
+            headroom: self.side.headroom,
+            allowed: allowed.unwrap_or(Share::ZERO),
+            cpus: &self.side.cpus,
+            serves_here: self.serves_here,
+        };
+        let control = arm
+            .is_law()
+            .then(|| laws::control(&wish, &self.root, &mut group))
+            .transpose()
+            .map_err(|why| laws::not_held(arm, &why))?;
         let group = Arc::new(Mutex::new(group));
+        let hold = |control| Holding::start(arm, control, &group);
+        let law = control.map(hold).transpose()?;
         let work = match &self.side.job {
             Job::Burn => self.burn(&group)?,
             Job::Command(line) => Work::Command(Repeated::new(line, &group)),
@@ -92,6 +116,7 @@ impl<'a> SideJob<'a> {
             arm,
             group,
             work,
+            law,
             opened: None,
             closed: None,
         }))
@@ -124,15 +149,19 @@ impl Held {
             Work::Burn { counts, .. } => counts.bytes().map_err(uncounted)?,
             Work::Command(_) => 0,
         };
-        let by_group = lock(&self.group).usage().ok().and_then(|usage| usage.cpu);
+        let at = Instant::now();
+        // Of a group that is gone nothing is known; the law that holds it says so.
+        let usage = lock(&self.group).usage().unwrap_or_default();
+        let by_group = usage.cpu;
         let cpu = match &self.work {
             Work::Burn { child, .. } => life(root, child.id())?.map(|life| life.cpu).or(by_group),
             Work::Command(_) => by_group,
         };
         Ok(Edge {
-            at: Instant::now(),
+            at,
             bytes,
             cpu,
+            usage,
         })
     }
 
@@ -148,10 +177,26 @@ impl Held {
             done,
             over,
             cpu: cpu.map(|(closed, opened)| closed.since(opened)),
+            held: self.held(&opened, &closed),
         })
     }
 
+    fn held(&self, opened: &Edge, closed: &Edge) -> JobHeld {
+        let by_law = self.law.as_ref().map(|l| l.between(opened.at, closed.at));
+        JobHeld {
+            throttled: throttled(&opened.usage, &closed.usage),
+            ..by_law.unwrap_or_default()
+        }
+    }
+
+    /// Why a law that was to hold it does not any more.
+    fn check(&self) -> Result<(), RunError> {
+        self.law.as_ref().map_or(Ok(()), Holding::check)
+    }
+
     fn end(self) -> Result<(), RunError> {
+        // First, so that nothing is set on what is being ended.
+        drop(self.law);
         let killed = match self.work {
             Work::Burn { mut child, .. } => {
                 let killed = lock(&self.group).kill();
@@ -192,6 +237,7 @@ impl Beside for SideJob<'_> {
         let Some(held) = &mut self.held else {
             return Ok(());
         };
+        held.check()?;
         if let Work::Burn { child, .. } = &mut held.work
             && let Ok(Some(status)) = child.try_wait()
         {
@@ -211,10 +257,15 @@ impl Beside for SideJob<'_> {
         };
         let runs = match &mut held.work {
             Work::Burn { .. } => None,
-            Work::Command(repeated) => match repeated.wait(self.side.timeout, held.arm, stop)? {
-                Some(runs) => Some(runs),
-                None => return Ok(Told::Stopped),
-            },
+            Work::Command(repeated) => {
+                let waited = repeated.wait(self.side.timeout, held.arm, stop);
+                // A job that its law gave up was killed, and did not fail itself.
+                held.check()?;
+                match waited? {
+                    Some(runs) => Some(runs),
+                    None => return Ok(Told::Stopped),
+                }
+            }
         };
         Ok(held.done(runs).map_or(Told::Nothing, Told::Done))
     }
@@ -229,6 +280,14 @@ impl Drop for SideJob<'_> {
         // What fails stays in the journal, and the next start says so.
         let _ = self.ends();
     }
+}
+
+/// In which part of its quota's periods the quota stopped it.
+fn throttled(opened: &Usage, closed: &Usage) -> Option<Share> {
+    let periods = closed.periods?.checked_sub(opened.periods?)?;
+    let throttled = closed.throttled?.checked_sub(opened.throttled?)?;
+    let of = (periods > 0).then(|| throttled as f64 / periods as f64)?;
+    Share::new(of.min(1.0))
 }
 
 fn uncounted(source: std::io::Error) -> RunError {

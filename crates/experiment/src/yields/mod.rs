@@ -6,12 +6,14 @@
 //! in each pass, shuffled and mirrored, with the service alone twice.
 //!
 //! An arm is data ([`plimsoll_model::Arm`]), and how it holds a job is one
-//! function (`arms::hold`). [`Request::plan`] makes the plan, [`next`] says
+//! function (`arms::hold`); what decides again and again is the loop of `plimsoll
+//! side`, which `laws` gives its law. [`Request::plan`] makes the plan, [`next`] says
 //! which trial is next, and [`runner`] carries it out.
 
 mod arms;
 mod command;
 mod job;
+mod laws;
 mod plan;
 mod request;
 
@@ -28,7 +30,7 @@ use job::SideJob;
 use plimsoll_control::{Ground, Journals};
 use plimsoll_host::Root;
 use plimsoll_load::LoadError;
-use plimsoll_model::{Arm, CpuSet, MissingArm, Plan};
+use plimsoll_model::{Arm, CpuSet, MissingArm, Plan, Share, Workload};
 use std::ffi::OsString;
 
 /// How the machine is changed for a job: where that is written down, and which
@@ -43,13 +45,14 @@ pub struct Means {
     pub burner: Vec<OsString>,
 }
 
-/// Which of `wanted` this machine can do, and why not the others: each is tried
-/// once with nothing in it.
+/// Which of `wanted` this machine can do with such a headroom, and why not the
+/// others: each is tried once with nothing in it.
 ///
 /// # Errors
 /// What is mounted cannot be read, or no journal can be made.
 pub fn able(
     wanted: &[Arm],
+    headroom: Share,
     cpus: &CpuSet,
     means: &Means,
     root: &Root,
@@ -58,7 +61,7 @@ pub fn able(
     let journal = means.journals.open(root)?;
     let (mut arms, mut missing) = (Vec::new(), Vec::new());
     for &arm in wanted {
-        match arms::try_once(arm, cpus, &ground, &journal) {
+        match arms::try_once(arm, headroom, cpus, &ground, &journal, root) {
             Ok(()) => arms.push(arm),
             Err(reason) => missing.push(MissingArm { arm, reason }),
         }
@@ -77,7 +80,8 @@ pub fn runner<'a>(
     root: &Root,
 ) -> Result<Box<dyn Runner + 'a>, RunError> {
     let side = plan.sideload.as_ref().ok_or_else(no_job)?;
-    let job = SideJob::new(side, means, root)?;
+    let serves_here = matches!(plan.workload, Workload::Hash(_));
+    let job = SideJob::new(side, serves_here, means, root)?;
     place.runner_beside(plan, root, Box::new(job))
 }
 

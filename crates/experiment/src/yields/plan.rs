@@ -133,7 +133,7 @@ fn settings(side: &SideloadPlan, rate: Rate, trials: &[Trial]) -> Vec<(Phase, Se
     side.arms.iter().map(of).collect()
 }
 
-/// What the job may use of its CPUs: all that the service alone leaves idle,
+/// What the job may use of its CPUs, or a law begins with: all that the service alone leaves idle,
 /// but for the headroom.
 fn allowed(side: &SideloadPlan, trials: &[Trial]) -> Option<Share> {
     let is_reference = |t: &&Trial| {

@@ -3,8 +3,8 @@
 use crate::sweep::Tolerance;
 use crate::sweep::request::{bounds, first_rate};
 use plimsoll_model::{
-    Arrivals, BesideRate, CalibrationPlan, CpuPlan, LoadLevel, Plan, Rate, SideloadPlan, WarmUp,
-    Workload,
+    Arm, Arrivals, BesideRate, CalibrationPlan, CpuPlan, LoadLevel, Plan, Rate, SideloadPlan,
+    WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -52,6 +52,12 @@ struct Times {
 }
 
 impl Effort {
+    /// Whether an arm is tried if nobody names arms. A law decides once a second,
+    /// and a quick trial is over by then.
+    pub fn tries(self, arm: Arm) -> bool {
+        self == Effort::Full || !arm.is_law()
+    }
+
     /// Passes are at least 6: of fewer paired differences the extremes
     /// themselves hold the truth in less than 95 of 100 cases.
     fn times(self) -> Times {
@@ -70,7 +76,7 @@ impl Effort {
             },
             Effort::Full => Times {
                 passes: 8,
-                window: ms(5000),
+                window: ms(4500),
                 warm_up: warm_up(800, 1200),
                 calibration: ms(2000),
                 budget: ms(660_000),

@@ -5,18 +5,19 @@ use crate::conduct::Next;
 use crate::sweep::Tolerance;
 use crate::testing::hash;
 use plimsoll_model::{
-    BesideRate, CpuPlan, CpuTime, CpuUse, Invalid, Job, JobWork, LoadLevel, Phase, Rate, Setting,
-    Share, SideloadPlan, Trial, TrialSpec, Verdict,
+    BesideRate, CpuPlan, CpuTime, CpuUse, Invalid, Job, JobHeld, JobWork, LoadLevel, Phase, Rate,
+    Setting, Share, SideloadPlan, Trial, TrialSpec, Verdict,
 };
 use std::time::Duration;
 
-const ARMS: [Arm; 6] = [
+const ARMS: [Arm; 7] = [
     Arm::ServiceAlone,
     Arm::ServiceAgain,
     Arm::JobAlone,
     Arm::None,
     Arm::Quota10ms,
     Arm::CpuSet,
+    Arm::Koordinator,
 ];
 
 fn plan(job: Job, passes: u32) -> Plan {
@@ -66,6 +67,7 @@ fn outcome(spec: &TrialSpec) -> Trial {
         done: 1,
         over: Duration::from_secs(1),
         cpu: None,
+        held: JobHeld::default(),
     });
     trial.took = spec.window;
     trial
@@ -188,8 +190,8 @@ fn a_plan_without_a_job_is_not_gone_on_with() {
 
 #[test]
 fn the_promised_time_holds_every_trial_and_the_second_tries() {
-    let arms = Arm::ALL.len() as u32;
     for (effort, minutes) in [(Effort::Quick, 2), (Effort::Full, 12)] {
+        let arms = Arm::ALL.iter().filter(|arm| effort.tries(**arm)).count() as u32;
         let mut request = plan(Job::Burn, 1);
         let side = request.sideload.take().unwrap();
         let plan = Request {

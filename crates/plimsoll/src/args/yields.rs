@@ -23,6 +23,8 @@ Examples:
         an HTTP server of this machine at 2,000 requests a second
   plimsoll yield --job 'make -C /src -j2' --arms nice,weight,quota-10ms
         a build in place of hashing, held in three ways
+  plimsoll yield --arms weight,resctl,koordinator,plimsoll -z 10s
+        three laws of batch work, and the least weight alone
   plimsoll yield --resume plimsoll-runs/FILE
         go on with a run that was interrupted";
 
@@ -53,11 +55,11 @@ pub(crate) struct YieldArgs {
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = positive_duration)]
     pub(crate) job_timeout: Duration,
 
-    /// Ways to hold the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset (default: all).
+    /// Ways to hold the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset, and by a law that decides once a second: resctl (resctl-demo's), koordinator, plimsoll (default: all; with --quick none by law).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arm)]
     pub(crate) arms: Option<Vec<Arm>>,
 
-    /// The part of the machine that quotas and cpuset leave unused.
+    /// The part of the machine that quotas, cpuset and laws leave unused.
     #[arg(long, value_name = "SHARE", default_value = "20%", value_parser = headroom)]
     pub(crate) headroom: Share,
 
@@ -73,7 +75,7 @@ pub(crate) struct YieldArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) passes: Option<u32>,
 
-    /// How long each trial measures (default: 5s; with --quick 0.9s).
+    /// How long each trial measures (default: 4.5s; with --quick 0.9s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
     pub(crate) duration: Option<Duration>,
 

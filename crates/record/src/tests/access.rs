@@ -97,7 +97,10 @@ const WITHOUT_JOBS: &str = "ALTER TABLE trial DROP COLUMN arm;
     ALTER TABLE trial DROP COLUMN allowed_share;
     ALTER TABLE trial DROP COLUMN job_done;
     ALTER TABLE trial DROP COLUMN job_over_ns;
-    ALTER TABLE trial DROP COLUMN job_cpu_ns";
+    ALTER TABLE trial DROP COLUMN job_cpu_ns;
+    ALTER TABLE trial DROP COLUMN job_allowed_share;
+    ALTER TABLE trial DROP COLUMN job_frozen_share;
+    ALTER TABLE trial DROP COLUMN job_throttled_share";
 
 #[test]
 fn a_record_of_version_2_is_read_and_gone_on_with() {

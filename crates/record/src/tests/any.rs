@@ -1,7 +1,7 @@
 //! Any trial at all, for properties.
 
 use plimsoll_model::{
-    Arm, CpuSet, CpuTime, CpuUse, Energy, Errors, Histogram, Invalid, JobWork, LoadLevel,
+    Arm, CpuSet, CpuTime, CpuUse, Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel,
     MachineUse, Phase, Pressure, Rate, Second, ServiceUse, Setting, Share, Trial, TrialSpec,
     Verdict, WarmUp, Work,
 };
@@ -63,10 +63,16 @@ fn setting() -> impl Strategy<Value = Setting> {
 }
 
 fn job() -> impl Strategy<Value = JobWork> {
-    (count(), time(), option::of(cpu_time())).prop_map(|(done, over, cpu)| JobWork {
+    let held = vec(option::of(share()), 3).prop_map(|s| JobHeld {
+        allowed: s[0],
+        frozen: s[1],
+        throttled: s[2],
+    });
+    (count(), time(), option::of(cpu_time()), held).prop_map(|(done, over, cpu, held)| JobWork {
         done,
         over,
         cpu,
+        held,
     })
 }
 

@@ -6,7 +6,11 @@ use crate::escape::safe;
 use crate::number::{Written, confidence, per_second, time_us, trimmed_pct};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use plimsoll_model::{Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, human_duration};
+use plimsoll_model::{Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Share, human_duration};
+use std::time::Duration;
+
+/// In less time than this a law decides twice at most.
+const FEW_DECISIONS: Duration = Duration::from_secs(3);
 
 /// What the arms have in common.
 pub(crate) fn asked(report: &YieldReport<'_>) -> Sentence {
@@ -75,6 +79,8 @@ pub(crate) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
         ));
     }
     said.extend(coarse(report));
+    said.extend(findings.arms.iter().filter_map(held));
+    said.extend(hasty(report));
     let missing = findings.missing_arms.iter();
     said.extend(missing.map(|missing| {
         let text = format!("{} was left out: {}.", missing.arm, safe(&missing.reason));
@@ -104,6 +110,48 @@ fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
     })
 }
 
+/// What a law did with the job.
+fn held(found: &ArmFinding) -> Option<Sentence> {
+    let held = found.held;
+    let pct = |share: Share| trimmed_pct(share.pct());
+    let frozen = match held.frozen.filter(|_| found.arm.is_law())? {
+        Share::ZERO => "never frozen".to_owned(),
+        share => format!("frozen {} % of the time", pct(share)),
+    };
+    let allowed = held
+        .allowed
+        .map(|share| format!("held at {} % of its CPUs on average", pct(share)));
+    let throttled = held.throttled.map(|share| {
+        let of = "of the quota's periods";
+        format!("stopped by its quota in {} % {of}", pct(share))
+    });
+    let parts: Vec<String> = [allowed, Some(frozen), throttled]
+        .into_iter()
+        .flatten()
+        .collect();
+    let text = format!("By {} the job was {}.", found.arm, parts.join(", "));
+    Some(Sentence::new(Ink::Dim, text))
+}
+
+/// A law of which a trial sees hardly a decision.
+fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
+    let side = report.plan.sideload.as_ref()?;
+    let laws: Vec<Arm> = side.arms.iter().copied().filter(|a| a.is_law()).collect();
+    (!laws.is_empty() && report.plan.window < FEW_DECISIONS).then(|| {
+        let text = format!(
+            "{} {} once a second, so a trial of {} sees hardly a decision; measure longer \
+             (--duration 5s).",
+            names(&laws),
+            match laws.len() {
+                1 => "decides",
+                _ => "decide",
+            },
+            human_duration(report.plan.window)
+        );
+        Sentence::new(Ink::Yellow, text)
+    })
+}
+
 /// Which arm to take, and why, or what would be needed to tell.
 pub(crate) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
@@ -114,6 +162,14 @@ pub(crate) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
     match (recommended.arm.and_then(of), recommended.within_budget) {
         (Some(best), _) => {
             said.push(Sentence::new(Ink::Green, take(best, report)));
+            let headroom = recommended
+                .headroom_pct
+                .filter(|_| best.arm == Arm::Plimsoll);
+            said.extend(headroom.map(|headroom| {
+                let headroom = trimmed_pct(headroom);
+                let text = format!("That is plimsoll side --headroom {headroom}% -- COMMAND.");
+                Sentence::new(Ink::Plain, text)
+            }));
             if !recommended.undecided.is_empty() {
                 let text = format!(
                     "Of {} it cannot be told, and {} more. {}",

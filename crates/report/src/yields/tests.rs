@@ -5,9 +5,10 @@ mod sample;
 
 use super::*;
 use crate::TrialTally;
-use plimsoll_model::{Arm, Job, RunEnd};
+use plimsoll_model::{Arm, Job, JobHeld, RunEnd, Share};
 use sample::{Sample, all_beyond, nothing, sample};
 use std::path::Path;
+use std::time::Duration;
 
 impl Sample {
     fn text(&self, width: usize) -> String {
@@ -117,6 +118,33 @@ fn the_headroom_is_named_where_the_arm_leaves_one() {
 }
 
 #[test]
+fn what_a_law_did_is_told_and_when_a_trial_is_too_short_to_see_it() {
+    let mut sample = sample();
+    let text = sample.flat();
+    let part = "By koordinator the job was held at 21 % of its CPUs on average, frozen 3 % of the \
+                time, stopped by its quota in 62.5 % of the quota's periods.";
+    assert!(text.contains(part), "{text}");
+    assert!(!text.contains("once a second"), "{text}");
+    let law = sample.findings.arms.last_mut().unwrap();
+    law.arm = Arm::Plimsoll;
+    law.held = JobHeld {
+        frozen: Some(Share::ZERO),
+        ..JobHeld::default()
+    };
+    sample.findings.recommended.arm = Some(Arm::Plimsoll);
+    sample.findings.recommended.headroom_pct = Some(20.0);
+    sample.plan.window = Duration::from_millis(900);
+    let text = sample.flat();
+    for part in [
+        "By plimsoll the job was never frozen.",
+        "koordinator decides once a second, so a trial of 900ms sees hardly a decision",
+        "That is plimsoll side --headroom 20% -- COMMAND.",
+    ] {
+        assert!(text.contains(part), "'{part}' is missing: {text}");
+    }
+}
+
+#[test]
 fn a_command_and_a_reason_cannot_drive_the_terminal() {
     let mut sample = sample();
     let side = sample.plan.sideload.as_mut().unwrap();
@@ -182,6 +210,8 @@ fn programs_find_what_was_promised_to_them() {
     assert_eq!(arms[4]["latency_change_pct"]["p99"]["value"], 2.1);
     assert_eq!(arms[2]["cause"], "waiting");
     assert_eq!(arms[3]["verdict"], "cannot_tell");
+    assert_eq!(arms[6]["held"]["allowed_share"], 0.21);
+    assert_eq!(arms[4]["held"]["frozen_share"], serde_json::Value::Null);
     assert_eq!(arms[1]["latency_us"], serde_json::Value::Null);
     assert_eq!(value["findings"]["recommended"]["arm"], "sched-idle");
     assert_eq!(value["findings"]["noise_floor_pct"], 3.4);

@@ -2,8 +2,8 @@
 
 use super::{Seen, mean, resampled, verdict};
 use plimsoll_model::{
-    Arm, ArmFinding, Budget, Cause, Estimate, Histogram, LatencyChange, LatencyUs, SideloadPlan,
-    Trial,
+    Arm, ArmFinding, Budget, Cause, Estimate, Histogram, JobHeld, LatencyChange, LatencyUs, Share,
+    SideloadPlan, Trial,
 };
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ pub(super) fn finding(
         price_us_per_pct: price(seen, arm, seed),
         run_delay_us_per_request: run_delay,
         cpu_us_per_request: cpu,
+        held: held(&counting),
         cause: change.and_then(|change| cause(seen, arm, &change)),
         verdict: arm
             .is_beside()
@@ -133,6 +134,22 @@ fn price(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
         let (paid, gained) = drawn.fold((0.0, 0.0), |sum, x| (sum.0 + x.0, sum.1 + x.1));
         (gained > 0.0).then(|| paid / gained)
     })
+}
+
+/// Means over the trials that tell.
+fn held(counting: &[&Trial]) -> JobHeld {
+    let mean = |of: &dyn Fn(&JobHeld) -> Option<Share>| {
+        let told = counting.iter().filter_map(|t| of(&t.job?.held));
+        let shares: Vec<f64> = told.map(Share::get).collect();
+        let sum: f64 = shares.iter().sum();
+        (!shares.is_empty()).then(|| sum / shares.len() as f64)
+    };
+    let share = |of| mean(of).and_then(Share::new);
+    JobHeld {
+        allowed: share(&|held| held.allowed),
+        frozen: share(&|held| held.frozen),
+        throttled: share(&|held| held.throttled),
+    }
 }
 
 /// Over all trials that count, merged.

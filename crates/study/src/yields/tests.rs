@@ -3,7 +3,7 @@
 use super::*;
 use crate::seeded::Rng;
 use plimsoll_model::{
-    BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, HashService, Invalid, Job, JobWork,
+    BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, HashService, Invalid, Job, JobHeld, JobWork,
     LoadLevel, MissingArm, ServiceUse, Share, SideloadPlan, TrialSpec, Verdict, WarmUp, Workload,
 };
 use std::time::Duration;
@@ -112,6 +112,7 @@ fn trial(arm: Arm, pass: u32, truth: Truth, noise: f64) -> Trial {
         done: (truth.gains * 1e9) as u64,
         over: Duration::from_secs(1),
         cpu: None,
+        held: JobHeld::default(),
     });
     trial
 }
@@ -253,6 +254,36 @@ fn trials_that_do_not_count_are_counted_and_left_out() {
     let idle = of(&found, Arm::SchedIdle);
     assert_eq!((idle.trials, idle.invalid_trials), (6, 1));
     assert_eq!(idle.verdict, Some(BudgetVerdict::Within));
+}
+
+#[test]
+fn how_far_an_arm_held_its_job_is_the_mean_of_the_trials_that_tell() {
+    let plan = plan(6);
+    let mut trials = run(&plan, 0.01, 8);
+    let mut is_first = true;
+    for at in &mut trials {
+        let is_quota = matches!(
+            at.spec.setting,
+            Setting::Beside {
+                arm: Arm::Quota10ms,
+                ..
+            }
+        );
+        if let Some(job) = at.job.as_mut().filter(|_| is_quota) {
+            job.held = JobHeld {
+                allowed: Share::new(if is_first { 0.4 } else { 0.1 }),
+                frozen: Share::new(0.5).filter(|_| is_first),
+                throttled: None,
+            };
+            is_first = false;
+        }
+    }
+    let found = found(&plan, &trials);
+    let held = of(&found, Arm::Quota10ms).held;
+    // One of 40 and five of 10 %.
+    assert!((held.allowed.unwrap().get() - 0.15).abs() < 1e-9);
+    assert_eq!((held.frozen, held.throttled), (Share::new(0.5), None));
+    assert_eq!(of(&found, Arm::SchedIdle).held, JobHeld::default());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use plimsoll_model::{
     Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService,
-    Invalid, Job, LatencyChange, LatencyUs, LoadLevel, MissingArm, Phase, Plan, Rate, RatedRate,
+    Invalid, Job, JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, Phase, Plan, Rate, RatedRate,
     Recommended, Setting, Share, SideloadPlan, TrialPicture, Verdict, Workload, YieldFindings,
 };
 use std::time::Duration;
@@ -31,6 +31,7 @@ fn arm(arm: Arm, gained: f64, change: f64, reach: f64, verdict: BudgetVerdict) -
         price_us_per_pct: Some(around(change * 50.0 / (gained * 100.0), 3.0)),
         run_delay_us_per_request: Some(40.0 * times),
         cpu_us_per_request: Some(1_010.0),
+        held: JobHeld::default(),
         cause: None,
         verdict: Some(verdict),
         passes_to_tell: None,
@@ -121,6 +122,14 @@ fn arms() -> Vec<ArmFinding> {
         open,
         arm(Arm::SchedIdle, 0.385, 2.1, 1.4, BudgetVerdict::Within),
         arm(Arm::Quota10ms, 0.19, 0.8, 1.5, BudgetVerdict::Within),
+        ArmFinding {
+            held: JobHeld {
+                allowed: Share::new(0.21),
+                frozen: Share::new(0.03),
+                throttled: Share::new(0.625),
+            },
+            ..arm(Arm::Koordinator, 0.2, 0.6, 1.8, BudgetVerdict::Within)
+        },
     ]
 }
 
@@ -192,6 +201,7 @@ fn plan(missing: &MissingArm) -> Plan {
             Arm::SchedIdle,
             Arm::Quota10ms,
             Arm::CpuSet,
+            Arm::Koordinator,
         ],
         missing_arms: vec![missing.clone()],
         headroom: Share::new(0.2).unwrap(),
@@ -227,6 +237,7 @@ pub(crate) fn nothing() -> Sample {
             price_us_per_pct: None,
             run_delay_us_per_request: None,
             cpu_us_per_request: None,
+            held: JobHeld::default(),
             cause: None,
             verdict: arm.verdict.map(|_| BudgetVerdict::CannotTell),
             passes_to_tell: None,

@@ -1,0 +1,422 @@
+//! The arms by law: by which rule each holds a job, and the thread that does.
+//!
+//! What decides and what sets it is the loop of `plimsoll side`
+//! ([`plimsoll_side::Control`]); here stands what each law holds by in life. The
+//! sideloader of resctl-demo gives its slice the least weight and a quota in
+//! periods of 10 ms (`cpu_throttle_period` of its configuration). Koordinator's
+//! suppression sets a quota in periods of 100 ms on the best-effort tier, which
+//! Kubernetes gives the least `cpu.shares`. Ours holds by what `plimsoll side`
+//! chooses if nobody says, and is started with the job. The other two are
+//! daemons, which have watched the service when a job comes: they begin with
+//! what they would remember of it. Their guards of memory and disks are not asked.
+
+use super::job::{SharedGroup, lock};
+use crate::conduct::RunError;
+use plimsoll_control::{AtEnd, ControlError, Ground, Group, Journal, Mechanism, Weight};
+use plimsoll_host::Root;
+use plimsoll_law::{Action, Headroom, Koordinator, Law, ResctlDemo, Sample, State};
+use plimsoll_model::{Arm, CpuSet, CpuTime, CpuUse, JobHeld, Share};
+use plimsoll_side::{Control, Held, Hold, Rule, Told};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often the two daemons decide.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// For how long they have watched the service: longer than resctl-demo's longest
+/// window, the hold of the overload that it begins with, and its decay.
+const WATCHED: u32 = 60;
+
+/// What a job by law may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish<'a> {
+    /// Which law.
+    pub(super) arm: Arm,
+    /// What is to stay free.
+    pub(super) headroom: Share,
+    /// What the service alone leaves beyond it.
+    pub(super) allowed: Share,
+    /// The job's CPUs.
+    pub(super) cpus: &'a CpuSet,
+    /// Whether the service is in this process.
+    pub(super) serves_here: bool,
+}
+
+/// A group for a job that a law will hold, before anything runs in it.
+pub(super) fn group(arm: Arm, ground: &Ground, journal: &Journal) -> Result<Group, ControlError> {
+    let hold = match arm {
+        Arm::Plimsoll => Hold::best_guess(&ground.capabilities(&needs(Hold::Weight))).0,
+        _ => Hold::Quota,
+    };
+    let mut group = Group::make(ground, &needs(hold), journal, AtEnd::Kill)?;
+    hold.set(&mut group)?;
+    if hold == Hold::Quota && group.capabilities().by_group(Mechanism::Weight) {
+        group.set_weight(Weight::LEAST)?;
+    }
+    Ok(group)
+}
+
+fn needs(hold: Hold) -> BTreeSet<Mechanism> {
+    let mut needs = BTreeSet::from([Mechanism::CpuSet, Mechanism::Freeze, Mechanism::Kill]);
+    needs.insert(hold.mechanism());
+    if hold == Hold::Quota {
+        needs.insert(Mechanism::Weight);
+    }
+    needs
+}
+
+/// What holds the job of `wish` in a [`group`] of its arm from now on; a sentence
+/// without its end if it cannot.
+pub(super) fn control(wish: &Wish<'_>, root: &Root, group: &mut Group) -> Result<Control, String> {
+    let capabilities = group.capabilities();
+    let hold = match wish.arm {
+        Arm::Plimsoll if capabilities.by_group(Mechanism::Weight) => Hold::Weight,
+        Arm::Plimsoll => Hold::Idle,
+        _ => match capabilities.reason(Mechanism::Quota) {
+            Some(because) => return Err(because.to_owned()),
+            None => Hold::Quota,
+        },
+    };
+    let usage = group.usage().map_err(|e| e.to_string())?;
+    if usage.cpu.is_none() {
+        return Err("the CPU time of a group is not counted here".to_owned());
+    }
+    let rule = rule(wish, hold)?;
+    Control::new(rule, root, wish.cpus, group).map_err(|e| e.to_string())
+}
+
+/// The rule of a law.
+fn rule(wish: &Wish<'_>, hold: Hold) -> Result<Rule, String> {
+    let headroom = Headroom::try_from(wish.headroom).map_err(|e| e.to_string())?;
+    let cpus = wish.cpus.len() as u32;
+    let (law, quota_period) = match wish.arm {
+        Arm::Resctl => (
+            Law::ResctlDemo(ResctlDemo::new(headroom)),
+            Duration::from_millis(10),
+        ),
+        Arm::Koordinator => (
+            Law::Koordinator(Koordinator::new(headroom)),
+            Duration::from_millis(100),
+        ),
+        _ => {
+            let held = Held {
+                headroom,
+                ..Held::default()
+            };
+            let rule = Rule::plimsoll(hold, &held, cpus).map_err(|e| e.to_string())?;
+            return Ok(Rule {
+                serves_here: wish.serves_here,
+                ..rule
+            });
+        }
+    };
+    let (state, first) = watched(&law, wish, cpus);
+    Ok(Rule {
+        law,
+        state,
+        first,
+        period: PERIOD,
+        hold,
+        quota_period,
+        guards: None,
+        serves_here: wish.serves_here,
+    })
+}
+
+/// What a law remembers, and what it lets run, after it has seen the service
+/// alone for a while: use as the trial before the passes saw it, and no job.
+fn watched(law: &Law, wish: &Wish<'_>, cpus: u32) -> (State, Action) {
+    let idle = (wish.allowed.get() + wish.headroom.get()).min(1.0);
+    let whole = PERIOD * cpus;
+    let idle = CpuTime(whole.mul_f64(idle));
+    let sample = |second: u32| Sample {
+        at: PERIOD * second,
+        period: PERIOD,
+        cpus,
+        machine: Some(CpuUse {
+            user: CpuTime(whole).since(idle),
+            idle,
+            ..CpuUse::default()
+        }),
+        sideload: Some(CpuTime::ZERO),
+        guards: Vec::new(),
+    };
+    let seen = (1..=WATCHED).map(sample);
+    seen.fold((law.start(), Action::Frozen), |(state, _), sample| {
+        let decision = law.decide(&state, &sample);
+        (decision.state, decision.action)
+    })
+}
+
+/// The thread that holds a job by a law for as long as its trial lasts.
+#[derive(Debug)]
+pub(super) struct Holding {
+    arm: Arm,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    going: Mutex<Going>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Going {
+    /// The trial is over.
+    enough: bool,
+    /// Why the job is not held any more, a sentence without its end.
+    failed: Option<String>,
+    /// What was in force, in order.
+    stretches: Vec<Stretch>,
+}
+
+/// What was in force from some moment on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Stretch {
+    from: Instant,
+    /// The share of the job's CPUs that it might use, where that was capped.
+    cap: Option<Share>,
+    frozen: bool,
+}
+
+impl Stretch {
+    fn now(control: &Control) -> Stretch {
+        let (cap, frozen) = control.holds();
+        Stretch {
+            from: Instant::now(),
+            cap,
+            frozen,
+        }
+    }
+}
+
+impl Shared {
+    fn going(&self) -> MutexGuard<'_, Going> {
+        self.going.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `due`; `false` as soon as the trial is over.
+    fn sleep_until(&self, due: Instant) -> bool {
+        let mut going = self.going();
+        loop {
+            let left = due.saturating_duration_since(Instant::now());
+            if going.enough || left.is_zero() {
+                return !going.enough;
+            }
+            let waited = self.changed.wait_timeout(going, left);
+            going = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Holding {
+    /// Lets `control` hold the group from now on.
+    pub(super) fn start(
+        arm: Arm,
+        control: Control,
+        group: &SharedGroup,
+    ) -> Result<Holding, RunError> {
+        let shared: Arc<Shared> = Arc::default();
+        shared.going().stretches.push(Stretch::now(&control));
+        let (in_thread, group) = (Arc::clone(&shared), Arc::clone(group));
+        let thread = std::thread::Builder::new()
+            .name("law".to_owned())
+            .spawn(move || hold(control, group, &in_thread));
+        let thread = thread.map_err(|error| not_held(arm, &error.to_string()))?;
+        Ok(Holding {
+            arm,
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Whether the job is held still.
+    pub(super) fn check(&self) -> Result<(), RunError> {
+        match &self.shared.going().failed {
+            None => Ok(()),
+            Some(why) => Err(not_held(self.arm, why)),
+        }
+    }
+
+    /// What was in force between two moments.
+    pub(super) fn between(&self, from: Instant, to: Instant) -> JobHeld {
+        between(&self.shared.going().stretches, from, to)
+    }
+}
+
+impl Drop for Holding {
+    /// Ends the thread; the group stays as it is.
+    fn drop(&mut self) {
+        self.shared.going().enough = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A sentence for a job that runs and is not held.
+pub(super) fn not_held(arm: Arm, why: &str) -> RunError {
+    RunError::Stuck(format!(
+        "the job beside the service is not held by '{arm}': {why}; go on with --resume, or leave \
+         this way of holding it out with --arms"
+    ))
+}
+
+/// The thread.
+fn hold(mut control: Control, mut group: SharedGroup, shared: &Shared) {
+    while shared.sleep_until(control.due()) {
+        let mut failed = None;
+        let round = control.round(&mut group, false, &mut |told| {
+            if let Told::NotHeld(why) = told {
+                failed.get_or_insert(why);
+            }
+        });
+        let failed = round.err().map(|error| error.to_string()).or(failed);
+        let now = Stretch::now(&control);
+        let mut going = shared.going();
+        if let Some(why) = failed {
+            going.failed = Some(why);
+            drop(going);
+            // It is not to run beside the service unheld.
+            let _ = lock(&group).kill();
+            return;
+        }
+        let last = going.stretches.last();
+        if last.is_none_or(|last| (last.cap, last.frozen) != (now.cap, now.frozen)) {
+            going.stretches.push(now);
+        }
+    }
+}
+
+/// The part of the time in which it stood still, and the mean of what it might
+/// use, where that was always capped.
+fn between(stretches: &[Stretch], from: Instant, to: Instant) -> JobHeld {
+    let (mut frozen, mut capped, mut always) = (Duration::ZERO, Duration::ZERO, true);
+    for (nth, stretch) in stretches.iter().enumerate() {
+        let next = stretches.get(nth + 1).map_or(to, |next| next.from.min(to));
+        let lasted = next.saturating_duration_since(stretch.from.max(from));
+        if lasted.is_zero() {
+            continue;
+        }
+        if stretch.frozen {
+            frozen += lasted;
+        }
+        match stretch.cap {
+            Some(cap) => capped += lasted.mul_f64(cap.get()),
+            None => always = false,
+        }
+    }
+    let whole = to.saturating_duration_since(from);
+    JobHeld {
+        frozen: Share::of(frozen, whole),
+        allowed: Share::of(capped, whole).filter(|_| always),
+        throttled: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(x: f64) -> Share {
+        Share::new(x).unwrap()
+    }
+
+    fn wish<'a>(arm: Arm, allowed: f64, headroom: f64, cpus: &'a CpuSet) -> Wish<'a> {
+        Wish {
+            arm,
+            headroom: share(headroom),
+            allowed: share(allowed),
+            cpus,
+            serves_here: true,
+        }
+    }
+
+    #[test]
+    fn the_daemons_begin_with_what_the_service_leaves_beyond_the_headroom() {
+        let cpus = "0-1".parse().unwrap();
+        for arm in [Arm::Resctl, Arm::Koordinator] {
+            let rule = rule(&wish(arm, 0.3, 0.2, &cpus), Hold::Quota).unwrap();
+            let share = rule.first.share().get();
+            assert!((share - 0.3).abs() < 1e-6, "{arm}: {share}");
+            assert_eq!((rule.hold, rule.period), (Hold::Quota, PERIOD));
+            assert_eq!(rule.guards, None);
+        }
+    }
+
+    #[test]
+    fn where_the_service_needs_the_machine_each_law_begins_as_it_would_go_on() {
+        let cpus = "0-1".parse().unwrap();
+        let first = |arm| {
+            rule(&wish(arm, 0.05, 0.2, &cpus), Hold::Quota)
+                .unwrap()
+                .first
+        };
+        assert_eq!(
+            first(Arm::Resctl),
+            Action::Frozen,
+            "less than 10 % to spare"
+        );
+        let few = first(Arm::Koordinator).share().get();
+        assert!((few - 0.05).abs() < 1e-6, "{few}");
+    }
+
+    #[test]
+    fn ours_is_what_side_would_do() {
+        let cpus = "0-3".parse().unwrap();
+        let rule = rule(&wish(Arm::Plimsoll, 0.3, 0.2, &cpus), Hold::Weight).unwrap();
+        let side = Rule::plimsoll(Hold::Weight, &Held::default(), 4).unwrap();
+        assert_eq!((rule.law, rule.first), (side.law, side.first));
+        assert_eq!((rule.state, rule.period), (side.state, side.period));
+        assert!(rule.serves_here, "so that the guard sees the service");
+        assert_eq!(rule.guards, Some(Vec::new()), "the usual one");
+    }
+
+    #[test]
+    fn quotas_have_the_periods_that_they_have_in_life() {
+        let cpus = "0-1".parse().unwrap();
+        let period = |arm| {
+            rule(&wish(arm, 0.3, 0.2, &cpus), Hold::Quota)
+                .unwrap()
+                .quota_period
+        };
+        assert_eq!(period(Arm::Resctl), Duration::from_millis(10));
+        assert_eq!(period(Arm::Koordinator), Duration::from_millis(100));
+    }
+
+    #[test]
+    fn a_headroom_that_no_law_takes_is_told() {
+        let cpus = "0-1".parse().unwrap();
+        let why = rule(&wish(Arm::Koordinator, 0.3, 0.0, &cpus), Hold::Quota).unwrap_err();
+        assert!(why.contains("1 to 90 percent"), "{why}");
+    }
+
+    #[test]
+    fn only_what_was_in_force_within_the_window_counts() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let stretch = |ms, cap: Option<f64>, frozen| Stretch {
+            from: at(ms),
+            cap: cap.map(share),
+            frozen,
+        };
+        let all = [
+            stretch(0, Some(0.9), false),
+            stretch(1_500, Some(0.0), true),
+            stretch(2_000, Some(0.4), false),
+            stretch(9_000, Some(0.0), true),
+        ];
+        // Half a second of 90 %, half a second of nothing, a second of 40 %.
+        let held = between(&all, at(1_000), at(3_000));
+        assert!((held.frozen.unwrap().get() - 0.25).abs() < 1e-9);
+        assert!((held.allowed.unwrap().get() - 0.425).abs() < 1e-9);
+        let all = [stretch(0, None, false), stretch(500, Some(0.0), true)];
+        let held = between(&all, at(0), at(1_000));
+        assert_eq!((held.frozen, held.allowed), (Some(share(0.5)), None));
+    }
+}
