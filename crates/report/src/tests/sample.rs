@@ -8,7 +8,8 @@ mod run;
 pub(super) use copies::copies;
 pub(super) use figures::{about, found, told, within};
 pub(super) use imported::imported;
-pub(super) use run::{http, plan};
+pub(crate) use run::http;
+pub(super) use run::plan;
 
 use crate::chart::Charset;
 use crate::{Look, RecordFacts, Report, TrialTally};

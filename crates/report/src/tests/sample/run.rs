@@ -57,7 +57,7 @@ pub(in crate::tests) fn plan(workload: Workload) -> Plan {
     }
 }
 
-pub(in crate::tests) fn http() -> Workload {
+pub(crate) fn http() -> Workload {
     Workload::Http(HttpService {
         url: "http://localhost:8080/".to_owned(),
         method: "GET".to_owned(),
