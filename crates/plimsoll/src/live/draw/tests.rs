@@ -10,116 +10,43 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::time::Duration;
 
-/// Name, state, width, height, and the screen that they should give.
-type Snapshot = (&'static str, fn() -> State, u16, u16, &'static str);
+/// Name, state, and the screen that it should give; the name ends in the size.
+type Snapshot = (&'static str, fn() -> State, &'static str);
+
+macro_rules! snapshot {
+    ($name:literal, $state:ident) => {
+        (
+            $name,
+            $state,
+            include_str!(concat!("tests/", $name, ".txt")),
+        )
+    };
+}
 
 const EXPECTED: [Snapshot; 15] = [
-    (
-        "help-40x10",
-        help,
-        40,
-        10,
-        include_str!("tests/help-40x10.txt"),
-    ),
-    (
-        "begins-80x24",
-        fresh,
-        80,
-        24,
-        include_str!("tests/begins-80x24.txt"),
-    ),
-    (
-        "begins-60x20",
-        fresh,
-        60,
-        20,
-        include_str!("tests/begins-60x20.txt"),
-    ),
-    (
-        "disturbed-80x24",
-        disturbed,
-        80,
-        24,
-        include_str!("tests/disturbed-80x24.txt"),
-    ),
-    (
-        "disturbed-40x10",
-        disturbed,
-        40,
-        10,
-        include_str!("tests/disturbed-40x10.txt"),
-    ),
-    (
-        "disturbed-120x40",
-        disturbed,
-        120,
-        40,
-        include_str!("tests/disturbed-120x40.txt"),
-    ),
-    (
-        "sweep-60x20",
-        under_way,
-        60,
-        20,
-        include_str!("tests/sweep-60x20.txt"),
-    ),
-    (
-        "sweep-80x24",
-        under_way,
-        80,
-        24,
-        include_str!("tests/sweep-80x24.txt"),
-    ),
-    (
-        "sweep-200x60",
-        under_way,
-        200,
-        60,
-        include_str!("tests/sweep-200x60.txt"),
-    ),
-    (
-        "small-40x10",
-        under_way,
-        40,
-        10,
-        include_str!("tests/small-40x10.txt"),
-    ),
-    (
-        "ascii-80x24",
-        ascii,
-        80,
-        24,
-        include_str!("tests/ascii-80x24.txt"),
-    ),
-    (
-        "help-80x24",
-        help,
-        80,
-        24,
-        include_str!("tests/help-80x24.txt"),
-    ),
-    (
-        "paused-80x24",
-        paused,
-        80,
-        24,
-        include_str!("tests/paused-80x24.txt"),
-    ),
-    (
-        "long-80x24",
-        long,
-        80,
-        24,
-        include_str!("tests/long-80x24.txt"),
-    ),
-    (
-        "copies-80x24",
-        copies,
-        80,
-        24,
-        include_str!("tests/copies-80x24.txt"),
-    ),
+    snapshot!("help-40x10", help),
+    snapshot!("begins-80x24", fresh),
+    snapshot!("begins-60x20", fresh),
+    snapshot!("disturbed-80x24", disturbed),
+    snapshot!("disturbed-40x10", disturbed),
+    snapshot!("disturbed-120x40", disturbed),
+    snapshot!("sweep-60x20", under_way),
+    snapshot!("sweep-80x24", under_way),
+    snapshot!("sweep-200x60", under_way),
+    snapshot!("small-40x10", under_way),
+    snapshot!("ascii-80x24", ascii),
+    snapshot!("help-80x24", help),
+    snapshot!("paused-80x24", paused),
+    snapshot!("long-80x24", long),
+    snapshot!("copies-80x24", copies),
 ];
+
+/// The size in a name such as `help-40x10`.
+fn size(name: &str) -> (u16, u16) {
+    let (_, size) = name.rsplit_once('-').unwrap();
+    let (width, height) = size.split_once('x').unwrap();
+    (width.parse().unwrap(), height.parse().unwrap())
+}
 
 /// The first second: the idle machine is watched.
 fn fresh() -> State {
@@ -197,7 +124,8 @@ fn screen(state: &State, width: u16, height: u16) -> String {
 
 #[test]
 fn screens_look_as_they_should() {
-    for (name, state, width, height, expected) in EXPECTED {
+    for (name, state, expected) in EXPECTED {
+        let (width, height) = size(name);
         let got = screen(&state(), width, height);
         if std::env::var_os("BLESS").is_some() {
             let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/live/draw/tests");
