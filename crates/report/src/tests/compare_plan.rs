@@ -71,7 +71,8 @@ fn comparison(unit: WorkUnit, carried: Carried) -> Comparison {
         measure,
         ratio: (measure != Measure::PerWatt).then(|| within(1.2, 0.04, 0.05)),
         verdict,
-        why: (measure == Measure::PerWatt).then(|| "what was measured of b does not tell".to_owned()),
+        why: (measure == Measure::PerWatt)
+            .then(|| "what was measured of b does not tell".to_owned()),
     };
     let verdicts = [
         DifferenceVerdict::Better,
@@ -282,7 +283,7 @@ fn machines_stand_in_columns_and_each_difference_in_a_sentence() {
         "b carries 1.200 times (1.160 to 1.250) as much as a within p99<10ms: better.",
         "as much per CPU as a within p99<10ms: worse.",
         "b carries more for the same money than a within p99<10ms cannot be told (1.200 times",
-        "for the same energy than a within p99<10ms cannot be told: the trials of b",
+        "for the same energy than a within p99<10ms cannot be told: what was measured of b",
         "headroom a b 20 % 70.0 (69.0 to 71.0)",
         "They differ.",
         "95 % intervals",
