@@ -122,7 +122,7 @@ const YIELD_SHORT: [(&str, &str); 12] = [
     ("rate", "Requests per second, in place of --load"),
     ("job", "'burn', or a command for sh"),
     ("arms", "Ways to hold the job (default: all)"),
-    ("headroom", "What quotas and cpuset leave unused"),
+    ("headroom", "What quotas, cpuset and laws leave unused"),
     ("budget", "How much latency may be paid"),
     (
         "quick",

@@ -201,6 +201,79 @@ fn every_arm_is_tried_or_listed_with_its_reason_and_nothing_of_it_remains() {
     }
 }
 
+/// Whether a process holds something that runs by a quota in periods of 100 ms.
+fn has_slow_quota(pid: u32) -> bool {
+    groups_of(pid).iter().any(|group| {
+        let read = |file: &str| fs::read_to_string(group.join(file)).unwrap_or_default();
+        let v1 = read("cpu.cfs_period_us").trim() == "100000"
+            && !read("cpu.cfs_quota_us").starts_with('-');
+        let v2 = read("cpu.max");
+        let v2 = v2.trim().ends_with(" 100000") && !v2.starts_with("max");
+        (v1 || v2) && !read("cgroup.procs").is_empty()
+    })
+}
+
+#[test]
+fn laws_hold_a_job_while_it_runs_and_the_record_says_how_far() {
+    let folder = Folder::new();
+    let args = tiny(&[
+        "--arms",
+        "resctl,koordinator,plimsoll",
+        "-o",
+        "run.plimsoll",
+        "--format",
+        "json",
+    ]);
+    // Long enough for a decision of each.
+    let args: Vec<&str> = args
+        .into_iter()
+        .map(|arg| if arg == "150ms" { "1500ms" } else { arg })
+        .collect();
+    let mut child = command(&folder, &args)
+        .stdout(fs::File::create(folder.path("out.json")).unwrap())
+        .spawn()
+        .unwrap();
+    let (mut quota_seen, mut status) = (false, None);
+    wait("the run to end", || {
+        quota_seen |= has_slow_quota(child.id());
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    assert!(status.unwrap().success());
+    assert_eq!(groups_of(child.id()), Vec::<PathBuf>::new());
+    assert_eq!((burners_of(child.id()), journals(&folder)), (0, 0));
+    let output: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path("out.json")).unwrap()).unwrap();
+    let findings = &output["findings"];
+    let tried = names(&findings["arms"]);
+    let mut all = tried.clone();
+    all.extend(names(&findings["missing_arms"]));
+    let laws = ["resctl", "koordinator", "plimsoll"];
+    assert!(laws.iter().all(|law| all.contains(*law)), "{all:?}");
+    assert!(tried.contains("plimsoll"), "it needs no cgroup");
+    assert_eq!(quota_seen, tried.contains("koordinator"));
+    for arm in findings["arms"].as_array().unwrap() {
+        let name = arm["arm"].as_str().unwrap();
+        let frozen = arm["held"]["frozen_share"].as_f64();
+        assert_eq!(frozen.is_some(), laws.contains(&name), "{arm}");
+        // Whatever the machine did, it began with a quota or without any.
+        let allowed = arm["held"]["allowed_share"].as_f64();
+        match name {
+            "koordinator" => assert!(allowed.is_some_and(|x| x > 0.0 && x < 1.0), "{arm}"),
+            "resctl" => assert!(allowed.is_some_and(|x| x < 1.0), "{arm}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_headroom_that_no_law_takes_leaves_the_laws_out_and_says_why() {
+    let folder = Folder::new();
+    let args = tiny(&["--arms", "nice,koordinator,plimsoll", "--headroom", "0%"]);
+    let ended = run(&folder, &args);
+    ended.says(0, &["plimsoll is left out: '0' is no headroom"]);
+}
+
 #[test]
 fn such_a_record_is_shown_again_and_taken_for_no_sweep() {
     let folder = Folder::new();
