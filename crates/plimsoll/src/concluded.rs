@@ -15,11 +15,6 @@ pub(crate) struct Concluded<'a> {
 }
 
 impl Concluded<'_> {
-    /// The record that it follows from.
-    pub(crate) fn record(&self) -> &Record {
-        self.record
-    }
-
     /// Other goals than the run's own may be asked for: the trials are the
     /// same.
     pub(crate) fn of<'a>(record: &'a Record, goals: &[Goal]) -> Result<Concluded<'a>, Failure> {

@@ -109,7 +109,10 @@ const YIELD_HEADINGS: [Heading; 4] = [
         "Which trials count",
         &["max_slip", "max_steal", "max_other"],
     ),
-    ("What comes of it", &["output", "resume", "format"]),
+    (
+        "What comes of it",
+        &["output", "resume", "format", "no_html"],
+    ),
 ];
 
 /// What `yield -h` shows, in fewer words than `yield --help`.

@@ -1,25 +1,29 @@
 //! The page with charts that a run leaves beside its record. A run that could
 //! not write one has not failed.
 
-use crate::concluded::Concluded;
 use crate::failure::Failure;
 use crate::output::write_whole;
 use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Writes the page; a sentence says where it is or why it is not.
-pub(crate) fn beside(concluded: &Concluded<'_>) -> String {
-    let page = concluded.record().path().with_extension("html");
+/// Writes what `html` makes of a record beside it; a sentence says where it is
+/// or why it is not.
+pub(crate) fn beside(record: &Path, html: impl FnOnce() -> Result<String, Failure>) -> String {
+    let page = record.with_extension("html");
     let shown = page.display();
-    match write(concluded, &page) {
+    match write(record, &page, html) {
         Ok(()) => format!("Charts: {shown}"),
         Err(why) => format!("note: there are no charts at {shown}: {why}"),
     }
 }
 
-fn write(concluded: &Concluded<'_>, page: &Path) -> Result<(), String> {
-    if page == concluded.record().path() {
+fn write(
+    record: &Path,
+    page: &Path,
+    html: impl FnOnce() -> Result<String, Failure>,
+) -> Result<(), String> {
+    if page == record {
         return Err("the record has that name; make them with plimsoll report FILE -o".to_owned());
     }
     if !may_be_replaced(page)? {
@@ -28,8 +32,7 @@ fn write(concluded: &Concluded<'_>, page: &Path) -> Result<(), String> {
         );
     }
     let sentence = |failure: Failure| failure.sentence().unwrap_or_default().to_owned();
-    let html = concluded.page();
-    write_whole(page, &html.map_err(sentence)?).map_err(|e| e.to_string())
+    write_whole(page, &html().map_err(sentence)?).map_err(|e| e.to_string())
 }
 
 /// Whether nothing is there, or a page of an earlier part of the run.

@@ -25,7 +25,8 @@ pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
                 args.file.display()
             )));
         }
-        let written = yields::written(&record, yields::format(format)?, output, file.is_some())?;
+        let shown = yields::Shown::of(&record)?;
+        let written = shown.written(yields::format(format), output.look(file))?;
         return output.put(&written, file);
     }
     let concluded = Concluded::of(&record, &args.goals)?;
@@ -42,7 +43,7 @@ pub(crate) fn show(
     output: &Output,
 ) -> Result<(), Failure> {
     let concluded = Concluded::of(record, &[])?;
-    let page = with_page.then(|| page_file::beside(&concluded));
+    let page = with_page.then(|| page_file::beside(record.path(), || concluded.page()));
     output.print(&concluded.written(format, output.look(None))?)?;
     if format != Format::Text {
         note(&format!("Record: {}", record.path().display()));

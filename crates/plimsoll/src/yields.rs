@@ -1,6 +1,10 @@
 //! `plimsoll yield`: from the flags to the findings.
 
-use crate::args::{Format, YieldArgs, YieldFormat};
+mod shown;
+
+pub(crate) use shown::{Shown, format};
+
+use crate::args::YieldArgs;
 use crate::failure::Failure;
 use crate::output::{Output, note};
 use crate::record_file::Maker;
@@ -15,7 +19,6 @@ use plimsoll_model::{
     Arm, BesideRate, CpuPlan, CpuSet, Job, LoadLevel, Plan, RunEnd, SideloadPlan, Trial, Workload,
 };
 use plimsoll_record::Record;
-use plimsoll_report::{RecordFacts, TrialTally, YieldReport};
 use std::time::SystemTime;
 
 /// The service's load, unless it was asked for.
@@ -53,14 +56,10 @@ pub(crate) fn run(args: &YieldArgs, output: &Output) -> Result<(), Failure> {
     };
     let marked = record.mark_finished(&end);
     let path = record.path().display().to_string();
-    let show = |record: &Record| output.print(&written(record, args.format, output, false)?);
+    let show = |record: &Record| shown::show(record, args.format, !args.no_html, output);
     let Some(failure) = failure else {
         marked?;
-        show(&record)?;
-        if args.format != YieldFormat::Text {
-            note(&format!("Record: {path}"));
-        }
-        return Ok(());
+        return show(&record);
     };
     let was_stopped = matches!(failure, Failure::Interrupted(_));
     if was_stopped && !trials.is_empty() {
@@ -226,60 +225,4 @@ fn measure(
         watch.as_mut(),
         stop.flag(),
     )
-}
-
-/// The format of what follows from such a record, by that of any report.
-pub(crate) fn format(format: Format) -> Result<YieldFormat, Failure> {
-    match format {
-        Format::Text => Ok(YieldFormat::Text),
-        Format::Json => Ok(YieldFormat::Json),
-        Format::Csv | Format::Html => Err(Failure::Mistake(
-            "what plimsoll yield found is printed as text or JSON; give --format text or --format \
-             json"
-                .to_owned(),
-        )),
-    }
-}
-
-/// What follows from a record of such a run.
-pub(crate) fn written(
-    record: &Record,
-    format: YieldFormat,
-    output: &Output,
-    to_file: bool,
-) -> Result<String, Failure> {
-    let trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
-    let mut tally = TrialTally::default();
-    trials.iter().for_each(|trial| tally.add(&trial.verdict));
-    let findings = plimsoll_study::yields::findings(record.plan(), &trials);
-    let findings = findings.ok_or_else(|| {
-        Failure::Mistake(format!(
-            "{} is no record of plimsoll yield; see it with plimsoll report",
-            record.path().display()
-        ))
-    })?;
-    let report = YieldReport {
-        findings: &findings,
-        plan: record.plan(),
-        provenance: record.provenance(),
-        requirements: record.requirements(),
-        record: RecordFacts {
-            file: record.path(),
-            created_unix_ms: record.created_unix_ms(),
-            ended: record.end(),
-            trials: tally,
-        },
-    };
-    match format {
-        YieldFormat::Text => {
-            let look = output.look(to_file.then(|| record.path()));
-            Ok(plimsoll_report::yield_text(
-                &report,
-                look.width,
-                look.colour,
-            ))
-        }
-        YieldFormat::Json => plimsoll_report::yield_json(&report)
-            .map_err(|e| Failure::Run(format!("the findings cannot be put into JSON: {e}"))),
-    }
 }

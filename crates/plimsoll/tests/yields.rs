@@ -285,8 +285,7 @@ fn such_a_record_is_shown_again_and_taken_for_no_sweep() {
     let text = run(&folder, &["report", "run.plimsoll"]);
     assert!(text.stdout.contains("It cannot be told"), "{}", text.stdout);
     for wrong in [
-        &["report", "run.plimsoll", "-o", "run.html"][..],
-        &["report", "run.plimsoll", "--goal", "p99<5ms"],
+        &["report", "run.plimsoll", "--goal", "p99<5ms"][..],
         &["compare", "run.plimsoll", "run.plimsoll"],
         &["export", "run.plimsoll", "--hdr", "logs"],
         &["sweep", "--resume", "run.plimsoll"],
@@ -294,6 +293,45 @@ fn such_a_record_is_shown_again_and_taken_for_no_sweep() {
     ] {
         run(&folder, wrong).says(2, &[]);
     }
+}
+
+#[test]
+fn a_run_leaves_its_page_and_a_report_is_written_as_its_file_is_named() {
+    let folder = Folder::new();
+    let ended = run(&folder, &tiny(&["--arms", "nice", "-o", "run.plimsoll"]));
+    ended.says(0, &["Charts: run.html"]);
+    let page = fs::read_to_string(folder.path("run.html")).unwrap();
+    // None of one pass has an interval, and a mark needs none.
+    for part in [
+        "data-chart=\"paid\"",
+        "data-chart=\"latency\"",
+        "data-chart=\"total\"",
+        "data-chart=\"time\"",
+        ">service-again</text>",
+        "plimsoll yield",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    for (file, begins) in [
+        ("a.html", "<!doctype html>"),
+        ("a.json", "{"),
+        ("a.csv", "arm,work_gained_share,"),
+        ("a.txt", "hash service"),
+    ] {
+        run(&folder, &["report", "run.plimsoll", "-o", file]).says(0, &[]);
+        let text = fs::read_to_string(folder.path(file)).unwrap();
+        assert!(text.starts_with(begins), "{file}: {}", &text[..60]);
+    }
+    assert_eq!(fs::read_to_string(folder.path("a.html")).unwrap(), page);
+    let csv = run(&folder, &["report", "run.plimsoll", "--format", "csv"]);
+    assert_eq!(
+        csv.stdout.lines().count(),
+        4,
+        "a head and three arms: {csv:#?}"
+    );
+    let args = tiny(&["--arms", "nice", "-o", "bare.plimsoll", "--no-html"]);
+    assert_eq!(run(&folder, &args).code, Some(0));
+    assert!(!folder.path("bare.html").exists());
 }
 
 #[test]

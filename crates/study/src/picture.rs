@@ -45,6 +45,12 @@ pub fn picture(plan: &Plan, trials: &[Trial]) -> Picture {
     }
 }
 
+/// The trials alone, for a run that has no load levels.
+pub fn trials(plan: &Plan, trials: &[Trial]) -> Vec<TrialPicture> {
+    let rated = rated::rated(plan, crate::yields::before_jobs(trials));
+    time_line(plan, trials, &Rows::of(&[]), rated.as_ref())
+}
+
 /// The CPUs that the service may use; `None` where they cannot be seen.
 pub fn service_cpus(plan: &Plan, trials: &[Trial]) -> Option<u32> {
     let of_trial = |t: &Trial| {
@@ -252,5 +258,18 @@ mod tests {
         let picture = picture(&plan(), &trials);
         let began: Vec<_> = picture.trials.iter().map(|t| t.began.as_secs()).collect();
         assert_eq!(began, [0, 7, 14]);
+    }
+
+    #[test]
+    fn the_trials_alone_are_those_of_the_whole_picture_without_rows() {
+        let of = [
+            trial_at(80.0, 800, 0.8, 3000.0),
+            trial_at(20.0, 200, 0.2, 1000.0),
+        ];
+        let mut whole = picture(&plan(), &of).trials;
+        whole.iter_mut().for_each(|t| t.row = None);
+        let alone = super::trials(&plan(), &of);
+        assert_eq!(alone.len(), 2);
+        assert_eq!(alone, whole);
     }
 }

@@ -10,7 +10,7 @@ pub(crate) enum Format {
     Text,
     /// JSON, as docs/schema/output.schema.json describes.
     Json,
-    /// One row per level.
+    /// One row per level, or per arm.
     Csv,
     /// A page with charts that opens in any browser, without a network.
     Html,
@@ -34,6 +34,10 @@ pub(crate) enum YieldFormat {
     Text,
     /// JSON, as docs/schema/yield.schema.json describes.
     Json,
+    /// One row per arm.
+    Csv,
+    /// A page with charts that opens in any browser, without a network.
+    Html,
 }
 
 /// How a plan is printed.

@@ -120,6 +120,9 @@ pub(crate) struct YieldArgs {
     /// A request that takes longer has failed (default: 10s).
     #[arg(long, value_name = "TIME", help_heading = FOR_A_SERVER, requires = "url", value_parser = positive_duration)]
     pub(crate) timeout: Option<Duration>,
+    /// Leave out the page with charts beside the record.
+    #[arg(long)]
+    pub(crate) no_html: bool,
 
     #[command(flatten)]
     pub(crate) http: HttpArgs,

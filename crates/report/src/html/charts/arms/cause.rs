@@ -3,7 +3,7 @@
 use super::super::draw::{Drawing, FONT, Size, line, text};
 use super::super::layout::{BOLD, width_of};
 use super::super::scale::Scale;
-use super::super::{Figure, both, time_tick};
+use super::super::{Figure, both, room_beyond, time_tick};
 use super::rows::{self, ROW, known};
 use super::{Arms, listed};
 use crate::html::markup::{El, el};
@@ -43,7 +43,7 @@ pub(super) fn figure(view: Arms<'_>) -> Option<Figure> {
     );
     Some(Figure {
         id: "cause",
-        hint: "Both are of the service's own threads, per request. What reaches beyond the dashed \
+        hint: "Both are of the service's own threads, per request. What reaches beyond the dotted \
                line is more than with the service alone: more waiting is lost to the job's turns on \
                the CPUs, more CPU time to shared caches, memory, cores or clock."
             .to_owned(),
@@ -109,7 +109,8 @@ fn panel(chart: &mut Drawing, part: &Part, rows: &[(usize, &ArmFinding)], size: 
     let (left, right) = chart.plot.x();
     let ticks = size.pick(3, 2);
     chart.plot.right = right - room;
-    let x = Scale::from_zero(values().fold(0.0, f64::max), (left, right - room), ticks);
+    let most = room_beyond(values().fold(0.0, f64::max));
+    let x = Scale::linear((0.0, most), (left, right - room));
     let named = x.ticks(ticks).into_iter().map(|t| (t, tick(t)));
     let named: Vec<(f64, String)> = named.collect();
     chart.x_axis_at(&x, "per request", &named);
@@ -128,7 +129,7 @@ fn panel(chart: &mut Drawing, part: &Part, rows: &[(usize, &ArmFinding)], size: 
             .num("height", 0.6 * ROW)
             .level(*place);
         chart.put(bar);
-        chart.put(text((x.at(us) + 5.0, y + 4.0), "value", &time_us(us)));
+        chart.put(text((x.at(us) + 5.0, y + 4.0), "value halo", &time_us(us)));
     }
     let alone = rows.iter().find(|(_, arm)| !arm.arm.has_job());
     if let Some(us) = alone.and_then(|(_, arm)| (part.of)(arm)) {

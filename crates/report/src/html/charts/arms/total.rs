@@ -1,6 +1,6 @@
 //! All work that the machine does with each arm: the service's and the job's.
 
-use super::super::draw::{FONT, Size, line, text};
+use super::super::draw::{Drawing, FONT, Size, line, text};
 use super::super::layout::{BOLD, width_of};
 use super::super::scale::Scale;
 use super::super::{Figure, both, pct_tick};
@@ -49,8 +49,8 @@ pub(super) fn figure(view: Arms<'_>) -> Option<Figure> {
         format!("Work done, a bar per arm: the service's part and the job's. {title}.");
     let hint = match is_total {
         true => {
-            "Dark: the service's work, of what it carries alone. Light: the job's, of what it does \
-             alone. Dashed: as much as either does alone. Bars at the ends are intervals."
+            "First the service's work, of what it carries alone, then the job's, of what it does \
+             alone. Dotted: as much as either does alone. Strokes at the ends are intervals."
         }
         false => {
             "The job's work, of what it does alone. That of the service is not known, for nobody \
@@ -122,12 +122,13 @@ fn draw(
     let works = || rows.iter().filter_map(|(_, arm)| Work::of(arm));
     let widths = works().map(|work| BOLD * width_of(&work.words(), FONT));
     let room = 8.0 + widths.fold(0.0, f64::max);
-    let mut chart = rows::drawing(size, width, rows.len(), [10.0, room, 42.0]);
+    let mut chart = rows::drawing(size, width, rows.len(), [24.0, room, 42.0]);
     let most = works().map(|w| w.end.high.unwrap_or(w.end.value));
     let most = most.fold(100.0, f64::max);
     let x = Scale::linear((0.0, most), chart.plot.x());
     chart.x_axis(&x, "work, % of the machine's", pct_tick);
     rows::names(&mut chart, view, rows);
+    legend(&mut chart, works().any(|work| work.service.is_some()));
     let (top, bottom) = (chart.plot.top, chart.plot.bottom);
     for (row, (place, arm)) in rows.iter().enumerate() {
         let Some(work) = Work::of(arm) else { continue };
@@ -154,9 +155,20 @@ fn draw(
         if high > low {
             chart.put(line((x.at(low), y), (x.at(high), y), "whisker ends"));
         }
-        let words = text((x.at(high) + 6.0, y + 4.0), "value", &work.words());
+        let words = text((x.at(high) + 6.0, y + 4.0), "value halo", &work.words());
         chart.put(words);
     }
     chart.put(line((x.at(100.0), top), (x.at(100.0), bottom), "diagonal"));
     chart.finish("total", title, description)
+}
+
+/// Which part of a bar is whose, in their colours.
+fn legend(chart: &mut Drawing, has_service: bool) {
+    let (mut left, y) = (chart.plot.left, chart.plot.top - 8.0);
+    for (name, class) in [("service", "name p99"), ("job", "name p50")] {
+        if name == "job" || has_service {
+            chart.put(text((left, y), class, name));
+            left += BOLD * width_of(name, FONT) + 12.0;
+        }
+    }
 }
