@@ -122,9 +122,8 @@ impl Rung {
 
     /// What is lost on this rung against a whole cgroup, whatever is set; each a
     /// sentence.
-    pub fn losses(self) -> &'static [&'static str] {
-        const TREE: [&str; 5] = [
-            "Children that leave the process group and outlive their parent are not held.",
+    fn losses(self) -> &'static [&'static str] {
+        const TREE: [&str; 4] = [
             "There is no limit on CPU time, memory or disks.",
             "CPU time of children that end unseen is not counted.",
             "A process that is stopped by a signal shows that to its parent, and a shell may report it.",
@@ -138,7 +137,6 @@ impl Rung {
                 TREE[1],
                 TREE[2],
                 TREE[3],
-                TREE[4],
                 "It competes for the CPU with nice 19 and does not wait until nobody else wants it.",
             ],
         }
@@ -152,6 +150,9 @@ pub struct Capabilities {
     pub rung: Rung,
     /// The means of each mechanism that was asked for.
     pub means: BTreeMap<Mechanism, Means>,
+    /// Whether orphans are kept without a cgroup, by taking them over: see
+    /// [`Ground::keeping_orphans`](crate::Ground::keeping_orphans).
+    pub keeps_orphans: bool,
     /// What is lost besides, each a sentence.
     pub notes: Vec<String>,
 }
@@ -181,7 +182,18 @@ impl Capabilities {
 
     /// All that is lost here, in sentences.
     pub fn losses(&self) -> Vec<String> {
-        let mut lost: Vec<String> = self.rung.losses().iter().map(|s| (*s).into()).collect();
+        let orphans = match (self.rung.has_group(), self.keeps_orphans) {
+            (true, _) => None,
+            (false, true) => Some(
+                "Children that leave the process group and outlive their parent are held and \
+                 ended, but stay if Plimsoll is killed.",
+            ),
+            (false, false) => {
+                Some("Children that leave the process group and outlive their parent are not held.")
+            }
+        };
+        let lost = orphans.iter().chain(self.rung.losses());
+        let mut lost: Vec<String> = lost.map(|s| (*s).into()).collect();
         for (mechanism, means) in &self.means {
             match means {
                 Means::Group => {}

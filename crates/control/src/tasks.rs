@@ -97,14 +97,42 @@ fn path(pid: Pid) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}"))
 }
 
-/// The processes of the process group that `leader` founded, and all their
-/// descendants, in no order. Empty when the leader's number has since been
-/// given to another process.
-pub(crate) fn tree(root: &Root, leader: Who) -> Result<Vec<Life>, HostError> {
-    Ok(members(lives(root)?, leader))
+/// A command and what belongs to it where no cgroup tells: the processes of the
+/// process group that its leader founded, and all their descendants.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tree {
+    pub(crate) leader: Who,
+    /// A process whose children belong to it too, because it takes orphans of
+    /// the tree over and has no other children.
+    pub(crate) adopter: Option<Pid>,
 }
 
-fn members(mut others: Vec<Life>, leader: Who) -> Vec<Life> {
+impl Tree {
+    /// Without the orphans that have left the process group.
+    pub(crate) fn of(leader: Who) -> Tree {
+        let adopter = None;
+        Tree { leader, adopter }
+    }
+
+    /// Those of it that have not ended, in no order. Nobody when the leader's
+    /// number has since been given to another process.
+    pub(crate) fn members(self, root: &Root) -> Result<Vec<Life>, HostError> {
+        Ok(members(lives(root)?, self))
+    }
+
+    /// The orphans that have ended and for which the adopter has to wait.
+    pub(crate) fn ended_orphans(self, root: &Root) -> Result<Vec<Life>, HostError> {
+        let Some(adopter) = self.adopter else {
+            return Ok(Vec::new());
+        };
+        let mut ended = lives(root)?;
+        ended.retain(|l| l.parent == adopter && l.has_ended() && Who::of(l) != self.leader);
+        Ok(ended)
+    }
+}
+
+fn members(mut others: Vec<Life>, tree: Tree) -> Vec<Life> {
+    let leader = tree.leader;
     let reused = |l: &Life| l.pid == leader.pid && l.started != leader.started;
     if others.iter().any(reused) {
         return Vec::new();
@@ -113,7 +141,10 @@ fn members(mut others: Vec<Life>, leader: Who) -> Vec<Life> {
     let mut found: Vec<Life> = Vec::new();
     loop {
         let (new, rest): (Vec<Life>, Vec<Life>) = others.into_iter().partition(|l| {
-            l.pid == leader.pid || l.group == leader.pid || found.iter().any(|f| f.pid == l.parent)
+            l.pid == leader.pid
+                || l.group == leader.pid
+                || Some(l.parent) == tree.adopter
+                || found.iter().any(|f| f.pid == l.parent)
         });
         if new.is_empty() {
             break;
@@ -147,7 +178,11 @@ mod tests {
     };
 
     fn pids(others: Vec<Life>) -> Vec<Pid> {
-        let mut pids: Vec<Pid> = members(others, LEADER).iter().map(|l| l.pid).collect();
+        pids_of(Tree::of(LEADER), others)
+    }
+
+    fn pids_of(tree: Tree, others: Vec<Life>) -> Vec<Pid> {
+        let mut pids: Vec<Pid> = members(others, tree).iter().map(|l| l.pid).collect();
         pids.sort_unstable();
         pids
     }
@@ -161,6 +196,22 @@ mod tests {
         let other = life(900_014, 1, 900_014, 54);
         let all = vec![its_child, other, left_group, in_group, leader];
         assert_eq!(pids(all), [900_010, 900_011, 900_012, 900_013]);
+    }
+
+    #[test]
+    fn orphans_belong_to_it_where_they_are_adopted() {
+        let adopter = 900_001;
+        let leader = life(900_010, adopter, 900_010, 50);
+        let orphan = life(900_012, adopter, 900_012, 52);
+        let its_child = life(900_013, 900_012, 900_012, 53);
+        let of_init = life(900_014, 1, 900_014, 54);
+        let all = vec![its_child, of_init, orphan, leader];
+        assert_eq!(pids(all.clone()), [900_010]);
+        let tree = Tree {
+            leader: LEADER,
+            adopter: Some(adopter),
+        };
+        assert_eq!(pids_of(tree, all), [900_010, 900_012, 900_013]);
     }
 
     #[test]

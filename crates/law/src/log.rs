@@ -6,6 +6,9 @@
 //! a new file, begin again. What a law remembers is not on each line, for it follows
 //! from the samples; that is what the replay shows.
 
+#[cfg(test)]
+mod tests;
+
 use crate::{Action, Decision, Law, Reason, Sample, State};
 use serde::{Deserialize, Serialize};
 

@@ -25,7 +25,7 @@ pub(crate) use replay::ReplayArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use selftest::{SelftestArgs, SelftestFormat};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
-pub(crate) use side::{RunAs, SideArgs};
+pub(crate) use side::{MechanismChoice, RunAs, SideArgs};
 pub(crate) use sweep::SweepArgs;
 pub(crate) use yields::YieldArgs;
 

@@ -1,6 +1,6 @@
 //! `plimsoll side`: a command in what the machine has left.
 
-use crate::args::{RunAs, SideArgs};
+use crate::args::{MechanismChoice, RunAs, SideArgs};
 use crate::failure::Failure;
 use crate::output::note;
 use crate::signals::Signals;
@@ -32,17 +32,18 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
 
 fn request(args: &SideArgs) -> Result<Request<'_>, Failure> {
     let care = match args.run_as {
-        RunAs::Sysload if args.log.is_some() => {
-            return Err(Failure::Mistake(
-                "nothing is decided about a sysload, so there is nothing to log; leave --log \
-                 or --as out"
-                    .into(),
-            ));
-        }
-        RunAs::Sysload => Care::Sysload,
+        RunAs::Sysload => match pointless(args) {
+            Some(flag) => {
+                return Err(Failure::Mistake(format!(
+                    "nothing holds a sysload and nothing is decided about it, so {flag} has \
+                     nothing to do; leave {flag} or --as sysload out"
+                )));
+            }
+            None => Care::Sysload,
+        },
         RunAs::Sideload => Care::Sideload(Held {
             hold: args.mechanism.into(),
-            headroom: args.headroom,
+            headroom: args.headroom.unwrap_or_default(),
             period: args.period,
             guards: args.guards.clone(),
         }),
@@ -54,7 +55,23 @@ fn request(args: &SideArgs) -> Result<Request<'_>, Failure> {
         least_io: args.io,
         log: args.log.as_deref(),
         no_input: std::io::stdin().is_terminal(),
+        alone: true,
     })
+}
+
+/// The first flag that says how a sideload is held.
+fn pointless(args: &SideArgs) -> Option<&'static str> {
+    let given = [
+        ("--headroom", args.headroom.is_some()),
+        ("--guard", !args.guards.is_empty()),
+        ("--mechanism", args.mechanism != MechanismChoice::Auto),
+        ("--period", args.period.is_some()),
+        ("--log", args.log.is_some()),
+    ];
+    given
+        .iter()
+        .find(|(_, given)| *given)
+        .map(|(flag, _)| *flag)
 }
 
 /// As a shell tells it.

@@ -8,154 +8,16 @@
 )]
 
 mod common;
+#[path = "common/place.rs"]
+mod place;
 
-use common::{Ended, Folder};
+use place::{Place, groups, lives, wait};
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-/// How long something may take on a loaded machine.
-const LONG: Duration = Duration::from_secs(60);
+use std::io::BufReader;
+use std::process::{Command, Stdio};
 
 /// What does not concern the law needs no room on a machine that is busy.
 const SYSLOAD: [&str; 3] = ["-q", "--as", "sysload"];
-
-/// One at a time: each looks at what groups are left.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// A folder that also has the journals of what runs in it.
-struct Place {
-    folder: Folder,
-    _alone: MutexGuard<'static, ()>,
-}
-
-impl Place {
-    fn new() -> Place {
-        let folder = Folder::new();
-        fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        Place {
-            folder,
-            _alone: ALONE.lock().unwrap_or_else(PoisonError::into_inner),
-        }
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.folder.command(&["side"]);
-        command
-            .args(args)
-            .env("XDG_RUNTIME_DIR", self.folder.0.path());
-        command
-    }
-
-    fn side(&self, args: &[&str]) -> Ended {
-        ended(self.command(args))
-    }
-
-    /// A command that has said that it runs, and what is to be read of it. Where
-    /// the flags do not say otherwise the first decision comes late, because a
-    /// machine that is busy with other tests has nothing left for it.
-    fn running(&self, flags: &[&str], script: &str) -> Running {
-        let mut args = flags.to_vec();
-        if !flags.contains(&"--period") {
-            args.extend(["--period", "10s"]);
-        }
-        args.extend(["--", "sh", "-c", script]);
-        let mut command = self.command(&args);
-        let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = piped.spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        Running {
-            child,
-            stdout,
-            line: line.trim().to_owned(),
-        }
-    }
-
-    /// Journals that are left.
-    fn journals(&self) -> usize {
-        let left = fs::read_dir(self.folder.path("plimsoll"));
-        left.map_or(0, |entries| entries.flatten().count())
-    }
-}
-
-struct Running {
-    child: Child,
-    stdout: BufReader<std::process::ChildStdout>,
-    /// The first line that the command wrote.
-    line: String,
-}
-
-impl Running {
-    fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args([name, &pid]).status().unwrap();
-        assert!(sent.success());
-    }
-
-    fn end(mut self) -> Ended {
-        let mut stdout = self.line.clone();
-        self.stdout.read_to_string(&mut stdout).unwrap();
-        let mut stderr = String::new();
-        let mut pipe = self.child.stderr.take().unwrap();
-        pipe.read_to_string(&mut stderr).unwrap();
-        let code = self.child.wait().unwrap().code();
-        Ended {
-            code,
-            stdout,
-            stderr,
-        }
-    }
-}
-
-fn ended(mut command: Command) -> Ended {
-    let output = command.output().unwrap();
-    Ended {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
-}
-
-fn lives(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(')')
-        .next()
-        .and_then(|rest| rest.trim().chars().next());
-    state.is_some_and(|state| state != 'Z')
-}
-
-fn wait(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + LONG;
-    while !done() {
-        assert!(Instant::now() < end, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// The groups of version 1 and 2 that a process is in, if they are Plimsoll's.
-fn groups(pid: &str) -> Vec<PathBuf> {
-    let table = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-    let mut found = Vec::new();
-    for line in mounts.lines().filter(|l| l.contains(" cgroup")) {
-        let point = Path::new(line.split(' ').nth(1).unwrap());
-        for path in table.lines().filter_map(|l| l.splitn(3, ':').nth(2)) {
-            let folder = point.join(path.trim_start_matches('/'));
-            if path.contains("plimsoll-") && folder.join("cgroup.procs").exists() {
-                found.push(folder);
-            }
-        }
-    }
-    found
-}
 
 #[test]
 fn streams_and_exit_codes_are_those_of_the_command() {
@@ -184,7 +46,8 @@ fn streams_and_exit_codes_are_those_of_the_command() {
     place
         .side(&["-q", "--", "plimsoll-no-such-program"])
         .says(127, &["not found"]);
-    place.side(&["-q", "--", "/etc/passwd"]).says(126, &[]);
+    fs::write(place.folder.path("text"), "no program").unwrap();
+    place.side(&["-q", "--", "./text"]).says(126, &[]);
     assert_eq!(place.journals(), 0);
 }
 
@@ -255,14 +118,21 @@ fn signals_are_passed_on_and_the_second_one_kills() {
 #[test]
 fn numbers_and_guards_that_make_no_sense_are_refused_before_anything_runs() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 16] = [
+    let cases: [(&[&str], &str); 23] = [
         (&["--headroom", "0"], "give 1 to 90 percent"),
         (&["--headroom", "100"], "worth running"),
         (&["--headroom", "-5"], "less than nothing"),
         (&["--headroom", "abc"], "not a number"),
         (&["--guard", "latency<5ms"], "kind is not"),
         (&["--guard", "run-delay<200%"], "between 0% and 100%"),
+        (&["--guard", "run-delay<50"], "with its unit like 50%"),
         (&["--guard", "run-delay pid me"], "number of a process"),
+        (&["--guard", "run-delay pid 4194305"], "no process 4194305"),
+        (
+            &["--guard", "run-delay cgroup no/such"],
+            "no cgroup 'no/such'",
+        ),
+        (&["--guard", "psi cgroup no/such"], "no cgroup 'no/such'"),
         (&["--guard", "psi<x%"], "between 0% and 100%"),
         (
             &["--guard", "http localhost:80 p99<1ms"],
@@ -275,8 +145,14 @@ fn numbers_and_guards_that_make_no_sense_are_refused_before_anything_runs() {
         (&["--guard", "prometheus nowhere up<1"], "http://nowhere"),
         (&["--period", "1ms"], "100ms and 10s"),
         (&["--memory", "2"], "with its unit"),
+        (&["--memory", "10MB"], "write 10MiB"),
         (&["--mechanism", "prayer"], "--mechanism"),
-        (&["--as", "sysload", "--log", "log"], "nothing to log"),
+        (&["--as", "sysload", "--log", "log"], "leave --log or"),
+        (
+            &["--as", "sysload", "--headroom", "20%"],
+            "leave --headroom or",
+        ),
+        (&["--as", "sysload", "--guard", "psi"], "leave --guard or"),
         (&["--log", "/no/such/folder/log"], "/no/such/folder/log"),
     ];
     for (flags, words) in cases {
@@ -288,20 +164,21 @@ fn numbers_and_guards_that_make_no_sense_are_refused_before_anything_runs() {
     assert!(!place.folder.path("ran").exists());
 }
 
-/// Runs something endless under a guard until its log says that the guard cannot
-/// be read, then ends it.
-fn blind(place: &Place, log: &str, flags: &[&str]) -> Ended {
-    let mut all = vec!["--period", "100ms", "--log", log];
-    all.extend(flags);
-    let running = place.running(&all, "echo $$; exec sleep 1000");
-    let path = place.folder.path(log);
-    // What the law makes of it depends on what else the machine does.
-    wait("a guard to be missed", || {
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        text.contains("\"state\":\"unknown\"")
-    });
-    running.signal("-TERM");
-    running.end()
+const SCHEMA: &str = include_str!("../../../docs/schema/decisions.schema.json");
+
+/// Each line of a log that was really written.
+fn keeps_to_schema(place: &Place, log: &str) {
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    let text = fs::read_to_string(place.folder.path(log)).unwrap();
+    assert!(text.lines().count() > 2, "{text}");
+    for line in text.lines() {
+        let entry = serde_json::from_str(line).unwrap();
+        let wrong: Vec<String> = schema
+            .iter_errors(&entry)
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}\n{line}");
+    }
 }
 
 #[test]
@@ -309,9 +186,21 @@ fn each_decision_is_logged_and_comes_out_the_same_again() {
     let place = Place::new();
     for mechanism in ["auto", "idle"] {
         let log = format!("{mechanism}.jsonl");
-        let flags = ["--mechanism", mechanism, "--guard", "run-delay pid 4194303"];
-        blind(&place, &log, &flags)
-            .says(143, &["no process 4194303", "could not be read in the end"]);
+        // A process that ends is a guard that cannot be read any more.
+        let mut watched = Command::new("sleep").arg("1000").spawn().unwrap();
+        let guard = format!("run-delay pid {}", watched.id());
+        let flags = ["--mechanism", mechanism, "--guard", &guard];
+        let running = place.logged(&log, &flags);
+        place.wait_for_log(&log, "\"entry\":\"decision\"");
+        watched.kill().unwrap();
+        watched.wait().unwrap();
+        place.wait_for_log(&log, "\"state\":\"unknown\"");
+        running.signal("-TERM");
+        let gone = format!("no process {}", watched.id());
+        running
+            .end()
+            .says(143, &[&gone, "could not be read in the end"]);
+        keeps_to_schema(&place, &log);
         let again = place.folder.run(&["replay", &log]);
         again.says(0, &[]);
         assert!(again.stdout.contains("the same"), "{again:?}");
@@ -340,26 +229,23 @@ fn each_decision_is_logged_and_comes_out_the_same_again() {
 }
 
 #[test]
-fn a_server_that_is_not_there_leaves_a_guard_unread() {
-    let place = Place::new();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", port.local_addr().unwrap());
-    drop(port);
-    let http = format!("http {url}/ p99<10ms");
-    let prometheus = format!("prometheus {url} up<1");
-    let said = blind(&place, "log", &["--guard", &http, "--guard", &prometheus]);
-    said.says(143, &["p99_ms of", "up could not be read"]);
-}
-
-#[test]
 fn two_sideloads_at_once_leave_each_other_alone() {
     let place = Place::new();
-    let first = place.running(&["-q"], "echo $$; sleep 1000");
-    place.side(&["-q", "--", "true"]).says(0, &[]);
-    assert!(lives(&first.line));
-    let pid = first.line.clone();
+    let first = place.logged("first", &[]);
+    let here = "another run of Plimsoll is here (process";
+    let second = place.logged("second", &[]);
+    let (pid, other) = (first.command(), second.command());
+    first.wait_until_told(here);
+    place
+        .side(&["--period", "10s", "--", "true"])
+        .says(0, &[here, "and 1 more"]);
+    let theirs = groups(&pid);
+    assert!(theirs.is_empty() || theirs != groups(&other));
+    second.signal("-TERM");
+    second.end().says(143, &[here]);
+    assert!(lives(&pid));
     first.signal("-TERM");
-    first.end().says(143, &[]);
+    first.end().says(143, &[here]);
     assert!(!lives(&pid));
     assert_eq!(place.journals(), 0);
 }
@@ -412,44 +298,24 @@ fn a_group_that_is_removed_under_our_feet_ends_the_command_and_says_so() {
 #[test]
 fn without_permission_it_falls_down_the_ladder_and_says_so() {
     let place = Place::new();
-    if fs::write("/proc/self/oom_score_adj", "0").is_err() || !is_root() {
+    if !place::is_root() {
         eprintln!("skipped: only root can become nobody");
         return;
     }
-    let folder = place.folder.0.path();
-    let program = place.folder.path("plimsoll-copy");
-    fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
-    let nobody = |args: &[&str]| {
-        let mut command = Command::new(&program);
-        command
-            .uid(65534)
-            .gid(65534)
-            .arg("side")
-            .args(args)
-            .env_remove("XDG_RUNTIME_DIR")
-            .stdin(Stdio::null())
-            .current_dir(folder);
-        ended(command)
-    };
-    let said = nobody(&["--", "sh", "-c", "chrt -p $$; exit 3"]);
+    let nobody = |args: &[&str]| place::ended(place.of_nobody(args));
+    // The policy in /proc/PID/stat; 5 is SCHED_IDLE.
+    let said = nobody(&["--", "sh", "-c", "cut -d ' ' -f 41 /proc/self/stat; exit 3"]);
     said.says(
         3,
         &[
             "by idle",
             "may not make a cgroup",
             "what is lost here",
-            "not held",
+            "stay if Plimsoll is killed",
         ],
     );
-    assert!(said.stdout.contains("SCHED_IDLE"), "{said:?}");
+    assert_eq!(said.stdout.trim(), "5", "{said:?}");
     // A limit that cannot be had is refused, and nothing runs without it.
     nobody(&["--mechanism", "quota", "--", "true"]).says(2, &["CPU quota", "--mechanism auto"]);
     nobody(&["--memory", "1GiB", "--", "true"]).says(2, &["memory limit", "--memory"]);
-}
-
-fn is_root() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let uid = status.lines().find_map(|l| l.strip_prefix("Uid:")).unwrap();
-    uid.split_whitespace().nth(1) == Some("0")
 }

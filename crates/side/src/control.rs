@@ -12,6 +12,7 @@ use crate::reach::Reach;
 use crate::request::Told;
 use crate::rule::Rule;
 use crate::sample::Sampler;
+use crate::still::Still;
 use crate::tally::Tally;
 use plimsoll_control::{ControlError, Group, Usage};
 use plimsoll_host::Root;
@@ -43,6 +44,7 @@ pub struct Control {
     log: Option<Log>,
     pub(crate) tally: Tally,
     respect: Respect,
+    still: Still,
     warned: BTreeSet<Told>,
 }
 
@@ -67,7 +69,7 @@ impl Control {
         group: &mut Group,
     ) -> Result<Control, SideError> {
         let limit = Limit::of(rule.first, rule.hold, rule.quota_period, cpus);
-        apply(group, &limit, &Limit::Runs, cpus)?;
+        apply(group, &limit, &Limit::Runs)?;
         let now = Instant::now();
         Ok(Control {
             sampler: Sampler::new(root, cpus.clone(), used(group).and_then(|u| u.cpu)),
@@ -89,6 +91,7 @@ impl Control {
             log: None,
             tally: Tally::default(),
             respect: Respect::default(),
+            still: Still::default(),
             warned: BTreeSet::new(),
         })
     }
@@ -187,21 +190,30 @@ impl Control {
         {
             tell(Told::NotHeld(warning));
         }
+        // Of CPUs that went off nothing can be given.
+        let present = self.sampler.present();
         let sample = self.hold.seen(raw);
         let decision = self.law.decide(&self.state, &sample);
         if !ending {
-            let limit = Limit::of(decision.action, self.hold, self.quota_period, &self.cpus);
-            match group.with(|group| apply(group, &limit, &self.limit, &self.cpus)) {
+            let limit = Limit::of(decision.action, self.hold, self.quota_period, &present);
+            match group.with(|group| apply(group, &limit, &self.limit)) {
                 Ok(()) => self.limit = limit,
                 Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
-                Err(error) => self.warn_once(Told::NotHeld(error.to_string()), tell),
+                Err(error) => {
+                    self.warn_once(Told::NotHeld(error.to_string()), tell);
+                }
             }
         }
         if let (Action::Frozen, Reason::Blind { missing, .. }) = (decision.action, &decision.reason)
         {
             let warning = format!("{missing}, so the command stands still until it can be");
-            self.warn_once(Told::Warning(warning), tell);
+            if self.warn_once(Told::Warning(warning), tell) {
+                self.still.known();
+            }
         }
+        let frozen = self.limit == Limit::Frozen;
+        let told = self.still.decided(Instant::now(), frozen, &decision.reason);
+        told.into_iter().for_each(|line| tell(Told::Note(line)));
         self.write(&Entry::of(&sample, &decision), tell);
         self.state = decision.state;
         self.reason = Some(decision.reason);
@@ -214,10 +226,13 @@ impl Control {
         }
     }
 
-    fn warn_once(&mut self, told: Told, tell: Tell<'_>) {
-        if self.warned.insert(told.clone()) {
+    /// Whether it has not been told before.
+    fn warn_once(&mut self, told: Told, tell: Tell<'_>) -> bool {
+        let new = self.warned.insert(told.clone());
+        if new {
             tell(told);
         }
+        new
     }
 
     /// What is not the service: the sideload's processes, and our own unless we

@@ -43,6 +43,9 @@ pub enum SideError {
     /// A guard that can never be read.
     #[error("a guard cannot be asked: {0}")]
     Guard(LoadError),
+    /// What a guard is to watch is not there.
+    #[error("a guard cannot be asked: {0}")]
+    Target(HostError),
     /// The command could not be waited for.
     #[error("the command cannot be waited for: {0}; it was ended")]
     Wait(io::Error),
@@ -64,6 +67,7 @@ impl SideError {
                 | SideError::Log { .. }
                 | SideError::LogInUse { .. }
                 | SideError::Guard(LoadError::Mistake(_))
+                | SideError::Target(_)
         )
     }
 }

@@ -60,6 +60,7 @@ mod request;
 mod rule;
 mod sample;
 mod sideload;
+mod still;
 mod tally;
 
 pub use control::Control;

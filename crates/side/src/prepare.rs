@@ -5,7 +5,7 @@ use crate::hold::Hold;
 use crate::limit::Limit;
 use crate::request::{Care, Held, Request, Told};
 use plimsoll_control::{AtEnd, Ground, Group, Journals, Mechanism, MemoryLimits, Repaired, Weight};
-use plimsoll_host::Root;
+use plimsoll_host::{HostError, Root, online_cpus, own_allowed_cpus};
 use plimsoll_model::CpuSet;
 use std::collections::BTreeSet;
 
@@ -35,6 +35,14 @@ fn repair_line(repaired: &Repaired) -> Option<String> {
     })
 }
 
+/// The CPUs that this process may run on and that are on: some kernels allow
+/// more than there are.
+pub(crate) fn usable_cpus(root: &Root) -> Result<CpuSet, HostError> {
+    let allowed = own_allowed_cpus(root)?;
+    let on = online_cpus(root).map(|on| allowed.and(&on));
+    Ok(on.ok().filter(|on| !on.is_empty()).unwrap_or(allowed))
+}
+
 /// A group that is ready for the command.
 pub(crate) struct Ready {
     pub(crate) group: Group,
@@ -51,6 +59,10 @@ pub(crate) fn make(
     tell: Tell<'_>,
 ) -> Result<Ready, SideError> {
     let ground = Ground::find(root)?;
+    let ground = match request.alone {
+        true => ground.keeping_orphans()?,
+        false => ground,
+    };
     let journal = journals.open(root)?;
     let make = |ground: &Ground| {
         let chosen = choose(ground, request)?;
@@ -66,8 +78,17 @@ pub(crate) fn make(
         }
         other => other?,
     };
-    for line in chosen.lines {
-        tell(line);
+    tell(Told::Note(chosen.how));
+    let here = group.capabilities();
+    // How a sysload is held is nobody's concern as long as it can be ended.
+    if !(here.rung.has_group() && chosen.hold.is_none()) {
+        let lost = here.losses().join(" ");
+        if !lost.is_empty() {
+            tell(Told::Warning(format!(
+                "what is lost here: {}",
+                lost.trim_end_matches('.')
+            )));
+        }
     }
     Ok(Ready {
         group,
@@ -78,10 +99,11 @@ pub(crate) fn make(
 struct Chosen {
     hold: Option<Hold>,
     needs: BTreeSet<Mechanism>,
-    lines: Vec<Told>,
+    /// What to tell of it.
+    how: String,
 }
 
-/// What is needed of this ground, and what to tell of it.
+/// What is needed of this ground.
 fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
     let mut needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
     needs.extend(request.memory.map(|_| Mechanism::Memory));
@@ -114,20 +136,7 @@ fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
             });
         }
     }
-    let mut lines = vec![Told::Note(how)];
-    let lost = match here.rung.has_group() && hold.is_none() {
-        // How a sysload is held is nobody's concern as long as it can be ended.
-        true => Vec::new(),
-        false => here.losses(),
-    };
-    if !lost.is_empty() {
-        let lost = lost.join(" ");
-        lines.push(Told::Warning(format!(
-            "what is lost here: {}",
-            lost.trim_end_matches('.')
-        )));
-    }
-    Ok(Chosen { hold, needs, lines })
+    Ok(Chosen { hold, needs, how })
 }
 
 fn hold_for(ground: &Ground, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold, String) {
@@ -178,7 +187,6 @@ pub(crate) fn apply(
     group: &mut Group,
     limit: &Limit,
     before: &Limit,
-    all: &CpuSet,
 ) -> Result<(), plimsoll_control::ControlError> {
     if limit == before {
         return Ok(());
@@ -188,7 +196,6 @@ pub(crate) fn apply(
         Limit::Frozen => return group.freeze(),
         Limit::Runs => {}
         Limit::Quota(quota, _) => group.set_quota(Some(*quota))?,
-        Limit::Cpus(cpus, _) if cpus.len() == all.len() => group.set_cpus(all)?,
         Limit::Cpus(cpus, _) => group.set_cpus(cpus)?,
     }
     match before {

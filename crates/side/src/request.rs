@@ -24,6 +24,9 @@ pub struct Request<'a> {
     /// Whether its standard input is empty: a process group of its own cannot
     /// read from a terminal.
     pub no_input: bool,
+    /// Whether this process starts nothing else, so that it can keep what of the
+    /// command forks away where there is no cgroup.
+    pub alone: bool,
 }
 
 impl<'a> Request<'a> {
@@ -36,6 +39,7 @@ impl<'a> Request<'a> {
             least_io: false,
             log: None,
             no_input: false,
+            alone: false,
         }
     }
 }

@@ -40,6 +40,11 @@ impl Sampler {
         self.last = read(&self.root, sideload);
     }
 
+    /// The CPUs that the sideload may run on and that are on.
+    pub(crate) fn present(&self) -> CpuSet {
+        present(&self.last, &self.allowed).unwrap_or_else(|| self.allowed.clone())
+    }
+
     /// What happened since the last time, with `sideload` as its CPU time so far.
     pub(crate) fn sample(&mut self, sideload: Option<CpuTime>, guards: Vec<Guard>) -> Sample {
         let now = read(&self.root, sideload);
@@ -58,6 +63,17 @@ fn read(root: &Root, sideload: Option<CpuTime>) -> Seen {
     }
 }
 
+fn on(times: &CpuTimes) -> CpuSet {
+    times.each.keys().copied().collect()
+}
+
+/// `None` of a kernel that does not tell CPUs apart, which has them all in one
+/// line, and where nothing was read.
+fn present(seen: &Seen, allowed: &CpuSet) -> Option<CpuSet> {
+    let there = seen.machine.as_ref().map(|now| allowed.and(&on(now)));
+    there.filter(|cpus| !cpus.is_empty())
+}
+
 fn between(
     then: &Seen,
     now: &Seen,
@@ -65,10 +81,7 @@ fn between(
     began: Instant,
     guards: Vec<Guard>,
 ) -> Sample {
-    let on = |times: &CpuTimes| -> CpuSet { times.each.keys().copied().collect() };
-    let there = now.machine.as_ref().map(|now| allowed.and(&on(now)));
-    // A kernel that does not tell CPUs apart has them all in one line.
-    let cpus = there.filter(|cpus| !cpus.is_empty());
+    let cpus = present(now, allowed);
     let count = cpus.as_ref().unwrap_or(allowed).len();
     let machine = now.machine.as_ref().zip(then.machine.as_ref());
     let machine = machine.and_then(|(now, then)| {
@@ -137,6 +150,7 @@ mod tests {
         let now = seen(start, &[(0, 900)]);
         let sample = between(&then, &now, &"0-1".parse().unwrap(), start, Vec::new());
         assert_eq!((sample.cpus, sample.machine.unwrap().idle), (1, ms(900)));
+        assert_eq!(present(&now, &"0-1".parse().unwrap()), "0".parse().ok());
     }
 
     #[test]

@@ -6,12 +6,12 @@ use crate::error::SideError;
 use crate::guard;
 use crate::limit::Limit;
 use crate::log::Log;
-use crate::prepare::{self, Tell, limit_for_good, repair};
+use crate::prepare::{self, Tell, limit_for_good, repair, usable_cpus};
 use crate::request::{Care, Request, Told};
 use crate::rule::Rule;
 use crate::tally::Summary;
 use plimsoll_control::{Group, Journals, Signal};
-use plimsoll_host::{Root, life, own_allowed_cpus};
+use plimsoll_host::{Root, life};
 use plimsoll_model::{CpuSet, CpuTime};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::process::{Child, ExitStatus, Stdio};
@@ -33,6 +33,7 @@ pub struct Sideload {
     cpus: CpuSet,
     control: Option<Control>,
     ending: Option<Instant>,
+    others_told: bool,
 }
 
 /// How it went.
@@ -57,9 +58,9 @@ impl Sideload {
         tell: Tell<'_>,
     ) -> Result<Sideload, SideError> {
         repair(root, journals, tell)?;
-        let cpus = own_allowed_cpus(root)?;
+        let cpus = usable_cpus(root)?;
         if let Care::Sideload(held) = &request.care {
-            guard::check(&held.guards, &cpus)?;
+            guard::check(root, &held.guards, &cpus)?;
         }
         let log = request.log.map(Log::open).transpose()?;
         let ready = prepare::make(root, journals, request, tell)?;
@@ -86,6 +87,7 @@ impl Sideload {
             cpus,
             control,
             ending: None,
+            others_told: false,
         })
     }
 
@@ -96,6 +98,9 @@ impl Sideload {
     /// When the group is gone, so that nothing holds the command: it is ended. And
     /// when something could not be given back.
     pub fn run(mut self, ears: &mut dyn Ears, tell: Tell<'_>) -> Result<Outcome, SideError> {
+        if self.control.is_some() {
+            self.look_around(tell);
+        }
         let held = self.hold(ears, tell);
         if held.is_err() {
             // Whatever went wrong, it is not to run beside the service unheld.
@@ -114,6 +119,7 @@ impl Sideload {
             for heard in ears.wait(until.saturating_duration_since(now)) {
                 self.hear(heard, ears, tell)?;
             }
+            self.group.reap()?;
             if end.is_some_and(|end| Instant::now() >= end) {
                 tell(Told::Warning(format!(
                     "the command did not end within {} s, so it is killed",
@@ -124,9 +130,23 @@ impl Sideload {
             }
             if let Some(control) = &mut self.control {
                 control.round(&mut self.group, self.ending.is_some(), tell)?;
+                self.look_around(tell);
             }
         }
         Ok(())
+    }
+
+    /// Tells once that the machine has another run beside this one.
+    fn look_around(&mut self, tell: Tell<'_>) {
+        if self.others_told {
+            return;
+        }
+        // Who cannot be told of is nothing to end the command for.
+        let others = self.journals.others(&self.root).unwrap_or_default();
+        if let Some(line) = beside(&others) {
+            tell(Told::Note(line));
+            self.others_told = true;
+        }
     }
 
     /// Passes a signal on. What stands still could not act upon it, so it goes
@@ -211,6 +231,19 @@ fn start(group: &mut Group, request: &Request<'_>) -> Result<Child, SideError> {
         }
     })?;
     Ok(child)
+}
+
+/// What to tell of other processes of Plimsoll's that hold something here.
+fn beside(others: &[u32]) -> Option<String> {
+    let (first, rest) = others.split_first()?;
+    let more = match rest.len() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    Some(format!(
+        "another run of Plimsoll is here (process {first}{more}); each counts what the other's \
+         command uses as the service's"
+    ))
 }
 
 /// Whether the command has ended. It is not waited for yet, so that its number

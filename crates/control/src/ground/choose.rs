@@ -74,7 +74,12 @@ impl Found {
         let notes = self.notes(&means);
         Choice {
             places,
-            capabilities: Capabilities { rung, means, notes },
+            capabilities: Capabilities {
+                rung,
+                means,
+                keeps_orphans: self.orphans && !rung.has_group(),
+                notes,
+            },
         }
     }
 

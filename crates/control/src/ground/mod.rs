@@ -13,7 +13,7 @@ pub(crate) use choose::{Place, Version};
 use crate::error::ControlError;
 use crate::mechanism::{Capabilities, Mechanism};
 use crate::schedule;
-use plimsoll_host::{Cgroups, OwnGroup, Root};
+use plimsoll_host::{Cgroups, OwnGroup, Root, lives};
 use rustix::fs::{Access, access};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -38,6 +38,8 @@ pub(crate) struct Found {
     pub(crate) class: schedule::Class,
     /// Whether CPU time is first divided among sessions (`autogroup`).
     pub(crate) by_session: bool,
+    /// Whether orphans of commands are taken over where there is no cgroup.
+    pub(crate) orphans: bool,
 }
 
 /// A group below which one of our own might be made.
@@ -89,6 +91,7 @@ impl Ground {
             class: schedule::lowest_class(),
             by_session: text(&root.path("/proc/sys/kernel/sched_autogroup_enabled"))
                 .is_some_and(|t| t.trim() == "1"),
+            orphans: false,
         };
         Ok(Ground {
             root: root.clone(),
@@ -103,6 +106,22 @@ impl Ground {
         self.found.v1.clear();
         self.found.v2.clear();
         self
+    }
+
+    /// The same machine, on which a command's children that leave its process
+    /// group and outlive their parent become this process' (prctl(2),
+    /// `PR_SET_CHILD_SUBREAPER`) where there is no cgroup to hold them. For a
+    /// process that starts nothing but the one command: all its children are taken
+    /// for the command's. So it changes nothing where this process already has
+    /// children, or is the init that the orphans of others come to.
+    ///
+    /// # Errors
+    /// When /proc does not tell.
+    pub fn keeping_orphans(mut self) -> Result<Ground, ControlError> {
+        let own = std::process::id();
+        let parents = lives(&self.root)?;
+        self.found.orphans = own != 1 && !parents.iter().any(|life| life.parent == own);
+        Ok(self)
     }
 
     /// What could be done here for these needs, and how.

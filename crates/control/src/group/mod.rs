@@ -1,5 +1,6 @@
 //! A group of our own that commands run in: made, owned, given back.
 
+mod end;
 mod set;
 mod start;
 
@@ -10,11 +11,11 @@ use crate::ground::{Ground, Place, Version};
 use crate::journal::{AtEnd, Change, Entry, Journal, Undone, random, undo};
 use crate::mechanism::{Capabilities, Mechanism};
 use crate::settings::{Usage, Weight};
-use crate::tasks::{self, Who};
+use crate::tasks::Who;
 use crate::tree;
 use plimsoll_host::{Pid, Root};
 use plimsoll_model::{CpuSet, CpuTime};
-use rustix::process::Signal;
+use rustix::process::{Pid as RawPid, set_child_subreaper};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub struct Group {
     changes: Vec<(Entry, Change)>,
     /// The commands that were started here.
     leaders: Vec<Who>,
+    /// Of orphans that were adopted and have ended.
+    orphans_used: CpuTime,
     wishes: Wishes,
 }
 
@@ -78,6 +81,7 @@ impl Group {
             made: Vec::new(),
             changes: Vec::new(),
             leaders: Vec::new(),
+            orphans_used: CpuTime::ZERO,
             wishes: Wishes {
                 weight: Weight::NORMAL,
                 idle: false,
@@ -90,6 +94,11 @@ impl Group {
         let name = format!("{own}-{started}-{}", random());
         for place in choice.places {
             group.build(place, &name)?;
+        }
+        if group.capabilities.keeps_orphans {
+            let own = i32::try_from(own).ok().and_then(RawPid::from_raw);
+            // Where it is refused the children of orphans go as they always did.
+            group.capabilities.keeps_orphans = set_child_subreaper(own).is_ok();
         }
         Ok(group)
     }
@@ -179,8 +188,8 @@ impl Group {
             return folder::processes(&made.folder);
         }
         let mut pids = Vec::new();
-        for leader in &self.leaders {
-            let members = tasks::tree(&self.root, *leader)?;
+        for tree in self.trees() {
+            let members = tree.members(&self.root)?;
             pids.extend(members.iter().map(|l| l.pid));
         }
         Ok(pids)
@@ -217,41 +226,13 @@ impl Group {
                 .or(usage.throttled_time);
         }
         if self.made.is_empty() {
-            let mut sum = CpuTime::ZERO;
-            for leader in &self.leaders {
-                sum = sum + tree::cpu_time(&self.root, *leader)?;
+            let mut sum = self.orphans_used;
+            for tree in self.trees() {
+                sum = sum + tree::cpu_time(&self.root, tree)?;
             }
             usage.cpu = Some(sum);
         }
         Ok(usage)
-    }
-
-    /// Sends a signal to the process groups of the commands that were started
-    /// here; what has made itself a group of its own does not get it. What
-    /// stands still acts upon it once it goes on. Ask before the commands have
-    /// been waited for: their numbers are theirs until then.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
-    pub fn signal(&self, signal: Signal) -> Result<(), ControlError> {
-        self.leaders
-            .iter()
-            .try_for_each(|leader| tasks::signal_group(&self.root, *leader, signal))
-    }
-
-    /// Kills all that runs in it and waits until it is empty. Whoever started
-    /// the commands still has to wait for them.
-    ///
-    /// # Errors
-    /// [`ControlError::StillThere`] when something does not die.
-    pub fn kill(&mut self) -> Result<(), ControlError> {
-        if let Some(made) = self.made.last() {
-            return folder::kill(&made.folder);
-        }
-        for leader in &self.leaders {
-            tree::kill(&self.root, *leader)?;
-        }
-        Ok(())
     }
 
     /// Gives everything back, as a drop does, and says what went wrong.
@@ -265,6 +246,10 @@ impl Group {
 
     fn give_all(&mut self) -> Option<ControlError> {
         let mut first = None;
+        if self.capabilities.keeps_orphans && self.at_end == AtEnd::Kill {
+            // The way back below does not know whom we have adopted.
+            first = self.kill().err();
+        }
         while let Some((entry, change)) = self.changes.pop() {
             let outcome = match undo(&self.root, &change) {
                 Ok(Undone::GivenBack(_)) => self.journal.given_back(entry),

@@ -32,8 +32,8 @@ impl Group {
             return Ok(());
         }
         let nice = self.nice();
-        for leader in &self.leaders {
-            tree::each_thread(&self.root, *leader, |tid| schedule::set_nice(tid, nice))?;
+        for tree in self.trees() {
+            tree::each_thread(&self.root, tree, |tid| schedule::set_nice(tid, nice))?;
         }
         Ok(())
     }
@@ -116,8 +116,8 @@ impl Group {
             let file = made.folder.join("cpuset.cpus");
             files::write(&file, &cpus.to_string(), HINT)?;
         } else {
-            for leader in &self.leaders {
-                tree::each_thread(&self.root, *leader, |tid| schedule::set_affinity(tid, cpus))?;
+            for tree in self.trees() {
+                tree::each_thread(&self.root, tree, |tid| schedule::set_affinity(tid, cpus))?;
             }
         }
         self.wishes.cpus = Some(cpus.clone());
@@ -205,8 +205,8 @@ impl Group {
             None => false,
         };
         if !done {
-            for leader in &self.leaders {
-                tree::freeze(&self.root, *leader, on)?;
+            for tree in self.trees() {
+                tree::freeze(&self.root, tree, on)?;
             }
         }
         self.wishes.frozen = on;

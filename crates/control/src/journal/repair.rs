@@ -3,9 +3,9 @@
 use super::{ENDING, Header, Journals, Line, Undone, append, on_file, outstanding, undo};
 use crate::error::ControlError;
 use crate::tasks::Who;
-use plimsoll_host::Root;
+use plimsoll_host::{Pid, Root};
 use rustix::fs::{FlockOperation, flock};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -55,6 +55,25 @@ impl Journals {
                 return Ok(all.into_values().collect());
             }
         }
+    }
+}
+
+impl Journals {
+    /// Other processes that change something on this machine now.
+    ///
+    /// # Errors
+    /// When /proc does not tell. A folder that cannot be read has nobody.
+    pub fn others(&self, root: &Root) -> Result<Vec<Pid>, ControlError> {
+        let mut others = BTreeSet::new();
+        for entry in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            match owner(&entry.path()) {
+                Some(owner) if owner.pid != std::process::id() && owner.lives(root)? => {
+                    others.insert(owner.pid);
+                }
+                _ => {}
+            }
+        }
+        Ok(others.into_iter().collect())
     }
 }
 

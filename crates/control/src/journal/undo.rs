@@ -3,8 +3,7 @@
 use super::{AtEnd, Change};
 use crate::error::ControlError;
 use crate::folder;
-use crate::tasks::{self, Who};
-use crate::tree;
+use crate::tasks::{Tree, Who};
 use plimsoll_host::Root;
 use std::path::Path;
 
@@ -94,18 +93,19 @@ fn controllers(parent: &Path, added: &[String]) -> Result<Undone, ControlError> 
 }
 
 fn started(root: &Root, leader: Who, at_end: AtEnd) -> Result<Undone, ControlError> {
-    let left = tasks::tree(root, leader)?.len();
+    let tree = Tree::of(leader);
+    let left = tree.members(root)?.len();
     if left == 0 {
         return Ok(Undone::GivenBack(None));
     }
     let pid = leader.pid;
     let what = match at_end {
         AtEnd::Kill => {
-            tree::kill(root, leader)?;
+            crate::tree::kill(root, tree)?;
             "Killed"
         }
         AtEnd::Leave => {
-            tree::freeze(root, leader, false)?;
+            crate::tree::freeze(root, tree, false)?;
             "Let go on"
         }
     };

@@ -61,14 +61,9 @@ pub(crate) struct SideArgs {
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 
-    /// The share of the CPUs that is to stay free, 1% to 90%.
-    #[arg(
-        long,
-        value_name = "SHARE",
-        default_value = "20%",
-        allow_hyphen_values = true
-    )]
-    pub(crate) headroom: Headroom,
+    /// The share of the CPUs that is to stay free, 1% to 90% (default: 20%).
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub(crate) headroom: Option<Headroom>,
 
     /// What holds the command.
     #[arg(

@@ -44,14 +44,32 @@ pub(super) fn period(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn bytes(text: &str) -> Result<Bytes, String> {
-    const WANTED: &str = "give a size of at least 1MiB with its unit, such as 500MiB or 2GiB";
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
-    let (number, shift) = units
-        .iter()
-        .find_map(|(unit, shift)| Some((text.trim().strip_suffix(unit)?, shift)))
-        .ok_or(WANTED)?;
+    const WANTED: &str = "give a size of at least 1MiB with its unit, such as 500MiB or 2GiB \
+         (or 500M and 2G, which are the same)";
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = &text[digits.len()..];
+    let letter = unit.chars().next().map(|c| c.to_ascii_uppercase());
+    let shift = match letter {
+        Some('K') => 10,
+        Some('M') => 20,
+        Some('G') => 30,
+        Some('T') => 40,
+        _ => return Err(WANTED.into()),
+    };
+    if unit.len() == 2 && unit.to_ascii_uppercase().ends_with('B') {
+        let letter = letter.unwrap_or_default();
+        return Err(format!(
+            "{unit} is a power of 1000 to some and of 1024 to others; write {digits}{letter}iB, \
+             which is a power of 1024"
+        ));
+    }
+    if unit.len() != 1 && !unit[1..].eq_ignore_ascii_case("iB") {
+        return Err(WANTED.into());
+    }
+    let number = digits;
     let number: f64 = number.trim().parse().map_err(|_| WANTED)?;
-    let bytes = number * f64::from(*shift).exp2();
+    let bytes = number * f64::from(shift).exp2();
     // Up to 2^53 a float holds each number of bytes.
     match bytes.is_finite() && (1_048_576.0..=9.0e15).contains(&bytes) {
         true => Ok(Bytes(bytes as u64)),
@@ -67,9 +85,15 @@ mod tests {
     fn sizes_need_a_unit_and_make_sense() {
         assert_eq!(bytes("2GiB"), Ok(Bytes(2 << 30)));
         assert_eq!(bytes("1.5 MiB"), Ok(Bytes(3 << 19)));
-        for bad in ["0GiB", "-1GiB", "2G", "2", "1KiB", "NaNGiB", "infTiB", ""] {
+        for same in ["2G", "2g", "2gib", "2048M", "2 GiB", "2097152K"] {
+            assert_eq!(bytes(same), Ok(Bytes(2 << 30)), "{same}");
+        }
+        for bad in [
+            "0GiB", "-1GiB", "2", "1KiB", "NaNGiB", "infTiB", "", "2Gi", "2GiBs", "2X", "G", "2é",
+        ] {
             assert!(bytes(bad).is_err(), "{bad}");
         }
+        assert!(bytes("10MB").unwrap_err().contains("write 10MiB"));
     }
 
     #[test]

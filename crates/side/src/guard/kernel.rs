@@ -5,6 +5,8 @@ use plimsoll_host::{Cgroups, HostError, Pid, Root, RunDelays, Waited, Waiters, l
 use std::time::{Duration, Instant};
 
 const FIRST: &str = "it has been read only once";
+const NO_DELAYS: &str = "this kernel does not count it (CONFIG_SCHED_INFO)";
+const NO_PRESSURE: &str = "this kernel does not count it (psi=1, and cgroup v2 for groups)";
 
 /// Whether this is no more than the beginning.
 pub(super) fn is_first(why: &str) -> bool {
@@ -13,34 +15,38 @@ pub(super) fn is_first(why: &str) -> bool {
 
 /// How long tasks waited for a CPU.
 pub(super) struct Delay {
-    /// What was read, or why it cannot be.
-    delays: Result<RunDelays, String>,
+    /// `None` where the kernel does not count.
+    delays: Option<RunDelays>,
     last: Instant,
 }
 
 impl Delay {
-    pub(super) fn open(root: &Root, whose: &Whose) -> Delay {
+    /// Fails where the process or cgroup is not there.
+    pub(super) fn open(root: &Root, whose: &Whose) -> Result<Delay, HostError> {
         let waiters = match whose {
-            Whose::Others => Ok(Waiters::Others),
-            Whose::Cgroup(name) => Ok(Waiters::Cgroup(name.clone())),
-            Whose::Process(pid) => match life(root, *pid) {
-                Ok(Some(life)) => Ok(Waiters::Tree(life)),
-                Ok(None) => Err(HostError::NoProcess { pid: *pid }.to_string()),
-                Err(error) => Err(error.to_string()),
-            },
+            Whose::Others => Waiters::Others,
+            Whose::Cgroup(name) => {
+                Cgroups::find(root)?.processes(root, name)?;
+                Waiters::Cgroup(name.clone())
+            }
+            Whose::Process(pid) => {
+                let there = life(root, *pid)?.filter(|life| !life.has_ended());
+                Waiters::Tree(there.ok_or(HostError::NoProcess { pid: *pid })?)
+            }
         };
-        let delays = waiters.and_then(|waiters| {
-            RunDelays::new(root, waiters)
-                .ok_or_else(|| "this kernel does not count it (CONFIG_SCHED_INFO)".to_owned())
-        });
-        Delay {
-            delays,
+        Ok(Delay {
+            delays: RunDelays::new(root, waiters),
             last: Instant::now(),
-        }
+        })
+    }
+
+    /// Whether this kernel counts, or why not.
+    pub(super) fn counts(&self) -> Result<(), &'static str> {
+        self.delays.as_ref().map(|_| ()).ok_or(NO_DELAYS)
     }
 
     pub(super) fn value(&mut self, cpus: usize, except: &[Pid]) -> Value {
-        let delays = self.delays.as_mut().map_err(|why| why.clone())?;
+        let delays = self.delays.as_mut().ok_or(NO_DELAYS)?;
         let now = Instant::now();
         let period = now.duration_since(self.last);
         self.last = now;
@@ -86,8 +92,7 @@ impl Psi {
     pub(super) fn value(&mut self) -> Value {
         let last = self.last.take();
         let total = self.total().map_err(|e| e.to_string())?;
-        let total =
-            total.ok_or("this kernel does not count it (psi=1, and cgroup v2 for groups)")?;
+        let total = total.ok_or(NO_PRESSURE)?;
         let now = Instant::now();
         self.last = Some((now, total));
         let (at, before) = last.ok_or(FIRST)?;
@@ -96,6 +101,11 @@ impl Psi {
         // The kernel adds up every two seconds or when it is asked; a period may
         // get a little of the one before.
         Ok((100.0 * waited / period).min(100.0))
+    }
+
+    /// Whether this kernel counts, or why not. Fails where the cgroup is not there.
+    pub(super) fn counts(&self) -> Result<Result<(), &'static str>, HostError> {
+        Ok(self.total()?.map(|_| ()).ok_or(NO_PRESSURE))
     }
 
     fn total(&self) -> Result<Option<Duration>, HostError> {
@@ -140,18 +150,22 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_not_there_is_unknown_and_says_so() {
+    fn what_is_not_there_cannot_be_opened_or_is_unknown() {
         let root = Root::machine();
-        let mut delay = Delay::open(&root, &Whose::Process(u32::MAX - 1));
-        assert!(delay.value(1, &[]).unwrap_err().contains("no process"));
-        let mut psi = Psi::open(&root, Some("plimsoll-no-such-group".into()));
-        assert!(psi.value().is_err());
+        let nobody = Delay::open(&root, &Whose::Process(u32::MAX - 1)).err();
+        assert!(matches!(nobody, Some(HostError::NoProcess { .. })));
+        let no_group = || "plimsoll-no-such-group".to_owned();
+        let nowhere = Delay::open(&root, &Whose::Cgroup(no_group())).err();
+        assert!(matches!(nowhere, Some(HostError::NoCgroup { .. })));
+        let mut psi = Psi::open(&root, Some(no_group()));
+        assert!(psi.counts().is_err());
+        assert!(psi.value().unwrap_err().contains("no cgroup"));
     }
 
     #[test]
     fn this_process_has_a_delay_from_the_second_reading_on() {
         let root = Root::machine();
-        let mut delay = Delay::open(&root, &Whose::Process(std::process::id()));
+        let mut delay = Delay::open(&root, &Whose::Process(std::process::id())).unwrap();
         let first = delay.value(1, &[]).unwrap_err();
         // Some kernels do not count; what they say is not the first reading's.
         if is_first(&first) {

@@ -34,24 +34,46 @@ struct Watched {
 }
 
 enum Watch {
-    Delay(Delay),
+    /// Or why it cannot be asked.
+    Delay(Result<Delay, String>),
     Psi(Psi),
     Http(Http),
     Prometheus(Prometheus),
 }
 
-/// Looks for mistakes before the command runs: what no server could answer.
-pub(crate) fn check(specs: &[GuardSpec], cpus: &CpuSet) -> Result<(), SideError> {
+/// Looks for mistakes before the command runs: what no server could answer, and
+/// what is not there to be asked. That a server does not answer yet is none.
+pub(crate) fn check(root: &Root, specs: &[GuardSpec], cpus: &CpuSet) -> Result<(), SideError> {
     for spec in specs {
-        if let GuardSpec::Http { url, limit, .. } = spec {
-            http::prepare(url, *limit, cpus).map_err(SideError::Guard)?;
-        }
-        if let GuardSpec::Prometheus { url, .. } = spec {
-            // The same grammar of URLs, and the same host to be found.
-            http::prepare(url, prometheus::TIMEOUT, cpus).map_err(SideError::Guard)?;
+        match spec {
+            GuardSpec::Http { url, limit, .. } => {
+                http::prepare(url, *limit, cpus).map_err(SideError::Guard)?;
+            }
+            GuardSpec::Prometheus { url, .. } => {
+                // The same grammar of URLs, and the same host to be found.
+                http::prepare(url, prometheus::TIMEOUT, cpus).map_err(SideError::Guard)?;
+            }
+            GuardSpec::RunDelay { of, .. } => {
+                let counts = Delay::open(root, of).map_err(SideError::Target)?.counts();
+                counts.map_err(|reason| never(spec, reason))?;
+            }
+            GuardSpec::Psi { cgroup, .. } => {
+                let psi = Psi::open(root, cgroup.clone());
+                let counts = psi.counts().map_err(SideError::Target)?;
+                counts.map_err(|reason| never(spec, reason))?;
+            }
         }
     }
     Ok(())
+}
+
+/// A guard that would stop the command for ever.
+fn never(spec: &GuardSpec, reason: &str) -> SideError {
+    SideError::NotHere {
+        what: format!("the guard {}", spec.name()),
+        reason: reason.to_owned(),
+        way_out: "choose another --guard",
+    }
 }
 
 impl fmt::Debug for Guards {
@@ -122,7 +144,9 @@ fn reading(value: Value, limit: f64) -> Reading {
 impl Watched {
     fn open(root: &Root, spec: GuardSpec, cpus: &CpuSet) -> Watched {
         let watch = match &spec {
-            GuardSpec::RunDelay { of, .. } => Watch::Delay(Delay::open(root, of)),
+            GuardSpec::RunDelay { of, .. } => {
+                Watch::Delay(Delay::open(root, of).map_err(|e| e.to_string()))
+            }
             GuardSpec::Psi { cgroup, .. } => Watch::Psi(Psi::open(root, cgroup.clone())),
             GuardSpec::Http {
                 url,
@@ -140,7 +164,10 @@ impl Watched {
 impl Watch {
     fn value(&mut self, cpus: &CpuSet, except: &[Pid]) -> Value {
         match self {
-            Watch::Delay(delay) => delay.value(cpus.len(), except),
+            Watch::Delay(delay) => match delay {
+                Ok(delay) => delay.value(cpus.len(), except),
+                Err(why) => Err(why.clone()),
+            },
             Watch::Psi(psi) => psi.value(),
             Watch::Http(http) => http.value(),
             Watch::Prometheus(prometheus) => prometheus.value(),

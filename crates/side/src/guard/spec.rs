@@ -219,7 +219,7 @@ fn percent(limit: Option<&str>, usual: f64) -> Result<Share, &'static str> {
     number
         .filter(|n: &f64| *n > 0.0 && *n < 100.0)
         .map(share)
-        .ok_or("its limit is not between 0% and 100%")
+        .ok_or("its limit is not between 0% and 100%, written with its unit like 50%")
 }
 
 /// A limit in the unit of the guard's name.
@@ -277,7 +277,7 @@ mod tests {
             ("latency", "kind"),
             ("run-delay<", "between 0% and 100%"),
             ("run-delay<0%", "between 0% and 100%"),
-            ("run-delay<30", "between 0% and 100%"),
+            ("run-delay<30", "with its unit like 50%"),
             ("run-delay pid", "above 0"),
             ("run-delay pid x", "above 0"),
             ("run-delay of 3", "may follow run-delay"),

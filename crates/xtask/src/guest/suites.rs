@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Suite {
     /// As cargo knows it.
     package: &'static str,
-    /// The one file of its folder `tests` to run; `None` for all its tests.
-    only: Option<&'static str>,
+    /// The files of its folder `tests` to run; `None` for all its tests.
+    only: Option<&'static [&'static str]>,
 }
 
 /// Everything that runs in the guest. Ignored tests run too: a test that can
@@ -21,7 +21,7 @@ pub(crate) struct Suite {
 pub(crate) const SUITES: &[Suite] = &[
     Suite::all("plimsoll-host"),
     Suite::all("plimsoll-control"),
-    Suite::only("plimsoll", "guest"),
+    Suite::only("plimsoll", &["guest", "side", "side_guest", "side_trouble"]),
 ];
 
 impl Suite {
@@ -30,14 +30,14 @@ impl Suite {
         Suite { package, only }
     }
 
-    const fn only(package: &'static str, test: &'static str) -> Suite {
-        let only = Some(test);
+    const fn only(package: &'static str, tests: &'static [&'static str]) -> Suite {
+        let only = Some(tests);
         Suite { package, only }
     }
 
     fn takes(&self, built: &Built) -> bool {
         let is_wanted = match self.only {
-            Some(test) => built.target == test,
+            Some(tests) => tests.contains(&built.target.as_str()),
             None => true,
         };
         built.package == self.package && (is_wanted || !built.is_test)
@@ -86,7 +86,8 @@ pub(crate) fn cargo_calls(suites: &[Suite], by_name: bool) -> Vec<Vec<&'static s
     let call = |suite: &Suite| {
         let mut arguments = build.to_vec();
         arguments.extend(["--package", suite.package]);
-        arguments.extend(suite.only.map(|test| ["--test", test]).iter().flatten());
+        let tests = suite.only.unwrap_or_default();
+        arguments.extend(tests.iter().flat_map(|test| ["--test", test]));
         arguments
     };
     suites.iter().map(call).collect()
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const LIST: &[Suite] = &[Suite::all("a"), Suite::only("b", "guest")];
+    const LIST: &[Suite] = &[Suite::all("a"), Suite::only("b", &["guest"])];
 
     #[test]
     fn a_package_is_chosen_by_its_name_and_all_without_one() {

@@ -1,0 +1,235 @@
+//! `plimsoll side` in a folder that also has its journals, and what tests look
+//! for around it.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+
+use crate::common::{Ended, Folder};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long something may take on a loaded machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// One at a time: each looks at what groups are left.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A folder that also has the journals of what runs in it.
+pub(crate) struct Place {
+    pub(crate) folder: Folder,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        let folder = Folder::new();
+        fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        Place {
+            folder,
+            _alone: ALONE.lock().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.folder.command(&["side"]);
+        command
+            .args(args)
+            .env("XDG_RUNTIME_DIR", self.folder.0.path());
+        command
+    }
+
+    pub(crate) fn side(&self, args: &[&str]) -> Ended {
+        ended(self.command(args))
+    }
+
+    /// A command that has said that it runs, and what is to be read of it. Where
+    /// the flags do not say otherwise the first decision comes late, because a
+    /// machine that is busy with other tests has nothing left for it.
+    pub(crate) fn running(&self, flags: &[&str], script: &str) -> Running {
+        let mut args = flags.to_vec();
+        if !flags.contains(&"--period") && !flags.contains(&"sysload") {
+            args.extend(["--period", "10s"]);
+        }
+        args.extend(["--", "sh", "-c", script]);
+        self.spawned(self.command(&args))
+    }
+
+    /// The same of any command.
+    pub(crate) fn spawned(&self, command: Command) -> Running {
+        let mut running = self.started(command);
+        running.stdout.read_line(&mut running.line).unwrap();
+        running.line = running.line.trim().to_owned();
+        running
+    }
+
+    /// A command that need not have begun.
+    pub(crate) fn started(&self, mut command: Command) -> Running {
+        let said = tempfile::NamedTempFile::new().unwrap();
+        command
+            .stdout(Stdio::piped())
+            .stderr(said.reopen().unwrap());
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Running {
+            child,
+            stdout,
+            line: String::new(),
+            said,
+        }
+    }
+
+    /// Runs something endless that is decided about ten times a second, and logs
+    /// it. On a busy machine it stands still before it does anything.
+    pub(crate) fn logged(&self, log: &str, flags: &[&str]) -> Running {
+        let mut all = vec!["--period", "100ms", "--log", log];
+        all.extend(flags);
+        all.extend(["--", "sh", "-c", "while :; do sleep 0.05; done"]);
+        self.started(self.command(&all))
+    }
+
+    /// Waits until the log has some text.
+    pub(crate) fn wait_for_log(&self, log: &str, text: &str) {
+        let path = self.folder.path(log);
+        wait(text, || {
+            let log = fs::read_to_string(&path).unwrap_or_default();
+            log.contains(text)
+        });
+    }
+
+    /// `plimsoll side` as the user nobody, who can make no cgroup; as root alone.
+    pub(crate) fn of_nobody(&self, args: &[&str]) -> Command {
+        let folder = self.folder.0.path();
+        let program = self.folder.path("plimsoll-copy");
+        if !program.exists() {
+            fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        let mut command = Command::new(&program);
+        command
+            .uid(65534)
+            .gid(65534)
+            .arg("side")
+            .args(args)
+            .env_remove("XDG_RUNTIME_DIR")
+            .stdin(Stdio::null())
+            .current_dir(folder);
+        command
+    }
+
+    /// Journals that are left.
+    pub(crate) fn journals(&self) -> usize {
+        let left = fs::read_dir(self.folder.path("plimsoll"));
+        left.map_or(0, |entries| entries.flatten().count())
+    }
+}
+
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    pub(crate) stdout: BufReader<std::process::ChildStdout>,
+    /// The first line that the command wrote.
+    pub(crate) line: String,
+    said: tempfile::NamedTempFile,
+}
+
+impl Running {
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args([name, &pid]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// What is on its standard error so far.
+    pub(crate) fn told(&self) -> String {
+        fs::read_to_string(self.said.path()).unwrap()
+    }
+
+    /// The first process that it has started.
+    pub(crate) fn command(&self) -> String {
+        let own = self.child.id().to_string();
+        let mut found = None;
+        wait("the command to be started", || {
+            let entries = fs::read_dir("/proc").unwrap().flatten();
+            let pids = entries.filter_map(|e| e.file_name().into_string().ok());
+            found = pids
+                .into_iter()
+                .find(|pid| parent(pid).as_ref() == Some(&own));
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
+    pub(crate) fn wait_until_told(&self, words: &str) {
+        wait(words, || self.told().contains(words));
+    }
+
+    pub(crate) fn end(mut self) -> Ended {
+        let mut stdout = self.line.clone();
+        self.stdout.read_to_string(&mut stdout).unwrap();
+        let code = self.child.wait().unwrap().code();
+        let stderr = self.told();
+        Ended {
+            code,
+            stdout,
+            stderr,
+        }
+    }
+}
+
+pub(crate) fn ended(mut command: Command) -> Ended {
+    let output = command.output().unwrap();
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+pub(crate) fn lives(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat
+        .rsplit(')')
+        .next()
+        .and_then(|rest| rest.trim().chars().next());
+    state.is_some_and(|state| state != 'Z')
+}
+
+fn parent(pid: &str) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    rest.split(' ').nth(1).map(str::to_owned)
+}
+
+pub(crate) fn wait(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !done() {
+        assert!(Instant::now() < end, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The groups of version 1 and 2 that a process is in, if they are Plimsoll's.
+pub(crate) fn groups(pid: &str) -> Vec<PathBuf> {
+    let table = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let mut found = Vec::new();
+    for line in mounts.lines().filter(|l| l.contains(" cgroup")) {
+        let point = Path::new(line.split(' ').nth(1).unwrap());
+        for path in table.lines().filter_map(|l| l.splitn(3, ':').nth(2)) {
+            let folder = point.join(path.trim_start_matches('/'));
+            if path.contains("plimsoll-") && folder.join("cgroup.procs").exists() {
+                found.push(folder);
+            }
+        }
+    }
+    found
+}
+
+/// Whether the tests may become another user.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

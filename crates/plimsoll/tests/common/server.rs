@@ -1,0 +1,78 @@
+//! A server that says the same to everybody, until it is dropped.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+/// What a Prometheus server answers with the number 0.
+pub(crate) const ZERO: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 60\r\n\r\n\
+     {\"data\":{\"resultType\":\"scalar\",\"result\":[1.5,\"0\"]},\"more\":0}";
+
+/// The same with 7.
+pub(crate) const SEVEN: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 60\r\n\r\n\
+     {\"data\":{\"resultType\":\"scalar\",\"result\":[1.5,\"7\"]},\"more\":0}";
+
+pub(crate) struct Server {
+    address: SocketAddr,
+    answer: Arc<Mutex<&'static str>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    pub(crate) fn start(answer: &'static str) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let answer = Arc::new(Mutex::new(answer));
+        let (stopped, said) = (Arc::clone(&stop), Arc::clone(&answer));
+        let thread = std::thread::spawn(move || {
+            // Kept open, so that who is not answered waits.
+            let mut open = Vec::new();
+            for stream in listener.incoming().flatten() {
+                if stopped.load(Ordering::Relaxed) {
+                    break;
+                }
+                let answer = *said.lock().unwrap();
+                match answer.is_empty() {
+                    true => open.push(stream),
+                    false => say(stream, answer),
+                }
+            }
+        });
+        Server {
+            address,
+            answer,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn answers(&self, answer: &'static str) {
+        *self.answer.lock().unwrap() = answer;
+    }
+}
+
+/// Who has gone meanwhile is none of its concern.
+fn say(mut stream: TcpStream, answer: &str) {
+    let mut request = [0; 4096];
+    let _ = stream.read(&mut request);
+    let _ = stream.write_all(answer.as_bytes());
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Wakes it up.
+        let _ = TcpStream::connect(self.address);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}

@@ -1,0 +1,301 @@
+//! `plimsoll side` on a kernel with cgroup v2 alone, where nothing else runs: what
+//! is really set, and that it holds. The real binary.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+#[path = "common/place.rs"]
+mod place;
+#[path = "common/server.rs"]
+mod server;
+
+use place::{Place, Running, groups, lives, wait};
+use server::Server;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+const WORK: &str = "while :; do :; done";
+
+/// A command that works, under a guard that the server answers for.
+fn guarded(place: &Place, server: &Server, flags: &[&str]) -> Running {
+    let guard = format!("prometheus {} up<1", server.url());
+    let mut all = vec!["--log", "log", "--guard", &guard];
+    all.extend(flags);
+    let script = format!("echo $$; {WORK}");
+    place.running(&all, &script)
+}
+
+/// The one group that the command runs in.
+fn folder(running: &Running) -> PathBuf {
+    let found = groups(&running.line);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.into_iter().next().unwrap()
+}
+
+fn setting(folder: &Path, file: &str) -> String {
+    let text = fs::read_to_string(folder.join(file)).unwrap_or_default();
+    text.trim().to_owned()
+}
+
+fn used_us(folder: &Path) -> u64 {
+    let text = setting(folder, "cpu.stat");
+    let line = text.lines().find_map(|l| l.strip_prefix("usage_usec "));
+    line.unwrap().parse().unwrap()
+}
+
+fn ended(running: Running) {
+    let (pid, folder) = (running.line.clone(), folder(&running));
+    running.signal("-TERM");
+    running.end().says(143, &[]);
+    assert!(!lives(&pid) && !folder.exists());
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn each_mechanism_is_set_as_its_help_says() {
+    let place = Place::new();
+    for (mechanism, file, wanted) in [
+        ("weight", "cpu.weight", "1"),
+        ("idle", "cpu.idle", "1"),
+        // The least share, 5 % of two CPUs, in 10 ms.
+        ("quota", "cpu.max", "1000 10000"),
+        ("cpuset", "cpuset.cpus", "1"),
+    ] {
+        let running = place.running(&["--mechanism", mechanism], "echo $$; exec sleep 1000");
+        assert_eq!(setting(&folder(&running), file), wanted, "{mechanism}");
+        ended(running);
+    }
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn a_quota_grows_and_the_kernel_keeps_it() {
+    let place = Place::new();
+    let flags = ["--mechanism", "quota", "--period", "500ms"];
+    let running = place.running(&flags, &format!("echo $$; {WORK}"));
+    let folder = folder(&running);
+    wait("more than the least", || {
+        let quota = setting(&folder, "cpu.max");
+        quota
+            .split(' ')
+            .next()
+            .is_some_and(|us| us.parse::<u32>().is_ok_and(|us| us > 1000))
+    });
+    wait("the quota to be felt", || {
+        !setting(&folder, "cpu.stat").contains("nr_throttled 0")
+    });
+    ended(running);
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn memory_beyond_the_limit_is_killed() {
+    let place = Place::new();
+    let script =
+        "echo $$; exec dd if=/dev/zero of=/dev/null bs=64M count=1";
+    let running = place.running(&["--memory", "16M"], script);
+    running.end().says(137, &[]);
+    let running = place.running(&["--memory", "16M"], "echo $$; exec sleep 1000");
+    assert_eq!(setting(&folder(&running), "memory.max"), "16777216");
+    ended(running);
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn while_a_guard_is_over_it_stands_still_and_says_so_after_a_while() {
+    let place = Place::new();
+    let server = Server::start(server::ZERO);
+    let running = guarded(
+        &place,
+        &server,
+        &["--mechanism", "idle", "--period", "200ms"],
+    );
+    let folder = folder(&running);
+    place.wait_for_log("log", "\"state\":\"fine\"");
+    server.answers(server::SEVEN);
+    wait("a freeze", || {
+        setting(&folder, "cgroup.events").contains("frozen 1")
+    });
+    running.wait_until_told("has stood still for 1");
+    assert!(running.told().contains("up is 7, over its limit of 1"));
+    let stood = used_us(&folder);
+    server.answers(server::ZERO);
+    running.wait_until_told("the command goes on after standing still for");
+    wait("it to work again", || used_us(&folder) > stood);
+    ended(running);
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn kill_9_while_it_stands_still_is_repaired_by_the_next_run() {
+    let place = Place::new();
+    let server = Server::start(server::SEVEN);
+    let mut running = guarded(
+        &place,
+        &server,
+        &["--mechanism", "weight", "--period", "500ms"],
+    );
+    let (pid, folder) = (running.line.clone(), folder(&running));
+    wait("a freeze", || {
+        setting(&folder, "cgroup.events").contains("frozen 1")
+    });
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    // A frozen group outlives its owner, and nothing in it can end by itself.
+    assert!(lives(&pid));
+    place
+        .side(&["--", "true"])
+        .says(0, &["repaired what process", "killed what ran in it"]);
+    assert!(!lives(&pid) && !folder.exists());
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn what_forks_away_twice_is_in_the_group_and_ends_with_it() {
+    let place = Place::new();
+    let script = "echo $$; setsid sh -c 'trap \"\" TERM; sleep 1000 & echo $! >away; wait' & \
+                  exec sleep 1000";
+    let running = place.running(&[], script);
+    let file = place.folder.path("away");
+    wait("the orphan", || {
+        fs::read_to_string(&file).is_ok_and(|t| t.ends_with('\n'))
+    });
+    let away = fs::read_to_string(&file).unwrap();
+    assert_eq!(groups(away.trim()), [folder(&running)]);
+    ended(running);
+    assert!(!lives(away.trim()));
+}
+
+/// A service of its own cgroup that wants more CPUs than there are.
+struct Service(PathBuf, Vec<Child>);
+
+impl Service {
+    fn start(name: &str) -> Service {
+        let folder = Path::new("/sys/fs/cgroup").join(name);
+        fs::create_dir(&folder).unwrap();
+        let start = |_| {
+            let script = format!("echo $$ >{}/cgroup.procs; {WORK}", folder.display());
+            let mut command = Command::new("sh");
+            command
+                .args(["-c", &script])
+                .stdin(Stdio::null())
+                .spawn()
+                .unwrap()
+        };
+        let children = (0..4).map(start).collect();
+        Service(folder, children)
+    }
+
+    fn end(&mut self) {
+        for mut child in self.1.drain(..) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.end();
+        wait("the group to be free", || fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn the_pressure_of_a_cgroup_stops_it_and_its_end_lets_it_go_on() {
+    let place = Place::new();
+    let mut service = Service::start("busy-service");
+    let guard = "psi<30% cgroup busy-service";
+    let flags = ["--guard", guard, "--period", "500ms", "--log", "log"];
+    let running = place.running(&flags, "echo $$; while :; do sleep 0.1; done");
+    let folder = folder(&running);
+    place.wait_for_log("log", "\"state\":\"over\"");
+    wait("a freeze", || {
+        setting(&folder, "cgroup.events").contains("frozen 1")
+    });
+    service.end();
+    place.wait_for_log("log", "\"state\":\"fine\"");
+    wait("it to go on", || {
+        setting(&folder, "cgroup.events").contains("frozen 0")
+    });
+    drop(service);
+    // The group that was watched is gone now.
+    place.wait_for_log("log", "no cgroup 'busy-service'");
+    running.wait_until_told("so the command stands still until it can be");
+    ended(running);
+}
+
+const SECOND: &str = "/sys/devices/system/cpu/cpu1/online";
+
+/// The second CPU is on again in the end.
+struct Off;
+
+impl Off {
+    fn now() -> Off {
+        fs::write(SECOND, "0").unwrap();
+        Off
+    }
+}
+
+impl Drop for Off {
+    fn drop(&mut self) {
+        fs::write(SECOND, "1").unwrap();
+    }
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn a_cpu_that_goes_off_and_comes_back_is_followed() {
+    let place = Place::new();
+    for (mechanism, log) in [("cpuset", "of-cpuset"), ("quota", "of-quota")] {
+        let flags = ["--mechanism", mechanism, "--period", "200ms", "--log", log];
+        let running = place.running(&flags, &format!("echo $$; {WORK}"));
+        let folder = folder(&running);
+        place.wait_for_log(log, "\"cpus\":2");
+        let off = Off::now();
+        place.wait_for_log(log, "\"cpus\":1");
+        let path = place.folder.path(log);
+        let seen = || fs::read_to_string(&path).unwrap().lines().count();
+        let then = seen();
+        // Decisions go on, and what is set is what one CPU allows.
+        wait("decisions with one CPU", || seen() > then + 5);
+        if mechanism == "cpuset" {
+            let frozen = || setting(&folder, "cgroup.events").contains("frozen 1");
+            wait("no CPU that is off", || {
+                frozen() || setting(&folder, "cpuset.cpus") == "0"
+            });
+        }
+        drop(off);
+        let then = seen();
+        wait("both CPUs again", || {
+            let text = fs::read_to_string(&path).unwrap();
+            text.lines().skip(then).any(|l| l.contains("\"cpus\":2"))
+        });
+        let told = running.told();
+        assert!(!told.contains("cannot be"), "{told}");
+        ended(running);
+    }
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn a_cpu_that_is_off_from_the_start_is_not_given() {
+    let place = Place::new();
+    let off = Off::now();
+    let flags = ["--mechanism", "quota"];
+    let running = place.running(&flags, "echo $$; exec sleep 1000");
+    // 5 % of one CPU is 1 ms in 20.
+    assert_eq!(setting(&folder(&running), "cpu.max"), "1000 20000");
+    ended(running);
+    // Of one CPU no whole one can be given beside a headroom.
+    place
+        .side(&["--mechanism", "cpuset", "--", "true"])
+        .says(2, &["choose a smaller headroom"]);
+    drop(off);
+}

@@ -1,0 +1,177 @@
+//! `plimsoll side` in trouble: commands that get away or pour out, guards that are
+//! wrong, vanish or talk nonsense. The real binary, on whatever cgroups there are.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+#[path = "common/place.rs"]
+mod place;
+#[path = "common/server.rs"]
+mod server;
+
+use place::{Place, lives, wait};
+use server::Server;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn a_gigabyte_into_a_slow_pipe_that_closes_ends_the_command() {
+    let place = Place::new();
+    let script = "echo ready; exec dd if=/dev/zero bs=65536 count=16384";
+    let mut running = place.running(&["-q"], script);
+    let mut some = vec![0; 1 << 16];
+    // Read in pieces: between them the pipe is full and the command waits.
+    for _ in 0..16 {
+        running.stdout.read_exact(&mut some).unwrap();
+    }
+    drop(running.stdout);
+    assert_eq!(running.child.wait().unwrap().code(), Some(128 + 13));
+    assert_eq!(place.journals(), 0);
+}
+
+#[test]
+fn without_a_cgroup_what_forks_away_twice_is_held_counted_and_ended() {
+    let place = Place::new();
+    if !place::is_root() {
+        eprintln!("skipped: only root can become nobody");
+        return;
+    }
+    // An orphan in a session of its own, which works and then stays.
+    let work = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; echo $$ >done; sleep 1000";
+    let script = format!("setsid sh -c '({work}) &'; until [ -s done ]; do sleep 0.05; done");
+    let said = place::ended(place.of_nobody(&["--period", "10s", "--", "sh", "-c", &script]));
+    said.says(0, &["are held and ended, but stay if Plimsoll is killed"]);
+    let orphan = fs::read_to_string(place.folder.path("done")).unwrap();
+    assert!(!lives(orphan.trim()), "{said:?}");
+    let used = said.stderr.split("got ").nth(1).unwrap();
+    let used: f64 = used.split(' ').next().unwrap().parse().unwrap();
+    assert!(used > 0.01, "its work is counted: {said:?}");
+}
+
+#[test]
+fn without_a_cgroup_orphans_that_end_are_waited_for() {
+    let place = Place::new();
+    if !place::is_root() {
+        eprintln!("skipped: only root can become nobody");
+        return;
+    }
+    let script = "setsid sh -c 'sh -c \"echo \\$\\$\" &'; while :; do sleep 0.05; done";
+    let running = place.spawned(place.of_nobody(&["--period", "10s", "--", "sh", "-c", script]));
+    let orphan = Path::new("/proc").join(&running.line);
+    // Nobody else would ask for it: its entry would stay as long as Plimsoll.
+    wait("the orphan's number to be free", || !orphan.exists());
+    running.signal("-TERM");
+    running.end().says(143, &[]);
+}
+
+#[test]
+fn a_command_that_is_over_at_once_is_no_trouble() {
+    let place = Place::new();
+    for mechanism in ["weight", "idle"] {
+        let flags = ["--mechanism", mechanism, "--period", "10s", "--", "true"];
+        place.side(&flags).says(0, &["never frozen"]);
+    }
+    assert_eq!(place.journals(), 0);
+}
+
+#[test]
+fn a_guard_on_a_process_that_has_ended_is_a_mistake() {
+    let place = Place::new();
+    let mut ended = Command::new("true").spawn().unwrap();
+    let stat = format!("/proc/{}/stat", ended.id());
+    wait("the process to end", || {
+        fs::read_to_string(&stat).unwrap().contains(") Z ")
+    });
+    // Its number is still taken, but nobody is there to wait for a CPU.
+    let guard = format!("run-delay pid {}", ended.id());
+    place
+        .side(&["--guard", &guard, "--", "touch", "ran"])
+        .says(2, &["a guard cannot be asked", "no process"]);
+    ended.wait().unwrap();
+    assert!(!place.folder.path("ran").exists());
+}
+
+/// Runs a command under guards that a server answers with `answer` until it
+/// stands still, and what is said then has `words`.
+fn frozen_by(answer: &'static str, words: &[&str]) {
+    let place = Place::new();
+    let server = Server::start(answer);
+    let http = format!("http {}/ p99<10s", server.url());
+    let prometheus = format!("prometheus {} up<1", server.url());
+    let flags = ["--guard", &http, "--guard", &prometheus];
+    let running = place.logged("log", &flags);
+    place.wait_for_log("log", "\"state\":\"unknown\"");
+    place.wait_for_log("log", "\"action\":\"frozen\"");
+    running.signal("-TERM");
+    running.end().says(143, words);
+}
+
+#[test]
+fn a_server_that_talks_nonsense_stops_the_command_and_the_reason_is_told() {
+    frozen_by("garbage\r\n\r\n", &["p99_ms of", "up could not be read"]);
+}
+
+#[test]
+fn a_server_that_answers_something_else_stops_the_command() {
+    let page = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>";
+    frozen_by(page, &["up could not be read in the end (the answer is no JSON"]);
+}
+
+#[test]
+fn a_server_that_accepts_and_never_answers_stops_the_command() {
+    frozen_by("", &["could not be read"]);
+}
+
+#[test]
+fn a_server_that_is_not_there_stops_the_command_and_the_reason_is_told() {
+    let place = Place::new();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", port.local_addr().unwrap());
+    drop(port);
+    let http = format!("http {url}/ p99<10ms");
+    let prometheus = format!("prometheus {url} up<1");
+    let running = place.logged("log", &["--guard", &http, "--guard", &prometheus]);
+    place.wait_for_log("log", "\"action\":\"frozen\"");
+    place.wait_for_log("log", "\"state\":\"unknown\"");
+    running.signal("-TERM");
+    running
+        .end()
+        .says(143, &["p99_ms of", "up could not be read"]);
+}
+
+#[test]
+fn a_server_that_vanishes_in_the_middle_stops_the_command() {
+    let place = Place::new();
+    let server = Server::start(server::ZERO);
+    let guard = format!("prometheus {} up<1", server.url());
+    let running = place.logged("log", &["--guard", &guard]);
+    place.wait_for_log("log", "\"state\":\"fine\"");
+    drop(server);
+    place.wait_for_log("log", "\"state\":\"unknown\"");
+    place.wait_for_log("log", "\"action\":\"frozen\"");
+    running.signal("-TERM");
+    running.end().says(143, &["up could not be read"]);
+}
+
+#[test]
+fn kill_9_while_the_command_stands_still_leaves_nothing_for_long() {
+    let place = Place::new();
+    let server = Server::start(server::SEVEN);
+    let guard = format!("prometheus {} up<1", server.url());
+    let mut running = place.logged("log", &["-q", "--guard", &guard]);
+    let pid = running.command();
+    place.wait_for_log("log", "\"action\":\"frozen\"");
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    place
+        .side(&["-q", "--as", "sysload", "--", "true"])
+        .says(0, &[]);
+    wait("the command to be gone", || !lives(&pid));
+    assert_eq!(place.journals(), 0);
+}
