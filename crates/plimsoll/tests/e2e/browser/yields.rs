@@ -1,0 +1,90 @@
+//! The page of a yield run: made from findings that the tests of `report` have
+//! too, because trials of a moment would find none of its cases.
+
+use super::{Browser, FAINT, Folder, OVERLAPPING, fits, kept_to_itself, seen};
+use plimsoll_model::{Provenance, RunEnd};
+use plimsoll_report::{RecordFacts, TrialTally, YieldHtml, YieldReport, yield_html};
+use sample::Sample;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+#[path = "../../../../report/src/yields/tests/sample.rs"]
+#[allow(dead_code, reason = "a browser is shown a part of them")]
+mod sample;
+
+fn page(folder: &Folder, name: &str, sample: &Sample) -> PathBuf {
+    let mut trials = TrialTally::default();
+    sample.verdicts.iter().for_each(|v| trials.add(v));
+    let report = YieldReport {
+        findings: &sample.findings,
+        plan: &sample.plan,
+        provenance: &Provenance::default(),
+        requirements: &[],
+        record: RecordFacts {
+            file: Path::new("run.plimsoll"),
+            created_unix_ms: 0,
+            ended: Some(&RunEnd::Complete),
+            trials,
+        },
+    };
+    let page = YieldHtml {
+        report: &report,
+        trials: &sample.trials,
+        command_line: &["plimsoll".to_owned(), "yield".to_owned()],
+    };
+    let file = folder.path(name);
+    std::fs::write(&file, yield_html(&page).unwrap()).unwrap();
+    file
+}
+
+#[test]
+fn the_page_of_a_yield_run_draws_every_arm_in_every_chart() {
+    let folder = Folder::new();
+    let browser = Browser::start();
+    let samples = [
+        ("few.html", sample::sample()),
+        ("all.html", sample::crowded()),
+    ];
+    for (name, sample) in samples {
+        let file = page(&folder, name, &sample);
+        let arms = sample.findings.arms.len() as f64;
+        let beside = arms - 2.0;
+        for width in [400, 900, 1600] {
+            browser.resize(width, 1000);
+            browser.open(&file);
+            for (selector, marks) in [
+                ("#paid .pt", beside),
+                ("#paid .reach", 2.0 * beside),
+                ("#paid .mark-name", beside),
+                ("#paid .load-mark", 1.0),
+                ("#paid .noise", 1.0),
+                ("#latency .pt", 4.0 * (arms - 1.0)),
+                ("#total .of-service", arms - 1.0),
+                ("#total .of-job", arms - 1.0),
+                ("#cause .of-wait", arms - 1.0),
+                ("#time g.trial", sample.trials.len() as f64),
+            ] {
+                let found = seen(&browser, selector);
+                assert_eq!(found, marks, "{name} {selector} at {width} px");
+            }
+            fits(&browser, width);
+        }
+        for scheme in ["light", "dark"] {
+            browser.prefer(scheme);
+            assert_eq!(browser.run(FAINT), json!([]), "{name} {scheme}");
+        }
+    }
+    // An arm that is picked is shown in all charts.
+    browser.click("#higher");
+    let strays = "const at = document.documentElement.dataset.level;
+        return [...document.querySelectorAll('[data-l]')]
+            .filter(m => m.matches('.on') !== (m.dataset.l === at)).length";
+    assert_eq!(browser.number(strays), 0.0);
+    assert!(
+        seen(&browser, ".pt.on") >= 5.0,
+        "one mark and four latencies"
+    );
+    assert_eq!(browser.run(OVERLAPPING), json!([]));
+    assert!(browser.print().starts_with("JVBERi0"), "that is %PDF-");
+    kept_to_itself(&browser);
+}
