@@ -155,6 +155,7 @@ mod tests {
             rate: Rate::per_second(100.0).unwrap(),
             arm,
             allowed: None,
+            headroom: None,
         };
         trial
     }

@@ -24,6 +24,7 @@ mod cpus;
 mod estimate;
 mod finding;
 mod goal;
+mod headrooms;
 mod histogram;
 pub mod ns;
 mod picture;
@@ -57,6 +58,7 @@ pub use finding::{
     RestartsFinding, SlipSummary, ThresholdFinding,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile};
+pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
 pub use histogram::Histogram;
 pub use picture::{
     CpuPoint, LatencySpread, LevelPicture, Picture, Span, SpectrumPoint, TrialPicture, WorkOf,

@@ -253,6 +253,15 @@ pub struct SideloadPlan {
     /// leaves any.
     #[serde(rename = "headroom_share")]
     pub headroom: Share,
+    /// The headrooms that each arm that leaves one is tried with instead,
+    /// ascending; empty, and left out where it is written, unless the run is
+    /// about them.
+    #[serde(
+        rename = "headrooms_share",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub headrooms: Vec<Share>,
     /// How much latency may be paid.
     pub budget: Budget,
     /// The CPUs that the job may use.
@@ -260,6 +269,25 @@ pub struct SideloadPlan {
     /// A command that takes longer than this beside the service fails the run.
     #[serde(rename = "timeout_ns", with = "crate::ns")]
     pub timeout: Duration,
+}
+
+impl SideloadPlan {
+    /// What is visited once in every pass: each arm, and one that leaves a
+    /// headroom with each that it is tried with.
+    pub fn visits(&self) -> Vec<(Arm, Option<Share>)> {
+        let one = [self.headroom];
+        let headrooms = match self.headrooms.as_slice() {
+            [] => &one,
+            many => many,
+        };
+        let of = |arm: &Arm| -> Vec<(Arm, Option<Share>)> {
+            match arm.keeps_headroom() {
+                true => headrooms.iter().map(|h| (*arm, Some(*h))).collect(),
+                false => vec![(*arm, None)],
+            }
+        };
+        self.arms.iter().flat_map(of).collect()
+    }
 }
 
 /// How far a job was held back, of which only what applies is known.

@@ -72,6 +72,10 @@ pub enum Setting {
         /// arm sets no such limit.
         #[serde(rename = "allowed_share")]
         allowed: Option<Share>,
+        /// The part of the machine that the arm was asked to leave unused;
+        /// `None` where it leaves none.
+        #[serde(rename = "headroom_share")]
+        headroom: Option<Share>,
     },
 }
 

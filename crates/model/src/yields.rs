@@ -1,6 +1,6 @@
 //! What batch work beside a service gains, and what the service pays.
 
-use crate::{Arm, Budget, Estimate, JobHeld, MissingArm, RatedRate};
+use crate::{Arm, Budget, Estimate, HeadroomCurve, JobHeld, MissingArm, RatedRate};
 use serde::Serialize;
 
 /// All that can be concluded from the trials of a yield run.
@@ -18,12 +18,34 @@ pub struct YieldFindings {
     /// How far apart two equal measurements of the budget's quantile lie, at
     /// most, in percent: what is smaller cannot be told from nothing.
     pub noise_floor_pct: Option<f64>,
-    /// The arms that were tried.
+    /// The arms that were tried, but for those of a curve.
     pub arms: Vec<ArmFinding>,
+    /// The arms that were tried with many headrooms; empty unless the run is
+    /// about them.
+    pub curve: Vec<HeadroomCurve>,
     /// The arms that this machine cannot do.
     pub missing_arms: Vec<MissingArm>,
     /// Which arm gains the most within the budget.
     pub recommended: Recommended,
+}
+
+impl YieldFindings {
+    /// All that was tried: arms, and those of the curve with each headroom in
+    /// percent.
+    pub fn tried(&self) -> impl Iterator<Item = (Option<f64>, &ArmFinding)> {
+        let points = self.curve.iter().flat_map(|curve| &curve.points);
+        let arms = self.arms.iter().map(|found| (None, found));
+        arms.chain(points.map(|point| (Some(point.headroom_pct), &point.found)))
+    }
+
+    /// What is known of the arm that is recommended, with the headroom that is.
+    pub fn best(&self) -> Option<&ArmFinding> {
+        let best = &self.recommended;
+        let is_best = |(headroom, found): &(Option<f64>, &ArmFinding)| {
+            Some(found.arm) == best.arm && (headroom.is_none() || *headroom == best.headroom_pct)
+        };
+        self.tried().find(is_best).map(|(_, found)| found)
+    }
 }
 
 /// What one arm gained and what it cost. Figures of latency are `None` for the

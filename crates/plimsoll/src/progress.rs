@@ -4,7 +4,9 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_experiment::{Progress, Watch};
-use plimsoll_model::{Arm, Phase, Second, Setting, Trial, TrialSpec, Verdict, human_duration};
+use plimsoll_model::{
+    Arm, Phase, Second, Setting, Share, Trial, TrialSpec, Verdict, human_duration,
+};
 use std::io::Write;
 use std::time::Duration;
 
@@ -114,7 +116,7 @@ pub(crate) fn describe(spec: &TrialSpec) -> String {
     let what = match (spec.phase, spec.setting) {
         (_, Setting::Copies { copies: 1 }) => "one copy alone".to_owned(),
         (_, Setting::Copies { copies }) => format!("{copies} copies"),
-        (_, Setting::Beside { arm, .. }) => describe_arm(arm),
+        (_, Setting::Beside { arm, headroom, .. }) => describe_arm(arm, headroom),
         (Phase::Idle, _) | (_, Setting::Idle) => "idle baseline".to_owned(),
         (Phase::Calibration, Setting::Offer { rate }) => format!("finding the rated rate: {rate}"),
         (Phase::Search, Setting::Offer { rate }) => format!("narrowing down: {rate}"),
@@ -137,11 +139,17 @@ pub(crate) fn describe(spec: &TrialSpec) -> String {
     }
 }
 
-fn describe_arm(arm: Arm) -> String {
-    match arm {
-        Arm::ServiceAlone | Arm::ServiceAgain => "the service alone".to_owned(),
-        Arm::JobAlone => "the job alone".to_owned(),
-        arm => format!("service and job, {arm}"),
+fn describe_arm(arm: Arm, headroom: Option<Share>) -> String {
+    match (arm, headroom) {
+        (Arm::ServiceAlone | Arm::ServiceAgain, _) => "the service alone".to_owned(),
+        (Arm::JobAlone, _) => "the job alone".to_owned(),
+        (arm, None) => format!("service and job, {arm}"),
+        (arm, Some(headroom)) => {
+            format!(
+                "service and job, {arm} with a headroom of {:.0} %",
+                headroom.pct()
+            )
+        }
     }
 }
 

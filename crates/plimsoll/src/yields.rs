@@ -1,5 +1,6 @@
 //! `plimsoll yield`: from the flags to the findings.
 
+mod curve;
 mod shown;
 
 pub(crate) use shown::{Shown, format};
@@ -12,7 +13,7 @@ use crate::stop::Stop;
 use crate::{burn, meant, progress, record_file, remark, resume, sweep};
 use plimsoll_control::Journals;
 use plimsoll_experiment::sweep::{Place, Tolerance};
-use plimsoll_experiment::yields::{self, Effort, Means, Request};
+use plimsoll_experiment::yields::{self, Means, Request};
 use plimsoll_experiment::{Ended, conduct};
 use plimsoll_host::Root;
 use plimsoll_model::{
@@ -105,7 +106,7 @@ fn plan(args: &YieldArgs, workload: Workload, side: SideloadPlan, cpus: CpuPlan)
     let request = Request {
         workload,
         side,
-        effort: effort(args),
+        effort: curve::effort(args),
         arrivals: args.arrivals.into(),
         rated: args.rated,
         passes: args.passes,
@@ -119,13 +120,6 @@ fn plan(args: &YieldArgs, workload: Workload, side: SideloadPlan, cpus: CpuPlan)
         seed: args.seed.unwrap_or_else(meant::any_seed),
     };
     request.plan()
-}
-
-fn effort(args: &YieldArgs) -> Effort {
-    match args.quick {
-        true => Effort::Quick,
-        false => Effort::Full,
-    }
 }
 
 /// What a server's flags offer that makes no sense here.
@@ -168,10 +162,8 @@ fn side(
     means: &Means,
     root: &Root,
 ) -> Result<SideloadPlan, Failure> {
-    let is_wanted = |arm: &Arm| {
-        let asked = args.arms.as_ref().map(|arms| arms.contains(arm));
-        !arm.is_beside() || asked.unwrap_or(effort(args).tries(*arm))
-    };
+    let beside = curve::beside(args)?;
+    let is_wanted = |arm: &Arm| !arm.is_beside() || beside.contains(arm);
     let wanted: Vec<Arm> = Arm::ALL.into_iter().filter(is_wanted).collect();
     let (arms, missing_arms) = yields::able(&wanted, args.headroom, &cpus, means, root)?;
     for missing in &missing_arms {
@@ -199,6 +191,7 @@ fn side(
         arms,
         missing_arms,
         headroom: args.headroom,
+        headrooms: curve::headrooms(args)?,
         budget: args.budget,
         cpus,
         timeout: args.job_timeout,

@@ -275,6 +275,59 @@ fn a_headroom_that_no_law_takes_leaves_the_laws_out_and_says_why() {
 }
 
 #[test]
+fn a_curve_visits_an_arm_with_each_headroom_that_was_asked_for() {
+    let folder = Folder::new();
+    let probe = run(
+        &folder,
+        &tiny(&["--arms", "quota-10ms,nice", "--format", "json"]),
+    );
+    if !names(&probe.json()["findings"]["arms"]).contains("quota-10ms") {
+        eprintln!("skipped: this system gives no quota");
+        return;
+    }
+    let more = ["--curve", "--arms", "quota-10ms", "--headrooms", "30%,0,10"];
+    let args = tiny(&[&more[..], &["-o", "run.plimsoll", "--format", "json"]].concat());
+    let output = run(&folder, &args).json();
+    let curve = &output["findings"]["curve"];
+    assert_eq!(curve.as_array().unwrap().len(), 1);
+    assert_eq!(curve[0]["arm"], "quota-10ms");
+    let points = curve[0]["points"].as_array().unwrap();
+    let headrooms: Vec<f64> = points
+        .iter()
+        .map(|point| point["headroom_pct"].as_f64().unwrap())
+        .collect();
+    assert_eq!(headrooms, [0.0, 10.0, 30.0]);
+    let allowed = |nth: usize| points[nth]["allowed_share"].as_f64().unwrap();
+    // On a busy machine nothing is left but the least that a job is given.
+    assert!(
+        allowed(0) >= allowed(1) && allowed(1) >= allowed(2),
+        "{points:?}"
+    );
+    assert!(
+        points.iter().all(|point| point["trials"] == 1),
+        "{points:?}"
+    );
+    assert_eq!(curve[0]["knee"]["status"], "cannot_tell", "of one pass");
+    assert_eq!(
+        names(&output["findings"]["arms"]),
+        ["service-alone", "job-alone"].map(str::to_owned).into()
+    );
+    // The reference, three without a headroom, three with one.
+    assert_eq!(trials_in(&folder.path("run.plimsoll")), 7);
+    let again = run(&folder, &["report", "run.plimsoll", "--format", "json"]);
+    assert_eq!(again.json()["findings"], output["findings"]);
+    let text = run(&folder, &["report", "run.plimsoll"]);
+    assert!(text.stdout.contains("headroom"), "{}", text.stdout);
+    let done = run(&folder, &["yield", "--resume", "run.plimsoll"]);
+    assert_eq!(done.code, Some(0), "{done:#?}");
+    assert_eq!(
+        trials_in(&folder.path("run.plimsoll")),
+        7,
+        "nothing was left to do"
+    );
+}
+
+#[test]
 fn such_a_record_is_shown_again_and_taken_for_no_sweep() {
     let folder = Folder::new();
     let args = tiny(&["--arms", "nice", "-o", "run.plimsoll", "--format", "json"]);
@@ -446,7 +499,7 @@ fn a_server_is_measured_beside_a_job() {
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_runs() {
     let folder = Folder::new();
-    let cases: [(&[&str], &str); 17] = [
+    let cases: [(&[&str], &str); 22] = [
         (&["--load", "0"], "above 0 and below 100"),
         (&["--load", "200"], "above 0 and below 100"),
         (&["--load", "100%"], "above 0 and below 100"),
@@ -458,6 +511,11 @@ fn what_makes_no_sense_is_refused_before_anything_runs() {
         (&["--headroom", "much"], "such as 20%"),
         (&["--arms", "magic"], "quota-10ms"),
         (&["--arms", "job-alone"], "in any case"),
+        (&["--curve", "--arms", "nice"], "nice leaves none"),
+        (&["--curve", "--headrooms", "20"], "two headrooms at least"),
+        (&["--curve", "--headrooms", "0,99"], "below 95%"),
+        (&["--curve", "--headroom", "20%"], "cannot be used with"),
+        (&["--headrooms", "0,20"], "--curve"),
         (&["--rate=-1"], "requests per second"),
         (&["--rate", "10", "--load", "50"], "cannot be used with"),
         (&["--passes", "0"], "--passes"),

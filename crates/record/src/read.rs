@@ -136,6 +136,7 @@ fn beside(row: &Row<'_>) -> Result<Setting> {
         rate: asked(row)?,
         arm: arm.parse().map_err(|_| wrong("arm"))?,
         allowed: optional_share(row, "allowed_share")?,
+        headroom: optional_share(row, "headroom_share")?,
     })
 }
 

@@ -59,6 +59,7 @@ pub(crate) fn bring_up_to_date(conn: &mut Connection) -> rusqlite::Result<()> {
         tx.execute_batch(
             "ALTER TABLE trial ADD COLUMN arm TEXT;
              ALTER TABLE trial ADD COLUMN allowed_share REAL;
+             ALTER TABLE trial ADD COLUMN headroom_share REAL;
              ALTER TABLE trial ADD COLUMN job_done INTEGER;
              ALTER TABLE trial ADD COLUMN job_over_ns INTEGER;
              ALTER TABLE trial ADD COLUMN job_cpu_ns INTEGER;

@@ -25,6 +25,7 @@ CREATE TABLE trial (
     copies            INTEGER,
     arm               TEXT,     -- what runs beside the service, and how it is held
     allowed_share     REAL,     -- of the job's CPUs, that the arm lets it use
+    headroom_share    REAL,     -- of the machine, that the arm was to leave unused
     pass              INTEGER NOT NULL,
     attempt           INTEGER NOT NULL,
     seed              TEXT    NOT NULL,

@@ -2,7 +2,7 @@
 
 use crate::run::Run;
 use crate::{RecordError, histogram};
-use plimsoll_model::{Histogram, Phase, RunEnd, Second, Setting, Trial, Verdict};
+use plimsoll_model::{Histogram, Phase, RunEnd, Second, Setting, Share, Trial, Verdict};
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
 use serde::Serialize;
 use std::path::Path;
@@ -178,16 +178,22 @@ impl<'a> TrialRow<'a> {
             Setting::Copies { copies } => ("copies", None, Some(copies)),
             Setting::Beside { rate, .. } => ("beside", Some(rate.get()), None),
         };
-        let (arm, allowed) = match spec.setting {
-            Setting::Beside { arm, allowed, .. } => (Some(arm.name()), allowed.map(|a| a.get())),
-            _ => (None, None),
+        let (arm, allowed, headroom) = match spec.setting {
+            Setting::Beside {
+                arm,
+                allowed,
+                headroom,
+                ..
+            } => (Some(arm.name()), allowed, headroom),
+            _ => (None, None, None),
         };
         tx.execute(
             INSERT_TRIAL,
             named_params! {
                 ":id": id, ":phase": phase, ":load_pct": load_pct,
                 ":setting": setting, ":asked_rps": asked_rps, ":copies": copies,
-                ":arm": arm, ":allowed_share": allowed,
+                ":arm": arm, ":allowed_share": allowed.map(Share::get),
+                ":headroom_share": headroom.map(Share::get),
                 ":pass": spec.pass, ":attempt": spec.attempt, ":seed": spec.seed.to_string(),
                 ":warm_up_min_ns": ns(spec.warm_up.min), ":warm_up_max_ns": ns(spec.warm_up.max),
                 ":asked_window_ns": ns(spec.window), ":limit_ns": spec.limit.map(ns),
@@ -215,7 +221,7 @@ impl<'a> TrialRow<'a> {
 }
 
 const INSERT_TRIAL: &str = "INSERT INTO trial (
-    id, phase, load_pct, setting, asked_rps, copies, arm, allowed_share, pass, attempt, seed,
+    id, phase, load_pct, setting, asked_rps, copies, arm, allowed_share, headroom_share, pass, attempt, seed,
     warm_up_min_ns, warm_up_max_ns, asked_window_ns, limit_ns,
     started_unix_ms, took_ns, warm_up_ns, steady, window_ns,
     intended, sent, completed,
@@ -224,7 +230,7 @@ const INSERT_TRIAL: &str = "INSERT INTO trial (
     job_allowed_share, job_frozen_share, job_throttled_share, generator_cpu_ns, machine_json, service_json,
     verdict, reasons_json
 ) VALUES (
-    :id, :phase, :load_pct, :setting, :asked_rps, :copies, :arm, :allowed_share, :pass, :attempt, :seed,
+    :id, :phase, :load_pct, :setting, :asked_rps, :copies, :arm, :allowed_share, :headroom_share, :pass, :attempt, :seed,
     :warm_up_min_ns, :warm_up_max_ns, :asked_window_ns, :limit_ns,
     :started_unix_ms, :took_ns, :warm_up_ns, :steady, :window_ns,
     :intended, :sent, :completed,

@@ -2,6 +2,7 @@
 //! terminal and for programs (`docs/schema/yield.schema.json`).
 
 mod csv;
+mod curve;
 pub(crate) mod said;
 pub(crate) mod table;
 
@@ -90,12 +91,15 @@ pub fn yield_text(report: &YieldReport<'_>, width: usize, colour: bool) -> Strin
     );
     say(&mut out, said::asked(report));
     out.push('\n');
-    out += &render(table::columns(report.findings), width, paint);
+    out += &render(curve::table(report.findings), width, paint);
     out.push('\n');
     for sentence in said::notes(report) {
         say(&mut out, sentence);
     }
     out.push('\n');
+    for sentence in curve::said(report.findings) {
+        say(&mut out, sentence);
+    }
     for sentence in said::answer(report) {
         say(&mut out, sentence);
     }

@@ -8,11 +8,16 @@
 //! and shows what differs where nothing does.
 
 mod arm;
+mod headrooms;
+mod knee;
 mod verdict;
 
 use crate::bootstrap;
 use crate::rated::rated;
-use plimsoll_model::{Arm, Estimate, Phase, Plan, Rate, Setting, Trial, YieldFindings};
+use plimsoll_model::{
+    Arm, ArmFinding, Estimate, Phase, Plan, Rate, Setting, Share, SideloadPlan, Trial,
+    YieldFindings,
+};
 use std::collections::BTreeMap;
 
 #[cfg(test)]
@@ -35,28 +40,76 @@ pub fn before_jobs(trials: &[Trial]) -> &[Trial] {
 /// a plan without a job.
 pub fn findings(plan: &Plan, trials: &[Trial]) -> Option<YieldFindings> {
     let side = plan.sideload.as_ref()?;
-    let seen = Seen::of(trials);
     let rated = rated(plan, before_jobs(trials));
-    let rated_rps = rated.as_ref().map(|r| r.rate_rps);
-    let noise = arm::change(&seen, Arm::ServiceAgain, plan.seed);
+    let of_arms = Seen::of(trials, None);
+    let noise = arm::change(&of_arms, Arm::ServiceAgain, plan.seed);
     let noise_floor_pct = noise
         .and_then(|change| change.under(&side.budget).interval())
         .map(|(low, high)| low.abs().max(high.abs()));
-    let shown = side.arms.iter().filter(|arm| **arm != Arm::ServiceAgain);
-    let arms: Vec<_> = shown
-        .map(|arm| arm::finding(&seen, *arm, side, rated_rps, noise_floor_pct, plan.seed))
+    let context = Context {
+        side,
+        rated_rps: rated.as_ref().map(|r| r.rate_rps),
+        noise: noise_floor_pct,
+        seed: plan.seed,
+    };
+    let tried: Vec<Tried<'_>> = side
+        .visits()
+        .into_iter()
+        .map(|(arm, headroom)| context.tried(arm, headroom, trials))
         .collect();
-    let passes = side.arms.iter().map(|arm| seen.passes(*arm)).min();
+    let passes = tried.iter().map(|t| t.found.trials).min();
+    let curve = headrooms::curves(&context, &tried);
+    let is_point = |t: &Tried<'_>| t.headroom.is_some() && !side.headrooms.is_empty();
+    let shown: Vec<_> = tried.iter().map(Tried::stated).collect();
+    let recommended = verdict::recommended(&shown);
     Some(YieldFindings {
         rate_rps: trials.iter().find_map(asked_rps),
         rated,
         budget: side.budget,
         passes: passes.unwrap_or(0),
         noise_floor_pct,
-        recommended: verdict::recommended(&arms, side),
-        arms,
+        recommended,
+        arms: tried
+            .iter()
+            .filter(|t| t.found.arm != Arm::ServiceAgain && !is_point(t))
+            .map(|t| t.found.clone())
+            .collect(),
+        curve,
         missing_arms: side.missing_arms.clone(),
     })
+}
+
+/// What the findings of all arms have in common.
+struct Context<'p> {
+    side: &'p SideloadPlan,
+    rated_rps: Option<f64>,
+    noise: Option<f64>,
+    seed: u64,
+}
+
+impl Context<'_> {
+    /// What is known of an arm with a headroom.
+    fn tried<'t>(&self, arm: Arm, headroom: Option<Share>, trials: &'t [Trial]) -> Tried<'t> {
+        let seen = Seen::of(trials, headroom);
+        Tried {
+            headroom,
+            found: arm::finding(&seen, arm, self.side, self.rated_rps, self.noise, self.seed),
+            seen,
+        }
+    }
+}
+
+/// An arm with a headroom, and its trials beside those without any.
+struct Tried<'t> {
+    headroom: Option<Share>,
+    found: ArmFinding,
+    seen: Seen<'t>,
+}
+
+impl Tried<'_> {
+    fn stated(&self) -> (Option<f64>, &ArmFinding) {
+        (self.headroom.map(Share::pct), &self.found)
+    }
 }
 
 fn asked_rps(trial: &Trial) -> Option<f64> {
@@ -66,23 +119,27 @@ fn asked_rps(trial: &Trial) -> Option<f64> {
     }
 }
 
-/// The trials of each arm, and the last one that counts of each pass.
+/// The trials of each arm, and the last one that counts of each pass: those
+/// with one headroom, and those without any.
 struct Seen<'t> {
     trials: BTreeMap<Arm, Vec<&'t Trial>>,
     counting: BTreeMap<(Arm, u32), &'t Trial>,
 }
 
 impl<'t> Seen<'t> {
-    fn of(trials: &'t [Trial]) -> Seen<'t> {
+    fn of(trials: &'t [Trial], wanted: Option<Share>) -> Seen<'t> {
         let mut seen = Seen {
             trials: BTreeMap::new(),
             counting: BTreeMap::new(),
         };
         for trial in trials {
-            let Setting::Beside { arm, .. } = trial.spec.setting else {
+            let Setting::Beside { arm, headroom, .. } = trial.spec.setting else {
                 continue;
             };
-            if !matches!(trial.spec.phase, Phase::Level { .. }) {
+            // What a file says in decimals may be off by its last digit.
+            let is_near = |(a, b): (Share, Share)| (a.get() - b.get()).abs() < 1e-9;
+            let is_wanted = headroom.zip(wanted).is_none_or(is_near);
+            if !is_wanted || !matches!(trial.spec.phase, Phase::Level { .. }) {
                 continue;
             }
             seen.trials.entry(arm).or_default().push(trial);

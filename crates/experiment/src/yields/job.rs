@@ -86,7 +86,13 @@ impl<'a> SideJob<'a> {
     }
 
     fn begin(&self, spec: &TrialSpec) -> Result<Option<Held>, RunError> {
-        let Setting::Beside { arm, allowed, .. } = spec.setting else {
+        let Setting::Beside {
+            arm,
+            allowed,
+            headroom,
+            ..
+        } = spec.setting
+        else {
             return Ok(None);
         };
         if !arm.has_job() {
@@ -95,7 +101,7 @@ impl<'a> SideJob<'a> {
         let mut group = arms::hold(arm, allowed, &self.side.cpus, &self.ground, &self.journal)?;
         let wish = Wish {
             arm,
-            headroom: self.side.headroom,
+            headroom: headroom.unwrap_or(self.side.headroom),
             allowed: allowed.unwrap_or(Share::ZERO),
             cpus: &self.side.cpus,
             serves_here: self.serves_here,

@@ -101,7 +101,7 @@ fn reference(
         Job::Command(_) => &[Arm::ServiceAlone, Arm::JobAlone],
     };
     wanted.iter().find_map(|&arm| {
-        let setting = setting(arm, rate, None);
+        let setting = setting(arm, rate, None, None);
         let tries = trials
             .iter()
             .filter(|t| t.spec.phase == Phase::Calibration && t.spec.setting == setting);
@@ -112,11 +112,12 @@ fn reference(
     })
 }
 
-fn setting(arm: Arm, rate: Rate, allowed: Option<Share>) -> Setting {
+fn setting(arm: Arm, rate: Rate, headroom: Option<Share>, allowed: Option<Share>) -> Setting {
     Setting::Beside {
         rate: if arm.has_service() { rate } else { Rate::ZERO },
         arm,
         allowed,
+        headroom,
     }
 }
 
@@ -125,17 +126,24 @@ fn settings(side: &SideloadPlan, rate: Rate, trials: &[Trial]) -> Vec<(Phase, Se
         BesideRate::Load(level) => Some(level),
         BesideRate::Rate(_) => None,
     };
-    let allowed = allowed(side, trials);
-    let of = |arm: &Arm| {
-        let allowed = allowed.filter(|_| arm.keeps_headroom());
-        (Phase::Level { level }, setting(*arm, rate, allowed))
+    let idle = left_idle(trials);
+    let of = |(arm, headroom): (Arm, Option<Share>)| {
+        let allowed = headroom.zip(idle).and_then(|(h, idle)| allowed(idle, h));
+        (
+            Phase::Level { level },
+            setting(arm, rate, headroom, allowed),
+        )
     };
-    side.arms.iter().map(of).collect()
+    side.visits().into_iter().map(of).collect()
 }
 
 /// What the job may use of its CPUs, or a law begins with: all that the service alone leaves idle,
 /// but for the headroom.
-fn allowed(side: &SideloadPlan, trials: &[Trial]) -> Option<Share> {
+fn allowed(idle: Share, headroom: Share) -> Option<Share> {
+    Share::new((idle.get() - headroom.get()).max(FLOOR))
+}
+
+fn left_idle(trials: &[Trial]) -> Option<Share> {
     let is_reference = |t: &&Trial| {
         let alone = matches!(
             t.spec.setting,
@@ -152,7 +160,7 @@ fn allowed(side: &SideloadPlan, trials: &[Trial]) -> Option<Share> {
     let seen = seen.or_else(|| references().next())?;
     let cpu = seen.machine.service_cpu.or(seen.machine.cpu)?;
     let busy = CpuUse::busy_share(&cpu)?;
-    Share::new((1.0 - busy.get() - side.headroom.get()).max(FLOOR))
+    Share::new(1.0 - busy.get())
 }
 
 /// How far a yield run is.
@@ -164,7 +172,7 @@ pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
             left: Duration::ZERO,
         };
     };
-    let visits = side.arms.len() * plan.passes as usize;
+    let visits = side.visits().len() * plan.passes as usize;
     let is_visit = |t: &&Trial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
     let done = trials.iter().filter(is_visit).count();
     let calibrates =

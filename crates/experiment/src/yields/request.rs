@@ -3,8 +3,8 @@
 use crate::sweep::Tolerance;
 use crate::sweep::request::{bounds, first_rate};
 use plimsoll_model::{
-    Arm, Arrivals, BesideRate, CalibrationPlan, CpuPlan, LoadLevel, Plan, Rate, SideloadPlan,
-    WarmUp, Workload,
+    Arm, Arrivals, BesideRate, CalibrationPlan, CpuPlan, LoadLevel, Plan, Rate, Share,
+    SideloadPlan, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ pub struct Request {
 struct Times {
     passes: u32,
     window: Duration,
+    window_of_curve: Duration,
     warm_up: WarmUp,
     calibration: Duration,
     budget: Duration,
@@ -56,6 +57,21 @@ impl Effort {
     /// and a quick trial is over by then.
     pub fn tries(self, arm: Arm) -> bool {
         self == Effort::Full || !arm.is_law()
+    }
+
+    /// The arms of a curve over headrooms, unless others are asked for.
+    pub const ARMS_OF_CURVE: [Arm; 2] = [Arm::Quota10ms, Arm::Quota100ms];
+
+    /// The headrooms of a curve, unless others are asked for. They lie closer
+    /// to nothing, where latency is expected to rise.
+    pub fn headrooms(self) -> Vec<Share> {
+        let pct: &[f64] = match self {
+            Effort::Quick => &[0.0, 5.0, 10.0, 20.0, 40.0],
+            Effort::Full => &[0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0],
+        };
+        pct.iter()
+            .filter_map(|pct| Share::new(pct / 100.0))
+            .collect()
     }
 
     /// Passes are at least 6: of fewer paired differences the extremes
@@ -70,6 +86,7 @@ impl Effort {
             Effort::Quick => Times {
                 passes: 6,
                 window: ms(900),
+                window_of_curve: ms(700),
                 warm_up: warm_up(300, 400),
                 calibration: ms(800),
                 budget: ms(106_000),
@@ -77,6 +94,7 @@ impl Effort {
             Effort::Full => Times {
                 passes: 8,
                 window: ms(4500),
+                window_of_curve: ms(2500),
                 warm_up: warm_up(800, 1200),
                 calibration: ms(2000),
                 budget: ms(660_000),
@@ -93,11 +111,15 @@ impl Request {
             BesideRate::Load(level) => vec![level],
             BesideRate::Rate(_) => Vec::new(),
         };
+        let window = match self.side.headrooms.is_empty() {
+            true => times.window,
+            false => times.window_of_curve,
+        };
         Plan {
             arrivals: self.arrivals,
             levels,
             passes: self.passes.unwrap_or(times.passes),
-            window: self.window.unwrap_or(times.window),
+            window: self.window.unwrap_or(window),
             warm_up: times.warm_up,
             calibration: CalibrationPlan {
                 first: first_rate(&self.workload, &self.cpus),

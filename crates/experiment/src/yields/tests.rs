@@ -31,6 +31,7 @@ fn plan(job: Job, passes: u32) -> Plan {
             arms: ARMS.to_vec(),
             missing_arms: Vec::new(),
             headroom: share(0.2),
+            headrooms: Vec::new(),
             budget: "p99+5%".parse().unwrap(),
             cpus: cpus.clone(),
             timeout: Duration::from_secs(60),
@@ -136,6 +137,44 @@ fn the_service_alone_tells_first_what_a_job_may_have() {
 }
 
 #[test]
+fn a_curve_visits_an_arm_with_each_headroom_once_in_every_pass() {
+    let mut plan = plan(Job::Burn, 2);
+    let side = plan.sideload.as_mut().unwrap();
+    side.arms = vec![
+        Arm::ServiceAlone,
+        Arm::ServiceAgain,
+        Arm::JobAlone,
+        Arm::Quota10ms,
+    ];
+    side.headrooms = [0.0, 0.2, 0.6].map(|h| Share::new(h).unwrap()).to_vec();
+    let trials = all(&plan, |t| t);
+    assert_eq!(trials.len(), 1 + 2 * 6);
+    let visits = |pass: u32| -> Vec<(f64, f64)> {
+        let of = trials.iter().filter(|t| t.spec.pass == pass);
+        of.filter_map(|t| match t.spec.setting {
+            Setting::Beside {
+                headroom: Some(headroom),
+                allowed: Some(allowed),
+                ..
+            } => Some((headroom.get(), (allowed.get() * 1e6).round() / 1e6)),
+            _ => None,
+        })
+        .collect()
+    };
+    let mut first = visits(0);
+    assert_eq!(
+        visits(1),
+        first.iter().rev().copied().collect::<Vec<_>>(),
+        "mirrored"
+    );
+    first.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // 55 % are idle; what is asked for beyond that leaves the least there is.
+    assert_eq!(first, [(0.0, 0.55), (0.2, 0.35), (0.6, 0.05)]);
+    assert_eq!(progress(&plan, &trials).done, 2 * 6);
+    assert_eq!(progress(&plan, &trials[..1]).visits, 2 * 6);
+}
+
+#[test]
 fn a_command_is_run_alone_before_the_passes() {
     let trials = all(&plan(Job::Command("make".to_owned()), 1), |t| t);
     assert_eq!(arm(&trials[1]).0, Arm::JobAlone);
@@ -188,32 +227,57 @@ fn a_plan_without_a_job_is_not_gone_on_with() {
     assert!(matches!(next(&plan, &[]), Next::Stuck(why) if why.contains("sweep --resume")));
 }
 
+/// The longest that a run of `side` may take, if no trial is made twice.
+fn longest(side: SideloadPlan, effort: Effort) -> (Duration, Plan) {
+    let visits = side.visits().len() as u32;
+    let request = Request {
+        workload: hash(),
+        side,
+        effort,
+        arrivals: plimsoll_model::Arrivals::Poisson,
+        rated: None,
+        passes: None,
+        window: None,
+        cpus: CpuPlan {
+            service: "0-1".parse().unwrap(),
+            generator: CpuSet::default(),
+            cores: Vec::new(),
+        },
+        tolerance: Tolerance::default(),
+        seed: 1,
+    };
+    let plan = request.plan();
+    // Groups are made and taken away, answers are waited for: a quarter of
+    // a second where it goes well.
+    let around = Duration::from_millis(250);
+    let one = plan.warm_up.max + plan.window + around;
+    let calibration = (plan.warm_up.max + plan.calibration.window + around) * 8;
+    (one * visits * plan.passes + calibration, plan)
+}
+
 #[test]
 fn the_promised_time_holds_every_trial_and_the_second_tries() {
     for (effort, minutes) in [(Effort::Quick, 2), (Effort::Full, 12)] {
-        let arms = Arm::ALL.iter().filter(|arm| effort.tries(**arm)).count() as u32;
-        let mut request = plan(Job::Burn, 1);
-        let side = request.sideload.take().unwrap();
-        let plan = Request {
-            workload: hash(),
-            side,
-            effort,
-            arrivals: request.arrivals,
-            rated: None,
-            passes: None,
-            window: None,
-            cpus: request.cpus,
-            tolerance: Tolerance::default(),
-            seed: 1,
-        }
-        .plan();
-        // Groups are made and taken away, answers are waited for: a quarter of
-        // a second where it goes well.
-        let around = Duration::from_millis(250);
-        let one = plan.warm_up.max + plan.window + around;
-        let calibration = (plan.warm_up.max + plan.calibration.window + around) * 8;
         let promised = Duration::from_secs(60 * minutes);
-        assert!(one * arms * plan.passes + calibration < promised);
-        assert!(plan.budget < promised);
+        let side = || plan(Job::Burn, 1).sideload.unwrap();
+        let all = SideloadPlan {
+            arms: Arm::ALL.into_iter().filter(|a| effort.tries(*a)).collect(),
+            ..side()
+        };
+        let beside = Effort::ARMS_OF_CURVE.into_iter();
+        let curve = SideloadPlan {
+            arms: Arm::ALL
+                .into_iter()
+                .filter(|arm| !arm.is_beside())
+                .chain(beside)
+                .collect(),
+            headrooms: effort.headrooms(),
+            ..side()
+        };
+        for side in [all, curve] {
+            let (longest, plan) = longest(side, effort);
+            assert!(longest < promised, "{longest:?} of {promised:?}");
+            assert!(plan.budget < promised);
+        }
     }
 }

@@ -25,6 +25,8 @@ Examples:
         a build in place of hashing, held in three ways
   plimsoll yield --arms weight,resctl,koordinator,plimsoll -z 10s
         three laws of batch work, and the least weight alone
+  plimsoll yield --curve
+        at how much headroom does latency begin to rise under a quota?
   plimsoll yield --resume plimsoll-runs/FILE
         go on with a run that was interrupted";
 
@@ -63,6 +65,14 @@ pub(crate) struct YieldArgs {
     #[arg(long, value_name = "SHARE", default_value = "20%", value_parser = headroom)]
     pub(crate) headroom: Share,
 
+    /// In place of all arms, quota-10ms and quota-100ms, or those of --arms that leave a headroom, over many headrooms.
+    #[arg(long, conflicts_with = "headroom")]
+    pub(crate) curve: bool,
+
+    /// The headrooms of --curve (default: 0,5,10,15,20,30,40,50; with --quick 0,5,10,20,40; percent).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = headroom_pct, requires = "curve")]
+    pub(crate) headrooms: Option<Vec<Share>>,
+
     /// How much latency may be paid: p50, p95, p99 or p99.9, and percent more.
     #[arg(long, value_name = "BUDGET", default_value = "p99+5%", value_parser = budget)]
     pub(crate) budget: Budget,
@@ -75,7 +85,7 @@ pub(crate) struct YieldArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) passes: Option<u32>,
 
-    /// How long each trial measures (default: 4.5s; with --quick 0.9s).
+    /// How long each trial measures (default: 4.5s; with --quick 0.9s; with --curve 2.5s and 0.7s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
     pub(crate) duration: Option<Duration>,
 
@@ -109,7 +119,7 @@ pub(crate) struct YieldArgs {
 
     /// Go on with the interrupted run in this record, as it was asked for.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "url", "load", "rate", "rated",
-        "job", "job_timeout", "arms", "headroom", "budget", "quick", "passes", "duration",
+        "job", "job_timeout", "arms", "headroom", "curve", "headrooms", "budget", "quick", "passes", "duration",
         "arrivals", "seed", "cpus", "max_slip", "max_steal", "max_other"])]
     pub(crate) resume: Option<PathBuf>,
 
@@ -149,6 +159,13 @@ fn headroom(text: &str) -> Result<Share, String> {
         .ok()
         .filter(|s| s.get() < 0.95)
         .ok_or_else(|| "give a share of the machine from 0% to below 95%, such as 20%".into())
+}
+
+/// In a list, the sign would be said again and again.
+fn headroom_pct(text: &str) -> Result<Share, String> {
+    let number = text.trim();
+    let number = number.strip_suffix('%').unwrap_or(number);
+    headroom(&format!("{number}%"))
 }
 
 fn budget(text: &str) -> Result<Budget, String> {

@@ -52,13 +52,18 @@ fn setting() -> impl Strategy<Value = Setting> {
             rate: Rate::per_second(r).unwrap()
         }),
         any::<u32>().prop_map(|copies| Setting::Copies { copies }),
-        (0.0..1e12f64, 0..Arm::ALL.len(), option::of(share())).prop_map(|(r, arm, allowed)| {
-            Setting::Beside {
+        (
+            0.0..1e12f64,
+            0..Arm::ALL.len(),
+            option::of(share()),
+            option::of(share())
+        )
+            .prop_map(|(r, arm, allowed, headroom)| Setting::Beside {
                 rate: Rate::per_second(r).unwrap(),
                 arm: Arm::ALL[arm],
                 allowed,
-            }
-        }),
+                headroom,
+            }),
     ]
 }
 

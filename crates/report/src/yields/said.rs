@@ -78,6 +78,13 @@ pub(crate) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
              RATE, or --load in place of --rate.",
         ));
     }
+    if !findings.curve.is_empty() {
+        said.push(Sentence::new(
+            Ink::Dim,
+            "headroom: what the job was to leave unused of the machine. allowed: what it could use \
+             of its CPUs at most.",
+        ));
+    }
     said.extend(coarse(report));
     said.extend(findings.arms.iter().filter_map(held));
     said.extend(hasty(report));
@@ -99,7 +106,8 @@ fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
     let side = report.plan.sideload.as_ref()?;
     let is_tried = side.arms.contains(&Arm::CpuSet);
     let grain = 100.0 / side.cpus.len().max(1) as f64;
-    (is_tried && grain > side.headroom.pct()).then(|| {
+    let is_about_arms = side.headrooms.is_empty();
+    (is_tried && is_about_arms && grain > side.headroom.pct()).then(|| {
         let text = format!(
             "cpuset gives whole CPUs, of which one is {} % of this machine: it does not keep a \
              headroom of {} % exactly.",
@@ -156,10 +164,9 @@ fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
 pub(crate) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let recommended = &findings.recommended;
-    let of = |arm: Arm| findings.arms.iter().find(|found| found.arm == arm);
     let budget = &findings.budget;
     let mut said = Vec::new();
-    match (recommended.arm.and_then(of), recommended.within_budget) {
+    match (findings.best(), recommended.within_budget) {
         (Some(best), _) => {
             said.push(Sentence::new(Ink::Green, take(best, report)));
             let headroom = recommended
@@ -171,8 +178,12 @@ pub(crate) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
                 Sentence::new(Ink::Plain, text)
             }));
             if !recommended.undecided.is_empty() {
+                let with = match findings.curve.is_empty() {
+                    true => "",
+                    false => " with other headrooms",
+                };
                 let text = format!(
-                    "Of {} it cannot be told, and {} more. {}",
+                    "Of {}{with} it cannot be told, and {} more. {}",
                     names(&recommended.undecided),
                     match recommended.undecided.len() {
                         1 => "it gains",
@@ -184,7 +195,7 @@ pub(crate) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
             }
         }
         (None, Some(_)) => {
-            let cheapest = cheapest(&findings.arms, report);
+            let cheapest = cheapest(report);
             let text = format!(
                 "No way to hold the job keeps the service within {budget}.{cheapest} Leave more \
                  headroom (--headroom), allow more (--budget), or let the job run elsewhere."
@@ -215,17 +226,20 @@ fn take(best: &ArmFinding, report: &YieldReport<'_>) -> String {
             Written::pct(change).with_ends(" %")
         )
     });
-    let headroom = findings.recommended.headroom_pct;
-    let with = headroom.map_or_else(String::new, |headroom| {
-        format!(" with a headroom of {} %", trimmed_pct(headroom))
-    });
     format!(
-        "Hold the job by {}{with}: it does {gained} of its work beside the service{paid}, within \
+        "Hold the job by {}{}: it does {gained} of its work beside the service{paid}, within \
          {}.{}",
         best.arm,
+        with(findings.recommended.headroom_pct),
         findings.budget,
         why(best)
     )
+}
+
+fn with(headroom_pct: Option<f64>) -> String {
+    headroom_pct.map_or_else(String::new, |headroom| {
+        format!(" with a headroom of {} %", trimmed_pct(headroom))
+    })
 }
 
 /// What the extra latency comes from.
@@ -239,13 +253,14 @@ fn why(arm: &ArmFinding) -> &'static str {
 }
 
 /// The arm that comes nearest.
-fn cheapest(arms: &[ArmFinding], report: &YieldReport<'_>) -> String {
-    let change = |a: &ArmFinding| Some(a.latency_change_pct?.under(&report.findings.budget).value);
-    let beside = arms.iter().filter(|a| a.arm.is_beside());
+fn cheapest(report: &YieldReport<'_>) -> String {
+    let findings = report.findings;
+    let change = |a: &ArmFinding| Some(a.latency_change_pct?.under(&findings.budget).value);
+    let beside = findings.tried().filter(|(_, a)| a.arm.is_beside());
     let nearest = beside
-        .filter_map(|a| Some((a, change(a)?)))
-        .min_by(|a, b| a.1.total_cmp(&b.1));
-    nearest.map_or_else(String::new, |(arm, change)| {
+        .filter_map(|(headroom, a)| Some((headroom, a, change(a)?)))
+        .min_by(|a, b| a.2.total_cmp(&b.2));
+    nearest.map_or_else(String::new, |(headroom, arm, change)| {
         let price = arm.price_us_per_pct.map_or_else(String::new, |price| {
             format!(
                 ", {} of p99 for each percent of work",
@@ -253,8 +268,9 @@ fn cheapest(arms: &[ArmFinding], report: &YieldReport<'_>) -> String {
             )
         });
         format!(
-            " {} comes nearest, with {} % more{price}.{}",
+            " {}{} comes nearest, with {} % more{price}.{}",
             arm.arm,
+            with(headroom),
             trimmed_pct(change.max(0.0)),
             why(arm)
         )
@@ -264,7 +280,8 @@ fn cheapest(arms: &[ArmFinding], report: &YieldReport<'_>) -> String {
 /// What it would take to tell.
 fn needed(report: &YieldReport<'_>) -> String {
     let is_open = |a: &&ArmFinding| a.verdict == Some(BudgetVerdict::CannotTell);
-    let open = report.findings.arms.iter().filter(is_open);
+    let tried = report.findings.tried().map(|(_, found)| found);
+    let open = tried.filter(is_open);
     // Only when all are told is it told which one to take.
     let each: Option<Vec<u32>> = open.map(|a| a.passes_to_tell).collect();
     let passes = each.and_then(|passes| passes.into_iter().max());

@@ -2,13 +2,11 @@
 
 use crate::number::{MISSING, TimeUnit, Written, grouped};
 use crate::table::{Cell, Column, Ink};
-use plimsoll_model::{ArmFinding, BudgetVerdict, Cause, Estimate, LatencyUs, YieldFindings};
+use plimsoll_model::{ArmFinding, Budget, BudgetVerdict, Cause, Estimate, LatencyUs};
 
 type Of<T> = fn(&ArmFinding) -> Option<T>;
 
-pub(crate) fn columns(findings: &YieldFindings) -> Vec<Column> {
-    let arms = &findings.arms;
-    let budget = &findings.budget;
+pub(crate) fn columns(arms: &[ArmFinding], budget: &Budget) -> Vec<Column> {
     let text = |name, unit, rank, cell: &dyn Fn(&ArmFinding) -> Cell| {
         Column::new(name, unit, rank, arms.iter().map(cell))
     };
@@ -57,7 +55,7 @@ pub(crate) fn columns(findings: &YieldFindings) -> Vec<Column> {
     ]
 }
 
-fn known<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> Cell {
+pub(super) fn known<T>(value: Option<T>, shown: impl FnOnce(T) -> String) -> Cell {
     value.map_or_else(|| MISSING.to_owned(), shown).into()
 }
 

@@ -1,5 +1,6 @@
 //! How a yield run reads, and the schema that its JSON promises to keep.
 
+mod curve;
 mod page;
 mod sample;
 

@@ -50,13 +50,8 @@ pub(super) fn finding(
 
 /// How the quantiles of an arm differ from those of the service alone.
 pub(super) fn change(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<LatencyChange> {
-    let pairs = seen.pairs(arm, Arm::ServiceAlone);
     let [p50, p95, p99, p999] = Budget::QUANTILES.map(|q| {
-        let ratios: Vec<f64> = pairs
-            .iter()
-            .filter_map(|(with, alone)| Some((us(with, q)? / us(alone, q)?).ln()))
-            .filter(|ratio| ratio.is_finite())
-            .collect();
+        let ratios: Vec<f64> = ratios(seen, arm, q).into_iter().map(|(_, r)| r).collect();
         let logarithm = mean(&ratios, seed)?;
         Some(logarithm.map_rising(|log| (log.exp() - 1.0) * 100.0))
     });
@@ -66,6 +61,17 @@ pub(super) fn change(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<LatencyChan
         p99: p99?,
         p999: p999?,
     })
+}
+
+/// Of each pass, the logarithm of the ratio of a quantile to that of the
+/// service alone.
+pub(super) fn ratios(seen: &Seen<'_>, arm: Arm, quantile: f64) -> Vec<(u32, f64)> {
+    let ratio = |(with, alone): &(&Trial, &Trial)| {
+        let ratio = (us(with, quantile)? / us(alone, quantile)?).ln();
+        Some((with.spec.pass, ratio)).filter(|(_, ratio)| ratio.is_finite())
+    };
+    let pairs = seen.pairs(arm, Arm::ServiceAlone);
+    pairs.iter().filter_map(ratio).collect()
 }
 
 fn us(trial: &Trial, quantile: f64) -> Option<f64> {

@@ -69,6 +69,7 @@ fn plan(passes: u32) -> Plan {
             reason: "the kernel is older than 5.15".to_owned(),
         }],
         headroom: Share::new(0.2).unwrap(),
+        headrooms: Vec::new(),
         budget: "p99+5%".parse().unwrap(),
         cpus: "0-1".parse().unwrap(),
         timeout: Duration::from_secs(60),
@@ -86,6 +87,7 @@ fn trial(arm: Arm, pass: u32, truth: Truth, noise: f64) -> Trial {
             rate,
             arm,
             allowed: None,
+            headroom: None,
         },
         pass,
         attempt: 0,
@@ -237,6 +239,61 @@ fn where_all_arms_are_beyond_the_budget_none_is_recommended() {
     let found = found(&plan, &trials);
     assert_eq!(found.recommended.arm, None);
     assert_eq!(found.recommended.within_budget, Some(false));
+}
+
+/// A run over headrooms: below 15 % the service pays, and the job gains what is
+/// not left unused.
+fn curve(noise: f64, seed: u64) -> (Plan, Vec<Trial>) {
+    let mut plan = plan(8);
+    let side = plan.sideload.as_mut().unwrap();
+    side.arms
+        .retain(|arm| !arm.is_beside() || *arm == Arm::Quota10ms);
+    let shares = [0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4].map(|h| Share::new(h).unwrap());
+    side.headrooms = shares.to_vec();
+    let mut rng = Rng::seeded(seed);
+    let mut trials = Vec::new();
+    for pass in 0..plan.passes {
+        for (arm, share) in plan.sideload.as_ref().unwrap().visits() {
+            let truth = share.map_or(truth(arm), |share| Truth {
+                times: 1.0 + (0.15 - share.get()).max(0.0) * 4.0,
+                gains: 0.5 - share.get(),
+                ..FREE
+            });
+            let off = (1.0 + noise).powf(2.0 * rng.unit() - 1.0);
+            let mut trial = trial(arm, pass, truth, off);
+            if let Setting::Beside { headroom, .. } = &mut trial.spec.setting {
+                *headroom = share;
+            }
+            trials.push(trial);
+        }
+    }
+    (plan, trials)
+}
+
+#[test]
+fn a_curve_has_its_knee_and_the_headroom_of_the_most_work_within_the_budget() {
+    let (plan, trials) = curve(0.02, 11);
+    let found = found(&plan, &trials);
+    let arms: Vec<Arm> = found.arms.iter().map(|a| a.arm).collect();
+    assert_eq!(arms, [Arm::ServiceAlone, Arm::JobAlone]);
+    assert_eq!((found.curve.len(), found.passes), (1, 8));
+    let curve = &found.curve[0];
+    let headrooms: Vec<f64> = curve.points.iter().map(|p| p.headroom_pct).collect();
+    assert_eq!(headrooms, [0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0]);
+    let verdicts: Vec<_> = curve.points.iter().map(|p| p.found.verdict).collect();
+    assert_eq!(verdicts[0], Some(BudgetVerdict::Beyond));
+    assert_eq!(verdicts[4], Some(BudgetVerdict::Within));
+    assert!(curve.points.iter().all(|p| p.found.trials == 8));
+    assert_eq!(curve.knee.status, plimsoll_model::KneeStatus::Found);
+    let (low, high) = curve.knee.headroom_pct.unwrap().interval().unwrap();
+    assert!(low <= 15.0 && 15.0 <= high, "{:?}", curve.knee);
+    let rise = curve.knee.rise_pct.unwrap().value;
+    assert!((rise - 60.0).abs() < 5.0, "{rise}");
+    assert_eq!(curve.recommended_headroom_pct, Some(15.0));
+    assert_eq!(found.recommended.arm, Some(Arm::Quota10ms));
+    assert_eq!(found.recommended.headroom_pct, Some(15.0));
+    let best = found.best().unwrap();
+    assert!((best.work_gained_share.unwrap().value - 0.35).abs() < 1e-6);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! An arm held against the latency budget, and which one to take.
 
-use plimsoll_model::{Arm, ArmFinding, Budget, BudgetVerdict, Estimate, Recommended, SideloadPlan};
+use plimsoll_model::{Arm, ArmFinding, Budget, BudgetVerdict, Estimate, Recommended};
 
 /// More passes than this are no advice.
 const MOST_PASSES: f64 = 1000.0;
@@ -56,30 +56,31 @@ pub(super) fn passes_to_tell(
     (passes <= MOST_PASSES).then_some(passes as u32 + 1)
 }
 
-/// The arm that gains the most of those within the budget.
-pub(super) fn recommended(arms: &[ArmFinding], side: &SideloadPlan) -> Recommended {
+/// The arm that gains the most of those within the budget, with its headroom in
+/// percent where it leaves one.
+pub(super) fn recommended(tried: &[(Option<f64>, &ArmFinding)]) -> Recommended {
     let gained = |a: &ArmFinding| a.work_gained_share.map_or(0.0, |share| share.value);
     let with = |verdict: BudgetVerdict| {
-        arms.iter()
+        tried
+            .iter()
             // A job that gains nothing is not worth holding.
-            .filter(move |a| a.verdict == Some(verdict) && gained(a) > 0.0)
+            .filter(move |(_, a)| a.verdict == Some(verdict) && gained(a) > 0.0)
     };
-    let best = with(BudgetVerdict::Within).max_by(|a, b| gained(a).total_cmp(&gained(b)));
-    let most = best.map_or(0.0, gained);
-    let undecided: Vec<Arm> = with(BudgetVerdict::CannotTell)
-        .filter(|a| gained(a) > most)
-        .map(|a| a.arm)
+    let best = with(BudgetVerdict::Within).max_by(|a, b| gained(a.1).total_cmp(&gained(b.1)));
+    let most = best.map_or(0.0, |(_, a)| gained(a));
+    let mut undecided: Vec<Arm> = with(BudgetVerdict::CannotTell)
+        .filter(|(_, a)| gained(a) > most)
+        .map(|(_, a)| a.arm)
         .collect();
+    undecided.dedup();
     // An arm without a single trial that counts has told nothing either way.
-    let untold = arms
+    let untold = tried
         .iter()
-        .any(|a| a.verdict == Some(BudgetVerdict::CannotTell));
-    let beside = arms.iter().any(|a| a.verdict.is_some());
+        .any(|(_, a)| a.verdict == Some(BudgetVerdict::CannotTell));
+    let beside = tried.iter().any(|(_, a)| a.verdict.is_some());
     Recommended {
-        arm: best.map(|a| a.arm),
-        headroom_pct: best
-            .filter(|a| a.arm.keeps_headroom())
-            .map(|_| side.headroom.pct()),
+        arm: best.map(|(_, a)| a.arm),
+        headroom_pct: best.and_then(|(headroom, _)| *headroom),
         within_budget: match (best, untold || !beside) {
             (Some(_), _) => Some(true),
             (None, true) => None,

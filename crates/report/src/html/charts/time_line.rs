@@ -70,7 +70,10 @@ fn what(trial: &TrialPicture) -> String {
         (_, Setting::Copies { copies }) => {
             format!("{copies} {}", for_count(copies, "copy", "copies"))
         }
-        (_, Setting::Beside { arm, .. }) => arm.to_string(),
+        (_, Setting::Beside { arm, headroom, .. }) => headroom.map_or_else(
+            || arm.to_string(),
+            |share| format!("{arm}, {} % headroom", number::trimmed_pct(share.pct())),
+        ),
         (Phase::Idle, _) | (_, Setting::Idle) => "no load".to_owned(),
         (Phase::Calibration, _) => "finding the rated rate".to_owned(),
         (Phase::OneThreadPerCore, _) => "full load, one thread of each core".to_owned(),

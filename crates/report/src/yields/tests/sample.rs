@@ -71,6 +71,7 @@ pub(crate) fn sample() -> Sample {
             passes: 7,
             noise_floor_pct: Some(3.4),
             arms: arms(),
+            curve: Vec::new(),
             missing_arms: vec![missing],
             recommended: Recommended {
                 arm: Some(Arm::SchedIdle),
@@ -205,6 +206,7 @@ fn plan(missing: &MissingArm) -> Plan {
         ],
         missing_arms: vec![missing.clone()],
         headroom: Share::new(0.2).unwrap(),
+        headrooms: Vec::new(),
         budget: "p99+5%".parse().unwrap(),
         cpus: "0-1".parse().unwrap(),
         timeout: Duration::from_secs(600),

@@ -60,7 +60,7 @@ impl<'a> Arms<'a> {
 
     /// The columns of the report's table that have these names.
     fn columns(&self, names: &[&str]) -> Vec<Column> {
-        let all = table::columns(self.findings()).into_iter();
+        let all = table::columns(&self.findings().arms, &self.findings().budget).into_iter();
         all.filter(|column| names.contains(&column.name()))
             .collect()
     }

@@ -34,7 +34,7 @@ pub(super) fn figure(view: Arms<'_>) -> Option<Figure> {
         drawings: both(|size| draw(view, &marks, size, &title, &description)),
         title,
         told: view.told(|arm| told(view, arm)),
-        table: table::columns(view.findings()),
+        table: table::columns(&view.findings().arms, &view.findings().budget),
         rows_are_levels: true,
     })
 }

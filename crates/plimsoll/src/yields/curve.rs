@@ -1,0 +1,52 @@
+//! Which arms and headrooms a run visits: all arms with one headroom, or a curve.
+
+use crate::args::YieldArgs;
+use crate::failure::Failure;
+use plimsoll_experiment::yields::Effort;
+use plimsoll_model::{Arm, Share};
+
+pub(super) fn effort(args: &YieldArgs) -> Effort {
+    match args.quick {
+        true => Effort::Quick,
+        false => Effort::Full,
+    }
+}
+
+/// The ways to hold the job that are asked for.
+pub(super) fn beside(args: &YieldArgs) -> Result<Vec<Arm>, Failure> {
+    let usual = match args.curve {
+        true => Effort::ARMS_OF_CURVE.to_vec(),
+        false => {
+            let tried = |arm: &Arm| effort(args).tries(*arm);
+            Arm::ALL.into_iter().filter(tried).collect()
+        }
+    };
+    let arms = args.arms.clone().unwrap_or(usual);
+    let flat = arms.iter().find(|arm| !arm.keeps_headroom());
+    match flat.filter(|_| args.curve) {
+        Some(arm) => Err(Failure::Mistake(format!(
+            "--curve tries many headrooms, and {arm} leaves none that can be asked for; name \
+             others with --arms, such as quota-10ms"
+        ))),
+        None => Ok(arms),
+    }
+}
+
+/// The headrooms of a curve, ascending; none of a run that is about arms.
+pub(super) fn headrooms(args: &YieldArgs) -> Result<Vec<Share>, Failure> {
+    if !args.curve {
+        return Ok(Vec::new());
+    }
+    let usual = || effort(args).headrooms();
+    let mut headrooms = args.headrooms.clone().unwrap_or_else(usual);
+    headrooms.sort_by(|a, b| a.get().total_cmp(&b.get()));
+    headrooms.dedup();
+    match headrooms.len() {
+        0 | 1 => Err(Failure::Mistake(
+            "a curve needs two headrooms at least; give several with --headrooms, such as \
+             0,10,20,40"
+                .to_owned(),
+        )),
+        _ => Ok(headrooms),
+    }
+}

@@ -1,0 +1,116 @@
+//! Arms over headrooms: a row for each, and where latency begins to rise.
+
+use super::table::{columns, known};
+use crate::number::{Written, trimmed_pct};
+use crate::sentence::Sentence;
+use crate::table::{Column, Ink};
+use plimsoll_model::{ArmFinding, HeadroomCurve, KneeStatus, YieldFindings};
+
+/// A row per arm, with each headroom that it was tried with.
+pub(super) fn table(findings: &YieldFindings) -> Vec<Column> {
+    let tried: Vec<(Option<f64>, &ArmFinding)> = findings.tried().collect();
+    let arms: Vec<ArmFinding> = tried.iter().map(|(_, found)| (*found).clone()).collect();
+    let mut table = columns(&arms, &findings.budget);
+    if findings.curve.is_empty() {
+        return table;
+    }
+    let points = || findings.curve.iter().flat_map(|curve| &curve.points);
+    let headrooms = tried.iter().map(|(headroom, _)| *headroom);
+    let allowed = findings
+        .arms
+        .iter()
+        .map(|_| None)
+        .chain(points().map(|point| point.allowed_share.map(|share| share * 100.0)));
+    table.insert(1, percent("headroom", "%", 0, headrooms));
+    table.insert(2, percent("allowed", "% CPU", 3, allowed));
+    table
+}
+
+fn percent(
+    name: &'static str,
+    unit: &'static str,
+    rank: u8,
+    values: impl Iterator<Item = Option<f64>>,
+) -> Column {
+    Column::new(name, unit, rank, values.map(|pct| known(pct, trimmed_pct)))
+}
+
+/// Of each arm, where latency begins to rise, and the headroom to take.
+pub(super) fn said(findings: &YieldFindings) -> Vec<Sentence> {
+    let of = |curve: &HeadroomCurve| {
+        let ink = match curve.knee.status {
+            KneeStatus::CannotTell => Ink::Yellow,
+            KneeStatus::Found | KneeStatus::None => Ink::Plain,
+        };
+        let text = format!(
+            "{} {}{}",
+            knee(curve, findings),
+            within(curve, findings),
+            least(curve)
+        );
+        Sentence::new(ink, text)
+    };
+    findings.curve.iter().map(of).collect()
+}
+
+fn knee(curve: &HeadroomCurve, findings: &YieldFindings) -> String {
+    let (arm, quantile) = (curve.arm, findings.budget.quantile);
+    let end = |at: Option<&plimsoll_model::CurvePoint>| {
+        at.map_or_else(String::new, |p| trimmed_pct(p.headroom_pct))
+    };
+    let (least, most) = (end(curve.points.first()), end(curve.points.last()));
+    let knee = &curve.knee;
+    let rise = knee.rise_pct.map(Written::pct);
+    match (knee.status, knee.headroom_pct.map(Written::pct), rise) {
+        (KneeStatus::Found, Some(at), Some(rise)) => format!(
+            "{arm}: {quantile} begins to rise below a headroom of {}; with {least} % it is {} \
+             above that with {most} %.",
+            at.with_ends(" %"),
+            rise.with_ends(" %")
+        ),
+        (KneeStatus::None, _, Some(rise)) => format!(
+            "{arm}: no knee is seen; from {most} % of headroom down to {least} % {quantile} rises \
+             by {} %, which is no more than noise.",
+            rise.value
+        ),
+        (_, Some(at), _) => format!(
+            "{arm}: it cannot be told where {quantile} begins to rise (perhaps below {}).",
+            at.with_ends(" %")
+        ),
+        _ => format!(
+            "{arm}: it cannot be told where {quantile} begins to rise; it takes 5 passes and 4 \
+             headrooms at least."
+        ),
+    }
+}
+
+fn within(curve: &HeadroomCurve, findings: &YieldFindings) -> String {
+    let budget = findings.budget;
+    match curve.recommended_headroom_pct {
+        Some(headroom) => format!(
+            "Of what is within {budget}, the job does the most with a headroom of {} %.",
+            trimmed_pct(headroom)
+        ),
+        None => format!("With none of these headrooms is it sure to be within {budget}."),
+    }
+}
+
+/// What asks for more than the service alone leaves idle is all the same.
+fn least(curve: &HeadroomCurve) -> String {
+    let least = curve.points.last().and_then(|point| point.allowed_share);
+    let alike: Vec<f64> = curve
+        .points
+        .iter()
+        .filter(|point| point.allowed_share == least)
+        .map(|point| point.headroom_pct)
+        .collect();
+    match (least, alike.as_slice()) {
+        (Some(least), [first, _, ..]) => format!(
+            " From a headroom of {} % on it is allowed the same {} % of its CPUs: the service \
+             alone leaves too little idle for more headroom.",
+            trimmed_pct(*first),
+            trimmed_pct(least * 100.0)
+        ),
+        _ => String::new(),
+    }
+}
