@@ -4,6 +4,7 @@
 //! measures nothing and concludes nothing.
 
 mod args;
+mod best;
 mod burn;
 mod compare;
 mod concluded;

@@ -203,7 +203,24 @@ pub(crate) fn default_output(command: &str, now: SystemTime) -> PathBuf {
 
 /// `20261121-154500` from seconds since 1970.
 fn utc(seconds: u64) -> String {
-    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(seconds / 86_400);
+    let of_day = seconds % 86_400;
+    format!(
+        "{year:04}{month:02}{day:02}-{:02}{:02}{:02}",
+        of_day / 3600,
+        of_day / 60 % 60,
+        of_day % 60
+    )
+}
+
+/// `2026-11-21` from seconds since 1970.
+pub(crate) fn date(seconds: u64) -> String {
+    let (year, month, day) = civil(seconds / 86_400);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Year, month and day, so many days after the first of 1970.
+fn civil(days: u64) -> (u64, u64, u64) {
     // Howard Hinnant, "chrono-compatible low-level date algorithms":
     // civil_from_days, for days from 1970 on.
     let z = days + 719_468;
@@ -219,12 +236,7 @@ fn utc(seconds: u64) -> String {
         month_from_march - 9
     };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!(
-        "{year:04}{month:02}{day:02}-{:02}{:02}{:02}",
-        of_day / 3600,
-        of_day / 60 % 60,
-        of_day % 60
-    )
+    (year, month, day)
 }
 
 #[cfg(test)]

@@ -1,18 +1,19 @@
 //! `plimsoll side`: a command in what the machine has left.
 
 use crate::args::{MechanismChoice, RunAs, SideArgs};
+use crate::best;
 use crate::failure::Failure;
 use crate::output::note;
 use crate::signals::Signals;
 use plimsoll_control::Journals;
 use plimsoll_host::Root;
-use plimsoll_side::{Care, Held, Request, Sideload, Told};
+use plimsoll_side::{Advice, Care, Held, Request, Sideload, Told};
 use std::io::IsTerminal;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
-    let request = request(args)?;
+    let mut request = request(args)?;
     let root = Root::machine();
     let mut signals = Signals::listen(&root)?;
     let mut tell = |told: Told| match told {
@@ -20,6 +21,15 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
         Told::Note(text) if !args.quiet => note(&format!("plimsoll: {text}")),
         Told::Note(_) => {}
     };
+    if let Care::Sideload(held) = &mut request.care
+        && held.hold.is_none()
+        && let Some(file) = best::usual_file()
+    {
+        match best::advice(&file, &root) {
+            Ok(advice) => held.advice = advice,
+            Err(warning) => tell(Told::Warning(warning)),
+        }
+    }
     let journals = Journals::usual();
     let sideload = Sideload::start(&root, &journals, &request, &mut tell)?;
     let outcome = sideload.run(&mut signals, &mut tell)?;
@@ -43,6 +53,7 @@ fn request(args: &SideArgs) -> Result<Request<'_>, Failure> {
         },
         RunAs::Sideload => Care::Sideload(Held {
             hold: args.mechanism.into(),
+            advice: Advice::Unknown,
             headroom: args.headroom.unwrap_or_default(),
             period: args.period,
             guards: args.guards.clone(),

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output::{Output, note};
 use crate::record_file::Maker;
 use crate::stop::Stop;
-use crate::{burn, meant, progress, record_file, remark, resume, sweep};
+use crate::{best, burn, meant, progress, record_file, remark, resume, sweep};
 use plimsoll_control::Journals;
 use plimsoll_experiment::sweep::{Place, Tolerance};
 use plimsoll_experiment::yields::{self, Means, Request};
@@ -60,7 +60,11 @@ pub(crate) fn run(args: &YieldArgs, output: &Output) -> Result<(), Failure> {
     let show = |record: &Record| shown::show(record, args.format, !args.no_html, output);
     let Some(failure) = failure else {
         marked?;
-        return show(&record);
+        show(&record)?;
+        if let Some(kept) = best::keep(&record, &trials) {
+            note(&kept);
+        }
+        return Ok(());
     };
     let was_stopped = matches!(failure, Failure::Interrupted(_));
     if was_stopped && !trials.is_empty() {

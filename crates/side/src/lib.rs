@@ -47,6 +47,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod advice;
 mod control;
 mod ears;
 mod error;
@@ -63,6 +64,7 @@ mod sideload;
 mod still;
 mod tally;
 
+pub use advice::Advice;
 pub use control::Control;
 pub use ears::{Ears, Heard};
 pub use error::SideError;

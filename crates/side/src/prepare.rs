@@ -1,5 +1,6 @@
 //! Before the command runs: what is mounted, what is chosen, what is set.
 
+use crate::advice;
 use crate::error::SideError;
 use crate::hold::Hold;
 use crate::limit::Limit;
@@ -147,11 +148,12 @@ fn hold_for(ground: &Ground, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold,
             format!("as a sideload by {hold}, headroom {headroom}"),
         ),
         None => {
-            let mut asked = needs.clone();
-            asked.insert(Mechanism::Weight);
-            let (hold, why) = Hold::best_guess(&ground.capabilities(&asked));
-            let how = format!("as a sideload by {hold}, headroom {headroom}: {why}");
-            (hold, how)
+            let can = |mechanism| {
+                let mut asked = needs.clone();
+                asked.insert(mechanism);
+                ground.capabilities(&asked)
+            };
+            advice::choose(&held.advice, headroom, can)
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What is asked for, and what is told back. Plain data.
 
+use crate::advice::Advice;
 use crate::guard::GuardSpec;
 use crate::hold::Hold;
 use plimsoll_law::Headroom;
@@ -56,8 +57,10 @@ pub enum Care {
 /// How a sideload is held.
 #[derive(Debug, Default)]
 pub struct Held {
-    /// By what; `None` for the best guess.
+    /// By what; `None` for what is advised, or else the best guess.
     pub hold: Option<Hold>,
+    /// What a measurement on this machine says.
+    pub advice: Advice,
     /// What is to stay free.
     pub headroom: Headroom,
     /// How often to decide; `None` for [`Hold::period`].

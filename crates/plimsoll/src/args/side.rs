@@ -19,7 +19,9 @@ What --mechanism does:
           a cgroup.
   cpuset  The same as whole CPUs, one at least, else frozen. A cgroup, else
           affinity.
-  auto    The best guess: weight if a cgroup can have one, else idle.
+  auto    What plimsoll yield found best here, if it did, on the same kernel
+          and CPU; else the best guess: weight if a cgroup can have one, else
+          idle.
 
 What --guard asks; over its limit, the sideload gets half of what it uses, or
 under weight and idle nothing:

@@ -56,6 +56,7 @@ impl Folder {
             .args(args)
             .current_dir(self.0.path())
             .env_remove("NO_COLOR")
+            .env("XDG_STATE_HOME", self.path("state"))
             .stdin(Stdio::null());
         command
     }

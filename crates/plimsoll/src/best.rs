@@ -1,0 +1,192 @@
+//! What `plimsoll yield` found best on this machine, kept for `plimsoll side`: a
+//! small file of JSON in the user's folder for state. It is a convenience: when it
+//! cannot be written or read, that is said once, and nothing fails.
+
+use plimsoll_host::Root;
+use plimsoll_model::{Arm, Budget, Provenance, Trial, YieldFindings};
+use plimsoll_record::Record;
+use plimsoll_side::{Advice, Hold};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+const VERSION: u32 = 1;
+/// No such file is longer.
+const MOST_BYTES: u64 = 64 * 1024;
+
+/// What the file says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Best {
+    version: u32,
+    arm: Arm,
+    /// `None` where the arm leaves none.
+    headroom_pct: Option<f64>,
+    found_unix_ms: u64,
+    kernel: String,
+    cpu_model: String,
+    /// The file that the trials are in.
+    record: String,
+    budget: Budget,
+    /// Work of the job, of what it does alone.
+    gained_share: f64,
+    /// Of the budget's quantile.
+    change_pct: f64,
+}
+
+/// Where it is: `plimsoll/best.json` in `$XDG_STATE_HOME`, or in `.local/state` at
+/// home (XDG Base Directory Specification 0.8, by which a path that is not
+/// absolute does not count); `None` where there is neither.
+pub(crate) fn usual_file() -> Option<PathBuf> {
+    file_in(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
+}
+
+fn file_in(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let absolute = |dir: OsString| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
+    let of_home = || Some(home.and_then(absolute)?.join(".local/state"));
+    let dir = state.and_then(absolute).or_else(of_home)?;
+    Some(dir.join("plimsoll/best.json"))
+}
+
+/// Keeps what a whole run recommends, if it does: a sentence says so, or why it
+/// could not be kept.
+pub(crate) fn keep(record: &Record, trials: &[Trial]) -> Option<String> {
+    let findings = plimsoll_study::yields::findings(record.plan(), trials)?;
+    let now = SystemTime::now();
+    let best = Best::of(&findings, record.provenance(), record.path(), now)?;
+    let file = usual_file()?;
+    let shown = file.display();
+    Some(match write(&best, &file) {
+        Ok(()) => {
+            format!("note: plimsoll side --mechanism auto goes by this from now on ({shown})")
+        }
+        Err(why) => format!("note: plimsoll side will not know of it: {shown}: {why}"),
+    })
+}
+
+/// What it says about this machine. The other value is a warning.
+pub(crate) fn advice(file: &Path, root: &Root) -> Result<Advice, String> {
+    match read(file) {
+        Ok(None) => Ok(Advice::Unknown),
+        Ok(Some(best)) => {
+            let here = plimsoll_host::provenance(root, env!("CARGO_PKG_VERSION"));
+            Ok(best.advice(&here))
+        }
+        Err(why) => Err(format!(
+            "what `plimsoll yield` found best here cannot be read from {} ({why}); remove that \
+             file, or measure again",
+            file.display()
+        )),
+    }
+}
+
+fn write(best: &Best, file: &Path) -> Result<(), String> {
+    let json = serde_json::to_string_pretty(best).map_err(|e| e.to_string())? + "\n";
+    let written = || {
+        if let Some(dir) = file.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        crate::output::write_whole(file, &json)
+    };
+    written().map_err(|e| e.to_string())
+}
+
+fn read(file: &Path) -> Result<Option<Best>, String> {
+    // A pipe would be waited for.
+    match fs::metadata(file) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e.to_string()),
+        Ok(there) if !there.is_file() => return Err("it is no file".to_owned()),
+        Ok(_) => {}
+    }
+    let mut text = String::new();
+    let opened = fs::File::open(file).map_err(|e| e.to_string())?;
+    let mut some = opened.take(MOST_BYTES);
+    some.read_to_string(&mut text).map_err(|e| e.to_string())?;
+    // What serde says may quote the file, of which nothing is to reach a terminal.
+    let best: Best =
+        serde_json::from_str(&text).map_err(|e| format!("line {} is wrong", e.line()))?;
+    match best.is_sound() {
+        true => Ok(Some(best)),
+        false => Err("it says what no run finds".to_owned()),
+    }
+}
+
+impl Best {
+    fn of(
+        findings: &YieldFindings,
+        machine: &Provenance,
+        record: &Path,
+        now: SystemTime,
+    ) -> Option<Best> {
+        let within = findings.recommended.within_budget == Some(true);
+        let best = findings.best().filter(|_| within)?;
+        let since = now.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        Some(Best {
+            version: VERSION,
+            arm: best.arm,
+            headroom_pct: findings.recommended.headroom_pct,
+            found_unix_ms: since.as_millis() as u64,
+            kernel: machine.kernel.clone()?,
+            cpu_model: machine.cpu_model.clone()?,
+            record: fs::canonicalize(record)
+                .unwrap_or_else(|_| record.to_owned())
+                .display()
+                .to_string(),
+            budget: findings.budget,
+            gained_share: best.work_gained_share?.value,
+            change_pct: best.latency_change_pct?.under(&findings.budget).value,
+        })
+    }
+
+    fn is_sound(&self) -> bool {
+        let gained = (0.0..=10.0).contains(&self.gained_share);
+        let change = (-100.0..=1e6).contains(&self.change_pct);
+        // The year 9999 ends then.
+        self.version == VERSION && gained && change && self.found_unix_ms < 253_402_300_800_000
+    }
+
+    /// Whether it holds on this machine, and can be done by `plimsoll side` at all.
+    fn advice(&self, here: &Provenance) -> Advice {
+        let found = self.found();
+        let leave = |why: &str| Advice::Leave {
+            why: format!("{}, {found}, {why}", self.arm),
+        };
+        if here.kernel.as_ref() != Some(&self.kernel) {
+            return leave("was measured under another kernel");
+        }
+        if here.cpu_model.as_ref() != Some(&self.cpu_model) {
+            return leave("was measured on another CPU");
+        }
+        let (hold, in_group) = match self.arm {
+            Arm::Weight => (Hold::Weight, true),
+            Arm::CpuIdle => (Hold::Idle, true),
+            Arm::SchedIdle => (Hold::Idle, false),
+            Arm::Quota10ms => (Hold::Quota, true),
+            Arm::CpuSet => (Hold::CpuSet, false),
+            _ => return leave("is not among what plimsoll side holds by"),
+        };
+        Advice::Take {
+            hold,
+            in_group,
+            because: found,
+        }
+    }
+
+    /// `which plimsoll yield found best here on 2026-11-21 (39 % gained, p99 +3 %)`
+    fn found(&self) -> String {
+        // Not -0.
+        let change = self.change_pct.round() + 0.0;
+        format!(
+            "which `plimsoll yield` found best here on {} ({:.0} % gained, {} {change:+.0} %)",
+            crate::meant::date(self.found_unix_ms / 1000),
+            self.gained_share * 100.0,
+            self.budget.quantile,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! What is kept, and what becomes of it on this machine and on others.
+
+use super::*;
+use plimsoll_model::{ArmFinding, Estimate, LatencyChange, Recommended};
+use std::time::Duration;
+
+fn here() -> Provenance {
+    Provenance {
+        kernel: Some("6.18.5".to_owned()),
+        cpu_model: Some("AMD EPYC".to_owned()),
+        ..Provenance::default()
+    }
+}
+
+fn best(arm: Arm) -> Best {
+    Best {
+        version: VERSION,
+        arm,
+        headroom_pct: None,
+        found_unix_ms: 1_795_305_600_000,
+        kernel: "6.18.5".to_owned(),
+        cpu_model: "AMD EPYC".to_owned(),
+        record: "/runs/run.plimsoll".to_owned(),
+        budget: "p99+5%".parse().unwrap(),
+        gained_share: 0.386,
+        change_pct: 2.9,
+    }
+}
+
+fn findings(arm: Arm, within: Option<bool>) -> YieldFindings {
+    let around = |value| Estimate::within(value, value - 1.0, value + 1.0);
+    YieldFindings {
+        rated: None,
+        rate_rps: Some(100.0),
+        budget: "p99+5%".parse().unwrap(),
+        passes: 8,
+        noise_floor_pct: Some(1.0),
+        arms: vec![ArmFinding {
+            arm,
+            work_gained_share: Some(Estimate::within(0.386, 0.38, 0.39)),
+            total_work_share: None,
+            latency_us: None,
+            latency_change_pct: Some(LatencyChange {
+                p50: around(0.0),
+                p95: around(1.0),
+                p99: around(2.9),
+                p999: around(4.0),
+            }),
+            price_us_per_pct: None,
+            run_delay_us_per_request: None,
+            cpu_us_per_request: None,
+            cause: None,
+            verdict: None,
+            passes_to_tell: None,
+            trials: 8,
+            invalid_trials: 0,
+        }],
+        curve: Vec::new(),
+        missing_arms: Vec::new(),
+        recommended: Recommended {
+            arm: within.and(Some(arm)),
+            headroom_pct: None,
+            within_budget: within,
+            undecided: Vec::new(),
+        },
+    }
+}
+
+#[test]
+fn it_is_in_the_folder_for_state_and_nowhere_relative() {
+    let file = |state: Option<&str>, home: Option<&str>| {
+        let file = file_in(state.map(Into::into), home.map(Into::into));
+        file.map(|file| file.display().to_string())
+    };
+    let of_home = Some("/home/a/.local/state/plimsoll/best.json".to_owned());
+    assert_eq!(
+        file(Some("/state"), Some("/home/a")),
+        Some("/state/plimsoll/best.json".to_owned())
+    );
+    assert_eq!(file(None, Some("/home/a")), of_home);
+    assert_eq!(file(Some(""), Some("/home/a")), of_home);
+    assert_eq!(file(Some("state"), Some("/home/a")), of_home);
+    assert_eq!(file(None, None), None);
+    assert_eq!(file(None, Some("home")), None);
+}
+
+#[test]
+fn what_is_within_the_budget_is_kept_and_read_again() {
+    let now = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_305_600_000);
+    let of = |within| {
+        let findings = findings(Arm::SchedIdle, within);
+        Best::of(&findings, &here(), Path::new("/runs/run.plimsoll"), now)
+    };
+    let kept = of(Some(true)).unwrap();
+    assert_eq!(kept, best(Arm::SchedIdle));
+    assert_eq!(of(Some(false)), None);
+    assert_eq!(of(None), None);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("deep/below/best.json");
+    write(&kept, &file).unwrap();
+    assert_eq!(read(&file), Ok(Some(kept)));
+    assert_eq!(read(&folder.path().join("none")), Ok(None));
+}
+
+#[test]
+fn nothing_is_kept_of_a_machine_that_does_not_say_what_it_is() {
+    let nobody = Provenance::default();
+    let findings = findings(Arm::Weight, Some(true));
+    let kept = Best::of(&findings, &nobody, Path::new("r"), SystemTime::now());
+    assert_eq!(kept, None);
+}
+
+#[test]
+fn each_arm_becomes_the_mechanism_that_it_was() {
+    let of = |arm| best(arm).advice(&here());
+    for (arm, hold, in_group) in [
+        (Arm::Weight, Hold::Weight, true),
+        (Arm::CpuIdle, Hold::Idle, true),
+        (Arm::SchedIdle, Hold::Idle, false),
+        (Arm::Quota10ms, Hold::Quota, true),
+        (Arm::CpuSet, Hold::CpuSet, false),
+    ] {
+        let because =
+            "which `plimsoll yield` found best here on 2026-11-22 (39 % gained, p99 +3 %)";
+        let take = Advice::Take {
+            hold,
+            in_group,
+            because: because.to_owned(),
+        };
+        assert_eq!(of(arm), take);
+    }
+    for arm in [Arm::None, Arm::Nice, Arm::Quota100ms] {
+        assert!(
+            matches!(of(arm), Advice::Leave { why } if why.contains("not among what")),
+            "{arm}"
+        );
+    }
+}
+
+#[test]
+fn another_kernel_or_cpu_makes_it_worthless_and_so_does_an_unknown_one() {
+    let why = |change: fn(&mut Provenance)| {
+        let mut there = here();
+        change(&mut there);
+        match best(Arm::Weight).advice(&there) {
+            Advice::Leave { why } => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    let kernel = why(|p| p.kernel = Some("6.19.0".to_owned()));
+    assert!(
+        kernel.starts_with("weight, which `plimsoll yield` found"),
+        "{kernel}"
+    );
+    assert!(kernel.ends_with("under another kernel"), "{kernel}");
+    assert!(why(|p| p.kernel = None).ends_with("under another kernel"));
+    assert!(why(|p| p.cpu_model = Some("Intel".to_owned())).ends_with("on another CPU"));
+    assert!(why(|p| p.cpu_model = None).ends_with("on another CPU"));
+}
+
+#[test]
+fn less_than_nothing_is_not_minus_nothing() {
+    let mut best = best(Arm::Weight);
+    best.change_pct = -0.3;
+    assert!(best.found().contains("p99 +0 %"), "{}", best.found());
+}
+
+#[test]
+fn a_broken_file_is_one_warning_without_anything_of_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("best.json");
+    let good = serde_json::to_string(&best(Arm::Weight)).unwrap();
+    let cases = [
+        String::new(),
+        "\u{1b}[2J".to_owned(),
+        good[..good.len() / 2].to_owned(),
+        good.replace("\"weight\"", "\"\u{1b}magic\""),
+        good.replace("\"version\":1", "\"version\":2"),
+        good.replace("0.386", "1e300"),
+        good.replace("0.386", "null"),
+        good.replace("1795305600000", "18446744073709551615"),
+    ];
+    for text in cases {
+        assert_ne!(text, good);
+        fs::write(&file, &text).unwrap();
+        let warning = advice(&file, &Root::machine()).unwrap_err();
+        assert!(warning.contains("best.json"), "{warning}");
+        assert!(!warning.contains('\u{1b}'), "{warning}");
+    }
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    assert!(advice(&file, &Root::machine()).is_err());
+}

@@ -1,0 +1,127 @@
+//! `plimsoll side --mechanism auto` after `plimsoll yield`, with the real binary:
+//! what was found best, what was found elsewhere, and a file that is broken.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+
+use common::{Ended, Folder};
+use plimsoll_host::Root;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+const FOUND: &str = "which `plimsoll yield` found best here on 2026-11-22 (39 % gained, p99 +3 %)";
+
+/// What a run on this machine would have kept.
+fn best(arm: &str) -> Value {
+    let here = plimsoll_host::provenance(&Root::machine(), "0");
+    json!({
+        "version": 1,
+        "arm": arm,
+        "headroom_pct": null,
+        "found_unix_ms": 1_795_305_600_000_u64,
+        "kernel": here.kernel.unwrap_or_default(),
+        "cpu_model": here.cpu_model.unwrap_or_default(),
+        "record": "/runs/run.plimsoll",
+        "budget": "p99+5%",
+        "gained_share": 0.386,
+        "change_pct": 2.9,
+    })
+}
+
+/// A sideload by one who has `kept` this, ended as soon as it has said how it is
+/// held: a machine that is busy with other tests may have nothing left for it.
+fn side(kept: Option<&str>, more: &[&str]) -> Ended {
+    let folder = Folder::new();
+    fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    if let Some(kept) = kept {
+        fs::create_dir_all(folder.path("state/plimsoll")).unwrap();
+        fs::write(folder.path("state/plimsoll/best.json"), kept).unwrap();
+    }
+    let args = [&["side", "--period", "10s"], more, &["--", "true"]].concat();
+    let mut command = folder.command(&args);
+    command.env("XDG_RUNTIME_DIR", folder.0.path());
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut stderr = String::new();
+    while !stderr.contains("as a sideload by") && said.read_line(&mut stderr).unwrap() > 0 {}
+    // It may have ended by itself.
+    let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+    said.read_to_string(&mut stderr).unwrap();
+    let code = child.wait().unwrap().code();
+    Ended {
+        code: code.map(|code| if code == 143 { 0 } else { code }),
+        stdout: String::new(),
+        stderr,
+    }
+}
+
+fn lines_with(ended: &Ended, part: &str) -> usize {
+    ended.stderr.lines().filter(|l| l.contains(part)).count()
+}
+
+/// A machine that does not say what it is can have found nothing best.
+fn says_what_it_is() -> bool {
+    let here = plimsoll_host::provenance(&Root::machine(), "0");
+    here.kernel.is_some() && here.cpu_model.is_some()
+}
+
+#[test]
+fn what_was_found_best_here_is_taken_and_said_in_the_first_line() {
+    if !says_what_it_is() {
+        eprintln!("skipped: this machine does not tell its kernel and CPU");
+        return;
+    }
+    for (arm, hold) in [("sched-idle", "idle"), ("quota-10ms", "quota")] {
+        let ended = side(Some(&best(arm).to_string()), &[]);
+        ended.says(0, &[FOUND]);
+        if lines_with(&ended, "cannot be had now") == 0 {
+            ended.says(0, &[&format!("as a sideload by {hold}, {FOUND}")]);
+        }
+    }
+}
+
+#[test]
+fn what_was_found_under_another_kernel_or_in_a_way_of_its_own_is_left() {
+    let mut elsewhere = best("sched-idle");
+    elsewhere["kernel"] = "1.0".into();
+    side(Some(&elsewhere.to_string()), &[]).says(
+        0,
+        &[&format!(
+            "; sched-idle, {FOUND}, was measured under another kernel"
+        )],
+    );
+    if says_what_it_is() {
+        side(Some(&best("nice").to_string()), &[])
+            .says(0, &["is not among what plimsoll side holds by"]);
+    }
+}
+
+#[test]
+fn nothing_found_is_nothing_said_and_so_is_what_is_not_asked() {
+    let ended = side(None, &[]);
+    ended.says(0, &["as a sideload by"]);
+    assert_eq!(lines_with(&ended, "yield"), 0, "{ended:#?}");
+    let asked = side(Some("broken"), &["--mechanism", "idle"]);
+    assert_eq!(asked.code, Some(0), "{asked:#?}");
+    assert_eq!(lines_with(&asked, "yield"), 0, "{asked:#?}");
+}
+
+#[test]
+fn a_broken_file_is_one_warning_and_no_failure() {
+    for broken in ["", "broken", "{\"version\": 2}", "\u{1b}[2J"] {
+        let ended = side(Some(broken), &[]);
+        ended.says(0, &["best.json", "remove that file, or measure again"]);
+        assert_eq!(lines_with(&ended, "best.json"), 1, "{ended:#?}");
+        assert!(!ended.stderr.contains('\u{1b}'), "{ended:#?}");
+    }
+}
