@@ -1,7 +1,7 @@
 //! What is kept, and what becomes of it on this machine and on others.
 
 use super::*;
-use plimsoll_model::{ArmFinding, Estimate, LatencyChange, Recommended};
+use plimsoll_model::{ArmFinding, Estimate, JobHeld, LatencyChange, Recommended};
 use std::time::Duration;
 
 fn here() -> Provenance {
@@ -49,6 +49,7 @@ fn findings(arm: Arm, within: Option<bool>) -> YieldFindings {
             price_us_per_pct: None,
             run_delay_us_per_request: None,
             cpu_us_per_request: None,
+            held: JobHeld::default(),
             cause: None,
             verdict: None,
             passes_to_tell: None,

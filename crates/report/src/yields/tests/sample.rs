@@ -161,6 +161,7 @@ fn line(findings: &YieldFindings) -> Vec<TrialPicture> {
                 rate: Rate::per_second(rate).unwrap(),
                 arm: of.arm,
                 allowed: None,
+                headroom: None,
             },
             attempt: 0,
             row: None,
