@@ -14,12 +14,14 @@ pub(crate) struct Still {
     /// What stopped it: that it has to stay so for a while longer is no cause.
     cause: String,
     told: bool,
+    /// Told in another way, as long as that is the cause.
+    known: bool,
 }
 
 impl Still {
-    /// It has been told in another way why the command stands still.
+    /// It has been told in another way that the command cannot be let run blindly.
     pub(crate) fn known(&mut self) {
-        self.told = true;
+        self.known = true;
     }
 
     /// Once for each decision: whether it now stands still, and the reason.
@@ -31,7 +33,7 @@ impl Still {
     ) -> Option<String> {
         if !frozen {
             let before = std::mem::take(self);
-            let since = before.since.filter(|_| before.told)?;
+            let since = before.since.filter(|_| before.told || before.known)?;
             let stood = now.saturating_duration_since(since).as_secs();
             return Some(format!(
                 "the command goes on after standing still for {stood} s"
@@ -39,10 +41,11 @@ impl Still {
         }
         if !matches!(reason, Reason::Held { .. }) {
             self.cause = reason.to_string();
+            self.known &= matches!(reason, Reason::Blind { .. });
         }
         let since = *self.since.get_or_insert(now);
         let stood = now.saturating_duration_since(since);
-        if self.told || stood < LONG {
+        if self.told || self.known || stood < LONG {
             return None;
         }
         self.told = true;
@@ -96,13 +99,22 @@ mod tests {
 
     #[test]
     fn a_short_pause_is_not_told_nor_is_what_is_known() {
+        let blind = Reason::Blind {
+            missing: plimsoll_law::Missing::Machine,
+            periods: 5,
+            freezes_after: Some(5),
+        };
         let (start, mut still) = (Instant::now(), Still::default());
         let later = |s| start + Duration::from_secs(s);
         assert_eq!(still.decided(start, true, &needs()), None);
         assert_eq!(still.decided(later(5), false, &needs()), None);
         still.known();
-        assert_eq!(still.decided(later(6), true, &needs()), None);
-        assert_eq!(still.decided(later(60), true, &needs()), None);
+        assert_eq!(still.decided(later(6), true, &blind), None);
+        assert_eq!(still.decided(later(60), true, &held()), None);
         assert!(still.decided(later(61), false, &needs()).is_some());
+        still.known();
+        assert_eq!(still.decided(later(70), true, &blind), None);
+        // Another cause has come, which nobody knows of.
+        assert!(still.decided(later(80), true, &needs()).is_some());
     }
 }

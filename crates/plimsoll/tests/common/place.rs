@@ -164,7 +164,15 @@ impl Running {
     }
 
     pub(crate) fn wait_until_told(&self, words: &str) {
-        wait(words, || self.told().contains(words));
+        let end = Instant::now() + LONG;
+        while !self.told().contains(words) {
+            assert!(
+                Instant::now() < end,
+                "'{words}' is missing: {}",
+                self.told()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     pub(crate) fn end(mut self) -> Ended {
