@@ -21,7 +21,7 @@ pub(crate) struct Suite {
 pub(crate) const SUITES: &[Suite] = &[
     Suite::all("plimsoll-host"),
     Suite::all("plimsoll-control"),
-    Suite::only("plimsoll", &["guest", "side", "side_guest", "side_trouble"]),
+    Suite::only("plimsoll", &["guest", "side", "side_guest"]),
 ];
 
 impl Suite {
