@@ -58,7 +58,7 @@ enum Watching {
 
 impl Control {
     /// Holds `group`, whose processes run on `cpus`, as `rule` says until its
-    /// first decision; [`Control::begin`] once something runs in it.
+    /// first decision.
     ///
     /// # Errors
     /// When that cannot be set on it.
