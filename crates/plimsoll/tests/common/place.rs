@@ -43,8 +43,14 @@ impl Place {
         command
     }
 
+    /// To its end, with the first decision late unless the flags say otherwise.
     pub(crate) fn side(&self, args: &[&str]) -> Ended {
-        ended(self.command(args))
+        let mut all = Vec::new();
+        if !args.contains(&"--period") && !args.contains(&"sysload") {
+            all.extend(["--period", "10s"]);
+        }
+        all.extend(args);
+        ended(self.command(&all))
     }
 
     /// A command that has said that it runs, and what is to be read of it. Where
