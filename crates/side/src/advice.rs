@@ -79,6 +79,7 @@ mod tests {
             rung: Rung::IdleTree,
             means: BTreeMap::from([(mechanism, means)]),
             notes: Vec::new(),
+            keeps_orphans: false,
         }
     }
 

@@ -1,7 +1,8 @@
 //! How a curve over headrooms reads.
 
+use super::sample::arm;
 use super::*;
-use plimsoll_model::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
+use plimsoll_model::{BudgetVerdict, CurvePoint, HeadroomCurve, Knee, KneeStatus, Recommended};
 
 /// A quota over four headrooms, which costs latency below 15 %.
 fn curve() -> Sample {

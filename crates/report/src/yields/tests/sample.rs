@@ -9,7 +9,7 @@ use plimsoll_model::{
 use std::time::Duration;
 
 /// An arm that changes p99 by `change` percent, within `reach` either way.
-fn arm(arm: Arm, gained: f64, change: f64, reach: f64, verdict: BudgetVerdict) -> ArmFinding {
+pub(super) fn arm(arm: Arm, gained: f64, change: f64, reach: f64, verdict: BudgetVerdict) -> ArmFinding {
     let around = |value: f64, by: f64| Estimate::within(value, value - by, value + by);
     let times = 1.0 + change / 100.0;
     ArmFinding {
