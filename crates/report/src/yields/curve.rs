@@ -1,7 +1,7 @@
 //! Arms over headrooms: a row for each, and where latency begins to rise.
 
 use super::table::{columns, known};
-use crate::number::{Written, trimmed_pct};
+use crate::number::{MISSING, Written, trimmed_pct};
 use crate::sentence::Sentence;
 use crate::table::{Column, Ink};
 use plimsoll_model::{ArmFinding, HeadroomCurve, KneeStatus, YieldFindings};
@@ -70,8 +70,11 @@ fn knee(curve: &HeadroomCurve, findings: &YieldFindings) -> String {
         ),
         (KneeStatus::None, _, Some(rise)) => format!(
             "{arm}: no knee is seen; from {most} % of headroom down to {least} % {quantile} rises \
-             by {} %, which is no more than noise.",
-            rise.value
+             by {} %, which is no more than noise ({} %).",
+            rise.value,
+            findings
+                .noise_floor_pct
+                .map_or_else(|| MISSING.to_owned(), trimmed_pct)
         ),
         (_, Some(at), _) => format!(
             "{arm}: it cannot be told where {quantile} begins to rise (perhaps below {}).",
@@ -106,9 +109,12 @@ fn least(curve: &HeadroomCurve) -> String {
         .collect();
     match (least, alike.as_slice()) {
         (Some(least), [first, _, ..]) => format!(
-            " From a headroom of {} % on it is allowed the same {} % of its CPUs: the service \
-             alone leaves too little idle for more headroom.",
-            trimmed_pct(*first),
+            " {} it is allowed the same {} % of its CPUs: the service alone leaves too little \
+             idle for more headroom.",
+            match alike.len() == curve.points.len() {
+                true => "With each of them".to_owned(),
+                false => format!("From a headroom of {} % on", trimmed_pct(*first)),
+            },
             trimmed_pct(least * 100.0)
         ),
         _ => String::new(),

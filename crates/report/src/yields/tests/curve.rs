@@ -91,7 +91,7 @@ fn the_knee_and_the_headroom_to_take_are_said() {
                 rise_pct: Some(Estimate::within(1.2, 0.0, 3.0)),
                 ..NONE
             }),
-            "no knee is seen; from 50 % of headroom down to 0 % p99 rises by 1.2 %",
+            "no knee is seen; from 50 % of headroom down to 0 % p99 rises by 1.2 %, which is no more than noise (3.4 %).",
         ),
         (
             with_knee(Knee {
