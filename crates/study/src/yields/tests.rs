@@ -241,8 +241,8 @@ fn where_all_arms_are_beyond_the_budget_none_is_recommended() {
     assert_eq!(found.recommended.within_budget, Some(false));
 }
 
-/// A run over headrooms: below 15 % the service pays, and the job gains what is
-/// not left unused.
+/// A run over headrooms: below 15 % the service pays, up to 1.6 times without any
+/// and as a straight line in logarithms; the job gains what is not left unused.
 fn curve(noise: f64, seed: u64) -> (Plan, Vec<Trial>) {
     let mut plan = plan(8);
     let side = plan.sideload.as_mut().unwrap();
@@ -255,7 +255,7 @@ fn curve(noise: f64, seed: u64) -> (Plan, Vec<Trial>) {
     for pass in 0..plan.passes {
         for (arm, share) in plan.sideload.as_ref().unwrap().visits() {
             let truth = share.map_or(truth(arm), |share| Truth {
-                times: 1.0 + (0.15 - share.get()).max(0.0) * 4.0,
+                times: 1.6_f64.powf((0.15 - share.get()).max(0.0) / 0.15),
                 gains: 0.5 - share.get(),
                 ..FREE
             });
