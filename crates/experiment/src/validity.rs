@@ -77,7 +77,9 @@ fn other_load(plan: &Plan, trial: &Trial) -> Option<Invalid> {
 mod tests {
     use super::*;
     use crate::testing::plan;
-    use plimsoll_model::{Arm, CpuTime, CpuUse, JobHeld, JobWork, Rate, ServiceUse, Setting, TrialSpec};
+    use plimsoll_model::{
+        Arm, CpuTime, CpuUse, JobHeld, JobWork, Rate, ServiceUse, Setting, TrialSpec,
+    };
 
     /// A quiet trial of 10 s on two CPUs: the service and the generator use
     /// 4 s each, and 1000 requests took 1 ms each.

@@ -2,7 +2,9 @@
 
 use super::sample::arm;
 use super::*;
-use plimsoll_model::{BudgetVerdict, CurvePoint, HeadroomCurve, Knee, KneeStatus, Recommended};
+use plimsoll_model::{
+    BudgetVerdict, CurvePoint, Estimate, HeadroomCurve, Knee, KneeStatus, Recommended,
+};
 
 /// A quota over four headrooms, which costs latency below 15 %.
 fn curve() -> Sample {

@@ -3,13 +3,20 @@
 
 use plimsoll_model::{
     Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService,
-    Invalid, Job, JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, Phase, Plan, Rate, RatedRate,
-    Recommended, Setting, Share, SideloadPlan, TrialPicture, Verdict, Workload, YieldFindings,
+    Invalid, Job, JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, Phase, Plan, Rate,
+    RatedRate, Recommended, Setting, Share, SideloadPlan, TrialPicture, Verdict, Workload,
+    YieldFindings,
 };
 use std::time::Duration;
 
 /// An arm that changes p99 by `change` percent, within `reach` either way.
-pub(super) fn arm(arm: Arm, gained: f64, change: f64, reach: f64, verdict: BudgetVerdict) -> ArmFinding {
+pub(super) fn arm(
+    arm: Arm,
+    gained: f64,
+    change: f64,
+    reach: f64,
+    verdict: BudgetVerdict,
+) -> ArmFinding {
     let around = |value: f64, by: f64| Estimate::within(value, value - by, value + by);
     let times = 1.0 + change / 100.0;
     ArmFinding {
