@@ -129,7 +129,7 @@ fn the_ships_mark_is_around_the_arm_to_take_alone() {
 fn verdicts_are_told_by_shape_as_well_as_by_colour() {
     let page = page(&sample());
     let paid = chart(&page, "paid", "narrow");
-    assert_eq!(count(paid, "<circle class=\"pt within\""), 2);
+    assert_eq!(count(paid, "<circle class=\"pt within\""), 3);
     assert_eq!(count(paid, "<path class=\"pt beyond\""), 1);
     assert_eq!(count(paid, "<rect class=\"pt untold hollow\""), 1);
 }
@@ -276,7 +276,7 @@ proptest! {
 
     #[test]
     fn every_arm_is_named_once_and_on_nothing(
-        places in prop::collection::vec((0.01..1.0f64, -50.0..2_000.0f64, 0.0..90.0f64), 8),
+        places in prop::collection::vec((0.01..1.0f64, -50.0..2_000.0f64, 0.0..90.0f64), 11),
         near in any::<bool>(),
         noise in prop::option::of(0.1..60.0f64),
     ) {
@@ -294,7 +294,7 @@ proptest! {
         prop_assert_eq!(overlapping(&page), Vec::<String>::new());
         for size in ["wide", "narrow"] {
             let paid = chart(&page, "paid", size);
-            prop_assert_eq!(count(paid, "class=\"mark-name"), 8, "{}", size);
+            prop_assert_eq!(count(paid, "class=\"mark-name"), 11, "{}", size);
             prop_assert_eq!(count(paid, ">budget: p99+5%<"), 1, "{}", size);
         }
     }
