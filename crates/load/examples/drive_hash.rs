@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         arrivals: Arrivals::Poisson,
         seed: 1,
         drain: Duration::from_millis(100),
+        steps: None,
     };
     drive(&service, &cpus, &offer, window)
 }

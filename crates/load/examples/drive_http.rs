@@ -75,6 +75,7 @@ fn drive(url: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         arrivals: arguments.arrivals,
         seed: 1,
         drain: Duration::from_secs(1),
+        steps: None,
     })?;
     std::thread::sleep(Duration::from_millis(200));
     let length = Duration::from_secs(arguments.seconds);

@@ -1,8 +1,10 @@
 //! When requests are intended to start.
 
-use plimsoll_model::{Arrivals, Rate};
+use crate::Offer;
+use plimsoll_model::{Arrivals, Rate, SteppedRate};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::time::Duration;
 
 /// The intended starts of an open loop, in nanoseconds from its beginning,
 /// ascending and without end. The same arguments give the same starts.
@@ -10,10 +12,17 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Poisson gaps are drawn by inverse transform, `-ln(1 - u) / rate`, and added
 /// up in floating point from the beginning, so that rounding does not drift.
 /// A clone goes on from the same point: two hands on one schedule.
+///
+/// Where the rate steps, a start is the time until which as many requests were
+/// to be expected as lie before it at a rate of 1: arrivals of a Poisson process
+/// whose rate varies, by inversion of its cumulated rate (Cinlar, Introduction
+/// to Stochastic Processes, 1975, section 4.7). So no request is lost or
+/// added at a step, and the same seed gives the same starts whatever happens.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     arrivals: Arrivals,
     mean_gap_ns: f64,
+    steps: Option<SteppedRate>,
     /// The next start is this many mean gaps from the beginning.
     gaps: f64,
     rng: Xoshiro256PlusPlus,
@@ -25,6 +34,7 @@ impl Schedule {
         let mut schedule = Schedule {
             arrivals,
             mean_gap_ns: 1e9 / rate.get(),
+            steps: None,
             gaps: 0.0,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
         };
@@ -54,10 +64,29 @@ impl Schedule {
         schedule
     }
 
+    /// The schedule of `offer`, or the part of it of thread `index` of
+    /// `threads`.
+    pub fn offered(offer: &Offer, index: usize, threads: usize) -> Schedule {
+        let threads = threads.max(1);
+        let part = |rate: Rate| rate.times(1.0 / threads as f64);
+        let steps = offer.steps.map(|steps| SteppedRate {
+            low: part(steps.low),
+            ..steps
+        });
+        Schedule {
+            steps,
+            ..Schedule::shared(offer.arrivals, offer.rate, offer.seed, index, threads)
+        }
+    }
+
     /// The next intended start, without moving on.
     pub fn peek(&self) -> u64 {
+        let at_ns = match &self.steps {
+            None => self.gaps * self.mean_gap_ns,
+            Some(steps) => when_expected(steps, self.mean_gap_ns, self.gaps),
+        };
         // `as` saturates: what is beyond 584 years never starts.
-        (self.gaps * self.mean_gap_ns) as u64
+        at_ns as u64
     }
 
     fn step(&mut self) {
@@ -75,6 +104,29 @@ impl Iterator for Schedule {
         let start = self.peek();
         self.step();
         Some(start)
+    }
+}
+
+/// When, in nanoseconds, `count` requests are to be expected.
+fn when_expected(steps: &SteppedRate, high_gap_ns: f64, count: f64) -> f64 {
+    let ns = |time: Duration| time.as_nanos() as f64;
+    let low_gap_ns = 1e9 / steps.low.get();
+    let before_first = ns(steps.first) / low_gap_ns;
+    if count < before_first {
+        return count * low_gap_ns;
+    }
+    let in_high = ns(steps.after) / high_gap_ns;
+    let in_cycle = in_high + ns(steps.before) / low_gap_ns;
+    let since = count - before_first;
+    let step = (since / in_cycle).floor().min(f64::from(steps.steps));
+    let left = since - step * in_cycle;
+    let began = ns(steps.first) + step * ns(steps.after + steps.before);
+    if step >= f64::from(steps.steps) {
+        began + left * low_gap_ns
+    } else if left < in_high {
+        began + left * high_gap_ns
+    } else {
+        began + ns(steps.after) + (left - in_high) * low_gap_ns
     }
 }
 
@@ -136,6 +188,71 @@ mod tests {
         let behind = ahead.clone();
         let seen: Vec<u64> = ahead.by_ref().take(100).collect();
         assert_eq!(behind.take(100).collect::<Vec<_>>(), seen);
+    }
+
+    fn stepped(arrivals: Arrivals, seed: u64) -> Offer {
+        let s = Duration::from_secs;
+        Offer {
+            rate: rate(9000.0),
+            arrivals,
+            seed,
+            drain: s(1),
+            steps: Some(SteppedRate {
+                low: rate(2000.0),
+                first: s(2),
+                after: s(3),
+                before: s(1),
+                steps: 2,
+                slot: Duration::from_millis(50),
+            }),
+        }
+    }
+
+    /// Starts in each of the first 12 seconds, of all threads.
+    fn per_second(offer: &Offer, threads: usize) -> Vec<u64> {
+        let mut counts = vec![0; 12];
+        for index in 0..threads {
+            let mut last = 0;
+            let starts = Schedule::offered(offer, index, threads);
+            for start in starts.take_while(|start| *start < 12_000_000_000) {
+                assert!(start >= last, "{start} comes after {last}");
+                last = start;
+                counts[(start / 1_000_000_000) as usize] += 1;
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn constant_arrivals_step_without_losing_any() {
+        let offer = stepped(Arrivals::Constant, 1);
+        let wanted = [2, 2, 9, 9, 9, 2, 9, 9, 9, 2, 2, 2];
+        for (found, thousands) in per_second(&offer, 1).iter().zip(wanted) {
+            // One may fall on either side of an edge.
+            assert!(found.abs_diff(thousands * 1000) <= 1, "{found}");
+        }
+    }
+
+    #[test]
+    fn poisson_arrivals_step_at_the_same_time_on_every_thread() {
+        let wanted = [2, 2, 9, 9, 9, 2, 9, 9, 9, 2, 2, 2].map(|n| f64::from(n) * 1000.0);
+        for seed in 0..20 {
+            let offer = stepped(Arrivals::Poisson, seed);
+            for (found, mean) in per_second(&offer, 3).iter().zip(wanted) {
+                // Six standard deviations of a Poisson number.
+                let off = (*found as f64 - mean).abs();
+                assert!(off < 6.0 * mean.sqrt(), "{found} of {mean}, seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_offer_without_steps_is_the_schedule_that_it_ever_was() {
+        let mut offer = stepped(Arrivals::Poisson, 7);
+        offer.steps = None;
+        let plain = Schedule::new(Arrivals::Poisson, offer.rate, 7);
+        let starts = Schedule::offered(&offer, 0, 1);
+        assert!(starts.take(1000).eq(plain.take(1000)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How a load is driven: started at a rate, watched, measured in a window,
 //! ended.
 
-use plimsoll_model::{Arrivals, Rate, Work};
+use plimsoll_model::{Arrivals, Rate, SteppedRate, Work};
 use std::time::{Duration, Instant};
 
 /// What to offer.
@@ -16,6 +16,9 @@ pub struct Offer {
     /// How long to wait at the end for answers to requests of the window,
     /// while the load goes on.
     pub drain: Duration,
+    /// Where the rate steps between a lower one and `rate`; `None` where it
+    /// stays.
+    pub steps: Option<SteppedRate>,
 }
 
 /// Something that can be offered requests at a rate.

@@ -6,8 +6,8 @@
 //! window is announced a moment before it opens, so every thread knows it by
 //! the time it sees the first request that belongs to it.
 
-use crate::drive::{Tick, WindowTimes};
-use plimsoll_model::{Errors, Histogram, Work};
+use crate::drive::{Offer, Tick, WindowTimes};
+use plimsoll_model::{Errors, Histogram, Slot, SteppedRate, Work};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -43,6 +43,7 @@ pub struct Session {
     /// No requests of the window are waited for any longer than this.
     ends_ns: AtomicU64,
     stopped: AtomicBool,
+    steps: Option<SteppedRate>,
 }
 
 impl Default for Session {
@@ -60,6 +61,15 @@ impl Session {
             closes_ns: AtomicU64::new(u64::MAX),
             ends_ns: AtomicU64::new(u64::MAX),
             stopped: AtomicBool::new(false),
+            steps: None,
+        }
+    }
+
+    /// A session of what is offered, which begins now.
+    pub fn of(offer: &Offer) -> Session {
+        Session {
+            steps: offer.steps,
+            ..Session::new()
         }
     }
 
@@ -125,6 +135,7 @@ fn ns(d: Duration) -> u64 {
 /// else more than a few times a second.
 #[derive(Debug, Default)]
 struct Counts {
+    /// Of it, `steps` are empty until the first latency after a step.
     work: Work,
     /// Requests of the window that were sent and have not ended.
     open_in_window: u64,
@@ -164,6 +175,24 @@ impl Tally {
     /// The session it counts for.
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// Puts a latency where it belongs after a step, if it does. The window
+    /// has no say: it opens and closes in the low phases.
+    fn after_step(&self, counts: &mut Counts, intended_ns: u64, latency_ns: u64) {
+        let Some(stepped) = &self.session.steps else {
+            return;
+        };
+        let Some((step, slot)) = stepped.slot_of(Duration::from_nanos(intended_ns)) else {
+            return;
+        };
+        let steps = &mut counts.work.steps;
+        if steps.is_empty() {
+            *steps = vec![vec![Slot::default(); stepped.slots_per_step()]; stepped.steps as usize];
+        }
+        if let Some(slot) = steps.get_mut(step).and_then(|slots| slots.get_mut(slot)) {
+            slot.record_ns(latency_ns);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
@@ -209,10 +238,12 @@ impl Tally {
             counts.open_in_window = counts.open_in_window.saturating_sub(1);
             counts.work.latency.record_ns(latency_ns);
         }
+        self.after_step(&mut counts, intended_ns, latency_ns);
     }
 
     /// A sent request failed at `now_ns`.
     pub fn failed(&self, intended_ns: u64, failure: Failure, now_ns: u64) {
+        let waited_ns = now_ns.saturating_sub(intended_ns);
         let in_window = self.session.counts(intended_ns);
         let mut counts = self.lock();
         counts.tick.errors += 1;
@@ -221,38 +252,39 @@ impl Tally {
             counts.open_in_window = counts.open_in_window.saturating_sub(1);
             count_failure(&mut counts.work.errors, failure);
             if failure == Failure::Timeout {
-                let waited_ns = now_ns.saturating_sub(intended_ns);
                 counts.work.latency.record_ns(waited_ns);
             }
+        }
+        if failure == Failure::Timeout {
+            self.after_step(&mut counts, intended_ns, waited_ns);
         }
     }
 
     /// A sent request had no answer when the trial ended at `now_ns`.
     pub fn unfinished(&self, intended_ns: u64, now_ns: u64) {
+        let waited_ns = now_ns.saturating_sub(intended_ns);
         let in_window = self.session.counts(intended_ns);
         let mut counts = self.lock();
         counts.in_flight = counts.in_flight.saturating_sub(1);
         if in_window {
             counts.open_in_window = counts.open_in_window.saturating_sub(1);
             counts.work.unfinished += 1;
-            counts
-                .work
-                .latency
-                .record_ns(now_ns.saturating_sub(intended_ns));
+            counts.work.latency.record_ns(waited_ns);
         }
+        self.after_step(&mut counts, intended_ns, waited_ns);
     }
 
     /// A request that was due was never sent until the trial ended at
     /// `now_ns`: the service left no room for it, or the generator no time.
     pub fn unsent(&self, intended_ns: u64, now_ns: u64) {
-        if self.session.counts(intended_ns) {
-            let mut counts = self.lock();
+        let waited_ns = now_ns.saturating_sub(intended_ns);
+        let in_window = self.session.counts(intended_ns);
+        let mut counts = self.lock();
+        if in_window {
             counts.work.unfinished += 1;
-            counts
-                .work
-                .latency
-                .record_ns(now_ns.saturating_sub(intended_ns));
+            counts.work.latency.record_ns(waited_ns);
         }
+        self.after_step(&mut counts, intended_ns, waited_ns);
     }
 
     /// Sent requests of the window that have not ended yet.
@@ -311,8 +343,18 @@ pub fn total(tallies: &[Tally]) -> Work {
         all.errors = all.errors + work.errors;
         all.latency.merge(&work.latency);
         all.slip.merge(&work.slip);
+        merge_steps(&mut all.steps, &work.steps);
     }
     all
+}
+
+fn merge_steps(all: &mut Vec<Vec<Slot>>, own: &[Vec<Slot>]) {
+    if all.is_empty() {
+        *all = own.to_vec();
+        return;
+    }
+    let pairs = all.iter_mut().flatten().zip(own.iter().flatten());
+    pairs.for_each(|(all, own)| all.merge(own));
 }
 
 #[cfg(test)]
@@ -366,6 +408,41 @@ mod tests {
         assert_eq!(work.latency.count(), 3, "a reset at once has no latency");
         assert!(work.latency.quantile(0.01) >= Some(Duration::from_secs(1)));
         assert_eq!(tally.open_in_window(), 0);
+    }
+
+    #[test]
+    fn what_comes_after_a_step_is_told_apart_by_slots_over_all_threads() {
+        let ms = Duration::from_millis;
+        let rate = plimsoll_model::Rate::per_second(1.0).unwrap();
+        let session = Arc::new(Session::of(&Offer {
+            rate,
+            arrivals: plimsoll_model::Arrivals::Constant,
+            seed: 0,
+            drain: ms(1),
+            steps: Some(SteppedRate {
+                low: rate,
+                first: ms(100),
+                after: ms(100),
+                before: ms(50),
+                steps: 2,
+                slot: ms(50),
+            }),
+        }));
+        let tallies: Vec<Tally> = (0..3).map(|_| Tally::new(Arc::clone(&session))).collect();
+        let at = |ms: u64| ms * 1_000_000;
+        tallies[0].done(at(99), at(100));
+        tallies[0].done(at(149), at(150));
+        tallies[2].unfinished(at(150), at(160));
+        tallies[2].failed(at(150), Failure::Timeout, at(170));
+        tallies[0].failed(at(150), Failure::Reset, at(151));
+        tallies[2].unsent(at(250), at(300));
+        let counts: Vec<Vec<(u64, u64)>> = total(&tallies)
+            .steps
+            .iter()
+            .map(|slots| slots.iter().map(|s| (s.requests(), s.sum_ns())).collect())
+            .collect();
+        let wanted = [[(1, at(1)), (2, at(30))], [(1, at(50)), (0, 0)]];
+        assert_eq!(counts, wanted.map(Vec::from));
     }
 
     #[test]

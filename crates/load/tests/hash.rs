@@ -33,6 +33,7 @@ fn offer(rate: f64, drain: Duration) -> Offer {
         arrivals: Arrivals::Poisson,
         seed: 11,
         drain,
+        steps: None,
     }
 }
 

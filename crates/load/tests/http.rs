@@ -47,6 +47,7 @@ fn offer(rate: f64) -> Offer {
         arrivals: Arrivals::Poisson,
         seed: 5,
         drain: 10_000 * MS,
+        steps: None,
     }
 }
 

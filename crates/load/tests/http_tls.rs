@@ -76,6 +76,7 @@ fn drive(load: &mut HttpLoad) -> Work {
             arrivals: Arrivals::Constant,
             seed: 1,
             drain: Duration::from_secs(10),
+            steps: None,
         })
         .unwrap();
     let times = running.open_window(Duration::from_millis(300));

@@ -36,6 +36,7 @@ mod selftest;
 mod sideload;
 mod sizing;
 mod smt;
+mod step;
 mod trial;
 mod units;
 mod usage;
@@ -79,6 +80,7 @@ pub use sizing::{
     PlannedFrom, Sizing, SizingCaution,
 };
 pub use smt::{CopiesWork, LevelWork, NoSpeedup, SmtFinding, SmtPlan, Speedup};
+pub use step::{Slot, StepPlan, SteppedRate};
 pub use trial::{Errors, Invalid, Phase, RunEnd, Second, Setting, Trial, TrialSpec, Verdict, Work};
 pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, parse_duration};
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
@@ -86,5 +88,6 @@ pub use workload::{
     Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,
 };
 pub use yields::{
-    ArmFinding, BudgetVerdict, Cause, LatencyChange, LatencyUs, Recommended, YieldFindings,
+    ArmFinding, BudgetVerdict, Cause, LatencyChange, LatencyUs, Recommended, StepFinding,
+    StepStatus, YieldFindings,
 };

@@ -1,6 +1,6 @@
 //! What was asked: everything that decides which trials a run makes.
 
-use crate::{CpuSet, Goal, Rate, Share, SideloadPlan, SmtPlan, Workload};
+use crate::{CpuSet, Goal, Rate, Share, SideloadPlan, SmtPlan, StepPlan, Workload};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -48,6 +48,11 @@ pub struct Plan {
     /// and left out where it is written, in all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sideload: Option<SideloadPlan>,
+    /// How the load steps within each trial of a level, of a run beside a job
+    /// that is about that; `None`, and left out where it is written, in all
+    /// others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepPlan>,
     /// How long the idle machine is watched at the start.
     #[serde(rename = "idle_ns", with = "crate::ns")]
     pub idle: Duration,
@@ -85,6 +90,7 @@ impl Plan {
             },
             smt: None,
             sideload: None,
+            step: None,
             restart: None,
             search: None,
             idle: Duration::ZERO,

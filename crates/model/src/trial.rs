@@ -2,7 +2,7 @@
 
 use crate::units::human_duration;
 use crate::{
-    Arm, CpuTime, Histogram, JobWork, LoadLevel, MachineUse, Rate, ServiceUse, Share, WarmUp,
+    Arm, CpuTime, Histogram, JobWork, LoadLevel, MachineUse, Rate, ServiceUse, Share, Slot, WarmUp,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -193,6 +193,10 @@ pub struct Work {
     pub latency: Histogram,
     /// From the intended start until the generator had seen that it was due.
     pub slip: Histogram,
+    /// Where the load steps: after each step, the slots in order. Requests
+    /// belong where they were intended, and those that count stand in
+    /// `latency`, too. Else empty.
+    pub steps: Vec<Vec<Slot>>,
 }
 
 /// One second of a trial, as it was seen while it ran.

@@ -27,6 +27,16 @@ pub struct YieldFindings {
     pub missing_arms: Vec<MissingArm>,
     /// Which arm gains the most within the budget.
     pub recommended: Recommended,
+    /// What became of latency after a step of the load: the service alone
+    /// first, then each arm. Empty where the load does not step.
+    pub step: Vec<StepFinding>,
+    /// How far above that of the service alone a slot's latency may lie for it
+    /// to be back, in percent; `None` where the load does not step, or not
+    /// often enough.
+    pub step_band_pct: Option<f64>,
+    /// How long the slots are that are told apart, in milliseconds; `None`
+    /// where the load does not step.
+    pub step_slot_ms: Option<f64>,
 }
 
 impl YieldFindings {
@@ -147,6 +157,43 @@ pub enum BudgetVerdict {
     /// All of the interval is beyond it.
     Beyond,
     /// The interval holds the budget, or there is none.
+    CannotTell,
+}
+
+/// What an arm costs when the load steps up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepFinding {
+    /// Which.
+    pub arm: Arm,
+    /// Steps that count; for an arm, those that the service alone made, too.
+    pub steps: u32,
+    /// When latency is back; `None` for the service alone.
+    pub status: Option<StepStatus>,
+    /// After which time it is, in milliseconds from the step; 0 for at once.
+    /// Without an upper end where that may lie beyond what was watched; `None`
+    /// where it is not back or that cannot be told.
+    pub yield_time_ms: Option<Estimate>,
+    /// Latency beyond that of the service alone, summed over all requests of a
+    /// step, in seconds; `None` for the service alone.
+    pub cost_request_seconds: Option<Estimate>,
+    /// How much more the mean latency is in the last third of what was watched,
+    /// in percent; `None` for the service alone.
+    pub settled_change_pct: Option<Estimate>,
+    /// The highest p99 of any slot after a step: the median over the steps.
+    pub worst_slot_p99_us: Option<Estimate>,
+}
+
+/// When latency is back after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepStatus {
+    /// It never left: within the first slot, or always.
+    AtOnce,
+    /// After some time.
+    After,
+    /// Not while it was watched.
+    NotWithinWindow,
+    /// Too few steps count, or too few requests came.
     CannotTell,
 }
 

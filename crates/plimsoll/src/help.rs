@@ -93,6 +93,7 @@ const YIELD_HEADINGS: [Heading; 4] = [
             "load",
             "rate",
             "rated",
+            "step",
             "job",
             "job_timeout",
             "arms",
@@ -116,13 +117,14 @@ const YIELD_HEADINGS: [Heading; 4] = [
 ];
 
 /// What `yield -h` shows, in fewer words than `yield --help`.
-const YIELD_SHORT: [(&str, &str); 12] = [
+const YIELD_SHORT: [(&str, &str); 13] = [
     (
         "url",
         "http:// or https://; without, a hash service in this process",
     ),
     ("load", "The service's load (default: 60%)"),
     ("rate", "Requests per second, in place of --load"),
+    ("step", "How soon is latency back when the load steps up?"),
     ("job", "'burn', or a command for sh"),
     ("arms", "Ways to hold the job (default: all)"),
     ("headroom", "What quotas, cpuset and laws leave unused"),

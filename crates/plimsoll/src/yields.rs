@@ -1,7 +1,7 @@
 //! `plimsoll yield`: from the flags to the findings.
 
-mod curve;
 mod shown;
+mod visits;
 
 pub(crate) use shown::{Shown, format};
 
@@ -17,7 +17,7 @@ use plimsoll_experiment::yields::{self, Means, Request};
 use plimsoll_experiment::{Ended, conduct};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    Arm, BesideRate, CpuPlan, CpuSet, Job, LoadLevel, Plan, RunEnd, SideloadPlan, Trial, Workload,
+    BesideRate, CpuPlan, CpuSet, Job, LoadLevel, Plan, RunEnd, SideloadPlan, Trial, Workload,
 };
 use plimsoll_record::Record;
 use std::time::SystemTime;
@@ -110,7 +110,8 @@ fn plan(args: &YieldArgs, workload: Workload, side: SideloadPlan, cpus: CpuPlan)
     let request = Request {
         workload,
         side,
-        effort: curve::effort(args),
+        step: args.step,
+        effort: visits::effort(args),
         arrivals: args.arrivals.into(),
         rated: args.rated,
         passes: args.passes,
@@ -166,10 +167,9 @@ fn side(
     means: &Means,
     root: &Root,
 ) -> Result<SideloadPlan, Failure> {
-    let beside = curve::beside(args)?;
-    let is_wanted = |arm: &Arm| !arm.is_beside() || beside.contains(arm);
-    let wanted: Vec<Arm> = Arm::ALL.into_iter().filter(is_wanted).collect();
-    let (arms, missing_arms) = yields::able(&wanted, args.headroom, &cpus, means, root)?;
+    let wanted = visits::wanted(args)?;
+    let (mut arms, missing_arms) = yields::able(&wanted, args.headroom, &cpus, means, root)?;
+    visits::leave_alike(args, &mut arms);
     for missing in &missing_arms {
         note(&format!(
             "note: {} is left out: {}",
@@ -183,7 +183,8 @@ fn side(
                 .to_owned(),
         ));
     }
-    let load = args.load.or_else(|| LoadLevel::percent(LOAD_PCT));
+    let high = args.step.map(|step| step.high);
+    let load = args.load.or(high).or_else(|| LoadLevel::percent(LOAD_PCT));
     let service = args
         .rate
         .map(BesideRate::Rate)
@@ -195,7 +196,7 @@ fn side(
         arms,
         missing_arms,
         headroom: args.headroom,
-        headrooms: curve::headrooms(args)?,
+        headrooms: visits::headrooms(args)?,
         budget: args.budget,
         cpus,
         timeout: args.job_timeout,

@@ -8,6 +8,8 @@
 )]
 
 mod common;
+#[path = "yields/step.rs"]
+mod step;
 
 use common::{Ended, Folder, trials_in};
 use plimsoll_load::known::{Behaviour, KnownServer};
@@ -493,7 +495,7 @@ fn a_server_is_measured_beside_a_job() {
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_runs() {
     let folder = Folder::new();
-    let cases: [(&[&str], &str); 22] = [
+    let cases: [(&[&str], &str); 26] = [
         (&["--load", "0"], "above 0 and below 100"),
         (&["--load", "200"], "above 0 and below 100"),
         (&["--load", "100%"], "above 0 and below 100"),
@@ -512,6 +514,10 @@ fn what_makes_no_sense_is_refused_before_anything_runs() {
         (&["--headrooms", "0,20"], "--curve"),
         (&["--rate=-1"], "requests per second"),
         (&["--rate", "10", "--load", "50"], "cannot be used with"),
+        (&["--step=90%,20%"], "the lower one first"),
+        (&["--step=20%"], "--step=20%,90%"),
+        (&["--step", "--load", "50"], "cannot be used with"),
+        (&["--step", "--curve"], "cannot be used with"),
         (&["--passes", "0"], "--passes"),
         (
             &["--job", "surely-no-such-program -x"],

@@ -27,6 +27,7 @@ mod read;
 mod record;
 mod run;
 mod schema;
+mod slots;
 mod trials;
 mod write;
 

@@ -2,7 +2,7 @@
 //! default in place of a damaged value would be a measurement that never was.
 
 use crate::run::Run;
-use crate::{RecordError, histogram};
+use crate::{RecordError, histogram, slots};
 use plimsoll_model::{
     CpuTime, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel, Phase, Rate, RunEnd, Second,
     Setting, Share, Trial, TrialSpec, Verdict, WarmUp, Work,
@@ -68,7 +68,10 @@ pub(crate) fn trial(
                 warm_up: ns(row, "warm_up_ns")?,
                 steady: row.get("steady")?,
                 window: ns(row, "window_ns")?,
-                work: work(row, latency, slip)?,
+                work: Work {
+                    steps: slots::of_trial(conn, id)?,
+                    ..work(row, latency, slip)?
+                },
                 copy_times: copy_times(row)?,
                 job: job(row)?,
                 generator_cpu: optional_ns(row, "generator_cpu_ns")?.map(CpuTime),
@@ -191,6 +194,7 @@ fn work(row: &Row<'_>, latency: Histogram, slip: Histogram) -> Result<Work> {
         unfinished: count_in(row, "unfinished")?,
         latency,
         slip,
+        steps: Vec::new(),
     })
 }
 
@@ -239,7 +243,7 @@ fn seconds_of(conn: &Connection, trial: i64) -> Result<Vec<Second>> {
 }
 
 /// An integer that is not negative.
-fn count_in(row: &Row<'_>, column: &'static str) -> Result<u64> {
+pub(crate) fn count_in(row: &Row<'_>, column: &'static str) -> Result<u64> {
     let n: i64 = row.get(column)?;
     u64::try_from(n).map_err(|_| wrong(column))
 }
@@ -278,6 +282,6 @@ fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Re
 }
 
 /// A value that a record cannot have.
-fn wrong(column: &'static str) -> rusqlite::Error {
+pub(crate) fn wrong(column: &'static str) -> rusqlite::Error {
     FromSqlError::Other(format!("{column} has a value that cannot be").into()).into()
 }

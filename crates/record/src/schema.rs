@@ -12,6 +12,9 @@ const APPLICATION_ID: i32 = 0x504c_494d;
 
 const TABLES: &str = include_str!("schema.sql");
 
+/// What records of versions 1 and 2 lack as a whole.
+const SLOT_TABLE: &str = include_str!("slot.sql");
+
 /// How long to wait for a lock that another program holds. A commit holds it
 /// for milliseconds; somebody who pages through a query holds it for longer.
 const BUSY: Duration = Duration::from_secs(30);
@@ -42,6 +45,7 @@ pub(crate) fn configure_writer(conn: &Connection) -> rusqlite::Result<()> {
 /// Makes the tables and says what the file is.
 pub(crate) fn make_tables(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch(TABLES)?;
+    conn.execute_batch(SLOT_TABLE)?;
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     conn.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
@@ -67,6 +71,7 @@ pub(crate) fn bring_up_to_date(conn: &mut Connection) -> rusqlite::Result<()> {
              ALTER TABLE trial ADD COLUMN job_frozen_share REAL;
              ALTER TABLE trial ADD COLUMN job_throttled_share REAL",
         )?;
+        tx.execute_batch(SLOT_TABLE)?;
     }
     tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     tx.commit()

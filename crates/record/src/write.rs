@@ -1,7 +1,7 @@
 //! From a run and its trials to rows.
 
 use crate::run::Run;
-use crate::{RecordError, histogram};
+use crate::{RecordError, histogram, slots};
 use plimsoll_model::{Histogram, Phase, RunEnd, Second, Setting, Share, Trial, Verdict};
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
 use serde::Serialize;
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 /// SQLite's integers have a sign. What is beyond is no count and no time that
 /// can occur (292 years in nanoseconds) and is held at the highest.
-fn int(n: u64) -> i64 {
+pub(crate) fn int(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-fn ns(d: Duration) -> i64 {
+pub(crate) fn ns(d: Duration) -> i64 {
     i64::try_from(d.as_nanos()).unwrap_or(i64::MAX)
 }
 
@@ -157,7 +157,7 @@ impl<'a> TrialRow<'a> {
         for (number, second) in (1..).zip(&self.trial.seconds) {
             insert_second(tx, id, number, second)?;
         }
-        Ok(())
+        slots::insert(tx, id, &work.steps)
     }
 
     fn insert_trial(&self, tx: &Transaction<'_>, id: i64) -> rusqlite::Result<()> {

@@ -4,6 +4,7 @@
 mod csv;
 mod curve;
 pub(crate) mod said;
+pub(crate) mod step;
 pub(crate) mod table;
 
 #[cfg(test)]
@@ -15,7 +16,7 @@ use crate::compare::put;
 use crate::escape::safe;
 use crate::json::{RecordOutput, escape};
 use crate::sentence::Sentence;
-use crate::table::{Ink, Paint, render};
+use crate::table::{Column, Ink, Paint, render};
 use crate::text::machine;
 use crate::{RecordFacts, secrets};
 use plimsoll_model::{Plan, Provenance, Requirement, YieldFindings};
@@ -89,23 +90,54 @@ pub fn yield_text(report: &YieldReport<'_>, width: usize, colour: bool) -> Strin
         &mut out,
         Sentence::new(Ink::Dim, machine(report.provenance)),
     );
-    say(&mut out, said::asked(report));
+    let parts = parts(report);
+    say(&mut out, parts.asked);
     out.push('\n');
-    out += &render(curve::table(report.findings), width, paint);
+    out += &render(parts.table, width, paint);
     out.push('\n');
-    for sentence in said::notes(report) {
+    for sentence in parts.notes.into_iter().chain(said::left_out(report)) {
         say(&mut out, sentence);
     }
     out.push('\n');
-    for sentence in curve::said(report.findings) {
-        say(&mut out, sentence);
-    }
-    for sentence in said::answer(report) {
+    for sentence in parts.answer {
         say(&mut out, sentence);
     }
     let file = safe(&report.record.file.to_string_lossy());
     say(&mut out, Sentence::new(Ink::Dim, format!("Record: {file}")));
     out
+}
+
+/// What differs between a run at one load and one whose load steps.
+pub(crate) struct Parts {
+    /// What the arms have in common.
+    pub(crate) asked: Sentence,
+    /// A row per arm.
+    pub(crate) table: Vec<Column>,
+    /// How the table is to be read.
+    pub(crate) notes: Vec<Sentence>,
+    /// What follows from it.
+    pub(crate) answer: Vec<Sentence>,
+}
+
+pub(crate) fn parts(report: &YieldReport<'_>) -> Parts {
+    let findings = report.findings;
+    match &report.plan.step {
+        None => Parts {
+            asked: said::asked(report),
+            table: curve::table(findings),
+            notes: said::notes(report),
+            answer: curve::said(findings)
+                .into_iter()
+                .chain(said::answer(report))
+                .collect(),
+        },
+        Some(plan) => Parts {
+            asked: step::asked(report, plan),
+            table: step::columns(findings),
+            notes: step::notes(report),
+            answer: step::answer(report, plan),
+        },
+    }
 }
 
 fn job(plan: &Plan) -> String {

@@ -10,6 +10,7 @@
 mod arm;
 mod headrooms;
 mod knee;
+mod step;
 mod verdict;
 
 use crate::bootstrap;
@@ -52,13 +53,18 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Option<YieldFindings> {
         noise: noise_floor_pct,
         seed: plan.seed,
     };
-    let tried: Vec<Tried<'_>> = side
+    let mut tried: Vec<Tried<'_>> = side
         .visits()
         .into_iter()
         .map(|(arm, headroom)| context.tried(arm, headroom, trials))
         .collect();
+    if plan.step.is_some() {
+        let found = tried.iter_mut().map(|t| &mut t.found);
+        found.for_each(verdict::leave_out);
+    }
     let passes = tried.iter().map(|t| t.found.trials).min();
     let curve = headrooms::curves(&context, &tried);
+    let stepped = step::findings(plan, &of_arms);
     let is_point = |t: &Tried<'_>| t.headroom.is_some() && !side.headrooms.is_empty();
     let shown: Vec<_> = tried.iter().map(Tried::stated).collect();
     let recommended = verdict::recommended(&shown);
@@ -75,6 +81,9 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Option<YieldFindings> {
             .map(|t| t.found.clone())
             .collect(),
         curve,
+        step: stepped.arms,
+        step_band_pct: stepped.band_pct,
+        step_slot_ms: stepped.slot_ms,
         missing_arms: side.missing_arms.clone(),
     })
 }

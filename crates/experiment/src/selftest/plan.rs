@@ -130,6 +130,7 @@ pub(super) fn plan(
         restart: None,
         smt: None,
         sideload: None,
+        step: None,
         window: window(service.asks, &times),
         warm_up: WarmUp {
             min: WARM_UP,

@@ -15,7 +15,9 @@ use crate::validity;
 use crate::watch::Watch;
 use plimsoll_host::{Reading, Window};
 use plimsoll_load::{Load, Offer, Running, Tick, WindowTimes};
-use plimsoll_model::{Arm, CpuUse, Phase, Plan, Rate, Second, Setting, Trial, TrialSpec};
+use plimsoll_model::{
+    Arm, CpuUse, Phase, Plan, Rate, Second, Setting, SteppedRate, Trial, TrialSpec,
+};
 use plimsoll_study::steady;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -94,6 +96,7 @@ impl<'a> OfferedLoad<'a> {
             arrivals: self.plan.arrivals,
             seed: spec.seed,
             drain: DRAIN,
+            steps: stepped(self.plan, spec, rate),
         };
         let mut running = self.placed(spec.phase)?.start(&offer)?;
         let began = Instant::now();
@@ -183,6 +186,14 @@ impl Runner for OfferedLoad<'_> {
         ended?;
         Ok(run)
     }
+}
+
+/// The steps of a trial of a level, where the plan asks for some. They lie at
+/// fixed times of the load, and the window opens within the first low phase.
+fn stepped(plan: &Plan, spec: &TrialSpec, rate: Rate) -> Option<SteppedRate> {
+    let step = plan.step.as_ref()?;
+    let is_level = matches!(spec.phase, Phase::Level { .. });
+    is_level.then(|| step.offered(rate, spec.warm_up.max))
 }
 
 /// Looks at the load and at the sensors at both edges of a window and once a

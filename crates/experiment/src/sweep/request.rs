@@ -197,6 +197,7 @@ impl Request {
             search: (!is_copies).then(|| search_plan(&times, self.precision, self.window)),
             smt,
             sideload: None,
+            step: None,
             goals,
             arrivals: self.arrivals,
             levels,

@@ -18,11 +18,13 @@ mod plan;
 mod request;
 
 #[cfg(test)]
+mod step_tests;
+#[cfg(test)]
 mod tests;
 
 pub use command::check as check_command;
 pub use plan::{next, progress};
-pub use request::{Effort, Request};
+pub use request::{Effort, Request, StepLoads};
 
 use crate::conduct::{RunError, Runner};
 use crate::sweep::Place;

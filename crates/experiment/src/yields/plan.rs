@@ -8,7 +8,7 @@ use crate::sweep::plan::{graduated, nothing_carried, second_tries, typical};
 use crate::watch::Progress;
 use plimsoll_model::{
     Arm, BesideRate, CpuUse, Job, LoadLevel, Phase, Plan, Rate, Setting, Share, SideloadPlan,
-    Trial, TrialSpec,
+    StepPlan, Trial, TrialSpec,
 };
 use plimsoll_study::rated::rated;
 use plimsoll_study::yields::before_jobs;
@@ -34,7 +34,8 @@ pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
         }
         Found::Nothing(rate) => return Next::Stuck(nothing_carried(rate)),
     };
-    if let Some((setting, attempt)) = reference(plan, side, rate, trials) {
+    let before_step = before_step(plan, rate);
+    if let Some((setting, attempt)) = reference(plan, side, before_step, trials) {
         return calibrate(plan, setting, attempt, seed);
     }
     match graduated(plan, &settings(side, rate, trials), trials) {
@@ -47,9 +48,22 @@ pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
             warm_up: plan.warm_up,
             window: plan.window,
             limit: None,
-            seed,
+            seed: match plan.step {
+                // Every arm of a pass gets the same requests at the same time,
+                // so that its slots differ from those of the service alone by
+                // what the job does, and not by chance.
+                Some(_) => derive(plan.seed, u64::from(visit.pass)),
+                None => seed,
+            },
         }),
     }
+}
+
+/// The rate that a job finds when it is held: where the load steps, the lower
+/// one, for a limit that is set once knows nothing of a step to come.
+fn before_step(plan: &Plan, rate: Rate) -> Rate {
+    let low = |step: &StepPlan| step.offered(rate, Duration::ZERO).low;
+    plan.step.as_ref().map_or(rate, low)
 }
 
 /// The rate of the service, or what is to be asked to find it.

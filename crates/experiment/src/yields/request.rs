@@ -4,7 +4,7 @@ use crate::sweep::Tolerance;
 use crate::sweep::request::{bounds, first_rate};
 use plimsoll_model::{
     Arm, Arrivals, BesideRate, CalibrationPlan, CpuPlan, LoadLevel, Plan, Rate, Share,
-    SideloadPlan, WarmUp, Workload,
+    SideloadPlan, StepPlan, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub struct Request {
     pub workload: Workload,
     /// The job beside it, and how it is held.
     pub side: SideloadPlan,
+    /// The load before and after a step, where that is asked for.
+    pub step: Option<StepLoads>,
     /// How much time it may take.
     pub effort: Effort,
     /// How requests arrive.
@@ -33,7 +35,8 @@ pub struct Request {
     pub rated: Option<Rate>,
     /// How often each arm is visited.
     pub passes: Option<u32>,
-    /// How long each trial measures.
+    /// How long each trial measures; how long after each step, where there are
+    /// steps.
     pub window: Option<Duration>,
     /// Which CPUs serve and which ask.
     pub cpus: CpuPlan,
@@ -43,13 +46,37 @@ pub struct Request {
     pub seed: u64,
 }
 
+/// The load before and after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepLoads {
+    /// Before it.
+    pub low: LoadLevel,
+    /// After it, and higher.
+    pub high: LoadLevel,
+}
+
+/// What is told apart after a step: half of the longest period that a quota
+/// commonly has (100 ms), so that being held off once shows, and long enough
+/// for some tens of requests of a service that answers a thousand a second.
+const SLOT: Duration = Duration::from_millis(50);
+
 struct Times {
     passes: u32,
     window: Duration,
     window_of_curve: Duration,
+    step: StepTimes,
     warm_up: WarmUp,
     calibration: Duration,
     budget: Duration,
+}
+
+/// How trials with steps spend their time.
+struct StepTimes {
+    steps: u32,
+    before: Duration,
+    after: Duration,
+    /// Always the same, for the steps lie at fixed times of the load.
+    warm_up: Duration,
 }
 
 impl Effort {
@@ -61,6 +88,27 @@ impl Effort {
 
     /// The arms of a curve over headrooms, unless others are asked for.
     pub const ARMS_OF_CURVE: [Arm; 2] = [Arm::Quota10ms, Arm::Quota100ms];
+
+    /// The arms of a run whose load steps, unless others are asked for: those that
+    /// differ most, of which not all are run.
+    pub const ARMS_OF_STEP: [Arm; 6] = [
+        Arm::None,
+        Arm::Nice,
+        Arm::SchedIdle,
+        Arm::Weight,
+        Arm::CpuIdle,
+        Arm::Quota10ms,
+    ];
+
+    /// Leaves one way of each kind: a cgroup's, or where there is none that of
+    /// the processes.
+    pub fn leave_one_of_a_kind(arms: &mut Vec<Arm>) {
+        for (by_group, by_process) in [(Arm::Weight, Arm::Nice), (Arm::CpuIdle, Arm::SchedIdle)] {
+            if arms.contains(&by_group) {
+                arms.retain(|arm| *arm != by_process);
+            }
+        }
+    }
 
     /// The headrooms of a curve, unless others are asked for. They lie closer
     /// to nothing, where latency is expected to rise.
@@ -87,6 +135,12 @@ impl Effort {
                 passes: 6,
                 window: ms(900),
                 window_of_curve: ms(700),
+                step: StepTimes {
+                    steps: 1,
+                    before: ms(500),
+                    after: ms(1500),
+                    warm_up: ms(200),
+                },
                 warm_up: warm_up(300, 400),
                 calibration: ms(800),
                 budget: ms(106_000),
@@ -95,6 +149,13 @@ impl Effort {
                 passes: 8,
                 window: ms(4500),
                 window_of_curve: ms(2500),
+                step: StepTimes {
+                    steps: 2,
+                    // What piled up after a step is worked off until the next.
+                    before: ms(2000),
+                    after: ms(3000),
+                    warm_up: ms(500),
+                },
                 warm_up: warm_up(800, 1200),
                 calibration: ms(2000),
                 budget: ms(660_000),
@@ -103,15 +164,37 @@ impl Effort {
     }
 }
 
+impl StepTimes {
+    fn plan(&self, loads: StepLoads, after: Option<Duration>) -> StepPlan {
+        StepPlan {
+            low: loads.low,
+            high: loads.high,
+            before: self.before,
+            after: after.unwrap_or(self.after),
+            steps: self.steps,
+            slot: SLOT,
+        }
+    }
+}
+
 impl Request {
     /// The plan for what was asked.
     pub fn plan(self) -> Plan {
         let times = self.effort.times();
+        let step = self.step.map(|loads| times.step.plan(loads, self.window));
+        let warm_up = match &step {
+            None => times.warm_up,
+            Some(_) => WarmUp {
+                min: times.step.warm_up,
+                max: times.step.warm_up,
+            },
+        };
+        let window = step.as_ref().map(StepPlan::window).or(self.window);
         let levels: Vec<LoadLevel> = match self.side.service {
             BesideRate::Load(level) => vec![level],
             BesideRate::Rate(_) => Vec::new(),
         };
-        let window = match self.side.headrooms.is_empty() {
+        let usual_window = match self.side.headrooms.is_empty() {
             true => times.window,
             false => times.window_of_curve,
         };
@@ -119,8 +202,9 @@ impl Request {
             arrivals: self.arrivals,
             levels,
             passes: self.passes.unwrap_or(times.passes),
-            window: self.window.unwrap_or(window),
-            warm_up: times.warm_up,
+            window: window.unwrap_or(usual_window),
+            warm_up,
+            step,
             calibration: CalibrationPlan {
                 first: first_rate(&self.workload, &self.cpus),
                 window: times.calibration,

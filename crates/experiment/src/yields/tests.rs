@@ -20,7 +20,7 @@ const ARMS: [Arm; 7] = [
     Arm::Koordinator,
 ];
 
-fn plan(job: Job, passes: u32) -> Plan {
+pub(super) fn plan(job: Job, passes: u32) -> Plan {
     let share = |x| Share::new(x).unwrap();
     let cpus: CpuSet = "0-1".parse().unwrap();
     let request = Request {
@@ -36,6 +36,7 @@ fn plan(job: Job, passes: u32) -> Plan {
             cpus: cpus.clone(),
             timeout: Duration::from_secs(60),
         },
+        step: None,
         effort: Effort::Quick,
         arrivals: plimsoll_model::Arrivals::Poisson,
         rated: Rate::per_second(1000.0),
@@ -50,6 +51,31 @@ fn plan(job: Job, passes: u32) -> Plan {
         seed: 3,
     };
     request.plan()
+}
+
+/// The same with steps from 20 to 90 % of 1,000 requests a second.
+pub(super) fn stepped_request(plan: Plan, effort: Effort) -> Request {
+    let level = |pct| LoadLevel::percent(pct).unwrap();
+    let high = level(90.0);
+    Request {
+        workload: plan.workload,
+        side: SideloadPlan {
+            service: BesideRate::Load(high),
+            ..plan.sideload.unwrap()
+        },
+        step: Some(StepLoads {
+            low: level(20.0),
+            high,
+        }),
+        effort,
+        arrivals: plan.arrivals,
+        rated: plan.calibration.rated,
+        passes: Some(2),
+        window: None,
+        cpus: plan.cpus,
+        tolerance: Tolerance::default(),
+        seed: 3,
+    }
 }
 
 /// What became of a trial: all that was asked is answered, with 45 % of the
@@ -83,7 +109,7 @@ fn disturbed(mut trial: Trial) -> Trial {
 }
 
 /// All trials, each judged by `judge` on its way.
-fn all(plan: &Plan, judge: impl Fn(Trial) -> Trial) -> Vec<Trial> {
+pub(super) fn all(plan: &Plan, judge: impl Fn(Trial) -> Trial) -> Vec<Trial> {
     let mut trials = Vec::new();
     while let Next::Trial(spec) = next(plan, &trials) {
         trials.push(judge(outcome(&spec)));
@@ -93,7 +119,7 @@ fn all(plan: &Plan, judge: impl Fn(Trial) -> Trial) -> Vec<Trial> {
     trials
 }
 
-fn arm(trial: &Trial) -> (Arm, Option<f64>) {
+pub(super) fn arm(trial: &Trial) -> (Arm, Option<f64>) {
     match trial.spec.setting {
         Setting::Beside { arm, allowed, .. } => (arm, allowed.map(Share::get)),
         other => panic!("{other:?}"),
@@ -227,12 +253,12 @@ fn a_plan_without_a_job_is_not_gone_on_with() {
     assert!(matches!(next(&plan, &[]), Next::Stuck(why) if why.contains("sweep --resume")));
 }
 
-/// The longest that a run of `side` may take, if no trial is made twice.
-fn longest(side: SideloadPlan, effort: Effort) -> (Duration, Plan) {
-    let visits = side.visits().len() as u32;
-    let request = Request {
+/// A request for the defaults of an effort.
+fn usual(side: SideloadPlan, effort: Effort) -> Request {
+    Request {
         workload: hash(),
         side,
+        step: None,
         effort,
         arrivals: plimsoll_model::Arrivals::Poisson,
         rated: None,
@@ -245,39 +271,59 @@ fn longest(side: SideloadPlan, effort: Effort) -> (Duration, Plan) {
         },
         tolerance: Tolerance::default(),
         seed: 1,
-    };
-    let plan = request.plan();
+    }
+}
+
+/// The longest that a plan may take, if no trial is made twice.
+fn longest(plan: &Plan) -> Duration {
+    let visits = plan.sideload.as_ref().unwrap().visits().len() as u32;
     // Groups are made and taken away, answers are waited for: a quarter of
     // a second where it goes well.
     let around = Duration::from_millis(250);
     let one = plan.warm_up.max + plan.window + around;
     let calibration = (plan.warm_up.max + plan.calibration.window + around) * 8;
-    (one * visits * plan.passes + calibration, plan)
+    one * visits * plan.passes + calibration
+}
+
+/// Of all arms, over headrooms, and with steps: what is run if nothing more is
+/// asked for.
+fn all_usual(effort: Effort) -> [Request; 3] {
+    let side = |beside: &dyn Fn(Arm) -> bool| SideloadPlan {
+        arms: Arm::ALL
+            .into_iter()
+            .filter(|arm| !arm.is_beside() || beside(*arm))
+            .collect(),
+        ..plan(Job::Burn, 1).sideload.unwrap()
+    };
+    let curve = SideloadPlan {
+        headrooms: effort.headrooms(),
+        ..side(&|arm| Effort::ARMS_OF_CURVE.contains(&arm))
+    };
+    let mut step = side(&|arm| Effort::ARMS_OF_STEP.contains(&arm));
+    step.arms.retain(|arm| arm.has_service());
+    Effort::leave_one_of_a_kind(&mut step.arms);
+    let stepped = stepped_request(plan(Job::Burn, 1), effort).step;
+    [
+        usual(side(&|arm| effort.tries(arm)), effort),
+        usual(curve, effort),
+        Request {
+            step: stepped,
+            ..usual(step, effort)
+        },
+    ]
 }
 
 #[test]
 fn the_promised_time_holds_every_trial_and_the_second_tries() {
     for (effort, minutes) in [(Effort::Quick, 2), (Effort::Full, 12)] {
         let promised = Duration::from_secs(60 * minutes);
-        let side = || plan(Job::Burn, 1).sideload.unwrap();
-        let all = SideloadPlan {
-            arms: Arm::ALL.into_iter().filter(|a| effort.tries(*a)).collect(),
-            ..side()
-        };
-        let beside = Effort::ARMS_OF_CURVE.into_iter();
-        let curve = SideloadPlan {
-            arms: Arm::ALL
-                .into_iter()
-                .filter(|arm| !arm.is_beside())
-                .chain(beside)
-                .collect(),
-            headrooms: effort.headrooms(),
-            ..side()
-        };
-        for side in [all, curve] {
-            let (longest, plan) = longest(side, effort);
+        for request in all_usual(effort) {
+            let plan = request.plan();
+            let longest = longest(&plan);
             assert!(longest < promised, "{longest:?} of {promised:?}");
             assert!(plan.budget < promised);
+            let steps = plan.step.map_or(plan.passes, |s| s.steps * plan.passes);
+            assert!(steps >= 6, "no interval");
         }
     }
 }

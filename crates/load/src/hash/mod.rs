@@ -77,11 +77,11 @@ impl Load for HashLoad {
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
         let blocks = Blocks::new(&self.service, offer.seed)?;
         let data = self.data.clone();
-        let session = Arc::new(Session::new());
+        let session = Arc::new(Session::of(offer));
         let tallies: Vec<Tally> = (0..self.cpus.len())
             .map(|_| Tally::new(Arc::clone(&session)))
             .collect();
-        let schedule = Schedule::new(offer.arrivals, offer.rate, offer.seed);
+        let schedule = Schedule::offered(offer, 0, 1);
         let arrived = schedule.clone();
         let of_workers = tallies.clone();
         let serve = move |start: &Start| {

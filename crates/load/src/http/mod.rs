@@ -52,6 +52,7 @@
 //!     arrivals: Arrivals::Poisson,
 //!     seed: 1,
 //!     drain: Duration::from_secs(1),
+//!     steps: None,
 //! })?;
 //! running.open_window(Duration::from_secs(10));
 //! std::thread::sleep(Duration::from_secs(10));

@@ -48,7 +48,7 @@ impl HttpRun {
         let count = cpus.len().min(connections);
         let waker = Waker::new().map_err(|e| system("creating an eventfd", e))?;
         let mut run = HttpRun {
-            session: Arc::new(Session::new()),
+            session: Arc::new(Session::of(offer)),
             waker: Arc::new(waker),
             tallies: Vec::new(),
             threads: Vec::new(),
@@ -59,7 +59,7 @@ impl HttpRun {
         for (index, cpu) in cpus.iter().take(count).enumerate() {
             let tally = Tally::new(Arc::clone(&run.session));
             run.tallies.push(tally.clone());
-            let schedule = Schedule::shared(offer.arrivals, offer.rate, offer.seed, index, count);
+            let schedule = Schedule::offered(offer, index, count);
             let part = Part {
                 cpu,
                 // What cannot be dealt out evenly goes to the first threads.

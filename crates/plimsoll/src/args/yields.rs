@@ -4,6 +4,7 @@ use super::sweep::{ArrivalChoice, rate, window};
 use super::value::{cpus, positive_duration, share};
 use super::{FOR_A_SERVER, HttpArgs, YieldFormat};
 use clap::Args;
+use plimsoll_experiment::yields::StepLoads;
 use plimsoll_model::{Arm, Budget, CpuSet, LoadLevel, Rate, Share};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,6 +28,8 @@ Examples:
         three laws of batch work, and the least weight alone
   plimsoll yield --curve
         at how much headroom does latency begin to rise under a quota?
+  plimsoll yield --step
+        after which time latency is back when the load steps from 20 % to 90 %
   plimsoll yield --resume plimsoll-runs/FILE
         go on with a run that was interrupted";
 
@@ -49,6 +52,11 @@ pub(crate) struct YieldArgs {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rated: Option<Rate>,
 
+    /// Step the load up, from LOW to HIGH percent of what the service carries alone (default: 20%,90%), and tell after which time its latency is back.
+    #[arg(long, value_name = "LOW,HIGH", num_args = 0..=1, require_equals = true,
+        default_missing_value = "20%,90%", value_parser = step, conflicts_with_all = ["load", "rate", "curve", "headrooms"])]
+    pub(crate) step: Option<StepLoads>,
+
     /// The job: 'burn' (hashing, a thread per CPU), or a command, run by sh again and again and timed to its end.
     #[arg(long, value_name = "JOB", default_value = "burn")]
     pub(crate) job: String,
@@ -57,7 +65,7 @@ pub(crate) struct YieldArgs {
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = positive_duration)]
     pub(crate) job_timeout: Duration,
 
-    /// Ways to hold the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset, and by a law that decides once a second: resctl (resctl-demo's), koordinator, plimsoll (default: all; with --quick none by law).
+    /// Ways to hold the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset, and by a law that decides once a second: resctl (resctl-demo's), koordinator, plimsoll (default: all; with --quick none by law; with --curve the quotas; with --step those that differ most).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arm)]
     pub(crate) arms: Option<Vec<Arm>>,
 
@@ -85,7 +93,7 @@ pub(crate) struct YieldArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) passes: Option<u32>,
 
-    /// How long each trial measures (default: 4.5s; with --quick 0.9s; with --curve 2.5s and 0.7s).
+    /// How long each trial measures (default: 4.5s; with --quick 0.9s; with --curve 2.5s and 0.7s); with --step, how long after each step (3s and 1.5s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
     pub(crate) duration: Option<Duration>,
 
@@ -119,7 +127,7 @@ pub(crate) struct YieldArgs {
 
     /// Go on with the interrupted run in this record, as it was asked for.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "url", "load", "rate", "rated",
-        "job", "job_timeout", "arms", "headroom", "curve", "headrooms", "budget", "quick", "passes", "duration",
+        "step", "job", "job_timeout", "arms", "headroom", "curve", "headrooms", "budget", "quick", "passes", "duration",
         "arrivals", "seed", "cpus", "max_slip", "max_steal", "max_other"])]
     pub(crate) resume: Option<PathBuf>,
 
@@ -143,6 +151,19 @@ fn load(text: &str) -> Result<LoadLevel, String> {
     let level = text.parse::<LoadLevel>().ok();
     level.filter(|level| level.pct() < 100.0).ok_or_else(|| {
         "give percent of what the service carries alone, above 0 and below 100, such as 60%".into()
+    })
+}
+
+fn step(text: &str) -> Result<StepLoads, String> {
+    let read = || {
+        let (low, high) = text.split_once(',')?;
+        let (low, high) = (load(low).ok()?, load(high).ok()?);
+        (low < high).then_some(StepLoads { low, high })
+    };
+    read().ok_or_else(|| {
+        "give two loads in percent of what the service carries alone, above 0 and below 100, the \
+         lower one first, such as --step=20%,90%"
+            .into()
     })
 }
 

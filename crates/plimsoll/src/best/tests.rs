@@ -64,6 +64,9 @@ fn findings(arm: Arm, within: Option<bool>) -> YieldFindings {
             within_budget: within,
             undecided: Vec::new(),
         },
+        step: Vec::new(),
+        step_band_pct: None,
+        step_slot_ms: None,
     }
 }
 

@@ -93,7 +93,7 @@ fn a_record_of_a_newer_plimsoll_is_refused_by_its_number() {
     ));
 }
 
-const WITHOUT_JOBS: &str = "ALTER TABLE trial DROP COLUMN arm;
+const WITHOUT_JOBS: &str = "DROP TABLE slot; ALTER TABLE trial DROP COLUMN arm;
     ALTER TABLE trial DROP COLUMN allowed_share;
     ALTER TABLE trial DROP COLUMN headroom_share;
     ALTER TABLE trial DROP COLUMN job_done;

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{
     Arm, CpuSet, CpuTime, CpuUse, Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel,
-    MachineUse, Phase, Pressure, Rate, Second, ServiceUse, Setting, Share, Trial, TrialSpec,
+    MachineUse, Phase, Pressure, Rate, Second, ServiceUse, Setting, Share, Slot, Trial, TrialSpec,
     Verdict, WarmUp, Work,
 };
 use proptest::collection::vec;
@@ -107,12 +107,23 @@ fn histogram() -> impl Strategy<Value = Histogram> {
     })
 }
 
+fn steps() -> impl Strategy<Value = Vec<Vec<Slot>>> {
+    let slot = vec(0u64..1 << 40, 0..5).prop_map(|values| {
+        let mut slot = Slot::default();
+        values.iter().for_each(|ns| slot.record_ns(*ns));
+        slot
+    });
+    vec(vec(slot, 1..4), 0..3)
+}
+
 prop_compose! {
     fn work()(
         n in vec(count(), 4), errors in errors(), latency in histogram(), slip in histogram(),
+        steps in steps(),
     ) -> Work {
         Work {
             intended: n[0], sent: n[1], completed: n[2], errors, unfinished: n[3], latency, slip,
+            steps,
         }
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn plan() -> Plan {
         restart: None,
         smt: None,
         sideload: None,
+        step: None,
         search: None,
         idle: Duration::from_secs(3),
         bounds: Bounds {

@@ -2,13 +2,13 @@
 
 use super::charts::{Arms, arm_facts, arm_figures};
 use super::facts::{again, list, machine};
-use super::figure::{Levels, sections};
+use super::figure::{self, Levels, sections};
 use super::headline::{paragraph, ships_mark, tile, top};
 use super::markup::{El, Html, el, shortened, typeset};
 use super::page::{Page, section};
 use super::{file_name, outside};
 use crate::number::{Written, confidence, trimmed_pct};
-use crate::yields::{said, table};
+use crate::yields::{Parts, parts, said, step, table};
 use crate::{YieldReport, secrets, yield_json};
 use plimsoll_model::{ArmFinding, Estimate, Plan, TrialPicture, human_duration};
 
@@ -41,13 +41,15 @@ pub fn yield_html(page: &YieldHtml<'_>) -> serde_json::Result<String> {
     let named = arms.iter().map(|a| (a.arm.to_string(), arm_facts(view, a)));
     let levels = Levels::of_arms(named, first(report), &figures);
     let mut main = Html::default();
-    main.push(answer(report, &plan));
+    let parts = parts(report);
+    main.push(answer(report, &plan, &parts));
+    main.push(steps(report, &parts));
     main.push(levels.picker());
     let charts = el("div").class("charts").with(sections(&figures, &levels));
     main.push(charts);
     main.push(missing(report));
     main.push(machine(report.provenance));
-    main.push(method(report, &plan, page.command_line));
+    main.push(method(report, &plan, &parts, page.command_line));
     let page = Page {
         title: format!("{} beside {} · Plimsoll", job(&plan), plan.workload),
         raw: Some(yield_json(report)?),
@@ -75,9 +77,8 @@ fn first(report: &YieldReport<'_>) -> usize {
 
 /// The head of the page: the answer in one line, its figures, and the
 /// sentences in full.
-fn answer(report: &YieldReport<'_>, plan: &Plan) -> El {
+fn answer(report: &YieldReport<'_>, plan: &Plan, parts: &Parts) -> El {
     let what = format!("{}, beside it {}", plan.workload, job(plan));
-    let sentences = said::answer(report);
     section("answer")
         .with(top(shortened(&what, 160)))
         .with(
@@ -90,13 +91,16 @@ fn answer(report: &YieldReport<'_>, plan: &Plan) -> El {
         .with(
             el("div")
                 .class("sentences answer")
-                .with_all(sentences.iter().map(paragraph)),
+                .with_all(parts.answer.iter().map(paragraph)),
         )
 }
 
 /// The answer in one line.
 fn headline(report: &YieldReport<'_>) -> String {
     let findings = report.findings;
+    if let Some(plan) = &report.plan.step {
+        return step::headline(findings, plan);
+    }
     let budget = &findings.budget;
     match (best(report), findings.recommended.within_budget) {
         (Some(best), _) => {
@@ -159,6 +163,23 @@ fn tiles(report: &YieldReport<'_>) -> Option<El> {
     Some(el("div").class("tiles").with_all(tiles))
 }
 
+/// Where the load steps: what became of latency after it, as a table.
+fn steps(report: &YieldReport<'_>, parts: &Parts) -> Option<El> {
+    report.plan.step.as_ref()?;
+    let table = el("div")
+        .class("scroll")
+        .with(figure::table(&parts.table, false));
+    let section = section("step")
+        .with(el("h2").with("After a step of the load"))
+        .with(table)
+        .with(
+            el("div")
+                .class("sentences")
+                .with(paragraph(&step::no_charts())),
+        );
+    Some(section)
+}
+
 /// The arms that this machine cannot do, and why.
 fn missing(report: &YieldReport<'_>) -> Option<El> {
     let missing = &report.findings.missing_arms;
@@ -176,9 +197,10 @@ fn missing(report: &YieldReport<'_>) -> Option<El> {
 }
 
 /// How it was measured, and the command to do it again.
-fn method(report: &YieldReport<'_>, plan: &Plan, command_line: &[String]) -> El {
-    let notes = [said::asked(report)].into_iter().chain(said::notes(report));
-    let notes: Vec<El> = notes.map(|sentence| paragraph(&sentence)).collect();
+fn method(report: &YieldReport<'_>, plan: &Plan, parts: &Parts, command_line: &[String]) -> El {
+    let left_out = said::left_out(report);
+    let notes = [&parts.asked].into_iter().chain(&parts.notes);
+    let notes: Vec<El> = notes.chain(&left_out).map(paragraph).collect();
     section("method")
         .with(el("h2").with("How it was measured"))
         .with(el("div").class("sentences").with_all(notes))

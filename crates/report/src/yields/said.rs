@@ -13,7 +13,7 @@ use std::time::Duration;
 const FEW_DECISIONS: Duration = Duration::from_secs(3);
 
 /// What the arms have in common.
-pub(crate) fn asked(report: &YieldReport<'_>) -> Sentence {
+pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
     let findings = report.findings;
     let Some(rate) = findings.rate_rps else {
         return Sentence::new(Ink::Dim, "Nothing was measured yet.");
@@ -29,11 +29,7 @@ pub(crate) fn asked(report: &YieldReport<'_>) -> Sentence {
         },
         _ => String::new(),
     };
-    let passes = match findings.passes {
-        0 => "in no pass does every arm count".to_owned(),
-        1 => "in one pass every arm counts".to_owned(),
-        n => format!("in {n} passes every arm counts"),
-    };
+    let passes = passes(findings.passes);
     let text = format!(
         "{} requests{of}; {} a trial; {passes}.",
         per_second(rate),
@@ -42,8 +38,17 @@ pub(crate) fn asked(report: &YieldReport<'_>) -> Sentence {
     Sentence::new(Ink::Dim, text)
 }
 
-/// How the table is to be read, and what is missing in it.
-pub(crate) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
+/// Of how many passes every arm was compared.
+pub(super) fn passes(n: u32) -> String {
+    match n {
+        0 => "in no pass does every arm count".to_owned(),
+        1 => "in one pass every arm counts".to_owned(),
+        n => format!("in {n} passes every arm counts"),
+    }
+}
+
+/// How the table is to be read.
+pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let budget = &findings.budget;
     let mut said = vec![Sentence::new(
@@ -88,6 +93,13 @@ pub(crate) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
     said.extend(coarse(report));
     said.extend(findings.arms.iter().filter_map(held));
     said.extend(hasty(report));
+    said
+}
+
+/// What is missing in the table.
+pub(crate) fn left_out(report: &YieldReport<'_>) -> Vec<Sentence> {
+    let findings = report.findings;
+    let mut said = Vec::new();
     let missing = findings.missing_arms.iter();
     said.extend(missing.map(|missing| {
         let text = format!("{} was left out: {}.", missing.arm, safe(&missing.reason));
@@ -102,7 +114,7 @@ pub(crate) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
 }
 
 /// Few CPUs cannot be divided as finely as the headroom was asked for.
-fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
+pub(super) fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
     let side = report.plan.sideload.as_ref()?;
     let is_tried = side.arms.contains(&Arm::CpuSet);
     let grain = 100.0 / side.cpus.len().max(1) as f64;
@@ -161,7 +173,7 @@ fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
 }
 
 /// Which arm to take, and why, or what would be needed to tell.
-pub(crate) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
+pub(super) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let recommended = &findings.recommended;
     let budget = &findings.budget;

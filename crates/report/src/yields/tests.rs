@@ -3,6 +3,7 @@
 mod curve;
 mod page;
 mod sample;
+mod step;
 
 use super::*;
 use crate::TrialTally;

@@ -49,6 +49,7 @@ impl Http {
             arrivals: Arrivals::Poisson,
             seed: 1,
             drain: Duration::ZERO,
+            steps: None,
         };
         let running = prepare(url, limit, cpus).and_then(|mut load| load.start(&offer));
         Http {

@@ -56,6 +56,12 @@ pub(super) fn passes_to_tell(
     (passes <= MOST_PASSES).then_some(passes as u32 + 1)
 }
 
+/// Of a mixture of two loads no budget says anything.
+pub(super) fn leave_out(found: &mut ArmFinding) {
+    found.verdict = None;
+    found.passes_to_tell = None;
+}
+
 /// The arm that gains the most of those within the budget, with its headroom in
 /// percent where it leaves one.
 pub(super) fn recommended(tried: &[(Option<f64>, &ArmFinding)]) -> Recommended {

@@ -33,6 +33,7 @@ pub(in crate::tests) fn plan(workload: Workload) -> Plan {
         restart: None,
         smt: None,
         sideload: None,
+        step: None,
         search: Some(SearchPlan {
             precision: share(0.02),
             window: Duration::from_secs(3),

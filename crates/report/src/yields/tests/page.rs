@@ -11,7 +11,7 @@ use plimsoll_model::{
 };
 use proptest::prelude::*;
 
-fn page(sample: &Sample) -> String {
+pub(super) fn page(sample: &Sample) -> String {
     page_of(sample, &["plimsoll", "yield"])
 }
 

@@ -1,4 +1,5 @@
-//! Which arms and headrooms a run visits: all arms with one headroom, or a curve.
+//! Which arms and headrooms a run visits: all arms with one headroom, a curve, or
+//! those that differ most where the load steps.
 
 use crate::args::YieldArgs;
 use crate::failure::Failure;
@@ -12,11 +13,30 @@ pub(super) fn effort(args: &YieldArgs) -> Effort {
     }
 }
 
+/// The arms to try. Work gained is not asked for where the load steps, so the
+/// job is not run alone then.
+pub(super) fn wanted(args: &YieldArgs) -> Result<Vec<Arm>, Failure> {
+    let beside = beside(args)?;
+    let is_wanted = |arm: &Arm| match arm.is_beside() {
+        true => beside.contains(arm),
+        false => args.step.is_none() || arm.has_service(),
+    };
+    Ok(Arm::ALL.into_iter().filter(is_wanted).collect())
+}
+
+/// Of the arms that can be had here, those that the run takes the time for.
+pub(super) fn leave_alike(args: &YieldArgs, arms: &mut Vec<Arm>) {
+    if args.step.is_some() && args.arms.is_none() {
+        Effort::leave_one_of_a_kind(arms);
+    }
+}
+
 /// The ways to hold the job that are asked for.
-pub(super) fn beside(args: &YieldArgs) -> Result<Vec<Arm>, Failure> {
-    let usual = match args.curve {
-        true => Effort::ARMS_OF_CURVE.to_vec(),
-        false => {
+fn beside(args: &YieldArgs) -> Result<Vec<Arm>, Failure> {
+    let usual = match (args.curve, args.step) {
+        (true, _) => Effort::ARMS_OF_CURVE.to_vec(),
+        (false, Some(_)) => Effort::ARMS_OF_STEP.to_vec(),
+        (false, None) => {
             let tried = |arm: &Arm| effort(args).tries(*arm);
             Arm::ALL.into_iter().filter(tried).collect()
         }

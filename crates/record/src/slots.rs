@@ -1,0 +1,155 @@
+//! Slots after a step of the load, to rows and back: each with a small
+//! histogram as a blob of LEB128 numbers, which takes some 2 bytes for each
+//! bucket that holds any.
+
+use crate::read::{count_in, wrong};
+use crate::write::{int, ns};
+use plimsoll_model::Slot;
+use rusqlite::{Connection, OptionalExtension, Result, Row, Transaction, params};
+
+/// Writes the slots of a trial.
+pub(crate) fn insert(tx: &Transaction<'_>, trial: i64, steps: &[Vec<Slot>]) -> Result<()> {
+    let sql = "INSERT INTO slot (trial, step, number, requests, sum_ns, p50_ns, p99_ns, buckets)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let mut statement = tx.prepare(sql)?;
+    for (step, slots) in (1i64..).zip(steps) {
+        for (number, slot) in (1i64..).zip(slots) {
+            let quantile = |q| slot.quantile(q).map(ns);
+            statement.execute(params![
+                trial,
+                step,
+                number,
+                int(slot.requests()),
+                int(slot.sum_ns()),
+                quantile(0.5),
+                quantile(0.99),
+                encode(slot),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+/// The slots of a trial. Records of versions 1 and 2 have none.
+pub(crate) fn of_trial(conn: &Connection, trial: i64) -> Result<Vec<Vec<Slot>>> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'slot'";
+    if conn.query_row(sql, [], |_| Ok(())).optional()?.is_none() {
+        return Ok(Vec::new());
+    }
+    let mut statement = conn.prepare("SELECT * FROM slot WHERE trial = ? ORDER BY step, number")?;
+    let mut rows = statement.query([trial])?;
+    let mut steps: Vec<Vec<Slot>> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (step, number) = (count_in(row, "step")?, count_in(row, "number")?);
+        if step == steps.len() as u64 + 1 && number == 1 {
+            steps.push(Vec::new());
+        }
+        let of = step == steps.len() as u64;
+        let slots = steps
+            .last_mut()
+            .filter(|_| of)
+            .ok_or_else(|| wrong("step"))?;
+        if number != slots.len() as u64 + 1 {
+            return Err(wrong("number"));
+        }
+        slots.push(slot(row)?);
+    }
+    Ok(steps)
+}
+
+fn slot(row: &Row<'_>) -> Result<Slot> {
+    let blob: Vec<u8> = row.get("buckets")?;
+    let buckets = decode(&blob).ok_or_else(|| wrong("buckets"))?;
+    let slot = Slot::from_parts(count_in(row, "sum_ns")?, buckets);
+    let slot = slot.ok_or_else(|| wrong("buckets"))?;
+    match slot.requests() == count_in(row, "requests")? {
+        true => Ok(slot),
+        false => Err(wrong("requests")),
+    }
+}
+
+fn encode(slot: &Slot) -> Vec<u8> {
+    let mut blob = Vec::new();
+    let mut before = 0;
+    for (at, count) in slot.buckets() {
+        put(&mut blob, u64::from(at - before));
+        put(&mut blob, count);
+        before = at;
+    }
+    blob
+}
+
+fn decode(mut blob: &[u8]) -> Option<Vec<(u16, u64)>> {
+    let mut buckets: Vec<(u16, u64)> = Vec::new();
+    while !blob.is_empty() {
+        let distance = u16::try_from(take(&mut blob)?).ok()?;
+        let count = take(&mut blob)?;
+        let at = match buckets.last() {
+            None => distance,
+            // Each bucket stands once.
+            Some((before, _)) if distance > 0 => before.checked_add(distance)?,
+            Some(_) => return None,
+        };
+        buckets.push((at, count));
+    }
+    Some(buckets)
+}
+
+fn put(blob: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        blob.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    blob.push(number as u8);
+}
+
+fn take(blob: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = blob.split_first()?;
+        *blob = rest;
+        let part = u64::from(byte & 0x7f);
+        number |= part << shift;
+        if (number >> shift) != part {
+            return None;
+        }
+        if *byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_slot_comes_back_equal(values in prop::collection::vec(any::<u32>(), 0..50)) {
+            let mut slot = Slot::default();
+            values.iter().for_each(|ns| slot.record_ns(u64::from(*ns)));
+            let buckets = decode(&encode(&slot)).unwrap();
+            prop_assert_eq!(Slot::from_parts(slot.sum_ns(), buckets), Some(slot));
+        }
+
+        #[test]
+        fn a_damaged_blob_is_refused_or_a_slot_but_no_panic(
+            blob in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
+            if let Some(buckets) = decode(&blob) {
+                let _ = Slot::from_parts(0, buckets);
+            }
+        }
+    }
+
+    #[test]
+    fn a_bucket_that_stands_twice_and_a_number_cut_short_are_refused() {
+        assert_eq!(decode(&[3, 1, 0, 1]), None);
+        assert_eq!(decode(&[3]), None);
+        assert_eq!(decode(&[0x80]), None);
+        assert_eq!(decode(&[0xff; 12]), None);
+        assert_eq!(decode(&[0, 1, 0x81, 1, 2]), Some(vec![(0, 1), (129, 2)]));
+    }
+}

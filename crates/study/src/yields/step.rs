@@ -1,0 +1,269 @@
+//! After which time latency is back when the load steps up beside a job, and
+//! what that costs.
+//!
+//! Each step of an arm is held against the same step of the service alone in
+//! the same pass, slot by slot, which had the same requests at the same times
+//! (common random numbers: Law, Simulation Modeling and Analysis, chapter 11).
+//! What is compared is the mean latency of a slot: of some tens of requests a
+//! high quantile would be the slowest one.
+//!
+//! - A step is *above* in a slot where its mean latency exceeds that of the
+//!   service alone by more than the *band*: what the budget allows, or what the
+//!   second measurement of the service alone differs by in 95 % of slots (the
+//!   median over steps), whichever is more.
+//! - A slot is *late* where more steps are above than chance would have it if
+//!   half of them were (sign test, one-sided, 2.5 %).
+//! - The *yield time* ends with the last late slot. A late slot between two that
+//!   are not is forgiven while there are no more of them than one in 20 of the
+//!   slots that follow; the first slot and two in a row never are.
+//! - Latency that is late until a tenth of what was watched is left is not back
+//!   *within the window*; how long it takes is then not known.
+//! - The *cost* is the sum of the latencies of all requests after a step, less
+//!   that of the service alone: by Little's law, how many more were in the
+//!   system, integrated over time. Requests that failed at once are not in it.
+
+mod decide;
+
+#[cfg(test)]
+mod tests;
+
+use super::{Seen, mean, resampled};
+use crate::bootstrap;
+use decide::{Above, Back, back};
+use plimsoll_model::{Arm, Estimate, Plan, Slot, StepFinding, StepStatus, Trial};
+
+/// A slot that holds fewer on average is joined with the next.
+const REQUESTS: f64 = 20.0;
+
+/// A slot of the service alone that was measured again lies within the band so
+/// often.
+const WITHIN: f64 = 0.95;
+
+/// What is concluded from the steps of a run.
+#[derive(Debug, Default)]
+pub(super) struct Stepped {
+    pub(super) arms: Vec<StepFinding>,
+    pub(super) band_pct: Option<f64>,
+    pub(super) slot_ms: Option<f64>,
+}
+
+/// One step of an arm and the same one of the service alone.
+struct Pair {
+    with: Vec<Slot>,
+    alone: Vec<Slot>,
+}
+
+/// Nothing for a plan without steps.
+pub(super) fn findings(plan: &Plan, seen: &Seen<'_>) -> Stepped {
+    let (Some(step), Some(side)) = (&plan.step, &plan.sideload) else {
+        return Stepped::default();
+    };
+    let join = joined(seen);
+    let slot_ms = step.slot.as_secs_f64() * 1e3 * join as f64;
+    let allowed = (side.budget.more_pct / 100.0).ln_1p();
+    let band = noise(&pairs(seen, Arm::ServiceAgain, join)).map(|noise| noise.max(allowed));
+    let look = Look {
+        join,
+        slot_ms,
+        band,
+        seed: plan.seed,
+    };
+    let is_shown = |arm: &&Arm| arm.has_service() && **arm != Arm::ServiceAgain;
+    let arms = side.arms.iter().filter(is_shown);
+    Stepped {
+        arms: arms.map(|arm| look.at(seen, *arm)).collect(),
+        band_pct: band.map(|band| band.exp_m1() * 100.0),
+        slot_ms: Some(slot_ms),
+    }
+}
+
+/// What all arms are looked at with.
+struct Look {
+    join: usize,
+    slot_ms: f64,
+    band: Option<f64>,
+    seed: u64,
+}
+
+impl Look {
+    fn at(&self, seen: &Seen<'_>, arm: Arm) -> StepFinding {
+        let steps: Vec<Vec<Slot>> = match arm {
+            Arm::ServiceAlone => seen.counting(arm).flat_map(|t| self.steps(t)).collect(),
+            _ => Vec::new(),
+        };
+        let pairs = match arm {
+            Arm::ServiceAlone => Vec::new(),
+            arm => pairs(seen, arm, self.join),
+        };
+        let own = || steps.iter().chain(pairs.iter().map(|pair| &pair.with));
+        let worst: Vec<f64> = own().filter_map(|slots| worst_us(slots)).collect();
+        let told = (arm != Arm::ServiceAlone).then(|| self.yields(&pairs));
+        StepFinding {
+            arm,
+            steps: own().count() as u32,
+            status: told.map(|(status, _)| status),
+            yield_time_ms: told.and_then(|(_, time)| time),
+            cost_request_seconds: self.of(&pairs, cost),
+            settled_change_pct: self
+                .of(&pairs, settled)
+                .map(|e| e.map_rising(|log| log.exp_m1() * 100.0)),
+            worst_slot_p99_us: resampled(worst.len(), self.seed, |draw| {
+                median(draw.iter().filter_map(|at| worst.get(*at)).copied())
+            }),
+        }
+    }
+
+    fn steps(&self, trial: &Trial) -> Vec<Vec<Slot>> {
+        let steps = trial.work.steps.iter();
+        steps.map(|slots| join(slots, self.join)).collect()
+    }
+
+    fn of(&self, pairs: &[Pair], figure: fn(&Pair) -> Option<f64>) -> Option<Estimate> {
+        let values: Vec<f64> = pairs.iter().filter_map(figure).collect();
+        mean(&values, self.seed)
+    }
+
+    /// When latency is back, and after which time.
+    fn yields(&self, pairs: &[Pair]) -> (StepStatus, Option<Estimate>) {
+        let Some(band) = self.band else {
+            return (StepStatus::CannotTell, None);
+        };
+        let above: Vec<Above> = pairs.iter().map(|pair| is_above(pair, band)).collect();
+        let all: Vec<&Above> = above.iter().collect();
+        let status = match back(&all) {
+            Back::Unknown => return (StepStatus::CannotTell, None),
+            Back::Never => return (StepStatus::NotWithinWindow, None),
+            Back::After(0) => StepStatus::AtOnce,
+            Back::After(_) => StepStatus::After,
+        };
+        let slots = all.iter().map(|slots| slots.len()).max().unwrap_or(0);
+        let window = slots as f64 * self.slot_ms;
+        let time = |steps: &[&Above]| match back(steps) {
+            Back::After(slots) => Some(slots as f64 * self.slot_ms),
+            // Somewhere beyond what was watched.
+            Back::Never => Some(2.0 * window),
+            Back::Unknown => None,
+        };
+        let replicates = bootstrap::resample(above.len(), self.seed, |draw| {
+            let drawn: Vec<&Above> = draw.iter().filter_map(|at| above.get(*at)).collect();
+            time(&drawn)
+        });
+        let found = time(&all).map(|ms| bootstrap::estimate(ms, replicates, above.len()));
+        let whole = |estimate: Estimate| Estimate {
+            // It ended somewhere within the last late slot, or the first.
+            low: estimate.low.map(|low| (low - self.slot_ms).max(0.0)),
+            high: estimate
+                .high
+                .map(|high| high.max(self.slot_ms))
+                .filter(|high| *high <= window),
+            value: estimate.value,
+        };
+        (status, found.map(whole))
+    }
+}
+
+/// How many slots are joined into one.
+fn joined(seen: &Seen<'_>) -> usize {
+    let slots = || {
+        let trials = seen.counting(Arm::ServiceAlone);
+        trials.flat_map(|trial| trial.work.steps.iter().flatten())
+    };
+    let requests: u64 = slots().map(Slot::requests).sum();
+    let longest = seen
+        .counting(Arm::ServiceAlone)
+        .flat_map(|trial| trial.work.steps.iter().map(Vec::len))
+        .max();
+    let per_slot = requests as f64 / slots().count() as f64;
+    // `as` makes 0 of what is no number: no slots, or none with a request.
+    let join = (REQUESTS / per_slot).ceil() as usize;
+    join.clamp(1, longest.unwrap_or(1).max(1))
+}
+
+/// Each so many in one; what is left over at the end is left out.
+fn join(slots: &[Slot], by: usize) -> Vec<Slot> {
+    let whole = slots.chunks_exact(by.max(1)).map(|chunk| {
+        let mut all = Slot::default();
+        chunk.iter().for_each(|slot| all.merge(slot));
+        all
+    });
+    whole.collect()
+}
+
+fn pairs(seen: &Seen<'_>, arm: Arm, by: usize) -> Vec<Pair> {
+    let trials = seen.pairs(arm, Arm::ServiceAlone).into_iter();
+    let steps = trials.flat_map(|(with, alone)| with.work.steps.iter().zip(&alone.work.steps));
+    steps
+        .map(|(with, alone)| Pair {
+            with: join(with, by),
+            alone: join(alone, by),
+        })
+        .collect()
+}
+
+/// In seconds; `None` without requests.
+fn mean_latency<'s>(slots: impl IntoIterator<Item = &'s Slot>) -> Option<f64> {
+    let (requests, sum_ns) = slots.into_iter().fold((0.0, 0.0), |(n, sum), slot| {
+        (n + slot.requests() as f64, sum + slot.sum_ns() as f64)
+    });
+    (requests > 0.0 && sum_ns > 0.0).then(|| sum_ns / 1e9 / requests)
+}
+
+/// The logarithm of how much longer requests took in each slot.
+fn excess(pair: &Pair) -> impl Iterator<Item = Option<f64>> + '_ {
+    let slots = pair.with.iter().zip(&pair.alone);
+    slots.map(|(with, alone)| Some((mean_latency([with])? / mean_latency([alone])?).ln()))
+}
+
+fn is_above(pair: &Pair, band: f64) -> Above {
+    excess(pair).map(|e| e.map(|e| e > band)).collect()
+}
+
+/// What the medians of equal steps differ by in nearly all slots; `None` where
+/// there are too few to be told apart from chance.
+fn noise(again: &[Pair]) -> Option<f64> {
+    if again.len() < decide::FEWEST_STEPS {
+        return None;
+    }
+    let all: Vec<Vec<Option<f64>>> = again.iter().map(|pair| excess(pair).collect()).collect();
+    let slots = all.iter().map(Vec::len).max()?;
+    let of_slot = |at: usize| {
+        let of_steps = all.iter().filter_map(|e| *e.get(at)?);
+        median(of_steps).map(f64::abs)
+    };
+    let mut each: Vec<f64> = (0..slots).filter_map(of_slot).collect();
+    each.sort_by(f64::total_cmp);
+    let rank = (each.len() as f64 * WITHIN).ceil() as usize;
+    each.get(rank.checked_sub(1)?).copied()
+}
+
+/// Request-seconds beyond those of the service alone.
+fn cost(pair: &Pair) -> Option<f64> {
+    let sum = |slots: &[Slot]| slots.iter().map(|s| s.sum_ns() as f64 / 1e9).sum::<f64>();
+    (!pair.with.is_empty()).then(|| sum(&pair.with) - sum(&pair.alone))
+}
+
+/// The logarithm of how much longer requests took in the last third.
+fn settled(pair: &Pair) -> Option<f64> {
+    let last = |slots: &[Slot]| {
+        let from = slots.len() - slots.len().div_ceil(3);
+        mean_latency(&slots[from..])
+    };
+    Some((last(&pair.with)? / last(&pair.alone)?).ln())
+}
+
+/// The highest p99 of any slot, in microseconds.
+fn worst_us(slots: &[Slot]) -> Option<f64> {
+    let p99 = slots.iter().filter_map(|slot| slot.quantile(0.99)).max();
+    p99.map(|time| time.as_secs_f64() * 1e6)
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}

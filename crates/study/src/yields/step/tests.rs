@@ -1,0 +1,319 @@
+//! Steps that no machine ever made, whose truth is known.
+
+use super::*;
+use crate::seeded::Rng;
+use plimsoll_model::{
+    BesideRate, Bytes, CpuTime, HashService, Job, JobHeld, JobWork, LoadLevel, Phase, Rate,
+    Setting, Share, SideloadPlan, StepPlan, TrialSpec, WarmUp, Workload,
+};
+use std::time::Duration;
+
+const SLOTS: usize = 60;
+const ARMS: [Arm; 3] = [Arm::ServiceAlone, Arm::ServiceAgain, Arm::Weight];
+
+/// By how much an arm's latency exceeds that of the service alone, slot by slot.
+type Excess = fn(usize) -> f64;
+
+fn nothing(_: usize) -> f64 {
+    1.0
+}
+
+/// Three times as long, for 400 ms.
+fn back_after_400_ms(slot: usize) -> f64 {
+    if slot < 8 { 3.0 } else { 1.0 }
+}
+
+/// What piled up is worked off, and the last of it is gone after 600 ms.
+fn worked_off_after_600_ms(slot: usize) -> f64 {
+    1.0 + (12.0 - slot as f64).max(0.0) * 0.25
+}
+
+fn never(_: usize) -> f64 {
+    1.5
+}
+
+fn plan(passes: u32) -> Plan {
+    let level = |pct| LoadLevel::percent(pct).unwrap();
+    let mut plan = Plan::blank(Workload::Hash(HashService {
+        mean_block: Bytes(1 << 20),
+        deviation_share: 0.25,
+        request_cpu: CpuTime(Duration::from_millis(1)),
+    }));
+    plan.passes = passes;
+    plan.seed = 11;
+    plan.step = Some(StepPlan {
+        low: level(20.0),
+        high: level(90.0),
+        before: Duration::from_secs(2),
+        after: Duration::from_secs(3),
+        steps: 2,
+        slot: Duration::from_millis(50),
+    });
+    plan.sideload = Some(SideloadPlan {
+        job: Job::Burn,
+        service: BesideRate::Load(level(90.0)),
+        arms: ARMS.to_vec(),
+        missing_arms: Vec::new(),
+        headroom: Share::new(0.2).unwrap(),
+        headrooms: Vec::new(),
+        budget: "p99+5%".parse().unwrap(),
+        cpus: "0-1".parse().unwrap(),
+        timeout: Duration::from_secs(60),
+    });
+    plan
+}
+
+/// Runs whose slots are off by `noise`, which lasts over several of them, as a
+/// queue does; the same for all arms of a pass but for a tenth of it.
+struct Machine {
+    noise: f64,
+    requests: u64,
+    rng: Rng,
+}
+
+impl Machine {
+    fn seeded(seed: u64) -> Machine {
+        Machine {
+            noise: 0.5,
+            requests: 90,
+            rng: Rng::seeded(seed),
+        }
+    }
+
+    /// One number for each slot, between -1 and 1 or so, near the one before.
+    fn course(&mut self) -> Vec<f64> {
+        let mut at = 0.0;
+        let mut next = || {
+            at = 0.8 * at + 0.6 * (2.0 * self.rng.unit() - 1.0);
+            at
+        };
+        (0..SLOTS).map(|_| next()).collect()
+    }
+
+    fn slots(&mut self, common: &[f64], excess: Excess) -> Vec<Slot> {
+        let (own, noise) = (self.course(), self.noise);
+        let slot = |at: usize| {
+            let times = (noise * (common[at] + 0.1 * own[at])).exp() * excess(at);
+            let mut slot = Slot::default();
+            for nth in 0..self.requests {
+                let ms = (nth + 1) as f64 / self.requests as f64 * 2.0 * times;
+                slot.record_ns((ms * 1e6) as u64);
+            }
+            slot
+        };
+        (0..SLOTS).map(slot).collect()
+    }
+
+    fn run(mut self, plan: &Plan, excess: Excess) -> Vec<Trial> {
+        let steps = plan.step.unwrap().steps;
+        let mut trials = Vec::new();
+        for pass in 0..plan.passes {
+            let common: Vec<Vec<f64>> = (0..steps).map(|_| self.course()).collect();
+            for arm in ARMS {
+                let excess = if arm.has_job() { excess } else { nothing };
+                let mut trial = Trial::begun(spec(arm, pass), 0);
+                let slots = |common: &Vec<f64>| self.slots(common, excess);
+                trial.work.steps = common.iter().map(slots).collect();
+                trials.push(trial);
+            }
+        }
+        trials
+    }
+}
+
+fn spec(arm: Arm, pass: u32) -> TrialSpec {
+    TrialSpec {
+        phase: Phase::Level { level: None },
+        setting: Setting::Beside {
+            rate: Rate::per_second(1800.0).unwrap(),
+            arm,
+            allowed: None,
+            headroom: None,
+        },
+        pass,
+        attempt: 0,
+        warm_up: WarmUp::NONE,
+        window: Duration::from_secs(10),
+        limit: None,
+        seed: 0,
+    }
+}
+
+/// What is found of the one arm with a job.
+fn found(plan: &Plan, trials: &[Trial]) -> StepFinding {
+    let found = findings(plan, &Seen::of(trials, None)).arms;
+    let arm = found.into_iter().find(|f| f.arm == Arm::Weight);
+    arm.unwrap()
+}
+
+fn of_seeds(passes: u32, excess: Excess) -> Vec<StepFinding> {
+    let plan = plan(passes);
+    let run = |seed| found(&plan, &Machine::seeded(seed).run(&plan, excess));
+    (0..40).map(run).collect()
+}
+
+#[test]
+fn an_arm_that_costs_nothing_is_back_at_once() {
+    let all = of_seeds(8, nothing);
+    let at_once = all.iter().filter(|f| f.status == Some(StepStatus::AtOnce));
+    assert!(at_once.count() >= 38, "{all:#?}");
+    let free = |f: &&StepFinding| {
+        let (low, high) = f.cost_request_seconds.unwrap().interval().unwrap();
+        low <= 0.0 && 0.0 <= high
+    };
+    assert!(all.iter().filter(free).count() >= 35);
+}
+
+#[test]
+fn a_known_yield_time_is_found_to_a_slot_and_lies_in_its_interval() {
+    for passes in [4, 8] {
+        let all = of_seeds(passes, back_after_400_ms);
+        let near = |f: &&StepFinding| {
+            let time = f.yield_time_ms.unwrap();
+            let (low, high) = (time.low.unwrap(), time.high.unwrap_or(f64::INFINITY));
+            f.status == Some(StepStatus::After)
+                && (time.value - 400.0).abs() <= 50.0
+                && low < 400.0
+                && high >= 400.0
+        };
+        let hits = all.iter().filter(near).count();
+        assert!(hits >= 38, "{hits} of 40 with {passes} passes: {all:#?}");
+    }
+}
+
+#[test]
+fn what_is_worked_off_slowly_is_told_when_it_is_as_small_as_noise() {
+    for found in of_seeds(8, worked_off_after_600_ms) {
+        let time = found.yield_time_ms.unwrap();
+        assert_eq!(found.status, Some(StepStatus::After));
+        assert!((400.0..=650.0).contains(&time.value), "{time:?}");
+    }
+}
+
+#[test]
+fn what_stays_is_not_back_within_the_window_and_its_level_is_told() {
+    for found in of_seeds(8, never) {
+        assert_eq!(found.status, Some(StepStatus::NotWithinWindow));
+        assert_eq!(found.yield_time_ms, None);
+        let settled = found.settled_change_pct.unwrap();
+        assert!((settled.value - 50.0).abs() < 10.0, "{settled:?}");
+        assert!(found.cost_request_seconds.unwrap().low.unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn the_cost_is_the_extra_time_of_all_requests() {
+    let plan = plan(8);
+    let machine = Machine {
+        noise: 0.0,
+        ..Machine::seeded(1)
+    };
+    let trials = machine.run(&plan, back_after_400_ms);
+    let found = found(&plan, &trials);
+    // 8 slots of 90 requests, each of which takes 1.01 ms on average, thrice.
+    let wanted = 8.0 * 90.0 * 2.0 * (91.0 / 180.0) * 2e-3;
+    let cost = found.cost_request_seconds.unwrap().value;
+    assert!((cost / wanted - 1.0).abs() < 1e-3, "{cost} of {wanted}");
+    assert_eq!(found.steps, 16);
+    let worst = found.worst_slot_p99_us.unwrap().value;
+    assert!((worst / 6000.0 - 1.0).abs() < 0.02, "{worst}");
+}
+
+#[test]
+fn few_steps_and_few_requests_cannot_tell() {
+    for found in of_seeds(2, never) {
+        assert_eq!(found.status, Some(StepStatus::CannotTell));
+        assert_eq!(found.yield_time_ms, None);
+        assert!(found.settled_change_pct.is_some());
+    }
+    let plan = plan(8);
+    let mut trials = Machine::seeded(1).run(&plan, never);
+    for slots in trials.iter_mut().flat_map(|t| &mut t.work.steps) {
+        slots.fill(Slot::default());
+    }
+    let silent = found(&plan, &trials);
+    assert_eq!(silent.status, Some(StepStatus::CannotTell));
+    assert_eq!(silent.worst_slot_p99_us, None);
+}
+
+#[test]
+fn slots_with_few_requests_are_joined() {
+    let plan = plan(8);
+    let machine = Machine {
+        requests: 7,
+        ..Machine::seeded(2)
+    };
+    let trials = machine.run(&plan, back_after_400_ms);
+    let stepped = findings(&plan, &Seen::of(&trials, None));
+    assert_eq!(stepped.slot_ms, Some(150.0));
+    let time = found(&plan, &trials).yield_time_ms.unwrap().value;
+    assert!((time - 450.0).abs() < 1.0, "{time}");
+}
+
+#[test]
+fn the_band_is_what_may_be_paid_or_what_noise_is() {
+    let plan = plan(8);
+    let band = |noise| {
+        let machine = Machine {
+            noise,
+            ..Machine::seeded(3)
+        };
+        let trials = machine.run(&plan, nothing);
+        findings(&plan, &Seen::of(&trials, None)).band_pct.unwrap()
+    };
+    assert!((band(0.0) - 5.0).abs() < 1e-9);
+    assert!(band(3.0) > 8.0);
+    let none = findings(&plan, &Seen::of(&[], None));
+    assert_eq!((none.band_pct, none.arms.len()), (None, 2));
+}
+
+#[test]
+fn a_plan_without_steps_has_no_such_findings() {
+    let mut plan = plan(8);
+    let trials = Machine::seeded(1).run(&plan, never);
+    plan.step = None;
+    let found = findings(&plan, &Seen::of(&trials, None));
+    assert!(found.arms.is_empty() && found.slot_ms.is_none());
+}
+
+/// The same latency in every trial, and the same work of the job in each that
+/// has one.
+fn with_jobs(trials: &mut [Trial]) {
+    for trial in trials {
+        let Setting::Beside { arm, .. } = trial.spec.setting else {
+            continue;
+        };
+        for ms in 1..=100 {
+            trial.work.latency.record(Duration::from_millis(ms));
+        }
+        trial.job = arm.has_job().then(|| JobWork {
+            done: 1000,
+            over: Duration::from_secs(1),
+            cpu: None,
+            held: JobHeld::default(),
+        });
+    }
+}
+
+#[test]
+fn no_budget_says_anything_of_a_run_with_steps_and_no_arm_is_recommended() {
+    let mut plan = plan(8);
+    plan.sideload.as_mut().unwrap().arms.push(Arm::JobAlone);
+    let mut trials = Machine::seeded(1).run(&plan, nothing);
+    for pass in 0..plan.passes {
+        trials.push(Trial::begun(spec(Arm::JobAlone, pass), 0));
+    }
+    with_jobs(&mut trials);
+    let told = |plan: &Plan| crate::yields::findings(plan, &trials).unwrap();
+    let stepped = told(&plan);
+    assert!(stepped.arms.iter().all(|arm| arm.verdict.is_none()));
+    assert!(stepped.arms.iter().all(|arm| arm.passes_to_tell.is_none()));
+    assert_eq!(stepped.recommended.arm, None);
+    assert_eq!(stepped.recommended.within_budget, None);
+    assert_eq!(stepped.step.len(), 2);
+    // The same trials without a step would be.
+    plan.step = None;
+    let steady = told(&plan);
+    assert_eq!(steady.recommended.arm, Some(Arm::Weight));
+    assert!(steady.step.is_empty());
+}
