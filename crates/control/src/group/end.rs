@@ -37,8 +37,9 @@ impl Group {
     }
 
     /// Waits for orphans of the commands that were adopted and have ended:
-    /// worth a call now and then where [`Capabilities::keeps_orphans`], as their
-    /// numbers stay taken until then. Does nothing elsewhere.
+    /// worth a call now and then where
+    /// [`Capabilities::keeps_orphans`](crate::Capabilities::keeps_orphans), as
+    /// their numbers stay taken until then. Does nothing elsewhere.
     ///
     /// # Errors
     /// When /proc does not tell.
