@@ -69,8 +69,8 @@ fn doctor_finds_psi_and_schedstat() {
     for line in [
         "ok      pressure stall information: /proc/pressure",
         "ok      scheduler statistics per thread: /proc/PID/schedstat, to the nanosecond",
-        "ok      CPUs for Plimsoll: all 2 that are on",
-        "ok      cgroup CPU limit: none to be seen",
+        "ok      all CPUs for Plimsoll: 2 CPUs",
+        "ok      CPU time without a limit: no limit to be seen",
     ] {
         assert!(said.iter().any(|l| l == line), "{line}: {said:#?}");
     }
@@ -83,6 +83,6 @@ fn doctor_finds_the_limit_of_its_cgroup() {
     let group = Group::new("limited");
     group.set("cpu.max", "150000 100000");
     let said = group.doctor();
-    let limit = "missing cgroup CPU limit: with 1.50 of 2 CPUs,";
+    let limit = "missing CPU time without a limit: with 1.50 of 2 CPUs,";
     assert!(said.iter().any(|l| l.starts_with(limit)), "{said:#?}");
 }
