@@ -79,8 +79,18 @@ impl Folder {
     }
 }
 
-/// Arguments of the shortest sweep that there is. It takes a machine as loud as
-/// those that run tests are: a run of which no trial counts has failed.
+/// Takes a machine as loud as those that run tests are: a run of which no trial
+/// counts has failed.
+pub(crate) const LOUD: [&str; 6] = [
+    "--max-slip",
+    "10s",
+    "--max-steal",
+    "100%",
+    "--max-other",
+    "100%",
+];
+
+/// Arguments of the shortest sweep that there is.
 pub(crate) fn short<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec![
         "sweep",
@@ -91,13 +101,8 @@ pub(crate) fn short<'a>(more: &[&'a str]) -> Vec<&'a str> {
         "200ms",
         "--seed",
         "1",
-        "--max-slip",
-        "10s",
-        "--max-steal",
-        "100%",
-        "--max-other",
-        "100%",
     ];
+    args.extend(LOUD);
     args.extend_from_slice(more);
     args
 }

@@ -1,6 +1,6 @@
 //! Runs that end before they are done.
 
-use crate::common::{Folder, short, trials_in};
+use crate::common::{Folder, LOUD, short, trials_in};
 use crate::is_root;
 use crate::nginx::Nginx;
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,6 +25,7 @@ const SWEEP: [&str; 10] = [
 
 pub(crate) fn sweep(folder: &Folder, url: &str) -> Child {
     let mut args = vec!["sweep", "--quick", "--duration", "200ms", "--seed", "1"];
+    args.extend(LOUD);
     args.extend(SWEEP);
     args.push(url);
     folder.spawn(&args)
