@@ -80,7 +80,8 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
         && finding.rate_rps.is_some_and(|r| r.wide().is_some());
     let wide = match is_wide {
         true => {
-            " The interval is wide: before acting on it, sweep without --quick and with --precision 5%."
+            " The interval is wide: before acting on it, sweep again when less disturbs the machine, \
+             without --quick and with --precision 5%."
         }
         false => "",
     };
