@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const YIELD_HELP: &str = "\
-Worked example, from a machine of 2 CPUs:
+How to read it, with figures that are made up:
   arm         gained  change  verdict
   none          47.0    +310  beyond
   sched-idle    38.5    +2.1  within
