@@ -3,8 +3,9 @@
 //! The serialized names are a contract with those who read the JSON output;
 //! `docs/schema/compare.schema.json` states it.
 
-use crate::{CapacityFinding, CapacityStatus, Estimate, Goal};
+use crate::{CapacityFinding, CapacityStatus, Estimate, Goal, Mismatch};
 use serde::Serialize;
+use std::time::Duration;
 
 /// What is known of a capacity, or of a figure that is a capacity divided by
 /// something. In which unit, whoever holds it says.
@@ -78,7 +79,7 @@ impl Carried {
 }
 
 /// Machines, or versions of a service, side by side.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// What work is counted in.
     pub work_unit: WorkUnit,
@@ -88,8 +89,66 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// The threshold tables, for headrooms that the first one's has.
     pub threshold_differences: Vec<ThresholdDifference>,
-    /// What a reader should know, in sentences.
-    pub cautions: Vec<String>,
+    /// What a reader should know.
+    pub cautions: Vec<ComparisonCaution>,
+}
+
+/// What may make figures that can be compared mean different things, or is in
+/// doubt about one of them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ComparisonCaution {
+    /// Servers were asked over different numbers of connections.
+    Connections,
+    /// Requests arrived at random at one machine and evenly at another.
+    Arrivals,
+    /// Imported tables do not say what they were measured with.
+    OnTrust,
+    /// Power has no interval, and is that of the CPU packages alone.
+    ExactPower,
+    /// The services had different numbers of CPUs: these, by machine.
+    Cpus(Vec<(String, u32)>),
+    /// A capacity whose interval is wide.
+    WideCapacity {
+        /// The machine.
+        name: String,
+        /// The goal that it is within.
+        goal: Goal,
+        /// Half the width of its interval, as a share of it.
+        half_width: f64,
+    },
+    /// A goal that is a multiple of a machine's own latency is another promise
+    /// on each of them.
+    RelativeGoal {
+        /// The goal.
+        goal: Goal,
+        /// What it comes to, by machine.
+        limits: Vec<(String, Duration)>,
+    },
+    /// A machine was measured in other surroundings than the first.
+    Surroundings {
+        /// The machine.
+        name: String,
+        /// The first one.
+        first: String,
+        /// In what they differ.
+        differs: Mismatch,
+    },
+    /// A machine was measured by another version of this program than the first.
+    Version {
+        /// The machine.
+        name: String,
+        /// The first one.
+        first: String,
+        /// The first one's version, and this one's.
+        versions: [String; 2],
+    },
+    /// A longer trial at the lower end of a capacity did not keep the goal.
+    NotConfirmed {
+        /// The machine.
+        name: String,
+        /// The goal that it is within.
+        goal: Goal,
+    },
 }
 
 /// What work is counted in.

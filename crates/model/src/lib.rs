@@ -48,8 +48,8 @@ pub use capacity::{
     TriedAt,
 };
 pub use comparison::{
-    Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,
-    DifferenceVerdict, Figure, FigureUnit, Measure, ThresholdDifference, WorkUnit,
+    Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution, CpuThreshold,
+    Difference, DifferenceVerdict, Figure, FigureUnit, Measure, ThresholdDifference, WorkUnit,
 };
 pub use cpus::{CpuId, CpuSet, CpuSetError};
 pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};

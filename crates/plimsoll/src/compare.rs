@@ -5,8 +5,7 @@ use crate::failure::Failure;
 use crate::loaded::Loaded;
 use crate::output::{Output, spare_sources};
 use plimsoll_model::{
-    CapacityFinding, Carried, CpuThreshold, Mismatch, Provenance, Respect, ThresholdFinding,
-    Workload,
+    CapacityFinding, Carried, ComparisonCaution, CpuThreshold, Respect, ThresholdFinding, Workload,
 };
 use plimsoll_report::{
     CompareHtml, CompareReport, ComparedRun, Source, compare_html, compare_json, compare_text,
@@ -150,46 +149,37 @@ fn threshold(finding: &ThresholdFinding) -> Option<CpuThreshold> {
 }
 
 /// What may differ besides what is compared, and what is in doubt.
-fn cautions(loaded: &[Loaded], names: &[String]) -> Vec<String> {
+fn cautions(loaded: &[Loaded], names: &[String]) -> Vec<ComparisonCaution> {
     let mut out = Vec::new();
     let Some((first, others)) = loaded.split_first() else {
         return out;
     };
     for (other, name) in others.iter().zip(&names[1..]) {
         let are_named = names[0] == first.name() && *name == other.name();
-        for differs in differences(&first.provenance, &other.provenance, are_named) {
-            out.push(format!(
-                "{} and {name} were not measured {differs}.",
-                names[0]
-            ));
+        let (one, two) = (&first.provenance, &other.provenance);
+        // Hosts that the machines are called by are no news.
+        let found = one.differences(two).into_iter();
+        let news = found.filter(|m| !(are_named && m.respect == Respect::Host));
+        out.extend(news.map(|differs| ComparisonCaution::Surroundings {
+            name: name.clone(),
+            first: names[0].clone(),
+            differs,
+        }));
+        if one.plimsoll_version != two.plimsoll_version {
+            out.push(ComparisonCaution::Version {
+                name: name.clone(),
+                first: names[0].clone(),
+                versions: [one, two].map(|p| p.plimsoll_version.clone()),
+            });
         }
     }
     for (loaded, name) in loaded.iter().zip(names) {
         let broken = loaded.findings.capacity.iter();
-        for finding in broken.filter(|c| c.confirmed == Some(false)) {
-            out.push(format!(
-                "What {name} carries within {} is in doubt: a longer trial at its lower end did \
-                 not keep the goal.",
-                finding.goal
-            ));
-        }
-    }
-    out
-}
-
-/// In what two runs' surroundings differ, each to be said after "measured".
-/// Hosts that the machines are called by are no news.
-fn differences(first: &Provenance, other: &Provenance, are_named: bool) -> Vec<String> {
-    let found = first.differences(other);
-    let is_news = |m: &&Mismatch| !(are_named && m.respect == Respect::Host);
-    let on = |m: &Mismatch| {
-        let name = m.respect.name();
-        format!("on the same {name}: {} against {}", m.one, m.other)
-    };
-    let mut out: Vec<String> = found.iter().filter(is_news).map(on).collect();
-    let (one, two) = (&first.plimsoll_version, &other.plimsoll_version);
-    if one != two {
-        out.push(format!("with the same Plimsoll: {one} against {two}"));
+        let broken = broken.filter(|c| c.confirmed == Some(false));
+        out.extend(broken.map(|finding| ComparisonCaution::NotConfirmed {
+            name: name.clone(),
+            goal: finding.goal,
+        }));
     }
     out
 }

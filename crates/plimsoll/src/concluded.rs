@@ -54,28 +54,37 @@ impl Concluded<'_> {
     }
 
     fn report(&self) -> Report<'_> {
-        let record = self.record;
-        let mut trials = TrialTally::default();
-        for trial in &self.trials {
-            trials.add(&trial.verdict);
-            trials.add_idle(trial);
-            trials.add_view(&trial.machine);
-        }
-        Report {
-            findings: &self.findings,
-            plan: &self.plan,
-            provenance: record.provenance(),
-            requirements: record.requirements(),
-            record: RecordFacts {
-                file: record.path(),
-                created_unix_ms: record.created_unix_ms(),
-                ended: record.end(),
-                trials,
-            },
-        }
+        report(self.record, &self.plan, &self.findings, &self.trials)
     }
 }
 
-fn no_json(error: impl std::fmt::Display) -> Failure {
+/// What was concluded from a record, with all that a report says of the record.
+pub(crate) fn report<'a, F>(
+    record: &'a Record,
+    plan: &'a Plan,
+    findings: &'a F,
+    trials: &[Trial],
+) -> Report<'a, F> {
+    let mut tally = TrialTally::default();
+    for trial in trials {
+        tally.add(&trial.verdict);
+        tally.add_idle(trial);
+        tally.add_view(&trial.machine);
+    }
+    Report {
+        findings,
+        plan,
+        provenance: record.provenance(),
+        requirements: record.requirements(),
+        record: RecordFacts {
+            file: record.path(),
+            created_unix_ms: record.created_unix_ms(),
+            ended: record.end(),
+            trials: tally,
+        },
+    }
+}
+
+pub(crate) fn no_json(error: impl std::fmt::Display) -> Failure {
     Failure::Run(format!("the findings cannot be put into JSON: {error}"))
 }

@@ -11,6 +11,7 @@ mod concluded;
 mod doctor;
 mod export;
 mod failure;
+mod finish;
 mod help;
 mod import;
 mod live;

@@ -28,7 +28,7 @@ pub(crate) fn none_counts(trials: &[Trial], path: &str) -> Option<String> {
     let reason = tally.commonest_reason();
     let reason = reason.map_or_else(String::new, |why| format!(", {often}because {why}"));
     Some(format!(
-        "{none}{reason}; {are} kept in {path}; sweep again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other"
+        "{none}{reason}; {are} kept in {path}; run it again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other"
     ))
 }
 

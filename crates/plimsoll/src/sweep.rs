@@ -2,14 +2,15 @@
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;
+use crate::finish::finish;
 use crate::output::{Output, note};
 use crate::record_file::Maker;
 use crate::stop::Stop;
-use crate::{live, meant, progress, record_file, remark, report, resume};
+use crate::{live, meant, progress, record_file, report, resume};
 use plimsoll_experiment::sweep::{self, Place};
 use plimsoll_experiment::{Ended, Watch, conduct};
 use plimsoll_host::Root;
-use plimsoll_model::{Outcome, Requirement, RunEnd, Trial};
+use plimsoll_model::{Outcome, Requirement, Trial};
 use plimsoll_record::Record;
 use std::time::SystemTime;
 
@@ -38,30 +39,9 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
     );
     // The findings are told on the terminal that was given back.
     drop(watch);
-    let (end, failure) = match ended {
-        Ok(Ended::Complete) => (RunEnd::Complete, None),
-        Ok(Ended::Interrupted) => (
-            RunEnd::Interrupted,
-            Some(Failure::Interrupted("the run was stopped".to_owned())),
-        ),
-        Err(failure) => {
-            let sentence = failure.sentence().unwrap_or_default().to_owned();
-            (RunEnd::Failed(sentence), Some(failure))
-        }
-    };
-    // On a full disk this fails for the reason that the run failed.
-    let marked = record.mark_finished(&end);
-    let path = record.path().display().to_string();
-    let Some(failure) = failure else {
-        marked?;
-        report::show(&record, args.format, !args.no_html, output)?;
-        return remark::none_counts(&trials, &path).map_or(Ok(()), |why| Err(Failure::Run(why)));
-    };
-    let was_stopped = matches!(failure, Failure::Interrupted(_));
-    if was_stopped && !trials.is_empty() {
-        report::show(&record, args.format, !args.no_html, output)?;
-    }
-    Err(failure.with(&remark::how_to_go_on("sweep", &trials, was_stopped, &path)))
+    finish("sweep", &mut record, &trials, ended, |record| {
+        report::show(record, args.format, !args.no_html, output)
+    })
 }
 
 /// A new run: where it runs, its plan, its record.

@@ -7,17 +7,18 @@ pub(crate) use shown::{Shown, format};
 
 use crate::args::YieldArgs;
 use crate::failure::Failure;
+use crate::finish::finish;
 use crate::output::{Output, note};
 use crate::record_file::Maker;
 use crate::stop::Stop;
-use crate::{best, burn, meant, progress, record_file, remark, resume, sweep};
+use crate::{best, burn, meant, progress, record_file, resume, sweep};
 use plimsoll_control::Journals;
 use plimsoll_experiment::sweep::{Place, Tolerance};
 use plimsoll_experiment::yields::{self, Means, Request};
 use plimsoll_experiment::{Ended, conduct};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    BesideRate, CpuPlan, CpuSet, Job, LoadLevel, Plan, RunEnd, SideloadPlan, Trial, Workload,
+    BesideRate, CpuPlan, CpuSet, Job, LoadLevel, Plan, SideloadPlan, Trial, Workload,
 };
 use plimsoll_record::Record;
 use std::time::SystemTime;
@@ -44,33 +45,13 @@ pub(crate) fn run(args: &YieldArgs, output: &Output) -> Result<(), Failure> {
     };
     let mut trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
     let ended = measure(&place, &means, &root, &mut record, &mut trials, &stop);
-    let (end, failure) = match ended {
-        Ok(Ended::Complete) => (RunEnd::Complete, None),
-        Ok(Ended::Interrupted) => (
-            RunEnd::Interrupted,
-            Some(Failure::Interrupted("the run was stopped".to_owned())),
-        ),
-        Err(failure) => {
-            let sentence = failure.sentence().unwrap_or_default().to_owned();
-            (RunEnd::Failed(sentence), Some(failure))
-        }
-    };
-    let marked = record.mark_finished(&end);
-    let path = record.path().display().to_string();
-    let show = |record: &Record| shown::show(record, args.format, !args.no_html, output);
-    let Some(failure) = failure else {
-        marked?;
-        show(&record)?;
-        if let Some(kept) = best::keep(&record, &trials) {
-            note(&kept);
-        }
-        return Ok(());
-    };
-    let was_stopped = matches!(failure, Failure::Interrupted(_));
-    if was_stopped && !trials.is_empty() {
-        show(&record)?;
+    finish("yield", &mut record, &trials, ended, |record| {
+        shown::show(record, args.format, !args.no_html, output)
+    })?;
+    if let Some(kept) = best::keep(&record, &trials) {
+        note(&kept);
     }
-    Err(failure.with(&remark::how_to_go_on("yield", &trials, was_stopped, &path)))
+    Ok(())
 }
 
 /// A new run: where it runs, its plan, its record.

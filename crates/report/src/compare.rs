@@ -1,6 +1,7 @@
 //! Machines side by side, for a terminal and for programs
 //! (`docs/schema/compare.schema.json`).
 
+pub(crate) mod doubt;
 pub(crate) mod tables;
 
 use crate::escape::safe;
@@ -57,7 +58,7 @@ struct Output<'a> {
     machines: Vec<MachineOutput<'a>>,
     differences: &'a [Difference],
     threshold_differences: &'a [ThresholdDifference],
-    cautions: &'a [String],
+    cautions: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -90,7 +91,7 @@ pub fn compare_json(report: &CompareReport<'_>) -> serde_json::Result<String> {
             .collect(),
         differences: &comparison.differences,
         threshold_differences: &comparison.threshold_differences,
-        cautions: &comparison.cautions,
+        cautions: comparison.cautions.iter().map(doubt::sentence).collect(),
     };
     serde_json::to_string_pretty(&output).map(|json| escape(&json) + "\n")
 }
@@ -134,7 +135,7 @@ pub fn compare_text(report: &CompareReport<'_>, width: usize, colour: bool) -> S
     for caution in &comparison.cautions {
         put(
             &mut out,
-            &Sentence::new(Ink::Yellow, safe(caution)),
+            &Sentence::new(Ink::Yellow, safe(&doubt::sentence(caution))),
             width,
             paint,
         );

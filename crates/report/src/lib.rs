@@ -69,11 +69,11 @@ pub fn shown_workload(plan: &Plan) -> String {
     escape::safe(&secrets::hide(plan).workload.to_string())
 }
 
-/// All that is shown of a run.
+/// All that is shown of a run: of a sweep, unless its findings are another's.
 #[derive(Debug, Clone)]
-pub struct Report<'a> {
+pub struct Report<'a, F = Findings> {
     /// What was concluded.
-    pub findings: &'a Findings,
+    pub findings: &'a F,
     /// What was asked.
     pub plan: &'a Plan,
     /// What machine and what program it comes from.

@@ -18,26 +18,14 @@ use crate::json::{RecordOutput, escape};
 use crate::sentence::Sentence;
 use crate::table::{Column, Ink, Paint, render};
 use crate::text::machine;
-use crate::{RecordFacts, secrets};
+use crate::{Report, secrets};
 use plimsoll_model::{Plan, Provenance, Requirement, YieldFindings};
 use serde::Serialize;
 
 const SCHEMA_VERSION: u32 = 1;
 
 /// All that is shown of a yield run.
-#[derive(Debug, Clone)]
-pub struct YieldReport<'a> {
-    /// What was concluded.
-    pub findings: &'a YieldFindings,
-    /// What was asked.
-    pub plan: &'a Plan,
-    /// What machine and what program it comes from.
-    pub provenance: &'a Provenance,
-    /// What the run needed of the machine.
-    pub requirements: &'a [Requirement],
-    /// The file that the trials are in.
-    pub record: RecordFacts<'a>,
-}
+pub type YieldReport<'a> = Report<'a, YieldFindings>;
 
 #[derive(Serialize)]
 struct Output<'a> {

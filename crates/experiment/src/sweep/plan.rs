@@ -33,16 +33,7 @@ pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
         copies_settings(plan)
     };
     match graduated(plan, &settings, trials) {
-        Some(visit) => Next::Trial(TrialSpec {
-            phase: visit.phase,
-            setting: visit.setting,
-            pass: visit.pass,
-            attempt: visit.attempt,
-            warm_up: plan.warm_up,
-            window: plan.window,
-            limit: None,
-            seed,
-        }),
+        Some(visit) => Next::Trial(visit.trial(plan, seed)),
         None => match threads::step(plan, trials, seed) {
             Some(spec) => Next::Trial(spec),
             None => searched(plan, trials, seed),
@@ -138,6 +129,22 @@ pub(crate) struct Visit {
     pub(crate) setting: Setting,
     pub(crate) pass: u32,
     pub(crate) attempt: u32,
+}
+
+impl Visit {
+    /// As a trial of the length that the plan gives to each.
+    pub(crate) fn trial(&self, plan: &Plan, seed: u64) -> TrialSpec {
+        TrialSpec {
+            phase: self.phase,
+            setting: self.setting,
+            pass: self.pass,
+            attempt: self.attempt,
+            warm_up: plan.warm_up,
+            window: plan.window,
+            limit: None,
+            seed,
+        }
+    }
 }
 
 /// The next visit: pass after pass, each followed by another try of its

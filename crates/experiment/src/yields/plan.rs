@@ -40,22 +40,16 @@ pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
     }
     match graduated(plan, &settings(side, rate, trials), trials) {
         None => Next::Done,
-        Some(visit) => Next::Trial(TrialSpec {
-            phase: visit.phase,
-            setting: visit.setting,
-            pass: visit.pass,
-            attempt: visit.attempt,
-            warm_up: plan.warm_up,
-            window: plan.window,
-            limit: None,
-            seed: match plan.step {
+        Some(visit) => {
+            let seed = match plan.step {
                 // Every arm of a pass gets the same requests at the same time,
                 // so that its slots differ from those of the service alone by
                 // what the job does, and not by chance.
                 Some(_) => derive(plan.seed, u64::from(visit.pass)),
                 None => seed,
-            },
-        }),
+            };
+            Next::Trial(visit.trial(plan, seed))
+        }
     }
 }
 

@@ -2,12 +2,13 @@
 //! asked for.
 
 use crate::args::{Format, YieldFormat};
+use crate::concluded::{self, no_json};
 use crate::failure::Failure;
 use crate::output::{Output, note};
 use crate::page_file;
 use plimsoll_model::{Trial, YieldFindings};
 use plimsoll_record::Record;
-use plimsoll_report::{Look, RecordFacts, TrialTally, YieldHtml, YieldReport};
+use plimsoll_report::{Look, YieldHtml, YieldReport};
 
 /// What follows from a record of such a run.
 pub(crate) struct Shown<'a> {
@@ -62,26 +63,8 @@ impl Shown<'_> {
 
     fn report(&self) -> YieldReport<'_> {
         let record = self.record;
-        let mut trials = TrialTally::default();
-        let verdicts = self.trials.iter().map(|trial| &trial.verdict);
-        verdicts.for_each(|verdict| trials.add(verdict));
-        YieldReport {
-            findings: &self.findings,
-            plan: record.plan(),
-            provenance: record.provenance(),
-            requirements: record.requirements(),
-            record: RecordFacts {
-                file: record.path(),
-                created_unix_ms: record.created_unix_ms(),
-                ended: record.end(),
-                trials,
-            },
-        }
+        concluded::report(record, record.plan(), &self.findings, &self.trials)
     }
-}
-
-fn no_json(error: impl std::fmt::Display) -> Failure {
-    Failure::Run(format!("the findings cannot be put into JSON: {error}"))
 }
 
 /// What a run ends with: its findings on standard output, and where the page

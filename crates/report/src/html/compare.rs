@@ -3,10 +3,10 @@
 mod parts;
 
 use super::charts::Machine;
-use super::headline::{paragraph, ships_mark, top};
-use super::markup::{El, Html, beginning, el, shortened, typeset};
-use super::page::{Page, section};
-use crate::compare::{compare_json, difference_sentence, is_news};
+use super::headline::head;
+use super::markup::{El, Html, beginning, el, shortened};
+use super::page::Page;
+use crate::compare::{compare_json, difference_sentence, doubt, is_news};
 use crate::escape::safe;
 use crate::number::confidence;
 use crate::sentence::Sentence;
@@ -86,7 +86,7 @@ fn answer(report: &CompareReport<'_>) -> El {
     let first = sentences.next();
     let headline = first.map_or_else(|| "Machines side by side".to_owned(), |s| s.text);
     let cautions = comparison.cautions.iter();
-    let cautions = cautions.map(|c| Sentence::new(Ink::Yellow, safe(c)));
+    let cautions = cautions.map(|c| Sentence::new(Ink::Yellow, safe(&doubt::sentence(c))));
     let last = format!(
         "In brackets: {} intervals. Several verdicts are not corrected for being several.",
         confidence()
@@ -95,18 +95,8 @@ fn answer(report: &CompareReport<'_>) -> El {
     let all: Vec<Sentence> = sentences.chain(cautions).chain([last]).collect();
     let rows = comparison.machines.iter().zip(report.sources).enumerate();
     let sources = rows.map(|(i, (machine, source))| source_line(i, machine, source));
-    section("answer")
-        .with(top(el("ul").class("machines").with_all(sources)))
-        .with(
-            el("h1")
-                .with(ships_mark())
-                .with(el("span").with(typeset(headline.trim_end_matches('.')))),
-        )
-        .with(
-            el("div")
-                .class("sentences answer")
-                .with_all(all.iter().map(paragraph)),
-        )
+    let sources = el("ul").class("machines").with_all(sources);
+    head(sources, headline.trim_end_matches('.'), [None, None], &all)
 }
 
 fn source_line(i: usize, machine: &ComparedMachine, source: &Source<'_>) -> El {

@@ -2,7 +2,7 @@
 
 use super::charts::kept;
 use super::figure::class;
-use super::markup::{El, el, shortened, typeset};
+use super::markup::{El, Html, el, shortened, typeset};
 use super::page::section;
 use crate::capacity::{Rank, Subject, leading};
 use crate::number::{self, Written, confidence, per_second};
@@ -11,10 +11,26 @@ use crate::sentences::answers;
 use crate::{Report, copies, thresholds};
 use plimsoll_model::{CapacityFinding, CapacityStatus, Estimate};
 
-/// The head of the page: the answer in one line, its figures, and the
-/// sentences in full.
+/// The head of any page: what it is of, the answer in one line, what stands
+/// below that, and the sentences in full.
+pub(super) fn head(
+    what: impl Into<Html>,
+    line: &str,
+    below: [Option<El>; 2],
+    sentences: &[Sentence],
+) -> El {
+    let line = el("span").with(typeset(line));
+    let sentences = sentences.iter().map(paragraph);
+    section("answer")
+        .with(top(what))
+        .with(el("h1").with(ships_mark()).with(line))
+        .with_all(below.into_iter().flatten())
+        .with(el("div").class("sentences answer").with_all(sentences))
+}
+
+/// The head of a sweep's page.
 pub(super) fn answer(report: &Report<'_>, workload: &str) -> El {
-    let sentences = match report.is_copies() {
+    let sentences: Vec<Sentence> = match report.is_copies() {
         // The first of them is the headline.
         true => copies::sentences(&report.findings.copies)
             .into_iter()
@@ -26,20 +42,13 @@ pub(super) fn answer(report: &Report<'_>, workload: &str) -> El {
             .collect(),
         false => answers(report),
     };
-    section("answer")
-        .with(top(shortened(workload, 120)))
-        .with(
-            el("h1")
-                .with(ships_mark())
-                .with(el("span").with(typeset(&headline(report)))),
-        )
-        .with(doubt(report))
-        .with(tiles(report))
-        .with(
-            el("div")
-                .class("sentences answer")
-                .with_all(sentences.iter().map(paragraph)),
-        )
+    let below = [doubt(report), tiles(report)];
+    head(
+        shortened(workload, 120),
+        &headline(report),
+        below,
+        &sentences,
+    )
 }
 
 /// Under the headline, when it rests on only a part of the trials.
@@ -51,7 +60,7 @@ fn doubt(report: &Report<'_>) -> Option<El> {
 }
 
 /// The line above the headline: what was measured, and light or dark.
-pub(super) fn top(what: impl Into<super::markup::Html>) -> El {
+fn top(what: impl Into<Html>) -> El {
     let button = el("button")
         .attr("type", "button")
         .attr("id", "theme")
@@ -62,7 +71,7 @@ pub(super) fn top(what: impl Into<super::markup::Html>) -> El {
 }
 
 /// The ship's mark.
-pub(super) fn ships_mark() -> El {
+fn ships_mark() -> El {
     let ring = el("circle")
         .attr("cx", "20")
         .attr("cy", "16")

@@ -3,7 +3,7 @@
 use super::charts::{Arms, arm_facts, arm_figures};
 use super::facts::{again, list, machine};
 use super::figure::{self, Levels, sections};
-use super::headline::{paragraph, ships_mark, tile, top};
+use super::headline::{head, paragraph, tile};
 use super::markup::{El, Html, el, shortened, typeset};
 use super::page::{Page, section};
 use super::{file_name, outside};
@@ -79,20 +79,13 @@ fn first(report: &YieldReport<'_>) -> usize {
 /// sentences in full.
 fn answer(report: &YieldReport<'_>, plan: &Plan, parts: &Parts) -> El {
     let what = format!("{}, beside it {}", plan.workload, job(plan));
-    section("answer")
-        .with(top(shortened(&what, 160)))
-        .with(
-            el("h1")
-                .with(ships_mark())
-                .with(el("span").with(typeset(&headline(report)))),
-        )
-        .with(doubt(report))
-        .with(tiles(report))
-        .with(
-            el("div")
-                .class("sentences answer")
-                .with_all(parts.answer.iter().map(paragraph)),
-        )
+    let below = [doubt(report), tiles(report)];
+    head(
+        shortened(&what, 160),
+        &headline(report),
+        below,
+        &parts.answer,
+    )
 }
 
 /// The answer in one line.

@@ -7,10 +7,10 @@ use crate::{
     plan_text,
 };
 use plimsoll_model::{
-    Autoscaler, Carried, ComparedCapacity, ComparedMachine, Comparison, CpuFigure, CpuThreshold,
-    Difference, DifferenceVerdict, Estimate, Figure, FigureUnit, FleetOverTime, FleetStep,
-    FloorFrom, LinearRule, Measure, PlannedFrom, Sizing, SizingCaution, ThresholdDifference,
-    WorkUnit, Workload,
+    Autoscaler, Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution,
+    CpuFigure, CpuThreshold, Difference, DifferenceVerdict, Estimate, Figure, FigureUnit,
+    FleetOverTime, FleetStep, FloorFrom, LinearRule, Measure, PlannedFrom, Sizing, SizingCaution,
+    ThresholdDifference, WorkUnit, Workload,
 };
 use serde_json::Value;
 use std::path::Path;
@@ -94,7 +94,7 @@ fn comparison(unit: WorkUnit, carried: Carried) -> Comparison {
             cpu_points: Estimate::alone(-3.0),
             verdict: DifferenceVerdict::CannotTell,
         }],
-        cautions: vec!["They differ.".to_owned()],
+        cautions: vec![ComparisonCaution::Connections],
     }
 }
 
@@ -285,7 +285,7 @@ fn machines_stand_in_columns_and_each_difference_in_a_sentence() {
         "b carries more for the same money than a within p99<10ms cannot be told (1.200 times",
         "for the same energy than a within p99<10ms cannot be told: what was measured of b",
         "headroom a b 20 % 70.0 (69.0 to 71.0)",
-        "They differ.",
+        "different numbers of connections",
         "95 % intervals",
     ] {
         assert!(text.contains(words), "'{words}' is missing: {text}");

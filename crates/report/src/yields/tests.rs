@@ -6,7 +6,7 @@ mod sample;
 mod step;
 
 use super::*;
-use crate::TrialTally;
+use crate::{RecordFacts, TrialTally};
 use plimsoll_model::{Arm, Job, JobHeld, RunEnd, Share};
 use sample::{Sample, all_beyond, nothing, sample};
 use std::path::Path;

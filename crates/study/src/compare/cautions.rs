@@ -1,11 +1,11 @@
-//! What a reader of a comparison should know, in sentences.
+//! What a reader of a comparison should know.
 
 use super::{Capacity, Machine};
-use plimsoll_model::{Goal, Workload, human_duration};
+use plimsoll_model::{ComparisonCaution, Goal, Workload};
 use std::time::Duration;
 
 /// What may make figures that can be compared mean different things.
-pub(super) fn of(machines: &[Machine]) -> Vec<String> {
+pub(super) fn of(machines: &[Machine]) -> Vec<ComparisonCaution> {
     let all = [
         connections(machines),
         arrivals(machines),
@@ -13,7 +13,7 @@ pub(super) fn of(machines: &[Machine]) -> Vec<String> {
         exact_power(machines),
         cpus(machines),
     ];
-    let mut out: Vec<String> = all.into_iter().flatten().collect();
+    let mut out: Vec<ComparisonCaution> = all.into_iter().flatten().collect();
     out.extend(wide(machines));
     out.extend(relative_limits(machines));
     out
@@ -23,76 +23,50 @@ fn differ<T: PartialEq>(values: &[T]) -> bool {
     values.windows(2).any(|pair| pair[0] != pair[1])
 }
 
-fn connections(machines: &[Machine]) -> Option<String> {
+/// Their number changes what a server carries.
+fn connections(machines: &[Machine]) -> Option<ComparisonCaution> {
     let connections = machines.iter().filter_map(|m| match &m.workload {
         Workload::Http(http) => Some(http.connections),
         _ => None,
     });
-    differ(&connections.collect::<Vec<u32>>()).then(|| {
-        "The machines were asked over different numbers of connections, which changes what a \
-         server carries."
-            .to_owned()
-    })
+    differ(&connections.collect::<Vec<u32>>()).then_some(ComparisonCaution::Connections)
 }
 
-fn arrivals(machines: &[Machine]) -> Option<String> {
+/// Where requests arrive at random more of them wait.
+fn arrivals(machines: &[Machine]) -> Option<ComparisonCaution> {
     let known: Vec<_> = machines.iter().filter_map(|m| m.arrivals).collect();
-    differ(&known).then(|| {
-        "Requests arrived at random at one machine and evenly at another; where they arrive at \
-         random more of them wait, so the goals were harder to keep there."
-            .to_owned()
-    })
+    differ(&known).then_some(ComparisonCaution::Arrivals)
 }
 
-fn on_trust(machines: &[Machine]) -> Option<String> {
+fn on_trust(machines: &[Machine]) -> Option<ComparisonCaution> {
     let first = machines.first()?;
-    matches!(first.workload, Workload::Imported(_)).then(|| {
-        "Imported tables do not say what they were measured with; that it was the same for all \
-         is taken on trust."
-            .to_owned()
-    })
+    matches!(first.workload, Workload::Imported(_)).then_some(ComparisonCaution::OnTrust)
 }
 
-fn exact_power(machines: &[Machine]) -> Option<String> {
+fn exact_power(machines: &[Machine]) -> Option<ComparisonCaution> {
     let measured = |m: &&Machine| m.capacities.iter().any(|c| c.watts.is_some());
-    (machines.iter().filter(measured).count() > 1).then(|| {
-        "Power is taken as exact, and it is that of the CPU packages alone: what work per watt \
-         has of an interval comes from the capacity."
-            .to_owned()
-    })
+    (machines.iter().filter(measured).count() > 1).then_some(ComparisonCaution::ExactPower)
 }
 
 /// A service on twice the CPUs rarely carries twice as much, so figures per CPU
 /// flatter the smaller one.
-fn cpus(machines: &[Machine]) -> Option<String> {
-    let known = machines.iter().filter_map(|m| Some((m.cpus?, &m.name)));
-    let known: Vec<(u32, &String)> = known.collect();
-    let numbers: Vec<u32> = known.iter().map(|k| k.0).collect();
-    differ(&numbers).then(|| {
-        let each: Vec<String> = known
-            .iter()
-            .map(|(n, name)| format!("{n} for {name}"))
-            .collect();
-        format!(
-            "The services had different numbers of CPUs ({}). As a rule a service carries less \
-             per CPU on more of them, so what is carried per CPU does not compare the CPUs alone.",
-            each.join(", ")
-        )
-    })
+fn cpus(machines: &[Machine]) -> Option<ComparisonCaution> {
+    let known = machines
+        .iter()
+        .filter_map(|m| Some((m.name.clone(), m.cpus?)));
+    let known: Vec<(String, u32)> = known.collect();
+    let numbers: Vec<u32> = known.iter().map(|k| k.1).collect();
+    differ(&numbers).then_some(ComparisonCaution::Cpus(known))
 }
 
 /// Differences that are smaller than an interval is wide are hardly ever seen.
-fn wide(machines: &[Machine]) -> Vec<String> {
+fn wide(machines: &[Machine]) -> Vec<ComparisonCaution> {
     let of = |machine: &Machine, capacity: &Capacity| {
-        let half_width = capacity.carried.estimate()?.wide()?;
-        Some(format!(
-            "What {} carries within {} is known to {:.0} % only (half the width of its interval); \
-             smaller differences will not be seen. Sweep it longer, without --quick or with \
-             --precision.",
-            machine.name,
-            capacity.goal,
-            100.0 * half_width
-        ))
+        Some(ComparisonCaution::WideCapacity {
+            name: machine.name.clone(),
+            goal: capacity.goal,
+            half_width: capacity.carried.estimate()?.wide()?,
+        })
     };
     let pairs = machines
         .iter()
@@ -102,24 +76,17 @@ fn wide(machines: &[Machine]) -> Vec<String> {
 
 /// A goal that is a multiple of a machine's own latency is another promise on
 /// each machine.
-fn relative_limits(machines: &[Machine]) -> Vec<String> {
+fn relative_limits(machines: &[Machine]) -> Vec<ComparisonCaution> {
     let goals = machines.first().map_or(&[][..], |m| &m.capacities);
     let relative = goals.iter().map(|c| c.goal).filter(Goal::is_relative);
-    let sentence = |goal: Goal| {
+    let caution = |goal: Goal| {
         let limit = |m: &Machine| {
             let mut own = m.capacities.iter().filter(|c| c.goal == goal);
             let us = own.find_map(|c| c.limit_us)?;
-            let limit = Duration::try_from_secs_f64(us / 1e6).ok()?;
-            Some(format!("{} for {}", human_duration(limit), m.name))
+            Some((m.name.clone(), Duration::try_from_secs_f64(us / 1e6).ok()?))
         };
-        let limits: Vec<String> = machines.iter().filter_map(limit).collect();
-        (limits.len() > 1).then(|| {
-            format!(
-                "The goal {goal} is held against each machine's own latency at light load, so it \
-                 is not the same promise for all: {}.",
-                limits.join(", ")
-            )
-        })
+        let limits: Vec<(String, Duration)> = machines.iter().filter_map(limit).collect();
+        (limits.len() > 1).then_some(ComparisonCaution::RelativeGoal { goal, limits })
     };
-    relative.filter_map(sentence).collect()
+    relative.filter_map(caution).collect()
 }

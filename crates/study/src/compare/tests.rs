@@ -1,7 +1,8 @@
 use super::*;
 use crate::seeded::Rng;
 use plimsoll_model::{
-    Bytes, CpuTime, HashService, HttpService, ImportedTable, ServiceAt, TableRows, WorkUnit,
+    Bytes, ComparisonCaution, CpuTime, HashService, HttpService, ImportedTable, ServiceAt,
+    TableRows, WorkUnit,
 };
 use std::time::Duration;
 
@@ -293,7 +294,7 @@ fn imported_tables_of_one_kind_are_compared_with_a_caution() {
     };
     let rates = imported("a", TableRows::Rates);
     let compared = compare(&[rates.clone(), imported("b", TableRows::Rates)]).unwrap();
-    assert!(compared.cautions[0].contains("taken on trust"));
+    assert_eq!(compared.cautions, [ComparisonCaution::OnTrust]);
     assert!(compare(&[rates, imported("b", TableRows::Copies)]).is_err());
 }
 
@@ -329,38 +330,46 @@ fn what_makes_figures_mean_different_things_is_said() {
         change(&mut two);
         compare(&two).unwrap().cautions
     };
-    assert_eq!(cautions(&|_| ()), Vec::<String>::new());
+    assert_eq!(cautions(&|_| ()), []);
     let arrivals = cautions(&|two| {
         two[0].arrivals = Some(Arrivals::Poisson);
         two[1].arrivals = Some(Arrivals::Constant);
     });
-    assert!(arrivals[0].contains("at random"), "{arrivals:?}");
+    assert_eq!(arrivals, [ComparisonCaution::Arrivals]);
     let relative = cautions(&|two| {
         for (machine, limit) in two.iter_mut().zip([2000.0, 2362.0]) {
             machine.capacities[0].goal = "p99<2x".parse().unwrap();
             machine.capacities[0].limit_us = Some(limit);
         }
     });
-    assert!(
-        relative[0].contains("2ms for a, 2.36ms for b"),
-        "{relative:?}"
-    );
+    let limits = [("a", 2000), ("b", 2362)];
+    let limits = limits.map(|(name, us)| (name.to_owned(), Duration::from_micros(us)));
+    let expected = ComparisonCaution::RelativeGoal {
+        goal: "p99<2x".parse().unwrap(),
+        limits: limits.to_vec(),
+    };
+    assert_eq!(relative, [expected]);
     let power = cautions(&|two| {
         two.iter_mut()
             .for_each(|m| m.capacities[0].watts = Some(5.0))
     });
-    assert!(power[0].contains("Power is taken as exact"), "{power:?}");
+    assert_eq!(power, [ComparisonCaution::ExactPower]);
     let cpus = cautions(&|two| (two[0].cpus, two[1].cpus) = (Some(2), Some(8)));
-    assert!(cpus[0].contains("(2 for a, 8 for b)"), "{cpus:?}");
+    let each = [("a".to_owned(), 2), ("b".to_owned(), 8)].to_vec();
+    assert_eq!(cpus, [ComparisonCaution::Cpus(each)]);
     let same = cautions(&|two| (two[0].cpus, two[1].cpus) = (Some(8), Some(8)));
-    assert_eq!(same, Vec::<String>::new());
+    assert_eq!(same, []);
     let wide = cautions(&|two| {
         two[0].capacities[0].carried = found(100.0, 81.0, 119.0);
         two[1].capacities[0].carried = found(100.0, 75.0, 125.0);
     });
-    assert_eq!(wide.len(), 1, "{wide:?}");
-    assert!(
-        wide[0].contains("What b carries") && wide[0].contains("25 %"),
-        "{wide:?}"
-    );
+    let [
+        ComparisonCaution::WideCapacity {
+            name, half_width, ..
+        },
+    ] = &wide[..]
+    else {
+        panic!("{wide:?}");
+    };
+    assert_eq!((name.as_str(), *half_width), ("b", 0.25));
 }

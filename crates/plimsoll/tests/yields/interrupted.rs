@@ -1,0 +1,55 @@
+//! Runs that end before their time.
+
+use super::common::{Folder, trials_in};
+use super::{burners_of, groups_of, journals, lasting, names, run, spawn, tiny, wait};
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::PathBuf;
+
+#[test]
+fn a_run_that_is_killed_leaves_nothing_that_the_next_start_does_not_give_back() {
+    let folder = Folder::new();
+    let probe = run(
+        &folder,
+        &tiny(&["--arms", "weight,nice", "--format", "json"]),
+    );
+    let has_groups = names(&probe.json()["findings"]["arms"]).contains("weight");
+    let arms = if has_groups { "weight" } else { "nice" };
+    // Long enough to be found in the middle of a trial.
+    let args = lasting("5s", &["--arms", arms, "-o", "killed.plimsoll"]);
+    let mut child = spawn(&folder, &args);
+    let pid = child.id();
+    wait("a job in its group", || {
+        burners_of(pid) > 0 && (!has_groups || !groups_of(pid).is_empty())
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait("the job to end by itself", || burners_of(pid) == 0);
+    let next = run(&folder, &tiny(&["--arms", "nice", "-o", "next.plimsoll"]));
+    assert_eq!(next.code, Some(0), "{next:#?}");
+    assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
+    assert_eq!(journals(&folder), 0);
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_where_it_was() {
+    let folder = Folder::new();
+    let args = tiny(&["--arms", "none,nice", "-o", "run.plimsoll"]);
+    let record = folder.path("run.plimsoll");
+    let mut child = spawn(&folder, &args);
+    wait("two trials", || trials_in(&record) >= 2);
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::INT).unwrap();
+    let code = child.wait().unwrap().code();
+    assert!(matches!(code, Some(130 | 0)), "{code:?}");
+    if code == Some(130) {
+        run(
+            &folder,
+            &["yield", "--resume", "run.plimsoll", "--passes", "3"],
+        )
+        .says(2, &["--resume"]);
+        let resumed = run(&folder, &["yield", "--resume", "run.plimsoll"]);
+        assert_eq!(resumed.code, Some(0), "{resumed:#?}");
+    }
+    // The reference, and one pass of the five arms.
+    assert_eq!(trials_in(&record), 6);
+}

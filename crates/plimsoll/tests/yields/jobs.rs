@@ -1,0 +1,66 @@
+//! Jobs that are commands, and a server as the service.
+
+use super::common::{Folder, LOUD};
+use super::{jobs, run, tiny};
+use plimsoll_load::known::{Behaviour, KnownServer};
+use serde_json::Value;
+use std::time::Duration;
+
+#[test]
+fn a_command_is_timed_to_its_end() {
+    let folder = Folder::new();
+    let args = tiny(&["--arms", "nice", "--job", "sleep 0.2", "-o", "run.plimsoll"]);
+    let ended = run(&folder, &args);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let jobs = jobs(&folder.path("run.plimsoll"));
+    assert!(jobs["nice"].done >= Some(1), "{jobs:?}");
+    assert!(jobs["job-alone"].done >= Some(1), "{jobs:?}");
+}
+
+#[test]
+fn a_job_that_ends_at_once_or_fails_is_told_apart() {
+    let folder = Folder::new();
+    for (job, sentence) in [("true", "too short to tell"), ("exit 3", "exit status: 3")] {
+        let args = tiny(&["--arms", "nice", "--job", job]);
+        run(&folder, &args).says(2, &[job, sentence]);
+    }
+}
+
+#[test]
+fn the_time_that_a_command_may_take_is_kept() {
+    let folder = Folder::new();
+    let args = tiny(&[
+        "--arms",
+        "nice",
+        "--job",
+        "sleep 1000",
+        "--job-timeout",
+        "300ms",
+    ]);
+    run(&folder, &args).says(1, &["did not end within 300ms", "--job-timeout"]);
+}
+
+#[test]
+fn a_server_is_measured_beside_a_job() {
+    let folder = Folder::new();
+    let server = KnownServer::start(Behaviour::Answer {
+        after: Duration::ZERO,
+    })
+    .unwrap();
+    let url = format!("http://{}/", server.addr());
+    let mut args = vec!["yield", &url, "--quick", "--passes", "1", "-z", "150ms"];
+    args.extend(["--rate", "100", "--arms", "nice", "--format", "json"]);
+    args.extend(LOUD);
+    let ended = run(&folder, &args);
+    let findings = &ended.json()["findings"];
+    assert_eq!(findings["rate_rps"], 100.0);
+    assert_eq!(findings["rated"], Value::Null);
+    let nice = &findings["arms"][2];
+    assert_eq!(nice["arm"], "nice");
+    assert!(nice["latency_us"]["p50"].as_f64().unwrap() > 0.0, "{nice}");
+    assert_eq!(
+        nice["total_work_share"],
+        Value::Null,
+        "nobody knows its capacity"
+    );
+}
