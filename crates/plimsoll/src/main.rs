@@ -17,6 +17,7 @@ mod import;
 mod live;
 mod loaded;
 mod meant;
+mod needs;
 mod output;
 mod page_file;
 mod plan;

@@ -3,14 +3,14 @@
 use crate::args::SweepArgs;
 use crate::failure::Failure;
 use crate::finish::finish;
-use crate::output::{Output, note};
+use crate::output::Output;
 use crate::record_file::Maker;
 use crate::stop::Stop;
-use crate::{live, meant, progress, record_file, report, resume};
+use crate::{live, meant, needs, progress, record_file, report, resume};
 use plimsoll_experiment::sweep::{self, Place};
 use plimsoll_experiment::{Ended, Watch, conduct};
 use plimsoll_host::Root;
-use plimsoll_model::{Outcome, Requirement, Trial};
+use plimsoll_model::Trial;
 use plimsoll_record::Record;
 use std::time::SystemTime;
 
@@ -55,29 +55,12 @@ fn begin(args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
     };
     let (plan, place) = meant::plan(args, root)?;
     let mut requirements = place.requirements(root, &plan.cpus);
-    check(&requirements)?;
+    needs::check(&requirements)?;
     requirements.extend(plimsoll_host::requirements(root));
     let provenance = plimsoll_host::provenance(root, env!("CARGO_PKG_VERSION"));
     let command_line: Vec<String> = std::env::args().collect();
     let record = Record::create(&path, &plan, &provenance, &command_line, &requirements)?;
     Ok((record, place))
-}
-
-/// Says what is missed; fails if the run cannot start.
-pub(crate) fn check(requirements: &[Requirement]) -> Result<(), Failure> {
-    let mut fatal = Vec::new();
-    for requirement in requirements {
-        match &requirement.outcome {
-            Outcome::Met { found } => note(&format!("found: {found}")),
-            Outcome::Missed { lost, remedy } => note(&format!("note: {lost}; {remedy}")),
-            Outcome::Failed { why, remedy } => fatal.push(format!("{why}; {remedy}")),
-        }
-    }
-    if fatal.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::Mistake(fatal.join("\n")))
-    }
 }
 
 /// Runs the trials of the record's plan that are not in it yet.

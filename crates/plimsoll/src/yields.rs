@@ -11,7 +11,7 @@ use crate::finish::finish;
 use crate::output::{Output, note};
 use crate::record_file::Maker;
 use crate::stop::Stop;
-use crate::{best, burn, meant, progress, record_file, resume, sweep};
+use crate::{best, burn, meant, needs, progress, record_file, resume};
 use plimsoll_control::Journals;
 use plimsoll_experiment::sweep::{Place, Tolerance};
 use plimsoll_experiment::yields::{self, Means, Request};
@@ -79,7 +79,7 @@ fn begin(args: &YieldArgs, means: &Means, root: &Root) -> Result<(Record, Place)
     let side = side(args, job, job_cpus(&workload, &cpus), means, root)?;
     let plan = plan(args, workload, side, cpus);
     let mut requirements = place.requirements(root, &plan.cpus);
-    sweep::check(&requirements)?;
+    needs::check(&requirements)?;
     requirements.extend(plimsoll_host::requirements(root));
     let provenance = plimsoll_host::provenance(root, env!("CARGO_PKG_VERSION"));
     let command_line: Vec<String> = std::env::args().collect();

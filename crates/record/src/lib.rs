@@ -18,6 +18,7 @@
 //! assert!(missing.is_some_and(|e| e.is_mistake()));
 //! ```
 
+mod cell;
 mod error;
 mod hdr_log;
 mod histogram;

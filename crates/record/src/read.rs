@@ -1,6 +1,7 @@
 //! From rows to a run and its trials. What does not fit is an error: a
 //! default in place of a damaged value would be a measurement that never was.
 
+use crate::cell::{count_in, wrong};
 use crate::run::Run;
 use crate::{RecordError, histogram, slots};
 use plimsoll_model::{
@@ -242,12 +243,6 @@ fn seconds_of(conn: &Connection, trial: i64) -> Result<Vec<Second>> {
     rows.collect()
 }
 
-/// An integer that is not negative.
-pub(crate) fn count_in(row: &Row<'_>, column: &'static str) -> Result<u64> {
-    let n: i64 = row.get(column)?;
-    u64::try_from(n).map_err(|_| wrong(column))
-}
-
 fn ns(row: &Row<'_>, column: &'static str) -> Result<Duration> {
     count_in(row, column).map(Duration::from_nanos)
 }
@@ -279,9 +274,4 @@ fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Re
             .map_err(|e| FromSqlError::Other(format!("{column}: {e}").into()).into())
     })
     .transpose()
-}
-
-/// A value that a record cannot have.
-pub(crate) fn wrong(column: &'static str) -> rusqlite::Error {
-    FromSqlError::Other(format!("{column} has a value that cannot be").into()).into()
 }

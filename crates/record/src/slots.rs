@@ -2,8 +2,7 @@
 //! histogram as a blob of LEB128 numbers, which takes some 2 bytes for each
 //! bucket that holds any.
 
-use crate::read::{count_in, wrong};
-use crate::write::{int, ns};
+use crate::cell::{count_in, int, ns, wrong};
 use plimsoll_model::Slot;
 use rusqlite::{Connection, OptionalExtension, Result, Row, Transaction, params};
 

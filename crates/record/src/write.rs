@@ -1,22 +1,12 @@
 //! From a run and its trials to rows.
 
+use crate::cell::{int, ns};
 use crate::run::Run;
 use crate::{RecordError, histogram, slots};
 use plimsoll_model::{Histogram, Phase, RunEnd, Second, Setting, Share, Trial, Verdict};
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
 use serde::Serialize;
 use std::path::Path;
-use std::time::Duration;
-
-/// SQLite's integers have a sign. What is beyond is no count and no time that
-/// can occur (292 years in nanoseconds) and is held at the highest.
-pub(crate) fn int(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
-}
-
-pub(crate) fn ns(d: Duration) -> i64 {
-    i64::try_from(d.as_nanos()).unwrap_or(i64::MAX)
-}
 
 fn json<T: Serialize>(value: &T, what: &'static str, path: &Path) -> Result<String, RecordError> {
     serde_json::to_string(value).map_err(|e| RecordError::Unwritable {

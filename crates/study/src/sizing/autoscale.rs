@@ -1,6 +1,6 @@
 //! What an autoscaler is told, and what its fleet is over time.
 
-use super::target::{CpuAt, Target};
+use super::target::{CpuAt, Target, running, whole};
 use super::{MOST_INSTANCES, SizingError, Traffic};
 use plimsoll_model::{Autoscaler, FleetOverTime, FleetStep, FloorFrom, Rate};
 use std::time::Duration;
@@ -49,18 +49,13 @@ impl Fleet {
         1.0 - f64::from(self.failures) / f64::from(floor)
     }
 
-    /// Instances that carry a rate while each is held at another.
-    pub(super) fn running(floor: u32, held: Rate, rate: Rate) -> f64 {
-        whole(rate.get() / held.get()).max(f64::from(floor))
-    }
-
     /// The smallest fleet for a peak whose own target lets it rest there, from
     /// `least` up. The larger a fleet the less of it is a failure, and the
     /// higher its target: so there is one, and halving finds it.
     pub(super) fn resting(&self, least: u32, peak: Rate, cpu: CpuAt<'_>) -> u32 {
         let rests = |n: u32| {
             let held = Target::at(self.target(n), cpu).held;
-            Fleet::running(n, held, peak) <= f64::from(n)
+            running(n, held, peak) <= f64::from(n)
         };
         let (mut low, mut high) = (least, MOST_INSTANCES as u32);
         while low < high {
@@ -84,7 +79,7 @@ impl Fleet {
     ) -> Result<(Autoscaler, u32, Rate), SizingError> {
         let rate = self.target(floor);
         let target = Target::at(rate, cpu).at_rest(floor, peak, cpu);
-        let at = |rate: Rate| self.counted(Fleet::running(floor, target.held, rate));
+        let at = |rate: Rate| self.counted(running(floor, target.held, rate));
         let autoscaler = Autoscaler {
             floor_instances: floor,
             floor_from,
@@ -127,7 +122,7 @@ impl Fleet {
         let steps = traffic.stretches().map(|(at, _, rate)| FleetStep {
             at_s: at.as_secs_f64(),
             rate_rps: rate.get(),
-            instances: Fleet::running(floor, held, rate) as u32,
+            instances: running(floor, held, rate) as u32,
         });
         let instance_hours = instance_hours(traffic, floor, held);
         let fixed_instance_hours = f64::from(fixed) * hours(traffic.span());
@@ -159,15 +154,10 @@ impl Fleet {
 
 fn instance_hours(traffic: &Traffic, floor: u32, held: Rate) -> f64 {
     let stretches = traffic.stretches();
-    let each = stretches.map(|(_, length, rate)| Fleet::running(floor, held, rate) * hours(length));
+    let each = stretches.map(|(_, length, rate)| running(floor, held, rate) * hours(length));
     each.sum()
 }
 
 fn hours(time: Duration) -> f64 {
     time.as_secs_f64() / 3600.0
-}
-
-/// The next whole number, forgiving what binary fractions add: 0.3 / 0.1 is 3.
-pub(super) fn whole(n: f64) -> f64 {
-    (n * (1.0 - 1e-12)).ceil()
 }

@@ -7,7 +7,6 @@
 //! instances than the peak would take at the rate of the target. Whatever is
 //! counted and priced is therefore counted at the rate that it *holds*.
 
-use super::autoscale::{Fleet, whole};
 use plimsoll_model::{Estimate, HPA_TOLERANCE, Rate};
 
 /// CPU use in percent of an instance at a rate.
@@ -81,7 +80,7 @@ impl Target {
     /// algorithm details; without the tolerance, which only makes it rest
     /// sooner).
     fn rests(&self, floor: u32, peak: Rate, cpu: CpuAt<'_>) -> bool {
-        let n = Fleet::running(floor, self.held, peak);
+        let n = running(floor, self.held, peak);
         let used = cpu(peak.times(1.0 / n)).map(|cpu| cpu.value);
         let target = self.hpa_pct.map(f64::from);
         used.zip(target).is_some_and(|(used, target)| {
@@ -109,4 +108,14 @@ fn held(pct: f64, most: Rate, cpu: CpuAt<'_>) -> Option<Rate> {
     }
     // What is next to nothing takes more instances than there can be.
     (low > 1e-9).then(|| most.times(low))
+}
+
+/// Instances that carry a rate while each is held at another.
+pub(super) fn running(floor: u32, held: Rate, rate: Rate) -> f64 {
+    whole(rate.get() / held.get()).max(f64::from(floor))
+}
+
+/// The next whole number, forgiving what binary fractions add: 0.3 / 0.1 is 3.
+pub(super) fn whole(n: f64) -> f64 {
+    (n * (1.0 - 1e-12)).ceil()
 }
