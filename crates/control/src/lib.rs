@@ -57,4 +57,4 @@ pub use group::Group;
 pub use journal::{AtEnd, Journal, Journals, Repaired};
 pub use mechanism::{Capabilities, Means, Mechanism, Rung};
 pub use rustix::process::Signal;
-pub use settings::{MemoryLimits, Quota, Usage, Weight};
+pub use settings::{MemoryEvents, MemoryLimits, Quota, Usage, Weight};

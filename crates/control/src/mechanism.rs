@@ -19,22 +19,25 @@ pub enum Mechanism {
     Freeze,
     /// Ending all of it at once.
     Kill,
-    /// How much memory it may take.
-    Memory,
+    /// Beyond how much memory it is slowed down and memory is taken back.
+    MemoryHigh,
+    /// Beyond how much memory it is killed.
+    MemoryMax,
     /// A share of the disks.
     Io,
 }
 
 impl Mechanism {
     /// All of them.
-    pub const ALL: [Mechanism; 8] = [
+    pub const ALL: [Mechanism; 9] = [
         Mechanism::Weight,
         Mechanism::Idle,
         Mechanism::Quota,
         Mechanism::CpuSet,
         Mechanism::Freeze,
         Mechanism::Kill,
-        Mechanism::Memory,
+        Mechanism::MemoryHigh,
+        Mechanism::MemoryMax,
         Mechanism::Io,
     ];
 
@@ -44,7 +47,7 @@ impl Mechanism {
         match self {
             Mechanism::Weight | Mechanism::Idle | Mechanism::Quota => Some("cpu"),
             Mechanism::CpuSet => Some("cpuset"),
-            Mechanism::Memory => Some("memory"),
+            Mechanism::MemoryHigh | Mechanism::MemoryMax => Some("memory"),
             Mechanism::Io => Some("io"),
             Mechanism::Freeze | Mechanism::Kill => None,
         }
@@ -56,9 +59,10 @@ impl Mechanism {
         match self {
             Mechanism::Weight | Mechanism::Idle | Mechanism::Quota => Some("cpu"),
             Mechanism::CpuSet => Some("cpuset"),
-            Mechanism::Memory => Some("memory"),
+            Mechanism::MemoryMax => Some("memory"),
             Mechanism::Freeze => Some("freezer"),
-            Mechanism::Kill | Mechanism::Io => None,
+            // Its soft limit counts only once the machine itself is short of memory.
+            Mechanism::MemoryHigh | Mechanism::Kill | Mechanism::Io => None,
         }
     }
 }
@@ -72,7 +76,8 @@ impl fmt::Display for Mechanism {
             Mechanism::CpuSet => "a set of CPUs",
             Mechanism::Freeze => "freezing",
             Mechanism::Kill => "killing as a whole",
-            Mechanism::Memory => "a memory limit",
+            Mechanism::MemoryHigh => "a memory limit that slows down",
+            Mechanism::MemoryMax => "a memory limit that kills",
             Mechanism::Io => "an I/O weight",
         })
     }

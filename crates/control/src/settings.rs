@@ -94,6 +94,18 @@ pub struct MemoryLimits {
     pub swap_max: Option<Bytes>,
 }
 
+/// How often a group's limits on memory were felt since it was made: `memory.events`
+/// of version 2, `memory.oom_control` of version 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryEvents {
+    /// How often something in it was beyond [`MemoryLimits::high`] and had to give
+    /// memory back. `None` under version 1, which has no such limit.
+    pub high: Option<u64>,
+    /// Processes of it that the kernel killed for want of memory. `None` before
+    /// Linux 4.13, which does not count them.
+    pub killed: Option<u64>,
+}
+
 /// What a group has used since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {

@@ -5,7 +5,7 @@ use crate::best;
 use crate::failure::Failure;
 use crate::output::note;
 use crate::signals::Signals;
-use plimsoll_control::Journals;
+use plimsoll_control::{Journals, MemoryLimits};
 use plimsoll_host::Root;
 use plimsoll_side::{Advice, Care, Held, Request, Sideload, Told};
 use std::io::IsTerminal;
@@ -62,12 +62,28 @@ fn request(args: &SideArgs) -> Result<Request<'_>, Failure> {
     Ok(Request {
         command: &args.command,
         care,
-        memory: args.memory,
+        memory: memory(args)?,
         least_io: args.io,
         log: args.log.as_deref(),
         no_input: std::io::stdin().is_terminal(),
         alone: true,
     })
+}
+
+fn memory(args: &SideArgs) -> Result<MemoryLimits, Failure> {
+    let (high, max) = (args.memory, args.memory_max);
+    match high.zip(max) {
+        Some((high, max)) if high >= max => Err(Failure::Mistake(format!(
+            "at --memory-max {max} it is killed before --memory {high} slows it down; give a \
+             larger --memory-max, or one of the two"
+        ))),
+        _ => Ok(MemoryLimits {
+            high,
+            max,
+            // Memory that is taken back goes there.
+            swap_max: None,
+        }),
+    }
 }
 
 /// The first flag that says how a sideload is held.

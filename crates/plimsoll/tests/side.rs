@@ -118,7 +118,7 @@ fn signals_are_passed_on_and_the_second_one_kills() {
 #[test]
 fn numbers_and_guards_that_make_no_sense_are_refused_before_anything_runs() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 23] = [
+    let cases: [(&[&str], &str); 25] = [
         (&["--headroom", "0"], "give 1 to 90 percent"),
         (&["--headroom", "100"], "worth running"),
         (&["--headroom", "-5"], "less than nothing"),
@@ -146,6 +146,11 @@ fn numbers_and_guards_that_make_no_sense_are_refused_before_anything_runs() {
         (&["--period", "1ms"], "100ms and 10s"),
         (&["--memory", "2"], "with its unit"),
         (&["--memory", "10MB"], "write 10MiB"),
+        (&["--memory-max", "2"], "with its unit"),
+        (
+            &["--memory", "2GiB", "--memory-max", "2GiB"],
+            "give a larger --memory-max",
+        ),
         (&["--mechanism", "prayer"], "--mechanism"),
         (&["--as", "sysload", "--log", "log"], "leave --log or"),
         (
@@ -161,6 +166,21 @@ fn numbers_and_guards_that_make_no_sense_are_refused_before_anything_runs() {
         place.side(&args).says(2, &[words]);
     }
     place.side(&[]).says(2, &["--"]);
+    assert!(!place.folder.path("ran").exists());
+}
+
+#[test]
+fn where_memory_is_of_version_1_nothing_is_killed_unless_that_is_asked_for() {
+    if !fs::exists("/sys/fs/cgroup/memory/cgroup.procs").unwrap() {
+        eprintln!("skipped: memory is not of cgroup version 1 here");
+        return;
+    }
+    let place = Place::new();
+    let ended = place.side(&["--memory", "1GiB", "--", "touch", "ran"]);
+    ended.says(
+        2,
+        &["version 1", "a limit that kills", "leave --memory out"],
+    );
     assert!(!place.folder.path("ran").exists());
 }
 
@@ -322,5 +342,8 @@ fn without_permission_it_falls_down_the_ladder_and_says_so() {
     assert_eq!(said.stdout.trim(), "5", "{said:?}");
     // A limit that cannot be had is refused, and nothing runs without it.
     nobody(&["--mechanism", "quota", "--", "true"]).says(2, &["CPU quota", "--mechanism auto"]);
-    nobody(&["--memory", "1GiB", "--", "true"]).says(2, &["memory limit", "--memory"]);
+    for flag in ["--memory", "--memory-max"] {
+        let leave = format!("leave {flag} out");
+        nobody(&[flag, "1GiB", "--", "true"]).says(2, &["a memory limit that", &leave]);
+    }
 }

@@ -92,15 +92,54 @@ fn a_quota_grows_and_the_kernel_keeps_it() {
     ended(running);
 }
 
+/// Touches four times what it may have, in one piece.
+const GREEDY: &str = "exec dd if=/dev/zero of=/dev/null bs=64M count=1";
+const MIB_16: u64 = 16 << 20;
+
+fn memory_event(folder: &Path, name: &str) -> u64 {
+    let text = setting(folder, "memory.events");
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    let (_, count) = lines.find(|(key, _)| *key == name).unwrap();
+    count.parse().unwrap()
+}
+
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
-fn memory_beyond_the_limit_is_killed() {
+fn what_wants_more_memory_than_it_should_is_slowed_down_and_lives() {
     let place = Place::new();
-    let script = "echo $$; exec dd if=/dev/zero of=/dev/null bs=64M count=1";
-    let running = place.running(&["--memory", "16M"], script);
-    running.end().says(137, &[]);
-    let running = place.running(&["--memory", "16M"], "echo $$; exec sleep 1000");
-    assert_eq!(setting(&folder(&running), "memory.max"), "16777216");
+    let script = format!("echo $$; {GREEDY}");
+    let running = place.running(&["--memory", "16M"], &script);
+    let group = folder(&running);
+    assert_eq!(setting(&group, "memory.high"), MIB_16.to_string());
+    assert_eq!(setting(&group, "memory.max"), "max");
+    wait("the limit to be felt", || memory_event(&group, "high") > 0);
+    let current = || setting(&group, "memory.current").parse::<u64>().unwrap();
+    wait("all that it gets at once", || current() > MIB_16);
+    // Without swap nothing can be taken from it, so it is made to wait for more.
+    let then = memory_event(&group, "high");
+    wait("it to ask for more", || memory_event(&group, "high") > then);
+    assert!(current() < MIB_16 * 2, "{}", current());
+    assert_eq!(memory_event(&group, "oom_kill"), 0);
+    assert!(lives(&running.line));
+    running.signal("-TERM");
+    let ended = running.end();
+    ended.says(143, &["slowed down at its 16.0 MiB of memory"]);
+    assert!(!group.exists());
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn what_may_be_killed_for_its_memory_is_killed_and_the_end_says_so() {
+    let place = Place::new();
+    let script = format!("echo $$; {GREEDY}");
+    let running = place.running(&["--memory-max", "16M"], &script);
+    let killed = "the kernel killed 1 process of it for want of memory";
+    running.end().says(137, &[killed, "16.0 MiB"]);
+    let flags = ["--memory", "8M", "--memory-max", "16M"];
+    let running = place.running(&flags, "echo $$; exec sleep 1000");
+    let group = folder(&running);
+    assert_eq!(setting(&group, "memory.max"), MIB_16.to_string());
+    assert_eq!(setting(&group, "memory.high"), (MIB_16 / 2).to_string());
     ended(running);
 }
 

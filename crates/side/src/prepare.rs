@@ -107,7 +107,8 @@ struct Chosen {
 /// What is needed of this ground.
 fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
     let mut needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
-    needs.extend(request.memory.map(|_| Mechanism::Memory));
+    needs.extend(request.memory.high.map(|_| Mechanism::MemoryHigh));
+    needs.extend(request.memory.max.map(|_| Mechanism::MemoryMax));
     needs.extend(request.least_io.then_some(Mechanism::Io));
     let (hold, how) = match &request.care {
         Care::Sysload => (None, "as a sysload: nothing holds it".to_owned()),
@@ -118,14 +119,25 @@ fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
     };
     needs.extend(hold.map(Hold::mechanism));
     let here = ground.capabilities(&needs);
+    let only_max = BTreeSet::from([Mechanism::MemoryMax]);
+    let kills = ground.capabilities(&only_max).can(Mechanism::MemoryMax);
     let hard = [
         (
             hold.filter(|h| !h.yields_by_itself()).map(Hold::mechanism),
             "leave the choice to --mechanism auto",
         ),
         (
-            request.memory.map(|_| Mechanism::Memory),
-            "run as root or in a cgroup of your own, or leave --memory out",
+            request.memory.high.map(|_| Mechanism::MemoryHigh),
+            match kills {
+                true => {
+                    "ask with --memory-max that it be killed beyond SIZE, or leave --memory out"
+                }
+                false => "run as root or in a cgroup of your own, or leave --memory out",
+            },
+        ),
+        (
+            request.memory.max.map(|_| Mechanism::MemoryMax),
+            "run as root or in a cgroup of your own, or leave --memory-max out",
         ),
     ];
     for (mechanism, way_out) in hard {
@@ -158,6 +170,11 @@ fn hold_for(ground: &Ground, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold,
     }
 }
 
+/// Whether any limit on memory was asked for.
+pub(crate) fn limits_memory(request: &Request<'_>) -> bool {
+    request.memory != MemoryLimits::default()
+}
+
 /// Sets what holds for the whole run, before the command starts.
 pub(crate) fn limit_for_good(
     group: &mut Group,
@@ -168,11 +185,8 @@ pub(crate) fn limit_for_good(
     if let Some(hold) = hold {
         hold.set(group)?;
     }
-    if let Some(bytes) = request.memory {
-        group.set_memory(&MemoryLimits {
-            max: Some(bytes),
-            ..MemoryLimits::default()
-        })?;
+    if limits_memory(request) {
+        group.set_memory(&request.memory)?;
     }
     if request.least_io
         && group.capabilities().can(Mechanism::Io)

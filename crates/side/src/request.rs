@@ -3,8 +3,8 @@
 use crate::advice::Advice;
 use crate::guard::GuardSpec;
 use crate::hold::Hold;
+use plimsoll_control::MemoryLimits;
 use plimsoll_law::Headroom;
-use plimsoll_model::Bytes;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -16,8 +16,8 @@ pub struct Request<'a> {
     pub command: &'a [OsString],
     /// How it is held.
     pub care: Care,
-    /// The most memory that it may take.
-    pub memory: Option<Bytes>,
+    /// Limits on its memory.
+    pub memory: MemoryLimits,
     /// Whether it is to have the lowest weight at the disks.
     pub least_io: bool,
     /// Where to log the decisions.
@@ -36,7 +36,7 @@ impl<'a> Request<'a> {
         Request {
             command,
             care,
-            memory: None,
+            memory: MemoryLimits::default(),
             least_io: false,
             log: None,
             no_input: false,

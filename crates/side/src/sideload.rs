@@ -6,11 +6,12 @@ use crate::error::SideError;
 use crate::guard;
 use crate::limit::Limit;
 use crate::log::Log;
-use crate::prepare::{self, Tell, limit_for_good, repair, usable_cpus};
+use crate::memory::MemoryHeld;
+use crate::prepare::{self, Tell, limit_for_good, limits_memory, repair, usable_cpus};
 use crate::request::{Care, Request, Told};
 use crate::rule::Rule;
 use crate::tally::Summary;
-use plimsoll_control::{Group, Journals, Signal};
+use plimsoll_control::{Group, Journals, MemoryLimits, Signal};
 use plimsoll_host::{Root, life};
 use plimsoll_model::{CpuSet, CpuTime};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -28,6 +29,8 @@ pub struct Sideload {
     root: Root,
     journals: Journals,
     group: Group,
+    /// `None` where nothing limits its memory.
+    memory: Option<MemoryLimits>,
     child: Child,
     started: Instant,
     cpus: CpuSet,
@@ -82,6 +85,7 @@ impl Sideload {
             root: root.clone(),
             journals: journals.clone(),
             group,
+            memory: limits_memory(request).then_some(request.memory),
             child,
             started,
             cpus,
@@ -197,6 +201,9 @@ impl Sideload {
         // What is left of it, so that all of its time is counted and nothing stays.
         let killed = self.group.kill();
         let usage = used(&self.group);
+        let memory = self
+            .memory
+            .and_then(|limits| MemoryHeld::of(limits, &self.group));
         // Without a group, what has ended is counted where it is waited for.
         let ended = life(&self.root, self.child.id()).ok().flatten();
         let cpu = [usage.and_then(|u| u.cpu), ended.map(|life| life.cpu)];
@@ -214,7 +221,10 @@ impl Sideload {
             control.tally
         });
         let tally = tally.unwrap_or_default();
-        let summary = tally.summary(elapsed, self.cpus.len(), cpu, usage);
+        let summary = Summary {
+            memory,
+            ..tally.summary(elapsed, self.cpus.len(), cpu, usage)
+        };
         Ok(Outcome { status, summary })
     }
 }

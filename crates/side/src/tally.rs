@@ -1,6 +1,7 @@
 //! What a sideload got and what held it back, summed up over its decisions.
 
 use crate::limit::Limit;
+use crate::memory::MemoryHeld;
 use plimsoll_control::Usage;
 use plimsoll_law::{Guard, Reading, Reason, Sample};
 use plimsoll_model::{CpuTime, Share, human_duration};
@@ -78,6 +79,7 @@ impl Tally {
             throttled: throttled
                 .filter(|(_, of)| *of > 0)
                 .and_then(|(n, of)| Share::new(n as f64 / of as f64)),
+            memory: None,
             cause: causes.pop().map(|(_, words)| words),
             unknown: self.unknown.into_iter().collect(),
         }
@@ -105,6 +107,9 @@ pub struct Summary {
     /// In which share of the quota's periods it was stopped by the quota; `None`
     /// where there was none.
     pub throttled: Option<Share>,
+    /// How its limits on memory were felt; `None` where there are none, or the
+    /// kernel does not tell.
+    pub memory: Option<MemoryHeld>,
     /// Why it was held back for most of the time that it was.
     pub cause: Option<String>,
     /// Guards that could not be read in the end, and why.
@@ -147,6 +152,9 @@ impl fmt::Display for Summary {
         }
         if let Some(cause) = &self.cause {
             write!(f, ", mostly because {cause}")?;
+        }
+        if let Some(memory) = &self.memory {
+            write!(f, "{memory}")?;
         }
         for (name, why) in &self.unknown {
             write!(f, "; {name} could not be read in the end ({why})")?;

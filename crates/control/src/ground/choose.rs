@@ -206,12 +206,18 @@ impl Found {
                 "the signal SIGKILL",
                 "children that leave the process group and outlive their parent live on",
             ),
-            Mechanism::Quota | Mechanism::Memory | Mechanism::Io => Means::Missing { because },
+            Mechanism::Quota | Mechanism::MemoryHigh | Mechanism::MemoryMax | Mechanism::Io => {
+                Means::Missing { because }
+            }
         }
     }
 
     /// Why no cgroup serves this need, a sentence without its end.
     fn reason(&self, need: Mechanism) -> String {
+        if need == Mechanism::MemoryHigh && self.v1.contains_key("memory") {
+            return "memory belongs to cgroup version 1 here, which has only a limit that kills"
+                .to_owned();
+        }
         let v1 = need.controller_v1().and_then(|c| self.v1.get(c));
         if let Some(level) = v1 {
             let folder = level.folder.display();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::mechanism::{Means, Rung};
 use crate::schedule::Class;
-use Mechanism::{CpuSet, Freeze, Idle, Io, Kill, Memory, Quota, Weight};
+use Mechanism::{CpuSet, Freeze, Idle, Io, Kill, MemoryHigh, MemoryMax, Quota, Weight};
 use tempfile::TempDir;
 
 const V2: &str = "24 1 0:21 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
@@ -111,7 +111,7 @@ fn a_delegated_user_gets_a_group_where_all_that_is_needed_can_be_enabled() {
 #[test]
 fn as_little_as_possible_is_changed_for_others() {
     let machine = desktop(&format!("{USER}/app.slice/term.scope"));
-    let choice = machine.found().choose(&needs([Memory, Freeze, Kill]));
+    let choice = machine.found().choose(&needs([MemoryHigh, Freeze, Kill]));
     let app = machine.path(&format!("{USER}/app.slice"));
     assert_eq!(choice.places[0].parent, app);
     assert_eq!(choice.places[0].home, app.join("term.scope"));
@@ -169,7 +169,9 @@ fn a_container_with_others_in_it_cannot_pass_controllers_on() {
 fn the_uppermost_group_may_hold_processes_and_pass_on() {
     let machine = Machine::new(V2, "0::/\n").group("", ALL, "cpu\n", "1\n2\n");
     fs::remove_file(machine.path("/cgroup.type")).unwrap();
-    let choice = machine.found().choose(&needs([Quota, CpuSet, Memory, Io]));
+    let choice = machine
+        .found()
+        .choose(&needs([Quota, CpuSet, MemoryMax, Io]));
     assert_eq!(choice.capabilities.rung, Rung::Group);
     assert_eq!(
         choice.places[0].controllers,
@@ -256,6 +258,26 @@ fn version_1_alone_has_one_folder_for_each_mount_and_freezes_last() {
 }
 
 #[test]
+fn version_1_kills_beyond_a_limit_and_does_not_pass_that_off_as_slowing_down() {
+    let memory = "\
+        35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+    let own = "5:memory:/\n0::/\n";
+    for mounts in [memory.to_owned(), format!("{memory}{UNIFIED}")] {
+        let machine = Machine::new(&mounts, own)
+            .file("sys/fs/cgroup/memory/cgroup.procs", "1\n")
+            .file("sys/fs/cgroup/unified/cgroup.procs", "1\n");
+        let capabilities = machine
+            .found()
+            .choose(&needs([MemoryHigh, MemoryMax]))
+            .capabilities;
+        assert!(capabilities.by_group(MemoryMax));
+        let reason = capabilities.reason(MemoryHigh).unwrap();
+        assert!(reason.contains("version 1"), "{reason}");
+        assert!(!capabilities.can(MemoryHigh));
+    }
+}
+
+#[test]
 fn a_controller_that_nobody_needs_is_left_alone() {
     let machine = hybrid(&format!("{HYBRID}{UNIFIED}"));
     let choice = machine.found().choose(&needs([Freeze]));
@@ -281,7 +303,7 @@ fn without_any_cgroup_the_ladder_ends_at_what_the_scheduler_allows() {
     for need in [Weight, Idle, CpuSet, Freeze, Kill] {
         assert!(matches!(idle.means[&need], Means::Instead { .. }), "{need}");
     }
-    for need in [Quota, Memory, Io] {
+    for need in [Quota, MemoryHigh, MemoryMax, Io] {
         assert!(!idle.can(need), "{need}");
     }
     let lost = idle.losses().join(" ");

@@ -1,6 +1,7 @@
 //! A group of our own that commands run in: made, owned, given back.
 
 mod end;
+mod memory;
 mod set;
 mod start;
 

@@ -7,9 +7,9 @@ use crate::folder;
 use crate::ground::Version;
 use crate::mechanism::Mechanism;
 use crate::schedule;
-use crate::settings::{MemoryLimits, Quota, Weight};
+use crate::settings::{Quota, Weight};
 use crate::tree;
-use plimsoll_model::{Bytes, CpuSet};
+use plimsoll_model::CpuSet;
 
 impl Group {
     /// Gives it a share of the CPUs in proportion to others. Without a cgroup it
@@ -124,41 +124,6 @@ impl Group {
         Ok(())
     }
 
-    /// Limits its memory.
-    ///
-    /// # Errors
-    /// When it cannot be set here; version 1 has no limit `high`.
-    pub fn set_memory(&mut self, limits: &MemoryLimits) -> Result<(), ControlError> {
-        const HINT: &str = "what is in use already may not fit below it";
-        let Some(made) = self.serving(Mechanism::Memory)? else {
-            return Err(self.not_here(Mechanism::Memory));
-        };
-        let files: &[(&str, Option<Bytes>, &str)] = match made.place.version {
-            Version::V2 => &[
-                ("memory.high", limits.high, "max"),
-                ("memory.max", limits.max, "max"),
-                ("memory.swap.max", limits.swap_max, "max"),
-            ],
-            Version::V1 if limits.high.is_some() || limits.swap_max.is_some() => {
-                return Err(ControlError::NotHere {
-                    mechanism: Mechanism::Memory,
-                    reason: "cgroup version 1 has only a limit on all memory, 'max'".to_owned(),
-                });
-            }
-            Version::V1 => &[("memory.limit_in_bytes", limits.max, "-1")],
-        };
-        for (name, limit, none) in files {
-            let file = made.folder.join(name);
-            match limit {
-                Some(bytes) => files::write(&file, &bytes.0.to_string(), HINT)?,
-                // Without swap there is no such file, and no limit on it either.
-                None if file.exists() => files::write(&file, none, HINT)?,
-                None => {}
-            }
-        }
-        Ok(())
-    }
-
     /// Gives it a share of the disks. It counts only on disks whose scheduler
     /// or cost model shares them out (`io.cost.qos`, BFQ).
     ///
@@ -214,7 +179,7 @@ impl Group {
     }
 
     /// The folder that serves a need; `None` where it is served without a cgroup.
-    fn serving(&self, mechanism: Mechanism) -> Result<Option<&Made>, ControlError> {
+    pub(super) fn serving(&self, mechanism: Mechanism) -> Result<Option<&Made>, ControlError> {
         if !self.capabilities.can(mechanism) {
             return Err(self.not_here(mechanism));
         }
@@ -229,7 +194,7 @@ impl Group {
         Ok(made)
     }
 
-    fn not_here(&self, mechanism: Mechanism) -> ControlError {
+    pub(super) fn not_here(&self, mechanism: Mechanism) -> ControlError {
         let reason = self.capabilities.reason(mechanism).unwrap_or_default();
         ControlError::NotHere {
             mechanism,

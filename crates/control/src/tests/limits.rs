@@ -1,7 +1,7 @@
 //! Limits on CPU time, CPUs and memory, asserted on the kernel's own counters.
 
 use super::{BUSY, Bench, permitted, shell, skip, wait};
-use crate::Mechanism::{self, CpuSet, Freeze, Idle, Io, Kill, Memory};
+use crate::Mechanism::{self, CpuSet, Freeze, Idle, Io, Kill, MemoryHigh, MemoryMax};
 use crate::{AtEnd, ControlError, Group, MemoryLimits, Quota, Weight};
 use plimsoll_host::{allowed_cpus, online_cpus};
 use plimsoll_model::Bytes;
@@ -94,7 +94,7 @@ fn cpus_that_are_not_there_are_refused_with_those_that_are() {
 fn a_child_beyond_its_memory_is_killed() {
     let bench = Bench::new();
     let ground = bench.ground();
-    if !permitted(&ground, &[Memory]) {
+    if !permitted(&ground, &[MemoryMax]) {
         return;
     }
     // Whoever put this process into a group of version 1 counts on what is in it.
@@ -102,7 +102,7 @@ fn a_child_beyond_its_memory_is_killed() {
     if ground.found.v1.get("memory").is_some_and(inner) {
         return skip("memory is limited here by someone else's group, which is left alone");
     }
-    let mut group = bench.group(&[Memory, Kill], AtEnd::Kill);
+    let mut group = bench.group(&[MemoryMax, Kill], AtEnd::Kill);
     let limit = Some(Bytes(16 << 20));
     group
         .set_memory(&MemoryLimits {
@@ -113,6 +113,7 @@ fn a_child_beyond_its_memory_is_killed() {
     // The shell doubles a text until it no longer fits.
     let mut child = shell(&mut group, "x=0123456789abcdef; while :; do x=$x$x; done");
     assert!(!child.wait().unwrap().success());
+    assert_eq!(group.memory_events().unwrap().killed, Some(1));
 }
 
 /// The text of a file of the group, in whichever folder it is.
@@ -125,7 +126,7 @@ fn read(group: &Group, name: &str) -> Option<String> {
 #[test]
 fn version_2_is_given_each_memory_limit_and_the_weight_for_disks() {
     let bench = Bench::new();
-    let needs = [Memory, Io];
+    let needs = [MemoryHigh, MemoryMax, Io];
     // Version 1 has no weight for disks, so this is version 2.
     if !permitted(&bench.ground(), &needs) {
         return;
@@ -197,7 +198,7 @@ fn what_was_not_asked_for_or_is_not_here_is_refused_with_a_reason() {
     let error = group.set_quota(None).unwrap_err().to_string();
     assert!(error.contains("was not asked for"), "{error}");
     let ground = bench.ground().without_cgroups();
-    let mut group = bench.group_on(&ground, &[Io, Memory], AtEnd::Kill);
+    let mut group = bench.group_on(&ground, &[Io, MemoryMax], AtEnd::Kill);
     let error = group.set_io_weight(Weight::NORMAL).unwrap_err().to_string();
     assert!(error.contains("no cgroups to use"), "{error}");
     assert!(group.set_memory(&MemoryLimits::default()).is_err());

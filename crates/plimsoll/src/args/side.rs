@@ -38,6 +38,11 @@ under weight and idle nothing:
 A guard that cannot be read lets the sideload shrink and not grow, and stops it
 after five periods.
 
+Memory beyond --memory is taken back: what was read from files first, then to
+swap, on which no limit is set. Without swap a command that needs more comes
+nearly to a standstill, and is not killed; only --memory-max kills. Both need a
+cgroup; of cgroup version 1, --memory-max alone can be had.
+
 Decisions come each second under weight and idle, where the kernel lets go by
 itself, else twice a second: a share must follow the service.
 
@@ -47,7 +52,7 @@ Examples:
   plimsoll side --guard 'http http://localhost:8080/ p99<20ms' -- ./batch
         the same, and less of it while the server is slow
   plimsoll side --headroom 30% --memory 2GiB --log side.jsonl -- ./batch
-        more caution, a memory limit, and each decision with its reason
+        more caution, less memory, and each decision with its reason
   plimsoll side --as sysload -- make -j8
         the same with no care, to see what the care is worth
 
@@ -80,9 +85,13 @@ pub(crate) struct SideArgs {
     #[arg(long = "guard", value_name = "GUARD")]
     pub(crate) guards: Vec<GuardSpec>,
 
-    /// The most memory that it may take, such as 2GiB; beyond it, it is killed.
+    /// Beyond so much memory, such as 2GiB, it is slowed down and memory is taken back.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory: Option<Bytes>,
+
+    /// Beyond so much memory, it is killed.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory_max: Option<Bytes>,
 
     /// Give it the lowest weight at the disks.
     #[arg(long)]
