@@ -311,7 +311,8 @@ pub struct JobHeld {
 pub struct JobWork {
     /// Bytes hashed, or how often the command was run to its end.
     pub done: u64,
-    /// In which time: the window, or the sum of the times of those runs.
+    /// In which time: the window, or the sum of the times of those runs; if a law
+    /// let none end, the time for which one was waited for.
     pub over: Duration,
     /// CPU time within the window; `None` where it cannot be told.
     pub cpu: Option<CpuTime>,

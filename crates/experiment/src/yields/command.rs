@@ -90,6 +90,17 @@ enum Failed {
     Lost(std::io::Error),
 }
 
+/// What became of the first run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waited {
+    /// So many have ended, which took so long in sum.
+    Ended(u64, Duration),
+    /// It has not, in the time that there was for it.
+    TooLong,
+    /// Nobody wants to know any more.
+    Stopped,
+}
+
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -124,14 +135,8 @@ impl Repeated {
         Ok(())
     }
 
-    /// How many runs have ended and how long they took in sum, once there is
-    /// one; `None` when stopped.
-    pub(super) fn wait(
-        &self,
-        timeout: Duration,
-        arm: Arm,
-        stop: &AtomicBool,
-    ) -> Result<Option<(u64, Duration)>, RunError> {
+    /// Waits until one run has ended.
+    pub(super) fn wait(&self, timeout: Duration, stop: &AtomicBool) -> Result<Waited, RunError> {
         let until = Instant::now() + timeout;
         let mut state = self.shared.state();
         loop {
@@ -139,23 +144,28 @@ impl Repeated {
                 return Err(self.sentence(failed));
             }
             if !state.runs.is_empty() {
-                return Ok(Some((state.runs.len() as u64, state.runs.iter().sum())));
+                let took = state.runs.iter().sum();
+                return Ok(Waited::Ended(state.runs.len() as u64, took));
             }
             if stop.load(Ordering::Relaxed) {
-                return Ok(None);
+                return Ok(Waited::Stopped);
             }
             if Instant::now() >= until {
-                return Err(RunError::Stuck(format!(
-                    "the job `{}` did not end within {} held by '{arm}'; give it more time with \
-                     --job-timeout, give a shorter job, or leave this way of holding it out with \
-                     --arms",
-                    self.line,
-                    human_duration(timeout)
-                )));
+                return Ok(Waited::TooLong);
             }
             let waited = self.shared.changed.wait_timeout(state, LOOK);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// A sentence for a run that took too long.
+    pub(super) fn too_long(&self, timeout: Duration, arm: Arm) -> RunError {
+        RunError::Stuck(format!(
+            "the job `{}` did not end within {} held by '{arm}'; give it more time with \
+             --job-timeout, give a shorter job, or leave this way of holding it out with --arms",
+            self.line,
+            human_duration(timeout)
+        ))
     }
 
     /// Kills it and waits until it is gone.

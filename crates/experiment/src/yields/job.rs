@@ -1,7 +1,7 @@
 //! The job of a trial: started in its group, counted at the window's edges,
 //! ended with all that it has started.
 
-use super::command::Repeated;
+use super::command::{Repeated, Waited};
 use super::laws::{self, Holding, Wish};
 use super::{Means, arms};
 use crate::beside::{Beside, Told};
@@ -16,7 +16,7 @@ use plimsoll_model::{
 use std::process::{Child, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Starts the job of each trial anew.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ impl Held {
     }
 
     /// What was done between the window's edges.
-    fn done(&self, runs: Option<(u64, std::time::Duration)>) -> Option<JobWork> {
+    fn done(&self, runs: Option<(u64, Duration)>) -> Option<JobWork> {
         let (opened, closed) = (self.opened?, self.closed?);
         let (done, over) = runs.unwrap_or_else(|| {
             let bytes = closed.bytes.saturating_sub(opened.bytes);
@@ -193,6 +193,14 @@ impl Held {
             throttled: throttled(&opened.usage, &closed.usage),
             ..by_law.unwrap_or_default()
         }
+    }
+
+    /// For how long its law has left it next to nothing, if it has since the window
+    /// opened. That no run has ended is what the law did, and no failure of the job.
+    fn starved(&self) -> Option<Duration> {
+        let (opened, now) = (self.opened?.at, Instant::now());
+        let held = self.law.as_ref()?.between(opened, now);
+        laws::starves(&held).then(|| now.saturating_duration_since(opened))
     }
 
     /// Why a law that was to hold it does not any more.
@@ -261,15 +269,18 @@ impl Beside for SideJob<'_> {
         let Some(held) = &mut self.held else {
             return Ok(Told::Nothing);
         };
-        let runs = match &mut held.work {
+        let timeout = self.side.timeout;
+        let runs = match &held.work {
             Work::Burn { .. } => None,
             Work::Command(repeated) => {
-                let waited = repeated.wait(self.side.timeout, held.arm, stop);
+                let waited = repeated.wait(timeout, stop);
                 // A job that its law gave up was killed, and did not fail itself.
                 held.check()?;
-                match waited? {
-                    Some(runs) => Some(runs),
-                    None => return Ok(Told::Stopped),
+                match (waited?, held.starved()) {
+                    (Waited::Ended(runs, took), _) => Some((runs, took)),
+                    (Waited::Stopped, _) => return Ok(Told::Stopped),
+                    (Waited::TooLong, Some(waited)) => Some((0, waited)),
+                    (Waited::TooLong, None) => return Err(repeated.too_long(timeout, held.arm)),
                 }
             }
         };

@@ -9,16 +9,19 @@
 //! Kubernetes gives the least `cpu.shares`. Ours holds by what `plimsoll side`
 //! chooses if nobody says, and is started with the job. The other two are
 //! daemons, which have watched the service when a job comes: they begin with
-//! what they would remember of it. Their guards of memory and disks are not asked.
+//! what they would remember of it. Of both it is what they decide about the CPU:
+//! neither resctl-demo's guards of memory and disk pressure nor Koordinator's of
+//! memory are asked.
 
 mod holding;
 
 pub(super) use holding::{Holding, not_held};
 
+use super::arms::FLOOR;
 use plimsoll_control::{AtEnd, ControlError, Ground, Group, Journal, Mechanism, Weight};
 use plimsoll_host::Root;
 use plimsoll_law::{Action, Headroom, Koordinator, Law, ResctlDemo, Sample, State};
-use plimsoll_model::{Arm, CpuSet, CpuTime, CpuUse, Share};
+use plimsoll_model::{Arm, CpuSet, CpuTime, CpuUse, JobHeld, Share};
 use plimsoll_side::{Control, Held, Hold, Rule};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -126,6 +129,13 @@ fn rule(wish: &Wish<'_>, hold: Hold) -> Result<Rule, String> {
     })
 }
 
+/// Whether a law left a job less than any other way to hold one gives it.
+pub(super) fn starves(held: &JobHeld) -> bool {
+    let runs = held.frozen.map(|frozen| 1.0 - frozen.get());
+    let left = held.allowed.map(Share::get).or(runs);
+    left.is_some_and(|left| left < FLOOR)
+}
+
 /// What a law remembers, and what it lets run, after it has seen the service
 /// alone for a while: use as the trial before the passes saw it, and no job.
 fn watched(law: &Law, wish: &Wish<'_>, cpus: u32) -> (State, Action) {
@@ -219,6 +229,22 @@ mod tests {
         };
         assert_eq!(period(Arm::Resctl), Duration::from_millis(10));
         assert_eq!(period(Arm::Koordinator), Duration::from_millis(100));
+    }
+
+    #[test]
+    fn a_job_is_starved_by_a_law_that_gives_it_next_to_nothing_and_by_nothing_else() {
+        let held = |allowed: Option<f64>, frozen: Option<f64>| JobHeld {
+            allowed: allowed.map(share),
+            frozen: frozen.map(share),
+            throttled: None,
+        };
+        assert!(starves(&held(Some(0.0), Some(1.0))));
+        assert!(starves(&held(Some(0.03), Some(0.0))));
+        // By a weight nothing is capped while it runs.
+        assert!(starves(&held(None, Some(0.98))));
+        assert!(!starves(&held(None, Some(0.5))));
+        assert!(!starves(&held(Some(0.1), Some(0.8))));
+        assert!(!starves(&held(None, None)), "no law");
     }
 
     #[test]

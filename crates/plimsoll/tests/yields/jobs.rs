@@ -41,6 +41,25 @@ fn the_time_that_a_command_may_take_is_kept() {
 }
 
 #[test]
+fn a_law_that_never_lets_a_command_run_has_it_do_nothing_and_the_run_goes_on() {
+    let folder = Folder::new();
+    // resctl-demo's law lets nothing run with less than a tenth to spare.
+    let mut args = tiny(&["--arms", "nice,resctl", "--headroom", "90%"]);
+    args.extend(["--job", "sleep 0.2", "--job-timeout", "1s"]);
+    args.extend(["-o", "run.plimsoll", "--format", "json"]);
+    let findings = &run(&folder, &args).json()["findings"];
+    let jobs = jobs(&folder.path("run.plimsoll"));
+    assert!(jobs["nice"].done >= Some(1), "{jobs:?}");
+    let arms = findings["arms"].as_array().unwrap();
+    let Some(resctl) = arms.iter().find(|arm| arm["arm"] == "resctl") else {
+        eprintln!("skipped: {}", findings["missing_arms"]);
+        return;
+    };
+    assert_eq!(jobs["resctl"].done, Some(0), "{jobs:?}");
+    assert_eq!(resctl["held"]["frozen_share"], 1.0, "{resctl}");
+}
+
+#[test]
 fn a_server_is_measured_beside_a_job() {
     let folder = Folder::new();
     let server = KnownServer::start(Behaviour::Answer {
