@@ -61,11 +61,11 @@ pub(crate) struct YieldArgs {
     #[arg(long, value_name = "JOB", default_value = "burn")]
     pub(crate) job: String,
 
-    /// A run of the job's command that takes longer beside the service has failed.
+    /// A run of the job's command that takes longer beside the service has failed; if a law left it next to nothing all that time, no work was done.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = positive_duration)]
     pub(crate) job_timeout: Duration,
 
-    /// Ways to hold the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset, and by a law that decides once a second: resctl (resctl-demo's), koordinator, plimsoll (default: all; with --quick none by law; with --curve the quotas; with --step those that differ most).
+    /// Ways to hold the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset, and by a law that decides once a second: resctl (resctl-demo's for the CPU, without its guards of memory and disk pressure), koordinator, plimsoll (default: all; with --quick none by law; with --curve the quotas; with --step those that differ most).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arm)]
     pub(crate) arms: Option<Vec<Arm>>,
 
