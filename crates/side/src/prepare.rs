@@ -61,7 +61,7 @@ pub(crate) fn make(
 ) -> Result<Ready, SideError> {
     let ground = Ground::find(root)?;
     let ground = match request.alone {
-        true => ground.keeping_orphans()?,
+        true => ground.keeping_orphans(),
         false => ground,
     };
     let journal = journals.open(root)?;

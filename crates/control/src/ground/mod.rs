@@ -13,10 +13,13 @@ pub(crate) use choose::{Place, Version};
 use crate::error::ControlError;
 use crate::mechanism::{Capabilities, Mechanism};
 use crate::schedule;
-use plimsoll_host::{Cgroups, OwnGroup, Root, lives};
+use plimsoll_host::{Cgroups, OwnGroup, Root};
 use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What was found on a machine, for [`Group::make`](crate::Group::make) to build on.
@@ -84,7 +87,7 @@ impl Ground {
                 .v1
                 .iter()
                 .filter(|(controller, _)| !controller.contains('='))
-                .map(|(controller, own)| (controller.clone(), level(&root.path(&own.folder))))
+                .map(|(controller, own)| (controller.clone(), level_v1(&root.path(&own.folder))))
                 .collect(),
             idle_in_v2: text(&root.path("/proc/sys/kernel/osrelease"))
                 .is_some_and(|release| at_least_5_15(&release)),
@@ -114,14 +117,13 @@ impl Ground {
     /// process that starts nothing but the one command: all its children are taken
     /// for the command's. So it changes nothing where this process already has
     /// children, or is the init that the orphans of others come to.
-    ///
-    /// # Errors
-    /// When /proc does not tell.
-    pub fn keeping_orphans(mut self) -> Result<Ground, ControlError> {
-        let own = std::process::id();
-        let parents = lives(&self.root)?;
-        self.found.orphans = own != 1 && !parents.iter().any(|life| life.parent == own);
-        Ok(self)
+    #[must_use]
+    pub fn keeping_orphans(mut self) -> Ground {
+        // Looking through all processes for a child takes longer than many a command.
+        let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let childless = matches!(waitid(WaitId::All, any), Err(Errno::CHILD));
+        self.found.orphans = std::process::id() != 1 && childless;
+        self
     }
 
     /// What could be done here for these needs, and how.
@@ -140,18 +142,35 @@ fn levels(root: &Root, own: &OwnGroup) -> Vec<Level> {
 }
 
 fn level(folder: &Path) -> Level {
-    let writable = |path: &Path| access(path, Access::WRITE_OK).is_ok();
-    let procs = folder.join("cgroup.procs");
     Level {
         uppermost: !folder.join("cgroup.type").exists(),
-        ours: writable(folder) && writable(&procs),
         may_enable: writable(&folder.join("cgroup.subtree_control")),
         controllers: words(&folder.join("cgroup.controllers")),
         enabled: words(&folder.join("cgroup.subtree_control")),
-        holds: holds(&text(&procs).unwrap_or_default(), std::process::id()),
+        holds: holds(&beginning(&folder.join("cgroup.procs")), std::process::id()),
+        ..level_v1(folder)
+    }
+}
+
+/// What counts in version 1, whose groups pass nothing on and may hold anything.
+fn level_v1(folder: &Path) -> Level {
+    Level {
+        ours: writable(folder) && writable(&folder.join("cgroup.procs")),
         idle_file: folder.join("cpu.idle").exists(),
         folder: folder.to_owned(),
+        ..Level::default()
     }
+}
+
+fn writable(path: &Path) -> bool {
+    access(path, Access::WRITE_OK).is_ok()
+}
+
+/// Of a list of all processes of a machine, enough to tell one from many.
+fn beginning(path: &Path) -> String {
+    let mut first = [0; 64];
+    let read = File::open(path).and_then(|mut file| file.read(&mut first));
+    String::from_utf8_lossy(&first[..read.unwrap_or(0)]).into_owned()
 }
 
 fn holds(procs: &str, own: u32) -> Holds {
