@@ -37,6 +37,8 @@ pub struct Control {
     period: Duration,
     due: Instant,
     pub(crate) limit: Limit,
+    /// Whether the limit is what is set: not where the last change failed.
+    is_set: bool,
     reason: Option<Reason>,
     sampler: Sampler,
     watching: Watching,
@@ -69,7 +71,7 @@ impl Control {
         group: &mut Group,
     ) -> Result<Control, SideError> {
         let limit = Limit::of(rule.first, rule.hold, rule.quota_period, cpus);
-        apply(group, &limit, &Limit::Runs)?;
+        apply(group, &limit, Some(&Limit::Runs))?;
         let now = Instant::now();
         Ok(Control {
             sampler: Sampler::new(root, cpus.clone(), used(group).and_then(|u| u.cpu)),
@@ -87,6 +89,7 @@ impl Control {
             due: now + rule.period,
             period: rule.period,
             limit,
+            is_set: true,
             reason: None,
             log: None,
             tally: Tally::default(),
@@ -196,7 +199,10 @@ impl Control {
         let decision = self.law.decide(&self.state, &sample);
         if !ending {
             let limit = Limit::of(decision.action, self.hold, self.quota_period, &present);
-            match group.with(|group| apply(group, &limit, &self.limit)) {
+            let before = self.is_set.then_some(&self.limit);
+            let applied = group.with(|group| apply(group, &limit, before));
+            self.is_set = applied.is_ok();
+            match applied {
                 Ok(()) => self.limit = limit,
                 Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
                 Err(error) => {

@@ -41,6 +41,26 @@ impl Limit {
         }
     }
 
+    /// What is to be done where `before` is set. `None` is that nobody knows,
+    /// because the last change failed: a group that could not be frozen in time
+    /// may stand still after all.
+    pub(crate) fn steps(&self, before: Option<&Limit>) -> Vec<Step<'_>> {
+        if before == Some(self) {
+            return Vec::new();
+        }
+        let set = match self {
+            Limit::Frozen => return vec![Step::Freeze],
+            Limit::Runs => None,
+            Limit::Quota(quota, _) => Some(Step::Quota(*quota)),
+            Limit::Cpus(cpus, _) => Some(Step::Cpus(cpus)),
+        };
+        let may_stand = before.is_none_or(|before| *before == Limit::Frozen);
+        // A limit before it goes on, so that it never runs with an older, larger one.
+        set.into_iter()
+            .chain(may_stand.then_some(Step::Thaw))
+            .collect()
+    }
+
     /// The share of the machine that it caps; `None` where it caps nothing.
     pub(crate) fn cap(&self) -> Option<Share> {
         match self {
@@ -54,6 +74,15 @@ impl Limit {
     fn most(&self) -> Share {
         self.cap().unwrap_or(Share::ONE)
     }
+}
+
+/// One thing that is done to a group.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Step<'a> {
+    Freeze,
+    Quota(Quota),
+    Cpus(&'a CpuSet),
+    Thaw,
 }
 
 /// The share as CPU time in each period, or in a longer one where that would be
@@ -173,6 +202,22 @@ mod tests {
         );
         let frozen = Limit::of(Action::Frozen, Hold::Weight, QUOTA_PERIOD, &cpus("0-1"));
         assert_eq!(frozen, Limit::Frozen);
+    }
+
+    #[test]
+    fn only_what_changes_is_done_and_after_a_failure_all_of_it() {
+        let second = cpus("1");
+        let both = &Limit::Cpus(cpus("0-1"), Share::ONE);
+        let one = &Limit::Cpus(second.clone(), share(0.5));
+        let set = &Step::Cpus(&second);
+        assert_eq!(both.steps(Some(both)), []);
+        assert_eq!(one.steps(Some(both)), [*set]);
+        assert_eq!(one.steps(Some(&Limit::Frozen)), [*set, Step::Thaw]);
+        assert_eq!(Limit::Frozen.steps(Some(both)), [Step::Freeze]);
+        assert_eq!(Limit::Runs.steps(Some(&Limit::Runs)), []);
+        assert_eq!(Limit::Runs.steps(None), [Step::Thaw]);
+        assert_eq!(one.steps(None), [*set, Step::Thaw]);
+        assert_eq!(Limit::Frozen.steps(None), [Step::Freeze]);
     }
 
     #[test]

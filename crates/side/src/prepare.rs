@@ -3,7 +3,7 @@
 use crate::advice;
 use crate::error::SideError;
 use crate::hold::Hold;
-use crate::limit::Limit;
+use crate::limit::{Limit, Step};
 use crate::request::{Care, Held, Request, Told};
 use plimsoll_control::{AtEnd, Ground, Group, Journals, Mechanism, MemoryLimits, Repaired, Weight};
 use plimsoll_host::{HostError, Root, online_cpus, own_allowed_cpus};
@@ -198,24 +198,20 @@ pub(crate) fn limit_for_good(
     Ok(())
 }
 
-/// Sets what changes from one decision to the next. `before` is what is set.
+/// Sets what changes from one decision to the next. `before` is what is set, as
+/// far as it is known.
 pub(crate) fn apply(
     group: &mut Group,
     limit: &Limit,
-    before: &Limit,
+    before: Option<&Limit>,
 ) -> Result<(), plimsoll_control::ControlError> {
-    if limit == before {
-        return Ok(());
-    }
-    // A limit before it goes on, so that it never runs with an older, larger one.
-    match limit {
-        Limit::Frozen => return group.freeze(),
-        Limit::Runs => {}
-        Limit::Quota(quota, _) => group.set_quota(Some(*quota))?,
-        Limit::Cpus(cpus, _) => group.set_cpus(cpus)?,
-    }
-    match before {
-        Limit::Frozen => group.thaw(),
-        _ => Ok(()),
-    }
+    limit
+        .steps(before)
+        .into_iter()
+        .try_for_each(|step| match step {
+            Step::Freeze => group.freeze(),
+            Step::Quota(quota) => group.set_quota(Some(quota)),
+            Step::Cpus(cpus) => group.set_cpus(cpus),
+            Step::Thaw => group.thaw(),
+        })
 }

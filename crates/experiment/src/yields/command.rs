@@ -1,7 +1,7 @@
 //! A job that is a command: run again and again while the window lasts, each
 //! run timed to its end.
 
-use super::job::{SharedGroup, lock};
+use super::shared::{SharedGroup, lock};
 use crate::conduct::RunError;
 use plimsoll_control::{ControlError, Group};
 use plimsoll_load::LoadError;

@@ -3,10 +3,11 @@
 
 use super::command::{Repeated, Waited};
 use super::laws::{self, Holding, Wish};
+use super::shared::{SharedGroup, lock};
 use super::{Means, arms};
 use crate::beside::{Beside, Told};
 use crate::conduct::RunError;
-use plimsoll_control::{Ground, Group, Journal, Usage};
+use plimsoll_control::{Ground, Journal, Usage};
 use plimsoll_host::{Root, life};
 use plimsoll_load::LoadError;
 use plimsoll_load::hash::burn::Counts;
@@ -15,7 +16,7 @@ use plimsoll_model::{
 };
 use std::process::{Child, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Starts the job of each trial anew.
@@ -41,14 +42,6 @@ struct Held {
     law: Option<Holding>,
     opened: Option<Edge>,
     closed: Option<Edge>,
-}
-
-/// The group is used by the thread that starts a command again, too.
-pub(super) type SharedGroup = Arc<Mutex<Group>>;
-
-pub(super) fn lock(group: &SharedGroup) -> MutexGuard<'_, Group> {
-    // A thread that panicked while it held it has left a group all the same.
-    group.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[derive(Debug)]

@@ -16,6 +16,7 @@ mod job;
 mod laws;
 mod plan;
 mod request;
+mod shared;
 
 #[cfg(test)]
 mod step_tests;

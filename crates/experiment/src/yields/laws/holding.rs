@@ -1,7 +1,7 @@
 //! The thread that holds a job by a law, and what was in force when.
 
 use crate::conduct::RunError;
-use crate::yields::job::{SharedGroup, lock};
+use crate::yields::shared::{SharedGroup, lock};
 use plimsoll_model::{Arm, JobHeld, Share};
 use plimsoll_side::{Control, Told};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
