@@ -131,7 +131,7 @@ pub(super) fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
 }
 
 /// What a law did with the job.
-fn held(found: &ArmFinding) -> Option<Sentence> {
+pub(super) fn held(found: &ArmFinding) -> Option<Sentence> {
     let held = found.held;
     let pct = |share: Share| trimmed_pct(share.pct());
     let frozen = match held.frozen.filter(|_| found.arm.is_law())? {
@@ -154,7 +154,7 @@ fn held(found: &ArmFinding) -> Option<Sentence> {
 }
 
 /// A law of which a trial sees hardly a decision.
-fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
+pub(super) fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
     let side = report.plan.sideload.as_ref()?;
     let laws: Vec<Arm> = side.arms.iter().copied().filter(|a| a.is_law()).collect();
     (!laws.is_empty() && report.plan.window < FEW_DECISIONS).then(|| {
@@ -248,7 +248,7 @@ fn take(best: &ArmFinding, report: &YieldReport<'_>) -> String {
     )
 }
 
-fn with(headroom_pct: Option<f64>) -> String {
+pub(crate) fn with(headroom_pct: Option<f64>) -> String {
     headroom_pct.map_or_else(String::new, |headroom| {
         format!(" with a headroom of {} %", trimmed_pct(headroom))
     })

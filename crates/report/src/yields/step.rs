@@ -69,7 +69,7 @@ fn seconds(estimate: Estimate) -> Written {
     Written::of(estimate, 3)
 }
 
-fn back_after(found: &StepFinding) -> Cell {
+pub(crate) fn back_after(found: &StepFinding) -> Cell {
     let (text, ink) = match (found.status, found.yield_time_ms) {
         (None, _) => (MISSING.to_owned(), Ink::Plain),
         (Some(StepStatus::AtOnce), _) => ("at once".to_owned(), Ink::Green),
@@ -110,6 +110,8 @@ pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
         ),
     });
     said.extend(super::said::coarse(report));
+    said.extend(findings.arms.iter().filter_map(super::said::held));
+    said.extend(super::said::hasty(report));
     said
 }
 
@@ -189,8 +191,8 @@ pub(crate) fn no_charts() -> Sentence {
         Ink::Dim,
         "There is no chart of work gained and latency paid, and none of all work: where the load \
          steps, the job is not run alone, so what it gains is not known, and the latency of a \
-         whole trial mixes both loads, so it is not held against the budget. The other charts \
-         are of whole trials, too.",
+         whole trial mixes both loads, so it is not held against the budget. But for the slots \
+         after a step, the charts are of whole trials.",
     )
 }
 
