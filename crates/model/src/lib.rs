@@ -62,7 +62,8 @@ pub use goal::{Goal, GoalError, LatencyLimit, Quantile};
 pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
 pub use histogram::Histogram;
 pub use picture::{
-    CpuPoint, LatencySpread, LevelPicture, Picture, Span, SpectrumPoint, TrialPicture, WorkOf,
+    CpuPoint, LatencySpread, LevelPicture, Picture, Span, SpectrumPoint, StepCourse, StepSlot,
+    TrialPicture, WorkOf,
 };
 pub use plan::{
     Arrivals, Bounds, CalibrationPlan, CpuPlan, LoadLevel, LoadLevelError, Plan, SCHEMA_VERSION,
@@ -88,6 +89,6 @@ pub use workload::{
     Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,
 };
 pub use yields::{
-    ArmFinding, BudgetVerdict, Cause, LatencyChange, LatencyUs, Recommended, StepFinding,
+    ArmFinding, BudgetVerdict, Cause, KeptUp, LatencyChange, LatencyUs, Recommended, StepFinding,
     StepStatus, YieldFindings,
 };

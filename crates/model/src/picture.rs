@@ -4,7 +4,7 @@
 //! Made by `study`, drawn by `report`. It is no part of the JSON output, whose
 //! readers have the record for the same.
 
-use crate::{Estimate, Phase, Setting};
+use crate::{Arm, Estimate, Phase, Setting};
 use std::time::Duration;
 
 /// What pictures of a run show besides its findings.
@@ -124,4 +124,30 @@ pub struct TrialPicture {
     pub copy_s: Option<f64>,
     /// Why it does not count; empty if it does.
     pub invalid: Vec<crate::Invalid>,
+}
+
+/// What became of latency after a step of the load beside an arm, slot by slot,
+/// and of that of the service alone after the same steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepCourse {
+    /// Which.
+    pub arm: Arm,
+    /// In order, from the step on, all of one length.
+    pub slots: Vec<StepSlot>,
+}
+
+/// Latency in a slot after a step: the geometric mean, over the steps, of the
+/// mean latency of the requests in it, so that the quotient of the two is the
+/// mean of what steps are compared by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepSlot {
+    /// Its middle, in milliseconds from the step.
+    pub at_ms: f64,
+    /// With the job, in microseconds.
+    pub with_us: f64,
+    /// Without it, in microseconds.
+    pub alone_us: f64,
+    /// Whether more steps were above the band here than chance would have it;
+    /// `None` where too few tell.
+    pub is_late: Option<bool>,
 }

@@ -37,6 +37,22 @@ pub struct YieldFindings {
     /// How long the slots are that are told apart, in milliseconds; `None`
     /// where the load does not step.
     pub step_slot_ms: Option<f64>,
+    /// Whether the service alone kept up after the steps: where it did not, no
+    /// time until latency is back means anything. `None` where the load does
+    /// not step, or too few steps count.
+    pub step_alone: Option<KeptUp>,
+}
+
+/// Whether the service alone kept up with the load after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptUp {
+    /// It did.
+    KeptUp,
+    /// It answered clearly fewer requests than were intended.
+    FellBehind,
+    /// Its latency grew for as long as it was watched.
+    KeptGrowing,
 }
 
 impl YieldFindings {

@@ -2,7 +2,7 @@
 //! terminal and for programs (`docs/schema/yield.schema.json`).
 
 mod csv;
-mod curve;
+pub(crate) mod curve;
 pub(crate) mod said;
 pub(crate) mod step;
 pub(crate) mod table;

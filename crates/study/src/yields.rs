@@ -16,7 +16,7 @@ mod verdict;
 use crate::bootstrap;
 use crate::rated::rated;
 use plimsoll_model::{
-    Arm, ArmFinding, Estimate, Phase, Plan, Rate, Setting, Share, SideloadPlan, Trial,
+    Arm, ArmFinding, Estimate, Phase, Plan, Rate, Setting, Share, SideloadPlan, StepCourse, Trial,
     YieldFindings,
 };
 use std::collections::BTreeMap;
@@ -84,8 +84,16 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Option<YieldFindings> {
         step: stepped.arms,
         step_band_pct: stepped.band_pct,
         step_slot_ms: stepped.slot_ms,
+        step_alone: stepped.alone,
         missing_arms: side.missing_arms.clone(),
     })
+}
+
+/// Latency after the steps of a run, slot by slot, for pictures: an entry for
+/// each arm with a job of which something is known. Empty where the load does
+/// not step.
+pub fn step_courses(plan: &Plan, trials: &[Trial]) -> Vec<StepCourse> {
+    step::courses(plan, &Seen::of(trials, None))
 }
 
 /// What the findings of all arms have in common.

@@ -67,6 +67,7 @@ fn findings(arm: Arm, within: Option<bool>) -> YieldFindings {
         step: Vec::new(),
         step_band_pct: None,
         step_slot_ms: None,
+        step_alone: None,
     }
 }
 

@@ -53,9 +53,11 @@ impl Shown<'_> {
     /// As a page with charts.
     fn page(&self) -> Result<String, Failure> {
         let trials = plimsoll_study::picture::trials(self.record.plan(), &self.trials);
+        let steps = plimsoll_study::yields::step_courses(self.record.plan(), &self.trials);
         let page = YieldHtml {
             report: &self.report(),
             trials: &trials,
+            steps: &steps,
             command_line: self.record.command_line(),
         };
         plimsoll_report::yield_html(&page).map_err(no_json)

@@ -199,7 +199,7 @@ fn one(figure: &Figure, first: usize) -> El {
             .with(told.as_str())
     });
     let behind = table(&figure.table, figure.rows_are_levels);
-    let across = matches!(figure.id, "paid" | "latency" | "time");
+    let across = matches!(figure.id, "paid" | "slots" | "curve" | "latency" | "time");
     let drawings: Html = figure.drawings.iter().cloned().collect();
     part(
         figure.id,

@@ -1,6 +1,6 @@
 //! A yield run as a page: which arm to take, what it gains, what is paid.
 
-use super::charts::{Arms, arm_facts, arm_figures};
+use super::charts::{Arms, arm_figures, arm_picks};
 use super::facts::{again, list, machine};
 use super::figure::{self, Levels, sections};
 use super::headline::{head, paragraph, tile};
@@ -10,7 +10,7 @@ use super::{file_name, outside};
 use crate::number::{Written, confidence, trimmed_pct};
 use crate::yields::{Parts, parts, said, step, table};
 use crate::{YieldReport, secrets, yield_json};
-use plimsoll_model::{ArmFinding, Estimate, Plan, TrialPicture, human_duration};
+use plimsoll_model::{ArmFinding, Estimate, Plan, StepCourse, TrialPicture, human_duration};
 
 /// All that is shown of a yield run in pictures.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,8 @@ pub struct YieldHtml<'a> {
     pub report: &'a YieldReport<'a>,
     /// Its trials, in the order they were made.
     pub trials: &'a [TrialPicture],
+    /// Where the load steps: latency after the steps of each arm with a job.
+    pub steps: &'a [StepCourse],
     /// What was typed when the run was made.
     pub command_line: &'a [String],
 }
@@ -35,11 +37,10 @@ pub fn yield_html(page: &YieldHtml<'_>) -> serde_json::Result<String> {
     let view = Arms {
         report,
         trials: page.trials,
+        steps: page.steps,
     };
     let figures = arm_figures(view);
-    let arms = &report.findings.arms;
-    let named = arms.iter().map(|a| (a.arm.to_string(), arm_facts(view, a)));
-    let levels = Levels::of_arms(named, first(report), &figures);
+    let levels = Levels::of_arms(arm_picks(view), first(report), &figures);
     let mut main = Html::default();
     let parts = parts(report);
     main.push(answer(report, &plan, &parts));
@@ -69,10 +70,10 @@ fn job(plan: &Plan) -> String {
 /// against the budget.
 fn first(report: &YieldReport<'_>) -> usize {
     let findings = report.findings;
-    let best = |arm: &ArmFinding| findings.recommended.arm == Some(arm.arm);
-    let arms = &findings.arms;
-    let held = || arms.iter().position(|arm| arm.arm.is_beside());
-    arms.iter().position(best).or_else(held).unwrap_or(0)
+    let at = |is: &dyn Fn(&ArmFinding) -> bool| findings.tried().position(|(_, arm)| is(arm));
+    let best = findings.best();
+    let best = best.and_then(|best| at(&|arm| std::ptr::eq(arm, best)));
+    best.or_else(|| at(&|arm| arm.arm.is_beside())).unwrap_or(0)
 }
 
 /// The head of the page: the answer in one line, its figures, and the
@@ -95,25 +96,23 @@ fn headline(report: &YieldReport<'_>) -> String {
         return step::headline(findings, plan);
     }
     let budget = &findings.budget;
-    match (best(report), findings.recommended.within_budget) {
+    match (findings.best(), findings.recommended.within_budget) {
         (Some(best), _) => {
             let gained = best.work_gained_share.map(table::pct);
             let gained = gained.map_or_else(String::new, |gained| {
                 format!(" and gain {} % of its work", Written::pct(gained).value)
             });
-            format!("Hold the job by {}{gained}, within {budget}", best.arm)
+            let headroom = said::with(findings.recommended.headroom_pct);
+            format!(
+                "Hold the job by {}{headroom}{gained}, within {budget}",
+                best.arm
+            )
         }
         (None, Some(_)) => format!("No way to hold the job keeps the service within {budget}"),
         (None, None) => {
             format!("It cannot be told whether any arm keeps the service within {budget}")
         }
     }
-}
-
-fn best<'a>(report: &YieldReport<'a>) -> Option<&'a ArmFinding> {
-    let findings = report.findings;
-    let arm = findings.recommended.arm?;
-    findings.arms.iter().find(|found| found.arm == arm)
 }
 
 /// Under the headline, when it rests on only a part of the trials.
@@ -127,7 +126,7 @@ fn doubt(report: &YieldReport<'_>) -> Option<El> {
 /// The figures of the arm to take.
 fn tiles(report: &YieldReport<'_>) -> Option<El> {
     let findings = report.findings;
-    let best = best(report)?;
+    let best = findings.best()?;
     let sure = |estimate: Estimate| match Written::pct(estimate).ends() {
         Some(ends) => format!("{} interval {ends}", confidence()),
         None => "no interval".to_owned(),

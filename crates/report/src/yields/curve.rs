@@ -7,7 +7,7 @@ use crate::table::{Column, Ink};
 use plimsoll_model::{ArmFinding, HeadroomCurve, KneeStatus, YieldFindings};
 
 /// A row per arm, with each headroom that it was tried with.
-pub(super) fn table(findings: &YieldFindings) -> Vec<Column> {
+pub(crate) fn table(findings: &YieldFindings) -> Vec<Column> {
     let tried: Vec<(Option<f64>, &ArmFinding)> = findings.tried().collect();
     let arms: Vec<ArmFinding> = tried.iter().map(|(_, found)| (*found).clone()).collect();
     let mut table = columns(&arms, &findings.budget);

@@ -7,7 +7,7 @@ use crate::number::{MISSING, TimeUnit, Written, confidence, per_second, time_us,
 use crate::sentence::Sentence;
 use crate::table::{Cell, Column, Ink};
 use plimsoll_model::{
-    Arm, Estimate, StepFinding, StepPlan, StepStatus, YieldFindings, human_duration,
+    Arm, Estimate, KeptUp, StepFinding, StepPlan, StepStatus, YieldFindings, human_duration,
 };
 
 /// What the arms have in common.
@@ -124,7 +124,7 @@ pub(super) fn answer(report: &YieldReport<'_>, step: &StepPlan) -> Vec<Sentence>
     };
     let best = best(findings);
     let window = human_duration(step.after);
-    let mut said = Vec::new();
+    let mut said: Vec<Sentence> = overload(findings).into_iter().collect();
     match best {
         Some(best) => said.push(Sentence::new(Ink::Green, yields(best, findings))),
         None if is_none_back(findings) => {
@@ -150,6 +150,22 @@ pub(super) fn answer(report: &YieldReport<'_>, step: &StepPlan) -> Vec<Sentence>
     said
 }
 
+/// Where the service alone cannot carry the higher load, latency comes back to
+/// nothing that stays.
+fn overload(findings: &YieldFindings) -> Option<Sentence> {
+    let how = match findings.step_alone? {
+        KeptUp::KeptUp => return None,
+        KeptUp::FellBehind => "it answered fewer requests than came",
+        KeptUp::KeptGrowing => "its latency grew for as long as it was watched",
+    };
+    let text = format!(
+        "The service alone did not keep up after the step: {how}. When latency is back means \
+         nothing then; step to a lower load (--step=LOW,HIGH), or say what the service carries \
+         (--rated)."
+    );
+    Some(Sentence::new(Ink::Red, text))
+}
+
 /// The arm that costs the least of those that let latency come back.
 fn best(findings: &YieldFindings) -> Option<&StepFinding> {
     let cost = |f: &StepFinding| f.cost_request_seconds.map_or(f64::INFINITY, |e| e.value);
@@ -167,6 +183,9 @@ fn is_none_back(findings: &YieldFindings) -> bool {
 
 /// The answer in one line.
 pub(crate) fn headline(findings: &YieldFindings, step: &StepPlan) -> String {
+    if overload(findings).is_some() {
+        return "The service alone did not keep up after the step".to_owned();
+    }
     match best(findings) {
         Some(best) => {
             let when = match best.yield_time_ms {

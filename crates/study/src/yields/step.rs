@@ -22,15 +22,20 @@
 //!   that of the service alone: by Little's law, how many more were in the
 //!   system, integrated over time. Requests that failed at once are not in it.
 
+mod course;
 mod decide;
+mod kept_up;
 
 #[cfg(test)]
 mod tests;
 
 use super::{Seen, mean, resampled};
 use crate::bootstrap;
+pub(super) use course::courses;
 use decide::{Above, Back, back};
-use plimsoll_model::{Arm, Estimate, Plan, Slot, StepFinding, StepStatus, Trial};
+use plimsoll_model::{
+    Arm, Estimate, KeptUp, Plan, SideloadPlan, Slot, StepFinding, StepPlan, StepStatus, Trial,
+};
 
 /// A slot that holds fewer on average is joined with the next.
 const REQUESTS: f64 = 20.0;
@@ -45,6 +50,7 @@ pub(super) struct Stepped {
     pub(super) arms: Vec<StepFinding>,
     pub(super) band_pct: Option<f64>,
     pub(super) slot_ms: Option<f64>,
+    pub(super) alone: Option<KeptUp>,
 }
 
 /// One step of an arm and the same one of the service alone.
@@ -58,23 +64,20 @@ pub(super) fn findings(plan: &Plan, seen: &Seen<'_>) -> Stepped {
     let (Some(step), Some(side)) = (&plan.step, &plan.sideload) else {
         return Stepped::default();
     };
-    let join = joined(seen);
-    let slot_ms = step.slot.as_secs_f64() * 1e3 * join as f64;
-    let allowed = (side.budget.more_pct / 100.0).ln_1p();
-    let band = noise(&pairs(seen, Arm::ServiceAgain, join)).map(|noise| noise.max(allowed));
-    let look = Look {
-        join,
-        slot_ms,
-        band,
-        seed: plan.seed,
-    };
-    let is_shown = |arm: &&Arm| arm.has_service() && **arm != Arm::ServiceAgain;
-    let arms = side.arms.iter().filter(is_shown);
+    let look = Look::over(plan, step, side, seen);
+    let arms = shown(side).map(|arm| look.at(seen, arm));
     Stepped {
-        arms: arms.map(|arm| look.at(seen, *arm)).collect(),
-        band_pct: band.map(|band| band.exp_m1() * 100.0),
-        slot_ms: Some(slot_ms),
+        arms: arms.collect(),
+        band_pct: look.band.map(|band| band.exp_m1() * 100.0),
+        slot_ms: Some(look.slot_ms),
+        alone: kept_up::of(seen),
     }
+}
+
+/// The arms that something is stated of.
+fn shown(side: &SideloadPlan) -> impl Iterator<Item = Arm> + '_ {
+    let arms = side.arms.iter().copied();
+    arms.filter(|arm| arm.has_service() && *arm != Arm::ServiceAgain)
 }
 
 /// What all arms are looked at with.
@@ -86,6 +89,18 @@ struct Look {
 }
 
 impl Look {
+    fn over(plan: &Plan, step: &StepPlan, side: &SideloadPlan, seen: &Seen<'_>) -> Look {
+        let join = joined(seen);
+        let allowed = (side.budget.more_pct / 100.0).ln_1p();
+        let noise = noise(&pairs(seen, Arm::ServiceAgain, join));
+        Look {
+            join,
+            slot_ms: step.slot.as_secs_f64() * 1e3 * join as f64,
+            band: noise.map(|noise| noise.max(allowed)),
+            seed: plan.seed,
+        }
+    }
+
     fn at(&self, seen: &Seen<'_>, arm: Arm) -> StepFinding {
         let steps: Vec<Vec<Slot>> = match arm {
             Arm::ServiceAlone => seen.counting(arm).flat_map(|t| self.steps(t)).collect(),

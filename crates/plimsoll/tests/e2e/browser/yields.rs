@@ -8,7 +8,7 @@ use sample::Sample;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-#[path = "../../../../report/src/yields/tests/sample.rs"]
+#[path = "../../../../report/src/yields/tests/sample/mod.rs"]
 #[allow(dead_code, reason = "a browser is shown a part of them")]
 mod sample;
 
@@ -30,6 +30,7 @@ fn page(folder: &Folder, name: &str, sample: &Sample) -> PathBuf {
     let page = YieldHtml {
         report: &report,
         trials: &sample.trials,
+        steps: &sample.steps,
         command_line: &["plimsoll".to_owned(), "yield".to_owned()],
     };
     let file = folder.path(name);
@@ -86,5 +87,64 @@ fn the_page_of_a_yield_run_draws_every_arm_in_every_chart() {
     );
     assert_eq!(browser.run(OVERLAPPING), json!([]));
     assert!(browser.print().starts_with("JVBERi0"), "that is %PDF-");
+    kept_to_itself(&browser);
+}
+
+#[test]
+fn the_pages_of_curves_and_steps_draw_every_headroom_and_every_slot() {
+    let folder = Folder::new();
+    let browser = Browser::start();
+    let (two, stepped) = (sample::curve::two(), sample::step::stepped());
+    let points: usize = two.findings.curve.iter().map(|c| c.points.len()).sum();
+    let late = stepped.steps.iter().flat_map(|course| &course.slots);
+    let late = late.filter(|slot| slot.is_late == Some(true)).count();
+    let pages = [
+        (
+            page(&folder, "curve.html", &two),
+            vec![
+                ("#curve .pt", points),
+                ("#curve .reach", points),
+                ("#curve path.line", 2),
+                ("#curve .knee", 2),
+                ("#curve .load-mark", 1),
+                // Two lines and two knees.
+                ("#curve .mark-name", 4),
+                ("#curve-gained .pt", points),
+                ("#curve-gained path.line", 2),
+            ],
+        ),
+        (
+            page(&folder, "step.html", &stepped),
+            vec![
+                ("#slots .course", stepped.steps.len()),
+                ("#slots .alone", stepped.steps.len()),
+                ("#slots .late", late),
+                ("#slots .knee", 2),
+            ],
+        ),
+    ];
+    for (file, expected) in &pages {
+        for width in [400, 900, 1600] {
+            browser.resize(width, 1000);
+            browser.open(file);
+            for (selector, marks) in expected {
+                let found = seen(&browser, selector);
+                assert_eq!(found, *marks as f64, "{selector} at {width} px");
+            }
+            fits(&browser, width);
+        }
+        for scheme in ["light", "dark"] {
+            browser.prefer(scheme);
+            assert_eq!(browser.run(FAINT), json!([]), "{} {scheme}", file.display());
+        }
+    }
+    // The step's page is still open: each line has all slots.
+    let corners = "return [...document.querySelectorAll('#slots svg.wide .course')]
+        .map(line => line.getAttribute('d').split(/[ML]/).length - 1).join()";
+    let each = stepped
+        .steps
+        .iter()
+        .map(|course| course.slots.len().to_string());
+    assert_eq!(browser.text(corners), each.collect::<Vec<_>>().join(","));
     kept_to_itself(&browser);
 }

@@ -22,7 +22,7 @@ mod time_line;
 mod work;
 
 pub(super) use crate::sentence::capital;
-pub(super) use arms::{Arms, facts as arm_facts, figures as arm_figures};
+pub(super) use arms::{Arms, figures as arm_figures, picks as arm_picks};
 pub(super) use copies::name as copies_name;
 pub(super) use latency::kept;
 pub(super) use machines::capacities;

@@ -1,52 +1,12 @@
-//! How a curve over headrooms reads.
+//! How a curve over headrooms reads, and how it is drawn.
 
-use super::sample::arm;
+use super::page::page;
+use super::sample::curve::{curve, two};
 use super::*;
-use plimsoll_model::{
-    BudgetVerdict, CurvePoint, Estimate, HeadroomCurve, Knee, KneeStatus, Recommended,
-};
-
-/// A quota over four headrooms, which costs latency below 15 %.
-fn curve() -> Sample {
-    let mut sample = sample();
-    let side = sample.plan.sideload.as_mut().unwrap();
-    side.headrooms = [0.0, 0.1, 0.2, 0.4, 0.5]
-        .map(|h| Share::new(h).unwrap())
-        .to_vec();
-    side.arms.retain(|arm| !arm.is_beside());
-    side.arms.push(Arm::Quota10ms);
-    let quota = |gained, change, verdict| arm(Arm::Quota10ms, gained, change, 1.5, verdict);
-    let point = |headroom_pct, allowed, found| CurvePoint {
-        headroom_pct,
-        allowed_share: Some(allowed),
-        found,
-    };
-    let found = &mut sample.findings;
-    found.arms.truncate(2);
-    found.curve = vec![HeadroomCurve {
-        arm: Arm::Quota10ms,
-        points: vec![
-            point(0.0, 0.39, quota(0.38, 62.0, BudgetVerdict::Beyond)),
-            point(10.0, 0.29, quota(0.29, 18.0, BudgetVerdict::Beyond)),
-            point(20.0, 0.19, quota(0.19, 0.8, BudgetVerdict::Within)),
-            point(40.0, 0.05, quota(0.05, 0.3, BudgetVerdict::Within)),
-            point(50.0, 0.05, quota(0.05, 0.2, BudgetVerdict::Within)),
-        ],
-        knee: Knee {
-            status: KneeStatus::Found,
-            headroom_pct: Some(Estimate::within(14.6, 12.0, 17.0)),
-            rise_pct: Some(Estimate::within(61.0, 55.0, 68.0)),
-        },
-        recommended_headroom_pct: Some(20.0),
-    }];
-    found.recommended = Recommended {
-        arm: Some(Arm::Quota10ms),
-        headroom_pct: Some(20.0),
-        within_budget: Some(true),
-        undecided: Vec::new(),
-    };
-    sample
-}
+use crate::html::overlapping;
+use crate::tests::pages::{chart, count, titles};
+use plimsoll_model::{Estimate, Knee, KneeStatus, Recommended};
+use proptest::prelude::*;
 
 fn with_knee(knee: Knee) -> Sample {
     let mut sample = curve();
@@ -167,5 +127,136 @@ fn a_curve_in_json_keeps_to_the_schema_which_lets_nothing_else_through() {
         object.insert(name.to_owned(), value);
         object.insert("another".to_owned(), serde_json::Value::Null);
         assert!(!validator.is_valid(&bad), "{at} with more");
+    }
+}
+
+#[test]
+fn its_charts_have_a_point_for_each_headroom_and_mark_the_knee() {
+    for (sample, arms) in [(curve(), 1), (two(), 2)] {
+        let page = page(&sample);
+        let points: usize = sample.findings.curve.iter().map(|c| c.points.len()).sum();
+        for size in ["wide", "narrow"] {
+            for id in ["curve", "curve-gained"] {
+                let chart = chart(&page, id, size);
+                assert_eq!(count(chart, "class=\"pt "), points, "{id} {size}");
+                assert_eq!(count(chart, "class=\"reach "), points, "{id} {size}");
+                assert_eq!(count(chart, "class=\"line m"), arms, "{id} {size}");
+                assert_eq!(count(chart, ">quota-10ms</text>"), 1, "{id} {size}");
+                assert_eq!(count(chart, "load-mark best open"), 1, "{id} {size}");
+                assert!(chart.contains("aria-label=\"") && chart.contains("<desc"));
+            }
+            let paid = chart(&page, "curve", size);
+            assert_eq!(count(paid, "class=\"knee "), arms, "{size}");
+            assert_eq!(count(paid, "class=\"band "), arms, "{size}");
+            assert_eq!(count(paid, ">knee: 14.6 %</text>"), 1, "{size}");
+            assert_eq!(count(paid, "class=\"goal budget\""), 1, "{size}");
+        }
+        assert_eq!(overlapping(&page), Vec::<String>::new());
+        // Charts of arms that are compared once have nothing to show.
+        for id in ["paid", "latency", "total", "cause"] {
+            assert!(!page.contains(&format!("<section id=\"{id}\"")), "{id}");
+        }
+    }
+}
+
+#[test]
+fn the_titles_of_its_page_state_the_knee_and_what_to_take() {
+    let none = with_knee(Knee {
+        rise_pct: Some(Estimate::within(1.2, 0.0, 3.0)),
+        ..NONE
+    });
+    let untold = with_knee(Knee {
+        status: KneeStatus::CannotTell,
+        ..NONE
+    });
+    for (sample, words) in [
+        (
+            curve(),
+            "<h2>p99 begins to rise below a headroom of 14.6 % (12.0 to 17.0) held by quota-10ms",
+        ),
+        (
+            curve(),
+            "<span>Hold the job by quota-10ms with a headroom of 20 % and gain 19.0 % of its work",
+        ),
+        (
+            curve(),
+            "<h2>Held by quota-10ms, the job does 38.0 % with a headroom of 0 %, 19.0 % with a \
+             headroom of 20 % and 5.0 % with a headroom of 50 %</h2>",
+        ),
+        (
+            two(),
+            "held by quota-10ms and 25.0 % (21.0 to 29.0) held by quota-100ms</h2>",
+        ),
+        (
+            none,
+            "<h2>Less headroom raises p99 by no more than noise (3.4 %)</h2>",
+        ),
+        (
+            untold,
+            "<h2>It cannot be told where p99 begins to rise</h2>",
+        ),
+    ] {
+        let page = page(&sample).replace('\u{a0}', " ");
+        assert!(page.contains(words), "{words}: {}", titles(&page));
+    }
+}
+
+#[test]
+fn each_headroom_can_be_picked_and_that_to_take_is_picked_first() {
+    let sample = two();
+    let page = page(&sample).replace('\u{a0}', " ");
+    let (_, picker) = page.split_once("<select id=\"level\"").unwrap();
+    let (picker, _) = picker.split_once("</select>").unwrap();
+    assert_eq!(count(picker, "<option"), sample.findings.tried().count());
+    assert!(
+        picker.contains("selected>quota-10ms, 20 % headroom<"),
+        "{picker}"
+    );
+    // What stands under a chart is of the one that is picked.
+    assert!(
+        page.contains("quota-10ms, 20 % headroom: p99 changes by +0.8 % (-0.7 to 2.3); within")
+    );
+    let at = sample.findings.arms.len() + 2;
+    let mark = format!("data-l=\"{at}\"");
+    assert!(count(chart(&page, "curve", "wide"), &mark) >= 1, "{mark}");
+}
+
+#[test]
+fn the_csv_of_a_curve_has_a_row_per_arm_and_headroom() {
+    let sample = two();
+    let csv = with(&sample, yield_csv);
+    let lines: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(lines.len(), 1 + sample.findings.tried().count());
+    assert_eq!(lines[0][..3], ["arm", "headroom_pct", "allowed_share"]);
+    assert_eq!(lines[1][..3], ["service-alone", "", ""]);
+    assert_eq!(lines[5][..3], ["quota-10ms", "20", "0.19"]);
+    assert_eq!(lines[12][..3], ["quota-100ms", "50", "0.05"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn no_name_stands_on_another_whatever_the_curve(
+        changes in prop::collection::vec((-40.0..900.0f64, 0.0..80.0f64), 10),
+        knees in prop::collection::vec(0.0..50.0f64, 2),
+        noise in prop::option::of(0.1..60.0f64),
+    ) {
+        let mut sample = two();
+        sample.findings.noise_floor_pct = noise;
+        for (curve, at) in sample.findings.curve.iter_mut().zip(&knees) {
+            curve.knee.headroom_pct = Some(Estimate::within(*at, at - 2.0, at + 2.0));
+        }
+        let points = sample.findings.curve.iter_mut().flat_map(|c| &mut c.points);
+        for (point, (change, reach)) in points.zip(&changes) {
+            let moved = point.found.latency_change_pct.as_mut().unwrap();
+            moved.p99 = Estimate::within(*change, change - reach, change + reach);
+        }
+        let page = page(&sample);
+        prop_assert_eq!(overlapping(&page), Vec::<String>::new());
+        for size in ["wide", "narrow"] {
+            let paid = chart(&page, "curve", size);
+            prop_assert_eq!(count(paid, "class=\"mark-name"), 4, "{}", size);
+        }
     }
 }

@@ -21,6 +21,7 @@ fn page_of(sample: &Sample, command: &[&str]) -> String {
         yield_html(&YieldHtml {
             report,
             trials: &sample.trials,
+            steps: &sample.steps,
             command_line: &command,
         })
         .unwrap()

@@ -1,83 +1,13 @@
 //! How a run whose load steps reads.
 
 use super::page::page;
-use super::{Sample, sample, validator};
+use super::sample::step::stepped;
+use super::{Sample, validator, with};
 use crate::html::overlapping;
-use crate::tests::pages::{chart, count};
-use plimsoll_model::{Arm, Estimate, LoadLevel, StepFinding, StepPlan, StepStatus};
+use crate::tests::pages::{chart, count, titles};
+use crate::yield_csv;
+use plimsoll_model::{Arm, ArmFinding, KeptUp, StepCourse, StepFinding, StepStatus};
 use std::time::Duration;
-
-fn found(arm: Arm, status: StepStatus, time_ms: Option<Estimate>, cost: f64) -> StepFinding {
-    let around = |value: f64, by: f64| Estimate::within(value, value - by, value + by);
-    StepFinding {
-        arm,
-        steps: 16,
-        status: Some(status),
-        yield_time_ms: time_ms,
-        cost_request_seconds: Some(around(cost, 0.2)),
-        settled_change_pct: Some(around(cost * 10.0, 1.5)),
-        worst_slot_p99_us: Some(around(4_000.0 + cost * 1_000.0, 300.0)),
-    }
-}
-
-/// Work gained is not known where the job is not run alone, and no budget says
-/// anything of a mixture of two loads.
-fn as_with_steps(sample: &mut Sample) {
-    let side = sample.plan.sideload.as_mut().unwrap();
-    side.arms.retain(|arm| arm.has_service());
-    sample.findings.arms.retain(|found| found.arm.has_service());
-    for found in &mut sample.findings.arms {
-        found.verdict = None;
-        found.passes_to_tell = None;
-        if found.arm.has_job() {
-            found.work_gained_share = None;
-            found.total_work_share = None;
-            found.price_us_per_pct = None;
-        }
-    }
-}
-
-/// The same service with a step: one arm of each kind.
-fn stepped() -> Sample {
-    let mut sample = sample();
-    as_with_steps(&mut sample);
-    sample.plan.step = Some(StepPlan {
-        low: LoadLevel::percent(20.0).unwrap(),
-        high: LoadLevel::percent(90.0).unwrap(),
-        before: Duration::from_secs(2),
-        after: Duration::from_secs(3),
-        steps: 2,
-        slot: Duration::from_millis(50),
-    });
-    let findings = &mut sample.findings;
-    findings.recommended.arm = None;
-    findings.recommended.within_budget = None;
-    findings.recommended.undecided.clear();
-    let after = Estimate {
-        high: None,
-        ..Estimate::within(350.0, 250.0, 450.0)
-    };
-    findings.step = vec![
-        StepFinding {
-            status: None,
-            cost_request_seconds: None,
-            settled_change_pct: None,
-            ..found(Arm::ServiceAlone, StepStatus::AtOnce, None, 0.0)
-        },
-        found(Arm::None, StepStatus::NotWithinWindow, None, 31.0),
-        found(Arm::Weight, StepStatus::After, Some(after), 2.4),
-        found(
-            Arm::SchedIdle,
-            StepStatus::AtOnce,
-            Some(Estimate::within(0.0, 0.0, 50.0)),
-            0.1,
-        ),
-        found(Arm::Nice, StepStatus::CannotTell, None, 1.0),
-    ];
-    findings.step_band_pct = Some(6.2);
-    findings.step_slot_ms = Some(50.0);
-    sample
-}
 
 #[test]
 fn a_run_with_steps_reads_as_it_should() {
@@ -150,7 +80,7 @@ fn its_page_has_the_table_of_steps_and_says_which_charts_it_lacks_and_why() {
     for cell in [">not back<", ">350<", ">at once<", ">cannot tell<"] {
         assert!(section.contains(cell), "{cell}: {section}");
     }
-    let without = super::page::page(&super::sample());
+    let without = super::page::page(&super::sample::sample());
     assert!(!without.contains("<section id=\"step\""));
     assert!(!without.contains("There is no chart"));
 }
@@ -193,5 +123,144 @@ fn its_json_keeps_to_the_schema() {
         let mut bad = output.clone();
         *bad.pointer_mut(at).unwrap() = wrong;
         assert!(!validator().is_valid(&bad), "{at}");
+    }
+}
+
+#[test]
+fn the_chart_of_slots_has_a_panel_per_arm_and_marks_when_latency_is_back() {
+    let sample = stepped();
+    let page = page(&sample).replace('\u{a0}', " ");
+    let arms = sample.steps.len();
+    assert_eq!(arms, 4);
+    for size in ["wide", "narrow"] {
+        let slots = chart(&page, "slots", size);
+        assert_eq!(count(slots, "class=\"line course "), arms, "{size}");
+        assert_eq!(count(slots, "class=\"line alone "), arms, "{size}");
+        // One arm is back at once, one later; the others have no such moment.
+        assert_eq!(count(slots, "class=\"knee back within\""), 2, "{size}");
+        for (which, name) in [(0, "none"), (1, "weight"), (2, "sched-idle"), (3, "nice")] {
+            assert_eq!(count(slots, &format!(">{name}</text>")), 1, "{name}");
+            let path = slots.split("class=\"line course ").nth(which + 1).unwrap();
+            let path = path.split("/>").next().unwrap();
+            let points = count(path, "L") + count(path, "M");
+            assert_eq!(points, sample.steps[which].slots.len(), "{name} {size}");
+        }
+        let late = sample.steps.iter().flat_map(|course| &course.slots);
+        let late = late.filter(|slot| slot.is_late == Some(true)).count();
+        assert_eq!(count(slots, "class=\"late\""), late, "{size}");
+        let said = match size {
+            "wide" => ">back after 350 ms (250 or more)<",
+            _ => ">back after 350 ms<",
+        };
+        assert!(slots.contains(said), "{slots}");
+        assert!(slots.contains("aria-label=\"") && slots.contains("<desc"));
+    }
+    let title = "<h2>After a step latency is back at once with sched-idle, after 350 ms with \
+                 weight, not within 3s with none; with nice it cannot be told</h2>";
+    assert!(page.contains(title), "{}", titles(&page));
+    assert_eq!(overlapping(&page), Vec::<String>::new());
+    let mut unwatched = stepped();
+    unwatched.steps.clear();
+    assert!(!self::page(&unwatched).contains("<section id=\"slots\""));
+}
+
+#[test]
+fn many_arms_have_a_panel_each() {
+    let mut sample = stepped();
+    sample.findings.step[2].status = Some(StepStatus::AtOnce);
+    let (course, found) = (sample.steps[1].clone(), sample.findings.step[2].clone());
+    let arm = sample.findings.arms[1].clone();
+    for which in [Arm::CpuIdle, Arm::Quota100ms, Arm::CpuSet, Arm::Resctl] {
+        sample.steps.push(StepCourse {
+            arm: which,
+            ..course.clone()
+        });
+        sample.findings.step.push(StepFinding {
+            arm: which,
+            ..found.clone()
+        });
+        sample.findings.arms.push(ArmFinding {
+            arm: which,
+            ..arm.clone()
+        });
+    }
+    let page = page(&sample);
+    assert!(page.contains("at once with 6 arms"), "{}", titles(&page));
+    assert_eq!(overlapping(&page), Vec::<String>::new());
+}
+
+#[test]
+fn the_csv_of_a_run_with_steps_has_a_row_per_arm() {
+    let sample = stepped();
+    let csv = with(&sample, yield_csv);
+    let lines: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(lines.len(), 1 + sample.findings.step.len());
+    assert!(lines.iter().all(|line| line.len() == lines[0].len()));
+    let of = |row: usize, name: &str| {
+        let column = lines[0].iter().position(|n| *n == name);
+        lines[row][column.unwrap_or_else(|| panic!("no {name}"))]
+    };
+    assert_eq!(of(1, "arm"), "service-alone");
+    assert_eq!(
+        of(1, "status"),
+        "",
+        "it is what the others are held against"
+    );
+    assert_eq!(of(2, "status"), "not_within_window");
+    assert_eq!(of(2, "yield_time_ms"), "");
+    assert_eq!(of(3, "arm"), "weight");
+    assert_eq!(of(3, "yield_time_ms"), "350");
+    assert_eq!(of(3, "yield_time_ms_low"), "250");
+    assert_eq!(of(3, "yield_time_ms_high"), "", "beyond what was watched");
+    assert_eq!(of(3, "cost_request_seconds"), "2.4");
+    assert_eq!(of(3, "steps"), "16");
+}
+
+#[test]
+fn what_a_law_did_is_told_where_the_load_steps_too() {
+    let mut sample = stepped();
+    let text = sample.flat();
+    let part = "By koordinator the job was held at 21 % of its CPUs on average, frozen 3 % of the";
+    assert!(text.contains(part), "{text}");
+    assert!(!text.contains("once a second"), "{text}");
+    sample.plan.window = Duration::from_secs(2);
+    let text = sample.flat();
+    let part = "koordinator decides once a second, so a trial of 2s sees hardly a decision";
+    assert!(text.contains(part), "{text}");
+}
+
+#[test]
+fn a_moment_that_may_lie_later_says_so() {
+    let mut sample = stepped();
+    let moment = |sample: &Sample| chart(&page(sample), "slots", "wide").to_owned();
+    assert!(moment(&sample).contains(">back at once</text>"));
+    let time = sample.findings.step[3].yield_time_ms.as_mut().unwrap();
+    time.high = Some(1_300.0);
+    assert!(moment(&sample).contains(">back at once (1,300 ms at most)</text>"));
+    let time = sample.findings.step[3].yield_time_ms.as_mut().unwrap();
+    time.high = None;
+    assert!(moment(&sample).contains(">back at once, perhaps later</text>"));
+}
+
+#[test]
+fn a_service_that_did_not_keep_up_alone_is_said_before_anything_else() {
+    let mut sample = stepped();
+    sample.findings.step_alone = Some(KeptUp::KeptUp);
+    assert!(!sample.flat().contains("did not keep up"));
+    for (how, words) in [
+        (KeptUp::FellBehind, "it answered fewer requests than came."),
+        (
+            KeptUp::KeptGrowing,
+            "its latency grew for as long as it was watched.",
+        ),
+    ] {
+        sample.findings.step_alone = Some(how);
+        let text = sample.flat();
+        let part = format!("The service alone did not keep up after the step: {words}");
+        let at = text.find(&part).unwrap_or_else(|| panic!("{text}"));
+        assert!(at < text.find("yields at the least cost").unwrap());
+        let headline = "<span>The service alone did not keep up after the step</span>";
+        assert!(page(&sample).contains(headline));
+        assert!(validator().is_valid(&sample.json()), "{:#}", sample.json());
     }
 }

@@ -9,7 +9,7 @@ pub(super) type Above = Vec<Option<bool>>;
 pub(super) const FEWEST_STEPS: usize = 6;
 
 /// A slot that is above in half of the steps is called late no more often.
-const CHANCE: f64 = 0.025;
+pub(super) const CHANCE: f64 = 0.025;
 
 /// Late slots that stand alone, of all that follow: what chance may make of
 /// them.
@@ -47,7 +47,7 @@ pub(super) fn back(steps: &[&Above]) -> Back {
 }
 
 /// `None` where too few steps have a request in this slot.
-fn is_late(steps: &[&Above], at: usize) -> Option<bool> {
+pub(super) fn is_late(steps: &[&Above], at: usize) -> Option<bool> {
     let told = || steps.iter().filter_map(|slots| *slots.get(at)?);
     let n = told().count();
     let above = told().filter(|above| *above).count();
@@ -55,7 +55,7 @@ fn is_late(steps: &[&Above], at: usize) -> Option<bool> {
 }
 
 /// How often at least `k` of `n` fair coins show heads.
-fn tail(n: usize, k: usize) -> f64 {
+pub(super) fn tail(n: usize, k: usize) -> f64 {
     let mut term = 0.5f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
     let mut below = 0.0;
     for heads in 0..k {

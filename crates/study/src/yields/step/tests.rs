@@ -317,3 +317,59 @@ fn no_budget_says_anything_of_a_run_with_steps_and_no_arm_is_recommended() {
     assert_eq!(steady.recommended.arm, Some(Arm::Weight));
     assert!(steady.step.is_empty());
 }
+
+#[test]
+fn the_course_of_a_picture_is_what_the_decision_is_made_from() {
+    let plan = plan(12);
+    let trials = Machine::seeded(3).run(&plan, back_after_400_ms);
+    let courses = courses(&plan, &Seen::of(&trials, None));
+    let [course] = courses.as_slice() else {
+        panic!("one arm has a job: {courses:?}");
+    };
+    assert_eq!(course.arm, Arm::Weight);
+    assert_eq!(course.slots.len(), SLOTS);
+    assert_eq!(course.slots[0].at_ms, 25.0);
+    for (at, slot) in course.slots.iter().enumerate() {
+        let times = slot.with_us / slot.alone_us;
+        let truth = back_after_400_ms(at);
+        assert!((times / truth - 1.0).abs() < 0.15, "{at}: {times}");
+        assert!(at >= 8 || slot.is_late == Some(true), "{at}: {slot:?}");
+    }
+    let late = course.slots.iter().filter(|s| s.is_late == Some(true));
+    assert!(late.count() < 8 + SLOTS / 10);
+    let mut unstepped = plan.clone();
+    unstepped.step = None;
+    assert!(super::courses(&unstepped, &Seen::of(&trials, None)).is_empty());
+    assert!(super::courses(&plan, &Seen::of(&[], None)).is_empty());
+}
+
+/// What the service alone is said to do, whose latency is so many times as long
+/// in each slot.
+fn alone(passes: u32, of: fn(usize) -> f64, answered: u64) -> Option<KeptUp> {
+    let plan = plan(passes);
+    let mut trials = Machine::seeded(7).run(&plan, nothing);
+    for trial in &mut trials {
+        (trial.work.intended, trial.work.completed) = (10_000, answered);
+        for slots in &mut trial.work.steps {
+            for (at, slot) in slots.iter_mut().enumerate() {
+                let ns = (slot.sum_ns() as f64 / slot.requests() as f64 * of(at)) as u64;
+                let mut longer = Slot::default();
+                (0..slot.requests()).for_each(|_| longer.record_ns(ns));
+                *slot = longer;
+            }
+        }
+    }
+    findings(&plan, &Seen::of(&trials, None)).alone
+}
+
+#[test]
+fn a_service_that_does_not_keep_up_alone_is_seen() {
+    assert_eq!(alone(8, nothing, 9_990), Some(KeptUp::KeptUp));
+    // A queue that fills for a while and stays as it is.
+    let fills: fn(usize) -> f64 = |at| 1.0 + (at as f64 / 2.0).min(5.0);
+    assert_eq!(alone(8, fills, 9_990), Some(KeptUp::KeptUp));
+    let grows: fn(usize) -> f64 = |at| 1.0 + at as f64;
+    assert_eq!(alone(8, grows, 9_990), Some(KeptUp::KeptGrowing));
+    assert_eq!(alone(8, nothing, 9_000), Some(KeptUp::FellBehind));
+    assert_eq!(alone(2, grows, 9_000), None, "four steps are too few");
+}

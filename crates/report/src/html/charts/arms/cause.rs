@@ -36,7 +36,7 @@ const GAP: f64 = 14.0;
 
 pub(super) fn figure(view: Arms<'_>) -> Option<Figure> {
     let rows = known(view, |arm| PARTS.iter().find_map(|part| (part.of)(arm)));
-    rows.first()?;
+    rows.first().filter(|_| view.compares())?;
     let title = title(view);
     let description = format!(
         "CPU time of the service and its wait for a CPU, both per request, a bar per arm. {title}."

@@ -54,7 +54,7 @@ fn asked(quantile: Quantile) -> &'static Mark {
 
 pub(super) fn figure(view: Arms<'_>) -> Option<Figure> {
     let rows = known(view, |arm| arm.latency_us);
-    rows.first()?;
+    rows.first().filter(|_| view.compares())?;
     let mark = asked(view.findings().budget.quantile);
     let values = view.of_interest(|arm| arm.latency_us.as_ref().map(mark.of));
     let title = format!("{} is {}", mark.name, listed(&values, time_us));

@@ -4,10 +4,13 @@
 //! [`figures`].
 
 mod cause;
+mod change;
+mod curve;
 mod latency;
 mod names;
 mod paid;
 mod rows;
+mod steps;
 mod time;
 mod total;
 
@@ -16,7 +19,9 @@ use crate::YieldReport;
 use crate::number::Written;
 use crate::table::Column;
 use crate::yields::table;
-use plimsoll_model::{Arm, ArmFinding, BudgetVerdict, Estimate, TrialPicture, YieldFindings};
+use plimsoll_model::{
+    Arm, ArmFinding, BudgetVerdict, Estimate, StepCourse, TrialPicture, YieldFindings,
+};
 
 /// What the charts of a yield run are drawn from.
 #[derive(Clone, Copy)]
@@ -24,11 +29,17 @@ pub(in crate::html) struct Arms<'a> {
     pub(in crate::html) report: &'a YieldReport<'a>,
     /// Its trials, for the time line.
     pub(in crate::html) trials: &'a [TrialPicture],
+    /// Latency after steps of the load, where it steps.
+    pub(in crate::html) steps: &'a [StepCourse],
 }
 
 /// All charts that there is something to draw for, in the order of the page.
 pub(in crate::html) fn figures(view: Arms<'_>) -> Vec<Figure> {
+    let [curve, curve_gained] = curve::figures(view);
     let figures = [
+        steps::figure(view),
+        curve,
+        curve_gained,
         paid::figure(view),
         latency::figure(view),
         total::figure(view),
@@ -45,6 +56,12 @@ impl<'a> Arms<'a> {
 
     fn arms(&self) -> &'a [ArmFinding] {
         &self.findings().arms
+    }
+
+    /// Whether there is an arm to be held against the service alone, in the
+    /// charts that have a row per arm.
+    fn compares(&self) -> bool {
+        self.arms().iter().any(|arm| arm.arm.is_beside())
     }
 
     /// The change of the quantile that the budget is about, in percent.
@@ -124,8 +141,17 @@ fn verdict_class(arm: &ArmFinding) -> &'static str {
     }
 }
 
+/// Everything that can be picked, by name, with what is told of it: the arms,
+/// and those of a curve with each headroom.
+pub(in crate::html) fn picks(view: Arms<'_>) -> impl Iterator<Item = (String, String)> {
+    let arms = view.arms().iter();
+    let arms = arms.map(move |arm| (arm.arm.to_string(), facts(view, arm)));
+    let points = view.findings().curve.iter().flat_map(|curve| &curve.points);
+    arms.chain(points.map(move |point| (curve::name(point), facts(view, &point.found))))
+}
+
 /// What is told of an arm wherever it is picked.
-pub(in crate::html) fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
+fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
     let mut parts = Vec::new();
     if let Some(gained) = arm.work_gained_share.filter(|_| arm.arm.has_job()) {
         let gained = Written::pct(table::pct(gained)).with_ends(" %");

@@ -1,14 +1,15 @@
 //! Gained against paid: the chart that the page is about.
 
-use super::super::draw::{Drawing, FONT, Plot, Shape, Size, line, load_mark, point};
-use super::super::label::{GoalLine, along};
-use super::super::layout::{Area, width_of};
+use super::super::draw::{Drawing, Size, line, load_mark, point};
+use super::super::label::along;
+use super::super::layout::Area;
 use super::super::scale::Scale;
 use super::super::{Figure, both, capital, pct_tick};
+use super::change::{axis, bent, ground, highest, margin, scale, shape};
 use super::names::{self, Named};
 use super::{Arms, ends, verdict_class, verdict_words};
-use crate::html::markup::{El, el};
-use crate::number::{self, Written, trimmed_pct};
+use crate::html::markup::El;
+use crate::number::{self, Written};
 use crate::yields::table::{self, signed};
 use plimsoll_model::{Arm, ArmFinding, Estimate};
 
@@ -30,7 +31,7 @@ pub(super) fn figure(view: Arms<'_>) -> Option<Figure> {
     );
     Some(Figure {
         id: "paid",
-        hint: hint(view, &scale(view, &marks, (0.0, 1.0))),
+        hint: hint(view, &of_changes(view, &marks, (0.0, 1.0))),
         drawings: both(|size| draw(view, &marks, size, &title, &description)),
         title,
         told: view.told(|arm| told(view, arm)),
@@ -84,13 +85,6 @@ fn title(view: Arms<'_>, marks: &[Mark<'_>]) -> String {
 }
 
 fn hint(view: Arms<'_>, y: &Scale) -> String {
-    let bent = y.knee().map_or_else(String::new, |knee| {
-        let knee = trimmed_pct(knee);
-        format!(
-            " Between the dotted lines at -{knee} and +{knee} % equal steps are equal differences, \
-             beyond them equal factors."
-        )
-    });
     let noise = match view.findings().noise_floor_pct {
         Some(_) => " Grey band: less than what two equal measurements differ by.",
         None => "",
@@ -98,8 +92,9 @@ fn hint(view: Arms<'_>, y: &Scale) -> String {
     format!(
         "Right is more of the job's work, down is less latency; bars are {} intervals. Filled \
          circle: within the budget; diamond: beyond it; hollow square: it cannot be told. The ring \
-         is around the arm to take.{noise}{bent}",
-        number::confidence()
+         is around the arm to take.{noise}{}",
+        number::confidence(),
+        bent(y)
     )
 }
 
@@ -115,33 +110,13 @@ fn told(view: Arms<'_>, arm: &ArmFinding) -> Option<String> {
     ))
 }
 
-fn lowest(estimate: Estimate) -> f64 {
-    estimate.low.unwrap_or(estimate.value)
-}
-
-fn highest(estimate: Estimate) -> f64 {
-    estimate.high.unwrap_or(estimate.value)
-}
-
-/// Changes upwards, with room around the budget and the noise.
-fn scale(view: Arms<'_>, marks: &[Mark<'_>], pixels: (f64, f64)) -> Scale {
-    let findings = view.findings();
-    let noise = findings.noise_floor_pct.unwrap_or(0.0);
-    let matters = (2.0 * findings.budget.more_pct).max(noise);
-    let least = marks
-        .iter()
-        .map(|m| lowest(m.change))
-        .fold(-noise, f64::min);
-    let most = marks.iter().map(|m| highest(m.change));
-    let most = most.fold(findings.budget.more_pct.max(noise), f64::max);
-    Scale::around_zero(least, most, matters, pixels)
+fn of_changes(view: Arms<'_>, marks: &[Mark<'_>], pixels: (f64, f64)) -> Scale {
+    scale(view, marks.iter().map(|m| m.change), pixels)
 }
 
 fn draw(view: Arms<'_>, marks: &[Mark<'_>], size: Size, title: &str, description: &str) -> El {
     let (width, height) = (size.pick(900.0, 360.0), size.pick(460.0, 420.0));
-    let ticks = scale(view, marks, (height, 0.0)).ticks(6);
-    let widest = ticks.iter().map(|t| width_of(&signed_tick(*t), FONT));
-    let left = widest.fold(0.0, f64::max) + 8.0;
+    let left = margin(&of_changes(view, marks, (height, 0.0)));
     let margins = [34.0, 14.0, 42.0, left];
     let mut chart = Drawing::new(size, width, height, margins);
     let most = marks.iter().map(|m| highest(m.gained)).fold(0.0, f64::max);
@@ -149,17 +124,13 @@ fn draw(view: Arms<'_>, marks: &[Mark<'_>], size: Size, title: &str, description
         (0.0, super::super::room_beyond(1.04 * most)),
         chart.plot.x(),
     );
-    let y = scale(view, marks, chart.plot.y());
+    let y = of_changes(view, marks, chart.plot.y());
     let gained = size.pick(
         "work gained, % of what the job does alone",
         "work gained, % of the job's alone",
     );
     chart.x_axis(&x, gained, pct_tick);
-    let quantile = view.findings().budget.quantile;
-    let bent = y.knee().map_or_else(String::new, |knee| {
-        format!(" (logarithmic beyond ±{})", trimmed_pct(knee))
-    });
-    chart.y_axis(&y, &format!("change of {quantile}, %{bent}"), signed_tick);
+    axis(&mut chart, view, &y);
     let goals = ground(&mut chart, view, &y);
     // That to take stands over the others.
     let (best, others): (Vec<_>, Vec<_>) = marks.iter().partition(|m| view.is_best(m.arm));
@@ -197,48 +168,6 @@ fn draw(view: Arms<'_>, marks: &[Mark<'_>], size: Size, title: &str, description
     chart.finish("paid", title, description)
 }
 
-/// `+50`, `-5`, `0`
-fn signed_tick(value: f64) -> String {
-    match value > 0.0 {
-        true => format!("+{}", number::tick(value)),
-        false => number::tick(value),
-    }
-}
-
-/// What the arms are held against: noise, no change, the budget. Gives back
-/// the lines that are to be named.
-fn ground(chart: &mut Drawing, view: Arms<'_>, y: &Scale) -> Vec<GoalLine> {
-    let Plot { left, right, .. } = chart.plot;
-    let findings = view.findings();
-    let budget = GoalLine {
-        y: y.at(findings.budget.more_pct),
-        class: "budget",
-        name: format!("budget: {}", findings.budget),
-    };
-    let mut goals = vec![budget];
-    if let Some(noise) = findings.noise_floor_pct {
-        let (top, bottom) = (y.at(noise), y.at(-noise));
-        let band = el("rect")
-            .class("noise")
-            .num("x", left)
-            .num("y", top)
-            .num("width", right - left)
-            .num("height", bottom - top);
-        chart.put(band);
-        goals.push(GoalLine {
-            y: bottom,
-            class: "noise-name",
-            name: format!("noise: up to {} %", trimmed_pct(noise)),
-        });
-    }
-    for knee in y.knee().into_iter().flat_map(|knee| [knee, -knee]) {
-        chart.put(line((left, y.at(knee)), (right, y.at(knee)), "diagonal"));
-    }
-    chart.put(line((left, y.at(0.0)), (right, y.at(0.0)), "axis"));
-    chart.goal_lines(&goals[..1]);
-    goals
-}
-
 fn at(mark: &Mark<'_>, x: &Scale, y: &Scale) -> (f64, f64) {
     (x.at(mark.gained.value), y.at(mark.change.value))
 }
@@ -270,11 +199,7 @@ fn put(chart: &mut Drawing, mark: &Mark<'_>, (x, y): (&Scale, &Scale), is_best: 
         chart.put(load_mark(place, "best"));
         chart.taken.push(Area::around(place, 15.0, 9.5));
     }
-    let (shape, hollow) = match class {
-        "within" => (Shape::Circle, ""),
-        "beyond" => (Shape::Diamond, ""),
-        _ => (Shape::Square, " hollow"),
-    };
+    let (shape, hollow) = shape(mark.arm);
     let point = point(place, shape, &format!("pt {class}{hollow}"));
     chart.put(point.level(mark.place));
     chart.taken.push(Area::around(place, 5.0, 5.0));

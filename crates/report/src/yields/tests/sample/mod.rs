@@ -1,11 +1,14 @@
 //! What a yield run may have found, made by hand: for the tests of all that
 //! shows it, in this crate and in a browser.
 
+pub(crate) mod curve;
+pub(crate) mod step;
+
 use plimsoll_model::{
     Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService,
     Invalid, Job, JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, Phase, Plan, Rate,
-    RatedRate, Recommended, Setting, Share, SideloadPlan, TrialPicture, Verdict, Workload,
-    YieldFindings,
+    RatedRate, Recommended, Setting, Share, SideloadPlan, StepCourse, TrialPicture, Verdict,
+    Workload, YieldFindings,
 };
 use std::time::Duration;
 
@@ -54,6 +57,8 @@ pub(crate) struct Sample {
     pub(crate) verdicts: Vec<Verdict>,
     /// For the time line.
     pub(crate) trials: Vec<TrialPicture>,
+    /// Where the load steps.
+    pub(crate) steps: Vec<StepCourse>,
 }
 
 /// One arm within the budget, one beyond it, one of which it cannot be told,
@@ -89,9 +94,11 @@ pub(crate) fn sample() -> Sample {
             step: Vec::new(),
             step_band_pct: None,
             step_slot_ms: None,
+            step_alone: None,
         },
         verdicts: verdicts(),
         trials: Vec::new(),
+        steps: Vec::new(),
     };
     sample.trials = line(&sample.findings);
     sample

@@ -1,0 +1,50 @@
+//! Whether the service alone keeps up with the load after a step: else what its
+//! latency comes back to is no level, but a queue that grows.
+
+use super::decide::{CHANCE, FEWEST_STEPS, tail};
+use super::mean_latency;
+use crate::carried::is_carried;
+use crate::yields::Seen;
+use plimsoll_model::{Arm, KeptUp, Slot};
+
+/// A queue that grows evenly from nothing has mean latencies of 1, 3 and 5 in the
+/// thirds of what is watched, and one that does not grow has equal ones. Between
+/// the last two thirds this is the middle of both, in logarithms: the root of 5/3.
+const GROWS: f64 = 1.29;
+
+/// `None` where fewer steps count than tell anything from chance.
+pub(super) fn of(seen: &Seen<'_>) -> Option<KeptUp> {
+    let alone = || seen.counting(Arm::ServiceAlone);
+    let steps: Vec<&Vec<Slot>> = alone().flat_map(|trial| &trial.work.steps).collect();
+    if steps.len() < FEWEST_STEPS {
+        return None;
+    }
+    let sum = |of: fn(&plimsoll_model::Work) -> u64| alone().map(|t| of(&t.work)).sum::<u64>();
+    let (intended, completed) = (sum(|w| w.intended), sum(|w| w.completed));
+    Some(match (is_carried(intended, completed), grows(&steps)) {
+        (false, _) => KeptUp::FellBehind,
+        (true, true) => KeptUp::KeptGrowing,
+        (true, false) => KeptUp::KeptUp,
+    })
+}
+
+/// Whether latency rises from each third of what is watched to the next, in more
+/// steps than chance would have it, and by as much as a growing queue makes it.
+fn grows(steps: &[&Vec<Slot>]) -> bool {
+    let rises: Vec<[f64; 2]> = steps.iter().filter_map(|slots| rise(slots)).collect();
+    let both = [0, 1].map(|which| {
+        let up = rises.iter().filter(|rise| rise[which] > 0.0).count();
+        rises.len() >= FEWEST_STEPS && tail(rises.len(), up) <= CHANCE
+    });
+    let last: f64 = rises.iter().map(|rise| rise[1]).sum();
+    both == [true, true] && last / rises.len() as f64 > GROWS.ln()
+}
+
+/// The logarithms of how much longer requests take in each third than in the one
+/// before.
+fn rise(slots: &[Slot]) -> Option<[f64; 2]> {
+    let third = slots.len().div_ceil(3).max(1);
+    let mut thirds = slots.chunks(third).map(mean_latency);
+    let [first, middle, last] = [thirds.next()??, thirds.next()??, thirds.next()??];
+    Some([(middle / first).ln(), (last / middle).ln()])
+}
