@@ -26,6 +26,7 @@ OUT = os.path.join(ROOT, "docs/guide/pictures")
 PAGES = {
     "nginx": ["report", "examples/nginx.plimsoll"],
     "goals": ["report", "examples/nginx.plimsoll", "--goal", "p99<5ms", "--goal", "p90<1ms"],
+    "yield": ["report", "examples/yield.plimsoll"],
     "compare": ["compare", "examples/graviton3.plimsoll", "examples/intel-smt.plimsoll"],
 }
 PICTURES = [
@@ -34,6 +35,7 @@ PICTURES = [
     ("nginx", "cpu", "nginx-cpu"),
     ("nginx", "thresholds", "nginx-thresholds"),
     ("goals", "latency", "nginx-goals"),
+    ("yield", "paid", "yield-paid"),
     ("compare", "cpu", "compare-cpu"),
 ]
 WIDTH, HEIGHT = 1000, 720

@@ -5,7 +5,7 @@ use crate::best;
 use crate::failure::Failure;
 use crate::output::note;
 use crate::signals::Signals;
-use plimsoll_control::{Journals, MemoryLimits};
+use plimsoll_control::{Journals, MemoryLimits, hasten_moves};
 use plimsoll_host::Root;
 use plimsoll_side::{Advice, Care, Held, Request, Sideload, Told};
 use std::io::IsTerminal;
@@ -15,6 +15,7 @@ use std::process::ExitStatus;
 pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     let mut request = request(args)?;
     let root = Root::machine();
+    hasten_moves(&root);
     let mut signals = Signals::listen(&root)?;
     let mut tell = |told: Told| match told {
         Told::Warning(text) | Told::NotHeld(text) => note(&format!("plimsoll: {text}")),

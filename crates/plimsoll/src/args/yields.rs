@@ -10,12 +10,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const YIELD_HELP: &str = "\
-How to read it, with figures that are made up:
-  arm         gained  change  verdict
-  none          47.0    +310  beyond
-  sched-idle    38.5    +2.1  within
-Held by the scheduling class SCHED_IDLE, the job did 38.5 % of its work beside
-the service, and p99 rose by 2.1 %: within the budget p99+5%.
+How to read it, from a run on two shared virtual CPUs:
+  arm         gained   change          interval  verdict
+  none          49.6  +29,900  24,800 to 38,400  beyond
+  quota-10ms    17.7     +124         83 to 146  beyond
+  plimsoll      37.6      +14           4 to 26  cannot tell
+Held by nothing, the job did 49.6 % of its work beside the service, and p99 was
+300 times as long. By a quota of 10 ms it did 17.7 %, and p99 more than doubled.
+By the law of `plimsoll side` it did 37.6 %; p99 rose by 4 to 26 %, and whether
+that is within 5 % cannot be told by a machine whose own noise is 20 %.
 
 Examples:
   plimsoll yield --quick

@@ -173,7 +173,14 @@ impl Look {
                 .filter(|high| *high <= window),
             value: estimate.value,
         };
-        (status, found.map(whole))
+        let found = found.map(whole);
+        let is_open = found.is_some_and(|time| time.high.is_none());
+        match status {
+            // Not shown to be late is not shown to be back: by other draws of the
+            // same steps it may be late to the end.
+            StepStatus::AtOnce if is_open => (StepStatus::CannotTell, None),
+            status => (status, found),
+        }
     }
 }
 

@@ -154,11 +154,10 @@ fn told(panel: &Panel<'_>, slot_ms: f64) -> String {
 fn status(found: &StepFinding, slot_ms: f64) -> String {
     match (found.status, found.yield_time_ms) {
         (Some(StepStatus::AtOnce), Some(time)) => match time.high {
-            None => "back at once, perhaps later".to_owned(),
             Some(high) if high > slot_ms => {
                 format!("back at once ({} ms at most)", grouped(high, 0))
             }
-            Some(_) => "back at once".to_owned(),
+            _ => "back at once".to_owned(),
         },
         (Some(StepStatus::After), Some(time)) => {
             format!("back after {}", Written::pct(time).with_ends(" ms"))
