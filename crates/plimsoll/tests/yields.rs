@@ -250,7 +250,7 @@ fn a_run_leaves_its_page_and_a_report_is_written_as_its_file_is_named() {
     for (file, begins) in [
         ("a.html", "<!doctype html>"),
         ("a.json", "{"),
-        ("a.csv", "arm,work_gained_share,"),
+        ("a.csv", "arm,headroom_pct,allowed_share,work_gained_share,"),
         ("a.txt", "hash service"),
     ] {
         run(&folder, &["report", "run.plimsoll", "-o", file]).says(0, &[]);

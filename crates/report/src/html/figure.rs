@@ -301,13 +301,13 @@ pub(super) fn table(columns: &[Column], rows_are_levels: bool) -> El {
 }
 
 fn table_cell(cell: &Cell, words: bool) -> El {
-    let td = el("td");
-    let td = match (class(cell.ink), words) {
-        (Some(class), _) => td.class(class),
-        (None, true) => td.class("words"),
-        (None, false) => td,
-    };
-    td.with(cell.text.as_str())
+    let words = words.then_some("words");
+    let classes: Vec<&str> = class(cell.ink).into_iter().chain(words).collect();
+    let td = el("td").with(cell.text.as_str());
+    match classes.is_empty() {
+        true => td,
+        false => td.attr("class", &classes.join(" ")),
+    }
 }
 
 /// Whether a column holds words and not numbers: they are read from the left.
