@@ -36,6 +36,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ended;
 mod error;
 mod files;
 mod folder;
@@ -52,6 +53,7 @@ mod tasks;
 mod tests;
 mod tree;
 
+pub use ended::wait_counting;
 pub use error::ControlError;
 pub use ground::Ground;
 pub use group::Group;

@@ -11,6 +11,9 @@ pub(crate) trait Beside {
     fn starts(&mut self, spec: &TrialSpec) -> Result<(), RunError>;
     /// The window opens.
     fn window_opens(&mut self) -> Result<(), RunError>;
+    /// Whether the window is to last longer than was asked, because what it
+    /// does is not told before it has come to an end.
+    fn is_unfinished(&self) -> bool;
     /// The window closes.
     fn window_closes(&mut self) -> Result<(), RunError>;
     /// What it did. May wait until it can be told, while requests are still
@@ -42,6 +45,10 @@ impl Beside for Nothing {
 
     fn window_opens(&mut self) -> Result<(), RunError> {
         Ok(())
+    }
+
+    fn is_unfinished(&self) -> bool {
+        false
     }
 
     fn window_closes(&mut self) -> Result<(), RunError> {

@@ -1,6 +1,8 @@
 //! Whether a trial counts: pure rules over what was measured.
 
-use plimsoll_model::{Invalid, Phase, Plan, Setting, Share, Trial, Verdict, Workload};
+use plimsoll_model::{
+    InterruptTime, Invalid, Phase, Plan, Setting, Share, Trial, Verdict, Workload,
+};
 use std::time::Duration;
 
 /// Holds a trial against the plan's bounds and names every bound it broke.
@@ -46,8 +48,13 @@ fn has_job(trial: &Trial) -> bool {
     matches!(trial.spec.setting, Setting::Beside { arm, .. } if arm.has_job())
 }
 
-/// CPU time of tasks that are neither the service, a job beside it, nor Plimsoll. Interrupts
-/// are left out, for they cannot be told apart by whom they serve.
+/// CPU time of tasks that are neither the service, a job beside it, nor Plimsoll.
+///
+/// Interrupts are left out, for they cannot be told apart by whom they serve.
+/// But where a kernel counts them to the task that they interrupt, what is
+/// known to be ours holds those that hit us, and they must be in the whole,
+/// too, or others may use as much as these without being seen. Those that hit
+/// an idle CPU are taken for somebody's then.
 ///
 /// In an idle trial, and where a job is alone, the service is idle too and
 /// counts as nobody else.
@@ -68,7 +75,11 @@ fn other_load(plan: &Plan, trial: &Trial) -> Option<Invalid> {
     let generator = trial.generator_cpu.unwrap_or_default().0;
     let observer = trial.machine.observer_cpu.unwrap_or_default().0;
     let tasks = cpu.user.0 + cpu.system.0 + cpu.guest.0;
-    let other = tasks.saturating_sub(service + job + generator + observer);
+    let within = match plan.bounds.interrupts {
+        InterruptTime::InTasks => cpu.irq.0 + cpu.softirq.0,
+        InterruptTime::Apart | InterruptTime::Unknown => Duration::ZERO,
+    };
+    let other = (tasks + within).saturating_sub(service + job + generator + observer);
     let used = Share::of(other, cpu.total().0)?;
     (used > bound).then_some(Invalid::OtherLoad { used, bound })
 }
@@ -206,11 +217,33 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_are_not_somebody_elses_load() {
+    fn interrupts_that_no_task_pays_for_are_not_somebody_elses_load() {
         let mut trial = quiet();
         let cpu = trial.machine.cpu.as_mut().unwrap();
         cpu.softirq = CpuTime(Duration::from_secs(5));
         assert_eq!(reasons(&trial), []);
+    }
+
+    #[test]
+    fn interrupts_that_tasks_pay_for_hide_nobody() {
+        let mut plan = plan();
+        let mut trial = quiet();
+        let cpu = trial.machine.cpu.as_mut().unwrap();
+        // Of the 8 s of service and generator, 3 s are their system calls'
+        // softirqs, and of the 8 s in user mode 3 s are somebody else's.
+        cpu.softirq = CpuTime(Duration::from_secs(3));
+        assert_eq!(judge(&plan, &trial), Verdict::Valid, "of an older record");
+        plan.bounds.interrupts = InterruptTime::InTasks;
+        let Verdict::Invalid(found) = judge(&plan, &trial) else {
+            panic!("somebody else's load was not seen");
+        };
+        assert!(
+            matches!(found[..], [Invalid::OtherLoad { .. }]),
+            "{found:?}"
+        );
+
+        trial.machine.cpu.as_mut().unwrap().user = CpuTime(Duration::from_secs(5));
+        assert_eq!(judge(&plan, &trial), Verdict::Valid, "all of it is ours");
     }
 
     #[test]

@@ -36,7 +36,7 @@
 //! assert!(matches!(calm.action, Action::Run { .. }));
 //! let busy = law.decide(&calm.state, &second(1940));
 //! assert_eq!(busy.action, Action::Frozen);
-//! assert_eq!(busy.reason.to_string(), "the service needs the CPU: 3 % left of 20 % headroom");
+//! assert_eq!(busy.reason.to_string(), "others need the CPU: 3 % left of 20 % headroom");
 //! # Ok::<(), plimsoll_law::HeadroomError>(())
 //! ```
 

@@ -147,7 +147,7 @@ impl fmt::Display for Reason {
         match self {
             Reason::ServiceNeedsCpu { left, headroom } => write!(
                 f,
-                "the service needs the CPU: {} left of {} headroom",
+                "others need the CPU: {} left of {} headroom",
                 Pct(*left),
                 Pct(*headroom)
             ),
@@ -267,7 +267,7 @@ mod tests {
         };
         assert_eq!(
             reason.to_string(),
-            "the service needs the CPU: 3 % left of 20 % headroom"
+            "others need the CPU: 3 % left of 20 % headroom"
         );
         let reason = Reason::GuardOver {
             guard: "p99_ms".to_owned(),

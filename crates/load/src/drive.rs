@@ -44,6 +44,10 @@ pub trait Running: Send {
     /// From a moment shortly after now, requests count for `length`.
     fn open_window(&mut self, length: Duration) -> WindowTimes;
 
+    /// Lets the open window close later than was said, and tells when. To be
+    /// called a good while before it closes.
+    fn extend_window(&mut self, by: Duration) -> Instant;
+
     /// Waits for the answers of the window (see [`Offer::drain`]), stops, and
     /// gives what was counted. Without a window, all is zero.
     fn finish(self: Box<Self>) -> Result<Work, LoadError>;

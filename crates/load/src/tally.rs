@@ -96,6 +96,14 @@ impl Session {
         }
     }
 
+    /// Lets the window close later, and tells when. Has to be called while it
+    /// is open and has a while to go: what was sent after it closed does not
+    /// count, and would seem to have been answered without.
+    pub fn extend_window(&self, by: Duration) -> Instant {
+        let closed = self.closes_ns.fetch_add(ns(by), Ordering::AcqRel);
+        self.began + Duration::from_nanos(closed) + by
+    }
+
     /// From now on threads end as soon as no request of the window is open,
     /// or after `drain`.
     pub fn stop_after(&self, drain: Duration) {
@@ -386,6 +394,20 @@ mod tests {
         let work = total(&[tally]);
         assert_eq!((work.intended, work.sent, work.completed), (2, 2, 2));
         assert_eq!(work.latency.count(), 2);
+    }
+
+    #[test]
+    fn a_window_that_is_extended_counts_on() {
+        let (tally, opens) = open();
+        let second = 1_000_000_000;
+        tally.session().extend_window(Duration::from_secs(2));
+        for intended in [opens, opens + second, opens + 3 * second] {
+            tally.due(intended, 0);
+            tally.sent(intended);
+            tally.done(intended, intended + 5);
+        }
+        let work = total(&[tally]);
+        assert_eq!((work.intended, work.sent, work.completed), (2, 2, 2));
     }
 
     #[test]

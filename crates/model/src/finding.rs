@@ -69,6 +69,17 @@ pub enum Doubt {
         /// The highest load at which all rows keep it.
         kept_rps: f64,
     },
+    /// A level is answered many times as fast as one with less load.
+    FasterBeyond {
+        /// The lower load, in percent of the rated rate.
+        slow_load_pct: f64,
+        /// Its p99, in microseconds.
+        slow_p99_us: f64,
+        /// The higher load.
+        fast_load_pct: f64,
+        /// Its p99.
+        fast_p99_us: f64,
+    },
     /// CPU use does not rise with the load, so no threshold follows from it.
     FlatCpu {
         /// What it is at any load, in percent.

@@ -66,8 +66,8 @@ pub use picture::{
     TrialPicture, WorkOf,
 };
 pub use plan::{
-    Arrivals, Bounds, CalibrationPlan, CpuPlan, LoadLevel, LoadLevelError, Plan, SCHEMA_VERSION,
-    SearchPlan, WarmUp,
+    Arrivals, Bounds, CalibrationPlan, CpuPlan, InterruptTime, LoadLevel, LoadLevelError, Plan,
+    SCHEMA_VERSION, SearchPlan, WarmUp,
 };
 pub use plural::{counted, for_count};
 pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};

@@ -99,6 +99,7 @@ impl Plan {
                 slip_share: Share::ONE,
                 steal_share: Share::ONE,
                 other_share: Share::ONE,
+                interrupts: InterruptTime::Unknown,
                 retries: 0,
             },
             cpus: CpuPlan {
@@ -255,8 +256,26 @@ pub struct Bounds {
     pub steal_share: Share,
     /// The most CPU time that others on this machine may have used.
     pub other_share: Share,
+    /// Whether interrupts are part of what is known to be ours. Older records
+    /// do not tell.
+    #[serde(default)]
+    pub interrupts: InterruptTime,
     /// How often an invalid trial is run again.
     pub retries: u32,
+}
+
+/// Where a kernel counts the time of interrupts, beside `irq` and `softirq` of
+/// /proc/stat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterruptTime {
+    /// It is not known of which kind the kernel is.
+    #[default]
+    Unknown,
+    /// In no task's CPU time.
+    Apart,
+    /// In the CPU time of the task that they interrupt.
+    InTasks,
 }
 
 /// Which CPUs serve and which ask.

@@ -46,7 +46,7 @@ pub(crate) fn plan(args: &SweepArgs, root: &Root) -> Result<(Plan, Place), Failu
         trials: args.trials,
         window: args.duration,
         precision: args.precision,
-        restart: args.http.restart.clone(),
+        restart: args.swept.restart.clone(),
         rated: args.rated,
         cpus: place.cpus(root, args.cpus.as_ref(), args.http.service_cpus.as_ref()),
         tolerance: Tolerance {
@@ -54,6 +54,7 @@ pub(crate) fn plan(args: &SweepArgs, root: &Root) -> Result<(Plan, Place), Failu
             steal: args.max_steal,
             other: args.max_other,
         },
+        interrupts: place.interrupts(root),
         seed: args.seed.unwrap_or_else(any_seed),
         workload,
     };
@@ -90,7 +91,11 @@ fn workload(args: &SweepArgs, cpus: &CpuSet) -> Result<Workload, Failure> {
             timeout: args.timeout.unwrap_or(COPIES_TIMEOUT),
         }));
     }
-    service(args.url.as_deref(), &args.http, args.timeout, cpus)
+    let mut workload = service(args.url.as_deref(), &args.http, args.timeout, cpus)?;
+    if let (Workload::Http(http), Some(url)) = (&mut workload, &args.swept.node_metrics) {
+        http.service = ServiceAt::NodeMetrics(url.clone());
+    }
+    Ok(workload)
 }
 
 /// A server at an address, or the hash service on `cpus`.
@@ -156,8 +161,6 @@ fn service_at(args: &HttpArgs) -> ServiceAt {
         ServiceAt::Pid(pid)
     } else if let Some(path) = &args.service_cgroup {
         ServiceAt::Cgroup(path.clone())
-    } else if let Some(url) = &args.node_metrics {
-        ServiceAt::NodeMetrics(url.clone())
     } else {
         ServiceAt::Find
     }

@@ -18,7 +18,7 @@ use plimsoll_experiment::yields::{self, Means, Request};
 use plimsoll_experiment::{Ended, conduct};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    BesideRate, CpuPlan, CpuSet, Job, LoadLevel, Plan, SideloadPlan, Trial, Workload,
+    BesideRate, CpuPlan, CpuSet, InterruptTime, Job, LoadLevel, Plan, SideloadPlan, Trial, Workload,
 };
 use plimsoll_record::Record;
 use std::time::SystemTime;
@@ -63,7 +63,6 @@ fn begin(args: &YieldArgs, means: &Means, root: &Root) -> Result<(Record, Place)
         }
         None => meant::default_output("yield", SystemTime::now()),
     };
-    refuse(args)?;
     let job = job(&args.job)?;
     let allowed = meant::allowed_cpus(args.cpus.as_ref(), root)?;
     let workload = meant::service(args.url.as_deref(), &args.http, args.timeout, &allowed)?;
@@ -77,7 +76,7 @@ fn begin(args: &YieldArgs, means: &Means, root: &Root) -> Result<(Record, Place)
     }
     let cpus = place.cpus(root, args.cpus.as_ref(), args.http.service_cpus.as_ref());
     let side = side(args, job, job_cpus(&workload, &cpus), means, root)?;
-    let plan = plan(args, workload, side, cpus);
+    let plan = plan(args, workload, side, cpus, place.interrupts(root));
     let mut requirements = place.requirements(root, &plan.cpus);
     needs::check(&requirements)?;
     requirements.extend(plimsoll_host::requirements(root));
@@ -87,7 +86,13 @@ fn begin(args: &YieldArgs, means: &Means, root: &Root) -> Result<(Record, Place)
     Ok((record, place))
 }
 
-fn plan(args: &YieldArgs, workload: Workload, side: SideloadPlan, cpus: CpuPlan) -> Plan {
+fn plan(
+    args: &YieldArgs,
+    workload: Workload,
+    side: SideloadPlan,
+    cpus: CpuPlan,
+    interrupts: InterruptTime,
+) -> Plan {
     let request = Request {
         workload,
         side,
@@ -103,24 +108,10 @@ fn plan(args: &YieldArgs, workload: Workload, side: SideloadPlan, cpus: CpuPlan)
             steal: args.max_steal,
             other: args.max_other,
         },
+        interrupts,
         seed: args.seed.unwrap_or_else(meant::any_seed),
     };
     request.plan()
-}
-
-/// What a server's flags offer that makes no sense here.
-fn refuse(args: &YieldArgs) -> Result<(), Failure> {
-    let not_here = [
-        ("--restart", args.http.restart.is_some()),
-        ("--node-metrics", args.http.node_metrics.is_some()),
-    ];
-    match not_here.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((flag, _)) => Err(Failure::Mistake(format!(
-            "{flag} is for a sweep; a job runs beside a service that stays up, on this machine; \
-             leave it out"
-        ))),
-    }
 }
 
 fn job(text: &str) -> Result<Job, Failure> {

@@ -49,6 +49,22 @@ fn sentence(doubt: &Doubt) -> String {
             per_second(broken_rps),
             per_second(kept_rps)
         ),
+        Doubt::FasterBeyond {
+            slow_load_pct,
+            slow_p99_us,
+            fast_load_pct,
+            fast_p99_us,
+        } => {
+            let slow_at = number::trimmed_pct(slow_load_pct);
+            format!(
+                "p99 is {} at {slow_at} % load and {} at {} %: no service gets that much faster by \
+                 more load, so something else was in the way at {slow_at} %; sweep again before \
+                 acting on either.",
+                time_us(slow_p99_us),
+                time_us(fast_p99_us),
+                number::trimmed_pct(fast_load_pct)
+            )
+        }
         Doubt::FlatCpu { cpu_pct } => format!(
             "There is no CPU use at which to add an instance: CPU use does not rise with the load \
              here, it is {} % at any headroom; look whether the column is what it should be.",

@@ -1,16 +1,19 @@
 //! How far CPU use tells the truth, in a sentence.
 
-use crate::capacity::Subject;
+use crate::capacity::{Subject, leading};
 use crate::number::Written;
-use plimsoll_model::{Estimate, Headroom, HeadroomIndex, NoHeadroom};
+use plimsoll_model::{CapacityFinding, Estimate, Findings, Headroom, HeadroomIndex, NoHeadroom};
 
 /// An index this near to 1 is called the truth: it does not matter to plans.
 const NEAR: f64 = 0.05;
 
 /// The sentence about the headroom index.
-pub(crate) fn sentence(subject: Subject, headroom: &Headroom) -> String {
-    match headroom {
-        Headroom::Known(index) => known(subject, index),
+pub(crate) fn sentence(subject: Subject, findings: &Findings) -> String {
+    match &findings.headroom {
+        Headroom::Known(index) => {
+            let promise = leading(&findings.capacity).map(|first| first.finding);
+            known(subject, index, Beyond::of(index.max_rate_rps, promise))
+        }
         Headroom::Unknown { why } => format!(
             "How far CPU use tells the truth here is not known: {}.",
             reason(*why)
@@ -18,7 +21,7 @@ pub(crate) fn sentence(subject: Subject, headroom: &Headroom) -> String {
     }
 }
 
-fn known(subject: Subject, index: &HeadroomIndex) -> String {
+fn known(subject: Subject, index: &HeadroomIndex, beyond: Beyond) -> String {
     let most = Written::rate(index.max_rate_rps).with_ends("/s");
     let nearest_cpu = format!("{:.1} %", index.nearest_cpu_pct);
     let (Some(half), Some(ratio)) = (index.half_rate_rps, index.interpolated_ratio) else {
@@ -28,7 +31,7 @@ fn known(subject: Subject, index: &HeadroomIndex) -> String {
              100 % if CPU use told the truth. The most it carried at any level is {most}: headroom \
              index {}, {}.",
             ratio_of(subject, index.nearest_level_ratio),
-            advice(index.nearest_level_ratio),
+            advice(index.nearest_level_ratio, beyond),
         );
     };
     let more = index
@@ -50,7 +53,7 @@ fn known(subject: Subject, index: &HeadroomIndex) -> String {
         Written::rate(half.map_rising(|rate| 2.0 * rate)).value,
         ratio_of(subject, ratio),
         nearest.value,
-        advice(ratio),
+        advice(ratio, beyond),
     )
 }
 
@@ -105,9 +108,44 @@ pub(crate) fn tells(ratio: Estimate) -> Tells {
     }
 }
 
-/// What an index says to a planner, as far as its interval lets it.
-pub(crate) fn advice(ratio: Estimate) -> &'static str {
-    match tells(ratio) {
+/// Whether the most work that was carried was carried within what is promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    /// As far as is known, or nothing was promised.
+    Nothing,
+    /// The promise was broken by then.
+    Promise,
+}
+
+impl Beyond {
+    /// Of the most that was carried and what is carried within the goal that
+    /// breaks first. With intervals it is beyond if these do not overlap.
+    pub(crate) fn of(most: Estimate, promise: Option<&CapacityFinding>) -> Beyond {
+        let within = promise.and_then(|promise| promise.rate_rps);
+        let most = most.low.unwrap_or(most.value);
+        match within {
+            Some(within) if within.high.unwrap_or(within.value) < most => Beyond::Promise,
+            Some(_) | None => Beyond::Nothing,
+        }
+    }
+}
+
+/// What an index says to a planner, as far as its interval lets it. Room that
+/// the goal does not let be used is none to plan with.
+pub(crate) fn advice(ratio: Estimate, beyond: Beyond) -> &'static str {
+    match (tells(ratio), beyond) {
+        (Tells::More, Beyond::Promise) => {
+            "so more work can be had than the idle time suggests, but not within the goal"
+        }
+        (Tells::SeemsMore, Beyond::Promise) => {
+            "which points to more work than the idle time suggests, but not within the goal"
+        }
+        (told, _) => plain(told),
+    }
+}
+
+fn plain(told: Tells) -> &'static str {
+    match told {
         Tells::Truth => "so here CPU use tells the truth",
         Tells::Less => "so plan with less than the idle time suggests",
         Tells::More => "so there is more room than the idle time suggests",

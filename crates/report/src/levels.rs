@@ -59,7 +59,12 @@ pub(crate) fn columns(levels: &[LevelFinding], imported: bool) -> Vec<Column> {
     ]
 }
 
-/// Why there are dashes: one sentence per level without a valid trial.
+/// Of so many levels it is said why no trial counts; of more the reasons are much
+/// the same.
+const MOST_REASONS: usize = 3;
+
+/// Why there are dashes: a sentence per level without a valid trial, and one for
+/// the rest of them.
 pub(crate) fn reasons(levels: &[LevelFinding]) -> Vec<Sentence> {
     if levels.is_empty() {
         return vec![Sentence::new(Ink::Yellow, "No load level was measured.")];
@@ -74,7 +79,14 @@ pub(crate) fn reasons(levels: &[LevelFinding]) -> Vec<Sentence> {
         };
         Sentence::new(Ink::Red, text)
     });
-    sentences.collect()
+    let mut sentences: Vec<Sentence> = sentences.collect();
+    if sentences.len() > MOST_REASONS + 1 {
+        let more = sentences.len() - MOST_REASONS;
+        sentences.truncate(MOST_REASONS);
+        let text = format!("Nor does one at {more} more loads, for the like reasons.");
+        sentences.push(Sentence::new(Ink::Red, text));
+    }
+    sentences
 }
 
 /// `4`, or `4 (1)` where one more does not count.

@@ -97,18 +97,19 @@ pub(crate) struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit in which the largest of these microseconds is short, with as
-    /// many decimals as show two digits of the smallest.
+    /// The unit in which the largest of these microseconds is short, unless the
+    /// smallest would be next to nothing in it, with as many decimals as show
+    /// two digits of the smallest.
     pub(crate) fn of(values_us: impl Iterator<Item = f64> + Clone) -> TimeUnit {
         let largest = values_us.clone().fold(0.0, f64::max);
-        let (name, us) = match largest {
-            x if x < 1e3 => ("us", 1),
-            x if x < 1e7 => ("ms", 1000),
+        let positive = values_us.filter(|us| *us > 0.0);
+        let smallest = positive.fold(largest, f64::min);
+        let (name, us) = match (largest, smallest) {
+            (x, _) if x < 1e3 => ("us", 1),
+            (x, least) if x < 1e7 || least < 1e4 => ("ms", 1000),
             _ => ("s", 1_000_000),
         };
-        let positive = values_us.filter(|us| *us > 0.0);
-        let smallest = positive.fold(largest, f64::min) / f64::from(us);
-        let decimals = match smallest {
+        let decimals = match smallest / f64::from(us) {
             x if x >= 100.0 => 0,
             x if x >= 1.0 => 1,
             x if x >= 0.1 => 2,
@@ -155,7 +156,8 @@ mod tests {
             (vec![120.0, 900.0], "us", vec!["120", "900"]),
             (vec![80.0, 180_000.0], "ms", vec!["0.080", "180.000"]),
             (vec![1_500.0, 21_000.0], "ms", vec!["1.5", "21.0"]),
-            (vec![2_000.0, 12e6], "s", vec!["0.002", "12.000"]),
+            (vec![2_000.0, 12e6], "ms", vec!["2.0", "12,000.0"]),
+            (vec![20_000.0, 12e6], "s", vec!["0.020", "12.000"]),
             (vec![0.0], "us", vec!["0.000"]),
             (vec![], "us", vec![]),
         ] {

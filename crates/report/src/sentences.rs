@@ -31,7 +31,7 @@ pub(crate) fn answers(report: &Report<'_>) -> Vec<Sentence> {
     }
     out.push(Sentence::new(
         Ink::Plain,
-        headroom::sentence(subject, &findings.headroom),
+        headroom::sentence(subject, findings),
     ));
     let is_first = |c: &CapacityFinding| first.is_some_and(|first| first.is(c));
     for further in findings.capacity.iter().filter(|c| !is_first(c)) {

@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(at(9, true, &held()), None);
         assert_eq!(
             at(10, true, &held()).unwrap(),
-            "the command has stood still for 10 s: the service needs the CPU: 0 % left of \
+            "the command has stood still for 10 s: others need the CPU: 0 % left of \
              100 % headroom"
         );
         assert_eq!(at(11, true, &needs()), None);

@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(
             summary.to_string(),
             "got 2.50 CPU s, 12.5 % of 2 CPUs, in 10s; frozen for 30.0 % of the time, mostly \
-             because the service needs the CPU: 3 % left of 20 % headroom"
+             because others need the CPU: 3 % left of 20 % headroom"
         );
         // Four of ten seconds were decided about; the last decision froze it.
         tally.rest(Duration::from_secs(10), &Limit::Frozen);

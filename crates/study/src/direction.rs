@@ -156,7 +156,7 @@ fn verdict(ratio: Estimate) -> DirectionVerdict {
     };
     if low > 1.0 / MATTERS_RATIO && high < MATTERS_RATIO {
         DirectionVerdict::NoDifferenceSeen
-    } else if low > 1.0 || high < 1.0 {
+    } else if low > MATTERS_RATIO || high < 1.0 / MATTERS_RATIO {
         DirectionVerdict::Different
     } else {
         DirectionVerdict::CannotTell

@@ -4,12 +4,17 @@
 //! Nothing is corrected here. An answer made of odd figures is still the answer
 //! to these figures; whoever gave them can look at them again.
 
+use crate::levels::Level;
 use plimsoll_model::{CapacityFinding, Doubt, GivenLatency, Plan, ThresholdFinding, Workload};
 use std::time::Duration;
 
 /// Rows at one load that differ by this factor and more do so by no chance:
 /// repeated percentiles at one load differ by a few tens of percent.
 const FAR_APART: f64 = 10.0;
+
+/// Nothing is answered so many times as fast because there is more to do:
+/// batches, warm caches and CPUs that are awake make it two or three.
+const FASTER: f64 = 5.0;
 
 /// No answer over a socket takes less: it costs at least a wake-up and two
 /// passes through the kernel, several microseconds together.
@@ -21,6 +26,7 @@ const SAME_POINTS: f64 = 1e-6;
 /// What is odd, in the order in which it should be looked at.
 pub(crate) fn of(
     plan: &Plan,
+    levels: &[Level],
     capacity: &[CapacityFinding],
     thresholds: &[ThresholdFinding],
 ) -> Vec<Doubt> {
@@ -31,8 +37,34 @@ pub(crate) fn of(
     let mut out: Vec<Doubt> = short(rows).into_iter().collect();
     out.extend(scattered(rows));
     out.extend(capacity.iter().filter_map(|one| kept_beyond(one, rows)));
+    if rows.is_empty() {
+        let measured = levels.iter().filter_map(|level| {
+            let p99_us = level.row.latency_us.as_ref()?.p99;
+            Some((level.row.load_pct, p99_us))
+        });
+        out.extend(faster_beyond(&measured.collect::<Vec<_>>()));
+    }
     out.extend(flat(thresholds));
     out
+}
+
+/// The level, by load and p99, that is the most times as slow as one with more
+/// load, if it is so many times that the load is no reason.
+fn faster_beyond(levels: &[(f64, f64)]) -> Option<Doubt> {
+    let pairs = levels.iter().flat_map(|slow| {
+        let beyond = levels.iter().filter(|fast| fast.0 > slow.0);
+        beyond.map(move |fast| (slow, fast))
+    });
+    let times = |(slow, fast): &(&(f64, f64), &(f64, f64))| slow.1 / fast.1;
+    let (slow, fast) = pairs
+        .filter(|pair| times(pair) >= FASTER)
+        .max_by(|a, b| times(a).total_cmp(&times(b)))?;
+    Some(Doubt::FasterBeyond {
+        slow_load_pct: slow.0,
+        slow_p99_us: slow.1,
+        fast_load_pct: fast.0,
+        fast_p99_us: fast.1,
+    })
 }
 
 /// All latencies are so short that they are likely in another unit.
@@ -90,4 +122,38 @@ fn flat(thresholds: &[ThresholdFinding]) -> Option<Doubt> {
 
 fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_that_is_many_times_as_fast_as_one_with_less_load_is_doubted() {
+        let found = faster_beyond(&[
+            (50.0, 900.0),
+            (70.0, 102_000.0),
+            (80.0, 9e3),
+            (90.0, 3_600.0),
+        ]);
+        let expected = Doubt::FasterBeyond {
+            slow_load_pct: 70.0,
+            slow_p99_us: 102_000.0,
+            fast_load_pct: 90.0,
+            fast_p99_us: 3_600.0,
+        };
+        assert_eq!(found, Some(expected));
+    }
+
+    #[test]
+    fn a_little_faster_or_slower_is_as_usual() {
+        for levels in [
+            &[][..],
+            &[(5.0, 300.0), (50.0, 100.0), (100.0, 90_000.0)],
+            // Of nothing that took no time it is said how many times.
+            &[(5.0, 0.0), (50.0, 0.0)],
+        ] {
+            assert_eq!(faster_beyond(levels), None, "{levels:?}");
+        }
+    }
 }

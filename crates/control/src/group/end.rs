@@ -5,6 +5,7 @@ use crate::error::ControlError;
 use crate::folder;
 use crate::tasks::{self, Tree};
 use crate::tree;
+use plimsoll_model::CpuTime;
 use rustix::process::Signal;
 
 impl Group {
@@ -36,6 +37,13 @@ impl Group {
         self.reap()
     }
 
+    /// Tells what a command of this group had used that was waited for
+    /// ([`crate::wait_counting`]): without a cgroup nobody else knows it then,
+    /// and what the group has used would become less.
+    pub fn count_ended(&mut self, used: CpuTime) {
+        self.ended_used = self.ended_used + used;
+    }
+
     /// Waits for orphans of the commands that were adopted and have ended:
     /// worth a call now and then where
     /// [`Capabilities::keeps_orphans`](crate::Capabilities::keeps_orphans), as
@@ -52,7 +60,7 @@ impl Group {
         let tree = self.trees().next().filter(|_| self.leaders.len() == 1);
         if let Some(tree) = tree {
             let used = tree::reap(&self.root, tree)?;
-            self.orphans_used = self.orphans_used + used;
+            self.ended_used = self.ended_used + used;
         }
         Ok(())
     }

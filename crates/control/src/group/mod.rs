@@ -39,8 +39,8 @@ pub struct Group {
     changes: Vec<(Entry, Change)>,
     /// The commands that were started here.
     leaders: Vec<Who>,
-    /// Of orphans that were adopted and have ended.
-    orphans_used: CpuTime,
+    /// Of commands that have ended, and of orphans that were adopted and have.
+    ended_used: CpuTime,
     wishes: Wishes,
 }
 
@@ -82,7 +82,7 @@ impl Group {
             made: Vec::new(),
             changes: Vec::new(),
             leaders: Vec::new(),
-            orphans_used: CpuTime::ZERO,
+            ended_used: CpuTime::ZERO,
             wishes: Wishes {
                 weight: Weight::NORMAL,
                 idle: false,
@@ -227,7 +227,7 @@ impl Group {
                 .or(usage.throttled_time);
         }
         if self.made.is_empty() {
-            let mut sum = self.orphans_used;
+            let mut sum = self.ended_used;
             for tree in self.trees() {
                 sum = sum + tree::cpu_time(&self.root, tree)?;
             }

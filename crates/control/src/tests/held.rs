@@ -1,8 +1,10 @@
 //! Stopping, going on, ending, and giving back: on every rung.
 
 use super::{BUSY, Bench, folders, grounds, shell, wait};
+use crate::wait_counting;
 use crate::{AtEnd, ControlError, Mechanism};
 use Mechanism::{Freeze, Kill, Quota};
+use plimsoll_model::CpuTime;
 use std::ffi::OsStr;
 use std::time::Duration;
 
@@ -77,6 +79,24 @@ fn what_is_left_goes_on_if_it_is_not_to_be_killed() {
         bench.wait_until_busy(&child, used);
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+}
+
+#[test]
+fn what_commands_had_used_that_have_ended_is_not_lost_without_a_cgroup() {
+    const COUNTING: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
+    let bench = Bench::new();
+    let ground = bench.ground().without_cgroups();
+    let mut group = bench.group_on(&ground, &[Kill], AtEnd::Kill);
+    let mut sum = CpuTime::ZERO;
+    for _ in 0..2 {
+        let mut child = shell(&mut group, COUNTING);
+        let (status, used) = wait_counting(&bench.root, &mut child).unwrap();
+        assert!(status.success());
+        assert!(used > Some(CpuTime::ZERO));
+        sum = sum + used.unwrap();
+        group.count_ended(used.unwrap());
+        assert_eq!(group.usage().unwrap().cpu, Some(sum));
     }
 }
 

@@ -7,7 +7,7 @@ use plimsoll_load::http::HttpLoad;
 use plimsoll_load::known::{Behaviour, KnownServer};
 use plimsoll_load::{Load, LoadError, Offer, Running, Threads, Tick, WindowTimes};
 use plimsoll_model::{CpuId, CpuSet, HttpService, ServiceAt, Work};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// More than any queue within the limits is long.
 const CONNECTIONS: u32 = 128;
@@ -91,6 +91,10 @@ impl Running for Both {
 
     fn open_window(&mut self, length: Duration) -> WindowTimes {
         self.asked.open_window(length)
+    }
+
+    fn extend_window(&mut self, by: Duration) -> Instant {
+        self.asked.extend_window(by)
     }
 
     fn finish(self: Box<Self>) -> Result<Work, LoadError> {

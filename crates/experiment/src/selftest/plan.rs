@@ -7,8 +7,8 @@ use crate::conduct::RunError;
 use crate::sweep::Effort;
 use plimsoll_load::known::Discipline;
 use plimsoll_model::{
-    Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, LIGHT_PCT, LoadLevel, Phase, Plan, Rate,
-    SearchPlan, Share, Trial, WarmUp, Workload,
+    Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, InterruptTime, LIGHT_PCT, LoadLevel, Phase,
+    Plan, Rate, SearchPlan, Share, Trial, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -244,6 +244,8 @@ fn bounds(asks: Asks, discipline: &Discipline) -> Bounds {
         slip_share: share(0.1),
         steal_share: share(steal),
         other_share: share(others),
+        // Others make these services late, which has a bound of its own.
+        interrupts: InterruptTime::Unknown,
         retries: TRIES,
     }
 }

@@ -22,6 +22,13 @@ use plimsoll_study::steady;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+/// How often the load and the sensors are looked at in a window.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A rest of a window that is shorter belongs to the look before it: it would be
+/// a sample of nothing.
+const STUB: Duration = Duration::from_millis(500);
+
 /// How often throughput is looked at while the load warms up.
 const WARM_UP_TICK: Duration = Duration::from_millis(100);
 
@@ -120,17 +127,22 @@ impl<'a> OfferedLoad<'a> {
             watch.second(&second);
             trial.seconds.push(second);
         };
+        // Steps lie at fixed times, which a window of another length would move.
+        let beside = self.beside.as_ref();
+        let lasts = || self.plan.step.is_none() && beside.is_unfinished();
         let edges = by_seconds(
             running.as_mut(),
             &mut sensors,
             window,
             began,
             &mut told,
+            &lasts,
             stop,
         )?;
-        let Some((first, last)) = edges else {
+        let Some((first, last, closed)) = edges else {
             return Ok(None);
         };
+        trial.window = closed - window.opens;
         self.beside.window_closes()?;
         let view_cpu = view.until_now(watch);
         // The load goes on while the job is waited for.
@@ -197,32 +209,34 @@ fn stepped(plan: &Plan, spec: &TrialSpec, rate: Rate) -> Option<SteppedRate> {
 }
 
 /// Looks at the load and at the sensors at both edges of a window and once a
-/// second between them; what the sensors read at the edges. `None` when
-/// stopped.
+/// second between them, for as long as was asked and then while it `lasts`; what
+/// the sensors read at the edges, and when it closed. `None` when stopped.
 fn by_seconds(
     running: &mut dyn Running,
     sensors: &mut OpenEyes,
     window: WindowTimes,
     began: Instant,
     told: &mut dyn FnMut(Second),
+    lasts: &dyn Fn() -> bool,
     stop: &AtomicBool,
-) -> Result<Option<(Reading, Reading)>, RunError> {
+) -> Result<Option<(Reading, Reading, Instant)>, RunError> {
     running.tick();
     let first = sensors.read_edge()?;
     let mut last = first.clone();
-    let mut from = window.opens;
-    while from < window.closes {
-        let to = (from + Duration::from_secs(1)).min(window.closes);
-        // A stub of a second would be a sample of nothing.
-        let to = if window.closes - to < Duration::from_millis(500) {
-            window.closes
-        } else {
-            to
+    let (mut from, mut closes) = (window.opens, window.closes);
+    while from < closes {
+        // With so much to go that nobody has seen it close.
+        while closes - from < SECOND + STUB && lasts() {
+            closes = running.extend_window(SECOND);
+        }
+        let to = match (from + SECOND).min(closes) {
+            to if closes - to < STUB => closes,
+            to => to,
         };
         if !sleep_until(to, stop) {
             return Ok(None);
         }
-        let now = match to == window.closes {
+        let now = match to == closes {
             true => sensors.read_edge()?,
             false => sensors.read()?,
         };
@@ -231,7 +245,7 @@ fn by_seconds(
         last = now;
         from = to;
     }
-    Ok(Some((first, last)))
+    Ok(Some((first, last, closes)))
 }
 
 /// The machine with no load but what is beside it: the sensors, before and
@@ -255,9 +269,16 @@ pub(super) fn idle(
     beside.window_opens()?;
     let before = sensors.read_edge()?;
     let view = ViewCost::from_now(watch);
-    if !sleep_until(opens + spec.window, stop) {
-        return Ok(None);
+    let mut closes = opens + spec.window;
+    while Instant::now() < closes {
+        if !sleep_until(closes, stop) {
+            return Ok(None);
+        }
+        if beside.is_unfinished() {
+            closes += SECOND;
+        }
     }
+    trial.window = closes - opens;
     let after = sensors.read_edge()?;
     beside.window_closes()?;
     let view_cpu = view.until_now(watch);

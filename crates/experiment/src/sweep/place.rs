@@ -6,11 +6,11 @@ use super::offered::OfferedLoad;
 use super::service::{self, FoundService};
 use crate::beside::Beside;
 use crate::conduct::{RunError, Runner};
-use plimsoll_host::{Root, cores_of, own_allowed_cpus};
+use plimsoll_host::{Root, cores_of, interrupt_time, own_allowed_cpus};
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::http::HttpLoad;
 use plimsoll_load::{Load, LoadError, copies};
-use plimsoll_model::{CpuPlan, CpuSet, Plan, Requirement, Workload};
+use plimsoll_model::{CpuPlan, CpuSet, InterruptTime, Plan, Requirement, Workload};
 
 /// Where a workload runs, and who serves it.
 #[derive(Debug)]
@@ -60,6 +60,14 @@ impl Place {
         match self {
             Place::Here(_) => Vec::new(),
             Place::Server(found) => found.requirements(root, cpus),
+        }
+    }
+
+    /// Where the kernel below the service counts the time of interrupts.
+    pub fn interrupts(&self, root: &Root) -> InterruptTime {
+        match self.is_here() {
+            true => interrupt_time(root),
+            false => InterruptTime::Unknown,
         }
     }
 

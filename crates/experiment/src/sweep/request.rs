@@ -1,8 +1,8 @@
 //! From what is asked to a plan: all defaults of a sweep stand here.
 
 use plimsoll_model::{
-    Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, LoadLevel, Plan, Rate, SearchPlan, Share,
-    SmtPlan, WarmUp, Workload,
+    Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, InterruptTime, LoadLevel, Plan, Rate,
+    SearchPlan, Share, SmtPlan, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ pub struct Request {
     pub cpus: CpuPlan,
     /// What does not make a trial invalid yet.
     pub tolerance: Tolerance,
+    /// Where the kernel below the service counts the time of interrupts.
+    pub interrupts: InterruptTime,
     /// Seeds everything.
     pub seed: u64,
 }
@@ -155,6 +157,7 @@ impl Request {
             rated: None,
             cpus,
             tolerance: Tolerance::default(),
+            interrupts: InterruptTime::Unknown,
             seed,
         }
     }
@@ -206,7 +209,7 @@ impl Request {
             window: self.window.unwrap_or(times.window),
             warm_up: times.warm_up,
             idle: times.idle,
-            bounds: bounds(self.tolerance),
+            bounds: bounds(self.tolerance, self.interrupts),
             cpus: self.cpus,
             seed: self.seed,
             budget: times.budget,
@@ -254,13 +257,14 @@ pub(crate) fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
 /// here (docs/benchmarks.md); of longer latencies a tenth may be its fault.
 /// Steal and other load are disturbances that a busy cloud machine shows
 /// below 2 % and 5 % all the time.
-pub(crate) fn bounds(tolerance: Tolerance) -> Bounds {
+pub(crate) fn bounds(tolerance: Tolerance, interrupts: InterruptTime) -> Bounds {
     let share = |x| Share::new(x).unwrap_or(Share::ZERO);
     Bounds {
         slip: tolerance.slip.unwrap_or(Duration::from_micros(100)),
         slip_share: share(0.10),
         steal_share: tolerance.steal.unwrap_or(share(0.02)),
         other_share: tolerance.other.unwrap_or(share(0.05)),
+        interrupts,
         retries: 3,
     }
 }

@@ -3,7 +3,8 @@
 
 use super::shared::{SharedGroup, lock};
 use crate::conduct::RunError;
-use plimsoll_control::{ControlError, Group};
+use plimsoll_control::{ControlError, Group, wait_counting};
+use plimsoll_host::Root;
 use plimsoll_load::LoadError;
 use plimsoll_model::{Arm, human_duration};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -60,6 +61,7 @@ pub fn check(line: &str) -> Result<(), LoadError> {
 /// A command that is started again whenever it ends.
 #[derive(Debug)]
 pub(super) struct Repeated {
+    root: Root,
     line: String,
     group: SharedGroup,
     shared: Arc<Shared>,
@@ -108,8 +110,9 @@ impl Shared {
 }
 
 impl Repeated {
-    pub(super) fn new(line: &str, group: &SharedGroup) -> Repeated {
+    pub(super) fn new(root: &Root, line: &str, group: &SharedGroup) -> Repeated {
         Repeated {
+            root: root.clone(),
             line: line.to_owned(),
             group: Arc::clone(group),
             shared: Arc::default(),
@@ -120,11 +123,12 @@ impl Repeated {
     /// Starts the first run.
     pub(super) fn start(&mut self) -> Result<(), RunError> {
         let first = start(&mut lock(&self.group), &self.line)?;
-        let (line, group) = (self.line.clone(), Arc::clone(&self.group));
+        let (root, line) = (self.root.clone(), self.line.clone());
+        let group = Arc::clone(&self.group);
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new()
             .name("job".to_owned())
-            .spawn(move || again_and_again(&line, first, &group, &shared));
+            .spawn(move || again_and_again(&root, &line, first, &group, &shared));
         self.thread = Some(thread.map_err(|source| {
             RunError::Load(LoadError::System {
                 what: "no thread could be made for the job".to_owned(),
@@ -135,9 +139,14 @@ impl Repeated {
         Ok(())
     }
 
-    /// Waits until one run has ended.
-    pub(super) fn wait(&self, timeout: Duration, stop: &AtomicBool) -> Result<Waited, RunError> {
-        let until = Instant::now() + timeout;
+    /// Whether the first run goes on.
+    pub(super) fn is_in_first_run(&self) -> bool {
+        let state = self.shared.state();
+        state.runs.is_empty() && state.failed.is_none()
+    }
+
+    /// Waits until one run has ended, or for so long.
+    pub(super) fn wait(&self, until: Instant, stop: &AtomicBool) -> Result<Waited, RunError> {
         let mut state = self.shared.state();
         loop {
             if let Some(failed) = state.failed.take() {
@@ -215,18 +224,27 @@ fn start(group: &mut Group, line: &str) -> Result<(Child, Instant), ControlError
 }
 
 /// The thread that waits for each run and starts the next.
-fn again_and_again(line: &str, first: (Child, Instant), group: &SharedGroup, shared: &Shared) {
+fn again_and_again(
+    root: &Root,
+    line: &str,
+    first: (Child, Instant),
+    group: &SharedGroup,
+    shared: &Shared,
+) {
     let (mut child, mut began) = first;
     loop {
-        let ended = child.wait();
+        let ended = wait_counting(root, &mut child);
         let took = began.elapsed();
+        if let Ok((_, Some(used))) = &ended {
+            lock(group).count_ended(*used);
+        }
         let mut state = shared.state();
         if state.enough {
             return;
         }
         state.failed = match ended {
             Err(error) => Some(Failed::Lost(error)),
-            Ok(status) if !status.success() => Some(Failed::Ended(status)),
+            Ok((status, _)) if !status.success() => Some(Failed::Ended(status)),
             Ok(_) if took < SHORTEST => Some(Failed::TooShort(took)),
             Ok(_) => None,
         };

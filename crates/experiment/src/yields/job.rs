@@ -109,7 +109,7 @@ impl<'a> SideJob<'a> {
         let law = control.map(hold).transpose()?;
         let work = match &self.side.job {
             Job::Burn => self.burn(&group)?,
-            Job::Command(line) => Work::Command(Repeated::new(line, &group)),
+            Job::Command(line) => Work::Command(Repeated::new(&self.root, line, &group)),
         };
         Ok(Some(Held {
             arm,
@@ -188,6 +188,11 @@ impl Held {
         }
     }
 
+    /// When its first run is given up.
+    fn patience(&self, timeout: Duration) -> Instant {
+        self.opened.map_or_else(Instant::now, |opened| opened.at) + timeout
+    }
+
     /// For how long its law has left it next to nothing, if it has since the window
     /// opened. That no run has ended is what the law did, and no failure of the job.
     fn starved(&self) -> Option<Duration> {
@@ -240,6 +245,15 @@ impl Beside for SideJob<'_> {
         Ok(())
     }
 
+    fn is_unfinished(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| match &held.work {
+            Work::Burn { .. } => false,
+            Work::Command(repeated) => {
+                repeated.is_in_first_run() && Instant::now() < held.patience(self.side.timeout)
+            }
+        })
+    }
+
     fn window_closes(&mut self) -> Result<(), RunError> {
         let Some(held) = &mut self.held else {
             return Ok(());
@@ -266,7 +280,7 @@ impl Beside for SideJob<'_> {
         let runs = match &held.work {
             Work::Burn { .. } => None,
             Work::Command(repeated) => {
-                let waited = repeated.wait(timeout, stop);
+                let waited = repeated.wait(held.patience(timeout), stop);
                 // A job that its law gave up was killed, and did not fail itself.
                 held.check()?;
                 match (waited?, held.starved()) {

@@ -3,8 +3,8 @@
 use crate::sweep::Tolerance;
 use crate::sweep::request::{bounds, first_rate};
 use plimsoll_model::{
-    Arm, Arrivals, BesideRate, CalibrationPlan, CpuPlan, LoadLevel, Plan, Rate, Share,
-    SideloadPlan, StepPlan, WarmUp, Workload,
+    Arm, Arrivals, BesideRate, CalibrationPlan, CpuPlan, InterruptTime, LoadLevel, Plan, Rate,
+    Share, SideloadPlan, StepPlan, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -42,6 +42,8 @@ pub struct Request {
     pub cpus: CpuPlan,
     /// What does not make a trial invalid yet.
     pub tolerance: Tolerance,
+    /// Where the kernel counts the time of interrupts.
+    pub interrupts: InterruptTime,
     /// Seeds everything.
     pub seed: u64,
 }
@@ -212,7 +214,7 @@ impl Request {
                 rated: self.rated,
             },
             sideload: Some(self.side),
-            bounds: bounds(self.tolerance),
+            bounds: bounds(self.tolerance, self.interrupts),
             cpus: self.cpus,
             seed: self.seed,
             budget: times.budget,

@@ -5,8 +5,8 @@ use crate::conduct::Next;
 use crate::sweep::Tolerance;
 use crate::testing::hash;
 use plimsoll_model::{
-    BesideRate, CpuPlan, CpuTime, CpuUse, Invalid, Job, JobHeld, JobWork, LoadLevel, Phase, Rate,
-    Setting, Share, SideloadPlan, Trial, TrialSpec, Verdict,
+    BesideRate, CpuPlan, CpuTime, CpuUse, InterruptTime, Invalid, Job, JobHeld, JobWork, LoadLevel,
+    Phase, Rate, Setting, Share, SideloadPlan, Trial, TrialSpec, Verdict,
 };
 use std::time::Duration;
 
@@ -48,6 +48,7 @@ pub(super) fn plan(job: Job, passes: u32) -> Plan {
             cores: Vec::new(),
         },
         tolerance: Tolerance::default(),
+        interrupts: InterruptTime::Unknown,
         seed: 3,
     };
     request.plan()
@@ -74,6 +75,7 @@ pub(super) fn stepped_request(plan: Plan, effort: Effort) -> Request {
         window: None,
         cpus: plan.cpus,
         tolerance: Tolerance::default(),
+        interrupts: InterruptTime::Unknown,
         seed: 3,
     }
 }
@@ -270,6 +272,7 @@ fn usual(side: SideloadPlan, effort: Effort) -> Request {
             cores: Vec::new(),
         },
         tolerance: Tolerance::default(),
+        interrupts: InterruptTime::Unknown,
         seed: 1,
     }
 }

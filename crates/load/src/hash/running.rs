@@ -6,7 +6,7 @@ use crate::{LoadError, Running, Threads, Tick, WindowTimes};
 use plimsoll_model::Work;
 use plimsoll_pool::Pool;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the end of the window's last request is looked for. Much less
 /// than a drain, much more than it costs to look.
@@ -80,6 +80,10 @@ impl Running for HashRunning {
 
     fn open_window(&mut self, length: Duration) -> WindowTimes {
         self.session.open_window(length)
+    }
+
+    fn extend_window(&mut self, by: Duration) -> Instant {
+        self.session.extend_window(by)
     }
 
     /// Requests that are being hashed when the drain is over are let end.

@@ -13,7 +13,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 type Ending = Result<(), LoadError>;
 
@@ -137,6 +137,10 @@ impl Running for HttpRun {
 
     fn open_window(&mut self, length: Duration) -> WindowTimes {
         self.session.open_window(length)
+    }
+
+    fn extend_window(&mut self, by: Duration) -> Instant {
+        self.session.extend_window(by)
     }
 
     fn finish(mut self: Box<Self>) -> Result<Work, LoadError> {

@@ -7,6 +7,9 @@ use plimsoll_model::CpuSet;
 /// The group of all flags that make no sense without a server.
 pub(super) const OF_A_SERVER: &str = "of_a_server";
 
+/// The group of those that only a sweep has.
+pub(super) const OF_A_SWEPT_SERVER: &str = "of_a_swept_server";
+
 /// The heading that they stand under.
 pub(crate) const FOR_A_SERVER: &str = "For a server";
 
@@ -51,18 +54,25 @@ pub(crate) struct HttpArgs {
     pub(crate) service_cpus: Option<CpuSet>,
 
     /// The service's process, if it is on this host (default: found by its listening socket).
-    #[arg(long, value_name = "PID", conflicts_with_all = ["service_cgroup", "node_metrics"])]
+    #[arg(long, value_name = "PID", conflicts_with = "service_cgroup")]
     pub(crate) service_pid: Option<u32>,
 
     /// The service's cgroup, as a path below the cgroup mount.
-    #[arg(long, value_name = "PATH", conflicts_with = "node_metrics")]
+    #[arg(long, value_name = "PATH")]
     pub(crate) service_cgroup: Option<String>,
+}
 
+/// Flags of a sweep that concern a server. A job runs beside a server that
+/// stays up, and on its machine: these make no sense there.
+#[derive(Debug, Args)]
+#[group(id = OF_A_SWEPT_SERVER, requires = "url")]
+#[command(next_help_heading = FOR_A_SERVER)]
+pub(crate) struct SweptServerArgs {
     /// A command that restarts the service, run by sh before each pass over the levels; shows how much comes from restarts.
     #[arg(long, value_name = "CMD")]
     pub(crate) restart: Option<String>,
 
     /// node_exporter of the host where the service is, such as http://host:9100/metrics.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["service_pid", "service_cgroup"])]
     pub(crate) node_metrics: Option<String>,
 }

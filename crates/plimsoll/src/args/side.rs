@@ -86,11 +86,11 @@ pub(crate) struct SideArgs {
     pub(crate) guards: Vec<GuardSpec>,
 
     /// Beyond so much memory, such as 2GiB, it is slowed down and memory is taken back.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, allow_hyphen_values = true)]
     pub(crate) memory: Option<Bytes>,
 
     /// Beyond so much memory, it is killed.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, allow_hyphen_values = true)]
     pub(crate) memory_max: Option<Bytes>,
 
     /// Give it the lowest weight at the disks.

@@ -1,8 +1,8 @@
 //! The flags of `plimsoll sweep`.
 
-use super::http::OF_A_SERVER;
+use super::http::{OF_A_SERVER, OF_A_SWEPT_SERVER};
 use super::value::{cpus, positive_duration, share};
-use super::{FOR_A_SERVER, Format, HttpArgs};
+use super::{FOR_A_SERVER, Format, HttpArgs, SweptServerArgs};
 use clap::{Args, ValueEnum};
 use plimsoll_model::{Arrivals, CpuSet, Goal, LoadLevel, Rate, Share, parse_duration};
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub(crate) struct SweepArgs {
     pub(crate) command: Vec<String>,
 
     /// Run 1 to N copies of a command at once instead of offering requests.
-    #[arg(long, conflicts_with = OF_A_SERVER, requires = "command")]
+    #[arg(long, conflicts_with_all = [OF_A_SERVER, OF_A_SWEPT_SERVER], requires = "command")]
     pub(crate) copies: bool,
 
     /// A first look in under 90 s. Without: under 6 minutes, or 10 with a finer --precision.
@@ -114,6 +114,9 @@ pub(crate) struct SweepArgs {
 
     #[command(flatten)]
     pub(crate) http: HttpArgs,
+
+    #[command(flatten)]
+    pub(crate) swept: SweptServerArgs,
 }
 
 /// How requests arrive.

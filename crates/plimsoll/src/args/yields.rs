@@ -96,7 +96,7 @@ pub(crate) struct YieldArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) passes: Option<u32>,
 
-    /// How long each trial measures (default: 4.5s; with --quick 0.9s; with --curve 2.5s and 0.7s); with --step, how long after each step (3s and 1.5s).
+    /// How long each trial measures, at least: beside a command that takes longer, to its end (default: 4.5s; with --quick 0.9s; with --curve 2.5s and 0.7s); with --step, how long after each step (3s and 1.5s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
     pub(crate) duration: Option<Duration>,
 

@@ -18,6 +18,30 @@ fn a_command_is_timed_to_its_end() {
 }
 
 #[test]
+fn the_service_is_measured_for_as_long_as_a_run_of_the_command_takes() {
+    let folder = Folder::new();
+    let args = tiny(&["--arms", "nice", "--job", "sleep 2", "-o", "run.plimsoll"]);
+    let ended = run(&folder, &args);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let db = rusqlite::Connection::open(folder.path("run.plimsoll")).unwrap();
+    let measured = |arm: &str| -> (i64, i64) {
+        let sql = "SELECT max(window_ns), max(intended) FROM trial
+                   WHERE phase = 'level' AND arm = ?1";
+        db.query_row(sql, [arm], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
+    };
+    let (alone, few) = measured("service-alone");
+    let (beside, many) = measured("nice");
+    assert_eq!(alone, 150_000_000, "as was asked");
+    assert!(beside >= 2_000_000_000, "{beside}");
+    assert!(
+        many > 5 * few,
+        "{many} requests in 13 times the time of {few}"
+    );
+    assert!(measured("job-alone").0 >= 2_000_000_000);
+}
+
+#[test]
 fn a_job_that_ends_at_once_or_fails_is_told_apart() {
     let folder = Folder::new();
     for (job, sentence) in [("true", "too short to tell"), ("exit 3", "exit status: 3")] {

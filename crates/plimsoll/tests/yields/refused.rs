@@ -63,7 +63,8 @@ fn a_service_elsewhere_and_flags_of_a_sweep_are_refused() {
     .unwrap();
     let url = format!("http://{}/", server.addr());
     let node = "http://127.0.0.1:1/metrics";
-    run(&folder, &["yield", &url, "--restart", "true"]).says(2, &["--restart is for a sweep"]);
+    run(&folder, &["yield", &url, "--restart", "true"])
+        .says(2, &["unexpected argument '--restart'"]);
     run(&folder, &["yield", &url, "--node-metrics", node]).says(2, &["--node-metrics"]);
 }
 

@@ -3,8 +3,9 @@
 use crate::Record;
 use plimsoll_model::{
     Arrivals, Bounds, Bytes, CalibrationPlan, CpuPlan, CpuSet, CpuTime, CpuUse, Histogram,
-    HttpService, LoadLevel, MachineUse, Outcome, Phase, Plan, Provenance, Rate, Requirement,
-    Second, ServiceAt, Setting, Share, Trial, TrialSpec, Verdict, WarmUp, Work, Workload,
+    HttpService, InterruptTime, LoadLevel, MachineUse, Outcome, Phase, Plan, Provenance, Rate,
+    Requirement, Second, ServiceAt, Setting, Share, Trial, TrialSpec, Verdict, WarmUp, Work,
+    Workload,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -52,6 +53,7 @@ pub(super) fn plan() -> Plan {
             slip_share: Share::new(0.1).unwrap(),
             steal_share: Share::new(0.02).unwrap(),
             other_share: Share::new(0.05).unwrap(),
+            interrupts: InterruptTime::InTasks,
             retries: 3,
         },
         cpus: CpuPlan {

@@ -178,8 +178,27 @@ fn what_cpu_use_is_worth_is_said_as_far_as_the_interval_lets_it() {
     ] {
         let mut sample = sweep();
         sample.findings.headroom = about(index);
+        sample.findings.capacity.clear();
         let text = said(&sample);
         assert!(text.contains(expected), "{index:?}: {text}");
+    }
+}
+
+#[test]
+fn room_that_the_goal_does_not_let_be_used_is_not_called_room() {
+    for (index, expected) in [
+        (Estimate::within(1.14, 1.1, 1.18), "so more work can be had"),
+        (Estimate::alone(1.14), "which points to more work"),
+    ] {
+        let mut sample = sweep();
+        sample.findings.headroom = about(index);
+        let text = said(&sample);
+        let expected = format!("{expected} than the idle time suggests, but not within the goal");
+        assert!(text.contains(&expected), "{index:?}: {text}");
+
+        sample.findings.capacity = vec![found("p99<10ms", 9_100.0, Some(76.0))];
+        let text = said(&sample);
+        assert!(!text.contains("not within the goal"), "{text}");
     }
 }
 

@@ -109,8 +109,8 @@ fn least(curve: &HeadroomCurve) -> String {
         .collect();
     match (least, alike.as_slice()) {
         (Some(least), [first, _, ..]) => format!(
-            " {} it is allowed the same {} % of its CPUs: the service alone leaves too little \
-             idle for more headroom.",
+            " {} it is allowed the same {} % of its CPUs: while the service was measured alone, too \
+             little was idle for more headroom.",
             match alike.len() == curve.points.len() {
                 true => "With each of them".to_owned(),
                 false => format!("From a headroom of {} % on", trimmed_pct(*first)),

@@ -6,7 +6,9 @@ use crate::escape::safe;
 use crate::number::{Written, confidence, per_second, time_us, trimmed_pct};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use plimsoll_model::{Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Share, human_duration};
+use plimsoll_model::{
+    Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Job, Share, human_duration,
+};
 use std::time::Duration;
 
 /// In less time than this a law decides twice at most.
@@ -30,20 +32,24 @@ pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
         _ => String::new(),
     };
     let passes = passes(findings.passes);
+    let to_the_end = match report.plan.sideload.as_ref().map(|side| &side.job) {
+        Some(Job::Command(_)) => ", beside the command to its end",
+        Some(Job::Burn) | None => "",
+    };
     let text = format!(
-        "{} requests{of}; {} a trial; {passes}.",
+        "{} requests{of}; {} a trial{to_the_end}; {passes}.",
         per_second(rate),
         human_duration(report.plan.window)
     );
     Sentence::new(Ink::Dim, text)
 }
 
-/// Of how many passes every arm was compared.
+/// In how many passes all arms can be compared.
 pub(super) fn passes(n: u32) -> String {
     match n {
-        0 => "in no pass does every arm count".to_owned(),
-        1 => "in one pass every arm counts".to_owned(),
-        n => format!("in {n} passes every arm counts"),
+        0 => "in no pass do all arms count".to_owned(),
+        1 => "in one pass all arms count".to_owned(),
+        n => format!("in {n} passes all arms count"),
     }
 }
 
@@ -51,12 +57,19 @@ pub(super) fn passes(n: u32) -> String {
 pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let budget = &findings.budget;
+    let is_priced = findings
+        .tried()
+        .any(|(_, arm)| arm.price_us_per_pct.is_some());
+    let price = match is_priced {
+        true => " price (in a wide table): p99 paid for each percent of work gained.",
+        false => "",
+    };
     let mut said = vec![Sentence::new(
         Ink::Dim,
         format!(
             "gained: the job's work, of what it does alone. total: that and the service's work, of \
              what it carries alone. change: of {}, against the service alone in the same pass. \
-             waits: for a CPU, per request.",
+             waits: for a CPU, per request.{price}",
             budget.quantile
         ),
     )];
@@ -83,6 +96,7 @@ pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
              RATE, or --load in place of --rate.",
         ));
     }
+    said.extend(doubtful_rate(report));
     if !findings.curve.is_empty() {
         said.push(Sentence::new(
             Ink::Dim,
@@ -94,6 +108,25 @@ pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
     said.extend(findings.arms.iter().filter_map(held));
     said.extend(hasty(report));
     said
+}
+
+/// What the service carries alone, where no trial that counts shows its end.
+pub(super) fn doubtful_rate(report: &YieldReport<'_>) -> Option<Sentence> {
+    let rated = report.findings.rated.as_ref()?;
+    if rated.given || rated.limited_by_service {
+        return None;
+    }
+    let why = match rated.disturbed {
+        true => {
+            "others used the CPUs while that was sought, and no trial that counts shows its end"
+        }
+        false => "the load generator was at its end before the service was",
+    };
+    let text = format!(
+        "The service may carry more alone than {}: {why}. Its load was less then, and so is total.",
+        per_second(rated.rate_rps)
+    );
+    Some(Sentence::new(Ink::Yellow, text))
 }
 
 /// What is missing in the table.

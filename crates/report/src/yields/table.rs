@@ -22,7 +22,7 @@ pub(crate) fn columns(arms: &[ArmFinding], budget: &Budget) -> Vec<Column> {
     };
     let estimate = |name, unit, rank, of: Of<Estimate>, most| {
         text(name, unit, rank, &move |a| {
-            known(of(a), |e| Written::of(e, most).value)
+            known(of(a), |e| Written::of(e, decimals(e, most)).value)
         })
     };
     let micros = |name, rank, of: Of<f64>| {
@@ -67,9 +67,17 @@ fn ends(estimate: Option<Estimate>) -> Cell {
     known(estimate.and_then(|e| Written::pct(e).ends()), |ends| ends)
 }
 
+/// What is in the thousands needs no decimals, with an interval or without.
+fn decimals(estimate: Estimate, most: i32) -> i32 {
+    match estimate.value.abs() >= 1000.0 {
+        true => 0,
+        false => most,
+    }
+}
+
 /// `+3.1`
 pub(crate) fn signed(estimate: Estimate) -> String {
-    let value = Written::pct(estimate).value;
+    let value = Written::of(estimate, decimals(estimate, 1)).value;
     match value.starts_with('-') {
         true => value,
         false => format!("+{value}"),

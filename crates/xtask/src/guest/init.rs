@@ -38,7 +38,9 @@ pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) 
         )
     };
     let runs: String = jobs.iter().map(run).collect();
-    // A command that fails before the tests ends the script, which the kernel
+    // Nothing is mounted on /run and /tmp, which are in memory as they are: it
+    // would hide a checkout that lies below. A command that fails before the
+    // tests ends the script, which the kernel
     // reports by a panic, below the command's own complaint. The guest does not
     // power off by itself once it has said its status, as the last characters
     // would be lost on their way; whoever reads them turns it off.
@@ -53,8 +55,7 @@ pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) 
          mkdir /dev/shm /dev/pts\n\
          mount -t tmpfs tmpfs /dev/shm\n\
          mount -t devpts devpts /dev/pts\n\
-         mount -t tmpfs tmpfs /run\n\
-         mount -t tmpfs tmpfs /tmp\n\
+         chmod 1777 /tmp\n\
          mount -t cgroup2 -o nsdelegate,memory_recursiveprot cgroup2 /sys/fs/cgroup\n\
          echo '+cpu +cpuset +io +memory +pids' >/sys/fs/cgroup/cgroup.subtree_control\n\
          ip link set lo up\n\
@@ -102,6 +103,22 @@ mod tests {
                 line.ends_with(r" 'cgroup' 'it'\''s' || status=$?"),
                 "{line}"
             );
+        }
+    }
+
+    #[test]
+    fn nothing_is_mounted_where_a_checkout_may_lie() {
+        let script = sample(&[]);
+        let mounts = script.lines().filter(|line| line.starts_with("mount "));
+        let on: Vec<&str> = mounts
+            .filter_map(|line| line.split(' ').next_back())
+            .collect();
+        assert!(on.contains(&"/proc"), "{on:?}");
+        for folder in on {
+            let is_the_kernels = ["/proc", "/sys", "/dev"]
+                .iter()
+                .any(|f| folder.starts_with(f));
+            assert!(is_the_kernels, "{folder}");
         }
     }
 

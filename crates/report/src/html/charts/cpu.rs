@@ -4,7 +4,8 @@ use super::draw::{Drawing, Shape, Size, band, line, load_mark, path, point, spec
 use super::label::{HEAD, extra_head};
 use super::scale::Scale;
 use super::{Figure, View, both, leads, load_lines, load_name, pct_tick};
-use crate::headroom::advice;
+use crate::capacity::leading;
+use crate::headroom::{Beyond, advice};
 use crate::html::markup::El;
 use crate::levels::{self, known};
 use crate::number::{self, MISSING, Written};
@@ -47,6 +48,7 @@ pub(super) fn figure(view: View<'_>) -> Option<Figure> {
 fn title(view: View<'_>) -> String {
     match &view.findings().headroom {
         Headroom::Known(index) => {
+            let promise = leading(&view.findings().capacity).map(|first| first.finding);
             let most = Written::rate(index.max_rate_rps).value;
             let (at, rate, ratio) = match (index.half_rate_rps, index.interpolated_ratio) {
                 (Some(half), Some(ratio)) => (
@@ -62,7 +64,7 @@ fn title(view: View<'_>) -> String {
             };
             format!(
                 "{at} it does {rate}/s and at most {most}/s, {}",
-                advice(ratio)
+                advice(ratio, Beyond::of(index.max_rate_rps, promise))
             )
         }
         Headroom::Unknown { .. } => {

@@ -2,9 +2,9 @@
 
 use crate::TrialTally;
 use plimsoll_model::{
-    Arrivals, Bounds, Bytes, CacheSize, CalibrationPlan, CpuPlan, HttpService, Invalid, LoadLevel,
-    Outcome, Plan, Provenance, Rate, Requirement, SearchPlan, ServiceAt, Share, Topology, Verdict,
-    WarmUp, Workload,
+    Arrivals, Bounds, Bytes, CacheSize, CalibrationPlan, CpuPlan, HttpService, InterruptTime,
+    Invalid, LoadLevel, Outcome, Plan, Provenance, Rate, Requirement, SearchPlan, ServiceAt, Share,
+    Topology, Verdict, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ pub(in crate::tests) fn plan(workload: Workload) -> Plan {
             slip_share: share(0.1),
             steal_share: share(0.02),
             other_share: share(0.05),
+            interrupts: InterruptTime::InTasks,
             retries: 3,
         },
         cpus: CpuPlan {

@@ -1,0 +1,105 @@
+//! Where this kernel counts the time of interrupts.
+
+use crate::root::Root;
+use flate2::read::GzDecoder;
+use plimsoll_model::InterruptTime;
+use std::fs::File;
+use std::io::Read;
+
+/// With one of these the time of interrupts is taken out of the task's that
+/// they interrupt (`irq_delta` of `update_rq_clock_task` in
+/// kernel/sched/core.c; vtime in kernel/sched/cputime.c). Without, a system
+/// call that runs the network's softirq pays for it, and /proc/stat has the
+/// same time in `softirq`.
+const APART: [&str; 2] = ["IRQ_TIME_ACCOUNTING", "VIRT_CPU_ACCOUNTING_NATIVE"];
+
+/// As the kernel's configuration has it, if it is to be read: in
+/// /proc/config.gz or in /boot. A kernel that could keep the two apart and was
+/// told not to (`tsc=noirqtime`, an unstable TSC) is taken for one that does.
+pub fn interrupt_time(root: &Root) -> InterruptTime {
+    match configuration(root) {
+        None => InterruptTime::Unknown,
+        Some(text) => told(&text),
+    }
+}
+
+fn told(configuration: &str) -> InterruptTime {
+    let is_on = |line: &str| {
+        let option = line
+            .strip_prefix("CONFIG_")
+            .and_then(|l| l.strip_suffix("=y"));
+        option.is_some_and(|option| APART.contains(&option))
+    };
+    match configuration.lines().any(is_on) {
+        true => InterruptTime::Apart,
+        false => InterruptTime::InTasks,
+    }
+}
+
+fn configuration(root: &Root) -> Option<String> {
+    // Some are built without /proc/config.gz, others are not in /boot.
+    compressed(root).or_else(|| {
+        let release = root.line("/proc/sys/kernel/osrelease")?;
+        root.text(format!("/boot/config-{release}")).ok()
+    })
+}
+
+fn compressed(root: &Root) -> Option<String> {
+    let file = File::open(root.path("/proc/config.gz")).ok()?;
+    let mut text = String::new();
+    GzDecoder::new(file).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_tree::FakeTree;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    const WITH: &str = "CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n";
+    const WITHOUT: &str = "CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
+
+    #[test]
+    fn a_configuration_in_boot_tells() {
+        for (text, expected) in [
+            (WITH, InterruptTime::Apart),
+            (WITHOUT, InterruptTime::InTasks),
+            (
+                "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n",
+                InterruptTime::Apart,
+            ),
+        ] {
+            let tree = FakeTree::new().files(&[
+                ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
+                ("boot/config-6.1.0-9", text),
+            ]);
+            assert_eq!(interrupt_time(tree.root()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_running_kernels_own_goes_first() {
+        let tree = FakeTree::new().files(&[
+            ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
+            ("boot/config-6.1.0-9", WITH),
+            ("proc/config.gz", ""),
+        ]);
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(WITHOUT.as_bytes()).unwrap();
+        let packed = packed.finish().unwrap();
+        std::fs::write(tree.root().path("/proc/config.gz"), packed).unwrap();
+        assert_eq!(interrupt_time(tree.root()), InterruptTime::InTasks);
+    }
+
+    #[test]
+    fn without_a_configuration_it_is_not_known() {
+        let tree = FakeTree::new().files(&[
+            ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
+            ("proc/config.gz", "no gzip"),
+        ]);
+        assert_eq!(interrupt_time(tree.root()), InterruptTime::Unknown);
+    }
+}
