@@ -33,4 +33,6 @@ make -s -C "$tree" "O=$out" "$config" >&2
 
 # Everything is compiled anew each time; the configuration stays.
 job="make -s -C '$out' clean && make -s -j$(nproc) -C '$out' $target"
-exec "$plimsoll" yield ${URL:+"$URL"} --job "$job" --job-timeout 4h "$@"
+patience=(--job-timeout 4h)
+[[ " $* " != *' --job-timeout'* ]] || patience=()
+exec "$plimsoll" yield ${URL:+"$URL"} --job "$job" "${patience[@]}" "$@"
