@@ -72,7 +72,7 @@ impl FakeTree {
         let FakeProcess {
             pid, ppid, comm, ..
         } = *process;
-        let threads = process.threads.len();
+        let threads = process.threads.len().max(1);
         let line = format!(
             "{pid} ({comm}) S {ppid} {pid} {pid} 0 -1 4194304 1 0 0 0 {} 0 {} 0 20 0 {threads} 0 \
              {} 3133440 390 18446744073709551615\n",

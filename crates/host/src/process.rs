@@ -37,9 +37,11 @@ impl ProcessStat {
         let Some(text) = root.optional(&path)? else {
             return Ok(None);
         };
-        ProcessStat::parse(&text, root.tick())
-            .map(Some)
-            .map_err(|garbled| garbled.at(&root.path(path)))
+        let stat = ProcessStat::parse(&text, root.tick())
+            .map_err(|garbled| garbled.at(&root.path(path)))?;
+        // Without a thread it was waited for after the file was found; its times
+        // and its group are gone (do_task_stat in fs/proc/array.c).
+        Ok(Some(stat).filter(|stat| stat.threads > 0))
     }
 
     /// The same for a process of which nobody has asked: one that is hidden
@@ -70,7 +72,8 @@ impl ProcessStat {
             let text = fields.get(nth - 3).ok_or_else(garbled)?;
             number(text, EXPECTED)
         };
-        // The children's times are signed in the kernel's own format.
+        // Signed in the kernel's own format: the children's times, and the group
+        // of what has just ceased to be.
         let signed = |nth: usize| match fields.get(nth - 3) {
             Some(text) if text.starts_with('-') => Ok(0),
             _ => field(nth),
@@ -84,7 +87,7 @@ impl ProcessStat {
                 .and_then(|f| f.chars().next())
                 .ok_or_else(garbled)?,
             // 0 for a process whose group is in another namespace.
-            group: Pid::try_from(field(5)?).map_err(|_| garbled())?,
+            group: Pid::try_from(signed(5)?).map_err(|_| garbled())?,
             own: time(field(14)?) + time(field(15)?),
             reaped: time(signed(16)?) + time(signed(17)?),
             threads: field(20)?,
@@ -245,6 +248,14 @@ mod tests {
         }
         let none = ProcessStat::read(FakeTree::new().root(), 42).unwrap();
         assert_eq!(none, None);
+    }
+
+    #[test]
+    fn what_was_waited_for_while_it_was_looked_at_is_not_there() {
+        let released = "42 (cc1) X 0 -1 -1 0 -1 4228108 0 0 0 0 0 0 0 0 20 0 0 0 138487 0 0 \
+                        18446744073709551615 0 0 0\n";
+        let tree = FakeTree::new().file("proc/42/stat", released);
+        assert_eq!(ProcessStat::read(tree.root(), 42).unwrap(), None);
     }
 
     #[test]
