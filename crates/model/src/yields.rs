@@ -170,7 +170,7 @@ pub enum Cause {
 pub enum BudgetVerdict {
     /// All of the interval is within it.
     Within,
-    /// All of the interval is beyond it.
+    /// All of the interval is beyond it, or the service never kept up.
     Beyond,
     /// The interval holds the budget, or there is none.
     CannotTell,

@@ -1,9 +1,10 @@
 //! What one arm gained, and what it cost.
 
 use super::{Seen, mean, resampled, verdict};
+use crate::carried::trial_is_carried;
 use plimsoll_model::{
-    Arm, ArmFinding, Budget, Cause, Estimate, Histogram, JobHeld, LatencyChange, LatencyUs, Share,
-    SideloadPlan, Trial,
+    Arm, ArmFinding, Budget, BudgetVerdict, Cause, Estimate, Histogram, JobHeld, LatencyChange,
+    LatencyUs, Share, SideloadPlan, Trial,
 };
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ pub(super) fn finding(
     let gained = gained(seen, arm, seed);
     let told = budgeted.filter(|_| arm.is_beside());
     let all = seen.all(arm);
+    let behind = arm.is_beside() && falls_behind(seen, arm);
     let (counting, run_delay, cpu) = per_request(seen, arm);
     ArmFinding {
         arm,
@@ -36,16 +38,29 @@ pub(super) fn finding(
         cpu_us_per_request: cpu,
         held: held(&counting),
         cause: change.and_then(|change| cause(seen, arm, &change)),
-        verdict: arm
-            .is_beside()
-            .then(|| verdict::held_against(&side.budget, noise, told.as_ref())),
-        passes_to_tell: told.and_then(|t| {
+        verdict: arm.is_beside().then(|| match behind {
+            true => BudgetVerdict::Beyond,
+            false => verdict::held_against(&side.budget, noise, told.as_ref()),
+        }),
+        passes_to_tell: told.filter(|_| !behind).and_then(|t| {
             let pairs = seen.pairs(arm, Arm::ServiceAlone).len();
             verdict::passes_to_tell(&side.budget, noise, &t, pairs as u32)
         }),
         trials: counting.len() as u32,
         invalid_trials: all.iter().filter(|t| !t.verdict.is_valid()).count() as u32,
     }
+}
+
+/// Whether the service never kept up beside the job, and always did alone. What
+/// waits grows for as long as one looks then, so that no interval is needed to
+/// call its latency beyond a budget.
+fn falls_behind(seen: &Seen<'_>, arm: Arm) -> bool {
+    let keeps_up = |arm| {
+        let mut trials = seen.counting(arm).map(trial_is_carried).peekable();
+        let first = trials.peek().copied()?;
+        trials.all(|carried| carried == first).then_some(first)
+    };
+    keeps_up(arm) == Some(false) && keeps_up(Arm::ServiceAlone) == Some(true)
 }
 
 /// How the quantiles of an arm differ from those of the service alone.

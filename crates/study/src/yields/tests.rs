@@ -141,6 +141,39 @@ fn of(findings: &YieldFindings, arm: Arm) -> &plimsoll_model::ArmFinding {
 }
 
 #[test]
+fn a_service_that_never_keeps_up_beside_a_job_is_beyond_any_budget() {
+    let plan = plan(2);
+    let mut trials = run(&plan, 0.01, 1);
+    let late = Arm::None;
+    let is_late =
+        |trial: &Trial| matches!(trial.spec.setting, Setting::Beside { arm, .. } if arm == late);
+    for trial in &mut trials {
+        trial.work.intended = trial.work.completed;
+        if is_late(trial) {
+            trial.work.completed /= 2;
+        }
+    }
+    let found_of = |trials: &[Trial]| {
+        let found = found(&plan, trials);
+        (of(&found, late).verdict, of(&found, Arm::SchedIdle).verdict)
+    };
+    let (beyond, untold) = (BudgetVerdict::Beyond, BudgetVerdict::CannotTell);
+    assert_eq!(
+        found_of(&trials),
+        (Some(beyond), Some(untold)),
+        "of two passes"
+    );
+
+    // Once it kept up, or once it did not alone: chance.
+    let nth = trials.iter().position(is_late).unwrap();
+    trials[nth].work.completed *= 2;
+    assert_eq!(found_of(&trials).0, Some(untold));
+    trials[nth].work.completed /= 2;
+    trials[0].work.completed /= 2;
+    assert_eq!(found_of(&trials).0, Some(untold));
+}
+
+#[test]
 fn an_arm_that_costs_nothing_and_gains_much_is_the_one_to_take() {
     let plan = plan(8);
     let found = found(&plan, &run(&plan, 0.01, 1));
