@@ -1,6 +1,7 @@
 //! How each arm holds a job. A new arm is a new branch of [`hold`].
 
 use super::laws::{self, Wish};
+use super::shared::FLOOR;
 use plimsoll_control::{
     AtEnd, ControlError, Ground, Group, Journal, Mechanism, Quota, Rung, Weight,
 };
@@ -8,10 +9,6 @@ use plimsoll_host::Root;
 use plimsoll_model::{Arm, CpuSet, Share};
 use std::collections::BTreeSet;
 use std::time::Duration;
-
-/// What a job is never given less than: the kernel takes no quota below a
-/// millisecond, and a job without any CPU time tells nothing.
-pub(super) const FLOOR: f64 = 0.05;
 
 /// A group for a job, held as `arm` says, before anything runs in it. Of its
 /// `cpus` the job may use `allowed` at most, where the arm has such a limit. What

@@ -17,7 +17,7 @@ mod holding;
 
 pub(super) use holding::{Holding, not_held};
 
-use super::arms::FLOOR;
+use super::shared::FLOOR;
 use plimsoll_control::{AtEnd, ControlError, Ground, Group, Journal, Mechanism, Weight};
 use plimsoll_host::Root;
 use plimsoll_law::{Action, Headroom, Koordinator, Law, ResctlDemo, Sample, State};

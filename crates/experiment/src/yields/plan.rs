@@ -1,6 +1,6 @@
 //! Which trial is next: a pure function of the plan and the trials so far.
 
-use super::arms::FLOOR;
+use super::shared::FLOOR;
 use crate::conduct::Next;
 use crate::order::derive;
 use crate::sweep::calibration::{self, Step};
