@@ -40,7 +40,7 @@ PICTURES = [
 ]
 WIDTH, HEIGHT = 1000, 720
 # Room for a whole figure.
-TALL = 1800
+TALL = 3000
 # The bar that stays in sight would stand on the figures.
 LET_GO = "document.querySelectorAll('.picker').forEach((bar) => (bar.style.position = 'static'))"
 

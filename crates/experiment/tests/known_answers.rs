@@ -146,6 +146,15 @@ fn a_coarse_precision_fits_into_six_minutes() {
 }
 
 #[test]
+fn the_coarsest_and_the_finest_precision_that_can_be_asked_for_are_searched_to() {
+    for precision in [0.5, 0.3, 0.2, 0.005] {
+        let plan = plan("p99<10ms", precision, 7000);
+        let (found, _, _) = sweep(&Machine::new(exponential(4), 5000), &plan);
+        assert_eq!(found.status, CapacityStatus::Found, "{precision}");
+    }
+}
+
+#[test]
 fn a_cliff_is_an_interval_as_narrow_as_was_asked_for() {
     let service = Service::Cliff {
         below: ms(2.0),

@@ -29,6 +29,7 @@
 //!         cpus: 2,
 //!         machine: Some(CpuUse { user: cpu(busy_ms), idle: cpu(2000 - busy_ms), ..CpuUse::default() }),
 //!         sideload: Some(CpuTime::ZERO),
+//!         gives_way: false,
 //!         guards: Vec::new(),
 //!     }
 //! };

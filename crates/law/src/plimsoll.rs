@@ -85,14 +85,19 @@ impl Plimsoll {
     /// headroom, floor and band leave no room in which it would ever run.
     pub fn with(headroom: Headroom, parameters: Parameters) -> Result<Plimsoll, ParameterError> {
         parameters.check()?;
-        let least = parameters.floor.get() + parameters.band.get();
+        let most = 1.0 - parameters.floor.get() - parameters.band.get();
         // A hair of tolerance, because sums of decimal shares are not exact.
-        if headroom.share().get() + least > 1.0 + 1e-9 {
-            return Err(ParameterError {
-                name: "floor",
-                allowed: "so small that it fits beside the headroom and the band",
-                given: parameters.floor.to_string(),
-            });
+        if headroom.share().get() > most + 1e-9 {
+            let allowed = format!(
+                "at most {:.0} % where the sideload has no less than {} when it runs",
+                (100.0 * most).floor(),
+                parameters.floor
+            );
+            return Err(parameters::refused(
+                "headroom",
+                allowed,
+                headroom.to_string(),
+            ));
         }
         Ok(Plimsoll {
             headroom,

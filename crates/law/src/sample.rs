@@ -25,6 +25,12 @@ pub struct Sample {
     /// The sideload's own CPU time in the period.
     #[serde(rename = "sideload_ns")]
     pub sideload: Option<CpuTime>,
+    /// Whether the kernel takes that time back by itself when others want it, as by
+    /// a weight or SCHED_IDLE: then it is as good as idle, and only what everything
+    /// else uses can freeze the sideload. For [`crate::Plimsoll`]; the other laws know
+    /// quotas alone.
+    #[serde(default)]
+    pub gives_way: bool,
     /// What else was asked whether the service is well.
     pub guards: Vec<Guard>,
 }

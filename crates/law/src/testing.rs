@@ -24,6 +24,7 @@ pub(crate) fn sample_with_iowait(service: u64, sideload: u64, iowait: u64) -> Sa
             ..CpuUse::default()
         }),
         sideload: Some(cpus(sideload)),
+        gives_way: false,
         guards: Vec::new(),
     }
 }

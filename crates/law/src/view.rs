@@ -6,9 +6,9 @@ use plimsoll_model::{CpuTime, Share};
 /// A sample as shares of the machine that the sideload may run on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
-    /// Idle, 0 to 1. Interrupts and steal are not idle.
+    /// Idle, or taken back at once, 0 to 1. Interrupts and steal are not idle.
     pub(crate) free: f64,
-    /// The sideload's own use, 0 to 1; `None` where it could not be read.
+    /// The sideload's own use that is not taken back at once, 0 to 1; `None` where it could not be read.
     pub(crate) sideload: Option<f64>,
     /// All that is neither idle nor the sideload's, 0 to 1.
     pub(crate) others: f64,
@@ -32,10 +32,15 @@ impl View {
         if total < 0.5 * capacity {
             return Err(Missing::Stuck);
         }
-        let idle = seconds(machine.idle + machine.iowait);
+        let (taken_back, sideload) = match (sample.gives_way, sample.sideload) {
+            // Two clocks may disagree: no more than was counted as done.
+            (true, Some(used)) => (used.min(machine.user + machine.system), Some(CpuTime::ZERO)),
+            (_, sideload) => (CpuTime::ZERO, sideload),
+        };
+        let idle = seconds(machine.idle + machine.iowait + taken_back);
         let used = total - idle;
         let free = idle.min(capacity - used).max(0.0);
-        let sideload = sample.sideload.map(|t| seconds(t) / capacity);
+        let sideload = sideload.map(|t| seconds(t) / capacity);
         Ok(View {
             free: free / capacity,
             sideload: sideload.map(|s| s.min(1.0)),

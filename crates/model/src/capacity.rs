@@ -250,7 +250,7 @@ fn write_light(f: &mut fmt::Formatter<'_>, basis: LightBasis, load_pct: f64) -> 
         LightBasis::LowestLevel => write!(
             f,
             "too few requests that count came below {LIGHT_PCT:.0} % load and CPU use; levels up to \
-             {load_pct:.0} % load stand for light load"
+             {load_pct:.0} % load stand for light load, and the limit is laxer for it"
         ),
     }
 }

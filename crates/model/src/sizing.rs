@@ -68,6 +68,11 @@ pub enum SizingCaution {
         /// Instances for the peak if its upper end were the truth.
         instances_at_high_end: u32,
     },
+    /// Traffic rises faster than was allowed for: instances are too late.
+    TooSteep {
+        /// See [`FleetOverTime::worst_load_ratio`]; above 1.
+        worst_load_ratio: f64,
+    },
 }
 
 /// A CPU use that a plan states.
@@ -168,8 +173,8 @@ pub struct LinearRule {
 pub struct FleetOverTime {
     /// One entry per stretch between two moments of the traffic.
     pub steps: Vec<FleetStep>,
-    /// Instances times hours, at the autoscaler's target. It holds some more
-    /// while it waits.
+    /// Instances times hours, at the autoscaler's target, while the rate goes
+    /// straight from moment to moment. It holds some more while it waits.
     pub instance_hours: f64,
     /// The same for the fewest instances that carry the peak, all the time.
     pub fixed_instance_hours: f64,

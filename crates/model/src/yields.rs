@@ -13,7 +13,8 @@ pub struct YieldFindings {
     pub rate_rps: Option<f64>,
     /// How much latency may be paid.
     pub budget: Budget,
-    /// Passes of which every arm was compared: the fewest of any arm.
+    /// Passes in which all arms count. An arm is compared in more: in those in which
+    /// it and the service alone do.
     pub passes: u32,
     /// How far apart two equal measurements of the budget's quantile lie, at
     /// most, in percent: what is smaller cannot be told from nothing.

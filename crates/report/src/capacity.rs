@@ -4,7 +4,8 @@ use crate::number::{self, Written, confidence, time_us};
 use crate::sentence::{Sentence, capital};
 use crate::table::Ink;
 use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Estimate, Goal, LatencyLimit, Quantile, Workload,
+    CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightBasis,
+    Quantile, Workload,
 };
 
 mod leading;
@@ -100,13 +101,32 @@ fn untold(who: &str, goal: &str, finding: &CapacityFinding) -> Sentence {
     Sentence::new(Ink::Yellow, text)
 }
 
+/// The upper end, where nothing was seen between it and the value: not even what is
+/// likely there.
+fn perhaps_up_to(rate: Estimate) -> Option<f64> {
+    let is_edge = rate.low == Some(rate.value);
+    rate.high.filter(|high| is_edge && *high > rate.value)
+}
+
+/// Where the goal is first seen broken, if what is carried is but the last load before
+/// a gap, and the truth is somewhere in it.
+pub(crate) fn before_gap(finding: &CapacityFinding) -> Option<f64> {
+    match (finding.note, finding.rate_rps) {
+        (Some(CapacityNote::NothingBetween { high, .. }), Some(rate))
+            if high.kept == 0 && rate.value < high.rate_rps =>
+        {
+            Some(high.rate_rps)
+        }
+        (_, rate) => rate.and_then(perhaps_up_to),
+    }
+}
+
 /// The rate with its interval, or why it has none.
 fn found(subject: Subject, rate: Estimate) -> String {
     let written = Written::rate(rate);
     let value = &written.value;
-    match (rate.high, written.ends()) {
-        // Nothing was seen between the two: not even what is likely there.
-        (Some(high), _) if rate.low == Some(rate.value) && high > rate.value => {
+    match (perhaps_up_to(rate), written.ends()) {
+        (Some(high), _) => {
             let high = number::per_second(high);
             format!("{}, perhaps up to {high},", number::per_second(rate.value))
         }
@@ -207,10 +227,11 @@ fn promise(finding: &CapacityFinding) -> String {
             let limit = match (limit, finding.limit_us) {
                 (LatencyLimit::Absolute(limit), _) => time_us(limit.as_secs_f64() * 1e6),
                 (LatencyLimit::TimesLight(times), None) => {
-                    format!("{times} times their time at light load")
+                    format!("{times} times their time at {}", light(finding.note))
                 }
                 (LatencyLimit::TimesLight(times), Some(us)) => {
-                    format!("{}, {times} times their time at light load", time_us(us))
+                    let light = light(finding.note);
+                    format!("{}, {times} times their time at {light}", time_us(us))
                 }
             };
             format!("{share} of the requests answered within {limit}")
@@ -220,5 +241,17 @@ fn promise(finding: &CapacityFinding) -> String {
             number::trimmed(limit.pct())
         ),
         Goal::Cpu { limit } => format!("CPU use below {} %", number::trimmed(limit.pct())),
+    }
+}
+
+/// The load that a relative limit is a multiple of. Where that is more than light, the
+/// promise is a laxer one than was asked for, and its own words must say so.
+fn light(note: Option<CapacityNote>) -> String {
+    match note {
+        Some(CapacityNote::Light {
+            basis: LightBasis::LowestLevel,
+            up_to_load_pct,
+        }) => format!("up to {up_to_load_pct:.0} % load"),
+        _ => "light load".to_owned(),
     }
 }

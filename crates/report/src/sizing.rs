@@ -116,8 +116,9 @@ pub fn plan_text(report: &PlanReport<'_>, width: usize, colour: bool) -> String 
     if let Some(why) = doubt::floor(&sizing.autoscaler) {
         say(Ink::Plain, why.to_owned());
     }
-    for caution in doubt::cautions(&sizing.cautions, sizing.least_instances) {
-        say(Ink::Yellow, caution);
+    let said = doubt::cautions(&sizing.cautions, sizing.least_instances);
+    for (caution, text) in sizing.cautions.iter().zip(said) {
+        say(doubt::ink(caution), text);
     }
     match &sizing.linear_rule {
         Some(linear) => say(linear_ink(linear), linear_rule(sizing, linear)),

@@ -3,6 +3,7 @@
 
 mod csv;
 pub(crate) mod curve;
+mod notes;
 pub(crate) mod said;
 pub(crate) mod step;
 pub(crate) mod table;
@@ -113,7 +114,7 @@ pub(crate) fn parts(report: &YieldReport<'_>) -> Parts {
         None => Parts {
             asked: said::asked(report),
             table: curve::table(findings),
-            notes: said::notes(report),
+            notes: notes::of(report),
             answer: curve::said(findings)
                 .into_iter()
                 .chain(said::answer(report))

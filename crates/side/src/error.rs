@@ -22,7 +22,9 @@ pub enum SideError {
         way_out: &'static str,
     },
     /// A headroom that leaves no room for what a mechanism gives at least.
-    #[error("with this headroom the law cannot run: {0}; choose a smaller headroom")]
+    #[error(
+        "with this headroom the law cannot run: {0}; choose a smaller headroom, or another --mechanism"
+    )]
     Law(#[from] ParameterError),
     /// The log could not be opened.
     #[error("the log {} cannot be written: {source}; choose another file", .path.display())]

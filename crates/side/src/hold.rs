@@ -5,7 +5,7 @@ use plimsoll_control::{Capabilities, ControlError, Group, Mechanism, Weight};
 use plimsoll_law::{
     Headroom, Mode, ParameterError, Parameters, Plimsoll, PlimsollState, Sample, State,
 };
-use plimsoll_model::{CpuTime, Share};
+use plimsoll_model::Share;
 use std::fmt;
 use std::time::Duration;
 
@@ -110,29 +110,13 @@ impl Hold {
         })
     }
 
-    /// A sample as the law must see it under this mechanism.
-    ///
-    /// What the kernel takes back by itself is as good as idle: otherwise a
-    /// sideload that uses all that nobody wants would look like a machine that is
-    /// full. Then only what everything else uses can freeze it, and the log has
-    /// no use of the sideload.
-    pub(crate) fn seen(self, mut sample: Sample) -> Sample {
-        if !self.yields_by_itself() {
-            return sample;
+    /// A sample as the law must see it under this mechanism: otherwise a sideload
+    /// that uses all that nobody wants would look like a machine that is full.
+    pub(crate) fn seen(self, sample: Sample) -> Sample {
+        Sample {
+            gives_way: self.yields_by_itself(),
+            ..sample
         }
-        if let (Some(cpu), Some(used)) = (&mut sample.machine, &mut sample.sideload) {
-            let mut take = |from: &mut CpuTime| {
-                let taken = (*from).min(*used);
-                *from = from.since(taken);
-                *used = used.since(taken);
-                cpu.idle = cpu.idle + taken;
-            };
-            take(&mut cpu.user);
-            take(&mut cpu.system);
-            // What is left is what two clocks disagree by.
-            *used = CpuTime::ZERO;
-        }
-        sample
     }
 }
 
@@ -151,7 +135,7 @@ impl fmt::Display for Hold {
 mod tests {
     use super::*;
     use plimsoll_law::{Action, Law};
-    use plimsoll_model::CpuUse;
+    use plimsoll_model::{CpuTime, CpuUse};
 
     fn second(others_ms: u64, sideload_ms: u64) -> Sample {
         let cpu = |ms| CpuTime(Duration::from_millis(ms));
@@ -165,6 +149,7 @@ mod tests {
                 ..CpuUse::default()
             }),
             sideload: Some(cpu(sideload_ms)),
+            gives_way: false,
             guards: Vec::new(),
         }
     }
@@ -185,23 +170,6 @@ mod tests {
         for hold in [Hold::Quota, Hold::CpuSet] {
             assert_eq!(decided(hold, 200, 1800), Action::Frozen, "{hold}");
         }
-    }
-
-    #[test]
-    fn what_two_clocks_disagree_by_makes_no_time() {
-        let mut sample = second(0, 500);
-        sample.sideload = Some(CpuTime(Duration::from_millis(700)));
-        let seen = Hold::Weight.seen(sample.clone());
-        let (before, after) = (sample.machine.unwrap(), seen.machine.unwrap());
-        assert_eq!(before.total(), after.total());
-        assert_eq!(seen.sideload, Some(CpuTime::ZERO));
-    }
-
-    #[test]
-    fn what_was_not_read_stays_unread() {
-        let mut sample = second(100, 100);
-        sample.sideload = None;
-        assert_eq!(Hold::Weight.seen(sample.clone()), sample);
     }
 
     #[test]

@@ -100,6 +100,7 @@ fn between(
             .sideload
             .zip(then.sideload)
             .map(|(now, then)| now.since(then)),
+        gives_way: false,
         guards,
     }
 }

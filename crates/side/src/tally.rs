@@ -178,6 +178,7 @@ mod tests {
             cpus: 2,
             machine: None,
             sideload: None,
+            gives_way: false,
             guards,
         }
     }

@@ -19,7 +19,7 @@ use plimsoll_model::{
     Arm, ArmFinding, Estimate, Phase, Plan, Rate, Setting, Share, SideloadPlan, StepCourse, Trial,
     YieldFindings,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[cfg(test)]
 mod tests;
@@ -62,7 +62,8 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Option<YieldFindings> {
         let found = tried.iter_mut().map(|t| &mut t.found);
         found.for_each(verdict::leave_out);
     }
-    let passes = tried.iter().map(|t| t.found.trials).min();
+    let counting = tried.iter().map(|t| t.seen.counting_passes(t.found.arm));
+    let passes = counting.reduce(|all, of_arm| &all & &of_arm);
     let curve = headrooms::curves(&context, &tried);
     let stepped = step::findings(plan, &of_arms);
     let is_point = |t: &Tried<'_>| t.headroom.is_some() && !side.headrooms.is_empty();
@@ -72,7 +73,7 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Option<YieldFindings> {
         rate_rps: trials.iter().find_map(asked_rps),
         rated,
         budget: side.budget,
-        passes: passes.unwrap_or(0),
+        passes: passes.map_or(0, |passes| passes.len() as u32),
         noise_floor_pct,
         recommended,
         arms: tried
@@ -179,6 +180,11 @@ impl<'t> Seen<'t> {
 
     fn passes(&self, arm: Arm) -> u32 {
         self.counting(arm).count() as u32
+    }
+
+    /// The passes in which an arm counts.
+    fn counting_passes(&self, arm: Arm) -> BTreeSet<u32> {
+        self.counting(arm).map(|trial| trial.spec.pass).collect()
     }
 
     /// Trials of two arms that count, of the same passes.

@@ -181,7 +181,7 @@ impl OneGoal {
                 let done = width <= self.precision && self.beside(rate.value) >= FEWEST;
                 // One e-fold of odds to either side: near enough to be on the
                 // line, far enough to tell its slope.
-                let reach = (1.0 / slope).clamp(self.precision / 2.0, 0.1);
+                let reach = (1.0 / slope).max(self.precision / 2.0).min(0.1);
                 let offset = [0.0, -reach, reach][self.tried % 3];
                 (!done).then_some(Want {
                     rate: rate.value * (1.0 + offset),

@@ -152,6 +152,7 @@ fn watched(law: &Law, wish: &Wish<'_>, cpus: u32) -> (State, Action) {
             ..CpuUse::default()
         }),
         sideload: Some(CpuTime::ZERO),
+        gives_way: false,
         guards: Vec::new(),
     };
     let seen = (1..=WATCHED).map(sample);

@@ -28,6 +28,7 @@ fn sample() -> Sample {
         cpus: 2,
         machine: Some(CpuUse::default()),
         sideload: Some(CpuTime(Duration::from_millis(3))),
+        gives_way: true,
         guards: vec![
             guard(Reading::of(9.5, 10.0)),
             guard(Reading::of(10.5, 10.0)),

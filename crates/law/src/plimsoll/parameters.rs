@@ -2,6 +2,7 @@
 
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// The parameters of our law. Shares are of the machine, unless another whole is
@@ -81,7 +82,7 @@ pub struct ParameterError {
     /// Which.
     pub name: &'static str,
     /// Its range.
-    pub allowed: &'static str,
+    pub allowed: Cow<'static, str>,
     /// What was given.
     pub given: String,
 }
@@ -134,10 +135,14 @@ impl Parameters {
     }
 }
 
-fn refused(name: &'static str, allowed: &'static str, given: String) -> ParameterError {
+pub(super) fn refused(
+    name: &'static str,
+    allowed: impl Into<Cow<'static, str>>,
+    given: String,
+) -> ParameterError {
     ParameterError {
         name,
-        allowed,
+        allowed: allowed.into(),
         given,
     }
 }

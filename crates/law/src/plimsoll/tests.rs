@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::sample;
 use crate::{Guard, Missing, Reading};
+use plimsoll_model::CpuTime;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -41,6 +42,29 @@ fn the_room_is_its_use_and_what_is_idle_beyond_the_headroom() {
     assert_eq!(pct(&running(40.0), &sample(50, 30)), 30.0);
     assert_eq!(pct(&running(40.0), &sample(55, 30)), 25.0);
     assert_eq!(pct(&running(40.0), &sample(45, 10)), 35.0);
+}
+
+#[test]
+fn what_is_taken_back_at_once_counts_as_idle() {
+    let given = |service, sideload| Sample {
+        gives_way: true,
+        ..sample(service, sideload)
+    };
+    assert_eq!(
+        pct(&running(40.0), &given(30, 70)),
+        pct(&running(40.0), &sample(30, 0))
+    );
+    assert_eq!(
+        pct(&running(40.0), &given(60, 40)),
+        pct(&running(40.0), &sample(60, 0))
+    );
+    // By another clock it used more than was done at all: no time comes of that.
+    let mut odd = given(0, 50);
+    odd.sideload = Some(CpuTime(Duration::from_secs(70)));
+    assert_eq!(
+        pct(&running(40.0), &odd),
+        pct(&running(40.0), &sample(0, 0))
+    );
 }
 
 #[test]
@@ -263,7 +287,7 @@ fn a_law_that_could_never_let_anything_run_is_refused() {
     assert!(with_floor(8.0).is_ok());
     assert_eq!(
         with_floor(9.0).unwrap_err().to_string(),
-        "floor must be so small that it fits beside the headroom and the band; it is 9.0 %"
+        "headroom must be at most 89 % where the sideload has no less than 9.0 % when it runs; it is 90 %"
     );
 }
 

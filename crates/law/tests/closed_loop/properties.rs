@@ -66,6 +66,7 @@ fn sample() -> impl Strategy<Value = Sample> {
             cpus,
             machine,
             sideload: side.map(|part| CpuTime(busy.mul_f64(part))),
+            gives_way: false,
             guards,
         }
     })

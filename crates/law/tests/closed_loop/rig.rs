@@ -80,6 +80,7 @@ impl Rig {
             cpus: self.machine.cpus(),
             machine: Some(seen.machine),
             sideload: Some(seen.sideload),
+            gives_way: false,
             guards: Vec::new(),
         };
         spoil(&mut sample);

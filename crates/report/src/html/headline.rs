@@ -4,7 +4,7 @@ use super::charts::kept;
 use super::figure::class;
 use super::markup::{El, Html, el, shortened, typeset};
 use super::page::section;
-use crate::capacity::{Rank, Subject, leading};
+use crate::capacity::{Rank, Subject, before_gap, leading};
 use crate::number::{self, Written, confidence, per_second};
 use crate::sentence::Sentence;
 use crate::sentences::answers;
@@ -121,7 +121,8 @@ fn headline(report: &Report<'_>) -> String {
     let at = at + &within;
     match (first.status, first.rate_rps) {
         (CapacityStatus::Found, Some(rate)) => {
-            format!("{who} carries {}/s{at}", Written::rate(rate).value)
+            let least = before_gap(first).map_or("", |_| "at least ");
+            format!("{who} carries {least}{}/s{at}", Written::rate(rate).value)
         }
         (CapacityStatus::Cliff, Some(rate)) => format!(
             "{who} carries {}{at}, {}",
@@ -162,10 +163,11 @@ pub(super) fn tile(name: &str, value: &str, unit: &str, more: &str) -> El {
 
 fn load_tile(first: &CapacityFinding, rate: Estimate, is_table: bool) -> El {
     let written = Written::rate(rate);
-    let sure = match (first.status, written.ends()) {
-        (CapacityStatus::NotReached, _) => "or more: the end was not seen".to_owned(),
-        (_, Some(ends)) => format!("{} interval {ends}", confidence()),
-        (_, None) => "no interval".to_owned(),
+    let sure = match (first.status, before_gap(first), written.ends()) {
+        (CapacityStatus::NotReached, _, _) => "or more: the end was not seen".to_owned(),
+        (CapacityStatus::Found, Some(high), _) => format!("below {}", per_second(high)),
+        (_, _, Some(ends)) => format!("{} interval {ends}", confidence()),
+        (_, _, None) => "no interval".to_owned(),
     };
     let goal = kept(first, is_table);
     tile(

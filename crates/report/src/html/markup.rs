@@ -195,8 +195,28 @@ pub(super) fn beginning(text: &str, most: usize) -> String {
     }
 }
 
-/// A sentence as it is set: no line ends between a number and its percent sign.
-pub(super) fn typeset(text: &str) -> String {
+/// A sentence as it is set: no line ends between a number and its percent sign, nor
+/// within a flag.
+pub(super) fn typeset(text: &str) -> Html {
+    let text = with_percent_signs(text);
+    let mut out = Html::default();
+    for (i, word) in text.split(' ').enumerate() {
+        if i > 0 {
+            out.push(" ");
+        }
+        let is_flag = word.trim_start_matches('(').starts_with("--");
+        match is_flag && word.len() <= LONGEST_FLAG {
+            true => out.push(el("span").class("flag").with(word)),
+            false => out.push(word),
+        }
+    }
+    out
+}
+
+/// What is longer must break somewhere.
+const LONGEST_FLAG: usize = 24;
+
+fn with_percent_signs(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for (i, part) in text.split(" %").enumerate() {
         if i > 0 {
@@ -228,10 +248,22 @@ mod tests {
     #[test]
     fn a_percent_sign_stays_with_its_number() {
         assert_eq!(
-            typeset("at 5 % and 98.1 %."),
+            typeset("at 5 % and 98.1 %.").into_string(),
             "at 5\u{a0}% and 98.1\u{a0}%."
         );
-        assert_eq!(typeset(" % of it"), " % of it");
+        assert_eq!(typeset(" % of it").into_string(), " % of it");
+    }
+
+    #[test]
+    fn a_flag_is_kept_in_one_piece_and_one_without_end_is_not() {
+        let html = typeset("measure (--passes 5, or a -- b).").into_string();
+        assert_eq!(html.matches("<span class=\"flag\">").count(), 2, "{html}");
+        assert!(
+            html.contains("<span class=\"flag\">(--passes</span> 5"),
+            "{html}"
+        );
+        let long = format!("--{}", "<".repeat(1000));
+        assert!(!typeset(&long).into_string().contains("<span"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What is in doubt about a plan, and why its smallest fleet is no smaller: in
 //! sentences that the text and the manifest share.
 
-use crate::number::{for_count, grouped, per_second};
+use crate::number::{self, for_count, grouped, per_second};
+use crate::table::Ink;
 use plimsoll_model::{Autoscaler, CpuFigure, FloorFrom, SizingCaution};
 
 /// Why the smallest fleet is as large as it is; nothing where it was asked for.
@@ -40,6 +41,14 @@ pub(super) fn cautions(all: &[SizingCaution], least_instances: u32) -> Vec<Strin
     each.collect()
 }
 
+/// How grave it is.
+pub(super) fn ink(caution: &SizingCaution) -> Ink {
+    match caution {
+        SizingCaution::TooSteep { .. } => Ink::Red,
+        SizingCaution::BelowMeasured { .. } | SizingCaution::WideCapacity { .. } => Ink::Yellow,
+    }
+}
+
 fn named(figure: CpuFigure) -> &'static str {
     match figure {
         CpuFigure::Target => "CPU target",
@@ -63,6 +72,11 @@ fn caution(caution: &SizingCaution, least_instances: u32) -> String {
                 per_second(lowest_measured_rps)
             )
         }
+        SizingCaution::TooSteep { worst_load_ratio } => format!(
+            "New instances are too late for this traffic: at its worst moment one has to carry {} % \
+             of what the plan takes it to carry. Raise --growth, or --floor.",
+            number::trimmed((1000.0 * worst_load_ratio).round() / 10.0)
+        ),
         SizingCaution::WideCapacity {
             half_width_pct,
             instances_at_high_end: n,

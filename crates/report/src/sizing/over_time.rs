@@ -45,20 +45,13 @@ pub(super) fn over_time_text(
     );
     put(&mut out, &Sentence::new(Ink::Plain, text), width, paint);
     let worst = over_time.worst_load_ratio;
-    let percent = number::trimmed((1000.0 * worst).round() / 10.0);
-    let (ink, text) = if worst > 1.0 {
+    // Above 1 it is the first of the cautions.
+    if worst <= 1.0 {
         let text = format!(
-            "At its worst moment an instance has to carry {percent} % of what the plan takes it \
-             to carry: the traffic rises faster than --growth allows for; raise it, or --floor."
+            "At its worst moment an instance has to carry {} % of what the plan takes it to carry.",
+            number::trimmed((1000.0 * worst).round() / 10.0)
         );
-        (Ink::Red, text)
-    } else {
-        let text = format!(
-            "At its worst moment an instance has to carry {percent} % of what the plan takes it \
-             to carry."
-        );
-        (Ink::Plain, text)
-    };
-    put(&mut out, &Sentence::new(ink, text), width, paint);
+        put(&mut out, &Sentence::new(Ink::Plain, text), width, paint);
+    }
     out
 }

@@ -162,6 +162,24 @@ fn a_relative_goal_tells_the_limit_that_it_came_to() {
 }
 
 #[test]
+fn a_limit_taken_at_more_than_light_load_says_so_within_the_promise() {
+    let text = with_capacity(CapacityFinding {
+        limit_us: Some(8200.0),
+        note: Some(CapacityNote::Light {
+            basis: LightBasis::LowestLevel,
+            up_to_load_pct: 50.0,
+        }),
+        ..found("p99<2x", 100.0, None)
+    });
+    for expected in [
+        "within 8.2ms, 2 times their time at up to 50 % load",
+        "and the limit is laxer for it",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
 fn what_cpu_use_is_worth_is_said_as_far_as_the_interval_lets_it() {
     let within = Estimate::within;
     for (index, expected) in [

@@ -109,10 +109,10 @@ pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
             "When latency is back cannot be told from chance: fewer than 6 steps count.",
         ),
     });
-    said.extend(super::said::doubtful_rate(report));
-    said.extend(super::said::coarse(report));
-    said.extend(findings.arms.iter().filter_map(super::said::held));
-    said.extend(super::said::hasty(report));
+    said.extend(super::notes::doubtful_rate(report));
+    said.extend(super::notes::coarse(report));
+    said.extend(findings.arms.iter().filter_map(super::notes::held));
+    said.extend(super::notes::hasty(report));
     said
 }
 

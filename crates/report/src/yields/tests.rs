@@ -7,7 +7,7 @@ mod step;
 
 use super::*;
 use crate::{RecordFacts, TrialTally};
-use plimsoll_model::{Arm, Job, JobHeld, RunEnd, Share};
+use plimsoll_model::{Arm, Estimate, Job, JobHeld, LatencyChange, RunEnd, Share};
 use sample::{Sample, all_beyond, nothing, sample};
 use std::path::Path;
 use std::time::Duration;
@@ -79,6 +79,34 @@ fn reports_read_as_they_should() {
             "{name}: got\n{text}\ninstead of\n{expected}"
         );
     }
+}
+
+#[test]
+fn a_job_that_leaves_cpus_unused_alone_is_told() {
+    let words = "the job alone does not use all CPUs";
+    let mut sample = sample();
+    assert!(!sample.flat().contains(words), "{}", sample.flat());
+    sample.findings.arms[2].total_work_share = Some(Estimate::alone(1.59));
+    assert!(sample.flat().contains(words), "{}", sample.flat());
+}
+
+#[test]
+fn an_arm_without_an_interval_beside_others_says_why() {
+    let words = "No interval for nice: in fewer than 5 passes";
+    let mut sample = sample();
+    assert!(
+        !sample.flat().contains("No interval for"),
+        "{}",
+        sample.flat()
+    );
+    let arms = sample.findings.arms.iter_mut();
+    for arm in arms.filter(|arm| arm.arm == Arm::Nice) {
+        arm.latency_change_pct = arm.latency_change_pct.map(|change| LatencyChange {
+            p99: Estimate::alone(change.p99.value),
+            ..change
+        });
+    }
+    assert!(sample.flat().contains(words), "{}", sample.flat());
 }
 
 #[test]

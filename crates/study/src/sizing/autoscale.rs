@@ -1,6 +1,6 @@
 //! What an autoscaler is told, and what its fleet is over time.
 
-use super::target::{CpuAt, Target, running, whole};
+use super::target::{CpuAt, Target, mean_running, running, whole};
 use super::{MOST_INSTANCES, SizingError, Traffic};
 use plimsoll_model::{Autoscaler, FleetOverTime, FleetStep, FloorFrom, Rate};
 use std::time::Duration;
@@ -119,10 +119,10 @@ impl Fleet {
         fixed: u32,
         price_per_hour: Option<f64>,
     ) -> FleetOverTime {
-        let steps = traffic.stretches().map(|(at, _, rate)| FleetStep {
-            at_s: at.as_secs_f64(),
-            rate_rps: rate.get(),
-            instances: running(floor, held, rate) as u32,
+        let steps = traffic.stretches().map(|stretch| FleetStep {
+            at_s: stretch.from.as_secs_f64(),
+            rate_rps: stretch.high.get(),
+            instances: running(floor, held, stretch.high) as u32,
         });
         let instance_hours = instance_hours(traffic, floor, held);
         let fixed_instance_hours = f64::from(fixed) * hours(traffic.span());
@@ -154,7 +154,10 @@ impl Fleet {
 
 fn instance_hours(traffic: &Traffic, floor: u32, held: Rate) -> f64 {
     let stretches = traffic.stretches();
-    let each = stretches.map(|(_, length, rate)| running(floor, held, rate) * hours(length));
+    let each = stretches.map(|stretch| {
+        let mean = mean_running(floor, held, stretch.low, stretch.high);
+        mean * hours(stretch.length)
+    });
     each.sum()
 }
 

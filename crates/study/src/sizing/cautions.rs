@@ -3,7 +3,7 @@
 use super::autoscale::Fleet;
 use super::{Request, SizingError};
 use crate::cpu_use::NEAR;
-use plimsoll_model::{Carried, CpuFigure, Rate, SizingCaution};
+use plimsoll_model::{Carried, CpuFigure, FleetOverTime, Rate, SizingCaution};
 
 /// The cautions of a plan whose instances are asked for `target` at most, and
 /// for `at_peak` at the peak.
@@ -12,6 +12,7 @@ pub(super) fn of(
     fleet: &Fleet,
     target_rps: f64,
     at_peak: Rate,
+    over_time: Option<&FleetOverTime>,
 ) -> Result<Vec<SizingCaution>, SizingError> {
     let figures = [
         (CpuFigure::Target, target_rps),
@@ -20,9 +21,16 @@ pub(super) fn of(
     let below = figures
         .into_iter()
         .filter_map(|(figure, rate)| below_measured(request, figure, rate));
-    let mut out: Vec<SizingCaution> = below.collect();
+    // What overloads a service comes first.
+    let mut out: Vec<SizingCaution> = over_time.and_then(too_steep).into_iter().collect();
+    out.extend(below);
     out.extend(wide_capacity(request, fleet)?);
     Ok(out)
+}
+
+fn too_steep(over_time: &FleetOverTime) -> Option<SizingCaution> {
+    let worst_load_ratio = over_time.worst_load_ratio;
+    (worst_load_ratio > 1.0).then_some(SizingCaution::TooSteep { worst_load_ratio })
 }
 
 fn below_measured(request: &Request<'_>, figure: CpuFigure, rate: f64) -> Option<SizingCaution> {

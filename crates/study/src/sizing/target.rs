@@ -115,6 +115,28 @@ pub(super) fn running(floor: u32, held: Rate, rate: Rate) -> f64 {
     whole(rate.get() / held.get()).max(f64::from(floor))
 }
 
+/// The mean of [`running`] while the rate goes straight from one to the other.
+pub(super) fn mean_running(floor: u32, held: Rate, low: Rate, high: Rate) -> f64 {
+    let (from, to) = (low.get() / held.get(), high.get() / held.get());
+    // So short a way changes no count but by rounding.
+    if to - from < 1e-9 {
+        return running(floor, held, high);
+    }
+    (area(floor, to) - area(floor, from)) / (to - from)
+}
+
+/// The area below `max(floor, ceil(x))` from 0 to `x`: `floor` wide up to
+/// itself, then steps of 1, each one higher than the one before.
+fn area(floor: u32, x: f64) -> f64 {
+    let floor = f64::from(floor);
+    if x <= floor {
+        return floor * x;
+    }
+    let whole = x.floor();
+    let steps = (whole * (whole + 1.0) - floor * (floor + 1.0)) / 2.0;
+    floor * floor + steps + (x - whole) * (whole + 1.0)
+}
+
 /// The next whole number, forgiving what binary fractions add: 0.3 / 0.1 is 3.
 pub(super) fn whole(n: f64) -> f64 {
     (n * (1.0 - 1e-12)).ceil()

@@ -94,7 +94,7 @@ fn a_failure_while_traffic_grows_is_survived() {
 fn in_doubt(sizing: &Sizing) -> Vec<CpuFigure> {
     let below = |caution: &SizingCaution| match *caution {
         SizingCaution::BelowMeasured { figure, .. } => Some(figure),
-        SizingCaution::WideCapacity { .. } => None,
+        SizingCaution::WideCapacity { .. } | SizingCaution::TooSteep { .. } => None,
     };
     sizing.cautions.iter().filter_map(below).collect()
 }
@@ -278,8 +278,34 @@ fn traffic_that_rises_faster_than_allowed_for_is_seen() {
     let mut asked = request(&demand, NO_CPU);
     asked.growth_per_minute = 0.1;
     asked.floor = Some(1);
-    let worst = size(&asked).unwrap().over_time.unwrap().worst_load_ratio;
+    let sizing = size(&asked).unwrap();
+    let worst = sizing.over_time.unwrap().worst_load_ratio;
     assert!((worst - 9000.0 / 1300.0).abs() < 0.01, "{worst}");
+    let caution = SizingCaution::TooSteep {
+        worst_load_ratio: worst,
+    };
+    assert_eq!(sizing.cautions.first(), Some(&caution));
+}
+
+#[test]
+fn a_ramp_costs_the_same_in_however_many_rows_it_is_given() {
+    let ramp = |rows: u32| {
+        let row = |i: u32| {
+            let part = f64::from(i) / f64::from(rows - 1);
+            (36_000.0 * part, 500.0 + 9500.0 * part)
+        };
+        let moments: Vec<(f64, f64)> = (0..rows).map(row).collect();
+        let demand = Demand::Traffic(Traffic::new(&moments).unwrap());
+        let mut asked = request(&demand, NO_CPU);
+        asked.failures = 1;
+        let sizing = size(&asked).unwrap();
+        let floor = sizing.autoscaler.floor_instances;
+        (floor, sizing.over_time.unwrap().instance_hours)
+    };
+    let (floor, hours) = ramp(2);
+    let (fine_floor, fine_hours) = ramp(601);
+    assert_eq!(floor, fine_floor);
+    assert!((hours - fine_hours).abs() < 1e-6, "{hours} {fine_hours}");
 }
 
 #[test]

@@ -7,6 +7,16 @@ use std::time::Duration;
 /// Ten years in seconds: what is longer is in another unit.
 const LONGEST_SECONDS: f64 = 3.2e8;
 
+/// A stretch of time in which the rate goes straight from one end to the other,
+/// up or down.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretch {
+    pub(super) from: Duration,
+    pub(super) length: Duration,
+    pub(super) low: Rate,
+    pub(super) high: Rate,
+}
+
 /// Rates by time; between two moments the rate goes straight from one to the
 /// next.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,11 +69,16 @@ impl Traffic {
         self.0.first().map_or(Duration::ZERO, |(at, _)| *at)
     }
 
-    /// Each stretch between two moments with the higher of its two rates.
-    pub(super) fn stretches(&self) -> impl Iterator<Item = (Duration, Duration, Rate)> {
+    /// The stretches between two moments, in the order of time.
+    pub(super) fn stretches(&self) -> impl Iterator<Item = Stretch> {
         self.0.windows(2).map(|pair| {
             let ((from, a), (to, b)) = (pair[0], pair[1]);
-            (from, to - from, if a > b { a } else { b })
+            Stretch {
+                from,
+                length: to.saturating_sub(from),
+                low: if a < b { a } else { b },
+                high: if a > b { a } else { b },
+            }
         })
     }
 

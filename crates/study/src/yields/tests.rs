@@ -249,6 +249,27 @@ fn noise_as_large_as_the_budget_leaves_it_open_and_says_what_it_would_take() {
 }
 
 #[test]
+fn a_pass_in_which_one_arm_does_not_count_is_none_in_which_all_do() {
+    let plan = plan(8);
+    let mut trials = run(&plan, 0.001, 5);
+    // Each arm still has seven of them.
+    for (arm, pass) in [(Arm::ServiceAlone, 1), (Arm::SchedIdle, 2), (Arm::None, 5)] {
+        let is_it = |trial: &&mut Trial| {
+            matches!(trial.spec.setting, Setting::Beside { arm: of, .. } if of == arm)
+                && trial.spec.pass == pass
+        };
+        for trial in trials.iter_mut().filter(is_it) {
+            trial.verdict = Verdict::Invalid(vec![Invalid::Steal {
+                stolen: Share::ONE,
+                bound: Share::ZERO,
+            }]);
+        }
+    }
+    let found = found(&plan, &trials);
+    assert_eq!((found.passes, of(&found, Arm::None).trials), (5, 7));
+}
+
+#[test]
 fn few_passes_give_figures_without_intervals_and_no_verdict() {
     let plan = plan(4);
     let found = found(&plan, &run(&plan, 0.001, 5));

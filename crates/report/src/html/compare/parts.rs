@@ -16,8 +16,8 @@ use crate::levels::known;
 use crate::number::{self, Written};
 use crate::table::Column;
 use plimsoll_model::{
-    Carried, ComparedCapacity, ComparedMachine, Comparison, FigureUnit, LevelFinding, Measure,
-    WorkOf, WorkUnit,
+    CapacityStatus, Carried, ComparedCapacity, ComparedMachine, Comparison, FigureUnit,
+    LevelFinding, Measure, WorkOf, WorkUnit,
 };
 
 /// What each carries within each goal.
@@ -162,8 +162,8 @@ pub(super) fn latency(comparison: &Comparison, machines: &[Machine<'_>]) -> Opti
             .attr("data-basis", id)
             .with_all(latency_overlay(machines, *basis, &title))
     });
-    let hint = "p99 against offered load, a line per machine. The rings: where each meets a goal on \
-                p99.";
+    let hint =
+        "p99 against offered load, a line per machine. A ring: where one meets a goal on p99.";
     let choice = (bases.len() > 1).then_some(choice);
     let drawings: Html = drawings.collect();
     Some(
@@ -225,7 +225,16 @@ pub(super) fn cpu(machines: &[Machine<'_>]) -> Option<El> {
             format!("{} {cpu}", beginning(&m.name, 40))
         })
         .collect();
-    let title = format!("CPU use at the load line: {}", listed.join(", "));
+    let of = |m: &Machine<'_>| leading(&m.findings.capacity).map(|l| l.finding.status);
+    // A load line is where the goal is broken beyond.
+    let place = match machines
+        .iter()
+        .any(|m| of(m) == Some(CapacityStatus::NotReached))
+    {
+        true => "the highest rate that kept the goal",
+        false => "the load line",
+    };
+    let title = format!("CPU use at {place}: {}", listed.join(", "));
     let hint = "CPU use against achieved load, in percent of each machine's own rated rate. On the \
                 dotted diagonal CPU use would tell the load.";
     let drawings: Html = cpu_overlay(machines, &title).into_iter().collect();

@@ -164,7 +164,7 @@ fn what_is_not_known_is_not_drawn() {
     assert_eq!(count(paid, "class=\"reach"), 0, "no intervals");
     assert_eq!(count(paid, "class=\"noise\""), 0);
     assert_eq!(count(chart(&page, "total", "wide"), "of-service"), 0);
-    assert!(page.contains("give --rated RATE"));
+    assert!(page.contains("--rated</span> RATE"));
     assert_eq!(count(chart(&page, "cause", "wide"), "of-wait"), 0);
     assert_eq!(overlapping(&page), Vec::<String>::new());
 }

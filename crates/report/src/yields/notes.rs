@@ -1,0 +1,186 @@
+//! How the table is to be read, and what is odd about it.
+
+use super::YieldReport;
+use super::said::{names, with};
+use crate::number::{confidence, per_second, trimmed_pct};
+use crate::sentence::Sentence;
+use crate::table::Ink;
+use plimsoll_model::{Arm, ArmFinding, Share, YieldFindings, human_duration};
+use std::time::Duration;
+
+/// A total above this is no measuring error.
+const BEYOND_ALL: f64 = 1.1;
+/// In less time than this a law decides twice at most.
+const FEW_DECISIONS: Duration = Duration::from_secs(3);
+
+/// How the table is to be read.
+pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
+    let findings = report.findings;
+    let budget = &findings.budget;
+    let is_priced = findings
+        .tried()
+        .any(|(_, arm)| arm.price_us_per_pct.is_some());
+    let price = match is_priced {
+        true => " price (in a wide table): p99 paid for each percent of work gained.",
+        false => "",
+    };
+    let mut said = vec![Sentence::new(
+        Ink::Dim,
+        format!(
+            "gained: the job's work, of what it does alone. total: that and the service's work, of \
+             what it carries alone. change: of {}, against the service alone in the same pass. \
+             waits: for a CPU, per request.{price}",
+            budget.quantile
+        ),
+    )];
+    said.push(match findings.noise_floor_pct {
+        Some(floor) => Sentence::new(
+            Ink::Plain,
+            format!(
+                "Two equal measurements of {} differ by up to {} % here ({}): less than that is noise.",
+                budget.quantile,
+                trimmed_pct(floor),
+                confidence()
+            ),
+        ),
+        None => Sentence::new(
+            Ink::Yellow,
+            "How far two equal measurements differ here is not known: fewer than 5 passes count, \
+             and no interval can be given.",
+        ),
+    });
+    said.extend(too_few_pairs(findings));
+    if findings.rated.is_none() {
+        said.push(Sentence::new(
+            Ink::Dim,
+            "total is not known, for nobody has said what the service carries alone: give --rated \
+             RATE, or --load in place of --rate.",
+        ));
+    }
+    said.extend(beyond_all(findings));
+    said.extend(doubtful_rate(report));
+    if !findings.curve.is_empty() {
+        said.push(Sentence::new(
+            Ink::Dim,
+            "headroom: what the job was to leave unused of the machine. allowed: what it could use \
+             of its CPUs at most.",
+        ));
+    }
+    said.extend(coarse(report));
+    said.extend(findings.arms.iter().filter_map(held));
+    said.extend(hasty(report));
+    said
+}
+
+/// Why some arms have no interval for latency where others do.
+fn too_few_pairs(findings: &YieldFindings) -> Option<Sentence> {
+    let change = |arm: &ArmFinding| arm.latency_change_pct.map(|c| c.under(&findings.budget));
+    let beside = || findings.tried().filter(|(_, arm)| arm.arm.is_beside());
+    let has = |arm: &ArmFinding| change(arm).is_some_and(|c| c.interval().is_some());
+    let without: Vec<String> = beside()
+        .filter(|(_, arm)| change(arm).is_some() && !has(arm))
+        .map(|(headroom, arm)| format!("{}{}", arm.arm, with(headroom)))
+        .collect();
+    let is_odd = !without.is_empty() && beside().any(|(_, arm)| has(arm));
+    is_odd.then(|| {
+        let text = format!(
+            "No interval for {}: in fewer than 5 passes it counts together with the service alone.",
+            without.join(", ")
+        );
+        Sentence::new(Ink::Yellow, text)
+    })
+}
+
+/// A job that leaves CPUs unused when it is alone gains nothing from being alone.
+fn beyond_all(findings: &YieldFindings) -> Option<Sentence> {
+    let is_beyond = |(_, arm): (_, &ArmFinding)| {
+        let total = arm.total_work_share;
+        total.is_some_and(|t| t.low.unwrap_or(t.value) > BEYOND_ALL)
+    };
+    findings.tried().any(is_beyond).then(|| {
+        Sentence::new(
+            Ink::Yellow,
+            "A total beyond 100 % says that the job alone does not use all CPUs (it waits for \
+             something, or has too few threads): gained is a share of its own speed then, and not \
+             of the machine.",
+        )
+    })
+}
+
+/// What the service carries alone, where no trial that counts shows its end.
+pub(super) fn doubtful_rate(report: &YieldReport<'_>) -> Option<Sentence> {
+    let rated = report.findings.rated.as_ref()?;
+    if rated.given || rated.limited_by_service {
+        return None;
+    }
+    let why = match rated.disturbed {
+        true => {
+            "others used the CPUs while that was sought, and no trial that counts shows its end"
+        }
+        false => "the load generator was at its end before the service was",
+    };
+    let text = format!(
+        "The service may carry more alone than {}: {why}. Its load was less then, and so is total.",
+        per_second(rated.rate_rps)
+    );
+    Some(Sentence::new(Ink::Yellow, text))
+}
+
+/// Few CPUs cannot be divided as finely as the headroom was asked for.
+pub(super) fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
+    let side = report.plan.sideload.as_ref()?;
+    let is_tried = side.arms.contains(&Arm::CpuSet);
+    let grain = 100.0 / side.cpus.len().max(1) as f64;
+    let is_about_arms = side.headrooms.is_empty();
+    (is_tried && is_about_arms && grain > side.headroom.pct()).then(|| {
+        let text = format!(
+            "cpuset gives whole CPUs, of which one is {} % of this machine: it does not keep a \
+             headroom of {} % exactly.",
+            trimmed_pct(grain),
+            trimmed_pct(side.headroom.pct())
+        );
+        Sentence::new(Ink::Dim, text)
+    })
+}
+
+/// What a law did with the job.
+pub(super) fn held(found: &ArmFinding) -> Option<Sentence> {
+    let held = found.held;
+    let pct = |share: Share| trimmed_pct(share.pct());
+    let frozen = match held.frozen.filter(|_| found.arm.is_law())? {
+        Share::ZERO => "never frozen".to_owned(),
+        share => format!("frozen {} % of the time", pct(share)),
+    };
+    let allowed = held
+        .allowed
+        .map(|share| format!("held at {} % of its CPUs on average", pct(share)));
+    let throttled = held.throttled.map(|share| {
+        let of = "of the quota's periods";
+        format!("stopped by its quota in {} % {of}", pct(share))
+    });
+    let parts: Vec<String> = [allowed, Some(frozen), throttled]
+        .into_iter()
+        .flatten()
+        .collect();
+    let text = format!("By {} the job was {}.", found.arm, parts.join(", "));
+    Some(Sentence::new(Ink::Dim, text))
+}
+
+/// A law of which a trial sees hardly a decision.
+pub(super) fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
+    let side = report.plan.sideload.as_ref()?;
+    let laws: Vec<Arm> = side.arms.iter().copied().filter(|a| a.is_law()).collect();
+    (!laws.is_empty() && report.plan.window < FEW_DECISIONS).then(|| {
+        let text = format!(
+            "{} {} once a second, so a trial of {} sees hardly a decision; measure longer \
+             (--duration 5s).",
+            names(&laws),
+            match laws.len() {
+                1 => "decides",
+                _ => "decide",
+            },
+            human_duration(report.plan.window)
+        );
+        Sentence::new(Ink::Yellow, text)
+    })
+}
