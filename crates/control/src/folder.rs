@@ -53,8 +53,11 @@ fn with_inner(folder: &Path) -> Vec<PathBuf> {
     let mut nth = 0;
     while nth < folders.len() {
         if let Ok(entries) = fs::read_dir(&folders[nth]) {
-            let inner = entries.flatten().map(|entry| entry.path());
-            folders.extend(inner.filter(|path| path.is_dir()));
+            // The listing tells files from folders: no need to ask of each.
+            let is_folder =
+                |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let inner = entries.flatten().filter(is_folder);
+            folders.extend(inner.map(|entry| entry.path()));
         }
         nth += 1;
     }

@@ -88,7 +88,7 @@ pub(crate) struct YieldArgs {
     #[arg(long, value_name = "BUDGET", default_value = "p99+5%", value_parser = budget)]
     pub(crate) budget: Budget,
 
-    /// A first look in under 2 minutes. Without: under 12.
+    /// A first look in under 2 minutes, beside hashing; a command takes its own time. Without: under 12.
     #[arg(long)]
     pub(crate) quick: bool,
 
