@@ -74,7 +74,12 @@ impl Control {
         apply(group, &limit, Some(&Limit::Runs))?;
         let now = Instant::now();
         Ok(Control {
-            sampler: Sampler::new(root, cpus.clone(), used(group).and_then(|u| u.cpu)),
+            sampler: Sampler::new(
+                root,
+                cpus.clone(),
+                rule.hold.yields_by_itself(),
+                used(group).and_then(|u| u.cpu),
+            ),
             root: root.clone(),
             cpus: cpus.clone(),
             watching: match rule.guards {
@@ -184,18 +189,17 @@ impl Control {
             Watching::Guards(guards) => guards.read(&self.cpus, &except),
             _ => Vec::new(),
         };
-        let raw = self.sampler.sample(usage.and_then(|u| u.cpu), readings);
+        let sample = self.sampler.sample(usage.and_then(|u| u.cpu), readings);
         self.tally
-            .add(&raw, &self.limit, self.reason.as_ref(), usage);
-        if let Some(used) = raw.sideload
-            && let Some(used) = Share::of(used.0, raw.period * raw.cpus)
+            .add(&sample, &self.limit, self.reason.as_ref(), usage);
+        if let Some(used) = sample.sideload
+            && let Some(used) = Share::of(used.0, sample.period * sample.cpus)
             && let Some(warning) = self.respect.check(&self.limit, used)
         {
             tell(Told::NotHeld(warning));
         }
         // Of CPUs that went off nothing can be given.
         let present = self.sampler.present();
-        let sample = self.hold.seen(raw);
         let decision = self.law.decide(&self.state, &sample);
         if !ending {
             let limit = Limit::of(decision.action, self.hold, self.quota_period, &present);

@@ -2,9 +2,7 @@
 //! that for the law.
 
 use plimsoll_control::{Capabilities, ControlError, Group, Mechanism, Weight};
-use plimsoll_law::{
-    Headroom, Mode, ParameterError, Parameters, Plimsoll, PlimsollState, Sample, State,
-};
+use plimsoll_law::{Headroom, Mode, ParameterError, Parameters, Plimsoll, PlimsollState, State};
 use plimsoll_model::Share;
 use std::fmt;
 use std::time::Duration;
@@ -109,15 +107,6 @@ impl Hold {
             ..PlimsollState::default()
         })
     }
-
-    /// A sample as the law must see it under this mechanism: otherwise a sideload
-    /// that uses all that nobody wants would look like a machine that is full.
-    pub(crate) fn seen(self, sample: Sample) -> Sample {
-        Sample {
-            gives_way: self.yields_by_itself(),
-            ..sample
-        }
-    }
 }
 
 impl fmt::Display for Hold {
@@ -134,7 +123,7 @@ impl fmt::Display for Hold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_law::{Action, Law};
+    use plimsoll_law::{Action, Law, Sample};
     use plimsoll_model::{CpuTime, CpuUse};
 
     fn second(others_ms: u64, sideload_ms: u64) -> Sample {
@@ -157,7 +146,10 @@ mod tests {
     fn decided(hold: Hold, others_ms: u64, sideload_ms: u64) -> Action {
         let law = hold.law(Headroom::default(), 2).unwrap();
         let start = Hold::start(&law);
-        let sample = hold.seen(second(others_ms, sideload_ms));
+        let sample = Sample {
+            gives_way: hold.yields_by_itself(),
+            ..second(others_ms, sideload_ms)
+        };
         Law::Plimsoll(law).decide(&start, &sample).action
     }
 

@@ -18,18 +18,25 @@ struct Seen {
 pub(crate) struct Sampler {
     root: Root,
     allowed: CpuSet,
+    gives_way: bool,
     began: Instant,
     last: Seen,
 }
 
 impl Sampler {
     /// Counts from now on. `allowed` are the CPUs that the sideload may run on as
-    /// long as nobody limits it.
-    pub(crate) fn new(root: &Root, allowed: CpuSet, sideload: Option<CpuTime>) -> Sampler {
+    /// long as nobody limits it, `gives_way` is [`Sample::gives_way`].
+    pub(crate) fn new(
+        root: &Root,
+        allowed: CpuSet,
+        gives_way: bool,
+        sideload: Option<CpuTime>,
+    ) -> Sampler {
         let last = read(root, sideload);
         Sampler {
             root: root.clone(),
             allowed,
+            gives_way,
             began: last.at,
             last,
         }
@@ -50,7 +57,10 @@ impl Sampler {
         let now = read(&self.root, sideload);
         let sample = between(&self.last, &now, &self.allowed, self.began, guards);
         self.last = now;
-        sample
+        Sample {
+            gives_way: self.gives_way,
+            ..sample
+        }
     }
 }
 

@@ -11,8 +11,8 @@ use crate::prepare::{self, Tell, limit_for_good, limits_memory, repair, usable_c
 use crate::request::{Care, Request, Told};
 use crate::rule::Rule;
 use crate::tally::Summary;
-use plimsoll_control::{Group, Journals, MemoryLimits, Signal};
-use plimsoll_host::{Root, life};
+use plimsoll_control::{Group, Journals, MemoryLimits, Signal, wait_counting};
+use plimsoll_host::Root;
 use plimsoll_model::{CpuSet, CpuTime};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::process::{Child, ExitStatus, Stdio};
@@ -205,11 +205,11 @@ impl Sideload {
             .memory
             .and_then(|limits| MemoryHeld::of(limits, &self.group));
         // Without a group, what has ended is counted where it is waited for.
-        let ended = life(&self.root, self.child.id()).ok().flatten();
-        let cpu = [usage.and_then(|u| u.cpu), ended.map(|life| life.cpu)];
-        let cpu: Option<CpuTime> = cpu.into_iter().flatten().max();
         let elapsed = self.started.elapsed();
-        let status = self.child.wait().map_err(SideError::Wait)?;
+        let ended = wait_counting(&self.root, &mut self.child);
+        let (status, ended) = ended.map_err(SideError::Wait)?;
+        let cpu = [usage.and_then(|u| u.cpu), ended];
+        let cpu: Option<CpuTime> = cpu.into_iter().flatten().max();
         let given_back = self.group.give_back();
         // What had to wait for others may be free by now.
         let repaired = repair(&self.root, &self.journals, tell);

@@ -111,20 +111,23 @@ fn slices_are_switches_on_this_kernel() {
         return;
     }
     let sleeper = std::thread::spawn(|| {
-        for _ in 0..20 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        // A thread's own two files, read one after the other.
         let of = |file| {
             Root::machine()
                 .text(format!("/proc/thread-self/{file}"))
                 .unwrap()
         };
-        let slices = schedstat(&of("schedstat")).unwrap().context_switches;
-        (slices.unwrap(), switches(&of("status")).unwrap().unwrap())
+        let slices = || schedstat(&of("schedstat")).unwrap().context_switches;
+        // On a slow machine a sleep may be over before it begins, and is no switch.
+        for _ in 0..10_000 {
+            std::thread::sleep(Duration::from_micros(50));
+            if slices().unwrap() >= 50 {
+                break;
+            }
+        }
+        // A thread's own two files, read one after the other.
+        (slices().unwrap(), switches(&of("status")).unwrap().unwrap())
     });
     let (slices, switches) = sleeper.join().unwrap();
-    // Not one for each sleep: on a slow machine a sleep may be over before it begins.
-    assert!(slices > 0, "{slices}");
+    assert!(slices >= 50, "{slices}");
     assert!(switches + 1 >= slices, "{slices} {switches}");
 }

@@ -58,6 +58,15 @@ fn what_is_taken_back_at_once_counts_as_idle() {
         pct(&running(40.0), &given(60, 40)),
         pct(&running(40.0), &sample(60, 0))
     );
+    let mut unread = given(30, 20);
+    unread.sideload = None;
+    assert!(matches!(
+        law().decide(&running(40.0), &unread).2,
+        Reason::Blind {
+            missing: Missing::Sideload,
+            ..
+        }
+    ));
     // By another clock it used more than was done at all: no time comes of that.
     let mut odd = given(0, 50);
     odd.sideload = Some(CpuTime(Duration::from_secs(70)));

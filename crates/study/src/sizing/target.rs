@@ -118,8 +118,8 @@ pub(super) fn running(floor: u32, held: Rate, rate: Rate) -> f64 {
 /// The mean of [`running`] while the rate goes straight from one to the other.
 pub(super) fn mean_running(floor: u32, held: Rate, low: Rate, high: Rate) -> f64 {
     let (from, to) = (low.get() / held.get(), high.get() / held.get());
-    // So short a way changes no count but by rounding.
-    if to - from < 1e-9 {
+    // The difference of two areas is no better than this part of them.
+    if to - from < 1e-6 * to.max(1.0) {
         return running(floor, held, high);
     }
     (area(floor, to) - area(floor, from)) / (to - from)

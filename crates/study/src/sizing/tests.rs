@@ -287,6 +287,19 @@ fn traffic_that_rises_faster_than_allowed_for_is_seen() {
     assert_eq!(sizing.cautions.first(), Some(&caution));
 }
 
+proptest! {
+    #[test]
+    fn the_mean_along_a_line_lies_between_its_ends(
+        floor in 1_u32..100, low in 0.0..1e6_f64, wider in 0.0..1.0_f64, scale in -12..7_i32,
+    ) {
+        let held = Rate::per_second(1.0).unwrap();
+        let [low, high] = [low, low + wider * 10_f64.powi(scale)].map(|r| Rate::per_second(r).unwrap());
+        let mean = target::mean_running(floor, held, low, high);
+        let (least, most) = (target::running(floor, held, low), target::running(floor, held, high));
+        prop_assert!(least - 1e-3 <= mean && mean <= most + 1e-3, "{} {} {}", least, mean, most);
+    }
+}
+
 #[test]
 fn a_ramp_costs_the_same_in_however_many_rows_it_is_given() {
     let ramp = |rows: u32| {
