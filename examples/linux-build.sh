@@ -2,7 +2,7 @@
 # A Linux build alone and beside a service: how long it takes, what the service pays.
 #
 #   examples/linux-build.sh                        allnoconfig beside the hash service at 60 %
-#   examples/linux-build.sh defconfig --passes 1   an hour for each arm on 2 CPUs; TARGET=mm/ 2 minutes
+#   examples/linux-build.sh defconfig --arms weight --passes 1   an hour on 2 CPUs; TARGET=mm/ 2 minutes
 #   URL=http://127.0.0.1:8080/ examples/linux-build.sh allnoconfig --rate 20000
 #
 # What follows the configuration goes to `plimsoll yield`; TARGET builds a part (TARGET=mm/).

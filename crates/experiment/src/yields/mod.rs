@@ -15,6 +15,7 @@ mod command;
 mod job;
 mod laws;
 mod plan;
+mod progress;
 mod request;
 mod shared;
 
@@ -24,7 +25,8 @@ mod step_tests;
 mod tests;
 
 pub use command::check as check_command;
-pub use plan::{next, progress};
+pub use plan::next;
+pub use progress::progress;
 pub use request::{Effort, Request, StepLoads};
 
 use crate::conduct::{RunError, Runner};

@@ -4,8 +4,7 @@ use super::shared::FLOOR;
 use crate::conduct::Next;
 use crate::order::derive;
 use crate::sweep::calibration::{self, Step};
-use crate::sweep::plan::{graduated, nothing_carried, second_tries, typical};
-use crate::watch::Progress;
+use crate::sweep::plan::{graduated, nothing_carried};
 use plimsoll_model::{
     Arm, BesideRate, CpuUse, Job, LoadLevel, Phase, Plan, Rate, Setting, Share, SideloadPlan,
     StepPlan, Trial, TrialSpec,
@@ -13,9 +12,6 @@ use plimsoll_model::{
 use plimsoll_study::rated::rated;
 use plimsoll_study::yields::before_jobs;
 use std::time::Duration;
-
-/// About how many trials a calibration makes.
-const CALIBRATION_TRIALS: usize = 6;
 
 /// The next trial of a yield run.
 pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
@@ -147,11 +143,12 @@ fn settings(side: &SideloadPlan, rate: Rate, trials: &[Trial]) -> Vec<(Phase, Se
 
 /// What the job may use of its CPUs, or a law begins with: all that the service alone leaves idle,
 /// but for the headroom.
-fn allowed(idle: Share, headroom: Share) -> Option<Share> {
+pub(super) fn allowed(idle: Share, headroom: Share) -> Option<Share> {
     Share::new((idle.get() - headroom.get()).max(FLOOR))
 }
 
-fn left_idle(trials: &[Trial]) -> Option<Share> {
+/// What the service alone left idle, as far as it has been seen.
+pub(super) fn left_idle(trials: &[Trial]) -> Option<Share> {
     let is_reference = |t: &&Trial| {
         let alone = matches!(
             t.spec.setting,
@@ -169,31 +166,4 @@ fn left_idle(trials: &[Trial]) -> Option<Share> {
     let cpu = seen.machine.service_cpu.or(seen.machine.cpu)?;
     let busy = CpuUse::busy_share(&cpu)?;
     Share::new(1.0 - busy.get())
-}
-
-/// How far a yield run is.
-pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
-    let Some(side) = &plan.sideload else {
-        return Progress {
-            done: 0,
-            visits: 0,
-            left: Duration::ZERO,
-        };
-    };
-    let visits = side.visits().len() * plan.passes as usize;
-    let is_visit = |t: &&Trial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
-    let done = trials.iter().filter(is_visit).count();
-    let calibrates =
-        matches!(side.service, BesideRate::Load(_)) && plan.calibration.rated.is_none();
-    let calibrations = match done {
-        0 => (usize::from(calibrates) * CALIBRATION_TRIALS + 1).saturating_sub(trials.len()),
-        _ => 0,
-    };
-    let first_tries = typical(plan, trials) * visits.saturating_sub(done) as u32
-        + (plan.warm_up.min + plan.calibration.window) * calibrations as u32;
-    Progress {
-        done,
-        visits,
-        left: first_tries + second_tries(plan, trials, first_tries),
-    }
 }

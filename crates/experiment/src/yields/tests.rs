@@ -211,6 +211,25 @@ fn a_command_is_run_alone_before_the_passes() {
 }
 
 #[test]
+fn what_a_command_took_alone_tells_how_long_the_rest_takes() {
+    let long = Duration::from_secs(600);
+    let mut plan = plan(Job::Command("make".to_owned()), 1);
+    plan.sideload.as_mut().unwrap().timeout = long * 100;
+    let trials = all(&plan, |mut trial| {
+        if arm(&trial).0 == Arm::JobAlone {
+            trial.took = long;
+        }
+        trial
+    });
+    let left = |n: usize| progress(&plan, &trials[..n]).left;
+    assert!(left(1) < long, "nobody knows yet");
+    let beside = ARMS.iter().filter(|arm| arm.is_beside()).count() as f64;
+    // 55 % are idle, and a headroom leaves less.
+    assert!(left(2) > long + long.mul_f64(beside / 0.55));
+    assert_eq!(left(trials.len()), Duration::ZERO);
+}
+
+#[test]
 fn what_was_disturbed_is_tried_again_a_few_times_and_never_for_ever() {
     let plan = plan(Job::Burn, 1);
     let none = |t: &Trial| arm(t).0 == Arm::None;

@@ -1,0 +1,89 @@
+//! How far a yield run is, and about how long the rest of it takes.
+
+use super::plan::{allowed, left_idle};
+use crate::sweep::AROUND;
+use crate::sweep::plan::{second_tries, typical};
+use crate::watch::Progress;
+use plimsoll_model::{Arm, BesideRate, Job, Phase, Plan, Setting, Share, SideloadPlan, Trial};
+use std::time::Duration;
+
+/// About how many trials a calibration makes.
+const CALIBRATION_TRIALS: usize = 6;
+
+/// What is visited once in every pass.
+type Visit = (Arm, Option<Share>);
+
+/// How far a yield run is.
+pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
+    let Some(side) = &plan.sideload else {
+        return Progress {
+            done: 0,
+            visits: 0,
+            left: Duration::ZERO,
+        };
+    };
+    let first = |t: &&Trial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
+    let done: Vec<Visit> = trials.iter().filter(first).filter_map(visit).collect();
+    let still = |wanted: Visit| {
+        let times = done.iter().filter(|visit| **visit == wanted).count() as u32;
+        expected(plan, side, trials, wanted) * plan.passes.saturating_sub(times)
+    };
+    let visits = side.visits();
+    let calibrates =
+        matches!(side.service, BesideRate::Load(_)) && plan.calibration.rated.is_none();
+    let calibrations = match done.len() {
+        0 => (usize::from(calibrates) * CALIBRATION_TRIALS + 1).saturating_sub(trials.len()),
+        _ => 0,
+    };
+    let first_tries = visits.iter().copied().map(still).sum::<Duration>()
+        + (plan.warm_up.min + plan.calibration.window) * calibrations as u32;
+    Progress {
+        done: done.len(),
+        visits: visits.len() * plan.passes as usize,
+        left: first_tries + second_tries(plan, trials, first_tries),
+    }
+}
+
+fn visit(trial: &Trial) -> Option<Visit> {
+    match trial.spec.setting {
+        Setting::Beside { arm, headroom, .. } => Some((arm, headroom)),
+        _ => None,
+    }
+}
+
+/// About how long a visit takes. A command has no fixed length: before an arm
+/// was seen it is what the command took alone, over the part of the machine that
+/// the arm will leave it.
+fn expected(plan: &Plan, side: &SideloadPlan, trials: &[Trial], wanted: Visit) -> Duration {
+    if matches!(side.job, Job::Burn) {
+        return typical(plan, trials);
+    }
+    let same = |t: &&Trial| {
+        matches!(t.spec.phase, Phase::Level { .. }) && visit(t).is_some_and(|v| v == wanted)
+    };
+    let seen: Vec<Duration> = trials.iter().filter(same).map(|t| t.took).collect();
+    if let count @ 1.. = seen.len() as u32 {
+        return seen.iter().sum::<Duration>() / count;
+    }
+    let window = plan.warm_up.min + plan.window + AROUND;
+    match (left_to_job(trials, wanted), took_alone(trials)) {
+        (Some(part), Some(alone)) => window.max(alone.div_f64(part.get()).min(side.timeout)),
+        _ => window,
+    }
+}
+
+/// The part of the machine that a job will have, and never none; `None` where
+/// there is no job.
+fn left_to_job(trials: &[Trial], (arm, headroom): Visit) -> Option<Share> {
+    let idle = left_idle(trials).unwrap_or(Share::ONE);
+    match (arm.has_job(), arm.has_service()) {
+        (false, _) => None,
+        (true, false) => Some(Share::ONE),
+        (true, true) => allowed(idle, headroom.unwrap_or(Share::ZERO)),
+    }
+}
+
+fn took_alone(trials: &[Trial]) -> Option<Duration> {
+    let alone = |t: &&Trial| visit(t).is_some_and(|(arm, _)| arm == Arm::JobAlone);
+    trials.iter().rfind(alone).map(|t| t.took)
+}
