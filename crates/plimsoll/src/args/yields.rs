@@ -12,13 +12,13 @@ use std::time::Duration;
 const YIELD_HELP: &str = "\
 How to read it, from a run on two shared virtual CPUs:
   arm         gained   change          interval  verdict
-  none          49.6  +29,900  24,800 to 38,400  beyond
-  quota-10ms    17.7     +124         83 to 146  beyond
-  plimsoll      37.6      +14           4 to 26  cannot tell
-Held by nothing, the job did 49.6 % of its work beside the service, and p99 was
-300 times as long. By a quota of 10 ms it did 17.7 %, and p99 more than doubled.
-By the law of `plimsoll side` it did 37.6 %; p99 rose by 4 to 26 %, and whether
-that is within 5 % cannot be told by a machine whose own noise is 20 %.
+  none          49.2  +26,100  20,500 to 31,400  beyond
+  quota-10ms    19.2     +158        107 to 290  beyond
+  plimsoll      39.1       -4         -19 to 12  cannot tell
+Held by nothing, the job did 49.2 % of its work beside the service, and p99 was
+260 times as long. By a quota of 10 ms it did 19.2 %, and p99 more than doubled.
+By the law of `plimsoll side` it did 39.1 %; p99 changed by -19 to 12 %, and that
+it is within 5 % cannot be told by a machine whose own noise is 27 %.
 
 Examples:
   plimsoll yield --quick

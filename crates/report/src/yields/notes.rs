@@ -57,8 +57,9 @@ pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
              RATE, or --load in place of --rate.",
         ));
     }
-    said.extend(beyond_all(findings));
-    said.extend(doubtful_rate(report));
+    let doubt = doubtful_rate(report);
+    said.extend(beyond_all(report, doubt.is_some()));
+    said.extend(doubt);
     if !findings.curve.is_empty() {
         said.push(Sentence::new(
             Ink::Dim,
@@ -91,20 +92,28 @@ fn too_few_pairs(findings: &YieldFindings) -> Option<Sentence> {
     })
 }
 
-/// A job that leaves CPUs unused when it is alone gains nothing from being alone.
-fn beyond_all(findings: &YieldFindings) -> Option<Sentence> {
-    let is_beyond = |(_, arm): (_, &ArmFinding)| {
-        let total = arm.total_work_share;
-        total.is_some_and(|t| t.low.unwrap_or(t.value) > BEYOND_ALL)
+/// More than all of the machine is one of the two measured too low when it was alone.
+fn beyond_all(report: &YieldReport<'_>, rate_in_doubt: bool) -> Option<Sentence> {
+    let rated = report.findings.rated.as_ref()?;
+    let beside = || {
+        let tried = report.findings.tried();
+        tried.filter_map(|(_, arm)| arm.total_work_share.filter(|_| arm.arm.is_beside()))
     };
-    findings.tried().any(is_beyond).then(|| {
-        Sentence::new(
-            Ink::Yellow,
-            "A total beyond 100 % says that the job alone does not use all CPUs (it waits for \
-             something, or has too few threads): gained is a share of its own speed then, and not \
-             of the machine.",
+    let text = if beside().any(|total| total.low.unwrap_or(total.value) > BEYOND_ALL) {
+        "A total beyond 100 % says that the job alone does not use all CPUs (it waits for \
+         something, or has too few threads): gained is a share of its own speed then, and not \
+         of the machine."
+            .to_owned()
+    } else if !rate_in_doubt && beside().any(|total| total.low.is_some_and(|low| low > 1.0)) {
+        format!(
+            "A total beyond 100 % says that the service carries more alone than {} (its load was \
+             less then, and so is total), or that something slowed the job down when it was alone.",
+            per_second(rated.rate_rps)
         )
-    })
+    } else {
+        return None;
+    };
+    Some(Sentence::new(Ink::Yellow, text))
 }
 
 /// What the service carries alone, where no trial that counts shows its end.

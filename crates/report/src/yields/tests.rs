@@ -91,6 +91,19 @@ fn a_job_that_leaves_cpus_unused_alone_is_told() {
 }
 
 #[test]
+fn a_total_that_is_surely_beyond_all_puts_the_rated_rate_in_doubt() {
+    let words = "says that the service carries more alone than";
+    let mut sample = sample();
+    let arms = sample.findings.arms.iter_mut();
+    for arm in arms.filter(|arm| arm.arm.is_beside()) {
+        arm.total_work_share = Some(Estimate::within(1.01, 0.99, 1.02));
+    }
+    assert!(!sample.flat().contains(words), "{}", sample.flat());
+    sample.findings.arms[2].total_work_share = Some(Estimate::within(1.01, 1.004, 1.02));
+    assert!(sample.flat().contains(words), "{}", sample.flat());
+}
+
+#[test]
 fn an_arm_without_an_interval_beside_others_says_why() {
     let words = "No interval for nice: in fewer than 5 passes";
     let mut sample = sample();
