@@ -34,4 +34,4 @@ pub use service::FoundService;
 
 /// What a trial takes beside warm-up and window: starting threads, waiting
 /// for the last answers, writing the record.
-pub(crate) const AROUND: std::time::Duration = std::time::Duration::from_millis(150);
+const AROUND: std::time::Duration = std::time::Duration::from_millis(150);

@@ -11,7 +11,7 @@ use plimsoll_study::rated::rated;
 use std::time::Duration;
 
 /// About how many trials a calibration makes.
-const CALIBRATION_TRIALS: usize = 6;
+pub(crate) const CALIBRATION_TRIALS: usize = 6;
 
 /// The next trial of a sweep.
 pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
@@ -197,9 +197,9 @@ fn retry_fits(plan: &Plan, settings: &[(Phase, Setting)], trials: &[Trial], pass
 
 /// What a trial takes at a graduated level: as long as those so far did on
 /// average, or as long as the plan says.
-pub(crate) fn typical(plan: &Plan, trials: &[Trial]) -> Duration {
+pub(crate) fn typical<'a>(plan: &Plan, trials: impl IntoIterator<Item = &'a Trial>) -> Duration {
     let levels: Vec<Duration> = trials
-        .iter()
+        .into_iter()
         .filter(|t| matches!(t.spec.phase, Phase::Level { .. }))
         .map(|t| t.took)
         .collect();

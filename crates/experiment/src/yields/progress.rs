@@ -1,14 +1,10 @@
 //! How far a yield run is, and about how long the rest of it takes.
 
 use super::plan::{allowed, left_idle};
-use crate::sweep::AROUND;
-use crate::sweep::plan::{second_tries, typical};
+use crate::sweep::plan::{CALIBRATION_TRIALS, second_tries, typical};
 use crate::watch::Progress;
 use plimsoll_model::{Arm, BesideRate, Job, Phase, Plan, Setting, Share, SideloadPlan, Trial};
 use std::time::Duration;
-
-/// About how many trials a calibration makes.
-const CALIBRATION_TRIALS: usize = 6;
 
 /// What is visited once in every pass.
 type Visit = (Arm, Option<Share>);
@@ -61,14 +57,13 @@ fn expected(plan: &Plan, side: &SideloadPlan, trials: &[Trial], wanted: Visit) -
     let same = |t: &&Trial| {
         matches!(t.spec.phase, Phase::Level { .. }) && visit(t).is_some_and(|v| v == wanted)
     };
-    let seen: Vec<Duration> = trials.iter().filter(same).map(|t| t.took).collect();
-    if let count @ 1.. = seen.len() as u32 {
-        return seen.iter().sum::<Duration>() / count;
-    }
-    let window = plan.warm_up.min + plan.window + AROUND;
+    let seen = typical(plan, trials.iter().filter(same));
+    let is_seen = trials.iter().any(|t| same(&t));
     match (left_to_job(trials, wanted), took_alone(trials)) {
-        (Some(part), Some(alone)) => window.max(alone.div_f64(part.get()).min(side.timeout)),
-        _ => window,
+        (Some(part), Some(alone)) if !is_seen => {
+            seen.max(alone.div_f64(part.get()).min(side.timeout))
+        }
+        _ => seen,
     }
 }
 

@@ -90,8 +90,8 @@ pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
         "back after: from the step until the mean latency of a slot is that of the service alone \
          at the same time after the step, for good. cost: latency beyond that of the service \
          alone, of all requests of a step together. settled: what is left of it in the last third. \
-         worst p99: that of the slowest slot after a step. All arms of a pass had the same \
-         requests at the same times.",
+         worst p99: that of the slowest slot after a step, the median over the steps. All arms of a \
+         pass had the same requests at the same times.",
     )];
     said.push(match findings.step_band_pct {
         Some(band) => Sentence::new(
