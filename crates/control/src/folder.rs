@@ -7,6 +7,7 @@ use crate::tasks;
 use plimsoll_host::Pid;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::Signal;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,51 @@ pub(crate) fn make(folder: &Path) -> Result<(), ControlError> {
 pub(crate) fn attach(folder: &Path, pid: Pid) -> Result<(), ControlError> {
     const HINT: &str = "a cgroup that passes controllers on may hold no processes itself";
     files::write(&folder.join(PROCS), &pid.to_string(), HINT)
+}
+
+/// Moves the calling thread alone into a group of version 1, and with it what it
+/// starts from then on.
+///
+/// That takes no lock of all forks and exits, for which moving a process waits:
+/// `cgroup_procs_write_start` (kernel/cgroup/cgroup.c, since Linux 5.8) leaves it
+/// out for a thread that moves itself. Version 2 has it only in threaded groups.
+pub(crate) fn enter(folder: &Path) -> Result<(), ControlError> {
+    const HINT: &str = "the group needs CPUs and memory before it takes anybody";
+    files::write(&folder.join("tasks"), "0", HINT)
+}
+
+/// Moves all that is in `from` into `into`, which keeps what it starts. What has
+/// ended meanwhile does not matter.
+pub(crate) fn gather(from: &Path, into: &Path) -> Result<(), ControlError> {
+    let mut asked: BTreeSet<Pid> = BTreeSet::new();
+    loop {
+        asked.extend(others(into)?);
+        let mut outside = others(from)?;
+        outside.retain(|pid| !asked.contains(pid));
+        if outside.is_empty() {
+            return Ok(());
+        }
+        for pid in outside {
+            attach_living(into, pid)?;
+            asked.insert(pid);
+        }
+    }
+}
+
+/// Moves a process that may have ended: the kernel says then that there is none.
+fn attach_living(folder: &Path, pid: Pid) -> Result<(), ControlError> {
+    match attach(folder, pid) {
+        Err(ControlError::NoController { .. }) => Ok(()),
+        other => other,
+    }
+}
+
+/// The processes in a group but for this one, of which a thread may just have
+/// [entered](enter) it to start something, and may not have left the kernel yet.
+pub(crate) fn others(folder: &Path) -> Result<Vec<Pid>, ControlError> {
+    let mut pids = processes(folder)?;
+    pids.retain(|pid| *pid != std::process::id());
+    Ok(pids)
 }
 
 /// The processes in a group and in those below it.
@@ -97,7 +143,7 @@ pub(crate) fn freeze(folder: &Path, on: bool) -> Result<bool, ControlError> {
 pub(crate) fn kill(folder: &Path) -> Result<(), ControlError> {
     let whole = folder.join("cgroup.kill");
     let empty = until(|| {
-        let pids = processes(folder)?;
+        let pids = others(folder)?;
         if pids.is_empty() {
             return Ok(true);
         }
@@ -126,16 +172,9 @@ pub(crate) fn move_out(folder: &Path, home: &Path) -> Result<(), ControlError> {
     let empty = until(|| {
         let pids = processes(folder)?;
         for pid in &pids {
-            match attach(home, *pid) {
-                Err(ControlError::Gone { folder }) => {
-                    return Err(ControlError::Gone { folder });
-                }
-                // It has ended: the kernel says that there is no such process.
-                Err(ControlError::NoController { .. }) => {}
-                other => other?,
-            }
+            attach_living(home, *pid)?;
         }
-        Ok(pids.is_empty())
+        Ok::<bool, ControlError>(pids.is_empty())
     })?;
     match empty {
         true => Ok(()),

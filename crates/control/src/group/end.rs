@@ -28,8 +28,10 @@ impl Group {
     /// # Errors
     /// [`ControlError::StillThere`] when something does not die.
     pub fn kill(&mut self) -> Result<(), ControlError> {
-        if let Some(made) = self.made.last() {
-            return folder::kill(&made.folder);
+        if !self.made.is_empty() {
+            // The one that may be frozen first: not all of it needs to be in there.
+            let mut folders = self.made.iter().rev().map(|made| &made.folder);
+            return folders.try_for_each(|folder| folder::kill(folder));
         }
         for tree in self.trees() {
             tree::kill(&self.root, tree)?;

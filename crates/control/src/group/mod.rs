@@ -115,6 +115,13 @@ impl Group {
         self.made.iter().map(|made| made.folder.as_path())
     }
 
+    /// The folder of version 1 that counts CPU time, which holds all of the group
+    /// from the beginning.
+    fn holder(&self) -> Option<&Made> {
+        let counts = |made: &&Made| made.place.controllers.contains("cpuacct");
+        self.made.iter().find(counts)
+    }
+
     fn build(&mut self, place: Place, name: &str) -> Result<(), ControlError> {
         let folder = place.parent.join(format!("{}{name}", folder::PREFIX));
         // From looking what is enabled until our group stands there as a reason
@@ -181,12 +188,12 @@ impl Group {
     /// # Errors
     /// When the kernel does not tell, or the group was removed.
     pub fn processes(&self) -> Result<Vec<Pid>, ControlError> {
-        if let Some(made) = self.made.last() {
+        if let Some(made) = self.holder().or(self.made.last()) {
             if !folder::is_there(&made.folder) {
                 let folder = made.folder.clone();
                 return Err(ControlError::Gone { folder });
             }
-            return folder::processes(&made.folder);
+            return folder::others(&made.folder);
         }
         let mut pids = Vec::new();
         for tree in self.trees() {
@@ -219,7 +226,8 @@ impl Group {
             let text = files::read(&made.folder.join("cpu.stat"))?;
             let us = |key| files::keyed(&text, key).map(Duration::from_micros);
             let ns = |key| files::keyed(&text, key).map(Duration::from_nanos);
-            usage.cpu = us("usage_usec").map(CpuTime).or(usage.cpu);
+            // Beside a holder it knows only what has been frozen.
+            usage.cpu = usage.cpu.or(us("usage_usec").map(CpuTime));
             usage.periods = files::keyed(&text, "nr_periods").or(usage.periods);
             usage.throttled = files::keyed(&text, "nr_throttled").or(usage.throttled);
             usage.throttled_time = us("throttled_usec")

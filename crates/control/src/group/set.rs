@@ -166,7 +166,12 @@ impl Group {
     fn set_frozen(&mut self, on: bool) -> Result<(), ControlError> {
         let done = match self.serving(Mechanism::Freeze)? {
             // Version 2 has no freezer before Linux 5.2.
-            Some(made) => folder::freeze(&made.folder, on)?,
+            Some(made) => {
+                if let Some(holder) = self.holder().filter(|_| on) {
+                    folder::gather(&holder.folder, &made.folder)?;
+                }
+                folder::freeze(&made.folder, on)?
+            }
             None => false,
         };
         if !done {

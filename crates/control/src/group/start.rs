@@ -1,15 +1,16 @@
 //! Starting a command so that nothing of it ever runs outside its limits.
 //!
-//! A shell stops itself, is moved into the group, and becomes the command when
-//! it goes on. It is in a process group of its own: if this process is killed
+//! A shell is started in the group where that can be done ([`Joins`]), stops
+//! itself, is moved into the rest of it, and becomes the command when it goes on. It is in a process group of its own: if this process is killed
 //! while the shell stands still, that group has no parent in its session left,
 //! and the kernel itself ends it (SIGHUP to a stopped orphaned process group,
 //! setpgid(2)). In a container whose init is in the same session it does not;
 //! there the journal knows it.
 
-use super::Group;
+use super::{Group, Made};
 use crate::error::ControlError;
 use crate::folder;
+use crate::ground::Version;
 use crate::journal::Change;
 use crate::mechanism::Mechanism;
 use crate::schedule::{self, Class};
@@ -19,13 +20,28 @@ use rustix::process::{Pid as RawPid, Signal, WaitId, WaitIdOptions, getpriority_
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 const GATE: &str = r#"kill -STOP $$; exec "$@""#;
 
+/// How a command comes into one of the folders of its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Joins {
+    /// It is started there, by a thread that has entered.
+    ByBirth,
+    /// It is moved there, for which the kernel waits until no process forks or
+    /// exits: a grace period of RCU, 8 to 32 ms.
+    Moved,
+    /// It is moved there once it is to be frozen: nothing else needs it, and
+    /// other folders hold all of it meanwhile.
+    ToFreeze,
+}
+
 /// What a command inherits from the thread that starts it.
 #[derive(Debug, Clone, Default)]
 struct Inherited {
+    folders: Vec<PathBuf>,
     class: Class,
     nice: Option<i32>,
     cpus: Option<CpuSet>,
@@ -34,6 +50,7 @@ struct Inherited {
 impl Inherited {
     /// Sets it on the calling thread.
     fn take(&self) -> Result<(), ControlError> {
+        self.folders.iter().try_for_each(|f| folder::enter(f))?;
         schedule::take_class(self.class);
         if let Some(nice) = self.nice {
             schedule::set_nice(0, nice)?;
@@ -81,7 +98,10 @@ impl Group {
 
     fn inherited(&self) -> Result<Inherited, ControlError> {
         let instead = |m| self.capabilities.can(m) && !self.capabilities.by_group(m);
-        let mut inherited = Inherited::default();
+        let mut inherited = Inherited {
+            folders: self.joined(Joins::ByBirth).map(PathBuf::from).collect(),
+            ..Inherited::default()
+        };
         if instead(Mechanism::Weight) {
             let nice = self.nice();
             inherited.nice = (nice != own_nice()).then_some(nice);
@@ -132,8 +152,24 @@ impl Group {
     }
 
     fn attach(&self, who: Who) -> Result<(), ControlError> {
-        let mut folders = self.made.iter().map(|made| &made.folder);
+        let mut folders = self.joined(Joins::Moved);
         folders.try_for_each(|folder| folder::attach(folder, who.pid))
+    }
+
+    fn joined(&self, by: Joins) -> impl Iterator<Item = &Path> {
+        let joined = self.made.iter().filter(move |made| self.joins(made) == by);
+        joined.map(|made| made.folder.as_path())
+    }
+
+    fn joins(&self, made: &Made) -> Joins {
+        // A thread that enters what is frozen stands still.
+        let frozen = self.wishes.frozen && made.place.serves.contains(&Mechanism::Freeze);
+        let controls = !made.place.controllers.is_empty();
+        match made.place.version {
+            Version::V1 if !frozen => Joins::ByBirth,
+            Version::V2 if !frozen && !controls && self.holder().is_some() => Joins::ToFreeze,
+            Version::V1 | Version::V2 => Joins::Moved,
+        }
     }
 }
 

@@ -3,16 +3,20 @@
 use super::{BUSY, Bench, folders, grounds, shell, wait};
 use crate::wait_counting;
 use crate::{AtEnd, ControlError, Mechanism};
-use Mechanism::{Freeze, Kill, Quota};
+use Mechanism::{Freeze, Kill, Quota, Weight};
 use plimsoll_model::CpuTime;
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// What holding a command by weight needs.
+const HELD: [Mechanism; 3] = [Weight, Freeze, Kill];
 
 #[test]
 fn what_is_frozen_does_not_advance_and_goes_on_when_thawed() {
     let bench = Bench::new();
     for (name, ground) in grounds(&bench) {
-        let mut group = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+        let mut group = bench.group_on(&ground, &HELD, AtEnd::Kill);
         let mut child = shell(&mut group, BUSY);
         bench.wait_until_busy(&child, Duration::ZERO);
         group.freeze().unwrap();
@@ -38,7 +42,7 @@ fn what_is_frozen_does_not_advance_and_goes_on_when_thawed() {
 fn what_is_frozen_can_be_killed_and_its_children_with_it() {
     let bench = Bench::new();
     for (name, ground) in grounds(&bench) {
-        let mut group = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+        let mut group = bench.group_on(&ground, &HELD, AtEnd::Kill);
         let mut child = shell(&mut group, "sleep 1000 & sleep 1000 & wait");
         wait("the children", || group.processes().unwrap().len() == 3);
         group.freeze().unwrap();
@@ -52,7 +56,7 @@ fn what_is_frozen_can_be_killed_and_its_children_with_it() {
 fn a_command_started_while_all_stands_still_does_not_run() {
     let bench = Bench::new();
     for (name, ground) in grounds(&bench) {
-        let mut group = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+        let mut group = bench.group_on(&ground, &HELD, AtEnd::Kill);
         let file = bench.dir.path().join("ran");
         group.freeze().unwrap();
         let script = format!("echo > '{}'", file.display());
@@ -66,10 +70,38 @@ fn a_command_started_while_all_stands_still_does_not_run() {
 }
 
 #[test]
+fn version_1_has_a_command_from_its_birth_and_version_2_once_it_is_frozen() {
+    let bench = Bench::new();
+    let mut group = bench.group(&HELD, AtEnd::Kill);
+    let at = |name: &str| {
+        let mut folders = group.folders().map(PathBuf::from);
+        folders.find(|folder| folder.join(name).exists())
+    };
+    let (Some(cpu), Some(freezes)) = (at("cpu.shares"), at("cgroup.freeze")) else {
+        return super::skip("not both versions are there");
+    };
+    let count = |folder: &Path| crate::folder::processes(folder).unwrap().len();
+    let mut child = shell(&mut group, "sleep 1000 & sleep 1000 & wait");
+    wait("the children", || count(&cpu) == 3);
+    assert_eq!(count(&freezes), 0);
+    group.freeze().unwrap();
+    assert_eq!(count(&freezes), 3);
+    group.thaw().unwrap();
+    // What is started now, and stands outside when all of it is killed.
+    let mut second = shell(&mut group, "sleep 1000");
+    wait("it to be the command", || count(&cpu) == 4);
+    assert_eq!(count(&freezes), 3);
+    group.kill().unwrap();
+    assert!(!child.wait().unwrap().success());
+    assert!(!second.wait().unwrap().success());
+    assert_eq!((count(&cpu), count(&freezes)), (0, 0));
+}
+
+#[test]
 fn what_is_left_goes_on_if_it_is_not_to_be_killed() {
     let bench = Bench::new();
     for (name, ground) in grounds(&bench) {
-        let mut group = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Leave);
+        let mut group = bench.group_on(&ground, &HELD, AtEnd::Leave);
         let mut child = shell(&mut group, BUSY);
         group.freeze().unwrap();
         let folders = folders(&group);

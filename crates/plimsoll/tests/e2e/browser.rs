@@ -15,10 +15,7 @@ const TABLE: &str = concat!(
 );
 /// A run whose levels all count; what a run of this moment has is up to the
 /// machine.
-const RECORD: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../examples/nginx.plimsoll"
-);
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nginx.plimsoll");
 /// A row of the table each.
 const ROWS: f64 = 15.0;
 
