@@ -50,7 +50,8 @@ pub(crate) fn gather(from: &Path, into: &Path) -> Result<(), ControlError> {
     loop {
         asked.extend(others(into)?);
         let mut outside = others(from)?;
-        outside.retain(|pid| !asked.contains(pid));
+        // To write 0 would move this process.
+        outside.retain(|pid| *pid != 0 && !asked.contains(pid));
         if outside.is_empty() {
             return Ok(());
         }
@@ -286,5 +287,26 @@ fn on_folder(path: &Path, verb: &'static str, source: io::Error) -> ControlError
     match is_denied(&source) {
         true => ControlError::Denied { path },
         false => ControlError::File { path, verb, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_never_gathered() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, into) = (dir.path().join("from"), dir.path().join("into"));
+        let own = std::process::id();
+        for (folder, procs) in [(&from, format!("0\n{own}\n")), (&into, String::new())] {
+            make(folder).unwrap();
+            fs::write(folder.join(PROCS), procs).unwrap();
+        }
+        gather(&from, &into).unwrap();
+        assert_eq!(fs::read_to_string(into.join(PROCS)).unwrap(), "");
+        fs::write(from.join(PROCS), "0\n4000000000\n").unwrap();
+        gather(&from, &into).unwrap();
+        assert_eq!(fs::read_to_string(into.join(PROCS)).unwrap(), "4000000000");
     }
 }
