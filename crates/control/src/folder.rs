@@ -32,24 +32,13 @@ pub(crate) fn attach(folder: &Path, pid: Pid) -> Result<(), ControlError> {
     files::write(&folder.join(PROCS), &pid.to_string(), HINT)
 }
 
-/// Moves the calling thread alone into a group of version 1, and with it what it
-/// starts from then on.
-///
-/// That takes no lock of all forks and exits, for which moving a process waits:
-/// `cgroup_procs_write_start` (kernel/cgroup/cgroup.c, since Linux 5.8) leaves it
-/// out for a thread that moves itself. Version 2 has it only in threaded groups.
-pub(crate) fn enter(folder: &Path) -> Result<(), ControlError> {
-    const HINT: &str = "the group needs CPUs and memory before it takes anybody";
-    files::write(&folder.join("tasks"), "0", HINT)
-}
-
 /// Moves all that is in `from` into `into`, which keeps what it starts. What has
 /// ended meanwhile does not matter.
 pub(crate) fn gather(from: &Path, into: &Path) -> Result<(), ControlError> {
     let mut asked: BTreeSet<Pid> = BTreeSet::new();
     loop {
-        asked.extend(others(into)?);
-        let mut outside = others(from)?;
+        asked.extend(processes(into)?);
+        let mut outside = processes(from)?;
         // To write 0 would move this process.
         outside.retain(|pid| *pid != 0 && !asked.contains(pid));
         if outside.is_empty() {
@@ -68,14 +57,6 @@ fn attach_living(folder: &Path, pid: Pid) -> Result<(), ControlError> {
         Err(ControlError::NoController { .. }) => Ok(()),
         other => other,
     }
-}
-
-/// The processes in a group but for this one, of which a thread may just have
-/// [entered](enter) it to start something, and may not have left the kernel yet.
-pub(crate) fn others(folder: &Path) -> Result<Vec<Pid>, ControlError> {
-    let mut pids = processes(folder)?;
-    pids.retain(|pid| *pid != std::process::id());
-    Ok(pids)
 }
 
 /// The processes in a group and in those below it.
@@ -144,7 +125,7 @@ pub(crate) fn freeze(folder: &Path, on: bool) -> Result<bool, ControlError> {
 pub(crate) fn kill(folder: &Path) -> Result<(), ControlError> {
     let whole = folder.join("cgroup.kill");
     let empty = until(|| {
-        let pids = others(folder)?;
+        let pids = processes(folder)?;
         if pids.is_empty() {
             return Ok(true);
         }
@@ -295,18 +276,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_is_never_gathered() {
+    fn whoever_has_no_number_here_is_not_gathered() {
         let dir = tempfile::tempdir().unwrap();
         let (from, into) = (dir.path().join("from"), dir.path().join("into"));
-        let own = std::process::id();
-        for (folder, procs) in [(&from, format!("0\n{own}\n")), (&into, String::new())] {
+        for (folder, procs) in [(&from, "0\n"), (&into, "")] {
             make(folder).unwrap();
             fs::write(folder.join(PROCS), procs).unwrap();
         }
-        gather(&from, &into).unwrap();
-        assert_eq!(fs::read_to_string(into.join(PROCS)).unwrap(), "");
+        let gathered = || {
+            gather(&from, &into).unwrap();
+            fs::read_to_string(into.join(PROCS)).unwrap()
+        };
+        assert_eq!(gathered(), "");
         fs::write(from.join(PROCS), "0\n4000000000\n").unwrap();
-        gather(&from, &into).unwrap();
-        assert_eq!(fs::read_to_string(into.join(PROCS)).unwrap(), "4000000000");
+        assert_eq!(gathered(), "4000000000");
     }
 }

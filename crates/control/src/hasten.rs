@@ -7,8 +7,8 @@ use std::fs;
 /// Begins, on a thread of its own, the wait that the first process to be moved
 /// into a group of version 2 makes otherwise: `cgroup_attach_lock`
 /// (kernel/cgroup/cgroup.c) takes the write side of a lock that each CPU has a
-/// part of, which takes a grace period of RCU (some 8 ms; another move that follows
-/// closely takes none). Where CPU time is version 1's, nothing is moved at a start.
+/// part of, which takes a grace period of RCU (another move that follows closely
+/// takes none). Where CPU time is version 1's, nothing is moved at a start.
 ///
 /// What is written is that this process shall be where it is already, so nothing
 /// changes, and nothing depends on it: where it is refused, a move waits as it

@@ -50,6 +50,17 @@ struct Made {
     folder: PathBuf,
 }
 
+impl Made {
+    fn is_there(&self) -> Result<(), ControlError> {
+        match folder::is_there(&self.folder) {
+            true => Ok(()),
+            false => Err(ControlError::Gone {
+                folder: self.folder.clone(),
+            }),
+        }
+    }
+}
+
 /// What has been set, where a later call must know.
 #[derive(Debug)]
 struct Wishes {
@@ -122,6 +133,11 @@ impl Group {
         self.made.iter().find(counts)
     }
 
+    /// Whether nobody has removed a folder of it.
+    fn all_there(&self) -> Result<(), ControlError> {
+        self.made.iter().try_for_each(Made::is_there)
+    }
+
     fn build(&mut self, place: Place, name: &str) -> Result<(), ControlError> {
         let folder = place.parent.join(format!("{}{name}", folder::PREFIX));
         // From looking what is enabled until our group stands there as a reason
@@ -189,11 +205,8 @@ impl Group {
     /// When the kernel does not tell, or the group was removed.
     pub fn processes(&self) -> Result<Vec<Pid>, ControlError> {
         if let Some(made) = self.holder().or(self.made.last()) {
-            if !folder::is_there(&made.folder) {
-                let folder = made.folder.clone();
-                return Err(ControlError::Gone { folder });
-            }
-            return folder::others(&made.folder);
+            made.is_there()?;
+            return folder::processes(&made.folder);
         }
         let mut pids = Vec::new();
         for tree in self.trees() {

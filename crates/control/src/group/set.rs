@@ -190,12 +190,7 @@ impl Group {
         }
         let serves = |made: &&Made| made.place.serves.contains(&mechanism);
         let made = self.made.iter().find(serves);
-        if let Some(made) = made
-            && !folder::is_there(&made.folder)
-        {
-            let folder = made.folder.clone();
-            return Err(ControlError::Gone { folder });
-        }
+        made.map_or(Ok(()), Made::is_there)?;
         Ok(made)
     }
 

@@ -6,15 +6,14 @@ mod yields;
 use crate::common::{Folder, short};
 use driver::Browser;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const TABLE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/data/graviton3-netty.csv"
 );
-/// A run whose levels all count; what a run of this moment has is up to the
-/// machine.
+/// A run whose levels all count, several trials each.
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nginx.plimsoll");
 /// A row of the table each.
 const ROWS: f64 = 15.0;
@@ -28,12 +27,25 @@ fn of_table(folder: &Folder, more: &[&str]) -> PathBuf {
     folder.path("table.html")
 }
 
-/// A page of a short sweep whose trials all count.
-fn of_sweep(folder: &Folder) -> PathBuf {
+/// A page of a short sweep whose trials all count, and its findings.
+fn of_sweep(folder: &Folder) -> (PathBuf, Value) {
     let anything_goes = ["--levels", "20,50,80", "-o", "run.plimsoll"];
     let ended = folder.run(&short(&anything_goes));
     ended.says(0, &["Charts: run.html"]);
-    folder.path("run.html")
+    (folder.path("run.html"), findings(folder))
+}
+
+/// A page of a record that is kept, and its findings.
+fn of_record(folder: &Folder) -> (PathBuf, Value) {
+    std::fs::copy(RECORD, folder.path("run.plimsoll")).unwrap();
+    let report = ["report", "run.plimsoll", "-o", "run.html"];
+    folder.run(&report).says(0, &[]);
+    (folder.path("run.html"), findings(folder))
+}
+
+fn findings(folder: &Folder) -> Value {
+    let report = ["report", "run.plimsoll", "--format", "json"];
+    folder.run(&report).json()
 }
 
 /// How many elements are there and can be seen.
@@ -73,37 +85,53 @@ fn kept_to_itself(browser: &Browser) {
 #[test]
 fn the_page_of_a_run_draws_every_level_in_every_chart() {
     let folder = Folder::new();
-    std::fs::copy(RECORD, folder.path("run.plimsoll")).unwrap();
-    let report = |more: [&str; 2]| folder.run(&["report", "run.plimsoll", more[0], more[1]]);
-    let json = report(["--format", "json"]).json();
-    report(["-o", "run.html"]).says(0, &[]);
+    let (page, json) = of_sweep(&folder);
     let browser = Browser::start();
+    draws_every_level(&browser, &page, &json, 3);
+    // A level of one trial has no spread.
+    assert_eq!(seen(&browser, "#latency path.band"), 0.0);
+}
+
+#[test]
+fn the_page_of_a_kept_run_draws_every_level_against_cpu_use() {
+    let folder = Folder::new();
+    let (page, json) = of_record(&folder);
+    let browser = Browser::start();
+    draws_every_level(&browser, &page, &json, 11);
+    assert_eq!(seen(&browser, "#latency path.band"), 3.0);
+    assert_eq!(seen(&browser, "#cpu .pt"), 11.0);
+    assert!(seen(&browser, "#work .pt") >= 2.0);
+}
+
+/// All but the charts of CPU use: a run of this moment may have no curve of it.
+fn draws_every_level(browser: &Browser, page: &Path, json: &Value, levels: usize) {
     browser.resize(1600, 1000);
-    browser.open(&folder.path("run.html"));
-    let levels = json["findings"]["levels"].as_array().unwrap().len() as f64;
+    browser.open(page);
+    let found = json["findings"]["levels"].as_array().unwrap();
+    let measured = found.iter().filter(|l| !l["latency_us"].is_null()).count();
+    assert_eq!(measured, levels, "{found:#?}");
+    let measured = measured as f64;
     for (selector, points) in [
-        ("#latency .pt", 3.0 * levels),
-        ("#cpu .pt", levels),
-        ("#offered .pt", 2.0 * levels),
-        ("#spectrum .line.level", levels),
+        ("#latency .pt", 3.0 * measured),
+        ("#offered .pt", 2.0 * measured),
+        ("#spectrum .line.level", measured),
         ("#time g.trial", json["record"]["trials"].as_f64().unwrap()),
     ] {
-        assert_eq!(seen(&browser, selector), points, "{selector}");
+        assert_eq!(seen(browser, selector), points, "{selector}");
     }
-    assert!(seen(&browser, "#work .pt") >= 2.0);
     let nameless = "return document.querySelectorAll('svg[role=img]:not([aria-label])').length";
     assert_eq!(browser.number(nameless), 0.0);
     for width in [400, 900, 1600] {
         browser.resize(width, 900);
-        fits(&browser, width);
+        fits(browser, width);
     }
-    kept_to_itself(&browser);
+    kept_to_itself(browser);
 }
 
 #[test]
 fn a_level_that_is_picked_anywhere_is_shown_in_all_charts() {
     let folder = Folder::new();
-    let page = of_sweep(&folder);
+    let (page, _) = of_sweep(&folder);
     let browser = Browser::start();
     browser.resize(1600, 1000);
     browser.open(&page);
