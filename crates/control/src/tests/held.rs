@@ -88,9 +88,8 @@ fn version_1_has_a_command_from_its_birth_and_version_2_once_it_is_frozen() {
     assert_eq!(count(&freezes), 3);
     group.thaw().unwrap();
     // What is started now, and stands outside when all of it is killed.
-    let mut second = shell(&mut group, "sleep 1000");
-    wait("it to be the command", || count(&cpu) == 4);
-    assert_eq!(count(&freezes), 3);
+    let mut second = shell(&mut group, BUSY);
+    assert_eq!((count(&cpu), count(&freezes)), (4, 3));
     group.kill().unwrap();
     assert!(!child.wait().unwrap().success());
     assert!(!second.wait().unwrap().success());
