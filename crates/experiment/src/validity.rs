@@ -33,13 +33,13 @@ fn slip(plan: &Plan, trial: &Trial) -> Option<Invalid> {
     let p99 = trial.work.slip.quantile(0.99)?;
     let own = || trial.work.latency.quantile(0.99).unwrap_or(Duration::ZERO);
     let whole = trial.spec.limit.unwrap_or_else(own);
-    let part = whole.mul_f64(plan.bounds.slip_share.get());
-    let bound = plan.bounds.slip.max(part);
+    let part = whole.mul_f64(plan.run.bounds.slip_share.get());
+    let bound = plan.run.bounds.slip.max(part);
     (p99 > bound).then_some(Invalid::Slip { p99, bound })
 }
 
 fn steal(plan: &Plan, trial: &Trial) -> Option<Invalid> {
-    let bound = plan.bounds.steal_share;
+    let bound = plan.run.bounds.steal_share;
     let stolen = trial.machine.cpu.as_ref()?.steal_share()?;
     (stolen > bound).then_some(Invalid::Steal { stolen, bound })
 }
@@ -59,7 +59,7 @@ fn has_job(trial: &Trial) -> bool {
 /// In an idle trial, and where a job is alone, the service is idle too and
 /// counts as nobody else.
 fn other_load(plan: &Plan, trial: &Trial) -> Option<Invalid> {
-    let bound = plan.bounds.other_share;
+    let bound = plan.run.bounds.other_share;
     let cpu = trial.machine.cpu.as_ref()?;
     let is_idle = trial.spec.phase == Phase::Idle
         || matches!(trial.spec.setting, Setting::Beside { arm, .. } if !arm.has_service());
@@ -75,7 +75,7 @@ fn other_load(plan: &Plan, trial: &Trial) -> Option<Invalid> {
     let generator = trial.generator_cpu.unwrap_or_default().0;
     let observer = trial.machine.observer_cpu.unwrap_or_default().0;
     let tasks = cpu.user.0 + cpu.system.0 + cpu.guest.0;
-    let within = match plan.bounds.interrupts {
+    let within = match plan.run.bounds.interrupts {
         InterruptTime::InTasks => cpu.irq.0 + cpu.softirq.0,
         InterruptTime::Apart | InterruptTime::Unknown => Duration::ZERO,
     };
@@ -233,7 +233,7 @@ mod tests {
         // softirqs, and of the 8 s in user mode 3 s are somebody else's.
         cpu.softirq = CpuTime(Duration::from_secs(3));
         assert_eq!(judge(&plan, &trial), Verdict::Valid, "of an older record");
-        plan.bounds.interrupts = InterruptTime::InTasks;
+        plan.run.bounds.interrupts = InterruptTime::InTasks;
         let Verdict::Invalid(found) = judge(&plan, &trial) else {
             panic!("somebody else's load was not seen");
         };

@@ -36,6 +36,15 @@ pub struct Findings {
     pub hints: Vec<HintFinding>,
     /// Whether latency depends on the load before.
     pub direction: Option<DirectionFinding>,
+    /// What a second busy thread of a core adds.
+    pub smt: SmtFinding,
+}
+
+/// All that is concluded from a run of copies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CopiesFindings {
+    /// CPU use of the machine without a copy.
+    pub idle_cpu_pct: Option<f64>,
     /// One row per number of copies, ascending.
     pub copies: Vec<CopiesFinding>,
     /// What a second busy thread of a core adds.

@@ -20,6 +20,7 @@
 
 mod capacity;
 mod comparison;
+mod copies;
 mod cpus;
 mod estimate;
 mod finding;
@@ -51,10 +52,11 @@ pub use comparison::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution, CpuThreshold,
     Difference, DifferenceVerdict, Figure, FigureUnit, Measure, ThresholdDifference, WorkUnit,
 };
+pub use copies::{CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload};
 pub use cpus::{CpuId, CpuSet, CpuSetError};
 pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{
-    CopiesFinding, DirectionFinding, DirectionVerdict, Doubt, Findings, Headroom, HeadroomIndex,
+    CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Doubt, Findings, Headroom, HeadroomIndex,
     HintFinding, LatencySummary, LevelFinding, NeverCarried, NoHeadroom, PooledCpu, RatedRate,
     RestartsFinding, SlipSummary, ThresholdFinding,
 };
@@ -62,12 +64,12 @@ pub use goal::{Goal, GoalError, LatencyLimit, Quantile};
 pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
 pub use histogram::Histogram;
 pub use picture::{
-    CpuPoint, LatencySpread, LevelPicture, Picture, Span, SpectrumPoint, StepCourse, StepSlot,
+    CpuPoint, LatencySpread, LevelPicture, Picture, PictureSetting, Span, SpectrumPoint, StepCourse, StepSlot,
     TrialPicture, WorkOf,
 };
 pub use plan::{
     Arrivals, Bounds, CalibrationPlan, CpuPlan, InterruptTime, LoadLevel, LoadLevelError, Plan,
-    SCHEMA_VERSION, SearchPlan, WarmUp,
+    RunPlan, SCHEMA_VERSION, SearchPlan, WarmUp,
 };
 pub use plural::{counted, for_count};
 pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
@@ -75,6 +77,7 @@ pub use requirement::{Outcome, Requirement};
 pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
 pub use sideload::{
     Arm, ArmError, BesideRate, Budget, BudgetError, Job, JobHeld, JobWork, MissingArm, SideloadPlan,
+    YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
 };
 pub use sizing::{
     Autoscaler, CpuFigure, FleetOverTime, FleetStep, FloorFrom, HPA_TOLERANCE, LinearRule,
@@ -82,7 +85,7 @@ pub use sizing::{
 };
 pub use smt::{CopiesWork, LevelWork, NoSpeedup, SmtFinding, SmtPlan, Speedup};
 pub use step::{Slot, StepPlan, SteppedRate};
-pub use trial::{Errors, Invalid, Phase, RunEnd, Second, Setting, Trial, TrialSpec, Verdict, Work};
+pub use trial::{Errors, Invalid, Phase, RunEnd, Second, Setting, Trial, TrialSetting, TrialSpec, Verdict, Work};
 pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, parse_duration};
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use workload::{

@@ -2,7 +2,7 @@
 //!
 //! For `#[serde(rename = "…_ns", with = "plimsoll_model::ns")]`.
 
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::time::Duration;
 
 pub(crate) fn to_ns(d: Duration) -> u64 {
@@ -50,5 +50,30 @@ pub mod option {
     /// What is there is neither.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Duration>, D::Error> {
         Ok(Option::<u64>::deserialize(d)?.map(Duration::from_nanos))
+    }
+}
+
+/// The same for a list of durations.
+pub mod list {
+    use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, to_ns};
+
+    /// Writes a list of whole nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(list: &[Duration], s: S) -> Result<S::Ok, S::Error> {
+        let ns: Vec<u64> = list.iter().map(|d| to_ns(*d)).collect();
+        ns.serialize(s)
+    }
+
+    /// Reads a list of whole nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// What is there is no such list.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Duration>, D::Error> {
+        let ns = Vec::<u64>::deserialize(d)?;
+        Ok(ns.into_iter().map(Duration::from_nanos).collect())
     }
 }

@@ -4,7 +4,7 @@
 //! Made by `study`, drawn by `report`. It is no part of the JSON output, whose
 //! readers have the record for the same.
 
-use crate::{Arm, Estimate, Phase, Setting};
+use crate::{Arm, CopiesSetting, Estimate, Phase, Rate, Setting, YieldSetting};
 use std::time::Duration;
 
 /// What pictures of a run show besides its findings.
@@ -91,13 +91,64 @@ pub struct CpuPoint {
     pub work_per_cpu_s: Option<Estimate>,
 }
 
+/// What a trial was made at, as far as a picture shows it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PictureSetting {
+    /// No load.
+    Idle,
+    /// An offered rate.
+    Offer {
+        /// The rate.
+        rate: Rate,
+    },
+    /// This many copies at once.
+    Copies {
+        /// How many.
+        copies: u32,
+    },
+    /// An offered rate with an arm next to it.
+    Beside {
+        /// The rate.
+        rate: Rate,
+        /// The arm.
+        arm: Arm,
+    },
+}
+
+impl From<Setting> for PictureSetting {
+    fn from(setting: Setting) -> PictureSetting {
+        match setting {
+            Setting::Idle => PictureSetting::Idle,
+            Setting::Offer { rate } => PictureSetting::Offer { rate },
+        }
+    }
+}
+
+impl From<CopiesSetting> for PictureSetting {
+    fn from(setting: CopiesSetting) -> PictureSetting {
+        match setting {
+            CopiesSetting::Idle => PictureSetting::Idle,
+            CopiesSetting::Copies { copies } => PictureSetting::Copies { copies },
+        }
+    }
+}
+
+impl From<YieldSetting> for PictureSetting {
+    fn from(setting: YieldSetting) -> PictureSetting {
+        match setting {
+            YieldSetting::Offer { rate } => PictureSetting::Offer { rate },
+            YieldSetting::Beside { rate, arm, .. } => PictureSetting::Beside { rate, arm },
+        }
+    }
+}
+
 /// A trial as a bar of the time line, and as a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialPicture {
     /// Which part of the run it belongs to.
     pub phase: Phase,
     /// The controls.
-    pub setting: Setting,
+    pub setting: PictureSetting,
     /// How often this visit was tried before.
     pub attempt: u32,
     /// Where its level stands among the findings' levels, or its number of

@@ -1,6 +1,6 @@
-//! What was asked: everything that decides which trials a run makes.
+//! Plans: everything that decides which trials a run makes.
 
-use crate::{CpuSet, Goal, Rate, Share, SideloadPlan, SmtPlan, StepPlan, Workload};
+use crate::{CpuSet, Goal, Rate, Share, SmtPlan, Workload};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -9,90 +9,39 @@ use std::time::Duration;
 /// The version of the record and of the plan in it.
 pub const SCHEMA_VERSION: u32 = 3;
 
-/// What was asked. The same plan and the same outcomes give the same trials.
+/// What every run of an experiment is planned by, whatever it varies: how long
+/// and how often it measures, on which CPUs, and what makes a trial invalid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
-    /// What is under test.
-    pub workload: Workload,
-    /// The promises that the capacity is sought under.
-    pub goals: Vec<Goal>,
-    /// How requests arrive.
-    pub arrivals: Arrivals,
-    /// The graduated levels, ascending. For copies: how many, times 100 %
-    /// of one CPU each, are in `copies` instead.
-    pub levels: Vec<LoadLevel>,
-    /// For a copies run: the numbers of copies, ascending. Else empty.
-    pub copies: Vec<u32>,
-    /// How often each level is visited. Odd visits mirror the one before.
+pub struct RunPlan {
+    /// How often each setting is visited. Odd passes mirror the pass before.
     pub passes: u32,
     /// How long a trial measures.
     #[serde(rename = "window_ns", with = "crate::ns")]
     pub window: Duration,
     /// How long a trial waits for steady state before it measures.
     pub warm_up: WarmUp,
-    /// How the rated rate is found.
-    pub calibration: CalibrationPlan,
-    /// A shell command that restarts the service before each pass over the
-    /// levels.
-    #[serde(default)]
-    pub restart: Option<String>,
-    /// How the capacity is searched after the graduated levels; `None` leaves
-    /// it to them. Plans of older records have none.
-    #[serde(default)]
-    pub search: Option<SearchPlan>,
-    /// How the speed-up by SMT is found; `None` where there is none to be
-    /// found, and in plans of older records.
-    #[serde(default)]
-    pub smt: Option<SmtPlan>,
-    /// The batch work beside the service, of a run that is about that; `None`,
-    /// and left out where it is written, in all others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sideload: Option<SideloadPlan>,
-    /// How the load steps within each trial of a level, of a run beside a job
-    /// that is about that; `None`, and left out where it is written, in all
-    /// others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<StepPlan>,
-    /// How long the idle machine is watched at the start.
+    /// How long the idle machine is measured at the start; zero for not at all.
     #[serde(rename = "idle_ns", with = "crate::ns")]
     pub idle: Duration,
     /// What makes a trial invalid.
     pub bounds: Bounds,
-    /// Which CPUs serve and which ask.
+    /// CPUs of the service and of the load generator.
     pub cpus: CpuPlan,
-    /// Seeds the order of the levels and the arrivals of each trial.
+    /// Seeds the order of the settings and the arrivals of each trial.
     pub seed: u64,
-    /// When trials have taken this long in sum, invalid ones are no longer
-    /// run again.
+    /// Once trials have taken this long in sum, invalid ones are not repeated.
     #[serde(rename = "budget_ns", with = "crate::ns")]
     pub budget: Duration,
 }
 
-impl Plan {
-    /// A plan that asks for nothing and refuses nothing: what a table is
-    /// imported under, and what any other plan can be made from by saying in
-    /// what it differs.
-    pub fn blank(workload: Workload) -> Plan {
-        Plan {
-            workload,
-            goals: Vec::new(),
-            arrivals: Arrivals::Constant,
-            levels: Vec::new(),
-            copies: Vec::new(),
+impl RunPlan {
+    /// No passes, no bounds, no CPUs: the base for plans of imported tables and
+    /// for tests, which set what differs.
+    pub fn blank() -> RunPlan {
+        RunPlan {
             passes: 0,
             window: Duration::from_secs(1),
             warm_up: WarmUp::NONE,
-            calibration: CalibrationPlan {
-                first: Rate::ZERO,
-                window: Duration::ZERO,
-                retries: 0,
-                rated: None,
-            },
-            smt: None,
-            sideload: None,
-            step: None,
-            restart: None,
-            search: None,
             idle: Duration::ZERO,
             bounds: Bounds {
                 slip: Duration::ZERO,
@@ -109,6 +58,60 @@ impl Plan {
             },
             seed: 0,
             budget: Duration::ZERO,
+        }
+    }
+}
+
+/// A plan for load offered to a service. The same plan and the same outcomes
+/// give the same trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The service under test.
+    pub workload: Workload,
+    /// The SLOs under which the capacity is searched.
+    pub goals: Vec<Goal>,
+    /// How requests arrive.
+    pub arrivals: Arrivals,
+    /// The graduated levels, ascending.
+    pub levels: Vec<LoadLevel>,
+    /// How the rated rate is found.
+    pub calibration: CalibrationPlan,
+    /// A shell command that restarts the service before each pass over the
+    /// levels.
+    #[serde(default)]
+    pub restart: Option<String>,
+    /// How the capacity is searched after the graduated levels; `None` leaves
+    /// it to the levels. Plans of version 1 have none.
+    #[serde(default)]
+    pub search: Option<SearchPlan>,
+    /// How the speed-up by SMT is measured; `None` where no core has two
+    /// usable threads, and in plans of older records.
+    #[serde(default)]
+    pub smt: Option<SmtPlan>,
+    /// What every run has.
+    #[serde(flatten)]
+    pub run: RunPlan,
+}
+
+impl Plan {
+    /// A plan without goals, levels and passes: the base for plans of imported
+    /// tables and for tests, which set what differs.
+    pub fn blank(workload: Workload) -> Plan {
+        Plan {
+            workload,
+            goals: Vec::new(),
+            arrivals: Arrivals::Constant,
+            levels: Vec::new(),
+            calibration: CalibrationPlan {
+                first: Rate::ZERO,
+                window: Duration::ZERO,
+                retries: 0,
+                rated: None,
+            },
+            smt: None,
+            restart: None,
+            search: None,
+            run: RunPlan::blank(),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Batch work beside a service: how it is held, what it is, what is asked.
 
-use crate::{CpuSet, CpuTime, LoadLevel, Quantile, Rate, Share};
+use crate::{
+    CpuSet, CpuTime, LoadLevel, Plan, Quantile, Rate, Share, StepPlan, Trial, TrialSetting,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -291,7 +293,7 @@ impl SideloadPlan {
 }
 
 /// How far a job was held back, of which only what applies is known.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct JobHeld {
     /// The mean share of its CPUs that a law allowed it; `None` where no law
     /// held it, or by a mechanism that caps nothing.
@@ -307,17 +309,80 @@ pub struct JobHeld {
 }
 
 /// What became of the job in a trial.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct JobWork {
     /// Bytes hashed, or how often the command was run to its end.
     pub done: u64,
     /// In which time: the window, or the sum of the times of those runs; if a law
     /// let none end, the time for which one was waited for.
+    #[serde(rename = "over_ns", with = "crate::ns")]
     pub over: Duration,
     /// CPU time within the window; `None` where it cannot be told.
+    #[serde(rename = "cpu_ns")]
     pub cpu: Option<CpuTime>,
     /// How far it was held back within the window.
     pub held: JobHeld,
+}
+
+/// What a trial of a yield run is made at.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum YieldSetting {
+    /// An open loop at this rate, without a job: calibration.
+    Offer {
+        /// The rate.
+        #[serde(rename = "rate_rps")]
+        rate: Rate,
+    },
+    /// An open loop at this rate with a job next to it, or one of the two.
+    Beside {
+        /// The rate; zero where the job is alone.
+        #[serde(rename = "rate_rps")]
+        rate: Rate,
+        /// What runs, and how the job is held.
+        arm: Arm,
+        /// The part of its CPUs that the job may use at most, or that a law
+        /// begins with; `None` where the arm sets no such limit.
+        #[serde(rename = "allowed_share")]
+        allowed: Option<Share>,
+        /// The part of the machine that the arm is to leave unused; `None`
+        /// where it leaves none.
+        #[serde(rename = "headroom_share")]
+        headroom: Option<Share>,
+    },
+}
+
+impl TrialSetting for YieldSetting {
+    fn rate(&self) -> Option<Rate> {
+        match self {
+            YieldSetting::Offer { rate } => Some(*rate),
+            YieldSetting::Beside { rate, arm, .. } => arm.has_service().then_some(*rate),
+        }
+    }
+}
+
+/// What else a trial of a yield run measured.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct YieldOutcome {
+    /// What the job did; `None` where there was none.
+    pub job: Option<JobWork>,
+}
+
+/// A trial of a yield run.
+pub type YieldTrial = Trial<YieldSetting, YieldOutcome>;
+
+/// The plan of a yield run: load offered to a service, and a job next to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct YieldPlan {
+    /// The load offered to the service.
+    #[serde(flatten)]
+    pub load: Plan,
+    /// The job, and how it is held.
+    pub sideload: SideloadPlan,
+    /// How the load steps within each trial of a level; `None` for a steady
+    /// load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepPlan>,
 }
 
 impl JobWork {

@@ -2,7 +2,7 @@
 
 use crate::units::human_duration;
 use crate::{
-    Arm, CpuTime, Histogram, JobWork, LoadLevel, MachineUse, Rate, ServiceUse, Share, Slot, WarmUp,
+    CpuTime, Histogram, LoadLevel, MachineUse, Rate, ServiceUse, Share, Slot, WarmUp,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -43,7 +43,19 @@ impl Phase {
     }
 }
 
-/// The controls of a trial.
+/// What a trial is made at. Each experiment has its own type.
+pub trait TrialSetting: Clone + PartialEq + fmt::Debug + Send + 'static {
+    /// The rate of the requests offered; `None` where none are.
+    fn rate(&self) -> Option<Rate>;
+
+    /// Whether the service is idle by design, so that CPU time it uses counts
+    /// as other load.
+    fn is_idle(&self) -> bool {
+        self.rate().is_none()
+    }
+}
+
+/// The setting of a trial of offered load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
@@ -55,38 +67,25 @@ pub enum Setting {
         #[serde(rename = "rate_rps")]
         rate: Rate,
     },
-    /// This many copies at once.
-    Copies {
-        /// How many.
-        copies: u32,
-    },
-    /// An open loop at this rate with a job beside it, or one of the two.
-    Beside {
-        /// The rate; zero where the job is alone.
-        #[serde(rename = "rate_rps")]
-        rate: Rate,
-        /// What runs, and how the job is held.
-        arm: Arm,
-        /// The part of its CPUs that the job may use at most, or that a law
-        /// begins with; `None` where the
-        /// arm sets no such limit.
-        #[serde(rename = "allowed_share")]
-        allowed: Option<Share>,
-        /// The part of the machine that the arm was asked to leave unused;
-        /// `None` where it leaves none.
-        #[serde(rename = "headroom_share")]
-        headroom: Option<Share>,
-    },
+}
+
+impl TrialSetting for Setting {
+    fn rate(&self) -> Option<Rate> {
+        match self {
+            Setting::Idle => None,
+            Setting::Offer { rate } => Some(*rate),
+        }
+    }
 }
 
 /// What to do next: made by a planner, carried out by a runner, kept in the
 /// record. With the plan it decides everything about a trial but its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TrialSpec {
+pub struct TrialSpec<S = Setting> {
     /// Which part of the run.
     pub phase: Phase,
     /// The controls.
-    pub setting: Setting,
+    pub setting: S,
     /// Which visit of this level, from 0.
     pub pass: u32,
     /// How often this visit was tried before.
@@ -104,11 +103,11 @@ pub struct TrialSpec {
     pub seed: u64,
 }
 
-impl TrialSpec {
+impl<S> TrialSpec<S> {
     /// The first visit of a setting, without a warm-up and without a limit:
     /// what a row of a table comes from, and what any other can be made from by
     /// saying in what it differs.
-    pub fn blank(phase: Phase, setting: Setting, window: Duration) -> TrialSpec {
+    pub fn blank(phase: Phase, setting: S, window: Duration) -> TrialSpec<S> {
         TrialSpec {
             phase,
             setting,
@@ -318,9 +317,9 @@ impl Verdict {
 
 /// One measured window at one setting: what was measured, not what follows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
+pub struct Trial<S = Setting, O = ()> {
     /// What was to be done.
-    pub spec: TrialSpec,
+    pub spec: TrialSpec<S>,
     /// Wall clock at its start, in milliseconds since 1970: a label only.
     pub started_unix_ms: u64,
     /// From its start to its end, warm-up and drain included.
@@ -331,12 +330,10 @@ pub struct Trial {
     pub steady: bool,
     /// How long the window was.
     pub window: Duration,
-    /// What became of the requests; for copies, all zero.
+    /// What became of the requests; all zero where none are offered.
     pub work: Work,
-    /// For copies: how long each copy took.
-    pub copy_times: Vec<Duration>,
-    /// What the job beside the service did; `None` where there was none.
-    pub job: Option<JobWork>,
+    /// What else the experiment measured.
+    pub outcome: O,
     /// CPU time of the generator's threads; `None` where the service makes
     /// its own arrivals.
     pub generator_cpu: Option<CpuTime>,
@@ -350,9 +347,9 @@ pub struct Trial {
     pub verdict: Verdict,
 }
 
-impl Trial {
+impl<S, O: Default> Trial<S, O> {
     /// A trial of which nothing has been measured yet.
-    pub fn begun(spec: TrialSpec, started_unix_ms: u64) -> Trial {
+    pub fn begun(spec: TrialSpec<S>, started_unix_ms: u64) -> Trial<S, O> {
         Trial {
             window: spec.window,
             machine: MachineUse::unknown(spec.window),
@@ -362,21 +359,19 @@ impl Trial {
             warm_up: Duration::ZERO,
             steady: false,
             work: Work::default(),
-            copy_times: Vec::new(),
-            job: None,
+            outcome: O::default(),
             generator_cpu: None,
             service: None,
             seconds: Vec::new(),
             verdict: Verdict::Valid,
         }
     }
+}
 
-    /// The rate that was asked for; zero for an idle or a copies trial.
+impl<S: TrialSetting, O> Trial<S, O> {
+    /// The intended rate; zero where no requests are offered.
     pub fn asked(&self) -> Rate {
-        match self.spec.setting {
-            Setting::Offer { rate } | Setting::Beside { rate, .. } => rate,
-            Setting::Idle | Setting::Copies { .. } => Rate::ZERO,
-        }
+        self.spec.setting.rate().unwrap_or(Rate::ZERO)
     }
 
     /// Good answers per second of the window.

@@ -13,8 +13,6 @@ pub enum Workload {
     Hash(HashService),
     /// A server that speaks HTTP/1.1.
     Http(HttpService),
-    /// A number of copies of a command at once.
-    Copies(Copies),
     /// What somebody else measured and put into a table.
     Imported(ImportedTable),
 }
@@ -130,11 +128,14 @@ impl fmt::Display for Workload {
         match self {
             Workload::Hash(h) => write!(f, "hash service (SHA-1, {} blocks)", h.mean_block),
             Workload::Http(h) => write!(f, "{} {}", h.method, h.url),
-            Workload::Copies(c) => write!(f, "copies of {}", c.command.join(" ")),
-            Workload::Imported(t) => {
-                write!(f, "{} (imported table)", t.name)?;
-                t.note.iter().try_for_each(|note| write!(f, ": {note}"))
-            }
+            Workload::Imported(table) => table.fmt(f),
         }
+    }
+}
+
+impl fmt::Display for ImportedTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (imported table)", self.name)?;
+        self.note.iter().try_for_each(|note| write!(f, ": {note}"))
     }
 }

@@ -45,7 +45,7 @@ impl<'a> RunRow<'a> {
                 int(self.run.created_unix_ms),
                 self.run.provenance.plimsoll_version,
                 self.run.plan.workload.to_string(),
-                self.run.plan.seed.to_string(),
+                self.run.plan.run.seed.to_string(),
                 self.command_line,
                 self.plan,
                 self.provenance,

@@ -143,7 +143,7 @@ impl Machine {
     pub fn run(&self, spec: &TrialSpec, plan: &Plan) -> Trial {
         match spec.setting {
             Setting::Offer { rate } => self.at_rate(spec, plan, rate),
-            Setting::Idle | Setting::Copies { .. } | Setting::Beside { .. } => {
+            Setting::Idle => {
                 self.idle(spec, plan)
             }
         }
@@ -294,7 +294,7 @@ impl Conditions {
 fn machine_use(plan: &Plan, window: Duration, cpu: CpuUse) -> MachineUse {
     MachineUse {
         cpu: Some(cpu),
-        service_cpus: plan.cpus.service.clone(),
+        service_cpus: plan.run.cpus.service.clone(),
         service_cpu: Some(cpu),
         ..MachineUse::unknown(window)
     }
@@ -304,8 +304,8 @@ fn machine_use(plan: &Plan, window: Duration, cpu: CpuUse) -> MachineUse {
 fn late(plan: &Plan, trial: &Trial) -> Verdict {
     let p99 = trial.work.slip.quantile(0.99).unwrap_or(Duration::ZERO);
     let latency = trial.work.latency.quantile(0.99).unwrap_or(Duration::ZERO);
-    let part = latency.mul_f64(plan.bounds.slip_share.get());
-    let bound = plan.bounds.slip.max(part);
+    let part = latency.mul_f64(plan.run.bounds.slip_share.get());
+    let bound = plan.run.bounds.slip.max(part);
     let is_late = (p99 > bound).then_some(Invalid::Slip { p99, bound });
     Verdict::from_reasons(is_late.into_iter().collect())
 }

@@ -101,7 +101,7 @@ impl Asked {
             finding.note = Some(why);
             return;
         }
-        let seed = plan.seed;
+        let seed = plan.run.seed;
         let Some(boundary) = locate(&evidence, bound.share(), Interval::Seeded(seed)) else {
             finding.note = Some(missing(bound));
             return;

@@ -1,6 +1,6 @@
 //! Whether a service kept up with what it was offered.
 
-use plimsoll_model::Trial;
+use plimsoll_model::{Trial, TrialSetting};
 
 /// The least part of the offered requests that must be answered within the
 /// window. Requests under way at its edges make the two counts differ by
@@ -25,7 +25,7 @@ fn edge_noise(n: f64) -> f64 {
 }
 
 /// The same for a trial.
-pub fn trial_is_carried(trial: &Trial) -> bool {
+pub fn trial_is_carried<S: TrialSetting, O>(trial: &Trial<S, O>) -> bool {
     is_carried(trial.work.intended, trial.work.completed)
 }
 

@@ -22,7 +22,7 @@ use crate::sizing::HIGHEST_PRICE;
 use mover::{difference_of, ratio_of};
 use plimsoll_model::{
     Arrivals, Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,
-    DifferenceVerdict, Estimate, Figure, FigureUnit, Goal, Measure, TableRows, ThresholdDifference,
+    DifferenceVerdict, Estimate, Figure, FigureUnit, Goal, Measure, ThresholdDifference,
     Workload,
 };
 
@@ -46,17 +46,6 @@ pub struct Machine {
     pub cpus: Option<u32>,
     /// What it costs per hour, in the same currency as the others.
     pub price_per_hour: Option<f64>,
-}
-
-impl Machine {
-    /// Whether copies of a command were measured, and no rates.
-    fn is_of_copies(&self) -> bool {
-        match &self.workload {
-            Workload::Copies(_) => true,
-            Workload::Imported(table) => table.rows == TableRows::Copies,
-            Workload::Hash(_) | Workload::Http(_) => false,
-        }
-    }
 }
 
 /// What a machine carries within a goal.
@@ -112,9 +101,6 @@ fn check(machine: &Machine, all: &[Machine]) -> Result<(), CompareError> {
     let name = || machine.name.clone();
     if all.iter().filter(|m| m.name == machine.name).count() > 1 {
         return Err(CompareError::SameName { name: name() });
-    }
-    if machine.is_of_copies() {
-        return Err(CompareError::Copies { name: name() });
     }
     if machine.capacities.is_empty() {
         return Err(CompareError::NoGoal { name: name() });

@@ -1,17 +1,32 @@
 //! The slow-down of copies of a command that run at once.
 
-use plimsoll_model::{CopiesFinding, Setting, Share, Trial};
+use crate::smt;
+use plimsoll_model::{
+    CopiesFinding, CopiesFindings, CopiesPlan, CopiesSetting, CopiesTrial, Phase, Share,
+};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// All that can be concluded from the trials of a run of copies so far.
+pub fn findings(plan: &CopiesPlan, trials: &[CopiesTrial]) -> CopiesFindings {
+    let copies = copies(trials);
+    let idle = |t: &&CopiesTrial| t.spec.phase == Phase::Idle && t.verdict.is_valid();
+    let idle = trials.iter().rfind(idle);
+    CopiesFindings {
+        idle_cpu_pct: idle.and_then(|t| t.machine.cpu.as_ref()?.busy_share().map(Share::pct)),
+        smt: smt::of_copies(plan, trials, &copies),
+        copies,
+    }
+}
 
 /// One row per number of copies, ascending.
 ///
 /// Efficiency is the mean time of one copy alone over the mean time of a copy
 /// among n: 1 when n CPUs do n times the work of one.
-pub fn copies(trials: &[Trial]) -> Vec<CopiesFinding> {
-    let mut groups: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
+pub fn copies(trials: &[CopiesTrial]) -> Vec<CopiesFinding> {
+    let mut groups: BTreeMap<u32, Vec<&CopiesTrial>> = BTreeMap::new();
     for trial in trials {
-        if let Setting::Copies { copies } = trial.spec.setting {
+        if let CopiesSetting::Copies { copies } = trial.spec.setting {
             groups.entry(copies).or_default().push(trial);
         }
     }
@@ -27,8 +42,8 @@ pub fn copies(trials: &[Trial]) -> Vec<CopiesFinding> {
 
 /// Valid trials if there are any. Disturbed ones are shown for want of better,
 /// and nothing is concluded from them.
-fn row(copies: u32, trials: &[&Trial]) -> Option<CopiesFinding> {
-    let valid: Vec<&Trial> = trials
+fn row(copies: u32, trials: &[&CopiesTrial]) -> Option<CopiesFinding> {
+    let valid: Vec<&CopiesTrial> = trials
         .iter()
         .copied()
         .filter(|t| t.verdict.is_valid())
@@ -36,7 +51,7 @@ fn row(copies: u32, trials: &[&Trial]) -> Option<CopiesFinding> {
     let used = if valid.is_empty() { trials } else { &valid };
     let times: Vec<Duration> = used
         .iter()
-        .flat_map(|t| t.copy_times.iter().copied())
+        .flat_map(|t| t.outcome.copy_times.iter().copied())
         .collect();
     let slowest = times.iter().max()?;
     let sum: Duration = times.iter().sum();

@@ -59,7 +59,7 @@ pub(crate) fn with_cpu<'a>(
     plan: &'a Plan,
     trials: &'a [Trial],
 ) -> impl Iterator<Item = (&'a Trial, Share)> {
-    at_rates(trials).filter_map(|t| Some((t, levels::cpu_share(plan, t)?)))
+    at_rates(trials).filter_map(|t| Some((t, levels::cpu_share(&plan.run.cpus, t)?)))
 }
 
 /// The mean CPU use in percent, weighted by measuring time.

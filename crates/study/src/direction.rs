@@ -87,7 +87,7 @@ pub fn finding(plan: &Plan, trials: &[Trial]) -> Option<DirectionFinding> {
         .zip(0..)
         .map(|(t, at)| visit(plan, t, at))
         .collect();
-    let found = up_against_down(&visits, plan.seed);
+    let found = up_against_down(&visits, plan.run.seed);
     visits
         .iter()
         .any(|v| v.p99_us.is_some())

@@ -115,7 +115,7 @@ impl Bound {
                 thinning: 1.0,
                 independent: trial.work.intended as f64,
             },
-            Bound::Cpu(_) => Seen::Measured(cpu_share(plan, trial)?.get()),
+            Bound::Cpu(_) => Seen::Measured(cpu_share(&plan.run.cpus, trial)?.get()),
         };
         Some(Evidence {
             rate,

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{
     CpuTime, Errors, GivenLatency, Histogram, Invalid, LatencySummary, LevelFinding, LoadLevel,
-    Phase, Plan, RatedRate, Share, SlipSummary, Trial, Verdict, Workload,
+    CpuPlan, Phase, Plan, RatedRate, Share, SlipSummary, Trial, Verdict, Workload,
 };
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -64,13 +64,13 @@ fn by_level(trials: &[Trial]) -> BTreeMap<LoadLevel, Vec<&Trial>> {
 ///
 /// What the generator uses on CPUs that it shares with the service is spread
 /// evenly over the CPUs it is pinned to.
-pub fn cpu_share(plan: &Plan, trial: &Trial) -> Option<Share> {
+pub fn cpu_share<S, O>(cpus: &CpuPlan, trial: &Trial<S, O>) -> Option<Share> {
     let machine = &trial.machine;
     let cpu = machine.service_cpu.as_ref()?;
     let available = cpu.total().since(cpu.steal);
-    let generator = &plan.cpus.generator;
+    let generator = &cpus.generator;
     // By the plan: CPU numbers of another host mean nothing here.
-    let shared = generator.and(&plan.cpus.service).len();
+    let shared = generator.and(&cpus.service).len();
     let own = match trial.generator_cpu {
         Some(time) if shared > 0 => time.0.mul_f64(shared as f64 / generator.len() as f64),
         _ => Duration::ZERO,
@@ -130,14 +130,14 @@ fn merge<'t>(
 
 /// The mean over the trials in which it could be read.
 fn cpu_pct(plan: &Plan, valid: &[&Trial]) -> Option<f64> {
-    let read = valid.iter().filter_map(|t| cpu_share(plan, t));
+    let read = valid.iter().filter_map(|t| cpu_share(&plan.run.cpus, t));
     let read: Vec<f64> = read.map(Share::pct).collect();
     mean(read.into_iter().map(Some))
 }
 
 /// CPU use of the generator's threads, as a share of the CPUs they have.
 pub fn generator_share(plan: &Plan, trial: &Trial) -> Option<Share> {
-    let cpus = plan.cpus.generator.len() as u32;
+    let cpus = plan.run.cpus.generator.len() as u32;
     Share::of(trial.generator_cpu?.0, trial.machine.window * cpus)
 }
 
@@ -230,7 +230,7 @@ fn us(d: Duration) -> f64 {
 fn latency_at(plan: &Plan, trials: &[&Trial], latency: &Histogram) -> Option<LatencySummary> {
     let given = match &plan.workload {
         Workload::Imported(table) => &table.latencies[..],
-        Workload::Hash(_) | Workload::Http(_) | Workload::Copies(_) => &[],
+        Workload::Hash(_) | Workload::Http(_) => &[],
     };
     let rate = trials.first().map_or(0.0, |t| t.asked().get());
     // Plan and trials may have been written and read in different ways.
@@ -303,17 +303,17 @@ mod tests {
     #[test]
     fn the_generators_own_time_on_shared_cpus_is_not_the_services() {
         let mut plan = plan();
-        plan.cpus.service = [0, 1].into_iter().collect();
-        plan.cpus.generator = [1, 2].into_iter().collect();
+        plan.run.cpus.service = [0, 1].into_iter().collect();
+        plan.run.cpus.generator = [1, 2].into_iter().collect();
         let mut trial = trial_at(50.0, 500, 0.0, 1000.0);
         let s = |n: u64| CpuTime(Duration::from_secs(n));
-        trial.machine.service_cpus = plan.cpus.service.clone();
+        trial.machine.service_cpus = plan.run.cpus.service.clone();
         trial.machine.service_cpu = Some(CpuUse {
             user: s(6),
             idle: s(4),
             ..CpuUse::default()
         });
         trial.generator_cpu = Some(s(4));
-        assert_eq!(cpu_share(&plan, &trial), Share::new(0.4), "6 - 4/2 of 10");
+        assert_eq!(cpu_share(&plan.run.cpus, &trial), Share::new(0.4), "6 - 4/2 of 10");
     }
 }

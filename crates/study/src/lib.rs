@@ -56,10 +56,7 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let light = light::light_load(plan, &levels, trials, rated.as_ref());
     let asked = capacity::Asked::at(plan, light);
     let curve = trials_curve(plan, trials);
-    let capacity = match plan.copies.is_empty() {
-        true => asked.findings(plan, trials, curve.as_ref()),
-        false => Vec::new(),
-    };
+    let capacity = asked.findings(plan, trials, curve.as_ref());
     let headroom = headroom::headroom(&levels, curve.as_ref(), rated.as_ref());
     let of = carried_at_most(&capacity, curve.as_ref(), rated.as_ref());
     let thresholds = curve.as_ref().zip(of);
@@ -71,7 +68,6 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
         false => thresholds,
     };
     let carried: Vec<&Trial> = at_rates(trials).filter(|t| trial_is_carried(t)).collect();
-    let copies = copies::copies(trials);
     Findings {
         idle_cpu_pct: idle_cpu_pct(plan, trials),
         light_load: asked.light_load().cloned(),
@@ -80,10 +76,9 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
         headroom,
         thresholds_of_rps: of,
         thresholds,
-        hints: hints::hints(&carried, plan.seed),
+        hints: hints::hints(&carried, plan.run.seed),
         direction: direction::finding(plan, trials),
-        smt: smt::finding(plan, trials, &levels, &copies),
-        copies,
+        smt: smt::of_levels(plan, trials, &levels),
         rated,
         levels: levels.into_iter().map(|l| l.row).collect(),
         capacity,
@@ -173,14 +168,14 @@ fn curve_through<'a>(
             }
         })
         .collect();
-    Curve::of(&points, plan.seed)
+    Curve::of(&points, plan.run.seed)
 }
 
 fn idle_cpu_pct(plan: &Plan, trials: &[Trial]) -> Option<f64> {
     let idle = trials
         .iter()
         .rfind(|t| t.spec.phase == Phase::Idle && t.verdict.is_valid())?;
-    levels::cpu_share(plan, idle).map(|share| share.pct())
+    levels::cpu_share(&plan.run.cpus, idle).map(|share| share.pct())
 }
 
 #[cfg(test)]

@@ -7,9 +7,11 @@ use crate::curve::CurvePoint;
 use crate::levels::{Level, cpu_share, levels};
 use crate::{rated, trials_curve};
 use plimsoll_model::{
-    CpuPoint, Estimate, Histogram, LatencySpread, LevelPicture, Phase, Picture, Plan, RatedRate,
-    Setting, Share, Span, SpectrumPoint, Trial, TrialPicture, Verdict,
+    CopiesPlan, CopiesSetting, CopiesTrial, CpuPlan, CpuPoint, Estimate, Histogram, LatencySpread,
+    LevelPicture, LoadLevel, Phase, Picture, PictureSetting, Plan, RatedRate, Setting, Share, Span,
+    SpectrumPoint, Trial, TrialPicture, TrialSetting, Verdict, YieldPlan, YieldTrial,
 };
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Points of a spectrum per factor of ten in what exceeds it: enough for a
@@ -41,14 +43,29 @@ pub fn picture(plan: &Plan, trials: &[Trial]) -> Picture {
         work_of,
         levels: levels.iter().enumerate().map(of_level).collect(),
         curve: curve.iter().zip(works).map(point).collect(),
-        trials: time_line(plan, trials, &rows, rated.as_ref()),
+        trials: time_line(&plan.run.cpus, trials, |t| rows.place(t), rated.as_ref()),
     }
 }
 
-/// The trials alone, for a run that has no load levels.
-pub fn trials(plan: &Plan, trials: &[Trial]) -> Vec<TrialPicture> {
-    let rated = rated::rated(plan, crate::yields::before_jobs(trials));
-    time_line(plan, trials, &Rows::of(&[]), rated.as_ref())
+/// The trials of a yield run.
+pub fn of_yield(plan: &YieldPlan, trials: &[YieldTrial]) -> Vec<TrialPicture> {
+    let rated = rated::rated(&plan.load, crate::yields::before_jobs(trials));
+    time_line(&plan.load.run.cpus, trials, |_| None, rated.as_ref())
+}
+
+/// The trials of a run of copies.
+pub fn of_copies(plan: &CopiesPlan, trials: &[CopiesTrial]) -> Vec<TrialPicture> {
+    let number = |trial: &CopiesTrial| match trial.spec.setting {
+        CopiesSetting::Copies { copies } => Some(copies),
+        CopiesSetting::Idle => None,
+    };
+    let numbers: BTreeSet<u32> = trials.iter().filter_map(number).collect();
+    let row = |trial: &CopiesTrial| numbers.iter().position(|n| Some(*n) == number(trial));
+    let mut pictures = time_line(&plan.run.cpus, trials, row, None);
+    for (picture, trial) in pictures.iter_mut().zip(trials) {
+        picture.copy_s = mean_s(&trial.outcome.copy_times);
+    }
+    pictures
 }
 
 /// The CPUs that the service may use; `None` where they cannot be seen.
@@ -59,7 +76,7 @@ pub fn service_cpus(plan: &Plan, trials: &[Trial]) -> Option<u32> {
         (offered && cpus > 0).then_some(cpus)
     };
     let seen = trials.iter().find_map(of_trial);
-    let planned = Some(plan.cpus.service.len()).filter(|n| *n > 0);
+    let planned = Some(plan.run.cpus.service.len()).filter(|n| *n > 0);
     u32::try_from(seen.or(planned)?).ok()
 }
 
@@ -120,10 +137,11 @@ fn spectrum(latency: &Histogram) -> Vec<SpectrumPoint> {
     shares.filter_map(at).chain(last).collect()
 }
 
-fn time_line(
-    plan: &Plan,
-    trials: &[Trial],
-    rows: &Rows,
+/// All trials in order; `row` says where one stands among the findings' rows.
+fn time_line<S: TrialSetting + Into<PictureSetting>, O>(
+    cpus: &CpuPlan,
+    trials: &[Trial<S, O>],
+    row: impl Fn(&Trial<S, O>) -> Option<usize>,
     rated: Option<&RatedRate>,
 ) -> Vec<TrialPicture> {
     let mut began = Duration::ZERO;
@@ -132,18 +150,18 @@ fn time_line(
         let achieved_rps = trial.achieved().get();
         out.push(TrialPicture {
             phase: trial.spec.phase,
-            setting: trial.spec.setting,
+            setting: trial.spec.setting.clone().into(),
             attempt: trial.spec.attempt,
-            row: rows.place(trial),
+            row: row(trial),
             began,
             took: trial.took,
             warm_up: trial.warm_up,
             window: trial.window,
             achieved_rps,
             load_pct: load_pct(rated, achieved_rps),
-            cpu_pct: cpu_share(plan, trial).map(Share::pct),
+            cpu_pct: cpu_share(cpus, trial).map(Share::pct),
             p99_us: trial.work.latency.quantile(0.99).map(us),
-            copy_s: mean_s(&trial.copy_times),
+            copy_s: None,
             invalid: match &trial.verdict {
                 Verdict::Valid => Vec::new(),
                 Verdict::Invalid(reasons) => reasons.clone(),
@@ -159,50 +177,33 @@ fn mean_s(times: &[Duration]) -> Option<f64> {
     (!times.is_empty()).then(|| sum.as_secs_f64() / times.len() as f64)
 }
 
-/// Levels and numbers of copies in the order of the findings.
-struct Rows {
-    levels: Vec<plimsoll_model::LoadLevel>,
-    copies: Vec<u32>,
-}
+/// Levels in the order of the findings.
+struct Rows(Vec<LoadLevel>);
 
 impl Rows {
     fn of(trials: &[Trial]) -> Rows {
         let mut levels: Vec<_> = trials.iter().filter_map(level_of).collect();
         levels.sort_unstable();
         levels.dedup();
-        let mut copies: Vec<u32> = trials.iter().filter_map(copies_of).collect();
-        copies.sort_unstable();
-        copies.dedup();
-        Rows { levels, copies }
+        Rows(levels)
     }
 
     fn place(&self, trial: &Trial) -> Option<usize> {
-        match (level_of(trial), copies_of(trial)) {
-            (Some(level), _) => self.levels.binary_search(&level).ok(),
-            (None, Some(copies)) => self.copies.binary_search(&copies).ok(),
-            (None, None) => None,
-        }
+        self.0.binary_search(&level_of(trial)?).ok()
     }
 }
 
-fn level_of(trial: &Trial) -> Option<plimsoll_model::LoadLevel> {
+fn level_of(trial: &Trial) -> Option<LoadLevel> {
     match trial.spec.phase {
         Phase::Level { level } => level,
         _ => None,
     }
 }
 
-fn copies_of(trial: &Trial) -> Option<u32> {
-    match trial.spec.setting {
-        Setting::Copies { copies } => Some(copies),
-        Setting::Idle | Setting::Offer { .. } | Setting::Beside { .. } => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{copies_trial, plan, trial_at};
+    use crate::testing::{copies_plan, copies_trial, plan, trial_at};
 
     #[test]
     fn levels_and_trials_of_a_picture_stand_in_the_order_of_the_findings() {
@@ -239,8 +240,8 @@ mod tests {
     #[test]
     fn trials_of_copies_belong_to_their_number() {
         let trials = [copies_trial(2, 9), copies_trial(1, 5), copies_trial(2, 11)];
-        let picture = picture(&plan(), &trials);
-        let rows: Vec<_> = picture.trials.iter().map(|t| (t.row, t.copy_s)).collect();
+        let pictures = of_copies(&copies_plan(), &trials);
+        let rows: Vec<_> = pictures.iter().map(|t| (t.row, t.copy_s)).collect();
         let expected = [
             (Some(1), Some(9.0)),
             (Some(0), Some(5.0)),
@@ -258,18 +259,5 @@ mod tests {
         let picture = picture(&plan(), &trials);
         let began: Vec<_> = picture.trials.iter().map(|t| t.began.as_secs()).collect();
         assert_eq!(began, [0, 7, 14]);
-    }
-
-    #[test]
-    fn the_trials_alone_are_those_of_the_whole_picture_without_rows() {
-        let of = [
-            trial_at(80.0, 800, 0.8, 3000.0),
-            trial_at(20.0, 200, 0.2, 1000.0),
-        ];
-        let mut whole = picture(&plan(), &of).trials;
-        whole.iter_mut().for_each(|t| t.row = None);
-        let alone = super::trials(&plan(), &of);
-        assert_eq!(alone.len(), 2);
-        assert_eq!(alone, whole);
     }
 }

@@ -3,24 +3,24 @@
 use crate::carried::trial_is_carried;
 use crate::levels::cpu_share;
 use plimsoll_model::{
-    Invalid, NeverCarried, Phase, Plan, Rate, RatedRate, Trial, Verdict, Workload,
+    Invalid, NeverCarried, Phase, Plan, Rate, RatedRate, Trial, TrialSetting, Verdict, Workload,
 };
 
 /// Whether a calibration trial ended short of its rate for the generator's
 /// own limits. One that carried its rate tells what it was asked, however
 /// late single requests were.
-pub fn limited_by_generator(trial: &Trial) -> bool {
+pub fn limited_by_generator<S: TrialSetting, O>(trial: &Trial<S, O>) -> bool {
     let own = |r: &Invalid| matches!(r, Invalid::Slip { .. });
     !trial_is_carried(trial) && !was_disturbed(trial) && any(trial, own)
 }
 
 /// Whether somebody else disturbed the trial.
-fn was_disturbed(trial: &Trial) -> bool {
+fn was_disturbed<S, O>(trial: &Trial<S, O>) -> bool {
     let others = |r: &Invalid| matches!(r, Invalid::Steal { .. } | Invalid::OtherLoad { .. });
     any(trial, others)
 }
 
-fn any(trial: &Trial, is: impl Fn(&Invalid) -> bool) -> bool {
+fn any<S, O>(trial: &Trial<S, O>, is: impl Fn(&Invalid) -> bool) -> bool {
     match &trial.verdict {
         Verdict::Valid => false,
         Verdict::Invalid(reasons) => reasons.iter().any(is),
@@ -29,14 +29,17 @@ fn any(trial: &Trial, is: impl Fn(&Invalid) -> bool) -> bool {
 
 /// Whether a calibration trial is worth another try: it was disturbed, or
 /// ended short of its rate in a way that may have been chance.
-pub fn is_doubtful(plan: &Plan, trial: &Trial) -> bool {
+pub fn is_doubtful<S: TrialSetting, O>(plan: &Plan, trial: &Trial<S, O>) -> bool {
     let may_retry = trial.spec.attempt < plan.calibration.retries;
     may_retry && (was_disturbed(trial) || limited_by_generator(trial))
 }
 
 /// The calibration trials that tell something, in order. One that was in
 /// doubt at its last try counts: there is nothing better.
-pub fn usable<'a>(plan: &Plan, trials: &'a [Trial]) -> Vec<&'a Trial> {
+pub fn usable<'a, S: TrialSetting, O>(
+    plan: &Plan,
+    trials: &'a [Trial<S, O>],
+) -> Vec<&'a Trial<S, O>> {
     trials
         .iter()
         .filter(|t| t.spec.phase == Phase::Calibration && !is_doubtful(plan, t))
@@ -45,7 +48,7 @@ pub fn usable<'a>(plan: &Plan, trials: &'a [Trial]) -> Vec<&'a Trial> {
 
 /// The rate given by the user, or the highest throughput seen while
 /// calibrating; `None` before the first trial.
-pub fn rated(plan: &Plan, trials: &[Trial]) -> Option<RatedRate> {
+pub fn rated<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<RatedRate> {
     if let Some(given) = plan.calibration.rated {
         let is_table = matches!(plan.workload, Workload::Imported(_));
         return Some(RatedRate {
@@ -65,8 +68,8 @@ pub fn rated(plan: &Plan, trials: &[Trial]) -> Option<RatedRate> {
         .map(|t| t.achieved())
         .max_by(|a, b| a.get().total_cmp(&b.get()))
         .filter(|r| *r > Rate::ZERO)?;
-    let overloaded = |t: &&&Trial| !trial_is_carried(t) && !limited_by_generator(t);
-    let (disturbed, overloaded): (Vec<&&Trial>, Vec<&&Trial>) = usable
+    let overloaded = |t: &&&Trial<S, O>| !trial_is_carried(t) && !limited_by_generator(t);
+    let (disturbed, overloaded): (Vec<&&Trial<S, O>>, Vec<&&Trial<S, O>>) = usable
         .iter()
         .filter(overloaded)
         .partition(|t| was_disturbed(t));
@@ -82,8 +85,8 @@ pub fn rated(plan: &Plan, trials: &[Trial]) -> Option<RatedRate> {
 
 /// Whether a trial that counts, calibration apart, shows the service at its
 /// end: it did not keep up, or had all the CPU time there is.
-fn shows_the_end(plan: &Plan, trials: &[Trial]) -> bool {
-    let is_full = |t: &Trial| cpu_share(plan, t).is_some_and(|cpu| cpu.pct() >= FULL_CPU_PCT);
+fn shows_the_end<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> bool {
+    let is_full = |t: &Trial<S, O>| cpu_share(&plan.run.cpus, t).is_some_and(|cpu| cpu.pct() >= FULL_CPU_PCT);
     trials
         .iter()
         .filter(|t| t.spec.phase.shows_load() && t.verdict.is_valid())
@@ -91,10 +94,10 @@ fn shows_the_end(plan: &Plan, trials: &[Trial]) -> bool {
 }
 
 /// What there was instead, if no level was carried.
-fn never_carried(trials: &[Trial]) -> Option<NeverCarried> {
-    let is_level = |t: &&Trial| matches!(t.spec.phase, Phase::Level { .. });
+fn never_carried<S: TrialSetting, O>(trials: &[Trial<S, O>]) -> Option<NeverCarried> {
+    let is_level = |t: &&Trial<S, O>| matches!(t.spec.phase, Phase::Level { .. });
     let at_levels = || trials.iter().filter(is_level);
-    if at_levels().any(trial_is_carried) {
+    if at_levels().any(|t| trial_is_carried(t)) {
         return None;
     }
     Some(NeverCarried {
@@ -108,11 +111,11 @@ fn never_carried(trials: &[Trial]) -> Option<NeverCarried> {
 /// of exactly its rated rate a service may keep up.
 const FULL_CPU_PCT: f64 = 90.0;
 
-fn table_reaches_the_end(plan: &Plan, trials: &[Trial]) -> bool {
+fn table_reaches_the_end<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> bool {
     let last = trials
         .iter()
         .max_by(|a, b| a.asked().get().total_cmp(&b.asked().get()));
-    let cpu = last.and_then(|t| cpu_share(plan, t));
+    let cpu = last.and_then(|t| cpu_share(&plan.run.cpus, t));
     cpu.is_some_and(|cpu| cpu.pct() >= FULL_CPU_PCT)
 }
 

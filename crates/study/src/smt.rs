@@ -29,12 +29,12 @@
 mod finding;
 mod utilisation;
 
-pub use finding::finding;
+pub use finding::{of_copies, of_levels};
 pub use utilisation::{BusyTime, Clock, work_share, work_share_range};
 
 use crate::bootstrap::{self, RESAMPLES};
 use crate::seeded::Rng;
-use plimsoll_model::{NoSpeedup, Setting, Speedup, Trial};
+use plimsoll_model::{NoSpeedup, CopiesSetting, CopiesTrial, Speedup};
 
 /// A trial at the end of what the service can do on the CPUs it is pinned to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,18 +87,18 @@ pub fn speedup(
 /// # Errors
 ///
 /// Where no trial of either number counts.
-pub fn from_copies(trials: &[Trial], cores: u32, seed: u64) -> Result<Speedup, NoSpeedup> {
+pub fn from_copies(trials: &[CopiesTrial], cores: u32, seed: u64) -> Result<Speedup, NoSpeedup> {
     let pinned = |copies: u32| -> Vec<PinnedTrial> {
-        let setting = Setting::Copies { copies };
-        let counts = |t: &&Trial| t.spec.setting == setting && t.verdict.is_valid();
-        trials.iter().filter(counts).filter_map(of_copies).collect()
+        let setting = CopiesSetting::Copies { copies };
+        let counts = |t: &&CopiesTrial| t.spec.setting == setting && t.verdict.is_valid();
+        trials.iter().filter(counts).filter_map(pinned_copies).collect()
     };
     speedup(&pinned(cores), &pinned(cores.saturating_mul(2)), seed)
 }
 
-fn of_copies(trial: &Trial) -> Option<PinnedTrial> {
-    let copies = trial.copy_times.len() as f64;
-    let sum: f64 = trial.copy_times.iter().map(|t| t.as_secs_f64()).sum();
+fn pinned_copies(trial: &CopiesTrial) -> Option<PinnedTrial> {
+    let copies = trial.outcome.copy_times.len() as f64;
+    let sum: f64 = trial.outcome.copy_times.iter().map(|t| t.as_secs_f64()).sum();
     (sum > 0.0).then(|| PinnedTrial {
         rate_rps: copies * copies / sum,
         clock_ratio: trial.machine.clock_ratio,

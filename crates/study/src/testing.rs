@@ -1,7 +1,7 @@
 //! Trials that no machine ever ran.
 
 use plimsoll_model::{
-    Arrivals, Bytes, CpuTime, CpuUse, HashService, LoadLevel, Phase, Plan, Rate, Setting, Trial,
+    Arrivals, Bytes, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload, Copies, CpuTime, CpuUse, HashService, LoadLevel, Phase, Plan, Rate, Setting, Trial,
     TrialSpec, Workload,
 };
 use std::time::Duration;
@@ -15,11 +15,22 @@ pub(crate) fn plan() -> Plan {
         request_cpu: CpuTime(Duration::from_millis(1)),
     }));
     plan.arrivals = Arrivals::Poisson;
-    plan.passes = 2;
-    plan.window = WINDOW;
-    plan.cpus.service = [0].into_iter().collect();
-    plan.seed = 1;
+    plan.run.passes = 2;
+    plan.run.window = WINDOW;
+    plan.run.cpus.service = [0].into_iter().collect();
+    plan.run.seed = 1;
     plan
+}
+
+pub(crate) fn copies_plan() -> CopiesPlan {
+    CopiesPlan {
+        workload: CopiesWorkload::Copies(Copies {
+            command: vec!["true".to_owned()],
+            timeout: WINDOW,
+        }),
+        numbers: vec![1, 2],
+        run: plan().run,
+    }
 }
 
 fn rate(n: f64) -> Rate {
@@ -53,9 +64,10 @@ pub(crate) fn calibration_trial(asked: f64, achieved: u64) -> Trial {
     trial
 }
 
-pub(crate) fn copies_trial(copies: u32, seconds: u64) -> Trial {
-    let mut trial = blank(Phase::Level { level: None }, Setting::Copies { copies });
-    trial.copy_times = vec![Duration::from_secs(seconds); copies as usize];
+pub(crate) fn copies_trial(copies: u32, seconds: u64) -> CopiesTrial {
+    let setting = CopiesSetting::Copies { copies };
+    let mut trial: CopiesTrial = blank(Phase::Level { level: None }, setting);
+    trial.outcome.copy_times = vec![Duration::from_secs(seconds); copies as usize];
     trial
 }
 
@@ -63,13 +75,13 @@ fn offer(rps: f64) -> Setting {
     Setting::Offer { rate: rate(rps) }
 }
 
-fn blank(phase: Phase, setting: Setting) -> Trial {
+fn blank<S, O: Default>(phase: Phase, setting: S) -> Trial<S, O> {
     let spec = TrialSpec {
-        warm_up: plan().warm_up,
+        warm_up: plan().run.warm_up,
         seed: 1,
         ..TrialSpec::blank(phase, setting, WINDOW)
     };
     let mut trial = Trial::begun(spec, 0);
-    trial.machine.service_cpus = plan().cpus.service;
+    trial.machine.service_cpus = plan().run.cpus.service;
     trial
 }

@@ -16,8 +16,8 @@ mod verdict;
 use crate::bootstrap;
 use crate::rated::rated;
 use plimsoll_model::{
-    Arm, ArmFinding, Estimate, Phase, Plan, Rate, Setting, Share, SideloadPlan, StepCourse, Trial,
-    YieldFindings,
+    Arm, ArmFinding, Estimate, Phase, Rate, YieldSetting, Share, SideloadPlan, StepCourse, YieldTrial,
+    YieldFindings, YieldPlan,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,20 +30,19 @@ const FEWEST_PAIRS: usize = 5;
 
 /// The trials before the first that has to do with a job: those of the
 /// calibration.
-pub fn before_jobs(trials: &[Trial]) -> &[Trial] {
+pub fn before_jobs(trials: &[YieldTrial]) -> &[YieldTrial] {
     let first = trials
         .iter()
-        .position(|t| matches!(t.spec.setting, Setting::Beside { .. }));
+        .position(|t| matches!(t.spec.setting, YieldSetting::Beside { .. }));
     &trials[..first.unwrap_or(trials.len())]
 }
 
-/// All that can be concluded from the trials of a yield run so far; `None` for
-/// a plan without a job.
-pub fn findings(plan: &Plan, trials: &[Trial]) -> Option<YieldFindings> {
-    let side = plan.sideload.as_ref()?;
-    let rated = rated(plan, before_jobs(trials));
+/// All that can be concluded from the trials of a yield run so far.
+pub fn findings(plan: &YieldPlan, trials: &[YieldTrial]) -> YieldFindings {
+    let side = &plan.sideload;
+    let rated = rated(&plan.load, before_jobs(trials));
     let of_arms = Seen::of(trials, None);
-    let noise = arm::change(&of_arms, Arm::ServiceAgain, plan.seed);
+    let noise = arm::change(&of_arms, Arm::ServiceAgain, plan.load.run.seed);
     let noise_floor_pct = noise
         .and_then(|change| change.under(&side.budget).interval())
         .map(|(low, high)| low.abs().max(high.abs()));
@@ -51,7 +50,7 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Option<YieldFindings> {
         side,
         rated_rps: rated.as_ref().map(|r| r.rate_rps),
         noise: noise_floor_pct,
-        seed: plan.seed,
+        seed: plan.load.run.seed,
     };
     let mut tried: Vec<Tried<'_>> = side
         .visits()
@@ -69,7 +68,7 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Option<YieldFindings> {
     let is_point = |t: &Tried<'_>| t.headroom.is_some() && !side.headrooms.is_empty();
     let shown: Vec<_> = tried.iter().map(Tried::stated).collect();
     let recommended = verdict::recommended(&shown);
-    Some(YieldFindings {
+    YieldFindings {
         rate_rps: trials.iter().find_map(asked_rps),
         rated,
         budget: side.budget,
@@ -87,13 +86,13 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Option<YieldFindings> {
         step_slot_ms: stepped.slot_ms,
         step_alone: stepped.alone,
         missing_arms: side.missing_arms.clone(),
-    })
+    }
 }
 
 /// Latency after the steps of a run, slot by slot, for pictures: an entry for
 /// each arm with a job of which something is known. Empty where the load does
 /// not step.
-pub fn step_courses(plan: &Plan, trials: &[Trial]) -> Vec<StepCourse> {
+pub fn step_courses(plan: &YieldPlan, trials: &[YieldTrial]) -> Vec<StepCourse> {
     step::courses(plan, &Seen::of(trials, None))
 }
 
@@ -107,7 +106,7 @@ struct Context<'p> {
 
 impl Context<'_> {
     /// What is known of an arm with a headroom.
-    fn tried<'t>(&self, arm: Arm, headroom: Option<Share>, trials: &'t [Trial]) -> Tried<'t> {
+    fn tried<'t>(&self, arm: Arm, headroom: Option<Share>, trials: &'t [YieldTrial]) -> Tried<'t> {
         let seen = Seen::of(trials, headroom);
         Tried {
             headroom,
@@ -130,9 +129,9 @@ impl Tried<'_> {
     }
 }
 
-fn asked_rps(trial: &Trial) -> Option<f64> {
+fn asked_rps(trial: &YieldTrial) -> Option<f64> {
     match trial.spec.setting {
-        Setting::Beside { rate, .. } if rate > Rate::ZERO => Some(rate.get()),
+        YieldSetting::Beside { rate, .. } if rate > Rate::ZERO => Some(rate.get()),
         _ => None,
     }
 }
@@ -140,18 +139,18 @@ fn asked_rps(trial: &Trial) -> Option<f64> {
 /// The trials of each arm, and the last one that counts of each pass: those
 /// with one headroom, and those without any.
 struct Seen<'t> {
-    trials: BTreeMap<Arm, Vec<&'t Trial>>,
-    counting: BTreeMap<(Arm, u32), &'t Trial>,
+    trials: BTreeMap<Arm, Vec<&'t YieldTrial>>,
+    counting: BTreeMap<(Arm, u32), &'t YieldTrial>,
 }
 
 impl<'t> Seen<'t> {
-    fn of(trials: &'t [Trial], wanted: Option<Share>) -> Seen<'t> {
+    fn of(trials: &'t [YieldTrial], wanted: Option<Share>) -> Seen<'t> {
         let mut seen = Seen {
             trials: BTreeMap::new(),
             counting: BTreeMap::new(),
         };
         for trial in trials {
-            let Setting::Beside { arm, headroom, .. } = trial.spec.setting else {
+            let YieldSetting::Beside { arm, headroom, .. } = trial.spec.setting else {
                 continue;
             };
             // What a file says in decimals may be off by its last digit.
@@ -168,12 +167,12 @@ impl<'t> Seen<'t> {
         seen
     }
 
-    fn all(&self, arm: Arm) -> &[&'t Trial] {
+    fn all(&self, arm: Arm) -> &[&'t YieldTrial] {
         self.trials.get(&arm).map_or(&[], Vec::as_slice)
     }
 
     /// Those of an arm that count, one for each pass.
-    fn counting(&self, arm: Arm) -> impl Iterator<Item = &'t Trial> {
+    fn counting(&self, arm: Arm) -> impl Iterator<Item = &'t YieldTrial> {
         let of = (arm, 0)..=(arm, u32::MAX);
         self.counting.range(of).map(|(_, trial)| *trial)
     }
@@ -188,8 +187,8 @@ impl<'t> Seen<'t> {
     }
 
     /// Trials of two arms that count, of the same passes.
-    fn pairs(&self, arm: Arm, other: Arm) -> Vec<(&'t Trial, &'t Trial)> {
-        let with = |trial: &'t Trial| {
+    fn pairs(&self, arm: Arm, other: Arm) -> Vec<(&'t YieldTrial, &'t YieldTrial)> {
+        let with = |trial: &'t YieldTrial| {
             let other = self.counting.get(&(other, trial.spec.pass))?;
             Some((trial, *other))
         };

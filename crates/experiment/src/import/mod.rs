@@ -95,7 +95,7 @@ impl Table {
             Table::Rates(rows) => of_rates(workload, cpus, rows)?,
             Table::Copies(rows) => of_copies(workload, cpus, rows),
         };
-        plan.cpus.cores = cores;
+        plan.run.cpus.cores = cores;
         Ok(Imported {
             plan,
             trials,
@@ -265,7 +265,7 @@ fn used(trial: &mut Trial, cpus: &CpuSet, cpu: Share) {
 
 fn blank_plan(workload: Workload, cpus: CpuSet, visits: &Visits) -> Plan {
     let mut plan = Plan::blank(workload);
-    plan.passes = visits.most();
-    plan.cpus.service = cpus;
+    plan.run.passes = visits.most();
+    plan.run.cpus.service = cpus;
     plan
 }

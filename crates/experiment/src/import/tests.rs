@@ -170,7 +170,7 @@ fn repeated_rows_at_a_rate_are_repeated_trials() {
     );
     let passes: Vec<u32> = run.trials.iter().map(|t| t.spec.pass).collect();
     assert_eq!(passes, [0, 0, 1, 2]);
-    assert_eq!((run.plan.levels.len(), run.plan.passes), (2, 3));
+    assert_eq!((run.plan.levels.len(), run.plan.run.passes), (2, 3));
     let levels = plimsoll_study::findings(&run.plan, &run.trials).levels;
     assert_eq!(levels[0].trials, 3);
 }

@@ -182,9 +182,9 @@ pub(super) fn extended(plan: &Plan, trials: &[Trial], effort: Effort) -> Plan {
     let more = wasted.min(times(effort).again);
     let mut extended = plan.clone();
     let searches = plan.search.map_or(AROUND, |search| search.budget / 2);
-    extended.budget = plan.budget + searches + more;
+    extended.budget = plan.run.budget + searches + more;
     if let Some(search) = &mut extended.search {
-        search.budget = (plan.budget + search.budget + more).saturating_sub(levels);
+        search.budget = (plan.run.budget + search.budget + more).saturating_sub(levels);
     }
     extended
 }

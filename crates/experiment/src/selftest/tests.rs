@@ -276,11 +276,11 @@ fn stalled(latencies: &[(Duration, u64)]) -> SelftestAnswer {
     let plan = plan::plan(service, Effort::Quick, &cpus(), 1).unwrap();
     let rate = Rate::per_second(500.0).unwrap();
     let spec = TrialSpec {
-        warm_up: plan.warm_up,
+        warm_up: plan.run.warm_up,
         ..TrialSpec::blank(
             plimsoll_model::Phase::Level { level: None },
             Setting::Offer { rate },
-            plan.window,
+            plan.run.window,
         )
     };
     let mut trial = Trial::begun(spec, 0);

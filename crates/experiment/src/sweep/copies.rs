@@ -46,7 +46,7 @@ impl<'a> CopiesRunner<'a> {
         let mut sensors = self.eyes.open(&[], &[])?;
         let before = sensors.read_edge()?;
         let view = ViewCost::from_now(watch);
-        let cpus = self.plan.cpus.core_by_core();
+        let cpus = self.plan.run.cpus.core_by_core();
         let run = copies::start(self.command, copies, &cpus, &self.ground)?;
         let run = match run.wait(stop) {
             Ok(run) => run,

@@ -90,11 +90,11 @@ impl Place {
         root: &Root,
         beside: Box<dyn Beside + 'a>,
     ) -> Result<Box<dyn Runner + 'a>, RunError> {
-        let service = plan.cpus.service.clone();
+        let service = plan.run.cpus.service.clone();
         let offered = match (&plan.workload, self) {
             (Workload::Http(http), Place::Server(found)) => {
-                let load = HttpLoad::new(http, plan.cpus.generator.clone())?;
-                OfferedLoad::new(plan, Box::new(load), found.eyes(root, &plan.cpus))
+                let load = HttpLoad::new(http, plan.run.cpus.generator.clone())?;
+                OfferedLoad::new(plan, Box::new(load), found.eyes(root, &plan.run.cpus))
             }
             (Workload::Hash(hash), _) => {
                 let load = HashLoad::new(hash, &service)?;
@@ -115,11 +115,11 @@ impl Place {
         plan: &'a Plan,
         root: &Root,
     ) -> Result<Box<dyn Runner + 'a>, RunError> {
-        let service = plan.cpus.service.clone();
+        let service = plan.run.cpus.service.clone();
         Ok(match (&plan.workload, self) {
             (Workload::Http(http), Place::Server(found)) => {
-                let load = HttpLoad::new(http, plan.cpus.generator.clone())?;
-                let eyes = found.eyes(root, &plan.cpus);
+                let load = HttpLoad::new(http, plan.run.cpus.generator.clone())?;
+                let eyes = found.eyes(root, &plan.run.cpus);
                 Box::new(OfferedLoad::new(plan, Box::new(load), eyes))
             }
             (Workload::Hash(hash), _) => {
@@ -153,7 +153,7 @@ pub(crate) fn in_this_process<'a>(
     root: &Root,
     load: Box<dyn Load>,
 ) -> impl Runner + use<'a> {
-    let service = plan.cpus.service.clone();
+    let service = plan.run.cpus.service.clone();
     let eyes = Eyes::new(root.clone(), service, Sight::OwnThreads);
     OfferedLoad::new(plan, load, eyes)
 }

@@ -15,7 +15,7 @@ pub(crate) const CALIBRATION_TRIALS: usize = 6;
 
 /// The next trial of a sweep.
 pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
-    let seed = derive(plan.seed, trials.len() as u64);
+    let seed = derive(plan.run.seed, trials.len() as u64);
     if let Some(spec) = idle(plan, trials, seed) {
         return Next::Trial(spec);
     }
@@ -50,7 +50,7 @@ fn searched(plan: &Plan, trials: &[Trial], seed: u64) -> Next {
         setting: Setting::Offer { rate: ask.rate },
         pass: 0,
         attempt: 0,
-        warm_up: plan.warm_up,
+        warm_up: plan.run.warm_up,
         window: ask.window,
         limit: ask.limit,
         seed,
@@ -69,8 +69,8 @@ fn idle(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec> {
         .filter(|t| t.spec.phase == Phase::Idle)
         .collect();
     let wanted = match tried.last() {
-        None => !plan.idle.is_zero(),
-        Some(last) => !last.verdict.is_valid() && tried.len() <= plan.bounds.retries as usize,
+        None => !plan.run.idle.is_zero(),
+        Some(last) => !last.verdict.is_valid() && tried.len() <= plan.run.bounds.retries as usize,
     };
     wanted.then_some(TrialSpec {
         phase: Phase::Idle,
@@ -81,7 +81,7 @@ fn idle(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec> {
             min: Duration::ZERO,
             max: Duration::ZERO,
         },
-        window: plan.idle,
+        window: plan.run.idle,
         limit: None,
         seed,
     })
@@ -93,7 +93,7 @@ fn calibrate(plan: &Plan, trials: &[Trial], rate: Rate, seed: u64) -> TrialSpec 
         setting: Setting::Offer { rate },
         pass: 0,
         attempt: calibration::attempt(plan, trials, rate),
-        warm_up: plan.warm_up,
+        warm_up: plan.run.warm_up,
         window: plan.calibration.window,
         limit: None,
         seed,
@@ -139,8 +139,8 @@ impl Visit {
             setting: self.setting,
             pass: self.pass,
             attempt: self.attempt,
-            warm_up: plan.warm_up,
-            window: plan.window,
+            warm_up: plan.run.warm_up,
+            window: plan.run.window,
             limit: None,
             seed,
         }
@@ -154,8 +154,8 @@ pub(crate) fn graduated(
     settings: &[(Phase, Setting)],
     trials: &[Trial],
 ) -> Option<Visit> {
-    for pass in 0..plan.passes {
-        let order = visits(settings, plan.seed, pass);
+    for pass in 0..plan.run.passes {
+        let order = visits(settings, plan.run.seed, pass);
         let tries = |phase: Phase, setting: Setting| {
             trials.iter().filter(move |t| {
                 t.spec.phase == phase && t.spec.setting == setting && t.spec.pass == pass
@@ -175,7 +175,7 @@ pub(crate) fn graduated(
         for &(phase, setting) in &order {
             let attempt = tries(phase, setting).count() as u32;
             let open = !tries(phase, setting).any(|t| t.verdict.is_valid());
-            if open && attempt <= plan.bounds.retries && retry_fits(plan, settings, trials, pass) {
+            if open && attempt <= plan.run.bounds.retries && retry_fits(plan, settings, trials, pass) {
                 return Some(Visit {
                     phase,
                     setting,
@@ -191,8 +191,8 @@ pub(crate) fn graduated(
 /// Whether the budget has room for one more try besides the passes to come.
 fn retry_fits(plan: &Plan, settings: &[(Phase, Setting)], trials: &[Trial], pass: u32) -> bool {
     let spent: Duration = trials.iter().map(|t| t.took).sum();
-    let to_come = settings.len() as u32 * (plan.passes - pass - 1) + 1;
-    spent + to_come * typical(plan, trials) <= plan.budget
+    let to_come = settings.len() as u32 * (plan.run.passes - pass - 1) + 1;
+    spent + to_come * typical(plan, trials) <= plan.run.budget
 }
 
 /// What a trial takes at a graduated level: as long as those so far did on
@@ -204,7 +204,7 @@ pub(crate) fn typical<'a>(plan: &Plan, trials: impl IntoIterator<Item = &'a Tria
         .map(|t| t.took)
         .collect();
     match levels.len() as u32 {
-        0 => plan.warm_up.min + plan.window + AROUND,
+        0 => plan.run.warm_up.min + plan.run.window + AROUND,
         n => levels.iter().sum::<Duration>() / n,
     }
 }
@@ -224,10 +224,10 @@ pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
     } else {
         0
     };
-    let visits = levels * plan.passes as usize;
-    let one_calibration = plan.warm_up.min + plan.calibration.window + AROUND;
+    let visits = levels * plan.run.passes as usize;
+    let one_calibration = plan.run.warm_up.min + plan.calibration.window + AROUND;
     let idle_left = if idle(plan, trials, 0).is_some() {
-        plan.idle
+        plan.run.idle
     } else {
         Duration::ZERO
     };
@@ -255,10 +255,10 @@ pub(crate) fn second_tries(plan: &Plan, trials: &[Trial], first_tries: Duration)
                 .iter()
                 .any(|later| visit(later) == visit(t))
     };
-    let is_owed = |t: &Trial| !t.verdict.is_valid() && t.spec.attempt < plan.bounds.retries;
+    let is_owed = |t: &Trial| !t.verdict.is_valid() && t.spec.attempt < plan.run.bounds.retries;
     let last_tries = trials.iter().enumerate().filter(is_last_try);
     let owed = last_tries.filter(|(_, t)| is_owed(t)).count();
     let spent: Duration = trials.iter().map(|t| t.took).sum();
-    let room = plan.budget.saturating_sub(spent + first_tries);
+    let room = plan.run.budget.saturating_sub(spent + first_tries);
     (typical(plan, trials) * owed as u32).min(room)
 }

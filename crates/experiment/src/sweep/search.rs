@@ -56,7 +56,7 @@ pub(super) fn step(plan: &Plan, trials: &[Trial]) -> Option<Ask> {
     }
     let left = search.budget.saturating_sub(spent(trials));
     let confirming = confirm_time(plan, &search) * goals.len() as u32;
-    let one = plan.warm_up.max + search.window;
+    let one = plan.run.warm_up.max + search.window;
     let may_search = left >= confirming + one && searched(trials).count() < MOST;
     let next = goals
         .iter()
@@ -106,7 +106,7 @@ fn confirm_time(plan: &Plan, search: &SearchPlan) -> Duration {
     if search.confirm.is_zero() {
         Duration::ZERO
     } else {
-        plan.warm_up.max + search.confirm
+        plan.run.warm_up.max + search.confirm
     }
 }
 
@@ -141,7 +141,7 @@ impl OneGoal {
             .filter_map(|t| bound.evidence(plan, t))
             .collect();
         let locate =
-            |evidence: &[Evidence]| locate(evidence, bound.share(), Interval::Rough(plan.seed));
+            |evidence: &[Evidence]| locate(evidence, bound.share(), Interval::Rough(plan.run.seed));
         let boundary = locate(&evidence)?;
         let before = evidence.split_last().and_then(|(_, before)| locate(before));
         let rated = rated(plan, trials)?;

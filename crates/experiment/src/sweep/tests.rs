@@ -140,7 +140,7 @@ fn a_run_goes_on_where_it_was_killed() {
 #[test]
 fn what_is_invalid_is_tried_again_three_times_and_no_more() {
     let mut plan = plan();
-    plan.budget = Duration::from_secs(10_000);
+    plan.run.budget = Duration::from_secs(10_000);
     let mut machine = Simulated::of(1900.0);
     machine.disturbed = |n| n >= 8;
     let trials = sweep(&plan, &mut machine);
@@ -156,7 +156,7 @@ fn what_is_invalid_is_tried_again_three_times_and_no_more() {
 #[test]
 fn the_budget_ends_the_second_tries_but_not_the_plan() {
     let mut plan = plan();
-    plan.budget = Duration::ZERO;
+    plan.run.budget = Duration::ZERO;
     let mut machine = Simulated::of(1900.0);
     machine.disturbed = |n| n % 2 == 0;
     let trials = sweep(&plan, &mut machine);
@@ -167,7 +167,7 @@ fn the_budget_ends_the_second_tries_but_not_the_plan() {
 fn the_time_left_includes_the_second_tries_that_are_owed() {
     let mut plan = plan();
     plan.search = None;
-    plan.budget = Duration::from_secs(10_000);
+    plan.run.budget = Duration::from_secs(10_000);
     let mut machine = Simulated::of(1900.0);
     machine.disturbed = |n| n % 4 == 3;
     let trials = sweep(&plan, &mut machine);
@@ -177,7 +177,7 @@ fn the_time_left_includes_the_second_tries_that_are_owed() {
     for begun in last_first_try + 1..trials.len() {
         let now = progress(&plan, &trials[..begun]);
         assert_eq!(now.done, now.visits);
-        assert!(now.left >= plan.window, "before trial {begun}: {now:?}");
+        assert!(now.left >= plan.run.window, "before trial {begun}: {now:?}");
     }
     assert_eq!(progress(&plan, &trials).left, Duration::ZERO);
 }
@@ -186,7 +186,7 @@ fn the_time_left_includes_the_second_tries_that_are_owed() {
 fn second_tries_that_the_budget_has_no_room_for_are_not_owed() {
     let mut plan = plan();
     plan.search = None;
-    plan.budget = Duration::ZERO;
+    plan.run.budget = Duration::ZERO;
     let mut machine = Simulated::of(1900.0);
     machine.disturbed = |_| true;
     let trials = sweep(&plan, &mut machine);

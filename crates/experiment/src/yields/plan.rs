@@ -21,7 +21,7 @@ pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
                 .to_owned(),
         );
     };
-    let seed = derive(plan.seed, trials.len() as u64);
+    let seed = derive(plan.run.seed, trials.len() as u64);
     let rate = match rate(plan, side, before_jobs(trials)) {
         Found::Rate(rate) => rate,
         Found::Ask(rate) => {
@@ -41,7 +41,7 @@ pub fn next(plan: &Plan, trials: &[Trial]) -> Next {
                 // Every arm of a pass gets the same requests at the same time,
                 // so that its slots differ from those of the service alone by
                 // what the job does, and not by chance.
-                Some(_) => derive(plan.seed, u64::from(visit.pass)),
+                Some(_) => derive(plan.run.seed, u64::from(visit.pass)),
                 None => seed,
             };
             Next::Trial(visit.trial(plan, seed))
@@ -85,7 +85,7 @@ fn calibrate(plan: &Plan, setting: Setting, attempt: u32, seed: u64) -> Next {
         setting,
         pass: 0,
         attempt,
-        warm_up: plan.warm_up,
+        warm_up: plan.run.warm_up,
         window: plan.calibration.window,
         limit: None,
         seed,

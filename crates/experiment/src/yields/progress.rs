@@ -22,7 +22,7 @@ pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
     let done: Vec<Visit> = trials.iter().filter(first).filter_map(visit).collect();
     let still = |wanted: Visit| {
         let times = done.iter().filter(|visit| **visit == wanted).count() as u32;
-        expected(plan, side, trials, wanted) * plan.passes.saturating_sub(times)
+        expected(plan, side, trials, wanted) * plan.run.passes.saturating_sub(times)
     };
     let visits = side.visits();
     let calibrates =
@@ -32,10 +32,10 @@ pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
         _ => 0,
     };
     let first_tries = visits.iter().copied().map(still).sum::<Duration>()
-        + (plan.warm_up.min + plan.calibration.window) * calibrations as u32;
+        + (plan.run.warm_up.min + plan.calibration.window) * calibrations as u32;
     Progress {
         done: done.len(),
-        visits: visits.len() * plan.passes as usize,
+        visits: visits.len() * plan.run.passes as usize,
         left: first_tries + second_tries(plan, trials, first_tries),
     }
 }

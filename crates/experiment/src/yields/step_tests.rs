@@ -42,7 +42,7 @@ fn the_time_after_a_step_can_be_asked_for() {
     let plan = request.plan();
     let step = plan.step.unwrap();
     assert_eq!(step.after, Duration::from_secs(7));
-    assert_eq!(plan.window, step.window());
+    assert_eq!(plan.run.window, step.window());
 }
 
 #[test]

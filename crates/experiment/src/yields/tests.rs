@@ -73,7 +73,7 @@ pub(super) fn stepped_request(plan: Plan, effort: Effort) -> Request {
         rated: plan.calibration.rated,
         passes: Some(2),
         window: None,
-        cpus: plan.cpus,
+        cpus: plan.run.cpus,
         tolerance: Tolerance::default(),
         interrupts: InterruptTime::Unknown,
         seed: 3,
@@ -235,9 +235,9 @@ fn what_was_disturbed_is_tried_again_a_few_times_and_never_for_ever() {
     let none = |t: &Trial| arm(t).0 == Arm::None;
     let trials = all(&plan, |t| if none(&t) { disturbed(t) } else { t });
     let tries = trials.iter().filter(|t| none(t)).count() as u32;
-    assert_eq!(tries, 1 + plan.bounds.retries);
+    assert_eq!(tries, 1 + plan.run.bounds.retries);
     let trials = all(&plan, disturbed);
-    let most = (1 + plan.bounds.retries as usize) * ARMS.len() + 2;
+    let most = (1 + plan.run.bounds.retries as usize) * ARMS.len() + 2;
     assert!(trials.len() <= most, "{}", trials.len());
 }
 
@@ -302,9 +302,9 @@ fn longest(plan: &Plan) -> Duration {
     // Groups are made and taken away, answers are waited for: a quarter of
     // a second where it goes well.
     let around = Duration::from_millis(250);
-    let one = plan.warm_up.max + plan.window + around;
-    let calibration = (plan.warm_up.max + plan.calibration.window + around) * 8;
-    one * visits * plan.passes + calibration
+    let one = plan.run.warm_up.max + plan.run.window + around;
+    let calibration = (plan.run.warm_up.max + plan.calibration.window + around) * 8;
+    one * visits * plan.run.passes + calibration
 }
 
 /// Of all arms, over headrooms, and with steps: what is run if nothing more is
@@ -343,8 +343,8 @@ fn the_promised_time_holds_every_trial_and_the_second_tries() {
             let plan = request.plan();
             let longest = longest(&plan);
             assert!(longest < promised, "{longest:?} of {promised:?}");
-            assert!(plan.budget < promised);
-            let steps = plan.step.map_or(plan.passes, |s| s.steps * plan.passes);
+            assert!(plan.run.budget < promised);
+            let steps = plan.step.map_or(plan.run.passes, |s| s.steps * plan.run.passes);
             assert!(steps >= 6, "no interval");
         }
     }

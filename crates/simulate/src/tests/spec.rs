@@ -17,10 +17,10 @@ pub(crate) fn plan() -> Plan {
         request_cpu: CpuTime(Duration::from_millis(1)),
     }));
     plan.arrivals = Arrivals::Poisson;
-    plan.window = Duration::from_secs(5);
-    plan.cpus.service = [0].into_iter().collect();
-    plan.bounds.slip = Duration::from_micros(100);
-    plan.bounds.slip_share = Share::ZERO;
+    plan.run.window = Duration::from_secs(5);
+    plan.run.cpus.service = [0].into_iter().collect();
+    plan.run.bounds.slip = Duration::from_micros(100);
+    plan.run.bounds.slip_share = Share::ZERO;
     plan
 }
 

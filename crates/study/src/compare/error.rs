@@ -14,14 +14,6 @@ pub enum CompareError {
         /// The name.
         name: String,
     },
-    /// A run of copies.
-    #[error(
-        "'{name}' tells how long copies of a command take, not what is carried within a goal, so there is no capacity to be compared by; name records of sweeps over rates, or read the times of copies beside each other with `plimsoll report RECORD --format csv`"
-    )]
-    Copies {
-        /// The machine.
-        name: String,
-    },
     /// A run without goals.
     #[error(
         "'{name}' was made without a goal, so it has no capacity to be compared by; give one with --goal, such as --goal 'p99<10ms'"

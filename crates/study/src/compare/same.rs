@@ -45,12 +45,7 @@ fn difference(a: &Workload, b: &Workload) -> Option<String> {
             (!same).then(|| "the hash service with requests of another kind".to_owned())
         }
         (Workload::Http(a), Workload::Http(b)) => request_difference(a, b),
-        (Workload::Copies(a), Workload::Copies(b)) => {
-            (a.command != b.command).then(|| "another command".to_owned())
-        }
-        (Workload::Imported(a), Workload::Imported(b)) => {
-            (a.rows != b.rows).then(|| "a table of rates and a table of copies".to_owned())
-        }
+        (Workload::Imported(_), Workload::Imported(_)) => None,
         _ => Some(format!("{} and {}", kind(a), kind(b))),
     }
 }
@@ -59,7 +54,6 @@ fn kind(workload: &Workload) -> &'static str {
     match workload {
         Workload::Hash(_) => "the hash service",
         Workload::Http(_) => "an HTTP server",
-        Workload::Copies(_) => "copies of a command",
         Workload::Imported(_) => "an imported table",
     }
 }
@@ -94,7 +88,7 @@ fn parts(url: &str) -> (String, &str) {
 pub(super) fn unit(workload: &Workload) -> WorkUnit {
     match workload {
         Workload::Hash(_) => WorkUnit::HashedBytes,
-        Workload::Http(_) | Workload::Copies(_) | Workload::Imported(_) => WorkUnit::Requests,
+        Workload::Http(_) | Workload::Imported(_) => WorkUnit::Requests,
     }
 }
 
@@ -102,6 +96,6 @@ pub(super) fn unit(workload: &Workload) -> WorkUnit {
 pub(super) fn work_per_request(workload: &Workload) -> f64 {
     match workload {
         Workload::Hash(hash) => hash.mean_block.0 as f64,
-        Workload::Http(_) | Workload::Copies(_) | Workload::Imported(_) => 1.0,
+        Workload::Http(_) | Workload::Imported(_) => 1.0,
     }
 }

@@ -5,33 +5,66 @@ use crate::carried::trial_is_carried;
 use crate::levels::{Level, mean};
 use crate::rated::rated;
 use plimsoll_model::{
-    CopiesFinding, CopiesWork, LevelWork, NoSpeedup, Phase, Plan, Setting, SmtFinding, Speedup,
-    Trial, Workload,
+    CopiesFinding, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWork, LevelWork, NoSpeedup, Phase,
+    Plan, SmtFinding, Speedup, Trial, Workload,
 };
 
 /// Copies that used less of their CPUs than this waited for something else:
 /// how busy cores were is then not told by their places.
 const BUSY_SHARE: f64 = 0.9;
 
-/// What a second busy thread of a core adds to the work, and the corrected
-/// utilisation of each row of `levels` and `copies`.
-///
-/// For copies the busy threads of each core are known from their places, for
-/// a service only how many are busy in all: its rows are ranges.
-pub fn finding(
-    plan: &Plan,
-    trials: &[Trial],
-    levels: &[Level<'_>],
-    copies: &[CopiesFinding],
-) -> SmtFinding {
-    match found(plan, trials) {
+/// What a second busy thread of a core adds to the work of a service, and the
+/// corrected utilisation of each of `levels`: a range, for only how many
+/// threads are busy in all is known, not on which cores.
+pub fn of_levels(plan: &Plan, trials: &[Trial], levels: &[Level<'_>]) -> SmtFinding {
+    let found = || {
+        let is_ours = matches!(plan.workload, Workload::Hash(_));
+        let cores = match plan.run.cpus.two_thread_cores() {
+            Ok(_) | Err(NoSpeedup::UnevenCores) if !is_ours => return Err(NoSpeedup::NotOurs),
+            cores => cores?,
+        };
+        let (speedup, all_busy) = of_service(plan, trials)?;
+        Ok(Known {
+            speedup,
+            cores,
+            all_busy,
+        })
+    };
+    let levels = |known: &Known| levels.iter().filter_map(|l| known.level(l)).collect();
+    match found() {
         Err(why) => SmtFinding::unknown(why),
         Ok(known) => SmtFinding {
-            levels: levels.iter().filter_map(|l| known.level(l)).collect(),
-            copies: copies
-                .iter()
-                .filter_map(|row| known.copies(row, trials))
-                .collect(),
+            levels: levels(&known),
+            copies: Vec::new(),
+            speedup: Ok(known.speedup),
+        },
+    }
+}
+
+/// The same of copies, whose CPUs are known, and with them the busy threads of
+/// each core.
+pub fn of_copies(
+    plan: &CopiesPlan,
+    trials: &[CopiesTrial],
+    rows: &[CopiesFinding],
+) -> SmtFinding {
+    let found = || {
+        let cores = plan.run.cpus.two_thread_cores()?;
+        Ok(Known {
+            speedup: from_copies(trials, cores, plan.run.seed)?,
+            cores,
+            all_busy: clock_with(trials, cores.saturating_mul(2)),
+        })
+    };
+    let copies = |known: &Known| {
+        let rows = rows.iter();
+        rows.filter_map(|row| known.copies(row, trials)).collect()
+    };
+    match found() {
+        Err(why) => SmtFinding::unknown(why),
+        Ok(known) => SmtFinding {
+            levels: Vec::new(),
+            copies: copies(&known),
             speedup: Ok(known.speedup),
         },
     }
@@ -43,26 +76,6 @@ struct Known {
     cores: u32,
     /// The clock with all threads busy.
     all_busy: Option<f64>,
-}
-
-fn found(plan: &Plan, trials: &[Trial]) -> Result<Known, NoSpeedup> {
-    let are_copies = !plan.copies.is_empty();
-    let is_ours = are_copies || matches!(plan.workload, Workload::Hash(_));
-    let cores = match plan.cpus.two_thread_cores() {
-        Ok(_) | Err(NoSpeedup::UnevenCores) if !is_ours => return Err(NoSpeedup::NotOurs),
-        cores => cores?,
-    };
-    let (speedup, all_busy) = if are_copies {
-        let speedup = from_copies(trials, cores, plan.seed)?;
-        (speedup, clock_with(trials, cores.saturating_mul(2)))
-    } else {
-        of_service(plan, trials)?
-    };
-    Ok(Known {
-        speedup,
-        cores,
-        all_busy,
-    })
 }
 
 /// The speed-up of a service from its trials on one thread of each core and on
@@ -86,14 +99,14 @@ fn of_service(plan: &Plan, trials: &[Trial]) -> Result<(Speedup, Option<f64>), N
         };
         trials.iter().map(pinned).collect()
     };
-    let speedup = speedup(&pinned(&one), &pinned(&two), plan.seed)?;
+    let speedup = speedup(&pinned(&one), &pinned(&two), plan.run.seed)?;
     Ok((speedup, mean(two.iter().map(|t| t.machine.clock_ratio))))
 }
 
 /// The mean clock while this many copies ran.
-fn clock_with(trials: &[Trial], copies: u32) -> Option<f64> {
-    let setting = Setting::Copies { copies };
-    let counts = |t: &&Trial| t.spec.setting == setting && t.verdict.is_valid();
+fn clock_with(trials: &[CopiesTrial], copies: u32) -> Option<f64> {
+    let setting = CopiesSetting::Copies { copies };
+    let counts = |t: &&CopiesTrial| t.spec.setting == setting && t.verdict.is_valid();
     let clocks: Vec<Option<f64>> = trials
         .iter()
         .filter(counts)
@@ -128,7 +141,7 @@ impl Known {
         })
     }
 
-    fn copies(&self, row: &CopiesFinding, trials: &[Trial]) -> Option<CopiesWork> {
+    fn copies(&self, row: &CopiesFinding, trials: &[CopiesTrial]) -> Option<CopiesWork> {
         let (copies, cores) = (f64::from(row.copies), f64::from(self.cores));
         let placed = copies / (2.0 * cores);
         let kept_busy = row.cpu_pct? / 100.0 >= BUSY_SHARE * placed;
@@ -150,7 +163,7 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{copies_trial, plan, trial_at};
+    use crate::testing::{copies_plan, copies_trial, plan, trial_at};
     use crate::{copies::copies, levels::levels};
     use plimsoll_model::{CpuTime, CpuUse, Invalid, Share, Verdict};
     use std::time::Duration;
@@ -158,8 +171,8 @@ mod tests {
     /// The hash service on two cores of two threads.
     fn smt() -> Plan {
         let mut plan = plan();
-        plan.cpus.service = "0-3".parse().unwrap();
-        plan.cpus.cores = vec!["0,2".parse().unwrap(), "1,3".parse().unwrap()];
+        plan.run.cpus.service = "0-3".parse().unwrap();
+        plan.run.cpus.cores = vec!["0,2".parse().unwrap(), "1,3".parse().unwrap()];
         plan
     }
 
@@ -182,7 +195,7 @@ mod tests {
     }
 
     fn of(plan: &Plan, trials: &[Trial]) -> SmtFinding {
-        finding(plan, trials, &levels(plan, trials, None), &copies(trials))
+        of_levels(plan, trials, &levels(plan, trials, None))
     }
 
     fn near(found: f64, expected: f64) -> bool {
@@ -264,7 +277,7 @@ mod tests {
     }
 
     /// Copies that keep a share of their CPUs busy, on four CPUs.
-    fn busy_copies(n: u32, seconds: u64, busy: f64) -> Trial {
+    fn busy_copies(n: u32, seconds: u64, busy: f64) -> CopiesTrial {
         let mut trial = copies_trial(n, seconds);
         let all = Duration::from_secs(4 * seconds);
         let used = all.mul_f64(busy * f64::from(n) / 4.0);
@@ -278,15 +291,15 @@ mod tests {
 
     #[test]
     fn copies_give_their_utilisation_exactly_where_they_kept_their_cpus_busy() {
-        let mut plan = smt();
-        plan.copies = vec![1, 2, 3, 4];
+        let mut plan = copies_plan();
+        plan.run = smt().run;
         let trials = [
             busy_copies(1, 100, 1.0),
             busy_copies(2, 100, 0.97),
             busy_copies(3, 130, 0.5),
             busy_copies(4, 160, 1.0),
         ];
-        let found = of(&plan, &trials);
+        let found = of_copies(&plan, &trials, &copies(&trials));
         assert!(near(found.speedup.unwrap().ratio.value, 1.25));
         let rows: Vec<(u32, f64)> = found
             .copies

@@ -4,7 +4,7 @@ use super::{Seen, mean, resampled, verdict};
 use crate::carried::trial_is_carried;
 use plimsoll_model::{
     Arm, ArmFinding, Budget, BudgetVerdict, Cause, Estimate, Histogram, JobHeld, LatencyChange,
-    LatencyUs, Share, SideloadPlan, Trial,
+    LatencyUs, Share, SideloadPlan, YieldTrial,
 };
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ pub(super) fn change(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<LatencyChan
 /// Of each pass, the logarithm of the ratio of a quantile to that of the
 /// service alone.
 pub(super) fn ratios(seen: &Seen<'_>, arm: Arm, quantile: f64) -> Vec<(u32, f64)> {
-    let ratio = |(with, alone): &(&Trial, &Trial)| {
+    let ratio = |(with, alone): &(&YieldTrial, &YieldTrial)| {
         let ratio = (us(with, quantile)? / us(alone, quantile)?).ln();
         Some((with.spec.pass, ratio)).filter(|(_, ratio)| ratio.is_finite())
     };
@@ -89,7 +89,7 @@ pub(super) fn ratios(seen: &Seen<'_>, arm: Arm, quantile: f64) -> Vec<(u32, f64)
     pairs.iter().filter_map(ratio).collect()
 }
 
-fn us(trial: &Trial, quantile: f64) -> Option<f64> {
+fn us(trial: &YieldTrial, quantile: f64) -> Option<f64> {
     let time = trial.work.latency.quantile(quantile)?;
     Some(time.as_secs_f64() * 1e6)
 }
@@ -98,8 +98,8 @@ fn us(trial: &Trial, quantile: f64) -> Option<f64> {
 /// where there was none.
 fn gained_in_passes(seen: &Seen<'_>, arm: Arm) -> Vec<(f64, f64)> {
     let pairs = seen.pairs(arm, Arm::JobAlone);
-    let share = |(with, alone): &(&Trial, &Trial)| {
-        let rate = |trial: &Trial| trial.job.and_then(|job| job.rate());
+    let share = |(with, alone): &(&YieldTrial, &YieldTrial)| {
+        let rate = |trial: &YieldTrial| trial.outcome.job.and_then(|job| job.rate());
         let alone = rate(alone).filter(|rate| *rate > 0.0)?;
         Some((rate(with)? / alone, with.achieved().get()))
     };
@@ -145,8 +145,8 @@ fn price(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
         .filter_map(|(with, alone)| {
             let paid = us(with, 0.99)? - us(alone, 0.99)?;
             let pass = with.spec.pass;
-            let job = seen.counting.get(&(Arm::JobAlone, pass))?.job?.rate()?;
-            let gained = with.job?.rate()? / job * 100.0;
+            let job = seen.counting.get(&(Arm::JobAlone, pass))?.outcome.job?.rate()?;
+            let gained = with.outcome.job?.rate()? / job * 100.0;
             Some((paid, gained))
         })
         .collect();
@@ -158,9 +158,9 @@ fn price(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
 }
 
 /// Means over the trials that tell.
-fn held(counting: &[&Trial]) -> JobHeld {
+fn held(counting: &[&YieldTrial]) -> JobHeld {
     let mean = |of: &dyn Fn(&JobHeld) -> Option<Share>| {
-        let told = counting.iter().filter_map(|t| of(&t.job?.held));
+        let told = counting.iter().filter_map(|t| of(&t.outcome.job?.held));
         let shares: Vec<f64> = told.map(Share::get).collect();
         let sum: f64 = shares.iter().sum();
         (!shares.is_empty()).then(|| sum / shares.len() as f64)
@@ -174,7 +174,7 @@ fn held(counting: &[&Trial]) -> JobHeld {
 }
 
 /// Over all trials that count, merged.
-fn latency_us(counting: &[&Trial]) -> Option<LatencyUs> {
+fn latency_us(counting: &[&YieldTrial]) -> Option<LatencyUs> {
     let mut merged = Histogram::new();
     for trial in counting {
         merged.merge(&trial.work.latency);
@@ -190,13 +190,13 @@ fn latency_us(counting: &[&Trial]) -> Option<LatencyUs> {
 
 /// The trials that count; and per request, the time that the service waited
 /// for a CPU, and its CPU time, both in microseconds.
-fn per_request<'t>(seen: &Seen<'t>, arm: Arm) -> (Vec<&'t Trial>, Option<f64>, Option<f64>) {
-    let trials: Vec<&Trial> = seen.counting(arm).collect();
+fn per_request<'t>(seen: &Seen<'t>, arm: Arm) -> (Vec<&'t YieldTrial>, Option<f64>, Option<f64>) {
+    let trials: Vec<&YieldTrial> = seen.counting(arm).collect();
     if !arm.has_service() {
         return (trials, None, None);
     }
     let requests: u64 = trials.iter().map(|t| t.work.completed).sum();
-    let sum = |of: &dyn Fn(&Trial) -> Option<Duration>| {
+    let sum = |of: &dyn Fn(&YieldTrial) -> Option<Duration>| {
         // One that does not tell makes a sum of less than all requests.
         let times: Option<Vec<Duration>> = trials.iter().map(|t| of(t)).collect();
         let whole: Duration = times?.iter().sum();

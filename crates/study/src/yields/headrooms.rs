@@ -3,7 +3,7 @@
 
 use super::knee::{self, AtHeadroom};
 use super::{Context, Tried, arm, verdict};
-use plimsoll_model::{Arm, CurvePoint, HeadroomCurve, Setting};
+use plimsoll_model::{Arm, CurvePoint, HeadroomCurve, YieldSetting};
 
 /// A curve for each arm that leaves a headroom, in a run that is about that.
 pub(super) fn curves(context: &Context<'_>, tried: &[Tried<'_>]) -> Vec<HeadroomCurve> {
@@ -38,7 +38,7 @@ fn curve(context: &Context<'_>, arm: Arm, tried: &[Tried<'_>]) -> HeadroomCurve 
 fn point(tried: &Tried<'_>) -> Option<CurvePoint> {
     let trials = tried.seen.all(tried.found.arm);
     let allowed = trials.iter().find_map(|trial| match trial.spec.setting {
-        Setting::Beside { allowed, .. } => allowed,
+        YieldSetting::Beside { allowed, .. } => allowed,
         _ => None,
     });
     Some(CurvePoint {

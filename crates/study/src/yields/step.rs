@@ -34,7 +34,8 @@ use crate::bootstrap;
 pub(super) use course::courses;
 use decide::{Above, Back, back};
 use plimsoll_model::{
-    Arm, Estimate, KeptUp, Plan, SideloadPlan, Slot, StepFinding, StepPlan, StepStatus, Trial,
+    Arm, Estimate, KeptUp, SideloadPlan, Slot, StepFinding, StepPlan, StepStatus, YieldPlan,
+    YieldTrial,
 };
 
 /// A slot that holds fewer on average is joined with the next.
@@ -60,12 +61,12 @@ struct Pair {
 }
 
 /// Nothing for a plan without steps.
-pub(super) fn findings(plan: &Plan, seen: &Seen<'_>) -> Stepped {
-    let (Some(step), Some(side)) = (&plan.step, &plan.sideload) else {
+pub(super) fn findings(plan: &YieldPlan, seen: &Seen<'_>) -> Stepped {
+    let Some(step) = &plan.step else {
         return Stepped::default();
     };
-    let look = Look::over(plan, step, side, seen);
-    let arms = shown(side).map(|arm| look.at(seen, arm));
+    let look = Look::over(plan, step, seen);
+    let arms = shown(&plan.sideload).map(|arm| look.at(seen, arm));
     Stepped {
         arms: arms.collect(),
         band_pct: look.band.map(|band| band.exp_m1() * 100.0),
@@ -89,15 +90,15 @@ struct Look {
 }
 
 impl Look {
-    fn over(plan: &Plan, step: &StepPlan, side: &SideloadPlan, seen: &Seen<'_>) -> Look {
+    fn over(plan: &YieldPlan, step: &StepPlan, seen: &Seen<'_>) -> Look {
         let join = joined(seen);
-        let allowed = (side.budget.more_pct / 100.0).ln_1p();
+        let allowed = (plan.sideload.budget.more_pct / 100.0).ln_1p();
         let noise = noise(&pairs(seen, Arm::ServiceAgain, join));
         Look {
             join,
             slot_ms: step.slot.as_secs_f64() * 1e3 * join as f64,
             band: noise.map(|noise| noise.max(allowed)),
-            seed: plan.seed,
+            seed: plan.load.run.seed,
         }
     }
 
@@ -128,7 +129,7 @@ impl Look {
         }
     }
 
-    fn steps(&self, trial: &Trial) -> Vec<Vec<Slot>> {
+    fn steps(&self, trial: &YieldTrial) -> Vec<Vec<Slot>> {
         let steps = trial.work.steps.iter();
         steps.map(|slots| join(slots, self.join)).collect()
     }

@@ -4,15 +4,15 @@
 use super::decide::{Above, is_late};
 use super::{Look, Pair, is_above, mean_latency, pairs, shown};
 use crate::yields::Seen;
-use plimsoll_model::{Plan, StepCourse, StepSlot};
+use plimsoll_model::{StepCourse, StepSlot, YieldPlan};
 
 /// An entry for each arm with a job; nothing for a plan without steps.
-pub(in crate::yields) fn courses(plan: &Plan, seen: &Seen<'_>) -> Vec<StepCourse> {
-    let (Some(step), Some(side)) = (&plan.step, &plan.sideload) else {
+pub(in crate::yields) fn courses(plan: &YieldPlan, seen: &Seen<'_>) -> Vec<StepCourse> {
+    let Some(step) = &plan.step else {
         return Vec::new();
     };
-    let look = Look::over(plan, step, side, seen);
-    let beside = shown(side).filter(|arm| arm.is_beside());
+    let look = Look::over(plan, step, seen);
+    let beside = shown(&plan.sideload).filter(|arm| arm.is_beside());
     let courses = beside.map(|arm| StepCourse {
         arm,
         slots: slots(&look, &pairs(seen, arm, look.join)),

@@ -3,8 +3,8 @@
 use super::*;
 use crate::seeded::Rng;
 use plimsoll_model::{
-    BesideRate, Bytes, CpuTime, HashService, Job, JobHeld, JobWork, LoadLevel, Phase, Rate,
-    Setting, Share, SideloadPlan, StepPlan, TrialSpec, WarmUp, Workload,
+    BesideRate, Bytes, CpuTime, HashService, Job, JobHeld, JobWork, LoadLevel, Phase, Plan, Rate,
+    YieldSetting, Share, SideloadPlan, StepPlan, TrialSpec, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -32,24 +32,24 @@ fn never(_: usize) -> f64 {
     1.5
 }
 
-fn plan(passes: u32) -> Plan {
+fn plan(passes: u32) -> YieldPlan {
     let level = |pct| LoadLevel::percent(pct).unwrap();
-    let mut plan = Plan::blank(Workload::Hash(HashService {
+    let mut load = Plan::blank(Workload::Hash(HashService {
         mean_block: Bytes(1 << 20),
         deviation_share: 0.25,
         request_cpu: CpuTime(Duration::from_millis(1)),
     }));
-    plan.passes = passes;
-    plan.seed = 11;
-    plan.step = Some(StepPlan {
+    load.run.passes = passes;
+    load.run.seed = 11;
+    let step = StepPlan {
         low: level(20.0),
         high: level(90.0),
         before: Duration::from_secs(2),
         after: Duration::from_secs(3),
         steps: 2,
         slot: Duration::from_millis(50),
-    });
-    plan.sideload = Some(SideloadPlan {
+    };
+    let sideload = SideloadPlan {
         job: Job::Burn,
         service: BesideRate::Load(level(90.0)),
         arms: ARMS.to_vec(),
@@ -59,8 +59,12 @@ fn plan(passes: u32) -> Plan {
         budget: "p99+5%".parse().unwrap(),
         cpus: "0-1".parse().unwrap(),
         timeout: Duration::from_secs(60),
-    });
-    plan
+    };
+    YieldPlan {
+        load,
+        sideload,
+        step: Some(step),
+    }
 }
 
 /// Runs whose slots are off by `noise`, which lasts over several of them, as a
@@ -104,14 +108,14 @@ impl Machine {
         (0..SLOTS).map(slot).collect()
     }
 
-    fn run(mut self, plan: &Plan, excess: Excess) -> Vec<Trial> {
+    fn run(mut self, plan: &YieldPlan, excess: Excess) -> Vec<YieldTrial> {
         let steps = plan.step.unwrap().steps;
         let mut trials = Vec::new();
-        for pass in 0..plan.passes {
+        for pass in 0..plan.load.run.passes {
             let common: Vec<Vec<f64>> = (0..steps).map(|_| self.course()).collect();
             for arm in ARMS {
                 let excess = if arm.has_job() { excess } else { nothing };
-                let mut trial = Trial::begun(spec(arm, pass), 0);
+                let mut trial = YieldTrial::begun(spec(arm, pass), 0);
                 let slots = |common: &Vec<f64>| self.slots(common, excess);
                 trial.work.steps = common.iter().map(slots).collect();
                 trials.push(trial);
@@ -121,10 +125,10 @@ impl Machine {
     }
 }
 
-fn spec(arm: Arm, pass: u32) -> TrialSpec {
+fn spec(arm: Arm, pass: u32) -> TrialSpec<YieldSetting> {
     TrialSpec {
         phase: Phase::Level { level: None },
-        setting: Setting::Beside {
+        setting: YieldSetting::Beside {
             rate: Rate::per_second(1800.0).unwrap(),
             arm,
             allowed: None,
@@ -140,7 +144,7 @@ fn spec(arm: Arm, pass: u32) -> TrialSpec {
 }
 
 /// What is found of the one arm with a job.
-fn found(plan: &Plan, trials: &[Trial]) -> StepFinding {
+fn found(plan: &YieldPlan, trials: &[YieldTrial]) -> StepFinding {
     let found = findings(plan, &Seen::of(trials, None)).arms;
     let arm = found.into_iter().find(|f| f.arm == Arm::Weight);
     arm.unwrap()
@@ -292,15 +296,15 @@ fn a_plan_without_steps_has_no_such_findings() {
 
 /// The same latency in every trial, and the same work of the job in each that
 /// has one.
-fn with_jobs(trials: &mut [Trial]) {
+fn with_jobs(trials: &mut [YieldTrial]) {
     for trial in trials {
-        let Setting::Beside { arm, .. } = trial.spec.setting else {
+        let YieldSetting::Beside { arm, .. } = trial.spec.setting else {
             continue;
         };
         for ms in 1..=100 {
             trial.work.latency.record(Duration::from_millis(ms));
         }
-        trial.job = arm.has_job().then(|| JobWork {
+        trial.outcome.job = arm.has_job().then(|| JobWork {
             done: 1000,
             over: Duration::from_secs(1),
             cpu: None,
@@ -312,13 +316,13 @@ fn with_jobs(trials: &mut [Trial]) {
 #[test]
 fn no_budget_says_anything_of_a_run_with_steps_and_no_arm_is_recommended() {
     let mut plan = plan(8);
-    plan.sideload.as_mut().unwrap().arms.push(Arm::JobAlone);
+    plan.sideload.arms.push(Arm::JobAlone);
     let mut trials = Machine::seeded(1).run(&plan, nothing);
-    for pass in 0..plan.passes {
-        trials.push(Trial::begun(spec(Arm::JobAlone, pass), 0));
+    for pass in 0..plan.load.run.passes {
+        trials.push(YieldTrial::begun(spec(Arm::JobAlone, pass), 0));
     }
     with_jobs(&mut trials);
-    let told = |plan: &Plan| crate::yields::findings(plan, &trials).unwrap();
+    let told = |plan: &YieldPlan| crate::yields::findings(plan, &trials);
     let stepped = told(&plan);
     assert!(stepped.arms.iter().all(|arm| arm.verdict.is_none()));
     assert!(stepped.arms.iter().all(|arm| arm.passes_to_tell.is_none()));
