@@ -368,6 +368,27 @@ impl<S, O: Default> Trial<S, O> {
     }
 }
 
+impl<S, O> Trial<S, O> {
+    /// The same with another outcome.
+    pub fn with_outcome<P>(self, outcome: P) -> Trial<S, P> {
+        Trial {
+            spec: self.spec,
+            started_unix_ms: self.started_unix_ms,
+            took: self.took,
+            warm_up: self.warm_up,
+            steady: self.steady,
+            window: self.window,
+            work: self.work,
+            outcome,
+            generator_cpu: self.generator_cpu,
+            machine: self.machine,
+            service: self.service,
+            seconds: self.seconds,
+            verdict: self.verdict,
+        }
+    }
+}
+
 impl<S: TrialSetting, O> Trial<S, O> {
     /// The intended rate; zero where no requests are offered.
     pub fn asked(&self) -> Rate {

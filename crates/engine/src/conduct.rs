@@ -1,0 +1,137 @@
+//! The one loop that drives every experiment.
+
+use crate::observer::{Ended, Observer, Progress, Started};
+use plimsoll_host::HostError;
+use plimsoll_load::LoadError;
+use plimsoll_model::{Trial, TrialSetting, TrialSpec, human_duration};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a planner answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next<S> {
+    /// Run this trial and ask again.
+    Trial(TrialSpec<S>),
+    /// The plan is complete.
+    Done,
+    /// The run cannot continue; the sentence says why and what can be done.
+    Stuck(String),
+}
+
+/// Decides which trial comes next. A pure function of its plan and the trials
+/// so far, so that a resumed run asks again with the trials of its record.
+pub trait Planner {
+    /// What a trial is made at.
+    type Setting: TrialSetting;
+    /// What a trial measures besides the common quantities.
+    type Outcome;
+
+    /// The next trial.
+    fn next(&self, trials: &[Trial<Self::Setting, Self::Outcome>]) -> Next<Self::Setting>;
+
+    /// How far the run is.
+    fn progress(&self, trials: &[Trial<Self::Setting, Self::Outcome>]) -> Progress;
+
+    /// A trial's setting in words, for people who follow the run.
+    fn describe(&self, spec: &TrialSpec<Self::Setting>) -> String;
+
+    /// A trial's results for people who follow the run.
+    fn summarize(&self, trial: &Trial<Self::Setting, Self::Outcome>) -> Ended {
+        Ended::of(trial, self.describe(&trial.spec), measured(trial))
+    }
+}
+
+/// Rate, p99, CPU use and errors of a trial, as far as it has them, in words.
+pub fn measured<S: TrialSetting, O>(trial: &Trial<S, O>) -> String {
+    let mut parts = Vec::new();
+    if trial.spec.setting.rate().is_some() {
+        parts.push(trial.achieved().to_string());
+    }
+    if let Some(p99) = trial.work.latency.quantile(0.99) {
+        parts.push(format!("p99 {}", human_duration(p99)));
+    }
+    let cpu = trial.machine.service_cpu.as_ref();
+    if let Some(share) = cpu.and_then(|c| c.busy_share()) {
+        parts.push(format!("CPU {:.0} %", share.pct()));
+    }
+    let errors = trial.work.errors.total();
+    if errors > 0 {
+        parts.push(format!("{errors} failed"));
+    }
+    parts.join(" · ")
+}
+
+/// Carries out trials on a machine, real or simulated.
+pub trait Runner<S, O> {
+    /// Runs one trial. `Ok(None)` when `stop` was raised before its window
+    /// ended: an incomplete window is dropped.
+    fn run(
+        &mut self,
+        spec: &TrialSpec<S>,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Option<Trial<S, O>>, RunError>;
+}
+
+/// Why a run ended before it was complete.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A usage error: the sentence says what to ask for instead.
+    #[error("{0}")]
+    Usage(String),
+    /// The load could not be offered.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The machine could not be read.
+    #[error("{0}")]
+    Sensor(String),
+    /// The machine could not be read, or the service was not found on it.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A job could not be started, restricted or ended.
+    #[error(transparent)]
+    Control(#[from] plimsoll_control::ControlError),
+    /// The planner or the runner could not continue.
+    #[error("{0}")]
+    Stuck(String),
+}
+
+/// How a run ended that did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The plan is complete.
+    Complete,
+    /// It was stopped.
+    Interrupted,
+}
+
+/// Asks `planner` for a trial, has it run and recorded, until the plan is
+/// complete or `stop` is raised. `trials` holds those that a resumed run has
+/// already, and in the end all. `record` may fail in its own way.
+pub fn conduct<P: Planner, E: From<RunError>>(
+    planner: &P,
+    trials: &mut Vec<Trial<P::Setting, P::Outcome>>,
+    runner: &mut dyn Runner<P::Setting, P::Outcome>,
+    mut record: impl FnMut(&Trial<P::Setting, P::Outcome>) -> Result<(), E>,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome, E> {
+    loop {
+        let spec = match planner.next(trials) {
+            Next::Trial(spec) => spec,
+            Next::Done => return Ok(Outcome::Complete),
+            Next::Stuck(why) => return Err(RunError::Stuck(why).into()),
+        };
+        observer.wait_while_paused(stop);
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Outcome::Interrupted);
+        }
+        let started = Started::of(&spec, planner.describe(&spec));
+        observer.trial_started(&started, &planner.progress(trials));
+        let Some(trial) = runner.run(&spec, observer, stop)? else {
+            return Ok(Outcome::Interrupted);
+        };
+        record(&trial)?;
+        observer.trial_ended(&planner.summarize(&trial));
+        trials.push(trial);
+    }
+}

@@ -1,0 +1,76 @@
+//! Starting the service anew between passes.
+
+use crate::conduct::RunError;
+use plimsoll_load::{Load, LoadError};
+use plimsoll_model::{Phase, TrialSpec};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A service that does not answer for so long after its restart is not coming.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks whether it answers.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// The command that restarts the service, and the pass it was last run for.
+#[derive(Debug)]
+pub(crate) struct Restart {
+    command: String,
+    pass: Option<u32>,
+}
+
+impl Restart {
+    /// `command` is run by `sh -c`.
+    pub(crate) fn new(command: &str) -> Restart {
+        Restart {
+            command: command.to_owned(),
+            pass: None,
+        }
+    }
+
+    /// Restarts the service if `spec` begins a pass, and waits until it answers.
+    /// A resumed run restarts it too: which start it has now is not known.
+    ///
+    /// # Errors
+    /// The command fails, or the service does not answer after it.
+    pub(crate) fn before<S>(&mut self, spec: &TrialSpec<S>, load: &mut dyn Load) -> Result<(), RunError> {
+        let begins = matches!(spec.phase, Phase::Level { .. }) && self.pass != Some(spec.pass);
+        if !begins {
+            return Ok(());
+        }
+        self.run()?;
+        self.pass = Some(spec.pass);
+        let began = Instant::now();
+        loop {
+            match load.check() {
+                Ok(()) => return Ok(()),
+                Err(error) if began.elapsed() > PATIENCE => return Err(self.silent(&error)),
+                Err(_) => std::thread::sleep(BETWEEN_LOOKS),
+            }
+        }
+    }
+
+    fn run(&self) -> Result<(), RunError> {
+        let status = Command::new("sh")
+            .args(["-c", &self.command])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status();
+        let why = match status {
+            Ok(status) if status.success() => return Ok(()),
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        };
+        Err(RunError::Stuck(format!(
+            "the service could not be restarted: --restart '{}' ended with {why}; try the command by hand",
+            self.command
+        )))
+    }
+
+    fn silent(&self, error: &LoadError) -> RunError {
+        RunError::Stuck(format!(
+            "{} s after --restart '{}' the service does not answer: {error}",
+            PATIENCE.as_secs(),
+            self.command
+        ))
+    }
+}

@@ -1,0 +1,161 @@
+//! What the sensors of a trial look at.
+
+use crate::conduct::RunError;
+use plimsoll_host::{
+    HostError, Listeners, NodeMetrics, Pid, Reading, Root, Sensors, ServiceSource, Subject, Window,
+    difference, listeners,
+};
+use plimsoll_load::http::get_text;
+use plimsoll_model::{CpuSet, ServiceUse};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How long a node_exporter may take: it is read within a trial.
+const METRICS_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Where the service under test can be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServiceTarget {
+    /// Threads of this process, which each load names.
+    OwnThreads,
+    /// A process on this host, with all that it starts.
+    Process(Pid),
+    /// The processes that listen at this address of this host, with all that
+    /// they start. They are found anew for each trial, for a service may be
+    /// started again in the middle of a run.
+    Listening(SocketAddr),
+    /// The processes that this one starts.
+    Children,
+    /// A cgroup on this host.
+    Cgroup(String),
+    /// On this host, but it cannot be told from the rest.
+    Unseen,
+    /// On another host, through its node_exporter.
+    Node(String),
+    /// On another host, and not at all.
+    Elsewhere,
+}
+
+/// Opens the sensors for each trial: its threads are new ones.
+#[derive(Debug)]
+pub struct TrialSensors {
+    root: Root,
+    service_cpus: CpuSet,
+    target: ServiceTarget,
+}
+
+impl TrialSensors {
+    /// Sensors of a service at `target` that runs on `service_cpus`.
+    pub fn new(root: Root, service_cpus: CpuSet, target: ServiceTarget) -> TrialSensors {
+        TrialSensors {
+            root,
+            service_cpus,
+            target,
+        }
+    }
+
+    /// Sensors for a trial whose load runs in these threads of this process.
+    pub fn open(&self, generator: &[u32], service: &[u32]) -> Result<OpenSensors, RunError> {
+        let source = match &self.target {
+            ServiceTarget::OwnThreads if service.is_empty() => ServiceSource::None,
+            ServiceTarget::OwnThreads => ServiceSource::Threads(service.to_vec()),
+            ServiceTarget::Process(pid) => ServiceSource::Processes(vec![*pid]),
+            ServiceTarget::Listening(at) => match listeners(&self.root, *at)? {
+                Listeners::Found(pids) => ServiceSource::Processes(pids),
+                // It may just be starting again. If it stays away, the clients
+                // of this trial will tell.
+                _ => ServiceSource::None,
+            },
+            ServiceTarget::Cgroup(path) => ServiceSource::Cgroup(path.clone()),
+            ServiceTarget::Children => ServiceSource::Children,
+            ServiceTarget::Unseen | ServiceTarget::Node(_) | ServiceTarget::Elsewhere => ServiceSource::None,
+        };
+        let sensors = match self.sensors(source, generator) {
+            // Found a moment ago, and already gone.
+            Err(HostError::NoProcess { .. }) if matches!(self.target, ServiceTarget::Listening(_)) => {
+                self.sensors(ServiceSource::None, generator)?
+            }
+            sensors => sensors?,
+        };
+        Ok(OpenSensors {
+            root: self.root.clone(),
+            sensors,
+            target: self.target.clone(),
+        })
+    }
+
+    fn sensors(&self, service: ServiceSource, generator: &[u32]) -> Result<Sensors, HostError> {
+        let subject = match self.target {
+            ServiceTarget::Node(_) | ServiceTarget::Elsewhere => Subject::Elsewhere,
+            _ => Subject::Here {
+                cpus: self.service_cpus.clone(),
+                service,
+            },
+        };
+        Sensors::new(&self.root, subject, generator)
+    }
+}
+
+/// The sensors of one trial.
+#[derive(Debug)]
+pub struct OpenSensors {
+    root: Root,
+    sensors: Sensors,
+    target: ServiceTarget,
+}
+
+impl OpenSensors {
+    /// Everything that is looked at once a second, now.
+    pub fn read(&mut self) -> Result<Reading, RunError> {
+        let reading = self.sensors.read();
+        self.with_elsewhere(reading)
+    }
+
+    /// Everything at an edge of a window, now.
+    pub fn read_edge(&mut self) -> Result<Reading, RunError> {
+        let reading = self.sensors.read_edge();
+        self.with_elsewhere(reading)
+    }
+
+    fn with_elsewhere(&self, reading: Reading) -> Result<Reading, RunError> {
+        let ServiceTarget::Node(url) = &self.target else {
+            return Ok(reading);
+        };
+        let text = get_text(url, METRICS_TIMEOUT)?;
+        let metrics = NodeMetrics::parse(&text)
+            .map_err(|error| RunError::Sensor(format!("--node-metrics {url}: {error}")))?;
+        Ok(reading.with_elsewhere(metrics))
+    }
+
+    /// What was used between two readings. All that another host does counts
+    /// as its service's: nothing finer is told.
+    pub fn window(&self, earlier: &Reading, later: &Reading) -> Window {
+        let mut window = difference(earlier, later);
+        if matches!(self.target, ServiceTarget::Node(_)) {
+            window.service = window.machine.cpu.map(|cpu| ServiceUse {
+                cpu: cpu.busy(),
+                run_delay: None,
+                context_switches: None,
+            });
+        }
+        window
+    }
+
+    /// The same for the whole window of a trial. A service whose processes
+    /// have changed in it has no CPU time there: that of those who have come
+    /// is not counted, while their answers are.
+    pub fn whole(&mut self, earlier: &Reading, later: &Reading) -> Result<Window, RunError> {
+        let mut window = self.window(earlier, later);
+        if let ServiceTarget::Listening(at) = self.target {
+            let same = match listeners(&self.root, at)? {
+                Listeners::Found(pids) => self.sensors.count_all(&pids)?,
+                _ => false,
+            };
+            window.service = window.service.filter(|_| same);
+        }
+        Ok(window)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Where a workload runs: looked up once, before the plan is made.
+
+use crate::conduct::RunError;
+use crate::offered::OfferedLoad;
+use crate::sensors::{ServiceTarget, TrialSensors};
+use crate::service::{self, FoundService};
+use plimsoll_host::{Root, cores_of, interrupt_time, own_allowed_cpus};
+use plimsoll_load::hash::HashLoad;
+use plimsoll_load::http::HttpLoad;
+use plimsoll_load::{Load, LoadError};
+use plimsoll_model::{
+    CpuPlan, CpuSet, InterruptTime, Plan, Requirement, TrialSetting, Workload,
+};
+
+/// Where a workload runs, and who serves it.
+#[derive(Debug)]
+pub enum Site {
+    /// In this process, or as its children, on these CPUs.
+    Here(CpuSet),
+    /// A server that has answered.
+    Server(Box<FoundService>),
+}
+
+impl Site {
+    /// Looks where `workload` runs; asks a server once.
+    ///
+    /// # Errors
+    /// The server does not answer as a server does, or an imported table is to
+    /// be run.
+    pub fn of(workload: &Workload, root: &Root) -> Result<Site, RunError> {
+        Ok(match workload {
+            Workload::Hash(_) => Site::Here(own_allowed_cpus(root)?),
+            Workload::Http(http) => Site::Server(Box::new(service::find(root, http)?)),
+            Workload::Imported(_) => return Err(nothing_to_run()),
+        })
+    }
+
+    /// The CPUs of the service and of the generator: `asked` are the CPUs of
+    /// what Plimsoll starts, `service` those of a server.
+    pub fn cpus(&self, root: &Root, asked: Option<&CpuSet>, service: Option<&CpuSet>) -> CpuPlan {
+        match self {
+            Site::Here(allowed) => {
+                let service = asked.unwrap_or(allowed).clone();
+                CpuPlan {
+                    generator: CpuSet::default(),
+                    cores: cores_of(root, &service),
+                    service,
+                }
+            }
+            Site::Server(found) => found.cpus(root, service, asked),
+        }
+    }
+
+    /// What was found of the workload, and what is missed.
+    pub fn requirements(&self, root: &Root, cpus: &CpuPlan) -> Vec<Requirement> {
+        match self {
+            Site::Here(_) => Vec::new(),
+            Site::Server(found) => found.requirements(root, cpus),
+        }
+    }
+
+    /// Where the kernel below the service counts the time of interrupts.
+    pub fn interrupts(&self, root: &Root) -> InterruptTime {
+        match self.is_here() {
+            true => interrupt_time(root),
+            false => InterruptTime::Unknown,
+        }
+    }
+
+    /// Whether it can be seen where the service runs, and it runs on this
+    /// machine.
+    pub fn is_here(&self) -> bool {
+        match self {
+            Site::Here(_) => true,
+            Site::Server(found) => found.is_here(),
+        }
+    }
+
+    /// The runner of `plan`'s trials here.
+    ///
+    /// # Errors
+    /// The load cannot be offered.
+    pub fn runner<'a, S: TrialSetting>(
+        &self,
+        plan: &Plan,
+        root: &Root,
+    ) -> Result<OfferedLoad<'a, S, ()>, RunError> {
+        let cpus = &plan.run.cpus;
+        Ok(match (&plan.workload, self) {
+            (Workload::Http(http), Site::Server(found)) => {
+                let load = HttpLoad::new(http, cpus.generator.clone())?;
+                OfferedLoad::new(plan, Box::new(load), found.sensors(root, cpus))
+            }
+            (Workload::Hash(hash), _) => {
+                let load = HashLoad::new(hash, &cpus.service)?;
+                let one_thread = cpus.one_thread_of_each_core().map(|cpus| load.on(cpus));
+                in_this_process(plan, root, Box::new(load)).with_one_thread(one_thread)
+            }
+            (Workload::Imported(_), _) => return Err(nothing_to_run()),
+            (Workload::Http(_), Site::Here(_)) => {
+                return Err(RunError::Stuck(
+                    "the server was not located; this is a defect of Plimsoll".to_owned(),
+                ));
+            }
+        })
+    }
+}
+
+/// The runner of `plan`'s trials on a load that names threads of this process
+/// as its service's.
+pub fn in_this_process<'a, S: TrialSetting>(
+    plan: &Plan,
+    root: &Root,
+    load: Box<dyn Load>,
+) -> OfferedLoad<'a, S, ()> {
+    let service = plan.run.cpus.service.clone();
+    let sensors = TrialSensors::new(root.clone(), service, ServiceTarget::OwnThreads);
+    OfferedLoad::new(plan, load, sensors)
+}
+
+fn nothing_to_run() -> RunError {
+    let why = "an imported table cannot be resumed: nothing was run; start a sweep";
+    RunError::Load(LoadError::Mistake(why.to_owned()))
+}

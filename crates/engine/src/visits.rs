@@ -1,0 +1,156 @@
+//! Visits of settings, pass after pass: a pure function of the run's plan and
+//! the trials so far.
+
+use crate::order::visits;
+use plimsoll_model::{Phase, RunPlan, Trial, TrialSetting, TrialSpec, WarmUp};
+use std::time::Duration;
+
+/// Time of a trial outside of warm-up and window: starting threads, waiting for
+/// the last answers, writing the record.
+pub const AROUND: Duration = Duration::from_millis(150);
+
+/// A visit of a setting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Visit<S> {
+    /// The part of the run.
+    pub phase: Phase,
+    /// The setting.
+    pub setting: S,
+    /// The pass, from 0.
+    pub pass: u32,
+    /// How often this visit was tried before.
+    pub attempt: u32,
+}
+
+impl<S: TrialSetting> Visit<S> {
+    /// As a trial of the length that the plan gives to each.
+    pub fn trial(&self, run: &RunPlan, seed: u64) -> TrialSpec<S> {
+        TrialSpec {
+            phase: self.phase,
+            setting: self.setting.clone(),
+            pass: self.pass,
+            attempt: self.attempt,
+            warm_up: run.warm_up,
+            window: run.window,
+            limit: None,
+            seed,
+        }
+    }
+}
+
+/// The next visit: pass after pass, each followed by repeats of its invalid
+/// trials as long as the budget lasts. `None` when all are done.
+pub fn graduated<S: TrialSetting, O>(
+    run: &RunPlan,
+    settings: &[(Phase, S)],
+    trials: &[Trial<S, O>],
+) -> Option<Visit<S>> {
+    for pass in 0..run.passes {
+        let order = visits(settings, run.seed, pass);
+        let tries = |(phase, setting): &(Phase, S)| {
+            let (phase, setting) = (*phase, setting.clone());
+            trials.iter().filter(move |t| {
+                t.spec.phase == phase && t.spec.setting == setting && t.spec.pass == pass
+            })
+        };
+        let visit = |(phase, setting): &(Phase, S), attempt| Visit {
+            phase: *phase,
+            setting: setting.clone(),
+            pass,
+            attempt,
+        };
+        if let Some(first) = order.iter().find(|at| tries(at).next().is_none()) {
+            return Some(visit(first, 0));
+        }
+        for at in &order {
+            let attempt = tries(at).count() as u32;
+            let open = !tries(at).any(|t| t.verdict.is_valid());
+            if open && attempt <= run.bounds.retries && retry_fits(run, settings, trials, pass) {
+                return Some(visit(at, attempt));
+            }
+        }
+    }
+    None
+}
+
+/// Whether the budget has room for one more try besides the passes to come.
+fn retry_fits<S: TrialSetting, O>(
+    run: &RunPlan,
+    settings: &[(Phase, S)],
+    trials: &[Trial<S, O>],
+    pass: u32,
+) -> bool {
+    let spent: Duration = trials.iter().map(|t| t.took).sum();
+    let to_come = settings.len() as u32 * (run.passes - pass - 1) + 1;
+    spent + to_come * typical(run, trials) <= run.budget
+}
+
+/// The time of a trial at a graduated setting: the mean of those so far, or
+/// what the plan says.
+pub fn typical<'a, S: 'a, O: 'a>(
+    run: &RunPlan,
+    trials: impl IntoIterator<Item = &'a Trial<S, O>>,
+) -> Duration {
+    let levels: Vec<Duration> = trials
+        .into_iter()
+        .filter(|t| matches!(t.spec.phase, Phase::Level { .. }))
+        .map(|t| t.took)
+        .collect();
+    match levels.len() as u32 {
+        0 => run.warm_up.min + run.window + AROUND,
+        n => levels.iter().sum::<Duration>() / n,
+    }
+}
+
+/// The trial of the idle machine, if the plan wants one (again).
+pub fn idle<S: TrialSetting, O>(
+    run: &RunPlan,
+    idle: S,
+    trials: &[Trial<S, O>],
+    seed: u64,
+) -> Option<TrialSpec<S>> {
+    let is_idle = |t: &&Trial<S, O>| t.spec.phase == Phase::Idle;
+    let tried: Vec<&Trial<S, O>> = trials.iter().filter(is_idle).collect();
+    let wanted = match tried.last() {
+        None => !run.idle.is_zero(),
+        Some(last) => !last.verdict.is_valid() && tried.len() <= run.bounds.retries as usize,
+    };
+    wanted.then(|| TrialSpec {
+        attempt: tried.len() as u32,
+        warm_up: WarmUp::NONE,
+        seed,
+        ..TrialSpec::blank(Phase::Idle, idle, run.idle)
+    })
+}
+
+/// How many visits were made at least once.
+pub fn visited<S, O>(trials: &[Trial<S, O>]) -> usize {
+    let is_first =
+        |t: &&Trial<S, O>| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
+    trials.iter().filter(is_first).count()
+}
+
+/// The time of repeats that are due: one for each visit that has no valid trial
+/// yet, as far as the budget has room for them next to the `first_tries` to
+/// come. How many of them fail again is unknown.
+pub fn repeats<S: TrialSetting, O>(
+    run: &RunPlan,
+    trials: &[Trial<S, O>],
+    first_tries: Duration,
+) -> Duration {
+    let same = |a: &Trial<S, O>, b: &Trial<S, O>| {
+        a.spec.phase == b.spec.phase
+            && a.spec.setting == b.spec.setting
+            && a.spec.pass == b.spec.pass
+    };
+    let is_last_try = |(at, t): &(usize, &Trial<S, O>)| {
+        matches!(t.spec.phase, Phase::Level { .. })
+            && !trials[at + 1..].iter().any(|later| same(later, t))
+    };
+    let is_due = |t: &Trial<S, O>| !t.verdict.is_valid() && t.spec.attempt < run.bounds.retries;
+    let last_tries = trials.iter().enumerate().filter(is_last_try);
+    let due = last_tries.filter(|(_, t)| is_due(t)).count();
+    let spent: Duration = trials.iter().map(|t| t.took).sum();
+    let room = run.budget.saturating_sub(spent + first_tries);
+    (typical(run, trials) * due as u32).min(room)
+}

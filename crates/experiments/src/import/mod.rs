@@ -1,0 +1,287 @@
+//! `plimsoll import`: a table that somebody else measured becomes a run.
+//!
+//! [`Table::read`] reads the table, [`Table::run`] makes the plan, the trials
+//! and the provenance of a run whose trials they are, so that everything that
+//! is concluded from a sweep is concluded from a table too. Each row is one
+//! trial of one number: which statistic a latency is, how long was measured
+//! and what was disturbed, the table does not tell. Repeated rows at one load
+//! are repeated trials. What is not told stays unknown.
+
+mod error;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::TableError;
+pub use table::{CopiesRow, RateRow, Table};
+
+use error::MOST_RATES;
+use plimsoll_model::{
+    CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload, CpuPlan, CpuSet, CpuTime, CpuUse,
+    GivenLatency, Goal, ImportedTable, LoadLevel, Phase, Plan, Provenance, Rate, RunPlan, Setting,
+    Share, TableRows, Topology, Trial, TrialSpec, Workload,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a user says about a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// What was measured: the machine, as a rule.
+    pub name: String,
+    /// Its CPUs, where they are known.
+    pub cpus: Option<u32>,
+    /// How many threads each of its cores has, where that is known: the first
+    /// copies are then taken to have run on cores of their own.
+    pub threads_per_core: Option<u32>,
+    /// Where the table comes from.
+    pub note: Option<String>,
+    /// The version of Plimsoll that imports it.
+    pub plimsoll_version: String,
+}
+
+/// A run made from a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The plan that would give such trials, and a trial per row, in the
+    /// table's order.
+    pub rows: ImportedRows,
+    /// What machine it is, as far as was said.
+    pub provenance: Provenance,
+}
+
+/// The rows of a table as trials.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ImportedRows {
+    /// A table of rates: the trials of a sweep.
+    Rates(Plan, Vec<Trial>),
+    /// A table of copies: the trials of a run of copies.
+    Copies(CopiesPlan, Vec<CopiesTrial>),
+}
+
+/// A row counts as at least this many requests, so that its window is long
+/// enough for its rate to be told exactly.
+const FEWEST_REQUESTS: f64 = 1000.0;
+
+impl Table {
+    /// The run whose trials are this table's rows.
+    ///
+    /// # Errors
+    ///
+    /// There are more different rates than load levels, or the CPUs do not
+    /// make whole cores.
+    pub fn run(&self, about: About) -> Result<Imported, TableError> {
+        let mut provenance = Provenance {
+            plimsoll_version: about.plimsoll_version,
+            hostname: Some(about.name.clone()),
+            ..Provenance::default()
+        };
+        let cpus: CpuSet = (0..about.cpus.unwrap_or(0)).collect();
+        let cores = cores(&cpus, about.threads_per_core)?;
+        provenance.topology = Topology {
+            online: cpus.clone(),
+            allowed: cpus.clone(),
+            cores: about.threads_per_core.map(|_| cores.len() as u32),
+            threads_per_core: about.threads_per_core,
+            ..Topology::default()
+        };
+        let table = ImportedTable {
+            name: about.name,
+            rows: match self {
+                Table::Rates(_) => TableRows::Rates,
+                Table::Copies(_) => TableRows::Copies,
+            },
+            cpus: about.cpus,
+            threads_per_core: about.threads_per_core,
+            note: about.note,
+            latencies: match self {
+                Table::Rates(rows) => rows.iter().map(RateRow::given).collect(),
+                Table::Copies(_) => Vec::new(),
+            },
+        };
+        let run = RunPlan {
+            cpus: CpuPlan {
+                service: cpus,
+                generator: CpuSet::default(),
+                cores,
+            },
+            ..RunPlan::blank()
+        };
+        let rows = match self {
+            Table::Rates(rows) => of_rates(table, run, rows)?,
+            Table::Copies(rows) => of_copies(table, run, rows),
+        };
+        Ok(Imported { rows, provenance })
+    }
+}
+
+impl RateRow {
+    fn given(&self) -> GivenLatency {
+        GivenLatency {
+            rate: self.rate,
+            latency: self.latency,
+        }
+    }
+}
+
+/// The CPUs of each core, as Linux numbers them on most machines: one thread
+/// of every core first. None where that is not known.
+fn cores(cpus: &CpuSet, threads: Option<u32>) -> Result<Vec<CpuSet>, TableError> {
+    let Some(threads) = threads else {
+        return Ok(Vec::new());
+    };
+    let n = cpus.len() as u32;
+    if n == 0 || !n.is_multiple_of(threads) {
+        return Err(TableError::Cores { cpus: n, threads });
+    }
+    let cores = n / threads;
+    let core = |first: u32| (0..threads).map(|thread| first + thread * cores).collect();
+    Ok((0..cores).map(core).collect())
+}
+
+fn of_rates(
+    table: ImportedTable,
+    run: RunPlan,
+    rows: &[RateRow],
+) -> Result<ImportedRows, TableError> {
+    let levels = levels(rows)?;
+    let mut visits = Visits::default();
+    let trials = rows.iter().map(|row| {
+        let level = levels.get(&bits(row.rate)).copied();
+        let pass = visits.next(bits(row.rate));
+        let setting = Setting::Offer { rate: row.rate };
+        let requests = row.rate.get().round().max(FEWEST_REQUESTS);
+        let window = Duration::from_secs_f64(requests / row.rate.get());
+        let mut trial: Trial = blank(Phase::Level { level }, setting, pass, window);
+        let requests = requests as u64;
+        trial.work.intended = requests;
+        trial.work.sent = requests;
+        trial.work.completed = requests;
+        trial.work.latency.record_many(row.latency, requests);
+        used(&mut trial, &run.cpus.service, row.cpu);
+        trial
+    });
+    let trials: Vec<Trial> = trials.collect();
+    let mut plan = Plan::blank(Workload::Imported(table));
+    plan.run = RunPlan {
+        passes: visits.most(),
+        ..run
+    };
+    plan.goals = vec![Goal::default()];
+    plan.levels = levels.values().copied().collect();
+    // The best there is: whether the service or the plan ended there, the
+    // table does not tell.
+    plan.calibration.rated = rows.iter().map(|row| row.rate).reduce(higher);
+    Ok(ImportedRows::Rates(plan, trials))
+}
+
+fn of_copies(table: ImportedTable, run: RunPlan, rows: &[CopiesRow]) -> ImportedRows {
+    let mut visits = Visits::default();
+    let trials = rows.iter().map(|row| {
+        let copies = row.copies;
+        let pass = visits.next(u64::from(copies));
+        let phase = Phase::Level { level: None };
+        let setting = CopiesSetting::Copies { copies };
+        let mut trial: CopiesTrial = blank(phase, setting, pass, row.time);
+        trial.outcome.copy_times = vec![row.time; copies as usize];
+        used(&mut trial, &run.cpus.service, row.cpu);
+        trial
+    });
+    let trials: Vec<CopiesTrial> = trials.collect();
+    let plan = CopiesPlan {
+        workload: CopiesWorkload::Imported(table),
+        numbers: visits.0.keys().map(|copies| *copies as u32).collect(),
+        run: RunPlan {
+            passes: visits.most(),
+            ..run
+        },
+    };
+    ImportedRows::Copies(plan, trials)
+}
+
+/// A level for each different rate, ascending with it: its share of the
+/// highest, moved by as many tenths of a percent as it takes to tell it from
+/// its neighbours. The rate itself stands in the trial.
+fn levels(rows: &[RateRow]) -> Result<BTreeMap<u64, LoadLevel>, TableError> {
+    let mut rates: Vec<f64> = rows.iter().map(|row| row.rate.get()).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    if rates.len() > MOST_RATES {
+        return Err(TableError::ManyRates(rates.len()));
+    }
+    let highest = rates.last().copied().unwrap_or(1.0);
+    let mut tenths: Vec<f64> = rates
+        .iter()
+        .map(|rate| (1000.0 * rate / highest).round())
+        .collect();
+    // Down from the top, which stays 100 %, then up from 0.1 % where that went
+    // below: a thousand fit.
+    let mut limit = f64::INFINITY;
+    for level in tenths.iter_mut().rev() {
+        *level = level.min(limit);
+        limit = *level - 1.0;
+    }
+    let mut limit = 1.0;
+    for level in &mut tenths {
+        *level = level.max(limit);
+        limit = *level + 1.0;
+    }
+    let named = rates.iter().zip(tenths);
+    Ok(named
+        .filter_map(|(rate, tenths)| Some((rate.to_bits(), LoadLevel::percent(tenths / 10.0)?)))
+        .collect())
+}
+
+/// Rates above 0 sort by their bits as they do by value.
+fn bits(rate: Rate) -> u64 {
+    rate.get().to_bits()
+}
+
+fn higher(a: Rate, b: Rate) -> Rate {
+    if b > a { b } else { a }
+}
+
+/// How often each load was there before.
+#[derive(Default)]
+struct Visits(BTreeMap<u64, u32>);
+
+impl Visits {
+    fn next(&mut self, load: u64) -> u32 {
+        let seen = self.0.entry(load).or_default();
+        *seen += 1;
+        *seen - 1
+    }
+
+    fn most(&self) -> u32 {
+        self.0.values().copied().max().unwrap_or(0)
+    }
+}
+
+/// A valid trial with nothing in it.
+fn blank<S, O: Default>(phase: Phase, setting: S, pass: u32, window: Duration) -> Trial<S, O> {
+    let spec = TrialSpec {
+        pass,
+        ..TrialSpec::blank(phase, setting, window)
+    };
+    // When it was measured is not known either.
+    let mut trial = Trial::begun(spec, 0);
+    trial.took = window;
+    trial.steady = true;
+    trial
+}
+
+/// Puts CPU use into a trial: as much CPU time as the known CPUs have, or as
+/// one has, which gives the same share.
+fn used<S, O>(trial: &mut Trial<S, O>, cpus: &CpuSet, cpu: Share) {
+    let all = trial.window * (cpus.len().max(1) as u32);
+    let busy = all.mul_f64(cpu.get());
+    let use_ = CpuUse {
+        user: CpuTime(busy),
+        idle: CpuTime(all.saturating_sub(busy)),
+        ..CpuUse::default()
+    };
+    trial.machine.service_cpus = cpus.clone();
+    trial.machine.service_cpu = Some(use_);
+    trial.machine.cpu = Some(use_);
+}

@@ -1,0 +1,103 @@
+//! The load of a self-test: a new server for each trial, and the HTTP
+//! generator that asks it.
+
+use super::KnownService;
+use plimsoll_engine::order::derive;
+use plimsoll_load::http::HttpLoad;
+use plimsoll_load::known::{Behaviour, KnownServer};
+use plimsoll_load::{Load, LoadError, Offer, Running, Threads, Tick, WindowTimes};
+use plimsoll_model::{CpuId, CpuSet, HttpService, ServiceAt, Work};
+use std::time::{Duration, Instant};
+
+/// More than any queue within the limits is long.
+const CONNECTIONS: u32 = 128;
+/// Longer than any answer takes.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How a server at `url` is asked.
+pub(super) fn asked_at(url: String) -> HttpService {
+    HttpService {
+        url,
+        method: "GET".to_owned(),
+        headers: Vec::new(),
+        body: Vec::new(),
+        connections: CONNECTIONS,
+        timeout: TIMEOUT,
+        expected_status: None,
+        insecure: false,
+        service: ServiceAt::Find,
+    }
+}
+
+/// Starts a server for each trial, so that none begins with the queue of the
+/// one before, and stops it with the trial.
+#[derive(Debug)]
+pub(super) struct KnownLoad {
+    service: &'static KnownService,
+    serves_on: CpuId,
+    generator: CpuSet,
+}
+
+impl KnownLoad {
+    pub(super) fn new(
+        service: &'static KnownService,
+        serves_on: CpuId,
+        generator: CpuSet,
+    ) -> KnownLoad {
+        KnownLoad {
+            service,
+            serves_on,
+            generator,
+        }
+    }
+}
+
+impl Load for KnownLoad {
+    fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
+        // Not the seed of the arrivals: chance in the service is its own.
+        let discipline = self.service.discipline(derive(offer.seed, 0));
+        let behaviour = Behaviour::Queue(discipline);
+        let server = KnownServer::start_pinned(behaviour, self.serves_on).map_err(|source| {
+            LoadError::System {
+                what: "a server of known behaviour cannot be started on 127.0.0.1".to_owned(),
+                source,
+                way_out: "see that this process may open sockets and threads".to_owned(),
+            }
+        })?;
+        let url = format!("http://{}/", server.addr());
+        let mut load = HttpLoad::new(&asked_at(url), self.generator.clone())?;
+        let asked = load.start(offer)?;
+        Ok(Box::new(Both { asked, server }))
+    }
+}
+
+/// The generator and its server; it is the generator that stops first.
+struct Both {
+    asked: Box<dyn Running>,
+    server: KnownServer,
+}
+
+impl Running for Both {
+    fn threads(&self) -> Threads {
+        Threads {
+            service: vec![self.server.thread_id()],
+            ..self.asked.threads()
+        }
+    }
+
+    fn tick(&mut self) -> Tick {
+        self.asked.tick()
+    }
+
+    fn open_window(&mut self, length: Duration) -> WindowTimes {
+        self.asked.open_window(length)
+    }
+
+    fn extend_window(&mut self, by: Duration) -> Instant {
+        self.asked.extend_window(by)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Work, LoadError> {
+        self.asked.finish()
+    }
+}

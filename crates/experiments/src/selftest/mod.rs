@@ -1,0 +1,174 @@
+//! `plimsoll selftest`: how wrong is Plimsoll, here and now?
+//!
+//! The generator, the planner, the search and the study that a sweep uses,
+//! against servers on the loopback whose answers are due on virtual time
+//! ([`plimsoll_load::known`]). What they carry is known by construction: the
+//! CPU only has to be in time, and being late by less than a tenth of the limit
+//! changes little. One service is calibrated; to the searches its rate at
+//! saturation is given, so that their time goes into what they have to find.
+//! What is not tested is how CPU use is measured: nothing is known about that.
+//!
+//! [`Selftest::run`] measures one service; [`truth`] says what it should have
+//! found, and `verdict` holds the one against the other.
+
+mod load;
+mod plan;
+mod services;
+pub mod truth;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use services::KnownService;
+
+use plimsoll_engine::order::derive;
+use crate::sweep::{self, Effort};
+use load::KnownLoad;
+use plimsoll_engine::{
+    Next, Observer, Outcome, Planner, Progress, RunError, conduct, in_this_process,
+};
+use plimsoll_host::{Root, own_allowed_cpus};
+use plimsoll_load::LoadError;
+use plimsoll_model::{CpuId, CpuPlan, Plan, SelftestAnswer, Setting, Trial, TrialSpec};
+use services::SERVICES;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use verdict::{Measured, judge};
+
+/// A self-test on this machine.
+#[derive(Debug)]
+pub struct Selftest {
+    effort: Effort,
+    seed: u64,
+    root: Root,
+    serves_on: CpuId,
+    cpus: CpuPlan,
+}
+
+impl Selftest {
+    /// Looks where the services and the generator can run: on two CPUs of
+    /// those that this process may use, or on the only one.
+    ///
+    /// # Errors
+    /// The machine cannot be read.
+    pub fn new(effort: Effort, seed: u64, root: Root) -> Result<Selftest, RunError> {
+        let allowed = own_allowed_cpus(&root)?;
+        let mut cpus = allowed.iter();
+        let first = cpus.next().ok_or_else(|| {
+            let why =
+                "no CPU is left for the self-test; see the CPUs of this process with taskset -p $$";
+            RunError::Load(LoadError::Mistake(why.to_owned()))
+        })?;
+        let second = cpus.next().unwrap_or(first);
+        Ok(Selftest {
+            effort,
+            seed,
+            root,
+            serves_on: first,
+            cpus: CpuPlan {
+                service: [first].into_iter().collect(),
+                generator: [second].into_iter().collect(),
+                cores: Vec::new(),
+            },
+        })
+    }
+
+    /// The services, in the order in which they are to be measured.
+    pub fn services(&self) -> &'static [KnownService] {
+        &SERVICES
+    }
+
+    /// Measures one of them; `None` when `stop` was raised.
+    ///
+    /// # Errors
+    /// The service could not be started or asked, or the machine not be read.
+    pub fn run(
+        &self,
+        service: &'static KnownService,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Option<SelftestAnswer>, RunError> {
+        let plan = self.plan(service)?;
+        let truth = truth::of(service, &plan, self.effort)?;
+        let load = KnownLoad::new(service, self.serves_on, self.cpus.generator.clone());
+        let mut runner = in_this_process(&plan, &self.root, Box::new(load));
+        let mut trials = Vec::new();
+        let planner = SelftestPlanner {
+            selftest: self,
+            service,
+            plan: &plan,
+        };
+        let ended = conduct(
+            &planner,
+            &mut trials,
+            &mut runner,
+            |_| Ok::<(), RunError>(()),
+            observer,
+            stop,
+        )?;
+        Ok((ended == Outcome::Complete).then(|| {
+            judge(&Measured {
+                service,
+                effort: self.effort,
+                plan: &plan,
+                truth,
+                trials: &trials,
+            })
+        }))
+    }
+
+    fn plan(&self, service: &KnownService) -> Result<Plan, RunError> {
+        let seed = derive(self.seed, place(service) as u64);
+        plan::plan(service, self.effort, &self.cpus, seed)
+    }
+
+    /// How far the whole self-test is.
+    fn progress(&self, service: &KnownService, plan: &Plan, trials: &[Trial]) -> Progress {
+        let later = &SERVICES[place(service) + 1..];
+        let later: Duration = later.iter().map(|s| plan::takes(s, self.effort)).sum();
+        Progress {
+            done: place(service),
+            visits: SERVICES.len(),
+            left: sweep::progress(plan, trials).left + later,
+        }
+    }
+}
+
+/// Plans the trials of one service: those of a sweep whose budget grows with
+/// what invalid trials took.
+struct SelftestPlanner<'p> {
+    selftest: &'p Selftest,
+    service: &'static KnownService,
+    plan: &'p Plan,
+}
+
+impl SelftestPlanner<'_> {
+    fn plan(&self, trials: &[Trial]) -> Plan {
+        plan::extended(self.plan, trials, self.selftest.effort)
+    }
+}
+
+impl Planner for SelftestPlanner<'_> {
+    type Setting = Setting;
+    type Outcome = ();
+
+    fn next(&self, trials: &[Trial]) -> Next<Setting> {
+        sweep::next(&self.plan(trials), trials)
+    }
+
+    fn progress(&self, trials: &[Trial]) -> Progress {
+        self.selftest
+            .progress(self.service, &self.plan(trials), trials)
+    }
+
+    fn describe(&self, spec: &TrialSpec) -> String {
+        sweep::describe(spec)
+    }
+}
+
+/// Which one it is.
+fn place(service: &KnownService) -> usize {
+    let same = |other: &KnownService| other.name == service.name;
+    SERVICES.iter().position(same).unwrap_or(0)
+}

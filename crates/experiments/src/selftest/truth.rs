@@ -1,0 +1,191 @@
+//! What a self-test must find.
+//!
+//! The very queue that the server runs ([`plimsoll_load::known::Queue`]) is
+//! fed with long arrivals on virtual time, and the rate at which the share of
+//! broken requests crosses what the goal allows is closed in. At all rates the
+//! arrivals have the same pattern, stretched, and the service times are the
+//! same, so that the share rises with the rate almost without noise.
+//!
+//! Exponential times in one server have a closed form, which is used: their
+//! simulation is the one that chance moves most. The tests hold the others
+//! against closed forms (M/D/k, M/M/k), within 0.5 %.
+
+use super::KnownService;
+use super::services::Asks;
+use plimsoll_engine::RunError;
+use plimsoll_engine::order::derive;
+use crate::sweep::Effort;
+use plimsoll_load::arrivals::Schedule;
+use plimsoll_load::known::{Discipline, Queue};
+use plimsoll_model::{Arrivals, Goal, Histogram, LIGHT_PCT, LatencyLimit, Plan, Rate};
+use std::time::Duration;
+
+/// The seed of all truths.
+const SEED: u64 = 0x706C_696D_736F_6C6C;
+/// The part of all requests that comes before the first that counts, so that
+/// the empty queue of the beginning is forgotten.
+const LEAD_IN: f64 = 0.02;
+/// Rates are closed in to this part of themselves.
+const PRECISION: f64 = 5e-4;
+/// Rates from here to there are looked at, as parts of saturation.
+const LOOKED_AT: (f64, f64) = (0.2, 1.3);
+
+/// What is known of a service by construction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Truth {
+    /// The highest rate that keeps this goal.
+    Capacity(Goal, Rate),
+    /// The throughput when there is always a request waiting.
+    Saturation(Rate),
+    /// How long it stalls.
+    Stall(Duration),
+}
+
+/// The truth about what `plan` asks of a service.
+pub(super) fn of(service: &KnownService, plan: &Plan, effort: Effort) -> Result<Truth, RunError> {
+    let requests = match effort {
+        Effort::Quick => 1_000_000,
+        Effort::Full => 4_000_000,
+    };
+    // Not the seed of the arrivals, or gaps and service times would be alike.
+    let discipline = service.discipline(derive(SEED, 0));
+    let known = match (service.asks, &discipline) {
+        (_, Discipline::Stall { lasting, .. }) => Some(Truth::Stall(*lasting)),
+        (Asks::Saturation, _) => discipline.saturation().map(Truth::Saturation),
+        _ => plan.goals.first().and_then(|goal| {
+            let rate = capacity(&discipline, plan.arrivals, goal, requests)?;
+            Some(Truth::Capacity(*goal, rate))
+        }),
+    };
+    known.ok_or_else(|| {
+        RunError::Stuck(format!(
+            "nothing is known of '{}'; this is a defect of Plimsoll",
+            service.name
+        ))
+    })
+}
+
+/// The highest rate that keeps `goal` in the long run, from `requests`
+/// requests at each rate where there is no closed form; `None` where no rate
+/// between a fifth and 1.3 times saturation does, or nothing limits it, or the
+/// goal is on CPU use.
+///
+/// A limit that is a multiple of the latency at light load is one of that at a
+/// fifth of saturation.
+pub fn capacity(
+    discipline: &Discipline,
+    arrivals: Arrivals,
+    goal: &Goal,
+    requests: u64,
+) -> Option<Rate> {
+    let saturation = discipline.saturation()?.get();
+    let (limit, allowed) = match *goal {
+        Goal::Latency { quantile, limit } => {
+            let light = || {
+                let rate = saturation * LIGHT_PCT / 100.0;
+                let latency = latency(discipline, arrivals, rate, requests)?;
+                latency.quantile(quantile.fraction())
+            };
+            let limit = match limit {
+                LatencyLimit::Absolute(limit) => limit,
+                LatencyLimit::TimesLight(times) => light()?.mul_f64(times),
+            };
+            (limit, 1.0 - quantile.fraction())
+        }
+        Goal::Errors { limit } => (Duration::MAX, limit.get()),
+        Goal::Cpu { .. } => return None,
+    };
+    if let Some(exact) = exponential(discipline, arrivals, limit, allowed) {
+        return Rate::per_second(exact).filter(|rate| rate.get() >= LOOKED_AT.0 * saturation);
+    }
+    crossing(saturation, |rate| {
+        let broken = broken_share(discipline, arrivals, rate, limit, requests);
+        broken.is_some_and(|broken| broken <= allowed)
+    })
+}
+
+/// The time in M/M/1 is exponential with rate `mu - lambda` (Kleinrock,
+/// Queueing Systems I, 1975, section 3.2).
+fn exponential(
+    discipline: &Discipline,
+    arrivals: Arrivals,
+    limit: Duration,
+    allowed: f64,
+) -> Option<f64> {
+    match *discipline {
+        Discipline::Exponential { mean, servers, .. }
+            if servers <= 1 && arrivals == Arrivals::Poisson =>
+        {
+            Some(1.0 / mean.as_secs_f64() + allowed.ln() / limit.as_secs_f64())
+        }
+        _ => None,
+    }
+}
+
+/// Where `holds` turns false between the rates that are looked at.
+fn crossing(saturation: f64, holds: impl Fn(f64) -> bool) -> Option<Rate> {
+    let (mut low, mut high) = (LOOKED_AT.0 * saturation, LOOKED_AT.1 * saturation);
+    if !holds(low) || holds(high) {
+        return None;
+    }
+    while high - low > PRECISION * high {
+        let middle = 0.5 * (low + high);
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Rate::per_second(0.5 * (low + high))
+}
+
+/// The share of requests at `rate` that are refused, or are answered later
+/// than `limit`.
+fn broken_share(
+    discipline: &Discipline,
+    arrivals: Arrivals,
+    rate: f64,
+    limit: Duration,
+    requests: u64,
+) -> Option<f64> {
+    let mut broken = 0u64;
+    let seen = |latency: Option<Duration>| {
+        broken += u64::from(latency.is_none_or(|latency| latency > limit));
+    };
+    each(discipline, arrivals, rate, requests, seen)?;
+    Some(broken as f64 / requests as f64)
+}
+
+fn latency(
+    discipline: &Discipline,
+    arrivals: Arrivals,
+    rate: f64,
+    requests: u64,
+) -> Option<Histogram> {
+    let mut all = Histogram::new();
+    let seen = |latency: Option<Duration>| latency.into_iter().for_each(|one| all.record(one));
+    each(discipline, arrivals, rate, requests, seen)?;
+    Some(all)
+}
+
+/// Gives the latency of each of `requests` requests; `None` for one that is
+/// refused.
+fn each(
+    discipline: &Discipline,
+    arrivals: Arrivals,
+    rate: f64,
+    requests: u64,
+    mut see: impl FnMut(Option<Duration>),
+) -> Option<()> {
+    let schedule = Schedule::new(arrivals, Rate::per_second(rate)?, SEED);
+    let mut queue = Queue::new(discipline.clone());
+    let lead_in = (requests as f64 * LEAD_IN) as u64;
+    for (came, n) in schedule.zip(0..lead_in + requests) {
+        let came = Duration::from_nanos(came);
+        let answered = queue.answers_at(came);
+        if n >= lead_in {
+            see(answered.map(|answered| answered - came));
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,127 @@
+//! Which trial is next: a pure function of the plan and the trials so far.
+
+use super::{search, threads};
+use plimsoll_engine::calibration::{self, CALIBRATION_TRIALS, Step};
+use plimsoll_engine::order::derive;
+use plimsoll_engine::visits::{self, AROUND, graduated, idle, repeats, typical, visited};
+use plimsoll_engine::{Next, Planner, Progress};
+use plimsoll_model::{Phase, Plan, Rate, Setting, Trial, TrialSpec};
+use plimsoll_study::rated::rated;
+use std::time::Duration;
+
+/// Plans the trials of a sweep.
+#[derive(Debug, Clone, Copy)]
+pub struct SweepPlanner<'p>(pub &'p Plan);
+
+impl Planner for SweepPlanner<'_> {
+    type Setting = Setting;
+    type Outcome = ();
+
+    fn next(&self, trials: &[Trial]) -> Next<Setting> {
+        next(self.0, trials)
+    }
+
+    fn progress(&self, trials: &[Trial]) -> Progress {
+        progress(self.0, trials)
+    }
+
+    fn describe(&self, spec: &TrialSpec) -> String {
+        describe(spec)
+    }
+}
+
+/// A trial's setting in words.
+pub fn describe(spec: &TrialSpec) -> String {
+    let Setting::Offer { rate } = spec.setting else {
+        return "idle baseline".to_owned();
+    };
+    match spec.phase {
+        Phase::Idle => "idle baseline".to_owned(),
+        Phase::Calibration => format!("calibration at {rate}"),
+        Phase::Search => format!("capacity search at {rate}"),
+        Phase::Confirmation => format!("confirmation at {rate}"),
+        Phase::OneThreadPerCore => format!("full load, one thread per core: {rate}"),
+        Phase::TwoThreadsPerCore => format!("full load, both threads per core: {rate}"),
+        Phase::Level { level: Some(level) } => format!("load {level}, {rate}"),
+        Phase::Level { level: None } => rate.to_string(),
+    }
+}
+
+/// The next trial of a sweep.
+pub fn next(plan: &Plan, trials: &[Trial]) -> Next<Setting> {
+    let seed = derive(plan.run.seed, trials.len() as u64);
+    if let Some(spec) = idle(&plan.run, Setting::Idle, trials, seed) {
+        return Next::Trial(spec);
+    }
+    match calibration::step(plan, trials) {
+        Step::Offer(rate) => {
+            let attempt = calibration::attempt(plan, trials, rate);
+            let setting = Setting::Offer { rate };
+            return Next::Trial(calibration::trial(plan, setting, attempt, seed));
+        }
+        Step::NothingCarried(rate) => return Next::Stuck(calibration::nothing_carried(rate)),
+        Step::Done => {}
+    }
+    let Some(rated) = rated(plan, trials).and_then(|r| Rate::per_second(r.rate_rps)) else {
+        return Next::Stuck(calibration::nothing_carried(plan.calibration.first));
+    };
+    match graduated(&plan.run, &settings(plan, rated), trials) {
+        Some(visit) => Next::Trial(visit.trial(&plan.run, seed)),
+        None => match threads::step(plan, trials, seed) {
+            Some(spec) => Next::Trial(spec),
+            None => searched(plan, trials, seed),
+        },
+    }
+}
+
+fn searched(plan: &Plan, trials: &[Trial], seed: u64) -> Next<Setting> {
+    let Some(ask) = search::step(plan, trials) else {
+        return Next::Done;
+    };
+    Next::Trial(TrialSpec {
+        warm_up: plan.run.warm_up,
+        limit: ask.limit,
+        seed,
+        ..TrialSpec::blank(ask.phase, Setting::Offer { rate: ask.rate }, ask.window)
+    })
+}
+
+fn settings(plan: &Plan, rated: Rate) -> Vec<(Phase, Setting)> {
+    let setting = |level: &plimsoll_model::LoadLevel| {
+        let rate = level.of(rated);
+        let level = Some(*level);
+        (Phase::Level { level }, Setting::Offer { rate })
+    };
+    plan.levels.iter().map(setting).collect()
+}
+
+/// How far a sweep is.
+pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
+    let done = visited(trials);
+    let visits = plan.levels.len() * plan.run.passes as usize;
+    let calibrates = plan.calibration.rated.is_none();
+    let calibrated = trials
+        .iter()
+        .filter(|t| t.spec.phase == Phase::Calibration)
+        .count();
+    let calibrations_left = match calibrates && done == 0 {
+        true => CALIBRATION_TRIALS.saturating_sub(calibrated),
+        false => 0,
+    };
+    let one_calibration = plan.run.warm_up.min + plan.calibration.window + AROUND;
+    let idle_left = match visits::idle(&plan.run, Setting::Idle, trials, 0) {
+        Some(_) => plan.run.idle,
+        None => Duration::ZERO,
+    };
+    let first_tries = typical(&plan.run, trials) * visits.saturating_sub(done) as u32
+        + one_calibration * calibrations_left as u32
+        + idle_left;
+    Progress {
+        done,
+        visits,
+        left: first_tries
+            + repeats(&plan.run, trials, first_tries)
+            + threads::left(plan, trials)
+            + search::left(plan, trials),
+    }
+}

@@ -1,0 +1,350 @@
+//! The planner on a simulated machine: time is arithmetic.
+
+use super::{Effort, next, progress};
+use plimsoll_engine::{Next, Observer, Outcome, Planner, Quiet, RunError, Runner, conduct};
+use crate::sweep::testing::{hash, plan, request};
+use plimsoll_model::{
+    Copies, Invalid, Phase, Plan, Rate, Setting, Share, Trial, TrialSpec, Verdict, Workload,
+};
+use plimsoll_study::rated::rated;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// A service that carries up to a rate, behind a generator that offers up to
+/// a rate, on a machine that is disturbed in some trials.
+struct Simulated {
+    service_rps: f64,
+    generator_rps: f64,
+    disturbed: fn(usize) -> bool,
+    trials: usize,
+}
+
+impl Simulated {
+    fn of(service_rps: f64) -> Simulated {
+        Simulated {
+            service_rps,
+            generator_rps: f64::INFINITY,
+            disturbed: |_| false,
+            trials: 0,
+        }
+    }
+}
+
+impl Runner<Setting, ()> for Simulated {
+    fn run(
+        &mut self,
+        spec: &TrialSpec,
+        _: &mut dyn Observer,
+        _: &AtomicBool,
+    ) -> Result<Option<Trial>, RunError> {
+        let mut trial = Trial::begun(spec.clone(), 0);
+        trial.took = spec.warm_up.min + spec.window + Duration::from_millis(100);
+        let asked = trial.asked().get();
+        let seconds = spec.window.as_secs_f64();
+        let carried = asked.min(self.service_rps).min(self.generator_rps);
+        trial.work.intended = (asked * seconds).round() as u64;
+        trial.work.completed = (carried * seconds).round() as u64;
+        let mut reasons = vec![];
+        if asked > self.generator_rps {
+            reasons.push(Invalid::Slip {
+                p99: Duration::from_millis(100),
+                bound: Duration::from_micros(100),
+            });
+        }
+        if (self.disturbed)(self.trials) {
+            trial.work.completed /= 2;
+            reasons.push(Invalid::Steal {
+                stolen: Share::ONE,
+                bound: Share::ZERO,
+            });
+        }
+        trial.verdict = Verdict::from_reasons(reasons);
+        self.trials += 1;
+        Ok(Some(trial))
+    }
+}
+
+fn run(plan: &Plan, machine: &mut Simulated, trials: &mut Vec<Trial>) -> Result<Ended, RunError> {
+    let stop = AtomicBool::new(false);
+    let ask = |trials: &[Trial]| (next(plan, trials), progress(plan, trials));
+    conduct(
+        ask,
+        trials,
+        machine,
+        |_| Ok::<(), RunError>(()),
+        &mut Quiet,
+        &stop,
+    )
+}
+
+fn sweep(plan: &Plan, machine: &mut Simulated) -> Vec<Trial> {
+    let mut trials = vec![];
+    run(plan, machine, &mut trials).unwrap();
+    trials
+}
+
+fn at_levels(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
+    trials
+        .iter()
+        .filter(|t| matches!(t.spec.phase, Phase::Level { .. }))
+}
+
+#[test]
+fn the_rated_rate_is_found_from_any_start() {
+    for service_rps in [7.0, 150.0, 1000.0, 1999.0, 2001.0, 300_000.0] {
+        let trials = sweep(&plan(), &mut Simulated::of(service_rps));
+        let found = rated(&plan(), &trials).unwrap();
+        let error = found.rate_rps / service_rps - 1.0;
+        // Windows of a second see whole requests only.
+        let grain = 1.0 / service_rps;
+        assert!(error.abs() < 0.02 + grain, "{service_rps}: {found:?}");
+        assert!(found.limited_by_service, "{service_rps}");
+    }
+}
+
+#[test]
+fn a_sweep_visits_each_level_once_a_pass_and_fits_its_time() {
+    let plan = plan();
+    let trials = sweep(&plan, &mut Simulated::of(1900.0));
+    assert_eq!(at_levels(&trials).count(), 11 * 2);
+    let took: Duration = trials.iter().map(|t| t.took).sum();
+    assert!(took < Duration::from_secs(85), "{took:?}");
+    let (there, back): (Vec<_>, Vec<_>) = at_levels(&trials).partition(|t| t.spec.pass == 0);
+    let settings = |ts: &[&Trial]| ts.iter().map(|t| t.spec.setting).collect::<Vec<_>>();
+    assert!(settings(&there).iter().rev().eq(settings(&back).iter()));
+}
+
+#[test]
+fn the_full_effort_fits_its_time_even_when_a_third_is_disturbed() {
+    let mut request = request(hash());
+    request.effort = Effort::Full;
+    let plan = request.plan();
+    let mut machine = Simulated::of(1900.0);
+    machine.disturbed = |n| n % 3 == 0;
+    let took: Duration = sweep(&plan, &mut machine).iter().map(|t| t.took).sum();
+    assert!(took < Duration::from_secs(358), "{took:?}");
+}
+
+#[test]
+fn a_run_goes_on_where_it_was_killed() {
+    let plan = plan();
+    let whole = sweep(&plan, &mut Simulated::of(1900.0));
+    for killed_after in 0..whole.len() {
+        let mut trials = whole[..killed_after].to_vec();
+        run(&plan, &mut Simulated::of(1900.0), &mut trials).unwrap();
+        assert_eq!(trials, whole, "killed after {killed_after} trials");
+    }
+}
+
+#[test]
+fn what_is_invalid_is_tried_again_three_times_and_no_more() {
+    let mut plan = plan();
+    plan.run.budget = Duration::from_secs(10_000);
+    let mut machine = Simulated::of(1900.0);
+    machine.disturbed = |n| n >= 8;
+    let trials = sweep(&plan, &mut machine);
+    let attempts: Vec<u32> = at_levels(&trials).map(|t| t.spec.attempt).collect();
+    assert_eq!(attempts.iter().max(), Some(&3));
+    let calibrated = trials
+        .iter()
+        .take_while(|t| !matches!(t.spec.phase, Phase::Level { .. }));
+    let undisturbed = 8usize.saturating_sub(calibrated.count());
+    assert_eq!(attempts.len(), 22 * 4 - 3 * undisturbed);
+}
+
+#[test]
+fn the_budget_ends_the_second_tries_but_not_the_plan() {
+    let mut plan = plan();
+    plan.run.budget = Duration::ZERO;
+    let mut machine = Simulated::of(1900.0);
+    machine.disturbed = |n| n % 2 == 0;
+    let trials = sweep(&plan, &mut machine);
+    assert_eq!(at_levels(&trials).count(), 22);
+}
+
+#[test]
+fn the_time_left_includes_the_second_tries_that_are_owed() {
+    let mut plan = plan();
+    plan.search = None;
+    plan.run.budget = Duration::from_secs(10_000);
+    let mut machine = Simulated::of(1900.0);
+    machine.disturbed = |n| n % 4 == 3;
+    let trials = sweep(&plan, &mut machine);
+    let again = |t: &Trial| t.spec.attempt > 0 && matches!(t.spec.phase, Phase::Level { .. });
+    let last_first_try = trials.iter().rposition(|t| !again(t)).unwrap();
+    assert!(last_first_try + 1 < trials.len(), "there is something owed");
+    for begun in last_first_try + 1..trials.len() {
+        let now = progress(&plan, &trials[..begun]);
+        assert_eq!(now.done, now.visits);
+        assert!(now.left >= plan.run.window, "before trial {begun}: {now:?}");
+    }
+    assert_eq!(progress(&plan, &trials).left, Duration::ZERO);
+}
+
+#[test]
+fn second_tries_that_the_budget_has_no_room_for_are_not_owed() {
+    let mut plan = plan();
+    plan.search = None;
+    plan.run.budget = Duration::ZERO;
+    let mut machine = Simulated::of(1900.0);
+    machine.disturbed = |_| true;
+    let trials = sweep(&plan, &mut machine);
+    assert_eq!(progress(&plan, &trials).left, Duration::ZERO);
+}
+
+#[test]
+fn a_disturbed_calibration_does_not_pass_for_saturation() {
+    let mut machine = Simulated::of(1900.0);
+    machine.disturbed = |n| n == 1 || n == 3;
+    let trials = sweep(&plan(), &mut machine);
+    let found = rated(&plan(), &trials).unwrap();
+    assert!((found.rate_rps / 1900.0 - 1.0).abs() < 0.02, "{found:?}");
+}
+
+#[test]
+fn a_machine_that_is_always_disturbed_is_measured_in_the_same_time() {
+    let mut machine = Simulated::of(1900.0);
+    machine.disturbed = |_| true;
+    let took: Duration = sweep(&plan(), &mut machine).iter().map(|t| t.took).sum();
+    assert!(took < Duration::from_secs(90), "{took:?}");
+}
+
+#[test]
+fn a_generator_at_its_end_is_not_taken_for_the_service() {
+    let mut machine = Simulated::of(100_000.0);
+    machine.generator_rps = 5000.0;
+    let trials = sweep(&plan(), &mut machine);
+    let found = rated(&plan(), &trials).unwrap();
+    assert!(!found.limited_by_service);
+    assert!(found.rate_rps <= 5000.0);
+}
+
+#[test]
+fn a_service_that_answers_nothing_ends_the_run_with_a_sentence() {
+    let mut trials = vec![];
+    let error = run(&plan(), &mut Simulated::of(0.0), &mut trials).unwrap_err();
+    assert!(error.to_string().contains("no request was answered"));
+    assert!(trials.len() < 12, "{}", trials.len());
+}
+
+#[test]
+fn a_given_rate_is_not_calibrated() {
+    let mut request = request(hash());
+    request.rated = Rate::per_second(500.0);
+    let plan = request.plan();
+    let trials = sweep(&plan, &mut Simulated::of(1900.0));
+    assert!(trials.iter().all(|t| t.spec.phase != Phase::Calibration));
+    let top = at_levels(&trials)
+        .map(|t| t.asked().get())
+        .fold(0.0, f64::max);
+    assert!((top - 500.0).abs() < 1e-9);
+}
+
+#[test]
+fn copies_are_visited_without_calibration() {
+    let mut request = request(Workload::Copies(Copies {
+        command: vec!["true".into()],
+        timeout: Duration::from_secs(1),
+    }));
+    request.copies = vec![1, 2, 3, 4];
+    request.trials = Some(2);
+    let plan = request.plan();
+    let trials = sweep(&plan, &mut Simulated::of(1.0));
+    let mut settings: Vec<u32> = at_levels(&trials)
+        .filter_map(|t| match t.spec.setting {
+            Setting::Copies { copies } => Some(copies),
+            _ => None,
+        })
+        .collect();
+    settings.sort_unstable();
+    assert_eq!(settings, [1, 1, 2, 2, 3, 3, 4, 4]);
+}
+
+#[test]
+fn a_raised_stop_ends_the_run_before_the_next_trial() {
+    let plan = plan();
+    let stop = AtomicBool::new(true);
+    let ask = |trials: &[Trial]| (next(&plan, trials), progress(&plan, trials));
+    let mut trials = vec![];
+    let mut machine = Simulated::of(1.0);
+    let ended = conduct(
+        ask,
+        &mut trials,
+        &mut machine,
+        |_| Ok::<(), RunError>(()),
+        &mut Quiet,
+        &stop,
+    );
+    assert_eq!(ended.unwrap(), Outcome::Interrupted);
+    assert!(trials.is_empty());
+    assert!(matches!(next(&plan, &[]), Next::Trial(_)));
+}
+
+/// Holds the run for a moment before each trial, and says that drawing costs
+/// 2 ms each time that it is asked.
+#[derive(Default)]
+struct Holding {
+    held: usize,
+    asked: std::cell::Cell<u64>,
+    ends_at: Option<usize>,
+}
+
+impl Watch for Holding {
+    fn hold(&mut self, stop: &AtomicBool) {
+        self.held += 1;
+        if self.ends_at == Some(self.held) {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
+    fn cpu_used(&self) -> Option<plimsoll_model::CpuTime> {
+        self.asked.set(self.asked.get() + 1);
+        let used = Duration::from_millis(2 * self.asked.get());
+        Some(plimsoll_model::CpuTime(used))
+    }
+}
+
+fn held(watch: &mut Holding) -> (Ended, Vec<Trial>) {
+    let plan = plan();
+    let mut trials = vec![];
+    let ended = conduct(
+        &SweepPlanner(PLAN),
+        &mut trials,
+        &mut Simulated::of(1900.0),
+        |_| Ok::<(), RunError>(()),
+        watch,
+        &AtomicBool::new(false),
+    );
+    (ended.unwrap(), trials)
+}
+
+#[test]
+fn a_run_that_is_held_between_trials_makes_the_same_trials() {
+    let mut watch = Holding::default();
+    let (ended, trials) = held(&mut watch);
+    assert_eq!(ended, Outcome::Complete);
+    assert_eq!(watch.held, trials.len(), "once before each");
+    let free = sweep(&plan(), &mut Simulated::of(1900.0));
+    let specs = |trials: &[Trial]| trials.iter().map(|t| t.spec.clone()).collect::<Vec<_>>();
+    assert_eq!(specs(&trials), specs(&free));
+}
+
+#[test]
+fn a_run_that_is_ended_while_it_is_held_makes_no_more_trials() {
+    let mut watch = Holding {
+        ends_at: Some(4),
+        ..Holding::default()
+    };
+    let (ended, trials) = held(&mut watch);
+    assert_eq!((ended, trials.len()), (Outcome::Interrupted, 3));
+}
+
+#[test]
+fn what_looking_on_cost_is_what_it_took_within_the_window() {
+    let watch = Holding::default();
+    let cost = crate::conduct::ViewCost::from_now(&watch);
+    let took = cost.until_now(&watch).map(|cpu| cpu.0);
+    assert_eq!(took, Some(Duration::from_millis(2)));
+    let nobody = crate::conduct::ViewCost::from_now(&Quiet);
+    assert_eq!(nobody.until_now(&Quiet), None);
+}

@@ -1,0 +1,285 @@
+//! A job that is a command: run again and again while the window lasts, each
+//! run timed to its end.
+
+use super::shared::{SharedGroup, lock};
+use plimsoll_engine::RunError;
+use plimsoll_control::{ControlError, Group, wait_counting};
+use plimsoll_host::Root;
+use plimsoll_load::LoadError;
+use plimsoll_model::{Arm, human_duration};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A run that is shorter tells how long it takes to start a shell.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+/// How long a raised stop may stay unseen.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whether a command line can be a job, as far as can be told without running
+/// it: a shell can read it, and knows what its first word is.
+///
+/// # Errors
+/// A [`LoadError::Mistake`] that says what is wrong with it.
+pub fn check(line: &str) -> Result<(), LoadError> {
+    let Some(first) = line.split_whitespace().next() else {
+        return Err(LoadError::Mistake(
+            "the job is an empty command; give --job burn, or a command such as --job 'make -j2'"
+                .to_owned(),
+        ));
+    };
+    let asks = |args: &[&str]| {
+        let asked = Command::new("/bin/sh")
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        // Without a shell no job can be started, which is told better then.
+        asked.is_ok_and(|status| !status.success())
+    };
+    if asks(&["-n", "-c", line]) {
+        return Err(LoadError::Mistake(format!(
+            "the job `{line}` cannot be read by the shell; look at its quotes and brackets"
+        )));
+    }
+    // An assignment, a bracket or a quote is no name of a command.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+".contains(c);
+    let is_name = first.chars().all(is_plain);
+    if is_name && asks(&["-c", "command -v -- \"$1\"", "sh", first]) {
+        return Err(LoadError::Mistake(format!(
+            "the job `{line}` begins with `{first}`, which is no command here; install it, give \
+             its path, or use --job burn"
+        )));
+    }
+    Ok(())
+}
+
+/// A command that is started again whenever it ends.
+#[derive(Debug)]
+pub(super) struct Repeated {
+    root: Root,
+    line: String,
+    group: SharedGroup,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// No more runs are wanted.
+    enough: bool,
+    /// How long each took that has ended well.
+    runs: Vec<Duration>,
+    /// Why there will be no more.
+    failed: Option<Failed>,
+}
+
+#[derive(Debug)]
+enum Failed {
+    Ended(ExitStatus),
+    TooShort(Duration),
+    Control(ControlError),
+    Lost(std::io::Error),
+}
+
+/// What became of the first run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waited {
+    /// So many have ended, which took so long in sum.
+    Ended(u64, Duration),
+    /// It has not, in the time that there was for it.
+    TooLong,
+    /// Nobody wants to know any more.
+    Stopped,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Repeated {
+    pub(super) fn new(root: &Root, line: &str, group: &SharedGroup) -> Repeated {
+        Repeated {
+            root: root.clone(),
+            line: line.to_owned(),
+            group: Arc::clone(group),
+            shared: Arc::default(),
+            thread: None,
+        }
+    }
+
+    /// Starts the first run.
+    pub(super) fn start(&mut self) -> Result<(), RunError> {
+        let first = start(&mut lock(&self.group), &self.line)?;
+        let (root, line) = (self.root.clone(), self.line.clone());
+        let group = Arc::clone(&self.group);
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new()
+            .name("job".to_owned())
+            .spawn(move || again_and_again(&root, &line, first, &group, &shared));
+        self.thread = Some(thread.map_err(|source| {
+            RunError::Load(LoadError::System {
+                what: "no thread could be made for the job".to_owned(),
+                source,
+                way_out: "see `ulimit -u` and pids.max of the cgroup".to_owned(),
+            })
+        })?);
+        Ok(())
+    }
+
+    /// Whether the first run goes on.
+    pub(super) fn is_in_first_run(&self) -> bool {
+        let state = self.shared.state();
+        state.runs.is_empty() && state.failed.is_none()
+    }
+
+    /// Waits until one run has ended, or for so long.
+    pub(super) fn wait(&self, until: Instant, stop: &AtomicBool) -> Result<Waited, RunError> {
+        let mut state = self.shared.state();
+        loop {
+            if let Some(failed) = state.failed.take() {
+                return Err(self.sentence(failed));
+            }
+            if !state.runs.is_empty() {
+                let took = state.runs.iter().sum();
+                return Ok(Waited::Ended(state.runs.len() as u64, took));
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(Waited::Stopped);
+            }
+            if Instant::now() >= until {
+                return Ok(Waited::TooLong);
+            }
+            let waited = self.shared.changed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// A sentence for a run that took too long.
+    pub(super) fn too_long(&self, timeout: Duration, arm: Arm) -> RunError {
+        RunError::Stuck(format!(
+            "the job `{}` did not end within {} held by '{arm}'; give it more time with \
+             --job-timeout, give a shorter job, or leave this way of holding it out with --arms",
+            self.line,
+            human_duration(timeout)
+        ))
+    }
+
+    /// Kills it and waits until it is gone.
+    pub(super) fn end(mut self) -> Result<(), ControlError> {
+        self.shared.state().enough = true;
+        let killed = lock(&self.group).kill();
+        // A thread that could not kill its job would be waited for in vain.
+        if let Some(thread) = self.thread.take()
+            && killed.is_ok()
+        {
+            let _ = thread.join();
+        }
+        killed
+    }
+
+    fn sentence(&self, failed: Failed) -> RunError {
+        let line = &self.line;
+        let mistake = |text: String| RunError::Load(LoadError::Mistake(text));
+        match failed {
+            Failed::Ended(status) => mistake(format!(
+                "the job `{line}` failed ({status}); run it by hand to see what it says, and give \
+                 one that succeeds"
+            )),
+            Failed::TooShort(took) => mistake(format!(
+                "the job `{line}` ended after {}, which is too short to tell what it gains; give \
+                 one that takes {} or more",
+                human_duration(took),
+                human_duration(SHORTEST)
+            )),
+            Failed::Control(error) => error.into(),
+            Failed::Lost(error) => RunError::Stuck(format!(
+                "the job `{line}` could not be waited for: {error}; go on with --resume"
+            )),
+        }
+    }
+}
+
+fn start(group: &mut Group, line: &str) -> Result<(Child, Instant), ControlError> {
+    let args = ["-c", line];
+    let child = group.start("/bin/sh".as_ref(), &args, |command| {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+    })?;
+    Ok((child, Instant::now()))
+}
+
+/// The thread that waits for each run and starts the next.
+fn again_and_again(
+    root: &Root,
+    line: &str,
+    first: (Child, Instant),
+    group: &SharedGroup,
+    shared: &Shared,
+) {
+    let (mut child, mut began) = first;
+    loop {
+        let ended = wait_counting(root, &mut child);
+        let took = began.elapsed();
+        if let Ok((_, Some(used))) = &ended {
+            lock(group).count_ended(*used);
+        }
+        let mut state = shared.state();
+        if state.enough {
+            return;
+        }
+        state.failed = match ended {
+            Err(error) => Some(Failed::Lost(error)),
+            Ok((status, _)) if !status.success() => Some(Failed::Ended(status)),
+            Ok(_) if took < SHORTEST => Some(Failed::TooShort(took)),
+            Ok(_) => None,
+        };
+        if state.failed.is_none() {
+            state.runs.push(took);
+        }
+        let failed = state.failed.is_some();
+        drop(state);
+        shared.changed.notify_all();
+        if failed {
+            return;
+        }
+        let started = start_unless_enough(line, group, shared);
+        match started {
+            Ok(Some(next)) => (child, began) = next,
+            Ok(None) => return,
+            Err(error) => {
+                shared.state().failed = Some(Failed::Control(error));
+                shared.changed.notify_all();
+                return;
+            }
+        }
+    }
+}
+
+/// The next run. Whoever ends the job says so before it takes the group's lock,
+/// so what is started here is either not started or killed.
+fn start_unless_enough(
+    line: &str,
+    group: &SharedGroup,
+    shared: &Shared,
+) -> Result<Option<(Child, Instant)>, ControlError> {
+    let mut group = lock(group);
+    if shared.state().enough {
+        return Ok(None);
+    }
+    start(&mut group, line).map(Some)
+}

@@ -1,0 +1,339 @@
+//! The job of a trial: started in its group, counted at the window's edges,
+//! ended with all that it has started.
+
+use super::command::{Repeated, Waited};
+use super::laws::{self, Holding, Wish};
+use super::shared::{SharedGroup, lock};
+use super::{Means, arms};
+use plimsoll_engine::{BackgroundJob, validity::Allowance};
+use plimsoll_engine::RunError;
+use plimsoll_control::{Ground, Journal, Usage};
+use plimsoll_host::{Root, life};
+use plimsoll_load::LoadError;
+use plimsoll_load::hash::burn::Counts;
+use plimsoll_model::{
+    Arm, CpuTime, Job, JobHeld, JobWork, Share, SideloadPlan, TrialSpec, YieldOutcome,
+    YieldSetting,
+};
+use std::process::{Child, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Starts the job of each trial anew.
+#[derive(Debug)]
+pub(super) struct SideJob<'a> {
+    side: &'a SideloadPlan,
+    /// Whether the service is in this process.
+    serves_here: bool,
+    means: &'a Means,
+    root: Root,
+    ground: Ground,
+    journal: Journal,
+    held: Option<Held>,
+}
+
+/// A job in its group.
+#[derive(Debug)]
+struct Held {
+    arm: Arm,
+    group: SharedGroup,
+    work: Work,
+    /// What holds it by a law, in an arm that is one.
+    law: Option<Holding>,
+    opened: Option<Edge>,
+    closed: Option<Edge>,
+}
+
+#[derive(Debug)]
+enum Work {
+    Burn { child: Child, counts: Counts },
+    Command(Repeated),
+}
+
+/// The job at an edge of the window.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    at: Instant,
+    bytes: u64,
+    cpu: Option<CpuTime>,
+    usage: Usage,
+}
+
+impl<'a> SideJob<'a> {
+    /// The job of `side`, on this machine.
+    pub(super) fn new(
+        side: &'a SideloadPlan,
+        serves_here: bool,
+        means: &'a Means,
+        root: &Root,
+    ) -> Result<SideJob<'a>, RunError> {
+        Ok(SideJob {
+            side,
+            serves_here,
+            means,
+            ground: Ground::find(root)?,
+            journal: means.journals.open(root)?,
+            root: root.clone(),
+            held: None,
+        })
+    }
+
+    fn begin(&self, spec: &TrialSpec<YieldSetting>) -> Result<Option<Held>, RunError> {
+        let YieldSetting::Beside {
+            arm,
+            allowed,
+            headroom,
+            ..
+        } = spec.setting
+        else {
+            return Ok(None);
+        };
+        if !arm.has_job() {
+            return Ok(None);
+        }
+        let mut group = arms::hold(arm, allowed, &self.side.cpus, &self.ground, &self.journal)?;
+        let wish = Wish {
+            arm,
+            headroom: headroom.unwrap_or(self.side.headroom),
+            allowed: allowed.unwrap_or(Share::ZERO),
+            cpus: &self.side.cpus,
+            serves_here: self.serves_here,
+        };
+        let control = arm
+            .is_law()
+            .then(|| laws::control(&wish, &self.root, &mut group))
+            .transpose()
+            .map_err(|why| laws::not_held(arm, &why))?;
+        let group = Arc::new(Mutex::new(group));
+        let hold = |control| Holding::start(arm, control, &group);
+        let law = control.map(hold).transpose()?;
+        let work = match &self.side.job {
+            Job::Burn => self.burn(&group)?,
+            Job::Command(line) => Work::Command(Repeated::new(&self.root, line, &group)),
+        };
+        Ok(Some(Held {
+            arm,
+            group,
+            work,
+            law,
+            opened: None,
+            closed: None,
+        }))
+    }
+
+    fn burn(&self, group: &SharedGroup) -> Result<Work, RunError> {
+        let threads = self.side.cpus.len();
+        let counts = Counts::new(threads)?;
+        let file = counts.file().map_err(uncounted)?;
+        let Some((program, args)) = self.means.burner.split_first() else {
+            return Err(RunError::Stuck(
+                "there is no program that hashes blocks; this is a defect of Plimsoll".to_owned(),
+            ));
+        };
+        let mut args = args.to_vec();
+        args.push(threads.to_string().into());
+        let child = lock(group).start(program, &args, |command| {
+            command
+                .stdin(Stdio::piped())
+                .stdout(file)
+                .stderr(Stdio::null());
+        })?;
+        Ok(Work::Burn { child, counts })
+    }
+}
+
+impl Held {
+    fn edge(&self, root: &Root) -> Result<Edge, RunError> {
+        let bytes = match &self.work {
+            Work::Burn { counts, .. } => counts.bytes().map_err(uncounted)?,
+            Work::Command(_) => 0,
+        };
+        let at = Instant::now();
+        // Of a group that is gone nothing is known; the law that holds it says so.
+        let usage = lock(&self.group).usage().unwrap_or_default();
+        let by_group = usage.cpu;
+        let cpu = match &self.work {
+            Work::Burn { child, .. } => life(root, child.id())?.map(|life| life.cpu).or(by_group),
+            Work::Command(_) => by_group,
+        };
+        Ok(Edge {
+            at,
+            bytes,
+            cpu,
+            usage,
+        })
+    }
+
+    /// What was done between the window's edges.
+    fn done(&self, runs: Option<(u64, Duration)>) -> Option<JobWork> {
+        let (opened, closed) = (self.opened?, self.closed?);
+        let (done, over) = runs.unwrap_or_else(|| {
+            let bytes = closed.bytes.saturating_sub(opened.bytes);
+            (bytes, closed.at - opened.at)
+        });
+        let cpu = closed.cpu.zip(opened.cpu);
+        Some(JobWork {
+            done,
+            over,
+            cpu: cpu.map(|(closed, opened)| closed.since(opened)),
+            held: self.held(&opened, &closed),
+        })
+    }
+
+    fn held(&self, opened: &Edge, closed: &Edge) -> JobHeld {
+        let by_law = self.law.as_ref().map(|l| l.between(opened.at, closed.at));
+        JobHeld {
+            throttled: throttled(&opened.usage, &closed.usage),
+            ..by_law.unwrap_or_default()
+        }
+    }
+
+    /// When its first run is given up.
+    fn patience(&self, timeout: Duration) -> Instant {
+        self.opened.map_or_else(Instant::now, |opened| opened.at) + timeout
+    }
+
+    /// For how long its law has left it next to nothing, if it has since the window
+    /// opened. That no run has ended is what the law did, and no failure of the job.
+    fn starved(&self) -> Option<Duration> {
+        let (opened, now) = (self.opened?.at, Instant::now());
+        let held = self.law.as_ref()?.between(opened, now);
+        laws::starves(&held).then(|| now.saturating_duration_since(opened))
+    }
+
+    /// Why a law that was to hold it does not any more.
+    fn check(&self) -> Result<(), RunError> {
+        self.law.as_ref().map_or(Ok(()), Holding::check)
+    }
+
+    fn end(self) -> Result<(), RunError> {
+        // First, so that nothing is set on what is being ended.
+        drop(self.law);
+        let killed = match self.work {
+            Work::Burn { mut child, .. } => {
+                let killed = lock(&self.group).kill();
+                // Killed or not, it is no longer asked about.
+                let _ = child.wait();
+                killed
+            }
+            Work::Command(repeated) => repeated.end(),
+        };
+        killed?;
+        // Nobody else has it any more, so that it is given back here.
+        if let Some(group) = Arc::into_inner(self.group) {
+            let group = group.into_inner().unwrap_or_else(PoisonError::into_inner);
+            group.give_back()?;
+        }
+        Ok(())
+    }
+}
+
+impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
+    fn starts(&mut self, spec: &TrialSpec<YieldSetting>) -> Result<(), RunError> {
+        self.ends()?;
+        self.held = self.begin(spec)?;
+        Ok(())
+    }
+
+    fn window_opens(&mut self) -> Result<(), RunError> {
+        if let Some(held) = &mut self.held {
+            if let Work::Command(repeated) = &mut held.work {
+                repeated.start()?;
+            }
+            held.opened = Some(held.edge(&self.root)?);
+        }
+        Ok(())
+    }
+
+    fn is_unfinished(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| match &held.work {
+            Work::Burn { .. } => false,
+            Work::Command(repeated) => {
+                repeated.is_in_first_run() && Instant::now() < held.patience(self.side.timeout)
+            }
+        })
+    }
+
+    fn window_closes(&mut self) -> Result<(), RunError> {
+        let Some(held) = &mut self.held else {
+            return Ok(());
+        };
+        held.check()?;
+        if let Work::Burn { child, .. } = &mut held.work
+            && let Ok(Some(status)) = child.try_wait()
+        {
+            return Err(RunError::Stuck(format!(
+                "the job of hashing blocks ended by itself ({status}) beside the service, held by \
+                 '{}'; look whether something kills it, such as a memory limit",
+                held.arm
+            )));
+        }
+        held.closed = Some(held.edge(&self.root)?);
+        Ok(())
+    }
+
+    fn outcome(&mut self, stop: &AtomicBool) -> Result<Option<YieldOutcome>, RunError> {
+        let Some(held) = &mut self.held else {
+            return Ok(Some(YieldOutcome::default()));
+        };
+        let timeout = self.side.timeout;
+        let runs = match &held.work {
+            Work::Burn { .. } => None,
+            Work::Command(repeated) => {
+                let waited = repeated.wait(held.patience(timeout), stop);
+                // A job that its law gave up was killed, and did not fail itself.
+                held.check()?;
+                match (waited?, held.starved()) {
+                    (Waited::Ended(runs, took), _) => Some((runs, took)),
+                    (Waited::Stopped, _) => return Ok(None),
+                    (Waited::TooLong, Some(waited)) => Some((0, waited)),
+                    (Waited::TooLong, None) => return Err(repeated.too_long(timeout, held.arm)),
+                }
+            }
+        };
+        Ok(Some(YieldOutcome {
+            job: held.done(runs),
+        }))
+    }
+
+    fn allowance(&self, spec: &TrialSpec<YieldSetting>, outcome: &YieldOutcome) -> Allowance {
+        let YieldSetting::Beside { arm, .. } = spec.setting else {
+            return Allowance::default();
+        };
+        Allowance {
+            slip_is_measured: self.serves_here,
+            job_cpu: match arm.has_job() {
+                true => outcome.job.and_then(|job| job.cpu),
+                false => Some(CpuTime::default()),
+            },
+        }
+    }
+
+    fn ends(&mut self) -> Result<(), RunError> {
+        self.held.take().map_or(Ok(()), Held::end)
+    }
+}
+
+impl Drop for SideJob<'_> {
+    fn drop(&mut self) {
+        // What fails stays in the journal, and the next start says so.
+        let _ = self.ends();
+    }
+}
+
+/// In which part of its quota's periods the quota stopped it.
+fn throttled(opened: &Usage, closed: &Usage) -> Option<Share> {
+    let periods = closed.periods?.checked_sub(opened.periods?)?;
+    let throttled = closed.throttled?.checked_sub(opened.throttled?)?;
+    let of = (periods > 0).then(|| throttled as f64 / periods as f64)?;
+    Share::new(of.min(1.0))
+}
+
+fn uncounted(source: std::io::Error) -> RunError {
+    RunError::Load(LoadError::System {
+        what: "the job's work cannot be counted".to_owned(),
+        source,
+        way_out: "see `ulimit -n` and free memory".to_owned(),
+    })
+}

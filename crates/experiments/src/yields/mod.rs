@@ -1,0 +1,90 @@
+//! `plimsoll yield`: what does batch work beside a service gain, and what does
+//! the service pay?
+//!
+//! The rated rate is found as in a sweep, unless a rate was given; one trial of
+//! the service alone tells what it leaves idle; then every arm is visited once
+//! in each pass, shuffled and mirrored, with the service alone twice.
+//!
+//! An arm is data ([`plimsoll_model::Arm`]), and how it holds a job is one
+//! function (`arms::hold`); what decides again and again is the loop of `plimsoll
+//! side`, which `laws` gives its law. [`Request::plan`] makes the plan, [`next`] says
+//! which trial is next, and [`runner`] carries it out.
+
+mod arms;
+mod command;
+mod job;
+mod laws;
+mod plan;
+mod progress;
+mod request;
+mod shared;
+
+#[cfg(test)]
+mod step_tests;
+#[cfg(test)]
+mod tests;
+
+pub use command::check as check_command;
+pub use plan::YieldPlanner;
+pub use request::{Effort, Request, StepLoads};
+
+use job::SideJob;
+use plimsoll_engine::{RunError, Runner, Site};
+use plimsoll_control::{Ground, Journals};
+use plimsoll_host::Root;
+use plimsoll_model::{
+    Arm, CpuSet, MissingArm, Share, Workload, YieldOutcome, YieldPlan, YieldSetting,
+};
+use std::ffi::OsString;
+
+/// How the machine is changed for a job: where that is written down, and which
+/// program hashes blocks.
+#[derive(Debug, Clone)]
+pub struct Means {
+    /// Where changes stand until they are given back.
+    pub journals: Journals,
+    /// The program and its arguments that become a job of hashing; the number
+    /// of threads is added. It counts on its standard output
+    /// ([`plimsoll_load::hash::burn`]) and ends when its standard input does.
+    pub burner: Vec<OsString>,
+}
+
+/// Which of `wanted` this machine can do with such a headroom, and why not the
+/// others: each is tried once with nothing in it.
+///
+/// # Errors
+/// What is mounted cannot be read, or no journal can be made.
+pub fn able(
+    wanted: &[Arm],
+    headroom: Share,
+    cpus: &CpuSet,
+    means: &Means,
+    root: &Root,
+) -> Result<(Vec<Arm>, Vec<MissingArm>), RunError> {
+    let ground = Ground::find(root)?;
+    let journal = means.journals.open(root)?;
+    let (mut arms, mut missing) = (Vec::new(), Vec::new());
+    for &arm in wanted {
+        match arms::try_once(arm, headroom, cpus, &ground, &journal, root) {
+            Ok(()) => arms.push(arm),
+            Err(reason) => missing.push(MissingArm { arm, reason }),
+        }
+    }
+    Ok((arms, missing))
+}
+
+/// The runner of `plan`'s trials at `site`.
+///
+/// # Errors
+/// The load cannot be offered, or a job cannot be started.
+pub fn runner<'a>(
+    plan: &'a YieldPlan,
+    site: &Site,
+    means: &'a Means,
+    root: &Root,
+) -> Result<Box<dyn Runner<YieldSetting, YieldOutcome> + 'a>, RunError> {
+    let serves_here = matches!(plan.load.workload, Workload::Hash(_));
+    let job = SideJob::new(&plan.sideload, serves_here, means, root)?;
+    let offered = site.runner(&plan.load, root)?;
+    Ok(Box::new(offered.with_job(Box::new(job), plan.step)))
+}
