@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The version of the record and of the plan in it.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// What every run of an experiment is planned by, whatever it varies: how long
 /// and how often it measures, on which CPUs, and what makes a trial invalid.

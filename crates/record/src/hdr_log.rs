@@ -22,8 +22,8 @@ use std::time::{Duration, UNIX_EPOCH};
 ///
 /// A trial could not be read, one of the files exists already (then none is
 /// written), or a file could not be written.
-pub fn export_hdr(
-    trials: impl IntoIterator<Item = Result<Trial, RecordError>>,
+pub fn export_hdr<S, O>(
+    trials: impl IntoIterator<Item = Result<Trial<S, O>, RecordError>>,
     dir: &Path,
 ) -> Result<Vec<PathBuf>, RecordError> {
     let mut logs: BTreeMap<LoadLevel, Vec<u8>> = BTreeMap::new();
@@ -49,7 +49,7 @@ pub fn export_hdr(
 }
 
 /// Adds a trial's two intervals, below a head if the log is empty.
-fn add(log: &mut Vec<u8>, level: LoadLevel, trial: &Trial) -> Result<(), String> {
+fn add<S, O>(log: &mut Vec<u8>, level: LoadLevel, trial: &Trial<S, O>) -> Result<(), String> {
     let start = Duration::from_millis(trial.started_unix_ms) + trial.warm_up;
     let mut serializer = V2DeflateSerializer::new();
     let mut head = IntervalLogWriterBuilder::new();

@@ -22,6 +22,7 @@ mod cell;
 mod error;
 mod hdr_log;
 mod histogram;
+mod legacy;
 mod lock;
 mod open;
 mod read;
@@ -35,6 +36,7 @@ mod write;
 pub use error::RecordError;
 pub use hdr_log::export_hdr;
 pub use record::Record;
+pub use run::NewRun;
 pub use trials::Trials;
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 
 use crate::cell::{count_in, wrong};
 use crate::run::Run;
-use crate::{RecordError, histogram, slots};
+use crate::{RecordError, histogram, legacy, slots};
 use plimsoll_model::{
-    CpuTime, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel, Phase, Rate, RunEnd, Second,
-    Setting, Share, Trial, TrialSpec, Verdict, WarmUp, Work,
+    CpuTime, Errors, Histogram, Invalid, LoadLevel, Phase, RunEnd, Second, Share, Trial, TrialSpec,
+    Verdict, WarmUp, Work,
 };
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, Result, Row};
@@ -18,7 +18,13 @@ use std::time::Duration;
 pub(crate) fn run(conn: &Connection, path: &Path) -> std::result::Result<Run, RecordError> {
     conn.query_row("SELECT * FROM run WHERE id = 1", [], |row| {
         Ok(Run {
-            plan: json(row, "plan_json")?,
+            experiment: match has(row, "experiment") {
+                true => row.get("experiment")?,
+                false => legacy::experiment(&json(row, "plan_json")?).to_owned(),
+            },
+            workload: row.get("workload")?,
+            seed: row.get("seed")?,
+            plan_json: row.get("plan_json")?,
             provenance: json(row, "provenance_json")?,
             requirements: json(row, "requirements_json")?,
             command_line: json(row, "command_line_json")?,
@@ -51,11 +57,12 @@ pub(crate) fn count(conn: &Connection, path: &Path) -> std::result::Result<u64, 
 }
 
 /// Trial `number`.
-pub(crate) fn trial(
+pub(crate) fn trial<S: DeserializeOwned, O: DeserializeOwned>(
     conn: &Connection,
     path: &Path,
+    experiment: &str,
     number: u64,
-) -> std::result::Result<Trial, RecordError> {
+) -> std::result::Result<Trial<S, O>, RecordError> {
     let id = i64::try_from(number).unwrap_or(i64::MAX);
     let read = || {
         let latency = histogram_of(conn, id, "latency")?;
@@ -73,8 +80,10 @@ pub(crate) fn trial(
                     steps: slots::of_trial(conn, id)?,
                     ..work(row, latency, slip)?
                 },
-                copy_times: copy_times(row)?,
-                job: job(row)?,
+                outcome: match has(row, "outcome_json") {
+                    true => json(row, "outcome_json")?,
+                    false => from_value(legacy::outcome(row, experiment)?, "outcome")?,
+                },
                 generator_cpu: optional_ns(row, "generator_cpu_ns")?.map(CpuTime),
                 machine: json(row, "machine_json")?,
                 service: optional_json(row, "service_json")?,
@@ -92,7 +101,7 @@ pub(crate) fn trial(
     })
 }
 
-fn spec(row: &Row<'_>) -> Result<TrialSpec> {
+fn spec<S: DeserializeOwned>(row: &Row<'_>) -> Result<TrialSpec<S>> {
     let phase: String = row.get("phase")?;
     let phase = match phase.as_str() {
         "idle" => Phase::Idle,
@@ -104,15 +113,9 @@ fn spec(row: &Row<'_>) -> Result<TrialSpec> {
         "two_threads_per_core" => Phase::TwoThreadsPerCore,
         _ => return Err(wrong("phase")),
     };
-    let setting: String = row.get("setting")?;
-    let setting = match setting.as_str() {
-        "idle" => Setting::Idle,
-        "offer" => Setting::Offer { rate: asked(row)? },
-        "copies" => Setting::Copies {
-            copies: row.get("copies")?,
-        },
-        "beside" => beside(row)?,
-        _ => return Err(wrong("setting")),
+    let setting = match has(row, "setting_json") {
+        true => json(row, "setting_json")?,
+        false => from_value(legacy::setting(row)?, "setting")?,
     };
     let seed: String = row.get("seed")?;
     Ok(TrialSpec {
@@ -130,20 +133,6 @@ fn spec(row: &Row<'_>) -> Result<TrialSpec> {
     })
 }
 
-fn asked(row: &Row<'_>) -> Result<Rate> {
-    Rate::per_second(row.get("asked_rps")?).ok_or_else(|| wrong("asked_rps"))
-}
-
-fn beside(row: &Row<'_>) -> Result<Setting> {
-    let arm: String = row.get("arm")?;
-    Ok(Setting::Beside {
-        rate: asked(row)?,
-        arm: arm.parse().map_err(|_| wrong("arm"))?,
-        allowed: optional_share(row, "allowed_share")?,
-        headroom: optional_share(row, "headroom_share")?,
-    })
-}
-
 /// Records of version 1 do not have it.
 fn limit(row: &Row<'_>) -> Result<Option<Duration>> {
     match has(row, "limit_ns") {
@@ -152,24 +141,7 @@ fn limit(row: &Row<'_>) -> Result<Option<Duration>> {
     }
 }
 
-/// Records of versions 1 and 2 do not have it.
-fn job(row: &Row<'_>) -> Result<Option<JobWork>> {
-    if !has(row, "job_done") || row.get::<_, Option<i64>>("job_done")?.is_none() {
-        return Ok(None);
-    }
-    Ok(Some(JobWork {
-        done: count_in(row, "job_done")?,
-        over: ns(row, "job_over_ns")?,
-        cpu: optional_ns(row, "job_cpu_ns")?.map(CpuTime),
-        held: JobHeld {
-            allowed: optional_share(row, "job_allowed_share")?,
-            frozen: optional_share(row, "job_frozen_share")?,
-            throttled: optional_share(row, "job_throttled_share")?,
-        },
-    }))
-}
-
-fn has(row: &Row<'_>, column: &str) -> bool {
+pub(crate) fn has(row: &Row<'_>, column: &str) -> bool {
     row.as_ref().column_index(column).is_ok()
 }
 
@@ -197,11 +169,6 @@ fn work(row: &Row<'_>, latency: Histogram, slip: Histogram) -> Result<Work> {
         slip,
         steps: Vec::new(),
     })
-}
-
-fn copy_times(row: &Row<'_>) -> Result<Vec<Duration>> {
-    let times: Vec<u64> = json(row, "copy_times_ns_json")?;
-    Ok(times.into_iter().map(Duration::from_nanos).collect())
 }
 
 fn verdict(row: &Row<'_>) -> Result<Verdict> {
@@ -243,11 +210,11 @@ fn seconds_of(conn: &Connection, trial: i64) -> Result<Vec<Second>> {
     rows.collect()
 }
 
-fn ns(row: &Row<'_>, column: &'static str) -> Result<Duration> {
+pub(crate) fn ns(row: &Row<'_>, column: &'static str) -> Result<Duration> {
     count_in(row, column).map(Duration::from_nanos)
 }
 
-fn optional_ns(row: &Row<'_>, column: &'static str) -> Result<Option<Duration>> {
+pub(crate) fn optional_ns(row: &Row<'_>, column: &'static str) -> Result<Option<Duration>> {
     let n: Option<i64> = row.get(column)?;
     n.map(|n| {
         u64::try_from(n)
@@ -257,13 +224,13 @@ fn optional_ns(row: &Row<'_>, column: &'static str) -> Result<Option<Duration>> 
     .transpose()
 }
 
-fn optional_share(row: &Row<'_>, column: &'static str) -> Result<Option<Share>> {
+pub(crate) fn optional_share(row: &Row<'_>, column: &'static str) -> Result<Option<Share>> {
     let x: Option<f64> = row.get(column)?;
     x.map(|x| Share::new(x).ok_or_else(|| wrong(column)))
         .transpose()
 }
 
-fn json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Result<T> {
+pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Result<T> {
     optional_json(row, column)?.ok_or_else(|| wrong(column))
 }
 
@@ -274,4 +241,9 @@ fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Re
             .map_err(|e| FromSqlError::Other(format!("{column}: {e}").into()).into())
     })
     .transpose()
+}
+
+fn from_value<T: DeserializeOwned>(value: serde_json::Value, column: &'static str) -> Result<T> {
+    serde_json::from_value(value)
+        .map_err(|e| FromSqlError::Other(format!("{column}: {e}").into()).into())
 }

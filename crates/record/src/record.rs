@@ -2,10 +2,12 @@
 
 use crate::lock::WriterLock;
 use crate::open::{check_kind, connect, connect_to_read, new_file};
-use crate::run::Run;
-use crate::{RecordError, Trials, read, schema, write};
-use plimsoll_model::{Plan, Provenance, Requirement, RunEnd, Trial};
+use crate::run::{NewRun, Run};
+use crate::{RecordError, Trials, legacy, read, schema, write};
+use plimsoll_model::{Provenance, Requirement, RunEnd, Trial, TrialSetting};
 use rusqlite::{Connection, OpenFlags};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -30,21 +32,15 @@ impl Record {
     ///
     /// The file exists already, or it cannot be made; a file that was begun
     /// is taken away again.
-    pub fn create(
+    pub fn create<P: Serialize>(
         path: &Path,
-        plan: &Plan,
-        provenance: &Provenance,
-        command_line: &[String],
-        requirements: &[Requirement],
+        new: &NewRun<'_, P>,
     ) -> Result<Record, RecordError> {
-        let run = Run {
-            plan: plan.clone(),
-            provenance: provenance.clone(),
-            requirements: requirements.to_vec(),
-            command_line: command_line.to_vec(),
-            created_unix_ms: now_unix_ms(),
-            end: None,
-        };
+        let run = Run::new(new, now_unix_ms()).map_err(|e| RecordError::Unwritable {
+            path: path.to_owned(),
+            what: "the plan",
+            detail: e.to_string(),
+        })?;
         let file = new_file(path)?;
         begin(path, file, run).inspect_err(|_| {
             // Nobody else can have it: we made it a moment ago. If it cannot
@@ -69,8 +65,8 @@ impl Record {
         let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::check(&conn, path)?;
         schema::configure_writer(&conn)
-            .and_then(|()| schema::bring_up_to_date(&mut conn))
             .map_err(|e| RecordError::from_sqlite(path, e, 0))?;
+        legacy::bring_up_to_date(&mut conn, path)?;
         Record::load(conn, Some(lock), path)
     }
 
@@ -109,7 +105,11 @@ impl Record {
     /// The disk is full or refuses, another program keeps the file locked, or
     /// the record was opened for reading. The trials before it are kept, and
     /// the same trial may be appended again.
-    pub fn append(&mut self, trial: &Trial) -> Result<(), RecordError> {
+    pub fn append<S, O>(&mut self, trial: &Trial<S, O>) -> Result<(), RecordError>
+    where
+        S: TrialSetting + Serialize,
+        O: Serialize,
+    {
         self.check_writable()?;
         let number = self.trials + 1;
         write::trial(&mut self.conn, &self.path, number, trial)?;
@@ -142,14 +142,15 @@ impl Record {
     }
 
     /// All trials in the file, in the order they were made, one read at a
-    /// time: two histograms make half a megabyte of each.
+    /// time: two histograms make half a megabyte of each. `S` and `O` are the
+    /// experiment's setting and outcome.
     ///
     /// # Errors
     ///
     /// The file cannot be read any more.
-    pub fn trials(&self) -> Result<Trials<'_>, RecordError> {
+    pub fn trials<S, O>(&self) -> Result<Trials<'_, S, O>, RecordError> {
         let count = read::count(&self.conn, &self.path)?;
-        Ok(Trials::new(&self.conn, &self.path, count))
+        Ok(Trials::new(&self.conn, &self.path, &self.run.experiment, count))
     }
 
     /// How many trials there were when the file was opened, and those that
@@ -158,9 +159,24 @@ impl Record {
         self.trials
     }
 
-    /// What was asked.
-    pub fn plan(&self) -> &Plan {
-        &self.run.plan
+    /// The name of the experiment.
+    pub fn experiment(&self) -> &str {
+        &self.run.experiment
+    }
+
+    /// What is under test, in a few words.
+    pub fn workload(&self) -> &str {
+        &self.run.workload
+    }
+
+    /// The plan; `P` is the experiment's.
+    ///
+    /// # Errors
+    ///
+    /// It is no such plan.
+    pub fn plan<P: DeserializeOwned>(&self) -> Result<P, RecordError> {
+        serde_json::from_str(&self.run.plan_json)
+            .map_err(|e| RecordError::damaged(&self.path, format!("plan_json: {e}")))
     }
 
     /// What machine and what program the trials come from.

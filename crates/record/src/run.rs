@@ -1,14 +1,57 @@
 //! What a record holds besides its trials.
 
-use plimsoll_model::{Plan, Provenance, Requirement, RunEnd};
+use plimsoll_model::{Provenance, Requirement, RunEnd};
+use serde::Serialize;
 
-/// What a run was asked for: the row of `run`.
+/// What a new record is made for.
+#[derive(Debug, Clone)]
+pub struct NewRun<'a, P> {
+    /// The name of the experiment, which decides what plan, settings and
+    /// outcomes are.
+    pub experiment: &'a str,
+    /// What is under test, in a few words.
+    pub workload: String,
+    /// The plan.
+    pub plan: &'a P,
+    /// The plan's seed.
+    pub seed: u64,
+    /// The machine and the program.
+    pub provenance: &'a Provenance,
+    /// The program and its arguments as typed.
+    pub command_line: &'a [String],
+    /// What the run needs of the machine, and what of it is there.
+    pub requirements: &'a [Requirement],
+}
+
+/// The row of `run`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Run {
-    pub(crate) plan: Plan,
+    pub(crate) experiment: String,
+    pub(crate) workload: String,
+    pub(crate) seed: String,
+    pub(crate) plan_json: String,
     pub(crate) provenance: Provenance,
     pub(crate) requirements: Vec<Requirement>,
     pub(crate) command_line: Vec<String>,
     pub(crate) created_unix_ms: u64,
     pub(crate) end: Option<RunEnd>,
+}
+
+impl Run {
+    pub(crate) fn new<P: Serialize>(
+        new: &NewRun<'_, P>,
+        created_unix_ms: u64,
+    ) -> serde_json::Result<Run> {
+        Ok(Run {
+            experiment: new.experiment.to_owned(),
+            workload: new.workload.clone(),
+            seed: new.seed.to_string(),
+            plan_json: serde_json::to_string(new.plan)?,
+            provenance: new.provenance.clone(),
+            requirements: new.requirements.to_vec(),
+            command_line: new.command_line.to_vec(),
+            created_unix_ms,
+            end: None,
+        })
+    }
 }

@@ -12,8 +12,14 @@ const APPLICATION_ID: i32 = 0x504c_494d;
 
 const TABLES: &str = include_str!("schema.sql");
 
+/// One row per trial.
+pub(crate) const TRIAL_TABLE: &str = include_str!("trial.sql");
+
+/// A view for the sqlite3 shell.
+pub(crate) const OVERVIEW: &str = include_str!("overview.sql");
+
 /// What records of versions 1 and 2 lack as a whole.
-const SLOT_TABLE: &str = include_str!("slot.sql");
+pub(crate) const SLOT_TABLE: &str = include_str!("slot.sql");
 
 /// How long to wait for a lock that another program holds. A commit holds it
 /// for milliseconds; somebody who pages through a query holds it for longer.
@@ -44,37 +50,11 @@ pub(crate) fn configure_writer(conn: &Connection) -> rusqlite::Result<()> {
 
 /// Makes the tables and says what the file is.
 pub(crate) fn make_tables(conn: &Connection) -> rusqlite::Result<()> {
-    conn.execute_batch(TABLES)?;
-    conn.execute_batch(SLOT_TABLE)?;
+    for part in [TABLES, TRIAL_TABLE, SLOT_TABLE, OVERVIEW] {
+        conn.execute_batch(part)?;
+    }
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     conn.pragma_update(None, "user_version", SCHEMA_VERSION)
-}
-
-/// Adds what records of earlier versions lack, before a trial is added.
-pub(crate) fn bring_up_to_date(conn: &mut Connection) -> rusqlite::Result<()> {
-    let tx = conn.transaction()?;
-    let version: u32 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if version < 2 {
-        tx.execute_batch("ALTER TABLE trial ADD COLUMN limit_ns INTEGER")?;
-    }
-    if version < 3 {
-        // The old CHECK on `setting` stays, and knows no job: no record that is
-        // so old has a plan that asks for one.
-        tx.execute_batch(
-            "ALTER TABLE trial ADD COLUMN arm TEXT;
-             ALTER TABLE trial ADD COLUMN allowed_share REAL;
-             ALTER TABLE trial ADD COLUMN headroom_share REAL;
-             ALTER TABLE trial ADD COLUMN job_done INTEGER;
-             ALTER TABLE trial ADD COLUMN job_over_ns INTEGER;
-             ALTER TABLE trial ADD COLUMN job_cpu_ns INTEGER;
-             ALTER TABLE trial ADD COLUMN job_allowed_share REAL;
-             ALTER TABLE trial ADD COLUMN job_frozen_share REAL;
-             ALTER TABLE trial ADD COLUMN job_throttled_share REAL",
-        )?;
-        tx.execute_batch(SLOT_TABLE)?;
-    }
-    tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-    tx.commit()
 }
 
 /// Whether this is a record that this program reads, and whole.

@@ -3,6 +3,8 @@
 use crate::{RecordError, read};
 use plimsoll_model::Trial;
 use rusqlite::Connection;
+use serde::de::DeserializeOwned;
+use std::marker::PhantomData;
 use std::path::Path;
 
 /// Gives the trials of a record in order; see [`crate::Record::trials`].
@@ -10,32 +12,41 @@ use std::path::Path;
 /// It holds no lock between two trials, so a run may go on writing while it
 /// is in use. It ends after the first error.
 #[derive(Debug)]
-pub struct Trials<'r> {
+pub struct Trials<'r, S, O> {
     conn: &'r Connection,
     path: &'r Path,
+    experiment: &'r str,
     next: u64,
     last: u64,
+    of: PhantomData<fn() -> (S, O)>,
 }
 
-impl<'r> Trials<'r> {
-    pub(crate) fn new(conn: &'r Connection, path: &'r Path, count: u64) -> Self {
+impl<'r, S, O> Trials<'r, S, O> {
+    pub(crate) fn new(
+        conn: &'r Connection,
+        path: &'r Path,
+        experiment: &'r str,
+        count: u64,
+    ) -> Self {
         Trials {
             conn,
             path,
+            experiment,
             next: 1,
             last: count,
+            of: PhantomData,
         }
     }
 }
 
-impl Iterator for Trials<'_> {
-    type Item = Result<Trial, RecordError>;
+impl<S: DeserializeOwned, O: DeserializeOwned> Iterator for Trials<'_, S, O> {
+    type Item = Result<Trial<S, O>, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.next > self.last {
             return None;
         }
-        let trial = read::trial(self.conn, self.path, self.next);
+        let trial = read::trial(self.conn, self.path, self.experiment, self.next);
         self.next = match trial {
             Ok(_) => self.next + 1,
             Err(_) => self.last + 1,

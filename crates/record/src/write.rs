@@ -3,7 +3,7 @@
 use crate::cell::{int, ns};
 use crate::run::Run;
 use crate::{RecordError, histogram, slots};
-use plimsoll_model::{Histogram, Phase, RunEnd, Second, Setting, Share, Trial, Verdict};
+use plimsoll_model::{Histogram, Phase, RunEnd, Second, Trial, TrialSetting, Verdict};
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
 use serde::Serialize;
 use std::path::Path;
@@ -19,7 +19,6 @@ fn json<T: Serialize>(value: &T, what: &'static str, path: &Path) -> Result<Stri
 /// The row of `run`, with all that could fail without a disk done.
 pub(crate) struct RunRow<'a> {
     run: &'a Run,
-    plan: String,
     provenance: String,
     requirements: String,
     command_line: String,
@@ -29,7 +28,6 @@ impl<'a> RunRow<'a> {
     pub(crate) fn new(run: &'a Run, path: &Path) -> Result<RunRow<'a>, RecordError> {
         Ok(RunRow {
             run,
-            plan: json(&run.plan, "the plan", path)?,
             provenance: json(&run.provenance, "the description of the machine", path)?,
             requirements: json(&run.requirements, "the list of requirements", path)?,
             command_line: json(&run.command_line, "the command line", path)?,
@@ -38,16 +36,17 @@ impl<'a> RunRow<'a> {
 
     pub(crate) fn insert(&self, conn: &Connection) -> rusqlite::Result<()> {
         conn.execute(
-            "INSERT INTO run (id, created_unix_ms, plimsoll_version, workload, seed,
+            "INSERT INTO run (id, experiment, created_unix_ms, plimsoll_version, workload, seed,
                  command_line_json, plan_json, provenance_json, requirements_json)
-             VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
+             VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
+                self.run.experiment,
                 int(self.run.created_unix_ms),
                 self.run.provenance.plimsoll_version,
-                self.run.plan.workload.to_string(),
-                self.run.plan.run.seed.to_string(),
+                self.run.workload,
+                self.run.seed,
                 self.command_line,
-                self.plan,
+                self.run.plan_json,
                 self.provenance,
                 self.requirements,
             ],
@@ -71,12 +70,16 @@ pub(crate) fn end(conn: &Connection, end: &RunEnd, now_unix_ms: u64) -> rusqlite
 }
 
 /// Writes trial `number`, the histograms and the seconds of it, or nothing.
-pub(crate) fn trial(
+pub(crate) fn trial<S, O>(
     conn: &mut Connection,
     path: &Path,
     number: u64,
-    trial: &Trial,
-) -> Result<(), RecordError> {
+    trial: &Trial<S, O>,
+) -> Result<(), RecordError>
+where
+    S: TrialSetting + Serialize,
+    O: Serialize,
+{
     let row = TrialRow::new(trial, path)?;
     let written = (|| {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -99,9 +102,10 @@ pub(crate) fn trial(
 }
 
 /// A trial with all that could fail without a disk done.
-struct TrialRow<'a> {
-    trial: &'a Trial,
-    copy_times: String,
+struct TrialRow<'a, S, O> {
+    trial: &'a Trial<S, O>,
+    setting: String,
+    outcome: String,
     machine: String,
     service: Option<String>,
     verdict: &'static str,
@@ -110,9 +114,8 @@ struct TrialRow<'a> {
     slip: Vec<u8>,
 }
 
-impl<'a> TrialRow<'a> {
-    fn new(trial: &'a Trial, path: &Path) -> Result<TrialRow<'a>, RecordError> {
-        let copy_times: Vec<i64> = trial.copy_times.iter().map(|d| ns(*d)).collect();
+impl<'a, S: TrialSetting + Serialize, O: Serialize> TrialRow<'a, S, O> {
+    fn new(trial: &'a Trial<S, O>, path: &Path) -> Result<TrialRow<'a, S, O>, RecordError> {
         let (verdict, reasons) = match &trial.verdict {
             Verdict::Valid => ("valid", "[]".to_owned()),
             Verdict::Invalid(reasons) => ("invalid", json(reasons, "a trial's verdict", path)?),
@@ -127,7 +130,8 @@ impl<'a> TrialRow<'a> {
         };
         Ok(TrialRow {
             trial,
-            copy_times: json(&copy_times, "the times of copies", path)?,
+            setting: json(&trial.spec.setting, "a trial's setting", path)?,
+            outcome: json(&trial.outcome, "a trial's outcome", path)?,
             machine: json(&trial.machine, "the use of the machine", path)?,
             service: service
                 .map(|s| json(s, "the use of the service", path))
@@ -162,28 +166,12 @@ impl<'a> TrialRow<'a> {
             Phase::OneThreadPerCore => ("one_thread_per_core", None),
             Phase::TwoThreadsPerCore => ("two_threads_per_core", None),
         };
-        let (setting, asked_rps, copies) = match spec.setting {
-            Setting::Idle => ("idle", None, None),
-            Setting::Offer { rate } => ("offer", Some(rate.get()), None),
-            Setting::Copies { copies } => ("copies", None, Some(copies)),
-            Setting::Beside { rate, .. } => ("beside", Some(rate.get()), None),
-        };
-        let (arm, allowed, headroom) = match spec.setting {
-            Setting::Beside {
-                arm,
-                allowed,
-                headroom,
-                ..
-            } => (Some(arm.name()), allowed, headroom),
-            _ => (None, None, None),
-        };
         tx.execute(
             INSERT_TRIAL,
             named_params! {
                 ":id": id, ":phase": phase, ":load_pct": load_pct,
-                ":setting": setting, ":asked_rps": asked_rps, ":copies": copies,
-                ":arm": arm, ":allowed_share": allowed.map(Share::get),
-                ":headroom_share": headroom.map(Share::get),
+                ":setting": self.setting, ":outcome": self.outcome,
+                ":asked_rps": spec.setting.rate().map(|rate| rate.get()),
                 ":pass": spec.pass, ":attempt": spec.attempt, ":seed": spec.seed.to_string(),
                 ":warm_up_min_ns": ns(spec.warm_up.min), ":warm_up_max_ns": ns(spec.warm_up.max),
                 ":asked_window_ns": ns(spec.window), ":limit_ns": spec.limit.map(ns),
@@ -195,12 +183,6 @@ impl<'a> TrialRow<'a> {
                 ":errors_timeout": int(errors.timeout), ":errors_status": int(errors.status),
                 ":errors_protocol": int(errors.protocol), ":errors_reset": int(errors.reset),
                 ":unfinished": int(work.unfinished),
-                ":copy_times": self.copy_times,
-                ":job_done": t.job.map(|j| int(j.done)), ":job_over_ns": t.job.map(|j| ns(j.over)),
-                ":job_cpu_ns": t.job.and_then(|j| j.cpu).map(|c| ns(c.0)),
-                ":job_allowed_share": t.job.and_then(|j| j.held.allowed).map(|s| s.get()),
-                ":job_frozen_share": t.job.and_then(|j| j.held.frozen).map(|s| s.get()),
-                ":job_throttled_share": t.job.and_then(|j| j.held.throttled).map(|s| s.get()),
                 ":generator_cpu_ns": t.generator_cpu.map(|c| ns(c.0)),
                 ":machine": self.machine, ":service": self.service,
                 ":verdict": self.verdict, ":reasons": self.reasons,
@@ -211,22 +193,20 @@ impl<'a> TrialRow<'a> {
 }
 
 const INSERT_TRIAL: &str = "INSERT INTO trial (
-    id, phase, load_pct, setting, asked_rps, copies, arm, allowed_share, headroom_share, pass, attempt, seed,
+    id, phase, load_pct, asked_rps, setting_json, pass, attempt, seed,
     warm_up_min_ns, warm_up_max_ns, asked_window_ns, limit_ns,
     started_unix_ms, took_ns, warm_up_ns, steady, window_ns,
     intended, sent, completed,
     errors_connect, errors_tls, errors_timeout, errors_status, errors_protocol, errors_reset,
-    unfinished, copy_times_ns_json, job_done, job_over_ns, job_cpu_ns,
-    job_allowed_share, job_frozen_share, job_throttled_share, generator_cpu_ns, machine_json, service_json,
+    unfinished, outcome_json, generator_cpu_ns, machine_json, service_json,
     verdict, reasons_json
 ) VALUES (
-    :id, :phase, :load_pct, :setting, :asked_rps, :copies, :arm, :allowed_share, :headroom_share, :pass, :attempt, :seed,
+    :id, :phase, :load_pct, :asked_rps, :setting, :pass, :attempt, :seed,
     :warm_up_min_ns, :warm_up_max_ns, :asked_window_ns, :limit_ns,
     :started_unix_ms, :took_ns, :warm_up_ns, :steady, :window_ns,
     :intended, :sent, :completed,
     :errors_connect, :errors_tls, :errors_timeout, :errors_status, :errors_protocol, :errors_reset,
-    :unfinished, :copy_times, :job_done, :job_over_ns, :job_cpu_ns,
-    :job_allowed_share, :job_frozen_share, :job_throttled_share, :generator_cpu_ns, :machine, :service,
+    :unfinished, :outcome, :generator_cpu_ns, :machine, :service,
     :verdict, :reasons
 )";
 

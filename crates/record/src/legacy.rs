@@ -1,0 +1,125 @@
+//! Records of versions 1 to 3, in which the trial table had a column for each
+//! quantity of each experiment: what those columns say in the words of version
+//! 4, and how such a file is brought up to date before a trial is added.
+
+use crate::cell::{count_in, wrong};
+use crate::read::{has, json, optional_ns, optional_share};
+use crate::{RecordError, schema};
+use plimsoll_model::{SCHEMA_VERSION, Share};
+use rusqlite::{Connection, Result, Row, Transaction, params};
+use serde_json::{Value, json as value};
+use std::path::Path;
+use std::time::Duration;
+
+/// The experiment that made a plan, told by the parts that it has.
+pub(crate) fn experiment(plan: &Value) -> &'static str {
+    let is_there = |key: &str| plan.get(key).is_some_and(|part| !part.is_null());
+    let copies = plan.get("copies").and_then(Value::as_array);
+    match copies {
+        _ if is_there("sideload") => "yield",
+        Some(numbers) if !numbers.is_empty() => "copies",
+        _ => "sweep",
+    }
+}
+
+/// The setting of a trial.
+pub(crate) fn setting(row: &Row<'_>) -> Result<Value> {
+    let setting: String = row.get("setting")?;
+    let rate = || -> Result<f64> { row.get("asked_rps") };
+    Ok(match setting.as_str() {
+        "idle" => value!("idle"),
+        "offer" => value!({ "offer": { "rate_rps": rate()? } }),
+        "copies" => value!({ "copies": { "copies": row.get::<_, u32>("copies")? } }),
+        "beside" => value!({ "beside": {
+            "rate_rps": rate()?,
+            "arm": row.get::<_, String>("arm")?,
+            "allowed_share": optional_share(row, "allowed_share")?.map(Share::get),
+            "headroom_share": optional_share(row, "headroom_share")?.map(Share::get),
+        } }),
+        _ => return Err(wrong("setting")),
+    })
+}
+
+/// What a trial of an experiment measured besides the common columns.
+pub(crate) fn outcome(row: &Row<'_>, experiment: &str) -> Result<Value> {
+    let times: Value = json(row, "copy_times_ns_json")?;
+    Ok(match experiment {
+        "yield" => value!({ "job": job(row)? }),
+        "copies" => value!({ "copy_times_ns": times }),
+        _ => Value::Null,
+    })
+}
+
+/// Records of versions 1 and 2 have none.
+fn job(row: &Row<'_>) -> Result<Value> {
+    if !has(row, "job_done") || row.get::<_, Option<i64>>("job_done")?.is_none() {
+        return Ok(Value::Null);
+    }
+    let share = |column| optional_share(row, column).map(|share| share.map(Share::get));
+    let ns = |time: Option<Duration>| time.map(|time| time.as_nanos() as u64);
+    Ok(value!({
+        "done": count_in(row, "job_done")?,
+        "over_ns": count_in(row, "job_over_ns")?,
+        "cpu_ns": ns(optional_ns(row, "job_cpu_ns")?),
+        "held": {
+            "allowed_share": share("job_allowed_share")?,
+            "frozen_share": share("job_frozen_share")?,
+            "throttled_share": share("job_throttled_share")?,
+        },
+    }))
+}
+
+/// Gives a file of an older version the layout of this one, so that trials can
+/// be added.
+pub(crate) fn bring_up_to_date(conn: &mut Connection, path: &Path) -> std::result::Result<(), RecordError> {
+    let mut update = || -> Result<()> {
+        let tx = conn.transaction()?;
+        let version: u32 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if version < 4 {
+            let experiment = update_run(&tx)?;
+            update_trials(&tx, version, experiment)?;
+            if version < 3 {
+                tx.execute_batch(schema::SLOT_TABLE)?;
+            }
+            tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        }
+        tx.commit()
+    };
+    update().map_err(|e| RecordError::from_sqlite(path, e, 0))
+}
+
+fn update_run(tx: &Transaction<'_>) -> Result<&'static str> {
+    let plan: Value = tx.query_row("SELECT plan_json FROM run", [], |row| json(row, "plan_json"))?;
+    tx.execute_batch("ALTER TABLE run ADD COLUMN experiment TEXT NOT NULL DEFAULT ''")?;
+    let experiment = experiment(&plan);
+    tx.execute("UPDATE run SET experiment = ?", [experiment])?;
+    Ok(experiment)
+}
+
+/// The common columns of all versions, but `limit_ns`, which version 1 lacks.
+const COMMON: &str = "id, phase, load_pct, asked_rps, pass, attempt, seed, warm_up_min_ns,
+    warm_up_max_ns, asked_window_ns, started_unix_ms, took_ns, warm_up_ns, steady, window_ns,
+    intended, sent, completed, errors_connect, errors_tls, errors_timeout, errors_status,
+    errors_protocol, errors_reset, unfinished, generator_cpu_ns, machine_json, service_json,
+    verdict, reasons_json";
+
+fn update_trials(tx: &Transaction<'_>, version: u32, experiment: &str) -> Result<()> {
+    let limit = if version < 2 { "NULL" } else { "limit_ns" };
+    // Renamed without touching the tables that refer to it by its name.
+    tx.pragma_update(None, "legacy_alter_table", true)?;
+    tx.execute_batch("DROP VIEW overview; ALTER TABLE trial RENAME TO old_trial")?;
+    tx.execute_batch(schema::TRIAL_TABLE)?;
+    let mut rows = tx.prepare("SELECT * FROM old_trial ORDER BY id")?;
+    let mut rows = rows.query([])?;
+    let copy = format!(
+        "INSERT INTO trial ({COMMON}, limit_ns, setting_json, outcome_json)
+         SELECT {COMMON}, {limit}, ?2, ?3 FROM old_trial WHERE id = ?1"
+    );
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get("id")?;
+        let (setting, outcome) = (setting(row)?, outcome(row, experiment)?);
+        tx.execute(&copy, params![id, setting.to_string(), outcome.to_string()])?;
+    }
+    tx.execute_batch("DROP TABLE old_trial")?;
+    tx.execute_batch(schema::OVERVIEW)
+}
