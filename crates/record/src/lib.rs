@@ -24,6 +24,7 @@ mod hdr_log;
 mod histogram;
 mod lock;
 mod open;
+mod private;
 mod read;
 mod record;
 mod run;
@@ -34,6 +35,7 @@ mod write;
 
 pub use error::RecordError;
 pub use hdr_log::export_hdr;
+pub use private::{Existing, write_private};
 pub use record::Record;
 pub use trials::Trials;
 
