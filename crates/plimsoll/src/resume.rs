@@ -1,8 +1,9 @@
 //! `plimsoll sweep --resume`: the recorded plan on the recorded machine, or
 //! the reason why not.
 
-use crate::args::SweepArgs;
+use crate::args::{HeaderArgs, SweepArgs, YieldArgs};
 use crate::failure::Failure;
+use crate::headers;
 use crate::output::note;
 use plimsoll_experiment::sweep::Place;
 use plimsoll_host::Root;
@@ -12,7 +13,11 @@ use std::fmt::Display;
 use std::path::Path;
 
 /// Opens a record to go on with, if the plan and the machine are the same.
-pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
+pub(crate) fn open(
+    path: &Path,
+    args: &SweepArgs,
+    root: &Root,
+) -> Result<(Record, Place, Plan), Failure> {
     let record = open_unfinished(path, "sweep")?;
     let shown = path.display();
     let differences = differences(args, record.plan());
@@ -22,17 +27,31 @@ pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record
             differences.join("; ")
         )));
     }
-    refuse_other_machine(&record, root)?;
-    let place = Place::of(&record.plan().workload, root)?;
-    Ok((record, place))
+    ready(record, &args.header, root)
 }
 
 /// The same for a record of `plimsoll yield`, whose plan no flag changes.
-pub(crate) fn open_yield(path: &Path, root: &Root) -> Result<(Record, Place), Failure> {
+pub(crate) fn open_yield(
+    path: &Path,
+    args: &YieldArgs,
+    root: &Root,
+) -> Result<(Record, Place, Plan), Failure> {
     let record = open_unfinished(path, "yield")?;
+    ready(record, &args.header, root)
+}
+
+/// The run on this machine, with the headers that were given again.
+fn ready(
+    record: Record,
+    given: &HeaderArgs,
+    root: &Root,
+) -> Result<(Record, Place, Plan), Failure> {
     refuse_other_machine(&record, root)?;
-    let place = Place::of(&record.plan().workload, root)?;
-    Ok((record, place))
+    let shown = record.path().display();
+    let plan = headers::supply(record.plan(), given.parsed()?)
+        .map_err(|refused| Failure::Mistake(refused.sentence(&shown.to_string())))?;
+    let place = Place::of(&plan.workload, root)?;
+    Ok((record, place, plan))
 }
 
 /// Opens a record of a run that `command` made and that is not done.

@@ -1,8 +1,9 @@
 //! The flags of `plimsoll yield`.
 
+use super::http::url_or_record;
 use super::sweep::{ArrivalChoice, rate, window};
 use super::value::{cpus, positive_duration, share};
-use super::{FOR_A_SERVER, HttpArgs, YieldFormat};
+use super::{FOR_A_SERVER, HeaderArgs, HttpArgs, YieldFormat};
 use clap::Args;
 use plimsoll_experiment::yields::StepLoads;
 use plimsoll_model::{Arm, Budget, CpuSet, LoadLevel, Rate, Share};
@@ -38,7 +39,7 @@ Examples:
 
 /// `plimsoll yield`
 #[derive(Debug, Args)]
-#[command(after_help = YIELD_HELP)]
+#[command(after_help = YIELD_HELP, group = url_or_record())]
 pub(crate) struct YieldArgs {
     /// The server to load, http:// or https://, on this machine. Without: the hash service, in this process.
     pub(crate) url: Option<String>,
@@ -144,6 +145,9 @@ pub(crate) struct YieldArgs {
     /// Leave out the page with charts beside the record.
     #[arg(long)]
     pub(crate) no_html: bool,
+
+    #[command(flatten)]
+    pub(crate) header: HeaderArgs,
 
     #[command(flatten)]
     pub(crate) http: HttpArgs,

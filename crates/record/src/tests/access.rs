@@ -5,6 +5,7 @@ use crate::{Record, RecordError};
 use plimsoll_model::SCHEMA_VERSION;
 use rusqlite::Connection;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 #[test]
@@ -14,6 +15,18 @@ fn a_record_is_never_written_over() {
     let before = fs::read(&path).unwrap();
     assert!(matches!(create(&path), Err(RecordError::Exists { .. })));
     assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_record_and_its_journal_are_for_their_owner_alone() {
+    let bench = Bench::new();
+    let record = bench.create("run.plimsoll");
+    let begun = "BEGIN IMMEDIATE; UPDATE run SET seed = '1'";
+    record.conn.execute_batch(begun).unwrap();
+    for name in ["run.plimsoll", "run.plimsoll-journal"] {
+        let about = fs::metadata(bench.path(name)).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o600, "{name}");
+    }
 }
 
 #[test]
