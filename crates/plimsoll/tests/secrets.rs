@@ -112,3 +112,26 @@ fn headers_need_a_server_or_a_record() {
     let args = ["yield", "--resume", "none.plimsoll", "-H", "Cookie: a"];
     folder.run(&args).says(2, &["none.plimsoll"]);
 }
+
+#[test]
+fn a_run_is_resumed_only_from_a_record_that_nobody_else_can_write() {
+    let folder = Folder::new();
+    let mut args = short(&["--levels", "1", "-o", "run.plimsoll", "--copies"]);
+    args.extend(["--", "touch", "ran"]);
+    folder.run(&args).says(0, &[]);
+    change(&folder, "UPDATE run SET ended = 'interrupted'");
+    let path = folder.path("run.plimsoll");
+    let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o666);
+    let resume = ["sweep", "--resume", "run.plimsoll"];
+    let refused = folder.run(&resume);
+    refused.says(2, &["can be written by others", "chmod go-w"]);
+    assert!(!refused.stderr.contains("resuming runs"), "{refused:#?}");
+    for reader in [&["report"][..], &["report", "--format", "json"]] {
+        let args = [reader, &["run.plimsoll"]].concat();
+        folder.run(&args).says(0, &[]);
+    }
+    set(0o600);
+    let commands = [r#"note: resuming runs copies of the command ["touch", "ran"]"#];
+    folder.run(&resume).says(0, &commands);
+}

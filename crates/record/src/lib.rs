@@ -31,6 +31,7 @@ mod run;
 mod schema;
 mod slots;
 mod trials;
+mod trust;
 mod write;
 
 pub use error::RecordError;

@@ -92,7 +92,7 @@ pub(crate) struct SweepArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Go on with the interrupted run in this record.
+    /// Go on with the interrupted run in this record. It runs the commands in the record, so the file must be yours and writable by you alone.
     #[arg(long, value_name = "FILE", conflicts_with = "output")]
     pub(crate) resume: Option<PathBuf>,
 

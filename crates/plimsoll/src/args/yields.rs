@@ -129,7 +129,7 @@ pub(crate) struct YieldArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Go on with the interrupted run in this record, as it was asked for.
+    /// Go on with the interrupted run in this record, as it was asked for. It runs the commands in the record, so the file must be yours and writable by you alone.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "url", "load", "rate", "rated",
         "step", "job", "job_timeout", "arms", "headroom", "curve", "headrooms", "budget", "quick", "passes", "duration",
         "arrivals", "seed", "cpus", "max_slip", "max_steal", "max_other"])]
