@@ -61,6 +61,7 @@ fn drive(url: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         url: url.to_owned(),
         method: "GET".to_owned(),
         headers: Vec::new(),
+        omitted_headers: Vec::new(),
         body: Vec::new(),
         connections: arguments.connections,
         timeout: Duration::from_secs(5),

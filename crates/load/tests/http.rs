@@ -25,6 +25,7 @@ fn service(url: String) -> HttpService {
         url,
         method: "GET".into(),
         headers: vec![],
+        omitted_headers: vec![],
         body: vec![],
         connections: 4,
         timeout: 5000 * MS,

@@ -41,6 +41,11 @@ pub struct HttpService {
     pub method: String,
     /// Headers besides Host, Content-Length and Connection, in order.
     pub headers: Vec<(String, String)>,
+    /// Names of headers that were sent too and whose values a record leaves out, because
+    /// they may be secrets; a run that is resumed asks for them again. Left out where it
+    /// is written if there are none, as in records of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted_headers: Vec<String>,
     /// The body; empty for none.
     pub body: Vec<u8>,
     /// Connections kept open, over all generator threads.

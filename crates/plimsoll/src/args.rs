@@ -17,7 +17,7 @@ mod yields;
 
 pub(crate) use compare::{CompareArgs, Price};
 pub(crate) use export::ExportArgs;
-pub(crate) use http::{FOR_A_SERVER, HttpArgs, SweptServerArgs};
+pub(crate) use http::{FOR_A_SERVER, HeaderArgs, HttpArgs, SweptServerArgs};
 pub(crate) use import::ImportArgs;
 pub(crate) use output::{CompareFormat, Ending, Format, PlanFormat, YieldFormat};
 pub(crate) use plan::PlanArgs;

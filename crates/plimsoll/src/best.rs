@@ -8,8 +8,9 @@ use plimsoll_record::Record;
 use plimsoll_side::{Advice, Hold};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -86,7 +87,8 @@ fn write(best: &Best, file: &Path) -> Result<(), String> {
     let json = serde_json::to_string_pretty(best).map_err(|e| e.to_string())? + "\n";
     let written = || {
         if let Some(dir) = file.parent() {
-            fs::create_dir_all(dir)?;
+            // As the XDG Base Directory Specification has it.
+            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         }
         crate::output::write_whole(file, &json)
     };

@@ -2,7 +2,7 @@
 //! are shown as far as there are any, and who must go on is told how.
 
 use crate::failure::Failure;
-use crate::remark;
+use crate::{headers, remark};
 use plimsoll_experiment::Ended;
 use plimsoll_model::{RunEnd, Trial};
 use plimsoll_record::Record;
@@ -38,5 +38,7 @@ pub(crate) fn finish(
     if was_stopped && !trials.is_empty() {
         show(record)?;
     }
-    Err(failure.with(&remark::how_to_go_on(command, trials, was_stopped, &path)))
+    let flags = headers::flags_to_resume(record.plan());
+    let how = remark::how_to_go_on(command, trials, was_stopped, &path, &flags);
+    Err(failure.with(&how))
 }

@@ -12,6 +12,7 @@ mod doctor;
 mod export;
 mod failure;
 mod finish;
+mod headers;
 mod help;
 mod import;
 mod live;

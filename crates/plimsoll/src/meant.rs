@@ -1,7 +1,7 @@
 //! What is meant by what was typed: the workload and the plan, with
 //! everything looked up that a plan needs to know of this machine.
 
-use crate::args::{HttpArgs, SweepArgs};
+use crate::args::{HeaderArgs, HttpArgs, SweepArgs};
 use crate::failure::Failure;
 use plimsoll_experiment::sweep::{Effort, Place, Request, Tolerance};
 use plimsoll_host::Root;
@@ -91,7 +91,13 @@ fn workload(args: &SweepArgs, cpus: &CpuSet) -> Result<Workload, Failure> {
             timeout: args.timeout.unwrap_or(COPIES_TIMEOUT),
         }));
     }
-    let mut workload = service(args.url.as_deref(), &args.http, args.timeout, cpus)?;
+    let mut workload = service(
+        args.url.as_deref(),
+        &args.http,
+        &args.header,
+        args.timeout,
+        cpus,
+    )?;
     if let (Workload::Http(http), Some(url)) = (&mut workload, &args.swept.node_metrics) {
         http.service = ServiceAt::NodeMetrics(url.clone());
     }
@@ -102,13 +108,14 @@ fn workload(args: &SweepArgs, cpus: &CpuSet) -> Result<Workload, Failure> {
 pub(crate) fn service(
     url: Option<&str>,
     http: &HttpArgs,
+    header: &HeaderArgs,
     timeout: Option<Duration>,
     cpus: &CpuSet,
 ) -> Result<Workload, Failure> {
     match url {
         Some(url) => Ok(Workload::Http(HttpService {
             timeout: timeout.unwrap_or(HTTP_TIMEOUT),
-            ..http_service(url, http)?
+            ..http_service(url, http, header.parsed()?)?
         })),
         None => {
             let first = cpus.iter().next().unwrap_or(0);
@@ -117,7 +124,11 @@ pub(crate) fn service(
     }
 }
 
-fn http_service(url: &str, args: &HttpArgs) -> Result<HttpService, Failure> {
+fn http_service(
+    url: &str,
+    args: &HttpArgs,
+    headers: Vec<(String, String)>,
+) -> Result<HttpService, Failure> {
     let body = match args.data.as_deref() {
         None => Vec::new(),
         Some(data) => match data.strip_prefix('@') {
@@ -131,11 +142,8 @@ fn http_service(url: &str, args: &HttpArgs) -> Result<HttpService, Failure> {
     Ok(HttpService {
         url: url.to_owned(),
         method: args.method.clone().unwrap_or(default_method.to_owned()),
-        headers: args
-            .headers
-            .iter()
-            .map(|h| header(h))
-            .collect::<Result<_, _>>()?,
+        headers,
+        omitted_headers: Vec::new(),
         body,
         connections: args.connections.unwrap_or(CONNECTIONS),
         timeout: HTTP_TIMEOUT,
@@ -143,17 +151,6 @@ fn http_service(url: &str, args: &HttpArgs) -> Result<HttpService, Failure> {
         insecure: args.insecure,
         service: service_at(args),
     })
-}
-
-fn header(text: &str) -> Result<(String, String), Failure> {
-    text.split_once(':')
-        .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
-        .filter(|(name, _)| !name.is_empty())
-        .ok_or_else(|| {
-            Failure::Mistake(format!(
-                "--header: '{text}' is no header; write it like 'Accept: text/html'"
-            ))
-        })
 }
 
 fn service_at(args: &HttpArgs) -> ServiceAt {
@@ -266,15 +263,5 @@ mod tests {
         for bad in [5.0, 1.5] {
             assert!(numbers_of_copies(Some(&levels(&[bad])), 4).is_err());
         }
-    }
-
-    #[test]
-    fn a_header_needs_a_name() {
-        assert_eq!(
-            header("Accept: a:b").unwrap(),
-            ("Accept".to_owned(), "a:b".to_owned())
-        );
-        assert!(header("nonsense").is_err());
-        assert!(header(": value").is_err());
     }
 }

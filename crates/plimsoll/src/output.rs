@@ -2,9 +2,11 @@
 
 use crate::args::ColorChoice;
 use crate::failure::Failure;
+use plimsoll_record::{Existing, write_private};
 use plimsoll_report::Look;
 use plimsoll_report::chart::Charset;
 use rustix::termios::tcgetwinsize;
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
@@ -127,23 +129,26 @@ fn charset(variable: impl Fn(&str) -> Option<String>) -> Charset {
     }
 }
 
-/// Writes beside the file and renames, so that what was there before is lost
-/// only to what is whole. Where a rename replaces what is no file, such as
-/// /dev/stdout, it is written as it is.
+/// Writes a file for its owner alone, and so that what was there before is lost only to
+/// what is complete. A device, a pipe or a descriptor is written to as it is.
 pub(crate) fn write_whole(file: &Path, text: &str) -> std::io::Result<()> {
-    let is_special = std::fs::metadata(file).is_ok_and(|there| !there.is_file());
-    let Some(name) = file.file_name().filter(|_| !is_special) else {
-        return std::fs::write(file, text);
-    };
-    let mut beside = name.to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = file.with_file_name(beside);
-    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, file));
-    if written.is_err() {
-        // What is left of it would only be in the way.
-        let _ = std::fs::remove_file(&beside);
+    // Others may have made a symlink: it is replaced, wherever it leads.
+    let there = std::fs::symlink_metadata(file).map(|there| there.file_type());
+    let is_special = there.is_ok_and(|kind| !kind.is_file() && !kind.is_symlink());
+    if is_special || is_descriptor(file) {
+        // A file behind /dev/stdout may hold what was printed before.
+        let mut open = OpenOptions::new().append(true).open(file)?;
+        return open.write_all(text.as_bytes());
     }
-    written
+    write_private(file, text.as_bytes(), Existing::Replace)
+}
+
+/// Whether a name stands for an open file, so that a rename would replace the name in
+/// /dev and not that file.
+fn is_descriptor(file: &Path) -> bool {
+    let streams = ["/dev/stdout", "/dev/stderr"].map(Path::new);
+    let folders = ["/dev/fd", "/proc/self/fd"].map(Path::new);
+    streams.contains(&file) || file.parent().is_some_and(|dir| folders.contains(&dir))
 }
 
 /// Refuses to write over a file that what is written is made from.
@@ -183,5 +188,34 @@ mod tests {
         assert_eq!(of(&[german, ("LC_ALL", "")]), Charset::Unicode);
         assert_eq!(of(&[("LC_CTYPE", "C.utf8")]), Charset::Unicode);
         assert_eq!(of(&[]), Charset::Ascii);
+    }
+
+    #[test]
+    fn a_name_that_others_can_guess_is_not_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        std::fs::write(&victim, "precious").unwrap();
+        let guessed = format!("page.html.{}.part", std::process::id());
+        std::os::unix::fs::symlink(&victim, dir.path().join(guessed)).unwrap();
+        let page = dir.path().join("page.html");
+        write_whole(&page, "page").unwrap();
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+        assert_eq!(std::fs::read(&page).unwrap(), b"page");
+    }
+
+    #[test]
+    fn a_descriptor_is_written_to_and_not_replaced() {
+        for name in ["/dev/stdout", "/dev/fd/3", "/proc/self/fd/1"] {
+            assert!(is_descriptor(Path::new(name)), "{name}");
+        }
+        for name in ["/dev/shm/page.html", "stdout", "/tmp/page.html"] {
+            assert!(!is_descriptor(Path::new(name)), "{name}");
+        }
+        // What was printed before stays.
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "before ").unwrap();
+        let fd = std::os::fd::AsRawFd::as_raw_fd(file.as_file());
+        write_whole(Path::new(&format!("/proc/self/fd/{fd}")), "after").unwrap();
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"before after");
     }
 }

@@ -39,6 +39,7 @@ pub(crate) fn how_to_go_on(
     trials: &[Trial],
     was_stopped: bool,
     path: &str,
+    flags: &str,
 ) -> String {
     let measured = trials.iter().any(|t| t.spec.phase != Phase::Idle);
     let kept = trials.len();
@@ -52,7 +53,7 @@ pub(crate) fn how_to_go_on(
         );
     }
     let trials = counted(kept, "trial is", "trials are");
-    format!("{trials} kept; go on with: plimsoll {command} --resume {path}")
+    format!("{trials} kept; go on with: plimsoll {command} --resume {path}{flags}")
 }
 
 #[cfg(test)]
@@ -93,21 +94,21 @@ mod tests {
     #[test]
     fn what_is_kept_is_not_called_nothing() {
         let idle = [trial(Phase::Idle), trial(Phase::Idle)];
-        let said = how_to_go_on("sweep", &idle, false, "x");
+        let said = how_to_go_on("sweep", &idle, false, "x", "");
         assert!(
             said.contains("2 trials") && !said.contains("nothing"),
             "{said}"
         );
-        assert!(how_to_go_on("sweep", &[], false, "x").contains("nothing was measured"));
+        assert!(how_to_go_on("sweep", &[], false, "x", "").contains("nothing was measured"));
     }
 
     #[test]
     fn a_run_that_measured_nothing_is_not_to_be_gone_on_with() {
         let idle = [trial(Phase::Idle)];
-        assert!(!how_to_go_on("sweep", &idle, false, "x").contains("--resume"));
-        assert!(how_to_go_on("sweep", &idle, true, "x").contains("--resume x"));
+        assert!(!how_to_go_on("sweep", &idle, false, "x", "").contains("--resume"));
+        assert!(how_to_go_on("sweep", &idle, true, "x", "").contains("--resume x"));
         assert!(
-            how_to_go_on("sweep", &[trial(Phase::Calibration)], false, "x")
+            how_to_go_on("sweep", &[trial(Phase::Calibration)], false, "x", "")
                 .contains("1 trial is kept")
         );
     }

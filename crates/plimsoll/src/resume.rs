@@ -1,18 +1,23 @@
 //! `plimsoll sweep --resume`: the recorded plan on the recorded machine, or
 //! the reason why not.
 
-use crate::args::SweepArgs;
+use crate::args::{HeaderArgs, SweepArgs, YieldArgs};
 use crate::failure::Failure;
+use crate::headers;
 use crate::output::note;
 use plimsoll_experiment::sweep::Place;
 use plimsoll_host::Root;
-use plimsoll_model::{Goal, HttpService, LoadLevel, Mismatch, Plan, RunEnd, Workload};
+use plimsoll_model::{Goal, HttpService, Job, LoadLevel, Mismatch, Plan, RunEnd, Workload};
 use plimsoll_record::Record;
 use std::fmt::Display;
 use std::path::Path;
 
 /// Opens a record to go on with, if the plan and the machine are the same.
-pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
+pub(crate) fn open(
+    path: &Path,
+    args: &SweepArgs,
+    root: &Root,
+) -> Result<(Record, Place, Plan), Failure> {
     let record = open_unfinished(path, "sweep")?;
     let shown = path.display();
     let differences = differences(args, record.plan());
@@ -22,17 +27,49 @@ pub(crate) fn open(path: &Path, args: &SweepArgs, root: &Root) -> Result<(Record
             differences.join("; ")
         )));
     }
-    refuse_other_machine(&record, root)?;
-    let place = Place::of(&record.plan().workload, root)?;
-    Ok((record, place))
+    ready(record, &args.header, root)
 }
 
 /// The same for a record of `plimsoll yield`, whose plan no flag changes.
-pub(crate) fn open_yield(path: &Path, root: &Root) -> Result<(Record, Place), Failure> {
+pub(crate) fn open_yield(
+    path: &Path,
+    args: &YieldArgs,
+    root: &Root,
+) -> Result<(Record, Place, Plan), Failure> {
     let record = open_unfinished(path, "yield")?;
+    ready(record, &args.header, root)
+}
+
+/// The run on this machine, with the headers that were given again.
+fn ready(
+    record: Record,
+    given: &HeaderArgs,
+    root: &Root,
+) -> Result<(Record, Place, Plan), Failure> {
     refuse_other_machine(&record, root)?;
-    let place = Place::of(&record.plan().workload, root)?;
-    Ok((record, place))
+    let shown = record.path().display();
+    let plan = headers::supply(record.plan(), given.parsed()?)
+        .map_err(|refused| Failure::Mistake(refused.sentence(&shown.to_string())))?;
+    for command in commands(&plan) {
+        note(&format!("note: resuming runs {command}"));
+    }
+    let place = Place::of(&plan.workload, root)?;
+    Ok((record, place, plan))
+}
+
+/// The commands of a recorded plan, quoted so that nothing in them is hidden by a terminal.
+fn commands(plan: &Plan) -> Vec<String> {
+    let copies = match &plan.workload {
+        Workload::Copies(copies) => Some(format!("copies of the command {:?}", copies.command)),
+        Workload::Hash(_) | Workload::Http(_) | Workload::Imported(_) => None,
+    };
+    let restart = plan.restart.as_ref();
+    let restart = restart.map(|command| format!("the --restart command {command:?}"));
+    let job = match plan.sideload.as_ref().map(|side| &side.job) {
+        Some(Job::Command(command)) => Some(format!("the --job command {command:?}")),
+        Some(Job::Burn) | None => None,
+    };
+    [copies, restart, job].into_iter().flatten().collect()
 }
 
 /// Opens a record of a run that `command` made and that is not done.
@@ -178,5 +215,25 @@ impl Differences {
             timeout.as_ref(),
             Some(&shown(recorded.timeout)),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::Copies;
+    use std::time::Duration;
+
+    #[test]
+    fn the_commands_of_a_record_are_shown_with_all_their_characters() {
+        let command = ["sh", "-c", "make\u{1b}[2K; \u{202e}true"].map(str::to_owned);
+        let mut plan = Plan::blank(Workload::Copies(Copies {
+            command: command.to_vec(),
+            timeout: Duration::from_secs(1),
+        }));
+        plan.restart = Some("systemctl restart x".to_owned());
+        let copies = r#"copies of the command ["sh", "-c", "make\u{1b}[2K; \u{202e}true"]"#;
+        let restart = r#"the --restart command "systemctl restart x""#;
+        assert_eq!(commands(&plan), [copies, restart]);
     }
 }

@@ -6,18 +6,18 @@ use crate::finish::finish;
 use crate::output::Output;
 use crate::record_file::Maker;
 use crate::stop::Stop;
-use crate::{live, meant, needs, progress, record_file, report, resume};
+use crate::{headers, live, meant, needs, progress, record_file, report, resume};
 use plimsoll_experiment::sweep::{self, Place};
 use plimsoll_experiment::{Ended, Watch, conduct};
 use plimsoll_host::Root;
-use plimsoll_model::Trial;
+use plimsoll_model::{Plan, Trial};
 use plimsoll_record::Record;
 use std::time::SystemTime;
 
 pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
     let root = Root::machine();
     let stop = Stop::on_signals()?;
-    let (mut record, place) = match &args.resume {
+    let (mut record, place, plan) = match &args.resume {
         Some(path) => resume::open(path, &args, &root)?,
         None => begin(&args, &root)?,
     };
@@ -30,6 +30,7 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
     };
     let mut watch = view(&record, &trials);
     let ended = measure(
+        &plan,
         &place,
         &root,
         &mut record,
@@ -45,7 +46,7 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
 }
 
 /// A new run: where it runs, its plan, its record.
-fn begin(args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
+fn begin(args: &SweepArgs, root: &Root) -> Result<(Record, Place, Plan), Failure> {
     let path = match &args.output {
         Some(path) => {
             record_file::check(path, Maker::Sweep)?;
@@ -59,12 +60,14 @@ fn begin(args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
     requirements.extend(plimsoll_host::requirements(root));
     let provenance = plimsoll_host::provenance(root, env!("CARGO_PKG_VERSION"));
     let command_line: Vec<String> = std::env::args().collect();
-    let record = Record::create(&path, &plan, &provenance, &command_line, &requirements)?;
-    Ok((record, place))
+    let (kept, command_line) = headers::recorded(&plan, command_line, &args.header, &args.http);
+    let record = Record::create(&path, &kept, &provenance, &command_line, &requirements)?;
+    Ok((record, place, plan))
 }
 
-/// Runs the trials of the record's plan that are not in it yet.
+/// Runs the trials of the plan that are not in the record yet.
 fn measure(
+    plan: &Plan,
     place: &Place,
     root: &Root,
     record: &mut Record,
@@ -72,7 +75,6 @@ fn measure(
     watch: &mut dyn Watch,
     stop: &Stop,
 ) -> Result<Ended, Failure> {
-    let plan = &record.plan().clone();
     let mut runner = place.runner(plan, root)?;
     conduct(
         |trials| (sweep::next(plan, trials), sweep::progress(plan, trials)),

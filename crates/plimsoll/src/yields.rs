@@ -11,7 +11,7 @@ use crate::finish::finish;
 use crate::output::{Output, note};
 use crate::record_file::Maker;
 use crate::stop::Stop;
-use crate::{best, burn, meant, needs, progress, record_file, resume};
+use crate::{best, burn, headers, meant, needs, progress, record_file, resume};
 use plimsoll_control::Journals;
 use plimsoll_experiment::sweep::{Place, Tolerance};
 use plimsoll_experiment::yields::{self, Means, Request};
@@ -39,12 +39,20 @@ pub(crate) fn run(args: &YieldArgs, output: &Output) -> Result<(), Failure> {
             "note: an earlier run was killed, and what it had changed was given back: {done}"
         ));
     }
-    let (mut record, place) = match &args.resume {
-        Some(path) => resume::open_yield(path, &root)?,
+    let (mut record, place, plan) = match &args.resume {
+        Some(path) => resume::open_yield(path, args, &root)?,
         None => begin(args, &means, &root)?,
     };
     let mut trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
-    let ended = measure(&place, &means, &root, &mut record, &mut trials, &stop);
+    let ended = measure(
+        &plan,
+        &place,
+        &means,
+        &root,
+        &mut record,
+        &mut trials,
+        &stop,
+    );
     finish("yield", &mut record, &trials, ended, |record| {
         shown::show(record, args.format, !args.no_html, output)
     })?;
@@ -55,7 +63,7 @@ pub(crate) fn run(args: &YieldArgs, output: &Output) -> Result<(), Failure> {
 }
 
 /// A new run: where it runs, its plan, its record.
-fn begin(args: &YieldArgs, means: &Means, root: &Root) -> Result<(Record, Place), Failure> {
+fn begin(args: &YieldArgs, means: &Means, root: &Root) -> Result<(Record, Place, Plan), Failure> {
     let path = match &args.output {
         Some(path) => {
             record_file::check(path, Maker::Sweep)?;
@@ -65,7 +73,13 @@ fn begin(args: &YieldArgs, means: &Means, root: &Root) -> Result<(Record, Place)
     };
     let job = job(&args.job)?;
     let allowed = meant::allowed_cpus(args.cpus.as_ref(), root)?;
-    let workload = meant::service(args.url.as_deref(), &args.http, args.timeout, &allowed)?;
+    let workload = meant::service(
+        args.url.as_deref(),
+        &args.http,
+        &args.header,
+        args.timeout,
+        &allowed,
+    )?;
     let place = Place::of(&workload, root)?;
     if !place.is_here() {
         return Err(Failure::Mistake(
@@ -82,8 +96,9 @@ fn begin(args: &YieldArgs, means: &Means, root: &Root) -> Result<(Record, Place)
     requirements.extend(plimsoll_host::requirements(root));
     let provenance = plimsoll_host::provenance(root, env!("CARGO_PKG_VERSION"));
     let command_line: Vec<String> = std::env::args().collect();
-    let record = Record::create(&path, &plan, &provenance, &command_line, &requirements)?;
-    Ok((record, place))
+    let (kept, command_line) = headers::recorded(&plan, command_line, &args.header, &args.http);
+    let record = Record::create(&path, &kept, &provenance, &command_line, &requirements)?;
+    Ok((record, place, plan))
 }
 
 fn plan(
@@ -175,8 +190,9 @@ fn side(
     })
 }
 
-/// Runs the trials of the record's plan that are not in it yet.
+/// Runs the trials of the plan that are not in the record yet.
 fn measure(
+    plan: &Plan,
     place: &Place,
     means: &Means,
     root: &Root,
@@ -184,7 +200,6 @@ fn measure(
     trials: &mut Vec<Trial>,
     stop: &Stop,
 ) -> Result<Ended, Failure> {
-    let plan = &record.plan().clone();
     let mut runner = yields::runner(plan, place, means, root)?;
     let mut watch = progress::lines();
     conduct(

@@ -124,6 +124,19 @@ pub enum RecordError {
         /// What was to be done: "read", "write", "make".
         doing: &'static str,
     },
+    /// Somebody else may have written the commands that a resumed run would run.
+    #[error(
+        "{} {why}, and --resume runs the commands in a record; {way_out}",
+        shown(path)
+    )]
+    NotTrusted {
+        /// The file.
+        path: PathBuf,
+        /// Who may have written it.
+        why: String,
+        /// What to do about it.
+        way_out: &'static str,
+    },
     /// The file system takes no writes.
     #[error(
         "{} is on a read-only file system; choose a file elsewhere",
@@ -201,6 +214,7 @@ impl RecordError {
             | RecordError::NoDirectory { .. }
             | RecordError::Damaged { .. }
             | RecordError::PermissionDenied { .. }
+            | RecordError::NotTrusted { .. }
             | RecordError::ReadOnlyFileSystem { .. } => true,
             RecordError::DiskFull { .. }
             | RecordError::NoSpace { .. }

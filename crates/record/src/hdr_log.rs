@@ -1,12 +1,11 @@
 //! Histograms for other tools: HdrHistogram interval logs.
 
-use crate::RecordError;
+use crate::{Existing, RecordError, write_private};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use plimsoll_model::{Histogram, LoadLevel, Phase, Trial};
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -100,12 +99,7 @@ fn write_all(dir: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(), RecordError
             std::io::ErrorKind::AlreadyExists => RecordError::ExportExists { path: path.clone() },
             _ => RecordError::from_io(path, &e, "make"),
         };
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .map_err(fail)?;
-        file.write_all(log).map_err(fail)?;
+        write_private(path, log, Existing::Keep).map_err(fail)?;
     }
     Ok(())
 }

@@ -2,8 +2,12 @@
 
 use crate::{RecordError, schema};
 use rusqlite::{Connection, OpenFlags, ffi};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+
+/// A record may hold secrets. SQLite gives its journal the mode of the database.
+const PRIVATE: u32 = 0o600;
 
 /// Makes the file, which must not be there, and the directories above it.
 pub(crate) fn new_file(path: &Path) -> Result<File, RecordError> {
@@ -14,7 +18,9 @@ pub(crate) fn new_file(path: &Path) -> Result<File, RecordError> {
         });
     }
     if let Some(above) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-        fs::create_dir_all(above).map_err(|e| match e.kind() {
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(0o755).create(above);
+        made.map_err(|e| match e.kind() {
             // What exists already is a file where a directory has to be.
             std::io::ErrorKind::AlreadyExists => RecordError::NotInADirectory {
                 path: path.to_owned(),
@@ -26,6 +32,7 @@ pub(crate) fn new_file(path: &Path) -> Result<File, RecordError> {
         .read(true)
         .write(true)
         .create_new(true)
+        .mode(PRIVATE)
         .open(path)
         .map_err(fail)
 }

@@ -3,12 +3,14 @@
 use crate::lock::WriterLock;
 use crate::open::{check_kind, connect, connect_to_read, new_file};
 use crate::run::{NewRun, Run};
-use crate::{RecordError, Trials, legacy, read, schema, write};
+use crate::{RecordError, Trials, legacy, read, schema, trust, write};
 use plimsoll_model::{Provenance, Requirement, RunEnd, Trial, TrialSetting};
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::OFlags;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -53,16 +55,23 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// Another run is writing it, or it is missing, no record, or damaged.
+    /// Another run is writing it, somebody else may have written it, or it is
+    /// missing, no record, or damaged.
     pub fn open_for_resume(path: &Path) -> Result<Record, RecordError> {
         check_kind(path)?;
+        // What is checked, locked and given to SQLite is one file: a symlink is followed
+        // once.
+        let fail = |e: std::io::Error| RecordError::from_io(path, &e, "write");
+        let resolved = fs::canonicalize(path).map_err(fail)?;
         let file = OpenOptions::new()
             .read(true)
             .write(true)
-            .open(path)
-            .map_err(|e| RecordError::from_io(path, &e, "write"))?;
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&resolved)
+            .map_err(fail)?;
+        trust::check(&file.metadata().map_err(fail)?, &resolved, path)?;
         let lock = WriterLock::take(file, path)?;
-        let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let mut conn = connect(&resolved, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::check(&conn, path)?;
         schema::configure_writer(&conn)
             .map_err(|e| RecordError::from_sqlite(path, e, 0))?;

@@ -53,6 +53,7 @@ pub use html::{
     CompareHtml, ComparedRun, HtmlReport, PAGE_MARK, YieldHtml, compare_html, html, yield_html,
 };
 pub use json::{OUTPUT_SCHEMA_VERSION, json};
+pub use secrets::{HIDDEN, is_hidden_header};
 pub use selftest::{selftest_json, selftest_text};
 pub use sizing::{PlanAsked, PlanReport, plan_hpa, plan_json, plan_text};
 pub use table::{Ink, wrap};

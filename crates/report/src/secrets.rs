@@ -1,9 +1,9 @@
-//! Values that a report does not show. The record keeps them, because a run
-//! that is resumed has to send them again.
+//! Values that a report does not show.
 
 use plimsoll_model::{Plan, Workload};
 
-const HIDDEN: &str = "(hidden)";
+/// What is shown in place of a value.
+pub const HIDDEN: &str = "(hidden)";
 
 /// The plan with what looks like a secret hidden.
 pub(crate) fn hide(plan: &Plan) -> Plan {
@@ -11,10 +11,13 @@ pub(crate) fn hide(plan: &Plan) -> Plan {
     if let Workload::Http(http) = &mut plan.workload {
         http.url = hide_in_url(&http.url);
         for (name, value) in &mut http.headers {
-            if is_secret(name) {
+            if is_hidden_header(name) {
                 HIDDEN.clone_into(value);
             }
         }
+        let omitted = std::mem::take(&mut http.omitted_headers).into_iter();
+        http.headers
+            .extend(omitted.map(|name| (name, HIDDEN.to_owned())));
     }
     plan
 }
@@ -41,13 +44,13 @@ pub(crate) fn hide_in_command(words: &[String]) -> Vec<String> {
 /// `Authorization: (hidden)`
 fn hide_in_header(header: &str) -> String {
     match header.split_once(':') {
-        Some((name, _)) if is_secret(name) => format!("{name}: {HIDDEN}"),
+        Some((name, _)) if is_hidden_header(name) => format!("{name}: {HIDDEN}"),
         _ => header.to_owned(),
     }
 }
 
-/// Whether a header of this name carries a secret as a rule.
-fn is_secret(name: &str) -> bool {
+/// Whether the value of a header of this name is hidden: it carries a secret as a rule.
+pub fn is_hidden_header(name: &str) -> bool {
     const PARTS: [&str; 9] = [
         "auth",
         "cookie",
@@ -97,7 +100,7 @@ mod tests {
             "X-Session-Id",
             "x-amz-security-token",
         ] {
-            assert!(is_secret(name), "{name}");
+            assert!(is_hidden_header(name), "{name}");
         }
         for name in [
             "Accept",
@@ -106,7 +109,7 @@ mod tests {
             "User-Agent",
             "Cache-Control",
         ] {
-            assert!(!is_secret(name), "{name}");
+            assert!(!is_hidden_header(name), "{name}");
         }
     }
 

@@ -5,6 +5,7 @@ use plimsoll_law::Entry;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A log that is being written. Runs may follow each other in one file, for
@@ -27,6 +28,8 @@ impl Log {
             .create(true)
             .read(true)
             .append(true)
+            // The law's guards may hold addresses with secrets.
+            .mode(0o600)
             .open(path)
             .map_err(fail)?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -78,6 +81,7 @@ mod tests {
     use super::*;
     use crate::hold::Hold;
     use plimsoll_law::{Headroom, Law};
+    use std::os::unix::fs::PermissionsExt;
 
     fn begin() -> Entry {
         let law = Hold::Quota.law(Headroom::default(), 2).unwrap();
@@ -96,6 +100,15 @@ mod tests {
         assert_eq!(Log::open(&path).unwrap().write(&begin()), None);
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().nth(1), Some(&*begin().to_line().unwrap()));
+    }
+
+    #[test]
+    fn a_log_is_for_its_owner_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        Log::open(&path).unwrap();
+        let about = std::fs::metadata(&path).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

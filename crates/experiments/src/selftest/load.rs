@@ -20,6 +20,7 @@ pub(super) fn asked_at(url: String) -> HttpService {
         url,
         method: "GET".to_owned(),
         headers: Vec::new(),
+        omitted_headers: Vec::new(),
         body: Vec::new(),
         connections: CONNECTIONS,
         timeout: TIMEOUT,

@@ -38,6 +38,7 @@
 //!     url: "http://localhost:8080/".into(),
 //!     method: "GET".into(),
 //!     headers: vec![],
+//!     omitted_headers: vec![],
 //!     body: vec![],
 //!     connections: 16,
 //!     timeout: Duration::from_secs(5),

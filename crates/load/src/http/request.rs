@@ -105,6 +105,7 @@ mod tests {
                 .iter()
                 .map(|(n, v)| ((*n).into(), (*v).into()))
                 .collect(),
+            omitted_headers: Vec::new(),
             body: body.into(),
             connections: 1,
             timeout: Duration::from_secs(1),

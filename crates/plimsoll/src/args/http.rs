@@ -1,7 +1,8 @@
 //! The flags of `plimsoll sweep` and `plimsoll yield` that concern a server.
 
 use super::value::cpus;
-use clap::Args;
+use crate::failure::Failure;
+use clap::{ArgGroup, Args};
 use plimsoll_model::CpuSet;
 
 /// The group of all flags that make no sense without a server.
@@ -9,6 +10,19 @@ pub(super) const OF_A_SERVER: &str = "of_a_server";
 
 /// The group of those that only a sweep has.
 pub(super) const OF_A_SWEPT_SERVER: &str = "of_a_swept_server";
+
+/// The group of headers.
+pub(super) const HEADERS: &str = "headers_of_a_server";
+
+/// The group of what they make sense with.
+pub(super) const URL_OR_RECORD: &str = "url_or_record";
+
+/// The group of those two.
+pub(super) fn url_or_record() -> ArgGroup {
+    ArgGroup::new(URL_OR_RECORD)
+        .args(["url", "resume"])
+        .multiple(true)
+}
 
 /// The heading that they stand under.
 pub(crate) const FOR_A_SERVER: &str = "For a server";
@@ -22,9 +36,9 @@ pub(crate) struct HttpArgs {
     #[arg(short = 'X', long, visible_alias = "request", value_name = "METHOD")]
     pub(crate) method: Option<String>,
 
-    /// A header, such as 'Accept: text/html'. Repeatable.
-    #[arg(short = 'H', long = "header", value_name = "HEADER")]
-    pub(crate) headers: Vec<String>,
+    /// Record all header values. Without, those that output hides are left out of the record, and --resume asks for them again.
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) keep_headers: bool,
 
     /// The body; @FILE reads it from a file.
     #[arg(
@@ -60,6 +74,24 @@ pub(crate) struct HttpArgs {
     /// The service's cgroup, as a path below the cgroup mount.
     #[arg(long, value_name = "PATH")]
     pub(crate) service_cgroup: Option<String>,
+}
+
+/// Headers, which a run that is resumed may need again.
+#[derive(Debug, Args)]
+#[group(id = HEADERS, requires = URL_OR_RECORD)]
+#[command(next_help_heading = FOR_A_SERVER)]
+pub(crate) struct HeaderArgs {
+    /// A header, such as 'Accept: text/html'. Repeatable. With --resume, a header whose value the record leaves out.
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub(crate) headers: Vec<String>,
+}
+
+impl HeaderArgs {
+    /// Names and values.
+    pub(crate) fn parsed(&self) -> Result<Vec<(String, String)>, Failure> {
+        let headers = self.headers.iter();
+        headers.map(|text| crate::headers::parse(text)).collect()
+    }
 }
 
 /// Flags of a sweep that concern a server. A job runs beside a server that

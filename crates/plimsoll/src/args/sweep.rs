@@ -1,8 +1,8 @@
 //! The flags of `plimsoll sweep`.
 
-use super::http::{OF_A_SERVER, OF_A_SWEPT_SERVER};
+use super::http::{HEADERS, OF_A_SERVER, OF_A_SWEPT_SERVER, url_or_record};
 use super::value::{cpus, positive_duration, share};
-use super::{FOR_A_SERVER, Format, HttpArgs, SweptServerArgs};
+use super::{FOR_A_SERVER, Format, HeaderArgs, HttpArgs, SweptServerArgs};
 use clap::{Args, ValueEnum};
 use plimsoll_model::{Arrivals, CpuSet, Goal, LoadLevel, Rate, Share, parse_duration};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ Examples:
 
 /// `plimsoll sweep`
 #[derive(Debug, Args)]
-#[command(after_help = SWEEP_HELP)]
+#[command(after_help = SWEEP_HELP, group = url_or_record())]
 pub(crate) struct SweepArgs {
     /// The server to load, http:// or https://. Without: the hash service, in this process.
     pub(crate) url: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct SweepArgs {
     pub(crate) command: Vec<String>,
 
     /// Run 1 to N copies of a command at once instead of offering requests.
-    #[arg(long, conflicts_with_all = [OF_A_SERVER, OF_A_SWEPT_SERVER], requires = "command")]
+    #[arg(long, conflicts_with_all = [OF_A_SERVER, OF_A_SWEPT_SERVER, HEADERS], requires = "command")]
     pub(crate) copies: bool,
 
     /// A first look in under 90 s. Without: under 6 minutes, or 10 with a finer --precision.
@@ -92,7 +92,7 @@ pub(crate) struct SweepArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Go on with the interrupted run in this record.
+    /// Go on with the interrupted run in this record. It runs the commands in the record, so the file must be yours and writable by you alone.
     #[arg(long, value_name = "FILE", conflicts_with = "output")]
     pub(crate) resume: Option<PathBuf>,
 
@@ -111,6 +111,9 @@ pub(crate) struct SweepArgs {
     /// A request (or, with --copies, a copy) that takes longer has failed (default: 10s; copies: 1h).
     #[arg(long, value_name = "TIME", help_heading = FOR_A_SERVER, value_parser = positive_duration, allow_hyphen_values = true)]
     pub(crate) timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) header: HeaderArgs,
 
     #[command(flatten)]
     pub(crate) http: HttpArgs,

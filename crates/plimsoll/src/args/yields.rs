@@ -1,8 +1,9 @@
 //! The flags of `plimsoll yield`.
 
+use super::http::url_or_record;
 use super::sweep::{ArrivalChoice, rate, window};
 use super::value::{cpus, positive_duration, share};
-use super::{FOR_A_SERVER, HttpArgs, YieldFormat};
+use super::{FOR_A_SERVER, HeaderArgs, HttpArgs, YieldFormat};
 use clap::Args;
 use plimsoll_experiment::yields::StepLoads;
 use plimsoll_model::{Arm, Budget, CpuSet, LoadLevel, Rate, Share};
@@ -38,7 +39,7 @@ Examples:
 
 /// `plimsoll yield`
 #[derive(Debug, Args)]
-#[command(after_help = YIELD_HELP)]
+#[command(after_help = YIELD_HELP, group = url_or_record())]
 pub(crate) struct YieldArgs {
     /// The server to load, http:// or https://, on this machine. Without: the hash service, in this process.
     pub(crate) url: Option<String>,
@@ -128,7 +129,7 @@ pub(crate) struct YieldArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Go on with the interrupted run in this record, as it was asked for.
+    /// Go on with the interrupted run in this record, as it was asked for. It runs the commands in the record, so the file must be yours and writable by you alone.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "url", "load", "rate", "rated",
         "step", "job", "job_timeout", "arms", "headroom", "curve", "headrooms", "budget", "quick", "passes", "duration",
         "arrivals", "seed", "cpus", "max_slip", "max_steal", "max_other"])]
@@ -144,6 +145,9 @@ pub(crate) struct YieldArgs {
     /// Leave out the page with charts beside the record.
     #[arg(long)]
     pub(crate) no_html: bool,
+
+    #[command(flatten)]
+    pub(crate) header: HeaderArgs,
 
     #[command(flatten)]
     pub(crate) http: HttpArgs,

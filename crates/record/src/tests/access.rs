@@ -5,6 +5,7 @@ use crate::{Record, RecordError};
 use plimsoll_model::SCHEMA_VERSION;
 use rusqlite::Connection;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 #[test]
@@ -14,6 +15,67 @@ fn a_record_is_never_written_over() {
     let before = fs::read(&path).unwrap();
     assert!(matches!(create(&path), Err(RecordError::Exists { .. })));
     assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_record_and_its_journal_are_for_their_owner_alone() {
+    let bench = Bench::new();
+    let record = bench.create("run.plimsoll");
+    let begun = "BEGIN IMMEDIATE; UPDATE run SET seed = '1'";
+    record.conn.execute_batch(begun).unwrap();
+    for name in ["run.plimsoll", "run.plimsoll-journal"] {
+        let about = fs::metadata(bench.path(name)).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
+fn a_record_that_others_can_write_is_read_but_not_resumed() {
+    let bench = Bench::new();
+    let path = bench.record_of("run.plimsoll", 1);
+    let folder = path.parent().unwrap();
+    let journal = bench.path("run.plimsoll-wal");
+    let set = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let refused = |words: &str| {
+        let e = Record::open_for_resume(&path).unwrap_err();
+        assert!(matches!(e, RecordError::NotTrusted { .. }), "{e}");
+        assert!(e.is_mistake() && e.to_string().contains(words), "{e}");
+        Record::open(&path).unwrap();
+    };
+    set(&path, 0o620);
+    refused("can be written by others (mode 0620)");
+    set(&path, 0o600);
+    set(folder, 0o1777);
+    refused("move it to a folder");
+    set(folder, 0o755);
+    std::os::unix::fs::symlink("elsewhere", &journal).unwrap();
+    let e = Record::open_for_resume(&path).unwrap_err();
+    assert!(e.to_string().contains("-wal beside it"), "{e}");
+    fs::remove_file(&journal).unwrap();
+    Record::open_for_resume(&path).unwrap();
+}
+
+#[test]
+fn a_record_of_another_user_is_read_but_not_resumed() {
+    // Only root can give files away. The rule itself is tested in `trust`.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let path = bench.record_of("run.plimsoll", 1);
+    let link = bench.path("link.plimsoll");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+    for name in [&path, &link] {
+        let e = Record::open_for_resume(name).unwrap_err();
+        assert!(e.to_string().contains("another user (UID 65534)"), "{e}");
+        Record::open(name).unwrap();
+    }
+    std::os::unix::fs::chown(&path, Some(0), None).unwrap();
+    let mut record = Record::open_for_resume(&link).unwrap();
+    record.append(&trial(1)).unwrap();
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub(super) fn plan() -> Plan {
             url: "http://localhost:8080/".to_owned(),
             method: "GET".to_owned(),
             headers: vec![("Authorization".to_owned(), "Bearer abc".to_owned())],
+            omitted_headers: Vec::new(),
             body: vec![0, 255, 7],
             connections: 16,
             timeout: Duration::from_secs(5),

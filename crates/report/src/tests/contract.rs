@@ -254,13 +254,16 @@ fn secrets_are_in_no_output() {
         http.url = "http://me:swordfish@localhost/".to_owned();
         http.headers
             .push(("X-Api-Key".to_owned(), "swordfish".to_owned()));
+        // Shown like one whose value is in the record.
+        http.omitted_headers.push("Cookie".to_owned());
     }
     let json = crate::json(&sample.report()).unwrap();
     for output in [&json, &sample.text(200), &crate::csv(&sample.report())] {
         assert!(!output.contains("swordfish"), "{output}");
         assert!(!output.contains("Bearer 12345"), "{output}");
     }
-    assert_eq!(json.matches("\"(hidden)\"").count(), 2);
+    assert_eq!(json.matches("\"(hidden)\"").count(), 3);
+    assert!(!json.contains("omitted_headers"), "{json}");
     assert!(json.contains("*/*"), "{json}");
 }
 

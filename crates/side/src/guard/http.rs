@@ -32,6 +32,7 @@ pub(super) fn prepare(url: &str, limit: Duration, cpus: &CpuSet) -> Result<HttpL
         url: url.to_owned(),
         method: "GET".into(),
         headers: Vec::new(),
+        omitted_headers: Vec::new(),
         body: Vec::new(),
         connections: 4,
         timeout,

@@ -34,6 +34,7 @@ fn http(url: &str) -> HttpService {
         url: url.to_owned(),
         method: "GET".to_owned(),
         headers: Vec::new(),
+        omitted_headers: Vec::new(),
         body: Vec::new(),
         connections: 64,
         timeout: Duration::from_secs(1),

@@ -67,6 +67,7 @@ pub(crate) fn http() -> Workload {
             ("Accept".to_owned(), "*/*".to_owned()),
             ("Authorization".to_owned(), "Bearer 12345".to_owned()),
         ],
+        omitted_headers: vec![],
         body: vec![],
         connections: 16,
         timeout: Duration::from_secs(5),

@@ -1,0 +1,146 @@
+//! Headers that may hold secrets: what of them is recorded, and how a run that is resumed
+//! gets them again.
+
+use crate::args::{HeaderArgs, HttpArgs};
+use crate::failure::Failure;
+use plimsoll_model::{HttpService, Plan, Workload};
+use plimsoll_report::{HIDDEN, is_hidden_header};
+
+/// Name and value of a header as it is typed: `Accept: text/html`.
+pub(crate) fn parse(text: &str) -> Result<(String, String), Failure> {
+    text.split_once(':')
+        .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| {
+            Failure::Mistake(format!(
+                "--header: '{text}' is no header; write it like 'Accept: text/html'"
+            ))
+        })
+}
+
+/// The plan and the command line as they are recorded.
+pub(crate) fn recorded(
+    plan: &Plan,
+    command_line: Vec<String>,
+    given: &HeaderArgs,
+    http: &HttpArgs,
+) -> (Plan, Vec<String>) {
+    match http.keep_headers {
+        true => (plan.clone(), command_line),
+        false => (
+            without_values(plan),
+            without_typed_values(command_line, &given.headers),
+        ),
+    }
+}
+
+/// The plan without the values of headers that no report shows.
+fn without_values(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    if let Workload::Http(http) = &mut plan.workload {
+        let all = std::mem::take(&mut http.headers);
+        let (omitted, kept): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .partition(|(name, _)| is_hidden_header(name));
+        http.headers = kept;
+        http.omitted_headers = omitted.into_iter().map(|(name, _)| name).collect();
+    }
+    plan
+}
+
+/// The command line without them; `headers` are those in it, as they were typed.
+fn without_typed_values(words: Vec<String>, headers: &[String]) -> Vec<String> {
+    let secrets: Vec<(&str, &str)> = headers
+        .iter()
+        .filter_map(|text| Some((text.as_str(), text.split_once(':')?.0)))
+        .filter(|(_, name)| is_hidden_header(name.trim()))
+        .collect();
+    let hidden = |word: String| {
+        // `-H TEXT`, `-HTEXT`, `-kHTEXT` and `--header=TEXT` all end with it.
+        let mut typed = secrets.iter();
+        let found = typed.find_map(|(text, name)| Some((word.strip_suffix(text)?, name)));
+        match found {
+            Some((flag, name)) => format!("{flag}{name}: {HIDDEN}"),
+            None => word,
+        }
+    };
+    words.into_iter().map(hidden).collect()
+}
+
+/// What headers given with `--resume` lack or have too much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// The record leaves the values of these out, and they were not given.
+    Missing(Vec<String>),
+    /// The recorded requests have no such header, or with another value.
+    Unknown(String),
+}
+
+impl Refused {
+    /// One sentence about a record that is `shown` so.
+    pub(crate) fn sentence(&self, shown: &str) -> String {
+        match self {
+            Refused::Missing(names) => format!(
+                "{shown} does not hold the values of these headers: {}; give each again with -H 'NAME: VALUE'",
+                names.join(", ")
+            ),
+            Refused::Unknown(name) => format!(
+                "{shown} was recorded with another plan: its requests have no header {name} or one with another value; leave it out to resume, or start a new run"
+            ),
+        }
+    }
+}
+
+/// The recorded plan with the headers that were given again. A header whose value reports
+/// hide is checked by its name only: a token may be a new one. Others must be as recorded.
+pub(crate) fn supply(plan: &Plan, given: Vec<(String, String)>) -> Result<Plan, Refused> {
+    let mut plan = plan.clone();
+    let Workload::Http(http) = &mut plan.workload else {
+        return match given.into_iter().next() {
+            Some((name, _)) => Err(Refused::Unknown(name)),
+            None => Ok(plan),
+        };
+    };
+    given
+        .into_iter()
+        .try_for_each(|header| take(http, header))?;
+    match http.omitted_headers.as_slice() {
+        [] => Ok(plan),
+        missing => Err(Refused::Missing(missing.to_vec())),
+    }
+}
+
+fn take(http: &mut HttpService, (name, value): (String, String)) -> Result<(), Refused> {
+    let mut omitted = http.omitted_headers.iter();
+    if let Some(at) = omitted.position(|other| other.eq_ignore_ascii_case(&name)) {
+        http.omitted_headers.remove(at);
+        http.headers.push((name, value));
+        return Ok(());
+    }
+    let mut recorded = http.headers.iter_mut();
+    let same = |(other, recorded): &&mut (String, String)| {
+        other.eq_ignore_ascii_case(&name) && (is_hidden_header(&name) || *recorded == value)
+    };
+    match recorded.find(same) {
+        Some((_, recorded)) => {
+            *recorded = value;
+            Ok(())
+        }
+        None => Err(Refused::Unknown(name)),
+    }
+}
+
+/// What has to be typed beside `--resume FILE` to resume a run with this plan.
+pub(crate) fn flags_to_resume(plan: &Plan) -> String {
+    match &plan.workload {
+        Workload::Http(http) => http
+            .omitted_headers
+            .iter()
+            .map(|name| format!(" -H '{name}: VALUE'"))
+            .collect(),
+        Workload::Hash(_) | Workload::Copies(_) | Workload::Imported(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! What a run writes may hold secrets: who may read it, and what of it is left out.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+#[path = "common/server.rs"]
+mod server;
+
+use common::{Folder, short};
+use server::Server;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+const OK: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+const SECRET: &str = "swordfish";
+
+fn mode(folder: &Folder, name: &str) -> u32 {
+    let about = fs::metadata(folder.path(name)).unwrap();
+    about.permissions().mode() & 0o777
+}
+
+/// A sweep of a server with a secret header.
+fn sweep(folder: &Folder, server: &Server, more: &[&str]) {
+    let header = format!("Authorization: Bearer {SECRET}");
+    let url = server.url();
+    let mut args = vec!["--levels", "50", "--rated", "20", "-o", "run.plimsoll"];
+    args.extend(["-H", &header, "-H", "Accept: text/plain", &url]);
+    args.extend(more);
+    let ended = folder.run(&short(&args));
+    ended.says(0, &[]);
+}
+
+fn change(folder: &Folder, sql: &str) {
+    let db = rusqlite::Connection::open(folder.path("run.plimsoll")).unwrap();
+    db.execute_batch(sql).unwrap();
+}
+
+fn holds_the_secret(folder: &Folder) -> bool {
+    let bytes = fs::read(folder.path("run.plimsoll")).unwrap();
+    bytes
+        .windows(SECRET.len())
+        .any(|part| part == SECRET.as_bytes())
+}
+
+#[test]
+fn what_a_run_and_its_report_write_is_for_their_owner_alone() {
+    let folder = Folder::new();
+    let sweep = short(&["--levels", "5", "--rated", "100", "-o", "run.plimsoll"]);
+    folder.run(&sweep).says(0, &[]);
+    assert_eq!(mode(&folder, "run.plimsoll"), 0o600);
+    assert_eq!(mode(&folder, "run.html"), 0o600);
+    for name in ["out.html", "out.json", "out.csv", "out.txt"] {
+        let args = ["report", "run.plimsoll", "-o", name];
+        folder.run(&args).says(0, &[]);
+        assert_eq!(mode(&folder, name), 0o600, "{name}");
+    }
+    let args = ["export", "run.plimsoll", "--hdr", "logs"];
+    folder.run(&args).says(0, &[]);
+    for log in fs::read_dir(folder.path("logs")).unwrap() {
+        let log = log.unwrap().path();
+        assert_eq!(mode(&folder, log.to_str().unwrap()), 0o600, "{log:?}");
+    }
+}
+
+#[test]
+fn a_hidden_header_is_not_recorded_and_a_resumed_run_asks_for_it() {
+    let (folder, server) = (Folder::new(), Server::start(OK));
+    sweep(&folder, &server, &[]);
+    assert!(!holds_the_secret(&folder));
+    change(&folder, "UPDATE run SET ended = 'interrupted'");
+    let resume = |more: &[&str]| {
+        let mut args = vec!["sweep", "--resume", "run.plimsoll"];
+        args.extend(more);
+        folder.run(&args)
+    };
+    resume(&[]).says(2, &["Authorization", "-H 'NAME: VALUE'"]);
+    resume(&["-H", "Cookie: a"]).says(2, &["no header Cookie"]);
+    let token = format!("authorization: Bearer {SECRET}");
+    resume(&["-H", &token, "-H", "Accept: text/html"]).says(2, &["header Accept"]);
+    resume(&["--keep-headers", "-H", &token]).says(2, &["--keep-headers"]);
+    resume(&["-H", &token]).says(0, &[]);
+    assert!(!holds_the_secret(&folder));
+    let json = folder.run(&["report", "run.plimsoll", "--format", "json"]);
+    let headers = &json.json()["plan"]["workload"]["headers"];
+    let shown = serde_json::json!([["Accept", "text/plain"], ["Authorization", "(hidden)"]]);
+    assert_eq!(*headers, shown);
+}
+
+#[test]
+fn headers_are_recorded_when_that_is_asked_for() {
+    let (folder, server) = (Folder::new(), Server::start(OK));
+    sweep(&folder, &server, &["--keep-headers"]);
+    assert!(holds_the_secret(&folder));
+    change(&folder, "UPDATE run SET ended = 'interrupted'");
+    let args = ["sweep", "--resume", "run.plimsoll"];
+    folder.run(&args).says(0, &[]);
+}
+
+#[test]
+fn headers_need_a_server_or_a_record() {
+    let folder = Folder::new();
+    for command in ["sweep", "yield"] {
+        let args = [command, "-H", "Cookie: a"];
+        folder.run(&args).says(2, &["--resume"]);
+        let args = [command, "--keep-headers"];
+        folder.run(&args).says(2, &["<URL>"]);
+    }
+    let args = ["yield", "--resume", "none.plimsoll", "-H", "Cookie: a"];
+    folder.run(&args).says(2, &["none.plimsoll"]);
+}
+
+#[test]
+fn a_run_is_resumed_only_from_a_record_that_nobody_else_can_write() {
+    let folder = Folder::new();
+    let mut args = short(&["--levels", "1", "-o", "run.plimsoll", "--copies"]);
+    args.extend(["--", "touch", "ran"]);
+    folder.run(&args).says(0, &[]);
+    change(&folder, "UPDATE run SET ended = 'interrupted'");
+    let path = folder.path("run.plimsoll");
+    let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o666);
+    let resume = ["sweep", "--resume", "run.plimsoll"];
+    let refused = folder.run(&resume);
+    refused.says(2, &["can be written by others", "chmod go-w"]);
+    assert!(!refused.stderr.contains("resuming runs"), "{refused:#?}");
+    for reader in [&["report"][..], &["report", "--format", "json"]] {
+        let args = [reader, &["run.plimsoll"]].concat();
+        folder.run(&args).says(0, &[]);
+    }
+    set(0o600);
+    let commands = [r#"note: resuming runs copies of the command ["touch", "ran"]"#];
+    folder.run(&resume).says(0, &commands);
+}

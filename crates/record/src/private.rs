@@ -1,0 +1,92 @@
+//! Files that only their owner may read: what is recorded and reported may hold secrets.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// What becomes of a file that already has the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It is replaced, once the new one is complete.
+    Replace,
+    /// It is kept, and the write fails.
+    Keep,
+}
+
+/// Writes a file with mode 0600, completely or not at all.
+///
+/// The bytes go to a new file in the same folder, with a random name and opened with
+/// `O_EXCL`: nothing that others put into the folder is followed or written to. It is
+/// synced before it is renamed, and removed if any of this fails.
+///
+/// # Errors
+/// What the system says; [`io::ErrorKind::AlreadyExists`] for a file that is kept.
+pub fn write_private(path: &Path, bytes: &[u8], existing: Existing) -> io::Result<()> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let folder = parent.unwrap_or(Path::new("."));
+    // The mode is tempfile's own: 0600.
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".plimsoll-")
+        .suffix(OsStr::new(".part"))
+        .rand_bytes(16)
+        .tempfile_in(folder)?;
+    temporary.write_all(bytes)?;
+    temporary.as_file().sync_all()?;
+    match existing {
+        Existing::Replace => temporary.persist(path),
+        Existing::Keep => temporary.persist_noclobber(path),
+    }
+    .map_err(|failed| failed.error)?;
+    // Makes the rename durable. Some file systems cannot sync a folder.
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap().flatten();
+        let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+        names.collect()
+    }
+
+    #[test]
+    fn a_file_is_for_its_owner_alone_also_where_one_was_for_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("page.html");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        write_private(&path, b"new", Existing::Replace).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_symlink_of_that_name_is_replaced_and_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let path = dir.path().join("page.html");
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        write_private(&path, b"page", Existing::Replace).unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
+        assert_eq!(fs::read(&path).unwrap(), b"page");
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("there");
+        fs::create_dir(&path).unwrap();
+        assert!(write_private(&path, b"text", Existing::Replace).is_err());
+        let kept = write_private(&path, b"text", Existing::Keep).unwrap_err();
+        assert_eq!(kept.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(names(dir.path()), ["there"]);
+    }
+}
