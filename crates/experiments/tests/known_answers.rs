@@ -2,7 +2,7 @@
 //! far off it is, and how often its interval holds the truth.
 //!
 //! Virtual time: nothing sleeps, and the same seeds give the same figures on
-//! every machine. `cargo test -p plimsoll-experiment --test known_answers --
+//! every machine. `cargo test -p plimsoll-experiments --test known_answers --
 //! --nocapture` prints them.
 
 #![cfg(test)]

@@ -7,9 +7,9 @@ use super::services::{Asks, SERVICES};
 use super::truth::Truth;
 use super::verdict::{Measured, judge, verdict, widest_pct};
 use super::{KnownService, plan, truth};
-use plimsoll_engine::{Next, Observer, Outcome, Planner, Quiet, RunError, Runner, conduct};
-use plimsoll_engine::order::derive;
 use crate::sweep::{self, Effort};
+use plimsoll_engine::order::derive;
+use plimsoll_engine::{Next, Observer, Planner, Progress, Quiet, RunError, Runner, conduct};
 use plimsoll_load::arrivals::Schedule;
 use plimsoll_load::known::Queue;
 use plimsoll_model::{
@@ -37,6 +37,36 @@ const UNDISTURBED: Conditions = Conditions {
     later: us(100),
     invalid_every: 0,
 };
+
+/// Plans a sweep whose budget grows with the time of invalid trials, as the
+/// self-test does.
+struct Extended<'a> {
+    plan: &'a Plan,
+    effort: Effort,
+}
+
+impl Extended<'_> {
+    fn plan(&self, trials: &[Trial]) -> Plan {
+        plan::extended(self.plan, trials, self.effort)
+    }
+}
+
+impl Planner for Extended<'_> {
+    type Setting = Setting;
+    type Outcome = ();
+
+    fn next(&self, trials: &[Trial]) -> Next<Setting> {
+        sweep::next(&self.plan(trials), trials)
+    }
+
+    fn progress(&self, trials: &[Trial]) -> Progress {
+        sweep::progress(&self.plan(trials), trials)
+    }
+
+    fn describe(&self, spec: &TrialSpec) -> String {
+        sweep::describe(spec)
+    }
+}
 
 /// A service that is asked on virtual time.
 struct Virtual<'a> {
@@ -122,10 +152,7 @@ fn measured_against(
         trials: 0,
     };
     conduct(
-        |trials| {
-            let plan = plan::extended(plan, trials, effort);
-            (sweep::next(&plan, trials), sweep::progress(&plan, trials))
-        },
+        &Extended { plan, effort },
         &mut trials,
         &mut runner,
         |_| Ok::<(), RunError>(()),

@@ -1,13 +1,13 @@
 //! The planner on a simulated machine: time is arithmetic.
 
-use super::{Effort, next, progress};
-use plimsoll_engine::{Next, Observer, Outcome, Planner, Quiet, RunError, Runner, conduct};
-use crate::sweep::testing::{hash, plan, request};
+use super::testing::{hash, plan, request};
+use super::{Effort, SweepPlanner, next, progress};
+use plimsoll_engine::{Next, Observer, ObserverCost, Outcome, Quiet, RunError, Runner, conduct};
 use plimsoll_model::{
-    Copies, Invalid, Phase, Plan, Rate, Setting, Share, Trial, TrialSpec, Verdict, Workload,
+    CpuTime, Invalid, Phase, Plan, Rate, Setting, Share, Trial, TrialSpec, Verdict,
 };
 use plimsoll_study::rated::rated;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A service that carries up to a rate, behind a generator that offers up to
@@ -64,11 +64,10 @@ impl Runner<Setting, ()> for Simulated {
     }
 }
 
-fn run(plan: &Plan, machine: &mut Simulated, trials: &mut Vec<Trial>) -> Result<Ended, RunError> {
+fn run(plan: &Plan, machine: &mut Simulated, trials: &mut Vec<Trial>) -> Result<Outcome, RunError> {
     let stop = AtomicBool::new(false);
-    let ask = |trials: &[Trial]| (next(plan, trials), progress(plan, trials));
     conduct(
-        ask,
+        &SweepPlanner(plan),
         trials,
         machine,
         |_| Ok::<(), RunError>(()),
@@ -241,34 +240,13 @@ fn a_given_rate_is_not_calibrated() {
 }
 
 #[test]
-fn copies_are_visited_without_calibration() {
-    let mut request = request(Workload::Copies(Copies {
-        command: vec!["true".into()],
-        timeout: Duration::from_secs(1),
-    }));
-    request.copies = vec![1, 2, 3, 4];
-    request.trials = Some(2);
-    let plan = request.plan();
-    let trials = sweep(&plan, &mut Simulated::of(1.0));
-    let mut settings: Vec<u32> = at_levels(&trials)
-        .filter_map(|t| match t.spec.setting {
-            Setting::Copies { copies } => Some(copies),
-            _ => None,
-        })
-        .collect();
-    settings.sort_unstable();
-    assert_eq!(settings, [1, 1, 2, 2, 3, 3, 4, 4]);
-}
-
-#[test]
 fn a_raised_stop_ends_the_run_before_the_next_trial() {
     let plan = plan();
     let stop = AtomicBool::new(true);
-    let ask = |trials: &[Trial]| (next(&plan, trials), progress(&plan, trials));
     let mut trials = vec![];
     let mut machine = Simulated::of(1.0);
     let ended = conduct(
-        ask,
+        &SweepPlanner(&plan),
         &mut trials,
         &mut machine,
         |_| Ok::<(), RunError>(()),
@@ -280,71 +258,69 @@ fn a_raised_stop_ends_the_run_before_the_next_trial() {
     assert!(matches!(next(&plan, &[]), Next::Trial(_)));
 }
 
-/// Holds the run for a moment before each trial, and says that drawing costs
-/// 2 ms each time that it is asked.
+/// Pauses the run before each trial, stops it in one of the pauses, and uses
+/// 2 ms of CPU time between two calls of `cpu_used`.
 #[derive(Default)]
-struct Holding {
-    held: usize,
-    asked: std::cell::Cell<u64>,
-    ends_at: Option<usize>,
+struct Pausing {
+    pauses: usize,
+    reads: std::cell::Cell<u64>,
+    stops_in: Option<usize>,
 }
 
-impl Watch for Holding {
-    fn hold(&mut self, stop: &AtomicBool) {
-        self.held += 1;
-        if self.ends_at == Some(self.held) {
-            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+impl Observer for Pausing {
+    fn wait_while_paused(&mut self, stop: &AtomicBool) {
+        self.pauses += 1;
+        if self.stops_in == Some(self.pauses) {
+            stop.store(true, Ordering::Relaxed);
         }
     }
 
-    fn cpu_used(&self) -> Option<plimsoll_model::CpuTime> {
-        self.asked.set(self.asked.get() + 1);
-        let used = Duration::from_millis(2 * self.asked.get());
-        Some(plimsoll_model::CpuTime(used))
+    fn cpu_used(&self) -> Option<CpuTime> {
+        self.reads.set(self.reads.get() + 1);
+        Some(CpuTime(Duration::from_millis(2 * self.reads.get())))
     }
 }
 
-fn held(watch: &mut Holding) -> (Ended, Vec<Trial>) {
+fn paused(observer: &mut Pausing) -> (Outcome, Vec<Trial>) {
     let plan = plan();
     let mut trials = vec![];
     let ended = conduct(
-        &SweepPlanner(PLAN),
+        &SweepPlanner(&plan),
         &mut trials,
         &mut Simulated::of(1900.0),
         |_| Ok::<(), RunError>(()),
-        watch,
+        observer,
         &AtomicBool::new(false),
     );
     (ended.unwrap(), trials)
 }
 
 #[test]
-fn a_run_that_is_held_between_trials_makes_the_same_trials() {
-    let mut watch = Holding::default();
-    let (ended, trials) = held(&mut watch);
+fn a_run_that_is_paused_between_trials_makes_the_same_trials() {
+    let mut observer = Pausing::default();
+    let (ended, trials) = paused(&mut observer);
     assert_eq!(ended, Outcome::Complete);
-    assert_eq!(watch.held, trials.len(), "once before each");
-    let free = sweep(&plan(), &mut Simulated::of(1900.0));
+    assert_eq!(observer.pauses, trials.len(), "once before each");
+    let unpaused = sweep(&plan(), &mut Simulated::of(1900.0));
     let specs = |trials: &[Trial]| trials.iter().map(|t| t.spec.clone()).collect::<Vec<_>>();
-    assert_eq!(specs(&trials), specs(&free));
+    assert_eq!(specs(&trials), specs(&unpaused));
 }
 
 #[test]
-fn a_run_that_is_ended_while_it_is_held_makes_no_more_trials() {
-    let mut watch = Holding {
-        ends_at: Some(4),
-        ..Holding::default()
+fn a_run_that_is_stopped_while_paused_makes_no_more_trials() {
+    let mut observer = Pausing {
+        stops_in: Some(4),
+        ..Pausing::default()
     };
-    let (ended, trials) = held(&mut watch);
+    let (ended, trials) = paused(&mut observer);
     assert_eq!((ended, trials.len()), (Outcome::Interrupted, 3));
 }
 
 #[test]
-fn what_looking_on_cost_is_what_it_took_within_the_window() {
-    let watch = Holding::default();
-    let cost = crate::conduct::ViewCost::from_now(&watch);
-    let took = cost.until_now(&watch).map(|cpu| cpu.0);
-    assert_eq!(took, Some(Duration::from_millis(2)));
-    let nobody = crate::conduct::ViewCost::from_now(&Quiet);
-    assert_eq!(nobody.until_now(&Quiet), None);
+fn the_cost_of_an_observer_is_its_cpu_time_within_the_window() {
+    let observer = Pausing::default();
+    let cost = ObserverCost::start(&observer);
+    let used = cost.end(&observer).map(|cpu| cpu.0);
+    assert_eq!(used, Some(Duration::from_millis(2)));
+    assert_eq!(ObserverCost::start(&Quiet).end(&Quiet), None);
 }

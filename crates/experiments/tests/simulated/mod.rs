@@ -2,10 +2,11 @@
 //! goal, and the loop that it runs. For the tests of known answers, and for the
 //! example that holds Plimsoll's search beside others.
 
-use plimsoll_experiments::sweep::{self, Effort, Request};
 use plimsoll_engine::{Observer, Quiet, RunError, Runner, conduct};
+use plimsoll_experiments::sweep::{Effort, Request, SweepPlanner};
 use plimsoll_model::{
-    Bytes, CpuPlan, CpuSet, CpuTime, Goal, HashService, Plan, Share, Trial, TrialSpec, Workload,
+    Bytes, CpuPlan, CpuSet, CpuTime, Goal, HashService, Plan, Setting, Share, Trial, TrialSpec,
+    Workload,
 };
 use plimsoll_simulate::Machine;
 use std::sync::atomic::AtomicBool;
@@ -54,7 +55,7 @@ impl Runner<Setting, ()> for Simulated<'_> {
 pub(crate) fn trials(machine: &Machine, plan: &Plan) -> Result<Vec<Trial>, RunError> {
     let mut trials = Vec::new();
     conduct(
-        &SweepPlanner(PLAN),
+        &SweepPlanner(plan),
         &mut trials,
         &mut Simulated { machine, plan },
         |_| Ok::<(), RunError>(()),

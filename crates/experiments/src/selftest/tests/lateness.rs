@@ -6,9 +6,9 @@
 //! from the intended start.
 
 use super::us;
-use plimsoll_engine::order::derive;
 use crate::selftest::services::TOLERANCE_PCT;
 use crate::selftest::services::{Asks, SERVICES};
+use plimsoll_engine::order::derive;
 use plimsoll_load::arrivals::Schedule;
 use plimsoll_load::known::{Discipline, Queue};
 use plimsoll_model::{Arrivals, Histogram, Rate};

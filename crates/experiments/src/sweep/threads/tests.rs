@@ -1,10 +1,10 @@
 //! Trials on one thread and on both, on machines whose speed-up is known.
 
-use plimsoll_engine::{Next, Observer, Outcome, Planner, Quiet, RunError, Runner, conduct};
-use crate::sweep::{Effort, next, progress};
 use crate::sweep::testing::{hash, request};
+use crate::sweep::{Effort, SweepPlanner};
+use plimsoll_engine::{Observer, Quiet, RunError, Runner, conduct};
 use plimsoll_model::{
-    Estimate, LoadLevel, NoSpeedup, Phase, Plan, Rate, Speedup, Trial, TrialSpec,
+    Estimate, LoadLevel, NoSpeedup, Phase, Plan, Rate, Setting, Speedup, Trial, TrialSpec,
 };
 use plimsoll_simulate::{Curve, Disturbance, Effect, Machine, Service, TwoThreads};
 use plimsoll_study::findings;
@@ -57,7 +57,7 @@ impl Runner<Setting, ()> for Simulated<'_> {
 /// Goes on from `trials` to the end of the plan.
 fn sweep(machine: &Machine, plan: &Plan, mut trials: Vec<Trial>) -> Vec<Trial> {
     conduct(
-        |trials: &[Trial]| -> (Next, _) { (next(plan, trials), progress(plan, trials)) },
+        &SweepPlanner(plan),
         &mut trials,
         &mut Simulated(machine, plan),
         |_| Ok::<(), RunError>(()),
