@@ -1,4 +1,5 @@
 use super::*;
+use plimsoll_model::Findings;
 use std::fmt::Write as _;
 
 const GRAVITON3: &str = "rate_rps,cpu_pct,latency_us
@@ -34,9 +35,23 @@ fn imported(text: &str) -> Imported {
     table.run(about()).unwrap()
 }
 
+/// The plan and the trials of a table of rates.
+fn rate_rows(text: &str) -> (Plan, Vec<Trial>) {
+    match imported(text).rows {
+        ImportedRows::Rates(plan, trials) => (plan, trials),
+        ImportedRows::Copies(plan, _) => panic!("{plan:?}"),
+    }
+}
+
+/// What follows from a table of rates.
+fn findings(text: &str) -> Findings {
+    let (plan, trials) = rate_rows(text);
+    plimsoll_study::findings(&plan, &trials)
+}
+
 /// The rates of a table, in its order.
 fn rates(text: &str) -> Vec<f64> {
-    let trials = imported(text).trials;
+    let (_, trials) = rate_rows(text);
     trials.iter().map(|t| t.asked().get()).collect()
 }
 
@@ -53,9 +68,9 @@ fn refused(bytes: &[u8]) -> String {
 
 #[test]
 fn each_row_is_a_trial_that_says_what_the_row_says() {
-    let run = imported(GRAVITON3);
-    assert_eq!(run.trials.len(), 15);
-    let trial = &run.trials[5];
+    let (_, trials) = rate_rows(GRAVITON3);
+    assert_eq!(trials.len(), 15);
+    let trial = &trials[5];
     assert!((trial.achieved().get() / 296_473.0 - 1.0).abs() < 1e-9);
     assert_eq!(trial.window, Duration::from_secs(1));
     assert_eq!(trial.machine.cpu.unwrap().busy_share(), Share::new(0.46));
@@ -70,8 +85,7 @@ fn each_row_is_a_trial_that_says_what_the_row_says() {
 
 #[test]
 fn latencies_are_stated_as_the_table_has_them() {
-    let run = imported(GRAVITON3);
-    let levels = plimsoll_study::findings(&run.plan, &run.trials).levels;
+    let levels = findings(GRAVITON3).levels;
     let stated: Vec<f64> = levels
         .iter()
         .filter_map(|l| Some(l.latency_us.as_ref()?.p99))
@@ -83,10 +97,10 @@ fn latencies_are_stated_as_the_table_has_them() {
     assert_eq!(stated, given);
     // Of repeated rows each quantile is one of them, also if a histogram does
     // not tell them apart.
-    let run = imported(
+    let levels = findings(
         "rate_rps,cpu_pct,latency_us\n1000,10,70001.5\n1000,10,70003\n1000,10,500.25\n2000,20,600\n",
-    );
-    let levels = plimsoll_study::findings(&run.plan, &run.trials).levels;
+    )
+    .levels;
     let latency = levels[0].latency_us.as_ref().unwrap();
     assert_eq!((latency.p50, latency.p99), (70_003.0, 70_003.0));
     assert_eq!(levels[1].latency_us.as_ref().unwrap().p50, 600.0);
@@ -94,8 +108,7 @@ fn latencies_are_stated_as_the_table_has_them() {
 
 #[test]
 fn rows_whose_cpu_use_falls_as_the_rate_rises_are_named() {
-    let run = imported(GRAVITON3);
-    let pooled = plimsoll_study::findings(&run.plan, &run.trials).cpu_pooled;
+    let pooled = findings(GRAVITON3).cpu_pooled;
     let seen: Vec<(f64, f64)> = pooled
         .iter()
         .map(|p| (p.rate_rps, p.measured_cpu_pct.round()))
@@ -104,15 +117,13 @@ fn rows_whose_cpu_use_falls_as_the_rate_rises_are_named() {
     assert!((seen[0].0 - 147_919.0).abs() < 1.0 && (seen[1].0 - 197_237.0).abs() < 1.0);
     assert_eq!((seen[0].1, seen[1].1), (23.0, 22.0));
     assert!(pooled.iter().all(|p| (p.fitted_cpu_pct - 22.5).abs() < 0.2));
-    let rising = imported("rate_rps,cpu_pct,latency_us\n1000,10,500\n2000,20,600\n3000,20,700\n");
-    let findings = plimsoll_study::findings(&rising.plan, &rising.trials);
-    assert_eq!(findings.cpu_pooled, []);
+    let rising = "rate_rps,cpu_pct,latency_us\n1000,10,500\n2000,20,600\n3000,20,700\n";
+    assert_eq!(findings(rising).cpu_pooled, []);
 }
 
 #[test]
 fn the_published_rule_does_not_end_within_the_published_table() {
-    let run = imported(GRAVITON3);
-    let findings = plimsoll_study::findings(&run.plan, &run.trials);
+    let findings = findings(GRAVITON3);
     assert_eq!(findings.levels.len(), 15);
     let rated = findings.rated.unwrap();
     assert!((rated.rate_rps - 736_860.0).abs() < 1e-6);
@@ -128,9 +139,11 @@ fn the_published_rule_does_not_end_within_the_published_table() {
 #[test]
 fn a_table_of_copies_gives_the_published_efficiency() {
     let run = imported("copies,cpu_pct,seconds\n1,20,223\n4,51,225\n8,100,354\n");
-    assert_eq!(run.plan.copies, [1, 4, 8]);
-    assert!(run.plan.goals.is_empty());
-    let copies = plimsoll_study::findings(&run.plan, &run.trials).copies;
+    let ImportedRows::Copies(plan, trials) = run.rows else {
+        panic!("{:?}", run.rows);
+    };
+    assert_eq!(plan.numbers, [1, 4, 8]);
+    let copies = plimsoll_study::copies::findings(&plan, &trials).copies;
     assert!((copies[2].efficiency_ratio.unwrap() - 0.63).abs() < 0.001);
     assert_eq!(copies[2].cpu_pct, Some(100.0));
 }
@@ -157,21 +170,22 @@ fn columns_in_any_order_marks_blanks_quotes_and_line_ends_are_taken() {
 
 #[test]
 fn rows_out_of_order_stay_in_the_order_they_were_measured() {
-    let run = imported("rate_rps,cpu_pct,latency_us\n2000,20,600\n1000,10,500\n3000,30,700\n");
-    let asked: Vec<f64> = run.trials.iter().map(|t| t.asked().get()).collect();
+    let (plan, trials) =
+        rate_rows("rate_rps,cpu_pct,latency_us\n2000,20,600\n1000,10,500\n3000,30,700\n");
+    let asked: Vec<f64> = trials.iter().map(|t| t.asked().get()).collect();
     assert_eq!(asked, [2000.0, 1000.0, 3000.0]);
-    assert!(run.plan.levels.is_sorted());
+    assert!(plan.levels.is_sorted());
 }
 
 #[test]
 fn repeated_rows_at_a_rate_are_repeated_trials() {
-    let run = imported(
+    let (plan, trials) = rate_rows(
         "rate_rps,cpu_pct,latency_us\n1000,10,500\n2000,20,600\n1000,12,510\n1000,12,510\n",
     );
-    let passes: Vec<u32> = run.trials.iter().map(|t| t.spec.pass).collect();
+    let passes: Vec<u32> = trials.iter().map(|t| t.spec.pass).collect();
     assert_eq!(passes, [0, 0, 1, 2]);
-    assert_eq!((run.plan.levels.len(), run.plan.run.passes), (2, 3));
-    let levels = plimsoll_study::findings(&run.plan, &run.trials).levels;
+    assert_eq!((plan.levels.len(), plan.run.passes), (2, 3));
+    let levels = plimsoll_study::findings(&plan, &trials).levels;
     assert_eq!(levels[0].trials, 3);
 }
 
@@ -182,10 +196,10 @@ fn rates_that_nearly_agree_keep_levels_of_their_own_in_their_order() {
         writeln!(text, "{},1,500", 0.001 + f64::from(i) / 1e6).unwrap();
         writeln!(text, "{},90,500", 1e6 - f64::from(i)).unwrap();
     }
-    let run = imported(&text);
-    assert_eq!(run.plan.levels.len(), 600);
-    assert_eq!(run.plan.levels.last().map(|l| l.pct()), Some(100.0));
-    let mut trials: Vec<&Trial> = run.trials.iter().collect();
+    let (plan, trials) = rate_rows(&text);
+    assert_eq!(plan.levels.len(), 600);
+    assert_eq!(plan.levels.last().map(|l| l.pct()), Some(100.0));
+    let mut trials: Vec<&Trial> = trials.iter().collect();
     trials.sort_by(|a, b| a.asked().get().total_cmp(&b.asked().get()));
     let level = |t: &Trial| match t.spec.phase {
         Phase::Level { level } => level,
@@ -201,8 +215,8 @@ fn rates_that_nearly_agree_keep_levels_of_their_own_in_their_order() {
 
 #[test]
 fn a_low_rate_is_told_exactly() {
-    let run = imported("rate_rps,cpu_pct,latency_us\n0.37,10,500\n12.5,20,600\n");
-    for (trial, rate) in run.trials.iter().zip([0.37, 12.5]) {
+    let (_, trials) = rate_rows("rate_rps,cpu_pct,latency_us\n0.37,10,500\n12.5,20,600\n");
+    for (trial, rate) in trials.iter().zip([0.37, 12.5]) {
         assert!((trial.achieved().get() / rate - 1.0).abs() < 1e-9);
     }
 }
@@ -318,8 +332,7 @@ fn more_rates_than_levels_are_refused() {
 }
 
 fn doubts(rows: &str) -> Vec<plimsoll_model::Doubt> {
-    let run = imported(&format!("rate_rps,cpu_pct,latency_us\n{rows}"));
-    plimsoll_study::findings(&run.plan, &run.trials).doubts
+    findings(&format!("rate_rps,cpu_pct,latency_us\n{rows}")).doubts
 }
 
 #[test]
@@ -354,8 +367,7 @@ fn latencies_that_are_likely_milliseconds_are_doubted() {
 fn no_threshold_follows_from_a_cpu_use_that_falls_with_the_load() {
     let table =
         "rate_rps,cpu_pct,latency_us\n1000,90,800\n2000,60,850\n4000,30,900\n8000,13,9000\n";
-    let run = imported(table);
-    let findings = plimsoll_study::findings(&run.plan, &run.trials);
+    let findings = findings(table);
     let is_flat = |d: &plimsoll_model::Doubt| matches!(d, plimsoll_model::Doubt::FlatCpu { .. });
     assert!(findings.doubts.iter().any(is_flat), "{:?}", findings.doubts);
     assert!(findings.thresholds.is_empty());
