@@ -4,7 +4,8 @@
 use super::command::{Repeated, Waited};
 use super::laws::{self, Holding, Wish};
 use super::shared::{SharedGroup, lock};
-use super::{Means, arms};
+use super::arms;
+use crate::experiment::Machine;
 use plimsoll_engine::{BackgroundJob, validity::Allowance};
 use plimsoll_engine::RunError;
 use plimsoll_control::{Ground, Journal, Usage};
@@ -26,7 +27,7 @@ pub(super) struct SideJob<'a> {
     side: &'a SideloadPlan,
     /// Whether the service is in this process.
     serves_here: bool,
-    means: &'a Means,
+    machine: &'a Machine,
     root: Root,
     ground: Ground,
     journal: Journal,
@@ -65,16 +66,15 @@ impl<'a> SideJob<'a> {
     pub(super) fn new(
         side: &'a SideloadPlan,
         serves_here: bool,
-        means: &'a Means,
-        root: &Root,
+        machine: &'a Machine,
     ) -> Result<SideJob<'a>, RunError> {
         Ok(SideJob {
             side,
             serves_here,
-            means,
-            ground: Ground::find(root)?,
-            journal: means.journals.open(root)?,
-            root: root.clone(),
+            machine,
+            ground: Ground::find(&machine.root)?,
+            journal: machine.journals.open(&machine.root)?,
+            root: machine.root.clone(),
             held: None,
         })
     }
@@ -126,7 +126,7 @@ impl<'a> SideJob<'a> {
         let threads = self.side.cpus.len();
         let counts = Counts::new(threads)?;
         let file = counts.file().map_err(uncounted)?;
-        let Some((program, args)) = self.means.burner.split_first() else {
+        let Some((program, args)) = self.machine.burner.split_first() else {
             return Err(RunError::Stuck(
                 "there is no program that hashes blocks; this is a defect of Plimsoll".to_owned(),
             ));
@@ -298,16 +298,7 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
     }
 
     fn allowance(&self, spec: &TrialSpec<YieldSetting>, outcome: &YieldOutcome) -> Allowance {
-        let YieldSetting::Beside { arm, .. } = spec.setting else {
-            return Allowance::default();
-        };
-        Allowance {
-            slip_is_measured: self.serves_here,
-            job_cpu: match arm.has_job() {
-                true => outcome.job.and_then(|job| job.cpu),
-                false => Some(CpuTime::default()),
-            },
-        }
+        allowance(self.serves_here, &spec.setting, outcome)
     }
 
     fn ends(&mut self) -> Result<(), RunError> {
@@ -319,6 +310,25 @@ impl Drop for SideJob<'_> {
     fn drop(&mut self) {
         // What fails stays in the journal, and the next start says so.
         let _ = self.ends();
+    }
+}
+
+/// What a trial at `setting` is allowed. `serves_here` says that the service is
+/// in this process.
+pub(super) fn allowance(
+    serves_here: bool,
+    setting: &YieldSetting,
+    outcome: &YieldOutcome,
+) -> Allowance {
+    let YieldSetting::Beside { arm, .. } = setting else {
+        return Allowance::default();
+    };
+    Allowance {
+        slip_is_measured: serves_here,
+        job_cpu: match arm.has_job() {
+            true => outcome.job.and_then(|job| job.cpu),
+            false => Some(CpuTime::default()),
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! The planner where the load steps, on trials that no machine ever ran.
 
-use super::tests::{all, arm, plan, stepped_request};
+use super::tests::{all, arm, next, plan, stepped_request};
 use super::*;
 use plimsoll_engine::Next;
 use plimsoll_model::{Arm, Job, Phase};

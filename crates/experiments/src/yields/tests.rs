@@ -1,12 +1,13 @@
 //! The planner on trials that no machine ever ran.
 
+use super::job::allowance;
 use super::*;
-use plimsoll_engine::Next;
-use crate::sweep::Tolerance;
-use crate::sweep::testing::hash;
+use crate::Tolerance;
+use plimsoll_engine::validity::Allowance;
+use plimsoll_engine::{Next, Planner, Progress};
 use plimsoll_model::{
-    BesideRate, CpuPlan, CpuTime, CpuUse, InterruptTime, Invalid, Job, JobHeld, JobWork, LoadLevel,
-    Phase, Rate, YieldSetting, Share, SideloadPlan, YieldTrial, TrialSpec, Verdict,
+    BesideRate, Bytes, CpuPlan, CpuTime, CpuUse, HashService, InterruptTime, Invalid, Job, JobHeld,
+    JobWork, LoadLevel, Phase, Rate, SideloadPlan, TrialSpec, Verdict, YieldTrial,
 };
 use std::time::Duration;
 
@@ -19,6 +20,23 @@ const ARMS: [Arm; 7] = [
     Arm::CpuSet,
     Arm::Koordinator,
 ];
+
+/// A hash service whose requests cost a millisecond.
+fn hash() -> Workload {
+    Workload::Hash(HashService {
+        mean_block: Bytes(1 << 20),
+        deviation_share: 0.25,
+        request_cpu: CpuTime(Duration::from_millis(1)),
+    })
+}
+
+pub(super) fn next(plan: &YieldPlan, trials: &[YieldTrial]) -> Next<YieldSetting> {
+    YieldPlanner(plan).next(trials)
+}
+
+fn progress(plan: &YieldPlan, trials: &[YieldTrial]) -> Progress {
+    YieldPlanner(plan).progress(trials)
+}
 
 pub(super) fn plan(job: Job, passes: u32) -> YieldPlan {
     let share = |x| Share::new(x).unwrap();
@@ -55,14 +73,14 @@ pub(super) fn plan(job: Job, passes: u32) -> YieldPlan {
 }
 
 /// The same with steps from 20 to 90 % of 1,000 requests a second.
-pub(super) fn stepped_request(plan: Plan, effort: Effort) -> Request {
+pub(super) fn stepped_request(plan: YieldPlan, effort: Effort) -> Request {
     let level = |pct| LoadLevel::percent(pct).unwrap();
     let high = level(90.0);
     Request {
         workload: plan.load.workload,
         side: SideloadPlan {
             service: BesideRate::Load(high),
-            ..plan.sideload.unwrap()
+            ..plan.sideload
         },
         step: Some(StepLoads {
             low: level(20.0),
@@ -92,7 +110,7 @@ fn outcome(spec: &TrialSpec<YieldSetting>) -> YieldTrial {
         idle: CpuTime(Duration::from_millis(550)),
         ..CpuUse::default()
     });
-    trial.job = Some(JobWork {
+    trial.outcome.job = Some(JobWork {
         done: 1,
         over: Duration::from_secs(1),
         cpu: None,
@@ -129,7 +147,8 @@ pub(super) fn arm(trial: &YieldTrial) -> (Arm, Option<f64>) {
 }
 
 fn of_pass(trials: &[YieldTrial], pass: u32) -> Vec<Arm> {
-    let is_visit = |t: &&YieldTrial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.pass == pass;
+    let is_visit =
+        |t: &&YieldTrial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.pass == pass;
     trials.iter().filter(is_visit).map(|t| arm(t).0).collect()
 }
 
@@ -167,7 +186,7 @@ fn the_service_alone_tells_first_what_a_job_may_have() {
 #[test]
 fn a_curve_visits_an_arm_with_each_headroom_once_in_every_pass() {
     let mut plan = plan(Job::Burn, 2);
-    let side = plan.sideload.as_mut().unwrap();
+    let side = &mut plan.sideload;
     side.arms = vec![
         Arm::ServiceAlone,
         Arm::ServiceAgain,
@@ -214,7 +233,7 @@ fn a_command_is_run_alone_before_the_passes() {
 fn what_a_command_took_alone_tells_how_long_the_rest_takes() {
     let long = Duration::from_secs(600);
     let mut plan = plan(Job::Command("make".to_owned()), 1);
-    plan.sideload.as_mut().unwrap().timeout = long * 100;
+    plan.sideload.timeout = long * 100;
     let trials = all(&plan, |mut trial| {
         if arm(&trial).0 == Arm::JobAlone {
             trial.took = long;
@@ -268,12 +287,6 @@ fn without_a_rated_rate_it_is_looked_for_first() {
     assert!(matches!(spec.setting, YieldSetting::Offer { .. }));
 }
 
-#[test]
-fn a_plan_without_a_job_is_not_gone_on_with() {
-    let plan = Plan::blank(hash());
-    assert!(matches!(next(&plan, &[]), Next::Stuck(why) if why.contains("sweep --resume")));
-}
-
 /// A request for the defaults of an effort.
 fn usual(side: SideloadPlan, effort: Effort) -> Request {
     Request {
@@ -298,7 +311,7 @@ fn usual(side: SideloadPlan, effort: Effort) -> Request {
 
 /// The longest that a plan may take, if no trial is made twice.
 fn longest(plan: &YieldPlan) -> Duration {
-    let visits = plan.sideload.as_ref().unwrap().visits().len() as u32;
+    let visits = plan.sideload.visits().len() as u32;
     // Groups are made and taken away, answers are waited for: a quarter of
     // a second where it goes well.
     let around = Duration::from_millis(250);
@@ -315,7 +328,7 @@ fn all_usual(effort: Effort) -> [Request; 3] {
             .into_iter()
             .filter(|arm| !arm.is_beside() || beside(*arm))
             .collect(),
-        ..plan(Job::Burn, 1).sideload.unwrap()
+        ..plan(Job::Burn, 1).sideload
     };
     let curve = SideloadPlan {
         headrooms: effort.headrooms(),
@@ -344,8 +357,61 @@ fn the_promised_time_holds_every_trial_and_the_second_tries() {
             let longest = longest(&plan);
             assert!(longest < promised, "{longest:?} of {promised:?}");
             assert!(plan.load.run.budget < promised);
-            let steps = plan.step.map_or(plan.load.run.passes, |s| s.steps * plan.load.run.passes);
+            let steps = plan
+                .step
+                .map_or(plan.load.run.passes, |s| s.steps * plan.load.run.passes);
             assert!(steps >= 6, "no interval");
         }
     }
+}
+
+/// What a service in this process (or not) is allowed in a trial of `arm`.
+fn allowed(serves_here: bool, arm: Arm, job: Option<JobWork>) -> Allowance {
+    let setting = YieldSetting::Beside {
+        rate: Rate::per_second(100.0).unwrap(),
+        arm,
+        allowed: None,
+        headroom: None,
+    };
+    allowance(serves_here, &setting, &YieldOutcome { job })
+}
+
+fn job_with_cpu(cpu: Option<CpuTime>) -> Option<JobWork> {
+    Some(JobWork {
+        done: 1,
+        over: Duration::from_secs(10),
+        cpu,
+        held: JobHeld::default(),
+    })
+}
+
+#[test]
+fn a_service_in_this_process_is_judged_alike_with_a_job_and_alone() {
+    for arm in [Arm::Nice, Arm::None, Arm::ServiceAlone, Arm::ServiceAgain] {
+        assert!(allowed(true, arm, None).slip_is_measured, "{arm}");
+        assert!(!allowed(false, arm, None).slip_is_measured, "{arm}");
+    }
+}
+
+#[test]
+fn calibration_is_judged_as_in_a_sweep() {
+    let rate = Rate::per_second(100.0).unwrap();
+    let found = allowance(
+        true,
+        &YieldSetting::Offer { rate },
+        &YieldOutcome::default(),
+    );
+    assert_eq!(found, Allowance::default());
+}
+
+#[test]
+fn the_cpu_time_of_a_job_is_allowed_for_where_it_is_known() {
+    let used = CpuTime(Duration::from_secs(8));
+    let job_cpu = |arm, job| allowed(true, arm, job).job_cpu;
+    assert_eq!(job_cpu(Arm::Nice, job_with_cpu(Some(used))), Some(used));
+    assert_eq!(job_cpu(Arm::JobAlone, job_with_cpu(Some(used))), Some(used));
+    assert_eq!(job_cpu(Arm::Nice, job_with_cpu(None)), None);
+    assert_eq!(job_cpu(Arm::Nice, None), None);
+    let none = Some(CpuTime::default());
+    assert_eq!(job_cpu(Arm::ServiceAlone, None), none);
 }
