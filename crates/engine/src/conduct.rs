@@ -34,6 +34,11 @@ pub trait Planner {
     /// A trial's setting in words, for people who follow the run.
     fn describe(&self, spec: &TrialSpec<Self::Setting>) -> String;
 
+    /// A trial that is about to run, for people who follow the run.
+    fn announce(&self, spec: &TrialSpec<Self::Setting>) -> Started {
+        Started::of(spec, self.describe(spec))
+    }
+
     /// A trial's results for people who follow the run.
     fn summarize(&self, trial: &Trial<Self::Setting, Self::Outcome>) -> Ended {
         Ended::of(trial, self.describe(&trial.spec), measured(trial))
@@ -125,8 +130,7 @@ pub fn conduct<P: Planner, E: From<RunError>>(
         if stop.load(Ordering::Relaxed) {
             return Ok(Outcome::Interrupted);
         }
-        let started = Started::of(&spec, planner.describe(&spec));
-        observer.trial_started(&started, &planner.progress(trials));
+        observer.trial_started(&planner.announce(&spec), &planner.progress(trials));
         let Some(trial) = runner.run(&spec, observer, stop)? else {
             return Ok(Outcome::Interrupted);
         };

@@ -26,6 +26,8 @@ pub struct Started {
     pub what: String,
     /// Whether it offers requests, so that seconds will be reported.
     pub offers_load: bool,
+    /// Its place on the x axis of the run's charts; `None` for none.
+    pub x: Option<f64>,
     /// How long it measures.
     pub window: Duration,
 }
@@ -53,13 +55,14 @@ pub struct Ended {
 }
 
 impl Started {
-    /// Of a trial with this setting in words.
+    /// Of a trial with this setting in words. The x axis is the offered rate.
     pub fn of<S: TrialSetting>(spec: &TrialSpec<S>, what: String) -> Started {
         Started {
             phase: spec.phase,
             attempt: spec.attempt,
             what,
             offers_load: spec.setting.rate().is_some(),
+            x: spec.setting.rate().map(|rate| rate.get()),
             window: spec.window,
         }
     }

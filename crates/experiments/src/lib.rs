@@ -1,14 +1,22 @@
-//! The experiments: a folder each, with the plan and the trials of it.
+//! The experiments: a folder each, with its flags, plan, trials, findings and
+//! document.
 //!
-//! An experiment stands on the engine and knows no other; the self-test, whose
-//! subject is the sweep, is the one exception. [`import`] makes a record of the
-//! sweep's or of copies from a table.
+//! An experiment implements [`Experiment`] and stands on the engine; the
+//! session does the rest. It knows no other experiment; the self-test, whose
+//! subject is the sweep, is the one exception. [`import`] turns a table into
+//! trials of a sweep or of copies.
 
+pub mod args;
 pub mod copies;
 mod defaults;
+mod experiment;
+mod headers;
 pub mod import;
 pub mod selftest;
 pub mod sweep;
 pub mod yields;
 
 pub use defaults::Tolerance;
+pub use experiment::{
+    Experiment, HelpPage, LiveCharts, LoadLine, Machine, Prepared, ReportOf, Stage, TrialOf,
+};

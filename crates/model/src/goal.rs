@@ -197,6 +197,17 @@ impl From<Goal> for String {
     }
 }
 
+/// The goals in their order, each once.
+pub fn each_once(goals: &[Goal]) -> Vec<Goal> {
+    let mut once: Vec<Goal> = Vec::new();
+    for goal in goals {
+        if !once.contains(goal) {
+            once.push(*goal);
+        }
+    }
+    once
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,7 @@ mod capacity;
 mod comparison;
 mod copies;
 mod cpus;
+mod date;
 mod estimate;
 mod finding;
 mod goal;
@@ -54,13 +55,14 @@ pub use comparison::{
 };
 pub use copies::{CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload};
 pub use cpus::{CpuId, CpuSet, CpuSetError};
+pub use date::{utc_date, utc_stamp};
 pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{
     CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Doubt, Findings, Headroom, HeadroomIndex,
     HintFinding, LatencySummary, LevelFinding, NeverCarried, NoHeadroom, PooledCpu, RatedRate,
     RestartsFinding, SlipSummary, ThresholdFinding,
 };
-pub use goal::{Goal, GoalError, LatencyLimit, Quantile};
+pub use goal::{Goal, GoalError, LatencyLimit, Quantile, each_once};
 pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
 pub use histogram::Histogram;
 pub use picture::{
@@ -86,7 +88,7 @@ pub use sizing::{
 pub use smt::{CopiesWork, LevelWork, NoSpeedup, SmtFinding, SmtPlan, Speedup};
 pub use step::{Slot, StepPlan, SteppedRate};
 pub use trial::{Errors, Invalid, Phase, RunEnd, Second, Setting, Trial, TrialSetting, TrialSpec, Verdict, Work};
-pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, parse_duration};
+pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, human_minutes, parse_duration};
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use workload::{
     Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,

@@ -220,6 +220,15 @@ pub fn human_duration(d: Duration) -> String {
     format!("{text}{unit}")
 }
 
+/// `45 s`, `3:05 min`: a time that is estimated.
+pub fn human_minutes(d: Duration) -> String {
+    let seconds = d.as_secs_f64().round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        _ => format!("{}:{:02} min", seconds / 60, seconds % 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,5 +273,11 @@ mod tests {
         assert_eq!(Bytes(512).to_string(), "512 B");
         assert_eq!(Bytes(16 << 10).to_string(), "16.0 KiB");
         assert_eq!(Bytes(10 << 30).to_string(), "10.0 GiB");
+    }
+
+    #[test]
+    fn estimated_times_read_like_a_clock() {
+        assert_eq!(human_minutes(Duration::from_millis(44_600)), "45 s");
+        assert_eq!(human_minutes(Duration::from_secs(185)), "3:05 min");
     }
 }

@@ -2,7 +2,7 @@
 
 mod compare;
 mod export;
-mod http;
+mod frame;
 mod import;
 mod output;
 mod plan;
@@ -11,31 +11,27 @@ mod report;
 mod selftest;
 mod shell;
 mod side;
-mod sweep;
 mod value;
-mod yields;
 
 pub(crate) use compare::{CompareArgs, Price};
 pub(crate) use export::ExportArgs;
-pub(crate) use http::{FOR_A_SERVER, HeaderArgs, HttpArgs, SweptServerArgs};
+pub(crate) use frame::FrameArgs;
 pub(crate) use import::ImportArgs;
-pub(crate) use output::{CompareFormat, Ending, Format, PlanFormat, YieldFormat};
+pub(crate) use output::{CompareFormat, Ending, Format, PlanFormat};
 pub(crate) use plan::PlanArgs;
 pub(crate) use replay::ReplayArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use selftest::{SelftestArgs, SelftestFormat};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use side::{MechanismChoice, RunAs, SideArgs};
-pub(crate) use sweep::SweepArgs;
-pub(crate) use yields::YieldArgs;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const AFTER_HELP: &str = "\
 Try first:
   plimsoll sweep --quick                     what does this machine carry?
   plimsoll sweep http://localhost:8080/      what does this server carry?
-  plimsoll sweep --copies -- make -j1        how do copies slow each other?
+  plimsoll copies -- make -j1                how do copies slow each other?
   plimsoll yield --quick                     what do batch jobs gain and cost?
   plimsoll report FILE -o report.html        the page with charts again
   plimsoll compare A.plimsoll B.plimsoll     which machine carries more?
@@ -47,6 +43,16 @@ Try first:
 #[derive(Debug, Parser)]
 #[command(name = "plimsoll", version, after_help = AFTER_HELP, arg_required_else_help = true)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    common: CommonArgs,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags of all commands.
+#[derive(Debug, Args)]
+pub(crate) struct CommonArgs {
     /// When to use colours.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
@@ -54,9 +60,6 @@ pub(crate) struct Cli {
     /// Tables and sentences without charts.
     #[arg(long, global = true)]
     pub(crate) no_charts: bool,
-
-    #[command(subcommand)]
-    pub(crate) command: Command,
 }
 
 /// When to use colours.
@@ -73,30 +76,26 @@ pub(crate) enum ColorChoice {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Load a service from idle to saturation and tell what it carries.
-    Sweep(Box<SweepArgs>),
-    /// Run batch work beside a service and tell what it gains and what the service pays.
-    Yield(Box<YieldArgs>),
     /// Print the findings of a recorded run.
     Report(ReportArgs),
-    /// Hold machines, or versions of a service, against each other.
+    /// Compare machines, or versions of a service.
     Compare(CompareArgs),
-    /// Tell how many instances a peak takes, and at which CPU use to add one.
+    /// Size a fleet: how many instances, and at which CPU use to scale out.
     Plan(PlanArgs),
     /// Make a record from a table that somebody else measured.
     Import(ImportArgs),
     /// Write a record's measurements in other formats.
     Export(ExportArgs),
-    /// Run a command in what the machine has left beside a service.
+    /// Run a command within the headroom of a service.
     Side(Box<SideArgs>),
-    /// Decide again what a log of `side` says, and tell whether it comes out the same.
+    /// Replay a decision log of `side` and verify each decision.
     Replay(ReplayArgs),
-    /// Measure services of known behaviour here, and tell how wrong the answers are.
+    /// Measure services of known capacity here, and report the error.
     Selftest(SelftestArgs),
-    /// Tell what can be measured on this machine, and what is missing.
+    /// Report what can be measured on this machine, and what is unavailable.
     #[command(after_help = DOCTOR_HELP)]
     Doctor,
-    /// Print what completes these commands in a shell.
+    /// Print shell completions.
     Completions(CompletionsArgs),
     /// Print the manual page, or write all of them.
     Man(ManArgs),

@@ -2,17 +2,16 @@
 
 use crate::args::ExportArgs;
 use crate::failure::Failure;
-use crate::loaded::refuse_yield;
+use crate::loaded::Loaded;
 use crate::output::Output;
-use plimsoll_record::{Record, export_hdr};
+use plimsoll_record::export_hdr;
 
 pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
-    let record = Record::open(&args.file)?;
-    refuse_yield(&record)?;
-    let written = export_hdr(record.trials()?, &args.hdr)?;
+    let loaded = Loaded::open(&args.file, &[])?;
+    let written = export_hdr(loaded.trials.into_iter().map(Ok), &args.hdr)?;
     if written.is_empty() {
         return Err(Failure::Mistake(format!(
-            "{} holds no latencies at load levels to export: a run of copies has none, and neither has one that ended before its levels",
+            "{} holds no latencies at load levels to export: the run ended before its levels",
             args.file.display()
         )));
     }

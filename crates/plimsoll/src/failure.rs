@@ -1,6 +1,6 @@
 //! From errors to one sentence and an exit code, in one place.
 
-use plimsoll_experiment::RunError;
+use plimsoll_engine::RunError;
 use plimsoll_host::HostError;
 use plimsoll_load::LoadError;
 use plimsoll_record::RecordError;
@@ -48,6 +48,14 @@ impl Failure {
         }
     }
 
+    /// The same failure, about this file.
+    pub(crate) fn about(self, file: &dyn std::fmt::Display) -> Failure {
+        match self {
+            Failure::Mistake(s) => Failure::Mistake(format!("{file}: {s}")),
+            other => other,
+        }
+    }
+
     /// The sentence, if there is one.
     pub(crate) fn sentence(&self) -> Option<&str> {
         match self {
@@ -79,6 +87,7 @@ impl From<RecordError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
+            RunError::Usage(sentence) => Failure::Mistake(sentence),
             RunError::Load(error) => error.into(),
             RunError::Host(HostError::NoProcess { .. } | HostError::NoCgroup { .. }) => {
                 Failure::Mistake(error.to_string())

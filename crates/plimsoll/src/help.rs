@@ -5,8 +5,11 @@
 //! `-h` fits a screen; `--help` and the manual have all of it, with examples
 //! and exit codes.
 
-use crate::args::{Cli, FOR_A_SERVER};
+use crate::args::Cli;
+use crate::registry::EXPERIMENTS;
 use clap::{Arg, Command, CommandFactory};
+use plimsoll_experiments::HelpPage;
+use plimsoll_experiments::args::FOR_A_SERVER;
 
 /// What `plimsoll` alone says.
 pub(crate) const FIRST_STEPS: &str = "\
@@ -22,122 +25,31 @@ Plimsoll tells how much load a machine can really carry. Try first:
 pub(crate) const EXIT_STATUS_BEGINS: &str = "Exit status: ";
 
 const EXIT_STATUS: &str = "\
-Exit status: 0 done, 1 the run failed, 2 a mistake in what was asked that asking
-differently puts right, 130 stopped by Ctrl-C.";
+Exit status: 0 success, 1 the run failed, 2 usage error, 130 stopped by Ctrl-C.";
 
-/// Of a run that can be watched, and ended by a key.
-const SWEEP_EXIT_STATUS: &str = "\
-Exit status: 0 done, 1 the run failed or none of its trials counts, 2 a mistake
-in what was asked that asking differently puts right, 130 stopped by Ctrl-C or q.";
+/// Of an experiment, whose run can be ended by a key.
+const RUN_EXIT_STATUS: &str = "\
+Exit status: 0 success, 1 the run failed or none of its trials is valid, 2 usage
+error, 130 stopped by Ctrl-C or q.";
 
 /// Lines of examples that a page asked for with `-h` has room for.
 const SHORT_EXAMPLES: usize = 6;
 
-/// Headings of `sweep`, and the flags under them.
-const SWEEP_HEADINGS: [Heading; 4] = [
-    (
-        "What to find out",
-        &["goals", "quick", "precision", "copies"],
-    ),
-    (
-        "How it is measured",
-        &[
-            "levels", "trials", "duration", "arrivals", "rated", "seed", "cpus",
-        ],
-    ),
-    (
-        "Which trials count",
-        &["max_slip", "max_steal", "max_other"],
-    ),
-    (
-        "What comes of it",
-        &["output", "resume", "format", "no_html", "plain"],
-    ),
+/// Headings of every experiment, below its own, and the flags under them.
+const FRAME_HEADINGS: [Heading; 2] = [
+    ("Validity", &["max_slip", "max_steal", "max_other"]),
+    ("Output", &["output", "resume", "format", "no_html", "plain"]),
 ];
 
-/// What `sweep -h` shows, in fewer words than `sweep --help`.
-const SWEEP_SHORT: [(&str, &str); 14] = [
-    (
-        "url",
-        "http:// or https://; without, a hash service in this process",
-    ),
-    ("command", "The command to copy, after `--`"),
-    ("goals", "A promise: p99<10ms, p99<2x, errors<0.1%, cpu<80%"),
-    (
-        "quick",
-        "A first look in under 90 s; without, under 6 minutes",
-    ),
-    ("copies", "Run 1 to N copies of a command at once"),
-    (
-        "cpus",
-        "CPUs of the generator, the hash service or the copies",
-    ),
+/// What `-h` of every experiment shows of them.
+const FRAME_SHORT: [(&str, &str); 3] = [
     ("output", "Where to write the record"),
-    ("resume", "Go on with an interrupted run"),
+    ("resume", "Resume an interrupted run"),
     ("format", "How to print the findings"),
-    ("method", "The method"),
-    ("headers", "A header, such as 'Accept: text/html'"),
-    ("data", "The body, or @FILE"),
-    ("connections", "Connections kept open (default: 128)"),
-    ("insecure", "Accept any TLS certificate"),
 ];
 
 /// A heading, and the flags under it.
 type Heading = (&'static str, &'static [&'static str]);
-
-/// Headings of `yield`, and the flags under them.
-const YIELD_HEADINGS: [Heading; 4] = [
-    (
-        "What to find out",
-        &[
-            "load",
-            "rate",
-            "rated",
-            "step",
-            "job",
-            "job_timeout",
-            "arms",
-            "headroom",
-            "budget",
-            "quick",
-        ],
-    ),
-    (
-        "How it is measured",
-        &["passes", "duration", "arrivals", "seed", "cpus"],
-    ),
-    (
-        "Which trials count",
-        &["max_slip", "max_steal", "max_other"],
-    ),
-    (
-        "What comes of it",
-        &["output", "resume", "format", "no_html"],
-    ),
-];
-
-/// What `yield -h` shows, in fewer words than `yield --help`.
-const YIELD_SHORT: [(&str, &str); 13] = [
-    (
-        "url",
-        "http:// or https://; without, a hash service in this process",
-    ),
-    ("load", "The service's load (default: 60%)"),
-    ("rate", "Requests per second, in place of --load"),
-    ("step", "How soon is latency back when the load steps up?"),
-    ("job", "'burn', or a command for sh"),
-    ("arms", "Ways to hold the job (default: all)"),
-    ("headroom", "What quotas, cpuset and laws leave unused"),
-    ("budget", "How much latency may be paid"),
-    (
-        "quick",
-        "A first look in under 2 minutes; without, under 12",
-    ),
-    ("passes", "How often each arm is visited"),
-    ("output", "Where to write the record"),
-    ("resume", "Go on with an interrupted run"),
-    ("format", "How to print the findings"),
-];
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
@@ -156,13 +68,17 @@ Example:
 
 /// The command line as it is parsed, completed and documented.
 pub(crate) fn command() -> Command {
+    let experiments = EXPERIMENTS.iter().map(|entry| entry.command());
+    let mut cli = Cli::command();
+    // Before the commands that use their records.
+    for (order, experiment) in experiments.enumerate() {
+        cli = cli.subcommand(experiment.display_order(order));
+    }
     let mut command = with_below(
-        Cli::command(),
+        cli,
         &format!("{EXIT_STATUS} side ends as its command does."),
     )
     .mut_args(only_in_long_help)
-    .mut_subcommand("sweep", |c| sorted(c, &SWEEP_HEADINGS, &SWEEP_SHORT))
-    .mut_subcommand("yield", |c| sorted(c, &YIELD_HEADINGS, &YIELD_SHORT))
     .mut_subcommand("report", |c| c.after_help(REPORT_EXAMPLES))
     .mut_subcommand("export", |c| c.after_help(EXPORT_EXAMPLES))
     .mut_subcommand("selftest", |c| with_below(c, SELFTEST_EXAMPLES));
@@ -174,6 +90,15 @@ pub(crate) fn command() -> Command {
         command = command.mut_subcommand(name.clone(), |sub| ending(sub, &name));
     }
     command
+}
+
+/// The help of an experiment: its flags under headings, and the rarer ones left
+/// out of `-h`.
+pub(crate) fn experiment(command: Command, page: &HelpPage) -> Command {
+    let headings: Vec<Heading> = page.headings.iter().chain(&FRAME_HEADINGS).copied().collect();
+    let short: Vec<(&str, &'static str)> = page.short.iter().chain(&FRAME_SHORT).copied().collect();
+    let fixed: Vec<&'static str> = page.fixed.to_vec();
+    sorted(command, &headings, &short).mut_arg("resume", |arg| arg.conflicts_with_all(fixed))
 }
 
 /// One more paragraph below the flags.
@@ -228,10 +153,11 @@ fn only_in_long_help(arg: Arg) -> Arg {
 /// where they are.
 fn ending(sub: Command, name: &str) -> Command {
     let examples = below(&sub);
-    let is_long = ["sweep", "yield"].contains(&name) || examples.lines().count() > SHORT_EXAMPLES;
-    let status = match name {
-        "sweep" => SWEEP_EXIT_STATUS,
-        _ => EXIT_STATUS,
+    let is_experiment = EXPERIMENTS.iter().any(|entry| entry.name() == name);
+    let is_long = is_experiment || examples.lines().count() > SHORT_EXAMPLES;
+    let status = match is_experiment {
+        true => RUN_EXIT_STATUS,
+        false => EXIT_STATUS,
     };
     let long = if examples.contains(EXIT_STATUS_BEGINS) {
         examples.clone()

@@ -3,11 +3,14 @@
 use crate::args::ImportArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::record_file::Maker;
-use crate::{record_file, report};
-use plimsoll_experiment::import::{About, Imported, Table};
-use plimsoll_model::RunEnd;
-use plimsoll_record::Record;
+use crate::record_file::{self, Maker};
+use crate::session::show;
+use plimsoll_experiments::copies::CopiesOfCommand;
+use plimsoll_experiments::import::{About, ImportedRows, Table};
+use plimsoll_experiments::sweep::Sweep;
+use plimsoll_experiments::{Experiment, TrialOf};
+use plimsoll_model::{Provenance, RunEnd};
+use plimsoll_record::{NewRun, Record};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -22,8 +25,25 @@ pub(crate) fn run(args: &ImportArgs, output: &Output) -> Result<(), Failure> {
     let table = Table::read(&bytes(&args.table)?).map_err(|e| mistake(&e))?;
     let imported = table.run(about(args)).map_err(|e| mistake(&e))?;
     record_file::check(&args.output, Maker::Import)?;
-    let record = write(&args.output, &imported)?;
-    report::show(&record, args.format, !args.no_html, output)
+    let made_for = &imported.provenance;
+    match &imported.rows {
+        ImportedRows::Rates(plan, trials) => keep::<Sweep>(args, plan, trials, made_for, output),
+        ImportedRows::Copies(plan, trials) => {
+            keep::<CopiesOfCommand>(args, plan, trials, made_for, output)
+        }
+    }
+}
+
+/// Writes the record of an experiment, and shows its findings.
+fn keep<E: Experiment>(
+    args: &ImportArgs,
+    plan: &E::Plan,
+    trials: &[TrialOf<E>],
+    provenance: &Provenance,
+    output: &Output,
+) -> Result<(), Failure> {
+    let record = write::<E>(&args.output, plan, trials, provenance)?;
+    show::<E>(&record, args.format.into(), !args.no_html, output).map(drop)
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
@@ -55,14 +75,23 @@ fn about(args: &ImportArgs) -> About {
 
 /// Writes the whole record or none: half a table is of no use, and importing
 /// it again costs nothing.
-fn write(path: &Path, imported: &Imported) -> Result<Record, Failure> {
+fn write<E: Experiment>(
+    path: &Path,
+    plan: &E::Plan,
+    trials: &[TrialOf<E>],
+    provenance: &Provenance,
+) -> Result<Record, Failure> {
     let command_line: Vec<String> = std::env::args().collect();
-    let Imported {
+    let run = NewRun {
+        experiment: E::NAME,
+        workload: E::workload(plan),
         plan,
-        trials,
+        seed: E::run(plan).seed,
         provenance,
-    } = imported;
-    let mut record = Record::create(path, plan, provenance, &command_line, &[])?;
+        command_line: &command_line,
+        requirements: &[],
+    };
+    let mut record = Record::create(path, &run)?;
     let appended = trials.iter().try_for_each(|trial| record.append(trial));
     let written = appended.and_then(|()| record.mark_finished(&RunEnd::Complete));
     match written {

@@ -1,6 +1,8 @@
 //! A record with what was concluded from it.
 
 use crate::failure::Failure;
+use crate::registry;
+use plimsoll_experiments::LoadLine;
 use plimsoll_model::{Findings, Goal, Plan, Provenance, Trial, Workload};
 use plimsoll_record::Record;
 use plimsoll_report::Source;
@@ -15,38 +17,21 @@ pub(crate) struct Loaded {
     pub(crate) findings: Findings,
 }
 
-/// Refuses a record whose trials are at one load, with a job beside it or not:
-/// no capacity follows from them.
-pub(crate) fn refuse_yield(record: &Record) -> Result<(), Failure> {
-    match record.plan().sideload {
-        None => Ok(()),
-        Some(_) => Err(Failure::Mistake(format!(
-            "{path} is a record of plimsoll yield, which has no load levels; see it with plimsoll report {path}",
-            path = record.path().display()
-        ))),
-    }
-}
-
 impl Loaded {
     /// Opens a record and makes its findings. `goals` replace its own where
     /// there are any: the trials are the same.
     pub(crate) fn open(file: &Path, goals: &[Goal]) -> Result<Loaded, Failure> {
         let record = Record::open(file)?;
-        refuse_yield(&record)?;
-        let trials: Vec<Trial> = record.trials()?.collect::<Result<_, _>>()?;
-        let mut plan = record.plan().clone();
-        if !goals.is_empty() {
-            plan.goals = Vec::new();
-            for goal in goals {
-                if !plan.goals.contains(goal) {
-                    plan.goals.push(*goal);
-                }
-            }
-        }
+        let line = registry::of(&record)?.load_line(&record, goals)?;
+        let LoadLine {
+            plan,
+            trials,
+            findings,
+        } = line.ok_or_else(|| without_line(&record))?;
         Ok(Loaded {
             file: file.to_owned(),
             provenance: record.provenance().clone(),
-            findings: plimsoll_study::findings(&plan, &trials),
+            findings,
             plan,
             trials,
         })
@@ -81,4 +66,11 @@ impl Loaded {
             plan: &self.plan,
         }
     }
+}
+
+fn without_line(record: &Record) -> Failure {
+    let (path, made_by) = (record.path().display(), record.experiment());
+    Failure::Mistake(format!(
+        "{path} is a record of plimsoll {made_by}, which has no capacity; name records of plimsoll sweep, or see this one with plimsoll report {path}"
+    ))
 }

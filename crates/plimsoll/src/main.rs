@@ -4,41 +4,38 @@
 //! measures nothing and concludes nothing.
 
 mod args;
-mod best;
 mod burn;
 mod compare;
-mod concluded;
 mod doctor;
 mod export;
 mod failure;
-mod finish;
-mod headers;
 mod help;
 mod import;
 mod live;
 mod loaded;
-mod meant;
 mod needs;
 mod output;
 mod page_file;
 mod plan;
 mod progress;
 mod record_file;
+mod registry;
 mod remark;
 mod replay;
 mod report;
-mod resume;
 mod selftest;
+mod session;
 mod shell;
+mod shim;
 mod side;
 mod signals;
 mod stop;
-mod sweep;
-mod yields;
+mod tally;
 
-use args::{Cli, Command};
-use clap::FromArgMatches;
+use args::{Cli, Command, CommonArgs};
+use clap::{ArgMatches, FromArgMatches};
 use failure::Failure;
+use registry::EXPERIMENTS;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -52,11 +49,31 @@ fn main() -> ExitCode {
     if let Some(code) = burn::if_asked() {
         return code;
     }
-    let cli = Cli::from_arg_matches(&help::command().get_matches()).unwrap_or_else(|e| e.exit());
-    let output = output::Output::new(cli.color, !cli.no_charts);
-    let done = match cli.command {
-        Command::Sweep(args) => sweep::run(*args, &output),
-        Command::Yield(args) => yields::run(&args, &output),
+    let matches = help::command().get_matches_from(shim::arguments(std::env::args_os()));
+    let done = run(&matches);
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(sentence) = failure.sentence() {
+                // There is nobody left to tell if this fails too.
+                let _ = writeln!(std::io::stderr(), "plimsoll: {sentence}");
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+/// Runs an experiment, or a command of another kind.
+fn run(matches: &ArgMatches) -> Result<(), Failure> {
+    let common = CommonArgs::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
+    let output = output::Output::new(common.color, !common.no_charts);
+    if let Some((name, of_experiment)) = matches.subcommand()
+        && let Some(entry) = EXPERIMENTS.iter().find(|entry| entry.name() == name)
+    {
+        return entry.run(of_experiment, &output);
+    }
+    let cli = Cli::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
+    match cli.command {
         Command::Report(args) => report::run(&args, &output),
         Command::Compare(args) => compare::run(&args, &output),
         Command::Plan(args) => plan::run(&args, &output),
@@ -68,15 +85,5 @@ fn main() -> ExitCode {
         Command::Doctor => doctor::run(&output),
         Command::Completions(args) => shell::completions(&args, &output),
         Command::Man(args) => shell::man(&args, &output),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            if let Some(sentence) = failure.sentence() {
-                // There is nobody left to tell if this fails too.
-                let _ = writeln!(std::io::stderr(), "plimsoll: {sentence}");
-            }
-            failure.exit_code()
-        }
     }
 }

@@ -3,15 +3,12 @@
 //! findings can be piped.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use plimsoll_experiment::{Progress, Watch};
-use plimsoll_model::{
-    Arm, Phase, Second, Setting, Share, Trial, TrialSpec, Verdict, human_duration,
-};
+use plimsoll_engine::{Ended, Observer, Progress, Started};
+use plimsoll_model::{Phase, Second, human_duration, human_minutes};
 use std::io::Write;
-use std::time::Duration;
 
 /// A bar on a terminal, lines elsewhere.
-pub(crate) fn bar(on_terminal: bool) -> Box<dyn Watch> {
+pub(crate) fn bar(on_terminal: bool) -> Box<dyn Observer> {
     if on_terminal {
         Box::new(Bar::new())
     } else {
@@ -20,7 +17,7 @@ pub(crate) fn bar(on_terminal: bool) -> Box<dyn Watch> {
 }
 
 /// A line per trial.
-pub(crate) fn lines() -> Box<dyn Watch> {
+pub(crate) fn lines() -> Box<dyn Observer> {
     Box::new(Lines::default())
 }
 
@@ -52,11 +49,12 @@ impl Bar {
     }
 }
 
-impl Watch for Bar {
-    fn begins(&mut self, spec: &TrialSpec, progress: &Progress) {
+impl Observer for Bar {
+    fn trial_started(&mut self, trial: &Started, progress: &Progress) {
         self.bar.set_length(progress.visits.max(1) as u64);
         self.bar.set_position(progress.done as u64);
-        self.trial = format!("{} left · {}", minutes(progress.left), describe(spec));
+        let left = human_minutes(progress.left);
+        self.trial = format!("{left} left · {}", described(&trial.what, trial.attempt));
         self.show("");
     }
 
@@ -64,10 +62,10 @@ impl Watch for Bar {
         self.show(&describe_second(second));
     }
 
-    fn ended(&mut self, trial: &Trial) {
-        self.last = describe_outcome(trial);
-        self.bar
-            .inc(u64::from(trial.spec.attempt == 0 && is_visit(&trial.spec)));
+    fn trial_ended(&mut self, trial: &Ended) {
+        self.last = outcome(trial);
+        let is_visit = matches!(trial.phase, Phase::Level { .. });
+        self.bar.inc(u64::from(trial.attempt == 0 && is_visit));
         self.show("");
     }
 }
@@ -84,72 +82,28 @@ struct Lines {
     place: String,
 }
 
-impl Watch for Lines {
-    fn begins(&mut self, spec: &TrialSpec, progress: &Progress) {
-        let place = format!(
+impl Observer for Lines {
+    fn trial_started(&mut self, trial: &Started, progress: &Progress) {
+        self.place = format!(
             "[{}/{}, {} left] {}",
             progress.done,
             progress.visits,
-            minutes(progress.left),
-            describe(spec)
-        );
-        self.place = place;
-    }
-
-    fn ended(&mut self, trial: &Trial) {
-        // Nobody may be reading any more; the run goes on all the same.
-        let _ = writeln!(
-            std::io::stderr(),
-            "{}: {}",
-            self.place,
-            describe_outcome(trial)
+            human_minutes(progress.left),
+            described(&trial.what, trial.attempt)
         );
     }
-}
 
-fn is_visit(spec: &TrialSpec) -> bool {
-    matches!(spec.phase, Phase::Level { .. })
-}
-
-/// What a trial does.
-pub(crate) fn describe(spec: &TrialSpec) -> String {
-    let what = match (spec.phase, spec.setting) {
-        (_, Setting::Copies { copies: 1 }) => "one copy alone".to_owned(),
-        (_, Setting::Copies { copies }) => format!("{copies} copies"),
-        (_, Setting::Beside { arm, headroom, .. }) => describe_arm(arm, headroom),
-        (Phase::Idle, _) | (_, Setting::Idle) => "idle baseline".to_owned(),
-        (Phase::Calibration, Setting::Offer { rate }) => format!("finding the rated rate: {rate}"),
-        (Phase::Search, Setting::Offer { rate }) => format!("narrowing down: {rate}"),
-        (Phase::Confirmation, Setting::Offer { rate }) => format!("confirming {rate}"),
-        (Phase::OneThreadPerCore, Setting::Offer { rate }) => {
-            format!("full load on one thread of each core: {rate}")
-        }
-        (Phase::TwoThreadsPerCore, Setting::Offer { rate }) => {
-            format!("full load on both threads of each core: {rate}")
-        }
-        (Phase::Level { level }, Setting::Offer { rate }) => {
-            let level = level.map(|l| format!("load {l}, ")).unwrap_or_default();
-            format!("{level}{rate}")
-        }
-    };
-    if spec.attempt > 0 {
-        format!("{what} (again)")
-    } else {
-        what
+    fn trial_ended(&mut self, trial: &Ended) {
+        // The run goes on when standard error is closed.
+        let _ = writeln!(std::io::stderr(), "{}: {}", self.place, outcome(trial));
     }
 }
 
-fn describe_arm(arm: Arm, headroom: Option<Share>) -> String {
-    match (arm, headroom) {
-        (Arm::ServiceAlone | Arm::ServiceAgain, _) => "the service alone".to_owned(),
-        (Arm::JobAlone, _) => "the job alone".to_owned(),
-        (arm, None) => format!("service and job, {arm}"),
-        (arm, Some(headroom)) => {
-            format!(
-                "service and job, {arm} with a headroom of {:.0} %",
-                headroom.pct()
-            )
-        }
+/// The setting of a trial, and whether it is a repeat.
+pub(crate) fn described(what: &str, attempt: u32) -> String {
+    match attempt {
+        0 => what.to_owned(),
+        _ => format!("{what} (again)"),
     }
 }
 
@@ -167,65 +121,14 @@ fn describe_second(second: &Second) -> String {
     parts.join(" · ")
 }
 
-/// What came of it, and why it does not count.
-pub(crate) fn describe_outcome(trial: &Trial) -> String {
-    let measured = describe_measured(trial);
-    let Verdict::Invalid(reasons) = &trial.verdict else {
-        return measured;
-    };
-    let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+/// What was measured, and why the trial is invalid.
+fn outcome(trial: &Ended) -> String {
+    if trial.is_valid() {
+        return trial.measured.clone();
+    }
+    let reasons: Vec<String> = trial.invalid.iter().map(ToString::to_string).collect();
     let invalid = format!("INVALID: {}", reasons.join("; "));
-    let parts = [measured, invalid].into_iter();
-    let said: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
-    said.join(" · ")
-}
-
-/// What was measured.
-pub(crate) fn describe_measured(trial: &Trial) -> String {
-    let mut parts = Vec::new();
-    match trial.spec.setting {
-        Setting::Beside { arm, .. } if !arm.has_service() => {}
-        Setting::Offer { .. } | Setting::Beside { .. } => {
-            parts.push(format!("{}", trial.achieved()));
-        }
-        Setting::Copies { .. } => {
-            if let Some(slowest) = trial.copy_times.iter().max() {
-                parts.push(format!("slowest copy {}", human_duration(*slowest)));
-            }
-        }
-        Setting::Idle => {}
-    }
-    if let Some(p99) = trial.work.latency.quantile(0.99) {
-        parts.push(format!("p99 {}", human_duration(p99)));
-    }
-    let cpu = trial.machine.service_cpu.as_ref();
-    if let Some(share) = cpu.and_then(|c| c.busy_share()) {
-        parts.push(format!("CPU {:.0} %", share.pct()));
-    }
-    let errors = trial.work.errors.total();
-    if errors > 0 {
-        parts.push(format!("{errors} failed"));
-    }
+    let parts = [trial.measured.clone(), invalid].into_iter();
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     parts.join(" · ")
-}
-
-/// `45 s`, `3:05 min`.
-pub(crate) fn minutes(d: Duration) -> String {
-    let seconds = d.as_secs_f64().round() as u64;
-    if seconds < 60 {
-        format!("{seconds} s")
-    } else {
-        format!("{}:{:02} min", seconds / 60, seconds % 60)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_left_read_like_a_clock() {
-        assert_eq!(minutes(Duration::from_millis(44_600)), "45 s");
-        assert_eq!(minutes(Duration::from_secs(185)), "3:05 min");
-    }
 }

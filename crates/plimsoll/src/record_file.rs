@@ -10,8 +10,8 @@ use std::path::Path;
 /// What makes the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Maker {
-    /// A sweep, which can go on with a record that is there.
-    Sweep,
+    /// A run, which can be resumed.
+    Run,
     /// An import, which cannot.
     Import,
 }
@@ -47,7 +47,7 @@ pub(crate) fn check(path: &Path, maker: Maker) -> Result<(), Failure> {
 fn cannot(path: &Path, maker: Maker, error: &io::Error) -> Failure {
     if error.kind() == ErrorKind::AlreadyExists {
         return match maker {
-            Maker::Sweep => RecordError::Exists {
+            Maker::Run => RecordError::Exists {
                 path: path.to_owned(),
             }
             .into(),

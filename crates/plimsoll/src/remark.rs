@@ -1,42 +1,38 @@
 //! What is said about a run beside its findings: what can be typed next.
 
 use plimsoll_model::{Phase, Trial, counted};
-use plimsoll_report::TrialTally;
+use plimsoll_report::reason;
+use crate::tally::tally;
 
-/// Why a run that was done to its end has failed all the same: none of its
-/// trials under load counts, calibration included. Whoever only looks at the
-/// exit status must not take it for an answer.
-pub(crate) fn none_counts(trials: &[Trial], path: &str) -> Option<String> {
-    let mut tally = TrialTally::default();
+/// Why a run that is complete has failed all the same: none of its trials under
+/// load is valid, calibration included. A caller that only looks at the exit
+/// status must not take it for an answer.
+pub(crate) fn none_counts<S, O>(trials: &[Trial<S, O>], path: &str) -> Option<String> {
     let loaded = trials.iter().filter(|t| t.spec.phase != Phase::Idle);
-    loaded.for_each(|trial| tally.add(&trial.verdict));
-    if tally.invalid() < tally.all() || tally.all() == 0 {
+    let tally = tally(loaded);
+    if tally.invalid < tally.all || tally.all == 0 {
         return None;
     }
-    let (none, often, are) = match tally.all() {
-        1 => (
-            "the only trial under load does not count".to_owned(),
-            "",
-            "it is",
-        ),
+    let (none, often, are) = match tally.all {
+        1 => ("the only trial under load is invalid".to_owned(), "", "it is"),
         n => (
-            format!("none of the {n} trials under load counts"),
+            format!("none of the {n} trials under load is valid"),
             "most often ",
             "all are",
         ),
     };
-    let reason = tally.commonest_reason();
-    let reason = reason.map_or_else(String::new, |why| format!(", {often}because {why}"));
+    let why = tally.commonest.map(reason);
+    let why = why.map_or_else(String::new, |why| format!(", {often}because {why}"));
     Some(format!(
-        "{none}{reason}; {are} kept in {path}; run it again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other"
+        "{none}{why}; {are} kept in {path}; run it again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other"
     ))
 }
 
 /// What can be done with the record of a run that has failed or was stopped
 /// after `trials`.
-pub(crate) fn how_to_go_on(
+pub(crate) fn how_to_resume<S, O>(
     command: &str,
-    trials: &[Trial],
+    trials: &[Trial<S, O>],
     was_stopped: bool,
     path: &str,
     flags: &str,
@@ -47,13 +43,11 @@ pub(crate) fn how_to_go_on(
         return format!("nothing was measured yet; nothing is lost if {path} is deleted");
     }
     if !measured && !was_stopped {
-        let trials = counted(kept, "trial", "trials");
-        return format!(
-            "only {trials} without load can be gone on with; little is lost if {path} is deleted and the run begun again"
-        );
+        let trials = counted(kept, "idle trial is", "idle trials are");
+        return format!("only {trials} recorded; delete {path} and start over");
     }
     let trials = counted(kept, "trial is", "trials are");
-    format!("{trials} kept; go on with: plimsoll {command} --resume {path}{flags}")
+    format!("{trials} kept; resume with: plimsoll {command} --resume {path}{flags}")
 }
 
 #[cfg(test)]
@@ -94,21 +88,21 @@ mod tests {
     #[test]
     fn what_is_kept_is_not_called_nothing() {
         let idle = [trial(Phase::Idle), trial(Phase::Idle)];
-        let said = how_to_go_on("sweep", &idle, false, "x", "");
+        let said = how_to_resume("sweep", &idle, false, "x", "");
         assert!(
             said.contains("2 trials") && !said.contains("nothing"),
             "{said}"
         );
-        assert!(how_to_go_on("sweep", &[], false, "x", "").contains("nothing was measured"));
+        assert!(how_to_resume("sweep", &[], false, "x", "").contains("nothing was measured"));
     }
 
     #[test]
     fn a_run_that_measured_nothing_is_not_to_be_gone_on_with() {
         let idle = [trial(Phase::Idle)];
-        assert!(!how_to_go_on("sweep", &idle, false, "x", "").contains("--resume"));
-        assert!(how_to_go_on("sweep", &idle, true, "x", "").contains("--resume x"));
+        assert!(!how_to_resume("sweep", &idle, false, "x", "").contains("--resume"));
+        assert!(how_to_resume("sweep", &idle, true, "x", "").contains("--resume x"));
         assert!(
-            how_to_go_on("sweep", &[trial(Phase::Calibration)], false, "x", "")
+            how_to_resume("sweep", &[trial(Phase::Calibration)], false, "x", "")
                 .contains("1 trial is kept")
         );
     }

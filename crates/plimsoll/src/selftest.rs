@@ -4,9 +4,10 @@ use crate::args::{SelftestArgs, SelftestFormat};
 use crate::failure::Failure;
 use crate::output::{Output, note};
 use crate::stop::Stop;
-use crate::{meant, progress};
-use plimsoll_experiment::selftest::Selftest as Known;
-use plimsoll_experiment::sweep::Effort;
+use crate::progress;
+use plimsoll_experiments::args::any_seed;
+use plimsoll_experiments::selftest::Selftest as Known;
+use plimsoll_experiments::sweep::Effort;
 use plimsoll_host::Root;
 use plimsoll_model::{Selftest, SelftestAnswer, SelftestVerdict};
 use std::io::IsTerminal;
@@ -20,14 +21,14 @@ pub(crate) fn run(args: &SelftestArgs, output: &Output) -> Result<(), Failure> {
     } else {
         Effort::Full
     };
-    let seed = args.seed.unwrap_or_else(meant::any_seed);
+    let seed = args.seed.unwrap_or_else(any_seed);
     let known = Known::new(effort, seed, Root::machine())?;
     let on_terminal = std::io::stderr().is_terminal() && !args.plain;
     let mut answers = Vec::new();
     for service in known.services() {
         note(service.name);
-        let mut watch = progress::bar(on_terminal);
-        match known.run(service, watch.as_mut(), stop.flag())? {
+        let mut observer = progress::bar(on_terminal);
+        match known.run(service, observer.as_mut(), stop.flag())? {
             Some(answer) => answers.push(answer),
             None => return Err(Failure::Interrupted("the self-test was stopped".to_owned())),
         }

@@ -1,7 +1,7 @@
 //! `plimsoll side`: a command in what the machine has left.
 
 use crate::args::{MechanismChoice, RunAs, SideArgs};
-use crate::best;
+use plimsoll_experiments::yields;
 use crate::failure::Failure;
 use crate::output::note;
 use crate::signals::Signals;
@@ -24,9 +24,9 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     };
     if let Care::Sideload(held) = &mut request.care
         && held.hold.is_none()
-        && let Some(file) = best::usual_file()
+        && let Some(file) = yields::usual_file()
     {
-        match best::advice(&file, &root) {
+        match yields::advice(&file, &root) {
             Ok(advice) => held.advice = advice,
             Err(warning) => tell(Told::Warning(warning)),
         }

@@ -5,8 +5,8 @@
 use crate::cell::{count_in, wrong};
 use crate::read::{has, json, optional_ns, optional_share};
 use crate::{RecordError, schema};
-use plimsoll_model::{SCHEMA_VERSION, Share};
-use rusqlite::{Connection, Result, Row, Transaction, params};
+use plimsoll_model::{Rate, SCHEMA_VERSION, Share};
+use rusqlite::{Connection, Result, Row, Transaction, TransactionBehavior, params};
 use serde_json::{Value, json as value};
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +25,10 @@ pub(crate) fn experiment(plan: &Value) -> &'static str {
 /// The setting of a trial.
 pub(crate) fn setting(row: &Row<'_>) -> Result<Value> {
     let setting: String = row.get("setting")?;
-    let rate = || -> Result<f64> { row.get("asked_rps") };
+    let rate = || {
+        let rate = Rate::per_second(row.get("asked_rps")?);
+        rate.map(Rate::get).ok_or_else(|| wrong("asked_rps"))
+    };
     Ok(match setting.as_str() {
         "idle" => value!("idle"),
         "offer" => value!({ "offer": { "rate_rps": rate()? } }),
@@ -71,33 +74,56 @@ fn job(row: &Row<'_>) -> Result<Value> {
 
 /// Gives a file of an older version the layout of this one, so that trials can
 /// be added.
-pub(crate) fn bring_up_to_date(conn: &mut Connection, path: &Path) -> std::result::Result<(), RecordError> {
-    let mut update = || -> Result<()> {
-        let tx = conn.transaction()?;
-        let version: u32 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if version < 4 {
-            let experiment = update_run(&tx)?;
-            update_trials(&tx, version, experiment)?;
-            if version < 3 {
-                tx.execute_batch(schema::SLOT_TABLE)?;
-            }
-            tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+pub(crate) fn bring_up_to_date(
+    conn: &mut Connection,
+    path: &Path,
+) -> std::result::Result<(), RecordError> {
+    let update = || -> Result<()> {
+        if version(conn)? == SCHEMA_VERSION {
+            return Ok(());
         }
-        tx.commit()
+        replace_tables(conn, true)?;
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        update(&tx)?;
+        tx.commit()?;
+        replace_tables(conn, false)
     };
     update().map_err(|e| RecordError::from_sqlite(path, e, 0))
 }
 
+fn version(conn: &Connection) -> Result<u32> {
+    conn.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Whether a table may be renamed and dropped while others refer to its name.
+/// Within a transaction this has no effect.
+pub(crate) fn replace_tables(conn: &Connection, may: bool) -> Result<()> {
+    conn.pragma_update(None, "foreign_keys", !may)?;
+    conn.pragma_update(None, "legacy_alter_table", may)
+}
+
+/// The steps of [`bring_up_to_date`] that are one transaction.
+pub(crate) fn update(tx: &Transaction<'_>) -> Result<()> {
+    let version = version(tx)?;
+    let experiment = update_run(tx)?;
+    update_trials(tx, version, experiment)?;
+    if version < 3 {
+        tx.execute_batch(schema::SLOT_TABLE)?;
+    }
+    tx.pragma_update(None, "user_version", SCHEMA_VERSION)
+}
+
 fn update_run(tx: &Transaction<'_>) -> Result<&'static str> {
-    let plan: Value = tx.query_row("SELECT plan_json FROM run", [], |row| json(row, "plan_json"))?;
+    let sql = "SELECT plan_json FROM run";
+    let plan: Value = tx.query_row(sql, [], |row| json(row, "plan_json"))?;
     tx.execute_batch("ALTER TABLE run ADD COLUMN experiment TEXT NOT NULL DEFAULT ''")?;
     let experiment = experiment(&plan);
     tx.execute("UPDATE run SET experiment = ?", [experiment])?;
     Ok(experiment)
 }
 
-/// The common columns of all versions, but `limit_ns`, which version 1 lacks.
-const COMMON: &str = "id, phase, load_pct, asked_rps, pass, attempt, seed, warm_up_min_ns,
+/// The columns that are the same in all versions. Version 1 lacks `limit_ns`.
+const COMMON: &str = "id, phase, load_pct, pass, attempt, seed, warm_up_min_ns,
     warm_up_max_ns, asked_window_ns, started_unix_ms, took_ns, warm_up_ns, steady, window_ns,
     intended, sent, completed, errors_connect, errors_tls, errors_timeout, errors_status,
     errors_protocol, errors_reset, unfinished, generator_cpu_ns, machine_json, service_json,
@@ -105,20 +131,24 @@ const COMMON: &str = "id, phase, load_pct, asked_rps, pass, attempt, seed, warm_
 
 fn update_trials(tx: &Transaction<'_>, version: u32, experiment: &str) -> Result<()> {
     let limit = if version < 2 { "NULL" } else { "limit_ns" };
-    // Renamed without touching the tables that refer to it by its name.
-    tx.pragma_update(None, "legacy_alter_table", true)?;
     tx.execute_batch("DROP VIEW overview; ALTER TABLE trial RENAME TO old_trial")?;
     tx.execute_batch(schema::TRIAL_TABLE)?;
     let mut rows = tx.prepare("SELECT * FROM old_trial ORDER BY id")?;
     let mut rows = rows.query([])?;
     let copy = format!(
-        "INSERT INTO trial ({COMMON}, limit_ns, setting_json, outcome_json)
-         SELECT {COMMON}, {limit}, ?2, ?3 FROM old_trial WHERE id = ?1"
+        "INSERT INTO trial ({COMMON}, limit_ns, asked_rps, setting_json, outcome_json)
+         SELECT {COMMON}, {limit}, ?2, ?3, ?4 FROM old_trial WHERE id = ?1"
     );
     while let Some(row) = rows.next()? {
         let id: i64 = row.get("id")?;
         let (setting, outcome) = (setting(row)?, outcome(row, experiment)?);
-        tx.execute(&copy, params![id, setting.to_string(), outcome.to_string()])?;
+        // Older versions have a rate of 0 for a job that runs alone.
+        let offered: Option<f64> = match setting["beside"]["arm"] == "job-alone" {
+            true => None,
+            false => row.get("asked_rps")?,
+        };
+        let (setting, outcome) = (setting.to_string(), outcome.to_string());
+        tx.execute(&copy, params![id, offered, setting, outcome])?;
     }
     tx.execute_batch("DROP TABLE old_trial")?;
     tx.execute_batch(schema::OVERVIEW)

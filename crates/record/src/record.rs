@@ -34,10 +34,7 @@ impl Record {
     ///
     /// The file exists already, or it cannot be made; a file that was begun
     /// is taken away again.
-    pub fn create<P: Serialize>(
-        path: &Path,
-        new: &NewRun<'_, P>,
-    ) -> Result<Record, RecordError> {
+    pub fn create<P: Serialize>(path: &Path, new: &NewRun<'_, P>) -> Result<Record, RecordError> {
         let run = Run::new(new, now_unix_ms()).map_err(|e| RecordError::Unwritable {
             path: path.to_owned(),
             what: "the plan",
@@ -73,8 +70,7 @@ impl Record {
         let lock = WriterLock::take(file, path)?;
         let mut conn = connect(&resolved, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::check(&conn, path)?;
-        schema::configure_writer(&conn)
-            .map_err(|e| RecordError::from_sqlite(path, e, 0))?;
+        schema::configure_writer(&conn).map_err(|e| RecordError::from_sqlite(path, e, 0))?;
         legacy::bring_up_to_date(&mut conn, path)?;
         Record::load(conn, Some(lock), path)
     }
@@ -159,7 +155,12 @@ impl Record {
     /// The file cannot be read any more.
     pub fn trials<S, O>(&self) -> Result<Trials<'_, S, O>, RecordError> {
         let count = read::count(&self.conn, &self.path)?;
-        Ok(Trials::new(&self.conn, &self.path, &self.run.experiment, count))
+        Ok(Trials::new(
+            &self.conn,
+            &self.path,
+            &self.run.experiment,
+            count,
+        ))
     }
 
     /// How many trials there were when the file was opened, and those that

@@ -3,7 +3,7 @@
 use crate::defaults::{Tolerance, bounds};
 use plimsoll_engine::order::derive;
 use plimsoll_engine::visits::{graduated, idle, repeats, typical, visited};
-use plimsoll_engine::{Ended, Next, Planner, Progress, measured};
+use plimsoll_engine::{Ended, Next, Planner, Progress, Started, measured};
 use plimsoll_model::{
     Copies, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload, CpuPlan, InterruptTime, Phase,
     RunPlan, TrialSpec, WarmUp, human_duration,
@@ -109,6 +109,13 @@ impl Planner for CopiesPlanner<'_> {
         }
     }
 
+    fn announce(&self, spec: &TrialSpec<CopiesSetting>) -> Started {
+        Started {
+            x: x(spec.setting),
+            ..Started::of(spec, self.describe(spec))
+        }
+    }
+
     fn summarize(&self, trial: &CopiesTrial) -> Ended {
         let times = &trial.outcome.copy_times;
         let us = |time: Duration| time.as_secs_f64() * 1e6;
@@ -117,14 +124,18 @@ impl Planner for CopiesPlanner<'_> {
         let words = words.into_iter().chain(Some(measured(trial)));
         let words: Vec<String> = words.filter(|part| !part.is_empty()).collect();
         let mean = us(times.iter().sum()) / times.len().max(1) as f64;
-        let x = match trial.spec.setting {
-            CopiesSetting::Idle => None,
-            CopiesSetting::Copies { copies } => Some(f64::from(copies)),
-        };
         Ended {
-            x,
+            x: x(trial.spec.setting),
             times_us: slowest.map_or_else(Vec::new, |slowest| vec![mean, us(*slowest)]),
             ..Ended::of(trial, self.describe(&trial.spec), words.join(" · "))
         }
+    }
+}
+
+/// The number of copies is the x axis of the charts.
+fn x(setting: CopiesSetting) -> Option<f64> {
+    match setting {
+        CopiesSetting::Idle => None,
+        CopiesSetting::Copies { copies } => Some(f64::from(copies)),
     }
 }

@@ -8,9 +8,12 @@
 //!
 //! [`Request::plan`] makes the plan, [`SweepPlanner`] says which trial is next.
 
+mod args;
+mod experiment;
 mod plan;
 pub(crate) mod request;
 mod search;
+mod stages;
 #[cfg(test)]
 mod testing;
 mod threads;
@@ -18,5 +21,7 @@ mod threads;
 #[cfg(test)]
 mod tests;
 
+pub use args::SweepArgs;
+pub use experiment::Sweep;
 pub use plan::{SweepPlanner, describe, next, progress};
 pub use request::{Effort, Request, default_levels};

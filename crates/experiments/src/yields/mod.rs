@@ -10,44 +10,38 @@
 //! side`, which `laws` gives its law. [`Request::plan`] makes the plan, [`next`] says
 //! which trial is next, and [`runner`] carries it out.
 
+mod args;
 mod arms;
+mod best;
 mod command;
+mod experiment;
 mod job;
 mod laws;
 mod plan;
 mod progress;
 mod request;
 mod shared;
+mod visits;
 
 #[cfg(test)]
 mod step_tests;
 #[cfg(test)]
 mod tests;
 
+pub use args::YieldArgs;
+pub use best::{advice, usual_file};
 pub use command::check as check_command;
+pub use experiment::Yield;
 pub use plan::YieldPlanner;
 pub use request::{Effort, Request, StepLoads};
 
 use job::SideJob;
 use plimsoll_engine::{RunError, Runner, Site};
-use plimsoll_control::{Ground, Journals};
-use plimsoll_host::Root;
+use crate::experiment::Machine;
+use plimsoll_control::Ground;
 use plimsoll_model::{
     Arm, CpuSet, MissingArm, Share, Workload, YieldOutcome, YieldPlan, YieldSetting,
 };
-use std::ffi::OsString;
-
-/// How the machine is changed for a job: where that is written down, and which
-/// program hashes blocks.
-#[derive(Debug, Clone)]
-pub struct Means {
-    /// Where changes stand until they are given back.
-    pub journals: Journals,
-    /// The program and its arguments that become a job of hashing; the number
-    /// of threads is added. It counts on its standard output
-    /// ([`plimsoll_load::hash::burn`]) and ends when its standard input does.
-    pub burner: Vec<OsString>,
-}
 
 /// Which of `wanted` this machine can do with such a headroom, and why not the
 /// others: each is tried once with nothing in it.
@@ -58,11 +52,11 @@ pub fn able(
     wanted: &[Arm],
     headroom: Share,
     cpus: &CpuSet,
-    means: &Means,
-    root: &Root,
+    machine: &Machine,
 ) -> Result<(Vec<Arm>, Vec<MissingArm>), RunError> {
+    let root = &machine.root;
     let ground = Ground::find(root)?;
-    let journal = means.journals.open(root)?;
+    let journal = machine.journals.open(root)?;
     let (mut arms, mut missing) = (Vec::new(), Vec::new());
     for &arm in wanted {
         match arms::try_once(arm, headroom, cpus, &ground, &journal, root) {
@@ -80,11 +74,10 @@ pub fn able(
 pub fn runner<'a>(
     plan: &'a YieldPlan,
     site: &Site,
-    means: &'a Means,
-    root: &Root,
+    machine: &'a Machine,
 ) -> Result<Box<dyn Runner<YieldSetting, YieldOutcome> + 'a>, RunError> {
     let serves_here = matches!(plan.load.workload, Workload::Hash(_));
-    let job = SideJob::new(&plan.sideload, serves_here, means, root)?;
-    let offered = site.runner(&plan.load, root)?;
+    let job = SideJob::new(&plan.sideload, serves_here, machine)?;
+    let offered = site.runner(&plan.load, &machine.root)?;
     Ok(Box::new(offered.with_job(Box::new(job), plan.step)))
 }

@@ -8,12 +8,23 @@ use std::path::Path;
 pub(crate) enum Format {
     /// A table and sentences.
     Text,
-    /// JSON, as docs/schema/output.schema.json describes.
+    /// JSON, as the schemas in docs/schema describe.
     Json,
     /// One row per level, or per arm.
     Csv,
     /// A page with charts that opens in any browser, without a network.
     Html,
+}
+
+impl From<Format> for plimsoll_report::Format {
+    fn from(format: Format) -> plimsoll_report::Format {
+        match format {
+            Format::Text => plimsoll_report::Format::Text,
+            Format::Json => plimsoll_report::Format::Json,
+            Format::Csv => plimsoll_report::Format::Csv,
+            Format::Html => plimsoll_report::Format::Html,
+        }
+    }
 }
 
 /// How a comparison is printed.
@@ -23,19 +34,6 @@ pub(crate) enum CompareFormat {
     Text,
     /// JSON, as docs/schema/compare.schema.json describes.
     Json,
-    /// A page with charts that opens in any browser, without a network.
-    Html,
-}
-
-/// How the findings of a yield run are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum YieldFormat {
-    /// A table and sentences.
-    Text,
-    /// JSON, as docs/schema/yield.schema.json describes.
-    Json,
-    /// One row per arm.
-    Csv,
     /// A page with charts that opens in any browser, without a network.
     Html,
 }

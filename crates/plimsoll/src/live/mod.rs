@@ -10,7 +10,6 @@
 //!
 //! This room must not decide anything about a run but to hold and to end it.
 
-mod agenda;
 mod done;
 mod draw;
 mod reasons;
@@ -22,11 +21,12 @@ mod thread;
 
 use crate::output::Output;
 use crate::stop::Stop;
-use done::Done;
-use plimsoll_experiment::{Progress, Watch};
-use plimsoll_model::{CpuTime, Goal, LatencyLimit, Plan, Second, Trial, TrialSpec};
+use plimsoll_engine::{Ended, Observer, Planner, Progress, Started};
+use plimsoll_experiments::{Experiment, TrialOf};
+use plimsoll_model::{CpuTime, Second};
 use screen::Screen;
 use state::{About, Event, State, Tick};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -50,40 +50,31 @@ struct Shared {
     cpu_ns: AtomicU64,
 }
 
-/// The view of a sweep; `None` where the terminal cannot show it.
-pub(crate) fn watch(
-    plan: &Plan,
-    record: String,
-    trials: &[Trial],
+/// The view of a run; `None` where the terminal cannot show it.
+pub(crate) fn observe<E: Experiment>(
+    plan: &E::Plan,
+    record: &Path,
+    trials: &[TrialOf<E>],
     output: &Output,
     stop: &Stop,
-) -> Option<Box<dyn Watch>> {
+) -> Option<Box<dyn Observer>> {
+    let planner = E::planner(plan);
     let about = About {
-        workload: plimsoll_report::shown_workload(plan),
-        record,
-        limit_us: plan.goals.iter().find_map(limit_us),
-        agenda: agenda::of(plan),
-        is_copies: !plan.copies.is_empty(),
+        workload: plimsoll_report::safe(&E::workload(&E::shown(plan))),
+        record: record.display().to_string(),
+        charts: E::LIVE,
+        limit_us: E::limit_us(plan),
+        stages: E::stages(plan),
         colour: output.stderr_colour,
         charset: output.charset,
     };
-    let state = State::new(about, trials.iter().map(Done::of).collect());
+    let done = trials.iter().map(|trial| planner.summarize(trial));
+    let state = State::new(about, done.collect());
     let screen = Screen::open().ok()?;
-    Live::start(screen, state, stop.clone()).map(|live| Box::new(live) as Box<dyn Watch>)
+    Live::start(screen, state, stop.clone()).map(|live| Box::new(live) as Box<dyn Observer>)
 }
 
-/// The limit of a goal on latency that names one.
-fn limit_us(goal: &Goal) -> Option<(f64, String)> {
-    match goal {
-        Goal::Latency {
-            limit: LatencyLimit::Absolute(limit),
-            ..
-        } => Some((limit.as_secs_f64() * 1e6, goal.to_string())),
-        _ => None,
-    }
-}
-
-/// A watch whose eyes are on another thread.
+/// An observer that draws on another thread.
 struct Live {
     events: Sender<Event>,
     shared: Arc<Shared>,
@@ -122,8 +113,8 @@ impl Live {
     }
 }
 
-impl Watch for Live {
-    fn hold(&mut self, stop: &AtomicBool) {
+impl Observer for Live {
+    fn wait_while_paused(&mut self, stop: &AtomicBool) {
         let is_held = || self.shared.pause.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed);
         if !is_held() {
             return;
@@ -135,9 +126,9 @@ impl Watch for Live {
         self.tell(Event::GoesOn);
     }
 
-    fn begins(&mut self, spec: &TrialSpec, progress: &Progress) {
-        self.tell(Event::Begins {
-            spec: spec.clone(),
+    fn trial_started(&mut self, trial: &Started, progress: &Progress) {
+        self.tell(Event::Started {
+            trial: trial.clone(),
             progress: *progress,
         });
     }
@@ -152,8 +143,8 @@ impl Watch for Live {
         }));
     }
 
-    fn ended(&mut self, trial: &Trial) {
-        self.tell(Event::Ended(Done::of(trial)));
+    fn trial_ended(&mut self, trial: &Ended) {
+        self.tell(Event::Ended(trial.clone()));
     }
 
     fn cpu_used(&self) -> Option<CpuTime> {

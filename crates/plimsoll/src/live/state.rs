@@ -1,10 +1,8 @@
 //! What the live view shows: a fold over what has happened.
 
-use crate::live::agenda::Step;
-use crate::live::done::{Done, Group};
-use crate::progress;
-use plimsoll_experiment::Progress;
-use plimsoll_model::{Setting, TrialSpec};
+use crate::live::done::Group;
+use plimsoll_engine::{Ended, Progress, Started};
+use plimsoll_experiments::{LiveCharts, Stage};
 use plimsoll_report::chart::Charset;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -22,11 +20,10 @@ pub(crate) struct About {
     /// Where the first goal on latency is broken, in microseconds, and its
     /// name, if that is known before the run.
     pub(crate) limit_us: Option<(f64, String)>,
-    /// Which parts the run has, in their order.
-    pub(crate) agenda: Vec<Step>,
-    /// Whether copies of a command are run, of which nothing is heard until
-    /// they end.
-    pub(crate) is_copies: bool,
+    /// The parts of the run, in order.
+    pub(crate) stages: Vec<Stage>,
+    /// What the charts show.
+    pub(crate) charts: LiveCharts,
     /// Whether colours may be used.
     pub(crate) colour: bool,
     /// What the terminal can show.
@@ -52,7 +49,10 @@ pub(crate) struct Current {
     /// Whether the same was tried before.
     pub(crate) is_retry: bool,
     pub(crate) words: String,
-    pub(crate) setting: Setting,
+    /// Whether it offers requests.
+    pub(crate) offers_load: bool,
+    /// Its place on the x axis of the charts.
+    pub(crate) x: Option<f64>,
     pub(crate) began: Duration,
     pub(crate) window: Duration,
     /// When its warm-up was over.
@@ -75,12 +75,12 @@ pub(crate) enum Key {
 /// What happens.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Event {
-    Begins {
-        spec: TrialSpec,
+    Started {
+        trial: Started,
         progress: Progress,
     },
     Second(Tick),
-    Ended(Done),
+    Ended(Ended),
     /// The run is held between two trials.
     Held,
     /// It goes on.
@@ -98,7 +98,7 @@ pub(crate) struct State {
     pub(crate) about: About,
     /// Since the view began.
     pub(crate) clock: Duration,
-    pub(crate) done: Vec<Done>,
+    pub(crate) done: Vec<Ended>,
     pub(crate) now: Option<Current>,
     pub(crate) seconds: VecDeque<Tick>,
     /// The last that was told, and when.
@@ -115,7 +115,7 @@ pub(crate) struct State {
 impl State {
     /// Before anything has happened, but for the trials that a resumed run
     /// has already.
-    pub(crate) fn new(about: About, done: Vec<Done>) -> State {
+    pub(crate) fn new(about: About, done: Vec<Ended>) -> State {
         State {
             about,
             clock: Duration::ZERO,
@@ -135,14 +135,15 @@ impl State {
     pub(crate) fn fold(&mut self, event: Event, clock: Duration) {
         self.clock = self.clock.max(clock);
         match event {
-            Event::Begins { spec, progress } => {
+            Event::Started { trial, progress } => {
                 self.now = Some(Current {
-                    group: Group::of(spec.phase),
-                    is_retry: spec.attempt > 0,
-                    words: progress::describe(&spec),
-                    setting: spec.setting,
+                    group: Group::of(trial.phase),
+                    is_retry: trial.attempt > 0,
+                    words: trial.what,
+                    offers_load: trial.offers_load,
+                    x: trial.x,
                     began: self.clock,
-                    window: spec.window,
+                    window: trial.window,
                     warm_since: None,
                 });
                 self.progress = Some((progress, self.clock));

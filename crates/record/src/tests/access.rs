@@ -2,7 +2,7 @@
 
 use super::sample::{Bench, create, read_all, trial};
 use crate::{Record, RecordError};
-use plimsoll_model::SCHEMA_VERSION;
+use plimsoll_model::{SCHEMA_VERSION, Setting};
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -145,7 +145,7 @@ fn a_record_of_a_newer_plimsoll_is_refused_by_its_number() {
     assert!(matches!(e, RecordError::Newer { schema, .. } if schema == SCHEMA_VERSION + 6));
     assert!(
         e.to_string()
-            .contains("(schema 9, this one reads up to 3); update Plimsoll"),
+            .contains("(schema 10, this one reads up to 4); update Plimsoll"),
         "{e}"
     );
     version(0);
@@ -153,56 +153,6 @@ fn a_record_of_a_newer_plimsoll_is_refused_by_its_number() {
         Record::open(&path),
         Err(RecordError::Damaged { .. })
     ));
-}
-
-const WITHOUT_JOBS: &str = "DROP TABLE slot; ALTER TABLE trial DROP COLUMN arm;
-    ALTER TABLE trial DROP COLUMN allowed_share;
-    ALTER TABLE trial DROP COLUMN headroom_share;
-    ALTER TABLE trial DROP COLUMN job_done;
-    ALTER TABLE trial DROP COLUMN job_over_ns;
-    ALTER TABLE trial DROP COLUMN job_cpu_ns;
-    ALTER TABLE trial DROP COLUMN job_allowed_share;
-    ALTER TABLE trial DROP COLUMN job_frozen_share;
-    ALTER TABLE trial DROP COLUMN job_throttled_share";
-
-#[test]
-fn a_record_of_version_2_is_read_and_gone_on_with() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 2);
-    let read = || read_all(&Record::open(&path).unwrap());
-    let whole = read();
-    Connection::open(&path)
-        .unwrap()
-        .execute_batch(&format!("{WITHOUT_JOBS}; PRAGMA user_version = 2"))
-        .unwrap();
-    assert_eq!(read(), whole, "no trial here has a job");
-    let mut record = Record::open_for_resume(&path).unwrap();
-    record.append(&trial(2)).unwrap();
-    drop(record);
-    assert_eq!(read()[..2], whole);
-    assert_eq!(read()[2], trial(2));
-}
-
-#[test]
-fn a_record_of_version_1_is_read_and_gone_on_with() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 2);
-    let read = || read_all(&Record::open(&path).unwrap());
-    let whole = read();
-    Connection::open(&path)
-        .unwrap()
-        .execute_batch(&format!(
-            "ALTER TABLE trial DROP COLUMN limit_ns; {WITHOUT_JOBS}; PRAGMA user_version = 1"
-        ))
-        .unwrap();
-    assert_eq!(read(), whole, "no trial here decides a limit");
-    let mut more = trial(2);
-    more.spec.limit = Some(Duration::from_millis(10));
-    let mut record = Record::open_for_resume(&path).unwrap();
-    record.append(&more).unwrap();
-    drop(record);
-    assert_eq!(read()[..2], whole);
-    assert_eq!(read()[2], more);
 }
 
 #[test]
@@ -239,7 +189,7 @@ fn readers_work_while_a_run_writes() {
     let mut writer = bench.create("run.plimsoll");
     writer.append(&trial(0)).unwrap();
     let reader = Record::open(&bench.path("run.plimsoll")).unwrap();
-    let mut trials = reader.trials().unwrap();
+    let mut trials = reader.trials::<Setting, ()>().unwrap();
     assert_eq!(trials.next().unwrap().unwrap(), trial(0));
     writer.append(&trial(1)).unwrap();
     assert!(trials.next().is_none());

@@ -1,13 +1,15 @@
-//! Any trial at all, for properties.
+//! Any trial of each experiment, for properties.
 
 use plimsoll_model::{
-    Arm, CpuSet, CpuTime, CpuUse, Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel,
-    MachineUse, Phase, Pressure, Rate, Second, ServiceUse, Setting, Share, Slot, Trial, TrialSpec,
-    Verdict, WarmUp, Work,
+    Arm, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet, CpuTime, CpuUse, Energy, Errors,
+    Histogram, Invalid, JobHeld, JobWork, LoadLevel, MachineUse, Phase, Pressure, Rate, Second,
+    ServiceUse, Setting, Share, Slot, Trial, TrialSetting, TrialSpec, Verdict, WarmUp, Work,
+    YieldOutcome, YieldSetting, YieldTrial,
 };
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use std::fmt::Debug;
 use std::time::Duration;
 
 fn time() -> impl Strategy<Value = Duration> {
@@ -45,25 +47,35 @@ fn phase() -> impl Strategy<Value = Phase> {
     ]
 }
 
+fn rate() -> impl Strategy<Value = Rate> {
+    (0.0..1e12f64).prop_map(|r| Rate::per_second(r).unwrap())
+}
+
 fn setting() -> impl Strategy<Value = Setting> {
     prop_oneof![
         Just(Setting::Idle),
-        (0.0..1e12f64).prop_map(|r| Setting::Offer {
-            rate: Rate::per_second(r).unwrap()
+        rate().prop_map(|rate| Setting::Offer { rate }),
+    ]
+}
+
+fn yield_setting() -> impl Strategy<Value = YieldSetting> {
+    let share = || option::of(share());
+    let beside = (rate(), 0..Arm::ALL.len(), share(), share());
+    prop_oneof![
+        rate().prop_map(|rate| YieldSetting::Offer { rate }),
+        beside.prop_map(|(rate, arm, allowed, headroom)| YieldSetting::Beside {
+            rate,
+            arm: Arm::ALL[arm],
+            allowed,
+            headroom,
         }),
-        any::<u32>().prop_map(|copies| Setting::Copies { copies }),
-        (
-            0.0..1e12f64,
-            0..Arm::ALL.len(),
-            option::of(share()),
-            option::of(share())
-        )
-            .prop_map(|(r, arm, allowed, headroom)| Setting::Beside {
-                rate: Rate::per_second(r).unwrap(),
-                arm: Arm::ALL[arm],
-                allowed,
-                headroom,
-            }),
+    ]
+}
+
+fn copies_setting() -> impl Strategy<Value = CopiesSetting> {
+    prop_oneof![
+        Just(CopiesSetting::Idle),
+        any::<u32>().prop_map(|copies| CopiesSetting::Copies { copies }),
     ]
 }
 
@@ -81,13 +93,23 @@ fn job() -> impl Strategy<Value = JobWork> {
     })
 }
 
-prop_compose! {
-    fn spec()(
-        phase in phase(), setting in setting(), pass: u32, attempt: u32,
-        min in time(), max in time(), window in time(), limit in option::of(time()), seed: u64,
-    ) -> TrialSpec {
-        TrialSpec { phase, setting, pass, attempt, warm_up: WarmUp { min, max }, window, limit, seed }
-    }
+fn spec<S: TrialSetting>(
+    settings: impl Strategy<Value = S>,
+) -> impl Strategy<Value = TrialSpec<S>> {
+    let visit = (any::<u32>(), any::<u32>(), any::<u64>());
+    let times = (time(), time(), time(), option::of(time()));
+    (phase(), settings, visit, times).prop_map(
+        |(phase, setting, (pass, attempt, seed), (min, max, window, limit))| TrialSpec {
+            phase,
+            setting,
+            pass,
+            attempt,
+            warm_up: WarmUp { min, max },
+            window,
+            limit,
+            seed,
+        },
+    )
 }
 
 prop_compose! {
@@ -187,19 +209,50 @@ fn invalid() -> impl Strategy<Value = Invalid> {
     ]
 }
 
-prop_compose! {
-    /// Any trial at all.
-    pub(super) fn any_trial()(
-        (spec, started_unix_ms, work) in (spec(), count(), work()),
-        (took, warm_up, window, steady) in (time(), time(), time(), any::<bool>()),
-        copy_times in vec(time(), 0..4), generator_cpu in option::of(cpu_time()), job in option::of(job()),
-        machine in machine(), service in option::of(service()), seconds in vec(second(), 0..4),
-        reasons in vec(invalid(), 0..4),
-    ) -> Trial {
-        Trial {
-            spec, started_unix_ms, took, warm_up, steady, window, work, copy_times, job,
-            generator_cpu, machine, service, seconds,
-            verdict: Verdict::from_reasons(reasons),
-        }
-    }
+fn any_of<S: TrialSetting, O: Debug>(
+    settings: impl Strategy<Value = S>,
+    outcomes: impl Strategy<Value = O>,
+) -> impl Strategy<Value = Trial<S, O>> {
+    let times = (count(), time(), time(), any::<bool>(), time());
+    let used = (
+        option::of(cpu_time()),
+        machine(),
+        option::of(service()),
+        vec(second(), 0..4),
+        vec(invalid(), 0..4),
+    );
+    (spec(settings), outcomes, work(), times, used).prop_map(
+        |(spec, outcome, work, (started_unix_ms, took, warm_up, steady, window), used)| {
+            let (generator_cpu, machine, service, seconds, reasons) = used;
+            Trial {
+                spec,
+                started_unix_ms,
+                took,
+                warm_up,
+                steady,
+                window,
+                work,
+                outcome,
+                generator_cpu,
+                machine,
+                service,
+                seconds,
+                verdict: Verdict::from_reasons(reasons),
+            }
+        },
+    )
+}
+
+pub(super) fn any_trial() -> impl Strategy<Value = Trial> {
+    any_of(setting(), Just(()))
+}
+
+pub(super) fn any_yield_trial() -> impl Strategy<Value = YieldTrial> {
+    let outcome = option::of(job()).prop_map(|job| YieldOutcome { job });
+    any_of(yield_setting(), outcome)
+}
+
+pub(super) fn any_copies_trial() -> impl Strategy<Value = CopiesTrial> {
+    let outcome = vec(time(), 0..4).prop_map(|copy_times| CopiesOutcome { copy_times });
+    any_of(copies_setting(), outcome)
 }

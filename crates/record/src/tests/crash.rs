@@ -1,9 +1,10 @@
 //! The process is killed, or the disk is full.
 
-use super::sample::{Bench, read_all, seconds, trial};
-use crate::{Record, RecordError};
-use plimsoll_model::RunEnd;
-use plimsoll_model::Trial;
+use super::old;
+use super::sample::{Bench, plan, read_all, seconds, trial};
+use crate::{Record, RecordError, legacy};
+use plimsoll_model::{RunEnd, Setting, Trial};
+use rusqlite::Connection;
 use std::fs;
 use std::path::PathBuf;
 
@@ -56,7 +57,7 @@ fn without_its_journal_the_same_file_is_not_what_it_was() {
     let path = killed(&bench);
     fs::remove_file(bench.path("killed.plimsoll-journal")).unwrap();
     let record = Record::open(&path);
-    let trials = record.and_then(|r| r.trials()?.collect::<Result<Vec<_>, _>>());
+    let trials = record.and_then(|r| r.trials::<Setting, ()>()?.collect::<Result<Vec<_>, _>>());
     assert!(trials.map_or(true, |t| t != [trial(0), trial(1)]));
 }
 
@@ -125,4 +126,54 @@ fn a_record_that_could_not_be_begun_leaves_no_file() {
     let made = super::sample::create(&bench.path("run.plimsoll"));
     assert!(made.is_err());
     assert!(!bench.path("run.plimsoll").exists());
+}
+
+/// What is on the disk when a program is killed while it brings a record of
+/// version 1 up to date.
+fn killed_while_updated(bench: &Bench) -> PathBuf {
+    let path = bench.path("run.plimsoll");
+    old::write(&path, 1, &plan(), &[trial(0), trial(1)]);
+    let mut conn = Connection::open(&path).unwrap();
+    // A cache of one page spills into the file before the commit.
+    conn.execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1")
+        .unwrap();
+    legacy::replace_tables(&conn, true).unwrap();
+    let tx = conn.transaction().unwrap();
+    legacy::update(&tx).unwrap();
+    for ending in ["", "-journal"] {
+        fs::copy(
+            bench.path(&format!("run.plimsoll{ending}")),
+            bench.path(&format!("killed.plimsoll{ending}")),
+        )
+        .unwrap();
+    }
+    bench.path("killed.plimsoll")
+}
+
+#[test]
+fn a_program_that_is_killed_while_it_updates_a_record_leaves_the_old_one() {
+    let bench = Bench::new();
+    let path = killed_while_updated(&bench);
+    let record = Record::open(&path).unwrap();
+    assert_eq!(read_all(&record), [trial(0), trial(1)]);
+    let has_old_layout = "SELECT user_version = 1 FROM pragma_user_version
+                          JOIN pragma_table_info('trial') WHERE name = 'setting'";
+    let is_old = record.conn.query_row(has_old_layout, [], |row| row.get(0));
+    assert_eq!(is_old, Ok(true));
+    drop(record);
+    let mut record = Record::open_for_resume(&path).unwrap();
+    record.append(&trial(2)).unwrap();
+    assert_eq!(read_all(&record), [trial(0), trial(1), trial(2)]);
+}
+
+#[test]
+fn without_its_journal_a_record_that_was_being_updated_is_not_the_old_one() {
+    // Otherwise the test above would show nothing.
+    let bench = Bench::new();
+    let path = killed_while_updated(&bench);
+    let old = fs::read(bench.path("run.plimsoll"));
+    assert!(fs::read(&path).unwrap() != old.unwrap());
+    fs::remove_file(bench.path("killed.plimsoll-journal")).unwrap();
+    let trials = Record::open(&path).and_then(|r| r.trials::<Setting, ()>()?.collect());
+    assert!(trials.map_or(true, |t: Vec<Trial>| t != [trial(0), trial(1)]));
 }

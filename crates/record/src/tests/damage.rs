@@ -2,14 +2,16 @@
 
 use super::sample::{Bench, read_all, trial};
 use crate::{Record, RecordError};
-use plimsoll_model::Trial;
+use plimsoll_model::{Plan, Setting, Trial};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
 
 fn read(path: &Path) -> Result<Vec<Trial>, RecordError> {
-    Record::open(path)?.trials()?.collect()
+    let record = Record::open(path)?;
+    record.plan::<Plan>()?;
+    record.trials()?.collect()
 }
 
 #[test]
@@ -59,7 +61,12 @@ fn values_that_cannot_be_are_refused_by_name() {
             "UPDATE trial SET phase = 'level', load_pct = 900",
             "load_pct",
         ),
-        ("UPDATE trial SET asked_rps = -1", "asked_rps"),
+        (
+            r#"UPDATE trial SET setting_json = '{"offer":{"rate_rps":"fast"}}'"#,
+            "setting_json",
+        ),
+        ("UPDATE trial SET setting_json = '{'", "setting_json"),
+        ("UPDATE trial SET outcome_json = '1'", "outcome_json"),
         ("UPDATE trial SET completed = -1", "completed"),
         ("UPDATE trial SET window_ns = 'long'", "window_ns"),
         ("UPDATE trial SET seed = 'x'", "seed"),
@@ -96,7 +103,7 @@ fn a_missing_trial_is_not_passed_over() {
     conn.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM trial WHERE id = 2")
         .unwrap();
     let record = Record::open(&path).unwrap();
-    let mut trials = record.trials().unwrap();
+    let mut trials = record.trials::<Setting, ()>().unwrap();
     assert_eq!(trials.next().unwrap().unwrap(), trial(0));
     let e = trials.next().unwrap().unwrap_err();
     assert!(e.to_string().contains("trial 2"), "{e}");

@@ -5,6 +5,8 @@ mod any;
 mod crash;
 mod damage;
 mod documented;
+mod legacy;
 mod messages;
+mod old;
 mod round_trip;
 mod sample;

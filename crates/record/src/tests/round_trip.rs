@@ -1,31 +1,60 @@
 //! What was put in comes out.
 
-use super::any::any_trial;
-use super::sample::{Bench, command_line, plan, provenance, read_all, requirements};
-use super::sample::{create, trial};
+use super::any::{any_copies_trial, any_trial, any_yield_trial};
+use super::sample::{Bench, command_line, copies_plan, create, create_for, plan, provenance};
+use super::sample::{read_all, requirements, trial, yield_plan};
 use crate::{Record, RecordError, export_hdr};
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use plimsoll_model::{Histogram, Invalid, MachineUse, Phase, Plan, RunEnd, Trial, Verdict};
+use plimsoll_model::{
+    CopiesPlan, Histogram, Invalid, MachineUse, Phase, Plan, RunEnd, Trial, TrialSetting, Verdict,
+    YieldPlan,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
 use std::fs;
 use std::time::Duration;
+
+/// The trials of a new record, and of the same one opened again.
+fn written_and_read<P, S, O>(experiment: &str, plan: &P, trials: &[Trial<S, O>])
+where
+    P: Serialize + DeserializeOwned + PartialEq + Debug,
+    S: TrialSetting + Serialize + DeserializeOwned,
+    O: Serialize + DeserializeOwned + PartialEq + Debug,
+{
+    let bench = Bench::new();
+    let path = bench.path("run.plimsoll");
+    let mut record = create_for(&path, experiment, plan).unwrap();
+    for trial in trials {
+        record.append(trial).unwrap();
+    }
+    assert_eq!(read_all::<S, O>(&record), trials);
+    drop(record);
+    let record = Record::open(&path).unwrap();
+    assert_eq!(record.experiment(), experiment);
+    assert_eq!(&record.plan::<P>().unwrap(), plan);
+    assert_eq!(read_all::<S, O>(&record), trials);
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn any_trials_are_read_back_equal_and_in_order(trials in vec(any_trial(), 1..4)) {
-        let bench = Bench::new();
-        let mut record = bench.create("run.plimsoll");
-        for trial in &trials {
-            record.append(trial).unwrap();
-        }
-        prop_assert_eq!(&read_all(&record), &trials);
-        drop(record);
-        let record = Record::open(&bench.path("run.plimsoll")).unwrap();
-        prop_assert_eq!(&read_all(&record), &trials);
+        written_and_read("sweep", &plan(), &trials);
+    }
+
+    #[test]
+    fn any_yield_trials_are_read_back_equal(trials in vec(any_yield_trial(), 1..4)) {
+        written_and_read("yield", &yield_plan(), &trials);
+    }
+
+    #[test]
+    fn any_copies_trials_are_read_back_equal(trials in vec(any_copies_trial(), 1..4)) {
+        written_and_read("copies", &copies_plan(), &trials);
     }
 }
 
@@ -34,7 +63,10 @@ fn what_was_asked_comes_back_as_it_was() {
     let bench = Bench::new();
     drop(bench.create("run.plimsoll"));
     let record = Record::open(&bench.path("run.plimsoll")).unwrap();
-    assert_eq!(*record.plan(), plan());
+    assert_eq!(record.experiment(), "sweep");
+    assert_eq!(record.workload(), "GET http://localhost:8080/");
+    assert_eq!(record.plan::<Plan>().unwrap(), plan());
+    assert!(record.plan::<YieldPlan>().is_err() && record.plan::<CopiesPlan>().is_err());
     assert_eq!(*record.provenance(), provenance());
     assert_eq!(record.command_line(), command_line());
     assert_eq!(record.requirements(), requirements());
@@ -54,7 +86,7 @@ fn what_older_records_do_not_hold_is_not_known() {
     let mut asked = without(serde_json::to_value(plan()).unwrap(), &["smt"]);
     asked["cpus"] = without(asked["cpus"].take(), &["cores"]);
     let read: Plan = serde_json::from_value(asked).unwrap();
-    assert_eq!((read.smt, read.cpus.cores.len()), (None, 0));
+    assert_eq!((read.smt, read.run.cpus.cores.len()), (None, 0));
     let used = serde_json::to_value(&trial(0).machine).unwrap();
     let read: MachineUse = serde_json::from_value(without(used, &["clock_ratio"])).unwrap();
     assert_eq!(read.clock_ratio, None);

@@ -1,12 +1,16 @@
 //! Plans and trials to put into records, and places to put the records.
 
-use crate::Record;
+use crate::{NewRun, Record, RecordError};
 use plimsoll_model::{
-    Arrivals, Bounds, Bytes, CalibrationPlan, CpuPlan, CpuSet, CpuTime, CpuUse, Histogram,
-    HttpService, InterruptTime, LoadLevel, MachineUse, Outcome, Phase, Plan, Provenance, Rate,
-    Requirement, Second, ServiceAt, Setting, Share, Trial, TrialSpec, Verdict, WarmUp, Work,
-    Workload,
+    Arm, Arrivals, BesideRate, Bounds, Bytes, CalibrationPlan, Copies, CopiesOutcome, CopiesPlan,
+    CopiesSetting, CopiesTrial, CopiesWorkload, CpuPlan, CpuSet, CpuTime, CpuUse, Histogram,
+    HttpService, InterruptTime, Job, JobHeld, JobWork, LoadLevel, MachineUse, Outcome, Phase, Plan,
+    Provenance, Rate, Requirement, RunPlan, Second, ServiceAt, Setting, Share, SideloadPlan,
+    StepPlan, Trial, TrialSpec, Verdict, WarmUp, Work, Workload, YieldOutcome, YieldPlan,
+    YieldSetting, YieldTrial,
 };
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -30,13 +34,6 @@ pub(super) fn plan() -> Plan {
         levels: [10.0, 33.3, 90.0]
             .map(|p| LoadLevel::percent(p).unwrap())
             .to_vec(),
-        copies: vec![],
-        passes: 2,
-        window: Duration::from_secs(10),
-        warm_up: WarmUp {
-            min: Duration::from_secs(1),
-            max: Duration::from_secs(8),
-        },
         calibration: CalibrationPlan {
             first: Rate::per_second(0.1 + 0.2).unwrap(),
             window: Duration::from_secs(2),
@@ -45,9 +42,19 @@ pub(super) fn plan() -> Plan {
         },
         restart: None,
         smt: None,
-        sideload: None,
-        step: None,
         search: None,
+        run: run_plan(),
+    }
+}
+
+fn run_plan() -> RunPlan {
+    RunPlan {
+        passes: 2,
+        window: Duration::from_secs(10),
+        warm_up: WarmUp {
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(8),
+        },
         idle: Duration::from_secs(3),
         bounds: Bounds {
             slip: Duration::from_micros(500),
@@ -64,6 +71,42 @@ pub(super) fn plan() -> Plan {
         },
         seed: u64::MAX - 1,
         budget: Duration::from_secs(600),
+    }
+}
+
+pub(super) fn yield_plan() -> YieldPlan {
+    YieldPlan {
+        load: plan(),
+        sideload: SideloadPlan {
+            job: Job::Command("make -j2".to_owned()),
+            service: BesideRate::Load(LoadLevel::percent(60.0).unwrap()),
+            arms: vec![Arm::ServiceAlone, Arm::JobAlone, Arm::Plimsoll],
+            missing_arms: vec![],
+            headroom: Share::new(0.1 + 0.2).unwrap(),
+            headrooms: vec![],
+            budget: "p99+5%".parse().unwrap(),
+            cpus: "0-1".parse().unwrap(),
+            timeout: Duration::from_secs(600),
+        },
+        step: Some(StepPlan {
+            low: LoadLevel::percent(20.0).unwrap(),
+            high: LoadLevel::percent(80.0).unwrap(),
+            before: Duration::from_secs(2),
+            after: Duration::from_secs(1),
+            steps: 3,
+            slot: Duration::from_millis(50),
+        }),
+    }
+}
+
+pub(super) fn copies_plan() -> CopiesPlan {
+    CopiesPlan {
+        workload: CopiesWorkload::Copies(Copies {
+            command: vec!["true".to_owned()],
+            timeout: Duration::from_secs(60),
+        }),
+        numbers: vec![1, 2, 4],
+        run: run_plan(),
     }
 }
 
@@ -121,22 +164,68 @@ impl Bench {
     }
 }
 
-pub(super) fn create(path: &Path) -> Result<Record, crate::RecordError> {
-    Record::create(
-        path,
-        &plan(),
-        &provenance(),
-        &command_line(),
-        &requirements(),
-    )
+pub(super) fn create(path: &Path) -> Result<Record, RecordError> {
+    create_for(path, "sweep", &plan())
 }
 
-pub(super) fn read_all(record: &Record) -> Vec<Trial> {
+pub(super) fn create_for<P: Serialize>(
+    path: &Path,
+    experiment: &str,
+    plan: &P,
+) -> Result<Record, RecordError> {
+    let run = NewRun {
+        experiment,
+        workload: "GET http://localhost:8080/".to_owned(),
+        plan,
+        seed: run_plan().seed,
+        provenance: &provenance(),
+        command_line: &command_line(),
+        requirements: &requirements(),
+    };
+    Record::create(path, &run)
+}
+
+pub(super) fn read_all<S: DeserializeOwned, O: DeserializeOwned>(
+    record: &Record,
+) -> Vec<Trial<S, O>> {
     record.trials().unwrap().map(Result::unwrap).collect()
+}
+
+/// A valid trial with the job alone.
+pub(super) fn yield_trial() -> YieldTrial {
+    let setting = YieldSetting::Beside {
+        rate: Rate::ZERO,
+        arm: Arm::JobAlone,
+        allowed: Share::new(2.0 / 3.0),
+        headroom: None,
+    };
+    let job = JobWork {
+        done: 1 << 40,
+        over: Duration::from_secs(10),
+        cpu: Some(CpuTime(Duration::from_millis(9_900))),
+        held: JobHeld {
+            allowed: Share::new(0.1 + 0.2),
+            frozen: None,
+            throttled: Share::new(1.0 / 3.0),
+        },
+    };
+    trial_of(setting, YieldOutcome { job: Some(job) }, 0)
+}
+
+/// A valid trial of two copies.
+pub(super) fn copies_trial() -> CopiesTrial {
+    let copy_times = vec![Duration::from_nanos(1_234_567_891), Duration::from_secs(2)];
+    let setting = CopiesSetting::Copies { copies: 2 };
+    trial_of(setting, CopiesOutcome { copy_times }, 0)
 }
 
 /// A valid trial at 50 % that differs by its pass.
 pub(super) fn trial(pass: u32) -> Trial {
+    let rate = Rate::per_second(19.9).unwrap();
+    trial_of(Setting::Offer { rate }, (), pass)
+}
+
+fn trial_of<S, O>(setting: S, outcome: O, pass: u32) -> Trial<S, O> {
     let mut latency = Histogram::new();
     let mut slip = Histogram::new();
     for us in 1..200 {
@@ -148,12 +237,10 @@ pub(super) fn trial(pass: u32) -> Trial {
             phase: Phase::Level {
                 level: LoadLevel::percent(50.0),
             },
-            setting: Setting::Offer {
-                rate: Rate::per_second(19.9).unwrap(),
-            },
+            setting,
             pass,
             attempt: 0,
-            warm_up: plan().warm_up,
+            warm_up: plan().run.warm_up,
             window: Duration::from_secs(10),
             limit: None,
             seed: u64::from(pass),
@@ -171,8 +258,7 @@ pub(super) fn trial(pass: u32) -> Trial {
             slip,
             ..Work::default()
         },
-        copy_times: vec![],
-        job: None,
+        outcome,
         generator_cpu: Some(CpuTime(Duration::from_millis(3))),
         machine: MachineUse {
             window: Duration::from_secs(10),

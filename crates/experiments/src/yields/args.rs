@@ -1,14 +1,57 @@
 //! The flags of `plimsoll yield`.
 
-use super::http::url_or_record;
-use super::sweep::{ArrivalChoice, rate, window};
-use super::value::{cpus, positive_duration, share};
-use super::{FOR_A_SERVER, HeaderArgs, HttpArgs, YieldFormat};
+use super::StepLoads;
+use crate::args::value::{positive_duration, rate, share, window};
+use crate::args::{ArrivalChoice, HeaderArgs, RunArgs, ServerArgs, url_or_record};
+use crate::experiment::HelpPage;
 use clap::Args;
-use plimsoll_experiment::yields::StepLoads;
-use plimsoll_model::{Arm, Budget, CpuSet, LoadLevel, Rate, Share};
-use std::path::PathBuf;
+use plimsoll_model::{Arm, Budget, LoadLevel, Rate, Share};
 use std::time::Duration;
+
+pub(super) const HELP: HelpPage = HelpPage {
+    headings: &[
+        (
+            "Question",
+            &[
+                "load",
+                "rate",
+                "rated",
+                "step",
+                "job",
+                "job_timeout",
+                "arms",
+                "headroom",
+                "curve",
+                "headrooms",
+                "budget",
+                "quick",
+            ],
+        ),
+        (
+            "Measurement",
+            &["passes", "duration", "arrivals", "seed", "cpus"],
+        ),
+    ],
+    short: &[
+        ("url", "http:// or https://; without, a hash service in this process"),
+        ("load", "The service's load (default: 60%)"),
+        ("rate", "Requests per second, in place of --load"),
+        ("step", "How soon is latency back when the load steps up?"),
+        ("job", "'burn', or a command for sh"),
+        ("arms", "Isolation mechanisms (default: all)"),
+        ("headroom", "What quotas, cpuset and laws leave unused"),
+        ("curve", "Latency over many headrooms under a quota"),
+        ("headrooms", "The headrooms of --curve"),
+        ("budget", "How much latency may be paid"),
+        ("quick", "A first look in under 2 minutes; without, under 12"),
+        ("passes", "How often each arm is visited"),
+    ],
+    fixed: &[
+        "url", "load", "rate", "rated", "step", "job", "job_timeout", "arms", "headroom", "curve",
+        "headrooms", "budget", "quick", "passes", "duration", "arrivals", "seed", "cpus",
+        "max_slip", "max_steal", "max_other",
+    ],
+};
 
 const YIELD_HELP: &str = "\
 How to read it, from a run on two shared virtual CPUs:
@@ -40,117 +83,79 @@ Examples:
 /// `plimsoll yield`
 #[derive(Debug, Args)]
 #[command(after_help = YIELD_HELP, group = url_or_record())]
-pub(crate) struct YieldArgs {
+pub struct YieldArgs {
     /// The server to load, http:// or https://, on this machine. Without: the hash service, in this process.
-    pub(crate) url: Option<String>,
+    pub(super) url: Option<String>,
 
     /// The service's load, in percent of what it carries alone (default: 60%).
     #[arg(long, value_name = "PERCENT", value_parser = load)]
-    pub(crate) load: Option<LoadLevel>,
+    pub(super) load: Option<LoadLevel>,
 
     /// The service's requests per second, in place of --load.
     #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "load")]
-    pub(crate) rate: Option<Rate>,
+    pub(super) rate: Option<Rate>,
 
     /// What the service carries alone, in requests per second, if it is known; else it is found.
     #[arg(long, value_name = "RATE", value_parser = rate)]
-    pub(crate) rated: Option<Rate>,
+    pub(super) rated: Option<Rate>,
 
     /// Step the load up, from LOW to HIGH percent of what the service carries alone (default: 20%,90%), and tell after which time its latency is back.
     #[arg(long, value_name = "LOW,HIGH", num_args = 0..=1, require_equals = true,
         default_missing_value = "20%,90%", value_parser = step, conflicts_with_all = ["load", "rate", "curve", "headrooms"])]
-    pub(crate) step: Option<StepLoads>,
+    pub(super) step: Option<StepLoads>,
 
     /// The job: 'burn' (hashing, a thread per CPU), or a command, run by sh again and again and timed to its end; first once alone, which counts for nothing but fills the caches.
     #[arg(long, value_name = "JOB", default_value = "burn")]
-    pub(crate) job: String,
+    pub(super) job: String,
 
     /// A run of the job's command that takes longer beside the service has failed; if a law left it next to nothing all that time, no work was done.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = positive_duration)]
-    pub(crate) job_timeout: Duration,
+    pub(super) job_timeout: Duration,
 
     /// Ways to hold the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset, and by a law that decides once a second: resctl (resctl-demo's for the CPU, without its guards of memory and disk pressure), koordinator, plimsoll (default: all; with --quick none by law; with --curve the quotas; with --step those that differ most).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arm)]
-    pub(crate) arms: Option<Vec<Arm>>,
+    pub(super) arms: Option<Vec<Arm>>,
 
     /// The part of the machine that quotas, cpuset and laws leave unused.
     #[arg(long, value_name = "SHARE", default_value = "20%", value_parser = headroom)]
-    pub(crate) headroom: Share,
+    pub(super) headroom: Share,
 
     /// In place of all arms, quota-10ms and quota-100ms, or those of --arms that leave a headroom, over many headrooms.
     #[arg(long, conflicts_with = "headroom")]
-    pub(crate) curve: bool,
+    pub(super) curve: bool,
 
     /// The headrooms of --curve (default: 0,5,10,15,20,30,40,50; with --quick 0,5,10,20,40; percent).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = headroom_pct, requires = "curve")]
-    pub(crate) headrooms: Option<Vec<Share>>,
+    pub(super) headrooms: Option<Vec<Share>>,
 
     /// How much latency may be paid: p50, p95, p99 or p99.9, and percent more.
     #[arg(long, value_name = "BUDGET", default_value = "p99+5%", value_parser = budget)]
-    pub(crate) budget: Budget,
+    pub(super) budget: Budget,
 
     /// A first look in under 2 minutes, beside hashing; a command takes its own time. Without: under 12.
     #[arg(long)]
-    pub(crate) quick: bool,
+    pub(super) quick: bool,
 
     /// How often each arm is visited (default: 8; with --quick 6; below 5 there are no intervals).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) passes: Option<u32>,
+    pub(super) passes: Option<u32>,
 
     /// How long each trial measures, at least: beside a command that takes longer, to its end (default: 4.5s; with --quick 0.9s; with --curve 2.5s and 0.7s); with --step, how long after each step (3s and 1.5s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
-    pub(crate) duration: Option<Duration>,
+    pub(super) duration: Option<Duration>,
 
     /// How requests arrive.
     #[arg(long, value_name = "LAW", default_value = "poisson")]
-    pub(crate) arrivals: ArrivalChoice,
-
-    /// Seed of the order of arms and of the arrivals (default: any; the record has it).
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-
-    /// CPUs of the hash service's workers and the job, or of the load generator, such as 0-3,8.
-    #[arg(long, value_name = "LIST", value_parser = cpus)]
-    pub(crate) cpus: Option<CpuSet>,
-
-    /// p99 of the generator's own lateness that makes a trial invalid, unless it is below a tenth of the p99 latency (default: 100us).
-    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
-    pub(crate) max_slip: Option<Duration>,
-
-    /// CPU time taken by the hypervisor that makes a trial invalid (default: 2%).
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub(crate) max_steal: Option<Share>,
-
-    /// CPU time used by other processes that makes a trial invalid (default: 5%).
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub(crate) max_other: Option<Share>,
-
-    /// Where to write the record (default: plimsoll-runs/TIME-yield.plimsoll).
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Go on with the interrupted run in this record, as it was asked for. It runs the commands in the record, so the file must be yours and writable by you alone.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "url", "load", "rate", "rated",
-        "step", "job", "job_timeout", "arms", "headroom", "curve", "headrooms", "budget", "quick", "passes", "duration",
-        "arrivals", "seed", "cpus", "max_slip", "max_steal", "max_other"])]
-    pub(crate) resume: Option<PathBuf>,
-
-    /// Format of the findings on standard output.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) format: YieldFormat,
-
-    /// A request that takes longer has failed (default: 10s).
-    #[arg(long, value_name = "TIME", help_heading = FOR_A_SERVER, requires = "url", value_parser = positive_duration)]
-    pub(crate) timeout: Option<Duration>,
-    /// Leave out the page with charts beside the record.
-    #[arg(long)]
-    pub(crate) no_html: bool,
+    pub(super) arrivals: ArrivalChoice,
 
     #[command(flatten)]
-    pub(crate) header: HeaderArgs,
+    pub(super) run: RunArgs,
 
     #[command(flatten)]
-    pub(crate) http: HttpArgs,
+    pub(super) header: HeaderArgs,
+
+    #[command(flatten)]
+    pub(super) server: ServerArgs,
 }
 
 /// Less than nothing is no load, and at all that is carried nothing is left.

@@ -1,9 +1,9 @@
 //! Which arms and headrooms a run visits: all arms with one headroom, a curve, or
 //! those that differ most where the load steps.
 
-use crate::args::YieldArgs;
-use crate::failure::Failure;
-use plimsoll_experiment::yields::Effort;
+use super::Effort;
+use super::args::YieldArgs;
+use plimsoll_engine::RunError;
 use plimsoll_model::{Arm, Share};
 
 pub(super) fn effort(args: &YieldArgs) -> Effort {
@@ -15,7 +15,7 @@ pub(super) fn effort(args: &YieldArgs) -> Effort {
 
 /// The arms to try. Work gained is not asked for where the load steps, so the
 /// job is not run alone then.
-pub(super) fn wanted(args: &YieldArgs) -> Result<Vec<Arm>, Failure> {
+pub(super) fn wanted(args: &YieldArgs) -> Result<Vec<Arm>, RunError> {
     let beside = beside(args)?;
     let is_wanted = |arm: &Arm| match arm.is_beside() {
         true => beside.contains(arm),
@@ -32,7 +32,7 @@ pub(super) fn leave_alike(args: &YieldArgs, arms: &mut Vec<Arm>) {
 }
 
 /// The ways to hold the job that are asked for.
-fn beside(args: &YieldArgs) -> Result<Vec<Arm>, Failure> {
+fn beside(args: &YieldArgs) -> Result<Vec<Arm>, RunError> {
     let usual = match (args.curve, args.step) {
         (true, _) => Effort::ARMS_OF_CURVE.to_vec(),
         (false, Some(_)) => Effort::ARMS_OF_STEP.to_vec(),
@@ -44,7 +44,7 @@ fn beside(args: &YieldArgs) -> Result<Vec<Arm>, Failure> {
     let arms = args.arms.clone().unwrap_or(usual);
     let flat = arms.iter().find(|arm| !arm.keeps_headroom());
     match flat.filter(|_| args.curve) {
-        Some(arm) => Err(Failure::Mistake(format!(
+        Some(arm) => Err(RunError::Usage(format!(
             "--curve tries many headrooms, and {arm} leaves none that can be asked for; name \
              others with --arms, such as quota-10ms"
         ))),
@@ -53,7 +53,7 @@ fn beside(args: &YieldArgs) -> Result<Vec<Arm>, Failure> {
 }
 
 /// The headrooms of a curve, ascending; none of a run that is about arms.
-pub(super) fn headrooms(args: &YieldArgs) -> Result<Vec<Share>, Failure> {
+pub(super) fn headrooms(args: &YieldArgs) -> Result<Vec<Share>, RunError> {
     if !args.curve {
         return Ok(Vec::new());
     }
@@ -62,7 +62,7 @@ pub(super) fn headrooms(args: &YieldArgs) -> Result<Vec<Share>, Failure> {
     headrooms.sort_by(|a, b| a.get().total_cmp(&b.get()));
     headrooms.dedup();
     match headrooms.len() {
-        0 | 1 => Err(Failure::Mistake(
+        0 | 1 => Err(RunError::Usage(
             "a curve needs two headrooms at least; give several with --headrooms, such as \
              0,10,20,40"
                 .to_owned(),

@@ -3,8 +3,8 @@
 //! cannot be written or read, that is said once, and nothing fails.
 
 use plimsoll_host::Root;
-use plimsoll_model::{Arm, Budget, Provenance, Trial, YieldFindings};
-use plimsoll_record::Record;
+use plimsoll_model::{Arm, Budget, Provenance, YieldFindings, utc_date};
+use plimsoll_record::{Existing, write_private};
 use plimsoll_side::{Advice, Hold};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -40,7 +40,7 @@ struct Best {
 /// Where it is: `plimsoll/best.json` in `$XDG_STATE_HOME`, or in `.local/state` at
 /// home (XDG Base Directory Specification 0.8, by which a path that is not
 /// absolute does not count); `None` where there is neither.
-pub(crate) fn usual_file() -> Option<PathBuf> {
+pub fn usual_file() -> Option<PathBuf> {
     file_in(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
 }
 
@@ -51,24 +51,20 @@ fn file_in(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     Some(dir.join("plimsoll/best.json"))
 }
 
-/// Keeps what a whole run recommends, if it does: a sentence says so, or why it
-/// could not be kept.
-pub(crate) fn keep(record: &Record, trials: &[Trial]) -> Option<String> {
-    let findings = plimsoll_study::yields::findings(record.plan(), trials)?;
-    let now = SystemTime::now();
-    let best = Best::of(&findings, record.provenance(), record.path(), now)?;
+/// Keeps what a complete run recommends, if it does: a sentence says so, or why
+/// it could not be kept.
+pub(super) fn keep(findings: &YieldFindings, machine: &Provenance, record: &Path) -> Option<String> {
+    let best = Best::of(findings, machine, record, SystemTime::now())?;
     let file = usual_file()?;
     let shown = file.display();
     Some(match write(&best, &file) {
-        Ok(()) => {
-            format!("note: plimsoll side --mechanism auto goes by this from now on ({shown})")
-        }
+        Ok(()) => format!("note: plimsoll side --mechanism auto uses this from now on ({shown})"),
         Err(why) => format!("note: plimsoll side will not know of it: {shown}: {why}"),
     })
 }
 
 /// What it says about this machine. The other value is a warning.
-pub(crate) fn advice(file: &Path, root: &Root) -> Result<Advice, String> {
+pub fn advice(file: &Path, root: &Root) -> Result<Advice, String> {
     match read(file) {
         Ok(None) => Ok(Advice::Unknown),
         Ok(Some(best)) => {
@@ -90,7 +86,7 @@ fn write(best: &Best, file: &Path) -> Result<(), String> {
             // As the XDG Base Directory Specification has it.
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         }
-        crate::output::write_whole(file, &json)
+        write_private(file, json.as_bytes(), Existing::Replace)
     };
     written().map_err(|e| e.to_string())
 }
@@ -183,7 +179,7 @@ impl Best {
         let change = self.change_pct.round() + 0.0;
         format!(
             "which `plimsoll yield` found best here on {} ({:.0} % gained, {} {change:+.0} %)",
-            crate::meant::date(self.found_unix_ms / 1000),
+            utc_date(self.found_unix_ms / 1000),
             self.gained_share * 100.0,
             self.budget.quantile,
         )

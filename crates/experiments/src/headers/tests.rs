@@ -58,7 +58,7 @@ fn a_plan_is_recorded_without_secrets_and_comes_back_with_them() {
     assert_eq!(headers(&recorded), [pair("Accept", "text/html")]);
     let again = |given: &[(&str, &str)]| {
         let given = given.iter().map(|(n, v)| pair(n, v)).collect();
-        supply(&recorded, given)
+        supply_parsed(&recorded, given)
     };
     let missing = |names: &[&str]| {
         let names = names.iter().map(|n| (*n).to_owned()).collect();
@@ -77,7 +77,7 @@ fn a_plan_is_recorded_without_secrets_and_comes_back_with_them() {
 #[test]
 fn a_header_that_the_recorded_requests_do_not_have_is_refused() {
     let recorded = plan(&[("Accept", "text/html"), ("X-Api-Key", "old")]);
-    let with = |name, value| supply(&recorded, vec![pair(name, value)]);
+    let with = |name, value| supply_parsed(&recorded, vec![pair(name, value)]);
     assert_eq!(with("accept", "text/html"), Ok(recorded.clone()));
     assert_eq!(
         with("Accept", "*/*"),

@@ -1,18 +1,18 @@
 //! Headers that may hold secrets: what of them is recorded, and how a run that is resumed
 //! gets them again.
 
-use crate::args::{HeaderArgs, HttpArgs};
-use crate::failure::Failure;
+use crate::args::{HeaderArgs, ServerArgs};
+use plimsoll_engine::RunError;
 use plimsoll_model::{HttpService, Plan, Workload};
 use plimsoll_report::{HIDDEN, is_hidden_header};
 
 /// Name and value of a header as it is typed: `Accept: text/html`.
-pub(crate) fn parse(text: &str) -> Result<(String, String), Failure> {
+pub(crate) fn parse(text: &str) -> Result<(String, String), RunError> {
     text.split_once(':')
         .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
         .filter(|(name, _)| !name.is_empty())
         .ok_or_else(|| {
-            Failure::Mistake(format!(
+            RunError::Usage(format!(
                 "--header: '{text}' is no header; write it like 'Accept: text/html'"
             ))
         })
@@ -23,7 +23,7 @@ pub(crate) fn recorded(
     plan: &Plan,
     command_line: Vec<String>,
     given: &HeaderArgs,
-    http: &HttpArgs,
+    http: &ServerArgs,
 ) -> (Plan, Vec<String>) {
     match http.keep_headers {
         true => (plan.clone(), command_line),
@@ -69,7 +69,7 @@ fn without_typed_values(words: Vec<String>, headers: &[String]) -> Vec<String> {
 
 /// What headers given with `--resume` lack or have too much.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
+enum Refused {
     /// The record leaves the values of these out, and they were not given.
     Missing(Vec<String>),
     /// The recorded requests have no such header, or with another value.
@@ -77,15 +77,15 @@ pub(crate) enum Refused {
 }
 
 impl Refused {
-    /// One sentence about a record that is `shown` so.
-    pub(crate) fn sentence(&self, shown: &str) -> String {
+    /// One sentence.
+    fn sentence(&self) -> String {
         match self {
             Refused::Missing(names) => format!(
-                "{shown} does not hold the values of these headers: {}; give each again with -H 'NAME: VALUE'",
+                "the record does not hold the values of these headers: {}; give each again with -H 'NAME: VALUE'",
                 names.join(", ")
             ),
             Refused::Unknown(name) => format!(
-                "{shown} was recorded with another plan: its requests have no header {name} or one with another value; leave it out to resume, or start a new run"
+                "the run was recorded with another plan: its requests have no header {name} or one with another value; leave it out to resume, or start a new run"
             ),
         }
     }
@@ -93,7 +93,15 @@ impl Refused {
 
 /// The recorded plan with the headers that were given again. A header whose value reports
 /// hide is checked by its name only: a token may be a new one. Others must be as recorded.
-pub(crate) fn supply(plan: &Plan, given: Vec<(String, String)>) -> Result<Plan, Refused> {
+///
+/// # Errors
+/// A header is missing, or is not the record's.
+pub(crate) fn supply(plan: &Plan, given: &HeaderArgs) -> Result<Plan, RunError> {
+    let supplied = supply_parsed(plan, given.parsed()?);
+    supplied.map_err(|refused| RunError::Usage(refused.sentence()))
+}
+
+fn supply_parsed(plan: &Plan, given: Vec<(String, String)>) -> Result<Plan, Refused> {
     let mut plan = plan.clone();
     let Workload::Http(http) = &mut plan.workload else {
         return match given.into_iter().next() {
@@ -138,7 +146,7 @@ pub(crate) fn flags_to_resume(plan: &Plan) -> String {
             .iter()
             .map(|name| format!(" -H '{name}: VALUE'"))
             .collect(),
-        Workload::Hash(_) | Workload::Copies(_) | Workload::Imported(_) => String::new(),
+        Workload::Hash(_) | Workload::Imported(_) => String::new(),
     }
 }
 

@@ -1,0 +1,76 @@
+//! Flags of every experiment.
+
+use super::value::{cpus, positive_duration, share};
+use crate::defaults::Tolerance;
+use clap::Args;
+use plimsoll_engine::RunError;
+use plimsoll_host::{Root, own_allowed_cpus};
+use plimsoll_model::{CpuSet, Share};
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::time::Duration;
+
+/// Flags of every experiment: seed, CPUs, and when a trial is invalid.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// Seed of the order of settings and of the arrivals (default: any; the record has it).
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+
+    /// CPUs of what Plimsoll starts: the hash service, copies or jobs, or the load generator; such as 0-3,8.
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub cpus: Option<CpuSet>,
+
+    /// p99 slip (send delay of the load generator) above which a trial is invalid, unless it is below a tenth of the p99 latency (default: 100us).
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, allow_hyphen_values = true)]
+    pub max_slip: Option<Duration>,
+
+    /// Steal (CPU time taken by the hypervisor) above which a trial is invalid (default: 2%).
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    pub max_steal: Option<Share>,
+
+    /// CPU time of other processes above which a trial is invalid (default: 5%).
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    pub max_other: Option<Share>,
+}
+
+/// Any seed of six digits.
+pub fn any_seed() -> u64 {
+    // RandomState is seeded by the system.
+    RandomState::new().build_hasher().finish() % 1_000_000
+}
+
+impl RunArgs {
+    /// How much disturbance a trial may show.
+    pub fn tolerance(&self) -> Tolerance {
+        Tolerance {
+            slip: self.max_slip,
+            steal: self.max_steal,
+            other: self.max_other,
+        }
+    }
+
+    /// The seed, or any of six digits.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(any_seed)
+    }
+
+    /// The CPUs that are asked for, if this process may use them all; else all
+    /// that it may use.
+    ///
+    /// # Errors
+    /// One of them is not for this process to use.
+    pub fn allowed_cpus(&self, root: &Root) -> Result<CpuSet, RunError> {
+        let allowed = own_allowed_cpus(root)?;
+        let Some(asked) = &self.cpus else {
+            return Ok(allowed);
+        };
+        let missing = asked.without(&allowed);
+        match missing.is_empty() {
+            true => Ok(asked.clone()),
+            false => Err(RunError::Usage(format!(
+                "CPU {missing} is not for this process to use; choose --cpus from {allowed}"
+            ))),
+        }
+    }
+}

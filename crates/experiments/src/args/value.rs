@@ -1,0 +1,72 @@
+//! Parsers of values that several experiments take. An error says what is
+//! wanted instead.
+
+use plimsoll_model::{CpuSet, Rate, Share, parse_duration};
+use std::time::Duration;
+
+/// A set of CPUs.
+pub fn cpus(text: &str) -> Result<CpuSet, String> {
+    let set: CpuSet = text.parse().map_err(|e| format!("{e}"))?;
+    if set.is_empty() {
+        return Err("it names no CPU; write it like 0-3,8".into());
+    }
+    Ok(set)
+}
+
+/// A share of all CPU time.
+pub fn share(text: &str) -> Result<Share, String> {
+    let number = text
+        .strip_suffix('%')
+        .and_then(|n| n.trim().parse::<f64>().ok());
+    number
+        .and_then(|n| Share::new(n / 100.0))
+        .ok_or_else(|| "give a share of all CPU time between 0% and 100%, such as 5%".into())
+}
+
+/// A time above zero.
+pub fn positive_duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text)
+        .filter(|d| !d.is_zero() && *d <= Duration::from_secs(86_400))
+        .ok_or_else(|| {
+            "give a time above 0 and up to a day with its unit, such as 10s, 250ms, 2m".into()
+        })
+}
+
+/// A rate of requests.
+pub fn rate(text: &str) -> Result<Rate, String> {
+    let number: f64 = text.parse().map_err(|_| WANTED_RATE.to_owned())?;
+    Rate::per_second(number)
+        .filter(|r| (0.01..=1e9).contains(&r.get()))
+        .ok_or_else(|| WANTED_RATE.to_owned())
+}
+
+const WANTED_RATE: &str = "give requests per second between 0.01 and 1000000000, such as 5000";
+
+/// How long a trial measures.
+pub fn window(text: &str) -> Result<Duration, String> {
+    parse_duration(text)
+        .filter(|d| (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(d))
+        .ok_or_else(|| "give a time between 100ms and 1h with its unit, such as 5s".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_are_none_are_refused() {
+        for bad in ["0s", "-5s", "5", "NaNs", "1000h", ""] {
+            assert!(positive_duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused() {
+        for bad in ["0", "-1", "NaN", "inf", "1e300", "fast", ""] {
+            assert!(rate(bad).is_err(), "{bad}");
+        }
+        for bad in ["0s", "-5s", "5", "NaNs", "1000h", ""] {
+            assert!(window(bad).is_err(), "{bad}");
+        }
+    }
+}

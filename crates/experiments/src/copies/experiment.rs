@@ -1,0 +1,189 @@
+//! Copies as an experiment.
+
+use super::args::CopiesArgs;
+use super::{CopiesPlanner, CopiesRequest, CopiesRunner};
+use crate::experiment::{Experiment, HelpPage, LiveCharts, Machine, Prepared, ReportOf, Stage};
+use plimsoll_engine::{Planner, RunError, Runner};
+use plimsoll_host::{cores_of, interrupt_time};
+use plimsoll_load::copies::check;
+use plimsoll_model::{
+    Copies, CopiesFindings, CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload,
+    CpuPlan, CpuSet, Phase, RunPlan, TrialPicture, counted, for_count, human_minutes,
+};
+use plimsoll_report::Document;
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// How do copies of a command slow each other down?
+#[derive(Debug)]
+pub struct CopiesOfCommand;
+
+impl Experiment for CopiesOfCommand {
+    const NAME: &'static str = "copies";
+    const ABOUT: &'static str = "Run 1 to N copies of a command: how do they slow each other?";
+    const HELP: HelpPage = super::args::HELP;
+
+    const LIVE: LiveCharts = LiveCharts {
+        title: "Time of a copy",
+        x: "copies",
+        x_is_whole: true,
+        times: &["mean", "slowest"],
+    };
+
+    type Args = CopiesArgs;
+    type Plan = CopiesPlan;
+    type Setting = CopiesSetting;
+    type Outcome = CopiesOutcome;
+    type Findings = CopiesFindings;
+    type Picture = Vec<TrialPicture>;
+    type Site = ();
+
+    fn prepare(
+        args: &CopiesArgs,
+        machine: &Machine,
+    ) -> Result<Prepared<CopiesPlan, ()>, RunError> {
+        let root = &machine.root;
+        let allowed = args.run.allowed_cpus(root)?;
+        let command = Copies {
+            command: args.command.clone(),
+            timeout: args.timeout.unwrap_or(TIMEOUT),
+        };
+        check(&command)?;
+        let request = CopiesRequest {
+            command,
+            numbers: numbers(args.numbers.as_deref(), allowed.len())?,
+            quick: args.quick,
+            trials: args.trials,
+            cpus: CpuPlan {
+                generator: CpuSet::default(),
+                cores: cores_of(root, &allowed),
+                service: allowed,
+            },
+            tolerance: args.run.tolerance(),
+            interrupts: interrupt_time(root),
+            seed: args.run.seed(),
+        };
+        Ok(Prepared::new(super::plan(request), ()))
+    }
+
+    fn reopen(
+        args: &CopiesArgs,
+        plan: CopiesPlan,
+        _machine: &Machine,
+    ) -> Result<Prepared<CopiesPlan, ()>, RunError> {
+        let CopiesWorkload::Copies(copies) = &plan.workload else {
+            let why = "an imported table cannot be resumed: nothing was run; start a run of copies";
+            return Err(RunError::Usage(why.to_owned()));
+        };
+        if !args.command.is_empty() && args.command != copies.command {
+            return Err(RunError::Usage(format!(
+                "the run was recorded with another command: {:?}; leave the command out to resume it, or start a new run",
+                copies.command
+            )));
+        }
+        check(copies)?;
+        Ok(Prepared::new(plan, ()))
+    }
+
+    fn run(plan: &CopiesPlan) -> &RunPlan {
+        &plan.run
+    }
+
+    fn workload(plan: &CopiesPlan) -> String {
+        plan.workload.to_string()
+    }
+
+    fn commands(plan: &CopiesPlan) -> Vec<String> {
+        match &plan.workload {
+            CopiesWorkload::Copies(copies) => {
+                vec![format!("copies of the command {:?}", copies.command)]
+            }
+            CopiesWorkload::Imported(_) => Vec::new(),
+        }
+    }
+
+    fn planner(
+        plan: &CopiesPlan,
+    ) -> impl Planner<Setting = CopiesSetting, Outcome = CopiesOutcome> {
+        CopiesPlanner(plan)
+    }
+
+    fn runner<'a>(
+        plan: &'a CopiesPlan,
+        (): &(),
+        machine: &'a Machine,
+    ) -> Result<Box<dyn Runner<CopiesSetting, CopiesOutcome> + 'a>, RunError> {
+        match &plan.workload {
+            CopiesWorkload::Copies(command) => {
+                Ok(Box::new(CopiesRunner::new(plan, command, &machine.root)))
+            }
+            CopiesWorkload::Imported(_) => Err(RunError::Stuck(
+                "an imported table has nothing to run; this is a defect of Plimsoll".to_owned(),
+            )),
+        }
+    }
+
+    fn stages(plan: &CopiesPlan) -> Vec<Stage> {
+        let idle = (!plan.run.idle.is_zero()).then(|| Stage {
+            phase: Phase::Idle,
+            words: format!("the machine without load, for {}", human_minutes(plan.run.idle)),
+        });
+        let what = match plan.numbers.as_slice() {
+            [] => "no copies".to_owned(),
+            [one] => format!("{one} copies at once"),
+            [first, .., last] => format!("{first} to {last} copies at once"),
+        };
+        let copies = Stage {
+            phase: Phase::Level { level: None },
+            words: format!("{what}, each {} times, in shuffled order", plan.run.passes),
+        };
+        idle.into_iter().chain(Some(copies)).collect()
+    }
+
+    fn findings(plan: &CopiesPlan, trials: &[CopiesTrial]) -> CopiesFindings {
+        plimsoll_study::copies::findings(plan, trials)
+    }
+
+    fn picture(plan: &CopiesPlan, trials: &[CopiesTrial]) -> Vec<TrialPicture> {
+        plimsoll_study::picture::of_copies(plan, trials)
+    }
+
+    fn document<'a>(
+        report: &'a ReportOf<'a, CopiesOfCommand>,
+        picture: &'a Vec<TrialPicture>,
+    ) -> Document<'a> {
+        plimsoll_report::copies::document(report, Some(picture))
+    }
+}
+
+/// Every number from 1 to one per CPU, or those given.
+fn numbers(asked: Option<&[u32]>, cpus: usize) -> Result<Vec<u32>, RunError> {
+    let most = u32::try_from(cpus).unwrap_or(u32::MAX);
+    let Some(asked) = asked else {
+        return Ok((1..=most).collect());
+    };
+    if let Some(number) = asked.iter().find(|n| **n > most) {
+        return Err(RunError::Usage(format!(
+            "--numbers: {number} copies are too many; there {} {}, and each copy has one of its own",
+            for_count(cpus, "is", "are"),
+            counted(cpus, "CPU", "CPUs")
+        )));
+    }
+    let mut numbers = asked.to_vec();
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod experiment_tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_copies_have_a_cpu_each() {
+        assert_eq!(numbers(None, 3).unwrap(), [1, 2, 3]);
+        assert_eq!(numbers(Some(&[4, 1, 4]), 4).unwrap(), [1, 4]);
+        assert!(numbers(Some(&[5]), 4).is_err());
+    }
+}

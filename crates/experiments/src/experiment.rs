@@ -1,0 +1,244 @@
+//! What an experiment is: everything that the session, the record and the
+//! reports ask of one.
+
+use plimsoll_control::Journals;
+use plimsoll_engine::{Planner, RunError, Runner};
+use plimsoll_host::Root;
+use plimsoll_model::{Findings, Goal, Phase, Plan, Requirement, RunPlan, Trial, TrialSetting};
+use plimsoll_report::{Document, Report};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::ffi::OsString;
+
+/// The machine that a run is made on, and what may be changed on it.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// Where /proc, /sys and cgroups are read.
+    pub root: Root,
+    /// Where changes are written down until they are undone.
+    pub journals: Journals,
+    /// The program and its arguments that become a job of hashing; the number
+    /// of threads is added. It counts on its standard output
+    /// ([`plimsoll_load::hash::burn`]) and ends when its standard input does.
+    pub burner: Vec<OsString>,
+}
+
+/// A plan and where it runs.
+#[derive(Debug)]
+pub struct Prepared<P, S> {
+    /// The plan.
+    pub plan: P,
+    /// Where it runs: the service that was found, say.
+    pub site: S,
+    /// Remarks for the user, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl<P, S> Prepared<P, S> {
+    /// A plan and its site, without remarks.
+    pub fn new(plan: P, site: S) -> Prepared<P, S> {
+        Prepared {
+            plan,
+            site,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// A trial of an experiment.
+pub type TrialOf<E> = Trial<<E as Experiment>::Setting, <E as Experiment>::Outcome>;
+
+/// All that a document of an experiment is made from, but the picture.
+pub type ReportOf<'a, E> = Report<'a, <E as Experiment>::Plan, <E as Experiment>::Findings>;
+
+/// What a service or machine carries at which CPU use and latency.
+#[derive(Debug)]
+pub struct LoadLine {
+    /// The plan of the load.
+    pub plan: Plan,
+    /// The trials.
+    pub trials: Vec<Trial>,
+    /// What they say.
+    pub findings: Findings,
+}
+
+/// A part of a run that the plan says will come, for the live view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stage {
+    /// The phase of its trials.
+    pub phase: Phase,
+    /// What is done in it and how long, in a line.
+    pub words: String,
+}
+
+/// What the charts of the live view show: times over the x axis, and CPU use
+/// over the x axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveCharts {
+    /// The title of the chart of times.
+    pub title: &'static str,
+    /// What is on the x axis, with its unit.
+    pub x: &'static str,
+    /// Whether x is a whole number of things.
+    pub x_is_whole: bool,
+    /// The names of the times of a trial ([`plimsoll_engine::Ended::times_us`]).
+    pub times: &'static [&'static str],
+}
+
+impl LiveCharts {
+    /// Latency over the offered load.
+    pub const LATENCY: LiveCharts = LiveCharts {
+        title: "Latency",
+        x: "offered load, requests/s",
+        x_is_whole: false,
+        times: &["p50", "p99", "p99.9"],
+    };
+}
+
+/// Where the flags of an experiment stand in its help.
+#[derive(Debug, Clone, Copy)]
+pub struct HelpPage {
+    /// Headings in order, and the ids of the flags under them.
+    pub headings: &'static [(&'static str, &'static [&'static str])],
+    /// The flags that `-h` shows, in fewer words than `--help`.
+    pub short: &'static [(&'static str, &'static str)],
+    /// Flags that cannot be given with `--resume`.
+    pub fixed: &'static [&'static str],
+}
+
+/// An experiment: a question, the factor that is varied, what is measured.
+///
+/// The session does the rest once for all: begin or resume, run, record,
+/// observe, conclude, show, exit code.
+pub trait Experiment: Sized + 'static {
+    /// Its name: the command, and the tag in the record.
+    const NAME: &'static str;
+    /// What the command does, in a line.
+    const ABOUT: &'static str;
+    /// How its help is laid out.
+    const HELP: HelpPage;
+    /// What the charts of the live view show.
+    const LIVE: LiveCharts = LiveCharts::LATENCY;
+
+    /// Its flags.
+    type Args: clap::Args;
+    /// What decides its trials.
+    type Plan: Clone + Serialize + DeserializeOwned;
+    /// What a trial is made at.
+    type Setting: TrialSetting + Serialize + DeserializeOwned;
+    /// What a trial measures besides the common quantities.
+    type Outcome: Default + Serialize + DeserializeOwned;
+    /// What is concluded.
+    type Findings: Serialize;
+    /// What charts are drawn from besides the findings.
+    type Picture;
+    /// Where it runs.
+    type Site;
+
+    /// The plan that is asked for.
+    ///
+    /// # Errors
+    /// A usage error, or the machine or the service cannot be read.
+    fn prepare(
+        args: &Self::Args,
+        machine: &Machine,
+    ) -> Result<Prepared<Self::Plan, Self::Site>, RunError>;
+
+    /// A recorded plan on this machine, to be resumed.
+    ///
+    /// # Errors
+    /// `args` ask for another plan, or as for [`Experiment::prepare`].
+    fn reopen(
+        args: &Self::Args,
+        plan: Self::Plan,
+        machine: &Machine,
+    ) -> Result<Prepared<Self::Plan, Self::Site>, RunError>;
+
+    /// What of the plan every run has.
+    fn run(plan: &Self::Plan) -> &RunPlan;
+
+    /// What is under test, in a few words.
+    fn workload(plan: &Self::Plan) -> String;
+
+    /// The plan and the command line as they are recorded: without secrets.
+    fn recorded(
+        _args: &Self::Args,
+        plan: &Self::Plan,
+        command_line: Vec<String>,
+    ) -> (Self::Plan, Vec<String>) {
+        (plan.clone(), command_line)
+    }
+
+    /// The plan as it is shown: with secrets hidden.
+    fn shown(plan: &Self::Plan) -> Self::Plan {
+        plan.clone()
+    }
+
+    /// Flags that a resumed run needs besides the record, such as headers that
+    /// are not recorded.
+    fn flags_to_resume(_plan: &Self::Plan) -> String {
+        String::new()
+    }
+
+    /// The commands that a run of the plan executes, quoted.
+    fn commands(_plan: &Self::Plan) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What the plan needs of the machine, and what of it is there.
+    fn requirements(
+        _plan: &Self::Plan,
+        _site: &Self::Site,
+        _machine: &Machine,
+    ) -> Vec<Requirement> {
+        Vec::new()
+    }
+
+    /// Decides which trial comes next.
+    fn planner(
+        plan: &Self::Plan,
+    ) -> impl Planner<Setting = Self::Setting, Outcome = Self::Outcome>;
+
+    /// Carries out trials.
+    ///
+    /// # Errors
+    /// The load cannot be offered, or the machine cannot be changed as needed.
+    fn runner<'a>(
+        plan: &'a Self::Plan,
+        site: &Self::Site,
+        machine: &'a Machine,
+    ) -> Result<Box<dyn Runner<Self::Setting, Self::Outcome> + 'a>, RunError>;
+
+    /// The parts that a run of the plan has, in order.
+    fn stages(plan: &Self::Plan) -> Vec<Stage>;
+
+    /// The limit that the live view draws, in microseconds, and its name.
+    fn limit_us(_plan: &Self::Plan) -> Option<(f64, String)> {
+        None
+    }
+
+    /// All that can be concluded from the trials so far: a pure function.
+    fn findings(plan: &Self::Plan, trials: &[TrialOf<Self>]) -> Self::Findings;
+
+    /// What charts show and the findings do not hold: a pure function.
+    fn picture(plan: &Self::Plan, trials: &[TrialOf<Self>]) -> Self::Picture;
+
+    /// The findings as blocks, without what the frame adds.
+    fn document<'a>(report: &'a ReportOf<'a, Self>, picture: &'a Self::Picture) -> Document<'a>;
+
+    /// The plan with other goals; `None` for an experiment without goals.
+    fn with_goals(_plan: &Self::Plan, _goals: &[Goal]) -> Option<Self::Plan> {
+        None
+    }
+
+    /// What a comparison and a plan of instances need: a load line; `None` for
+    /// an experiment that has none.
+    fn load_line(_plan: Self::Plan, _trials: Vec<TrialOf<Self>>) -> Option<LoadLine> {
+        None
+    }
+
+    /// What is kept for later commands of a complete run; a remark for the user.
+    fn conclude(_report: &ReportOf<'_, Self>) -> Option<String> {
+        None
+    }
+}

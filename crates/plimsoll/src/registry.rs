@@ -1,0 +1,94 @@
+//! The experiments, a line each, and what the program asks of any of them.
+
+use crate::args::FrameArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::session::{Conclusion, run};
+use crate::{help, session};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use plimsoll_experiments::{Experiment, LoadLine};
+use plimsoll_model::Goal;
+use plimsoll_record::Record;
+use plimsoll_report::{Format, Look};
+use std::marker::PhantomData;
+
+/// The experiments in the order of the help.
+pub(crate) const EXPERIMENTS: &[&dyn Entry] = &[
+    &Of::<plimsoll_experiments::sweep::Sweep>::NEW,
+    &Of::<plimsoll_experiments::yields::Yield>::NEW,
+    &Of::<plimsoll_experiments::copies::CopiesOfCommand>::NEW,
+];
+
+/// An experiment, its types apart.
+pub(crate) trait Entry: Sync {
+    /// Its name: the command, and the tag in a record.
+    fn name(&self) -> &'static str;
+    /// Its flags and help.
+    fn command(&self) -> Command;
+    /// Runs it.
+    fn run(&self, matches: &ArgMatches, output: &Output) -> Result<(), Failure>;
+    /// What a record of it says, in a format. `goals` replace those of the run.
+    fn report(
+        &self,
+        record: &Record,
+        goals: &[Goal],
+        format: Format,
+        look: Look,
+    ) -> Result<String, Failure>;
+    /// The load line of a record of it; `None` if it has none.
+    fn load_line(&self, record: &Record, goals: &[Goal]) -> Result<Option<LoadLine>, Failure>;
+}
+
+/// The experiment of this name.
+///
+/// # Errors
+/// There is none: the record is of a newer version.
+pub(crate) fn of(record: &Record) -> Result<&'static dyn Entry, Failure> {
+    let name = record.experiment();
+    let found = EXPERIMENTS.iter().find(|entry| entry.name() == name);
+    found.copied().ok_or_else(|| {
+        Failure::Mistake(format!(
+            "{} is a record of the experiment '{name}', which this version of Plimsoll does not have; update Plimsoll",
+            record.path().display()
+        ))
+    })
+}
+
+/// An experiment as an [`Entry`].
+struct Of<E>(PhantomData<fn() -> E>);
+
+impl<E> Of<E> {
+    const NEW: Of<E> = Of(PhantomData);
+}
+
+impl<E: Experiment> Entry for Of<E> {
+    fn name(&self) -> &'static str {
+        E::NAME
+    }
+
+    fn command(&self) -> Command {
+        let command = E::Args::augment_args(Command::new(E::NAME).about(E::ABOUT));
+        help::experiment(FrameArgs::augment_args(command), &E::HELP)
+    }
+
+    fn run(&self, matches: &ArgMatches, output: &Output) -> Result<(), Failure> {
+        let frame = FrameArgs::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
+        let args = E::Args::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
+        run::<E>(&frame, &args, output)
+    }
+
+    fn report(
+        &self,
+        record: &Record,
+        goals: &[Goal],
+        format: Format,
+        look: Look,
+    ) -> Result<String, Failure> {
+        Conclusion::<E>::of(record, goals)?.written(format, look)
+    }
+
+    fn load_line(&self, record: &Record, goals: &[Goal]) -> Result<Option<LoadLine>, Failure> {
+        let plan = session::plan::<E>(record, goals)?;
+        Ok(E::load_line(plan, session::trials::<E>(record)?))
+    }
+}

@@ -1,0 +1,127 @@
+//! The beginning of a run: a new record, or one that is resumed.
+
+use crate::args::FrameArgs;
+use crate::failure::Failure;
+use crate::output::note;
+use crate::record_file::{self, Maker};
+use crate::needs;
+use plimsoll_experiments::{Experiment, Machine, Prepared};
+use plimsoll_host::Root;
+use plimsoll_model::{Mismatch, RunEnd, utc_stamp};
+use plimsoll_record::{NewRun, Record};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A run that can go on.
+pub(super) struct Begun<E: Experiment> {
+    pub(super) record: Record,
+    /// The plan, with secrets that the record may not hold.
+    pub(super) plan: E::Plan,
+    pub(super) site: E::Site,
+}
+
+/// A new run: where it runs, its plan, its record.
+pub(super) fn new<E: Experiment>(
+    frame: &FrameArgs,
+    args: &E::Args,
+    machine: &Machine,
+) -> Result<Begun<E>, Failure> {
+    let path = match &frame.output {
+        Some(path) => {
+            record_file::check(path, Maker::Run)?;
+            path.clone()
+        }
+        None => default_output(E::NAME, SystemTime::now()),
+    };
+    let Prepared { plan, site, notes } = E::prepare(args, machine)?;
+    notes.iter().for_each(|text| note(&format!("note: {text}")));
+    let mut requirements = E::requirements(&plan, &site, machine);
+    needs::check(&requirements)?;
+    requirements.extend(plimsoll_host::requirements(&machine.root));
+    let provenance = plimsoll_host::provenance(&machine.root, env!("CARGO_PKG_VERSION"));
+    let typed: Vec<String> = std::env::args().collect();
+    let (recorded, command_line) = E::recorded(args, &plan, typed);
+    let run = NewRun {
+        experiment: E::NAME,
+        workload: E::workload(&recorded),
+        plan: &recorded,
+        seed: E::run(&recorded).seed,
+        provenance: &provenance,
+        command_line: &command_line,
+        requirements: &requirements,
+    };
+    let record = Record::create(&path, &run)?;
+    Ok(Begun { record, plan, site })
+}
+
+/// `plimsoll-runs/<time>-<experiment>.plimsoll`, in UTC.
+fn default_output(experiment: &str, now: SystemTime) -> PathBuf {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH);
+    let time = utc_stamp(since.map_or(0, |d| d.as_secs()));
+    PathBuf::from(format!("plimsoll-runs/{time}-{experiment}.plimsoll"))
+}
+
+/// The run in a record, on the machine that it was begun on.
+pub(super) fn resume<E: Experiment>(
+    path: &Path,
+    args: &E::Args,
+    machine: &Machine,
+) -> Result<Begun<E>, Failure> {
+    let record = unfinished::<E>(path)?;
+    let plan: E::Plan = record.plan()?;
+    refuse_other_machine(&record, &machine.root)?;
+    let shown = path.display();
+    let reopened = E::reopen(args, plan, machine).map_err(|e| Failure::from(e).about(&shown))?;
+    let Prepared { plan, site, notes } = reopened;
+    notes.iter().for_each(|text| note(&format!("note: {text}")));
+    for command in E::commands(&plan) {
+        note(&format!("note: resuming runs {command}"));
+    }
+    Ok(Begun { record, plan, site })
+}
+
+/// Opens a record of this experiment whose run is not complete.
+fn unfinished<E: Experiment>(path: &Path) -> Result<Record, Failure> {
+    let record = Record::open(path)?;
+    let shown = path.display();
+    let made_by = record.experiment();
+    if made_by != E::NAME {
+        return Err(Failure::Mistake(format!(
+            "{shown} is a record of plimsoll {made_by}; resume it with plimsoll {made_by} --resume {shown}"
+        )));
+    }
+    if record.end() == Some(&RunEnd::Complete) {
+        return Err(Failure::Mistake(format!(
+            "the run in {shown} is complete: all of its plan was measured; see it with plimsoll report {shown}, or start a new run"
+        )));
+    }
+    drop(record);
+    Ok(Record::open_for_resume(path)?)
+}
+
+fn refuse_other_machine(record: &Record, root: &Root) -> Result<(), Failure> {
+    let shown = record.path().display();
+    let here = plimsoll_host::provenance(root, env!("CARGO_PKG_VERSION"));
+    let (moved, changed): (Vec<Mismatch>, Vec<Mismatch>) = here
+        .differences(record.provenance())
+        .into_iter()
+        .partition(|found| found.respect.bars_resuming());
+    if !moved.is_empty() {
+        return Err(Failure::Mistake(format!(
+            "{shown} was recorded on another machine, or on this one with other settings (here against there: {}); restore them, or start a new run",
+            joined(&moved)
+        )));
+    }
+    if !changed.is_empty() {
+        note(&format!(
+            "note: since {shown} was begun this has changed (here against there: {}); look whether the trials before and after differ",
+            joined(&changed)
+        ));
+    }
+    Ok(())
+}
+
+fn joined(mismatches: &[Mismatch]) -> String {
+    let parts: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
+    parts.join("; ")
+}

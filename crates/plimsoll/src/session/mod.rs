@@ -1,0 +1,82 @@
+//! One run of any experiment: begin or resume, measure, record, observe,
+//! conclude, show.
+
+mod begin;
+mod conclusion;
+mod finish;
+
+pub(crate) use conclusion::{Conclusion, plan, trials};
+pub(crate) use finish::show;
+
+use crate::args::FrameArgs;
+use crate::failure::Failure;
+use crate::output::{Output, note};
+use crate::stop::Stop;
+use crate::{burn, live, progress};
+use begin::Begun;
+use plimsoll_control::Journals;
+use plimsoll_engine::{Observer, Outcome, conduct};
+use plimsoll_experiments::{Experiment, Machine, TrialOf};
+use plimsoll_host::Root;
+
+/// Runs an experiment as it was asked for.
+pub(crate) fn run<E: Experiment>(
+    frame: &FrameArgs,
+    args: &E::Args,
+    output: &Output,
+) -> Result<(), Failure> {
+    let stop = Stop::on_signals()?;
+    let machine = machine();
+    repair(&machine)?;
+    let mut begun = match &frame.resume {
+        Some(path) => begin::resume::<E>(path, args, &machine)?,
+        None => begin::new::<E>(frame, args, &machine)?,
+    };
+    let mut trials: Vec<TrialOf<E>> = trials::<E>(&begun.record)?;
+    let live = || live::observe::<E>(&begun.plan, begun.record.path(), &trials, output, &stop);
+    let live = (!frame.plain).then(live).flatten();
+    let mut observer = live.unwrap_or_else(progress::lines);
+    let ended = measure(&mut begun, &machine, &mut trials, observer.as_mut(), &stop);
+    // The findings are printed on the terminal that was given back.
+    drop(observer);
+    finish::finish(&mut begun, &trials, ended, frame, output)
+}
+
+/// Runs the trials of the plan that are not recorded yet.
+fn measure<E: Experiment>(
+    begun: &mut Begun<E>,
+    machine: &Machine,
+    trials: &mut Vec<TrialOf<E>>,
+    observer: &mut dyn Observer,
+    stop: &Stop,
+) -> Result<Outcome, Failure> {
+    let Begun { record, plan, site } = begun;
+    let mut runner = E::runner(plan, site, machine)?;
+    conduct(
+        &E::planner(plan),
+        trials,
+        runner.as_mut(),
+        // No other file can be asked for while a run goes on: no usage error.
+        |trial| (record.append(trial)).map_err(|error| Failure::Run(error.to_string())),
+        observer,
+        stop.flag(),
+    )
+}
+
+/// This machine.
+fn machine() -> Machine {
+    Machine {
+        root: Root::machine(),
+        journals: Journals::usual(),
+        burner: burn::command(),
+    }
+}
+
+/// Undoes what runs that were killed have changed.
+fn repair(machine: &Machine) -> Result<(), Failure> {
+    for repaired in machine.journals.repair(&machine.root)? {
+        let done = repaired.done.join(" ");
+        note(&format!("note: an earlier run was killed; restored: {done}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,244 @@
+//! Records of versions 1 to 3 are read as they are, and brought up to date
+//! before a trial is added.
+
+use super::any::{any_copies_trial, any_trial, any_yield_trial};
+use super::old::{self, Old};
+use super::sample::{Bench, copies_plan, plan, read_all, trial, yield_plan};
+use crate::{Record, RecordError};
+use plimsoll_model::{
+    CopiesOutcome, CopiesSetting, Phase, Plan, SCHEMA_VERSION, Setting, Trial, TrialSetting,
+    YieldOutcome, YieldPlan, YieldSetting,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use rusqlite::Connection;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn version(path: &Path) -> u32 {
+    let conn = Connection::open(path).unwrap();
+    conn.pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap()
+}
+
+/// What a version has no column for is not in its trials.
+fn as_of<S, O>(version: usize, mut trial: Trial<S, O>) -> Trial<S, O> {
+    if version < 3 {
+        trial.work.steps = Vec::new();
+    }
+    if version < 2 {
+        trial.spec.limit = None;
+        // The first files of version 1 have a CHECK that knows these only.
+        trial.spec.phase = match trial.spec.phase {
+            Phase::Idle | Phase::Calibration | Phase::Level { .. } => trial.spec.phase,
+            _ => Phase::Level { level: None },
+        };
+    }
+    trial
+}
+
+fn is_read<P, S, O>(record: &Record, experiment: &str, plan: &P, trials: &[Trial<S, O>])
+where
+    P: DeserializeOwned + PartialEq + Debug,
+    S: DeserializeOwned + PartialEq + Debug,
+    O: DeserializeOwned + PartialEq + Debug,
+{
+    assert_eq!(record.experiment(), experiment);
+    assert_eq!(&record.plan::<P>().unwrap(), plan);
+    assert_eq!(read_all::<S, O>(record), trials);
+}
+
+/// Reads a record of an old version, resumes it, adds a trial and reads it
+/// again.
+fn is_carried_over<P, S, O>(
+    version_then: usize,
+    experiment: &str,
+    plan: &P,
+    trials: Vec<Trial<S, O>>,
+    more: Trial<S, O>,
+) where
+    P: Serialize + DeserializeOwned + PartialEq + Debug,
+    S: TrialSetting + Serialize + DeserializeOwned + Old,
+    O: Serialize + DeserializeOwned + PartialEq + Debug + Clone + Old,
+{
+    let mut trials: Vec<_> = trials.into_iter().map(|t| as_of(version_then, t)).collect();
+    let bench = Bench::new();
+    let path = bench.path("run.plimsoll");
+    old::write(&path, version_then, plan, &trials);
+    let bytes = fs::read(&path).unwrap();
+    is_read(&Record::open(&path).unwrap(), experiment, plan, &trials);
+    assert!(
+        fs::read(&path).unwrap() == bytes,
+        "reading changed the file"
+    );
+
+    let mut record = Record::open_for_resume(&path).unwrap();
+    is_read(&record, experiment, plan, &trials);
+    record.append(&more).unwrap();
+    trials.push(more);
+    drop(record);
+    is_read(&Record::open(&path).unwrap(), experiment, plan, &trials);
+    is_laid_out_as_a_new_record(&path, &trials);
+}
+
+fn is_laid_out_as_a_new_record<S: TrialSetting, O>(path: &Path, trials: &[Trial<S, O>]) {
+    assert_eq!(version(path), SCHEMA_VERSION);
+    let conn = Connection::open(path).unwrap();
+    let bench = Bench::new();
+    let new = bench.create("new.plimsoll");
+    let layout = |conn: &Connection| -> Vec<(String, String, Option<String>)> {
+        let sql = "SELECT m.name, c.name, (SELECT \"table\" FROM pragma_foreign_key_list(m.name))
+                   FROM sqlite_schema AS m, pragma_table_info(m.name) AS c ORDER BY 1, 2";
+        let mut statement = conn.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        rows.unwrap().map(Result::unwrap).collect()
+    };
+    assert_eq!(layout(&conn), layout(&new.conn));
+    let mut broken = conn.prepare("PRAGMA foreign_key_check").unwrap();
+    assert!(!broken.exists([]).unwrap());
+    let mut rates = conn
+        .prepare("SELECT asked_rps FROM overview ORDER BY id")
+        .unwrap();
+    let rates = rates.query_map([], |row| row.get::<_, Option<f64>>(0));
+    let rates: Vec<Option<f64>> = rates.unwrap().map(Result::unwrap).collect();
+    let asked: Vec<Option<f64>> = trials
+        .iter()
+        .map(|trial| trial.spec.setting.rate().map(|rate| rate.get()))
+        .collect();
+    assert_eq!(rates, asked);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn a_sweep_of_any_version_is_carried_over(
+        version in 1usize..=3, trials in vec(any_trial(), 0..4), more in any_trial(),
+    ) {
+        is_carried_over(version, "sweep", &plan(), trials, more);
+    }
+
+    #[test]
+    fn a_run_of_copies_of_any_version_is_carried_over(
+        version in 1usize..=3, trials in vec(any_copies_trial(), 0..4), more in any_copies_trial(),
+    ) {
+        is_carried_over(version, "copies", &copies_plan(), trials, more);
+    }
+
+    #[test]
+    fn a_yield_is_carried_over(
+        trials in vec(any_yield_trial(), 0..4), more in any_yield_trial(),
+    ) {
+        is_carried_over(3, "yield", &yield_plan(), trials, more);
+    }
+}
+
+#[test]
+fn values_that_cannot_be_are_refused_by_name() {
+    for (change, named) in [
+        ("UPDATE trial SET asked_rps = -1", "asked_rps"),
+        ("UPDATE trial SET asked_rps = NULL", "asked_rps"),
+        (
+            "UPDATE trial SET copy_times_ns_json = ''",
+            "copy_times_ns_json",
+        ),
+        ("UPDATE run SET plan_json = '{'", "plan_json"),
+        ("DELETE FROM run", "no rows"),
+    ] {
+        for open in [Record::open, Record::open_for_resume] {
+            let bench = Bench::new();
+            let path = bench.path("run.plimsoll");
+            old::write(&path, 3, &plan(), &[trial(0)]);
+            Connection::open(&path)
+                .unwrap()
+                .execute_batch(change)
+                .unwrap();
+            let read = || open(&path)?.trials::<Setting, ()>()?.collect();
+            let e: Result<Vec<_>, RecordError> = read();
+            let e = e.expect_err(change);
+            assert!(matches!(e, RecordError::Damaged { .. }), "{change}: {e}");
+            assert!(e.to_string().contains(named), "{change}: {e}");
+        }
+    }
+}
+
+fn example(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    root.join(name).with_extension("plimsoll")
+}
+
+/// Each trial's old columns, by SQL and by reading it; then the same once the
+/// record is brought up to date.
+fn columns_are_read<P, S, O>(path: &Path, experiment: &str)
+where
+    P: DeserializeOwned + PartialEq + Debug,
+    S: TrialSetting + DeserializeOwned + Old,
+    O: DeserializeOwned + PartialEq + Debug + Old,
+{
+    let record = Record::open(path).unwrap();
+    let trials: Vec<Trial<S, O>> = read_all(&record);
+    for (id, trial) in (1i64..).zip(&trials) {
+        for (column, value) in old::cells(trial) {
+            let sql = format!("SELECT {column} FROM trial WHERE id = ?");
+            match record.conn.query_row(&sql, [id], |row| row.get(0)) {
+                Ok(there) => assert_eq!(value, there, "trial {id}: {column}"),
+                Err(e) => panic!("{column}: {e}"),
+            }
+        }
+    }
+    let bench = Bench::new();
+    let copy = bench.path("copy.plimsoll");
+    fs::copy(path, &copy).unwrap();
+    let resumed = Record::open_for_resume(&copy).unwrap();
+    is_read(&resumed, experiment, &record.plan::<P>().unwrap(), &trials);
+    is_laid_out_as_a_new_record(&copy, &trials);
+}
+
+#[test]
+fn the_examples_are_read() {
+    // Name, version, experiment, trials, the first and the last rate.
+    let examples = [
+        ("graviton3", 1, "sweep", 15, Some(49_336.0), 736_860.0),
+        ("intel-smt", 1, "sweep", 12, Some(49_516.0), 591_411.0),
+        ("nginx", 1, "sweep", 61, None, 54_266.600_000_000_006),
+        ("yield", 3, "yield", 117, Some(1000.0), 1222.8),
+        ("linux-build", 3, "yield", 8, Some(1194.0), 1194.0),
+        ("linux-defconfig", 3, "yield", 10, Some(1000.0), 1210.8),
+        ("nginx-build", 3, "yield", 32, Some(30_000.0), 30_000.0),
+    ];
+    for (name, version_then, experiment, trials, first, last) in examples {
+        let path = example(name);
+        let record = Record::open(&path).unwrap();
+        let rate = |order: &str| -> Option<f64> {
+            let sql = format!("SELECT asked_rps FROM trial ORDER BY id {order} LIMIT 1");
+            record.conn.query_row(&sql, [], |row| row.get(0)).unwrap()
+        };
+        assert_eq!(version(&path), version_then, "{name}");
+        assert_eq!(record.experiment(), experiment, "{name}");
+        assert_eq!(record.trial_count(), trials, "{name}");
+        assert_eq!((rate("ASC"), rate("DESC")), (first, Some(last)), "{name}");
+        match experiment {
+            "sweep" => columns_are_read::<Plan, Setting, ()>(&path, experiment),
+            _ => columns_are_read::<YieldPlan, YieldSetting, YieldOutcome>(&path, experiment),
+        }
+    }
+}
+
+#[test]
+fn an_imported_table_of_copies_is_a_run_of_copies() {
+    let bench = Bench::new();
+    let path = bench.path("run.plimsoll");
+    let imported = serde_json::json!({
+        "workload": {"kind": "imported", "name": "m5", "rows": "copies", "cpus": 8, "note": null},
+        "copies": [1, 2],
+    });
+    let no_trials: &[Trial<CopiesSetting, CopiesOutcome>] = &[];
+    old::write(&path, 1, &imported, no_trials);
+    let record = Record::open(&path).unwrap();
+    assert_eq!(record.experiment(), "copies");
+    let plan: plimsoll_model::CopiesPlan = record.plan().unwrap();
+    assert_eq!(plan.numbers, [1, 2]);
+}
