@@ -1,17 +1,18 @@
-//! What one process has used, though its threads come and go.
+//! CPU time of one process, correct across threads that start and end.
 //!
-//! Two sources are weighed. The threads' own files tell to the nanosecond,
-//! but not what a thread did after it was last read, nor anything of a thread
-//! that lived between two readings. The process' line tells the time of all
-//! threads that ever were, but in ticks, twice truncated. So:
+//! Two sources are combined. The per-thread files have nanosecond resolution
+//! but miss the time a thread used after its last reading, and threads that
+//! lived between two readings. /proc/PID/stat covers all threads that ever ran,
+//! but in ticks, truncated separately for user and system time. Therefore:
 //!
-//! - the use is the sum over threads, ended ones with what was last known;
-//! - what the process has beyond that sum, and beyond what truncation can
-//!   explain, was used by threads unseen, and is added.
+//! - CPU time is the sum over threads; an ended thread counts with its last
+//!   value.
+//! - Process time beyond that sum, and beyond what truncation explains, was
+//!   used by unobserved threads and is added.
 //!
-//! The first is exact where no thread ends. The second only ever adds time
-//! that was used, and misses at most four ticks of it in all, not per
-//! reading, because it is the largest excess seen so far.
+//! The sum is exact if no thread ends. The correction never overestimates, and
+//! misses at most four ticks in total rather than per reading, because it is
+//! the largest excess seen so far.
 
 use crate::process::ProcessStat;
 use crate::root::Tick;
@@ -20,35 +21,33 @@ use plimsoll_model::CpuTime;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A process as it was seen at one moment: its line read first, its threads
-/// after it, so that the threads are never behind.
+/// One reading of a process. The process file is read before the thread files,
+/// so the threads are never behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessSample {
     pub(crate) stat: ProcessStat,
     pub(crate) threads: Vec<ThreadSample>,
 }
 
-/// From when on a process counts.
+/// The moment from which a process counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum From {
-    /// From its first sample: it was there before anyone looked.
+    /// From its first sample: it ran before observation began.
     Now,
-    /// From its beginning: it was started while someone looked.
+    /// From its start: it started during observation.
     Birth,
 }
 
-/// To whom a thread's time is put down.
+/// The role to which a thread's time is assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The service under test.
     Service,
     /// The load generator.
     Generator,
-    /// Everyone else.
+    /// All other threads.
     Rest,
 }
 
-/// Time per [`Part`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub(crate) service: TaskTimes,
@@ -77,15 +76,15 @@ impl Parts {
     }
 }
 
-/// The running account of one process.
+/// CPU time account of one process.
 #[derive(Debug)]
 pub(crate) struct ProcessAccount {
     source: Source,
     threads: BTreeMap<u64, Thread>,
     ended: Parts,
-    /// What ended threads had used in all, the time before we looked included.
+    /// Lifetime CPU time of ended threads, including time before observation.
     ended_lifetime: CpuTime,
-    /// The process' own time by its line: at first, and at last.
+    /// Process CPU time from /proc/PID/stat, at the first and the last sample.
     own_at_first: CpuTime,
     own: CpuTime,
     excess: Excess,
@@ -146,7 +145,7 @@ impl ProcessAccount {
         self.excess.see(self.own, seen);
     }
 
-    /// What has been used since the account began.
+    /// CPU time since the account was opened.
     pub(crate) fn parts(&self) -> Parts {
         let mut parts = self.ended;
         for thread in self.threads.values() {
@@ -154,8 +153,8 @@ impl ProcessAccount {
         }
         match self.source {
             Source::Schedstat => parts.rest.cpu = parts.rest.cpu + self.excess.time(),
-            // A sum of truncated times over many threads would be far off;
-            // the process' line is truncated but once.
+            // The sum of truncated times over many threads has a large error;
+            // the process total is truncated only once.
             Source::Stat => {
                 let named = parts.service.cpu + parts.generator.cpu;
                 parts.rest.cpu = self.own.since(self.own_at_first).since(named);
@@ -164,7 +163,7 @@ impl ProcessAccount {
         parts
     }
 
-    /// All that is known of its CPU time, from its beginning.
+    /// Known CPU time since the process started.
     pub(crate) fn lifetime(&self) -> CpuTime {
         match self.source {
             Source::Schedstat => self.own.max(self.seen_lifetime()),
@@ -187,17 +186,17 @@ impl ProcessAccount {
     }
 }
 
-/// How far a counter in ticks has run ahead of what was seen in detail: the
-/// largest lead so far, beyond what truncation explains.
+/// The largest lead so far of a tick counter over the detailed counters, beyond
+/// what truncation explains.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Excess {
-    /// In nanoseconds, because a truncated counter may be behind.
+    /// Nanoseconds; signed, because a truncated counter can lag.
     explained: i128,
     largest: i128,
 }
 
 impl Excess {
-    /// Both start from nothing, and a truncated counter is never ahead.
+    /// Both counters start at zero, and a truncated counter never leads.
     pub(crate) fn from_birth() -> Excess {
         Excess {
             explained: 0,
@@ -205,8 +204,8 @@ impl Excess {
         }
     }
 
-    /// The counter was here, and what was seen there, when the watch began.
-    /// User and system time may each have been just short of a tick.
+    /// Starts from the counter values at the beginning of observation. User and
+    /// system time may each have been just short of a tick.
     pub(crate) fn from_now(counter: CpuTime, seen: CpuTime, tick: Tick) -> Excess {
         Excess {
             explained: lead(counter, seen) + tick.times(2).as_nanos() as i128,

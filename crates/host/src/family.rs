@@ -1,12 +1,12 @@
-//! What a set of processes with all their descendants has used, though
-//! processes come and go.
+//! CPU time of a set of processes and their descendants, correct across
+//! processes that start and end.
 //!
-//! A process that ends between two readings leaves two traces: what was last
-//! known of it, and, once its parent has waited for it, its whole time in the
-//! parent's line (cutime and cstime of proc(5)). What the parents' lines hold
-//! beyond what was known is time that was used unseen, and is added. Where a
-//! parent does not wait (SIGCHLD ignored) or has ended itself, what a child
-//! used after its last reading is lost: the sum is low then, never high.
+//! A process that ends between two readings leaves its last reading and, once
+//! its parent has waited for it, its total time in the parent's cutime and
+//! cstime (proc(5)). Time in the parents' counters beyond the last readings was
+//! used unobserved and is added. If a parent does not wait (SIGCHLD ignored) or
+//! has itself ended, the time a child used after its last reading is lost: the
+//! sum can be too low, never too high.
 
 use crate::account::{Excess, From, Part, ProcessAccount, ProcessSample};
 use crate::process::Pid;
@@ -15,16 +15,15 @@ use crate::task::{Source, TaskTimes};
 use plimsoll_model::CpuTime;
 use std::collections::BTreeMap;
 
-/// Whose time counts.
+/// Which members are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// That of all members.
     All,
-    /// That of all but this process, the parent of the others.
+    /// All but this process, the parent of the others.
     AllBut(Pid),
 }
 
-/// The running account of a family of processes.
+/// CPU time account of a tree of processes.
 #[derive(Debug)]
 pub(crate) struct Family {
     counted: Counted,
@@ -40,13 +39,14 @@ struct Member {
     started: u64,
     account: ProcessAccount,
     reaped: CpuTime,
-    /// What was known of children that have ended.
+    /// Last known CPU time of children that have ended.
     known_of_children: CpuTime,
     unseen_children: Excess,
 }
 
 impl Family {
-    /// Counts from now on. As in all samples, parents stand before children.
+    /// Counts from now on. In every list of samples, parents come before
+    /// children.
     pub(crate) fn open(
         samples: &[ProcessSample],
         counted: Counted,
@@ -66,9 +66,9 @@ impl Family {
         family
     }
 
-    /// Takes in all members that live. Parents have to be read before their
-    /// children: then a parent's line never holds a child that still counts
-    /// as alive.
+    /// Updates all live members. Parents must be read before their children, so
+    /// that a parent's counter never includes a child that still counts as
+    /// alive.
     pub(crate) fn update(&mut self, samples: &[ProcessSample]) {
         let lives: BTreeMap<Pid, u64> = samples
             .iter()
@@ -88,7 +88,7 @@ impl Family {
         }
     }
 
-    /// What has been used since the account began.
+    /// CPU time since the account was opened.
     pub(crate) fn times(&self) -> TaskTimes {
         self.members.iter().fold(self.ended, |sum, (pid, member)| {
             sum.plus(self.times_of(*pid, member))
@@ -139,7 +139,7 @@ impl Family {
 }
 
 impl Member {
-    /// What its parent's line will hold of it at least.
+    /// Lower bound of what its parent's counter will include for it.
     fn lifetime(&self) -> CpuTime {
         self.account.lifetime() + self.reaped.max(self.known_of_children)
     }
@@ -152,7 +152,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A process with one thread, in milliseconds.
+    /// A process with one thread; times in milliseconds.
     fn process(pid: Pid, ppid: Pid, own: u64, reaped: u64) -> ProcessSample {
         let mut sample = sample(own / 10, &[(0, own * MS)]);
         sample.stat.pid = pid;
@@ -197,10 +197,12 @@ mod tests {
         let readings = [
             vec![process(1, 0, 500, 70), process(2, 1, 100, 0)],
             vec![process(1, 0, 500, 70), process(2, 1, 400, 0)],
-            // It used 200 more before it ended: 600 in all are in the parent.
+            // It used 200 ms more before it ended: the parent has 600 ms in
+            // all.
             vec![process(1, 0, 500, 670)],
         ];
-        // 300 seen, 200 unseen of which two ticks may be truncation.
+        // 300 ms observed, 200 ms unobserved, of which two ticks may be
+        // truncation.
         assert_eq!(used(&readings), ms(300 + 180));
     }
 

@@ -5,11 +5,11 @@ use crate::error::{HostError, number};
 use crate::root::Root;
 use plimsoll_model::{CpuId, CpuSet};
 
-/// The mean clock frequency, in Hz, of those CPUs of a set that tell; `None`
-/// where none does, as in most virtual machines.
+/// Mean clock frequency in Hz of those CPUs of a set that report one; `None` if
+/// none does, as in most virtual machines.
 ///
 /// # Errors
-/// When a file cannot be read or holds no number.
+/// If a file cannot be read or holds no number.
 pub fn frequency_hz(root: &Root, cpus: &CpuSet) -> Result<Option<f64>, HostError> {
     let mut sum = 0.0;
     let mut told = 0u32;
@@ -26,7 +26,8 @@ fn frequency_khz(root: &Root, cpu: CpuId) -> Result<Option<u64>, HostError> {
     for name in ["scaling_cur_freq", "cpuinfo_cur_freq"] {
         let file = of_cpu(cpu, name);
         if let Some(text) = root.optional(&file)? {
-            // Written where the hardware does not say.
+            // The kernel writes this if the hardware does not report a
+            // frequency.
             if text.trim() == "<unknown>" {
                 continue;
             }
@@ -38,7 +39,7 @@ fn frequency_khz(root: &Root, cpu: CpuId) -> Result<Option<u64>, HostError> {
     Ok(None)
 }
 
-/// The governor, if all these CPUs have the same.
+/// The governor, if all these CPUs have the same one.
 pub(crate) fn governor(root: &Root, cpus: &CpuSet) -> Option<String> {
     let mut governors = cpus
         .iter()

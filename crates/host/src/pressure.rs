@@ -1,15 +1,14 @@
-//! Pressure stall information: how long tasks waited for something.
-//!
-//! Documentation/accounting/psi.rst: `some avg10=… total=MICROSECONDS`.
+//! Pressure stall information (PSI), from `some avg10=… total=MICROSECONDS`
+//! (Documentation/accounting/psi.rst).
 
 use crate::error::{Garbled, HostError, number};
 use crate::root::Root;
 use plimsoll_model::Pressure;
 use std::time::Duration;
 
-/// Time since boot in which at least one task waited for a CPU, for memory,
-/// for a disk. `None` where the kernel does not count it: before 4.20, built
-/// without, or started without `psi=1` where that is needed.
+/// Time since boot in which at least one task waited for a CPU, memory or a
+/// disk. `None` if the kernel does not count it: before 4.20, built without
+/// PSI, or not booted with a required `psi=1`.
 pub fn pressure(root: &Root) -> Result<Option<Pressure>, HostError> {
     let pressure = Pressure {
         cpu_some: some_total(root, "/proc/pressure/cpu")?,
@@ -19,7 +18,6 @@ pub fn pressure(root: &Root) -> Result<Option<Pressure>, HostError> {
     Ok(Some(pressure).filter(|p| *p != NOTHING))
 }
 
-/// What was added since `earlier`.
 pub(crate) fn since(now: &Pressure, earlier: &Pressure) -> Pressure {
     let since = |now: Option<Duration>, then: Option<Duration>| {
         now.zip(then).map(|(now, then)| now.saturating_sub(then))
@@ -31,14 +29,13 @@ pub(crate) fn since(now: &Pressure, earlier: &Pressure) -> Pressure {
     }
 }
 
-/// Pressure of which nothing is known.
 pub(crate) const NOTHING: Pressure = Pressure {
     cpu_some: None,
     memory_some: None,
     io_some: None,
 };
 
-/// The total of a file's `some` line; `None` where there is no such file.
+/// The total of a file's `some` line; `None` if the file does not exist.
 pub(crate) fn some_total(root: &Root, path: &str) -> Result<Option<Duration>, HostError> {
     let Some(text) = root.optional(path)? else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! What this machine gives a run and what it does not, for `plimsoll doctor`.
-//! Nothing here keeps a run from starting.
+//! Counters and conditions that this machine provides or lacks, for `plimsoll
+//! doctor`. A missed requirement never prevents a run.
 
 use crate::cgroup::own_limits;
 use crate::clock::ClockMeter;
@@ -14,17 +14,17 @@ use crate::topology::topology;
 use crate::virtualisation::container;
 use plimsoll_model::{Outcome, Requirement, Topology, counted};
 
-/// Steal since boot, as a share, above which results are worth a doubt.
+/// Steal since boot, as a fraction of CPU time, above which a warning is given.
 const MUCH_STEAL: f64 = 0.01;
 
-/// Enough open files for a thousand connections on each of some CPUs.
+/// Enough for a thousand connections on each of several CPUs.
 const FEW_FILES: u64 = 4096;
 
-/// Clock sources that are read without entering the kernel and do not jump.
+/// Clock sources that are read without a system call and do not jump.
 const GOOD_CLOCKS: [&str; 2] = ["tsc", "arch_sys_counter"];
 
-/// Each counter and each condition, whether met or missed. A name says what is
-/// good to have, so that it can stand behind "not to be had here".
+/// All counters and conditions, met or missed. Each name is a noun phrase, so
+/// that it can follow "Unavailable on this host:".
 pub fn requirements(root: &Root) -> Vec<Requirement> {
     let topology = topology(root);
     let always = [
@@ -36,7 +36,7 @@ pub fn requirements(root: &Root) -> Vec<Requirement> {
         ("CPU time without a limit", cpu_limit(root, &topology)),
         ("enough open files", open_files(root)),
     ];
-    // What does not show is not worth a line: it cannot be better or worse.
+    // Conditions that do not apply to this machine are left out.
     let sometimes = [
         ("threads per core", smt(&topology)),
         ("CPUs of its own", steal(root)),
@@ -108,8 +108,7 @@ fn frequency(root: &Root, topology: &Topology) -> Outcome {
     }
 }
 
-/// Asked for where it tells something that nothing else does: where threads
-/// share cores, and where there is a clock that changes at all.
+/// Relevant only where threads share cores or the clock frequency changes.
 fn busy_clock(root: &Root, topology: &Topology) -> Option<Outcome> {
     const LOST: &str = "how far the clock falls when more is busy cannot be told from what threads \
                         of a core take from each other";

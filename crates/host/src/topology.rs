@@ -1,5 +1,5 @@
-//! How the CPUs hang together, from sysfs
-//! (Documentation/admin-guide/cputopology.rst, Documentation/ABI).
+//! CPU topology from sysfs (Documentation/admin-guide/cputopology.rst,
+//! Documentation/ABI).
 
 use crate::process::{online_cpus, own_allowed_cpus};
 use crate::root::Root;
@@ -7,7 +7,7 @@ use crate::stat::CpuTimes;
 use plimsoll_model::{Bytes, CacheSize, CpuId, CpuSet, Topology};
 use std::collections::BTreeSet;
 
-/// Sockets, cores, threads, NUMA nodes and caches, as far as sysfs tells.
+/// Sockets, cores, threads, NUMA nodes and caches; what sysfs lacks is `None`.
 pub fn topology(root: &Root) -> Topology {
     let online = online_cpus(root).unwrap_or_else(|_| counted_cpus(root));
     let allowed = own_allowed_cpus(root).unwrap_or_default();
@@ -25,8 +25,7 @@ pub fn topology(root: &Root) -> Topology {
     }
 }
 
-/// Where sysfs is not mounted, the CPUs that /proc/stat counts are those that
-/// are on.
+/// Without sysfs, the CPUs in /proc/stat are the online ones.
 fn counted_cpus(root: &Root) -> CpuSet {
     let times = CpuTimes::read(root).ok().flatten().unwrap_or_default();
     times.each.into_keys().collect()
@@ -41,7 +40,7 @@ fn sockets(root: &Root, online: &CpuSet) -> Option<u32> {
         .map(|ids| count(ids.len()))
 }
 
-/// The CPUs of each core that are on.
+/// The online CPUs of each core.
 fn cores(root: &Root, online: &CpuSet) -> Option<Vec<CpuSet>> {
     let mut cores: Vec<CpuSet> = Vec::new();
     for cpu in online.iter() {
@@ -57,8 +56,8 @@ fn cores(root: &Root, online: &CpuSet) -> Option<Vec<CpuSet>> {
     (!cores.is_empty()).then_some(cores)
 }
 
-/// The CPUs of each core that has at least one of `cpus`, those included that
-/// are on and not in the set; none where sysfs does not tell.
+/// The online CPUs of each core that has at least one of `cpus`, including CPUs
+/// outside of the set; empty if sysfs lacks the topology.
 pub fn cores_of(root: &Root, cpus: &CpuSet) -> Vec<CpuSet> {
     let online = online_cpus(root).unwrap_or_default();
     let mut all = cores(root, &online).unwrap_or_default();
@@ -72,7 +71,7 @@ fn topology_file(cpu: CpuId, name: &str) -> String {
 
 fn caches(root: &Root, cpu: CpuId) -> Vec<CacheSize> {
     let mut caches = Vec::new();
-    // Few CPUs have more than four, and they are numbered without gaps.
+    // Few CPUs have more than four caches; they are numbered without gaps.
     for index in 0..16 {
         let line = |name: &str| {
             root.line(format!(
@@ -119,7 +118,7 @@ mod tests {
     use super::*;
     use crate::fake_tree::FakeTree;
 
-    /// Two sockets of two cores of two threads, the last thread off.
+    /// Two sockets of two cores of two threads; the last thread is offline.
     fn smt() -> FakeTree {
         let mut tree = FakeTree::new().files(&[
             ("sys/devices/system/cpu/online", "0-6\n"),

@@ -1,15 +1,14 @@
-//! Whether this is metal, a virtual machine, a container.
+//! Detects virtual machines and containers.
 //!
-//! There is no one place that tells. DMI names the maker of the machine, an
-//! x86 CPU has a flag for a hypervisor, Xen and the device tree have their own
-//! entries, and clock sources are named after the hypervisor that gives them.
+//! No single file is sufficient. DMI names the vendor, x86 CPUs have a
+//! hypervisor flag, Xen and the device tree have their own entries, and clock
+//! sources are named after the hypervisor.
 
 use crate::cpu_model::hypervisor_flag;
 use crate::root::Root;
 
-/// The hypervisor and the container that Plimsoll runs in, such as
-/// `kvm (Amazon EC2 m7g.large), container docker`; `None` for metal or where
-/// nothing tells.
+/// The hypervisor and the container, such as `kvm (Amazon EC2 m7g.large),
+/// container docker`; `None` on metal or if nothing is detected.
 pub(crate) fn virtualisation(root: &Root) -> Option<String> {
     let machine = Signs::read(root).machine();
     let container = container(root).map(|name| format!("container {name}"));
@@ -17,10 +16,9 @@ pub(crate) fn virtualisation(root: &Root) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What kind of container this is; `None` outside of one.
+/// The kind of container; `None` outside of one.
 pub(crate) fn container(root: &Root) -> Option<String> {
-    // systemd and others that follow it write their name (the container
-    // interface of systemd).
+    // Set by systemd and others that implement its container interface.
     if let Some(name) = root.line("/run/systemd/container") {
         return Some(name);
     }
@@ -43,17 +41,17 @@ pub(crate) fn container(root: &Root) -> Option<String> {
     Some((*found).to_owned())
 }
 
-/// What the machine shows of a hypervisor.
+/// Evidence of a hypervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Signs {
     vendor: String,
     product: String,
     /// /sys/hypervisor/type.
     hypervisor: Option<String>,
-    /// `compatible` of the device tree's hypervisor.
+    /// `compatible` of the device tree's hypervisor node.
     device_tree: Option<String>,
     clock_sources: String,
-    /// The flag of an x86 CPU; `None` where CPUs have none.
+    /// The hypervisor flag of an x86 CPU; `None` on other architectures.
     flag: Option<bool>,
 }
 
@@ -75,10 +73,10 @@ impl Signs {
         }
     }
 
-    /// The hypervisor with the machine's own name for itself.
+    /// The hypervisor and the DMI name of the machine.
     fn machine(&self) -> Option<String> {
-        // Clouds give metal the same vendor as their virtual machines, so an
-        // x86 CPU that denies a hypervisor is believed.
+        // Clouds use the same vendor name for metal and virtual machines, so
+        // the absence of the flag on x86 decides.
         if self.flag == Some(false) && self.hypervisor.is_none() {
             return None;
         }
@@ -126,7 +124,8 @@ impl Signs {
             ("Xen", "xen"),
             ("Virtual Machine", "hyper-v"),
         ];
-        // EC2 calls its metal m7g.metal; arm64 has no flag that would tell.
+        // EC2 names its metal instances like m7g.metal; arm64 has no hypervisor
+        // flag.
         if self.product.contains("metal") {
             return None;
         }

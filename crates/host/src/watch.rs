@@ -1,4 +1,4 @@
-//! Reading the processes that are watched: a service's, and this one.
+//! Sampling of the service's processes and of this process.
 
 use crate::account::{From, Part, Parts, ProcessAccount, ProcessSample};
 use crate::error::HostError;
@@ -8,7 +8,6 @@ use crate::root::Root;
 use crate::task::{Source, TaskTimes, ThreadReader};
 use std::collections::BTreeSet;
 
-/// Reads one process again and again.
 #[derive(Debug)]
 struct ProcessReader {
     pid: Pid,
@@ -27,7 +26,7 @@ impl ProcessReader {
         }
     }
 
-    /// `None` when it has ended.
+    /// `None` if the process has ended.
     fn read(
         &mut self,
         root: &Root,
@@ -42,23 +41,23 @@ impl ProcessReader {
     }
 }
 
-/// A service: processes and all that they start.
+/// The processes of a service and their descendants.
 #[derive(Debug)]
 pub(crate) struct ServiceProcesses {
     source: Source,
-    /// Parents before children, as [`Family`] needs them.
+    /// Parents before children, as [`ProcessTree`] requires.
     members: Vec<ProcessReader>,
-    /// Processes that are known to be none of them.
+    /// Processes known not to belong to the service.
     strangers: BTreeSet<Pid>,
-    /// Members whose parent is none: nobody here is told what they used to
-    /// their end.
+    /// Members whose parent is not a member: their final CPU time is in no
+    /// counter that is read here.
     roots: BTreeSet<Pid>,
     root_ended: bool,
     family: Family,
 }
 
 impl ServiceProcesses {
-    /// Counts from now on: these processes and their descendants.
+    /// Counts these processes and their descendants from now on.
     pub(crate) fn open(
         root: &Root,
         pids: &[Pid],
@@ -70,12 +69,12 @@ impl ServiceProcesses {
             let stat = ProcessStat::read(root, *pid)?;
             heads.push(stat.ok_or(HostError::NoProcess { pid: *pid })?);
         }
-        // Some may be the parents of others, and were started before them.
+        // A parent starts before its children.
         heads.sort_by_key(|stat| stat.started);
         ServiceProcesses::watch(root, &heads, Counted::All, source, allowance)
     }
 
-    /// Counts from now on: what this process has started and will start.
+    /// Counts the descendants of this process from now on.
     pub(crate) fn children(
         root: &Root,
         source: Source,
@@ -112,12 +111,11 @@ impl ServiceProcesses {
         Ok(service)
     }
 
-    /// What they have used since.
+    /// CPU time since the account was opened.
     ///
     /// # Errors
-    /// When one has ended whose parent is none of them, from then on: the sum
-    /// would lack what it used after its last reading, and all that those use
-    /// who have taken its place.
+    /// From the moment on that a member without a member parent has ended: its
+    /// final CPU time is unknown, and so are the processes that replace it.
     pub(crate) fn read(
         &mut self,
         root: &Root,
@@ -132,7 +130,7 @@ impl ServiceProcesses {
         Ok(self.family.times())
     }
 
-    /// Whether all of these processes are among those that are watched.
+    /// Whether all these processes are members.
     pub(crate) fn has_all(&mut self, root: &Root, pids: &[Pid]) -> Result<bool, HostError> {
         self.adopt(root)?;
         Ok(pids.iter().all(|pid| self.is_member(*pid)))
@@ -142,9 +140,8 @@ impl ServiceProcesses {
         self.members.iter().any(|member| member.pid == pid)
     }
 
-    /// Takes in the descendants that have appeared. Only processes that were
-    /// never seen before are looked at, so a machine with many that come
-    /// and go rarely costs one listing of /proc.
+    /// Adds new descendants. Only processes not seen before are read, so this
+    /// usually costs one listing of /proc.
     fn adopt(&mut self, root: &Root) -> Result<(), HostError> {
         let listed = processes(root)?;
         let mut known: BTreeSet<Pid> = self.members.iter().map(|m| m.pid).collect();
@@ -200,15 +197,15 @@ impl ServiceProcesses {
     }
 }
 
-/// This process' line, which tells its number in the namespace of this /proc.
+/// /proc/self/stat has this process' PID in the namespace of the /proc that is
+/// read.
 fn own_stat(root: &Root) -> Result<ProcessStat, HostError> {
     const STAT: &str = "/proc/self/stat";
     ProcessStat::parse(&root.text(STAT)?, root.tick())
         .map_err(|garbled| garbled.at(&root.path(STAT)))
 }
 
-/// This process: who of its threads serves, who generates, and what the rest
-/// costs.
+/// This process, with CPU time by thread role.
 #[derive(Debug)]
 pub(crate) struct OwnProcess {
     reader: ProcessReader,
@@ -216,8 +213,8 @@ pub(crate) struct OwnProcess {
     roles: Roles,
 }
 
-/// Which threads of this process serve and which generate. All others are
-/// what observing costs.
+/// The threads of this process that serve and that generate load. All others
+/// count as observer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Roles {
     pub(crate) service: BTreeSet<Tid>,
@@ -237,7 +234,7 @@ impl Roles {
 }
 
 impl OwnProcess {
-    /// Counts from now on. The named threads have to run already.
+    /// Counts from now on. The named threads must already run.
     pub(crate) fn open(
         root: &Root,
         roles: Roles,
@@ -264,7 +261,6 @@ impl OwnProcess {
         })
     }
 
-    /// What its threads have used since.
     pub(crate) fn read(&mut self, root: &Root, allowance: &mut usize) -> Result<Parts, HostError> {
         let sample = self.reader.read(root, allowance)?;
         let sample = sample.ok_or(HostError::NoProcess {

@@ -7,8 +7,8 @@ pub(crate) fn ms(n: u64) -> CpuTime {
     CpuTime(Duration::from_millis(n))
 }
 
-/// A sample with its own time in ticks of 10 ms and its threads as key and
-/// nanoseconds; each thread's run delay is a tenth of it.
+/// A sample with `own_ticks` of 10 ms each and threads as (key, nanoseconds).
+/// The run delay of each thread is a tenth of its CPU time.
 pub(crate) fn sample(own_ticks: u64, threads: &[(u64, u64)]) -> ProcessSample {
     ProcessSample {
         stat: ProcessStat {
@@ -83,7 +83,8 @@ fn a_thread_that_ends_keeps_what_was_known() {
 #[test]
 fn time_of_threads_that_nobody_saw_comes_from_the_process_line() {
     let first = sample(10, &[(0, 100 * MS)]);
-    // 500 ms by threads that came and went; 2 ticks may be truncation.
+    // 500 ms by threads that started and ended unobserved; 2 ticks may be
+    // truncation.
     let later = sample(61, &[(0, 110 * MS)]);
     assert_eq!(used(&[first, later]), ms(10 + 480));
 }
@@ -126,17 +127,16 @@ fn parts_are_kept_apart_and_time_unseen_is_no_ones_service() {
         a.update(&later, &part);
         let parts = a.parts();
         assert_eq!((parts.service.cpu, parts.generator.cpu), (ms(40), ms(10)));
-        // 700 ms by the line; of the rest, 20 may be truncation where the
-        // threads are exact.
+        // The process has 700 ms. Where threads are exact, 20 ms of the rest
+        // may be truncation.
         let slack = if source == Source::Schedstat { 20 } else { 0 };
         assert_eq!(parts.rest.cpu, ms(650 - slack), "{source:?}");
     }
 }
 
 proptest! {
-    /// A process whose every thread is simulated to the nanosecond: the
-    /// account is never above the truth and at most four ticks below what
-    /// the kernel told.
+    /// Threads are simulated to the nanosecond. The account never exceeds the
+    /// true value and is at most four ticks below it.
     #[test]
     fn the_account_is_never_high_and_hardly_low(
         before in 0u64..50 * MS,

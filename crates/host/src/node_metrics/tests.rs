@@ -2,7 +2,7 @@ use super::*;
 use crate::fake_tree::FakeTree;
 use proptest::prelude::*;
 
-/// The same counters as /proc/stat has them and as node_exporter does.
+/// The same counters in the formats of /proc/stat and node_exporter.
 const STAT: &str = "cpu  1500 300 70 90000 5 6 7 8 400 100\n\
                     cpu0 1000 200 50 60000 1 2 3 4 400 100\n\
                     cpu1 500 100 20 30000 4 4 4 4 0 0\nctxt 1500000\n";

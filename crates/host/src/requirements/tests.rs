@@ -4,7 +4,7 @@ use crate::fake_tree::FakeTree;
 
 const CPU: &str = "sys/devices/system/cpu";
 
-/// A machine that gives everything.
+/// A machine that meets every requirement.
 fn good() -> FakeTree {
     let files = [
         ("pressure/cpu", "some total=1\n"),
@@ -44,7 +44,7 @@ fn good() -> FakeTree {
     tree
 }
 
-/// The names of what is missed.
+/// The names of the missed requirements.
 fn missing(tree: &FakeTree) -> Vec<String> {
     let all = requirements(tree.root());
     assert!(all.iter().all(Requirement::can_start));

@@ -19,8 +19,8 @@ fn here(service: ServiceSource) -> Subject {
     }
 }
 
-/// A machine with two CPUs and this process, which has the threads 100 (the
-/// observer), 101 (a generator) and 102 (a server).
+/// A machine with two CPUs and this process, with the threads 100 (observer),
+/// 101 (generator) and 102 (server).
 fn machine(tree: &FakeTree, used: u64) {
     let cpu = format!("{used} 0 0 1000 0 0 0 0 0 0");
     let stat = format!("cpu  {cpu}\ncpu0 {cpu}\ncpu1 {cpu}\nctxt {used}\n");
@@ -196,11 +196,11 @@ fn energy_is_added_up_between_readings() {
     sensors.read();
     joules(6);
     let window = difference(&earlier, &sensors.read());
-    // From 8 to 9, over 10 to 7, and over 10 to 6 once more.
+    // From 8 to 9, past 10 to 7, and past 10 to 6.
     assert_eq!(window.machine.energy, Some(Energy(18.0)));
 }
 
-/// A thread that uses CPU whenever it is told to, and says when it is done.
+/// A thread that uses CPU on request and reports when it is done.
 fn worker() -> (Tid, Sender<()>, std::sync::mpsc::Receiver<Tid>) {
     let (go, told) = channel::<()>();
     let (say, said) = channel();
@@ -241,7 +241,7 @@ fn on_this_machine_the_thread_that_works_is_the_one_whose_time_grows() {
 fn the_clock_is_read_at_the_edges_alone() {
     let tree = FakeTree::new();
     machine(&tree, 100);
-    // A quarter of them may be kept open, and threads come first.
+    // A quarter of the limit may be kept open, and threads take theirs first.
     tree.write("proc/self/limits", "Max open files   400   400   files\n");
     crate::clock::tests::write(&tree, 0, 1, 1);
     let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();

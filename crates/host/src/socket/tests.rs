@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n";
 
-/// A line as this machine's kernel would write it.
+/// A line in the format of the running kernel.
 fn line(at: &str, state: &str, inode: u64) -> String {
     let at: SocketAddr = at.parse().unwrap();
     let ip: String = match at.ip() {
@@ -100,7 +100,7 @@ fn sockets_that_share_a_port_all_serve() {
 fn a_socket_that_no_process_in_sight_holds_is_not_nobodys() {
     let tree = tree(&[line("0.0.0.0:80", "0A", 1)], &[]).link("proc/1/fd/3", "socket:[9]");
     assert_eq!(find(&tree, "127.0.0.1:80"), Listeners::OutOfSight);
-    // Where some processes would not be looked into, it may be theirs.
+    // If some processes cannot be inspected, they may hold the socket.
     assert_eq!(judge(vec![], 3), Listeners::Hidden { unreadable: 3 });
     assert_eq!(judge(vec![9], 3), Listeners::Found(vec![9]));
 }

@@ -102,8 +102,8 @@ fn what_is_unknown_of_one_is_unknown_of_the_sum() {
     assert_eq!(TaskTimes::ZERO.since(unknown), unknown);
 }
 
-/// The slices of `schedstat` stand for the switches of `status`: the two
-/// differ by the switch under way.
+/// The slices of `schedstat` equal the switches of `status`, up to the switch
+/// in progress.
 #[test]
 fn slices_are_switches_on_this_kernel() {
     let root = Root::machine();
@@ -117,14 +117,15 @@ fn slices_are_switches_on_this_kernel() {
                 .unwrap()
         };
         let slices = || schedstat(&of("schedstat")).unwrap().context_switches;
-        // On a slow machine a sleep may be over before it begins, and is no switch.
+        // On a slow machine a sleep may be over before it begins, without a
+        // switch.
         for _ in 0..10_000 {
             std::thread::sleep(Duration::from_micros(50));
             if slices().unwrap() >= 50 {
                 break;
             }
         }
-        // A thread's own two files, read one after the other.
+        // Reads the thread's two files one after the other.
         (slices().unwrap(), switches(&of("status")).unwrap().unwrap())
     });
     let (slices, switches) = sleeper.join().unwrap();

@@ -153,7 +153,7 @@ fn threads_of_this_process_have_to_be_there() {
     assert!(matches!(open(101), Err(HostError::NoThread { tid: 101 })));
 }
 
-/// Burns CPU until the kernel has counted `least` for this very thread.
+/// Burns CPU until the kernel has counted `least` for this thread.
 fn burn(least: Duration) {
     let clock = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -178,8 +178,8 @@ fn the_time_of_threads_that_came_and_went_here_is_not_lost() {
     }
     let after = own.read(&root, &mut allowance).unwrap();
     let used = after.rest.since(before.rest).cpu;
-    // Four ticks may be lost to truncation, and one to the tick in which
-    // the kernel brings its counters up to date.
+    // Four ticks may be lost to truncation, and one to the tick in which the
+    // kernel updates its counters.
     assert!(used >= ms(200 - 50), "{used:?}");
 }
 
