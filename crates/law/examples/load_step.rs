@@ -1,9 +1,12 @@
 //! The three laws on a simulated load step, as the table in docs/journal.
 //!
-//!     cargo run -p plimsoll-law --example load_step
+//! ```text
+//! cargo run -p plimsoll-law --example load_step
+//! ```
 //!
-//! Two CPUs; the service goes from 20 to 90 % after two minutes, in the middle of a
-//! period, stays there for a minute, and goes back; the sideload always wants all.
+//! Two CPUs. The service steps from 20 to 90 % after two minutes, in the middle
+//! of a period, and back after a minute. The sideload always wants all CPU
+//! time.
 
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
 
@@ -15,7 +18,7 @@ use plimsoll_simulate::SharedSpec;
 use rig::{Rig, Step};
 use std::time::Duration;
 
-/// When the load goes up and when it goes down again.
+/// The load step, in seconds from the start.
 const UP: f64 = 120.0;
 const DOWN: f64 = 180.0;
 

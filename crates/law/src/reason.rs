@@ -1,133 +1,121 @@
-//! Why a law decided as it did: the numbers, and a sentence of them.
-
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// Why a law decided as it did. Displayed, it is one sentence without a full
+/// Why a law decided as it did. `Display` writes one sentence without a full
 /// stop; shares are of the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Reason {
-    /// Less is idle than is to stay free.
+    /// Less is idle than the headroom.
     ServiceNeedsCpu {
-        /// What is idle.
+        /// The idle share.
         #[serde(rename = "left_share")]
         left: Share,
-        /// What is to stay free.
         #[serde(rename = "headroom_share")]
         headroom: Share,
     },
-    /// What is idle beyond the headroom is less than the sideload might use.
+    /// The available share is below the sideload's current share.
     LessRoom {
-        /// What the sideload may have.
+        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
-        /// What everything else uses.
+        /// The use of everything else.
         #[serde(rename = "others_share")]
         others: Share,
     },
-    /// There is more room than the sideload has.
+    /// The sideload's share grows towards the available share.
     Grows {
-        /// What there is room for.
+        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
-        /// What it has now.
+        /// The sideload's share from now on.
         #[serde(rename = "share")]
         share: Share,
     },
-    /// The sideload has what there is, but for less than is worth a change.
+    /// The available share differs too little from the current share for a
+    /// change.
     Steady {
-        /// What there is room for.
+        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
     },
-    /// There is more room, but not for long enough.
+    /// More is available, but not yet for long enough.
     Settling {
-        /// What there is room for.
+        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
-        /// How much longer there must be.
+        /// How much longer it must be available.
         #[serde(rename = "remaining_ns", with = "plimsoll_model::ns")]
         remaining: Duration,
     },
-    /// Frozen, and the cause is gone, but not for long enough.
+    /// Frozen; the cause is gone, but not yet for long enough.
     Held {
-        /// How much longer it stays frozen if nothing happens.
+        /// How much longer it stays frozen.
         #[serde(rename = "remaining_ns", with = "plimsoll_model::ns")]
         remaining: Duration,
     },
     /// Frozen until now.
     Thaws {
-        /// What there is room for.
+        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
     },
-    /// A guard says that the service is not well.
+    /// A guard is over its limit.
     GuardOver {
-        /// The guard, its unit in its name.
+        /// The guard's name, including its unit.
         guard: String,
-        /// What it read.
         value: f64,
-        /// What it was held against.
         limit: f64,
     },
-    /// Something was not read, so nothing is given.
+    /// An input is missing, so the sideload does not grow.
     Blind {
-        /// What.
         missing: Missing,
-        /// For how many periods in a row something was missing.
+        /// Consecutive periods with a missing input.
         periods: u32,
-        /// After how many the sideload is frozen; `None` in laws that go on
-        /// as before.
+        /// Periods after which the sideload is frozen; `None` in laws that
+        /// ignore the missing input.
         freezes_after: Option<u32>,
     },
-    /// Averaged over its window, too little is left for the sideload.
+    /// The average margin over the law's window is too small.
     Overload {
-        /// What is left.
+        /// The margin.
         #[serde(rename = "margin_share")]
         margin: Share,
-        /// What must be.
+        /// The required margin.
         #[serde(rename = "needed_share")]
         needed: Share,
     },
-    /// The law gives just what its formula says.
+    /// The law applies its formula.
     Follows {
-        /// What that is.
         #[serde(rename = "share")]
         share: Share,
     },
-    /// The change would be smaller than is worth making.
+    /// The change is too small to be applied.
     Unchanged {
-        /// The change.
         #[serde(rename = "change_share")]
         change: Share,
-        /// From which on it would be made.
+        /// The minimum change that is applied.
         #[serde(rename = "least_share")]
         least: Share,
     },
 }
 
-/// What was not there to decide by.
+/// A missing input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum Missing {
-    /// No time, or no CPUs.
+    /// The period is zero, or there are no CPUs.
     Period,
     /// The machine's CPU time could not be read.
     Machine,
-    /// The machine's CPU time was read but stood still.
+    /// The machine's CPU time did not advance.
     Stuck,
     /// The sideload's CPU time could not be read.
     Sideload,
     /// A guard could not be read.
-    Guard {
-        /// Which.
-        name: String,
-        /// Why not.
-        why: String,
-    },
+    Guard { name: String, why: String },
 }
 
 impl fmt::Display for Missing {
@@ -227,7 +215,7 @@ fn blind(
     }
 }
 
-/// A share in percent: whole from 10 on, with one digit below unless it is 0.
+/// Percent: whole from 10 on, one decimal below, none for whole numbers.
 struct Pct(Share);
 
 impl fmt::Display for Pct {
@@ -241,7 +229,8 @@ impl fmt::Display for Pct {
     }
 }
 
-/// Seconds with one digit, never 0.0 for what is more than nothing.
+/// Seconds with one decimal, rounded up so that a positive duration is never
+/// 0.0.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {

@@ -1,8 +1,9 @@
 //! resctl-demo's sideloader as a law.
 //!
-//! Source: `rd-agent/src/misc/sideloader.py` of facebookexperimental/resctl-demo.
-//! In shares of the machine; `avg_T` is the average over the last T, and 0 until
-//! as much was seen, so that it begins overloaded; it decides once a second.
+//! Source: `rd-agent/src/misc/sideloader.py` of
+//! facebookexperimental/resctl-demo. In shares of the machine. `avg_T` is the
+//! average over the last T, and 0 until T has passed, so that the law starts
+//! overloaded. It decides once a second.
 //!
 //! ```text
 //! cur_idle = min(avg_5s(idle), avg_1s(idle))     idle with iowait
@@ -15,13 +16,14 @@
 //! not overloaded: hold falls by hold_decay per second
 //! ```
 //!
-//! Three things differ. Its *critical* state (swap, long pressure) and a freeze of
-//! more than 30 s kill the sideload; no law here kills, so both are a freeze. Its
-//! pressures come as guards: each guard that is over is a cause of overload. And
-//! its sum of all fields of /proc/stat counts guest time twice; here it is once.
+//! There are three differences. The original's *critical* state (swap, long
+//! pressure) and a freeze of more than 30 s kill the sideload; no law here
+//! kills, so both are a freeze. Its pressures are guards here: each guard over
+//! its limit causes an overload. Its sum of all fields of /proc/stat counts
+//! guest time twice; here it counts once.
 //!
-//! Missing input: the original ends with an exception and leaves the last quota in
-//! force. So this law repeats what it last decided, and learns nothing.
+//! Missing input: the original ends with an exception and leaves the last quota
+//! in force. So this law repeats its last decision and keeps its state.
 
 #[cfg(test)]
 mod tests;
@@ -32,10 +34,11 @@ use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// resctl-demo's sideloader with its parameters; the defaults are its own.
+/// resctl-demo's sideloader with its parameters; the defaults are
+/// resctl-demo's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResctlDemo {
-    /// What is to stay free. Default 20 %.
+    /// Share that stays free. Default 20 %.
     #[serde(rename = "headroom_share")]
     pub headroom: Headroom,
     /// The long window of the share. Default 5 s.
@@ -44,7 +47,7 @@ pub struct ResctlDemo {
     /// The short window of the share. Default 1 s, its interval.
     #[serde(rename = "short_window_ns", with = "plimsoll_model::ns")]
     pub short_window: Duration,
-    /// The least share while it runs. Default 5 %.
+    /// The minimum share while it runs. Default 5 %.
     #[serde(rename = "floor_share")]
     pub floor: Share,
     /// The margin below which it is overloaded. Default 10 %.
@@ -56,16 +59,16 @@ pub struct ResctlDemo {
     /// What an overload adds to the hold. Default 10 s.
     #[serde(rename = "hold_base_ns", with = "plimsoll_model::ns")]
     pub hold_base: Duration,
-    /// The longest hold. Default 30 s.
+    /// The maximum hold. Default 30 s.
     #[serde(rename = "hold_max_ns", with = "plimsoll_model::ns")]
     pub hold_max: Duration,
-    /// By how much the hold falls per second without overload. Default 0.5 s.
+    /// Decrease of the hold per second without overload. Default 0.5 s.
     #[serde(rename = "hold_decay_per_s_ns", with = "plimsoll_model::ns")]
     pub hold_decay_per_s: Duration,
 }
 
 impl ResctlDemo {
-    /// Its own defaults, with another headroom.
+    /// The default parameters with another headroom.
     pub fn new(headroom: Headroom) -> ResctlDemo {
         let pct = |pct: f64| Share::new(pct / 100.0).unwrap_or(Share::ZERO);
         ResctlDemo {
@@ -95,18 +98,17 @@ struct Seen {
     sideload: f64,
 }
 
-/// What resctl-demo's law remembers.
+/// State of resctl-demo's law.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResctlState {
     /// The last periods, oldest first, as far back as the longest window.
     seen: Vec<Seen>,
-    /// For how long an overload has had no cause; `None` when there is none.
+    /// How long the overload has had no cause; `None` without overload.
     #[serde(rename = "without_cause_ns", with = "plimsoll_model::ns::option")]
     without_cause: Option<Duration>,
     /// How long an overload is held.
     #[serde(rename = "hold_ns", with = "plimsoll_model::ns")]
     hold: Duration,
-    /// What was decided last.
     last: Action,
 }
 
@@ -122,7 +124,7 @@ impl Default for ResctlState {
 }
 
 impl ResctlDemo {
-    /// What the sideload may use, and why: see the module's text.
+    /// Decides by the formula in the module documentation.
     pub fn decide(&self, state: &ResctlState, sample: &Sample) -> (ResctlState, Action, Reason) {
         let mut state = state.clone();
         if let Err(missing) = self.keep(&mut state.seen, sample) {
@@ -158,7 +160,7 @@ impl ResctlDemo {
         (state, action, reason)
     }
 
-    /// Adds the sample to what was seen, and drops what no window reaches.
+    /// Appends the sample and drops periods beyond the longest window.
     fn keep(&self, seen: &mut Vec<Seen>, sample: &Sample) -> Result<(), Missing> {
         let machine = sample.machine.ok_or(Missing::Machine)?;
         let sideload = sample.sideload.ok_or(Missing::Sideload)?;
@@ -197,7 +199,7 @@ impl ResctlDemo {
         })
     }
 
-    /// Goes on with an overload that has no cause any more, or ends it.
+    /// Continues or ends an overload whose cause is gone.
     fn held(&self, state: &mut ResctlState, period: Duration) -> Option<Reason> {
         let without = state.without_cause?.saturating_add(period);
         if without > state.hold {
@@ -219,7 +221,7 @@ impl ResctlDemo {
     }
 }
 
-/// How many of the last periods reach back over `window`, if that many were seen.
+/// How many of the last periods cover `window`; `None` if there are too few.
 fn reaching(seen: &[Seen], window: Duration) -> Option<usize> {
     let mut back = Duration::ZERO;
     for (i, period) in seen.iter().rev().enumerate() {
@@ -231,7 +233,8 @@ fn reaching(seen: &[Seen], window: Duration) -> Option<usize> {
     None
 }
 
-/// The shares of idle and of the sideload over a window; nothing until it is full.
+/// Average shares of idle and of the sideload over a window; 0 until it is
+/// full.
 fn averages(seen: &[Seen], window: Duration) -> (f64, f64) {
     let Some(periods) = reaching(seen, window) else {
         return (0.0, 0.0);

@@ -1,4 +1,4 @@
-//! The log keeps to `docs/schema/decisions.schema.json`, whatever is in it.
+//! Every log entry conforms to `docs/schema/decisions.schema.json`.
 
 use super::*;
 use crate::{Guard, Headroom, Koordinator, Missing, Plimsoll, Reading, ResctlDemo};

@@ -17,7 +17,7 @@ fn law() -> Plimsoll {
     Plimsoll::new(Headroom::default())
 }
 
-/// Running with so many percent, long ago and calmly.
+/// Running with `pct` percent, for long and without a cause to shrink.
 fn running(pct: f64) -> PlimsollState {
     PlimsollState {
         mode: Mode::Running {
@@ -30,7 +30,7 @@ fn running(pct: f64) -> PlimsollState {
     }
 }
 
-/// What is decided of a sample, in whole percent.
+/// The decided share, in percent.
 fn pct(state: &PlimsollState, sample: &Sample) -> f64 {
     let share = law().decide(state, sample).1.share();
     (share.pct() * 1e6).round() / 1e6
@@ -38,7 +38,7 @@ fn pct(state: &PlimsollState, sample: &Sample) -> f64 {
 
 #[test]
 fn the_room_is_its_use_and_what_is_idle_beyond_the_headroom() {
-    // 30 + 20 idle - 20; 30 + 15 - 20; idle beyond the headroom is no loss.
+    // 30 + 20 idle - 20; 30 + 15 - 20; unused share is not idle time.
     assert_eq!(pct(&running(40.0), &sample(50, 30)), 30.0);
     assert_eq!(pct(&running(40.0), &sample(55, 30)), 25.0);
     assert_eq!(pct(&running(40.0), &sample(45, 10)), 35.0);
@@ -67,7 +67,7 @@ fn what_is_taken_back_at_once_counts_as_idle() {
             ..
         }
     ));
-    // By another clock it used more than was done at all: no time comes of that.
+    // Its own clock counts more than the machine's: the excess adds no time.
     let mut odd = given(0, 50);
     odd.sideload = Some(CpuTime(Duration::from_secs(70)));
     assert_eq!(
@@ -78,8 +78,8 @@ fn what_is_taken_back_at_once_counts_as_idle() {
 
 #[test]
 fn a_machine_that_is_nearly_full_is_left_faster_than_the_room_says() {
-    // Below half of the headroom the room counts by what is left of that half:
-    // (40 + 5 - 20) * 5 / 10, and nothing once it is full.
+    // Below half of the headroom the available share is scaled by what is left
+    // of that half: (40 + 5 - 20) * 5 / 10, and 0 on a full machine.
     assert_eq!(pct(&running(40.0), &sample(50, 40)), 30.0);
     assert_eq!(pct(&running(40.0), &sample(55, 40)), 12.5);
     assert_eq!(pct(&running(40.0), &sample(60, 40)), 0.0);
@@ -102,7 +102,7 @@ fn it_grows_by_a_step_when_calm_and_not_within_the_band() {
     );
 }
 
-/// The same in a tenth of a second.
+/// The same within 100 ms.
 fn tenth(service: u64, sideload: u64) -> Sample {
     Sample {
         period: SECOND / 10,
@@ -241,11 +241,13 @@ fn inputs_that_are_missing_in_turns_count_as_blindness_all_the_same() {
 
 #[test]
 fn cpus_that_went_within_the_period_count_as_gone() {
-    // Fifty of a hundred went: forty used are most of what is left.
+    // Fifty of a hundred CPUs went offline: the forty used are most of the
+    // rest.
     let mut now = sample(40, 0);
     now.cpus = 50;
     assert_eq!(pct(&running(40.0), &now), 0.0);
-    // A hundred more came: their idle time was not counted, so it is not given.
+    // A hundred CPUs came online: their idle time was not counted, so it is not
+    // given.
     let mut now = sample(40, 0);
     now.cpus = 200;
     assert_eq!(pct(&running(40.0), &now), 10.0);

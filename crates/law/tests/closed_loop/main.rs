@@ -60,7 +60,8 @@ fn on_a_quiet_machine_each_law_fills_what_lies_beyond_the_headroom() {
             let mut rig = Rig::new(law.clone(), SharedSpec::default(), period);
             rig.run(60.0, |_| 0.2, asis);
             let steps = rig.run(20.0, |_| 0.2, asis);
-            // 100 - 20 service - 1 interrupts - 20 headroom = 59, less band and noise.
+            // 100 - 20 service - 1 interrupts - 20 headroom = 59, minus band
+            // and noise.
             let share = mean_share(&steps);
             assert!((0.53..=0.60).contains(&share), "{name} {period:?} {share}");
         }
@@ -102,11 +103,11 @@ fn a_ramp_keeps_the_headroom_but_for_what_comes_within_a_period() {
     rig.run(60.0, |_| 0.1, asis);
     let ramp = |t: f64| 0.1 + 0.6 * (t - 60.0) / 60.0;
     let steps = rig.run(60.0, ramp, asis);
-    // A period adds 0.1 % of load; a tick of each kind is 2 % of the machine, and
-    // the noise of ten slices 10 % of the load on either side at most.
+    // A period adds 0.1 % of load; a tick of each mode is 2 % of the machine,
+    // and the noise of ten slices at most 10 % of the load in either direction.
     for step in &steps {
         assert!(step.free > 0.2 - 0.1, "at {}: {step:?}", step.at);
-        // The sideload never had more than was decided the period before.
+        // The sideload never used more than was decided in the period before.
         let most = step.had.share().get() * 0.2 + 1e-6;
         assert!(step.seen.sideload.0.as_secs_f64() <= most, "{step:?}");
     }
@@ -117,12 +118,12 @@ fn a_ramp_keeps_the_headroom_but_for_what_comes_within_a_period() {
 #[test]
 fn bursts_shrink_the_sideload_and_do_not_starve_it() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), TENTH);
-    // Each half second 40 ms of everything, otherwise a fifth.
+    // Every half second 40 ms of full load, otherwise 20 %.
     let load = |t: f64| if t % 0.5 < 0.04 { 1.0 } else { 0.2 };
     rig.run(60.0, load, asis);
     let steps = rig.run(30.0, load, asis);
     let share = mean_share(&steps);
-    // A period with a burst holds 52 % of load: 100 - 52 - 1 - 20 = 27.
+    // A period with a burst has 52 % of load: 100 - 52 - 1 - 20 = 27.
     assert!((0.15..=0.30).contains(&share), "{share}");
     assert!(steps.iter().all(|s| s.action != Action::Frozen));
 }
@@ -130,7 +131,7 @@ fn bursts_shrink_the_sideload_and_do_not_starve_it() {
 #[test]
 fn a_service_that_needs_everything_now_and_then_does_not_starve_the_sideload() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), TENTH);
-    // A second of everything in twenty.
+    // One second of full load in twenty.
     let load = |t: f64| if t % 20.0 < 1.0 { 1.0 } else { 0.2 };
     let steps = rig.run(1200.0, load, asis);
     let share = mean_share(&steps[6000..]);
@@ -165,7 +166,7 @@ fn lost_sensors_stop_growth_at_once_and_freeze_after_five_periods() {
     ];
     for (lose, expected) in lose.into_iter().zip(expected) {
         let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
-        // Still growing when the sensor goes.
+        // Still growing when the sensor fails.
         rig.run(6.0, |_| 0.2, asis);
         let before = rig.action.share();
         let steps = rig.run(8.0, |_| 0.2, lose);
@@ -290,8 +291,8 @@ fn resctl_demo_begins_overloaded_and_freezes_some_seconds_after_a_step() {
     let mut rig = Rig::new(law, SharedSpec::default(), SECOND);
     let step = |t: f64| if t < 60.0 { 0.2 } else { 0.9 };
     let steps = rig.run(60.0, step, asis);
-    // Its averages count as nothing until ten seconds were seen, which is an
-    // overload; that one is held for ten seconds more.
+    // Its averages are 0 until ten seconds have passed, which is an overload;
+    // it is held for ten seconds more.
     assert!(steps[..19].iter().all(|s| s.action == Action::Frozen));
     assert!(steps[20].action.share().get() > 0.55, "{:?}", steps[20]);
     let steps = rig.run(60.0, step, asis);

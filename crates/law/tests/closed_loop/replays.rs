@@ -1,4 +1,4 @@
-//! Logs of closed loops, decided again.
+//! Replays of logs from closed loops.
 
 use crate::rig::Rig;
 use crate::{SECOND, TENTH, all_laws, asis, guard, ours};

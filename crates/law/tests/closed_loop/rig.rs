@@ -1,24 +1,23 @@
-//! A law and a simulated machine in a loop, with a clock that is a number.
+//! A law and a simulated machine in a loop, with virtual time.
 
 use plimsoll_law::{Action, Decision, Entry, Law, Reason, Sample, State};
 use plimsoll_simulate::{SharedMachine, SharedPeriod, SharedSpec};
 use std::time::Duration;
 
-/// The loop.
 pub(crate) struct Rig {
     pub(crate) law: Law,
     pub(crate) state: State,
     pub(crate) action: Action,
     pub(crate) machine: SharedMachine,
     pub(crate) at: Duration,
-    /// The log, as it would be written.
+    /// The log as it would be written.
     pub(crate) lines: Vec<String>,
     period: Duration,
-    /// The service's load is a share of what the machine was built with.
+    /// The CPUs at the start; the service's load is a share of them.
     built_with: f64,
 }
 
-/// One period: what was in force, what happened, what was decided of it.
+/// One period: the action in force, the measurement and the decision.
 #[derive(Debug, Clone)]
 #[allow(
     dead_code,
@@ -27,12 +26,12 @@ pub(crate) struct Rig {
 pub(crate) struct Step {
     /// The end of the period, in seconds.
     pub(crate) at: f64,
-    /// What the sideload might use in the period.
+    /// The action in force during the period.
     pub(crate) had: Action,
     pub(crate) seen: SharedPeriod,
     /// The share of the machine that was idle.
     pub(crate) free: f64,
-    /// What it may use from here on.
+    /// The action from here on.
     pub(crate) action: Action,
     pub(crate) reason: Reason,
 }
@@ -56,8 +55,8 @@ impl Rig {
         }
     }
 
-    /// Goes on for some seconds. `load` is what the service wants at a time, `spoil`
-    /// changes what the law is told.
+    /// Runs for some seconds. `load` is the service's demand at a time; `spoil`
+    /// modifies the sample that the law receives.
     pub(crate) fn run(
         &mut self,
         seconds: f64,
