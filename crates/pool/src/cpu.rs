@@ -1,4 +1,4 @@
-//! Which CPUs there are for this thread, and pinning it to one.
+//! CPU affinity of the calling thread.
 
 use crate::PoolError;
 use plimsoll_model::{CpuId, CpuSet};
@@ -13,12 +13,12 @@ pub fn allowed_cpus() -> Result<CpuSet, PoolError> {
         .collect())
 }
 
-/// Pins the calling thread to `cpu`. Threads and processes that it starts from
-/// then on are pinned there too.
+/// Pins the calling thread to `cpu`. Threads and processes that it starts later
+/// inherit this.
 pub fn pin_this_thread(cpu: CpuId) -> Result<(), PoolError> {
     let fail = |source| PoolError::Pin { cpu, source };
     let index = cpu as usize;
-    // The mask would panic on a number beyond its end.
+    // `CpuMask::set` panics beyond its end.
     if index >= CpuMask::MAX_CPU {
         return Err(fail(std::io::ErrorKind::InvalidInput.into()));
     }
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn a_pinned_thread_may_run_on_that_cpu_alone() {
-        // In a thread of its own: affinity belongs to the thread.
+        // In its own thread, because affinity is per thread.
         let (before, after) = std::thread::spawn(|| {
             let before = allowed_cpus().unwrap();
             pin_this_thread(before.iter().last().unwrap()).unwrap();

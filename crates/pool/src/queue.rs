@@ -1,18 +1,16 @@
-//! Who has claimed which start, and what is left. Pure: the caller locks, and
-//! knows the clock.
+//! Claims of start times. The caller provides locking and the clock.
 
 use std::iter::Peekable;
 
-/// A start that a worker has claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Claim {
-    /// The how manieth of the source, from 0.
+    /// Position in the source, from 0.
     pub(crate) index: u64,
-    /// Nanoseconds since the beginning.
+    /// Nanoseconds since the epoch.
     pub(crate) intended_ns: u64,
 }
 
-/// The source, and what each worker has claimed and not finished.
+/// The source, and each worker's unfinished claim.
 #[derive(Debug)]
 pub(crate) struct Queue<S: Iterator<Item = u64>> {
     /// `None` once the rest has been taken.
@@ -30,12 +28,12 @@ impl<S: Iterator<Item = u64>> Queue<S> {
         }
     }
 
-    /// `worker` has finished what it had claimed, if anything.
+    /// `worker` has finished its claim, if any.
     pub(crate) fn finish(&mut self, worker: usize) {
         self.open[worker] = None;
     }
 
-    /// `worker`, which has nothing open, claims the oldest start that is left.
+    /// `worker`, which has no open claim, claims the oldest remaining start.
     pub(crate) fn claim(&mut self, worker: usize) -> Option<Claim> {
         let intended_ns = self.source.as_mut()?.next()?;
         let claim = Claim {
@@ -47,7 +45,7 @@ impl<S: Iterator<Item = u64>> Queue<S> {
         Some(claim)
     }
 
-    /// The oldest start that is not finished.
+    /// The oldest unfinished start.
     pub(crate) fn oldest_open_ns(&mut self) -> Option<u64> {
         let claimed = self.open.iter().flatten().map(|c| c.intended_ns).min();
         claimed.or_else(|| self.source.as_mut()?.peek().copied())
@@ -58,8 +56,8 @@ impl<S: Iterator<Item = u64>> Queue<S> {
         self.next_index
     }
 
-    /// What was claimed and never finished, then what was never claimed. The
-    /// queue is empty afterwards.
+    /// Takes the starts that were claimed but not finished, then the unclaimed
+    /// ones. The queue is empty afterwards.
     pub(crate) fn take_rest(&mut self) -> Rest<S> {
         let claims = self.open.iter_mut().filter_map(Option::take);
         let mut open: Vec<u64> = claims.map(|c| c.intended_ns).collect();
@@ -71,8 +69,8 @@ impl<S: Iterator<Item = u64>> Queue<S> {
     }
 }
 
-/// The starts that were never run, ascending: those that workers were still
-/// waiting for, then what the source goes on with.
+/// The starts that were never run, ascending: those that workers were waiting
+/// for, then the rest of the source.
 #[derive(Debug)]
 pub struct Rest<S: Iterator<Item = u64>> {
     open: std::vec::IntoIter<u64>,

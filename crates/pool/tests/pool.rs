@@ -1,4 +1,4 @@
-//! The pool on known schedules: what must hold however the machine is loaded.
+//! The pool on known schedules. All assertions hold under any machine load.
 
 #![cfg(test)]
 
@@ -17,8 +17,7 @@ fn one_cpu() -> CpuSet {
     allowed_cpus().unwrap().iter().take(1).collect()
 }
 
-/// Runs all jobs of a schedule and gives them in the order in which they were
-/// seen.
+/// Runs all jobs of a schedule and returns them in the order of execution.
 fn run_all(cpus: &CpuSet, waiting: Waiting, starts: Vec<u64>) -> Vec<Start> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
@@ -67,7 +66,7 @@ fn lateness_is_slip_only_when_the_worker_was_waiting() {
     let hour_ago = now.checked_sub(Duration::from_secs(3600)).unwrap_or(now);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
-    // One start that queued for long, one that lies ahead.
+    // One start that queued for long, and one in the future.
     let ahead = hour_ago.elapsed().as_nanos() as u64 + 20_000_000;
     let source = [0, ahead].into_iter();
     let pool = Pool::start(&one_cpu(), Waiting::Sleep, hour_ago, source, move |s| {
@@ -81,7 +80,7 @@ fn lateness_is_slip_only_when_the_worker_was_waiting() {
     assert!(!seen[0].waited);
     assert_eq!(seen[0].slip_ns(), 0);
     let late = seen[1].started_ns - seen[1].intended_ns;
-    // A machine that was away for 20 ms has made the second one queue too.
+    // If the machine paused for 20 ms, the second one has queued too.
     assert_eq!(seen[1].slip_ns(), if seen[1].waited { late } else { 0 });
 }
 
