@@ -1,5 +1,5 @@
-//! The HTTP load generator against servers whose behaviour is known, over
-//! real sockets.
+//! The HTTP load generator against servers with known behaviour, over real
+//! sockets.
 
 #![cfg(test)]
 
@@ -34,7 +34,7 @@ fn service(url: String) -> HttpService {
     }
 }
 
-/// A server, and what is to be asked of it.
+/// A server and its service description.
 fn known(behaviour: Behaviour) -> (KnownServer, HttpService) {
     let server = KnownServer::start(behaviour).unwrap();
     let service = service(format!("http://{}/", server.addr()));
@@ -82,7 +82,7 @@ fn probe(service: &HttpService) -> Result<Probe, String> {
     })
 }
 
-/// The probe fails with a sentence that holds `part`.
+/// Asserts that the probe fails with a message that contains `part`.
 fn assert_refused(service: &HttpService, part: &str) {
     let sentence = probe(service).unwrap_err();
     assert!(sentence.contains(part), "{sentence}");
@@ -106,20 +106,20 @@ fn a_good_service_answers_every_request() {
 
 #[test]
 fn requests_beyond_the_capacity_wait_and_their_wait_is_latency() {
-    // One answer each 5 ms is 200/s; offered are 1000/s.
+    // One answer per 5 ms is 200/s; 1000/s are offered.
     let each = 5 * MS;
     let (_server, service) = known(Behaviour::Queue(Discipline::Servers { each, servers: 1 }));
     let mut offer = offer(1000.0);
     offer.drain = MS;
     let began = Instant::now();
     let work = drive_for(&service, &offer, 500 * MS);
-    // However long it took on a busy machine; and those in flight.
+    // By the actual duration, plus those in flight.
     let served = began.elapsed().div_duration_f64(each) as u64;
     let sent = served + u64::from(service.connections);
     assert!(work.completed <= served && work.sent <= sent, "{work:?}");
     assert_eq!(work.errors.total(), 0);
     assert!(work.unfinished >= work.intended.saturating_sub(sent));
-    // What came last was served after four fifths of the queue, or never.
+    // The last requests waited for 80 % of the queue, or were never served.
     assert!(work.latency.max() >= Some(200 * MS), "{work:?}");
 }
 
@@ -137,7 +137,7 @@ fn a_stall_is_seen_by_every_request_that_should_have_started_in_it() {
 
 #[test]
 fn a_dead_port_fails_every_request_and_does_not_end_the_run() {
-    // Bound and not listening, so that nobody else gets the port.
+    // Bound but not listening, so that no other process takes the port.
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let addr = SocketAddr::try_from(rustix::net::getsockname(&socket).unwrap()).unwrap();
@@ -172,16 +172,15 @@ fn connections_that_serve_once_are_opened_again_and_again() {
 }
 
 /// Serves one connection at a time, each for one request, as the simplest
-/// servers do; ends when it is asked for `/end`.
+/// servers do. Ends at a request for `/end`.
 fn serve_one_at_a_time(listener: &TcpListener) -> std::io::Result<()> {
     loop {
         let (mut stream, _) = listener.accept()?;
         let mut request = [0; 4096];
-        // Whoever connects and says nothing keeps all others waiting.
-        // Whoever hung up in the queue is no reason to stop serving: a load
-        // that ends resets the connections it still has.
+        // A silent client blocks all others. A reset in the backlog does not
+        // end the server: a load that ends resets its open connections.
         let bytes = stream.read(&mut request).unwrap_or(0);
-        // A client that is gone by now need not be told.
+        // The client may have gone.
         let _ = stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok");
         if request[..bytes].starts_with(b"GET /end") {
             return Ok(());
@@ -203,8 +202,8 @@ fn idle_connections_do_not_block_a_server_that_serves_one_at_a_time() {
     let mut last = TcpStream::connect(addr).unwrap();
     last.write_all(b"GET /end HTTP/1.0\r\n\r\n").unwrap();
     server.join().unwrap().unwrap();
-    // Only one waits at a time, or a few: the server's queue never overflows,
-    // so none is tried again after a second.
+    // At most a few wait at a time: the backlog never overflows, so no connect
+    // is retried after a second.
     assert_eq!(work.latency.count(), work.intended, "{work:?}");
     assert_eq!(work.latency.above(900 * MS), 0, "{work:?}");
 }
@@ -213,8 +212,8 @@ fn idle_connections_do_not_block_a_server_that_serves_one_at_a_time() {
 fn a_close_that_was_not_announced_is_noticed() {
     let (_server, service) = known(Behaviour::CloseAfterAnswer { announced: false });
     assert!(!probe(&service).unwrap().keeps_alive);
-    // Whether a request meets the close or comes after it is chance; both
-    // are accounted for, and nothing else happens.
+    // Whether a request meets the close is chance; both cases are counted, and
+    // nothing else happens.
     let work = drive(&service, 200.0);
     assert_eq!(work.errors.total(), work.errors.reset);
     assert!(work.completed > 0);
@@ -326,7 +325,7 @@ fn a_load_can_be_watched_and_dropped() {
         completed += running.tick().completed;
     }
     drop(running);
-    // The kernel may take a moment to bury a thread that has ended.
+    // The kernel may take a moment to remove an ended thread.
     let patience = Instant::now() + 10_000 * MS;
     while task.exists() {
         assert!(Instant::now() < patience, "the thread runs on");
@@ -408,7 +407,7 @@ fn a_rate_limiter_refuses_what_is_beyond_its_rate() {
     let (_server, service) = known(Behaviour::Queue(limiter));
     let began = Instant::now();
     let work = drive_for(&service, &offer(1000.0), 500 * MS);
-    // However long it took on a busy machine.
+    // By the actual duration.
     let most = 10.0 + 200.0 * began.elapsed().as_secs_f64();
     assert!(work.completed as f64 <= most + 1.0, "{work:?}");
     assert!(work.completed > 0 && work.errors.status > 0, "{work:?}");

@@ -1,4 +1,4 @@
-//! The HTTP load generator over TLS, with a certificate made on the spot.
+//! The HTTP load generator over TLS, with a generated certificate.
 
 #![cfg(test)]
 
@@ -13,8 +13,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A server with a certificate that nobody trusts. Its threads end with the
-/// test process, or when their client goes.
+/// A server with an untrusted certificate. Its threads end with the test
+/// process, or with their client.
 fn tls_server(body: &'static [u8]) -> SocketAddr {
     let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let private = PrivatePkcs8KeyDer::from(key.signing_key.serialize_der());
@@ -37,7 +37,7 @@ fn tls_server(body: &'static [u8]) -> SocketAddr {
     addr
 }
 
-/// Answers each request until the client goes.
+/// Answers requests until the client closes.
 fn serve(stream: StreamOwned<ServerConnection, TcpStream>, body: &[u8]) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut line = String::new();
@@ -130,7 +130,7 @@ fn a_server_without_tls_is_recognised() {
         stream
             .write_all(b"220 mail.invalid ESMTP ready\r\n")
             .unwrap();
-        // Whatever the client says, and its end.
+        // Reads until the client closes.
         std::io::copy(&mut stream, &mut std::io::sink())
     });
     let sentence = sentence(&load);

@@ -1,4 +1,4 @@
-//! All connections of one generator thread: which is idle, which is to be
+//! The connections of a generator thread: which are idle, which are to be
 //! opened, and when.
 
 use super::Job;
@@ -11,29 +11,30 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is read at once from one connection.
+/// Bytes read at once from a connection.
 const BUFFER: usize = 64 << 10;
-/// A server's queue of connections to accept is seldom shorter (nginx has 511,
-/// many have 128); when it overflows, the kernel tries again after a second.
+/// Rarely above a server's accept backlog (nginx has 511, many have 128); when
+/// that overflows, the kernel retries after a second.
 const MAX_OPENING: usize = 64;
-/// A connection that could not be opened, or that was closed before it was of
-/// any use, is opened again after this.
+/// Delay before reopening a connection that could not be opened or that was
+/// closed before its first answer.
 const BACK_OFF_NS: u64 = 10_000_000;
-/// A thread tries to connect no more often than every 100 us on the whole.
+/// Minimum back-off per connection of a thread: at most one attempt per 100 us.
 const BACK_OFF_EACH_NS: u64 = 100_000;
 
-/// What became of a request, or of a connection that was to carry one.
+/// The end of a request or of an attempt to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// The request was answered.
     Answered {
         intended_ns: u64,
         answer: Answer,
-        /// How long ago, when it was read.
+        /// Time between the arrival of the answer and its reading.
         age: Duration,
     },
-    /// The request failed.
-    Failed { intended_ns: u64, failure: Failure },
+    Failed {
+        intended_ns: u64,
+        failure: Failure,
+    },
     /// A connection could not be opened.
     NotOpened(Failure),
 }
@@ -41,28 +42,28 @@ pub(super) enum Ended {
 /// When connections are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Opening {
-    /// When a request waits for one: nothing is known of the server yet, or it
-    /// closes each after one answer. An idle connection to such a server only
-    /// takes a place in its queue, and keeps one that serves one at a time
-    /// from serving any other.
+    /// When a request waits for one: the server is unknown, or closes each
+    /// connection after one answer. An idle connection to such a server takes a
+    /// place in its backlog, and blocks a server that handles one connection at
+    /// a time.
     OnDemand,
-    /// All of them, for the server keeps them: load is spread over its threads
-    /// as connections are, and no request waits for a handshake.
+    /// All at once, because the server keeps connections alive: load is spread
+    /// over its threads, and no request waits for a handshake.
     InAdvance,
 }
 
-/// The connections, and the queues in which their numbers stand.
+/// The connections, and queues of their indices.
 #[derive(Debug)]
 pub(super) struct Connections {
     job: Arc<Job>,
     clock: Arc<Session>,
     conns: Vec<Conn>,
-    /// Idle ones, longest idle first. They take turns, so that the load stays
-    /// spread over the server's threads and processes just as the connections
-    /// are, and none is idle for so long that the server closes it. The most
-    /// recently used first would leave a server with most of its workers idle.
+    /// Idle connections, longest idle first. Taking turns keeps the load spread
+    /// over the server's threads and processes, and no connection stays idle
+    /// until the server closes it. Using the most recent one first would leave
+    /// most of a server's workers idle.
     idle: VecDeque<usize>,
-    /// Those that may have more to read.
+    /// Connections that may have more to read.
     more: VecDeque<usize>,
     to_open: VecDeque<usize>,
     when: Opening,
@@ -75,7 +76,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// `n` connections that wait to be opened.
+    /// `n` closed connections.
     pub(super) fn new(n: usize, job: Arc<Job>, clock: Arc<Session>) -> Connections {
         Connections {
             conns: (0..n).map(|_| Conn::new(job.request.is_head)).collect(),
@@ -99,34 +100,34 @@ impl Connections {
         !self.idle.is_empty()
     }
 
-    /// Whether there may be something to read that no edge tells of.
+    /// Whether a connection may have more to read without a new edge.
     pub(super) fn has_more(&self) -> bool {
         !self.more.is_empty()
     }
 
-    /// Whether [`Connections::open_one`] would do something while so many
-    /// requests wait for a connection.
+    /// Whether [`Connections::open_one`] would open a connection while
+    /// `waiting` requests have none.
     pub(super) fn can_open(&self, waiting: u64) -> bool {
         let wanted = match self.when {
             Opening::InAdvance => self.opening < MAX_OPENING,
-            // Some may be stuck in a queue of the server that overflowed, for
-            // a second and more: they must not keep others from trying.
+            // Attempts may be stuck in an overflowed backlog for a second or
+            // more: they must not prevent others.
             Opening::OnDemand => waiting > (self.opening + self.idle.len()) as u64,
         };
         wanted && !self.to_open.is_empty()
     }
 
-    /// Whether the last attempt to open failed for every one of them.
+    /// Whether the last attempt to open failed for every connection.
     pub(super) fn all_fail(&self) -> bool {
         self.failing == self.conns.len()
     }
 
-    /// When [`Connections::take_over`] is next needed.
+    /// When [`Connections::expire`] is needed next.
     pub(super) fn next_deadline(&self) -> u64 {
         self.deadlines.next_scan()
     }
 
-    /// The requests that are being sent or answered.
+    /// Intended starts of the requests that are being sent or answered.
     pub(super) fn open_requests(&self) -> impl Iterator<Item = u64> {
         self.conns.iter().filter_map(|conn| match conn.phase {
             Phase::Busy { intended_ns, .. } => Some(intended_ns),
@@ -134,8 +135,8 @@ impl Connections {
         })
     }
 
-    /// Sends a request on an idle connection, which there must be. Its
-    /// time-out runs from `now`.
+    /// Sends a request on an idle connection; there must be one. Its time-out
+    /// runs from `now`.
     pub(super) fn send(&mut self, intended_ns: u64, now: u64) -> Option<Ended> {
         let index = self.idle.pop_front()?;
         self.deadlines
@@ -146,9 +147,9 @@ impl Connections {
         self.settle(index, phase, outcome)
     }
 
-    /// Goes on with a connection that became ready.
+    /// Advances a connection that became ready.
     pub(super) fn on_ready(&mut self, ready: Ready) -> Option<Ended> {
-        // Both halves were put together by `token`.
+        // The halves that `token` combined.
         let (index, generation) = (ready.token as u32 as usize, (ready.token >> 32) as u32);
         if self.conns.get(index)?.generation != generation {
             return None;
@@ -156,12 +157,12 @@ impl Connections {
         self.advance(index, ready.hang_up)
     }
 
-    /// Reads on where no edge tells.
+    /// Continues reading without a new edge.
     pub(super) fn read_more(&mut self) -> Option<Ended> {
         let index = self.more.pop_front()?;
         let conn = &mut self.conns[index];
         conn.queued = false;
-        // It may have been closed, and opened anew, since it was queued.
+        // It may have been closed and reopened since it was queued.
         match conn.phase {
             Phase::Idle | Phase::Busy { .. } => self.advance(index, false),
             Phase::Closed | Phase::Connecting | Phase::Securing => None,
@@ -175,8 +176,7 @@ impl Connections {
         self.settle(index, phase, outcome)
     }
 
-    /// Begins to open one of those that are to be opened, if one is wanted
-    /// while so many requests wait.
+    /// Starts to open a connection if `waiting` requests need one.
     pub(super) fn open_one(&mut self, waiting: u64, poller: &Poller) -> Option<Ended> {
         if !self.can_open(waiting) {
             return None;
@@ -197,8 +197,8 @@ impl Connections {
         }
     }
 
-    /// Gives up what is over at `now`, and lets those be opened again that
-    /// have waited long enough.
+    /// Fails requests and attempts whose deadline is before `now`, and ends
+    /// back-offs.
     pub(super) fn take_over(&mut self, now: u64) -> Vec<Ended> {
         let mut over = std::mem::take(&mut self.over);
         self.deadlines.take_over(now, &mut over);
@@ -223,7 +223,7 @@ impl Connections {
         self.lose(index, phase, failure)
     }
 
-    /// Puts a connection that was in `phase` where its outcome says.
+    /// Updates the queues after a connection that was in `phase` advanced.
     fn settle(&mut self, index: usize, phase: Phase, outcome: Outcome) -> Option<Ended> {
         match outcome {
             Outcome::Nothing => None,
@@ -268,9 +268,9 @@ impl Connections {
         }
     }
 
-    /// What an answer tells of the server: it keeps connections, or it closed
-    /// this one after its first answer. One that closes a connection after
-    /// many still keeps them.
+    /// Adapts the policy to an answer: the server keeps connections, or it
+    /// closed this one after its first answer. A server that closes a
+    /// connection after many answers still keeps them.
     fn learn(&mut self, index: usize, reusable: bool) {
         let first = !std::mem::replace(&mut self.conns[index].proven, true);
         if reusable {
@@ -296,7 +296,7 @@ impl Connections {
                 if let Some(at) = self.idle.iter().position(|i| *i == index) {
                     self.idle.remove(at);
                 }
-                // One that never was of use may be closed at once again.
+                // A connection that never answered may be closed again at once.
                 if self.conns[index].proven {
                     self.to_open.push_back(index);
                 } else {
@@ -305,7 +305,7 @@ impl Connections {
                 None
             }
             Phase::Busy { intended_ns, .. } => {
-                // No back-off: there is a request for each opening.
+                // No back-off: there is a request for each attempt.
                 self.to_open.push_back(index);
                 Some(Ended::Failed {
                     intended_ns,
@@ -333,14 +333,13 @@ impl Connections {
 }
 
 impl Drop for Connections {
-    /// Leaves no connection in TIME_WAIT: a search of many trials would run
-    /// out of ports.
+    /// Avoids TIME_WAIT: a search of many trials would run out of ports.
     fn drop(&mut self) {
         self.conns.iter_mut().for_each(Conn::abort);
     }
 }
 
-/// What tells the sockets of one thread apart, earlier ones included.
+/// Identifies a socket among all that the thread ever opened.
 fn token(index: usize, generation: u32) -> u64 {
     u64::from(generation) << 32 | (index as u32 as u64)
 }

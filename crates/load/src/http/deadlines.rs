@@ -1,16 +1,14 @@
-//! When something must happen to a connection: a request's time-out, the end
-//! of a back-off. One moment per connection, in nanoseconds.
+//! Deadlines of connections: time-outs of requests and ends of back-offs. One
+//! deadline per connection, in nanoseconds.
 
-/// Scans are at least this far apart, so that a thousand deadlines in a row
-/// do not mean a thousand scans in a row. Nothing is ever early; it is late by
-/// this much at most.
+/// Minimum distance of scans, so that a thousand consecutive deadlines do not
+/// cause a thousand scans. A deadline expires late by at most this, never
+/// early.
 const SCAN_GAP_NS: u64 = 1_000_000;
 
-/// The moments of `n` connections.
-///
-/// Setting and clearing cost a store, because a request does both; finding
-/// what is over is a scan. Requests share one time-out, so that a scan which
-/// finds them answered is needed about once per time-out, not per request.
+/// Setting and clearing is a store, because each request does both; finding
+/// expired deadlines is a scan. All requests have the same time-out, so about
+/// one scan per time-out is needed.
 #[derive(Debug)]
 pub(super) struct Deadlines {
     at: Vec<u64>,
@@ -18,7 +16,7 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    /// None of `n` is set.
+    /// `n` connections without a deadline.
     pub(super) fn new(n: usize) -> Deadlines {
         Deadlines {
             at: vec![u64::MAX; n],
@@ -26,23 +24,22 @@ impl Deadlines {
         }
     }
 
-    /// `index` is over at `at_ns`.
     pub(super) fn set(&mut self, index: usize, at_ns: u64) {
         self.at[index] = at_ns;
         self.next_scan = self.next_scan.min(at_ns);
     }
 
-    /// `index` is never over.
     pub(super) fn clear(&mut self, index: usize) {
         self.at[index] = u64::MAX;
     }
 
-    /// When to look again: `u64::MAX` if nothing is set.
+    /// When the next scan is needed; `u64::MAX` if nothing is set.
     pub(super) fn next_scan(&self) -> u64 {
         self.next_scan
     }
 
-    /// Puts those that are over at `now` into `over`, and clears them.
+    /// Appends the connections that expired by `now` to `expired` and clears
+    /// them.
     pub(super) fn take_over(&mut self, now: u64, over: &mut Vec<usize>) {
         if now < self.next_scan {
             return;

@@ -1,15 +1,15 @@
-//! Whether this process may open as many connections as are asked for.
+//! Checks the limit on open files.
 
 use crate::LoadError;
 use rustix::process::{Resource, getrlimit};
 
-/// Files that the rest of the process may have open: standard streams, the
-/// record, sensors.
+/// Files reserved for the rest of the process: standard streams, record,
+/// sensors.
 const RESERVED: u64 = 64;
-/// What a generator thread opens besides its connections: epoll and a timer.
+/// Files per generator thread besides connections: epoll and a timer.
 const PER_THREAD: u64 = 2;
 
-/// Checks the limit on open files of this process.
+/// Checks this process' limit on open files.
 pub(super) fn check_open_files(connections: u32, threads: usize) -> Result<(), LoadError> {
     let limit = getrlimit(Resource::Nofile);
     check(connections, threads, limit.current, limit.maximum)
@@ -21,7 +21,7 @@ fn check(
     soft: Option<u64>,
     hard: Option<u64>,
 ) -> Result<(), LoadError> {
-    // No limit at all is no limit here.
+    // `None` means unlimited.
     let Some(soft) = soft else { return Ok(()) };
     let others = RESERVED + PER_THREAD * threads as u64;
     let possible = soft.saturating_sub(others);

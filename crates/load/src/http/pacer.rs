@@ -1,14 +1,14 @@
-//! Which request is next: two hands on one schedule.
+//! Selects the next request with two cursors on one schedule.
 //!
-//! The hand *ahead* passes an intended start when the generator has noticed
-//! it; the hand *behind* passes it when the request is sent. What lies between
-//! them waits for a connection. That takes no memory however much waits,
-//! because the hand behind draws the same starts again.
+//! The cursor `due` passes an intended start when the generator notices it; the
+//! cursor `unsent` passes it when the request is sent. The starts between them
+//! wait for a connection. They need no memory, because the second cursor
+//! generates the same starts again.
 
 use crate::arrivals::Schedule;
 use crate::tally::Tally;
 
-/// The two hands, and how many starts lie between them.
+/// The two cursors and the number of starts between them.
 #[derive(Debug)]
 pub(super) struct Pacer {
     ahead: Schedule,
@@ -17,7 +17,6 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    /// Both hands at the beginning.
     pub(super) fn new(schedule: Schedule) -> Pacer {
         Pacer {
             behind: schedule.clone(),
@@ -26,17 +25,17 @@ impl Pacer {
         }
     }
 
-    /// Whether a request would be sent at `now` if a connection were idle.
+    /// Whether a request could be sent at `now` on an idle connection.
     pub(super) fn has_due(&self, now: u64) -> bool {
         self.waiting > 0 || self.ahead.peek() <= now
     }
 
-    /// How many requests that were noticed wait for a connection.
+    /// How many noticed requests wait for a connection.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting
     }
 
-    /// When the next request is due that has not been noticed.
+    /// The next intended start that has not been noticed.
     pub(super) fn next_due(&self) -> u64 {
         self.ahead.peek()
     }
@@ -46,8 +45,8 @@ impl Pacer {
         self.behind.peek()
     }
 
-    /// No connection is idle: what is due at `now` waits from now on. Its
-    /// slip ends here, for the generator can do no more for it.
+    /// To be called if no connection is idle: requests due at `now` start to
+    /// wait. Their slip ends here, because the wait is not the generator's.
     pub(super) fn notice(&mut self, now: u64, tally: &Tally) {
         while self.ahead.peek() <= now {
             self.pass_ahead(now, tally);
@@ -55,9 +54,10 @@ impl Pacer {
         }
     }
 
-    /// A connection is idle: the request to send at `now`, if one is due. What
-    /// waited comes first. While it does, what becomes due is not noticed, so
-    /// that its slip grows: an idle connection is the generator's to use.
+    /// To be called if a connection is idle: the request to send at `now`, if
+    /// one is due; the longest waiting first. Requests that become due while
+    /// others wait are not noticed, so their slip grows: the generator is late
+    /// with an idle connection.
     pub(super) fn take(&mut self, now: u64, tally: &Tally) -> Option<u64> {
         if self.waiting > 0 {
             self.waiting -= 1;
@@ -69,7 +69,8 @@ impl Pacer {
         self.behind.next()
     }
 
-    /// The trial ends at `now`: what the window intended and nobody sent.
+    /// Ends the trial at `now` and counts the requests of the window that were
+    /// not sent.
     pub(super) fn close(mut self, now: u64, tally: &Tally) {
         let until = tally.session().closes_ns().min(now.saturating_add(1));
         while self.ahead.peek() < until {
@@ -97,13 +98,13 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// One request a millisecond, all of them in a window of `length`.
+    /// One request per millisecond, all of them in a window of `length`.
     fn pacer(length: Duration) -> (Pacer, Tally, u64) {
         let session = Arc::new(Session::new());
         session.open_window(length);
         let rate = Rate::per_second(1000.0).unwrap();
         let mut pacer = Pacer::new(Schedule::new(Arrivals::Constant, rate, 1));
-        // Up to the window's beginning nothing counts.
+        // Skips the starts before the window.
         let tally = Tally::new(session);
         while !tally.session().counts(pacer.next_due()) {
             let due = pacer.next_due();

@@ -1,4 +1,4 @@
-//! One request before the load: whether there is a service at all.
+//! Checks the service with one request before the load.
 
 use super::Job;
 use super::parser::{Answer, MAX_HEAD, Parser, Progress, location};
@@ -11,16 +11,16 @@ use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// What is read at once.
+/// Bytes read at once.
 const BUFFER: usize = 64 << 10;
-/// How long to watch whether the server closes the connection after its
-/// answer. Those that do, do it at once.
+/// How long to watch for a close after the answer; servers that close do so at
+/// once.
 const LINGER: Duration = Duration::from_millis(20);
 
-/// What a service answered to one request.
+/// A service's answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// Where it was reached.
+    /// The server's address.
     pub peer: SocketAddr,
     /// The status, which was expected.
     pub status: u16,
@@ -44,7 +44,7 @@ pub(super) fn probe(job: &Job) -> Result<Probe, LoadError> {
         })
 }
 
-/// All of a probe ends at one moment.
+/// A time limit for the whole probe.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
     end: Instant,
@@ -52,7 +52,7 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// So long from now.
+    /// A deadline `whole` from now.
     pub(super) fn within(whole: Duration) -> Deadline {
         Deadline {
             end: Instant::now() + whole,
@@ -60,7 +60,7 @@ impl Deadline {
         }
     }
 
-    /// What is left, or `None` when it is over.
+    /// The remaining time; `None` when it is over.
     fn left(self) -> Option<Duration> {
         let left = self.end.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)
@@ -72,7 +72,7 @@ pub(super) struct Exchange {
     peer: SocketAddr,
     transport: Transport,
     deadline: Deadline,
-    /// The beginning of what came, for messages.
+    /// The beginning of the answer, for messages.
     opening: Vec<u8>,
     received: u64,
 }
@@ -101,7 +101,7 @@ impl Exchange {
                 Err(error) => trouble = Some(Trouble::NotConnected { peer, error }),
             }
         }
-        // A target has an address at least.
+        // Unreachable: a target has at least one address.
         Err(trouble.unwrap_or(Trouble::NoAnswer))
     }
 
@@ -130,7 +130,7 @@ impl Exchange {
             self.allow(Trouble::TlsTimeout)?;
             match self.transport.handshake() {
                 Ok(true) => return Ok(()),
-                // The time is over, or a signal came.
+                // The time-out, or a signal.
                 Ok(false) => {}
                 Err(Broken::Tls(error)) => return Err(Trouble::Tls(error)),
                 Err(Broken::Socket(error)) => return Err(Trouble::TlsEnded(error)),
@@ -152,7 +152,7 @@ impl Exchange {
             match step {
                 Ok(n) => written += n,
                 Err(Broken::Tls(error)) => return Err(Trouble::Tls(error)),
-                // What it said before may still be read.
+                // An answer sent before may still be readable.
                 Err(Broken::Socket(_)) => return Ok(()),
             }
         }
@@ -193,8 +193,7 @@ impl Exchange {
         }
     }
 
-    /// All that comes until the server closes the connection, up to `most`
-    /// bytes.
+    /// Reads until the server closes the connection, at most `most` bytes.
     pub(super) fn receive_all(&mut self, most: usize) -> Result<Vec<u8>, Trouble> {
         let mut all = Vec::new();
         let mut buf = vec![0; BUFFER];
@@ -221,7 +220,7 @@ impl Exchange {
         }
     }
 
-    /// Whether the server leaves the connection open, whatever it announced.
+    /// Whether the server actually leaves the connection open.
     fn stays_open(&mut self) -> Result<bool, Trouble> {
         let mut byte = [0];
         let set = self.transport.stream().set_read_timeout(Some(LINGER));
@@ -235,7 +234,8 @@ impl Exchange {
         }
     }
 
-    /// Lets the next call wait until the deadline; an error when it is over.
+    /// Sets the socket's time-outs to the remaining time; an error if none is
+    /// left.
     fn allow(&self, over: impl FnOnce(Duration) -> Trouble) -> Result<(), Trouble> {
         let Some(left) = self.deadline.left() else {
             return Err(over(self.deadline.whole));

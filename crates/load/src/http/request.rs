@@ -1,11 +1,10 @@
-//! The one request that is sent again and again.
+//! The request that is sent repeatedly.
 
 use super::target::Location;
 use crate::LoadError;
 use http::{HeaderName, HeaderValue, Method};
 use plimsoll_model::HttpService;
 
-/// The bytes of the request, and what about it decides how answers are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) bytes: Vec<u8>,
@@ -17,8 +16,7 @@ fn mistake<T>(message: String) -> Result<T, LoadError> {
     Err(LoadError::Mistake(message))
 }
 
-/// Writes the request down. `Host` may be among the headers given; it then
-/// stands in place of the URL's.
+/// Serializes the request. A given `Host` header replaces the URL's.
 pub(super) fn prepare(service: &HttpService, to: &Location) -> Result<Request, LoadError> {
     let method = method(&service.method)?;
     let mut bytes = format!("{method} {} HTTP/1.1\r\n", to.path).into_bytes();
@@ -37,8 +35,8 @@ pub(super) fn prepare(service: &HttpService, to: &Location) -> Result<Request, L
         let value = check_header(name, value)?;
         push_header(&mut bytes, name, value.as_bytes());
     }
-    // A method that means a body says so even when there is none (RFC 9110,
-    // section 8.6).
+    // Methods with a defined body send Content-Length even if it is empty (RFC
+    // 9110, section 8.6).
     let means_body = [Method::POST, Method::PUT, Method::PATCH].contains(&method);
     if means_body || !service.body.is_empty() {
         let length = service.body.len().to_string();

@@ -1,4 +1,4 @@
-//! Starting, watching and ending the generator threads.
+//! Starts, observes and ends the generator threads.
 
 use super::Job;
 use super::pacer::Pacer;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 type Ending = Result<(), LoadError>;
 
-/// The threads of a load that is being offered.
+/// The threads of a running load.
 #[derive(Debug)]
 pub(super) struct HttpRun {
     session: Arc<Session>,
@@ -28,7 +28,7 @@ pub(super) struct HttpRun {
     drain: Duration,
 }
 
-/// What one thread is to do.
+/// The work of one thread.
 struct Part {
     cpu: CpuId,
     connections: usize,
@@ -37,8 +37,8 @@ struct Part {
 }
 
 impl HttpRun {
-    /// Starts a thread on each CPU, but no more than there are connections,
-    /// and waits until all of them run.
+    /// Starts a thread on each CPU, at most one per connection, and waits until
+    /// all run.
     pub(super) fn start(
         job: &Arc<Job>,
         cpus: &CpuSet,
@@ -62,14 +62,14 @@ impl HttpRun {
             let schedule = Schedule::offered(offer, index, count);
             let part = Part {
                 cpu,
-                // What cannot be dealt out evenly goes to the first threads.
+                // The remainder goes to the first threads.
                 connections: connections / count + usize::from(index < connections % count),
                 pacer: Pacer::new(schedule),
                 tally,
             };
             run.spawn(part, job, report.clone())?;
         }
-        // If a thread could not start, dropping the run ends the others.
+        // If a thread cannot start, dropping the run ends the others.
         drop(report);
         for id in reports {
             run.ids.push(id);
@@ -88,12 +88,13 @@ impl HttpRun {
             .name(format!("generator-{}", part.cpu))
             .spawn(move || {
                 pin(part.cpu)?;
-                // Else a sleep ends up to 50 us late; where that is refused it does.
+                // Without it a sleep ends up to 50 us late; a sandbox may
+                // refuse it.
                 let _ = set_current_timer_slack(NonZeroU64::new(1));
                 let worker = Worker::new(job, session, part.tally, part.pacer, part.connections)
                     .and_then(|worker| worker.poller().add_waker(&waker).map(|()| worker))
                     .map_err(|e| system("creating an epoll and a timer", e))?;
-                // The only one to listen is waiting for it.
+                // The only receiver waits for this message.
                 let _ = started.send(gettid().as_raw_nonzero().get().cast_unsigned());
                 drop(started);
                 worker.run().map_err(|e| system("waiting for answers", e))
@@ -112,7 +113,7 @@ impl HttpRun {
         self.waker.wake();
     }
 
-    /// Waits for all threads; the first error of any.
+    /// Waits for all threads; returns the first error.
     fn join(&mut self) -> Result<(), LoadError> {
         let mut first = Ok(());
         for thread in self.threads.drain(..) {
@@ -154,13 +155,13 @@ impl Drop for HttpRun {
     fn drop(&mut self) {
         if !self.threads.is_empty() {
             self.stop(Duration::ZERO);
-            // Nobody is left to be told.
+            // A drop cannot return errors.
             let _ = self.join();
         }
     }
 }
 
-/// Keeps this thread on one CPU.
+/// Pins this thread to a CPU.
 fn pin(cpu: CpuId) -> Result<(), LoadError> {
     let mut set = rustix::thread::CpuSet::new();
     let error = |source| LoadError::System {

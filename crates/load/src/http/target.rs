@@ -1,4 +1,4 @@
-//! Where requests go: from a URL to addresses.
+//! Where requests go: resolves a URL to addresses.
 
 use super::tls;
 use crate::LoadError;
@@ -8,28 +8,29 @@ use rustls::{ClientConfig, ClientConnection};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, OnceLock};
 
-/// What a URL says.
+/// The parts of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
-    /// Whether it is https.
+    /// Whether the scheme is https.
     pub(super) secure: bool,
     /// Name or address, without the brackets of IPv6.
     pub(super) host: String,
     pub(super) port: u16,
-    /// For the Host header: the port only if it is not the scheme's own.
+    /// For the Host header: includes the port only if it is not the scheme's
+    /// default.
     pub(super) authority: String,
     /// Path and query, at least `/`.
     pub(super) path: String,
 }
 
-/// The server: where it is and how it is spoken to.
+/// The server's addresses and TLS settings.
 #[derive(Debug)]
 pub(super) struct Target {
     /// As the user wrote it, for messages.
     pub(super) url: String,
-    /// Where the host name leads, in the resolver's order; at least one.
+    /// In the resolver's order; at least one.
     addresses: Vec<SocketAddr>,
-    /// The one of them that answered a probe.
+    /// The address that accepted a probe.
     answered: OnceLock<SocketAddr>,
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
@@ -38,7 +39,6 @@ fn mistake<T>(message: String) -> Result<T, LoadError> {
     Err(LoadError::Mistake(message))
 }
 
-/// Reads a URL.
 pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
     let Some((scheme, _)) = url.split_once("://") else {
         return mistake(format!(
@@ -94,8 +94,8 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
             false => format!("{host}:{port}"),
         },
         path: match uri.path_and_query().map_or("/", |p| p.as_str()) {
-            // A query may follow the authority at once; a request line has a
-            // path all the same.
+            // A query may directly follow the authority; a request line needs a
+            // path.
             query if query.starts_with('?') => format!("/{query}"),
             path => path.to_owned(),
         },
@@ -136,14 +136,14 @@ impl Target {
         })
     }
 
-    /// All addresses, in the order in which they are worth trying.
+    /// All addresses, in the order to try.
     pub(super) fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Remembers which address accepted a connection.
+    /// Selects the address that accepted a connection.
     pub(super) fn use_address(&self, address: SocketAddr) {
-        // Once chosen it stays, so that all trials ask the same server.
+        // The first choice stays, so that all trials use the same server.
         let _ = self.answered.set(address);
     }
 
@@ -152,7 +152,7 @@ impl Target {
         *self.answered.get_or_init(|| self.addresses[0])
     }
 
-    /// A new TLS session, if the scheme asks for one.
+    /// A new TLS session if the scheme is https.
     pub(super) fn session(&self) -> Result<Option<ClientConnection>, rustls::Error> {
         self.tls
             .as_ref()

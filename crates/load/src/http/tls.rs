@@ -1,4 +1,4 @@
-//! How certificates are judged.
+//! TLS configuration.
 
 use crate::LoadError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -7,8 +7,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use std::sync::Arc;
 
-/// TLS 1.2 or 1.3 to a server that this machine trusts, or, if `insecure`, to
-/// any. Sessions are resumed when a connection is opened again, as clients do.
+/// TLS 1.2 or 1.3 with servers that this machine trusts, or, if `insecure`,
+/// with any. Sessions are resumed when a connection is reopened, as clients do.
 pub(super) fn config(insecure: bool) -> Result<Arc<ClientConfig>, LoadError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -46,7 +46,7 @@ fn trusted() -> Result<RootCertStore, LoadError> {
     )))
 }
 
-/// Takes any certificate, even one too old or too odd to be read.
+/// Accepts any certificate, even an expired or malformed one.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a service, in sentences a person can act on.
+//! Errors of a probe, as sentences with a remedy.
 
 use super::parser::ParseError;
 use plimsoll_model::{Bytes, human_duration};
@@ -6,10 +6,11 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How much of an unexpected answer is shown.
+/// How many bytes of an unexpected answer are shown.
 const SHOWN: usize = 40;
 
-/// What a probe found instead of a service. Each reads on from the URL.
+/// Why a probe failed. Each message continues a sentence that starts with the
+/// URL.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
     #[error("{}", not_connected(.peer, .error))]
@@ -53,9 +54,8 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// Whether asking differently puts it right: with another URL, scheme,
-    /// request or flag. A service that is not there or that fails is none of
-    /// the user's mistakes.
+    /// Whether this is a usage error, to be fixed by another URL, scheme,
+    /// request or flag. A service that is down or failing is not.
     pub(super) fn is_mistake(&self) -> bool {
         match self {
             Trouble::Tls(error) => matches!(
@@ -69,7 +69,7 @@ impl Trouble {
     }
 }
 
-/// Whether an answer is the beginning of a TLS record.
+/// Whether an answer starts with a TLS record.
 fn is_tls(opening: &[u8]) -> bool {
     matches!(opening, [0x14..=0x17, 3, ..])
 }
@@ -108,7 +108,7 @@ fn tls(error: &rustls::Error) -> String {
 fn not_http(error: &ParseError, opening: &[u8]) -> String {
     match opening {
         _ if is_tls(opening) => "it speaks TLS; write https://".to_owned(),
-        // The frame that an HTTP/2 server begins with: SETTINGS on stream 0.
+        // The first frame of an HTTP/2 server: SETTINGS on stream 0.
         [0, 0, _, 4, _, 0, 0, 0, 0, ..] => {
             "it speaks HTTP/2 without TLS; only HTTP/1.1 can be driven".to_owned()
         }
@@ -143,7 +143,6 @@ fn unexpected(
     )
 }
 
-/// The beginning of an answer, as text.
 fn shown(bytes: &[u8]) -> String {
     let begin = &bytes[..bytes.len().min(SHOWN)];
     format!("\"{}\"", begin.escape_ascii())

@@ -1,32 +1,31 @@
-//! How long before a moment to ask for being woken, so as to be awake by then.
+//! Learns how long before an event to set the timer, so as to be awake in time.
 
-/// A larger lateness than this is a busy machine, not a slow wake-up.
+/// A larger delay means a busy machine, not wake-up latency.
 const MOST_NS: u64 = 100_000;
-/// How far one wake-up moves the estimate, in nanoseconds.
+/// Change of the estimate per wake-up, in nanoseconds.
 const STEP_NS: u64 = 500;
-/// Of so many wake-ups, one may be later than the estimate.
+/// One wake-up in this many may be later than the estimate.
 const ONE_IN: u64 = 5;
 
-/// Learns how late the system wakes this thread: a few microseconds on an
-/// idle desktop, 20 to 50 in a virtual machine, more in deep sleep states.
+/// Estimates this thread's wake-up latency: a few microseconds on an idle
+/// desktop, 20 to 50 in a virtual machine, more in deep idle states.
 ///
-/// The estimate is the lateness that four in five wake-ups do not exceed, found
-/// by stochastic approximation (Robbins and Monro, 1951): a later one raises
-/// it by four small steps, another lowers it by one. A single outlier moves it
-/// no further than that. What a wake-up leaves of the time is spent polling;
-/// that is the price of being punctual, and by this choice a small one.
+/// The estimate is the 80th percentile, by stochastic approximation (Robbins
+/// and Monro, 1951): a wake-up later than the estimate raises it by four steps,
+/// any other lowers it by one, so an outlier has little effect. The thread
+/// polls for the remaining time after a wake-up.
 #[derive(Debug, Default)]
 pub(super) struct WakeUp {
     lateness_ns: u64,
 }
 
 impl WakeUp {
-    /// When to ask for being woken in order to be awake at `at_ns`.
+    /// When to set the timer in order to be awake at `at_ns`.
     pub(super) fn ahead_of(&self, at_ns: u64) -> u64 {
         at_ns.saturating_sub(self.lateness_ns)
     }
 
-    /// A wake-up that was asked for `asked_ns` came at `now`.
+    /// Records a wake-up at `now` that was requested for `asked_ns`.
     pub(super) fn woke(&mut self, asked_ns: u64, now: u64) {
         let late = now.saturating_sub(asked_ns);
         self.lateness_ns = if late > self.lateness_ns {
@@ -41,7 +40,7 @@ impl WakeUp {
 mod tests {
     use super::*;
 
-    /// Where the estimate is after many wake-ups as late as `late` says.
+    /// The estimate after many wake-ups with the given delays.
     fn learned(late: impl Fn(u64) -> u64) -> u64 {
         let mut wake_up = WakeUp::default();
         (0..10_000).for_each(|i| wake_up.woke(0, late(i)));
@@ -57,7 +56,7 @@ mod tests {
 
     #[test]
     fn four_in_five_wake_ups_are_in_time() {
-        // 0 to 49 us, evenly: 40 us is the lateness that 80 % do not exceed.
+        // 0 to 49 us, uniform: the 80th percentile is 40 us.
         let spread = learned(|i| (i * 7 % 50) * 1_000);
         assert!(spread.abs_diff(40_000) <= 6_000, "{spread}");
     }

@@ -1,10 +1,10 @@
 //! The loop of a generator thread.
 //!
-//! Sending and reading take turns: one answer, then one request that is due.
-//! So a due request never waits behind a batch of answers; and when the thread
-//! itself is too slow, sending falls behind as much as reading does, and that
-//! shows as slip. If sending always went first, answers would wait unread, and
-//! the generator's own slowness would pass for the service's.
+//! Sending and reading alternate: one answer, then one due request. A due
+//! request never waits behind a batch of answers. If the thread itself is too
+//! slow, sending falls behind as much as reading, which shows as slip. If
+//! sending always went first, unread answers would attribute the generator's
+//! slowness to the service.
 
 use super::Job;
 use super::connections::{Connections, Ended};
@@ -15,14 +15,13 @@ use crate::tally::{Failure, Session, Tally};
 use rustix::io::Errno;
 use std::sync::Arc;
 
-/// Sockets taken from the kernel at a time.
+/// Events taken from the kernel at a time.
 const BATCH: usize = 128;
-/// Answers may wait so long to be read while the next request is due sooner.
+/// How long answers may wait to be read if the next request is due sooner.
 const DOZE_NS: u64 = 100_000;
-/// Requests sent in a row while there is nothing to read.
+/// Maximum number of consecutive sends while there is nothing to read.
 const BURST: usize = 8;
 
-/// What a generator thread works with.
 #[derive(Debug)]
 pub(super) struct Worker {
     job: Arc<Job>,
@@ -35,7 +34,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// A worker with `connections` of its own.
+    /// A worker with `connections` connections.
     pub(super) fn new(
         job: Arc<Job>,
         session: Arc<Session>,
@@ -54,13 +53,11 @@ impl Worker {
         })
     }
 
-    /// For adding a waker.
     pub(super) fn poller(&self) -> &Poller {
         &self.poller
     }
 
-    /// Offers requests until the session is over, and accounts for what is
-    /// left.
+    /// Offers requests until the session is over, and counts what is left.
     pub(super) fn run(mut self) -> Result<(), Errno> {
         let mut ready = Vec::with_capacity(BATCH);
         let mut now = self.session.now_ns();
@@ -86,7 +83,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether no request of the window can end any more, or may.
+    /// Whether every request of the window has ended or must end.
     fn is_over(&self, now: u64) -> bool {
         if !self.session.is_stopping() {
             return false;
@@ -109,7 +106,7 @@ impl Worker {
             _ => u64::MAX,
         };
         let due = match self.pacer.next_due() {
-            // Nothing can be sent then: it need only be noticed.
+            // Nothing can be sent then, so no early wake-up is needed.
             due if !connections.has_idle() => due,
             due => self.wake_up.ahead_of(due),
         };
@@ -117,16 +114,16 @@ impl Worker {
         Until::At(due.min(other).min(closes))
     }
 
-    /// Whether to sleep until `at` whatever arrives. Answers carry the kernel's
-    /// stamp, so to read them a little later changes no latency, and it saves
-    /// a wake-up for each; but while no connection is idle, the next request
-    /// waits for an answer.
+    /// Whether to sleep until `at` without watching sockets. Answers carry the
+    /// kernel's timestamp, so reading them later does not change latencies, and
+    /// it saves a wake-up for each. While no connection is idle, however, the
+    /// next request waits for an answer.
     fn may_doze(&self, now: u64, at: u64) -> bool {
         at.saturating_sub(now) <= DOZE_NS && at > now && self.connections.has_idle()
     }
 
-    /// One answer, one request, in turns; then at most one connection, because
-    /// opening takes longer than either.
+    /// Alternates answers and requests, then opens at most one connection,
+    /// because that takes longer than either.
     fn turn(&mut self, ready: &mut Vec<Ready>) {
         let more = self.connections.has_more();
         let first = if ready.is_empty() && !more { BURST } else { 1 };
@@ -146,7 +143,7 @@ impl Worker {
         self.ended(ended);
     }
 
-    /// Sends up to `limit` requests that are due.
+    /// Sends up to `limit` due requests.
     fn offer(&mut self, limit: usize) {
         for _ in 0..limit {
             let now = self.session.now_ns();
@@ -186,9 +183,9 @@ impl Worker {
         }
     }
 
-    /// A connection could not be opened: the request that waits longest fails
-    /// for it. While none can be opened, all that wait do, as they would for
-    /// clients of their own.
+    /// A connection could not be opened: the longest waiting request fails.
+    /// While no connection can be opened, all waiting requests fail, as they
+    /// would for separate clients.
     fn fail_waiting(&mut self, failure: Failure, now: u64) {
         if self.connections.has_idle() {
             return;

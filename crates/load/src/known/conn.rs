@@ -1,56 +1,55 @@
-//! One connection of a known server: reading requests, doing steps.
+//! A connection of a known server: reads requests and runs script steps.
 
 use super::script::{Act, Script, Step};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// The longest head of a request, in bytes.
+/// Maximum size of a request head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// What is read or filled at once.
+/// Bytes read or filled at once.
 const PIECE: usize = 64 << 10;
 
-/// The state of a connection.
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) stream: TcpStream,
-    /// What has come of the head of the next request.
+    /// The head of the next request, received so far.
     head: Vec<u8>,
-    /// What is still to come of the body of the present one.
+    /// Remaining bytes of the current request's body.
     body_left: u64,
-    /// The next step of the script, or `None` between requests.
+    /// The next step of the script; `None` between requests.
     step: Option<usize>,
-    /// How much of that step is done, in bytes.
+    /// Bytes of that step done so far.
     done: u64,
-    /// When it is due, from the server's start.
+    /// When the step is due, from the server's start.
     pub(super) due: Duration,
-    /// How many requests the server had had when the present one came.
+    /// Number of the current request, over all connections.
     pub(super) order: u64,
-    /// Whether the present request is refused.
+    /// Whether the current request is refused.
     pub(super) refused: bool,
 }
 
-/// What reading brought.
+/// The result of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// A whole request.
+    /// A complete request.
     Request,
-    /// Not yet.
+    /// Incomplete.
     Nothing,
     /// The client has gone, or does not speak HTTP.
     Gone,
 }
 
-/// What doing a step brought.
+/// The result of running a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Did {
     /// The next step is due at [`Conn::due`].
     Step,
-    /// The script is done: the next request may come.
+    /// The script is complete; the next request may come.
     All,
     /// The socket is full.
     Blocked,
-    /// The connection is to be closed.
+    /// The connection must be closed.
     Close,
 }
 
@@ -73,7 +72,7 @@ impl Conn {
         self.step.is_some()
     }
 
-    /// Reads until a request is whole, or there is nothing more to read.
+    /// Reads until a request is complete or no more data is available.
     pub(super) fn hear(&mut self, buf: &mut [u8]) -> Heard {
         loop {
             match (&self.stream).read(buf) {
@@ -88,8 +87,8 @@ impl Conn {
         }
     }
 
-    /// Takes bytes of one request. No client of this server pipelines, so what
-    /// follows its end is dropped.
+    /// Consumes bytes of one request. No client of this server pipelines, so
+    /// bytes after its end are dropped.
     fn take(&mut self, bytes: &[u8]) -> Heard {
         if self.body_left > 0 {
             self.body_left = self.body_left.saturating_sub(bytes.len() as u64);
@@ -117,7 +116,7 @@ impl Conn {
         }
     }
 
-    /// Begins the script at `begins` for the server's request number `order`.
+    /// Starts the script at `begins` for the server's request number `order`.
     pub(super) fn begin(&mut self, script: &Script, begins: Duration, order: u64) {
         self.order = order;
         self.step = (!script.steps.is_empty()).then_some(0);
@@ -126,7 +125,7 @@ impl Conn {
         self.due = begins + first.map_or(Duration::ZERO, |step| step.after);
     }
 
-    /// Does some or all of the step that is due.
+    /// Runs some or all of the due step.
     pub(super) fn act(&mut self, script: &Script, filling: &[u8]) -> Did {
         let Some(step) = self.step.and_then(|i| script.steps.get(i)) else {
             return Did::All;

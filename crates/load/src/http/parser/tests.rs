@@ -1,5 +1,3 @@
-//! What the parser must make of good, bad and broken-up responses.
-
 use super::*;
 use proptest::prelude::*;
 
@@ -11,8 +9,8 @@ fn answer(status: u16, body_bytes: u64, keep_alive: bool) -> Answer {
     }
 }
 
-/// What becomes of a connection on which `pieces` arrive and that is closed
-/// then: the answers, and the error if there was one.
+/// The answers, and the first error, on a connection that receives `pieces` and
+/// is then closed.
 fn read(mut parser: Parser, pieces: &[&[u8]]) -> (Vec<Answer>, Option<ParseError>) {
     let mut answers = Vec::new();
     for piece in pieces {
@@ -207,7 +205,7 @@ fn response() -> impl Strategy<Value = Vec<u8>> {
         }
         bytes.extend(format!("HTTP/1.1 {status} Some Reason\r\n").into_bytes());
         for header in headers {
-            // What decides the framing comes from `framed` alone.
+            // Only `framed` determines the framing.
             bytes.extend(format!("q{header}\r\n").into_bytes());
         }
         bytes.extend(framed);
@@ -246,7 +244,7 @@ proptest! {
 
     #[test]
     fn a_valid_response_is_one_answer(bytes in response()) {
-        // 204 and 304 leave the body that was made for them over.
+        // 204 and 304 leave the generated body as extra bytes.
         prop_assume!(!bytes.windows(13).any(|w| w == b" 204 Some Rea" || w == b" 304 Some Rea"));
         let (answers, error) = read(Parser::new(false), &[&bytes]);
         prop_assert_eq!((answers.len(), error), (1, None));

@@ -1,4 +1,4 @@
-//! Queues by hand, and at saturation.
+//! Queues calculated by hand, and at saturation.
 
 mod by_ticks;
 
@@ -8,7 +8,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// When requests that come at these milliseconds are answered.
+/// Answer times of requests that arrive at these milliseconds.
 fn answers(discipline: Discipline, at: &[u64]) -> Vec<Option<u64>> {
     let mut queue = Queue::new(discipline);
     let answer = |at: &u64| Some(queue.answers_at(ms(*at))?.as_millis() as u64);
@@ -94,13 +94,14 @@ fn pauses_are_joined_where_the_cycle_stands() {
     };
     // One more request until the second pause, the longer one.
     assert_eq!(answers(saw(3), &[0; 4]), all(&[1, 17, 18, 29]));
-    // A whole cycle later it is the same.
+    // The same a whole cycle later.
     assert_eq!(answers(saw(7), &[0; 4]), all(&[1, 17, 18, 29]));
 }
 
 #[test]
 fn a_pause_is_over_before_who_comes_late_enough() {
-    // The pause runs from the answer before it, whether anybody waits or not.
+    // The pause starts with the answer before it, whether a request waits or
+    // not.
     let saw = Discipline::SawTooth {
         each: ms(1),
         every: 1,
