@@ -1,10 +1,10 @@
-//! Chance that a seed decides, and the arrivals made of it.
+//! Seeded random numbers and arrivals.
 
 use plimsoll_model::{Arrivals, Rate};
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A generator whose sequence depends on its seed alone.
+/// A generator whose sequence depends only on its seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(Xoshiro256PlusPlus);
 
@@ -13,7 +13,7 @@ impl Chance {
         Chance(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A seed that depends on each of `parts` and on their order.
+    /// Seeds from `parts`, in their order.
     pub(crate) fn mixed(parts: &[u64]) -> Chance {
         let mix = |seed: u64, part: &u64| {
             let mixed = (seed ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -24,7 +24,7 @@ impl Chance {
 
     /// Uniform, strictly between 0 and 1.
     pub(crate) fn unit(&mut self) -> f64 {
-        // 53 bits, moved by half a step so that neither end is hit.
+        // 53 bits, shifted by half a step to exclude both ends.
         ((self.0.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
@@ -34,19 +34,19 @@ impl Chance {
     }
 }
 
-/// The intended starts of an open loop, in seconds, ascending and without end.
+/// The intended starts of an open loop in seconds, ascending and endless.
 #[derive(Debug)]
 pub(crate) struct Starts {
     arrivals: Arrivals,
     mean_gap: f64,
-    /// Counted in mean gaps, as the load generator does: the same seed at two
-    /// rates gives the same pattern, stretched.
+    /// In mean gaps, as in the load generator: the same seed at two rates gives
+    /// the same pattern, scaled.
     gaps: f64,
     chance: Chance,
 }
 
 impl Starts {
-    /// At a rate of zero the first start is never.
+    /// At rate zero the first start is at infinity.
     pub(crate) fn new(arrivals: Arrivals, rate: Rate, seed: u64) -> Starts {
         Starts {
             arrivals,
@@ -56,7 +56,6 @@ impl Starts {
         }
     }
 
-    /// The next start.
     pub(crate) fn next_start(&mut self) -> f64 {
         self.gaps += match self.arrivals {
             Arrivals::Constant => 1.0,

@@ -1,29 +1,29 @@
-//! CPU time as the kernel would have counted it.
+//! CPU time as the kernel would count it.
 
 use crate::chance::Chance;
 use plimsoll_model::{CpuTime, CpuUse, Second, Share};
 use std::time::Duration;
 
-/// What /proc/stat counts in.
+/// Resolution of /proc/stat, in seconds.
 const TICK: f64 = 0.01;
 
-/// The part of busy time that is spent in user code.
+/// The fraction of busy time in user mode.
 const USER_SHARE: f64 = 0.75;
 
-/// What the CPUs did in the window.
+/// CPU time of the window.
 pub(crate) struct Used {
-    /// In whole ticks, as the machine sees it.
+    /// In whole ticks, as /proc/stat counts.
     pub(crate) machine: CpuUse,
-    /// To the nanosecond, as the scheduler accounts for a task.
+    /// Exact, as the scheduler counts for a task.
     pub(crate) service: CpuTime,
 }
 
-/// Fills in the CPU use of each measured second, when every answer costs
-/// `per_answer` seconds on one of `cpus` CPUs, and adds it up.
+/// Sets the CPU use of each measured second and returns the sums. Each answer
+/// costs `per_answer` seconds on one of `cpus` CPUs.
 ///
-/// Counters are read in whole ticks that began at a random moment, so each
-/// difference is off by up to a tick, and the errors of the seconds add up to
-/// that of the window.
+/// Counters advance in whole ticks from a random phase, so each difference is
+/// off by up to a tick, and the errors of the seconds add up to that of the
+/// window.
 pub(crate) fn account(
     seconds: &mut [Second],
     per_answer: f64,
@@ -53,9 +53,9 @@ pub(crate) fn account(
     used
 }
 
-/// A counter of the kernel, in whole ticks.
+/// A kernel counter in whole ticks.
 struct Counter {
-    /// Time since the counter was last a whole tick, in seconds.
+    /// Seconds since the counter's last whole tick.
     rest: f64,
 }
 
@@ -66,7 +66,7 @@ impl Counter {
         }
     }
 
-    /// What it moves on by when `seconds` are spent.
+    /// The counter's increment for `seconds` of CPU time.
     fn add(&mut self, seconds: f64) -> CpuTime {
         self.rest += seconds;
         let ticks = (self.rest / TICK).floor();

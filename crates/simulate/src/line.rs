@@ -1,17 +1,16 @@
-//! Queues as recursions: each arrival gives its departure, and nothing is
-//! ever simulated between the two.
+//! Queues as recursions: each arrival time gives its departure time.
 //!
 //! First come, first served with one server is Lindley's recursion (The theory
 //! of queues with a single server, 1952); with several, each request goes to
-//! the server that is free first (Kiefer and Wolfowitz, On the theory of
-//! queues with many servers, 1955).
+//! the server that is free first (Kiefer and Wolfowitz, On the theory of queues
+//! with many servers, 1955).
 
 use crate::chance::Chance;
 use crate::service::{Service, seconds, working_share};
 use crate::stall::StallClock;
 
 /// The state of a service between two arrivals. Times are in seconds from the
-/// beginning of the trial, before which nothing was waiting.
+/// beginning of the trial, when the queue is empty.
 #[derive(Debug)]
 pub(crate) enum Line {
     Servers {
@@ -46,9 +45,9 @@ pub(crate) enum Line {
 }
 
 impl Line {
-    /// An empty line in front of `service`, every part of which takes `slower`
-    /// times as long, at `rate` arrivals a second. Pauses that go on through
-    /// all trials are met at a random point of their cycle.
+    /// An empty queue for `service`, with all service times multiplied by
+    /// `slower`, at `rate` arrivals per second. Periodic pauses start at a
+    /// random phase.
     pub(crate) fn new(service: &Service, slower: f64, rate: f64, chance: &mut Chance) -> Line {
         match service {
             Service::Deterministic { service, servers } => Line::Servers {
@@ -109,7 +108,8 @@ impl Line {
         }
     }
 
-    /// When a request that arrives at `at` departs. Arrivals ascend.
+    /// The departure time of a request that arrives at `at`. Arrivals must
+    /// ascend.
     pub(crate) fn departs(&mut self, at: f64, chance: &mut Chance) -> f64 {
         match self {
             Line::Servers {
@@ -154,8 +154,7 @@ impl Line {
                 parallel,
                 serial,
             } => {
-                // Requests are begun in order, so the lock is asked for in
-                // order too.
+                // Requests start in order, so the lock is requested in order.
                 let locked = servers.free().max(at).max(*lock_free);
                 *lock_free = locked + *serial * chance.exponential();
                 let departs = *lock_free + *parallel * chance.exponential();
@@ -166,7 +165,7 @@ impl Line {
     }
 }
 
-/// When each server will be free: a heap with the earliest on top.
+/// When each server is free: a min-heap.
 #[derive(Debug)]
 pub(crate) struct Servers(Vec<f64>);
 
@@ -175,12 +174,12 @@ impl Servers {
         Servers(vec![0.0; servers as usize])
     }
 
-    /// When the first of them is free; never, if there are none.
+    /// When the first server is free; infinity if there is none.
     fn free(&self) -> f64 {
         self.0.first().copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Gives the server that is free first work until `until`.
+    /// Occupies the server that is free first until `until`.
     fn occupy(&mut self, until: f64) {
         let heap = &mut self.0;
         let mut place = 0;

@@ -1,47 +1,47 @@
-//! A service and a sideload that share CPUs, on virtual time.
+//! A service and a sideload that share CPUs, on virtual time, to test control
+//! laws.
 //!
-//! What a control law is tried on: each control period is cut into slices of
-//! 10 ms; in each the service wants its load (with noise, and with what it was owed
-//! from before), the sideload wants what its quota allows, interrupts and steal
-//! come first, and what is left is shared by weight. What the service did not get it
-//! is owed, so the work that waits says what the sideload cost it.
+//! A control period is divided into slices of 10 ms. In each slice, interrupts
+//! and steal come first; the service demands its load (with noise, plus its
+//! backlog) and the sideload what its quota allows; the rest is shared by
+//! weight. Unserved demand becomes the service's backlog, which measures the
+//! interference of the sideload.
 //!
-//! Two things are left out on purpose: waiting within a slice, and what sharing
-//! caches and cores costs. A law that does badly here does badly; one that does
-//! well may still do badly on a real machine.
+//! Two effects are not modelled: waiting within a slice, and contention for
+//! caches and cores. A law that fails here fails; one that succeeds may still
+//! fail on a real machine.
 
 use crate::chance::Chance;
 use plimsoll_model::{CpuTime, CpuUse};
 use std::time::Duration;
 
-/// The length of a slice, which is also the period of the quota.
+/// The length of a slice, which is also the quota period, in seconds.
 const SLICE: f64 = 0.01;
 
-/// How the machine is built.
+/// Parameters of the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SharedSpec {
-    /// How many CPUs there are.
     pub cpus: u32,
-    /// The service's weight where CPUs are short.
+    /// The service's weight under contention.
     pub service_weight: f64,
-    /// The sideload's weight where CPUs are short.
+    /// The sideload's weight under contention.
     pub sideload_weight: f64,
-    /// How far the service's load differs from slice to slice: 0.3 is by up to
-    /// 30 % to either side, uniformly.
+    /// Variation of the service's load between slices, uniform: 0.3 means ±30
+    /// %.
     pub noise: f64,
-    /// The share of the machine that interrupts take.
+    /// The fraction of the machine that interrupts take.
     pub irq: f64,
-    /// The share of the machine that the hypervisor takes.
+    /// The fraction of the machine that the hypervisor takes.
     pub steal: f64,
-    /// How finely the machine's CPU time is counted; zero for exactly. The
-    /// sideload's is always exact, as in cgroups.
+    /// Resolution of the machine's CPU time; zero for exact. The sideload's is
+    /// always exact, as in cgroups.
     pub tick: Duration,
-    /// Decides the noise.
+    /// Seed of the noise.
     pub seed: u64,
 }
 
 impl Default for SharedSpec {
-    /// Two CPUs, weights 100 to 1, ticks of 4 ms, a little noise.
+    /// Two CPUs, weights 100 to 1, ticks of 4 ms, 10 % noise.
     fn default() -> SharedSpec {
         SharedSpec {
             cpus: 2,
@@ -56,22 +56,19 @@ impl Default for SharedSpec {
     }
 }
 
-/// What happened in one control period.
+/// The result of one control period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SharedPeriod {
-    /// The machine's CPU time, as its counters say.
+    /// The machine's CPU time by its counters.
     pub machine: CpuUse,
-    /// The sideload's CPU time.
     pub sideload: CpuTime,
-    /// The service's CPU time.
     pub service: CpuTime,
-    /// The work that the service was owed at the end, in CPU time.
+    /// The service's backlog at the end, in CPU time.
     pub owed: CpuTime,
-    /// The most that it was owed at the end of any slice.
+    /// The largest backlog at the end of any slice.
     pub most_owed: CpuTime,
 }
 
-/// The machine.
 #[derive(Debug, Clone)]
 pub struct SharedMachine {
     spec: SharedSpec,
@@ -92,7 +89,6 @@ struct Sums {
 }
 
 impl SharedMachine {
-    /// A machine on which nothing has happened yet.
     pub fn new(spec: SharedSpec) -> SharedMachine {
         SharedMachine {
             chance: Chance::seeded(spec.seed),
@@ -102,19 +98,18 @@ impl SharedMachine {
         }
     }
 
-    /// CPUs come or go, at once.
+    /// Changes the number of CPUs at once.
     pub fn set_cpus(&mut self, cpus: u32) {
         self.spec.cpus = cpus;
     }
 
-    /// How many CPUs there are now.
     pub fn cpus(&self) -> u32 {
         self.spec.cpus
     }
 
-    /// Runs for a control period. `load` gives what the service wants, in CPUs, at a
-    /// time within the period; the sideload wants `wish` of the machine and may
-    /// have `quota` of it.
+    /// Runs for a control period. `load` is the service's demand, in CPUs, at a
+    /// time within the period; the sideload demands `wish` of the machine and
+    /// may use `quota` of it.
     pub fn run(
         &mut self,
         period: Duration,
@@ -164,7 +159,7 @@ impl SharedMachine {
         let side_wants = side.clamp(0.0, 1.0) * whole;
         let total_weight = spec.service_weight + spec.sideload_weight;
         let assured = capacity * spec.service_weight / total_weight;
-        // By weight where both want more; what one leaves is the other's.
+        // By weight if both demand more; unused time goes to the other.
         let service = wants.min(assured.max(capacity - side_wants));
         let sideload = side_wants.min(capacity - service);
         self.owed = wants - service;

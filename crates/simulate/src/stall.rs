@@ -1,15 +1,16 @@
-//! Time as a service sees it that stands still now and then.
+//! The time base of a service with periodic stalls.
 
 use crate::chance::Chance;
 
-/// A clock that stands during stalls. Seen by it, the service never pauses.
+/// A clock that stops during stalls.
 #[derive(Debug)]
 pub(crate) struct StallClock {
     every: f64,
     length: f64,
-    /// How far into a cycle, which begins with a stall, the trial begins.
+    /// Position in the cycle at the beginning of the trial; a cycle starts with
+    /// a stall.
     phase: f64,
-    /// What the clock showed at the beginning of the trial.
+    /// Working time of the first cycle before the trial.
     shown: f64,
 }
 
@@ -24,7 +25,7 @@ impl StallClock {
         }
     }
 
-    /// What it shows at time `at`.
+    /// Working time at time `at`.
     pub(crate) fn working(&self, at: f64) -> f64 {
         let at = at + self.phase;
         let cycles = (at / self.every).floor();
@@ -32,7 +33,8 @@ impl StallClock {
         cycles * (self.every - self.length) + worked - self.shown
     }
 
-    /// When it shows `working`; never, if it always stands.
+    /// The time at which the working time is `working`; infinity if the service
+    /// always stalls.
     pub(crate) fn real(&self, working: f64) -> f64 {
         let working = working + self.shown;
         let per_cycle = self.every - self.length;

@@ -1,17 +1,17 @@
-//! Counting as the load generator counts: which requests belong to the
-//! window, what became of them, and what each second saw.
+//! Counting as in the load generator: which requests belong to the window, how
+//! they ended, and the counts of each second.
 
 use crate::brief::Brief;
 use plimsoll_model::{Second, Work};
 use std::time::Duration;
 
-/// How long the last answers of a window are waited for.
+/// How long to wait for the last answers of a window, in seconds.
 const DRAIN: f64 = 1.0;
 
-/// A rest of a window shorter than this is part of the second before.
+/// A remainder of a window shorter than this belongs to the second before.
 const STUB: f64 = 0.5;
 
-/// How late a generator is that keeps up, in equal parts. It is recorded and
+/// Slips of a generator that keeps up, in equal parts. They are recorded but
 /// not added to latencies.
 const SLIPS: [Duration; 4] = [
     Duration::from_micros(2),
@@ -20,13 +20,13 @@ const SLIPS: [Duration; 4] = [
     Duration::from_micros(5),
 ];
 
-/// The course of a trial, in seconds from its beginning.
+/// The timeline of a trial, in seconds from its beginning.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Course {
     pub(crate) opens: f64,
     pub(crate) closes: f64,
     pub(crate) ends: f64,
-    /// Into how many seconds the window is cut.
+    /// Number of seconds of the window.
     pub(crate) seconds: usize,
 }
 
@@ -43,8 +43,8 @@ impl Course {
         }
     }
 
-    /// The second that holds a time before the window's close; 0 is the
-    /// warm-up.
+    /// Index of the second that contains a time before the window's close; 0 is
+    /// the warm-up.
     fn second(&self, at: f64) -> usize {
         if at < self.opens {
             return 0;
@@ -52,7 +52,7 @@ impl Course {
         1 + ((at - self.opens) as usize).min(self.seconds - 1)
     }
 
-    /// Where second `index` begins and ends.
+    /// Beginning and end of second `index`.
     fn edges(&self, index: usize) -> (f64, f64) {
         match index {
             0 => (0.0, self.opens),
@@ -65,7 +65,7 @@ impl Course {
     }
 }
 
-/// What a second saw.
+/// Counts of one second.
 #[derive(Debug, Clone, Default)]
 struct Seen {
     sent: u64,
@@ -73,13 +73,13 @@ struct Seen {
     answered: Brief,
 }
 
-/// The counts of one trial.
+/// Counts of one trial.
 #[derive(Debug)]
 pub(crate) struct Tally {
     course: Course,
     work: Work,
     seen: Vec<Seen>,
-    /// Requests of the window that were sent when they were due.
+    /// Requests of the window that were sent on time.
     on_time: u64,
     last_answer: f64,
 }
@@ -95,7 +95,7 @@ impl Tally {
         }
     }
 
-    /// A request intended at `intended` was due and sent at `sent`.
+    /// A request intended at `intended` was sent at `sent`.
     fn sent(&mut self, intended: f64, sent: f64) {
         if sent < self.course.closes {
             self.seen[self.course.second(sent)].sent += 1;
@@ -111,7 +111,7 @@ impl Tally {
         }
     }
 
-    /// It was refused at once.
+    /// The request was refused at once.
     pub(crate) fn refused(&mut self, intended: f64, sent: f64) {
         self.sent(intended, sent);
         if sent < self.course.closes {
@@ -126,7 +126,7 @@ impl Tally {
         }
     }
 
-    /// Its good answer came at `answered`, should the trial last so long.
+    /// The answer arrived at `answered`, if the trial lasts that long.
     pub(crate) fn served(&mut self, intended: f64, sent: f64, answered: f64) {
         self.sent(intended, sent);
         let latency = answered - intended;
@@ -151,17 +151,17 @@ impl Tally {
         self.last_answer = self.course.ends;
     }
 
-    /// When the trial ended: with the last answer of its window, or with the
+    /// The end of the trial: the last answer of its window, or the end of the
     /// drain.
     pub(crate) fn ended(&self) -> f64 {
         self.last_answer
     }
 
-    /// What was counted, and each second, CPU use left open.
+    /// The totals, and each second without its CPU use.
     pub(crate) fn finish(mut self) -> (Work, Vec<Second>) {
         let parts = SLIPS.len() as u64;
         for (index, slip) in (0..parts).zip(SLIPS) {
-            // So that the parts add up to the whole.
+            // Rounding such that the parts add up to the total.
             let count = (self.on_time + index) / parts;
             self.work.slip.record_many(slip, count);
         }
@@ -189,7 +189,7 @@ impl Tally {
     }
 }
 
-/// Whole nanoseconds; what is too long for the type is as long as it can be.
+/// Whole nanoseconds, saturating.
 fn ns(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
 }

@@ -1,4 +1,4 @@
-//! Trials hold together as those of a real machine do.
+//! Simulated trials are consistent, like those of a real machine.
 
 use super::spec::{plan, spec};
 use crate::{Curve, Disturbance, Effect, Machine, Service, truth_errors};
@@ -123,7 +123,7 @@ fn cpu_use_follows_the_curve_up_to_ticks() {
         );
         let cpu = trial.machine.service_cpu.unwrap();
         let found = cpu.busy_share().unwrap().get();
-        // Of 20,000 to 180,000 requests.
+        // 20,000 to 180,000 requests.
         let expected = curve.cpu(load).get();
         assert!((found / expected - 1.0).abs() < 0.03, "{load} {found}");
         let exact = trial.service.unwrap().cpu.0.as_secs_f64() / 400.0;

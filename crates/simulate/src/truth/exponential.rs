@@ -1,15 +1,15 @@
 //! M/M/k, first come, first served.
 //!
 //! With offered load a = lambda / mu and the probability C of having to wait
-//! (Erlang's C formula), the waiting time is 0 or exponential with rate
-//! k mu - lambda; the time in the system T is its sum with a service time:
+//! (Erlang's C formula), the waiting time is 0 or exponential with rate k mu -
+//! lambda; the time in the system T is its sum with a service time:
 //!
 //! P(T > t) = e^(-mu t) (1 + C (1 - e^(-mu t (k - 1 - a))) / (k - 1 - a))
 //!
 //! Gross, Shortle, Thompson and Harris, Fundamentals of Queueing Theory, 4th
 //! edition 2008, section 2.3; Kleinrock, Queueing Systems I, 1975, section 3.5.
 
-/// The share of requests that take longer than `limit` seconds.
+/// The fraction of requests that take longer than `limit` seconds.
 pub(super) fn tail(mean: f64, servers: u32, rate: f64, limit: f64) -> f64 {
     let load = rate * mean;
     let times = limit / mean;
@@ -24,7 +24,7 @@ pub(super) fn tail(mean: f64, servers: u32, rate: f64, limit: f64) -> f64 {
     (-times).exp() + waits(servers, load) * times * waiting
 }
 
-/// Erlang's C formula, by way of the recursion for his B formula.
+/// Erlang's C formula, by the recursion for the B formula.
 fn waits(servers: u32, load: f64) -> f64 {
     let blocked = (1..=servers).fold(1.0, |b, i| load * b / (f64::from(i) + load * b));
     let k = f64::from(servers);

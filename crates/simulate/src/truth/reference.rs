@@ -5,18 +5,18 @@ use crate::line::Line;
 use crate::service::Service;
 use plimsoll_model::{Arrivals, Histogram, Quantile, Rate};
 
-/// Requests of a reference.
+/// Requests per reference simulation.
 pub(super) const REQUESTS: u64 = 10_000_000;
 
-/// The part of all requests that comes before the first that counts, so that
-/// the empty queue of the beginning is forgotten.
+/// The fraction of requests discarded first, so that the initial empty queue
+/// has no influence.
 const LEAD_IN: f64 = 0.02;
 
-/// The share of requests that take longer than `limit` seconds.
+/// The fraction of requests that take longer than `limit` seconds.
 ///
-/// The same seed gives the same pattern of arrivals at each rate, stretched,
-/// and the same work; so the outcome rises with the rate almost without noise,
-/// and a root of it can be closed in.
+/// The same seed gives the same pattern of arrivals at each rate, scaled, and
+/// the same work, so the result increases with the rate almost without noise
+/// and root finding converges.
 pub(super) fn tail(
     service: &Service,
     arrivals: Arrivals,
@@ -49,7 +49,7 @@ pub(super) fn quantile(
         .map_or(0.0, |d| d.as_secs_f64())
 }
 
-/// Gives the time in the system of each of `requests` requests.
+/// Calls `see` with the time in the system of each of `requests` requests.
 fn each(
     service: &Service,
     arrivals: Arrivals,

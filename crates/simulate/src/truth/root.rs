@@ -1,7 +1,7 @@
-//! Where a rising function of the rate crosses its limit.
+//! Root finding for increasing functions of the rate.
 
-/// The highest x in (low, high) that holds, when all below it hold; to a
-/// precision of 1e-10 of `high`. `None` if not even `low` holds.
+/// The highest x in (low, high) for which `holds`, which must be monotone, to a
+/// precision of 1e-10 of `high`. `None` if `low` does not hold.
 pub(super) fn highest(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
     if !holds(low) {
         return None;
@@ -21,12 +21,12 @@ pub(super) fn highest(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Optio
 /// Requests of the first, coarse search.
 const COARSE: u64 = 300_000;
 
-/// The precision of the last search, as a part of the rate.
+/// Relative precision of the last search.
 const PRECISION: f64 = 2e-4;
 
-/// The root in (low, high) of a rising function whose noise falls with its
-/// second argument, the effort: first a coarse bracket, then the root within
-/// it. `None` if the function is above 0 even at `low`.
+/// The root in (low, high) of an increasing function whose noise decreases with
+/// its second argument, the number of requests: first a coarse bracket, then
+/// the root within it. `None` if the function is above 0 at `low`.
 pub(super) fn refined(low: f64, high: f64, f: impl Fn(f64, u64) -> f64) -> Option<f64> {
     let coarse = Bracket::new(low, high, |x| f(x, COARSE))?;
     let near = coarse.close(0.005 * high, |x| f(x, COARSE));
@@ -39,7 +39,7 @@ pub(super) fn refined(low: f64, high: f64, f: impl Fn(f64, u64) -> f64) -> Optio
         );
         let bracket = Bracket::new(from, to, fine);
         match bracket {
-            // Outside of the bracket on either side: look further.
+            // The root is outside of the bracket: widen it.
             None if from > low => width *= 3.0,
             None => return None,
             Some(b) if b.above <= 0.0 && to < high => width *= 3.0,
@@ -71,9 +71,8 @@ impl Bracket {
         })
     }
 
-    /// The root, by regula falsi with the weight of an end that stays halved
-    /// (the Illinois algorithm), and by halves where that is slow; `high` if
-    /// the function is not above 0 there.
+    /// The root, by regula falsi with the Illinois weighting and bisection in
+    /// every third round; `high` if the function is not above 0 there.
     fn close(mut self, precision: f64, f: impl Fn(f64) -> f64) -> f64 {
         if self.above <= 0.0 {
             return self.high;
@@ -87,7 +86,7 @@ impl Bracket {
             let part = if round % 3 == 2 {
                 0.5
             } else {
-                // Not so near to an end that nothing is learned.
+                // Keep a minimum distance from either end.
                 let least = (0.4 * precision / width).min(0.5);
                 (-self.below / (self.above - self.below)).clamp(least, 1.0 - least)
             };
