@@ -1,193 +1,139 @@
-//! What can be wrong with a run file, each in one sentence.
+//! Errors of run files, each a sentence with a remedy.
 
 use rusqlite::{ErrorCode, ffi};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a record could not be made, read or added to.
+/// Why a record could not be created, read or appended to.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file to be made is there already.
+    /// The file to create exists.
     #[error(
         "{} exists already; choose another file with -o, or go on with the run in it with --resume",
         shown(path)
     )]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file to be exported to is there already.
+    Exists { path: PathBuf },
+    /// A file to export to exists.
     #[error("{} exists already; name an empty or a new directory", shown(path))]
-    ExportExists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file to be read is not there.
+    ExportExists { path: PathBuf },
+    /// The file to read does not exist.
     #[error("there is no file {}; check the name", shown(path))]
-    NoSuchFile {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A directory was named.
+    NoSuchFile { path: PathBuf },
     #[error("{} is a directory; name a file in it", shown(path))]
-    IsDirectory {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// A directory on the way to the file cannot be one.
+    IsDirectory { path: PathBuf },
+    /// A parent of the file is not a directory.
     #[error(
         "{} cannot be made because a part of its path is a file; choose another file with -o",
         shown(path)
     )]
-    NotInADirectory {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is something else.
+    NotInADirectory { path: PathBuf },
+    /// The file has another format.
     #[error(
         "{} is not a Plimsoll record: {why}; name a file that a run wrote",
         shown(path)
     )]
     NotARecord {
-        /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// The file's actual format.
         why: &'static str,
     },
-    /// The file has a layout of a later version.
+    /// The file was written by a later version.
     #[error(
         "{} was made by a newer Plimsoll (schema {schema}, this one reads up to {reads_up_to}); update Plimsoll",
         shown(path)
     )]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its schema.
+        /// Schema version of the file.
         schema: u32,
-        /// The latest schema that is read.
+        /// The latest schema version that can be read.
         reads_up_to: u32,
     },
-    /// A directory for output cannot be made where it was asked for.
+    /// An output directory cannot be created.
     #[error(
         "the directory {} cannot be made there; choose one that can be, such as one below here",
         shown(path)
     )]
-    NoDirectory {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// Another process is adding trials to the file.
+    NoDirectory { path: PathBuf },
+    /// Another process holds the writer's lock.
     #[error(
         "{} is being written by another run; wait for it to end, or choose another file with -o",
         shown(path)
     )]
-    BeingWritten {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file lacks a part or contradicts itself.
+    BeingWritten { path: PathBuf },
+    /// The file is incomplete or inconsistent.
     #[error(
         "{} is damaged or cut short ({detail}); take a copy of it that is whole, or run again into another file",
         shown(path)
     )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        detail: String,
-    },
-    /// No space for another trial.
+    Damaged { path: PathBuf, detail: String },
+    /// The disk is full while a trial is appended.
     #[error("{}", disk_full(path, *kept))]
     DiskFull {
-        /// The file.
         path: PathBuf,
-        /// How many trials are in it.
+        /// Number of trials in the file.
         kept: u64,
     },
-    /// No space to make the file.
+    /// The disk is full while the file is created.
     #[error(
         "the disk is full, so {} could not be made; free some space, or choose a file on another disk",
         shown(path)
     )]
-    NoSpace {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file or its directory belongs to somebody else.
+    NoSpace { path: PathBuf },
+    /// The user lacks permission for the file or its directory.
     #[error(
         "no permission to {doing} {}; change its permissions or its directory's, or choose another file",
         shown(path)
     )]
     PermissionDenied {
-        /// The file.
         path: PathBuf,
-        /// What was to be done: "read", "write", "make".
+        /// The refused operation: "read", "write", "create".
         doing: &'static str,
     },
-    /// The file system takes no writes.
     #[error(
         "{} is on a read-only file system; choose a file elsewhere",
         shown(path)
     )]
-    ReadOnlyFileSystem {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Another program holds a lock on the file for too long.
+    ReadOnlyFileSystem { path: PathBuf },
+    /// Another program holds an SQLite lock for too long.
     #[error(
         "{} is locked by another program, such as an open sqlite3 shell; close it and try again",
         shown(path)
     )]
-    Busy {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file went away while it was written.
+    Busy { path: PathBuf },
+    /// The file was moved or deleted while it was written.
     #[error(
         "{} was moved or deleted while the run wrote to it; leave it in its place until the run has ended",
         shown(path)
     )]
-    Gone {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Something was to be added to a record that was opened for reading.
+    Gone { path: PathBuf },
+    /// An append to a record that was opened for reading.
     #[error(
         "{} was opened for reading only; open it to resume its run",
         shown(path)
     )]
-    OpenedForReading {
-        /// The file.
-        path: PathBuf,
-    },
-    /// What was to be kept has no written form.
+    OpenedForReading { path: PathBuf },
+    /// A value cannot be serialized.
     #[error(
         "{what} has no written form and cannot be kept in {}: {detail}",
         shown(path)
     )]
     Unwritable {
-        /// The file.
         path: PathBuf,
-        /// What it was.
+        /// Kind of the value.
         what: &'static str,
-        /// Why not.
         detail: String,
     },
-    /// Anything else that the operating system or SQLite said.
+    /// Any other error of the operating system or SQLite.
     #[error(
         "{} could not be used ({detail}); check the disk that it is on, its quota and its permissions",
         shown(path)
     )]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What was said.
-        detail: String,
-    },
+    Io { path: PathBuf, detail: String },
 }
 
 impl RecordError {
-    /// Whether the user can mend it by giving other arguments.
+    /// Whether this is a usage error, to be fixed by other arguments.
     pub fn is_mistake(&self) -> bool {
         match self {
             RecordError::Exists { .. }
@@ -219,7 +165,8 @@ impl RecordError {
         }
     }
 
-    /// What the operating system said while `doing` something with a file.
+    /// Converts an error of the operating system; `doing` names the refused
+    /// operation.
     pub(crate) fn from_io(path: &Path, e: &io::Error, doing: &'static str) -> RecordError {
         let path = path.to_owned();
         match e.kind() {
@@ -239,10 +186,10 @@ impl RecordError {
         }
     }
 
-    /// What SQLite said about a file that holds `kept` trials.
+    /// Converts an error of SQLite about a file with `kept` trials.
     pub(crate) fn from_sqlite(path: &Path, e: rusqlite::Error, kept: u64) -> RecordError {
         let Some(said) = e.sqlite_error().copied() else {
-            // The file could be read but what it holds could not be taken.
+            // The file is readable, but a value is invalid.
             return RecordError::damaged(path, e.to_string());
         };
         let path = path.to_owned();
@@ -255,14 +202,14 @@ impl RecordError {
                 path,
                 why: "it is no SQLite file",
             },
-            // "no such table" and the like: not the tables that we made.
+            // "no such table" and the like: not the tables of a record.
             ErrorCode::DatabaseCorrupt | ErrorCode::Unknown => RecordError::Damaged {
                 path,
                 detail: brief(&e.to_string()),
             },
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => RecordError::Busy { path },
-            // CannotOpen comes from the journal, which needs a place beside
-            // the file.
+            // CannotOpen comes from the journal, which is created next to the
+            // file.
             ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen => {
                 RecordError::PermissionDenied {
                     path,
@@ -277,12 +224,13 @@ impl RecordError {
     }
 }
 
-/// A path as one line of text that cannot move the cursor of a terminal.
+/// A path with control characters escaped, as they could move a terminal's
+/// cursor.
 fn shown(path: &Path) -> String {
     escaped(&path.to_string_lossy())
 }
 
-/// The first line of what was said; SQLite quotes whole statements.
+/// The first line, truncated; SQLite quotes whole statements.
 fn brief(said: &str) -> String {
     const LONGEST: usize = 120;
     let line = said.lines().next().unwrap_or_default();

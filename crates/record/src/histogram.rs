@@ -1,18 +1,17 @@
-//! Histograms as blobs: HdrHistogram's V2 encoding, not compressed.
+//! Histograms as blobs: HdrHistogram's V2 encoding, uncompressed.
 //!
-//! The format is described in HdrHistogram's `V2` encoder: a head of 40 bytes
+//! The format is described in HdrHistogram's `V2` encoder: a header of 40 bytes
 //! (cookie, length, offset, digits, lowest, highest, ratio; big endian), then
-//! counts as zig-zag LEB128 numbers, where a negative number stands for so
+//! counts as zig-zag LEB128 numbers, where a negative number stands for that
 //! many empty buckets.
 
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use plimsoll_model::Histogram;
 
 const HEAD_BYTES: usize = 40;
-/// The bytes before the length: V2, not compressed.
+/// The bytes before the length: V2, uncompressed.
 const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 
-/// A histogram as a blob.
 pub(crate) fn encode(histogram: &Histogram) -> Result<Vec<u8>, String> {
     let mut blob = Vec::new();
     V2Serializer::new()
@@ -21,10 +20,10 @@ pub(crate) fn encode(histogram: &Histogram) -> Result<Vec<u8>, String> {
     Ok(blob)
 }
 
-/// A histogram from a blob that is known to hold `count` values.
+/// Decodes a blob that must hold `count` values.
 ///
-/// The blob may be damaged, and the decoder trusts what it is given (it
-/// allocates as much as the head says), so head and numbers are checked first.
+/// The blob may be damaged, and the decoder trusts its input (it allocates what
+/// the header says), so header and numbers are checked first.
 pub(crate) fn decode(blob: &[u8], count: u64) -> Result<Histogram, String> {
     check_head(blob)?;
     check_counts(&blob[HEAD_BYTES..])?;
@@ -53,11 +52,11 @@ fn check_head(blob: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// No number may be longer than its bytes or be the one whose negative does
-/// not exist.
+/// Rejects truncated numbers and the one that cannot be negated.
 fn check_counts(mut bytes: &[u8]) -> Result<(), String> {
     while !bytes.is_empty() {
-        // Seven bits each in eight bytes with the high bit set, then eight.
+        // Seven bits each in eight bytes with the high bit set, then eight
+        // bits.
         let length = bytes.iter().take(8).take_while(|b| **b >= 0x80).count() + 1;
         let number = bytes.get(..length).ok_or("a histogram is cut short")?;
         if number.iter().all(|b| *b == 0xff) && length == 9 {

@@ -1,5 +1,5 @@
-//! From rows to a run and its trials. What does not fit is an error: a
-//! default in place of a damaged value would be a measurement that never was.
+//! Conversion of rows to a run and its trials. An invalid value is an error: a
+//! default would be an invented measurement.
 
 use crate::cell::{count_in, wrong};
 use crate::run::Run;
@@ -14,7 +14,6 @@ use serde::de::DeserializeOwned;
 use std::path::Path;
 use std::time::Duration;
 
-/// The row of `run`.
 pub(crate) fn run(conn: &Connection, path: &Path) -> std::result::Result<Run, RecordError> {
     conn.query_row("SELECT * FROM run WHERE id = 1", [], |row| {
         Ok(Run {
@@ -41,7 +40,7 @@ fn end(row: &Row<'_>) -> Result<Option<RunEnd>> {
     }
 }
 
-/// How many trials there are. They are numbered from 1 without a gap.
+/// The number of trials. They are numbered from 1 without gaps.
 pub(crate) fn count(conn: &Connection, path: &Path) -> std::result::Result<u64, RecordError> {
     let count = conn.query_row("SELECT coalesce(max(id), 0) FROM trial", [], |row| {
         row.get::<_, i64>(0)
@@ -50,7 +49,6 @@ pub(crate) fn count(conn: &Connection, path: &Path) -> std::result::Result<u64, 
     u64::try_from(count).map_err(|_| RecordError::damaged(path, "a trial has no number"))
 }
 
-/// Trial `number`.
 pub(crate) fn trial(
     conn: &Connection,
     path: &Path,
@@ -144,7 +142,7 @@ fn beside(row: &Row<'_>) -> Result<Setting> {
     })
 }
 
-/// Records of version 1 do not have it.
+/// Records of version 1 lack this column.
 fn limit(row: &Row<'_>) -> Result<Option<Duration>> {
     match has(row, "limit_ns") {
         true => optional_ns(row, "limit_ns"),
@@ -152,7 +150,7 @@ fn limit(row: &Row<'_>) -> Result<Option<Duration>> {
     }
 }
 
-/// Records of versions 1 and 2 do not have it.
+/// Records of versions 1 and 2 lack these columns.
 fn job(row: &Row<'_>) -> Result<Option<JobWork>> {
     if !has(row, "job_done") || row.get::<_, Option<i64>>("job_done")?.is_none() {
         return Ok(None);

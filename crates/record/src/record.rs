@@ -1,5 +1,3 @@
-//! Making, opening and ending a record.
-
 use crate::lock::WriterLock;
 use crate::open::{check_kind, connect, connect_to_read, new_file};
 use crate::run::Run;
@@ -18,18 +16,17 @@ pub struct Record {
     writer: Option<WriterLock>,
     path: PathBuf,
     run: Run,
-    /// Trials in the file; the next one is numbered one higher.
+    /// Trials in the file; the next one has the next number.
     trials: u64,
 }
 
 impl Record {
-    /// Makes a new file, and the directories above it, and opens it for
-    /// adding trials.
+    /// Creates a new file and its parent directories, and opens it for
+    /// appending.
     ///
     /// # Errors
     ///
-    /// The file exists already, or it cannot be made; a file that was begun
-    /// is taken away again.
+    /// If the file exists or cannot be created; a partial file is removed.
     pub fn create(
         path: &Path,
         plan: &Plan,
@@ -47,17 +44,18 @@ impl Record {
         };
         let file = new_file(path)?;
         begin(path, file, run).inspect_err(|_| {
-            // Nobody else can have it: we made it a moment ago. If it cannot
-            // be taken away either, the first error is the one to tell.
+            // The file is ours: it was created above. If removing it fails too,
+            // the first error is the relevant one.
             let _ = fs::remove_file(path);
         })
     }
 
-    /// Opens a file to add trials to it.
+    /// Opens a file for appending trials.
     ///
     /// # Errors
     ///
-    /// Another run is writing it, or it is missing, no record, or damaged.
+    /// If another run is writing it, or it is missing, not a record, or
+    /// damaged.
     pub fn open_for_resume(path: &Path) -> Result<Record, RecordError> {
         check_kind(path)?;
         let file = OpenOptions::new()
@@ -74,11 +72,11 @@ impl Record {
         Record::load(conn, Some(lock), path)
     }
 
-    /// Opens a file for reading. A run may go on writing to it meanwhile.
+    /// Opens a file for reading. A run may write to it at the same time.
     ///
     /// # Errors
     ///
-    /// The file is missing, no record, or damaged.
+    /// If the file is missing, not a record, or damaged.
     pub fn open(path: &Path) -> Result<Record, RecordError> {
         check_kind(path)?;
         let conn = connect_to_read(path)?;
@@ -102,13 +100,13 @@ impl Record {
         })
     }
 
-    /// Adds a trial. When this returns, it is on the disk.
+    /// Appends a trial and syncs it to the disk.
     ///
     /// # Errors
     ///
-    /// The disk is full or refuses, another program keeps the file locked, or
-    /// the record was opened for reading. The trials before it are kept, and
-    /// the same trial may be appended again.
+    /// If the disk is full or fails, another program keeps the file locked, or
+    /// the record was opened for reading. Earlier trials are kept, and the
+    /// append may be retried.
     pub fn append(&mut self, trial: &Trial) -> Result<(), RecordError> {
         self.check_writable()?;
         let number = self.trials + 1;
@@ -118,7 +116,7 @@ impl Record {
         Ok(())
     }
 
-    /// Says how the run ended. A record that does not say was killed, or is
+    /// Records how the run ended. A record without an end was killed, or is
     /// still being written.
     ///
     /// # Errors
@@ -141,60 +139,58 @@ impl Record {
         }
     }
 
-    /// All trials in the file, in the order they were made, one read at a
-    /// time: two histograms make half a megabyte of each.
+    /// All trials in order, read one at a time: two histograms need half a
+    /// megabyte per trial.
     ///
     /// # Errors
     ///
-    /// The file cannot be read any more.
+    /// If the file can no longer be read.
     pub fn trials(&self) -> Result<Trials<'_>, RecordError> {
         let count = read::count(&self.conn, &self.path)?;
         Ok(Trials::new(&self.conn, &self.path, count))
     }
 
-    /// How many trials there were when the file was opened, and those that
-    /// were appended since.
+    /// Trials in the file when it was opened, plus those appended since.
     pub fn trial_count(&self) -> u64 {
         self.trials
     }
 
-    /// What was asked.
     pub fn plan(&self) -> &Plan {
         &self.run.plan
     }
 
-    /// What machine and what program the trials come from.
+    /// The machine and the program that made the trials.
     pub fn provenance(&self) -> &Provenance {
         &self.run.provenance
     }
 
-    /// What the run needed of the machine, and what of it was there.
+    /// The requirements of the run, met or missed.
     pub fn requirements(&self) -> &[Requirement] {
         &self.run.requirements
     }
 
-    /// The program and its arguments, as they were typed.
+    /// The program and its arguments, as typed.
     pub fn command_line(&self) -> &[String] {
         &self.run.command_line
     }
 
-    /// When the file was made, in milliseconds since 1970: a label only.
+    /// When the file was created, in milliseconds since 1970: informative only.
     pub fn created_unix_ms(&self) -> u64 {
         self.run.created_unix_ms
     }
 
-    /// How the run ended; `None` when it was killed or still goes on.
+    /// How the run ended; `None` if it was killed or is still running.
     pub fn end(&self) -> Option<&RunEnd> {
         self.run.end.as_ref()
     }
 
-    /// The file, as it was named.
+    /// The path as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Writes tables and the row of `run` into a new file.
+/// Writes the tables and the `run` row into a new file.
 fn begin(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
     let lock = WriterLock::take(file, path)?;
     let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -219,7 +215,7 @@ fn begin(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
     })
 }
 
-/// A label only; a clock before 1970 gives 0.
+/// Informative only; a clock before 1970 gives 0.
 fn now_unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))

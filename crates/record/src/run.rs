@@ -1,8 +1,6 @@
-//! What a record holds besides its trials.
-
 use plimsoll_model::{Plan, Provenance, Requirement, RunEnd};
 
-/// What a run was asked for: the row of `run`.
+/// The row of `run`: everything except trials.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Run {
     pub(crate) plan: Plan,

@@ -1,12 +1,10 @@
-//! Slots after a step of the load, to rows and back: each with a small
-//! histogram as a blob of LEB128 numbers, which takes some 2 bytes for each
-//! bucket that holds any.
+//! Latency slots after load steps. Each row has a small histogram as LEB128
+//! numbers, about 2 bytes per non-empty bucket.
 
 use crate::cell::{count_in, int, ns, wrong};
 use plimsoll_model::Slot;
 use rusqlite::{Connection, OptionalExtension, Result, Row, Transaction, params};
 
-/// Writes the slots of a trial.
 pub(crate) fn insert(tx: &Transaction<'_>, trial: i64, steps: &[Vec<Slot>]) -> Result<()> {
     let sql = "INSERT INTO slot (trial, step, number, requests, sum_ns, p50_ns, p99_ns, buckets)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
@@ -85,7 +83,7 @@ fn decode(mut blob: &[u8]) -> Option<Vec<(u16, u64)>> {
         let count = take(&mut blob)?;
         let at = match buckets.last() {
             None => distance,
-            // Each bucket stands once.
+            // Buckets must be strictly ascending.
             Some((before, _)) if distance > 0 => before.checked_add(distance)?,
             Some(_) => return None,
         };

@@ -1,14 +1,12 @@
-//! The trials of a record, one at a time.
-
 use crate::{RecordError, read};
 use plimsoll_model::Trial;
 use rusqlite::Connection;
 use std::path::Path;
 
-/// Gives the trials of a record in order; see [`crate::Record::trials`].
+/// Iterates over the trials of a record; see [`crate::Record::trials`].
 ///
-/// It holds no lock between two trials, so a run may go on writing while it
-/// is in use. It ends after the first error.
+/// It holds no lock between two trials, so a run may write at the same time. It
+/// ends after the first error.
 #[derive(Debug)]
 pub struct Trials<'r> {
     conn: &'r Connection,

@@ -1,4 +1,4 @@
-//! Who may open what, and who meanwhile.
+//! Concurrent access to a record, and access to other files.
 
 use super::sample::{Bench, create, read_all, trial};
 use crate::{Record, RecordError};
@@ -182,7 +182,7 @@ fn readers_work_while_a_run_writes() {
     writer.append(&trial(1)).unwrap();
     assert!(trials.next().is_none());
     assert_eq!(read_all(&reader), [trial(0), trial(1)]);
-    // The first reader's end must not free the file for a second writer.
+    // The first reader's end must not release the file for a second writer.
     drop(reader);
     let second = Record::open_for_resume(&bench.path("run.plimsoll"));
     assert!(matches!(second, Err(RecordError::BeingWritten { .. })));

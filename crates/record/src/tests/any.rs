@@ -1,4 +1,4 @@
-//! Any trial at all, for properties.
+//! Strategies for arbitrary trials.
 
 use plimsoll_model::{
     Arm, CpuSet, CpuTime, CpuUse, Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel,
@@ -99,7 +99,7 @@ prop_compose! {
 }
 
 fn histogram() -> impl Strategy<Value = Histogram> {
-    // From the lowest value on; below, equality asks for more than the bins.
+    // From the lowest value on; below it, equality is stricter than the bins.
     vec(64u64.., 0..30).prop_map(|values| {
         let mut h = Histogram::new();
         values.iter().for_each(|ns| h.record_ns(*ns));
@@ -188,7 +188,6 @@ fn invalid() -> impl Strategy<Value = Invalid> {
 }
 
 prop_compose! {
-    /// Any trial at all.
     pub(super) fn any_trial()(
         (spec, started_unix_ms, work) in (spec(), count(), work()),
         (took, warm_up, window, steady) in (time(), time(), time(), any::<bool>()),

@@ -7,8 +7,8 @@ use plimsoll_model::Trial;
 use std::fs;
 use std::path::PathBuf;
 
-/// What is on the disk when a run with two trials is killed in the middle of
-/// writing a third: pages of it are in the file, the old ones in the journal.
+/// The disk content after a run with two trials was killed while writing a
+/// third: some of its pages are in the file, the old ones in the journal.
 fn killed(bench: &Bench) -> PathBuf {
     let path = bench.record_of("run.plimsoll", 2);
     let record = Record::open_for_resume(&path).unwrap();
@@ -51,7 +51,7 @@ fn a_killed_run_goes_on_from_its_last_trial() {
 
 #[test]
 fn without_its_journal_the_same_file_is_not_what_it_was() {
-    // Otherwise the two tests above would show nothing.
+    // Checks that the two tests above depend on the journal.
     let bench = Bench::new();
     let path = killed(&bench);
     fs::remove_file(bench.path("killed.plimsoll-journal")).unwrap();
@@ -99,7 +99,7 @@ fn on_a_full_disk_the_trials_before_are_kept_and_space_helps() {
     assert_eq!(read_all(&record), [trial(0), long]);
 }
 
-/// A trial that needs pages of its own.
+/// A trial that needs its own pages.
 fn long_trial() -> Trial {
     Trial {
         seconds: seconds(500),
@@ -120,7 +120,7 @@ fn a_file_that_is_taken_away_under_a_run_is_told() {
 fn a_record_that_could_not_be_begun_leaves_no_file() {
     let bench = Bench::new();
     let journal = bench.path("run.plimsoll-journal");
-    // SQLite cannot make its journal where a directory has its name.
+    // SQLite cannot create its journal where a directory has its name.
     fs::create_dir(&journal).unwrap();
     let made = super::sample::create(&bench.path("run.plimsoll"));
     assert!(made.is_err());

@@ -1,4 +1,4 @@
-//! A file that was cut short or written over is an error and never a panic.
+//! A truncated or overwritten file is an error and never a panic.
 
 use super::sample::{Bench, read_all, trial};
 use crate::{Record, RecordError};

@@ -1,4 +1,4 @@
-//! `docs/record.md` tells what is in the file.
+//! `docs/record.md` describes the content of the file.
 
 use super::sample::{Bench, trial};
 use plimsoll_model::{Invalid, Verdict};

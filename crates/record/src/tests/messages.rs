@@ -1,5 +1,5 @@
-//! Errors that a test cannot provoke without being another user or another
-//! file system.
+//! Errors that a test cannot provoke without another user or another file
+//! system.
 
 use crate::RecordError;
 use crate::lock::has_one_kind_of_lock;

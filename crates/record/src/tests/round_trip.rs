@@ -1,4 +1,4 @@
-//! What was put in comes out.
+//! A record returns what was stored.
 
 use super::any::any_trial;
 use super::sample::{Bench, command_line, plan, provenance, read_all, requirements};
@@ -76,7 +76,7 @@ fn a_run_that_did_not_say_how_it_ended_has_no_end() {
             .unwrap();
         assert_eq!(Record::open(&path).unwrap().end(), Some(&end));
     }
-    // And one that goes on has none any more.
+    // A resumed run has no end.
     let mut record = Record::open_for_resume(&path).unwrap();
     record.append(&trial(1)).unwrap();
     assert_eq!(record.end(), None);
@@ -123,7 +123,7 @@ fn the_overview_shows_rates_and_quantiles() {
     assert_eq!(verdict, "valid");
 }
 
-/// Trials at 50 %: two that count, one that does not; and one of no level.
+/// Trials at 50 %: two valid, one invalid; and one without a level.
 fn mixed() -> Vec<Trial> {
     let mut invalid = trial(1);
     invalid.verdict = Verdict::Invalid(vec![Invalid::Steal {
@@ -135,7 +135,7 @@ fn mixed() -> Vec<Trial> {
     vec![trial(0), invalid, calibration, trial(3)]
 }
 
-/// RFC 4648, section 4.
+/// Base64 decoder (RFC 4648, section 4).
 fn from_base64(text: &str) -> Vec<u8> {
     const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut bytes = Vec::new();

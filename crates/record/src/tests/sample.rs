@@ -1,4 +1,4 @@
-//! Plans and trials to put into records, and places to put the records.
+//! Sample plans and trials, and directories for records.
 
 use crate::Record;
 use plimsoll_model::{
@@ -92,7 +92,7 @@ pub(super) fn requirements() -> Vec<Requirement> {
     }]
 }
 
-/// A record in a directory of its own.
+/// A temporary directory for records.
 pub(super) struct Bench {
     dir: TempDir,
 }
@@ -112,7 +112,7 @@ impl Bench {
         create(&self.path(name)).unwrap()
     }
 
-    /// The path of a record with `n` trials that nobody has open.
+    /// The path of a closed record with `n` trials.
     pub(super) fn record_of(&self, name: &str, n: u32) -> PathBuf {
         let mut record = self.create(name);
         (0..n).for_each(|pass| record.append(&trial(pass)).unwrap());
@@ -134,7 +134,7 @@ pub(super) fn read_all(record: &Record) -> Vec<Trial> {
     record.trials().unwrap().map(Result::unwrap).collect()
 }
 
-/// A valid trial at 50 % that differs by its pass.
+/// A valid trial at 50 %, identified by its pass.
 pub(super) fn trial(pass: u32) -> Trial {
     let mut latency = Histogram::new();
     let mut slip = Histogram::new();
@@ -192,7 +192,7 @@ pub(super) fn trial(pass: u32) -> Trial {
     }
 }
 
-/// Seconds that were measured, all the same.
+/// Equal measured seconds.
 pub(super) fn seconds(n: usize) -> Vec<Second> {
     let second = Second {
         at: Duration::from_secs(1),
