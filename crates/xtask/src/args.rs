@@ -1,11 +1,11 @@
-//! What was typed. By hand, because a handful of flags is not worth the
-//! building of a parser.
+//! Command line arguments, parsed by hand: a few flags do not justify a
+//! dependency.
 
 use crate::error::XtaskError;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `--help` prints.
+/// The output of `--help`.
 pub(crate) const HELP: &str = "\
 cargo xtask guest [--package NAME]... [--time-limit SECONDS] [--kernel FILE] [-- FILTER...]
 
@@ -20,29 +20,24 @@ Exit status: that of the tests; 1 if the guest failed, 2 if it cannot be started
 
 const TIME_LIMIT: Duration = Duration::from_secs(180);
 
-/// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// Say what there is.
     Help,
-    /// Run tests in a guest.
     Guest(GuestArgs),
 }
 
-/// How tests are run in a guest.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct GuestArgs {
-    /// Packages whose tests are run; none means all on the list.
+    /// Packages whose tests run; empty means all on the list.
     pub(crate) packages: Vec<String>,
-    /// How long the guest may take, from power on.
+    /// Time limit of the guest, including its boot.
     pub(crate) time_limit: Duration,
-    /// The kernel, if not Debian's.
+    /// The kernel image; `None` means Debian's.
     pub(crate) kernel: Option<PathBuf>,
-    /// What each test program is given.
+    /// Arguments of each test program.
     pub(crate) filter: Vec<String>,
 }
 
-/// What is meant by `typed`.
 pub(crate) fn parse(mut typed: impl Iterator<Item = String>) -> Result<Asked, XtaskError> {
     match typed.next().as_deref() {
         Some("guest") => guest(typed),

@@ -1,7 +1,7 @@
-//! Chores of those who work on Plimsoll, as `cargo xtask CHORE`.
+//! Development tasks, as `cargo xtask TASK`.
 //!
-//! There is one: `guest` runs tests on a real kernel with cgroup v2, in a
-//! virtual machine that any x86-64 Linux can emulate, root or not.
+//! The only task is `guest`: it runs tests on a real kernel with cgroup v2, in
+//! a virtual machine emulated on any x86-64 Linux, without root.
 //!
 //! ```text
 //! cargo xtask guest                              all packages on the list
@@ -9,8 +9,8 @@
 //! cargo xtask guest -- cgroup                    the tests with this in their name
 //! ```
 //!
-//! This room must not be known by any other, and holds nothing that a user of
-//! Plimsoll needs.
+//! No other crate may depend on this one, and it contains nothing that users
+//! need.
 
 mod args;
 mod error;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     match run(typed) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            // Where standard error is closed there is nobody left to tell.
+            // If standard error is closed, the message is lost.
             let _ = writeln!(std::io::stderr(), "xtask: {error}");
             ExitCode::from(error.exit_code())
         }

@@ -1,31 +1,30 @@
-//! What the guest's serial console says, line by line: what is shown of it,
-//! and what it means in the end.
+//! The guest's serial console: what is shown of it, and its result.
 
 use crate::error::XtaskError;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What the script's words to us begin with.
+/// Prefix of messages from the guest's init script.
 pub(crate) const MARK: &str = "plimsoll-guest:";
 
-/// How many lines of a boot are kept, should it fail: a kernel's panic with
-/// its call trace and what came before.
+/// Lines of a boot that are kept for a failure: enough for a kernel panic with
+/// its call trace.
 const KEPT: usize = 60;
 
-/// How the kernel begins its last sentence.
+/// The beginning of a kernel's panic message.
 const PANIC: &str = "Kernel panic";
 
-/// What the guest's script tells us.
+/// A message from the guest's init script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Word {
     /// The tests begin.
     Begin,
-    /// They have ended, with this status.
+    /// The tests have ended with this status.
     Exit(u8),
 }
 
-/// The word in a line. It may stand behind what a test or the kernel left
-/// unfinished.
+/// The message in a line, possibly after unfinished output of a test or the
+/// kernel.
 pub(crate) fn word(line: &str) -> Option<Word> {
     let (_, said) = line.split_once(MARK)?;
     match said.trim().split_once(' ') {
@@ -42,16 +41,15 @@ enum Phase {
     Over(u8),
 }
 
-/// How the console came to its end.
+/// How the console ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// The emulator closed it, or the tests are over.
     Closed,
-    /// The time limit passed.
     TimeLimit(Duration),
 }
 
-/// The console so far.
+/// The state of the console.
 #[derive(Debug)]
 pub(crate) struct Console {
     phase: Phase,
@@ -62,7 +60,6 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// A guest that has not said anything.
     pub(crate) fn new() -> Console {
         Console {
             phase: Phase::Boot,
@@ -73,8 +70,8 @@ impl Console {
         }
     }
 
-    /// Takes the bytes of one line, and gives what is to be shown of it:
-    /// nothing of a boot, and everything of the tests.
+    /// Processes one line and returns the text to show: nothing during boot,
+    /// everything during tests.
     pub(crate) fn line(&mut self, bytes: &[u8]) -> Option<String> {
         let text = String::from_utf8_lossy(bytes);
         let line = text.trim_end_matches(['\r', '\n']);
@@ -89,8 +86,8 @@ impl Console {
     }
 
     fn said(&mut self, line: &str) -> Option<String> {
-        // Below a panic the kernel writes pages about itself; what to know is
-        // the test that was under way.
+        // After a panic the kernel writes long traces; the relevant line is the
+        // test that was running.
         let is_news = !is_kernels(line) || is_kernels(&self.last) || self.last.is_empty();
         if is_news && !line.trim().is_empty() {
             line.clone_into(&mut self.last);
@@ -109,12 +106,12 @@ impl Console {
         Some(line.to_owned())
     }
 
-    /// Whether the tests have ended, so that nothing more will come.
+    /// Whether the tests have ended.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over(_))
     }
 
-    /// What was held back of a boot that did not come to the tests.
+    /// The retained output of a boot that did not reach the tests.
     pub(crate) fn failed_boot(&self) -> impl Iterator<Item = &str> {
         let failed = self.phase == Phase::Boot;
         self.boot.iter().filter(move |_| failed).map(String::as_str)
@@ -124,7 +121,7 @@ impl Console {
     ///
     /// # Errors
     ///
-    /// If they did not come to their end, or there were none.
+    /// If they did not complete, or none ran.
     pub(crate) fn verdict(&self, end: End) -> Result<u8, XtaskError> {
         let last = self.last.clone();
         match (self.phase, end) {
@@ -142,14 +139,14 @@ impl Console {
     }
 }
 
-/// Whether a line begins with the kernel's time stamp: `[    8.374425] `.
+/// Whether a line starts with a kernel time stamp: `[    8.374425] `.
 fn is_kernels(line: &str) -> bool {
     let stamp = line.strip_prefix('[').and_then(|l| l.split_once("] "));
     stamp.is_some_and(|(time, _)| time.trim().parse::<f64>().is_ok())
 }
 
-/// How many tests passed or failed, from the last line of a test program:
-/// `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+/// How many tests passed or failed, from the last line of a test program: `test
+/// result: ok. 3 passed; 0 failed; 1 ignored; …`.
 fn tests_ran(line: &str) -> Option<u64> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     let count = |what: &str| {

@@ -1,26 +1,25 @@
-//! What the guest does from its first process on: a script for busybox.
+//! The guest's init process: a script for busybox.
 
 use crate::guest::console::MARK;
 use std::path::Path;
 use std::time::Duration;
 
-/// The folders that the script mounts on.
+/// Mount points of the script, and folders of its programs.
 pub(crate) const FOLDERS: [&str; 6] = ["/bin", "/dev", "/proc", "/run", "/sys", "/tmp"];
 
-/// How much longer than its time limit a guest lives that nobody watches.
+/// How much longer than its time limit an unattended guest lives.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A test program and where it is started.
+/// A test program and its working folder.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job<'a> {
-    /// Its full path.
+    /// Absolute path.
     pub(crate) program: &'a Path,
-    /// Its working folder.
     pub(crate) folder: &'a Path,
 }
 
-/// The script. It tells the console when tests begin, and in the end the
-/// status of the last test program that failed, or 0.
+/// The script. It reports on the console when tests begin, and at the end the
+/// status of the last failed test program, or 0.
 pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) -> String {
     let lifetime = (time_limit + GRACE).as_secs();
     let filter: String = filter
@@ -38,12 +37,11 @@ pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) 
         )
     };
     let runs: String = jobs.iter().map(run).collect();
-    // Nothing is mounted on /run and /tmp, which are in memory as they are: it
-    // would hide a checkout that lies below. A command that fails before the
-    // tests ends the script, which the kernel
-    // reports by a panic, below the command's own complaint. The guest does not
-    // power off by itself once it has said its status, as the last characters
-    // would be lost on their way; whoever reads them turns it off.
+    // /run and /tmp are already in memory; a mount would hide a checkout below
+    // them. A command that fails before the tests ends the script, which causes
+    // a kernel panic after the command's own message. The guest does not power
+    // off after its status, because the last characters would be lost; the
+    // reader turns it off.
     format!(
         "#!/bin/busybox sh\n\
          set -e\n\
@@ -70,7 +68,7 @@ pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) 
     )
 }
 
-/// A word that the shell leaves alone.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

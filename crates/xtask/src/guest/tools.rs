@@ -1,11 +1,11 @@
-//! The programs of others that a guest is made with.
+//! External programs needed to make a guest.
 
 use crate::error::XtaskError;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program, and the package of Debian's that holds it.
+/// A program and its Debian package.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
     name: &'static str,
@@ -25,12 +25,11 @@ impl Tool {
         Self { name, package }
     }
 
-    /// To start it.
     pub(crate) fn command(self) -> Command {
         Command::new(self.name)
     }
 
-    /// Where it is, in the folders of PATH.
+    /// Its path, from the folders of PATH.
     pub(crate) fn path(self) -> Option<PathBuf> {
         let folders = std::env::var_os("PATH").unwrap_or_default();
         let mut places = std::env::split_paths(&folders).map(|folder| folder.join(self.name));
@@ -38,11 +37,9 @@ impl Tool {
     }
 }
 
-/// Complains about all that are missing at once.
-///
 /// # Errors
 ///
-/// If `is_there` is false for one of them.
+/// Lists all tools for which `is_there` is false.
 pub(crate) fn require(tools: &[Tool], is_there: impl Fn(Tool) -> bool) -> Result<(), XtaskError> {
     let missing: Vec<Tool> = tools.iter().copied().filter(|t| !is_there(*t)).collect();
     if missing.is_empty() {
@@ -57,11 +54,11 @@ pub(crate) fn require(tools: &[Tool], is_there: impl Fn(Tool) -> bool) -> Result
     })
 }
 
-/// Runs a command to its end and gives its standard output.
+/// Runs a command and returns its standard output.
 ///
 /// # Errors
 ///
-/// If it does not start, or says by its status that it failed.
+/// If it does not start, or its status is a failure.
 pub(crate) fn output(command: &mut Command) -> Result<String, XtaskError> {
     command.stdin(Stdio::null());
     let ended = command.output().map_err(|source| XtaskError::Start {
@@ -89,11 +86,6 @@ fn spelled(command: &Command) -> String {
     words.join(OsStr::new(" ")).to_string_lossy().into_owned()
 }
 
-/// Reads a file.
-///
-/// # Errors
-///
-/// If it cannot be read.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, XtaskError> {
     std::fs::read(path).map_err(|source| XtaskError::File {
         path: path.to_owned(),
