@@ -31,57 +31,54 @@ pub(crate) struct ProcessSample {
 
 /// The moment from which a process counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum CountFrom {
     /// From its first sample: it ran before observation began.
-    Now,
+    FirstSample,
     /// From its start: it started during observation.
-    Birth,
+    Start,
 }
 
 /// The role to which a thread's time is assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Role {
     Service,
-    /// The load generator.
     Generator,
-    /// All other threads.
-    Rest,
+    Other,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Parts {
+pub(crate) struct RoleTimes {
     pub(crate) service: TaskTimes,
     pub(crate) generator: TaskTimes,
-    pub(crate) rest: TaskTimes,
+    pub(crate) other: TaskTimes,
 }
 
-impl Parts {
-    const ZERO: Parts = Parts {
+impl RoleTimes {
+    const ZERO: RoleTimes = RoleTimes {
         service: TaskTimes::ZERO,
         generator: TaskTimes::ZERO,
-        rest: TaskTimes::ZERO,
+        other: TaskTimes::ZERO,
     };
 
     pub(crate) fn sum(&self) -> TaskTimes {
-        self.service.plus(self.generator).plus(self.rest)
+        self.service.plus(self.generator).plus(self.other)
     }
 
-    fn add(&mut self, part: Part, times: TaskTimes) {
-        let slot = match part {
-            Part::Service => &mut self.service,
-            Part::Generator => &mut self.generator,
-            Part::Rest => &mut self.rest,
+    fn add(&mut self, role: Role, times: TaskTimes) {
+        let slot = match role {
+            Role::Service => &mut self.service,
+            Role::Generator => &mut self.generator,
+            Role::Other => &mut self.other,
         };
         *slot = slot.plus(times);
     }
 }
 
-/// CPU time account of one process.
 #[derive(Debug)]
 pub(crate) struct ProcessAccount {
     source: Source,
     threads: BTreeMap<u64, Thread>,
-    ended: Parts,
+    ended: RoleTimes,
     /// Lifetime CPU time of ended threads, including time before observation.
     ended_lifetime: CpuTime,
     /// Process CPU time from /proc/PID/stat, at the first and the last sample.
@@ -92,7 +89,7 @@ pub(crate) struct ProcessAccount {
 
 #[derive(Debug)]
 struct Thread {
-    part: Part,
+    role: Role,
     from: TaskTimes,
     last: TaskTimes,
 }
@@ -100,64 +97,65 @@ struct Thread {
 impl ProcessAccount {
     pub(crate) fn open(
         sample: &ProcessSample,
-        from: From,
+        from: CountFrom,
         source: Source,
         tick: Tick,
-        part_of: &dyn Fn(u32) -> Part,
+        role_of: &dyn Fn(u32) -> Role,
     ) -> ProcessAccount {
         let mut account = ProcessAccount {
             source,
             threads: BTreeMap::new(),
-            ended: Parts::ZERO,
+            ended: RoleTimes::ZERO,
             ended_lifetime: CpuTime::ZERO,
             own_at_first: CpuTime::ZERO,
             own: sample.stat.own,
-            excess: Excess::from_birth(),
+            excess: Excess::from_start(),
         };
-        if from == From::Now {
+        if from == CountFrom::FirstSample {
             for thread in &sample.threads {
-                account.see(thread, thread.times, part_of);
+                account.record(thread, thread.times, role_of);
             }
             account.own_at_first = sample.stat.own;
-            account.excess = Excess::from_now(sample.stat.own, account.seen_lifetime(), tick);
+            account.excess =
+                Excess::from_first_sample(sample.stat.own, account.seen_lifetime(), tick);
         }
-        account.update(sample, part_of);
+        account.update(sample, role_of);
         account
     }
 
-    pub(crate) fn update(&mut self, sample: &ProcessSample, part_of: &dyn Fn(u32) -> Part) {
+    pub(crate) fn update(&mut self, sample: &ProcessSample, role_of: &dyn Fn(u32) -> Role) {
         let live: BTreeMap<u64, &ThreadSample> =
             sample.threads.iter().map(|t| (t.key, t)).collect();
         let (ended, ended_lifetime) = (&mut self.ended, &mut self.ended_lifetime);
         self.threads.retain(|key, thread| {
             let lives = live.contains_key(key);
             if !lives {
-                ended.add(thread.part, thread.last.since(thread.from));
+                ended.add(thread.role, thread.last.since(thread.from));
                 *ended_lifetime = *ended_lifetime + thread.last.cpu;
             }
             lives
         });
         for thread in live.into_values() {
-            self.see(thread, TaskTimes::ZERO, part_of);
+            self.record(thread, TaskTimes::ZERO, role_of);
         }
         self.own = sample.stat.own;
         let seen = self.seen_lifetime();
-        self.excess.see(self.own, seen);
+        self.excess.observe(self.own, seen);
     }
 
     /// CPU time since the account was opened.
-    pub(crate) fn parts(&self) -> Parts {
+    pub(crate) fn parts(&self) -> RoleTimes {
         let mut parts = self.ended;
         for thread in self.threads.values() {
-            parts.add(thread.part, thread.last.since(thread.from));
+            parts.add(thread.role, thread.last.since(thread.from));
         }
         match self.source {
-            Source::Schedstat => parts.rest.cpu = parts.rest.cpu + self.excess.time(),
+            Source::Schedstat => parts.other.cpu = parts.other.cpu + self.excess.time(),
             // The sum of truncated times over many threads has a large error;
             // the process total is truncated only once.
             Source::Stat => {
                 let named = parts.service.cpu + parts.generator.cpu;
-                parts.rest.cpu = self.own.since(self.own_at_first).since(named);
+                parts.other.cpu = self.own.since(self.own_at_first).since(named);
             }
         }
         parts
@@ -171,9 +169,9 @@ impl ProcessAccount {
         }
     }
 
-    fn see(&mut self, sample: &ThreadSample, from: TaskTimes, part_of: &dyn Fn(u32) -> Part) {
+    fn record(&mut self, sample: &ThreadSample, from: TaskTimes, role_of: &dyn Fn(u32) -> Role) {
         let thread = self.threads.entry(sample.key).or_insert_with(|| Thread {
-            part: part_of(sample.tid),
+            role: role_of(sample.tid),
             from,
             last: from,
         });
@@ -197,7 +195,7 @@ pub(crate) struct Excess {
 
 impl Excess {
     /// Both counters start at zero, and a truncated counter never leads.
-    pub(crate) fn from_birth() -> Excess {
+    pub(crate) fn from_start() -> Excess {
         Excess {
             explained: 0,
             largest: 0,
@@ -206,14 +204,14 @@ impl Excess {
 
     /// Starts from the counter values at the beginning of observation. User and
     /// system time may each have been just short of a tick.
-    pub(crate) fn from_now(counter: CpuTime, seen: CpuTime, tick: Tick) -> Excess {
+    pub(crate) fn from_first_sample(counter: CpuTime, seen: CpuTime, tick: Tick) -> Excess {
         Excess {
             explained: lead(counter, seen) + tick.times(2).as_nanos() as i128,
             largest: 0,
         }
     }
 
-    pub(crate) fn see(&mut self, counter: CpuTime, seen: CpuTime) {
+    pub(crate) fn observe(&mut self, counter: CpuTime, seen: CpuTime) {
         self.largest = self.largest.max(lead(counter, seen) - self.explained);
     }
 

@@ -153,7 +153,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn each_cpu_counts_by_the_time_it_was_busy() {
+    fn clock_ratio_is_weighted_by_busy_time() {
         let tree = FakeTree::new();
         (0..3).for_each(|cpu| write(&tree, cpu, 10, 20));
         let meter = meter(&tree, "0-2").unwrap();
@@ -166,7 +166,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_counter_may_start_anew() {
+    fn counters_may_wrap_round() {
         let tree = FakeTree::new();
         write(&tree, 0, 250, 255);
         let meter = meter(&tree, "0").unwrap();
@@ -180,7 +180,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_cpu_without_the_file_is_no_clock_and_too_few_files_are_none_either() {
+    fn missing_file_or_small_allowance_gives_no_meter() {
         let tree = FakeTree::new();
         write(&tree, 0, 1, 1);
         assert!(meter(&tree, "0-1").is_none());
@@ -196,7 +196,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn registers_that_never_counted_are_no_clock() {
+    fn zero_registers_give_no_meter() {
         let tree = FakeTree::new();
         write(&tree, 0, 1, 1);
         write(&tree, 1, 0, 0);
@@ -205,14 +205,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_register_that_cannot_be_read_is_an_error_that_names_the_file() {
+    fn unreadable_register_is_an_error_with_the_path() {
         let tree = FakeTree::new().file("dev/cpu/0/msr", "short");
         let error = ClockMeter::open(tree.root(), &"0".parse().unwrap(), &mut 1).unwrap_err();
         assert!(error.to_string().contains("dev/cpu/0/msr"), "{error}");
     }
 
     #[test]
-    fn counts_of_other_cpus_and_a_counter_that_stands_still_give_no_ratio() {
+    fn other_cpus_or_a_stopped_counter_give_no_ratio() {
         let other = ClockCounts([(1, Counts { aperf: 9, mperf: 9 })].into());
         assert_eq!(other.ratio_since(&ClockCounts::alone(3, 3)), None);
         let one = ClockCounts::alone(3, 3);

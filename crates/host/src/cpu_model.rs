@@ -99,7 +99,7 @@ pub(crate) mod tests {
         CPU part\t: 0xd0c\nCPU revision\t: 1\n\n";
 
     #[test]
-    fn x86_gives_its_name_and_whether_it_is_virtual() {
+    fn x86_model_name_and_hypervisor_flag() {
         let text =
             "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor\n";
         let tree = FakeTree::new().file("proc/cpuinfo", text);
@@ -110,7 +110,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn arm_numbers_become_names_or_are_shown() {
+    fn arm_part_numbers_map_to_names_or_are_printed() {
         assert_eq!(name(NEOVERSE_N1).as_deref(), Some("Arm Neoverse N1"));
         let other = NEOVERSE_N1.replace("0xd0c", "0xfff");
         let shown = name(&other);
@@ -123,7 +123,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_tells_nothing_has_no_name() {
+    fn cpuinfo_without_known_fields_has_no_name() {
         for text in [
             "",
             "processor : 0\n",

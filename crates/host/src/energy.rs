@@ -63,7 +63,7 @@ impl EnergyMeter {
     pub fn read(&mut self, root: &Root) -> Result<Energy, HostError> {
         for package in &mut self.packages {
             let now = counter(root, &package.file)?;
-            self.used_uj += u128::from(advance(package.last_uj, now, package.range_uj));
+            self.used_uj += u128::from(increment(package.last_uj, now, package.range_uj));
             package.last_uj = now;
         }
         Ok(Energy(self.used_uj as f64 / 1e6))
@@ -80,7 +80,7 @@ fn counter(root: &Root, file: &str) -> Result<u64, HostError> {
 }
 
 /// Increment of a counter that wraps round at `range`.
-fn advance(last: u64, now: u64, range: u64) -> u64 {
+fn increment(last: u64, now: u64, range: u64) -> u64 {
     if now >= last {
         now - last
     } else {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_add_up_and_their_parts_do_not() {
+    fn packages_are_summed_without_subzones() {
         let tree = FakeTree::new();
         let tree = zone(tree, "intel-rapl:0", "package-0\n", "1000\n");
         let tree = zone(tree, "intel-rapl:1", "package-1\n", "999000\n");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn no_counter_is_no_meter_and_a_broken_one_is_an_error() {
+    fn missing_counter_is_none_and_invalid_counter_is_an_error() {
         assert!(EnergyMeter::open(FakeTree::new().root()).unwrap().is_none());
         let tree = zone(FakeTree::new(), "intel-rapl:0", "package-0\n", "lots\n");
         let message = EnergyMeter::open(tree.root()).unwrap_err().to_string();
@@ -133,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_makes_no_sense_overflows_nothing() {
-        assert_eq!(advance(10, 5, 0), 5);
-        assert_eq!(advance(u64::MAX, u64::MAX - 1, u64::MAX), u64::MAX - 1);
+    fn invalid_range_does_not_overflow() {
+        assert_eq!(increment(10, 5, 0), 5);
+        assert_eq!(increment(u64::MAX, u64::MAX - 1, u64::MAX), u64::MAX - 1);
     }
 }

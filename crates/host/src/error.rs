@@ -10,19 +10,19 @@ pub enum HostError {
     #[error("{} cannot be read: {source}{}", .path.display(), way_out(.source))]
     Unreadable { path: PathBuf, source: io::Error },
     /// The content of a file does not match its documentation.
-    #[error("{} holds {garbled}; this kernel writes it in a way that is not known here", .path.display())]
+    #[error("{} holds {garbled}; this kernel uses a format that this version does not support", .path.display())]
     Garbled { path: PathBuf, garbled: Garbled },
     #[error("there is no process {pid}; name one that runs on this machine")]
     NoProcess { pid: u32 },
     /// A root process of the service has ended: its last CPU time, and the
     /// processes that replace it, are unknown.
-    #[error("a process of the service has ended, or all of them; start it again and name it anew")]
+    #[error("a process of the service has ended; restart the service and name its processes again")]
     ServiceEnded,
-    #[error("this process has no thread {tid}; read its threads' ids once they have started")]
+    #[error("this process has no thread {tid}; read thread IDs after the threads have started")]
     NoThread { tid: u32 },
     /// The cgroup does not exist or does not count CPU time.
     #[error(
-        "there is no cgroup '{name}' that counts CPU time; name it as it is below the cgroup \
+        "there is no cgroup '{name}' that counts CPU time; use its path below the cgroup \
          mount, such as system.slice/nginx.service"
     )]
     NoCgroup { name: String },
@@ -30,7 +30,7 @@ pub enum HostError {
 
 fn way_out(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "; run as root, or go without it",
+        io::ErrorKind::PermissionDenied => "; run as root, or do without it",
         _ => "",
     }
 }
@@ -63,7 +63,7 @@ impl Garbled {
 
 impl fmt::Display for Garbled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' where {} should be", self.found, self.expected)
+        write!(f, "'{}' instead of {}", self.found, self.expected)
     }
 }
 

@@ -22,7 +22,6 @@ impl FakeTree {
         &self.root
     }
 
-    /// Adds or overwrites a file.
     pub(crate) fn file(self, path: &str, text: &str) -> FakeTree {
         self.write(path, text);
         self

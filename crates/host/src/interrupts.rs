@@ -11,7 +11,7 @@ use std::io::Read;
 /// kernel/sched/core.c; vtime in kernel/sched/cputime.c). Without, the
 /// network's softirq is charged to the task whose system call runs it, and
 /// /proc/stat shows the same time as `softirq`.
-const APART: [&str; 2] = ["IRQ_TIME_ACCOUNTING", "VIRT_CPU_ACCOUNTING_NATIVE"];
+const SEPARATING_OPTIONS: [&str; 2] = ["IRQ_TIME_ACCOUNTING", "VIRT_CPU_ACCOUNTING_NATIVE"];
 
 /// Reads the kernel configuration from /proc/config.gz or /boot. A kernel with
 /// the option that was booted without it (`tsc=noirqtime`, an unstable TSC) is
@@ -19,16 +19,16 @@ const APART: [&str; 2] = ["IRQ_TIME_ACCOUNTING", "VIRT_CPU_ACCOUNTING_NATIVE"];
 pub fn interrupt_time(root: &Root) -> InterruptTime {
     match configuration(root) {
         None => InterruptTime::Unknown,
-        Some(text) => told(&text),
+        Some(text) => from_config(&text),
     }
 }
 
-fn told(configuration: &str) -> InterruptTime {
+fn from_config(configuration: &str) -> InterruptTime {
     let is_on = |line: &str| {
         let option = line
             .strip_prefix("CONFIG_")
             .and_then(|l| l.strip_suffix("=y"));
-        option.is_some_and(|option| APART.contains(&option))
+        option.is_some_and(|option| SEPARATING_OPTIONS.contains(&option))
     };
     match configuration.lines().any(is_on) {
         true => InterruptTime::Apart,
@@ -63,7 +63,7 @@ mod tests {
     const WITHOUT: &str = "CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
 
     #[test]
-    fn a_configuration_in_boot_tells() {
+    fn configuration_is_read_from_boot() {
         for (text, expected) in [
             (WITH, InterruptTime::Apart),
             (WITHOUT, InterruptTime::InTasks),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_running_kernels_own_goes_first() {
+    fn proc_config_has_precedence_over_boot() {
         let tree = FakeTree::new().files(&[
             ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
             ("boot/config-6.1.0-9", WITH),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_configuration_it_is_not_known() {
+    fn missing_configuration_is_unknown() {
         let tree = FakeTree::new().files(&[
             ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
             ("proc/config.gz", "no gzip"),

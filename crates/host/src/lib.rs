@@ -37,13 +37,13 @@ mod energy;
 mod error;
 #[cfg(test)]
 mod fake_tree;
-mod family;
 mod frequency;
 mod interrupts;
 mod life;
 mod node_metrics;
 mod pressure;
 mod process;
+mod process_tree;
 mod provenance;
 mod reading;
 mod requirements;
@@ -54,8 +54,8 @@ mod socket;
 mod stat;
 mod task;
 mod topology;
+mod tracking;
 mod virtualisation;
-mod watch;
 
 pub use cgroup::{Cgroups, Hierarchy, Limits, OwnGroup, OwnGroups, own_limits};
 pub use energy::EnergyMeter;

@@ -70,7 +70,7 @@ mod tests {
     use crate::fake_tree::{FakeProcess, FakeTree};
 
     #[test]
-    fn a_number_that_was_given_again_is_another_life() {
+    fn reused_pid_has_another_start_time() {
         let tree = FakeTree::new();
         tree.process(&FakeProcess::ANY);
         let first = life(tree.root(), 100).unwrap().unwrap();

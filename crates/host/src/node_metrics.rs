@@ -27,14 +27,16 @@ pub enum NodeMetricsError {
     )]
     NoCpus,
     /// A CPU lacks a counter that every Linux has.
-    #[error("the metrics do not tell the {mode} time of CPU {cpu}; is it a Linux host?")]
+    #[error("the metrics lack the {mode} time of CPU {cpu}; give the address of a Linux host")]
     NoMode { cpu: CpuId, mode: &'static str },
     #[error(
-        "the metrics tell of CPU {cpu} twice; give the address of one host's node_exporter, not of \
+        "the metrics contain CPU {cpu} twice; give the address of one host's node_exporter, not of \
          a server that collects from many"
     )]
     Twice { cpu: CpuId },
-    #[error("the line '{line}' is no metric in Prometheus' text format; is it a node_exporter?")]
+    #[error(
+        "the line '{line}' is not a metric in Prometheus' text format; give the address of a node_exporter"
+    )]
     Garbled {
         /// Truncated to 80 characters.
         line: String,
@@ -57,7 +59,7 @@ impl NodeMetrics {
         let mut modes = Modes::new();
         let mut guests = Modes::new();
         let mut context_switches = None;
-        let mut waits = pressure::NOTHING;
+        let mut waits = pressure::UNKNOWN;
         for line in text.lines() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -89,7 +91,7 @@ impl NodeMetrics {
         }
         Ok(NodeMetrics {
             cpu: cpu_times(&modes, &guests, context_switches)?,
-            pressure: Some(waits).filter(|waits| *waits != pressure::NOTHING),
+            pressure: Some(waits).filter(|waits| *waits != pressure::UNKNOWN),
         })
     }
 }

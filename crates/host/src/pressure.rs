@@ -15,7 +15,7 @@ pub fn pressure(root: &Root) -> Result<Option<Pressure>, HostError> {
         memory_some: some_total(root, "/proc/pressure/memory")?,
         io_some: some_total(root, "/proc/pressure/io")?,
     };
-    Ok(Some(pressure).filter(|p| *p != NOTHING))
+    Ok(Some(pressure).filter(|p| *p != UNKNOWN))
 }
 
 pub(crate) fn since(now: &Pressure, earlier: &Pressure) -> Pressure {
@@ -29,7 +29,7 @@ pub(crate) fn since(now: &Pressure, earlier: &Pressure) -> Pressure {
     }
 }
 
-pub(crate) const NOTHING: Pressure = Pressure {
+pub(crate) const UNKNOWN: Pressure = Pressure {
     cpu_some: None,
     memory_some: None,
     io_some: None,
@@ -76,15 +76,15 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_has_no_pressure_rather_than_none_of_it() {
+    fn missing_psi_is_none_not_zero() {
         assert_eq!(pressure(FakeTree::new().root()).unwrap(), None);
     }
 
     #[test]
-    fn what_is_unknown_on_one_side_is_unknown_between() {
+    fn unknown_in_one_reading_is_unknown_in_the_difference() {
         let p = |us| Pressure {
             cpu_some: us,
-            ..NOTHING
+            ..UNKNOWN
         };
         let ms = |n| Some(Duration::from_millis(n));
         assert_eq!(since(&p(ms(5)), &p(ms(2))).cpu_some, ms(3));

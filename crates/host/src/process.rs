@@ -59,7 +59,7 @@ impl ProcessStat {
     /// The format is the same for a process and for one of its threads, whose
     /// times are then the thread's own.
     pub(crate) fn parse(line: &str, tick: Tick) -> Result<ProcessStat, Garbled> {
-        const EXPECTED: &str = "a line of a process' status";
+        const EXPECTED: &str = "a line of /proc/PID/stat";
         let garbled = || Garbled::new(EXPECTED, line);
         // The name is in parentheses and may itself contain parentheses and
         // blanks, so the last parenthesis ends it.
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_cut_short_is_an_error_that_names_the_file() {
+    fn truncated_line_is_an_error_with_the_path() {
         for bad in ["", "42", "42 (a", "42 (a) S 1 2", "x (a) S"] {
             let tree = FakeTree::new().file("proc/42/stat", bad);
             let message = ProcessStat::read(tree.root(), 42).unwrap_err().to_string();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_waited_for_while_it_was_looked_at_is_not_there() {
+    fn process_reaped_during_the_read_is_none() {
         let released = "42 (cc1) X 0 -1 -1 0 -1 4228108 0 0 0 0 0 0 0 0 20 0 0 0 138487 0 0 \
                         18446744073709551615 0 0 0\n";
         let tree = FakeTree::new().file("proc/42/stat", released);
@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn parents_come_before_children_whatever_their_numbers() {
+    fn parents_come_before_children_regardless_of_pids() {
         let mut others = vec![(5, 30), (30, 9), (9, 100), (8, 1), (100, 1)];
         assert_eq!(descend(vec![100], &mut others), [100, 9, 30, 5]);
         assert_eq!(others, [(8, 1)]);
     }
 
     #[test]
-    fn a_service_runs_where_any_of_its_threads_may() {
+    fn service_cpus_are_the_union_over_threads() {
         let tree = FakeTree::new();
         tree.process(&FakeProcess::ANY);
         tree.process(&FakeProcess {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_signals_are_a_mask_in_hexadecimal() {
+    fn ignored_signals_are_a_hexadecimal_mask() {
         let of =
             |text: &str| own_ignored_signals(FakeTree::new().file("proc/self/status", text).root());
         assert_eq!(of("Name:\tx\nSigIgn:\t0000000000001001\n").unwrap(), 0x1001);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_may_run_on_cpus_that_are_on() {
+    fn own_affinity_is_within_online_cpus() {
         let root = Root::machine();
         let own = own_allowed_cpus(&root).unwrap();
         assert!(!own.is_empty());

@@ -80,7 +80,7 @@ mod tests {
     use crate::fake_tree::FakeTree;
 
     #[test]
-    fn a_machine_that_tells_everything_is_written_down_in_full() {
+    fn provenance_of_a_complete_machine() {
         let cpu = "sys/devices/system/cpu";
         let tree = mounted(V2)
             .files(&[
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_tells_nothing_is_unknown_and_not_zero() {
+    fn provenance_of_an_empty_tree_is_none() {
         let told = provenance(FakeTree::new().root(), "1.2.3");
         let expected = Provenance {
             plimsoll_version: "1.2.3".to_owned(),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_tells_what_every_linux_tells() {
+    fn provenance_of_this_machine_has_the_basics() {
         let told = provenance(&Root::machine(), "1.2.3");
         assert!(told.kernel.is_some());
         assert!(told.memory > Some(Bytes(0)));

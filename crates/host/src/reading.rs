@@ -39,7 +39,6 @@ impl Reading {
         }
     }
 
-    /// When the reading was taken.
     pub fn at(&self) -> Instant {
         self.at
     }
@@ -135,7 +134,7 @@ mod tests {
             service_cpus: "1-2".parse().unwrap(),
             pressure: Some(Pressure {
                 cpu_some: Some(ms(n).0),
-                ..pressure::NOTHING
+                ..pressure::UNKNOWN
             }),
             frequency_hz: Some(n as f64),
             clock: Some(ClockCounts::alone(3 * n, 2 * n)),
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_either_side_lacks_is_unknown() {
+    fn counter_missing_in_either_reading_is_none() {
         let at = Instant::now();
         for (one, other) in [
             (Reading::blank(at), full(at, 1)),
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_elsewhere_is_judged_by_its_own_hosts_counters() {
+    fn remote_service_uses_its_own_hosts_counters() {
         let at = Instant::now();
         let elsewhere = |n| {
             full(at, n).with_elsewhere(NodeMetrics {

@@ -101,7 +101,6 @@ pub(crate) struct Tick {
 }
 
 impl Tick {
-    /// The duration of `n` ticks.
     pub(crate) fn times(self, n: u64) -> Duration {
         let nanos = (n % self.per_second) * 1_000_000_000 / self.per_second;
         // Less than a second, so it fits.
@@ -144,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn absolute_names_stay_below_the_root() {
+    fn absolute_paths_stay_below_the_root() {
         let root = Root::at("/somewhere");
         assert_eq!(root.path("/proc/stat"), Path::new("/somewhere/proc/stat"));
         assert_eq!(root.path("proc/stat"), Path::new("/somewhere/proc/stat"));
     }
 
     #[test]
-    fn a_missing_file_is_absent_and_a_folder_in_its_place_is_an_error() {
+    fn missing_file_is_none_and_directory_is_an_error() {
         let tree = FakeTree::new().file("proc/odd/inside", "");
         assert_eq!(tree.root().optional("/proc/none").unwrap(), None);
         assert_eq!(tree.root().optional("/proc/odd/inside/x").unwrap(), None);
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_utf8_is_read_all_the_same() {
+    fn invalid_utf8_is_replaced() {
         let tree = FakeTree::new();
         std::fs::create_dir_all(tree.root().path("/proc")).unwrap();
         std::fs::write(tree.root().path("/proc/x"), b"a\xffb").unwrap();

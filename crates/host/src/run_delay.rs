@@ -123,7 +123,7 @@ fn added(last: &BTreeMap<Tid, Times>, now: &BTreeMap<Tid, Times>) -> Waited {
 }
 
 fn parse(line: &str) -> Result<Times, Garbled> {
-    const EXPECTED: &str = "three numbers of a thread's scheduling";
+    const EXPECTED: &str = "three numbers of schedstat";
     let mut words = line.split_ascii_whitespace();
     let mut next = || number(words.next().unwrap_or_default(), EXPECTED);
     Ok((next()?, next()?))
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_all_but_the_named_and_new_threads_count_from_nothing() {
+    fn others_exclude_named_processes_and_new_threads_count_from_zero() {
         let tree = tree();
         thread(&tree, 10, 10, "100 50 1\n");
         thread(&tree, 20, 20, "900 900 9\n");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_went_is_missed_also_when_its_number_is_given_again() {
+    fn ended_process_is_an_error_even_if_its_pid_is_reused() {
         let tree = tree();
         tree.process(&FakeProcess::ANY);
         let head = life(tree.root(), 100).unwrap().unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_does_not_count_says_so_and_garbage_names_the_file() {
+    fn unsupported_kernel_is_none_and_garbage_names_the_file() {
         assert!(RunDelays::new(FakeTree::new().root(), Waiters::Others).is_none());
         let tree = tree();
         thread(&tree, 10, 10, "many\n");

@@ -12,7 +12,7 @@ use crate::reading::Reading;
 use crate::root::Root;
 use crate::stat::CpuTimes;
 use crate::task::{Source, TaskTimes};
-use crate::watch::{OwnProcess, Roles, ServiceProcesses};
+use crate::tracking::{OwnProcess, ServiceProcesses, ThreadRoles};
 use plimsoll_model::CpuSet;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,7 +34,6 @@ pub enum Subject {
 /// Where the CPU time of a service on this machine is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceSource {
-    /// Unknown.
     None,
     /// Threads of this process.
     Threads(Vec<Tid>),
@@ -120,9 +119,9 @@ impl Sensors {
         let thread_source = Source::of(root);
         let mut allowance = files_to_keep(root);
         let mut missing = Missing::default();
-        let mut roles = Roles {
+        let mut roles = ThreadRoles {
             generator: generator.iter().copied().collect(),
-            ..Roles::default()
+            ..ThreadRoles::default()
         };
         let (service_cpus, service) = match subject {
             Subject::Elsewhere => (None, ServiceSource::None),
@@ -156,15 +155,15 @@ impl Sensors {
         let own = match OwnProcess::open(root, roles, thread_source, &mut allowance) {
             Ok(own) => Some(own),
             Err(error @ HostError::NoThread { .. }) => return Err(error),
-            Err(error) => missing.never(Counter::OwnCpu, error.to_string()),
+            Err(error) => missing.mark_unsupported(Counter::OwnCpu, error.to_string()),
         };
         let energy = match service_cpus {
-            Some(_) => missing.once(Counter::Energy, EnergyMeter::open(root)),
+            Some(_) => missing.try_open(Counter::Energy, EnergyMeter::open(root)),
             None => None,
         };
         let clock = service_cpus.as_ref().and_then(|cpus| {
             let opened = ClockMeter::open(root, cpus, &mut allowance);
-            missing.once(Counter::Clock, opened)
+            missing.try_open(Counter::Clock, opened)
         });
         missing.note_run_delay(&service, thread_source);
         Ok(Sensors {
@@ -184,7 +183,7 @@ impl Sensors {
     /// counter that the kernel does not provide is not read again; a failed
     /// read is retried at the next reading.
     pub fn missing(&self) -> impl Iterator<Item = (Counter, &str)> {
-        let all = self.missing.never.iter().chain(&self.missing.now);
+        let all = self.missing.unsupported.iter().chain(&self.missing.failed);
         all.map(|(counter, why)| (*counter, why.as_str()))
     }
 
@@ -202,7 +201,7 @@ impl Sensors {
 
     pub fn read(&mut self) -> Reading {
         let mut reading = Reading::blank(Instant::now());
-        self.missing.now.clear();
+        self.missing.failed.clear();
         self.read_machine(&mut reading);
         self.read_tasks(&mut reading);
         reading
@@ -213,7 +212,9 @@ impl Sensors {
     pub fn read_edge(&mut self) -> Reading {
         let mut reading = self.read();
         if let Some(meter) = &self.clock {
-            reading.clock = self.missing.ask(Counter::Clock, || meter.read().map(Some));
+            reading.clock = self
+                .missing
+                .try_read(Counter::Clock, || meter.read().map(Some));
         }
         reading
     }
@@ -224,31 +225,30 @@ impl Sensors {
         };
         let (root, missing) = (&self.root, &mut self.missing);
         reading.service_cpus = cpus.clone();
-        reading.cpu = missing.ask(Counter::MachineCpu, || CpuTimes::read(root));
-        reading.pressure = missing.ask(Counter::Pressure, || pressure(root));
-        reading.frequency_hz = missing.ask(Counter::Frequency, || frequency_hz(root, cpus));
+        reading.cpu = missing.try_read(Counter::MachineCpu, || CpuTimes::read(root));
+        reading.pressure = missing.try_read(Counter::Pressure, || pressure(root));
+        reading.frequency_hz = missing.try_read(Counter::Frequency, || frequency_hz(root, cpus));
         if let Some(meter) = &mut self.energy {
-            reading.energy = missing.ask(Counter::Energy, || meter.read(root).map(Some));
+            reading.energy = missing.try_read(Counter::Energy, || meter.read(root).map(Some));
         }
     }
 
     fn read_tasks(&mut self, reading: &mut Reading) {
         let (root, missing, allowance) = (&self.root, &mut self.missing, &mut self.allowance);
-        let own = self
-            .own
-            .as_mut()
-            .and_then(|own| missing.ask(Counter::OwnCpu, || own.read(root, allowance).map(Some)));
-        reading.observer = own.map(|own| own.rest.cpu);
+        let own = self.own.as_mut().and_then(|own| {
+            missing.try_read(Counter::OwnCpu, || own.read(root, allowance).map(Some))
+        });
+        reading.observer = own.map(|own| own.other.cpu);
         if self.has_generator {
             reading.generator = own.map(|own| own.generator.cpu);
         }
         reading.service = match &mut self.service {
             Service::Unknown => None,
             Service::OwnThreads => own.map(|own| own.service),
-            Service::Processes(processes) => missing.ask(Counter::ServiceCpu, || {
+            Service::Processes(processes) => missing.try_read(Counter::ServiceCpu, || {
                 processes.read(root, allowance).map(Some)
             }),
-            Service::Cgroup(cgroups, name) => missing.ask(Counter::ServiceCpu, || {
+            Service::Cgroup(cgroups, name) => missing.try_read(Counter::ServiceCpu, || {
                 let cpu = cgroups.cpu_time(root, name)?;
                 Ok(Some(TaskTimes {
                     cpu,
@@ -268,7 +268,6 @@ fn files_to_keep(root: &Root) -> usize {
     usize::try_from((limit / 4).min(MOST)).unwrap_or(0)
 }
 
-/// The open-file limit of this process.
 pub(crate) fn open_files_limit(root: &Root) -> Option<u64> {
     let text = root.text("/proc/self/limits").ok()?;
     let line = text
@@ -283,52 +282,52 @@ pub(crate) fn open_files_limit(root: &Root) -> Option<u64> {
 /// The missing counters; unsupported ones are not read again.
 #[derive(Debug, Default)]
 struct Missing {
-    never: BTreeMap<Counter, String>,
-    now: BTreeMap<Counter, String>,
+    unsupported: BTreeMap<Counter, String>,
+    failed: BTreeMap<Counter, String>,
 }
 
 impl Missing {
-    const NOT_HERE: &str = "this machine does not give it";
+    const NOT_AVAILABLE: &str = "not available on this machine";
 
-    fn ask<T>(
+    fn try_read<T>(
         &mut self,
         counter: Counter,
         read: impl FnOnce() -> Result<Option<T>, HostError>,
     ) -> Option<T> {
-        if self.never.contains_key(&counter) {
+        if self.unsupported.contains_key(&counter) {
             return None;
         }
         match read() {
             Ok(Some(value)) => Some(value),
-            Ok(None) => self.never(counter, Missing::NOT_HERE.to_owned()),
+            Ok(None) => self.mark_unsupported(counter, Missing::NOT_AVAILABLE.to_owned()),
             Err(error) => {
-                self.now.insert(counter, error.to_string());
+                self.failed.insert(counter, error.to_string());
                 None
             }
         }
     }
 
     /// For a counter that is opened once and not retried.
-    fn once<T>(&mut self, counter: Counter, opened: Result<Option<T>, HostError>) -> Option<T> {
+    fn try_open<T>(&mut self, counter: Counter, opened: Result<Option<T>, HostError>) -> Option<T> {
         match opened {
             Ok(Some(value)) => Some(value),
-            Ok(None) => self.never(counter, Missing::NOT_HERE.to_owned()),
-            Err(error) => self.never(counter, error.to_string()),
+            Ok(None) => self.mark_unsupported(counter, Missing::NOT_AVAILABLE.to_owned()),
+            Err(error) => self.mark_unsupported(counter, error.to_string()),
         }
     }
 
-    fn never<T>(&mut self, counter: Counter, why: String) -> Option<T> {
-        self.never.insert(counter, why);
+    fn mark_unsupported<T>(&mut self, counter: Counter, why: String) -> Option<T> {
+        self.unsupported.insert(counter, why);
         None
     }
 
     fn note_run_delay(&mut self, service: &Service, source: Source) {
         let why = match (service, source) {
-            (Service::Cgroup(..), _) => "a cgroup does not tell it",
-            (Service::Processes(_) | Service::OwnThreads, Source::Stat) => Missing::NOT_HERE,
+            (Service::Cgroup(..), _) => "not available for a cgroup",
+            (Service::Processes(_) | Service::OwnThreads, Source::Stat) => Missing::NOT_AVAILABLE,
             _ => return,
         };
-        self.never.insert(Counter::RunDelay, why.to_owned());
+        self.unsupported.insert(Counter::RunDelay, why.to_owned());
     }
 }
 

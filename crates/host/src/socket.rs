@@ -51,15 +51,15 @@ pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostErro
     }
     let mut sockets = listening(root, "/proc/net/tcp")?;
     sockets.extend(listening(root, "/proc/net/tcp6")?);
-    let inodes = best(&sockets, ip, address.port());
+    let inodes = reachable_inodes(&sockets, ip, address.port());
     if inodes.is_empty() {
         return Ok(Listeners::Nobody);
     }
     let (pids, unreadable) = holders(root, &inodes)?;
-    Ok(judge(pids, unreadable))
+    Ok(classify(pids, unreadable))
 }
 
-fn judge(holders: Vec<Pid>, unreadable: usize) -> Listeners {
+fn classify(holders: Vec<Pid>, unreadable: usize) -> Listeners {
     match (holders.is_empty(), unreadable) {
         (false, _) => Listeners::Found(holders),
         (true, 0) => Listeners::OutOfSight,
@@ -124,8 +124,8 @@ fn address(text: &str) -> Option<SocketAddr> {
 
 /// The inodes of the sockets that a connection to this address can reach; more
 /// than one with SO_REUSEPORT.
-fn best(sockets: &[Socket], ip: IpAddr, port: u16) -> BTreeSet<u64> {
-    let grade = |socket: &Socket| {
+fn reachable_inodes(sockets: &[Socket], ip: IpAddr, port: u16) -> BTreeSet<u64> {
+    let rank = |socket: &Socket| {
         let at = socket.at.ip().to_canonical();
         if socket.at.port() != port {
             None
@@ -140,12 +140,12 @@ fn best(sockets: &[Socket], ip: IpAddr, port: u16) -> BTreeSet<u64> {
             None
         }
     };
-    let Some(best) = sockets.iter().filter_map(grade).min() else {
+    let Some(best) = sockets.iter().filter_map(rank).min() else {
         return BTreeSet::new();
     };
     sockets
         .iter()
-        .filter(|socket| grade(socket) == Some(best))
+        .filter(|socket| rank(socket) == Some(best))
         .map(|socket| socket.inode)
         .collect()
 }

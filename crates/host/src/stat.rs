@@ -102,7 +102,7 @@ fn parse(text: &str, tick: Tick) -> Result<CpuTimes, Garbled> {
     if found {
         Ok(times)
     } else {
-        Err(Garbled::new("a line of all CPUs", text))
+        Err(Garbled::new("the line of all CPUs", text))
     }
 }
 
@@ -182,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_kernels_to_come_are_left_alone() {
+    fn extra_columns_are_ignored() {
         let t = times("cpu  1 2 3 4 5 6 7 8 0 0 99 zz\n");
         assert_eq!(t.all.steal, ticks(8));
     }
 
     #[test]
-    fn a_cpu_that_is_off_is_left_out_of_the_window_and_of_its_set() {
+    fn offline_cpu_is_excluded_from_window_and_set() {
         let then = times("cpu  9 0 0 9\ncpu0 3 0 0 3\ncpu1 3 0 0 3\ncpu2 3 0 0 3\nctxt 10\n");
         let now = times("cpu  99 0 0 9\ncpu0 5 0 0 4\ncpu2 4 0 0 3\ncpu3 50 0 0 5\nctxt 25\n");
         let window = now.since(&then);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_steps_back_adds_nothing() {
+    fn decreasing_counter_adds_nothing() {
         let then = times("cpu  10 0 0 100 50\ncpu0 10 0 0 100 50\n");
         let now = times("cpu  20 0 0 100 49\ncpu0 20 0 0 100 49\n");
         let window = now.since(&then).all;
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_an_error_that_names_the_file_and_what_is_in_it() {
+    fn garbage_is_an_error_with_path_and_content() {
         let tree = FakeTree::new().file("proc/stat", "cpu  1 2 three 4\n");
         let message = CpuTimes::read(tree.root()).unwrap_err().to_string();
         assert!(message.contains("proc/stat"), "{message}");
@@ -225,12 +225,12 @@ mod tests {
     }
 
     #[test]
-    fn no_file_is_no_counter() {
+    fn missing_file_is_none() {
         assert_eq!(CpuTimes::read(FakeTree::new().root()).unwrap(), None);
     }
 
     #[test]
-    fn this_machine_tells() {
+    fn this_machine_has_proc_stat() {
         let t = CpuTimes::read(&Root::machine()).unwrap().unwrap();
         assert!(t.all.total() > CpuTime::ZERO);
         assert!(!t.each.is_empty());
@@ -238,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "(cpu[0-9]? [0-9 ]{0,40}\n){0,3}.*") {
+        fn arbitrary_text_does_not_panic(text in "(cpu[0-9]? [0-9 ]{0,40}\n){0,3}.*") {
             let _ = parse(&text, Tick::hundredth());
         }
     }

@@ -109,7 +109,7 @@ impl Source {
 }
 
 fn schedstat(text: &str) -> Result<TaskTimes, Garbled> {
-    const EXPECTED: &str = "three numbers of a thread's scheduling";
+    const EXPECTED: &str = "three numbers of schedstat";
     let mut words = text.split_ascii_whitespace();
     let mut next = || number(words.next().unwrap_or_default(), EXPECTED);
     Ok(TaskTimes {

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn sockets_cores_and_threads_are_counted_among_cpus_that_are_on() {
+    fn topology_counts_online_cpus() {
         let t = topology(smt().root());
         assert_eq!(
             (t.sockets, t.cores, t.threads_per_core),
@@ -153,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn with_all_second_threads_off_there_is_one_per_core() {
+    fn offline_siblings_give_one_thread_per_core() {
         let tree = smt().file("sys/devices/system/cpu/online", "0-3\n");
         let t = topology(tree.root());
         assert_eq!((t.cores, t.threads_per_core), (Some(4), Some(1)));
     }
 
     #[test]
-    fn cores_of_some_cpus_are_whole_and_know_what_is_on() {
+    fn cores_of_a_cpu_set_include_online_siblings() {
         let shown = |cpus: &str| -> Vec<String> {
             let cores = cores_of(smt().root(), &cpus.parse().unwrap());
             cores.iter().map(CpuSet::to_string).collect()
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cpu_that_does_not_tell_makes_the_count_unknown() {
+    fn one_cpu_without_topology_makes_counts_unknown() {
         let tree = smt();
         tree.remove("sys/devices/system/cpu/cpu3/topology");
         let t = topology(tree.root());
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn without_sysfs_the_counted_cpus_are_on_and_the_rest_is_unknown() {
+    fn without_sysfs_cpus_come_from_proc_stat() {
         let tree = FakeTree::new().file("proc/stat", "cpu  1 1 1 1\ncpu0 1 1 1 1\ncpu2 1 1 1 1\n");
         let t = topology(tree.root());
         assert_eq!(t.online.to_string(), "0,2");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_those_of_the_first_cpu_that_is_on() {
+    fn caches_are_those_of_the_first_online_cpu() {
         let dir = "sys/devices/system/cpu/cpu1/cache";
         let tree = FakeTree::new().file("sys/devices/system/cpu/online", "1-2\n");
         let tree = [

@@ -10,7 +10,7 @@ use crate::root::Root;
 /// The hypervisor and the container, such as `kvm (Amazon EC2 m7g.large),
 /// container docker`; `None` on metal or if nothing is detected.
 pub(crate) fn virtualisation(root: &Root) -> Option<String> {
-    let machine = Signs::read(root).machine();
+    let machine = HypervisorHints::read(root).machine();
     let container = container(root).map(|name| format!("container {name}"));
     let parts: Vec<String> = machine.into_iter().chain(container).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
@@ -41,9 +41,8 @@ pub(crate) fn container(root: &Root) -> Option<String> {
     Some((*found).to_owned())
 }
 
-/// Evidence of a hypervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Signs {
+struct HypervisorHints {
     vendor: String,
     product: String,
     /// /sys/hypervisor/type.
@@ -55,13 +54,13 @@ struct Signs {
     flag: Option<bool>,
 }
 
-impl Signs {
-    fn read(root: &Root) -> Signs {
+impl HypervisorHints {
+    fn read(root: &Root) -> HypervisorHints {
         let dmi = |name| {
             root.line(format!("/sys/class/dmi/id/{name}"))
                 .unwrap_or_default()
         };
-        Signs {
+        HypervisorHints {
             vendor: dmi("sys_vendor"),
             product: dmi("product_name"),
             hypervisor: root.line("/sys/hypervisor/type"),
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn clouds_name_their_virtual_machines_and_their_metal_alike() {
+    fn cloud_metal_is_not_reported_as_virtual() {
         let vm = dmi("flags : hypervisor\n", "Amazon EC2\n", "m7i.large\n");
         assert_eq!(told(&vm).as_deref(), Some("kvm (Amazon EC2 m7i.large)"));
         let metal = dmi("flags : vmx\n", "Amazon EC2\n", "m7i.metal-24xl\n");
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hypervisor_that_does_not_say_its_name_is_still_one() {
+    fn unnamed_hypervisor_is_reported() {
         let nameless = FakeTree::new().file("proc/cpuinfo", "flags : hypervisor\n");
         assert_eq!(told(&nameless).as_deref(), Some("virtual machine"));
         let clocks = "sys/devices/system/clocksource/clocksource0/available_clocksource";
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn xen_and_device_trees_have_their_own_signs() {
+    fn xen_and_device_tree_are_detected() {
         let xen = FakeTree::new().file("sys/hypervisor/type", "xen\n");
         assert_eq!(told(&xen).as_deref(), Some("xen"));
         let file = "sys/firmware/devicetree/base/hypervisor/compatible";
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_told_beside_the_machine() {
+    fn containers_are_reported_with_the_machine() {
         let docker = FakeTree::new().file(".dockerenv", "");
         assert_eq!(told(&docker).as_deref(), Some("container docker"));
         let pod = "0::/kubepods.slice/pod1/cri-containerd-2.scope\n";
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_tree_tells_nothing() {
+    fn empty_tree_detects_nothing() {
         assert_eq!(told(&FakeTree::new()), None);
         let own = FakeTree::new().file("proc/self/cgroup", "0::/user.slice\n");
         assert_eq!(told(&own), None);

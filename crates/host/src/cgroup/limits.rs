@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_limit_up_to_the_top_holds() {
+    fn smallest_limit_up_to_the_top_applies() {
         let tree = mounted(V2).files(&[
             ("proc/self/cgroup", "0::/a.slice/b.scope\n"),
             ("sys/fs/cgroup/a.slice/cpu.max", "150000 100000\n"),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_sees_its_own_group_as_the_top() {
+    fn container_sees_its_own_group_as_the_top() {
         let tree = mounted(V2).files(&[
             ("proc/self/cgroup", "0::/\n"),
             ("sys/fs/cgroup/cpu.max", "50000 100000\n"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_without_a_namespace_finds_itself_below_the_mount() {
+    fn container_without_cgroup_namespace_is_found_below_the_mount() {
         let table = V1.replace(" / /sys/fs/cgroup/", " /docker/abc /sys/fs/cgroup/");
         let own = "3:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc/x\n1:name=systemd:/\n";
         let tree = mounted(&table).files(&[

@@ -142,7 +142,7 @@ fn processes_below(root: &Root, folder: String) -> Result<Vec<Pid>, HostError> {
         for line in text.lines() {
             let pid = line
                 .parse()
-                .map_err(|_| Garbled::new("the number of a process", line))
+                .map_err(|_| Garbled::new("a process ID", line))
                 .map_err(|garbled| garbled.at(&root.path(&file)))?;
             pids.push(pid);
         }
@@ -191,7 +191,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_version_is_that_of_the_controllers() {
+    fn version_is_that_of_the_controllers() {
         assert_eq!(hierarchy(V2), Some(Hierarchy::V2));
         assert_eq!(hierarchy(V1), Some(Hierarchy::V1));
         let hybrid = hierarchy(&format!("{V1}{UNIFIED}"));
@@ -223,7 +223,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn version_1_counts_nanoseconds_and_goes_first_on_a_hybrid() {
+    fn version_1_counts_nanoseconds_and_has_precedence_on_hybrid() {
         let tree = mounted(&format!("{V1}{UNIFIED}")).files(&[
             ("sys/fs/cgroup/cpu,cpuacct/a/cpuacct.usage", "123\n"),
             ("sys/fs/cgroup/unified/a/cpu.stat", "usage_usec 0\n"),
@@ -235,7 +235,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn pressure_of_a_group_is_told_where_the_kernel_counts_it() {
+    fn group_pressure_is_none_if_not_counted() {
         let tree = mounted(V2).files(&[
             ("sys/fs/cgroup/a/cpu.pressure", "some avg10=0 total=12\n"),
             ("sys/fs/cgroup/b/cgroup.procs", ""),
@@ -257,7 +257,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn processes_of_groups_within_belong_to_the_group() {
+    fn processes_of_descendant_groups_are_included() {
         let tree = mounted(V2).files(&[
             ("sys/fs/cgroup/a/cgroup.procs", "30\n"),
             ("sys/fs/cgroup/a/b/cgroup.procs", "7\n8\n"),

@@ -8,7 +8,6 @@ pub(super) struct Mount {
     /// The group at the top of the mount: not `/` in a container without its
     /// own cgroup namespace.
     pub(super) root: String,
-    /// The mount point.
     pub(super) point: String,
 }
 
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_taken_below_what_the_mount_shows() {
+    fn paths_are_relative_to_the_mount_root() {
         assert_eq!(mount("/").below("/a/b"), "a/b");
         assert_eq!(mount("/").below("/"), "");
         assert_eq!(mount("/docker/abc").below("/docker/abc"), "");
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_lines_hurt_nobody() {
+    fn malformed_lines_are_ignored() {
         let table = "garbage\n- - -\n1 2 3 - cgroup2\n\
                      9 8 0:1 / /my\\040groups rw shared:1 master:2 - cgroup2 none rw\n\
                      9 8 0:1 / /again rw - cgroup2 none rw\n";

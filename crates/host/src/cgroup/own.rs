@@ -72,7 +72,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn each_hierarchy_has_a_group_of_its_own() {
+    fn own_group_is_found_per_hierarchy() {
         let own = "3:cpu,cpuacct:/\n4:memory:/a/b\n0::/user.slice\n";
         let tree = mounted(&format!("{V1}{UNIFIED}")).file("proc/self/cgroup", own);
         let found = Cgroups::find(tree.root()).unwrap();

@@ -47,7 +47,7 @@ fn missing(sensors: &Sensors) -> Vec<Counter> {
 }
 
 #[test]
-fn threads_of_this_process_are_told_apart() {
+fn own_threads_are_split_by_role() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     let service = here(ServiceSource::Threads(vec![102]));
@@ -78,7 +78,7 @@ fn without_a_generator_there_is_no_generator_time() {
 }
 
 #[test]
-fn what_the_kernel_lacks_is_told_and_not_asked_for_again() {
+fn unsupported_counter_is_reported_and_not_read_again() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();
@@ -96,7 +96,7 @@ fn what_the_kernel_lacks_is_told_and_not_asked_for_again() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_and_tried_again() {
+fn failed_read_is_reported_and_retried() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();
@@ -110,7 +110,7 @@ fn what_cannot_be_read_is_told_and_tried_again() {
 }
 
 #[test]
-fn a_service_that_ends_is_missing_from_then_on() {
+fn ended_service_stays_missing() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     tree.process(&FakeProcess {
@@ -134,7 +134,7 @@ fn a_service_that_ends_is_missing_from_then_on() {
 }
 
 #[test]
-fn what_is_named_has_to_be_there() {
+fn unknown_process_thread_or_cgroup_is_an_error() {
     let tree = mounted(V2);
     machine(&tree, 100);
     for service in [
@@ -149,7 +149,7 @@ fn what_is_named_has_to_be_there() {
 }
 
 #[test]
-fn a_cgroup_tells_cpu_time_only() {
+fn cgroup_provides_cpu_time_only() {
     let tree = mounted(V2);
     machine(&tree, 100);
     let file = "sys/fs/cgroup/a/cpu.stat";
@@ -164,7 +164,7 @@ fn a_cgroup_tells_cpu_time_only() {
 }
 
 #[test]
-fn a_service_elsewhere_leaves_this_machines_counters_alone() {
+fn remote_service_does_not_read_local_counters() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     let mut sensors = Sensors::new(tree.root(), Subject::Elsewhere, &[101]).unwrap();
@@ -222,7 +222,7 @@ fn worker() -> (Tid, Sender<()>, std::sync::mpsc::Receiver<Tid>) {
 }
 
 #[test]
-fn on_this_machine_the_thread_that_works_is_the_one_whose_time_grows() {
+fn busy_thread_is_attributed_to_its_role() {
     let (busy, go, done) = worker();
     let (idle, _keep, _) = worker();
     let service = here(ServiceSource::Threads(vec![busy]));
@@ -238,7 +238,7 @@ fn on_this_machine_the_thread_that_works_is_the_one_whose_time_grows() {
 }
 
 #[test]
-fn the_clock_is_read_at_the_edges_alone() {
+fn clock_is_read_only_at_window_edges() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     // A quarter of the limit may be kept open, and threads take theirs first.
@@ -256,7 +256,7 @@ fn the_clock_is_read_at_the_edges_alone() {
 }
 
 #[test]
-fn a_machine_without_the_registers_has_no_clock_and_says_so() {
+fn missing_clock_registers_are_reported() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();

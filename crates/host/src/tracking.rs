@@ -1,9 +1,9 @@
 //! Sampling of the service's processes and of this process.
 
-use crate::account::{From, Part, Parts, ProcessAccount, ProcessSample};
+use crate::account::{CountFrom, ProcessAccount, ProcessSample, Role, RoleTimes};
 use crate::error::HostError;
-use crate::family::{Counted, Family};
 use crate::process::{Pid, ProcessStat, Tid, descend, processes};
+use crate::process_tree::{Counted, ProcessTree};
 use crate::root::Root;
 use crate::task::{Source, TaskTimes, ThreadReader};
 use std::collections::BTreeSet;
@@ -48,12 +48,12 @@ pub(crate) struct ServiceProcesses {
     /// Parents before children, as [`ProcessTree`] requires.
     members: Vec<ProcessReader>,
     /// Processes known not to belong to the service.
-    strangers: BTreeSet<Pid>,
+    unrelated: BTreeSet<Pid>,
     /// Members whose parent is not a member: their final CPU time is in no
     /// counter that is read here.
     roots: BTreeSet<Pid>,
     root_ended: bool,
-    family: Family,
+    tree: ProcessTree,
 }
 
 impl ServiceProcesses {
@@ -97,17 +97,17 @@ impl ServiceProcesses {
         let mut service = ServiceProcesses {
             source,
             members: heads.collect(),
-            strangers: BTreeSet::new(),
+            unrelated: BTreeSet::new(),
             roots: BTreeSet::new(),
             root_ended: false,
-            family: Family::open(&[], counted, source, tick),
+            tree: ProcessTree::open(&[], counted, source, tick),
         };
-        service.adopt(root)?;
+        service.add_descendants(root)?;
         let members = &service.members;
         let roots = members.iter().filter(|m| !service.is_member(m.ppid));
         service.roots = roots.map(|m| m.pid).collect();
         let samples = service.sample(root, allowance)?;
-        service.family = Family::open(&samples, counted, source, tick);
+        service.tree = ProcessTree::open(&samples, counted, source, tick);
         Ok(service)
     }
 
@@ -121,18 +121,17 @@ impl ServiceProcesses {
         root: &Root,
         allowance: &mut usize,
     ) -> Result<TaskTimes, HostError> {
-        self.adopt(root)?;
+        self.add_descendants(root)?;
         let samples = self.sample(root, allowance)?;
         if self.root_ended {
             return Err(HostError::ServiceEnded);
         }
-        self.family.update(&samples);
-        Ok(self.family.times())
+        self.tree.update(&samples);
+        Ok(self.tree.times())
     }
 
-    /// Whether all these processes are members.
     pub(crate) fn has_all(&mut self, root: &Root, pids: &[Pid]) -> Result<bool, HostError> {
-        self.adopt(root)?;
+        self.add_descendants(root)?;
         Ok(pids.iter().all(|pid| self.is_member(*pid)))
     }
 
@@ -142,21 +141,21 @@ impl ServiceProcesses {
 
     /// Adds new descendants. Only processes not seen before are read, so this
     /// usually costs one listing of /proc.
-    fn adopt(&mut self, root: &Root) -> Result<(), HostError> {
+    fn add_descendants(&mut self, root: &Root) -> Result<(), HostError> {
         let listed = processes(root)?;
         let mut known: BTreeSet<Pid> = self.members.iter().map(|m| m.pid).collect();
-        known.extend(&self.strangers);
+        known.extend(&self.unrelated);
         let mut stats = Vec::new();
         for pid in listed.iter().filter(|pid| !known.contains(pid)) {
             match ProcessStat::read_if_shown(root, *pid)? {
                 Some(stat) => stats.push(stat),
                 None => {
-                    self.strangers.insert(*pid);
+                    self.unrelated.insert(*pid);
                 }
             }
         }
         let listed: BTreeSet<Pid> = listed.into_iter().collect();
-        self.strangers.retain(|pid| listed.contains(pid));
+        self.unrelated.retain(|pid| listed.contains(pid));
 
         let members = self.members.iter().map(|m| m.pid).collect();
         let mut others: Vec<(Pid, Pid)> = stats.iter().map(|s| (s.pid, s.ppid)).collect();
@@ -168,7 +167,7 @@ impl ServiceProcesses {
                 self.members.push(ProcessReader::new(stat, self.source));
             }
         }
-        self.strangers.extend(others.iter().map(|(pid, _)| *pid));
+        self.unrelated.extend(others.iter().map(|(pid, _)| *pid));
         Ok(())
     }
 
@@ -210,25 +209,25 @@ fn own_stat(root: &Root) -> Result<ProcessStat, HostError> {
 pub(crate) struct OwnProcess {
     reader: ProcessReader,
     account: ProcessAccount,
-    roles: Roles,
+    roles: ThreadRoles,
 }
 
 /// The threads of this process that serve and that generate load. All others
 /// count as observer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Roles {
+pub(crate) struct ThreadRoles {
     pub(crate) service: BTreeSet<Tid>,
     pub(crate) generator: BTreeSet<Tid>,
 }
 
-impl Roles {
-    fn of(&self, tid: Tid) -> Part {
+impl ThreadRoles {
+    fn of(&self, tid: Tid) -> Role {
         if self.service.contains(&tid) {
-            Part::Service
+            Role::Service
         } else if self.generator.contains(&tid) {
-            Part::Generator
+            Role::Generator
         } else {
-            Part::Rest
+            Role::Other
         }
     }
 }
@@ -237,7 +236,7 @@ impl OwnProcess {
     /// Counts from now on. The named threads must already run.
     pub(crate) fn open(
         root: &Root,
-        roles: Roles,
+        roles: ThreadRoles,
         source: Source,
         allowance: &mut usize,
     ) -> Result<OwnProcess, HostError> {
@@ -253,7 +252,9 @@ impl OwnProcess {
             return Err(HostError::NoThread { tid: *tid });
         }
         let tick = root.tick();
-        let account = ProcessAccount::open(&sample, From::Now, source, tick, &|tid| roles.of(tid));
+        let account = ProcessAccount::open(&sample, CountFrom::FirstSample, source, tick, &|tid| {
+            roles.of(tid)
+        });
         Ok(OwnProcess {
             reader,
             account,
@@ -261,7 +262,11 @@ impl OwnProcess {
         })
     }
 
-    pub(crate) fn read(&mut self, root: &Root, allowance: &mut usize) -> Result<Parts, HostError> {
+    pub(crate) fn read(
+        &mut self,
+        root: &Root,
+        allowance: &mut usize,
+    ) -> Result<RoleTimes, HostError> {
         let sample = self.reader.read(root, allowance)?;
         let sample = sample.ok_or(HostError::NoProcess {
             pid: self.reader.pid,

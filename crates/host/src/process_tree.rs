@@ -8,14 +8,13 @@
 //! has itself ended, the time a child used after its last reading is lost: the
 //! sum can be too low, never too high.
 
-use crate::account::{Excess, From, Part, ProcessAccount, ProcessSample};
+use crate::account::{CountFrom, Excess, ProcessAccount, ProcessSample, Role};
 use crate::process::Pid;
 use crate::root::Tick;
 use crate::task::{Source, TaskTimes};
 use plimsoll_model::CpuTime;
 use std::collections::BTreeMap;
 
-/// Which members are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counted {
     All,
@@ -25,7 +24,7 @@ pub(crate) enum Counted {
 
 /// CPU time account of a tree of processes.
 #[derive(Debug)]
-pub(crate) struct Family {
+pub(crate) struct ProcessTree {
     counted: Counted,
     source: Source,
     tick: Tick,
@@ -40,11 +39,11 @@ struct Member {
     account: ProcessAccount,
     reaped: CpuTime,
     /// Last known CPU time of children that have ended.
-    known_of_children: CpuTime,
+    known_children: CpuTime,
     unseen_children: Excess,
 }
 
-impl Family {
+impl ProcessTree {
     /// Counts from now on. In every list of samples, parents come before
     /// children.
     pub(crate) fn open(
@@ -52,8 +51,8 @@ impl Family {
         counted: Counted,
         source: Source,
         tick: Tick,
-    ) -> Family {
-        let mut family = Family {
+    ) -> ProcessTree {
+        let mut tree = ProcessTree {
             counted,
             source,
             tick,
@@ -61,9 +60,9 @@ impl Family {
             ended: TaskTimes::ZERO,
         };
         for sample in samples {
-            family.see(sample, From::Now);
+            tree.record(sample, CountFrom::FirstSample);
         }
-        family
+        tree
     }
 
     /// Updates all live members. Parents must be read before their children, so
@@ -84,7 +83,7 @@ impl Family {
             self.end(pid);
         }
         for sample in samples {
-            self.see(sample, From::Birth);
+            self.record(sample, CountFrom::Start);
         }
     }
 
@@ -105,8 +104,8 @@ impl Family {
         times
     }
 
-    fn see(&mut self, sample: &ProcessSample, from: From) {
-        let rest = |_| Part::Rest;
+    fn record(&mut self, sample: &ProcessSample, from: CountFrom) {
+        let rest = |_| Role::Other;
         let stat = &sample.stat;
         let (source, tick) = (self.source, self.tick);
         let member = self.members.entry(stat.pid).or_insert_with(|| Member {
@@ -114,17 +113,19 @@ impl Family {
             started: stat.started,
             account: ProcessAccount::open(sample, from, source, tick, &rest),
             reaped: stat.reaped,
-            known_of_children: CpuTime::ZERO,
+            known_children: CpuTime::ZERO,
             unseen_children: match from {
-                From::Now => Excess::from_now(stat.reaped, CpuTime::ZERO, tick),
-                From::Birth => Excess::from_birth(),
+                CountFrom::FirstSample => {
+                    Excess::from_first_sample(stat.reaped, CpuTime::ZERO, tick)
+                }
+                CountFrom::Start => Excess::from_start(),
             },
         });
         member.ppid = stat.ppid;
         member.account.update(sample, &rest);
         member.reaped = stat.reaped;
-        let known = member.known_of_children;
-        member.unseen_children.see(stat.reaped, known);
+        let known = member.known_children;
+        member.unseen_children.observe(stat.reaped, known);
     }
 
     fn end(&mut self, pid: Pid) {
@@ -133,7 +134,7 @@ impl Family {
         };
         self.ended = self.ended.plus(self.times_of(pid, &member));
         if let Some(parent) = self.members.get_mut(&member.ppid) {
-            parent.known_of_children = parent.known_of_children + member.lifetime();
+            parent.known_children = parent.known_children + member.lifetime();
         }
     }
 }
@@ -141,7 +142,7 @@ impl Family {
 impl Member {
     /// Lower bound of what its parent's counter will include for it.
     fn lifetime(&self) -> CpuTime {
-        self.account.lifetime() + self.reaped.max(self.known_of_children)
+        self.account.lifetime() + self.reaped.max(self.known_children)
     }
 }
 
@@ -167,15 +168,15 @@ mod tests {
 
     fn used_by(counted: Counted, readings: &[Vec<ProcessSample>]) -> CpuTime {
         let (source, tick) = (Source::Schedstat, Tick::hundredth());
-        let mut family = Family::open(&readings[0], counted, source, tick);
+        let mut tree = ProcessTree::open(&readings[0], counted, source, tick);
         for samples in &readings[1..] {
-            family.update(samples);
+            tree.update(samples);
         }
-        family.times().cpu
+        tree.times().cpu
     }
 
     #[test]
-    fn a_master_and_its_workers_count_together_from_now_on() {
+    fn master_and_workers_are_summed_from_the_first_sample() {
         let readings = [
             vec![process(1, 0, 500, 70), process(2, 1, 100, 0)],
             vec![process(1, 0, 510, 70), process(2, 1, 190, 0)],
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_is_started_counts_in_full() {
+    fn new_child_counts_in_full() {
         let readings = [
             vec![process(1, 0, 500, 0)],
             vec![process(1, 0, 500, 0), process(2, 1, 70, 0)],
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_ends_and_is_waited_for_counts_once_and_to_its_end() {
+    fn reaped_child_counts_once_and_in_full() {
         let readings = [
             vec![process(1, 0, 500, 70), process(2, 1, 100, 0)],
             vec![process(1, 0, 500, 70), process(2, 1, 400, 0)],
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn children_that_came_and_went_unseen_are_found_in_their_parent() {
+    fn unobserved_children_are_found_in_the_parents_counter() {
         let readings = [
             vec![process(1, 0, 500, 70)],
             vec![process(1, 0, 500, 1070)],
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_nobody_waits_for_keeps_what_was_known() {
+    fn unreaped_child_keeps_its_last_value() {
         let readings = [
             vec![process(1, 0, 500, 0), process(2, 1, 100, 0)],
             vec![process(1, 0, 500, 0), process(2, 1, 400, 0)],
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grandchild_that_its_parent_passes_on_counts_once() {
+    fn reaped_grandchild_counts_once() {
         let readings = [
             vec![
                 process(1, 0, 0, 0),
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn children_count_without_their_parent_and_after_their_end() {
+    fn children_count_with_the_parent_excluded() {
         let readings = [
             vec![process(1, 0, 500, 70)],
             vec![process(1, 0, 900, 70), process(2, 1, 400, 0)],
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_given_to_another_process_is_another_process() {
+    fn reused_pid_is_a_new_process() {
         let mut reused = process(2, 1, 30, 0);
         reused.stat.started = 99;
         let readings = [
