@@ -30,7 +30,7 @@ fn main() {
         Law::Koordinator(Koordinator::new(headroom)),
     ];
     println!(
-        "| law | period | weights | before | let go after | most owed | owed until \
+        "| law | period | weights | before | let go after | most backlog | backlog until \
          | used at 90 % | back after | sensor lost at the step |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
@@ -57,23 +57,23 @@ fn row(law: &Law, spec: SharedSpec, period: Duration, weights: &str) {
             0.2
         }
     };
-    let asis = |_: &mut Sample| {};
+    let unchanged = |_: &mut Sample| {};
     let mut rig = Rig::new(law.clone(), spec.clone(), period);
-    rig.run(UP, load, asis);
+    rig.run(UP, load, unchanged);
     let before = rig.action.share().get();
-    let high = rig.run(DOWN - UP, load, asis);
-    let after = rig.run(120.0, load, asis);
+    let high = rig.run(DOWN - UP, load, unchanged);
+    let after = rig.run(120.0, load, unchanged);
 
     let let_go = high.iter().find(|s| s.action.share().get() <= 0.05);
-    let most_owed = high.iter().map(|s| s.seen.most_owed).max();
-    let owed_last = high.iter().rfind(|s| s.seen.owed.0.as_millis() > 0);
+    let max_backlog = high.iter().map(|s| s.seen.max_backlog).max();
+    let owed_last = high.iter().rfind(|s| s.seen.backlog.0.as_millis() > 0);
     let used: f64 = high.iter().map(|s| s.seen.sideload.0.as_secs_f64()).sum();
     let back = after
         .iter()
         .find(|s| s.action.share().get() >= 0.9 * before);
 
     let mut blind = Rig::new(law.clone(), spec, period);
-    blind.run(UP, load, asis);
+    blind.run(UP, load, unchanged);
     blind.run(30.0, load, |sample| sample.machine = None);
     let lost = match blind.action {
         Action::Frozen => "frozen".to_owned(),
@@ -90,7 +90,7 @@ fn row(law: &Law, spec: SharedSpec, period: Duration, weights: &str) {
         period.as_secs_f64(),
         before * 100.0,
         since(UP, let_go),
-        most_owed.map_or(0.0, |t| t.0.as_secs_f64() * 1e3),
+        max_backlog.map_or(0.0, |t| t.0.as_secs_f64() * 1e3),
         since(UP, owed_last),
         used,
         since(DOWN, back),

@@ -21,9 +21,9 @@ impl Headroom {
     /// Lower bound. Without headroom, a machine filled by the service looks
     /// like one filled by the sideload, and the kernel's clock ticks do not
     /// resolve less than 1 %.
-    pub const LEAST_PCT: f64 = 1.0;
+    pub const MIN_PCT: f64 = 1.0;
     /// Upper bound: the remainder is too little to run a sideload.
-    pub const MOST_PCT: f64 = 90.0;
+    pub const MAX_PCT: f64 = 90.0;
 
     /// # Errors
     ///
@@ -33,9 +33,9 @@ impl Headroom {
             HeadroomWhy::NoNumber
         } else if pct < 0.0 {
             HeadroomWhy::Negative
-        } else if pct < Self::LEAST_PCT {
+        } else if pct < Self::MIN_PCT {
             HeadroomWhy::TooLittle
-        } else if pct > Self::MOST_PCT {
+        } else if pct > Self::MAX_PCT {
             HeadroomWhy::TooMuch
         } else if let Some(share) = Share::new(pct / 100.0) {
             return Ok(Headroom(share));
@@ -99,7 +99,7 @@ impl From<Headroom> for Share {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{given}' is no headroom: {why}; give 1 to 90 percent of the machine, such as 20")]
+#[error("'{given}' is not a headroom: {why}; give 1 to 90 percent of the machine, such as 20")]
 pub struct HeadroomError {
     pub given: String,
     pub why: HeadroomWhy,
@@ -109,11 +109,11 @@ pub struct HeadroomError {
 pub enum HeadroomWhy {
     #[error("it is not a number")]
     NoNumber,
-    #[error("no less than nothing can stay free")]
+    #[error("it is negative")]
     Negative,
-    #[error("with so little free, nobody can see that the service needs more")]
+    #[error("below 1 % a higher demand of the service cannot be detected")]
     TooLittle,
-    #[error("it leaves the sideload nothing worth running with")]
+    #[error("it leaves the sideload too little CPU to run")]
     TooMuch,
 }
 
@@ -122,23 +122,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_headroom_is_refused_in_one_sentence() {
+    fn invalid_headroom_is_refused_in_one_sentence() {
         let said = |text: &str| text.parse::<Headroom>().unwrap_err().to_string();
         assert_eq!(
             said("0"),
-            "'0' is no headroom: with so little free, nobody can see that the service needs \
-             more; give 1 to 90 percent of the machine, such as 20"
+            "'0' is not a headroom: below 1 % a higher demand of the service cannot be detected; \
+             give 1 to 90 percent of the machine, such as 20"
         );
-        assert!(said("100").contains("nothing worth running with"));
-        assert!(said("-5").contains("no less than nothing"));
+        assert!(said("100").contains("too little CPU to run"));
+        assert!(said("-5").contains("it is negative"));
         for text in ["abc", "", "%", "NaN", "20 percent"] {
             assert!(said(text).contains("not a number"), "{text}");
         }
-        assert!(said("inf").contains("nothing worth"));
+        assert!(said("inf").contains("too little CPU"));
     }
 
     #[test]
-    fn headroom_reads_and_prints_percent() {
+    fn headroom_parses_and_prints_percent() {
         for (text, printed) in [("20", "20 %"), ("7%", "7 %"), (" 12.5 % ", "12.5 %")] {
             assert_eq!(text.parse::<Headroom>().unwrap().to_string(), printed);
         }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_headroom_out_of_range_does_not_come_in_through_json() {
+    fn deserialization_checks_the_headroom() {
         assert!(serde_json::from_str::<Headroom>("0.2").is_ok());
         for text in ["0.0", "1.0", "-0.1", "null"] {
             assert!(serde_json::from_str::<Headroom>(text).is_err(), "{text}");

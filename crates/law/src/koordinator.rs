@@ -25,7 +25,7 @@ use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 
 /// The minimum quota, in CPUs: 2,000 us per 100 ms.
-const LEAST_QUOTA_CPUS: f64 = 0.02;
+const MIN_QUOTA_CPUS: f64 = 0.02;
 
 /// Koordinator's suppression with its parameters; the defaults are
 /// Koordinator's.
@@ -113,12 +113,11 @@ impl Koordinator {
         let others = machine.busy().since(sideload).0.as_secs_f64() / capacity;
         let threshold = 1.0 - self.headroom.share().get();
         let suppress = threshold - others.max(self.reserved.get());
-        let least = share(LEAST_QUOTA_CPUS / f64::from(sample.cpus));
+        let least = share(MIN_QUOTA_CPUS / f64::from(sample.cpus));
         Ok((share(suppress.max(least.get())), least))
     }
 }
 
-/// State of Koordinator's law.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct KoordinatorState {
     /// The quota in force; `None` before the first decision.
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quota_is_the_threshold_less_what_all_others_use() {
+    fn quota_is_threshold_minus_use_of_others() {
         assert_eq!(decide(None, &sample(20, 10)), 45.0);
         assert_eq!(decide(Some(60.0), &sample(20, 60)), 45.0);
         // 0.02 of a hundred CPUs.
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_below_a_hundredth_are_not_made_and_growth_is_a_tenth_at_most() {
+    fn small_changes_are_skipped_and_growth_is_limited() {
         assert_eq!(decide(Some(45.5), &sample(20, 10)), 45.5);
         assert_eq!(decide(Some(44.0), &sample(20, 10)), 45.0);
         assert_eq!(decide(Some(10.0), &sample(20, 10)), 20.0);
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_reading_the_last_quota_stays_and_without_one_there_is_no_limit() {
+    fn missing_input_keeps_the_last_quota_or_no_limit() {
         let mut blind = sample(80, 0);
         blind.machine = None;
         assert_eq!(decide(Some(30.0), &blind), 30.0);

@@ -39,15 +39,12 @@ impl fmt::Display for Action {
     }
 }
 
-/// A law with its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "law", rename_all = "snake_case")]
 pub enum Law {
     /// This project's law.
     Plimsoll(Plimsoll),
-    /// resctl-demo's sideloader.
     ResctlDemo(ResctlDemo),
-    /// Koordinator's CPU suppression.
     Koordinator(Koordinator),
 }
 

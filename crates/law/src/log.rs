@@ -47,20 +47,16 @@ impl Entry {
 /// replayed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Difference {
-    #[error(
-        "line {line} of the log is no entry ({why}); the lines before it were decided the same"
-    )]
+    #[error("line {line} of the log is not an entry ({why}); the decisions before it are the same")]
     Unreadable {
         /// Counted from 1.
         line: usize,
         why: String,
     },
-    /// A decision precedes the first law.
     #[error(
-        "line {line} of the log is a decision, but no line before it states the law; give the log from its beginning"
+        "line {line} of the log is a decision, but no line before it states the law; give the complete log"
     )]
     NoLaw { line: usize },
-    /// The replay decides differently.
     #[error(
         "line {line} of the log, at {:.3} s, says '{} because {}', but this version decides '{} because {}'",
         .sample.at.as_secs_f64(), .logged.0, .logged.1, .replayed.0, .replayed.1

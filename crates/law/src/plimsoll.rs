@@ -35,18 +35,18 @@ pub use state::{Mode, PlimsollState};
 
 use crate::view::share;
 use crate::{Action, Headroom, Reason, Sample};
-use bounds::Seen;
+use bounds::Evaluation;
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Upper bound on the period that counts for growth: after a pause (a suspended
 /// machine) the sideload does not catch up at once.
-const LONGEST_STEP: Duration = Duration::from_secs(1);
+const MAX_STEP_PERIOD: Duration = Duration::from_secs(1);
 
 /// The law with a headroom and checked parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Given")]
+#[serde(try_from = "Unchecked")]
 pub struct Plimsoll {
     #[serde(rename = "headroom_share")]
     headroom: Headroom,
@@ -55,21 +55,20 @@ pub struct Plimsoll {
 
 /// Deserialized law, before its parameters are checked.
 #[derive(Deserialize)]
-struct Given {
+struct Unchecked {
     #[serde(rename = "headroom_share")]
     headroom: Headroom,
     parameters: Parameters,
 }
 
-impl TryFrom<Given> for Plimsoll {
+impl TryFrom<Unchecked> for Plimsoll {
     type Error = ParameterError;
-    fn try_from(given: Given) -> Result<Plimsoll, ParameterError> {
+    fn try_from(given: Unchecked) -> Result<Plimsoll, ParameterError> {
         Plimsoll::with(given.headroom, given.parameters)
     }
 }
 
 impl Plimsoll {
-    /// The law with the default [`Parameters`].
     pub fn new(headroom: Headroom) -> Plimsoll {
         Plimsoll {
             headroom,
@@ -87,11 +86,11 @@ impl Plimsoll {
         // Tolerance, because sums of decimal shares are not exact.
         if headroom.share().get() > most + 1e-9 {
             let allowed = format!(
-                "at most {:.0} % where the sideload has no less than {} when it runs",
+                "at most {:.0} % for a sideload that runs with at least {}",
                 (100.0 * most).floor(),
                 parameters.floor
             );
-            return Err(parameters::refused(
+            return Err(parameters::out_of_range(
                 "headroom",
                 allowed,
                 headroom.to_string(),
@@ -113,7 +112,7 @@ impl Plimsoll {
 
     /// The maximum growth of one decision after a period of this length.
     pub fn step(&self, period: Duration) -> Share {
-        share(self.parameters.growth_per_s.get() * period.min(LONGEST_STEP).as_secs_f64())
+        share(self.parameters.growth_per_s.get() * period.min(MAX_STEP_PERIOD).as_secs_f64())
     }
 
     /// Decides by the formula in the module documentation.
@@ -135,7 +134,7 @@ impl Plimsoll {
         ran_for: Duration,
         sample: &Sample,
     ) -> (PlimsollState, Action, Reason) {
-        let seen = self.see(state, has.get(), sample);
+        let seen = self.evaluate(state, has.get(), sample);
         let ran_for = ran_for.saturating_add(sample.period);
         let next = |new: f64, calm: Duration, reason: Reason| {
             let share = share(new);
@@ -184,7 +183,7 @@ impl Plimsoll {
         &self,
         state: &PlimsollState,
         ran_for: Duration,
-        seen: Seen,
+        seen: Evaluation,
     ) -> (PlimsollState, Action, Reason) {
         let p = &self.parameters;
         let doubled = state.hold.saturating_mul(2);
@@ -214,7 +213,7 @@ impl Plimsoll {
         sample: &Sample,
     ) -> (PlimsollState, Action, Reason) {
         let p = &self.parameters;
-        let seen = self.see(state, 0.0, sample);
+        let seen = self.evaluate(state, 0.0, sample);
         let frozen_for = frozen_for.saturating_add(sample.period);
         let thaws_at = p.floor.get() + p.band.get();
         let room = seen.room.filter(|_| seen.bound.share >= thaws_at);

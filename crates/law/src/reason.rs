@@ -10,7 +10,6 @@ use std::time::Duration;
 pub enum Reason {
     /// Less is idle than the headroom.
     ServiceNeedsCpu {
-        /// The idle share.
         #[serde(rename = "left_share")]
         left: Share,
         #[serde(rename = "headroom_share")]
@@ -56,13 +55,11 @@ pub enum Reason {
         #[serde(rename = "remaining_ns", with = "plimsoll_model::ns")]
         remaining: Duration,
     },
-    /// Frozen until now.
     Thaws {
         /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
     },
-    /// A guard is over its limit.
     GuardOver {
         /// The guard's name, including its unit.
         guard: String,
@@ -80,14 +77,11 @@ pub enum Reason {
     },
     /// The average margin over the law's window is too small.
     Overload {
-        /// The margin.
         #[serde(rename = "margin_share")]
         margin: Share,
-        /// The required margin.
         #[serde(rename = "needed_share")]
         needed: Share,
     },
-    /// The law applies its formula.
     Follows {
         #[serde(rename = "share")]
         share: Share,
@@ -96,13 +90,11 @@ pub enum Reason {
     Unchanged {
         #[serde(rename = "change_share")]
         change: Share,
-        /// The minimum change that is applied.
         #[serde(rename = "least_share")]
         least: Share,
     },
 }
 
-/// A missing input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum Missing {
@@ -114,16 +106,18 @@ pub enum Missing {
     Stuck,
     /// The sideload's CPU time could not be read.
     Sideload,
-    /// A guard could not be read.
-    Guard { name: String, why: String },
+    Guard {
+        name: String,
+        why: String,
+    },
 }
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Missing::Period => f.write_str("the sample holds no CPU time at all"),
+            Missing::Period => f.write_str("the sample contains no CPU time"),
             Missing::Machine => f.write_str("the machine's CPU time could not be read"),
-            Missing::Stuck => f.write_str("the machine's CPU time stands still"),
+            Missing::Stuck => f.write_str("the machine's CPU time does not advance"),
             Missing::Sideload => f.write_str("the sideload's CPU time could not be read"),
             Missing::Guard { name, why } => write!(f, "{name} could not be read ({why})"),
         }
@@ -141,30 +135,30 @@ impl fmt::Display for Reason {
             ),
             Reason::LessRoom { room, others } => write!(
                 f,
-                "everything else uses {}, which leaves {} beside the headroom",
+                "everything else uses {}, so {} are available within the headroom",
                 Pct(*others),
                 Pct(*room)
             ),
             Reason::Grows { room, share } => write!(
                 f,
-                "there is room for {}, so it grows to {}",
+                "{} are available, so it grows to {}",
                 Pct(*room),
                 Pct(*share)
             ),
-            Reason::Steady { room } => write!(f, "it has the {} that there is", Pct(*room)),
+            Reason::Steady { room } => write!(f, "it already has the available {}", Pct(*room)),
             Reason::Settling { room, remaining } => write!(
                 f,
-                "there is room for {}, which must last {} longer",
+                "{} are available and must stay so for another {}",
                 Pct(*room),
                 Seconds(*remaining)
             ),
             Reason::Held { remaining } => write!(
                 f,
-                "it stays frozen for {} more, so that it does not come and go",
+                "it stays frozen for another {} (hysteresis)",
                 Seconds(*remaining)
             ),
             Reason::Thaws { room } => {
-                write!(f, "it goes on, for there is room for {} again", Pct(*room))
+                write!(f, "it resumes, because {} are available again", Pct(*room))
             }
             Reason::GuardOver {
                 guard,
@@ -175,17 +169,17 @@ impl fmt::Display for Reason {
                 missing,
                 periods,
                 freezes_after,
-            } => blind(f, missing, *periods, *freezes_after),
+            } => write_blind(f, missing, *periods, *freezes_after),
             Reason::Overload { margin, needed } => write!(
                 f,
-                "on average {} are left for it, less than {}",
+                "on average {} are left for it, less than the required {}",
                 Pct(*margin),
                 Pct(*needed)
             ),
             Reason::Follows { share } => write!(f, "the formula gives {}", Pct(*share)),
             Reason::Unchanged { change, least } => write!(
                 f,
-                "a change of {} is below the {} from which one is made",
+                "a change of {} is below the minimum of {}",
                 Pct(*change),
                 Pct(*least)
             ),
@@ -193,7 +187,7 @@ impl fmt::Display for Reason {
     }
 }
 
-fn blind(
+fn write_blind(
     f: &mut fmt::Formatter<'_>,
     missing: &Missing,
     periods: u32,
@@ -203,15 +197,15 @@ fn blind(
         Some(after) if periods >= after => {
             write!(
                 f,
-                "{missing}, and something was missing in {periods} periods in a row"
+                "{missing}, and inputs were missing in {periods} consecutive periods"
             )
         }
         Some(after) => write!(
             f,
-            "{missing}, so it does not grow, and freezes when something is missing in {after} \
-             periods in a row (now {periods})"
+            "{missing}, so it does not grow, and freezes after {after} consecutive periods with missing \
+             inputs (now {periods})"
         ),
-        None => write!(f, "{missing}, and this law goes on as before"),
+        None => write!(f, "{missing}, and this law keeps its last decision"),
     }
 }
 
@@ -249,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_sentences_that_a_person_can_act_on() {
+    fn reasons_are_sentences() {
         let reason = Reason::ServiceNeedsCpu {
             left: pct(3.0),
             headroom: pct(20.0),
@@ -271,20 +265,20 @@ mod tests {
         };
         assert_eq!(
             reason.to_string(),
-            "the machine's CPU time could not be read, and something was missing in 5 periods in \
-             a row"
+            "the machine's CPU time could not be read, and inputs were missing in 5 consecutive \
+             periods"
         );
         let reason = Reason::Held {
             remaining: Duration::from_millis(1_240),
         };
         assert_eq!(
             reason.to_string(),
-            "it stays frozen for 1.3 s more, so that it does not come and go"
+            "it stays frozen for another 1.3 s (hysteresis)"
         );
     }
 
     #[test]
-    fn small_shares_keep_a_digit() {
+    fn small_shares_have_a_decimal() {
         assert_eq!(Pct(pct(0.4)).to_string(), "0.4 %");
         assert_eq!(Pct(pct(9.96)).to_string(), "10 %");
         assert_eq!(Pct(pct(44.6)).to_string(), "45 %");

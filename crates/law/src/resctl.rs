@@ -87,7 +87,7 @@ impl ResctlDemo {
 
 /// CPU time of one period, in seconds summed over the CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Seen {
+struct PeriodUse {
     #[serde(rename = "period_ns", with = "plimsoll_model::ns")]
     period: Duration,
     #[serde(rename = "total_s")]
@@ -98,15 +98,13 @@ struct Seen {
     sideload: f64,
 }
 
-/// State of resctl-demo's law.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResctlState {
     /// The last periods, oldest first, as far back as the longest window.
-    seen: Vec<Seen>,
+    seen: Vec<PeriodUse>,
     /// How long the overload has had no cause; `None` without overload.
     #[serde(rename = "without_cause_ns", with = "plimsoll_model::ns::option")]
     without_cause: Option<Duration>,
-    /// How long an overload is held.
     #[serde(rename = "hold_ns", with = "plimsoll_model::ns")]
     hold: Duration,
     last: Action,
@@ -127,7 +125,7 @@ impl ResctlDemo {
     /// Decides by the formula in the module documentation.
     pub fn decide(&self, state: &ResctlState, sample: &Sample) -> (ResctlState, Action, Reason) {
         let mut state = state.clone();
-        if let Err(missing) = self.keep(&mut state.seen, sample) {
+        if let Err(missing) = self.push_period(&mut state.seen, sample) {
             let reason = Reason::Blind {
                 missing,
                 periods: 1,
@@ -144,7 +142,7 @@ impl ResctlDemo {
                 state.without_cause = Some(Duration::ZERO);
                 Some(cause)
             }
-            None => self.held(&mut state, sample.period),
+            None => self.hold_reason(&mut state, sample.period),
         };
         let (action, reason) = match reason {
             Some(reason) => (Action::Frozen, reason),
@@ -161,26 +159,26 @@ impl ResctlDemo {
     }
 
     /// Appends the sample and drops periods beyond the longest window.
-    fn keep(&self, seen: &mut Vec<Seen>, sample: &Sample) -> Result<(), Missing> {
+    fn push_period(&self, seen: &mut Vec<PeriodUse>, sample: &Sample) -> Result<(), Missing> {
         let machine = sample.machine.ok_or(Missing::Machine)?;
         let sideload = sample.sideload.ok_or(Missing::Sideload)?;
         let total = machine.total().0;
         if total.is_zero() {
             return Err(Missing::Stuck);
         }
-        seen.push(Seen {
+        seen.push(PeriodUse {
             period: sample.period,
             total: total.as_secs_f64(),
             idle: (machine.idle + machine.iowait).0.as_secs_f64(),
             sideload: sideload.0.as_secs_f64(),
         });
         let longest = self.headroom_window.max(self.overload_window);
-        let periods = reaching(seen, longest).unwrap_or(seen.len());
+        let periods = periods_covering(seen, longest).unwrap_or(seen.len());
         seen.drain(..seen.len() - periods);
         Ok(())
     }
 
-    fn overload(&self, seen: &[Seen], sample: &Sample) -> Option<Reason> {
+    fn overload(&self, seen: &[PeriodUse], sample: &Sample) -> Option<Reason> {
         let (idle, side) = averages(seen, self.overload_window);
         let margin = (side + idle - self.headroom.share().get()).max(0.0);
         if margin < self.min_avail.get() {
@@ -200,7 +198,7 @@ impl ResctlDemo {
     }
 
     /// Continues or ends an overload whose cause is gone.
-    fn held(&self, state: &mut ResctlState, period: Duration) -> Option<Reason> {
+    fn hold_reason(&self, state: &mut ResctlState, period: Duration) -> Option<Reason> {
         let without = state.without_cause?.saturating_add(period);
         if without > state.hold {
             state.without_cause = None;
@@ -212,7 +210,7 @@ impl ResctlDemo {
         })
     }
 
-    fn share(&self, seen: &[Seen]) -> Share {
+    fn share(&self, seen: &[PeriodUse]) -> Share {
         let long = averages(seen, self.headroom_window);
         let short = averages(seen, self.short_window);
         let (idle, side) = (long.0.min(short.0), long.1.max(short.1));
@@ -222,7 +220,7 @@ impl ResctlDemo {
 }
 
 /// How many of the last periods cover `window`; `None` if there are too few.
-fn reaching(seen: &[Seen], window: Duration) -> Option<usize> {
+fn periods_covering(seen: &[PeriodUse], window: Duration) -> Option<usize> {
     let mut back = Duration::ZERO;
     for (i, period) in seen.iter().rev().enumerate() {
         back += period.period;
@@ -235,8 +233,8 @@ fn reaching(seen: &[Seen], window: Duration) -> Option<usize> {
 
 /// Average shares of idle and of the sideload over a window; 0 until it is
 /// full.
-fn averages(seen: &[Seen], window: Duration) -> (f64, f64) {
-    let Some(periods) = reaching(seen, window) else {
+fn averages(seen: &[PeriodUse], window: Duration) -> (f64, f64) {
+    let Some(periods) = periods_covering(seen, window) else {
         return (0.0, 0.0);
     };
     let last = &seen[seen.len() - periods..];

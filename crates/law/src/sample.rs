@@ -40,18 +40,18 @@ pub struct Guard {
     pub reading: Reading,
 }
 
-/// The reading of a guard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Reading {
-    /// Within the limit.
     Fine {
         /// In the unit of the guard's name.
         value: f64,
         limit: f64,
     },
-    /// Over the limit.
-    Over { value: f64, limit: f64 },
+    Over {
+        value: f64,
+        limit: f64,
+    },
     /// The value could not be read.
     Unknown {
         /// The cause, as a clause such as "the server did not answer".
@@ -65,7 +65,7 @@ impl Reading {
     pub fn of(value: f64, limit: f64) -> Reading {
         if !value.is_finite() || !limit.is_finite() {
             Reading::Unknown {
-                why: "it gave no number".to_owned(),
+                why: "the value is not a finite number".to_owned(),
             }
         } else if value > limit {
             Reading::Over { value, limit }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reading_at_its_limit_is_fine_and_no_number_is_unknown() {
+    fn reading_at_its_limit_is_fine_and_nan_is_unknown() {
         assert!(matches!(Reading::of(10.0, 10.0), Reading::Fine { .. }));
         assert!(matches!(Reading::of(10.1, 10.0), Reading::Over { .. }));
         for value in [f64::NAN, f64::INFINITY] {

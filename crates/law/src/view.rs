@@ -58,7 +58,6 @@ pub(crate) fn share(x: f64) -> Share {
     Share::new(x.clamp(0.0, 1.0)).unwrap_or(Share::ZERO)
 }
 
-/// The first missing input, if any.
 pub(crate) fn missing(sample: &Sample, view: &Result<View, Missing>) -> Option<Missing> {
     let guard = || {
         sample.guards.iter().find_map(|guard| match &guard.reading {

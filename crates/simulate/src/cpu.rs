@@ -1,6 +1,6 @@
 //! CPU time as the kernel would count it.
 
-use crate::chance::Chance;
+use crate::random::SeededRng;
 use plimsoll_model::{CpuTime, CpuUse, Second, Share};
 use std::time::Duration;
 
@@ -28,10 +28,10 @@ pub(crate) fn account(
     seconds: &mut [Second],
     per_answer: f64,
     cpus: u32,
-    chance: &mut Chance,
+    rng: &mut SeededRng,
 ) -> Used {
-    let mut user = Counter::new(chance);
-    let mut system = Counter::new(chance);
+    let mut user = Counter::new(rng);
+    let mut system = Counter::new(rng);
     let mut used = Used {
         machine: CpuUse::default(),
         service: CpuTime::ZERO,
@@ -60,9 +60,9 @@ struct Counter {
 }
 
 impl Counter {
-    fn new(chance: &mut Chance) -> Counter {
+    fn new(rng: &mut SeededRng) -> Counter {
         Counter {
-            rest: chance.unit() * TICK,
+            rest: rng.unit() * TICK,
         }
     }
 
@@ -95,7 +95,7 @@ mod tests {
             steal: None,
         };
         let mut seconds = vec![second; 100];
-        let used = account(&mut seconds, 0.002, 2, &mut Chance::seeded(1));
+        let used = account(&mut seconds, 0.002, 2, &mut SeededRng::seeded(1));
         let service = used.service.0.as_secs_f64();
         assert!((service - 66.6).abs() < 1e-6, "{service}");
         let machine = used.machine.busy().0.as_secs_f64();

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reading_a_curve_both_ways_gives_the_same_point() {
+    fn curve_and_its_inverse_agree() {
         let curves = [
             Curve::linear(),
             Curve::bent(0.85, 0.6).unwrap(),
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn half_the_time_of_smt_is_more_than_half_of_the_work() {
+    fn half_the_cpu_time_with_smt_does_more_than_half_of_the_work() {
         let curve = Curve::smt(1.27).unwrap();
         let half = curve.load(Share::new(0.5).unwrap()).unwrap();
         assert!((half - 1.0 / 1.27).abs() < 1e-12);
     }
 
     #[test]
-    fn what_does_not_rise_is_no_curve() {
+    fn non_monotone_points_are_no_curve() {
         for bad in [
             &[][..],
             &[(0.5, 0.5)],
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_that_is_never_reached_has_no_load() {
+    fn unreachable_cpu_use_has_no_load() {
         let curve = Curve::through(&[(1.0, 0.7)]).unwrap();
         assert_eq!(curve.load(Share::new(0.8).unwrap()), None);
         assert_eq!(curve.cpu(1.5), Share::new(0.7).unwrap());

@@ -24,12 +24,12 @@
 //! assert!(capacity.is_some_and(|c| (c.get() / expected - 1.0).abs() < 1e-6));
 //! ```
 
-mod brief;
-mod chance;
+mod compact_histogram;
 mod cpu;
 mod curve;
-mod line;
 mod machine;
+mod queue;
+mod random;
 mod service;
 mod shared;
 mod stall;

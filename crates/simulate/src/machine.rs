@@ -1,11 +1,11 @@
 //! A simulated machine that runs trials.
 
-use crate::chance::{Chance, Starts};
 use crate::cpu::account;
 use crate::curve::Curve;
-use crate::line::Line;
+use crate::queue::QueueState;
+use crate::random::{SeededRng, Starts};
 use crate::service::Service;
-use crate::tally::{Course, Tally};
+use crate::tally::{Tally, Timeline};
 use plimsoll_model::{
     Arrivals, CpuTime, CpuUse, Invalid, MachineUse, Phase, Plan, Rate, ServiceUse, Setting, Share,
     Trial, TrialSpec, Verdict,
@@ -17,7 +17,6 @@ use std::time::Duration;
 pub struct Disturbance {
     /// The fraction of disturbed trials, drawn at random for each.
     pub share: Share,
-    /// The effect on a whole trial.
     pub effect: Effect,
 }
 
@@ -151,13 +150,13 @@ impl Machine {
     }
 
     fn at_rate(&self, spec: &TrialSpec, plan: &Plan, rate: Rate) -> Trial {
-        let mut chance = self.chance(spec, rate);
-        let mut conditions = self.conditions(&mut chance, rate);
+        let mut rng = self.trial_rng(spec, rate);
+        let mut conditions = self.conditions(&mut rng, rate);
         if let (Phase::OneThreadPerCore, Some(threads)) = (spec.phase, self.threads) {
             conditions.slower *= threads.ratio();
         }
-        let course = Course::new(spec.warm_up.min, spec.window);
-        let tally = self.serve(course, spec, plan.arrivals, &conditions, &mut chance);
+        let timeline = Timeline::new(spec.warm_up.min, spec.window);
+        let tally = self.serve(timeline, spec, plan.arrivals, &conditions, &mut rng);
 
         let mut trial = Trial::begun(spec.clone(), 0);
         trial.took = Duration::from_secs_f64(tally.ended());
@@ -165,7 +164,7 @@ impl Machine {
         trial.steady = true;
         (trial.work, trial.seconds) = tally.finish();
         let cost = self.cost(&conditions);
-        let used = account(&mut trial.seconds, cost, self.cpus, &mut chance);
+        let used = account(&mut trial.seconds, cost, self.cpus, &mut rng);
         trial.machine = machine_use(plan, spec.window, used.machine);
         trial.machine.clock_ratio = self.threads.map(|threads| threads.clock(spec.phase));
         trial.service = Some(ServiceUse {
@@ -174,14 +173,13 @@ impl Machine {
             context_switches: None,
         });
         if conditions.lag > 0.0 {
-            trial.verdict = late(plan, &trial);
+            trial.verdict = slip_verdict(plan, &trial);
         }
         trial
     }
 
-    /// The random numbers of one trial.
-    fn chance(&self, spec: &TrialSpec, rate: Rate) -> Chance {
-        Chance::mixed(&[
+    fn trial_rng(&self, spec: &TrialSpec, rate: Rate) -> SeededRng {
+        SeededRng::mixed(&[
             self.seed,
             spec.seed,
             u64::from(spec.pass),
@@ -191,11 +189,11 @@ impl Machine {
         ])
     }
 
-    fn conditions(&self, chance: &mut Chance, rate: Rate) -> Conditions {
+    fn conditions(&self, rng: &mut SeededRng, rate: Rate) -> Conditions {
         // Always drawn, so that the same trial on an undisturbed machine gets
         // the same random numbers.
-        let lot = chance.unit();
-        let hit = self.disturbance.filter(|d| lot < d.share.get());
+        let draw = rng.unit();
+        let hit = self.disturbance.filter(|d| draw < d.share.get());
         let (slower, later) = match hit.map(|d| d.effect) {
             Some(Effect::Slower { factor }) => (factor, 0.0),
             Some(Effect::Later { by }) => (1.0, by.as_secs_f64()),
@@ -217,31 +215,27 @@ impl Machine {
 
     fn serve(
         &self,
-        course: Course,
+        timeline: Timeline,
         spec: &TrialSpec,
         arrivals: Arrivals,
         conditions: &Conditions,
-        chance: &mut Chance,
+        rng: &mut SeededRng,
     ) -> Tally {
-        let mut tally = Tally::new(course);
+        let mut tally = Tally::new(timeline);
         let rate = Rate::per_second(conditions.rate).unwrap_or(Rate::ZERO);
         let mut starts = Starts::new(arrivals, rate, spec.seed);
-        let mut line = Line::new(
-            &self.service,
-            conditions.slower,
-            conditions.carried(),
-            chance,
-        );
+        let mut queue =
+            QueueState::new(&self.service, conditions.slower, conditions.carried(), rng);
         loop {
             let intended = starts.next_start();
-            if intended >= course.closes {
+            if intended >= timeline.closes {
                 return tally;
             }
             let sent = intended + intended * conditions.lag;
-            if conditions.refused > 0.0 && chance.unit() < conditions.refused {
+            if conditions.refused > 0.0 && rng.unit() < conditions.refused {
                 tally.refused(intended, sent);
             } else {
-                let answered = line.departs(sent, chance) + conditions.later;
+                let answered = queue.departs(sent, rng) + conditions.later;
                 tally.served(intended, sent, answered);
             }
         }
@@ -259,7 +253,6 @@ impl Machine {
     }
 }
 
-/// The conditions of one trial.
 struct Conditions {
     /// Requests intended per second.
     rate: f64,
@@ -290,7 +283,7 @@ fn machine_use(plan: &Plan, window: Duration, cpu: CpuUse) -> MachineUse {
 }
 
 /// The verdict on a generator that falls behind, by the plan's bound.
-fn late(plan: &Plan, trial: &Trial) -> Verdict {
+fn slip_verdict(plan: &Plan, trial: &Trial) -> Verdict {
     let p99 = trial.work.slip.quantile(0.99).unwrap_or(Duration::ZERO);
     let latency = trial.work.latency.quantile(0.99).unwrap_or(Duration::ZERO);
     let part = latency.mul_f64(plan.bounds.slip_share.get());

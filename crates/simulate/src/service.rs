@@ -14,11 +14,7 @@ pub enum Service {
         servers: u32,
     },
     /// Exponential service time: M/M/k under Poisson arrivals.
-    Exponential {
-        /// Mean service time.
-        mean: Duration,
-        servers: u32,
-    },
+    Exponential { mean: Duration, servers: u32 },
     /// A rate limiter: constant latency up to a rate; above it, the excess
     /// accumulates.
     ///
@@ -137,7 +133,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn a_lock_bounds_what_more_servers_bring() {
+    fn lock_limits_the_gain_of_more_servers() {
         let with = |servers| Service::Lock {
             parallel: 9 * MS,
             serial: MS,
@@ -151,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_take_their_part_of_the_capacity() {
+    fn pauses_reduce_the_capacity() {
         let base = Service::Exponential {
             mean: MS,
             servers: 2,

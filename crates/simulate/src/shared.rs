@@ -11,20 +11,17 @@
 //! caches and cores. A law that fails here fails; one that succeeds may still
 //! fail on a real machine.
 
-use crate::chance::Chance;
+use crate::random::SeededRng;
 use plimsoll_model::{CpuTime, CpuUse};
 use std::time::Duration;
 
 /// The length of a slice, which is also the quota period, in seconds.
 const SLICE: f64 = 0.01;
 
-/// Parameters of the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SharedSpec {
     pub cpus: u32,
-    /// The service's weight under contention.
     pub service_weight: f64,
-    /// The sideload's weight under contention.
     pub sideload_weight: f64,
     /// Variation of the service's load between slices, uniform: 0.3 means ±30
     /// %.
@@ -36,7 +33,6 @@ pub struct SharedSpec {
     /// Resolution of the machine's CPU time; zero for exact. The sideload's is
     /// always exact, as in cgroups.
     pub tick: Duration,
-    /// Seed of the noise.
     pub seed: u64,
 }
 
@@ -64,18 +60,18 @@ pub struct SharedPeriod {
     pub sideload: CpuTime,
     pub service: CpuTime,
     /// The service's backlog at the end, in CPU time.
-    pub owed: CpuTime,
+    pub backlog: CpuTime,
     /// The largest backlog at the end of any slice.
-    pub most_owed: CpuTime,
+    pub max_backlog: CpuTime,
 }
 
 #[derive(Debug, Clone)]
 pub struct SharedMachine {
     spec: SharedSpec,
-    chance: Chance,
+    rng: SeededRng,
     /// CPU seconds since the start.
     sums: Sums,
-    owed: f64,
+    backlog: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -91,10 +87,10 @@ struct Sums {
 impl SharedMachine {
     pub fn new(spec: SharedSpec) -> SharedMachine {
         SharedMachine {
-            chance: Chance::seeded(spec.seed),
+            rng: SeededRng::seeded(spec.seed),
             spec,
             sums: Sums::default(),
-            owed: 0.0,
+            backlog: 0.0,
         }
     }
 
@@ -118,13 +114,13 @@ impl SharedMachine {
         quota: f64,
     ) -> SharedPeriod {
         let before = self.sums;
-        let mut most_owed = self.owed;
+        let mut max_backlog = self.backlog;
         let slices = (period.as_secs_f64() / SLICE).round().max(1.0);
         let slice = period.as_secs_f64() / slices;
         for i in 0..slices as u32 {
             let at = Duration::from_secs_f64(f64::from(i) * slice);
             self.slice(slice, load(at), wish.min(quota));
-            most_owed = most_owed.max(self.owed);
+            max_backlog = max_backlog.max(self.backlog);
         }
         let tick = self.spec.tick.as_secs_f64();
         let counted = |of: fn(&Sums) -> f64| {
@@ -144,16 +140,16 @@ impl SharedMachine {
             },
             sideload: cpu_time(self.sums.sideload - before.sideload),
             service: cpu_time(self.sums.service - before.service),
-            owed: cpu_time(self.owed),
-            most_owed: cpu_time(most_owed),
+            backlog: cpu_time(self.backlog),
+            max_backlog: cpu_time(max_backlog),
         }
     }
 
     fn slice(&mut self, slice: f64, load: f64, side: f64) {
         let spec = &self.spec;
         let whole = slice * f64::from(spec.cpus);
-        let noise = 1.0 + spec.noise * (2.0 * self.chance.unit() - 1.0);
-        let wants = self.owed + load * slice * noise;
+        let noise = 1.0 + spec.noise * (2.0 * self.rng.unit() - 1.0);
+        let wants = self.backlog + load * slice * noise;
         let (irq, steal) = (spec.irq * whole, spec.steal * whole);
         let capacity = (whole - irq - steal).max(0.0);
         let side_wants = side.clamp(0.0, 1.0) * whole;
@@ -162,7 +158,7 @@ impl SharedMachine {
         // By weight if both demand more; unused time goes to the other.
         let service = wants.min(assured.max(capacity - side_wants));
         let sideload = side_wants.min(capacity - service);
-        self.owed = wants - service;
+        self.backlog = wants - service;
         let sums = &mut self.sums;
         sums.user += service + sideload;
         sums.service += service;
@@ -197,17 +193,17 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wants_is_idle() {
+    fn unused_time_is_idle() {
         let mut machine = exact(SharedSpec::default());
         let seen = machine.run(SECOND, |_| 0.5, 1.0, 0.3);
         assert_eq!(seconds(seen.service), 0.5);
         assert_eq!(seconds(seen.sideload), 0.6);
         assert_eq!(seconds(seen.machine.idle), 0.9);
-        assert_eq!(seconds(seen.owed), 0.0);
+        assert_eq!(seconds(seen.backlog), 0.0);
     }
 
     #[test]
-    fn short_cpus_go_by_weight_and_the_rest_is_owed() {
+    fn contention_is_by_weight_and_leaves_a_backlog() {
         let mut machine = exact(SharedSpec {
             service_weight: 3.0,
             ..SharedSpec::default()
@@ -215,14 +211,14 @@ mod tests {
         let seen = machine.run(SECOND, |_| 2.0, 1.0, 1.0);
         assert_eq!(seconds(seen.service), 1.5);
         assert_eq!(seconds(seen.sideload), 0.5);
-        assert_eq!(seconds(seen.owed), 0.5);
+        assert_eq!(seconds(seen.backlog), 0.5);
         let later = machine.run(SECOND, |_| 0.5, 0.0, 0.0);
         assert_eq!(seconds(later.service), 1.0);
-        assert_eq!(seconds(later.owed), 0.0);
+        assert_eq!(seconds(later.backlog), 0.0);
     }
 
     #[test]
-    fn all_time_is_counted_once_and_to_the_tick() {
+    fn time_is_counted_once_in_whole_ticks() {
         let mut machine = SharedMachine::new(SharedSpec {
             steal: 0.1,
             ..SharedSpec::default()
@@ -235,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_decides_the_noise() {
+    fn seed_determines_the_noise() {
         let run = |seed| {
             let mut machine = SharedMachine::new(SharedSpec {
                 seed,

@@ -1,6 +1,6 @@
 //! The time base of a service with periodic stalls.
 
-use crate::chance::Chance;
+use crate::random::SeededRng;
 
 /// A clock that stops during stalls.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ pub(crate) struct StallClock {
 }
 
 impl StallClock {
-    pub(crate) fn new(every: f64, length: f64, chance: &mut Chance) -> StallClock {
-        let phase = chance.unit() * every;
+    pub(crate) fn new(every: f64, length: f64, rng: &mut SeededRng) -> StallClock {
+        let phase = rng.unit() * every;
         StallClock {
             every,
             length,
@@ -52,10 +52,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_takes_its_time_and_none_of_it_during_a_stall() {
+    fn work_does_not_progress_during_a_stall() {
         let (every, length) = (5.0, 0.2);
         for seed in 0..20 {
-            let clock = StallClock::new(every, length, &mut Chance::seeded(seed));
+            let clock = StallClock::new(every, length, &mut SeededRng::seeded(seed));
             assert!(clock.working(0.0).abs() < 1e-9);
             for n in 1..2000 {
                 let shown = f64::from(n) * 0.0137;
@@ -68,16 +68,16 @@ mod tests {
     }
 
     #[test]
-    fn who_arrives_during_a_stall_is_served_after_it() {
-        let clock = StallClock::new(5.0, 0.2, &mut Chance::seeded(1));
+    fn arrival_during_a_stall_is_served_after_it() {
+        let clock = StallClock::new(5.0, 0.2, &mut SeededRng::seeded(1));
         let begins = 5.0 - clock.phase;
         let served = clock.real(clock.working(begins + 0.05) + 0.01);
         assert!((served - (begins + 0.21)).abs() < 1e-9, "{served}");
     }
 
     #[test]
-    fn a_service_that_always_stands_is_never_done() {
-        let clock = StallClock::new(1.0, 1.0, &mut Chance::seeded(1));
+    fn permanent_stall_never_completes() {
+        let clock = StallClock::new(1.0, 1.0, &mut SeededRng::seeded(1));
         assert_eq!(clock.real(0.1), f64::INFINITY);
     }
 }

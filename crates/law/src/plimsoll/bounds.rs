@@ -5,18 +5,15 @@ use crate::view::{View, missing, share};
 use crate::{Reading, Reason, Sample};
 use plimsoll_model::Share;
 
-/// An upper bound and its reason.
 pub(super) struct Bound {
     pub(super) share: f64,
     pub(super) reason: Reason,
 }
 
-/// The evaluation of a sample.
-pub(super) struct Seen {
+pub(super) struct Evaluation {
     /// The share that the sideload may use while the headroom stays free;
     /// `None` if the machine could not be read.
     pub(super) room: Option<f64>,
-    /// The strictest bound.
     pub(super) bound: Bound,
     /// Consecutive periods with a missing input, including this one.
     pub(super) blind_periods: u32,
@@ -24,7 +21,7 @@ pub(super) struct Seen {
 
 impl Plimsoll {
     /// Evaluates a sample for a sideload with the share `has`.
-    pub(super) fn see(&self, state: &PlimsollState, has: f64, sample: &Sample) -> Seen {
+    pub(super) fn evaluate(&self, state: &PlimsollState, has: f64, sample: &Sample) -> Evaluation {
         let view = View::of(sample);
         let missing = missing(sample, &view);
         let by_cpu = view.as_ref().ok().map(|view| self.by_cpu(view, has));
@@ -60,7 +57,7 @@ impl Plimsoll {
             share: 0.0,
             reason: Reason::Steady { room: Share::ZERO },
         });
-        Seen {
+        Evaluation {
             room,
             bound,
             blind_periods,

@@ -71,7 +71,6 @@ impl Default for Parameters {
     }
 }
 
-/// A parameter is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} must be {allowed}; it is {given}")]
 pub struct ParameterError {
@@ -102,12 +101,12 @@ impl Parameters {
         ];
         for (name, given, least, most, allowed) in shares {
             if !(least..=most).contains(&given.get()) {
-                return Err(refused(name, allowed, given.to_string()));
+                return Err(out_of_range(name, allowed, given.to_string()));
             }
         }
         if !(1..=1000).contains(&self.blind_periods) {
             let given = self.blind_periods.to_string();
-            return Err(refused("blind_periods", "1 to 1000", given));
+            return Err(out_of_range("blind_periods", "1 to 1000", given));
         }
         let ten_minutes = Duration::from_secs(600);
         let times = [
@@ -117,18 +116,18 @@ impl Parameters {
         ];
         for (name, given, most, allowed) in times {
             if given > most {
-                return Err(refused(name, allowed, format!("{given:?}")));
+                return Err(out_of_range(name, allowed, format!("{given:?}")));
             }
         }
         if self.hold_max < self.hold_min {
             let given = format!("{:?}", self.hold_max);
-            return Err(refused("hold_max", "no less than hold_min", given));
+            return Err(out_of_range("hold_max", "at least hold_min", given));
         }
         Ok(())
     }
 }
 
-pub(super) fn refused(
+pub(super) fn out_of_range(
     name: &'static str,
     allowed: impl Into<Cow<'static, str>>,
     given: String,

@@ -6,7 +6,6 @@ use std::time::Duration;
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum Mode {
     Running {
-        /// The share that it may use.
         #[serde(rename = "share")]
         share: Share,
         #[serde(rename = "ran_for_ns", with = "plimsoll_model::ns")]

@@ -29,7 +29,7 @@ fn warm() -> ResctlState {
 }
 
 #[test]
-fn the_share_takes_the_least_idle_and_the_most_use_of_two_windows() {
+fn share_uses_minimum_idle_and_maximum_use_of_two_windows() {
     let mut state = warm();
     assert_eq!(decide(&mut state, &[sample(20, 30)]), [Some(60.0)]);
     // Idle: now 30, on average 46; used: now 40, on average 32.
@@ -39,7 +39,7 @@ fn the_share_takes_the_least_idle_and_the_most_use_of_two_windows() {
 }
 
 #[test]
-fn an_overload_is_held_and_a_relapse_held_for_longer() {
+fn overload_is_held_and_relapse_is_held_longer() {
     let mut state = warm();
     let busy = vec![sample(100 - 10, 0); 20];
     let decided = decide(&mut state, &busy);
@@ -66,7 +66,7 @@ fn an_overload_is_held_and_a_relapse_held_for_longer() {
 }
 
 #[test]
-fn memory_pressure_comes_as_a_guard_and_freezes_at_once() {
+fn memory_pressure_guard_freezes_at_once() {
     let mut state = warm();
     let mut now = sample(20, 30);
     now.guards = vec![Guard {
@@ -77,7 +77,7 @@ fn memory_pressure_comes_as_a_guard_and_freezes_at_once() {
 }
 
 #[test]
-fn a_lost_sensor_leaves_the_last_share_in_force() {
+fn missing_input_keeps_the_last_share() {
     let mut state = warm();
     let mut now = sample(60, 30);
     now.machine = None;

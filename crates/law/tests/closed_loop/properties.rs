@@ -1,7 +1,7 @@
 //! Properties that hold for arbitrary samples and arbitrary machines.
 
 use crate::rig::Rig;
-use crate::{SECOND, TENTH, asis, ours};
+use crate::{SECOND, TENTH, ours, unchanged};
 use plimsoll_law::{Action, Guard, Headroom, Law, Plimsoll, Reading, Sample, State, replay};
 use plimsoll_model::{CpuTime, CpuUse};
 use plimsoll_simulate::SharedSpec;
@@ -104,7 +104,7 @@ fn step(law: &Law, sample: &Sample) -> f64 {
 
 proptest! {
     #[test]
-    fn never_above_what_is_free_and_never_up_by_more_than_a_step(
+    fn share_is_bounded_by_free_cpu_and_by_the_growth_step(
         law in law(),
         past in prop::collection::vec(sample(), 0..30),
         now in sample(),
@@ -159,7 +159,7 @@ proptest! {
     }
 
     #[test]
-    fn a_guard_over_or_an_input_lost_never_gives_more(
+    fn guard_over_or_missing_input_never_increases_the_share(
         law in law(),
         past in prop::collection::vec(sample(), 0..30),
         now in sample(),
@@ -188,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn where_there_is_room_it_never_starves(
+    fn sideload_runs_if_cpu_is_available(
         past in prop::collection::vec(sample(), 0..60),
         load in 0.0..0.6f64,
         tenths in any::<bool>(),
@@ -199,7 +199,7 @@ proptest! {
         (rig.state, rig.action) = reached(&rig.law, &past);
         // The longest hold, the settling time, and growth over the whole
         // machine.
-        rig.run(30.0 + 1.0 + 20.0 + 5.0, |_| load, asis);
+        rig.run(30.0 + 1.0 + 20.0 + 5.0, |_| load, unchanged);
         let room = 1.0 - load - 0.01 - 0.2;
         let share = rig.action.share().get();
         prop_assert!(share > room / 2.0, "{share} of {room}");
@@ -217,13 +217,13 @@ proptest! {
         let spec = SharedSpec { seed, service_weight, sideload_weight: 100.0, ..SharedSpec::default() };
         let law = Law::Plimsoll(Plimsoll::new(Headroom::pct(headroom).unwrap()));
         let mut rig = Rig::new(law, spec, TENTH);
-        rig.run(30.0, |_| before, asis);
-        let steps = rig.run(0.2, |t| if t < 30.0 + phase / 10.0 { before } else { load }, asis);
+        rig.run(30.0, |_| before, unchanged);
+        let steps = rig.run(0.2, |t| if t < 30.0 + phase / 10.0 { before } else { load }, unchanged);
         prop_assert_eq!(steps[1].action, Action::Frozen, "{:?}", steps);
     }
 
     #[test]
-    fn whatever_happened_is_decided_the_same_again(
+    fn replay_repeats_every_decision(
         law in law(),
         samples in prop::collection::vec(sample(), 1..60),
     ) {

@@ -27,11 +27,10 @@ pub(crate) struct Step {
     /// The end of the period, in seconds.
     pub(crate) at: f64,
     /// The action in force during the period.
-    pub(crate) had: Action,
+    pub(crate) in_force: Action,
     pub(crate) seen: SharedPeriod,
     /// The share of the machine that was idle.
     pub(crate) free: f64,
-    /// The action from here on.
     pub(crate) action: Action,
     pub(crate) reason: Reason,
 }
@@ -55,22 +54,22 @@ impl Rig {
         }
     }
 
-    /// Runs for some seconds. `load` is the service's demand at a time; `spoil`
+    /// Runs for some seconds. `load` is the service's demand at a time; `tamper`
     /// modifies the sample that the law receives.
     pub(crate) fn run(
         &mut self,
         seconds: f64,
         load: impl Fn(f64) -> f64,
-        spoil: impl Fn(&mut Sample),
+        tamper: impl Fn(&mut Sample),
     ) -> Vec<Step> {
         let periods = (seconds / self.period.as_secs_f64()).round() as usize;
-        (0..periods).map(|_| self.one(&load, &spoil)).collect()
+        (0..periods).map(|_| self.one(&load, &tamper)).collect()
     }
 
-    fn one(&mut self, load: impl Fn(f64) -> f64, spoil: impl Fn(&mut Sample)) -> Step {
-        let (start, had) = (self.at, self.action);
+    fn one(&mut self, load: impl Fn(f64) -> f64, tamper: impl Fn(&mut Sample)) -> Step {
+        let (start, in_force) = (self.at, self.action);
         let cpus_wanted = |t: Duration| load((start + t).as_secs_f64()) * self.built_with;
-        let quota = had.share().get();
+        let quota = in_force.share().get();
         let seen = self.machine.run(self.period, cpus_wanted, 1.0, quota);
         self.at += self.period;
         let mut sample = Sample {
@@ -82,7 +81,7 @@ impl Rig {
             gives_way: false,
             guards: Vec::new(),
         };
-        spoil(&mut sample);
+        tamper(&mut sample);
         let decision = self.law.decide(&self.state, &sample);
         self.lines.extend(Entry::of(&sample, &decision).to_line());
         let Decision {
@@ -95,7 +94,7 @@ impl Rig {
         let whole = self.period.as_secs_f64() * f64::from(self.machine.cpus());
         Step {
             at: self.at.as_secs_f64(),
-            had,
+            in_force,
             seen,
             free: seen.machine.idle.0.as_secs_f64() / whole,
             action,

@@ -65,7 +65,7 @@ fn closed_forms_and_long_simulations_agree_on_the_capacity() {
 }
 
 #[test]
-fn a_limit_chosen_by_a_quantile_gives_back_its_rate() {
+fn capacity_at_a_quantile_limit_is_its_rate() {
     let services = [
         exponential(1),
         deterministic(3),
@@ -97,7 +97,7 @@ fn a_limit_chosen_by_a_quantile_gives_back_its_rate() {
 }
 
 #[test]
-fn equal_gaps_carry_more_than_random_ones() {
+fn constant_arrivals_have_higher_capacity_than_poisson() {
     let capacity = |arrivals| truth(&exponential(1), arrivals, Quantile::P99, 10 * MS).unwrap();
     let (random, equal) = (capacity(Arrivals::Poisson), capacity(Arrivals::Constant));
     // D/M/1: the time in the system is exponential with rate mu (1 - s), where
@@ -113,7 +113,7 @@ fn equal_gaps_carry_more_than_random_ones() {
 }
 
 #[test]
-fn a_promise_that_no_rate_keeps_has_no_capacity() {
+fn unreachable_limit_has_no_capacity() {
     let stalled = Service::Stall {
         base: Box::new(exponential(1)),
         every: 5000 * MS,
@@ -130,7 +130,7 @@ fn a_promise_that_no_rate_keeps_has_no_capacity() {
 }
 
 #[test]
-fn little_is_right_about_what_is_in_flight() {
+fn in_flight_matches_littles_law() {
     let service = exponential(4);
     let rate = service.saturation().times(0.7);
     let window = Duration::from_secs(4000);
@@ -147,7 +147,7 @@ fn little_is_right_about_what_is_in_flight() {
 }
 
 #[test]
-fn beyond_the_cliff_latency_is_far_too_long_and_before_it_flat() {
+fn cliff_latency_is_flat_below_and_grows_above() {
     let at = Rate::per_second(1000.0).unwrap();
     let service = Service::Cliff { below: MS, at };
     assert_eq!(

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn one_server_is_as_erlang_found() {
+    fn one_server_matches_erlang() {
         for load in [0.2, 0.5, 0.8, 0.95] {
             for wait in [0.0, 0.3, 1.0, 2.5, 6.0] {
                 let found = tail(1.0, 1, load, 1.0 + wait);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_in_the_system_has_the_mean_of_pollaczek_and_khinchine() {
+    fn mean_number_in_system_matches_pollaczek_khinchine() {
         for load in [0.3, 0.9, 0.99] {
             let at_most = in_system_at_most(load, 1);
             let mean: f64 = at_most.iter().map(|p| 1.0 - p).sum();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busy_servers_are_the_offered_load_on_average() {
+    fn mean_busy_servers_equal_the_offered_load() {
         for (load, servers) in [(1.5, 2), (3.9, 4), (15.0, 16), (60.0, 64)] {
             let at_most = in_system_at_most(load, servers);
             let busy: f64 = at_most.iter().take(servers).map(|p| 1.0 - p).sum();

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_server_is_exponential_at_mu_less_lambda() {
+    fn one_server_has_exponential_tail() {
         for rate in [0.1_f64, 0.5, 0.9, 0.99] {
             for limit in [0.0, 0.5, 3.0, 40.0] {
                 let expected = (-(1.0 - rate) * limit).exp();
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn erlangs_c_is_that_of_the_tables() {
+    fn erlang_c_matches_tables() {
         // Two servers: C = 2 rho^2 / (1 + rho); the load is 2 rho.
         for rho in [0.1, 0.5, 0.9] {
             let expected = 2.0 * rho * rho / (1.0 + rho);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_has_no_gap_where_its_denominator_vanishes() {
+    fn formula_is_continuous_at_a_zero_denominator() {
         let at = |rate| tail(1.0, 4, rate, 5.0);
         assert!((at(3.0) / at(3.0 + 1e-6) - 1.0).abs() < 1e-5);
         assert!((at(3.0) / at(3.0 - 1e-6) - 1.0).abs() < 1e-5);

@@ -13,7 +13,6 @@ use crate::service::Service;
 use plimsoll_model::{Arrivals, Quantile, Rate, Share};
 use std::time::Duration;
 
-/// Seed of all reference simulations.
 const SEED: u64 = 0x706C_696D_736F_6C6C;
 
 /// Rates below this fraction of saturation are not considered.

@@ -1,7 +1,7 @@
 //! Long simulations in steady state, for services without a closed form.
 
-use crate::chance::{Chance, Starts};
-use crate::line::Line;
+use crate::queue::QueueState;
+use crate::random::{SeededRng, Starts};
 use crate::service::Service;
 use plimsoll_model::{Arrivals, Histogram, Quantile, Rate};
 
@@ -59,13 +59,13 @@ fn each(
     mut see: impl FnMut(f64),
 ) {
     // Two sequences, so that neither depends on how much the other draws.
-    let mut chance = Chance::mixed(&[seed]);
+    let mut rng = SeededRng::mixed(&[seed]);
     let mut starts = Starts::new(arrivals, Rate::per_second(rate).unwrap_or(Rate::ZERO), seed);
-    let mut line = Line::new(service, 1.0, rate, &mut chance);
+    let mut queue = QueueState::new(service, 1.0, rate, &mut rng);
     let lead_in = (requests as f64 * LEAD_IN) as u64;
     for n in 0..lead_in + requests {
         let at = starts.next_start();
-        let departs = line.departs(at, &mut chance);
+        let departs = queue.departs(at, &mut rng);
         if n >= lead_in {
             see(departs - at);
         }

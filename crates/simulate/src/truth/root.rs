@@ -29,7 +29,7 @@ const PRECISION: f64 = 2e-4;
 /// the root within it. `None` if the function is above 0 at `low`.
 pub(super) fn refined(low: f64, high: f64, f: impl Fn(f64, u64) -> f64) -> Option<f64> {
     let coarse = Bracket::new(low, high, |x| f(x, COARSE))?;
-    let near = coarse.close(0.005 * high, |x| f(x, COARSE));
+    let near = coarse.refine(0.005 * high, |x| f(x, COARSE));
     let fine = |x| f(x, super::reference::REQUESTS);
     let mut width = 0.01;
     loop {
@@ -43,7 +43,7 @@ pub(super) fn refined(low: f64, high: f64, f: impl Fn(f64, u64) -> f64) -> Optio
             None if from > low => width *= 3.0,
             None => return None,
             Some(b) if b.above <= 0.0 && to < high => width *= 3.0,
-            Some(b) => return Some(b.close(PRECISION * near, fine)),
+            Some(b) => return Some(b.refine(PRECISION * near, fine)),
         }
     }
 }
@@ -73,7 +73,7 @@ impl Bracket {
 
     /// The root, by regula falsi with the Illinois weighting and bisection in
     /// every third round; `high` if the function is not above 0 there.
-    fn close(mut self, precision: f64, f: impl Fn(f64) -> f64) -> f64 {
+    fn refine(mut self, precision: f64, f: impl Fn(f64) -> f64) -> f64 {
         if self.above <= 0.0 {
             return self.high;
         }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn smooth_functions_and_steps_are_both_closed_in() {
+    fn root_of_smooth_and_step_functions() {
         for target in [0.011, 0.5, 0.93, 0.999] {
             let smooth = refined(0.001, 1.0, |x, _| (x / target).ln());
             let step = refined(0.001, 1.0, |x, _| if x < target { -9.0 } else { 4.0 });
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_answer_that_is_wrong_is_put_right() {
+    fn wrong_coarse_bracket_is_widened() {
         let noisy = |x: f64, effort| {
             let target = if effort == COARSE { 0.6 } else { 0.5 };
             x - target

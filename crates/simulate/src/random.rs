@@ -6,20 +6,20 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A generator whose sequence depends only on its seed.
 #[derive(Debug, Clone)]
-pub(crate) struct Chance(Xoshiro256PlusPlus);
+pub(crate) struct SeededRng(Xoshiro256PlusPlus);
 
-impl Chance {
-    pub(crate) fn seeded(seed: u64) -> Chance {
-        Chance(Xoshiro256PlusPlus::seed_from_u64(seed))
+impl SeededRng {
+    pub(crate) fn seeded(seed: u64) -> SeededRng {
+        SeededRng(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// Seeds from `parts`, in their order.
-    pub(crate) fn mixed(parts: &[u64]) -> Chance {
+    pub(crate) fn mixed(parts: &[u64]) -> SeededRng {
         let mix = |seed: u64, part: &u64| {
             let mixed = (seed ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             mixed ^ (mixed >> 32)
         };
-        Chance::seeded(parts.iter().fold(0x5851_F42D_4C95_7F2D, mix))
+        SeededRng::seeded(parts.iter().fold(0x5851_F42D_4C95_7F2D, mix))
     }
 
     /// Uniform, strictly between 0 and 1.
@@ -42,7 +42,7 @@ pub(crate) struct Starts {
     /// In mean gaps, as in the load generator: the same seed at two rates gives
     /// the same pattern, scaled.
     gaps: f64,
-    chance: Chance,
+    rng: SeededRng,
 }
 
 impl Starts {
@@ -52,14 +52,14 @@ impl Starts {
             arrivals,
             mean_gap: 1.0 / rate.get(),
             gaps: 0.0,
-            chance: Chance::seeded(seed),
+            rng: SeededRng::seeded(seed),
         }
     }
 
     pub(crate) fn next_start(&mut self) -> f64 {
         self.gaps += match self.arrivals {
             Arrivals::Constant => 1.0,
-            Arrivals::Poisson => self.chance.exponential(),
+            Arrivals::Poisson => self.rng.exponential(),
         };
         self.gaps * self.mean_gap
     }

@@ -14,21 +14,21 @@ const STEPS: usize = ((HIGHEST - LOWEST) << STEP_BITS) as usize;
 /// Histogram with a relative error of 0.2 %. The model's histogram is ten times
 /// as precise but six times the size, too large to clear and scan every second.
 #[derive(Debug, Clone)]
-pub(crate) struct Brief {
+pub(crate) struct CompactHistogram {
     counts: Vec<u32>,
     total: u64,
 }
 
-impl Default for Brief {
-    fn default() -> Brief {
-        Brief {
+impl Default for CompactHistogram {
+    fn default() -> CompactHistogram {
+        CompactHistogram {
             counts: vec![0; STEPS],
             total: 0,
         }
     }
 }
 
-impl Brief {
+impl CompactHistogram {
     /// Adds a duration; it must not be negative.
     pub(crate) fn record(&mut self, seconds: f64) {
         // The bits of a positive float increase with its value: exponent, then
@@ -38,7 +38,6 @@ impl Brief {
         self.total += 1;
     }
 
-    /// Number of values.
     pub(crate) fn count(&self) -> u64 {
         self.total
     }
@@ -62,7 +61,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_within_a_fifth_of_a_percent() {
-        let mut brief = Brief::default();
+        let mut brief = CompactHistogram::default();
         assert_eq!(brief.quantile(0.5), None);
         (1..=1000).for_each(|us| brief.record(f64::from(us) * 1e-6));
         for (q, expected) in [(0.5, 500e-6), (0.99, 990e-6), (1.0, 1e-3)] {
@@ -72,8 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn times_out_of_range_are_kept_at_the_ends() {
-        let mut brief = Brief::default();
+    fn out_of_range_times_are_clamped() {
+        let mut brief = CompactHistogram::default();
         brief.record(0.0);
         brief.record(f64::INFINITY);
         assert_eq!(brief.count(), 2);
