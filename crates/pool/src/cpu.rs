@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pinned_thread_may_run_on_that_cpu_alone() {
+    fn pinned_thread_has_one_allowed_cpu() {
         // In its own thread, because affinity is per thread.
         let (before, after) = std::thread::spawn(|| {
             let before = allowed_cpus().unwrap();
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_cannot_be_had_is_named() {
+    fn unavailable_cpu_is_named() {
         for cpu in [1023, 8191, CpuId::MAX] {
             let error = pin_this_thread(cpu).unwrap_err().to_string();
             assert!(error.contains(&format!("CPU {cpu}:")), "{error}");

@@ -56,7 +56,7 @@ mod wait;
 mod workers;
 
 pub use cpu::{allowed_cpus, pin_this_thread};
-pub use queue::Rest;
+pub use queue::Unstarted;
 pub use wait::Waiting;
 pub use workers::{Pool, Start};
 
@@ -64,15 +64,15 @@ use plimsoll_model::CpuId;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    #[error("no CPU was given to run on; give at least one")]
+    #[error("no CPU to run on; give at least one")]
     NoCpu,
     #[error(
-        "a thread could not be pinned to CPU {cpu}: {source}; choose from the CPUs that this \
+        "cannot pin a thread to CPU {cpu}: {source}; choose one of the CPUs that this \
          process may use (Cpus_allowed_list in /proc/self/status)"
     )]
     Pin { cpu: CpuId, source: std::io::Error },
-    #[error("the kernel does not tell which CPUs this process may use: {0}")]
+    #[error("cannot read this process' CPU affinity: {0}; give the CPUs explicitly")]
     Affinity(#[source] std::io::Error),
-    #[error("no thread could be made for CPU {cpu}: {source}; see `ulimit -u` and pids.max")]
+    #[error("cannot start a thread for CPU {cpu}: {source}; raise `ulimit -u` or pids.max")]
     Spawn { cpu: CpuId, source: std::io::Error },
 }

@@ -45,7 +45,6 @@ impl<S: Iterator<Item = u64>> Queue<S> {
         Some(claim)
     }
 
-    /// The oldest unfinished start.
     pub(crate) fn oldest_open_ns(&mut self) -> Option<u64> {
         let claimed = self.open.iter().flatten().map(|c| c.intended_ns).min();
         claimed.or_else(|| self.source.as_mut()?.peek().copied())
@@ -58,11 +57,11 @@ impl<S: Iterator<Item = u64>> Queue<S> {
 
     /// Takes the starts that were claimed but not finished, then the unclaimed
     /// ones. The queue is empty afterwards.
-    pub(crate) fn take_rest(&mut self) -> Rest<S> {
+    pub(crate) fn take_unstarted(&mut self) -> Unstarted<S> {
         let claims = self.open.iter_mut().filter_map(Option::take);
         let mut open: Vec<u64> = claims.map(|c| c.intended_ns).collect();
         open.sort_unstable();
-        Rest {
+        Unstarted {
             open: open.into_iter(),
             source: self.source.take(),
         }
@@ -72,12 +71,12 @@ impl<S: Iterator<Item = u64>> Queue<S> {
 /// The starts that were never run, ascending: those that workers were waiting
 /// for, then the rest of the source.
 #[derive(Debug)]
-pub struct Rest<S: Iterator<Item = u64>> {
+pub struct Unstarted<S: Iterator<Item = u64>> {
     open: std::vec::IntoIter<u64>,
     source: Option<Peekable<S>>,
 }
 
-impl<S: Iterator<Item = u64>> Iterator for Rest<S> {
+impl<S: Iterator<Item = u64>> Iterator for Unstarted<S> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
@@ -90,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn starts_are_claimed_in_the_order_of_the_source_whoever_asks() {
+    fn starts_are_claimed_in_source_order_by_any_worker() {
         let mut queue = Queue::new([10, 20, 20, 30].into_iter(), 2);
         let claims: Vec<(u64, u64)> = [1, 0, 0, 1]
             .into_iter()
@@ -121,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_is_what_was_not_finished_each_once_and_ascending() {
+    fn unstarted_jobs_are_returned_once_and_ascending() {
         let mut queue = Queue::new([10, 20, 30, 40].into_iter(), 3);
         for worker in [2, 0, 1] {
             queue.claim(worker);
         }
         queue.finish(0);
-        assert_eq!(queue.take_rest().collect::<Vec<_>>(), [10, 30, 40]);
+        assert_eq!(queue.take_unstarted().collect::<Vec<_>>(), [10, 30, 40]);
         assert_eq!(queue.claim(0), None, "nothing is handed out twice");
     }
 }

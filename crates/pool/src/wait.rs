@@ -49,7 +49,7 @@ impl fmt::Display for Waiting {
 
 /// Sets the timer slack of the calling thread to 1 ns; the kernel's default
 /// delays timers by up to 50 us (prctl(2), PR_SET_TIMERSLACK).
-pub(crate) fn sharpen_timers() {
+pub(crate) fn set_min_timer_slack() {
     // If a sandbox refuses it, starts are up to 50 us later, which the slip
     // shows.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -110,18 +110,18 @@ const OPEN: u32 = 1;
 const STOPPED: u32 = 2;
 
 /// Matches any waker: the gate always wakes all waiters.
-const ANYONE: NonZeroU32 = NonZeroU32::MAX;
+const ANY_WAKER: NonZeroU32 = NonZeroU32::MAX;
 
 impl Gate {
     pub(crate) fn open(&self) {
-        self.go_to(OPEN);
+        self.advance(OPEN);
     }
 
     pub(crate) fn stop(&self) {
-        self.go_to(STOPPED);
+        self.advance(STOPPED);
     }
 
-    fn go_to(&self, phase: u32) {
+    fn advance(&self, phase: u32) {
         self.0.fetch_max(phase, Ordering::AcqRel);
         // Fails only for an invalid address.
         let _ = futex::wake(&self.0, futex::Flags::PRIVATE, i32::MAX as u32);
@@ -132,7 +132,7 @@ impl Gate {
     }
 
     /// Waits until the gate is opened; `false` if it was stopped instead.
-    pub(crate) fn pass(&self) -> bool {
+    pub(crate) fn wait_open(&self) -> bool {
         while self.0.load(Ordering::Acquire) == CLOSED {
             self.sleep_while(CLOSED, None);
         }
@@ -168,7 +168,7 @@ impl Gate {
     fn sleep_while(&self, phase: u32, until: Option<&Timespec>) {
         // Ends by time-out, wake-up, signal, or because the phase has already
         // changed. The caller checks clock and phase again in every case.
-        let _ = futex::wait_bitset(&self.0, futex::Flags::PRIVATE, phase, until, ANYONE);
+        let _ = futex::wait_bitset(&self.0, futex::Flags::PRIVATE, phase, until, ANY_WAKER);
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_ends_at_the_time_and_not_before() {
+    fn wait_ends_at_the_time_and_not_before() {
         let gate = Gate::default();
         gate.open();
         for waiting in both() {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_past_is_not_waited_for() {
+    fn past_times_do_not_wait() {
         let gate = Gate::default();
         gate.open();
         let clock = Clock::new(Instant::now());
@@ -204,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn stopping_ends_every_wait_even_one_for_ever() {
+    fn stop_ends_endless_waits() {
         for waiting in both() {
             let gate = Arc::new(Gate::default());
             let clock = Clock::new(Instant::now());
             let waiter = {
                 let gate = Arc::clone(&gate);
                 std::thread::spawn(move || {
-                    gate.pass()
+                    gate.wait_open()
                         .then(|| gate.wait_until(&clock, waiting, FOREVER))
                 })
             };
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_in_the_future_or_the_past_is_the_same_on_both_clocks() {
+    fn both_clocks_agree_for_past_and_future_epochs() {
         let now = Instant::now();
         let hour = Duration::from_secs(3600);
         let monotonic_s = |began| Clock::new(began).monotonic(0).tv_sec;

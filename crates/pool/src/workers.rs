@@ -1,7 +1,7 @@
 use crate::PoolError;
 use crate::cpu::pin_this_thread;
-use crate::queue::{Queue, Rest};
-use crate::wait::{Clock, Gate, Waiting, sharpen_timers};
+use crate::queue::{Queue, Unstarted};
+use crate::wait::{Clock, Gate, Waiting, set_min_timer_slack};
 use plimsoll_model::{CpuId, CpuSet};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -133,13 +133,13 @@ impl<S: Iterator<Item = u64>> Pool<S> {
 
     /// Stops the pool: waiting workers wake up at once, running jobs complete.
     /// Returns the starts that were never run. Panics if a job has panicked.
-    pub fn stop(mut self) -> Rest<S> {
+    pub fn stop(mut self) -> Unstarted<S> {
         for thread in self.end() {
             if let Err(panic) = thread.join() {
                 std::panic::resume_unwind(panic);
             }
         }
-        self.shared.queue().take_rest()
+        self.shared.queue().take_unstarted()
     }
 
     fn end(&mut self) -> Vec<JoinHandle<()>> {
@@ -172,7 +172,7 @@ impl<S: Iterator<Item = u64>> Worker<S> {
         job: &impl Fn(&Start),
     ) {
         let pinned = pin_this_thread(cpu);
-        sharpen_timers();
+        set_min_timer_slack();
         let id = rustix::thread::gettid()
             .as_raw_nonzero()
             .get()
@@ -180,7 +180,7 @@ impl<S: Iterator<Item = u64>> Worker<S> {
         // The receiver is gone if another worker failed; the gate is stopped
         // then.
         let _ = ready.send((self.index, pinned.map(|()| id)));
-        if self.shared.gate.pass() {
+        if self.shared.gate.wait_open() {
             while let Some(start) = self.next_start() {
                 job(&start);
             }

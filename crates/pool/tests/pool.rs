@@ -40,7 +40,7 @@ fn run_all(cpus: &CpuSet, waiting: Waiting, starts: Vec<u64>) -> Vec<Start> {
 }
 
 #[test]
-fn every_start_runs_once_and_none_before_its_time() {
+fn every_start_runs_once_and_not_early() {
     let starts: Vec<u64> = (0..500).map(|i| i * 40_000).collect();
     for waiting in ways() {
         let mut seen = run_all(&allowed_cpus().unwrap(), waiting, starts.clone());
@@ -61,7 +61,7 @@ fn one_worker_serves_in_the_order_of_arrival() {
 }
 
 #[test]
-fn lateness_is_slip_only_when_the_worker_was_waiting() {
+fn delay_is_slip_only_if_the_worker_was_waiting() {
     let now = Instant::now();
     let hour_ago = now.checked_sub(Duration::from_secs(3600)).unwrap_or(now);
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -85,7 +85,7 @@ fn lateness_is_slip_only_when_the_worker_was_waiting() {
 }
 
 #[test]
-fn stopping_ends_workers_that_wait_for_ever_and_hands_their_starts_back() {
+fn stop_ends_waiting_workers_and_returns_their_starts() {
     for waiting in ways() {
         let ran = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&ran);
@@ -106,7 +106,7 @@ fn stopping_ends_workers_that_wait_for_ever_and_hands_their_starts_back() {
 }
 
 #[test]
-fn what_ran_and_what_is_handed_back_are_all_there_was() {
+fn started_and_returned_starts_are_complete() {
     let starts: Vec<u64> = (0..100_000).map(|i| i * 1_000).collect();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
@@ -156,7 +156,7 @@ fn dropping_a_pool_ends_its_threads() {
 }
 
 #[test]
-fn workers_run_where_they_were_told_to() {
+fn workers_run_on_their_cpus() {
     let cpus = allowed_cpus().unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
@@ -176,7 +176,7 @@ fn workers_run_where_they_were_told_to() {
 }
 
 #[test]
-fn a_cpu_that_cannot_be_had_fails_before_any_job_runs() {
+fn unavailable_cpu_fails_before_any_job_runs() {
     let ran = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&ran);
     let mut cpus: Vec<u32> = one_cpu().iter().collect();
