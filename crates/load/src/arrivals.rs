@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_means_the_same_arrivals_for_ever() {
+    fn seed_determines_the_arrivals() {
         let starts: Vec<u64> = Schedule::new(Arrivals::Poisson, rate(1000.0), 42)
             .take(4)
             .collect();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn poisson_gaps_have_the_mean_and_the_spread_of_an_exponential() {
+    fn poisson_gaps_are_exponential() {
         let n = 100_000;
         let starts: Vec<u64> = Schedule::new(Arrivals::Poisson, rate(1e6), 1)
             .take(n)
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_arrivals_are_dealt_out_evenly() {
+    fn constant_arrivals_are_assigned_round_robin() {
         let mut all: Vec<u64> = (0..4)
             .flat_map(|i| Schedule::shared(Arrivals::Constant, rate(1000.0), 0, i, 4).take(2))
             .collect();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_is_a_second_hand_on_the_same_schedule() {
+    fn clone_continues_the_same_schedule() {
         let mut ahead = Schedule::new(Arrivals::Poisson, rate(10.0), 9);
         let behind = ahead.clone();
         let seen: Vec<u64> = ahead.by_ref().take(100).collect();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_without_steps_is_the_schedule_that_it_ever_was() {
+    fn offer_without_steps_equals_the_plain_schedule() {
         let mut offer = stepped(Arrivals::Poisson, 7);
         offer.steps = None;
         let plain = Schedule::new(Arrivals::Poisson, offer.rate, 7);

@@ -3,13 +3,11 @@
 use plimsoll_model::{Arrivals, Rate, SteppedRate, Work};
 use std::time::{Duration, Instant};
 
-/// The load to offer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offer {
     /// Requests per second over all threads.
     pub rate: Rate,
     pub arrivals: Arrivals,
-    /// Seed of the arrivals.
     pub seed: u64,
     /// How long to wait at the end for answers to requests of the window, while
     /// the load continues.
@@ -74,9 +72,7 @@ pub struct Tick {
     pub sent: u64,
     /// Good answers.
     pub completed: u64,
-    /// Failed requests.
     pub errors: u64,
-    /// Requests sent and not yet answered.
     pub in_flight: u64,
     /// Median latency of the good answers.
     pub p50: Option<Duration>,

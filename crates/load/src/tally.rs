@@ -14,20 +14,15 @@ use std::time::{Duration, Instant};
 
 /// How long before its opening a window is announced: longer than threads need
 /// to see it.
-const NOTICE: Duration = Duration::from_millis(20);
+const ANNOUNCEMENT: Duration = Duration::from_millis(20);
 
-/// How a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// No connection could be made.
     Connect,
-    /// The TLS handshake failed.
     Tls,
     /// No complete answer within the time-out.
     Timeout,
-    /// An unexpected status.
     Status,
-    /// The answer is not HTTP/1.1.
     Protocol,
     /// Closed or reset before the answer ended.
     Reset,
@@ -81,7 +76,7 @@ impl Session {
 
     /// Announces a window; see [`crate::Running::open_window`].
     pub fn open_window(&self, length: Duration) -> WindowTimes {
-        let opens = self.began.elapsed() + NOTICE;
+        let opens = self.began.elapsed() + ANNOUNCEMENT;
         let closes = opens + length;
         // Close before open: a thread that sees the opening must see the
         // closing too.
@@ -371,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_belongs_where_it_was_intended_and_works_where_it_ended() {
+    fn request_belongs_by_intended_start_and_completes_by_arrival() {
         let (tally, opens) = open();
         let second = 1_000_000_000;
         for (intended, ended) in [
@@ -390,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_extended_counts_on() {
+    fn extended_window_keeps_counting() {
         let (tally, opens) = open();
         let second = 1_000_000_000;
         tally.session().extend_window(Duration::from_secs(2));
@@ -404,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_counts_even_when_no_answer_came() {
+    fn unanswered_requests_count_their_wait() {
         let (tally, opens) = open();
         let late = opens + 2_000_000_000;
         for _ in 0..4 {
@@ -426,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_step_is_told_apart_by_slots_over_all_threads() {
+    fn latencies_after_a_step_are_split_into_slots() {
         let ms = Duration::from_millis;
         let rate = plimsoll_model::Rate::per_second(1.0).unwrap();
         let session = Arc::new(Session::of(&Offer {
@@ -461,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_window_nothing_counts_but_ticks_do() {
+    fn without_a_window_only_ticks_count() {
         let tally = Tally::new(Arc::new(Session::new()));
         tally.due(1, 0);
         tally.sent(1);

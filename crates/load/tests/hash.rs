@@ -58,7 +58,7 @@ fn assert_conserved(work: &Work) {
 }
 
 #[test]
-fn with_a_drain_long_enough_all_that_was_intended_is_served() {
+fn long_drain_serves_all_requests() {
     let work = trial(&mut load(SMALL, ALL), 2000.0, Duration::from_secs(60));
     assert_conserved(&work);
     assert!(work.intended > 0);
@@ -73,7 +73,7 @@ fn a_backlog_of_the_window_is_served_in_the_drain() {
 }
 
 #[test]
-fn what_an_overloaded_service_leaves_is_unfinished_and_counts_its_wait() {
+fn overload_leaves_unfinished_requests_with_their_wait() {
     // More than a minute's work in 100 ms.
     let work = trial(&mut load(LARGE, 1), 20_000.0, Duration::ZERO);
     assert_conserved(&work);
@@ -90,7 +90,7 @@ fn without_a_window_nothing_counts() {
 }
 
 #[test]
-fn a_trial_cut_short_intends_only_what_had_come() {
+fn shortened_trial_counts_only_due_requests() {
     let mut running = load(SMALL, ALL)
         .start(&offer(1000.0, Duration::ZERO))
         .unwrap();
@@ -103,7 +103,7 @@ fn a_trial_cut_short_intends_only_what_had_come() {
 }
 
 #[test]
-fn its_threads_serve_and_its_queue_is_in_flight() {
+fn queue_counts_as_in_flight() {
     let mut running = load(LARGE, 1)
         .start(&offer(20_000.0, Duration::ZERO))
         .unwrap();

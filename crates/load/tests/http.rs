@@ -105,7 +105,7 @@ fn a_good_service_answers_every_request() {
 }
 
 #[test]
-fn requests_beyond_the_capacity_wait_and_their_wait_is_latency() {
+fn queueing_beyond_capacity_counts_as_latency() {
     // One answer per 5 ms is 200/s; 1000/s are offered.
     let each = 5 * MS;
     let (_server, service) = known(Behaviour::Queue(Discipline::Servers { each, servers: 1 }));
@@ -124,7 +124,7 @@ fn requests_beyond_the_capacity_wait_and_their_wait_is_latency() {
 }
 
 #[test]
-fn a_stall_is_seen_by_every_request_that_should_have_started_in_it() {
+fn stall_affects_every_request_intended_in_it() {
     let (_server, service) = known(Behaviour::Queue(Discipline::Stall {
         every: 1000 * MS,
         lasting: 300 * MS,
@@ -136,7 +136,7 @@ fn a_stall_is_seen_by_every_request_that_should_have_started_in_it() {
 }
 
 #[test]
-fn a_dead_port_fails_every_request_and_does_not_end_the_run() {
+fn closed_port_fails_requests_but_not_the_run() {
     // Bound but not listening, so that no other process takes the port.
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
@@ -164,7 +164,7 @@ fn connections_closed_at_once_are_resets() {
 }
 
 #[test]
-fn connections_that_serve_once_are_opened_again_and_again() {
+fn one_shot_connections_are_reopened() {
     let (_server, service) = known(Behaviour::CloseAfterAnswer { announced: true });
     assert!(!probe(&service).unwrap().keeps_alive);
     let work = drive(&service, 200.0);
@@ -209,7 +209,7 @@ fn idle_connections_do_not_block_a_server_that_serves_one_at_a_time() {
 }
 
 #[test]
-fn a_close_that_was_not_announced_is_noticed() {
+fn unannounced_close_is_detected() {
     let (_server, service) = known(Behaviour::CloseAfterAnswer { announced: false });
     assert!(!probe(&service).unwrap().keeps_alive);
     // Whether a request meets the close is chance; both cases are counted, and
@@ -220,9 +220,9 @@ fn a_close_that_was_not_announced_is_noticed() {
 }
 
 #[test]
-fn an_answer_that_is_cut_off_is_a_reset() {
+fn truncated_answer_is_a_reset() {
     let (_server, service) = known(Behaviour::DieInBody);
-    assert_refused(&service, "in the middle of its answer, after 49 B");
+    assert_refused(&service, "within its answer, after 49 B");
     let work = drive(&service, 200.0);
     assert_eq!(work.errors.reset, work.intended, "{work:?}");
 }
@@ -247,7 +247,7 @@ fn an_unexpected_status_is_a_status_error_unless_it_is_expected() {
 }
 
 #[test]
-fn a_redirect_is_an_error_that_shows_where_it_leads() {
+fn redirect_is_an_error_with_its_location() {
     let (_server, service) = known(Behaviour::Redirect("http://elsewhere/".into()));
     assert_refused(&service, "redirects to http://elsewhere/ (302)");
     let work = drive(&service, 200.0);
@@ -255,7 +255,7 @@ fn a_redirect_is_an_error_that_shows_where_it_leads() {
 }
 
 #[test]
-fn chunks_in_odd_fragments_are_whole_answers() {
+fn fragmented_chunks_are_complete_answers() {
     let (_server, service) = known(Behaviour::OddChunks);
     assert_eq!(probe(&service).unwrap().body.0, 16);
     let work = drive(&service, 200.0);
@@ -263,7 +263,7 @@ fn chunks_in_odd_fragments_are_whole_answers() {
 }
 
 #[test]
-fn a_body_that_ends_with_the_connection_is_a_whole_answer() {
+fn body_ended_by_close_is_complete() {
     let (_server, service) = known(Behaviour::UntilClose);
     let probe = probe(&service).unwrap();
     assert_eq!((probe.body.0, probe.keeps_alive), (12, false));
@@ -272,7 +272,7 @@ fn a_body_that_ends_with_the_connection_is_a_whole_answer() {
 }
 
 #[test]
-fn silence_is_a_time_out_and_waits_no_longer() {
+fn silent_server_times_out() {
     let (_server, mut service) = known(Behaviour::Silent);
     service.timeout = 50 * MS;
     assert_refused(&service, "gave no answer within 50ms");
@@ -282,26 +282,26 @@ fn silence_is_a_time_out_and_waits_no_longer() {
 }
 
 #[test]
-fn a_head_byte_by_byte_is_slow_but_whole() {
+fn head_sent_byte_by_byte_is_complete() {
     let (_server, mut service) = known(Behaviour::SlowHead { per_byte: MS });
     assert_eq!(drive(&service, 50.0).errors.total(), 0);
     service.timeout = 20 * MS;
-    assert_refused(&service, "did not end its answer within 20ms");
+    assert_refused(&service, "did not complete its answer within 20ms");
     let work = drive(&service, 50.0);
     assert_eq!(work.errors.timeout, work.intended, "{work:?}");
 }
 
 #[test]
-fn a_body_without_end_is_a_time_out_and_does_not_hold_up_the_thread() {
+fn endless_body_times_out_without_blocking_the_thread() {
     let (_server, mut service) = known(Behaviour::Large { bytes: 10 << 30 });
     service.timeout = 100 * MS;
-    assert_refused(&service, "did not end its answer within 100ms");
+    assert_refused(&service, "did not complete its answer within 100ms");
     let work = drive(&service, 20.0);
     assert_eq!(work.errors.timeout, work.intended, "{work:?}");
 }
 
 #[test]
-fn a_large_answer_and_a_large_request_are_carried_whole() {
+fn large_requests_and_answers_are_complete() {
     let (_server, mut service) = known(Behaviour::Large { bytes: 3 << 20 });
     service.method = "POST".into();
     service.body = vec![b'x'; 5 << 20];
@@ -311,7 +311,7 @@ fn a_large_answer_and_a_large_request_are_carried_whole() {
 }
 
 #[test]
-fn a_load_can_be_watched_and_dropped() {
+fn load_reports_ticks_and_ends_when_dropped() {
     let (_server, service) = known(Behaviour::Answer { after: MS });
     let mut load = HttpLoad::new(&service, cpus()).unwrap();
     let mut running = load.start(&offer(500.0)).unwrap();
@@ -359,7 +359,7 @@ fn several_threads_share_connections_and_rate() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_before_anything_is_opened() {
+fn invalid_settings_are_refused_before_connecting() {
     let refused = |service: &HttpService, cpus: CpuSet| match HttpLoad::new(service, cpus) {
         Err(LoadError::Mistake(message)) => message,
         other => panic!("{other:?}"),
@@ -384,7 +384,7 @@ fn what_cannot_work_is_refused_before_anything_is_opened() {
 }
 
 #[test]
-fn a_cpu_that_is_not_there_is_named() {
+fn missing_cpu_is_named() {
     let (_server, service) = known(Behaviour::Silent);
     for cpu in [1023, 5000] {
         let mut load = HttpLoad::new(&service, [cpu].into_iter().collect()).unwrap();
@@ -392,14 +392,14 @@ fn a_cpu_that_is_not_there_is_named() {
             panic!("this machine has CPU {cpu}");
         };
         assert!(
-            error.to_string().contains(&format!("on CPU {cpu}")),
+            error.to_string().contains(&format!("to CPU {cpu}")),
             "{error}"
         );
     }
 }
 
 #[test]
-fn a_rate_limiter_refuses_what_is_beyond_its_rate() {
+fn rate_limiter_refuses_the_excess() {
     let limiter = Discipline::TokenBucket {
         per_second: 200,
         burst: 10,

@@ -92,7 +92,7 @@ fn sentence(load: &HttpLoad) -> String {
 }
 
 #[test]
-fn any_certificate_is_taken_when_that_is_asked_for() {
+fn insecure_accepts_any_certificate() {
     let mut load = load(tls_server(b"secret"), true);
     let probe = load.probe().unwrap();
     assert_eq!((probe.body.0, probe.keeps_alive), (6, true));
@@ -101,7 +101,7 @@ fn any_certificate_is_taken_when_that_is_asked_for() {
 }
 
 #[test]
-fn answers_of_many_records_are_carried_whole() {
+fn answers_of_many_tls_records_are_complete() {
     const BODY: &[u8] = &[b'x'; 1 << 20];
     let mut load = load(tls_server(BODY), true);
     assert_eq!(load.probe().unwrap().body.0, 1 << 20);
@@ -110,7 +110,7 @@ fn answers_of_many_records_are_carried_whole() {
 }
 
 #[test]
-fn a_certificate_that_is_not_trusted_is_a_tls_error() {
+fn untrusted_certificate_is_a_tls_error() {
     let mut load = load(tls_server(b""), false);
     let sentence = sentence(&load);
     assert!(

@@ -27,7 +27,7 @@ const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Separates the random sequence of sizes from that of arrivals with the same
 /// seed.
-const SIZES: u64 = 0x6861_7368_7369_7A65;
+const SIZE_STREAM: u64 = 0x6861_7368_7369_7A65;
 
 /// The block of each request. It depends only on seed and index, not on which
 /// worker runs the request or when.
@@ -52,20 +52,20 @@ impl Blocks {
         let share = service.deviation_share;
         if service.mean_block.0 == 0 {
             return Err(LoadError::Mistake(
-                "the hash service has blocks of 0 bytes; calibrate it anew".to_owned(),
+                "the hash service has blocks of 0 bytes; calibrate it again".to_owned(),
             ));
         }
         // Above 0.5, clamping would shift the mean by more than 1 %.
         if !(0.0..=0.5).contains(&share) {
             return Err(LoadError::Mistake(format!(
-                "the hash service's block sizes deviate by {share} of their mean; give 0 to 0.5"
+                "the hash service's block size deviation is {share} of the mean; give 0 to 0.5"
             )));
         }
         let mean = service.mean_block.0 as f64;
         Ok(Blocks {
             mean,
             deviation: share * mean,
-            seed: seed ^ SIZES,
+            seed: seed ^ SIZE_STREAM,
         })
     }
 
@@ -101,7 +101,6 @@ fn uniform(draw: u64) -> f64 {
     (draw >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// The data that all workers read.
 #[derive(Debug, Clone)]
 pub(super) struct Data(Arc<[u8]>);
 
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_the_same_block_whenever_and_by_whomever_it_is_asked_for() {
+    fn block_depends_only_on_seed_and_index() {
         let of = |seed| blocks(1 << 20, 0.25, seed).unwrap();
         let forward: Vec<Block> = (0..100).map(|i| of(7).of_request(i)).collect();
         let mut backward: Vec<Block> = (0..100).rev().map(|i| of(7).of_request(i)).collect();
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_stay_within_a_tenth_and_three_times_the_mean() {
+    fn sizes_are_clamped_to_0_1_and_3_times_the_mean() {
         let blocks = blocks(1000, 0.5, 1).unwrap();
         let sizes: Vec<u64> = (0..200_000)
             .map(|i| blocks.of_request(i).length())
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn without_deviation_every_block_has_the_mean_size_at_a_place_of_its_own() {
+    fn zero_deviation_gives_mean_size_at_varying_offsets() {
         let blocks = blocks(4096, 0.0, 1).unwrap();
         let all: Vec<Block> = (0..100).map(|i| blocks.of_request(i)).collect();
         assert!(all.iter().all(|b| b.length == 4096));
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_hashed_is_a_mistake() {
+    fn invalid_blocks_are_refused() {
         for (mean, share) in [(0, 0.25), (1000, -0.1), (1000, f64::NAN), (1000, 0.6)] {
             let refused = blocks(mean, share, 1);
             assert!(
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_beyond_the_end_goes_on_at_the_beginning() {
+    fn block_wraps_round_at_the_end() {
         let data = Data::prepare();
         let length = 3 * DATA_BYTES / 2;
         let offset = DATA_BYTES - LINE;

@@ -34,7 +34,7 @@ pub fn burn(threads: usize, counts: &File, mut until: impl Read) -> Result<(), L
     let failed = |what: &str, source| LoadError::System {
         what: what.to_owned(),
         source,
-        way_out: "see `ulimit -u` and free memory".to_owned(),
+        way_out: "raise `ulimit -u`, or free memory".to_owned(),
     };
     std::thread::scope(|scope| {
         let mut workers = Vec::new();
@@ -44,7 +44,7 @@ pub fn burn(threads: usize, counts: &File, mut until: impl Read) -> Result<(), L
             let made = std::thread::Builder::new().spawn_scoped(scope, work);
             workers.push(made.map_err(|e| {
                 stop.store(true, Ordering::Relaxed);
-                failed("no thread could be made for the job", e)
+                failed("cannot start a thread for the job", e)
             })?);
         }
         // The parent holds the other end; it closes when the parent ends.
@@ -52,8 +52,8 @@ pub fn burn(threads: usize, counts: &File, mut until: impl Read) -> Result<(), L
         stop.store(true, Ordering::Relaxed);
         for worker in workers {
             let done = worker.join();
-            let done = done.unwrap_or_else(|_| Err(io::Error::other("its thread is gone")));
-            done.map_err(|e| failed("the job's work cannot be counted", e))?;
+            let done = done.unwrap_or_else(|_| Err(io::Error::other("its thread panicked")));
+            done.map_err(|e| failed("cannot count the job's work", e))?;
         }
         Ok(())
     })
@@ -99,9 +99,9 @@ impl Counts {
             Ok(file)
         };
         let file = make().map_err(|source: io::Error| LoadError::System {
-            what: "the job's work cannot be counted".to_owned(),
+            what: "cannot count the job's work".to_owned(),
             source,
-            way_out: "see free memory".to_owned(),
+            way_out: "free some memory".to_owned(),
         })?;
         Ok(Counts { file, threads })
     }
@@ -135,7 +135,7 @@ mod tests {
     use std::io::pipe;
 
     #[test]
-    fn work_is_counted_while_it_goes_on_and_ends_with_who_started_it() {
+    fn work_is_counted_while_running_and_ends_with_the_parent() {
         let counts = Counts::new(2).unwrap();
         assert_eq!(counts.bytes().unwrap(), 0);
         let file = counts.file().unwrap();

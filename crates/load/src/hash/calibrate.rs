@@ -20,7 +20,7 @@ const ROUND: Duration = Duration::from_millis(10);
 const ROUNDS: usize = 20;
 
 /// Upper limit for a CPU on which others leave little time.
-const PATIENCE: Duration = Duration::from_millis(400);
+const MAX_DURATION: Duration = Duration::from_millis(400);
 
 /// The hash service whose requests cost `target` of CPU time on `cpu`, on
 /// average.
@@ -51,9 +51,9 @@ pub fn calibrate(target: CpuTime, cpu: CpuId) -> Result<HashService, LoadError> 
             Ok(ns_per_byte(&Data::prepare(), target))
         });
     let measured = measure.map_err(|source| LoadError::System {
-        what: "no thread could be made for the calibration".to_owned(),
+        what: "cannot start a thread for the calibration".to_owned(),
         source,
-        way_out: "see `ulimit -u` and pids.max of the cgroup".to_owned(),
+        way_out: "raise `ulimit -u` or pids.max of the cgroup".to_owned(),
     })?;
     let ns_per_byte = measured
         .join()
@@ -90,7 +90,7 @@ fn ns_per_byte(data: &Data, target: CpuTime) -> f64 {
         } else {
             costs.push(measured);
         }
-        if began.elapsed() > PATIENCE && !costs.is_empty() {
+        if began.elapsed() > MAX_DURATION && !costs.is_empty() {
             break;
         }
     }
@@ -138,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbed_round_does_not_move_the_median() {
+    fn outlier_round_does_not_change_the_median() {
         assert_eq!(median(&mut [0.5, 0.5, 80.0]), Some(0.5));
         assert_eq!(median(&mut [1.0, 2.0, 3.0, 100.0]), Some(2.5));
         assert_eq!(median(&mut []), None);
     }
 
     #[test]
-    fn a_block_has_as_many_bytes_as_the_target_pays_for() {
+    fn block_size_matches_the_target_cost() {
         let made = service(cpu_time(1000), 0.5);
         assert_eq!(made.mean_block, Bytes(2_000_000));
         assert_eq!(made.request_cpu, cpu_time(1000));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_calibrated_is_refused() {
+    fn invalid_targets_are_refused() {
         for us in [0, 19, 1_000_001] {
             let refused = calibrate(cpu_time(us), 0);
             assert!(matches!(refused, Err(LoadError::Mistake(_))), "{us}");

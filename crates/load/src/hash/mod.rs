@@ -113,19 +113,19 @@ impl From<PoolError> for LoadError {
         match error {
             PoolError::NoCpu => LoadError::Mistake(error.to_string()),
             PoolError::Pin { cpu, source } => system(
-                format!("a thread could not be pinned to CPU {cpu}"),
+                format!("cannot pin a thread to CPU {cpu}"),
                 source,
-                "choose from Cpus_allowed_list in /proc/self/status",
+                "choose a CPU from Cpus_allowed_list in /proc/self/status",
             ),
             PoolError::Spawn { cpu, source } => system(
-                format!("no thread could be made for CPU {cpu}"),
+                format!("cannot start a thread for CPU {cpu}"),
                 source,
-                "see `ulimit -u` and pids.max of the cgroup",
+                "raise `ulimit -u` or pids.max of the cgroup",
             ),
             PoolError::Affinity(source) => system(
-                "the kernel does not tell which CPUs this process may use".to_owned(),
+                "cannot read this process' CPU affinity".to_owned(),
                 source,
-                "name the CPUs",
+                "give the CPUs explicitly",
             ),
         }
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Polling interval for the end of the window's last request: short compared
 /// with a drain, long compared with the cost of a poll.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 pub(super) struct HashRunning {
     session: Arc<Session>,
@@ -43,7 +43,6 @@ impl HashRunning {
         }
     }
 
-    /// Requests that have arrived so far.
     fn count_arrivals(&mut self) -> u64 {
         let now = self.session.now_ns();
         while self.arrived.peek() <= now {
@@ -91,7 +90,7 @@ impl Running for HashRunning {
         self.session.stop_after(self.drain);
         let ends = self.session.ends_ns();
         while self.is_window_open() && self.session.now_ns() < ends {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         let ended = self.session.now_ns();
         let closes = self.session.closes_ns();

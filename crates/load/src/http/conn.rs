@@ -11,13 +11,9 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Not connected.
     Closed,
-    /// TCP connect in progress.
     Connecting,
-    /// TLS handshake in progress.
     Securing,
-    /// Ready for a request.
     Idle,
     /// A request is being sent or answered.
     Busy {
@@ -27,14 +23,12 @@ pub(super) enum Phase {
     },
 }
 
-/// The result of advancing a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// Nothing; wait for the next edge.
     Nothing,
     /// There may be more to read without a new edge.
     More,
-    /// The connection is established and idle.
     Established,
     Answered {
         answer: Answer,
@@ -49,12 +43,11 @@ pub(super) enum Outcome {
     Lost(Failure),
 }
 
-/// A connection of a generator thread.
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) phase: Phase,
     /// It has answered at least once since it was opened.
-    pub(super) proven: bool,
+    pub(super) has_answered: bool,
     /// The last attempt to open it failed.
     pub(super) failing: bool,
     /// It is in the queue of connections to read again.
@@ -68,11 +61,10 @@ pub(super) struct Conn {
 }
 
 impl Conn {
-    /// A closed connection.
     pub(super) fn new(answers_head: bool) -> Conn {
         Conn {
             phase: Phase::Closed,
-            proven: false,
+            has_answered: false,
             failing: false,
             queued: false,
             generation: 0,
@@ -88,7 +80,7 @@ impl Conn {
         let stream = begin_connect(target.address()).map_err(|_| Failure::Connect)?;
         let session = target.session().map_err(|_| Failure::Tls)?;
         self.generation = self.generation.wrapping_add(1);
-        self.proven = false;
+        self.has_answered = false;
         self.hung_up = false;
         self.parser.reset();
         Ok(self
@@ -182,7 +174,7 @@ impl Conn {
             return Ok(());
         };
         while *written < request.len() {
-            match transport.write(&request[*written..]).map_err(broken)? {
+            match transport.write(&request[*written..]).map_err(failure_of)? {
                 0 => return Ok(()),
                 n => *written += n,
             }
@@ -192,7 +184,7 @@ impl Conn {
 
     fn flush(&mut self) -> Result<(), Failure> {
         match &mut self.transport {
-            Some(transport) => transport.flush().map(|_| ()).map_err(broken),
+            Some(transport) => transport.flush().map(|_| ()).map_err(failure_of),
             None => Ok(()),
         }
     }
@@ -203,7 +195,7 @@ impl Conn {
         let Some(transport) = &mut self.transport else {
             return Ok(Outcome::Nothing);
         };
-        match transport.read(buf).map_err(broken)? {
+        match transport.read(buf).map_err(failure_of)? {
             Input::Blocked => Ok(Outcome::Nothing),
             Input::End => Err(Failure::Reset),
             Input::Data { .. } => Err(Failure::Protocol),
@@ -214,7 +206,7 @@ impl Conn {
         let Some(transport) = &mut self.transport else {
             return Ok(Outcome::Nothing);
         };
-        let (bytes, drained) = match transport.read(buf).map_err(broken)? {
+        let (bytes, drained) = match transport.read(buf).map_err(failure_of)? {
             Input::Blocked => return Ok(Outcome::Nothing),
             Input::End => return self.ended(),
             Input::Data { bytes, drained } => (bytes, drained),
@@ -257,7 +249,7 @@ impl Conn {
     }
 }
 
-fn broken(broken: Broken) -> Failure {
+fn failure_of(broken: Broken) -> Failure {
     match broken {
         Broken::Socket(_) => Failure::Reset,
         Broken::Tls(_) => Failure::Tls,

@@ -24,7 +24,7 @@ const BACK_OFF_EACH_NS: u64 = 100_000;
 
 /// The end of a request or of an attempt to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum Completion {
     Answered {
         intended_ns: u64,
         answer: Answer,
@@ -35,13 +35,11 @@ pub(super) enum Ended {
         intended_ns: u64,
         failure: Failure,
     },
-    /// A connection could not be opened.
     NotOpened(Failure),
 }
 
-/// When connections are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Opening {
+enum OpenPolicy {
     /// When a request waits for one: the server is unknown, or closes each
     /// connection after one answer. An idle connection to such a server takes a
     /// place in its backlog, and blocks a server that handles one connection at
@@ -66,13 +64,13 @@ pub(super) struct Connections {
     /// Connections that may have more to read.
     more: VecDeque<usize>,
     to_open: VecDeque<usize>,
-    when: Opening,
+    policy: OpenPolicy,
     opening: usize,
     failing: usize,
     deadlines: Deadlines,
     back_off_ns: u64,
     buf: Vec<u8>,
-    over: Vec<usize>,
+    expired: Vec<usize>,
 }
 
 impl Connections {
@@ -83,13 +81,13 @@ impl Connections {
             idle: VecDeque::with_capacity(n),
             more: VecDeque::with_capacity(n),
             to_open: (0..n).collect(),
-            when: Opening::OnDemand,
+            policy: OpenPolicy::OnDemand,
             opening: 0,
             failing: 0,
             deadlines: Deadlines::new(n),
             back_off_ns: BACK_OFF_NS.max(BACK_OFF_EACH_NS * n as u64),
             buf: vec![0; BUFFER],
-            over: Vec::with_capacity(n),
+            expired: Vec::with_capacity(n),
             job,
             clock,
         }
@@ -108,11 +106,11 @@ impl Connections {
     /// Whether [`Connections::open_one`] would open a connection while
     /// `waiting` requests have none.
     pub(super) fn can_open(&self, waiting: u64) -> bool {
-        let wanted = match self.when {
-            Opening::InAdvance => self.opening < MAX_OPENING,
+        let wanted = match self.policy {
+            OpenPolicy::InAdvance => self.opening < MAX_OPENING,
             // Attempts may be stuck in an overflowed backlog for a second or
             // more: they must not prevent others.
-            Opening::OnDemand => waiting > (self.opening + self.idle.len()) as u64,
+            OpenPolicy::OnDemand => waiting > (self.opening + self.idle.len()) as u64,
         };
         wanted && !self.to_open.is_empty()
     }
@@ -137,18 +135,17 @@ impl Connections {
 
     /// Sends a request on an idle connection; there must be one. Its time-out
     /// runs from `now`.
-    pub(super) fn send(&mut self, intended_ns: u64, now: u64) -> Option<Ended> {
+    pub(super) fn send(&mut self, intended_ns: u64, now: u64) -> Option<Completion> {
         let index = self.idle.pop_front()?;
         self.deadlines
             .set(index, now.saturating_add(self.job.timeout_ns));
         let conn = &mut self.conns[index];
         let outcome = conn.send(intended_ns, &self.job.request.bytes);
         let phase = conn.phase;
-        self.settle(index, phase, outcome)
+        self.apply(index, phase, outcome)
     }
 
-    /// Advances a connection that became ready.
-    pub(super) fn on_ready(&mut self, ready: Ready) -> Option<Ended> {
+    pub(super) fn on_ready(&mut self, ready: Ready) -> Option<Completion> {
         // The halves that `token` combined.
         let (index, generation) = (ready.token as u32 as usize, (ready.token >> 32) as u32);
         if self.conns.get(index)?.generation != generation {
@@ -158,7 +155,7 @@ impl Connections {
     }
 
     /// Continues reading without a new edge.
-    pub(super) fn read_more(&mut self) -> Option<Ended> {
+    pub(super) fn read_more(&mut self) -> Option<Completion> {
         let index = self.more.pop_front()?;
         let conn = &mut self.conns[index];
         conn.queued = false;
@@ -169,15 +166,15 @@ impl Connections {
         }
     }
 
-    fn advance(&mut self, index: usize, hang_up: bool) -> Option<Ended> {
+    fn advance(&mut self, index: usize, hang_up: bool) -> Option<Completion> {
         let conn = &mut self.conns[index];
         let phase = conn.phase;
         let outcome = conn.advance(hang_up, &self.job.request.bytes, &mut self.buf);
-        self.settle(index, phase, outcome)
+        self.apply(index, phase, outcome)
     }
 
     /// Starts to open a connection if `waiting` requests need one.
-    pub(super) fn open_one(&mut self, waiting: u64, poller: &Poller) -> Option<Ended> {
+    pub(super) fn open_one(&mut self, waiting: u64, poller: &Poller) -> Option<Completion> {
         if !self.can_open(waiting) {
             return None;
         }
@@ -193,22 +190,22 @@ impl Connections {
         });
         match opened {
             Ok(()) => None,
-            Err(failure) => self.settle(index, Phase::Connecting, Outcome::Lost(failure)),
+            Err(failure) => self.apply(index, Phase::Connecting, Outcome::Lost(failure)),
         }
     }
 
     /// Fails requests and attempts whose deadline is before `now`, and ends
     /// back-offs.
-    pub(super) fn take_over(&mut self, now: u64) -> Vec<Ended> {
-        let mut over = std::mem::take(&mut self.over);
-        self.deadlines.take_over(now, &mut over);
-        let ended = over.drain(..).filter_map(|index| self.give_up(index));
+    pub(super) fn expire(&mut self, now: u64) -> Vec<Completion> {
+        let mut expired = std::mem::take(&mut self.expired);
+        self.deadlines.expire(now, &mut expired);
+        let ended = expired.drain(..).filter_map(|index| self.give_up(index));
         let ended = ended.collect();
-        self.over = over;
+        self.expired = expired;
         ended
     }
 
-    fn give_up(&mut self, index: usize) -> Option<Ended> {
+    fn give_up(&mut self, index: usize) -> Option<Completion> {
         let phase = self.conns[index].phase;
         let failure = match phase {
             Phase::Closed => {
@@ -220,11 +217,11 @@ impl Connections {
             Phase::Securing => Failure::Tls,
             Phase::Busy { .. } => Failure::Timeout,
         };
-        self.lose(index, phase, failure)
+        self.fail(index, phase, failure)
     }
 
     /// Updates the queues after a connection that was in `phase` advanced.
-    fn settle(&mut self, index: usize, phase: Phase, outcome: Outcome) -> Option<Ended> {
+    fn apply(&mut self, index: usize, phase: Phase, outcome: Outcome) -> Option<Completion> {
         match outcome {
             Outcome::Nothing => None,
             Outcome::More => {
@@ -245,7 +242,7 @@ impl Connections {
                 more,
             } => {
                 self.deadlines.clear(index);
-                self.learn(index, reusable);
+                self.update_policy(index, reusable);
                 if reusable {
                     self.idle.push_back(index);
                     if more {
@@ -258,29 +255,29 @@ impl Connections {
                 let Phase::Busy { intended_ns, .. } = phase else {
                     return None;
                 };
-                Some(Ended::Answered {
+                Some(Completion::Answered {
                     intended_ns,
                     answer,
                     age,
                 })
             }
-            Outcome::Lost(failure) => self.lose(index, phase, failure),
+            Outcome::Lost(failure) => self.fail(index, phase, failure),
         }
     }
 
     /// Adapts the policy to an answer: the server keeps connections, or it
     /// closed this one after its first answer. A server that closes a
     /// connection after many answers still keeps them.
-    fn learn(&mut self, index: usize, reusable: bool) {
-        let first = !std::mem::replace(&mut self.conns[index].proven, true);
+    fn update_policy(&mut self, index: usize, reusable: bool) {
+        let first = !std::mem::replace(&mut self.conns[index].has_answered, true);
         if reusable {
-            self.when = Opening::InAdvance;
+            self.policy = OpenPolicy::InAdvance;
         } else if first {
-            self.when = Opening::OnDemand;
+            self.policy = OpenPolicy::OnDemand;
         }
     }
 
-    fn lose(&mut self, index: usize, phase: Phase, failure: Failure) -> Option<Ended> {
+    fn fail(&mut self, index: usize, phase: Phase, failure: Failure) -> Option<Completion> {
         self.deadlines.clear(index);
         self.conns[index].close();
         match phase {
@@ -289,7 +286,7 @@ impl Connections {
                 self.opening -= 1;
                 self.set_failing(index, true);
                 self.back_off(index);
-                Some(Ended::NotOpened(failure))
+                Some(Completion::NotOpened(failure))
             }
             Phase::Idle => {
                 // Servers close the longest idle first: it is near the front.
@@ -297,7 +294,7 @@ impl Connections {
                     self.idle.remove(at);
                 }
                 // A connection that never answered may be closed again at once.
-                if self.conns[index].proven {
+                if self.conns[index].has_answered {
                     self.to_open.push_back(index);
                 } else {
                     self.back_off(index);
@@ -307,7 +304,7 @@ impl Connections {
             Phase::Busy { intended_ns, .. } => {
                 // No back-off: there is a request for each attempt.
                 self.to_open.push_back(index);
-                Some(Ended::Failed {
+                Some(Completion::Failed {
                     intended_ns,
                     failure,
                 })

@@ -31,13 +31,13 @@ fn check(
     let needed = others + u64::from(connections);
     let raise = match hard {
         Some(hard) if hard < needed => {
-            format!("let the administrator raise the hard limit, which is {hard}, to {needed}")
+            format!("ask the administrator to raise the hard limit from {hard} to {needed}")
         }
         _ => format!("raise the limit with: ulimit -n {needed}"),
     };
     Err(LoadError::Mistake(format!(
         "{connections} connections need more open files than this process may have ({soft}): \
-         {possible} connections are possible; ask for fewer with --connections, or {raise}"
+         {possible} connections are possible; use fewer with --connections, or {raise}"
     )))
 }
 
@@ -51,14 +51,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_possible_is_allowed_to_the_last_file() {
+    fn connections_up_to_the_limit_are_allowed() {
         assert_eq!(message(934, 1000, None), None);
         assert!(message(935, 1000, None).is_some());
         assert!(check(u32::MAX, 1, None, None).is_ok());
     }
 
     #[test]
-    fn the_way_out_depends_on_the_hard_limit() {
+    fn remedy_depends_on_the_hard_limit() {
         let soft = message(2000, 1024, Some(4096)).unwrap();
         assert!(soft.contains("958 connections are possible"), "{soft}");
         assert!(soft.contains("ulimit -n 2066"), "{soft}");

@@ -66,14 +66,14 @@ mod pacer;
 pub(crate) mod parser;
 pub(crate) mod poller;
 mod probe;
+mod probe_error;
 mod request;
 mod run;
-mod stamp;
 mod target;
 mod text;
+mod timestamp;
 mod tls;
 mod transport;
-mod trouble;
 mod wakeup;
 mod worker;
 
@@ -128,10 +128,10 @@ impl HttpLoad {
     pub fn new(service: &HttpService, generator_cpus: CpuSet) -> Result<HttpLoad, LoadError> {
         let mistake = |message: &str| Err(LoadError::Mistake(message.to_owned()));
         if generator_cpus.is_empty() {
-            return mistake("no CPU is left for the load generator; give it one at least");
+            return mistake("no CPU is left for the load generator; give it at least one");
         }
         if service.connections == 0 {
-            return mistake("a load needs a connection at least; ask for more with --connections");
+            return mistake("a load needs at least one connection; set --connections");
         }
         if service.timeout.is_zero() {
             return mistake("with a time-out of zero no request can succeed; use a longer one");

@@ -18,16 +18,13 @@ const WAKER: u64 = u64::MAX - 1;
 /// How long to wait if no socket is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// Do not wait.
     Now,
     /// Until this time, on the clock of the `now` given with it.
     At(u64),
 }
 
-/// A socket that became ready.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ready {
-    /// The token it was added with.
     pub(crate) token: u64,
     /// The peer has closed its side, or the connection is broken.
     pub(crate) hang_up: bool,
@@ -85,7 +82,7 @@ impl Poller {
 
     /// Sleeps for `ns` without watching sockets, then collects the ready ones
     /// in `ready`.
-    pub(crate) fn doze(&mut self, ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+    pub(crate) fn sleep_then_poll(&mut self, ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
         // A signal only shortens the sleep.
         let _ = clock_nanosleep_relative(ClockId::Monotonic, &timespec(ns));
         self.wait(0, Until::Now, ready).map(|_| ())
@@ -172,7 +169,6 @@ impl Waker {
         )?))
     }
 
-    /// Wakes each poller once.
     pub(crate) fn wake(&self) {
         // Fails only if the counter is near 2^64: then it has been woken
         // already.

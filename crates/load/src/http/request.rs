@@ -54,14 +54,14 @@ fn method(text: &str) -> Result<Method, LoadError> {
     let method = Method::from_bytes(text.as_bytes())
         .or_else(|_| mistake(format!("'{text}' is not an HTTP method; write GET or POST")))?;
     if method == Method::CONNECT {
-        return mistake("CONNECT opens a tunnel and cannot be driven; use another method".into());
+        return mistake("CONNECT opens a tunnel and is not supported; use another method".into());
     }
     Ok(method)
 }
 
 fn check_header(name: &str, value: &str) -> Result<HeaderValue, LoadError> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
-        return mistake(format!("'{name}' is not the name of a header"));
+        return mistake(format!("'{name}' is not a valid header name"));
     }
     let own = [
         "content-length",
@@ -71,12 +71,12 @@ fn check_header(name: &str, value: &str) -> Result<HeaderValue, LoadError> {
     ];
     if own.iter().any(|own| name.eq_ignore_ascii_case(own)) {
         return mistake(format!(
-            "the header {name} is set by Plimsoll, which must know where messages end; leave it out"
+            "the header {name} is set by Plimsoll, which depends on the message framing; omit it"
         ));
     }
     HeaderValue::from_str(value).or_else(|_| {
         mistake(format!(
-            "the value of header {name} holds control characters"
+            "the value of header {name} contains control characters"
         ))
     })
 }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_holds_what_was_given_and_what_http_needs() {
+    fn request_has_given_and_required_headers() {
         let agent = concat!("User-Agent: plimsoll/", env!("CARGO_PKG_VERSION"));
         assert_eq!(
             prepared("GET", &[], "").unwrap(),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_break_the_request_is_refused() {
+    fn invalid_request_parts_are_refused() {
         for (method, headers) in [
             ("GET IT", vec![]),
             ("CONNECT", vec![]),

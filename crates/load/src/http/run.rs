@@ -15,21 +15,19 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-type Ending = Result<(), LoadError>;
+type ThreadResult = Result<(), LoadError>;
 
-/// The threads of a running load.
 #[derive(Debug)]
 pub(super) struct HttpRun {
     session: Arc<Session>,
     waker: Arc<Waker>,
     tallies: Vec<Tally>,
-    threads: Vec<JoinHandle<Ending>>,
+    threads: Vec<JoinHandle<ThreadResult>>,
     ids: Vec<u32>,
     drain: Duration,
 }
 
-/// The work of one thread.
-struct Part {
+struct ThreadJob {
     cpu: CpuId,
     connections: usize,
     pacer: Pacer,
@@ -60,7 +58,7 @@ impl HttpRun {
             let tally = Tally::new(Arc::clone(&run.session));
             run.tallies.push(tally.clone());
             let schedule = Schedule::offered(offer, index, count);
-            let part = Part {
+            let part = ThreadJob {
                 cpu,
                 // The remainder goes to the first threads.
                 connections: connections / count + usize::from(index < connections % count),
@@ -81,7 +79,12 @@ impl HttpRun {
         Ok(run)
     }
 
-    fn spawn(&mut self, part: Part, job: &Arc<Job>, started: Sender<u32>) -> Result<(), LoadError> {
+    fn spawn(
+        &mut self,
+        part: ThreadJob,
+        job: &Arc<Job>,
+        started: Sender<u32>,
+    ) -> Result<(), LoadError> {
         let (job, session) = (Arc::clone(job), Arc::clone(&self.session));
         let waker = Arc::clone(&self.waker);
         let thread = std::thread::Builder::new()
@@ -100,7 +103,7 @@ impl HttpRun {
                 worker.run().map_err(|e| system("waiting for answers", e))
             })
             .map_err(|source| LoadError::System {
-                what: format!("starting a generator thread for CPU {}", part.cpu),
+                what: format!("cannot start a generator thread for CPU {}", part.cpu),
                 source,
                 way_out: "raise the limit on processes (ulimit -u)".into(),
             })?;
@@ -161,11 +164,10 @@ impl Drop for HttpRun {
     }
 }
 
-/// Pins this thread to a CPU.
 fn pin(cpu: CpuId) -> Result<(), LoadError> {
     let mut set = rustix::thread::CpuSet::new();
     let error = |source| LoadError::System {
-        what: format!("keeping the load generator on CPU {cpu}"),
+        what: format!("cannot pin the load generator to CPU {cpu}"),
         source,
         way_out: "choose generator CPUs that are online and allowed for this process".into(),
     };
@@ -187,7 +189,7 @@ fn system(what: &str, error: rustix::io::Errno) -> LoadError {
 
 fn panicked() -> LoadError {
     LoadError::System {
-        what: "a thread of the load generator ended by an error of its own".into(),
+        what: "a thread of the load generator panicked".into(),
         source: std::io::ErrorKind::Other.into(),
         way_out: "please report this, with the message above".into(),
     }

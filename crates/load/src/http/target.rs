@@ -8,10 +8,8 @@ use rustls::{ClientConfig, ClientConnection};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, OnceLock};
 
-/// The parts of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
-    /// Whether the scheme is https.
     pub(super) secure: bool,
     /// Name or address, without the brackets of IPv6.
     pub(super) host: String,
@@ -23,7 +21,6 @@ pub(super) struct Location {
     pub(super) path: String,
 }
 
-/// The server's addresses and TLS settings.
 #[derive(Debug)]
 pub(super) struct Target {
     /// As the user wrote it, for messages.
@@ -50,7 +47,7 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
         "https" => true,
         _ => {
             return mistake(format!(
-                "the URL '{url}' begins with {scheme}://; only http:// and https:// can be driven"
+                "the URL '{url}' begins with {scheme}://; only http:// and https:// are supported"
             ));
         }
     };
@@ -63,7 +60,7 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
     let authority = uri.authority().map_or("", |a| a.as_str());
     if authority.contains('@') {
         return mistake(format!(
-            "the URL '{url}' holds a user name; give it as an Authorization header instead"
+            "the URL '{url}' contains a user name; use an Authorization header instead"
         ));
     }
     let host = uri.host().unwrap_or_default();
@@ -74,13 +71,13 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
             Ok(port) if port != 0 => port,
             _ => {
                 return mistake(format!(
-                    "the URL '{url}' has no port from 1 to 65535: {text}"
+                    "the port '{text}' of the URL '{url}' is not within 1 to 65535"
                 ));
             }
         },
     };
     if host.is_empty() {
-        return mistake(format!("the URL '{url}' names no host"));
+        return mistake(format!("the URL '{url}' has no host"));
     }
     Ok(Location {
         secure,
@@ -110,7 +107,7 @@ impl Target {
             .to_socket_addrs()
             .or_else(|e| {
                 mistake(format!(
-                    "the host '{host}' of {url} is not known ({e}); check its spelling and DNS"
+                    "the host '{host}' of {url} cannot be resolved ({e}); check its spelling and DNS"
                 ))
             })?
             .collect();
@@ -122,7 +119,7 @@ impl Target {
             true => {
                 let name = ServerName::try_from(host.clone()).or_else(|_| {
                     mistake(format!(
-                        "'{host}' in {url} is not a name that a certificate can hold"
+                        "'{host}' in {url} is not a valid name for a certificate"
                     ))
                 })?;
                 Some((tls::config(insecure)?, name))
@@ -147,7 +144,6 @@ impl Target {
         let _ = self.answered.set(address);
     }
 
-    /// The address to connect to.
     pub(super) fn address(&self) -> SocketAddr {
         *self.answered.get_or_init(|| self.addresses[0])
     }
@@ -194,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_cannot_be_meant_is_refused_with_the_way_out() {
+    fn invalid_url_is_refused_with_a_remedy() {
         let cases = [
             ("localhost:8080", "write http://localhost:8080"),
             ("ftp://a/", "only http:// and https://"),
@@ -211,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_nobody_knows_is_named() {
+    fn unresolvable_host_is_named() {
         let location = parse_url("http://nowhere.invalid/").unwrap();
         let error = Target::new("http://nowhere.invalid/", &location, false).unwrap_err();
         assert!(error.to_string().contains("'nowhere.invalid'"), "{error}");

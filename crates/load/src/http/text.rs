@@ -29,7 +29,7 @@ pub fn get_text(url: &str, timeout: Duration) -> Result<String, LoadError> {
         exchange.send(request.as_bytes())?;
         exchange.receive_all(MOST_BYTES)
     };
-    let answer = exchange().map_err(|trouble| LoadError::Service(format!("{url} {trouble}")))?;
+    let answer = exchange().map_err(|error| LoadError::Service(format!("{url} {error}")))?;
     body(&answer).map_err(|why| LoadError::Service(format!("{url} {why}")))
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn the_body_of_a_good_answer_is_given_and_nothing_else() {
+    fn only_a_good_answer_has_a_body() {
         assert_eq!(
             body(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nx 1\r\n\r\ny 2"),
             Ok("x 1\r\n\r\ny 2".to_owned())
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_comes_over_a_real_connection() {
+    fn text_is_fetched_over_a_real_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = std::thread::spawn(move || {

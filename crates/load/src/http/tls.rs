@@ -13,7 +13,7 @@ pub(super) fn config(insecure: bool) -> Result<Arc<ClientConfig>, LoadError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|e| LoadError::Mistake(format!("TLS cannot be set up: {e}")))?;
+        .map_err(|e| LoadError::Mistake(format!("cannot set up TLS: {e}")))?;
     let mut config = if insecure {
         builder
             .dangerous()
@@ -28,7 +28,6 @@ pub(super) fn config(insecure: bool) -> Result<Arc<ClientConfig>, LoadError> {
     Ok(Arc::new(config))
 }
 
-/// The certificates that this machine trusts.
 fn trusted() -> Result<RootCertStore, LoadError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -42,7 +41,7 @@ fn trusted() -> Result<RootCertStore, LoadError> {
     };
     Err(LoadError::Mistake(format!(
         "this machine has no trusted certificates{why}; install the package ca-certificates, \
-         or take any certificate with --insecure"
+         or accept any certificate with --insecure"
     )))
 }
 

@@ -1,6 +1,6 @@
 //! A TCP connection with or without TLS, blocking or non-blocking.
 
-use super::stamp::Stamped;
+use super::timestamp::TimestampedReader;
 use rustix::net::sockopt;
 use rustls::ClientConnection;
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,14 +10,12 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Transport {
     stream: TcpStream,
-    stamped: Stamped,
+    stamped: TimestampedReader,
     tls: Option<Box<ClientConnection>>,
 }
 
-/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Input {
-    /// Bytes were read.
     Data {
         bytes: usize,
         /// The socket had no more at that time; epoll reports more as a new
@@ -40,10 +38,9 @@ pub(super) enum Broken {
 }
 
 impl Transport {
-    /// Wraps a connected (or connecting) socket.
     pub(super) fn new(stream: TcpStream, tls: Option<ClientConnection>) -> Transport {
         Transport {
-            stamped: Stamped::on(&stream),
+            stamped: TimestampedReader::on(&stream),
             stream,
             tls: tls.map(Box::new),
         }
@@ -150,7 +147,11 @@ fn unless_blocked<T>(result: io::Result<T>) -> Result<Option<T>, Broken> {
     }
 }
 
-fn read_socket(stream: &TcpStream, stamped: &mut Stamped, buf: &mut [u8]) -> Result<Input, Broken> {
+fn read_socket(
+    stream: &TcpStream,
+    stamped: &mut TimestampedReader,
+    buf: &mut [u8],
+) -> Result<Input, Broken> {
     Ok(match unless_blocked(stamped.read(stream, buf))? {
         None => Input::Blocked,
         Some(0) => Input::End,
@@ -175,9 +176,9 @@ fn flush(tls: &mut ClientConnection, mut stream: &TcpStream) -> Result<bool, Bro
 fn receive(
     tls: &mut ClientConnection,
     stream: &TcpStream,
-    stamped: &mut Stamped,
+    stamped: &mut TimestampedReader,
 ) -> Result<Input, Broken> {
-    let mut socket = Watched {
+    let mut socket = DrainTracker {
         stream,
         stamped,
         drained: false,
@@ -202,13 +203,13 @@ fn receive(
 }
 
 /// Notes whether a read emptied the socket.
-struct Watched<'a> {
+struct DrainTracker<'a> {
     stream: &'a TcpStream,
-    stamped: &'a mut Stamped,
+    stamped: &'a mut TimestampedReader,
     drained: bool,
 }
 
-impl Read for Watched<'_> {
+impl Read for DrainTracker<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let n = self.stamped.read(self.stream, buf)?;
         self.drained = n < buf.len();

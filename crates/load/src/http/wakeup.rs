@@ -1,7 +1,7 @@
 //! Learns how long before an event to set the timer, so as to be awake in time.
 
 /// A larger delay means a busy machine, not wake-up latency.
-const MOST_NS: u64 = 100_000;
+const MAX_NS: u64 = 100_000;
 /// Change of the estimate per wake-up, in nanoseconds.
 const STEP_NS: u64 = 500;
 /// One wake-up in this many may be later than the estimate.
@@ -26,10 +26,10 @@ impl WakeUp {
     }
 
     /// Records a wake-up at `now` that was requested for `asked_ns`.
-    pub(super) fn woke(&mut self, asked_ns: u64, now: u64) {
+    pub(super) fn record(&mut self, asked_ns: u64, now: u64) {
         let late = now.saturating_sub(asked_ns);
         self.lateness_ns = if late > self.lateness_ns {
-            (self.lateness_ns + (ONE_IN - 1) * STEP_NS).min(MOST_NS)
+            (self.lateness_ns + (ONE_IN - 1) * STEP_NS).min(MAX_NS)
         } else {
             self.lateness_ns.saturating_sub(STEP_NS)
         };
@@ -43,36 +43,36 @@ mod tests {
     /// The estimate after many wake-ups with the given delays.
     fn learned(late: impl Fn(u64) -> u64) -> u64 {
         let mut wake_up = WakeUp::default();
-        (0..10_000).for_each(|i| wake_up.woke(0, late(i)));
+        (0..10_000).for_each(|i| wake_up.record(0, late(i)));
         wake_up.lateness_ns
     }
 
     #[test]
-    fn a_steady_lateness_is_learned_to_within_a_few_steps() {
+    fn constant_wake_up_latency_is_learned() {
         for late in [3_000, 20_000, 60_000] {
             assert!(learned(|_| late).abs_diff(late) <= 4 * STEP_NS, "{late}");
         }
     }
 
     #[test]
-    fn four_in_five_wake_ups_are_in_time() {
+    fn estimate_is_the_80th_percentile() {
         // 0 to 49 us, uniform: the 80th percentile is 40 us.
         let spread = learned(|i| (i * 7 % 50) * 1_000);
         assert!(spread.abs_diff(40_000) <= 6_000, "{spread}");
     }
 
     #[test]
-    fn a_busy_machine_does_not_make_it_poll_for_long() {
-        assert_eq!(learned(|_| 5_000_000), MOST_NS);
+    fn estimate_is_capped() {
+        assert_eq!(learned(|_| 5_000_000), MAX_NS);
         let rare = learned(|i| if i % 20 == 0 { 5_000_000 } else { 4_000 });
         assert!(rare <= 12_000, "{rare}");
     }
 
     #[test]
-    fn being_woken_is_asked_for_earlier_by_the_lateness() {
+    fn timer_is_set_earlier_by_the_estimate() {
         let mut wake_up = WakeUp::default();
         assert_eq!(wake_up.ahead_of(1_000_000), 1_000_000);
-        wake_up.woke(0, 10_000);
+        wake_up.record(0, 10_000);
         assert_eq!(wake_up.ahead_of(1_000_000), 998_000);
         assert_eq!(wake_up.ahead_of(100), 0);
     }

@@ -7,7 +7,7 @@
 //! slowness to the service.
 
 use super::Job;
-use super::connections::{Connections, Ended};
+use super::connections::{Completion, Connections};
 use super::pacer::Pacer;
 use super::poller::{Poller, Ready, Until};
 use super::wakeup::WakeUp;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Events taken from the kernel at a time.
 const BATCH: usize = 128;
 /// How long answers may wait to be read if the next request is due sooner.
-const DOZE_NS: u64 = 100_000;
+const MAX_SLEEP_NS: u64 = 100_000;
 /// Maximum number of consecutive sends while there is nothing to read.
 const BURST: usize = 8;
 
@@ -34,7 +34,6 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// A worker with `connections` connections.
     pub(super) fn new(
         job: Arc<Job>,
         session: Arc<Session>,
@@ -61,20 +60,20 @@ impl Worker {
     pub(super) fn run(mut self) -> Result<(), Errno> {
         let mut ready = Vec::with_capacity(BATCH);
         let mut now = self.session.now_ns();
-        while !self.is_over(now) {
+        while !self.is_done(now) {
             let woken = match self.until(now) {
-                Until::At(at) if self.may_doze(now, at) => {
-                    self.poller.doze(at - now, &mut ready)?;
+                Until::At(at) if self.may_ignore_sockets(now, at) => {
+                    self.poller.sleep_then_poll(at - now, &mut ready)?;
                     Some(at)
                 }
                 until => self.poller.wait(now, until, &mut ready)?,
             };
             if let Some(asked) = woken {
-                self.wake_up.woke(asked, self.session.now_ns());
+                self.wake_up.record(asked, self.session.now_ns());
             }
-            self.turn(&mut ready);
+            self.step(&mut ready);
             now = self.session.now_ns();
-            self.take_over(now);
+            self.expire(now);
         }
         for intended_ns in self.connections.open_requests() {
             self.tally.unfinished(intended_ns, now);
@@ -84,7 +83,7 @@ impl Worker {
     }
 
     /// Whether every request of the window has ended or must end.
-    fn is_over(&self, now: u64) -> bool {
+    fn is_done(&self, now: u64) -> bool {
         if !self.session.is_stopping() {
             return false;
         }
@@ -118,32 +117,31 @@ impl Worker {
     /// kernel's timestamp, so reading them later does not change latencies, and
     /// it saves a wake-up for each. While no connection is idle, however, the
     /// next request waits for an answer.
-    fn may_doze(&self, now: u64, at: u64) -> bool {
-        at.saturating_sub(now) <= DOZE_NS && at > now && self.connections.has_idle()
+    fn may_ignore_sockets(&self, now: u64, at: u64) -> bool {
+        at.saturating_sub(now) <= MAX_SLEEP_NS && at > now && self.connections.has_idle()
     }
 
     /// Alternates answers and requests, then opens at most one connection,
     /// because that takes longer than either.
-    fn turn(&mut self, ready: &mut Vec<Ready>) {
+    fn step(&mut self, ready: &mut Vec<Ready>) {
         let more = self.connections.has_more();
         let first = if ready.is_empty() && !more { BURST } else { 1 };
         self.offer(first);
         for ready in ready.drain(..) {
             let ended = self.connections.on_ready(ready);
-            self.ended(ended);
+            self.record(ended);
             self.offer(1);
         }
         if more {
             let ended = self.connections.read_more();
-            self.ended(ended);
+            self.record(ended);
             self.offer(1);
         }
         let waiting = self.pacer.waiting();
         let ended = self.connections.open_one(waiting, &self.poller);
-        self.ended(ended);
+        self.record(ended);
     }
 
-    /// Sends up to `limit` due requests.
     fn offer(&mut self, limit: usize) {
         for _ in 0..limit {
             let now = self.session.now_ns();
@@ -156,15 +154,15 @@ impl Worker {
             };
             self.tally.sent(intended_ns);
             let ended = self.connections.send(intended_ns, now);
-            self.ended(ended);
+            self.record(ended);
         }
     }
 
-    fn ended(&mut self, ended: Option<Ended>) {
+    fn record(&mut self, ended: Option<Completion>) {
         let Some(ended) = ended else { return };
         let now = self.session.now_ns();
         match ended {
-            Ended::Answered {
+            Completion::Answered {
                 intended_ns,
                 answer,
                 age,
@@ -172,14 +170,14 @@ impl Worker {
                 let age_ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
                 self.tally.done(intended_ns, now.saturating_sub(age_ns));
             }
-            Ended::Answered { intended_ns, .. } => {
+            Completion::Answered { intended_ns, .. } => {
                 self.tally.failed(intended_ns, Failure::Status, now);
             }
-            Ended::Failed {
+            Completion::Failed {
                 intended_ns,
                 failure,
             } => self.tally.failed(intended_ns, failure, now),
-            Ended::NotOpened(failure) => self.fail_waiting(failure, now),
+            Completion::NotOpened(failure) => self.fail_waiting(failure, now),
         }
     }
 
@@ -200,12 +198,12 @@ impl Worker {
         }
     }
 
-    fn take_over(&mut self, now: u64) {
+    fn expire(&mut self, now: u64) {
         if now < self.connections.next_deadline() {
             return;
         }
-        for ended in self.connections.take_over(now) {
-            self.ended(Some(ended));
+        for ended in self.connections.expire(now) {
+            self.record(Some(ended));
         }
     }
 }

@@ -25,31 +25,25 @@ pub(super) struct Conn {
     pub(super) due: Duration,
     /// Number of the current request, over all connections.
     pub(super) order: u64,
-    /// Whether the current request is refused.
     pub(super) refused: bool,
 }
 
-/// The result of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// A complete request.
+pub(super) enum ReadEvent {
     Request,
-    /// Incomplete.
-    Nothing,
+    Incomplete,
     /// The client has gone, or does not speak HTTP.
     Gone,
 }
 
-/// The result of running a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Did {
+pub(super) enum StepResult {
     /// The next step is due at [`Conn::due`].
-    Step,
+    Next,
     /// The script is complete; the next request may come.
-    All,
+    Done,
     /// The socket is full.
     Blocked,
-    /// The connection must be closed.
     Close,
 }
 
@@ -67,34 +61,33 @@ impl Conn {
         }
     }
 
-    /// Whether a request is being answered.
     pub(super) fn is_answering(&self) -> bool {
         self.step.is_some()
     }
 
     /// Reads until a request is complete or no more data is available.
-    pub(super) fn hear(&mut self, buf: &mut [u8]) -> Heard {
+    pub(super) fn read_request(&mut self, buf: &mut [u8]) -> ReadEvent {
         loop {
             match (&self.stream).read(buf) {
-                Ok(0) => return Heard::Gone,
+                Ok(0) => return ReadEvent::Gone,
                 Ok(n) => match self.take(&buf[..n]) {
-                    Heard::Nothing => {}
-                    heard => return heard,
+                    ReadEvent::Incomplete => {}
+                    event => return event,
                 },
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Heard::Nothing,
-                Err(_) => return Heard::Gone,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return ReadEvent::Incomplete,
+                Err(_) => return ReadEvent::Gone,
             }
         }
     }
 
     /// Consumes bytes of one request. No client of this server pipelines, so
     /// bytes after its end are dropped.
-    fn take(&mut self, bytes: &[u8]) -> Heard {
+    fn take(&mut self, bytes: &[u8]) -> ReadEvent {
         if self.body_left > 0 {
             self.body_left = self.body_left.saturating_sub(bytes.len() as u64);
             return match self.body_left {
-                0 => Heard::Request,
-                _ => Heard::Nothing,
+                0 => ReadEvent::Request,
+                _ => ReadEvent::Incomplete,
             };
         }
         self.head.extend_from_slice(bytes);
@@ -107,12 +100,12 @@ impl Conn {
                 self.head.clear();
                 self.body_left = body.saturating_sub(here);
                 match self.body_left {
-                    0 => Heard::Request,
-                    _ => Heard::Nothing,
+                    0 => ReadEvent::Request,
+                    _ => ReadEvent::Incomplete,
                 }
             }
-            Ok(httparse::Status::Partial) if self.head.len() <= MAX_HEAD => Heard::Nothing,
-            Ok(httparse::Status::Partial) | Err(_) => Heard::Gone,
+            Ok(httparse::Status::Partial) if self.head.len() <= MAX_HEAD => ReadEvent::Incomplete,
+            Ok(httparse::Status::Partial) | Err(_) => ReadEvent::Gone,
         }
     }
 
@@ -126,12 +119,12 @@ impl Conn {
     }
 
     /// Runs some or all of the due step.
-    pub(super) fn act(&mut self, script: &Script, filling: &[u8]) -> Did {
+    pub(super) fn run_step(&mut self, script: &Script, filling: &[u8]) -> StepResult {
         let Some(step) = self.step.and_then(|i| script.steps.get(i)) else {
-            return Did::All;
+            return StepResult::Done;
         };
         let rest = match &step.act {
-            Act::Close => return Did::Close,
+            Act::Close => return StepResult::Close,
             Act::Send(bytes) => &bytes[self.done as usize..],
             Act::Fill(total) => {
                 let left = total - self.done;
@@ -140,27 +133,27 @@ impl Conn {
         };
         match (&self.stream).write(rest) {
             Ok(n) => self.done += n as u64,
-            Err(e) if e.kind() == ErrorKind::WouldBlock => return Did::Blocked,
-            Err(_) => return Did::Close,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return StepResult::Blocked,
+            Err(_) => return StepResult::Close,
         }
         if self.done < length(step) {
-            return Did::Step;
+            return StepResult::Next;
         }
         self.next(script)
     }
 
-    fn next(&mut self, script: &Script) -> Did {
+    fn next(&mut self, script: &Script) -> StepResult {
         self.done = 0;
         let next = self.step.map_or(0, |step| step + 1);
         match script.steps.get(next) {
             Some(step) => {
                 self.step = Some(next);
                 self.due += step.after;
-                Did::Step
+                StepResult::Next
             }
             None => {
                 self.step = None;
-                Did::All
+                StepResult::Done
             }
         }
     }

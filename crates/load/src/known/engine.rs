@@ -1,10 +1,10 @@
 //! The loop of a known server: accepts, reads, and runs each step when it is
 //! due.
 
-use super::conn::{Conn, Did, Heard};
+use super::conn::{Conn, ReadEvent, StepResult};
 use super::queue::Queue;
 use super::script::{Script, refusal, script};
-use super::{Behaviour, Waits};
+use super::{Behaviour, WaitMode};
 use crate::http::poller::{Poller, Ready, Until, Waker};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,7 +32,7 @@ pub(super) struct Engine {
     /// Times of answers; `None` for immediate ones.
     queue: Option<Queue>,
     stop: Arc<AtomicBool>,
-    waits: Waits,
+    wait_mode: WaitMode,
     poller: Poller,
     began: Instant,
     slots: Vec<Slot>,
@@ -41,7 +41,6 @@ pub(super) struct Engine {
     /// request order. Answers that a stall delayed thus come in the order of
     /// their requests, and the first one's latency is the length of the stall.
     due: BinaryHeap<Reverse<(Duration, u64, Id)>>,
-    /// Requests so far.
     requests: u64,
     buf: Vec<u8>,
     filling: Vec<u8>,
@@ -59,7 +58,7 @@ impl Engine {
         behaviour: &Behaviour,
         waker: &Waker,
         stop: Arc<AtomicBool>,
-        waits: Waits,
+        wait_mode: WaitMode,
     ) -> io::Result<Engine> {
         let poller = Poller::new(BATCH)?;
         poller.add(&listener, LISTENER)?;
@@ -73,7 +72,7 @@ impl Engine {
                 _ => None,
             },
             stop,
-            waits,
+            wait_mode,
             poller,
             began: Instant::now(),
             slots: Vec::new(),
@@ -97,17 +96,17 @@ impl Engine {
             for ready in ready.drain(..) {
                 self.on_ready(ready);
             }
-            self.do_due();
+            self.run_due();
         }
     }
 
     fn until(&self) -> Until {
         let due = self.due.peek().map(|Reverse((due, ..))| *due);
-        match (self.waits, due) {
-            (Waits::Polling, _) => Until::Now,
+        match (self.wait_mode, due) {
+            (WaitMode::Poll, _) => Until::Now,
             (_, None) => Until::At(u64::MAX),
-            (Waits::Sleeping, Some(due)) => Until::At(ns(due)),
-            (Waits::PollingAtLast, Some(due)) => Until::At(ns(due.saturating_sub(POLL_BEFORE))),
+            (WaitMode::Sleep, Some(due)) => Until::At(ns(due)),
+            (WaitMode::SleepThenPoll, Some(due)) => Until::At(ns(due.saturating_sub(POLL_BEFORE))),
         }
     }
 
@@ -132,10 +131,10 @@ impl Engine {
             self.due.push(Reverse((conn.due, conn.order, id)));
             return;
         }
-        match conn.hear(&mut self.buf) {
-            Heard::Nothing => {}
-            Heard::Gone => self.close(id),
-            Heard::Request => {
+        match conn.read_request(&mut self.buf) {
+            ReadEvent::Incomplete => {}
+            ReadEvent::Gone => self.close(id),
+            ReadEvent::Request => {
                 let now = self.began.elapsed();
                 let begins = match &mut self.queue {
                     Some(queue) => queue.answers_at(now),
@@ -178,7 +177,7 @@ impl Engine {
 
     /// Runs the steps that are due now; later ones wait until the sockets were
     /// polled.
-    fn do_due(&mut self) {
+    fn run_due(&mut self) {
         let now = self.began.elapsed();
         while let Some(Reverse((due, order, id))) = self.due.peek().copied()
             && due <= now
@@ -192,12 +191,12 @@ impl Engine {
                 continue;
             }
             let script = [&self.script, &self.refusal][usize::from(conn.refused)];
-            match conn.act(script, &self.filling) {
-                Did::All | Did::Blocked => {}
-                Did::Close => self.close(id),
+            match conn.run_step(script, &self.filling) {
+                StepResult::Done | StepResult::Blocked => {}
+                StepResult::Close => self.close(id),
                 // Later than now, so that a step of many pieces does not delay
                 // others.
-                Did::Step => {
+                StepResult::Next => {
                     let later = now + Duration::from_nanos(1);
                     self.due.push(Reverse((conn.due.max(later), order, id)));
                 }

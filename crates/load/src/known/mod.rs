@@ -47,7 +47,6 @@ pub enum Behaviour {
     Queue(Discipline),
     /// Closes each connection as soon as it is accepted.
     CloseAtOnce,
-    /// Closes each connection after one answer.
     CloseAfterAnswer {
         /// Whether the answer says `Connection: close`.
         announced: bool,
@@ -69,7 +68,6 @@ pub enum Behaviour {
     UntilClose,
     /// Reads requests and never answers.
     Silent,
-    /// Sends its answer byte by byte.
     SlowHead {
         /// Delay between two bytes.
         per_byte: Duration,
@@ -78,13 +76,11 @@ pub enum Behaviour {
 
 /// How a server waits until an answer is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waits {
-    /// Sleep until due.
-    Sleeping,
+enum WaitMode {
+    Sleep,
     /// Sleep, then poll from shortly before.
-    PollingAtLast,
-    /// Never sleep.
-    Polling,
+    SleepThenPoll,
+    Poll,
 }
 
 /// A server that runs until it is dropped.
@@ -103,7 +99,7 @@ impl KnownServer {
     /// # Errors
     /// If the system provides no port, thread or file.
     pub fn start(behaviour: Behaviour) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, None, Waits::PollingAtLast)
+        KnownServer::start_on(behaviour, None, WaitMode::SleepThenPoll)
     }
 
     /// Starts a server pinned to one CPU that sleeps until an answer is due. It
@@ -113,7 +109,7 @@ impl KnownServer {
     /// # Errors
     /// As [`KnownServer::start`], and if it may not run on that CPU.
     pub fn start_pinned(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, Some(cpu), Waits::Sleeping)
+        KnownServer::start_on(behaviour, Some(cpu), WaitMode::Sleep)
     }
 
     /// Starts a server that polls on its own CPU: its delays are accurate to
@@ -122,10 +118,14 @@ impl KnownServer {
     /// # Errors
     /// As [`KnownServer::start`], and if it may not run on that CPU.
     pub fn start_polling(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, Some(cpu), Waits::Polling)
+        KnownServer::start_on(behaviour, Some(cpu), WaitMode::Poll)
     }
 
-    fn start_on(behaviour: Behaviour, cpu: Option<CpuId>, waits: Waits) -> io::Result<KnownServer> {
+    fn start_on(
+        behaviour: Behaviour,
+        cpu: Option<CpuId>,
+        wait_mode: WaitMode,
+    ) -> io::Result<KnownServer> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
@@ -136,8 +136,9 @@ impl KnownServer {
         let thread = std::thread::Builder::new()
             .name("known-server".to_owned())
             .spawn(move || {
-                let engine = pin(cpu)
-                    .and_then(|()| Engine::new(listener, &behaviour, &its_waker, its_stop, waits));
+                let engine = pin(cpu).and_then(|()| {
+                    Engine::new(listener, &behaviour, &its_waker, its_stop, wait_mode)
+                });
                 let (engine, result) = match engine {
                     Ok(engine) => (Some(engine), Ok(thread_id())),
                     Err(error) => (None, Err(error)),

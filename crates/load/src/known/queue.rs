@@ -27,17 +27,14 @@ pub enum Discipline {
     },
     /// An exponential service time on parallel servers.
     Exponential {
-        /// Mean service time.
         mean: Duration,
         servers: u32,
-        /// Seed of the service times.
         seed: u64,
     },
     /// Answers at once while there are tokens, else refuses. The bucket starts
     /// empty: a full one would hide for `burst` requests that a rate is too
     /// high.
     TokenBucket {
-        /// Tokens added per second.
         per_second: u32,
         /// Maximum number of tokens.
         burst: u32,
@@ -142,7 +139,6 @@ pub struct Queue {
     free: Vec<Duration>,
     /// When the lock is free, or the bucket full.
     shared: Duration,
-    /// Requests since the last pause.
     since_pause: u32,
     /// Index of the next pause.
     step: u32,

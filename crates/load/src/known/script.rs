@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_chunks_make_one_whole_answer() {
+    fn odd_chunks_are_one_complete_answer() {
         let mut parser = crate::http::parser::Parser::new(false);
         let mut last = None;
         for step in odd_chunks() {

@@ -3,19 +3,28 @@
 
 use super::ParseError;
 
-/// The position within the coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// Within a chunk's size.
-    Size { value: u64, digits: u8 },
+    Size {
+        value: u64,
+        digits: u8,
+    },
     /// After the size, in the same line.
-    Extension { value: u64 },
+    Extension {
+        value: u64,
+    },
     /// After the CR of the size line.
-    SizeEnd { value: u64 },
+    SizeEnd {
+        value: u64,
+    },
     /// Content; `left` bytes remain.
-    Content { left: u64 },
+    Content {
+        left: u64,
+    },
     /// The line end after the content.
-    ContentEnd { cr: bool },
+    ContentEnd {
+        cr: bool,
+    },
     /// At the start of a line after the last chunk.
     Trailer,
     /// Within such a line.
@@ -24,7 +33,6 @@ enum At {
     LastEnd,
 }
 
-/// The parser of one body.
 #[derive(Debug)]
 pub(super) struct Chunks {
     at: At,
@@ -33,7 +41,6 @@ pub(super) struct Chunks {
 pub(super) struct Skipped {
     /// Bytes that belong to the body.
     pub(super) used: usize,
-    /// Bytes that are content.
     pub(super) content: usize,
     pub(super) ended: bool,
 }
@@ -50,7 +57,6 @@ impl Default for Chunks {
 }
 
 impl Chunks {
-    /// Skips bytes of the body.
     pub(super) fn skip(&mut self, input: &[u8]) -> Result<Skipped, ParseError> {
         let (mut used, mut content) = (0, 0);
         while used < input.len() {

@@ -5,10 +5,8 @@ use super::{MAX_HEAD, ParseError};
 use httparse::{Header, ParserConfig, Response, Status};
 use std::mem::MaybeUninit;
 
-/// Maximum number of headers.
 const MAX_HEADERS: usize = 128;
 
-/// The relevant parts of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) status: u16,

@@ -38,20 +38,17 @@ pub(crate) enum Progress {
 /// Why bytes are not an HTTP/1.1 response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ParseError {
-    /// Invalid syntax.
     #[error("its head is not HTTP/1.1 ({0})")]
     Head(httparse::Error),
-    /// The head is longer than [`MAX_HEAD`].
     #[error("its head is longer than 64 KiB")]
     HeadTooLong,
     /// Content-Length is not a number, or there are several different ones.
-    #[error("its Content-Length is not one number")]
+    #[error("its Content-Length is not a single number")]
     Length,
-    /// Invalid chunk size or chunk end.
-    #[error("its body is not chunked as announced")]
+    #[error("its body has invalid chunks")]
     Chunk,
     /// Status 101.
-    #[error("it switches to another protocol, which nobody asked for")]
+    #[error("it switches to another protocol without a request to do so")]
     Switched,
 }
 
@@ -72,7 +69,6 @@ struct Body {
     bytes: u64,
 }
 
-/// The remaining body.
 #[derive(Debug)]
 enum Rest {
     Bytes(u64),
@@ -90,7 +86,6 @@ impl Parser {
         }
     }
 
-    /// Discards a partial response.
     pub(crate) fn reset(&mut self) {
         self.head.reset();
         self.body = None;

@@ -93,7 +93,7 @@ fn the_answer_to_head_has_no_body() {
 }
 
 #[test]
-fn what_is_not_http_is_refused() {
+fn non_http_is_refused() {
     let head = "HTTP/1.1 200 OK\r\n";
     let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n");
     let cases = [
@@ -117,7 +117,7 @@ fn what_is_not_http_is_refused() {
 }
 
 #[test]
-fn a_head_without_end_is_refused_at_its_limit_in_whatever_pieces() {
+fn endless_head_is_refused_at_its_limit() {
     let mut bytes = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
     bytes.resize(MAX_HEAD + 1, b'x');
     for piece in [1, 1000, bytes.len()] {
@@ -128,7 +128,7 @@ fn a_head_without_end_is_refused_at_its_limit_in_whatever_pieces() {
 }
 
 #[test]
-fn a_response_that_is_cut_off_is_no_answer() {
+fn truncated_response_is_no_answer() {
     let whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     for cut in 0..whole.len() {
         assert_eq!(read_one(&whole[..cut]), Ok(None), "{cut}");
@@ -136,7 +136,7 @@ fn a_response_that_is_cut_off_is_no_answer() {
 }
 
 #[test]
-fn what_follows_a_response_is_left_alone() {
+fn bytes_after_a_response_are_not_consumed() {
     let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP";
     let fed = Parser::new(false).feed(bytes);
     assert_eq!(
@@ -228,7 +228,7 @@ fn cut<'a>(bytes: &'a [u8], places: &[prop::sample::Index]) -> Vec<&'a [u8]> {
 
 proptest! {
     #[test]
-    fn any_fragmentation_of_responses_gives_the_same_answers(
+    fn fragmentation_does_not_change_the_answers(
         first in response(),
         second in response(),
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..12),

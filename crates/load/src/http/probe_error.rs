@@ -12,10 +12,10 @@ const SHOWN: usize = 40;
 /// Why a probe failed. Each message continues a sentence that starts with the
 /// URL.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum ProbeError {
     #[error("{}", not_connected(.peer, .error))]
     NotConnected { peer: SocketAddr, error: io::Error },
-    #[error("cannot be spoken to with TLS: {}", tls(.0))]
+    #[error("failed the TLS handshake: {}", tls(.0))]
     Tls(rustls::Error),
     #[error(
         "ended the connection during the TLS handshake ({0}); check that this port speaks TLS \
@@ -24,25 +24,25 @@ pub(super) enum Trouble {
     TlsEnded(io::Error),
     #[error("did not finish the TLS handshake within {}; {LONGER}", human_duration(*.0))]
     TlsTimeout(Duration),
-    #[error("closed the connection without an answer; look into its log")]
+    #[error("closed the connection without an answer; check its log")]
     NoAnswer,
-    #[error("closed the connection in the middle of its answer, after {0}; look into its log")]
+    #[error("closed the connection within its answer, after {0}; check its log")]
     CutOff(Bytes),
     #[error("gave no answer within {}; {LONGER}", human_duration(*.0))]
     Silent(Duration),
     #[error(
-        "did not take the request within {}; {LONGER}, or send a smaller body",
+        "did not accept the request within {}; {LONGER}, or send a smaller body",
         human_duration(*.0)
     )]
     NotTaken(Duration),
     #[error(
-        "did not end its answer within {}: {bytes} were read; {LONGER}, or ask for less",
+        "did not complete its answer within {}: {bytes} were read; {LONGER}, or request less",
         human_duration(*.within)
     )]
     Endless { within: Duration, bytes: Bytes },
     #[error("did not answer with HTTP/1.1: {}", not_http(.error, .opening))]
     NotHttp { error: ParseError, opening: Vec<u8> },
-    #[error("sent more than its answer, so answers cannot be told apart; look into the server")]
+    #[error("sent data beyond its answer, so answers cannot be separated; check the server")]
     Extra,
     #[error("{}", unexpected(*.status, *.expected, .location.as_deref(), .opening))]
     Status {
@@ -53,17 +53,17 @@ pub(super) enum Trouble {
     },
 }
 
-impl Trouble {
+impl ProbeError {
     /// Whether this is a usage error, to be fixed by another URL, scheme,
     /// request or flag. A service that is down or failing is not.
     pub(super) fn is_mistake(&self) -> bool {
         match self {
-            Trouble::Tls(error) => matches!(
+            ProbeError::Tls(error) => matches!(
                 error,
                 rustls::Error::InvalidMessage(_) | rustls::Error::InvalidCertificate(_)
             ),
-            Trouble::NotHttp { opening, .. } => is_tls(opening),
-            Trouble::Status { status, .. } => (300..500).contains(status),
+            ProbeError::NotHttp { opening, .. } => is_tls(opening),
+            ProbeError::Status { status, .. } => (300..500).contains(status),
             _ => false,
         }
     }
@@ -74,7 +74,7 @@ fn is_tls(opening: &[u8]) -> bool {
     matches!(opening, [0x14..=0x17, 3, ..])
 }
 
-const LONGER: &str = "see what keeps it, or allow more time with --timeout";
+const LONGER: &str = "check why it is slow, or allow more time with --timeout";
 
 fn not_connected(peer: &SocketAddr, error: &io::Error) -> String {
     match error.kind() {
@@ -93,12 +93,10 @@ fn not_connected(peer: &SocketAddr, error: &io::Error) -> String {
 fn tls(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidMessage(_) => {
-            format!(
-                "it answered with something else ({error}); if it speaks plain HTTP, write http://"
-            )
+            format!("it did not answer with TLS ({error}); for plain HTTP, write http://")
         }
         rustls::Error::InvalidCertificate(_) => format!(
-            "its certificate is not trusted here ({error}); trust it on this machine, or take \
+            "its certificate is not trusted here ({error}); trust it on this machine, or accept \
              any certificate with --insecure"
         ),
         _ => format!("{error}; check which versions and certificates it accepts"),
@@ -110,9 +108,9 @@ fn not_http(error: &ParseError, opening: &[u8]) -> String {
         _ if is_tls(opening) => "it speaks TLS; write https://".to_owned(),
         // The first frame of an HTTP/2 server: SETTINGS on stream 0.
         [0, 0, _, 4, _, 0, 0, 0, 0, ..] => {
-            "it speaks HTTP/2 without TLS; only HTTP/1.1 can be driven".to_owned()
+            "it speaks HTTP/2 without TLS; only HTTP/1.1 is supported".to_owned()
         }
-        _ => format!("{error}; it began with {}; check the port", shown(opening)),
+        _ => format!("{error}; it starts with {}; check the port", shown(opening)),
     }
 }
 
@@ -139,7 +137,7 @@ fn unexpected(
     };
     format!(
         "answered with status {status} where {expected} was expected; correct the request, or \
-         expect it with --expect-status {status}"
+         accept it with --expect-status {status}"
     )
 }
 
@@ -153,7 +151,7 @@ mod tests {
     use super::*;
 
     fn not_http(opening: &[u8]) -> String {
-        Trouble::NotHttp {
+        ProbeError::NotHttp {
             error: ParseError::Head(httparse::Error::Version),
             opening: opening.to_vec(),
         }
@@ -161,8 +159,8 @@ mod tests {
     }
 
     #[test]
-    fn what_asking_differently_puts_right_is_a_mistake() {
-        let status = |status| Trouble::Status {
+    fn usage_errors_are_distinguished_from_service_errors() {
+        let status = |status| ProbeError::Status {
             status,
             expected: None,
             location: None,
@@ -177,11 +175,11 @@ mod tests {
         ] {
             assert_eq!(status(code).is_mistake(), mistake, "{code}");
         }
-        assert!(!Trouble::NoAnswer.is_mistake());
+        assert!(!ProbeError::NoAnswer.is_mistake());
     }
 
     #[test]
-    fn another_protocol_is_recognised_or_shown() {
+    fn other_protocols_are_recognised_or_quoted() {
         let cases: [(&[u8], &str); 3] = [
             (&[0x15, 3, 1, 0, 2, 2, 10], "https://"),
             (&[0, 0, 18, 4, 0, 0, 0, 0, 0, 1], "HTTP/2"),
@@ -194,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_is_shown_with_where_it_leads() {
+    fn redirect_error_names_its_location() {
         let sentence = unexpected(302, None, Some("/login"), b"");
         assert!(sentence.contains("redirects to /login (302)"), "{sentence}");
         let elsewhere = unexpected(304, Some(200), None, b"");

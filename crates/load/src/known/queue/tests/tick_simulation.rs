@@ -132,7 +132,7 @@ fn pairs() -> [(Discipline, Machine); 4] {
 }
 
 #[test]
-fn a_queue_on_virtual_time_is_the_same_as_one_that_is_worked_off() {
+fn recursion_matches_tick_simulation() {
     for (discipline, machine) in pairs() {
         let full = 1000.0 / discipline.saturation().unwrap().get();
         for load in [0.5, 0.9, 1.2] {

@@ -20,18 +20,17 @@ const OLDEST: Duration = Duration::from_secs(10);
 
 /// Reads from a socket and determines the age of what was read.
 #[derive(Debug)]
-pub(super) struct Stamped {
-    /// Buffer for one timestamp.
+pub(super) struct TimestampedReader {
     control: Vec<u8>,
     age: Duration,
 }
 
-impl Stamped {
+impl TimestampedReader {
     /// Enables timestamps. Without them, the age is zero.
-    pub(super) fn on(stream: &TcpStream) -> Stamped {
+    pub(super) fn on(stream: &TcpStream) -> TimestampedReader {
         // Every Linux supports it; otherwise the time of reading is used.
         let _ = setsockopt(stream, sockopt::ReceiveTimestampns, &true);
-        Stamped {
+        TimestampedReader {
             control: cmsg_space!(TimeSpec),
             age: Duration::ZERO,
         }
@@ -79,10 +78,10 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn what_waited_to_be_read_is_as_old_as_it_is() {
+    fn age_is_the_time_since_arrival() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let mut stamped = Stamped::on(&reader);
+        let mut stamped = TimestampedReader::on(&reader);
         let (mut writer, _) = listener.accept().unwrap();
         let mut buf = [0; 16];
         // The kernel enables timestamps with the first socket that requests
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_makes_nothing_old() {
+    fn implausible_age_is_zero() {
         let s = Duration::from_secs;
         assert_eq!(age(s(100), s(101)), s(1));
         assert_eq!(age(s(100), s(99)), Duration::ZERO);
