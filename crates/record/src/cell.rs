@@ -22,5 +22,5 @@ pub(crate) fn count_in(row: &Row<'_>, column: &'static str) -> Result<u64> {
 
 /// The error for a value outside of its column's domain.
 pub(crate) fn wrong(column: &'static str) -> rusqlite::Error {
-    FromSqlError::Other(format!("{column} has a value that cannot be").into()).into()
+    FromSqlError::Other(format!("{column} has an invalid value").into()).into()
 }

@@ -7,87 +7,69 @@ use std::path::{Path, PathBuf};
 /// Why a record could not be created, read or appended to.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file to create exists.
     #[error(
-        "{} exists already; choose another file with -o, or go on with the run in it with --resume",
+        "{} exists already; choose another file with -o, or continue its run with --resume",
         shown(path)
     )]
     Exists { path: PathBuf },
-    /// A file to export to exists.
-    #[error("{} exists already; name an empty or a new directory", shown(path))]
+    #[error("{} exists already; give an empty or a new directory", shown(path))]
     ExportExists { path: PathBuf },
-    /// The file to read does not exist.
     #[error("there is no file {}; check the name", shown(path))]
     NoSuchFile { path: PathBuf },
-    #[error("{} is a directory; name a file in it", shown(path))]
+    #[error("{} is a directory; give a file in it", shown(path))]
     IsDirectory { path: PathBuf },
-    /// A parent of the file is not a directory.
     #[error(
-        "{} cannot be made because a part of its path is a file; choose another file with -o",
+        "{} cannot be created because a part of its path is a file; choose another file with -o",
         shown(path)
     )]
     NotInADirectory { path: PathBuf },
-    /// The file has another format.
     #[error(
-        "{} is not a Plimsoll record: {why}; name a file that a run wrote",
+        "{} is not a Plimsoll record: {why}; give a file that a run wrote",
         shown(path)
     )]
-    NotARecord {
-        path: PathBuf,
-        /// The file's actual format.
-        why: &'static str,
-    },
-    /// The file was written by a later version.
+    NotARecord { path: PathBuf, why: &'static str },
     #[error(
-        "{} was made by a newer Plimsoll (schema {schema}, this one reads up to {reads_up_to}); update Plimsoll",
+        "{} was written by a newer Plimsoll (schema {schema}, this one reads up to {reads_up_to}); update Plimsoll",
         shown(path)
     )]
     Newer {
         path: PathBuf,
-        /// Schema version of the file.
         schema: u32,
-        /// The latest schema version that can be read.
         reads_up_to: u32,
     },
-    /// An output directory cannot be created.
     #[error(
-        "the directory {} cannot be made there; choose one that can be, such as one below here",
+        "the directory {} cannot be created; choose another one, such as one below the current directory",
         shown(path)
     )]
     NoDirectory { path: PathBuf },
-    /// Another process holds the writer's lock.
     #[error(
         "{} is being written by another run; wait for it to end, or choose another file with -o",
         shown(path)
     )]
     BeingWritten { path: PathBuf },
-    /// The file is incomplete or inconsistent.
     #[error(
-        "{} is damaged or cut short ({detail}); take a copy of it that is whole, or run again into another file",
+        "{} is damaged or cut short ({detail}); use an intact copy, or run again with another file",
         shown(path)
     )]
     Damaged { path: PathBuf, detail: String },
-    /// The disk is full while a trial is appended.
     #[error("{}", disk_full(path, *kept))]
     DiskFull {
         path: PathBuf,
         /// Number of trials in the file.
         kept: u64,
     },
-    /// The disk is full while the file is created.
     #[error(
-        "the disk is full, so {} could not be made; free some space, or choose a file on another disk",
+        "the disk is full, so {} could not be created; free some space, or choose a file on another disk",
         shown(path)
     )]
     NoSpace { path: PathBuf },
-    /// The user lacks permission for the file or its directory.
     #[error(
         "no permission to {doing} {}; change its permissions or its directory's, or choose another file",
         shown(path)
     )]
     PermissionDenied {
         path: PathBuf,
-        /// The refused operation: "read", "write", "create".
+        /// The refused operation: "read", "write", "make".
         doing: &'static str,
     },
     #[error(
@@ -97,13 +79,12 @@ pub enum RecordError {
     ReadOnlyFileSystem { path: PathBuf },
     /// Another program holds an SQLite lock for too long.
     #[error(
-        "{} is locked by another program, such as an open sqlite3 shell; close it and try again",
+        "{} is locked by another program, such as an open sqlite3 shell; close it and retry",
         shown(path)
     )]
     Busy { path: PathBuf },
-    /// The file was moved or deleted while it was written.
     #[error(
-        "{} was moved or deleted while the run wrote to it; leave it in its place until the run has ended",
+        "{} was moved or deleted while the run wrote to it; do not move it until the run has ended",
         shown(path)
     )]
     Gone { path: PathBuf },
@@ -113,20 +94,15 @@ pub enum RecordError {
         shown(path)
     )]
     OpenedForReading { path: PathBuf },
-    /// A value cannot be serialized.
-    #[error(
-        "{what} has no written form and cannot be kept in {}: {detail}",
-        shown(path)
-    )]
+    #[error("{what} cannot be serialized into {}: {detail}", shown(path))]
     Unwritable {
         path: PathBuf,
-        /// Kind of the value.
         what: &'static str,
         detail: String,
     },
     /// Any other error of the operating system or SQLite.
     #[error(
-        "{} could not be used ({detail}); check the disk that it is on, its quota and its permissions",
+        "{} could not be used ({detail}); check its disk, quota and permissions",
         shown(path)
     )]
     Io { path: PathBuf, detail: String },
@@ -161,7 +137,7 @@ impl RecordError {
     pub(crate) fn damaged(path: &Path, detail: impl AsRef<str>) -> RecordError {
         RecordError::Damaged {
             path: path.to_owned(),
-            detail: brief(detail.as_ref()),
+            detail: first_line(detail.as_ref()),
         }
     }
 
@@ -181,7 +157,7 @@ impl RecordError {
             io::ErrorKind::ReadOnlyFilesystem => RecordError::ReadOnlyFileSystem { path },
             _ => RecordError::Io {
                 path,
-                detail: brief(&e.to_string()),
+                detail: first_line(&e.to_string()),
             },
         }
     }
@@ -200,12 +176,12 @@ impl RecordError {
             ErrorCode::DiskFull => RecordError::DiskFull { path, kept },
             ErrorCode::NotADatabase => RecordError::NotARecord {
                 path,
-                why: "it is no SQLite file",
+                why: "it is not an SQLite file",
             },
             // "no such table" and the like: not the tables of a record.
             ErrorCode::DatabaseCorrupt | ErrorCode::Unknown => RecordError::Damaged {
                 path,
-                detail: brief(&e.to_string()),
+                detail: first_line(&e.to_string()),
             },
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => RecordError::Busy { path },
             // CannotOpen comes from the journal, which is created next to the
@@ -218,7 +194,7 @@ impl RecordError {
             }
             _ => RecordError::Io {
                 path,
-                detail: brief(&e.to_string()),
+                detail: first_line(&e.to_string()),
             },
         }
     }
@@ -231,7 +207,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// The first line, truncated; SQLite quotes whole statements.
-fn brief(said: &str) -> String {
+fn first_line(said: &str) -> String {
     const LONGEST: usize = 120;
     let line = said.lines().next().unwrap_or_default();
     match line.char_indices().nth(LONGEST) {
@@ -257,13 +233,13 @@ fn disk_full(path: &Path, kept: u64) -> String {
     let recorded = match kept {
         0 => {
             return format!(
-                "the disk is full, and {path} holds no trial yet; free some space and begin again"
+                "the disk is full, and {path} contains no trial yet; free some space and start again"
             );
         }
         1 => "the 1 trial recorded before is".to_owned(),
         n => format!("the {n} trials recorded before are"),
     };
     format!(
-        "the disk is full, but {recorded} kept in {path}; free some space and go on with --resume {path}"
+        "the disk is full, but {recorded} kept in {path}; free some space and continue with --resume {path}"
     )
 }

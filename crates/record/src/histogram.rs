@@ -33,7 +33,7 @@ pub(crate) fn decode(blob: &[u8], count: u64) -> Result<Histogram, String> {
     let histogram = Histogram::from_hdr(&hdr);
     if histogram.count() != count {
         return Err(format!(
-            "a histogram holds {} values and not {count}",
+            "a histogram has {} values instead of {count}",
             histogram.count()
         ));
     }
@@ -44,10 +44,10 @@ fn check_head(blob: &[u8]) -> Result<(), String> {
     let own = encode(&Histogram::new())?;
     let length = blob.len().checked_sub(HEAD_BYTES);
     let length = length.and_then(|n| u32::try_from(n).ok());
-    let length = length.ok_or("a histogram is cut short")?;
+    let length = length.ok_or("a histogram is truncated")?;
     let same_bounds = blob.get(8..HEAD_BYTES) == own.get(8..HEAD_BYTES);
     if blob[..4] != COOKIE || blob[4..8] != length.to_be_bytes() || !same_bounds {
-        return Err("a histogram has a head that is not Plimsoll's".to_owned());
+        return Err("a histogram has an unexpected header".to_owned());
     }
     Ok(())
 }
@@ -58,9 +58,9 @@ fn check_counts(mut bytes: &[u8]) -> Result<(), String> {
         // Seven bits each in eight bytes with the high bit set, then eight
         // bits.
         let length = bytes.iter().take(8).take_while(|b| **b >= 0x80).count() + 1;
-        let number = bytes.get(..length).ok_or("a histogram is cut short")?;
+        let number = bytes.get(..length).ok_or("a histogram is truncated")?;
         if number.iter().all(|b| *b == 0xff) && length == 9 {
-            return Err("a histogram has an impossible count".to_owned());
+            return Err("a histogram has an invalid count".to_owned());
         }
         bytes = &bytes[length..];
     }
@@ -82,13 +82,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn a_histogram_comes_back_equal(values in prop::collection::vec(64u64.., 0..50)) {
+        fn histogram_round_trip(values in prop::collection::vec(64u64.., 0..50)) {
             let h = filled(&values);
             prop_assert_eq!(decode(&encode(&h).unwrap(), h.count()).unwrap(), h);
         }
 
         #[test]
-        fn a_damaged_blob_is_an_error_or_a_histogram_but_no_panic(
+        fn damaged_histogram_blob_does_not_panic(
             values in prop::collection::vec(64u64..10_000_000, 0..50),
             damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
             cut in any::<prop::sample::Index>(),

@@ -27,7 +27,7 @@ impl WriterLock {
         })?;
         // A magic number has 32 bits, whatever the field's type on this
         // architecture.
-        if has_one_kind_of_lock(kind.f_type as u32) {
+        if flock_equals_fcntl(kind.f_type as u32) {
             return Ok(WriterLock { _file: file });
         }
         match file.try_lock() {
@@ -46,7 +46,7 @@ impl WriterLock {
 /// (flock(2), "NFS details" and "CIFS details"), which would block SQLite
 /// itself. There, a second run is only detected when both use the same trial
 /// number.
-pub(crate) fn has_one_kind_of_lock(magic: u32) -> bool {
+pub(crate) fn flock_equals_fcntl(magic: u32) -> bool {
     const NFS: u32 = 0x6969;
     const CIFS: u32 = 0xff53_4d42;
     const SMB2: u32 = 0xfe53_4d42;

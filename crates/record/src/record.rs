@@ -8,7 +8,6 @@ use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// An open run file.
 #[derive(Debug)]
 pub struct Record {
     // Dropped first: see `WriterLock`.
@@ -43,7 +42,7 @@ impl Record {
             end: None,
         };
         let file = new_file(path)?;
-        begin(path, file, run).inspect_err(|_| {
+        initialize(path, file, run).inspect_err(|_| {
             // The file is ours: it was created above. If removing it fails too,
             // the first error is the relevant one.
             let _ = fs::remove_file(path);
@@ -191,7 +190,7 @@ impl Record {
 }
 
 /// Writes the tables and the `run` row into a new file.
-fn begin(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
+fn initialize(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
     let lock = WriterLock::take(file, path)?;
     let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let row = write::RunRow::new(&run, path)?;

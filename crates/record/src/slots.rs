@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_slot_comes_back_equal(values in prop::collection::vec(any::<u32>(), 0..50)) {
+        fn slot_round_trip(values in prop::collection::vec(any::<u32>(), 0..50)) {
             let mut slot = Slot::default();
             values.iter().for_each(|ns| slot.record_ns(u64::from(*ns)));
             let buckets = decode(&encode(&slot)).unwrap();
@@ -132,7 +132,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_blob_is_refused_or_a_slot_but_no_panic(
+        fn damaged_slot_blob_does_not_panic(
             blob in prop::collection::vec(any::<u8>(), 0..40),
         ) {
             if let Some(buckets) = decode(&blob) {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_that_stands_twice_and_a_number_cut_short_are_refused() {
+    fn duplicate_buckets_and_truncated_numbers_are_refused() {
         assert_eq!(decode(&[3, 1, 0, 1]), None);
         assert_eq!(decode(&[3]), None);
         assert_eq!(decode(&[0x80]), None);

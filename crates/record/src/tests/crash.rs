@@ -1,6 +1,6 @@
 //! The process is killed, or the disk is full.
 
-use super::sample::{Bench, read_all, seconds, trial};
+use super::sample::{TestDir, read_all, seconds, trial};
 use crate::{Record, RecordError};
 use plimsoll_model::RunEnd;
 use plimsoll_model::Trial;
@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 /// The disk content after a run with two trials was killed while writing a
 /// third: some of its pages are in the file, the old ones in the journal.
-fn killed(bench: &Bench) -> PathBuf {
-    let path = bench.record_of("run.plimsoll", 2);
+fn killed(test_dir: &TestDir) -> PathBuf {
+    let path = test_dir.record_of("run.plimsoll", 2);
     let record = Record::open_for_resume(&path).unwrap();
     // A cache of one page spills into the file before the commit.
     record
@@ -22,11 +22,11 @@ fn killed(bench: &Bench) -> PathBuf {
          INSERT INTO second SELECT id, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM trial;",
         )
         .unwrap();
-    let copy = bench.path("killed.plimsoll");
+    let copy = test_dir.path("killed.plimsoll");
     fs::copy(&path, &copy).unwrap();
     fs::copy(
-        bench.path("run.plimsoll-journal"),
-        bench.path("killed.plimsoll-journal"),
+        test_dir.path("run.plimsoll-journal"),
+        test_dir.path("killed.plimsoll-journal"),
     )
     .unwrap();
     copy
@@ -34,36 +34,36 @@ fn killed(bench: &Bench) -> PathBuf {
 
 #[test]
 fn a_killed_run_keeps_its_trials_for_a_reader() {
-    let bench = Bench::new();
-    let path = killed(&bench);
+    let test_dir = TestDir::new();
+    let path = killed(&test_dir);
     let record = Record::open(&path).unwrap();
     assert_eq!(read_all(&record), [trial(0), trial(1)]);
     assert_eq!(record.end(), None);
 }
 
 #[test]
-fn a_killed_run_goes_on_from_its_last_trial() {
-    let bench = Bench::new();
-    let mut record = Record::open_for_resume(&killed(&bench)).unwrap();
+fn killed_run_resumes_after_its_last_trial() {
+    let test_dir = TestDir::new();
+    let mut record = Record::open_for_resume(&killed(&test_dir)).unwrap();
     record.append(&trial(2)).unwrap();
     assert_eq!(read_all(&record), [trial(0), trial(1), trial(2)]);
 }
 
 #[test]
-fn without_its_journal_the_same_file_is_not_what_it_was() {
+fn recovery_depends_on_the_journal() {
     // Checks that the two tests above depend on the journal.
-    let bench = Bench::new();
-    let path = killed(&bench);
-    fs::remove_file(bench.path("killed.plimsoll-journal")).unwrap();
+    let test_dir = TestDir::new();
+    let path = killed(&test_dir);
+    fs::remove_file(test_dir.path("killed.plimsoll-journal")).unwrap();
     let record = Record::open(&path);
     let trials = record.and_then(|r| r.trials()?.collect::<Result<Vec<_>, _>>());
     assert!(trials.map_or(true, |t| t != [trial(0), trial(1)]));
 }
 
 #[test]
-fn on_a_full_disk_the_trials_before_are_kept_and_space_helps() {
-    let bench = Bench::new();
-    let mut record = bench.create("run.plimsoll");
+fn full_disk_keeps_trials_and_allows_a_retry() {
+    let test_dir = TestDir::new();
+    let mut record = test_dir.create("run.plimsoll");
     record.append(&trial(0)).unwrap();
     let pages: i64 = record
         .conn
@@ -84,7 +84,7 @@ fn on_a_full_disk_the_trials_before_are_kept_and_space_helps() {
         "{e}"
     );
     assert_eq!(
-        read_all(&Record::open(&bench.path("run.plimsoll")).unwrap()),
+        read_all(&Record::open(&test_dir.path("run.plimsoll")).unwrap()),
         [trial(0)]
     );
     record
@@ -108,21 +108,25 @@ fn long_trial() -> Trial {
 }
 
 #[test]
-fn a_file_that_is_taken_away_under_a_run_is_told() {
-    let bench = Bench::new();
-    let mut record = bench.create("run.plimsoll");
-    fs::rename(bench.path("run.plimsoll"), bench.path("elsewhere.plimsoll")).unwrap();
+fn deleted_file_is_detected() {
+    let test_dir = TestDir::new();
+    let mut record = test_dir.create("run.plimsoll");
+    fs::rename(
+        test_dir.path("run.plimsoll"),
+        test_dir.path("elsewhere.plimsoll"),
+    )
+    .unwrap();
     let e = record.append(&trial(0)).unwrap_err();
     assert!(matches!(e, RecordError::Gone { .. }), "{e}");
 }
 
 #[test]
-fn a_record_that_could_not_be_begun_leaves_no_file() {
-    let bench = Bench::new();
-    let journal = bench.path("run.plimsoll-journal");
+fn failed_create_leaves_no_file() {
+    let test_dir = TestDir::new();
+    let journal = test_dir.path("run.plimsoll-journal");
     // SQLite cannot create its journal where a directory has its name.
     fs::create_dir(&journal).unwrap();
-    let made = super::sample::create(&bench.path("run.plimsoll"));
+    let made = super::sample::create(&test_dir.path("run.plimsoll"));
     assert!(made.is_err());
-    assert!(!bench.path("run.plimsoll").exists());
+    assert!(!test_dir.path("run.plimsoll").exists());
 }

@@ -1,7 +1,7 @@
 //! A record returns what was stored.
 
 use super::any::any_trial;
-use super::sample::{Bench, command_line, plan, provenance, read_all, requirements};
+use super::sample::{TestDir, command_line, plan, provenance, read_all, requirements};
 use super::sample::{create, trial};
 use crate::{Record, RecordError, export_hdr};
 use hdrhistogram::serialization::Deserializer;
@@ -16,24 +16,24 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_trials_are_read_back_equal_and_in_order(trials in vec(any_trial(), 1..4)) {
-        let bench = Bench::new();
-        let mut record = bench.create("run.plimsoll");
+    fn trials_round_trip_in_order(trials in vec(any_trial(), 1..4)) {
+        let test_dir = TestDir::new();
+        let mut record = test_dir.create("run.plimsoll");
         for trial in &trials {
             record.append(trial).unwrap();
         }
         prop_assert_eq!(&read_all(&record), &trials);
         drop(record);
-        let record = Record::open(&bench.path("run.plimsoll")).unwrap();
+        let record = Record::open(&test_dir.path("run.plimsoll")).unwrap();
         prop_assert_eq!(&read_all(&record), &trials);
     }
 }
 
 #[test]
-fn what_was_asked_comes_back_as_it_was() {
-    let bench = Bench::new();
-    drop(bench.create("run.plimsoll"));
-    let record = Record::open(&bench.path("run.plimsoll")).unwrap();
+fn run_round_trip() {
+    let test_dir = TestDir::new();
+    drop(test_dir.create("run.plimsoll"));
+    let record = Record::open(&test_dir.path("run.plimsoll")).unwrap();
     assert_eq!(*record.plan(), plan());
     assert_eq!(*record.provenance(), provenance());
     assert_eq!(record.command_line(), command_line());
@@ -43,7 +43,7 @@ fn what_was_asked_comes_back_as_it_was() {
 }
 
 #[test]
-fn what_older_records_do_not_hold_is_not_known() {
+fn fields_missing_in_old_records_are_none() {
     fn without(mut value: serde_json::Value, keys: &[&str]) -> serde_json::Value {
         let object = value.as_object_mut().unwrap();
         for key in keys {
@@ -61,9 +61,9 @@ fn what_older_records_do_not_hold_is_not_known() {
 }
 
 #[test]
-fn a_run_that_did_not_say_how_it_ended_has_no_end() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 1);
+fn run_without_recorded_end_has_none() {
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 1);
     assert_eq!(Record::open(&path).unwrap().end(), None);
     for end in [
         RunEnd::Complete,
@@ -84,9 +84,9 @@ fn a_run_that_did_not_say_how_it_ended_has_no_end() {
 }
 
 #[test]
-fn a_resumed_run_goes_on_after_the_last_trial() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 2);
+fn resumed_run_appends_after_the_last_trial() {
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 2);
     let mut record = Record::open_for_resume(&path).unwrap();
     assert_eq!(record.trial_count(), 2);
     record.append(&trial(2)).unwrap();
@@ -94,15 +94,15 @@ fn a_resumed_run_goes_on_after_the_last_trial() {
 }
 
 #[test]
-fn directories_on_the_way_are_made_and_odd_names_are_names() {
-    let bench = Bench::new();
+fn parent_directories_are_created_and_odd_names_work() {
+    let test_dir = TestDir::new();
     for name in [
         "a/b/run.plimsoll",
         "file:x?mode=memory",
         ":memory:",
         "with space\n",
     ] {
-        let path = bench.path(name);
+        let path = test_dir.path(name);
         create(&path).unwrap().append(&trial(0)).unwrap();
         assert_eq!(Record::open(&path).unwrap().trial_count(), 1, "{name}");
     }
@@ -110,8 +110,8 @@ fn directories_on_the_way_are_made_and_odd_names_are_names() {
 
 #[test]
 fn the_overview_shows_rates_and_quantiles() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 1);
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 1);
     let record = Record::open(&path).unwrap();
     let sql = "SELECT achieved_rps, latency_p50_us, verdict FROM overview";
     let row = record
@@ -152,10 +152,10 @@ fn from_base64(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn an_interval_log_holds_the_valid_trials_of_a_level_for_other_tools() {
-    let bench = Bench::new();
-    let files = export_hdr(mixed().into_iter().map(Ok), &bench.path("logs")).unwrap();
-    assert_eq!(files, [bench.path("logs/level-050.0.hlog")]);
+fn interval_log_has_the_valid_trials_of_a_level() {
+    let test_dir = TestDir::new();
+    let files = export_hdr(mixed().into_iter().map(Ok), &test_dir.path("logs")).unwrap();
+    assert_eq!(files, [test_dir.path("logs/level-050.0.hlog")]);
     let log = fs::read_to_string(&files[0]).unwrap();
     assert!(
         log.starts_with("#[Histogram log format version 1.3]\n"),
@@ -189,9 +189,9 @@ fn an_interval_log_holds_the_valid_trials_of_a_level_for_other_tools() {
 }
 
 #[test]
-fn an_export_writes_over_nothing() {
-    let bench = Bench::new();
-    let export = || export_hdr(mixed().into_iter().map(Ok), &bench.path("logs"));
+fn export_does_not_overwrite() {
+    let test_dir = TestDir::new();
+    let export = || export_hdr(mixed().into_iter().map(Ok), &test_dir.path("logs"));
     let files = export().unwrap();
     let before = fs::read(&files[0]).unwrap();
     let again = export().unwrap_err();

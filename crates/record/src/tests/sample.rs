@@ -93,13 +93,13 @@ pub(super) fn requirements() -> Vec<Requirement> {
 }
 
 /// A temporary directory for records.
-pub(super) struct Bench {
+pub(super) struct TestDir {
     dir: TempDir,
 }
 
-impl Bench {
-    pub(super) fn new() -> Bench {
-        Bench {
+impl TestDir {
+    pub(super) fn new() -> TestDir {
+        TestDir {
             dir: TempDir::new().unwrap(),
         }
     }
