@@ -9,24 +9,17 @@ use thiserror::Error;
 pub(crate) enum XtaskError {
     #[error("{0}; see `cargo xtask --help`")]
     Usage(String),
-    /// Not an x86-64 machine.
     #[error(
         "the guest runs programs built for this machine on an x86-64 kernel, and this machine is \
          {arch}: run it on x86-64 Linux"
     )]
-    Architecture {
-        /// Rust's name for it.
-        arch: &'static str,
-    },
-    /// Required programs are not installed.
+    Architecture { arch: &'static str },
     #[error("{missing} not found: apt-get install --no-install-recommends {packages}")]
     Missing {
-        /// The programs.
         missing: String,
         /// Debian packages that contain them.
         packages: String,
     },
-    /// Apt has no kernel package.
     #[error(
         "apt knows no kernel '{package}': run apt-get update, use Debian 12's package sources, or \
          give a vmlinuz with --kernel FILE"
@@ -35,17 +28,12 @@ pub(crate) enum XtaskError {
         /// The package that depends on the kernel.
         package: &'static str,
     },
-    /// A kernel package without an image.
-    #[error("{} holds no vmlinuz: give one with --kernel FILE", place.display())]
-    NoImage {
-        /// Where it was searched.
-        place: PathBuf,
-    },
+    #[error("{} contains no vmlinuz: give one with --kernel FILE", place.display())]
+    NoImage { place: PathBuf },
     #[error("{program} did not start: {source}")]
     Start { program: String, source: io::Error },
     #[error("`{command}` failed ({status}); {said}")]
     Command {
-        /// With its arguments.
         command: String,
         status: std::process::ExitStatus,
         /// Its standard error, or where that went.
@@ -58,32 +46,21 @@ pub(crate) enum XtaskError {
     /// Unexpected output of cargo, or an invalid path.
     #[error("{0}")]
     Unexpected(String),
-    /// A shared library that a test needs is missing.
-    #[error("{} needs the library {library}, which is not here: install it", program.display())]
+    #[error("{} needs the library {library}, which is not installed: install it", program.display())]
     Library { program: PathBuf, library: String },
     #[error(
-        "the guest did not end in {seconds} s; it said last: '{last}' (--time-limit allows more)"
+        "the guest did not end within {seconds} s; its last line: '{last}' (raise --time-limit)"
     )]
-    TimeLimit {
-        seconds: u64,
-        /// The guest's last line.
-        last: String,
-    },
-    #[error("the guest's kernel panicked ({panic}); the guest said last: '{last}'")]
+    TimeLimit { seconds: u64, last: String },
+    #[error("the guest's kernel panicked ({panic}); the guest's last line: '{last}'")]
     Panic {
-        /// The kernel's panic message.
         panic: String,
         /// The last line that was not the kernel's.
         last: String,
     },
-    /// The guest ended before its tests.
-    #[error("the guest ended before its tests did; it said last: '{last}'")]
-    Died {
-        /// The guest's last line.
-        last: String,
-    },
-    /// The filter matched no test.
-    #[error("no test ran in the guest: see that the names behind -- are right")]
+    #[error("the guest ended before its tests; its last line: '{last}'")]
+    Died { last: String },
+    #[error("no test ran in the guest: check the names after --")]
     NothingRan,
 }
 

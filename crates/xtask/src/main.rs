@@ -16,7 +16,7 @@ mod args;
 mod error;
 mod guest;
 
-use args::Asked;
+use args::Task;
 use error::XtaskError;
 use std::io::Write;
 use std::process::ExitCode;
@@ -36,11 +36,11 @@ fn main() -> ExitCode {
 
 fn run(typed: impl Iterator<Item = String>) -> Result<u8, XtaskError> {
     match args::parse(typed)? {
-        Asked::Help => {
+        Task::Help => {
             let shown = std::io::stdout().write_all(args::HELP.as_bytes());
             shown.map_err(XtaskError::Output)?;
             Ok(0)
         }
-        Asked::Guest(args) => guest::run(&args),
+        Task::Guest(args) => guest::run(&args),
     }
 }

@@ -16,8 +16,7 @@ const PANIC: &str = "Kernel panic";
 
 /// A message from the guest's init script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Word {
-    /// The tests begin.
+pub(crate) enum ScriptMessage {
     Begin,
     /// The tests have ended with this status.
     Exit(u8),
@@ -25,11 +24,11 @@ pub(crate) enum Word {
 
 /// The message in a line, possibly after unfinished output of a test or the
 /// kernel.
-pub(crate) fn word(line: &str) -> Option<Word> {
+pub(crate) fn script_message(line: &str) -> Option<ScriptMessage> {
     let (_, said) = line.split_once(MARK)?;
     match said.trim().split_once(' ') {
-        None if said.trim() == "begin" => Some(Word::Begin),
-        Some(("exit", status)) => status.parse().ok().map(Word::Exit),
+        None if said.trim() == "begin" => Some(ScriptMessage::Begin),
+        Some(("exit", status)) => status.parse().ok().map(ScriptMessage::Exit),
         _ => None,
     }
 }
@@ -41,7 +40,6 @@ enum Phase {
     Over(u8),
 }
 
-/// How the console ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// The emulator closed it, or the tests are over.
@@ -49,7 +47,6 @@ pub(crate) enum End {
     TimeLimit(Duration),
 }
 
-/// The state of the console.
 #[derive(Debug)]
 pub(crate) struct Console {
     phase: Phase,
@@ -75,17 +72,17 @@ impl Console {
     pub(crate) fn line(&mut self, bytes: &[u8]) -> Option<String> {
         let text = String::from_utf8_lossy(bytes);
         let line = text.trim_end_matches(['\r', '\n']);
-        match word(line) {
-            Some(Word::Begin) => self.phase = Phase::Tests,
-            Some(Word::Exit(status)) if self.phase == Phase::Tests => {
+        match script_message(line) {
+            Some(ScriptMessage::Begin) => self.phase = Phase::Tests,
+            Some(ScriptMessage::Exit(status)) if self.phase == Phase::Tests => {
                 self.phase = Phase::Over(status);
             }
-            _ => return self.said(line),
+            _ => return self.record(line),
         }
         None
     }
 
-    fn said(&mut self, line: &str) -> Option<String> {
+    fn record(&mut self, line: &str) -> Option<String> {
         // After a panic the kernel writes long traces; the relevant line is the
         // test that was running.
         let is_news = !is_kernels(line) || is_kernels(&self.last) || self.last.is_empty();
@@ -106,7 +103,6 @@ impl Console {
         Some(line.to_owned())
     }
 
-    /// Whether the tests have ended.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over(_))
     }
@@ -173,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_shown_and_a_boot_is_not() {
+    fn tests_are_shown_but_not_the_boot() {
         let lines = ["[0.1] Linux", "plimsoll-guest: begin", "test a ... ok", RAN];
         let (mut console, shown) = after(&lines);
         assert_eq!(shown, ["test a ... ok", RAN]);
@@ -185,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_of_failed_tests_is_the_verdict() {
+    fn exit_status_is_that_of_the_tests() {
         let lines = [
             "plimsoll-guest: begin",
             "half a lineplimsoll-guest: exit 101",
@@ -195,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_met_no_name_are_no_success() {
+    fn no_matching_test_is_an_error() {
         let none = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out";
         let (console, _) = after(&["plimsoll-guest: begin", none, "plimsoll-guest: exit 0"]);
         let error = console.verdict(End::Closed).unwrap_err();
@@ -221,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_with_the_test_that_was_under_way() {
+    fn panic_error_names_the_running_test() {
         let (console, shown) = after(&[
             "plimsoll-guest: begin",
             "test bold ... [    8.1] sysrq: Trigger a crash",
@@ -257,8 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_words_are_words() {
-        assert_eq!(word("plimsoll-guest: begin "), Some(Word::Begin));
+    fn only_complete_messages_are_parsed() {
+        assert_eq!(
+            script_message("plimsoll-guest: begin "),
+            Some(ScriptMessage::Begin)
+        );
         for line in [
             "begin",
             "plimsoll-guest: beginning",
@@ -266,12 +265,12 @@ mod tests {
             "plimsoll-guest: exit x",
             "plimsoll-guest: exit 256",
         ] {
-            assert_eq!(word(line), None, "{line}");
+            assert_eq!(script_message(line), None, "{line}");
         }
     }
 
     #[test]
-    fn tests_are_counted_whether_they_passed_or_not() {
+    fn passed_and_failed_tests_are_counted() {
         assert_eq!(tests_ran(RAN), Some(3));
         let failed = "test result: FAILED. 1 passed; 4 failed; 0 ignored; finished in 0.1s";
         assert_eq!(tests_ran(failed), Some(5));

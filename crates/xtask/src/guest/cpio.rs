@@ -77,7 +77,7 @@ fn name_of(path: &Path) -> Result<String, XtaskError> {
             (Component::Normal(_), Some(name)) => parts.push(name),
             _ => {
                 return Err(XtaskError::Unexpected(format!(
-                    "{} cannot be put into the guest: use a path of plain names",
+                    "{} cannot be added to the guest: use a path without '..'",
                     path.display()
                 )));
             }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_comes_out_below_its_folders() {
+    fn archive_contains_files_and_parent_folders() {
         let mut archive = Archive::default();
         for (path, bytes) in [("/init", "12345"), ("/a/b/c", ""), ("/a/b.so", "x")] {
             archive.file(Path::new(path), bytes.into()).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_a_folder_that_is_there_leaves_the_folder() {
+    fn existing_folder_is_kept() {
         let mut archive = Archive::default();
         archive.file(Path::new("/a/x"), b"1".into()).unwrap();
         archive.folder(Path::new("/a/x")).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_goes_up_is_refused() {
+    fn parent_components_are_refused() {
         let error = Archive::default()
             .folder(Path::new("/a/../b"))
             .unwrap_err()

@@ -76,7 +76,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::console::{Word, word};
+    use crate::guest::console::{ScriptMessage, script_message};
 
     fn sample(filter: &[&str]) -> String {
         let jobs = [("/t/deps/a-1", "/s/a"), ("/t/deps/b-2", "/s/b")];
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_mounted_where_a_checkout_may_lie() {
+    fn nothing_is_mounted_over_a_checkout() {
         let script = sample(&[]);
         let mounts = script.lines().filter(|line| line.starts_with("mount "));
         let on: Vec<&str> = mounts
@@ -121,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_nobody_watches_ends_after_its_time_limit() {
+    fn unattended_guest_ends_after_its_time_limit() {
         assert!(sample(&[]).contains("\n(sleep 30; reboot -f) &\n"));
     }
 
     #[test]
-    fn a_shell_takes_the_script_and_the_console_its_words() {
+    fn script_is_valid_shell_and_its_messages_parse() {
         let file = std::env::temp_dir().join(format!("plimsoll-init-{}", std::process::id()));
         std::fs::write(&file, sample(&["it's"])).unwrap();
         let ended = std::process::Command::new("sh")
@@ -137,9 +137,9 @@ mod tests {
         let ended = ended.unwrap();
         assert!(ended.status.success(), "{ended:?}");
 
-        let said = |text: &str| word(&format!("{MARK} {text}"));
-        assert_eq!(said("begin"), Some(Word::Begin));
-        assert_eq!(said("exit 101"), Some(Word::Exit(101)));
+        let said = |text: &str| script_message(&format!("{MARK} {text}"));
+        assert_eq!(said("begin"), Some(ScriptMessage::Begin));
+        assert_eq!(said("exit 101"), Some(ScriptMessage::Exit(101)));
         assert!(sample(&[]).contains(&format!("echo '{MARK} begin'")));
         assert!(sample(&[]).contains(&format!("echo \"{MARK} exit $status\"")));
     }

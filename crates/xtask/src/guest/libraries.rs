@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_is_not_there_is_named_with_who_needs_it() {
+    fn missing_library_is_named_with_its_program() {
         let error = of("\tlibx.so.1 => not found\n").unwrap_err().to_string();
         assert!(error.contains("libx.so.1") && error.contains("/t/prog"));
     }

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
         let arch = std::env::consts::ARCH;
         return Err(XtaskError::Architecture { arch });
     }
-    let wanted = suites::chosen(suites::SUITES, &args.packages)?;
+    let wanted = suites::select(suites::SUITES, &args.packages)?;
     let needed = [tools::QEMU, tools::BUSYBOX, tools::LDD, tools::STRIP];
     tools::require(&needed, |tool| tool.path().is_some())?;
     let workspace = workspace()?;
@@ -69,7 +69,7 @@ fn workspace() -> Result<Workspace, XtaskError> {
 fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
-        if suites::is_of_our_package(&name.to_string_lossy()) {
+        if suites::describes_package(&name.to_string_lossy()) {
             command.env_remove(name);
         }
     }
@@ -87,7 +87,6 @@ fn build(workspace: &Workspace, wanted: &[Suite], by_name: bool) -> Result<Vec<B
     Ok(built)
 }
 
-/// Writes the guest's initial file system.
 fn write_image(image: &Path, built: &[Built], args: &GuestArgs) -> Result<(), XtaskError> {
     let mut archive = Archive::default();
     for folder in init::FOLDERS {

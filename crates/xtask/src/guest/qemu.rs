@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_whole_and_the_last_one_without_its_end() {
+    fn lines_are_complete_and_the_last_may_be_unterminated() {
         let (sender, lines) = channel();
         send_lines(&b"a\r\nb\n\ntest c ... "[..], &sender);
         drop(sender);

@@ -34,7 +34,7 @@ impl Suite {
         Suite { package, only }
     }
 
-    fn takes(&self, built: &Built) -> bool {
+    fn includes(&self, built: &Built) -> bool {
         let is_wanted = match self.only {
             Some(tests) => tests.contains(&built.target.as_str()),
             None => true,
@@ -48,7 +48,7 @@ impl Suite {
 /// # Errors
 ///
 /// If a name is not on the list.
-pub(crate) fn chosen(list: &[Suite], packages: &[String]) -> Result<Vec<Suite>, XtaskError> {
+pub(crate) fn select(list: &[Suite], packages: &[String]) -> Result<Vec<Suite>, XtaskError> {
     if packages.is_empty() {
         return Ok(list.to_vec());
     }
@@ -92,7 +92,7 @@ pub(crate) fn cargo_calls(suites: &[Suite], by_name: bool) -> Vec<Vec<&'static s
 }
 
 /// Whether `cargo run` sets this variable to describe the package.
-pub(crate) fn is_of_our_package(variable: &str) -> bool {
+pub(crate) fn describes_package(variable: &str) -> bool {
     ["CARGO_PKG_", "CARGO_MANIFEST_"]
         .iter()
         .any(|prefix| variable.starts_with(prefix))
@@ -128,11 +128,9 @@ pub(crate) fn built(
         // Libraries and build scripts have no program.
         if let Some(program) = message["executable"].as_str() {
             let built = artifact(&message, program, workspace).ok_or_else(|| {
-                XtaskError::Unexpected(format!(
-                    "cargo's message does not say what it built: {line}"
-                ))
+                XtaskError::Unexpected(format!("cargo's message lacks fields: {line}"))
             })?;
-            if suites.iter().any(|suite| suite.takes(&built)) {
+            if suites.iter().any(|suite| suite.includes(&built)) {
                 all.push(built);
             }
         }
@@ -161,15 +159,15 @@ mod tests {
     const LIST: &[Suite] = &[Suite::all("a"), Suite::only("b", &["guest"])];
 
     #[test]
-    fn a_package_is_chosen_by_its_name_and_all_without_one() {
-        assert_eq!(chosen(LIST, &[]).unwrap(), LIST);
-        assert_eq!(chosen(LIST, &["b".to_owned()]).unwrap(), LIST[1..]);
-        let error = chosen(SUITES, &["plimsoll-hots".to_owned()]).unwrap_err();
+    fn packages_are_selected_by_name_or_all() {
+        assert_eq!(select(LIST, &[]).unwrap(), LIST);
+        assert_eq!(select(LIST, &["b".to_owned()]).unwrap(), LIST[1..]);
+        let error = select(SUITES, &["plimsoll-hots".to_owned()]).unwrap_err();
         assert!(error.to_string().contains("plimsoll-host"), "{error}");
     }
 
     #[test]
-    fn cargo_builds_what_whoever_tests_has_built() {
+    fn cargo_calls_match_the_usual_test_commands() {
         let ends = |by_name| -> Vec<String> {
             let calls = cargo_calls(LIST, by_name).into_iter();
             calls.map(|call| call[3..].join(" ")).collect()
@@ -179,15 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_sets_is_passed_on_to_cargo() {
-        assert!(is_of_our_package("CARGO_PKG_NAME") && is_of_our_package("CARGO_MANIFEST_DIR"));
+    fn user_environment_is_passed_to_cargo() {
+        assert!(describes_package("CARGO_PKG_NAME") && describes_package("CARGO_MANIFEST_DIR"));
         for kept in [
             "CARGO_TARGET_DIR",
             "CARGO_PROFILE_DEV_DEBUG",
             "CARGO_HOME",
             "PATH",
         ] {
-            assert!(!is_of_our_package(kept), "{kept}");
+            assert!(!describes_package(kept), "{kept}");
         }
     }
 
@@ -204,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn suites_take_their_tests_and_the_programs_that_these_start() {
+    fn suites_include_tests_and_their_programs() {
         let messages = [
             message("a", "a", false, None),
             message("a", "a", true, Some("/t/a-1")),

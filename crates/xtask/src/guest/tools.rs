@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program and its Debian package.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
     name: &'static str,
@@ -70,17 +69,17 @@ pub(crate) fn output(command: &mut Command) -> Result<String, XtaskError> {
     }
     let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
     Err(XtaskError::Command {
-        command: spelled(command),
+        command: display(command),
         status: ended.status,
         said: if said.is_empty() {
-            "it said why above".to_owned()
+            "see its output above".to_owned()
         } else {
-            format!("it said: {said}")
+            format!("its output: {said}")
         },
     })
 }
 
-fn spelled(command: &Command) -> String {
+fn display(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<OsString> = words.map(OsStr::to_owned).collect();
     words.join(OsStr::new(" ")).to_string_lossy().into_owned()
@@ -98,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_is_missing_is_said_at_once_with_its_packages() {
+    fn missing_tools_are_listed_with_packages() {
         let wanted = [QEMU, BUSYBOX, APT_CACHE, APT_GET];
         assert!(require(&wanted, |_| true).is_ok());
         let error = require(&wanted, |tool| tool.name == "busybox").unwrap_err();
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_fails_is_told_with_what_it_said() {
+    fn failed_command_is_reported_with_its_output() {
         let error = output(Command::new("sh").args(["-c", "echo so it is >&2; exit 3"]));
         let said = error.unwrap_err().to_string();
         assert!(

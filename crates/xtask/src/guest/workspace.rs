@@ -23,13 +23,12 @@ impl Workspace {
         let workspace = parts(&metadata).map(|(target, names)| Workspace { target, names });
         workspace.ok_or_else(|| {
             XtaskError::Unexpected(
-                "cargo metadata names no packages or no target folder: see what it prints"
+                "cargo metadata has no packages or no target directory: check its output"
                     .to_owned(),
             )
         })
     }
 
-    /// The target directory.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
@@ -75,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metadata_is_an_error() {
+    fn invalid_metadata_is_an_error() {
         for text in [
             "",
             "{}",
