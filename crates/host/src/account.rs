@@ -1,17 +1,18 @@
-//! What one process has used, though its threads come and go.
+//! CPU time of one process, correct across threads that start and end.
 //!
-//! Two sources are weighed. The threads' own files tell to the nanosecond,
-//! but not what a thread did after it was last read, nor anything of a thread
-//! that lived between two readings. The process' line tells the time of all
-//! threads that ever were, but in ticks, twice truncated. So:
+//! Two sources are combined. The per-thread files have nanosecond resolution
+//! but miss the time a thread used after its last reading, and threads that
+//! lived between two readings. /proc/PID/stat covers all threads that ever ran,
+//! but in ticks, truncated separately for user and system time. Therefore:
 //!
-//! - the use is the sum over threads, ended ones with what was last known;
-//! - what the process has beyond that sum, and beyond what truncation can
-//!   explain, was used by threads unseen, and is added.
+//! - CPU time is the sum over threads; an ended thread counts with its last
+//!   value.
+//! - Process time beyond that sum, and beyond what truncation explains, was
+//!   used by unobserved threads and is added.
 //!
-//! The first is exact where no thread ends. The second only ever adds time
-//! that was used, and misses at most four ticks of it in all, not per
-//! reading, because it is the largest excess seen so far.
+//! The sum is exact if no thread ends. The correction never overestimates, and
+//! misses at most four ticks in total rather than per reading, because it is
+//! the largest excess seen so far.
 
 use crate::process::ProcessStat;
 use crate::root::Tick;
@@ -20,72 +21,67 @@ use plimsoll_model::CpuTime;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A process as it was seen at one moment: its line read first, its threads
-/// after it, so that the threads are never behind.
+/// One reading of a process. The process file is read before the thread files,
+/// so the threads are never behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessSample {
     pub(crate) stat: ProcessStat,
     pub(crate) threads: Vec<ThreadSample>,
 }
 
-/// From when on a process counts.
+/// The moment from which a process counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
-    /// From its first sample: it was there before anyone looked.
-    Now,
-    /// From its beginning: it was started while someone looked.
-    Birth,
+pub(crate) enum CountFrom {
+    /// From its first sample: it ran before observation began.
+    FirstSample,
+    /// From its start: it started during observation.
+    Start,
 }
 
-/// To whom a thread's time is put down.
+/// The role to which a thread's time is assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// The service under test.
+pub(crate) enum Role {
     Service,
-    /// The load generator.
     Generator,
-    /// Everyone else.
-    Rest,
+    Other,
 }
 
-/// Time per [`Part`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Parts {
+pub(crate) struct RoleTimes {
     pub(crate) service: TaskTimes,
     pub(crate) generator: TaskTimes,
-    pub(crate) rest: TaskTimes,
+    pub(crate) other: TaskTimes,
 }
 
-impl Parts {
-    const ZERO: Parts = Parts {
+impl RoleTimes {
+    const ZERO: RoleTimes = RoleTimes {
         service: TaskTimes::ZERO,
         generator: TaskTimes::ZERO,
-        rest: TaskTimes::ZERO,
+        other: TaskTimes::ZERO,
     };
 
     pub(crate) fn sum(&self) -> TaskTimes {
-        self.service.plus(self.generator).plus(self.rest)
+        self.service.plus(self.generator).plus(self.other)
     }
 
-    fn add(&mut self, part: Part, times: TaskTimes) {
-        let slot = match part {
-            Part::Service => &mut self.service,
-            Part::Generator => &mut self.generator,
-            Part::Rest => &mut self.rest,
+    fn add(&mut self, role: Role, times: TaskTimes) {
+        let slot = match role {
+            Role::Service => &mut self.service,
+            Role::Generator => &mut self.generator,
+            Role::Other => &mut self.other,
         };
         *slot = slot.plus(times);
     }
 }
 
-/// The running account of one process.
 #[derive(Debug)]
 pub(crate) struct ProcessAccount {
     source: Source,
     threads: BTreeMap<u64, Thread>,
-    ended: Parts,
-    /// What ended threads had used in all, the time before we looked included.
+    ended: RoleTimes,
+    /// Lifetime CPU time of ended threads, including time before observation.
     ended_lifetime: CpuTime,
-    /// The process' own time by its line: at first, and at last.
+    /// Process CPU time from /proc/PID/stat, at the first and the last sample.
     own_at_first: CpuTime,
     own: CpuTime,
     excess: Excess,
@@ -93,7 +89,7 @@ pub(crate) struct ProcessAccount {
 
 #[derive(Debug)]
 struct Thread {
-    part: Part,
+    role: Role,
     from: TaskTimes,
     last: TaskTimes,
 }
@@ -101,70 +97,71 @@ struct Thread {
 impl ProcessAccount {
     pub(crate) fn open(
         sample: &ProcessSample,
-        from: From,
+        from: CountFrom,
         source: Source,
         tick: Tick,
-        part_of: &dyn Fn(u32) -> Part,
+        role_of: &dyn Fn(u32) -> Role,
     ) -> ProcessAccount {
         let mut account = ProcessAccount {
             source,
             threads: BTreeMap::new(),
-            ended: Parts::ZERO,
+            ended: RoleTimes::ZERO,
             ended_lifetime: CpuTime::ZERO,
             own_at_first: CpuTime::ZERO,
             own: sample.stat.own,
-            excess: Excess::from_birth(),
+            excess: Excess::from_start(),
         };
-        if from == From::Now {
+        if from == CountFrom::FirstSample {
             for thread in &sample.threads {
-                account.see(thread, thread.times, part_of);
+                account.record(thread, thread.times, role_of);
             }
             account.own_at_first = sample.stat.own;
-            account.excess = Excess::from_now(sample.stat.own, account.seen_lifetime(), tick);
+            account.excess =
+                Excess::from_first_sample(sample.stat.own, account.seen_lifetime(), tick);
         }
-        account.update(sample, part_of);
+        account.update(sample, role_of);
         account
     }
 
-    pub(crate) fn update(&mut self, sample: &ProcessSample, part_of: &dyn Fn(u32) -> Part) {
+    pub(crate) fn update(&mut self, sample: &ProcessSample, role_of: &dyn Fn(u32) -> Role) {
         let live: BTreeMap<u64, &ThreadSample> =
             sample.threads.iter().map(|t| (t.key, t)).collect();
         let (ended, ended_lifetime) = (&mut self.ended, &mut self.ended_lifetime);
         self.threads.retain(|key, thread| {
             let lives = live.contains_key(key);
             if !lives {
-                ended.add(thread.part, thread.last.since(thread.from));
+                ended.add(thread.role, thread.last.since(thread.from));
                 *ended_lifetime = *ended_lifetime + thread.last.cpu;
             }
             lives
         });
         for thread in live.into_values() {
-            self.see(thread, TaskTimes::ZERO, part_of);
+            self.record(thread, TaskTimes::ZERO, role_of);
         }
         self.own = sample.stat.own;
         let seen = self.seen_lifetime();
-        self.excess.see(self.own, seen);
+        self.excess.observe(self.own, seen);
     }
 
-    /// What has been used since the account began.
-    pub(crate) fn parts(&self) -> Parts {
+    /// CPU time since the account was opened.
+    pub(crate) fn parts(&self) -> RoleTimes {
         let mut parts = self.ended;
         for thread in self.threads.values() {
-            parts.add(thread.part, thread.last.since(thread.from));
+            parts.add(thread.role, thread.last.since(thread.from));
         }
         match self.source {
-            Source::Schedstat => parts.rest.cpu = parts.rest.cpu + self.excess.time(),
-            // A sum of truncated times over many threads would be far off;
-            // the process' line is truncated but once.
+            Source::Schedstat => parts.other.cpu = parts.other.cpu + self.excess.time(),
+            // The sum of truncated times over many threads has a large error;
+            // the process total is truncated only once.
             Source::Stat => {
                 let named = parts.service.cpu + parts.generator.cpu;
-                parts.rest.cpu = self.own.since(self.own_at_first).since(named);
+                parts.other.cpu = self.own.since(self.own_at_first).since(named);
             }
         }
         parts
     }
 
-    /// All that is known of its CPU time, from its beginning.
+    /// Known CPU time since the process started.
     pub(crate) fn lifetime(&self) -> CpuTime {
         match self.source {
             Source::Schedstat => self.own.max(self.seen_lifetime()),
@@ -172,9 +169,9 @@ impl ProcessAccount {
         }
     }
 
-    fn see(&mut self, sample: &ThreadSample, from: TaskTimes, part_of: &dyn Fn(u32) -> Part) {
+    fn record(&mut self, sample: &ThreadSample, from: TaskTimes, role_of: &dyn Fn(u32) -> Role) {
         let thread = self.threads.entry(sample.key).or_insert_with(|| Thread {
-            part: part_of(sample.tid),
+            role: role_of(sample.tid),
             from,
             last: from,
         });
@@ -187,34 +184,34 @@ impl ProcessAccount {
     }
 }
 
-/// How far a counter in ticks has run ahead of what was seen in detail: the
-/// largest lead so far, beyond what truncation explains.
+/// The largest lead so far of a tick counter over the detailed counters, beyond
+/// what truncation explains.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Excess {
-    /// In nanoseconds, because a truncated counter may be behind.
+    /// Nanoseconds; signed, because a truncated counter can lag.
     explained: i128,
     largest: i128,
 }
 
 impl Excess {
-    /// Both start from nothing, and a truncated counter is never ahead.
-    pub(crate) fn from_birth() -> Excess {
+    /// Both counters start at zero, and a truncated counter never leads.
+    pub(crate) fn from_start() -> Excess {
         Excess {
             explained: 0,
             largest: 0,
         }
     }
 
-    /// The counter was here, and what was seen there, when the watch began.
-    /// User and system time may each have been just short of a tick.
-    pub(crate) fn from_now(counter: CpuTime, seen: CpuTime, tick: Tick) -> Excess {
+    /// Starts from the counter values at the beginning of observation. User and
+    /// system time may each have been just short of a tick.
+    pub(crate) fn from_first_sample(counter: CpuTime, seen: CpuTime, tick: Tick) -> Excess {
         Excess {
             explained: lead(counter, seen) + tick.times(2).as_nanos() as i128,
             largest: 0,
         }
     }
 
-    pub(crate) fn see(&mut self, counter: CpuTime, seen: CpuTime) {
+    pub(crate) fn observe(&mut self, counter: CpuTime, seen: CpuTime) {
         self.largest = self.largest.max(lead(counter, seen) - self.explained);
     }
 

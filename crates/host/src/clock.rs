@@ -1,17 +1,18 @@
-//! The mean clock of busy CPUs, from the counters APERF and MPERF.
+//! Mean clock of busy CPUs, from the counters APERF and MPERF.
 //!
-//! While a CPU is not halted, MPERF counts at a fixed rate, the nominal clock,
-//! and APERF at the actual one; both stand still while it is halted. So the
-//! ratio of what they count in a window is the mean clock of its busy time, as
-//! a ratio to the nominal clock. IA32_MPERF is the model-specific register
-//! 0xE7 and IA32_APERF 0xE8 (Intel 64 and IA-32 Architectures Software
-//! Developer's Manual, volume 3, "Hardware Coordination Feedback"; AMD64
-//! Architecture Programmer's Manual, volume 2, "Effective Frequency"; the same
-//! numbers on both). The file /dev/cpu/N/msr gives a register as eight bytes,
-//! the lowest first, at the offset of its number (msr(4)). Only root may read
-//! it, and it is there when the module msr is loaded.
+//! While a CPU is not halted, MPERF counts at the nominal clock and APERF at
+//! the actual clock; both stop while it is halted. The ratio of their
+//! increments over a window is the mean clock of the busy time relative to the
+//! nominal clock.
 //!
-//! This room reads the two counters and nothing else of the registers.
+//! IA32_MPERF is model-specific register 0xE7 and IA32_APERF is 0xE8 (Intel 64
+//! and IA-32 Architectures Software Developer's Manual, volume 3, "Hardware
+//! Coordination Feedback"; AMD64 Architecture Programmer's Manual, volume 2,
+//! "Effective Frequency"; the numbers are the same). /dev/cpu/N/msr returns the
+//! register at the offset of its number as eight little-endian bytes (msr(4)).
+//! It exists when the module msr is loaded, and only root may read it.
+//!
+//! This module reads these two registers and no others.
 
 use crate::error::HostError;
 use crate::root::{Root, means_absent};
@@ -25,13 +26,13 @@ use std::path::PathBuf;
 const MPERF: u64 = 0xe7;
 const APERF: u64 = 0xe8;
 
-/// The counters of some CPUs, whose files are kept open.
+/// Open register files of a set of CPUs.
 #[derive(Debug)]
 pub(crate) struct ClockMeter {
     cpus: Vec<(CpuId, PathBuf, File)>,
 }
 
-/// What the counters showed at one moment.
+/// The counters of all CPUs at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ClockCounts(BTreeMap<CpuId, Counts>);
 
@@ -42,13 +43,14 @@ struct Counts {
 }
 
 impl ClockMeter {
-    /// `None` where one of the CPUs has no such file, or there is no CPU, or
-    /// nothing was ever counted: a hypervisor may give zeros for registers
-    /// that it does not have. Takes a file for each out of `allowance`.
+    /// `None` if a CPU has no register file, `cpus` is empty or exceeds
+    /// `allowance`, or a counter is zero: a hypervisor may return zeros for
+    /// registers that it does not implement. Takes one file per CPU from
+    /// `allowance`.
     ///
     /// # Errors
-    /// When a file cannot be opened or read: only root may, and a hypervisor
-    /// may refuse it to root as well.
+    /// If a file cannot be opened or read: only root may, and a hypervisor may
+    /// refuse even root.
     pub(crate) fn open(
         root: &Root,
         cpus: &CpuSet,
@@ -67,7 +69,7 @@ impl ClockMeter {
             }
         }
         let meter = ClockMeter { cpus: opened };
-        // A register that is not there is refused when it is read.
+        // An unimplemented register is refused on the first read.
         let counts = meter.read()?;
         let counted = |c: &Counts| c.aperf > 0 && c.mperf > 0;
         if !counts.0.values().all(counted) {
@@ -80,7 +82,7 @@ impl ClockMeter {
     /// Both counters of each CPU, now.
     ///
     /// # Errors
-    /// When one cannot be read, as of a CPU that was switched off.
+    /// If a counter cannot be read, for instance of a CPU that went offline.
     pub(crate) fn read(&self) -> Result<ClockCounts, HostError> {
         let counts = self.cpus.iter().map(|(cpu, path, file)| {
             let read = |register| {
@@ -89,8 +91,8 @@ impl ClockMeter {
                     source,
                 })
             };
-            // MPERF first: both go on between, by the same short time at
-            // either edge of a window.
+            // MPERF first: both advance between the two reads, by the same
+            // short time at both ends of a window.
             let mperf = read(MPERF)?;
             let aperf = read(APERF)?;
             Ok((*cpu, Counts { aperf, mperf }))
@@ -106,17 +108,17 @@ fn counter(file: &File, register: u64) -> io::Result<u64> {
 }
 
 impl ClockCounts {
-    /// The mean clock since `earlier`, as a ratio to the nominal one, over the
-    /// busy time of all CPUs: each counts by its MPERF. `None` when none was
-    /// busy, when the two are not of the same CPUs, and when a counter does
-    /// not move while the other does: then it is not what it should be.
+    /// Mean clock since `earlier` relative to the nominal clock, over the busy
+    /// time of all CPUs (weighted by MPERF). `None` if no CPU was busy, the
+    /// readings are of different CPUs, or only one of the two counters
+    /// advanced.
     pub(crate) fn ratio_since(&self, earlier: &ClockCounts) -> Option<f64> {
         let (mut actual, mut nominal) = (0u128, 0u128);
         if !self.0.keys().eq(earlier.0.keys()) {
             return None;
         }
         for (now, then) in self.0.values().zip(earlier.0.values()) {
-            // The counters are 64 bits wide and start anew after the last.
+            // The counters are 64 bits wide and wrap round.
             actual += u128::from(now.aperf.wrapping_sub(then.aperf));
             nominal += u128::from(now.mperf.wrapping_sub(then.mperf));
         }
@@ -134,11 +136,10 @@ pub(crate) mod tests {
     use super::*;
     use crate::fake_tree::FakeTree;
 
-    /// Writes a file in the place of /dev/cpu/N/msr whose eight bytes from
-    /// offset 0xE7 on are MPERF and from 0xE8 on APERF. The device takes the
-    /// offset for a register's number; in a regular file the two overlap in
-    /// seven bytes. So MPERF is `mperf << 56`, and APERF `aperf << 56` and a
-    /// 256th of MPERF.
+    /// Writes a fake /dev/cpu/N/msr. The device takes the offset as a register
+    /// number; in a regular file the eight bytes from 0xE7 (MPERF) and from
+    /// 0xE8 (APERF) overlap in seven. So MPERF reads as `mperf << 56`, and
+    /// APERF as `aperf << 56` plus a 256th of MPERF.
     pub(crate) fn write(tree: &FakeTree, cpu: CpuId, mperf: u8, aperf: u8) {
         let mut bytes = vec![0; 0xf0];
         bytes[0xee] = mperf;
@@ -152,7 +153,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn each_cpu_counts_by_the_time_it_was_busy() {
+    fn clock_ratio_is_weighted_by_busy_time() {
         let tree = FakeTree::new();
         (0..3).for_each(|cpu| write(&tree, cpu, 10, 20));
         let meter = meter(&tree, "0-2").unwrap();
@@ -165,21 +166,21 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_counter_may_start_anew() {
+    fn counters_may_wrap_round() {
         let tree = FakeTree::new();
         write(&tree, 0, 250, 255);
         let meter = meter(&tree, "0").unwrap();
         let earlier = meter.read().unwrap();
         write(&tree, 0, 2, 7);
         let now = meter.read().unwrap();
-        // MPERF starts anew after 256, and so does its part in APERF.
+        // MPERF wraps round after 256, and so does its part of APERF.
         let expected = (8.0 - 248.0 / 256.0) / 8.0;
         let ratio = now.ratio_since(&earlier).unwrap();
         assert!((ratio - expected).abs() < 1e-12, "{ratio}");
     }
 
     #[test]
-    fn a_cpu_without_the_file_is_no_clock_and_too_few_files_are_none_either() {
+    fn missing_file_or_small_allowance_gives_no_meter() {
         let tree = FakeTree::new();
         write(&tree, 0, 1, 1);
         assert!(meter(&tree, "0-1").is_none());
@@ -195,7 +196,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn registers_that_never_counted_are_no_clock() {
+    fn zero_registers_give_no_meter() {
         let tree = FakeTree::new();
         write(&tree, 0, 1, 1);
         write(&tree, 1, 0, 0);
@@ -204,14 +205,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_register_that_cannot_be_read_is_an_error_that_names_the_file() {
+    fn unreadable_register_is_an_error_with_the_path() {
         let tree = FakeTree::new().file("dev/cpu/0/msr", "short");
         let error = ClockMeter::open(tree.root(), &"0".parse().unwrap(), &mut 1).unwrap_err();
         assert!(error.to_string().contains("dev/cpu/0/msr"), "{error}");
     }
 
     #[test]
-    fn counts_of_other_cpus_and_a_counter_that_stands_still_give_no_ratio() {
+    fn other_cpus_or_a_stopped_counter_give_no_ratio() {
         let other = ClockCounts([(1, Counts { aperf: 9, mperf: 9 })].into());
         assert_eq!(other.ratio_since(&ClockCounts::alone(3, 3)), None);
         let one = ClockCounts::alone(3, 3);

@@ -1,20 +1,19 @@
-//! What the CPU is called, from /proc/cpuinfo.
+//! CPU model name, from /proc/cpuinfo.
 //!
-//! x86 gives a name. arm64 gives the numbers of its MIDR register (Arm
-//! Architecture Reference Manual, MIDR_EL1; part numbers from each core's
-//! Technical Reference Manual and arch/arm64/include/asm/cputype.h).
+//! x86 has a name. arm64 has the numbers of the MIDR register (Arm Architecture
+//! Reference Manual, MIDR_EL1; part numbers from each core's Technical
+//! Reference Manual and arch/arm64/include/asm/cputype.h).
 
 use crate::root::Root;
 use std::collections::BTreeSet;
 
-/// The name of the CPU; the names of all, where a machine has more than one
-/// kind of core. `None` where /proc/cpuinfo tells nothing that is known here.
+/// The CPU name; several names joined by `+` if the machine has different
+/// cores. `None` if /proc/cpuinfo has no known field.
 pub(crate) fn cpu_model(root: &Root) -> Option<String> {
     name(&root.text("/proc/cpuinfo").ok()?)
 }
 
-/// Whether an x86 CPU says that a hypervisor runs below; `None` on others,
-/// which cannot say.
+/// Whether an x86 CPU reports a hypervisor; `None` on other architectures.
 pub(crate) fn hypervisor_flag(root: &Root) -> Option<bool> {
     let text = root.text("/proc/cpuinfo").ok()?;
     let flags = text.lines().find_map(|line| value(line, "flags"))?;
@@ -26,7 +25,7 @@ pub(crate) fn hypervisor_flag(root: &Root) -> Option<bool> {
 }
 
 fn name(cpuinfo: &str) -> Option<String> {
-    // 'cpu' is what POWER calls it, 'uarch' and 'isa' what RISC-V does.
+    // 'cpu' on POWER; 'uarch' and 'isa' on RISC-V.
     for key in ["model name", "cpu", "uarch", "isa"] {
         let names: BTreeSet<&str> = cpuinfo.lines().filter_map(|l| value(l, key)).collect();
         if !names.is_empty() {
@@ -48,7 +47,7 @@ fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     (found.trim() == key && !value.is_empty()).then_some(value)
 }
 
-/// Implementer and part of each kind of core.
+/// Implementer and part number of each kind of core.
 fn arm_cores(cpuinfo: &str) -> BTreeSet<(u32, u32)> {
     let mut implementer = None;
     let mut cores = BTreeSet::new();
@@ -100,7 +99,7 @@ pub(crate) mod tests {
         CPU part\t: 0xd0c\nCPU revision\t: 1\n\n";
 
     #[test]
-    fn x86_gives_its_name_and_whether_it_is_virtual() {
+    fn x86_model_name_and_hypervisor_flag() {
         let text =
             "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor\n";
         let tree = FakeTree::new().file("proc/cpuinfo", text);
@@ -111,7 +110,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn arm_numbers_become_names_or_are_shown() {
+    fn arm_part_numbers_map_to_names_or_are_printed() {
         assert_eq!(name(NEOVERSE_N1).as_deref(), Some("Arm Neoverse N1"));
         let other = NEOVERSE_N1.replace("0xd0c", "0xfff");
         let shown = name(&other);
@@ -124,7 +123,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_tells_nothing_has_no_name() {
+    fn cpuinfo_without_known_fields_has_no_name() {
         for text in [
             "",
             "processor : 0\n",

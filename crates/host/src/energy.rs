@@ -1,14 +1,15 @@
-//! Energy of the CPU packages, from the RAPL counters of powercap.
+//! Energy of the CPU packages, from the RAPL counters of powercap
+//! (Documentation/power/powercap/powercap.rst).
 //!
-//! Documentation/power/powercap/powercap.rst. The counter of a package is in
-//! microjoules and wraps round at `max_energy_range_uj`: within some minutes
-//! on a large machine, so it is read once a second and added up here.
+//! A package counter is in microjoules and wraps round at
+//! `max_energy_range_uj`, within minutes on a large machine, so it is read once
+//! a second and summed here.
 
 use crate::error::{HostError, number};
 use crate::root::Root;
 use plimsoll_model::Energy;
 
-/// Adds up the energy of all packages since it was opened.
+/// Sums the energy of all packages since it was opened.
 #[derive(Debug)]
 pub struct EnergyMeter {
     packages: Vec<Package>,
@@ -25,17 +26,17 @@ struct Package {
 const POWERCAP: &str = "/sys/class/powercap";
 
 impl EnergyMeter {
-    /// `None` where no package has a counter.
+    /// `None` if no package has a counter.
     ///
     /// # Errors
-    /// When a counter cannot be read: since Linux 5.10 only root may.
+    /// If a counter cannot be read: since Linux 5.10 only root may.
     pub fn open(root: &Root) -> Result<Option<EnergyMeter>, HostError> {
         let mut packages = Vec::new();
         for name in root.names(POWERCAP)? {
             let zone = format!("{POWERCAP}/{name}");
-            // intel-rapl:0 is a package, intel-rapl:0:1 a part of one, and
-            // intel-rapl-mmio:0 the same package once more; AMD's use the
-            // same name. A zone 'psys' is the whole board, packages included.
+            // intel-rapl:0 is a package, intel-rapl:0:1 a part of it, and
+            // intel-rapl-mmio:0 the same package again; AMD uses the same
+            // names. A zone 'psys' is the whole board including the packages.
             let top_level = name
                 .strip_prefix("intel-rapl:")
                 .is_some_and(|n| n.parse::<u32>().is_ok());
@@ -55,14 +56,14 @@ impl EnergyMeter {
         }))
     }
 
-    /// What all packages have used since the meter was opened.
+    /// Energy of all packages since the meter was opened.
     ///
     /// # Errors
-    /// When a counter cannot be read.
+    /// If a counter cannot be read.
     pub fn read(&mut self, root: &Root) -> Result<Energy, HostError> {
         for package in &mut self.packages {
             let now = counter(root, &package.file)?;
-            self.used_uj += u128::from(advance(package.last_uj, now, package.range_uj));
+            self.used_uj += u128::from(increment(package.last_uj, now, package.range_uj));
             package.last_uj = now;
         }
         Ok(Energy(self.used_uj as f64 / 1e6))
@@ -78,8 +79,8 @@ fn counter(root: &Root, file: &str) -> Result<u64, HostError> {
         .map_err(|garbled| garbled.at(&root.path(file)))
 }
 
-/// How far a counter went that starts anew after `range`.
-fn advance(last: u64, now: u64, range: u64) -> u64 {
+/// Increment of a counter that wraps round at `range`.
+fn increment(last: u64, now: u64, range: u64) -> u64 {
     if now >= last {
         now - last
     } else {
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_add_up_and_their_parts_do_not() {
+    fn packages_are_summed_without_subzones() {
         let tree = FakeTree::new();
         let tree = zone(tree, "intel-rapl:0", "package-0\n", "1000\n");
         let tree = zone(tree, "intel-rapl:1", "package-1\n", "999000\n");
@@ -114,14 +115,14 @@ mod tests {
             let path = format!("sys/class/powercap/intel-rapl:{zone}/energy_uj");
             tree.write(&path, "501000\n");
         }
-        // Past its range of a joule: 1 mJ to the end and 2 mJ after it.
+        // Wraps at its range of one joule: 1 mJ before and 2 mJ after.
         tree.write("sys/class/powercap/intel-rapl:1/energy_uj", "2000\n");
         assert_eq!(meter.read(tree.root()).unwrap(), Energy(0.503));
         assert_eq!(meter.read(tree.root()).unwrap(), Energy(0.503));
     }
 
     #[test]
-    fn no_counter_is_no_meter_and_a_broken_one_is_an_error() {
+    fn missing_counter_is_none_and_invalid_counter_is_an_error() {
         assert!(EnergyMeter::open(FakeTree::new().root()).unwrap().is_none());
         let tree = zone(FakeTree::new(), "intel-rapl:0", "package-0\n", "lots\n");
         let message = EnergyMeter::open(tree.root()).unwrap_err().to_string();
@@ -132,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_makes_no_sense_overflows_nothing() {
-        assert_eq!(advance(10, 5, 0), 5);
-        assert_eq!(advance(u64::MAX, u64::MAX - 1, u64::MAX), u64::MAX - 1);
+    fn invalid_range_does_not_overflow() {
+        assert_eq!(increment(10, 5, 0), 5);
+        assert_eq!(increment(u64::MAX, u64::MAX - 1, u64::MAX), u64::MAX - 1);
     }
 }

@@ -1,65 +1,41 @@
-//! What can go wrong in reading the machine.
-
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why something about the machine could not be told. A counter that this
-/// kernel simply does not have is no error: it is `None`.
+/// Why something about the machine could not be read. A counter that the kernel
+/// does not provide is no error: it is `None`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// The kernel refused to let a file be read.
     #[error("{} cannot be read: {source}{}", .path.display(), way_out(.source))]
-    Unreadable {
-        /// Which file.
-        path: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// A file holds something else than is documented.
-    #[error("{} holds {garbled}; this kernel writes it in a way that is not known here", .path.display())]
-    Garbled {
-        /// Which file.
-        path: PathBuf,
-        /// What was expected and what was found.
-        garbled: Garbled,
-    },
-    /// A process that should be watched is not there.
+    Unreadable { path: PathBuf, source: io::Error },
+    /// The content of a file does not match its documentation.
+    #[error("{} holds {garbled}; this kernel uses a format that this version does not support", .path.display())]
+    Garbled { path: PathBuf, garbled: Garbled },
     #[error("there is no process {pid}; name one that runs on this machine")]
-    NoProcess {
-        /// Its number.
-        pid: u32,
-    },
-    /// A process that the service was watched by has ended: what it used to its
-    /// end is not known, nor is who serves now.
-    #[error("a process of the service has ended, or all of them; start it again and name it anew")]
+    NoProcess { pid: u32 },
+    /// A root process of the service has ended: its last CPU time, and the
+    /// processes that replace it, are unknown.
+    #[error("a process of the service has ended; restart the service and name its processes again")]
     ServiceEnded,
-    /// A thread that should be watched is not there.
-    #[error("this process has no thread {tid}; read its threads' ids once they have started")]
-    NoThread {
-        /// Its number.
-        tid: u32,
-    },
-    /// A cgroup that should be watched is not there, or does not count.
+    #[error("this process has no thread {tid}; read thread IDs after the threads have started")]
+    NoThread { tid: u32 },
+    /// The cgroup does not exist or does not count CPU time.
     #[error(
-        "there is no cgroup '{name}' that counts CPU time; name it as it is below the cgroup \
+        "there is no cgroup '{name}' that counts CPU time; use its path below the cgroup \
          mount, such as system.slice/nginx.service"
     )]
-    NoCgroup {
-        /// As it was named.
-        name: String,
-    },
+    NoCgroup { name: String },
 }
 
 fn way_out(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "; run as root, or go without it",
+        io::ErrorKind::PermissionDenied => "; run as root, or do without it",
         _ => "",
     }
 }
 
-/// Text that is not what its documentation says.
+/// Text that does not match its documented format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Garbled {
     expected: &'static str,
@@ -67,7 +43,7 @@ pub struct Garbled {
 }
 
 impl Garbled {
-    /// Long enough to recognise the line, short enough for one message.
+    /// Maximum length of the quoted text, in characters.
     const SHOWN: usize = 80;
 
     pub(crate) fn new(expected: &'static str, found: &str) -> Garbled {
@@ -87,11 +63,10 @@ impl Garbled {
 
 impl fmt::Display for Garbled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' where {} should be", self.found, self.expected)
+        write!(f, "'{}' instead of {}", self.found, self.expected)
     }
 }
 
-/// The number that `text` is.
 pub(crate) fn number(text: &str, expected: &'static str) -> Result<u64, Garbled> {
     text.trim()
         .parse()

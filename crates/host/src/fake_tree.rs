@@ -1,11 +1,11 @@
-//! A /proc and /sys made for a test.
+//! A fake /proc and /sys for tests.
 
 use crate::Root;
 use std::fs;
 use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 
-/// A folder that is gone when the test ends.
+/// A directory that is removed when the test ends.
 pub(crate) struct FakeTree {
     dir: TempDir,
     root: Root,
@@ -22,13 +22,11 @@ impl FakeTree {
         &self.root
     }
 
-    /// Adds a file, or writes it anew.
     pub(crate) fn file(self, path: &str, text: &str) -> FakeTree {
         self.write(path, text);
         self
     }
 
-    /// The same for many.
     pub(crate) fn files(self, files: &[(&str, &str)]) -> FakeTree {
         for (path, text) in files {
             self.write(path, text);
@@ -36,7 +34,7 @@ impl FakeTree {
         self
     }
 
-    /// Adds a symbolic link, which need not lead anywhere.
+    /// Adds a symbolic link; the target need not exist.
     pub(crate) fn link(self, path: &str, target: &str) -> FakeTree {
         let path = self.dir.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -44,19 +42,17 @@ impl FakeTree {
         self
     }
 
-    /// Writes a file while the tree is in use.
+    /// Overwrites a file while the tree is in use.
     pub(crate) fn write(&self, path: &str, text: &str) {
         self.write_bytes(path, text.as_bytes());
     }
 
-    /// The same for what is no text.
     pub(crate) fn write_bytes(&self, path: &str, bytes: &[u8]) {
         let path = self.dir.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
 
-    /// Takes a file or a folder away while the tree is in use.
     pub(crate) fn remove(&self, path: &str) {
         let path = self.dir.path().join(path);
         if path.is_dir() {
@@ -66,8 +62,7 @@ impl FakeTree {
         }
     }
 
-    /// A process as the kernel shows it, with one thread, times in ticks of
-    /// /proc/PID/stat.
+    /// Adds or updates a process; threads that are not listed disappear.
     pub(crate) fn process(&self, process: &FakeProcess<'_>) {
         let FakeProcess {
             pid, ppid, comm, ..
@@ -98,7 +93,6 @@ impl FakeTree {
     }
 }
 
-/// What a fake process looks like.
 #[derive(Clone, Copy)]
 pub(crate) struct FakeProcess<'a> {
     pub(crate) pid: u32,
@@ -107,7 +101,7 @@ pub(crate) struct FakeProcess<'a> {
     pub(crate) own_ticks: u64,
     pub(crate) reaped_ticks: u64,
     pub(crate) started: u64,
-    /// Thread, ns on a CPU, ns of run delay, slices.
+    /// Thread id, ns on a CPU, ns of run delay, number of time slices.
     pub(crate) threads: &'a [(u32, u64, u64, u64)],
 }
 

@@ -5,28 +5,29 @@ use crate::error::{HostError, number};
 use crate::root::Root;
 use plimsoll_model::{CpuId, CpuSet};
 
-/// The mean clock frequency, in Hz, of those CPUs of a set that tell; `None`
-/// where none does, as in most virtual machines.
+/// Mean clock frequency in Hz of those CPUs of a set that report one; `None` if
+/// none does, as in most virtual machines.
 ///
 /// # Errors
-/// When a file cannot be read or holds no number.
+/// If a file cannot be read or holds no number.
 pub fn frequency_hz(root: &Root, cpus: &CpuSet) -> Result<Option<f64>, HostError> {
     let mut sum = 0.0;
-    let mut told = 0u32;
+    let mut count = 0u32;
     for cpu in cpus.iter() {
         if let Some(khz) = frequency_khz(root, cpu)? {
             sum += khz as f64 * 1e3;
-            told += 1;
+            count += 1;
         }
     }
-    Ok((told > 0).then(|| sum / f64::from(told)))
+    Ok((count > 0).then(|| sum / f64::from(count)))
 }
 
 fn frequency_khz(root: &Root, cpu: CpuId) -> Result<Option<u64>, HostError> {
     for name in ["scaling_cur_freq", "cpuinfo_cur_freq"] {
         let file = of_cpu(cpu, name);
         if let Some(text) = root.optional(&file)? {
-            // Written where the hardware does not say.
+            // The kernel writes this if the hardware does not report a
+            // frequency.
             if text.trim() == "<unknown>" {
                 continue;
             }
@@ -38,7 +39,7 @@ fn frequency_khz(root: &Root, cpu: CpuId) -> Result<Option<u64>, HostError> {
     Ok(None)
 }
 
-/// The governor, if all these CPUs have the same.
+/// The governor, if all these CPUs have the same one.
 pub(crate) fn governor(root: &Root, cpus: &CpuSet) -> Option<String> {
     let mut governors = cpus
         .iter()
@@ -64,7 +65,6 @@ pub(crate) fn boost(root: &Root) -> Option<bool> {
 const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const BOOST_FILE: &str = "/sys/devices/system/cpu/cpufreq/boost";
 
-/// The command that turns boost off.
 pub(crate) fn boost_off(root: &Root) -> String {
     if root.has(NO_TURBO) {
         format!("echo 1 > {NO_TURBO}")
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_over_those_that_tell() {
+    fn mean_frequency_is_over_cpus_that_report_one() {
         let tree = FakeTree::new().files(&[
             (
                 "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn governors_that_differ_are_no_governor() {
+    fn different_governors_give_none() {
         let file = |n| format!("sys/devices/system/cpu/cpu{n}/cpufreq/scaling_governor");
         let tree = FakeTree::new()
             .file(&file(0), "performance\n")
@@ -136,15 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn boost_is_told_in_two_ways() {
-        let told = |file: &str, text: &str| {
+    fn boost_is_read_from_either_driver() {
+        let count = |file: &str, text: &str| {
             let file = format!("sys/devices/system/cpu/{file}");
             boost(FakeTree::new().file(&file, text).root())
         };
-        assert_eq!(told("cpufreq/boost", "1\n"), Some(true));
-        assert_eq!(told("cpufreq/boost", "0\n"), Some(false));
-        assert_eq!(told("intel_pstate/no_turbo", "0\n"), Some(true));
-        assert_eq!(told("intel_pstate/no_turbo", "1\n"), Some(false));
-        assert_eq!(told("cpufreq/other", "1\n"), None);
+        assert_eq!(count("cpufreq/boost", "1\n"), Some(true));
+        assert_eq!(count("cpufreq/boost", "0\n"), Some(false));
+        assert_eq!(count("intel_pstate/no_turbo", "0\n"), Some(true));
+        assert_eq!(count("intel_pstate/no_turbo", "1\n"), Some(false));
+        assert_eq!(count("cpufreq/other", "1\n"), None);
     }
 }

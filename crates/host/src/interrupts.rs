@@ -1,4 +1,4 @@
-//! Where this kernel counts the time of interrupts.
+//! How this kernel accounts interrupt time.
 
 use crate::root::Root;
 use flate2::read::GzDecoder;
@@ -6,29 +6,29 @@ use plimsoll_model::InterruptTime;
 use std::fs::File;
 use std::io::Read;
 
-/// With one of these the time of interrupts is taken out of the task's that
-/// they interrupt (`irq_delta` of `update_rq_clock_task` in
-/// kernel/sched/core.c; vtime in kernel/sched/cputime.c). Without, a system
-/// call that runs the network's softirq pays for it, and /proc/stat has the
-/// same time in `softirq`.
-const APART: [&str; 2] = ["IRQ_TIME_ACCOUNTING", "VIRT_CPU_ACCOUNTING_NATIVE"];
+/// With one of these options the kernel subtracts interrupt time from the
+/// interrupted task (`irq_delta` of `update_rq_clock_task` in
+/// kernel/sched/core.c; vtime in kernel/sched/cputime.c). Without, the
+/// network's softirq is charged to the task whose system call runs it, and
+/// /proc/stat shows the same time as `softirq`.
+const SEPARATING_OPTIONS: [&str; 2] = ["IRQ_TIME_ACCOUNTING", "VIRT_CPU_ACCOUNTING_NATIVE"];
 
-/// As the kernel's configuration has it, if it is to be read: in
-/// /proc/config.gz or in /boot. A kernel that could keep the two apart and was
-/// told not to (`tsc=noirqtime`, an unstable TSC) is taken for one that does.
+/// Reads the kernel configuration from /proc/config.gz or /boot. A kernel with
+/// the option that was booted without it (`tsc=noirqtime`, an unstable TSC) is
+/// reported as separating the two.
 pub fn interrupt_time(root: &Root) -> InterruptTime {
     match configuration(root) {
         None => InterruptTime::Unknown,
-        Some(text) => told(&text),
+        Some(text) => from_config(&text),
     }
 }
 
-fn told(configuration: &str) -> InterruptTime {
+fn from_config(configuration: &str) -> InterruptTime {
     let is_on = |line: &str| {
         let option = line
             .strip_prefix("CONFIG_")
             .and_then(|l| l.strip_suffix("=y"));
-        option.is_some_and(|option| APART.contains(&option))
+        option.is_some_and(|option| SEPARATING_OPTIONS.contains(&option))
     };
     match configuration.lines().any(is_on) {
         true => InterruptTime::Apart,
@@ -37,7 +37,7 @@ fn told(configuration: &str) -> InterruptTime {
 }
 
 fn configuration(root: &Root) -> Option<String> {
-    // Some are built without /proc/config.gz, others are not in /boot.
+    // Some kernels lack /proc/config.gz; others have no file in /boot.
     compressed(root).or_else(|| {
         let release = root.line("/proc/sys/kernel/osrelease")?;
         root.text(format!("/boot/config-{release}")).ok()
@@ -63,7 +63,7 @@ mod tests {
     const WITHOUT: &str = "CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
 
     #[test]
-    fn a_configuration_in_boot_tells() {
+    fn configuration_is_read_from_boot() {
         for (text, expected) in [
             (WITH, InterruptTime::Apart),
             (WITHOUT, InterruptTime::InTasks),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_running_kernels_own_goes_first() {
+    fn proc_config_has_precedence_over_boot() {
         let tree = FakeTree::new().files(&[
             ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
             ("boot/config-6.1.0-9", WITH),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_configuration_it_is_not_known() {
+    fn missing_configuration_is_unknown() {
         let tree = FakeTree::new().files(&[
             ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
             ("proc/config.gz", "no gzip"),

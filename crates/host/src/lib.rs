@@ -1,14 +1,16 @@
-//! What the machine is and what it does: /proc, /sys, cgroups, energy.
+//! Read-only access to /proc, /sys, cgroups and energy counters.
 //!
-//! Every reader takes a [`Root`], so that each can be tested on a tree made
-//! for the test. A counter that a kernel does not have is `None`; a file that
-//! holds something else than is documented is an error that names it. For a
-//! trial, [`Sensors`] read all counters together, and [`difference`] tells
-//! what was used between two readings. [`provenance()`] is what a record holds
-//! about the machine, [`requirements()`] what it gives and what it lacks,
-//! [`listeners`] finds the processes of a service by its address.
+//! Every reader takes a [`Root`], so that tests can read a fake tree. A counter
+//! that the kernel does not provide is `None`. A file whose content does not
+//! match its documentation is an error that names the file.
 //!
-//! This room must not change anything on the machine, and does not judge
+//! - [`Sensors`] read all counters of a trial; [`difference`] subtracts two
+//!   readings.
+//! - [`provenance()`] describes the machine for a record.
+//! - [`requirements()`] lists which counters and conditions are met or missed.
+//! - [`listeners`] finds the processes that listen at an address.
+//!
+//! This crate must not change anything on the machine and does not judge
 //! whether a trial is valid.
 //!
 //! ```
@@ -35,13 +37,13 @@ mod energy;
 mod error;
 #[cfg(test)]
 mod fake_tree;
-mod family;
 mod frequency;
 mod interrupts;
 mod life;
 mod node_metrics;
 mod pressure;
 mod process;
+mod process_tree;
 mod provenance;
 mod reading;
 mod requirements;
@@ -52,8 +54,8 @@ mod socket;
 mod stat;
 mod task;
 mod topology;
+mod tracking;
 mod virtualisation;
-mod watch;
 
 pub use cgroup::{Cgroups, Hierarchy, Limits, OwnGroup, OwnGroups, own_limits};
 pub use energy::EnergyMeter;

@@ -1,31 +1,31 @@
-//! Who a process is: what tells it from a later one with the same number.
+//! Process identity: distinguishes a process from a later one with the same
+//! PID.
 
 use crate::error::HostError;
 use crate::process::{Pid, ProcessStat, processes};
 use crate::root::Root;
 use plimsoll_model::CpuTime;
 
-/// One life of a process number.
+/// One process, identified by PID and start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Life {
-    /// Its number.
     pub pid: Pid,
-    /// When it started, in clock ticks since boot: together with the number,
-    /// who it is.
+    /// Start time in clock ticks since boot; together with the PID it
+    /// identifies the process.
     pub started: u64,
-    /// The process that started it, or that has taken it over.
+    /// The process that started it, or that adopted it.
     pub parent: Pid,
-    /// The number of its process group.
+    /// Process group ID.
     pub group: Pid,
-    /// The letter of its first thread's state in /proc/PID/stat: `R` runs, `T`
-    /// is stopped, `Z` has ended and nobody has asked how.
+    /// State of its first thread in /proc/PID/stat: `R` running, `T` stopped,
+    /// `Z` ended and not yet waited for.
     pub state: char,
     /// CPU time of all its threads and of the children that it has waited for.
     pub cpu: CpuTime,
 }
 
 impl Life {
-    /// Whether it has ended, and only its number is still taken.
+    /// Whether it has ended and only its PID is still in use.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
@@ -42,18 +42,18 @@ impl Life {
     }
 }
 
-/// The process that has this number now; `None` when there is none.
+/// The process that has this PID now.
 ///
 /// # Errors
-/// When /proc/PID/stat is there but does not tell.
+/// If /proc/PID/stat exists but cannot be read or parsed.
 pub fn life(root: &Root, pid: Pid) -> Result<Option<Life>, HostError> {
     Ok(ProcessStat::read(root, pid)?.as_ref().map(Life::of))
 }
 
-/// All processes that can be seen.
+/// All visible processes.
 ///
 /// # Errors
-/// When /proc does not tell.
+/// If /proc cannot be read.
 pub fn lives(root: &Root) -> Result<Vec<Life>, HostError> {
     let mut found = Vec::new();
     for pid in processes(root)? {
@@ -70,7 +70,7 @@ mod tests {
     use crate::fake_tree::{FakeProcess, FakeTree};
 
     #[test]
-    fn a_number_that_was_given_again_is_another_life() {
+    fn reused_pid_has_another_start_time() {
         let tree = FakeTree::new();
         tree.process(&FakeProcess::ANY);
         let first = life(tree.root(), 100).unwrap().unwrap();

@@ -1,8 +1,8 @@
-//! The counters of another host, from the text of its node_exporter.
+//! Counters of another host, parsed from its node_exporter.
 //!
-//! The text format of Prometheus (prometheus.io/docs/instrumenting/
-//! exposition_formats); the names are node_exporter's since 0.16. As in
-//! /proc/stat, guest time is contained in user time and is taken out here.
+//! The input is Prometheus' text format (prometheus.io/docs/instrumenting/
+//! exposition_formats) with node_exporter's names since 0.16. As in /proc/stat,
+//! user time includes guest time; it is subtracted here.
 
 use crate::pressure;
 use crate::stat::CpuTimes;
@@ -10,47 +10,35 @@ use plimsoll_model::{CpuId, CpuTime, CpuUse, Pressure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// What another host's CPUs have done since it started, and how long its
-/// tasks waited.
+/// CPU counters of another host since its boot, and pressure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeMetrics {
-    /// CPU time by kind and by CPU, and context switches.
     pub cpu: CpuTimes,
-    /// Pressure stall information, if that host counts it.
+    /// `None` if that host does not count it.
     pub pressure: Option<Pressure>,
 }
 
-/// Why the text of a node_exporter could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NodeMetricsError {
-    /// There is no CPU counter in it.
     #[error(
         "there is no node_cpu_seconds_total in these metrics; give the address of a node_exporter \
          0.16 or later with its cpu collector on, such as http://host:9100/metrics"
     )]
     NoCpus,
     /// A CPU lacks a counter that every Linux has.
-    #[error("the metrics do not tell the {mode} time of CPU {cpu}; is it a Linux host?")]
-    NoMode {
-        /// Which CPU.
-        cpu: CpuId,
-        /// Which kind of time.
-        mode: &'static str,
-    },
-    /// The same counter of the same CPU twice.
+    #[error("the metrics lack the {mode} time of CPU {cpu}; give the address of a Linux host")]
+    NoMode { cpu: CpuId, mode: &'static str },
     #[error(
-        "the metrics tell of CPU {cpu} twice; give the address of one host's node_exporter, not of \
+        "the metrics contain CPU {cpu} twice; give the address of one host's node_exporter, not of \
          a server that collects from many"
     )]
-    Twice {
-        /// Which CPU.
-        cpu: CpuId,
-    },
-    /// A line that is no metric.
-    #[error("the line '{line}' is no metric in Prometheus' text format; is it a node_exporter?")]
+    Twice { cpu: CpuId },
+    #[error(
+        "the line '{line}' is not a metric in Prometheus' text format; give the address of a node_exporter"
+    )]
     Garbled {
-        /// The line, cut to a length that can be shown.
+        /// Truncated to 80 characters.
         line: String,
     },
 }
@@ -62,16 +50,16 @@ const GUEST: &str = "node_cpu_guest_seconds_total";
 type Modes<'a> = BTreeMap<(CpuId, &'a str), Duration>;
 
 impl NodeMetrics {
-    /// Reads the answer to a GET of `/metrics`.
+    /// Parses the answer to a GET of `/metrics`.
     ///
     /// # Errors
-    /// When a line is no metric, or the CPUs' counters are not all there: a
-    /// value that is not a number counts as not there.
+    /// If a line is not a metric or a CPU counter is missing. A value that is
+    /// not a number counts as missing.
     pub fn parse(text: &str) -> Result<NodeMetrics, NodeMetricsError> {
         let mut modes = Modes::new();
         let mut guests = Modes::new();
         let mut context_switches = None;
-        let mut waits = pressure::NOTHING;
+        let mut waits = pressure::UNKNOWN;
         for line in text.lines() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -103,12 +91,11 @@ impl NodeMetrics {
         }
         Ok(NodeMetrics {
             cpu: cpu_times(&modes, &guests, context_switches)?,
-            pressure: Some(waits).filter(|waits| *waits != pressure::NOTHING),
+            pressure: Some(waits).filter(|waits| *waits != pressure::UNKNOWN),
         })
     }
 }
 
-/// Takes in one counter of one CPU.
 fn add<'a>(
     modes: &mut Modes<'a>,
     sample: &Sample<'a>,
@@ -151,7 +138,7 @@ fn cpu_use(cpu: CpuId, modes: &Modes<'_>, guests: &Modes<'_>) -> Result<CpuUse, 
         let time = modes.get(&(cpu, mode)).copied();
         time.ok_or(NodeMetricsError::NoMode { cpu, mode })
     };
-    // Kinds of time that some kernels do not tell apart, as in /proc/stat.
+    // Modes that some kernels do not distinguish, as in /proc/stat.
     let may = |all: &Modes<'_>, mode| all.get(&(cpu, mode)).copied().unwrap_or_default();
     let (guest, guest_nice) = (may(guests, "user"), may(guests, "nice"));
     let user = must("user")?.saturating_sub(guest);
@@ -168,7 +155,6 @@ fn cpu_use(cpu: CpuId, modes: &Modes<'_>, guests: &Modes<'_>) -> Result<CpuUse, 
     })
 }
 
-/// The labels and the value of one line.
 #[derive(Debug, Clone, PartialEq)]
 struct Sample<'a> {
     labels: Vec<(&'a str, &'a str)>,
@@ -201,19 +187,18 @@ impl<'a> Sample<'a> {
         found.map(|(_, value)| *value)
     }
 
-    /// The value as seconds; `None` when it is no length of time.
+    /// The value in seconds; `None` if it is not a valid duration.
     fn time(&self) -> Option<Duration> {
         Duration::try_from_secs_f64(self.value).ok()
     }
 
-    /// The value as a count; `None` when it is none.
     fn count(&self) -> Option<u64> {
         let counts = self.value.is_finite() && self.value >= 0.0;
         counts.then_some(self.value as u64)
     }
 }
 
-/// Where a label's value ends: at the first quote without a backslash.
+/// The end of a label's value: the first quote without a backslash.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

@@ -1,25 +1,23 @@
-//! Pressure stall information: how long tasks waited for something.
-//!
-//! Documentation/accounting/psi.rst: `some avg10=… total=MICROSECONDS`.
+//! Pressure stall information (PSI), from `some avg10=… total=MICROSECONDS`
+//! (Documentation/accounting/psi.rst).
 
 use crate::error::{Garbled, HostError, number};
 use crate::root::Root;
 use plimsoll_model::Pressure;
 use std::time::Duration;
 
-/// Time since boot in which at least one task waited for a CPU, for memory,
-/// for a disk. `None` where the kernel does not count it: before 4.20, built
-/// without, or started without `psi=1` where that is needed.
+/// Time since boot in which at least one task waited for a CPU, memory or a
+/// disk. `None` if the kernel does not count it: before 4.20, built without
+/// PSI, or not booted with a required `psi=1`.
 pub fn pressure(root: &Root) -> Result<Option<Pressure>, HostError> {
     let pressure = Pressure {
         cpu_some: some_total(root, "/proc/pressure/cpu")?,
         memory_some: some_total(root, "/proc/pressure/memory")?,
         io_some: some_total(root, "/proc/pressure/io")?,
     };
-    Ok(Some(pressure).filter(|p| *p != NOTHING))
+    Ok(Some(pressure).filter(|p| *p != UNKNOWN))
 }
 
-/// What was added since `earlier`.
 pub(crate) fn since(now: &Pressure, earlier: &Pressure) -> Pressure {
     let since = |now: Option<Duration>, then: Option<Duration>| {
         now.zip(then).map(|(now, then)| now.saturating_sub(then))
@@ -31,14 +29,13 @@ pub(crate) fn since(now: &Pressure, earlier: &Pressure) -> Pressure {
     }
 }
 
-/// Pressure of which nothing is known.
-pub(crate) const NOTHING: Pressure = Pressure {
+pub(crate) const UNKNOWN: Pressure = Pressure {
     cpu_some: None,
     memory_some: None,
     io_some: None,
 };
 
-/// The total of a file's `some` line; `None` where there is no such file.
+/// The total of a file's `some` line; `None` if the file does not exist.
 pub(crate) fn some_total(root: &Root, path: &str) -> Result<Option<Duration>, HostError> {
     let Some(text) = root.optional(path)? else {
         return Ok(None);
@@ -79,15 +76,15 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_has_no_pressure_rather_than_none_of_it() {
+    fn missing_psi_is_none_not_zero() {
         assert_eq!(pressure(FakeTree::new().root()).unwrap(), None);
     }
 
     #[test]
-    fn what_is_unknown_on_one_side_is_unknown_between() {
+    fn unknown_in_one_reading_is_unknown_in_the_difference() {
         let p = |us| Pressure {
             cpu_some: us,
-            ..NOTHING
+            ..UNKNOWN
         };
         let ms = |n| Some(Duration::from_millis(n));
         assert_eq!(since(&p(ms(5)), &p(ms(2))).cpu_some, ms(3));

@@ -1,37 +1,36 @@
-//! Processes: their line in /proc/PID/stat, their names, where they may run.
+//! Processes: /proc/PID/stat, names and CPU affinity.
 
 use crate::error::{Garbled, HostError, number};
 use crate::root::{Root, Tick};
 use plimsoll_model::{CpuSet, CpuTime};
 use std::io;
 
-/// The number of a process in the namespace of the /proc that is read.
+/// Process ID in the PID namespace of the /proc that is read.
 pub type Pid = u32;
 
-/// The kernel's number of a thread; that of a process' first thread is the
-/// process' own.
+/// Thread ID; that of a process' first thread equals its PID.
 pub type Tid = u32;
 
-/// The fields of /proc/PID/stat that are used here (proc(5)).
+/// The fields of /proc/PID/stat used here (proc(5)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessStat {
     pub(crate) pid: Pid,
     pub(crate) ppid: Pid,
     pub(crate) state: char,
-    /// The number of its process group.
+    /// Process group ID.
     pub(crate) group: Pid,
-    /// CPU time of all its threads, those included that have ended. Truncated
-    /// to ticks twice, once for user and once for system time.
+    /// CPU time of all its threads, including ended ones. Truncated to ticks
+    /// twice, once for user and once for system time.
     pub(crate) own: CpuTime,
-    /// CPU time of children that ended and were waited for, with theirs.
+    /// CPU time of children that ended and were waited for, including theirs.
     pub(crate) reaped: CpuTime,
     pub(crate) threads: u64,
-    /// In ticks since boot: with the number, who it is.
+    /// Start time in ticks since boot; with the PID it identifies the process.
     pub(crate) started: u64,
 }
 
 impl ProcessStat {
-    /// `None` when there is no such process.
+    /// `None` if there is no such process.
     pub(crate) fn read(root: &Root, pid: Pid) -> Result<Option<ProcessStat>, HostError> {
         let path = format!("/proc/{pid}/stat");
         let Some(text) = root.optional(&path)? else {
@@ -39,13 +38,13 @@ impl ProcessStat {
         };
         let stat = ProcessStat::parse(&text, root.tick())
             .map_err(|garbled| garbled.at(&root.path(path)))?;
-        // Without a thread it was waited for after the file was found; its times
-        // and its group are gone (do_task_stat in fs/proc/array.c).
+        // No threads: the process was waited for after the file was opened, and
+        // its times and group are gone (do_task_stat in fs/proc/array.c).
         Ok(Some(stat).filter(|stat| stat.threads > 0))
     }
 
-    /// The same for a process of which nobody has asked: one that is hidden
-    /// from this user (the option hidepid of procfs) is not there.
+    /// Like [`ProcessStat::read`], but `None` also for a process that is hidden
+    /// from this user (procfs option hidepid).
     pub(crate) fn read_if_shown(root: &Root, pid: Pid) -> Result<Option<ProcessStat>, HostError> {
         match ProcessStat::read(root, pid) {
             Err(HostError::Unreadable { source, .. })
@@ -57,23 +56,23 @@ impl ProcessStat {
         }
     }
 
-    /// The line is the same for a process and for one of its threads, whose
-    /// times are then its own.
+    /// The format is the same for a process and for one of its threads, whose
+    /// times are then the thread's own.
     pub(crate) fn parse(line: &str, tick: Tick) -> Result<ProcessStat, Garbled> {
-        const EXPECTED: &str = "a line of a process' status";
+        const EXPECTED: &str = "a line of /proc/PID/stat";
         let garbled = || Garbled::new(EXPECTED, line);
-        // The name stands in parentheses and may hold any character, these
-        // and blanks included, so the last one ends it.
+        // The name is in parentheses and may itself contain parentheses and
+        // blanks, so the last parenthesis ends it.
         let (pid, rest) = line.split_once(" (").ok_or_else(garbled)?;
         let (_, rest) = rest.rsplit_once(')').ok_or_else(garbled)?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().take(20).collect();
         let field = |nth: usize| {
-            // proc(5) counts from 1, and the third is the first here.
+            // proc(5) counts from 1; the first field here is its third.
             let text = fields.get(nth - 3).ok_or_else(garbled)?;
             number(text, EXPECTED)
         };
-        // Signed in the kernel's own format: the children's times, and the group
-        // of what has just ceased to be.
+        // Signed in the kernel's format: the children's times, and the group of
+        // a process that has just ended.
         let signed = |nth: usize| match fields.get(nth - 3) {
             Some(text) if text.starts_with('-') => Ok(0),
             _ => field(nth),
@@ -86,7 +85,7 @@ impl ProcessStat {
                 .first()
                 .and_then(|f| f.chars().next())
                 .ok_or_else(garbled)?,
-            // 0 for a process whose group is in another namespace.
+            // 0 if the process' group is in another namespace.
             group: Pid::try_from(signed(5)?).map_err(|_| garbled())?,
             own: time(field(14)?) + time(field(15)?),
             reaped: time(signed(16)?) + time(signed(17)?),
@@ -96,42 +95,41 @@ impl ProcessStat {
     }
 }
 
-/// All processes that can be seen.
 pub(crate) fn processes(root: &Root) -> Result<Vec<Pid>, HostError> {
     root.numbers("/proc")
 }
 
-/// What a process calls itself, such as `nginx`; `None` when it has ended.
+/// The command name, such as `nginx`; `None` if the process has ended.
 pub fn process_name(root: &Root, pid: Pid) -> Option<String> {
     root.line(format!("/proc/{pid}/comm"))
 }
 
-/// The CPUs that a process' first thread may run on.
+/// CPU affinity of a process' first thread.
 ///
 /// # Errors
-/// When there is no such process, or it does not tell.
+/// If there is no such process, or its affinity cannot be read.
 pub fn allowed_cpus(root: &Root, pid: Pid) -> Result<CpuSet, HostError> {
     allowed_in(root, &format!("/proc/{pid}/status"))?.ok_or(HostError::NoProcess { pid })
 }
 
-/// The CPUs that this process may run on.
+/// CPU affinity of this process.
 ///
 /// # Errors
-/// When /proc does not tell.
+/// If /proc/self/status cannot be read.
 pub fn own_allowed_cpus(root: &Root) -> Result<CpuSet, HostError> {
     const STATUS: &str = "/proc/self/status";
-    // Read again for the sake of the error, which says why it is not there.
+    // If the file is absent, read it again for an error that says why.
     match allowed_in(root, STATUS)? {
         Some(cpus) => Ok(cpus),
         None => root.text(STATUS).map(|_| CpuSet::default()),
     }
 }
 
-/// The signals that this process was started to ignore, as `nohup` does, by bit:
-/// signal `n` is bit `n - 1` (SigIgn, proc(5)).
+/// The signals that this process was started to ignore (for instance by
+/// `nohup`), as a bit mask: signal `n` is bit `n - 1` (SigIgn, proc(5)).
 ///
 /// # Errors
-/// When /proc does not tell.
+/// If /proc/self/status cannot be read.
 pub fn own_ignored_signals(root: &Root) -> Result<u64, HostError> {
     const STATUS: &str = "/proc/self/status";
     let text = root.text(STATUS)?;
@@ -141,25 +139,21 @@ pub fn own_ignored_signals(root: &Root) -> Result<u64, HostError> {
         .map_err(|garbled| garbled.at(&root.path(STATUS)))
 }
 
-/// The CPUs that are on.
-///
-/// # Errors
-/// When sysfs does not tell.
 pub fn online_cpus(root: &Root) -> Result<CpuSet, HostError> {
     const ONLINE: &str = "/sys/devices/system/cpu/online";
     cpu_list(&root.text(ONLINE)?).map_err(|garbled| garbled.at(&root.path(ONLINE)))
 }
 
-/// The CPUs that are on and that some thread of these processes or of their
-/// descendants may run on: where a service runs whose workers are pinned.
+/// The online CPUs on which any thread of these processes or of their
+/// descendants may run. Covers services with pinned workers.
 ///
 /// # Errors
-/// When there is no such process, or it does not tell.
+/// If there is no such process, or its affinity cannot be read.
 pub fn service_cpus(root: &Root, pids: &[Pid]) -> Result<CpuSet, HostError> {
     let mut cpus = CpuSet::default();
     for pid in with_descendants(root, pids)? {
         for tid in root.numbers(format!("/proc/{pid}/task"))? {
-            // A thread that has just ended runs nowhere.
+            // A thread that has just ended has no affinity.
             let allowed = allowed_in(root, &format!("/proc/{pid}/task/{tid}/status"))?;
             cpus = cpus
                 .iter()
@@ -173,7 +167,7 @@ pub fn service_cpus(root: &Root, pids: &[Pid]) -> Result<CpuSet, HostError> {
     }
 }
 
-/// These processes and all that they started, parents before children.
+/// These processes and their descendants, parents before children.
 pub(crate) fn with_descendants(root: &Root, pids: &[Pid]) -> Result<Vec<Pid>, HostError> {
     let mut parents = Vec::new();
     for pid in processes(root)? {
@@ -184,8 +178,8 @@ pub(crate) fn with_descendants(root: &Root, pids: &[Pid]) -> Result<Vec<Pid>, Ho
     Ok(descend(pids.to_vec(), &mut parents))
 }
 
-/// Adds to `members` every process whose parent is one, parents first, and
-/// takes it out of `others`, which are pairs of a process and its parent.
+/// Appends to `members` every process whose parent is a member, parents first,
+/// and removes it from `others`, which are pairs of a process and its parent.
 pub(crate) fn descend(mut members: Vec<Pid>, others: &mut Vec<(Pid, Pid)>) -> Vec<Pid> {
     others.retain(|(pid, _)| !members.contains(pid));
     let mut next = 0;
@@ -240,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_cut_short_is_an_error_that_names_the_file() {
+    fn truncated_line_is_an_error_with_the_path() {
         for bad in ["", "42", "42 (a", "42 (a) S 1 2", "x (a) S"] {
             let tree = FakeTree::new().file("proc/42/stat", bad);
             let message = ProcessStat::read(tree.root(), 42).unwrap_err().to_string();
@@ -251,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_waited_for_while_it_was_looked_at_is_not_there() {
+    fn process_reaped_during_the_read_is_none() {
         let released = "42 (cc1) X 0 -1 -1 0 -1 4228108 0 0 0 0 0 0 0 0 20 0 0 0 138487 0 0 \
                         18446744073709551615 0 0 0\n";
         let tree = FakeTree::new().file("proc/42/stat", released);
@@ -259,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn parents_come_before_children_whatever_their_numbers() {
+    fn parents_come_before_children_regardless_of_pids() {
         let mut others = vec![(5, 30), (30, 9), (9, 100), (8, 1), (100, 1)];
         assert_eq!(descend(vec![100], &mut others), [100, 9, 30, 5]);
         assert_eq!(others, [(8, 1)]);
     }
 
     #[test]
-    fn a_service_runs_where_any_of_its_threads_may() {
+    fn service_cpus_are_the_union_over_threads() {
         let tree = FakeTree::new();
         tree.process(&FakeProcess::ANY);
         tree.process(&FakeProcess {
@@ -290,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_signals_are_a_mask_in_hexadecimal() {
+    fn ignored_signals_are_a_hexadecimal_mask() {
         let of =
             |text: &str| own_ignored_signals(FakeTree::new().file("proc/self/status", text).root());
         assert_eq!(of("Name:\tx\nSigIgn:\t0000000000001001\n").unwrap(), 0x1001);
@@ -301,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_may_run_on_cpus_that_are_on() {
+    fn own_affinity_is_within_online_cpus() {
         let root = Root::machine();
         let own = own_allowed_cpus(&root).unwrap();
         assert!(!own.is_empty());

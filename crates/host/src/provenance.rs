@@ -1,4 +1,4 @@
-//! Everything about the machine that a record should hold.
+//! Description of the machine for a record.
 
 use crate::cgroup::{Cgroups, Hierarchy, own_limits};
 use crate::cpu_model::cpu_model;
@@ -10,8 +10,7 @@ use crate::virtualisation::virtualisation;
 use plimsoll_model::{Bytes, Provenance};
 use std::collections::BTreeMap;
 
-/// What machine this is. What it does not tell, or does not let us read, is
-/// `None`.
+/// Describes this machine. What cannot be read is `None`.
 pub fn provenance(root: &Root, plimsoll_version: &str) -> Provenance {
     let topology = topology(root);
     let limits = own_limits(root).unwrap_or_default();
@@ -35,12 +34,11 @@ pub fn provenance(root: &Root, plimsoll_version: &str) -> Provenance {
     }
 }
 
-/// Where the kernel's clock comes from.
 pub(crate) fn clock_source(root: &Root) -> Option<String> {
     root.line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
 
-/// Steal since boot, as a share of all CPU time.
+/// Steal since boot, as a fraction of all CPU time.
 pub(crate) fn steal_since_boot(root: &Root) -> Option<f64> {
     let times = CpuTimes::read(root).ok()??;
     times.all.steal_share().map(|share| share.get())
@@ -50,7 +48,7 @@ fn hierarchy(root: &Root) -> Option<Hierarchy> {
     Cgroups::find(root).ok()?.hierarchy()
 }
 
-/// Kernels before 6.1 do not tell; this program was built for it at any rate.
+/// Kernels before 6.1 do not report it; fall back to the build target.
 fn architecture(root: &Root) -> String {
     root.line("/proc/sys/kernel/arch")
         .unwrap_or_else(|| std::env::consts::ARCH.to_owned())
@@ -68,7 +66,6 @@ fn mitigations(root: &Root) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// `MemTotal:   24684092 kB`.
 fn memory(root: &Root) -> Option<Bytes> {
     let text = root.text("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
@@ -83,7 +80,7 @@ mod tests {
     use crate::fake_tree::FakeTree;
 
     #[test]
-    fn a_machine_that_tells_everything_is_written_down_in_full() {
+    fn provenance_of_a_complete_machine() {
         let cpu = "sys/devices/system/cpu";
         let tree = mounted(V2)
             .files(&[
@@ -130,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_tells_nothing_is_unknown_and_not_zero() {
+    fn provenance_of_an_empty_tree_is_none() {
         let told = provenance(FakeTree::new().root(), "1.2.3");
         let expected = Provenance {
             plimsoll_version: "1.2.3".to_owned(),
@@ -141,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_tells_what_every_linux_tells() {
+    fn provenance_of_this_machine_has_the_basics() {
         let told = provenance(&Root::machine(), "1.2.3");
         assert!(told.kernel.is_some());
         assert!(told.memory > Some(Bytes(0)));

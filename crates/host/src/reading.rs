@@ -1,4 +1,4 @@
-//! What the sensors showed at one moment, and what lies between two moments.
+//! Sensor readings and the difference between two of them.
 
 use crate::clock::ClockCounts;
 use crate::node_metrics::NodeMetrics;
@@ -8,8 +8,7 @@ use crate::task::TaskTimes;
 use plimsoll_model::{CpuSet, CpuTime, CpuUse, Energy, MachineUse, Pressure, ServiceUse};
 use std::time::Instant;
 
-/// All counters at one moment. They mean something only as a difference: see
-/// [`difference`].
+/// All counters at one moment; see [`difference`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     pub(crate) at: Instant,
@@ -25,7 +24,6 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// A moment of which nothing is known yet.
     pub(crate) fn blank(at: Instant) -> Reading {
         Reading {
             at,
@@ -41,14 +39,13 @@ impl Reading {
         }
     }
 
-    /// When it was taken.
     pub fn at(&self) -> Instant {
         self.at
     }
 
-    /// The same moment with the machine's counters taken from the host where
-    /// the service is: all its CPUs are the service's. This machine's own CPU
-    /// time, pressure, frequency and energy say nothing about that one.
+    /// This reading with the machine counters of the host that runs the
+    /// service, all CPUs of which are the service's. This machine's own CPU
+    /// time, pressure, frequency and energy do not describe that host.
     #[must_use]
     pub fn with_elsewhere(self, metrics: NodeMetrics) -> Reading {
         Reading {
@@ -66,16 +63,17 @@ impl Reading {
 /// What was used between two readings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
-    /// By the machine that the service runs on.
+    /// Use of the machine that runs the service.
     pub machine: MachineUse,
-    /// By the service; `None` where it is not known where to look.
+    /// Use of the service; `None` if its processes are unknown.
     pub service: Option<ServiceUse>,
-    /// By the threads of this process that generate load; `None` without any.
+    /// Use of the threads of this process that generate load; `None` without
+    /// any.
     pub generator_cpu: Option<CpuTime>,
 }
 
-/// What was used from `earlier` to `later`, two readings of the same sensors.
-/// A counter that one of them lacks is `None`.
+/// Subtracts two readings of the same sensors. A counter that one of them lacks
+/// is `None`.
 pub fn difference(earlier: &Reading, later: &Reading) -> Window {
     let between = |now: Option<CpuTime>, then: Option<CpuTime>| {
         now.zip(then).map(|(now, then)| now.since(then))
@@ -99,7 +97,8 @@ pub fn difference(earlier: &Reading, later: &Reading) -> Window {
             clock_ratio: clock.and_then(|(now, then)| now.ratio_since(then)),
             energy: energy.map(|(now, then)| Energy((now.0 - then.0).max(0.0))),
             observer_cpu: between(later.observer, earlier.observer),
-            // Who draws is no counter of the kernel's; the experiment knows.
+            // The live view's CPU time is not a kernel counter; the experiment
+            // sets it.
             view_cpu: None,
         },
         service: service.map(|(now, then)| now.since(then).into()),
@@ -135,7 +134,7 @@ mod tests {
             service_cpus: "1-2".parse().unwrap(),
             pressure: Some(Pressure {
                 cpu_some: Some(ms(n).0),
-                ..pressure::NOTHING
+                ..pressure::UNKNOWN
             }),
             frequency_hz: Some(n as f64),
             clock: Some(ClockCounts::alone(3 * n, 2 * n)),
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_either_side_lacks_is_unknown() {
+    fn counter_missing_in_either_reading_is_none() {
         let at = Instant::now();
         for (one, other) in [
             (Reading::blank(at), full(at, 1)),
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_elsewhere_is_judged_by_its_own_hosts_counters() {
+    fn remote_service_uses_its_own_hosts_counters() {
         let at = Instant::now();
         let elsewhere = |n| {
             full(at, n).with_elsewhere(NodeMetrics {

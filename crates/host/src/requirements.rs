@@ -1,5 +1,5 @@
-//! What this machine gives a run and what it does not, for `plimsoll doctor`.
-//! Nothing here keeps a run from starting.
+//! Counters and conditions that this machine provides or lacks, for `plimsoll
+//! doctor`. A missed requirement never prevents a run.
 
 use crate::cgroup::own_limits;
 use crate::clock::ClockMeter;
@@ -14,17 +14,17 @@ use crate::topology::topology;
 use crate::virtualisation::container;
 use plimsoll_model::{Outcome, Requirement, Topology, counted};
 
-/// Steal since boot, as a share, above which results are worth a doubt.
-const MUCH_STEAL: f64 = 0.01;
+/// Steal since boot, as a fraction of CPU time, above which a warning is given.
+const STEAL_THRESHOLD: f64 = 0.01;
 
-/// Enough open files for a thousand connections on each of some CPUs.
-const FEW_FILES: u64 = 4096;
+/// Enough for a thousand connections on each of several CPUs.
+const MIN_OPEN_FILES: u64 = 4096;
 
-/// Clock sources that are read without entering the kernel and do not jump.
-const GOOD_CLOCKS: [&str; 2] = ["tsc", "arch_sys_counter"];
+/// Clock sources that are read without a system call and do not jump.
+const FAST_CLOCKS: [&str; 2] = ["tsc", "arch_sys_counter"];
 
-/// Each counter and each condition, whether met or missed. A name says what is
-/// good to have, so that it can stand behind "not to be had here".
+/// All counters and conditions, met or missed. Each name is a noun phrase, so
+/// that it can follow "Unavailable on this host:".
 pub fn requirements(root: &Root) -> Vec<Requirement> {
     let topology = topology(root);
     let always = [
@@ -36,15 +36,15 @@ pub fn requirements(root: &Root) -> Vec<Requirement> {
         ("CPU time without a limit", cpu_limit(root, &topology)),
         ("enough open files", open_files(root)),
     ];
-    // What does not show is not worth a line: it cannot be better or worse.
+    // Conditions that do not apply to this machine are left out.
     let sometimes = [
         ("threads per core", smt(&topology)),
         ("CPUs of its own", steal(root)),
         ("clock while busy", busy_clock(root, &topology)),
-        ("full clock at light load", governed(root, &topology)),
-        ("the same clock at any load", boosted(root)),
+        ("full clock at light load", governor_mode(root, &topology)),
+        ("the same clock at any load", boost_state(root)),
         ("a fast clock source", clock(root)),
-        ("a view of the whole machine", contained(root)),
+        ("a view of the whole machine", container_view(root)),
     ];
     let sometimes = sometimes
         .into_iter()
@@ -76,22 +76,18 @@ fn psi(root: &Root) -> Outcome {
     match pressure(root) {
         Ok(Some(_)) => met("/proc/pressure"),
         Ok(None) => missed(
-            "how long tasks waited for CPU, memory and disk is not known",
+            "waiting times for CPU, memory and disk are unknown",
             "boot a kernel 4.20 or later with psi=1",
         ),
-        Err(error) => missed(
-            format!("how long tasks waited is not known: {error}"),
-            "run as root",
-        ),
+        Err(error) => missed(format!("waiting times are unknown: {error}"), "run as root"),
     }
 }
 
 fn schedstat(root: &Root) -> Outcome {
     match Source::of(root) {
-        Source::Schedstat => met("/proc/PID/schedstat, to the nanosecond"),
+        Source::Schedstat => met("/proc/PID/schedstat, nanosecond resolution"),
         Source::Stat => missed(
-            "CPU time of the service is counted in ticks of 10 ms, and how long it waited for a \
-             CPU is not known",
+            "the service's CPU time has a resolution of 10 ms, and its run delay is unknown",
             "boot a kernel with CONFIG_SCHED_INFO; or use longer windows",
         ),
     }
@@ -101,18 +97,19 @@ fn frequency(root: &Root, topology: &Topology) -> Outcome {
     match frequency_hz(root, &topology.online) {
         Ok(Some(hz)) => met(format!("{:.2} GHz now", hz / 1e9)),
         Ok(None) => missed(
-            "a clock that rises or falls with the load cannot be told from a change in the work",
+            "clock changes under load cannot be distinguished from changes in CPU cost",
             "none in most virtual machines; on metal, load a cpufreq driver",
         ),
-        Err(error) => missed(format!("the clock is not known: {error}"), "run as root"),
+        Err(error) => missed(
+            format!("the clock frequency is unknown: {error}"),
+            "run as root",
+        ),
     }
 }
 
-/// Asked for where it tells something that nothing else does: where threads
-/// share cores, and where there is a clock that changes at all.
+/// Relevant only where threads share cores or the clock frequency changes.
 fn busy_clock(root: &Root, topology: &Topology) -> Option<Outcome> {
-    const LOST: &str = "how far the clock falls when more is busy cannot be told from what threads \
-                        of a core take from each other";
+    const LOST: &str = "clock changes under load cannot be distinguished from SMT contention";
     let first = topology.online.iter().take(1).collect();
     let found = ClockMeter::open(root, &first, &mut 1);
     let shares_cores = topology.threads_per_core.is_some_and(|n| n > 1);
@@ -126,7 +123,7 @@ fn busy_clock(root: &Root, topology: &Topology) -> Option<Outcome> {
         )),
         Err(error) => Some(missed(
             format!("{LOST}: {error}"),
-            "run as root; where root is refused too, the hypervisor does not give it",
+            "run as root; if root is refused too, the hypervisor does not provide it",
         )),
     }
 }
@@ -135,13 +132,10 @@ fn energy(root: &Root) -> Outcome {
     match EnergyMeter::open(root) {
         Ok(Some(_)) => met("of the CPU packages (powercap)"),
         Ok(None) => missed(
-            "work per joule is not known",
+            "work per joule is unknown",
             "none in most virtual machines; on metal, load intel_rapl_msr",
         ),
-        Err(error) => missed(
-            format!("work per joule is not known: {error}"),
-            "run as root",
-        ),
+        Err(error) => missed(format!("work per joule is unknown: {error}"), "run as root"),
     }
 }
 
@@ -149,7 +143,7 @@ fn cpus(topology: &Topology) -> Outcome {
     let (online, allowed) = (&topology.online, &topology.allowed);
     if online.is_empty() || allowed.is_empty() {
         return missed(
-            "which CPUs there are, and which Plimsoll may use, is not known",
+            "the online and allowed CPUs are unknown",
             "make sure that /proc and /sys are mounted",
         );
     }
@@ -167,35 +161,33 @@ fn cpu_limit(root: &Root, topology: &Topology) -> Outcome {
     let cpus = topology.online.and(&topology.allowed).len();
     match own_limits(root) {
         Err(error) => missed(
-            format!("whether there is a limit is not known: {error}"),
+            format!("the CPU limit is unknown: {error}"),
             "make sure that /sys/fs/cgroup is mounted",
         ),
         Ok(limits) => match limits.cpu {
             Some(limit) if limit < cpus as f64 => missed(
                 format!(
-                    "with {limit:.2} of {}, what runs in this cgroup is stopped again and \
-                     again within each second, which shows as latency",
+                    "with a limit of {limit:.2} of {}, processes in this cgroup are throttled many \
+                     times per second, which adds latency",
                     counted(cpus, "CPU", "CPUs")
                 ),
                 "run Plimsoll, and the service, outside of the limit or with a higher one",
             ),
-            Some(limit) => met(format!(
-                "the limit of {limit:.2} CPUs is no less than what there is"
-            )),
-            None => met("no limit to be seen"),
+            Some(limit) => met(format!("the limit of {limit:.2} CPUs covers all CPUs")),
+            None => met("no visible limit"),
         },
     }
 }
 
 fn open_files(root: &Root) -> Outcome {
     match open_files_limit(root) {
-        Some(limit) if limit >= FEW_FILES => met(format!("up to {limit}")),
+        Some(limit) if limit >= MIN_OPEN_FILES => met(format!("up to {limit}")),
         Some(limit) => missed(
-            format!("no more than about {} connections", limit / 4 * 3),
+            format!("at most about {} connections", limit / 4 * 3),
             "ulimit -n 65536",
         ),
         None => missed(
-            "how many connections are possible is not known",
+            "the maximum number of connections is unknown",
             "mount /proc",
         ),
     }
@@ -205,7 +197,7 @@ fn smt(topology: &Topology) -> Option<Outcome> {
     Some(match topology.threads_per_core? {
         1 => met("1: CPU use and use of the cores are the same"),
         n => met(format!(
-            "{n}: at half the CPU use, much more than half of the capacity may be in use"
+            "{n}: at 50 % CPU use, much more than half of the capacity may be in use"
         )),
     })
 }
@@ -213,43 +205,40 @@ fn smt(topology: &Topology) -> Option<Outcome> {
 fn steal(root: &Root) -> Option<Outcome> {
     let share = steal_since_boot(root)?;
     let pct = share * 100.0;
-    Some(if share <= MUCH_STEAL {
+    Some(if share <= STEAL_THRESHOLD {
         met(format!(
             "the hypervisor took {pct:.1} % of the CPU time since boot"
         ))
     } else {
         missed(
             format!(
-                "the hypervisor took {pct:.1} % of the CPU time since boot; trials that it \
-                 disturbs do not count"
+                "the hypervisor took {pct:.1} % of the CPU time since boot; disturbed \
+                 trials are invalid"
             ),
-            "use an instance with CPUs of its own, not one with shared or burst CPUs",
+            "use an instance with dedicated CPUs, not shared or burstable ones",
         )
     })
 }
 
-fn governed(root: &Root, topology: &Topology) -> Option<Outcome> {
+fn governor_mode(root: &Root, topology: &Topology) -> Option<Outcome> {
     let governor = governor(root, &topology.online)?;
     Some(if governor == "performance" {
         met("the governor is 'performance'")
     } else {
         missed(
             format!(
-                "the governor '{governor}' lowers it there, so light load looks dearer than it is"
+                "the governor '{governor}' lowers the clock at light load, which overstates the CPU cost there"
             ),
-            "cpupower frequency-set -g performance; or leave it, if that is how it will run",
+            "cpupower frequency-set -g performance; or keep it if production uses it",
         )
     })
 }
 
-fn boosted(root: &Root) -> Option<Outcome> {
+fn boost_state(root: &Root) -> Option<Outcome> {
     Some(if boost(root)? {
         missed(
-            "boost is on: the clock falls as more cores work, so light load looks cheaper than it is",
-            format!(
-                "{}; or leave it, if that is how it will run",
-                boost_off(root)
-            ),
+            "boost is on: the clock falls as more cores are busy, which understates the CPU cost of light load",
+            format!("{}; or keep it if production uses it", boost_off(root)),
         )
     } else {
         met("boost is off")
@@ -258,22 +247,24 @@ fn boosted(root: &Root) -> Option<Outcome> {
 
 fn clock(root: &Root) -> Option<Outcome> {
     let source = clock_source(root)?;
-    Some(if GOOD_CLOCKS.contains(&source.as_str()) {
+    Some(if FAST_CLOCKS.contains(&source.as_str()) {
         met(source)
     } else {
         missed(
-            format!("reading the clock '{source}' may be slow, which costs CPU in every request"),
-            "where the CPU's own counter is stable, choose it at boot: clocksource=tsc",
+            format!(
+                "reading the clock '{source}' may be slow, which costs CPU time in every request"
+            ),
+            "if the CPU's time stamp counter is stable, boot with clocksource=tsc",
         )
     })
 }
 
-fn contained(root: &Root) -> Option<Outcome> {
+fn container_view(root: &Root) -> Option<Outcome> {
     let name = container(root)?;
     Some(missed(
         format!(
             "in a container ({name}) the machine's counters include what runs outside, and \
-             processes there cannot be seen"
+             those processes are not visible"
         ),
         "run Plimsoll on the host, or with its PID and network namespaces",
     ))

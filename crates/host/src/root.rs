@@ -1,4 +1,4 @@
-//! Where /proc and /sys are, and how their files are read.
+//! Reading files of /proc and /sys below a root directory.
 
 use crate::error::HostError;
 use rustix::io::Errno;
@@ -7,8 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The tree that holds `/proc` and `/sys`: the machine's own, or one made for
-/// a test.
+/// The directory that holds `/proc` and `/sys`: `/`, or a fake tree for a test.
 #[derive(Debug, Clone)]
 pub struct Root {
     dir: PathBuf,
@@ -16,12 +15,11 @@ pub struct Root {
 }
 
 impl Root {
-    /// The running machine.
     pub fn machine() -> Root {
         Root::at("/")
     }
 
-    /// A tree with `proc`, `sys`, `run` below `dir`.
+    /// A tree with `proc`, `sys` and `run` below `dir`.
     pub fn at(dir: impl Into<PathBuf>) -> Root {
         Root {
             dir: dir.into(),
@@ -29,22 +27,22 @@ impl Root {
         }
     }
 
-    /// Where the file is that a machine has at `absolute`.
+    /// Maps an absolute path of the machine into the tree.
     pub fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.dir
             .join(absolute.strip_prefix("/").unwrap_or(absolute))
     }
 
-    /// How long one clock tick of the kernel's tables is.
+    /// The clock tick of the kernel's tables.
     pub(crate) fn tick(&self) -> Tick {
         Tick {
             per_second: self.ticks_per_second,
         }
     }
 
-    /// The whole of a file that has to be there. What is no UTF-8 is
-    /// replaced, because a process may call itself anything.
+    /// The content of a file that must exist. Invalid UTF-8 is replaced,
+    /// because a process name may contain any bytes.
     pub(crate) fn text(&self, absolute: impl AsRef<Path>) -> Result<String, HostError> {
         let path = self.path(absolute);
         match fs::read(&path) {
@@ -53,7 +51,7 @@ impl Root {
         }
     }
 
-    /// The whole of a file; `None` where this kernel does not have it.
+    /// The content of a file; `None` if this kernel does not have it.
     pub(crate) fn optional(&self, absolute: impl AsRef<Path>) -> Result<Option<String>, HostError> {
         match self.text(absolute) {
             Ok(text) => Ok(Some(text)),
@@ -62,15 +60,16 @@ impl Root {
         }
     }
 
-    /// The first line of a file without its end; `None` where the file is
-    /// missing, empty or not for us to read.
+    /// The first line of a file, trimmed; `None` if the file is missing, empty
+    /// or not readable.
     pub(crate) fn line(&self, absolute: impl AsRef<Path>) -> Option<String> {
         let text = self.text(absolute).ok()?;
         let line = text.lines().next()?.trim();
         (!line.is_empty()).then(|| line.to_owned())
     }
 
-    /// The names in a folder in no order; none where there is no such folder.
+    /// The names in a directory, unordered; empty if there is no such
+    /// directory.
     pub(crate) fn names(&self, absolute: impl AsRef<Path>) -> Result<Vec<String>, HostError> {
         let path = self.path(absolute);
         let entries = match fs::read_dir(&path) {
@@ -83,19 +82,18 @@ impl Root {
             .collect())
     }
 
-    /// The names in a folder that are numbers: processes, threads.
+    /// The numeric names in a directory, such as process and thread IDs.
     pub(crate) fn numbers(&self, absolute: impl AsRef<Path>) -> Result<Vec<u32>, HostError> {
         let names = self.names(absolute)?;
         Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// Whether there is such a file or folder.
     pub(crate) fn has(&self, absolute: impl AsRef<Path>) -> bool {
         self.path(absolute).exists()
     }
 }
 
-/// The unit of /proc/stat and /proc/PID/stat: USER_HZ, 100 a second on all
+/// The unit of /proc/stat and /proc/PID/stat: USER_HZ, 100 per second on all
 /// common architectures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tick {
@@ -103,7 +101,6 @@ pub(crate) struct Tick {
 }
 
 impl Tick {
-    /// How long `n` ticks are.
     pub(crate) fn times(self, n: u64) -> Duration {
         let nanos = (n % self.per_second) * 1_000_000_000 / self.per_second;
         // Less than a second, so it fits.
@@ -116,8 +113,8 @@ impl Tick {
     }
 }
 
-/// Whether this is the kernel's way of saying that it does not have something:
-/// a file that is not there, a driver that is off, a task that has ended.
+/// Whether the error means that the kernel does not provide the file: it does
+/// not exist, its driver is off, or the task has ended.
 pub(crate) fn means_absent(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
@@ -146,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn absolute_names_stay_below_the_root() {
+    fn absolute_paths_stay_below_the_root() {
         let root = Root::at("/somewhere");
         assert_eq!(root.path("/proc/stat"), Path::new("/somewhere/proc/stat"));
         assert_eq!(root.path("proc/stat"), Path::new("/somewhere/proc/stat"));
     }
 
     #[test]
-    fn a_missing_file_is_absent_and_a_folder_in_its_place_is_an_error() {
+    fn missing_file_is_none_and_directory_is_an_error() {
         let tree = FakeTree::new().file("proc/odd/inside", "");
         assert_eq!(tree.root().optional("/proc/none").unwrap(), None);
         assert_eq!(tree.root().optional("/proc/odd/inside/x").unwrap(), None);
@@ -162,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_utf8_is_read_all_the_same() {
+    fn invalid_utf8_is_replaced() {
         let tree = FakeTree::new();
         std::fs::create_dir_all(tree.root().path("/proc")).unwrap();
         std::fs::write(tree.root().path("/proc/x"), b"a\xffb").unwrap();

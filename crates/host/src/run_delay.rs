@@ -1,10 +1,11 @@
-//! How long tasks waited for a CPU, again and again, for many processes at once.
+//! Run delay: how long tasks waited for a CPU, sampled for many processes at
+//! once.
 //!
-//! Summed over threads (`/proc/PID/task/TID/schedstat`, see [`crate::task`]), not
-//! taken from /proc/schedstat: that has everything in one sum, and what is
-//! subtracted from it lacks threads that ended between two readings. Here such
-//! threads are missed among those that are asked for, which for a service, whose
-//! threads stay, is little.
+//! Summed over threads (`/proc/PID/task/TID/schedstat`, see [`crate::task`])
+//! rather than taken from /proc/schedstat, which is one sum for the whole
+//! machine: subtracting the excluded threads from it would lack those that
+//! ended between two readings. Here, threads that end are lost only from the
+//! sampled set, which matters little for a service with long-lived threads.
 
 use crate::cgroup::Cgroups;
 use crate::error::{Garbled, HostError, number};
@@ -16,29 +17,27 @@ use plimsoll_model::CpuTime;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Whose threads are asked.
+/// Which threads are sampled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Waiters {
-    /// All processes that can be seen, but for those named at each reading.
+    /// All visible processes except those named at each reading.
     Others,
     /// A process and its descendants.
     Tree(Life),
-    /// The processes in a cgroup and those in it.
+    /// The processes in a cgroup and its descendants.
     Cgroup(String),
 }
 
-/// What was used and waited for between two readings.
+/// CPU time and run delay between two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Waited {
-    /// Time on a CPU.
     pub ran: CpuTime,
     /// Time runnable but waiting for a CPU, summed over threads.
     pub waited: Duration,
-    /// How many threads there were.
     pub threads: usize,
 }
 
-/// Reads the threads of some processes again and again.
+/// Samples the threads of a set of processes.
 #[derive(Debug)]
 pub struct RunDelays {
     root: Root,
@@ -50,10 +49,10 @@ pub struct RunDelays {
 type Times = (u64, u64);
 
 impl RunDelays {
-    /// More threads cost more to read than a reading each period is worth.
+    /// Reading more threads than this in every period is too expensive.
     pub const MOST_THREADS: usize = 5000;
 
-    /// `None` where this kernel does not count.
+    /// `None` if this kernel does not count run delay.
     pub fn new(root: &Root, of: Waiters) -> Option<RunDelays> {
         (Source::of(root) == Source::Schedstat).then(|| RunDelays {
             root: root.clone(),
@@ -62,17 +61,17 @@ impl RunDelays {
         })
     }
 
-    /// What was added since the reading before; `None` the first time. `except`
+    /// The increments since the previous reading; `None` at the first. `except`
     /// are left out of [`Waiters::Others`].
     ///
     /// # Errors
-    /// When the process or the cgroup is not there, or a file is garbled.
+    /// If the process or cgroup does not exist, or a file cannot be parsed.
     pub fn read(&mut self, except: &[Pid]) -> Result<Option<Waited>, HostError> {
         let mut now = BTreeMap::new();
         for pid in self.processes(except)? {
             for tid in self.root.numbers(format!("/proc/{pid}/task"))? {
                 let path = format!("/proc/{pid}/task/{tid}/schedstat");
-                // One that ended meanwhile, or is hidden from this user, is left out.
+                // Skips threads that have ended or are hidden from this user.
                 if let Some(line) = self.root.line(&path) {
                     let times = parse(&line).map_err(|g| g.at(&self.root.path(&path)))?;
                     now.insert(tid, times);
@@ -114,8 +113,7 @@ fn added(last: &BTreeMap<Tid, Times>, now: &BTreeMap<Tid, Times>) -> Waited {
         ..Waited::default()
     };
     for (tid, (ran, waited)) in now {
-        // A thread that was not there, or whose number is another's now, began
-        // meanwhile.
+        // A new thread, or a thread ID that was reused, counts from zero.
         let before = last.get(tid).filter(|(r, w)| r <= ran && w <= waited);
         let (ran_before, waited_before) = before.copied().unwrap_or_default();
         sum.ran = sum.ran + CpuTime(Duration::from_nanos(ran - ran_before));
@@ -125,7 +123,7 @@ fn added(last: &BTreeMap<Tid, Times>, now: &BTreeMap<Tid, Times>) -> Waited {
 }
 
 fn parse(line: &str) -> Result<Times, Garbled> {
-    const EXPECTED: &str = "three numbers of a thread's scheduling";
+    const EXPECTED: &str = "three numbers of schedstat";
     let mut words = line.split_ascii_whitespace();
     let mut next = || number(words.next().unwrap_or_default(), EXPECTED);
     Ok((next()?, next()?))
@@ -151,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_all_but_the_named_and_new_threads_count_from_nothing() {
+    fn others_exclude_named_processes_and_new_threads_count_from_zero() {
         let tree = tree();
         thread(&tree, 10, 10, "100 50 1\n");
         thread(&tree, 20, 20, "900 900 9\n");
@@ -161,13 +159,13 @@ mod tests {
         thread(&tree, 10, 11, "7 3 1\n");
         thread(&tree, 20, 20, "1900 1900 9\n");
         assert_eq!(waited(&mut delays, &[20]), (37, 8, 2));
-        // The number 11 was given again.
+        // Thread ID 11 was reused.
         thread(&tree, 10, 11, "2 1 1\n");
         assert_eq!(waited(&mut delays, &[20]), (2, 1, 2));
     }
 
     #[test]
-    fn a_process_that_went_is_missed_also_when_its_number_is_given_again() {
+    fn ended_process_is_an_error_even_if_its_pid_is_reused() {
         let tree = tree();
         tree.process(&FakeProcess::ANY);
         let head = life(tree.root(), 100).unwrap().unwrap();
@@ -182,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_does_not_count_says_so_and_garbage_names_the_file() {
+    fn unsupported_kernel_is_none_and_garbage_names_the_file() {
         assert!(RunDelays::new(FakeTree::new().root(), Waiters::Others).is_none());
         let tree = tree();
         thread(&tree, 10, 10, "many\n");

@@ -1,5 +1,5 @@
-//! All counters of a trial, read together: at the window's edges, and but for
-//! the clock once a second between.
+//! All counters of a trial: read at the window's edges and once a second
+//! between (the clock counters only at the edges).
 
 use crate::cgroup::Cgroups;
 use crate::clock::ClockMeter;
@@ -12,61 +12,54 @@ use crate::reading::Reading;
 use crate::root::Root;
 use crate::stat::CpuTimes;
 use crate::task::{Source, TaskTimes};
-use crate::watch::{OwnProcess, Roles, ServiceProcesses};
+use crate::tracking::{OwnProcess, ServiceProcesses, ThreadRoles};
 use plimsoll_model::CpuSet;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Instant;
 
-/// Where the service under test is.
+/// The location of the service under test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// On this machine.
     Here {
         /// The CPUs that it may run on.
         cpus: CpuSet,
-        /// Where its CPU time is found.
         service: ServiceSource,
     },
-    /// On another one: this machine's counters say nothing about it, and
-    /// [`Reading::with_elsewhere`] brings those that do.
+    /// On another host: this machine's counters do not describe it;
+    /// [`Reading::with_elsewhere`] adds those that do.
     Elsewhere,
 }
 
-/// Where the CPU time of a service on this machine is found.
+/// Where the CPU time of a service on this machine is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceSource {
-    /// It is not known.
     None,
-    /// Threads of this very process.
+    /// Threads of this process.
     Threads(Vec<Tid>),
-    /// Processes, with all that they start.
+    /// Processes and their descendants.
     Processes(Vec<Pid>),
-    /// Whatever this process starts. Those that have ended and were waited
-    /// for count to their end.
+    /// All descendants of this process. Those that have ended and were waited
+    /// for count in full.
     Children,
-    /// A cgroup, by its path below the cgroup mount. Tells CPU time only.
+    /// A cgroup, by its path below the cgroup mount. Provides CPU time only.
     Cgroup(String),
 }
 
-/// Something that may be missing.
+/// A counter that may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counter {
-    /// CPU time by kind, and context switches, of the machine.
+    /// CPU time by mode, and context switches, of the machine.
     MachineCpu,
-    /// Pressure stall information.
     Pressure,
-    /// Clock frequency.
     Frequency,
     /// Mean clock while not halted, over a window.
     Clock,
     /// Energy of the CPU packages.
     Energy,
-    /// CPU time of the service.
     ServiceCpu,
-    /// How long the service's threads waited for a CPU.
     RunDelay,
-    /// CPU time of this process' threads.
+    /// CPU time of Plimsoll's own threads.
     OwnCpu,
 }
 
@@ -85,12 +78,12 @@ impl fmt::Display for Counter {
     }
 }
 
-/// Reads all counters again and again, at little cost: with a thousand
-/// threads to watch, well below a hundredth of a CPU at one reading a second.
+/// Reads all counters. With a thousand threads, one reading per second costs
+/// well below 1 % of a CPU.
 ///
-/// CPU times of tasks, and energy, are added up from reading to reading, so
-/// that nothing is lost of threads that end, or of counters that wrap round,
-/// between the first reading of a window and its last.
+/// CPU times of tasks, and energy, are accumulated over readings, so that
+/// threads that end and counters that wrap round between the edges of a window
+/// are counted.
 #[derive(Debug)]
 pub struct Sensors {
     root: Root,
@@ -100,7 +93,7 @@ pub struct Sensors {
     energy: Option<EnergyMeter>,
     clock: Option<ClockMeter>,
     has_generator: bool,
-    /// How many more files of threads may be kept open.
+    /// How many more thread files may be kept open.
     allowance: usize,
     missing: Missing,
 }
@@ -114,21 +107,21 @@ enum Service {
 }
 
 impl Sensors {
-    /// Looks at what there is. The threads named in `generator` are those of
-    /// this process that generate load; every thread of this process that
-    /// neither generates nor serves counts as the observer, those included
-    /// that start later. So make new sensors when the load is started anew.
+    /// Opens the counters. `generator` names the threads of this process that
+    /// generate load; all its threads that neither generate nor serve count as
+    /// the observer, including threads that start later. Create new sensors
+    /// when the load generator is restarted.
     ///
     /// # Errors
-    /// When the service, or a named thread, is not there. A counter that this
-    /// machine does not give is no error: see [`Sensors::missing`].
+    /// If the service or a named thread does not exist. A counter that this
+    /// machine does not provide is no error: see [`Sensors::missing`].
     pub fn new(root: &Root, subject: Subject, generator: &[Tid]) -> Result<Sensors, HostError> {
         let thread_source = Source::of(root);
         let mut allowance = files_to_keep(root);
         let mut missing = Missing::default();
-        let mut roles = Roles {
+        let mut roles = ThreadRoles {
             generator: generator.iter().copied().collect(),
-            ..Roles::default()
+            ..ThreadRoles::default()
         };
         let (service_cpus, service) = match subject {
             Subject::Elsewhere => (None, ServiceSource::None),
@@ -153,7 +146,7 @@ impl Sensors {
             )?),
             ServiceSource::Cgroup(name) => {
                 let cgroups = Cgroups::find(root)?;
-                // Read once for the sake of the error.
+                // Fails early if the group does not exist.
                 cgroups.cpu_time(root, &name)?;
                 Service::Cgroup(cgroups, name)
             }
@@ -162,15 +155,15 @@ impl Sensors {
         let own = match OwnProcess::open(root, roles, thread_source, &mut allowance) {
             Ok(own) => Some(own),
             Err(error @ HostError::NoThread { .. }) => return Err(error),
-            Err(error) => missing.never(Counter::OwnCpu, error.to_string()),
+            Err(error) => missing.mark_unsupported(Counter::OwnCpu, error.to_string()),
         };
         let energy = match service_cpus {
-            Some(_) => missing.once(Counter::Energy, EnergyMeter::open(root)),
+            Some(_) => missing.try_open(Counter::Energy, EnergyMeter::open(root)),
             None => None,
         };
         let clock = service_cpus.as_ref().and_then(|cpus| {
             let opened = ClockMeter::open(root, cpus, &mut allowance);
-            missing.once(Counter::Clock, opened)
+            missing.try_open(Counter::Clock, opened)
         });
         missing.note_run_delay(&service, thread_source);
         Ok(Sensors {
@@ -186,19 +179,19 @@ impl Sensors {
         })
     }
 
-    /// The counters that the last reading lacked, each with the reason. What
-    /// this kernel does not have is not asked for again; what could not be
-    /// read is tried again at the next reading.
+    /// The counters that the last reading lacked, each with the reason. A
+    /// counter that the kernel does not provide is not read again; a failed
+    /// read is retried at the next reading.
     pub fn missing(&self) -> impl Iterator<Item = (Counter, &str)> {
-        let all = self.missing.never.iter().chain(&self.missing.now);
+        let all = self.missing.unsupported.iter().chain(&self.missing.failed);
         all.map(|(counter, why)| (*counter, why.as_str()))
     }
 
-    /// Whether the CPU time of the service includes that of all these
-    /// processes; no, where it is not told by its processes.
+    /// Whether the service's CPU time includes all these processes; `false` if
+    /// the service is not given by processes.
     ///
     /// # Errors
-    /// When the processes cannot be listed.
+    /// If the processes cannot be listed.
     pub fn count_all(&mut self, pids: &[Pid]) -> Result<bool, HostError> {
         match &mut self.service {
             Service::Processes(processes) => processes.has_all(&self.root, pids),
@@ -206,21 +199,22 @@ impl Sensors {
         }
     }
 
-    /// Reads everything now.
     pub fn read(&mut self) -> Reading {
         let mut reading = Reading::blank(Instant::now());
-        self.missing.now.clear();
+        self.missing.failed.clear();
         self.read_machine(&mut reading);
         self.read_tasks(&mut reading);
         reading
     }
 
-    /// Reads everything at an edge of a window: [`Sensors::read`], and the
-    /// clock, which costs two reads per CPU and means nothing between.
+    /// [`Sensors::read`] plus the clock counters, for an edge of a window. The
+    /// clock costs two reads per CPU and is not used between the edges.
     pub fn read_edge(&mut self) -> Reading {
         let mut reading = self.read();
         if let Some(meter) = &self.clock {
-            reading.clock = self.missing.ask(Counter::Clock, || meter.read().map(Some));
+            reading.clock = self
+                .missing
+                .try_read(Counter::Clock, || meter.read().map(Some));
         }
         reading
     }
@@ -231,31 +225,30 @@ impl Sensors {
         };
         let (root, missing) = (&self.root, &mut self.missing);
         reading.service_cpus = cpus.clone();
-        reading.cpu = missing.ask(Counter::MachineCpu, || CpuTimes::read(root));
-        reading.pressure = missing.ask(Counter::Pressure, || pressure(root));
-        reading.frequency_hz = missing.ask(Counter::Frequency, || frequency_hz(root, cpus));
+        reading.cpu = missing.try_read(Counter::MachineCpu, || CpuTimes::read(root));
+        reading.pressure = missing.try_read(Counter::Pressure, || pressure(root));
+        reading.frequency_hz = missing.try_read(Counter::Frequency, || frequency_hz(root, cpus));
         if let Some(meter) = &mut self.energy {
-            reading.energy = missing.ask(Counter::Energy, || meter.read(root).map(Some));
+            reading.energy = missing.try_read(Counter::Energy, || meter.read(root).map(Some));
         }
     }
 
     fn read_tasks(&mut self, reading: &mut Reading) {
         let (root, missing, allowance) = (&self.root, &mut self.missing, &mut self.allowance);
-        let own = self
-            .own
-            .as_mut()
-            .and_then(|own| missing.ask(Counter::OwnCpu, || own.read(root, allowance).map(Some)));
-        reading.observer = own.map(|own| own.rest.cpu);
+        let own = self.own.as_mut().and_then(|own| {
+            missing.try_read(Counter::OwnCpu, || own.read(root, allowance).map(Some))
+        });
+        reading.observer = own.map(|own| own.other.cpu);
         if self.has_generator {
             reading.generator = own.map(|own| own.generator.cpu);
         }
         reading.service = match &mut self.service {
             Service::Unknown => None,
             Service::OwnThreads => own.map(|own| own.service),
-            Service::Processes(processes) => missing.ask(Counter::ServiceCpu, || {
+            Service::Processes(processes) => missing.try_read(Counter::ServiceCpu, || {
                 processes.read(root, allowance).map(Some)
             }),
-            Service::Cgroup(cgroups, name) => missing.ask(Counter::ServiceCpu, || {
+            Service::Cgroup(cgroups, name) => missing.try_read(Counter::ServiceCpu, || {
                 let cpu = cgroups.cpu_time(root, name)?;
                 Ok(Some(TaskTimes {
                     cpu,
@@ -267,15 +260,14 @@ impl Sensors {
     }
 }
 
-/// A quarter of the files that this process may open, the rest being for
-/// connections; none where that is not told.
+/// A quarter of the open-file limit; the rest is for connections. 0 if the
+/// limit is unknown.
 fn files_to_keep(root: &Root) -> usize {
     const MOST: u64 = 4096;
     let limit = open_files_limit(root).unwrap_or(0);
     usize::try_from((limit / 4).min(MOST)).unwrap_or(0)
 }
 
-/// How many files this process may have open; `None` where that is not told.
 pub(crate) fn open_files_limit(root: &Root) -> Option<u64> {
     let text = root.text("/proc/self/limits").ok()?;
     let line = text
@@ -287,55 +279,55 @@ pub(crate) fn open_files_limit(root: &Root) -> Option<u64> {
     }
 }
 
-/// Which counters are missing, so that nobody asks in vain every second.
+/// The missing counters; unsupported ones are not read again.
 #[derive(Debug, Default)]
 struct Missing {
-    never: BTreeMap<Counter, String>,
-    now: BTreeMap<Counter, String>,
+    unsupported: BTreeMap<Counter, String>,
+    failed: BTreeMap<Counter, String>,
 }
 
 impl Missing {
-    const NOT_HERE: &str = "this machine does not give it";
+    const NOT_AVAILABLE: &str = "not available on this machine";
 
-    fn ask<T>(
+    fn try_read<T>(
         &mut self,
         counter: Counter,
         read: impl FnOnce() -> Result<Option<T>, HostError>,
     ) -> Option<T> {
-        if self.never.contains_key(&counter) {
+        if self.unsupported.contains_key(&counter) {
             return None;
         }
         match read() {
             Ok(Some(value)) => Some(value),
-            Ok(None) => self.never(counter, Missing::NOT_HERE.to_owned()),
+            Ok(None) => self.mark_unsupported(counter, Missing::NOT_AVAILABLE.to_owned()),
             Err(error) => {
-                self.now.insert(counter, error.to_string());
+                self.failed.insert(counter, error.to_string());
                 None
             }
         }
     }
 
-    /// The same for something that is opened once and for all.
-    fn once<T>(&mut self, counter: Counter, opened: Result<Option<T>, HostError>) -> Option<T> {
+    /// For a counter that is opened once and not retried.
+    fn try_open<T>(&mut self, counter: Counter, opened: Result<Option<T>, HostError>) -> Option<T> {
         match opened {
             Ok(Some(value)) => Some(value),
-            Ok(None) => self.never(counter, Missing::NOT_HERE.to_owned()),
-            Err(error) => self.never(counter, error.to_string()),
+            Ok(None) => self.mark_unsupported(counter, Missing::NOT_AVAILABLE.to_owned()),
+            Err(error) => self.mark_unsupported(counter, error.to_string()),
         }
     }
 
-    fn never<T>(&mut self, counter: Counter, why: String) -> Option<T> {
-        self.never.insert(counter, why);
+    fn mark_unsupported<T>(&mut self, counter: Counter, why: String) -> Option<T> {
+        self.unsupported.insert(counter, why);
         None
     }
 
     fn note_run_delay(&mut self, service: &Service, source: Source) {
         let why = match (service, source) {
-            (Service::Cgroup(..), _) => "a cgroup does not tell it",
-            (Service::Processes(_) | Service::OwnThreads, Source::Stat) => Missing::NOT_HERE,
+            (Service::Cgroup(..), _) => "not available for a cgroup",
+            (Service::Processes(_) | Service::OwnThreads, Source::Stat) => Missing::NOT_AVAILABLE,
             _ => return,
         };
-        self.never.insert(Counter::RunDelay, why.to_owned());
+        self.unsupported.insert(Counter::RunDelay, why.to_owned());
     }
 }
 

@@ -1,7 +1,7 @@
-//! Who serves: from a TCP address to the processes that listen there.
+//! Finds the processes that listen at a TCP address.
 //!
-//! /proc/net/tcp and tcp6 (Documentation/networking/proc_net_tcp.rst) tell
-//! which sockets listen where; the links in /proc/PID/fd tell who holds them.
+//! /proc/net/tcp and tcp6 (Documentation/networking/proc_net_tcp.rst) list the
+//! listening sockets; the links in /proc/PID/fd show which processes hold them.
 
 use crate::error::{Garbled, HostError};
 use crate::process::{Pid, processes};
@@ -11,37 +11,37 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Who listens at an address.
+/// The processes that listen at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listeners {
-    /// These processes hold the listening socket, in ascending order.
+    /// PIDs of the holders of the listening socket, in ascending order.
     Found(Vec<Pid>),
-    /// Somebody listens, but `unreadable` processes do not let us see what
-    /// they hold: it needs root, or the process has to be named.
+    /// The socket exists, but its holder may be among `unreadable` processes:
+    /// run as root or name the process.
     Hidden {
-        /// How many processes could not be looked into.
+        /// How many processes could not be inspected.
         unreadable: usize,
     },
-    /// Somebody listens, and no process that can be seen holds the socket: it
-    /// is in another PID namespace (a container), or in the kernel.
+    /// The socket exists, but no visible process holds it: the holder is in
+    /// another PID namespace (a container) or in the kernel.
     OutOfSight,
-    /// This is an address of this host, and nobody listens there.
+    /// The address is of this host, and nothing listens there.
     Nobody,
-    /// This is no address of this host.
+    /// The address is not of this host.
     Elsewhere,
 }
 
-/// Finds who serves at `address` on this host.
+/// Finds the processes that serve `address` on this host.
 ///
-/// A socket bound to the very address goes before one bound to all addresses,
-/// and one of the same family before an IPv6 socket that takes IPv4 as well,
-/// as the kernel chooses (inet_lookup_listener).
+/// As in the kernel (inet_lookup_listener), a socket bound to the exact address
+/// takes precedence over a wildcard socket, and one of the same family over an
+/// IPv6 socket that also accepts IPv4.
 ///
 /// # Errors
-/// When the tables of sockets cannot be read.
+/// If the socket tables cannot be read.
 pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostError> {
     let ip = match address.ip().to_canonical() {
-        // Connecting to no address in particular leads to this host.
+        // Connecting to the unspecified address reaches this host.
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),
         ip => ip,
@@ -51,15 +51,15 @@ pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostErro
     }
     let mut sockets = listening(root, "/proc/net/tcp")?;
     sockets.extend(listening(root, "/proc/net/tcp6")?);
-    let inodes = best(&sockets, ip, address.port());
+    let inodes = reachable_inodes(&sockets, ip, address.port());
     if inodes.is_empty() {
         return Ok(Listeners::Nobody);
     }
     let (pids, unreadable) = holders(root, &inodes)?;
-    Ok(judge(pids, unreadable))
+    Ok(classify(pids, unreadable))
 }
 
-fn judge(holders: Vec<Pid>, unreadable: usize) -> Listeners {
+fn classify(holders: Vec<Pid>, unreadable: usize) -> Listeners {
     match (holders.is_empty(), unreadable) {
         (false, _) => Listeners::Found(holders),
         (true, 0) => Listeners::OutOfSight,
@@ -83,7 +83,7 @@ fn listening(root: &Root, path: &str) -> Result<Vec<Socket>, HostError> {
         .map_err(|garbled| garbled.at(&root.path(path)))
 }
 
-/// The socket of a line; `None` when it does not listen.
+/// `None` if the socket does not listen.
 fn socket(line: &str) -> Result<Option<Socket>, Garbled> {
     const LISTEN: &str = "0A";
     let garbled = || Garbled::new("a line of a TCP socket", line);
@@ -99,8 +99,8 @@ fn socket(line: &str) -> Result<Option<Socket>, Garbled> {
     Ok(Some(Socket { at, inode }))
 }
 
-/// `0100007F:1F90`: each four bytes of the address as a number in the order
-/// of this machine, the port in that of people.
+/// `0100007F:1F90`: each four bytes of the address as a number in host byte
+/// order, the port in hexadecimal.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -122,10 +122,10 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// The inodes of the sockets that a connection to this address would reach;
-/// more than one where they share the port.
-fn best(sockets: &[Socket], ip: IpAddr, port: u16) -> BTreeSet<u64> {
-    let grade = |socket: &Socket| {
+/// The inodes of the sockets that a connection to this address can reach; more
+/// than one with SO_REUSEPORT.
+fn reachable_inodes(sockets: &[Socket], ip: IpAddr, port: u16) -> BTreeSet<u64> {
+    let rank = |socket: &Socket| {
         let at = socket.at.ip().to_canonical();
         if socket.at.port() != port {
             None
@@ -134,24 +134,23 @@ fn best(sockets: &[Socket], ip: IpAddr, port: u16) -> BTreeSet<u64> {
         } else if at.is_unspecified() && at.is_ipv4() == ip.is_ipv4() {
             Some(1)
         } else if at == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
-            // Unless it is set to IPv6 only, which the table does not tell.
+            // Unless the socket is IPv6-only, which the table does not show.
             Some(2)
         } else {
             None
         }
     };
-    let Some(best) = sockets.iter().filter_map(grade).min() else {
+    let Some(best) = sockets.iter().filter_map(rank).min() else {
         return BTreeSet::new();
     };
     sockets
         .iter()
-        .filter(|socket| grade(socket) == Some(best))
+        .filter(|socket| rank(socket) == Some(best))
         .map(|socket| socket.inode)
         .collect()
 }
 
-/// The processes that hold one of these sockets, and how many could not be
-/// looked into.
+/// The holders of these sockets, and how many processes could not be inspected.
 fn holders(root: &Root, inodes: &BTreeSet<u64>) -> Result<(Vec<Pid>, usize), HostError> {
     let links: BTreeSet<String> = inodes.iter().map(|i| format!("socket:[{i}]")).collect();
     let mut pids = Vec::new();
@@ -161,7 +160,7 @@ fn holders(root: &Root, inodes: &BTreeSet<u64>) -> Result<(Vec<Pid>, usize), Hos
             Ok(true) => pids.push(pid),
             Ok(false) => {}
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => unreadable += 1,
-            // It has ended meanwhile.
+            // The process has ended.
             Err(_) => {}
         }
     }
@@ -173,7 +172,7 @@ fn holds(root: &Root, pid: Pid, links: &BTreeSet<String>) -> io::Result<bool> {
     for entry in fs::read_dir(root.path(format!("/proc/{pid}/fd")))? {
         let target = match fs::read_link(entry?.path()) {
             Ok(target) => target,
-            // Closed meanwhile.
+            // The file was closed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
@@ -184,8 +183,8 @@ fn holds(root: &Root, pid: Pid, links: &BTreeSet<String>) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whether `ip` is an address of this host. A socket that listens on all
-/// addresses says nothing about a service on another host.
+/// Whether `ip` is an address of this host. A wildcard socket here does not
+/// serve another host's address.
 fn is_local(root: &Root, ip: IpAddr) -> Result<bool, HostError> {
     if ip.is_loopback() || ip.is_unspecified() {
         return Ok(true);
@@ -202,8 +201,8 @@ fn is_local(root: &Root, ip: IpAddr) -> Result<bool, HostError> {
     })
 }
 
-/// A leaf `|-- 192.0.2.2` is followed by its routes; `/32 host LOCAL` makes it
-/// an address of this host.
+/// A leaf `|-- 192.0.2.2` is followed by its routes; `/32 host LOCAL` marks an
+/// address of this host.
 fn local_v4(fib_trie: &str) -> BTreeSet<Ipv4Addr> {
     let mut leaf: Option<Ipv4Addr> = None;
     let mut found = BTreeSet::new();

@@ -1,27 +1,27 @@
-//! CPU time by kind and by CPU, from /proc/stat.
+//! CPU time by mode and by CPU, from /proc/stat.
 
 use crate::error::{Garbled, HostError, number};
 use crate::root::{Root, Tick};
 use plimsoll_model::{CpuId, CpuSet, CpuTime, CpuUse};
 use std::collections::BTreeMap;
 
-/// What the CPUs did since the machine started, or between two readings.
+/// CPU time since boot, or between two readings.
 ///
-/// From /proc/stat (proc(5), written by fs/proc/stat.c) or from node_exporter
-/// (see [`NodeMetrics`](crate::NodeMetrics)). Idle time and iowait may step
-/// back by a little: the kernel says so itself.
+/// From /proc/stat (proc(5), fs/proc/stat.c) or from node_exporter (see
+/// [`NodeMetrics`](crate::NodeMetrics)). Idle time and iowait can decrease
+/// slightly, as proc(5) documents.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CpuTimes {
-    /// All CPUs together, those included that are off by now.
+    /// Sum over all CPUs, including those now offline.
     pub all: CpuUse,
-    /// Each CPU that is on.
+    /// Each online CPU.
     pub each: BTreeMap<CpuId, CpuUse>,
-    /// Context switches of the whole machine.
+    /// Of the whole machine.
     pub context_switches: Option<u64>,
 }
 
 impl CpuTimes {
-    /// Reads /proc/stat; `None` where there is none.
+    /// Reads /proc/stat; `None` if it does not exist.
     pub fn read(root: &Root) -> Result<Option<CpuTimes>, HostError> {
         const STAT: &str = "/proc/stat";
         let Some(text) = root.optional(STAT)? else {
@@ -32,8 +32,8 @@ impl CpuTimes {
             .map_err(|garbled| garbled.at(&root.path(STAT)))
     }
 
-    /// What was added since `earlier`, over the CPUs that are in both: a CPU
-    /// that was switched on or off between has no whole window.
+    /// Increments since `earlier`, over the CPUs that both readings have: a CPU
+    /// that went online or offline in between has no complete window.
     pub fn since(&self, earlier: &CpuTimes) -> CpuTimes {
         let each: BTreeMap<CpuId, CpuUse> = self
             .each
@@ -55,8 +55,7 @@ impl CpuTimes {
         }
     }
 
-    /// The CPUs of a set together; `None` when the set is empty or one of
-    /// them is not here.
+    /// Sum over a set of CPUs; `None` if the set is empty or a CPU is missing.
     pub fn of(&self, cpus: &CpuSet) -> Option<CpuUse> {
         if cpus.is_empty() {
             return None;
@@ -67,7 +66,7 @@ impl CpuTimes {
     }
 }
 
-/// What was added to each kind; zero where a counter stepped back.
+/// Increment per mode; zero where a counter decreased.
 fn since(now: &CpuUse, then: &CpuUse) -> CpuUse {
     CpuUse {
         user: now.user.since(then.user),
@@ -103,15 +102,15 @@ fn parse(text: &str, tick: Tick) -> Result<CpuTimes, Garbled> {
     if found {
         Ok(times)
     } else {
-        Err(Garbled::new("a line of all CPUs", text))
+        Err(Garbled::new("the line of all CPUs", text))
     }
 }
 
 /// `user nice system idle [iowait irq softirq [steal [guest [guest_nice]]]]`.
 ///
-/// Kernels before 2.6.33 have fewer columns and count what the missing ones
-/// would hold among the others. Guest time is contained in user and nice
-/// (account_guest_time in kernel/sched/cputime.c), so it is taken out there.
+/// Older kernels have fewer columns and include the missing modes in others.
+/// User and nice include guest time (account_guest_time in
+/// kernel/sched/cputime.c), so it is subtracted.
 fn cpu_line(columns: &str, tick: Tick) -> Result<CpuUse, Garbled> {
     const EXPECTED: &str = "at least four numbers of clock ticks";
     let mut ticks = [0u64; 10];
@@ -137,7 +136,7 @@ fn cpu_line(columns: &str, tick: Tick) -> Result<CpuUse, Garbled> {
     ] = ticks;
     let time = |n: u64| CpuTime(tick.times(n));
     Ok(CpuUse {
-        // The kernel adds to the two without a lock: guest may be ahead.
+        // The kernel updates the two without a lock: guest can be ahead.
         user: time(user.saturating_sub(guest)) + time(nice.saturating_sub(guest_nice)),
         system: time(system),
         irq: time(irq),
@@ -183,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_kernels_to_come_are_left_alone() {
+    fn extra_columns_are_ignored() {
         let t = times("cpu  1 2 3 4 5 6 7 8 0 0 99 zz\n");
         assert_eq!(t.all.steal, ticks(8));
     }
 
     #[test]
-    fn a_cpu_that_is_off_is_left_out_of_the_window_and_of_its_set() {
+    fn offline_cpu_is_excluded_from_window_and_set() {
         let then = times("cpu  9 0 0 9\ncpu0 3 0 0 3\ncpu1 3 0 0 3\ncpu2 3 0 0 3\nctxt 10\n");
         let now = times("cpu  99 0 0 9\ncpu0 5 0 0 4\ncpu2 4 0 0 3\ncpu3 50 0 0 5\nctxt 25\n");
         let window = now.since(&then);
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_steps_back_adds_nothing() {
+    fn decreasing_counter_adds_nothing() {
         let then = times("cpu  10 0 0 100 50\ncpu0 10 0 0 100 50\n");
         let now = times("cpu  20 0 0 100 49\ncpu0 20 0 0 100 49\n");
         let window = now.since(&then).all;
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_an_error_that_names_the_file_and_what_is_in_it() {
+    fn garbage_is_an_error_with_path_and_content() {
         let tree = FakeTree::new().file("proc/stat", "cpu  1 2 three 4\n");
         let message = CpuTimes::read(tree.root()).unwrap_err().to_string();
         assert!(message.contains("proc/stat"), "{message}");
@@ -226,12 +225,12 @@ mod tests {
     }
 
     #[test]
-    fn no_file_is_no_counter() {
+    fn missing_file_is_none() {
         assert_eq!(CpuTimes::read(FakeTree::new().root()).unwrap(), None);
     }
 
     #[test]
-    fn this_machine_tells() {
+    fn this_machine_has_proc_stat() {
         let t = CpuTimes::read(&Root::machine()).unwrap().unwrap();
         assert!(t.all.total() > CpuTime::ZERO);
         assert!(!t.each.is_empty());
@@ -239,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "(cpu[0-9]? [0-9 ]{0,40}\n){0,3}.*") {
+        fn arbitrary_text_does_not_panic(text in "(cpu[0-9]? [0-9 ]{0,40}\n){0,3}.*") {
             let _ = parse(&text, Tick::hundredth());
         }
     }

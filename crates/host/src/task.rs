@@ -1,11 +1,10 @@
-//! Times of threads: on a CPU, waiting for one, and how often switched to.
+//! Per-thread CPU time, run delay and context switches.
 //!
-//! /proc/PID/task/TID/schedstat holds three numbers: nanoseconds on a CPU,
-//! nanoseconds runnable but waiting, and how often the thread was given a CPU
-//! (Documentation/scheduler/sched-stats.rst). The third is the thread's number
-//! of context switches, at a third of the cost of `status`, where the kernel
-//! spells them out. Where there is no such file, `stat` tells CPU time in
-//! ticks.
+//! /proc/PID/task/TID/schedstat holds nanoseconds on a CPU, nanoseconds
+//! runnable but waiting, and the number of time slices
+//! (Documentation/scheduler/sched-stats.rst). The third equals the thread's
+//! number of context switches and costs a third of reading them from `status`.
+//! Without this file, `stat` provides CPU time in ticks.
 
 use crate::error::{Garbled, HostError, number};
 use crate::process::{Pid, ProcessStat, Tid};
@@ -17,26 +16,24 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// What one thread or many have used since they began, or in a window.
+/// Times of one or more threads, since their start or over a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskTimes {
-    /// Time on a CPU.
     pub(crate) cpu: CpuTime,
     /// Time runnable but waiting for a CPU.
     pub(crate) run_delay: Option<Duration>,
-    /// Context switches.
     pub(crate) context_switches: Option<u64>,
 }
 
 impl TaskTimes {
-    /// Nothing used, and all of it known.
+    /// Zero, with all counters known.
     pub(crate) const ZERO: TaskTimes = TaskTimes {
         cpu: CpuTime::ZERO,
         run_delay: Some(Duration::ZERO),
         context_switches: Some(0),
     };
 
-    /// Both together; what is unknown of one is unknown of both.
+    /// The sum; a counter unknown in either is unknown in the sum.
     pub(crate) fn plus(self, other: TaskTimes) -> TaskTimes {
         TaskTimes {
             cpu: self.cpu + other.cpu,
@@ -48,7 +45,6 @@ impl TaskTimes {
         }
     }
 
-    /// What was added since `earlier`.
     pub(crate) fn since(self, earlier: TaskTimes) -> TaskTimes {
         TaskTimes {
             cpu: self.cpu.since(earlier.cpu),
@@ -74,18 +70,18 @@ impl From<TaskTimes> for ServiceUse {
     }
 }
 
-/// Which file tells the times of threads on this kernel.
+/// The file from which thread times are read on this kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Nanoseconds, run delay and switches.
+    /// Nanoseconds, run delay and context switches.
     Schedstat,
-    /// Ticks; switches from `status` where there are few threads.
+    /// Ticks; context switches from `status` if there are few threads.
     Stat,
 }
 
 impl Source {
-    /// Looks at this process' own first thread, which has run for certain: a
-    /// kernel that has the file but does not count writes zeros.
+    /// Checks this process' first thread, which has certainly run: a kernel
+    /// that has the file but does not count writes zeros.
     pub(crate) fn of(root: &Root) -> Source {
         match root.line("/proc/self/schedstat") {
             Some(line) if line != "0 0 0" => Source::Schedstat,
@@ -113,7 +109,7 @@ impl Source {
 }
 
 fn schedstat(text: &str) -> Result<TaskTimes, Garbled> {
-    const EXPECTED: &str = "three numbers of a thread's scheduling";
+    const EXPECTED: &str = "three numbers of schedstat";
     let mut words = text.split_ascii_whitespace();
     let mut next = || number(words.next().unwrap_or_default(), EXPECTED);
     Ok(TaskTimes {
@@ -123,20 +119,20 @@ fn schedstat(text: &str) -> Result<TaskTimes, Garbled> {
     })
 }
 
-/// One thread as it was seen at one moment.
+/// One reading of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ThreadSample {
-    /// Who it is: unlike a thread's number, never given to another.
+    /// Unique per thread: unlike a TID, never reused.
     pub(crate) key: u64,
     pub(crate) tid: Tid,
     pub(crate) times: TaskTimes,
 }
 
-/// Reads the threads of one process again and again.
+/// Reads the threads of one process.
 ///
-/// Files are kept open as long as the allowance lasts: reading one again costs
-/// a third of opening it anew, and a kept file speaks of its own thread even
-/// when the number has been given to another.
+/// Files stay open as long as the allowance permits: re-reading costs a third
+/// of reopening, and an open file refers to its own thread even after the TID
+/// is reused.
 #[derive(Debug)]
 pub(crate) struct ThreadReader {
     source: Source,
@@ -152,8 +148,7 @@ struct Thread {
 }
 
 impl ThreadReader {
-    /// More threads than this and their `status` files cost more than they
-    /// tell.
+    /// Above this number of threads, reading `status` is too expensive.
     const MAX_STATUS_FILES: usize = 256;
 
     pub(crate) fn new(source: Source, pid: Pid) -> ThreadReader {
@@ -165,10 +160,10 @@ impl ThreadReader {
         }
     }
 
-    /// All threads that live. `count` is how many the process says it has;
-    /// they are listed anew only when that is not how many are known, or one
-    /// of the known has ended. `allowance` is how many more files may be kept
-    /// open by anyone.
+    /// Samples all live threads. `count` is the process' own thread count;
+    /// threads are listed again only if it differs from the known number or a
+    /// known thread has ended. `allowance` is how many more files may be kept
+    /// open in total.
     pub(crate) fn read(
         &mut self,
         root: &Root,
@@ -190,7 +185,7 @@ impl ThreadReader {
         Ok(samples)
     }
 
-    /// Gives the kept files back.
+    /// Returns the open files to the allowance.
     pub(crate) fn close(self, allowance: &mut usize) {
         *allowance += self.threads.values().filter(|t| t.file.is_some()).count();
     }
@@ -225,7 +220,7 @@ impl ThreadReader {
         Ok(samples)
     }
 
-    /// Adds the switches, and leaves out threads that have just ended.
+    /// Adds context switches and drops threads that have just ended.
     fn with_switches(
         &self,
         root: &Root,
@@ -243,7 +238,8 @@ impl ThreadReader {
         Ok(counted)
     }
 
-    /// Brings the known threads into line with the folder; tells the new ones.
+    /// Synchronizes the known threads with the directory and returns the new
+    /// ones.
     fn list(&mut self, root: &Root, allowance: &mut usize) -> Result<Vec<Tid>, HostError> {
         let listed = root.numbers(format!("/proc/{}/task", self.pid))?;
         let listed: BTreeSet<Tid> = listed.into_iter().collect();
@@ -276,16 +272,15 @@ impl ThreadReader {
 }
 
 impl Thread {
-    /// What `parse` makes of the file's text; `None` when the thread has
-    /// ended.
+    /// Applies `parse` to the file's text; `None` if the thread has ended.
     fn read<T>(
         &mut self,
         path: &dyn Fn() -> std::path::PathBuf,
         allowance: &mut usize,
         parse: impl FnOnce(&str) -> T,
     ) -> io::Result<Option<T>> {
-        // Longer than any line of these files: 20 digits for each of 52
-        // numbers of `stat`, and a name of at most 64 bytes.
+        // Longer than any line of these files: 52 numbers of at most 20 digits
+        // in `stat`, and a name of at most 64 bytes.
         let mut buffer = [0u8; 1280];
         let read = match &self.file {
             Some(file) => file.read_at(&mut buffer, 0),
@@ -311,8 +306,8 @@ fn path_of(pid: Pid, tid: Tid, file: &str) -> String {
     format!("/proc/{pid}/task/{tid}/{file}")
 }
 
-/// Voluntary and involuntary switches; `None` where the kernel (before 2.6.23)
-/// does not count them.
+/// Voluntary plus involuntary switches; `None` if the kernel does not count
+/// them.
 fn switches(status: &str) -> Result<Option<u64>, Garbled> {
     let mut sum = None;
     for line in status.lines() {

@@ -1,5 +1,5 @@
-//! How the CPUs hang together, from sysfs
-//! (Documentation/admin-guide/cputopology.rst, Documentation/ABI).
+//! CPU topology from sysfs (Documentation/admin-guide/cputopology.rst,
+//! Documentation/ABI).
 
 use crate::process::{online_cpus, own_allowed_cpus};
 use crate::root::Root;
@@ -7,7 +7,7 @@ use crate::stat::CpuTimes;
 use plimsoll_model::{Bytes, CacheSize, CpuId, CpuSet, Topology};
 use std::collections::BTreeSet;
 
-/// Sockets, cores, threads, NUMA nodes and caches, as far as sysfs tells.
+/// Sockets, cores, threads, NUMA nodes and caches; what sysfs lacks is `None`.
 pub fn topology(root: &Root) -> Topology {
     let online = online_cpus(root).unwrap_or_else(|_| counted_cpus(root));
     let allowed = own_allowed_cpus(root).unwrap_or_default();
@@ -25,8 +25,7 @@ pub fn topology(root: &Root) -> Topology {
     }
 }
 
-/// Where sysfs is not mounted, the CPUs that /proc/stat counts are those that
-/// are on.
+/// Without sysfs, the CPUs in /proc/stat are the online ones.
 fn counted_cpus(root: &Root) -> CpuSet {
     let times = CpuTimes::read(root).ok().flatten().unwrap_or_default();
     times.each.into_keys().collect()
@@ -41,7 +40,7 @@ fn sockets(root: &Root, online: &CpuSet) -> Option<u32> {
         .map(|ids| count(ids.len()))
 }
 
-/// The CPUs of each core that are on.
+/// The online CPUs of each core.
 fn cores(root: &Root, online: &CpuSet) -> Option<Vec<CpuSet>> {
     let mut cores: Vec<CpuSet> = Vec::new();
     for cpu in online.iter() {
@@ -57,8 +56,8 @@ fn cores(root: &Root, online: &CpuSet) -> Option<Vec<CpuSet>> {
     (!cores.is_empty()).then_some(cores)
 }
 
-/// The CPUs of each core that has at least one of `cpus`, those included that
-/// are on and not in the set; none where sysfs does not tell.
+/// The online CPUs of each core that has at least one of `cpus`, including CPUs
+/// outside of the set; empty if sysfs lacks the topology.
 pub fn cores_of(root: &Root, cpus: &CpuSet) -> Vec<CpuSet> {
     let online = online_cpus(root).unwrap_or_default();
     let mut all = cores(root, &online).unwrap_or_default();
@@ -72,7 +71,7 @@ fn topology_file(cpu: CpuId, name: &str) -> String {
 
 fn caches(root: &Root, cpu: CpuId) -> Vec<CacheSize> {
     let mut caches = Vec::new();
-    // Few CPUs have more than four, and they are numbered without gaps.
+    // Few CPUs have more than four caches; they are numbered without gaps.
     for index in 0..16 {
         let line = |name: &str| {
             root.line(format!(
@@ -119,7 +118,7 @@ mod tests {
     use super::*;
     use crate::fake_tree::FakeTree;
 
-    /// Two sockets of two cores of two threads, the last thread off.
+    /// Two sockets of two cores of two threads; the last thread is offline.
     fn smt() -> FakeTree {
         let mut tree = FakeTree::new().files(&[
             ("sys/devices/system/cpu/online", "0-6\n"),
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn sockets_cores_and_threads_are_counted_among_cpus_that_are_on() {
+    fn topology_counts_online_cpus() {
         let t = topology(smt().root());
         assert_eq!(
             (t.sockets, t.cores, t.threads_per_core),
@@ -154,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn with_all_second_threads_off_there_is_one_per_core() {
+    fn offline_siblings_give_one_thread_per_core() {
         let tree = smt().file("sys/devices/system/cpu/online", "0-3\n");
         let t = topology(tree.root());
         assert_eq!((t.cores, t.threads_per_core), (Some(4), Some(1)));
     }
 
     #[test]
-    fn cores_of_some_cpus_are_whole_and_know_what_is_on() {
+    fn cores_of_a_cpu_set_include_online_siblings() {
         let shown = |cpus: &str| -> Vec<String> {
             let cores = cores_of(smt().root(), &cpus.parse().unwrap());
             cores.iter().map(CpuSet::to_string).collect()
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cpu_that_does_not_tell_makes_the_count_unknown() {
+    fn one_cpu_without_topology_makes_counts_unknown() {
         let tree = smt();
         tree.remove("sys/devices/system/cpu/cpu3/topology");
         let t = topology(tree.root());
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn without_sysfs_the_counted_cpus_are_on_and_the_rest_is_unknown() {
+    fn without_sysfs_cpus_come_from_proc_stat() {
         let tree = FakeTree::new().file("proc/stat", "cpu  1 1 1 1\ncpu0 1 1 1 1\ncpu2 1 1 1 1\n");
         let t = topology(tree.root());
         assert_eq!(t.online.to_string(), "0,2");
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_those_of_the_first_cpu_that_is_on() {
+    fn caches_are_those_of_the_first_online_cpu() {
         let dir = "sys/devices/system/cpu/cpu1/cache";
         let tree = FakeTree::new().file("sys/devices/system/cpu/online", "1-2\n");
         let tree = [

@@ -1,26 +1,24 @@
-//! Whether this is metal, a virtual machine, a container.
+//! Detects virtual machines and containers.
 //!
-//! There is no one place that tells. DMI names the maker of the machine, an
-//! x86 CPU has a flag for a hypervisor, Xen and the device tree have their own
-//! entries, and clock sources are named after the hypervisor that gives them.
+//! No single file is sufficient. DMI names the vendor, x86 CPUs have a
+//! hypervisor flag, Xen and the device tree have their own entries, and clock
+//! sources are named after the hypervisor.
 
 use crate::cpu_model::hypervisor_flag;
 use crate::root::Root;
 
-/// The hypervisor and the container that Plimsoll runs in, such as
-/// `kvm (Amazon EC2 m7g.large), container docker`; `None` for metal or where
-/// nothing tells.
+/// The hypervisor and the container, such as `kvm (Amazon EC2 m7g.large),
+/// container docker`; `None` on metal or if nothing is detected.
 pub(crate) fn virtualisation(root: &Root) -> Option<String> {
-    let machine = Signs::read(root).machine();
+    let machine = HypervisorHints::read(root).machine();
     let container = container(root).map(|name| format!("container {name}"));
     let parts: Vec<String> = machine.into_iter().chain(container).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What kind of container this is; `None` outside of one.
+/// The kind of container; `None` outside of one.
 pub(crate) fn container(root: &Root) -> Option<String> {
-    // systemd and others that follow it write their name (the container
-    // interface of systemd).
+    // Set by systemd and others that implement its container interface.
     if let Some(name) = root.line("/run/systemd/container") {
         return Some(name);
     }
@@ -43,27 +41,26 @@ pub(crate) fn container(root: &Root) -> Option<String> {
     Some((*found).to_owned())
 }
 
-/// What the machine shows of a hypervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Signs {
+struct HypervisorHints {
     vendor: String,
     product: String,
     /// /sys/hypervisor/type.
     hypervisor: Option<String>,
-    /// `compatible` of the device tree's hypervisor.
+    /// `compatible` of the device tree's hypervisor node.
     device_tree: Option<String>,
     clock_sources: String,
-    /// The flag of an x86 CPU; `None` where CPUs have none.
+    /// The hypervisor flag of an x86 CPU; `None` on other architectures.
     flag: Option<bool>,
 }
 
-impl Signs {
-    fn read(root: &Root) -> Signs {
+impl HypervisorHints {
+    fn read(root: &Root) -> HypervisorHints {
         let dmi = |name| {
             root.line(format!("/sys/class/dmi/id/{name}"))
                 .unwrap_or_default()
         };
-        Signs {
+        HypervisorHints {
             vendor: dmi("sys_vendor"),
             product: dmi("product_name"),
             hypervisor: root.line("/sys/hypervisor/type"),
@@ -75,10 +72,10 @@ impl Signs {
         }
     }
 
-    /// The hypervisor with the machine's own name for itself.
+    /// The hypervisor and the DMI name of the machine.
     fn machine(&self) -> Option<String> {
-        // Clouds give metal the same vendor as their virtual machines, so an
-        // x86 CPU that denies a hypervisor is believed.
+        // Clouds use the same vendor name for metal and virtual machines, so
+        // the absence of the flag on x86 decides.
         if self.flag == Some(false) && self.hypervisor.is_none() {
             return None;
         }
@@ -126,7 +123,8 @@ impl Signs {
             ("Xen", "xen"),
             ("Virtual Machine", "hyper-v"),
         ];
-        // EC2 calls its metal m7g.metal; arm64 has no flag that would tell.
+        // EC2 names its metal instances like m7g.metal; arm64 has no hypervisor
+        // flag.
         if self.product.contains("metal") {
             return None;
         }
@@ -155,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn clouds_name_their_virtual_machines_and_their_metal_alike() {
+    fn cloud_metal_is_not_reported_as_virtual() {
         let vm = dmi("flags : hypervisor\n", "Amazon EC2\n", "m7i.large\n");
         assert_eq!(told(&vm).as_deref(), Some("kvm (Amazon EC2 m7i.large)"));
         let metal = dmi("flags : vmx\n", "Amazon EC2\n", "m7i.metal-24xl\n");
@@ -169,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hypervisor_that_does_not_say_its_name_is_still_one() {
+    fn unnamed_hypervisor_is_reported() {
         let nameless = FakeTree::new().file("proc/cpuinfo", "flags : hypervisor\n");
         assert_eq!(told(&nameless).as_deref(), Some("virtual machine"));
         let clocks = "sys/devices/system/clocksource/clocksource0/available_clocksource";
@@ -178,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn xen_and_device_trees_have_their_own_signs() {
+    fn xen_and_device_tree_are_detected() {
         let xen = FakeTree::new().file("sys/hypervisor/type", "xen\n");
         assert_eq!(told(&xen).as_deref(), Some("xen"));
         let file = "sys/firmware/devicetree/base/hypervisor/compatible";
@@ -187,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_told_beside_the_machine() {
+    fn containers_are_reported_with_the_machine() {
         let docker = FakeTree::new().file(".dockerenv", "");
         assert_eq!(told(&docker).as_deref(), Some("container docker"));
         let pod = "0::/kubepods.slice/pod1/cri-containerd-2.scope\n";
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_tree_tells_nothing() {
+    fn empty_tree_detects_nothing() {
         assert_eq!(told(&FakeTree::new()), None);
         let own = FakeTree::new().file("proc/self/cgroup", "0::/user.slice\n");
         assert_eq!(told(&own), None);

@@ -1,9 +1,12 @@
 //! The three laws on a simulated load step, as the table in docs/journal.
 //!
-//!     cargo run -p plimsoll-law --example load_step
+//! ```text
+//! cargo run -p plimsoll-law --example load_step
+//! ```
 //!
-//! Two CPUs; the service goes from 20 to 90 % after two minutes, in the middle of a
-//! period, stays there for a minute, and goes back; the sideload always wants all.
+//! Two CPUs. The service steps from 20 to 90 % after two minutes, in the middle
+//! of a period, and back after a minute. The sideload always wants all CPU
+//! time.
 
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
 
@@ -15,7 +18,7 @@ use plimsoll_simulate::SharedSpec;
 use rig::{Rig, Step};
 use std::time::Duration;
 
-/// When the load goes up and when it goes down again.
+/// The load step, in seconds from the start.
 const UP: f64 = 120.0;
 const DOWN: f64 = 180.0;
 
@@ -27,7 +30,7 @@ fn main() {
         Law::Koordinator(Koordinator::new(headroom)),
     ];
     println!(
-        "| law | period | weights | before | let go after | most owed | owed until \
+        "| law | period | weights | before | let go after | most backlog | backlog until \
          | used at 90 % | back after | sensor lost at the step |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
@@ -54,23 +57,23 @@ fn row(law: &Law, spec: SharedSpec, period: Duration, weights: &str) {
             0.2
         }
     };
-    let asis = |_: &mut Sample| {};
+    let unchanged = |_: &mut Sample| {};
     let mut rig = Rig::new(law.clone(), spec.clone(), period);
-    rig.run(UP, load, asis);
+    rig.run(UP, load, unchanged);
     let before = rig.action.share().get();
-    let high = rig.run(DOWN - UP, load, asis);
-    let after = rig.run(120.0, load, asis);
+    let high = rig.run(DOWN - UP, load, unchanged);
+    let after = rig.run(120.0, load, unchanged);
 
     let let_go = high.iter().find(|s| s.action.share().get() <= 0.05);
-    let most_owed = high.iter().map(|s| s.seen.most_owed).max();
-    let owed_last = high.iter().rfind(|s| s.seen.owed.0.as_millis() > 0);
+    let max_backlog = high.iter().map(|s| s.seen.max_backlog).max();
+    let owed_last = high.iter().rfind(|s| s.seen.backlog.0.as_millis() > 0);
     let used: f64 = high.iter().map(|s| s.seen.sideload.0.as_secs_f64()).sum();
     let back = after
         .iter()
         .find(|s| s.action.share().get() >= 0.9 * before);
 
     let mut blind = Rig::new(law.clone(), spec, period);
-    blind.run(UP, load, asis);
+    blind.run(UP, load, unchanged);
     blind.run(30.0, load, |sample| sample.machine = None);
     let lost = match blind.action {
         Action::Frozen => "frozen".to_owned(),
@@ -87,7 +90,7 @@ fn row(law: &Law, spec: SharedSpec, period: Duration, weights: &str) {
         period.as_secs_f64(),
         before * 100.0,
         since(UP, let_go),
-        most_owed.map_or(0.0, |t| t.0.as_secs_f64() * 1e3),
+        max_backlog.map_or(0.0, |t| t.0.as_secs_f64() * 1e3),
         since(UP, owed_last),
         used,
         since(DOWN, back),

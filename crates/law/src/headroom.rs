@@ -1,12 +1,9 @@
-//! The share of the machine that is to stay free.
-
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The share of the machine that is to stay free while a sideload runs,
-/// 1 to 90 %.
+/// The share of the machine that stays free while a sideload runs, 1 to 90 %.
 ///
 /// ```
 /// use plimsoll_law::Headroom;
@@ -21,26 +18,24 @@ use std::str::FromStr;
 pub struct Headroom(Share);
 
 impl Headroom {
-    /// The least: with none, a machine that is full because the service needs
-    /// it looks like one that the sideload fills, and a share below a hundredth
-    /// is finer than the kernel's clock ticks show.
-    pub const LEAST_PCT: f64 = 1.0;
-    /// The most: beyond it what is left for the sideload is not worth running.
-    pub const MOST_PCT: f64 = 90.0;
+    /// Lower bound. Without headroom, a machine filled by the service looks
+    /// like one filled by the sideload, and the kernel's clock ticks do not
+    /// resolve less than 1 %.
+    pub const MIN_PCT: f64 = 1.0;
+    /// Upper bound: the remainder is too little to run a sideload.
+    pub const MAX_PCT: f64 = 90.0;
 
-    /// `pct` percent of the machine.
-    ///
     /// # Errors
     ///
-    /// [`HeadroomError`] unless `pct` lies in 1..=90.
+    /// [`HeadroomError`] unless `pct` is within 1 to 90.
     pub fn pct(pct: f64) -> Result<Headroom, HeadroomError> {
         let why = if pct.is_nan() {
             HeadroomWhy::NoNumber
         } else if pct < 0.0 {
             HeadroomWhy::Negative
-        } else if pct < Self::LEAST_PCT {
+        } else if pct < Self::MIN_PCT {
             HeadroomWhy::TooLittle
-        } else if pct > Self::MOST_PCT {
+        } else if pct > Self::MAX_PCT {
             HeadroomWhy::TooMuch
         } else if let Some(share) = Share::new(pct / 100.0) {
             return Ok(Headroom(share));
@@ -53,15 +48,14 @@ impl Headroom {
         })
     }
 
-    /// The headroom as a share of the machine.
     pub fn share(self) -> Share {
         self.0
     }
 }
 
 impl Default for Headroom {
-    /// 20 %: what resctl-demo and the queueing rule of thumb (waiting times
-    /// rise steeply beyond four fifths) agree on.
+    /// 20 %: the default of resctl-demo; also, waiting times rise steeply
+    /// beyond 80 % utilization.
     fn default() -> Headroom {
         Headroom(Share::new(0.2).unwrap_or(Share::ZERO))
     }
@@ -77,7 +71,7 @@ impl fmt::Display for Headroom {
 impl FromStr for Headroom {
     type Err = HeadroomError;
 
-    /// Reads `20`, `20%` or `12.5 %`.
+    /// Parses `20`, `20%` or `12.5 %`.
     fn from_str(text: &str) -> Result<Headroom, HeadroomError> {
         let fail = |why| HeadroomError {
             given: text.to_owned(),
@@ -92,7 +86,8 @@ impl FromStr for Headroom {
 impl TryFrom<Share> for Headroom {
     type Error = HeadroomError;
     fn try_from(share: Share) -> Result<Headroom, HeadroomError> {
-        // Kept as it is, because going through percent could move it by a bit.
+        // The share itself is kept, because conversion to percent may change
+        // its last bit.
         Headroom::pct(share.pct()).map(|_| Headroom(share))
     }
 }
@@ -103,30 +98,22 @@ impl From<Headroom> for Share {
     }
 }
 
-/// Why something is no headroom.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{given}' is no headroom: {why}; give 1 to 90 percent of the machine, such as 20")]
+#[error("'{given}' is not a headroom: {why}; give 1 to 90 percent of the machine, such as 20")]
 pub struct HeadroomError {
-    /// What was given.
     pub given: String,
-    /// What is wrong with it.
     pub why: HeadroomWhy,
 }
 
-/// What is wrong with a headroom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HeadroomWhy {
-    /// Not a number.
     #[error("it is not a number")]
     NoNumber,
-    /// Below nothing.
-    #[error("no less than nothing can stay free")]
+    #[error("it is negative")]
     Negative,
-    /// Below 1 %.
-    #[error("with so little free, nobody can see that the service needs more")]
+    #[error("below 1 % a higher demand of the service cannot be detected")]
     TooLittle,
-    /// Above 90 %.
-    #[error("it leaves the sideload nothing worth running with")]
+    #[error("it leaves the sideload too little CPU to run")]
     TooMuch,
 }
 
@@ -135,23 +122,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_headroom_is_refused_in_one_sentence() {
+    fn invalid_headroom_is_refused_in_one_sentence() {
         let said = |text: &str| text.parse::<Headroom>().unwrap_err().to_string();
         assert_eq!(
             said("0"),
-            "'0' is no headroom: with so little free, nobody can see that the service needs \
-             more; give 1 to 90 percent of the machine, such as 20"
+            "'0' is not a headroom: below 1 % a higher demand of the service cannot be detected; \
+             give 1 to 90 percent of the machine, such as 20"
         );
-        assert!(said("100").contains("nothing worth running with"));
-        assert!(said("-5").contains("no less than nothing"));
+        assert!(said("100").contains("too little CPU to run"));
+        assert!(said("-5").contains("it is negative"));
         for text in ["abc", "", "%", "NaN", "20 percent"] {
             assert!(said(text).contains("not a number"), "{text}");
         }
-        assert!(said("inf").contains("nothing worth"));
+        assert!(said("inf").contains("too little CPU"));
     }
 
     #[test]
-    fn headroom_reads_and_prints_percent() {
+    fn headroom_parses_and_prints_percent() {
         for (text, printed) in [("20", "20 %"), ("7%", "7 %"), (" 12.5 % ", "12.5 %")] {
             assert_eq!(text.parse::<Headroom>().unwrap().to_string(), printed);
         }
@@ -159,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_headroom_out_of_range_does_not_come_in_through_json() {
+    fn deserialization_checks_the_headroom() {
         assert!(serde_json::from_str::<Headroom>("0.2").is_ok());
         for text in ["0.0", "1.0", "-0.1", "null"] {
             assert!(serde_json::from_str::<Headroom>(text).is_err(), "{text}");

@@ -1,4 +1,4 @@
-//! Koordinator's suppression of best-effort work, by quota, as a law.
+//! Koordinator's CPU suppression of best-effort pods, as a law.
 //!
 //! Source: `pkg/koordlet/qosmanager/plugins/cpusuppress/cpu_suppress.go` of
 //! koordinator-sh/koordinator, policy `cfsQuota`; it decides once a second.
@@ -6,15 +6,16 @@
 //! ```text
 //! suppress = capacity * threshold - max(used by all but the sideload, reserved)
 //! quota    = max(suppress, 2 ms per 100 ms)
-//! |quota - last| < 1 % of capacity, and quota is not the least  -> last stays
-//! quota - last > 10 % of capacity                               -> last + 10 %
+//! |quota - last| < 1 % of capacity, and quota > minimum  -> last
+//! quota - last > 10 % of capacity                        -> last + 10 %
 //! ```
 //!
-//! The original adds up pods, host applications and the rest of the system, and
-//! holds `reserved` against the rest alone; here they are one sum, which is the same
-//! while nothing is reserved (the default). Used is user, system and interrupts, as
-//! its collector counts them; it does not see steal. Until it has set a quota
-//! there is none, and the first is set at once. It knows no freeze and no guards.
+//! The original sums pods, host applications and the rest of the system, and
+//! applies `reserved` to the rest only; here they are one sum, which is
+//! equivalent while nothing is reserved (the default). "Used" is user, system
+//! and interrupt time, as its collector counts; steal is not included. There is
+//! no quota until the first decision, which is applied at once. The law has no
+//! freeze and no guards.
 //!
 //! Missing input: the original logs it and returns, so the last quota stays.
 
@@ -23,28 +24,29 @@ use crate::{Action, Headroom, Missing, Reason, Sample};
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 
-/// The least quota, in CPUs: 2,000 us per 100 ms.
-const LEAST_QUOTA_CPUS: f64 = 0.02;
+/// The minimum quota, in CPUs: 2,000 us per 100 ms.
+const MIN_QUOTA_CPUS: f64 = 0.02;
 
-/// Koordinator's suppression with its parameters; the defaults are its own.
+/// Koordinator's suppression with its parameters; the defaults are
+/// Koordinator's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Koordinator {
-    /// What is to stay free: 100 % less its threshold. Its default is 35 %.
+    /// Share that stays free: 100 % minus its threshold. Default 35 %.
     #[serde(rename = "headroom_share")]
     pub headroom: Headroom,
-    /// What is reserved for the system even if it uses less. Default 0.
+    /// Minimum use attributed to the system. Default 0.
     #[serde(rename = "reserved_share")]
     pub reserved: Share,
-    /// The least change that is made. Default 1 %.
+    /// Smaller changes are not applied. Default 1 %.
     #[serde(rename = "least_change_share")]
     pub least_change: Share,
-    /// The most that is added per decision. Default 10 %.
+    /// Maximum increase per decision. Default 10 %.
     #[serde(rename = "most_growth_share")]
     pub most_growth: Share,
 }
 
 impl Koordinator {
-    /// Its own defaults, with another headroom.
+    /// The default parameters with another headroom.
     pub fn new(headroom: Headroom) -> Koordinator {
         let pct = |pct: f64| Share::new(pct / 100.0).unwrap_or(Share::ZERO);
         Koordinator {
@@ -55,7 +57,7 @@ impl Koordinator {
         }
     }
 
-    /// What the sideload may use, and why: see the module's text.
+    /// Decides by the formula in the module documentation.
     pub fn decide(
         &self,
         state: &KoordinatorState,
@@ -100,7 +102,7 @@ impl Koordinator {
         set(quota, follows)
     }
 
-    /// The quota by the formula, and the least that there is.
+    /// The quota by the formula, and the minimum quota.
     fn quota(&self, sample: &Sample) -> Result<(Share, Share), Missing> {
         let machine = sample.machine.ok_or(Missing::Machine)?;
         let sideload = sample.sideload.ok_or(Missing::Sideload)?;
@@ -111,15 +113,14 @@ impl Koordinator {
         let others = machine.busy().since(sideload).0.as_secs_f64() / capacity;
         let threshold = 1.0 - self.headroom.share().get();
         let suppress = threshold - others.max(self.reserved.get());
-        let least = share(LEAST_QUOTA_CPUS / f64::from(sample.cpus));
+        let least = share(MIN_QUOTA_CPUS / f64::from(sample.cpus));
         Ok((share(suppress.max(least.get())), least))
     }
 }
 
-/// What Koordinator's law remembers.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct KoordinatorState {
-    /// The quota in force; `None` until one was set.
+    /// The quota in force; `None` before the first decision.
     #[serde(rename = "quota_share")]
     pub quota: Option<Share>,
 }
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
     use crate::testing::sample;
 
-    /// What is decided with this quota in force, in percent.
+    /// The decision with this quota in force, in percent.
     fn decide(quota_pct: Option<f64>, sample: &Sample) -> f64 {
         let law = Koordinator::new(Headroom::pct(35.0).unwrap());
         let state = KoordinatorState {
@@ -140,24 +141,24 @@ mod tests {
     }
 
     #[test]
-    fn the_quota_is_the_threshold_less_what_all_others_use() {
+    fn quota_is_threshold_minus_use_of_others() {
         assert_eq!(decide(None, &sample(20, 10)), 45.0);
         assert_eq!(decide(Some(60.0), &sample(20, 60)), 45.0);
-        // Two hundredths of a CPU of a hundred.
+        // 0.02 of a hundred CPUs.
         assert_eq!(decide(Some(60.0), &sample(80, 10)), 0.02);
     }
 
     #[test]
-    fn changes_below_a_hundredth_are_not_made_and_growth_is_a_tenth_at_most() {
+    fn small_changes_are_skipped_and_growth_is_limited() {
         assert_eq!(decide(Some(45.5), &sample(20, 10)), 45.5);
         assert_eq!(decide(Some(44.0), &sample(20, 10)), 45.0);
         assert_eq!(decide(Some(10.0), &sample(20, 10)), 20.0);
-        // But the least quota is always set.
+        // The minimum quota is always applied.
         assert_eq!(decide(Some(0.5), &sample(80, 0)), 0.02);
     }
 
     #[test]
-    fn without_a_reading_the_last_quota_stays_and_without_one_there_is_no_limit() {
+    fn missing_input_keeps_the_last_quota_or_no_limit() {
         let mut blind = sample(80, 0);
         blind.machine = None;
         assert_eq!(decide(Some(30.0), &blind), 30.0);

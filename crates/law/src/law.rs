@@ -1,4 +1,4 @@
-//! The laws as arms of one experiment.
+//! The laws behind one interface.
 
 use crate::{
     Koordinator, KoordinatorState, Plimsoll, PlimsollState, Reason, ResctlDemo, ResctlState, Sample,
@@ -11,18 +11,17 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
-    /// It runs, within a share of the machine.
     Run {
-        /// The most it may use, of all the CPUs that the sample counts.
+        /// The upper limit, as a share of all CPUs that the sample counts.
         #[serde(rename = "share")]
         share: Share,
     },
-    /// It is stopped, and keeps its memory. Nothing is ever killed.
+    /// Stopped, with its memory kept. No action kills.
     Frozen,
 }
 
 impl Action {
-    /// The share that the sideload may use; nothing when frozen.
+    /// The share that the sideload may use; 0 when frozen.
     pub fn share(self) -> Share {
         match self {
             Action::Run { share } => share,
@@ -40,44 +39,33 @@ impl fmt::Display for Action {
     }
 }
 
-/// A law with its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "law", rename_all = "snake_case")]
 pub enum Law {
-    /// Ours.
+    /// This project's law.
     Plimsoll(Plimsoll),
-    /// resctl-demo's sideloader.
     ResctlDemo(ResctlDemo),
-    /// Koordinator's suppression of best-effort work, by quota.
     Koordinator(Koordinator),
 }
 
-/// What a law remembers between two decisions. It can be written down and
-/// taken up again.
+/// State of a law between two decisions; serializable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum State {
-    /// Of [`Law::Plimsoll`].
     Plimsoll(PlimsollState),
-    /// Of [`Law::ResctlDemo`].
     ResctlDemo(ResctlState),
-    /// Of [`Law::Koordinator`].
     Koordinator(KoordinatorState),
 }
 
-/// What a law decided.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// What it remembers.
     pub state: State,
-    /// What the sideload may use.
     pub action: Action,
-    /// Why.
     pub reason: Reason,
 }
 
 impl Law {
-    /// The name by which tables and logs know it.
+    /// The name in tables and logs.
     pub fn name(&self) -> &'static str {
         match self {
             Law::Plimsoll(_) => "plimsoll",
@@ -86,7 +74,7 @@ impl Law {
         }
     }
 
-    /// What the law remembers before its first sample.
+    /// The state before the first sample.
     pub fn start(&self) -> State {
         match self {
             Law::Plimsoll(_) => State::Plimsoll(PlimsollState::default()),
@@ -95,10 +83,8 @@ impl Law {
         }
     }
 
-    /// What the sideload may use until the next decision, and why. The same
-    /// arguments always give the same decision.
-    ///
-    /// A state of another law counts as none: the law begins as at its start.
+    /// Decides deterministically from its arguments. A state of another law is
+    /// ignored: the law restarts from [`Law::start`].
     pub fn decide(&self, state: &State, sample: &Sample) -> Decision {
         match (self, state) {
             (Law::Plimsoll(law), State::Plimsoll(state)) => {

@@ -1,19 +1,20 @@
-//! The control law of sideloading: what batch work beside a service may use.
+//! Control laws for sideloads: how much CPU a best-effort job next to a service
+//! may use.
 //!
-//! A *sideload* is batch work that runs beside a service within a *headroom*, a
-//! share of the machine that is to stay free. Once per control period (100 ms
-//! to 1 s) a [`Law`] takes what was seen, a [`Sample`], and says what the
-//! sideload may have, an [`Action`], and why, a [`Reason`]:
+//! A *sideload* is a best-effort job that runs next to a service while a
+//! *headroom*, a share of the machine, stays free. Once per control period (100
+//! ms to 1 s) a [`Law`] maps a measurement, a [`Sample`], to an [`Action`] and
+//! its [`Reason`]:
 //!
 //! ```text
 //! (state, sample) -> (state, action, reason)
 //! ```
 //!
-//! This room holds our law ([`Plimsoll`]) and two others to hold it against
-//! ([`ResctlDemo`], [`Koordinator`]), and the log by which decisions are replayed
-//! ([`Entry`], [`replay`]). It must not do I/O, read a clock or draw chance:
-//! all that it knows is in its arguments. How an action is applied (a quota, a set
-//! of CPUs, the freezer, signals) is not its business, and no action kills.
+//! The crate holds our law ([`Plimsoll`]), two laws to compare it with
+//! ([`ResctlDemo`], [`Koordinator`]), and the log from which decisions are
+//! replayed ([`Entry`], [`replay`]). It must not do I/O, read a clock or use
+//! random numbers: a decision depends on its arguments only. The crate does not
+//! apply actions (by quota, CPU set, freezer or signals), and no action kills.
 //!
 //! ```
 //! use plimsoll_law::{Action, Headroom, Law, Plimsoll, Sample};

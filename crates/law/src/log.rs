@@ -1,10 +1,10 @@
-//! The log of decisions, and its replay.
+//! The decision log and its replay.
 //!
-//! A log is JSON, one entry a line. A line that begins states the law and what it
-//! remembers; the lines after it state each sample and what was decided. A
-//! law that is changed while it runs (another headroom), and a log that is taken up in
-//! a new file, begin again. What a law remembers is not on each line, for it follows
-//! from the samples; that is what the replay shows.
+//! A log has one JSON entry per line. A `Begin` entry states the law and its
+//! state; each following entry states a sample and the decision. A law whose
+//! parameters change (for instance the headroom), and a log continued in a new
+//! file, write a new `Begin`. The state is not on every line: the replay
+//! derives it from the samples.
 
 #[cfg(test)]
 mod tests;
@@ -12,30 +12,19 @@ mod tests;
 use crate::{Action, Decision, Law, Reason, Sample, State};
 use serde::{Deserialize, Serialize};
 
-/// One line of a log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {
-    /// From here on this law decides.
-    Begin {
-        /// The law with its parameters.
-        law: Law,
-        /// What it remembers.
-        state: State,
-    },
-    /// A decision.
+    /// The law that decides from here on.
+    Begin { law: Law, state: State },
     Decision {
-        /// What was seen.
         sample: Sample,
-        /// What the sideload may use.
         action: Action,
-        /// Why.
         reason: Reason,
     },
 }
 
 impl Entry {
-    /// The line of a decision.
     pub fn of(sample: &Sample, decision: &Decision) -> Entry {
         Entry::Decision {
             sample: sample.clone(),
@@ -44,60 +33,49 @@ impl Entry {
         }
     }
 
-    /// The entry as a line, without its end.
+    /// The entry as JSON, without a line end.
     ///
     /// # Errors
     ///
-    /// Those of `serde_json`; no entry is known that brings one about.
+    /// Those of `serde_json`; no entry is known to cause one.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 }
 
-/// Where a log and its replay part, or why it cannot be replayed.
+/// The first difference between a log and its replay, or why it cannot be
+/// replayed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Difference {
-    /// A line is no entry.
-    #[error(
-        "line {line} of the log is no entry ({why}); the lines before it were decided the same"
-    )]
+    #[error("line {line} of the log is not an entry ({why}); the decisions before it are the same")]
     Unreadable {
         /// Counted from 1.
         line: usize,
-        /// What the parser said.
         why: String,
     },
-    /// A decision before any law.
     #[error(
-        "line {line} of the log is a decision, but no line before it states the law; give the log from its beginning"
+        "line {line} of the log is a decision, but no line before it states the law; give the complete log"
     )]
-    NoLaw {
-        /// Counted from 1.
-        line: usize,
-    },
-    /// The replay decides otherwise.
+    NoLaw { line: usize },
     #[error(
         "line {line} of the log, at {:.3} s, says '{} because {}', but this version decides '{} because {}'",
         .sample.at.as_secs_f64(), .logged.0, .logged.1, .replayed.0, .replayed.1
     )]
     Decides {
-        /// Counted from 1.
         line: usize,
-        /// What was seen.
         sample: Box<Sample>,
-        /// What the log says.
         logged: Box<(Action, Reason)>,
-        /// What the law says now.
         replayed: Box<(Action, Reason)>,
     },
 }
 
-/// Decides a log's samples again and returns how many decisions were the same, which
-/// is all of them. Empty lines are left out.
+/// Replays the decisions of a log and returns their number. Empty lines are
+/// skipped.
 ///
 /// # Errors
 ///
-/// [`Difference`] for the first line that cannot be read or is decided otherwise.
+/// [`Difference`] for the first line that cannot be parsed or is decided
+/// differently.
 ///
 /// ```
 /// use plimsoll_law::{Difference, replay};

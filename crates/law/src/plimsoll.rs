@@ -1,28 +1,28 @@
-//! Our law: shrink at once, grow slowly, freeze with hold.
+//! The project's own law: shrink at once, grow slowly, freeze with hysteresis.
 //!
-//! All in shares of the machine; `h` is the headroom.
+//! All quantities are shares of the machine; `h` is the headroom.
 //!
 //! ```text
-//! room    = sideload + free - h                        what it could use so that h stays free
-//! room   *= free / (full_below * h)   if that is < 1   a full machine hides what the service needs
-//! bound   = the least of  room,
-//!                         guard_keeps * its use, if a guard is over,
-//!                         what it has, if an input is missing (nothing, if missing for long)
-//! bound < floor            -> frozen, for a hold that doubles with each relapse
-//! bound < what it has      -> bound, at once
-//! room >= it + band, calm  -> grows by growth_per_s * period, to room at most
+//! available  = sideload + free - h                      what it may use while h stays free
+//! available *= free / (full_below * h)  if that is < 1  a full machine hides the service's demand
+//! bound      = min(available,
+//!                  guard_keeps * its use   if a guard is over its limit,
+//!                  its current share       if an input is missing (0 if missing for long))
+//! bound < floor                      -> frozen, for a hold that doubles with each relapse
+//! bound < current share              -> bound, at once
+//! available >= current + band, calm  -> grows by growth_per_s * period, at most to available
 //! ```
 //!
-//! `room` alone lets go too slowly of a machine that is full: with weights that
-//! give the sideload half of it, `room` falls by `h` per period only, because
-//! what the service would take is not seen. Hence the second line: with nothing
-//! idle, nothing is given. It begins at half of the headroom, so that noise
-//! about the full headroom is met by `room` itself.
+//! Without the second line the law releases a full machine too slowly: with
+//! weights that give the sideload half of it, `available` falls by only `h` per
+//! period, because the service's unmet demand is not visible. The factor starts
+//! at `full_below` (half) of the headroom, so that noise near the full headroom
+//! does not trigger it.
 //!
-//! Idle is counted without interrupts and steal. What a service lacks while other CPUs
-//! are idle (it has one thread, or is bound to one CPU) is not seen by any of this: that
-//! is what guards are for. Where an input is missing the law
-//! is closed: it may shrink, not grow, and after `blind_periods` it freezes.
+//! Interrupts and steal are not idle time. The law does not detect a service
+//! that lacks CPU while other CPUs are idle (it has one thread, or is pinned to
+//! one CPU); guards do. With a missing input the law may shrink but not grow,
+//! and after `blind_periods` it freezes.
 
 mod bounds;
 mod parameters;
@@ -35,41 +35,40 @@ pub use state::{Mode, PlimsollState};
 
 use crate::view::share;
 use crate::{Action, Headroom, Reason, Sample};
-use bounds::Seen;
+use bounds::Evaluation;
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The longest time that one step of growth counts: after a pause (a machine that
-/// slept) the sideload does not make up for it at once.
-const LONGEST_STEP: Duration = Duration::from_secs(1);
+/// Upper bound on the period that counts for growth: after a pause (a suspended
+/// machine) the sideload does not catch up at once.
+const MAX_STEP_PERIOD: Duration = Duration::from_secs(1);
 
-/// Our law, with a headroom and parameters that are within their ranges.
+/// The law with a headroom and checked parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Given")]
+#[serde(try_from = "Unchecked")]
 pub struct Plimsoll {
     #[serde(rename = "headroom_share")]
     headroom: Headroom,
     parameters: Parameters,
 }
 
-/// A law as it was written down, before its parameters are checked.
+/// Deserialized law, before its parameters are checked.
 #[derive(Deserialize)]
-struct Given {
+struct Unchecked {
     #[serde(rename = "headroom_share")]
     headroom: Headroom,
     parameters: Parameters,
 }
 
-impl TryFrom<Given> for Plimsoll {
+impl TryFrom<Unchecked> for Plimsoll {
     type Error = ParameterError;
-    fn try_from(given: Given) -> Result<Plimsoll, ParameterError> {
+    fn try_from(given: Unchecked) -> Result<Plimsoll, ParameterError> {
         Plimsoll::with(given.headroom, given.parameters)
     }
 }
 
 impl Plimsoll {
-    /// The law with the default [`Parameters`].
     pub fn new(headroom: Headroom) -> Plimsoll {
         Plimsoll {
             headroom,
@@ -77,23 +76,21 @@ impl Plimsoll {
         }
     }
 
-    /// The law with other parameters.
-    ///
     /// # Errors
     ///
-    /// [`ParameterError`] for the first parameter outside its range, and where
-    /// headroom, floor and band leave no room in which it would ever run.
+    /// [`ParameterError`] for the first parameter out of range, or if headroom,
+    /// floor and band leave no share in which the sideload could ever run.
     pub fn with(headroom: Headroom, parameters: Parameters) -> Result<Plimsoll, ParameterError> {
         parameters.check()?;
         let most = 1.0 - parameters.floor.get() - parameters.band.get();
-        // A hair of tolerance, because sums of decimal shares are not exact.
+        // Tolerance, because sums of decimal shares are not exact.
         if headroom.share().get() > most + 1e-9 {
             let allowed = format!(
-                "at most {:.0} % where the sideload has no less than {} when it runs",
+                "at most {:.0} % for a sideload that runs with at least {}",
                 (100.0 * most).floor(),
                 parameters.floor
             );
-            return Err(parameters::refused(
+            return Err(parameters::out_of_range(
                 "headroom",
                 allowed,
                 headroom.to_string(),
@@ -105,22 +102,20 @@ impl Plimsoll {
         })
     }
 
-    /// The headroom that it keeps.
     pub fn headroom(&self) -> Headroom {
         self.headroom
     }
 
-    /// Its parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// The most that one decision adds after a period of this length.
+    /// The maximum growth of one decision after a period of this length.
     pub fn step(&self, period: Duration) -> Share {
-        share(self.parameters.growth_per_s.get() * period.min(LONGEST_STEP).as_secs_f64())
+        share(self.parameters.growth_per_s.get() * period.min(MAX_STEP_PERIOD).as_secs_f64())
     }
 
-    /// What the sideload may use, and why: see the module's text.
+    /// Decides by the formula in the module documentation.
     pub fn decide(
         &self,
         state: &PlimsollState,
@@ -139,7 +134,7 @@ impl Plimsoll {
         ran_for: Duration,
         sample: &Sample,
     ) -> (PlimsollState, Action, Reason) {
-        let seen = self.see(state, has.get(), sample);
+        let seen = self.evaluate(state, has.get(), sample);
         let ran_for = ran_for.saturating_add(sample.period);
         let next = |new: f64, calm: Duration, reason: Reason| {
             let share = share(new);
@@ -182,12 +177,13 @@ impl Plimsoll {
         next(grown, calm, reason)
     }
 
-    /// A relapse within [`Parameters::hold_max`] of the last thaw doubles the hold.
+    /// A relapse within [`Parameters::hold_max`] of the last thaw doubles the
+    /// hold.
     fn freeze(
         &self,
         state: &PlimsollState,
         ran_for: Duration,
-        seen: Seen,
+        seen: Evaluation,
     ) -> (PlimsollState, Action, Reason) {
         let p = &self.parameters;
         let doubled = state.hold.saturating_mul(2);
@@ -207,8 +203,9 @@ impl Plimsoll {
         (state, Action::Frozen, seen.bound.reason)
     }
 
-    /// The cause must be gone for the settling time, not for the whole hold: a
-    /// burst of the service now and then must not keep the sideload frozen for ever.
+    /// The cause must be absent for the settling time, not for the whole hold:
+    /// occasional bursts of the service must not keep the sideload frozen
+    /// forever.
     fn frozen(
         &self,
         state: &PlimsollState,
@@ -216,7 +213,7 @@ impl Plimsoll {
         sample: &Sample,
     ) -> (PlimsollState, Action, Reason) {
         let p = &self.parameters;
-        let seen = self.see(state, 0.0, sample);
+        let seen = self.evaluate(state, 0.0, sample);
         let frozen_for = frozen_for.saturating_add(sample.period);
         let thaws_at = p.floor.get() + p.band.get();
         let room = seen.room.filter(|_| seen.bound.share >= thaws_at);

@@ -1,131 +1,113 @@
-//! Why a law decided as it did: the numbers, and a sentence of them.
-
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// Why a law decided as it did. Displayed, it is one sentence without a full
+/// Why a law decided as it did. `Display` writes one sentence without a full
 /// stop; shares are of the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Reason {
-    /// Less is idle than is to stay free.
+    /// Less is idle than the headroom.
     ServiceNeedsCpu {
-        /// What is idle.
         #[serde(rename = "left_share")]
         left: Share,
-        /// What is to stay free.
         #[serde(rename = "headroom_share")]
         headroom: Share,
     },
-    /// What is idle beyond the headroom is less than the sideload might use.
+    /// The available share is below the sideload's current share.
     LessRoom {
-        /// What the sideload may have.
+        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
-        /// What everything else uses.
+        /// The use of everything else.
         #[serde(rename = "others_share")]
         others: Share,
     },
-    /// There is more room than the sideload has.
+    /// The sideload's share grows towards the available share.
     Grows {
-        /// What there is room for.
+        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
-        /// What it has now.
+        /// The sideload's share from now on.
         #[serde(rename = "share")]
         share: Share,
     },
-    /// The sideload has what there is, but for less than is worth a change.
+    /// The available share differs too little from the current share for a
+    /// change.
     Steady {
-        /// What there is room for.
+        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
     },
-    /// There is more room, but not for long enough.
+    /// More is available, but not yet for long enough.
     Settling {
-        /// What there is room for.
+        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
-        /// How much longer there must be.
+        /// How much longer it must be available.
         #[serde(rename = "remaining_ns", with = "plimsoll_model::ns")]
         remaining: Duration,
     },
-    /// Frozen, and the cause is gone, but not for long enough.
+    /// Frozen; the cause is gone, but not yet for long enough.
     Held {
-        /// How much longer it stays frozen if nothing happens.
+        /// How much longer it stays frozen.
         #[serde(rename = "remaining_ns", with = "plimsoll_model::ns")]
         remaining: Duration,
     },
-    /// Frozen until now.
     Thaws {
-        /// What there is room for.
+        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
     },
-    /// A guard says that the service is not well.
     GuardOver {
-        /// The guard, its unit in its name.
+        /// The guard's name, including its unit.
         guard: String,
-        /// What it read.
         value: f64,
-        /// What it was held against.
         limit: f64,
     },
-    /// Something was not read, so nothing is given.
+    /// An input is missing, so the sideload does not grow.
     Blind {
-        /// What.
         missing: Missing,
-        /// For how many periods in a row something was missing.
+        /// Consecutive periods with a missing input.
         periods: u32,
-        /// After how many the sideload is frozen; `None` in laws that go on
-        /// as before.
+        /// Periods after which the sideload is frozen; `None` in laws that
+        /// ignore the missing input.
         freezes_after: Option<u32>,
     },
-    /// Averaged over its window, too little is left for the sideload.
+    /// The average margin over the law's window is too small.
     Overload {
-        /// What is left.
         #[serde(rename = "margin_share")]
         margin: Share,
-        /// What must be.
         #[serde(rename = "needed_share")]
         needed: Share,
     },
-    /// The law gives just what its formula says.
     Follows {
-        /// What that is.
         #[serde(rename = "share")]
         share: Share,
     },
-    /// The change would be smaller than is worth making.
+    /// The change is too small to be applied.
     Unchanged {
-        /// The change.
         #[serde(rename = "change_share")]
         change: Share,
-        /// From which on it would be made.
         #[serde(rename = "least_share")]
         least: Share,
     },
 }
 
-/// What was not there to decide by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum Missing {
-    /// No time, or no CPUs.
+    /// The period is zero, or there are no CPUs.
     Period,
     /// The machine's CPU time could not be read.
     Machine,
-    /// The machine's CPU time was read but stood still.
+    /// The machine's CPU time did not advance.
     Stuck,
     /// The sideload's CPU time could not be read.
     Sideload,
-    /// A guard could not be read.
     Guard {
-        /// Which.
         name: String,
-        /// Why not.
         why: String,
     },
 }
@@ -133,9 +115,9 @@ pub enum Missing {
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Missing::Period => f.write_str("the sample holds no CPU time at all"),
+            Missing::Period => f.write_str("the sample contains no CPU time"),
             Missing::Machine => f.write_str("the machine's CPU time could not be read"),
-            Missing::Stuck => f.write_str("the machine's CPU time stands still"),
+            Missing::Stuck => f.write_str("the machine's CPU time does not advance"),
             Missing::Sideload => f.write_str("the sideload's CPU time could not be read"),
             Missing::Guard { name, why } => write!(f, "{name} could not be read ({why})"),
         }
@@ -153,30 +135,30 @@ impl fmt::Display for Reason {
             ),
             Reason::LessRoom { room, others } => write!(
                 f,
-                "everything else uses {}, which leaves {} beside the headroom",
+                "everything else uses {}, so {} are available within the headroom",
                 Pct(*others),
                 Pct(*room)
             ),
             Reason::Grows { room, share } => write!(
                 f,
-                "there is room for {}, so it grows to {}",
+                "{} are available, so it grows to {}",
                 Pct(*room),
                 Pct(*share)
             ),
-            Reason::Steady { room } => write!(f, "it has the {} that there is", Pct(*room)),
+            Reason::Steady { room } => write!(f, "it already has the available {}", Pct(*room)),
             Reason::Settling { room, remaining } => write!(
                 f,
-                "there is room for {}, which must last {} longer",
+                "{} are available and must stay so for another {}",
                 Pct(*room),
                 Seconds(*remaining)
             ),
             Reason::Held { remaining } => write!(
                 f,
-                "it stays frozen for {} more, so that it does not come and go",
+                "it stays frozen for another {} (hysteresis)",
                 Seconds(*remaining)
             ),
             Reason::Thaws { room } => {
-                write!(f, "it goes on, for there is room for {} again", Pct(*room))
+                write!(f, "it resumes, because {} are available again", Pct(*room))
             }
             Reason::GuardOver {
                 guard,
@@ -187,17 +169,17 @@ impl fmt::Display for Reason {
                 missing,
                 periods,
                 freezes_after,
-            } => blind(f, missing, *periods, *freezes_after),
+            } => write_blind(f, missing, *periods, *freezes_after),
             Reason::Overload { margin, needed } => write!(
                 f,
-                "on average {} are left for it, less than {}",
+                "on average {} are left for it, less than the required {}",
                 Pct(*margin),
                 Pct(*needed)
             ),
             Reason::Follows { share } => write!(f, "the formula gives {}", Pct(*share)),
             Reason::Unchanged { change, least } => write!(
                 f,
-                "a change of {} is below the {} from which one is made",
+                "a change of {} is below the minimum of {}",
                 Pct(*change),
                 Pct(*least)
             ),
@@ -205,7 +187,7 @@ impl fmt::Display for Reason {
     }
 }
 
-fn blind(
+fn write_blind(
     f: &mut fmt::Formatter<'_>,
     missing: &Missing,
     periods: u32,
@@ -215,19 +197,19 @@ fn blind(
         Some(after) if periods >= after => {
             write!(
                 f,
-                "{missing}, and something was missing in {periods} periods in a row"
+                "{missing}, and inputs were missing in {periods} consecutive periods"
             )
         }
         Some(after) => write!(
             f,
-            "{missing}, so it does not grow, and freezes when something is missing in {after} \
-             periods in a row (now {periods})"
+            "{missing}, so it does not grow, and freezes after {after} consecutive periods with missing \
+             inputs (now {periods})"
         ),
-        None => write!(f, "{missing}, and this law goes on as before"),
+        None => write!(f, "{missing}, and this law keeps its last decision"),
     }
 }
 
-/// A share in percent: whole from 10 on, with one digit below unless it is 0.
+/// Percent: whole from 10 on, one decimal below, none for whole numbers.
 struct Pct(Share);
 
 impl fmt::Display for Pct {
@@ -241,7 +223,8 @@ impl fmt::Display for Pct {
     }
 }
 
-/// Seconds with one digit, never 0.0 for what is more than nothing.
+/// Seconds with one decimal, rounded up so that a positive duration is never
+/// 0.0.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
@@ -260,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_sentences_that_a_person_can_act_on() {
+    fn reasons_are_sentences() {
         let reason = Reason::ServiceNeedsCpu {
             left: pct(3.0),
             headroom: pct(20.0),
@@ -282,20 +265,20 @@ mod tests {
         };
         assert_eq!(
             reason.to_string(),
-            "the machine's CPU time could not be read, and something was missing in 5 periods in \
-             a row"
+            "the machine's CPU time could not be read, and inputs were missing in 5 consecutive \
+             periods"
         );
         let reason = Reason::Held {
             remaining: Duration::from_millis(1_240),
         };
         assert_eq!(
             reason.to_string(),
-            "it stays frozen for 1.3 s more, so that it does not come and go"
+            "it stays frozen for another 1.3 s (hysteresis)"
         );
     }
 
     #[test]
-    fn small_shares_keep_a_digit() {
+    fn small_shares_have_a_decimal() {
         assert_eq!(Pct(pct(0.4)).to_string(), "0.4 %");
         assert_eq!(Pct(pct(9.96)).to_string(), "10 %");
         assert_eq!(Pct(pct(44.6)).to_string(), "45 %");

@@ -1,8 +1,9 @@
 //! resctl-demo's sideloader as a law.
 //!
-//! Source: `rd-agent/src/misc/sideloader.py` of facebookexperimental/resctl-demo.
-//! In shares of the machine; `avg_T` is the average over the last T, and 0 until
-//! as much was seen, so that it begins overloaded; it decides once a second.
+//! Source: `rd-agent/src/misc/sideloader.py` of
+//! facebookexperimental/resctl-demo. In shares of the machine. `avg_T` is the
+//! average over the last T, and 0 until T has passed, so that the law starts
+//! overloaded. It decides once a second.
 //!
 //! ```text
 //! cur_idle = min(avg_5s(idle), avg_1s(idle))     idle with iowait
@@ -15,13 +16,14 @@
 //! not overloaded: hold falls by hold_decay per second
 //! ```
 //!
-//! Three things differ. Its *critical* state (swap, long pressure) and a freeze of
-//! more than 30 s kill the sideload; no law here kills, so both are a freeze. Its
-//! pressures come as guards: each guard that is over is a cause of overload. And
-//! its sum of all fields of /proc/stat counts guest time twice; here it is once.
+//! There are three differences. The original's *critical* state (swap, long
+//! pressure) and a freeze of more than 30 s kill the sideload; no law here
+//! kills, so both are a freeze. Its pressures are guards here: each guard over
+//! its limit causes an overload. Its sum of all fields of /proc/stat counts
+//! guest time twice; here it counts once.
 //!
-//! Missing input: the original ends with an exception and leaves the last quota in
-//! force. So this law repeats what it last decided, and learns nothing.
+//! Missing input: the original ends with an exception and leaves the last quota
+//! in force. So this law repeats its last decision and keeps its state.
 
 #[cfg(test)]
 mod tests;
@@ -32,10 +34,11 @@ use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// resctl-demo's sideloader with its parameters; the defaults are its own.
+/// resctl-demo's sideloader with its parameters; the defaults are
+/// resctl-demo's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResctlDemo {
-    /// What is to stay free. Default 20 %.
+    /// Share that stays free. Default 20 %.
     #[serde(rename = "headroom_share")]
     pub headroom: Headroom,
     /// The long window of the share. Default 5 s.
@@ -44,7 +47,7 @@ pub struct ResctlDemo {
     /// The short window of the share. Default 1 s, its interval.
     #[serde(rename = "short_window_ns", with = "plimsoll_model::ns")]
     pub short_window: Duration,
-    /// The least share while it runs. Default 5 %.
+    /// The minimum share while it runs. Default 5 %.
     #[serde(rename = "floor_share")]
     pub floor: Share,
     /// The margin below which it is overloaded. Default 10 %.
@@ -56,16 +59,16 @@ pub struct ResctlDemo {
     /// What an overload adds to the hold. Default 10 s.
     #[serde(rename = "hold_base_ns", with = "plimsoll_model::ns")]
     pub hold_base: Duration,
-    /// The longest hold. Default 30 s.
+    /// The maximum hold. Default 30 s.
     #[serde(rename = "hold_max_ns", with = "plimsoll_model::ns")]
     pub hold_max: Duration,
-    /// By how much the hold falls per second without overload. Default 0.5 s.
+    /// Decrease of the hold per second without overload. Default 0.5 s.
     #[serde(rename = "hold_decay_per_s_ns", with = "plimsoll_model::ns")]
     pub hold_decay_per_s: Duration,
 }
 
 impl ResctlDemo {
-    /// Its own defaults, with another headroom.
+    /// The default parameters with another headroom.
     pub fn new(headroom: Headroom) -> ResctlDemo {
         let pct = |pct: f64| Share::new(pct / 100.0).unwrap_or(Share::ZERO);
         ResctlDemo {
@@ -84,7 +87,7 @@ impl ResctlDemo {
 
 /// CPU time of one period, in seconds summed over the CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Seen {
+struct PeriodUse {
     #[serde(rename = "period_ns", with = "plimsoll_model::ns")]
     period: Duration,
     #[serde(rename = "total_s")]
@@ -95,18 +98,15 @@ struct Seen {
     sideload: f64,
 }
 
-/// What resctl-demo's law remembers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResctlState {
     /// The last periods, oldest first, as far back as the longest window.
-    seen: Vec<Seen>,
-    /// For how long an overload has had no cause; `None` when there is none.
+    seen: Vec<PeriodUse>,
+    /// How long the overload has had no cause; `None` without overload.
     #[serde(rename = "without_cause_ns", with = "plimsoll_model::ns::option")]
     without_cause: Option<Duration>,
-    /// How long an overload is held.
     #[serde(rename = "hold_ns", with = "plimsoll_model::ns")]
     hold: Duration,
-    /// What was decided last.
     last: Action,
 }
 
@@ -122,10 +122,10 @@ impl Default for ResctlState {
 }
 
 impl ResctlDemo {
-    /// What the sideload may use, and why: see the module's text.
+    /// Decides by the formula in the module documentation.
     pub fn decide(&self, state: &ResctlState, sample: &Sample) -> (ResctlState, Action, Reason) {
         let mut state = state.clone();
-        if let Err(missing) = self.keep(&mut state.seen, sample) {
+        if let Err(missing) = self.push_period(&mut state.seen, sample) {
             let reason = Reason::Blind {
                 missing,
                 periods: 1,
@@ -142,7 +142,7 @@ impl ResctlDemo {
                 state.without_cause = Some(Duration::ZERO);
                 Some(cause)
             }
-            None => self.held(&mut state, sample.period),
+            None => self.hold_reason(&mut state, sample.period),
         };
         let (action, reason) = match reason {
             Some(reason) => (Action::Frozen, reason),
@@ -158,27 +158,27 @@ impl ResctlDemo {
         (state, action, reason)
     }
 
-    /// Adds the sample to what was seen, and drops what no window reaches.
-    fn keep(&self, seen: &mut Vec<Seen>, sample: &Sample) -> Result<(), Missing> {
+    /// Appends the sample and drops periods beyond the longest window.
+    fn push_period(&self, seen: &mut Vec<PeriodUse>, sample: &Sample) -> Result<(), Missing> {
         let machine = sample.machine.ok_or(Missing::Machine)?;
         let sideload = sample.sideload.ok_or(Missing::Sideload)?;
         let total = machine.total().0;
         if total.is_zero() {
             return Err(Missing::Stuck);
         }
-        seen.push(Seen {
+        seen.push(PeriodUse {
             period: sample.period,
             total: total.as_secs_f64(),
             idle: (machine.idle + machine.iowait).0.as_secs_f64(),
             sideload: sideload.0.as_secs_f64(),
         });
         let longest = self.headroom_window.max(self.overload_window);
-        let periods = reaching(seen, longest).unwrap_or(seen.len());
+        let periods = periods_covering(seen, longest).unwrap_or(seen.len());
         seen.drain(..seen.len() - periods);
         Ok(())
     }
 
-    fn overload(&self, seen: &[Seen], sample: &Sample) -> Option<Reason> {
+    fn overload(&self, seen: &[PeriodUse], sample: &Sample) -> Option<Reason> {
         let (idle, side) = averages(seen, self.overload_window);
         let margin = (side + idle - self.headroom.share().get()).max(0.0);
         if margin < self.min_avail.get() {
@@ -197,8 +197,8 @@ impl ResctlDemo {
         })
     }
 
-    /// Goes on with an overload that has no cause any more, or ends it.
-    fn held(&self, state: &mut ResctlState, period: Duration) -> Option<Reason> {
+    /// Continues or ends an overload whose cause is gone.
+    fn hold_reason(&self, state: &mut ResctlState, period: Duration) -> Option<Reason> {
         let without = state.without_cause?.saturating_add(period);
         if without > state.hold {
             state.without_cause = None;
@@ -210,7 +210,7 @@ impl ResctlDemo {
         })
     }
 
-    fn share(&self, seen: &[Seen]) -> Share {
+    fn share(&self, seen: &[PeriodUse]) -> Share {
         let long = averages(seen, self.headroom_window);
         let short = averages(seen, self.short_window);
         let (idle, side) = (long.0.min(short.0), long.1.max(short.1));
@@ -219,8 +219,8 @@ impl ResctlDemo {
     }
 }
 
-/// How many of the last periods reach back over `window`, if that many were seen.
-fn reaching(seen: &[Seen], window: Duration) -> Option<usize> {
+/// How many of the last periods cover `window`; `None` if there are too few.
+fn periods_covering(seen: &[PeriodUse], window: Duration) -> Option<usize> {
     let mut back = Duration::ZERO;
     for (i, period) in seen.iter().rev().enumerate() {
         back += period.period;
@@ -231,9 +231,10 @@ fn reaching(seen: &[Seen], window: Duration) -> Option<usize> {
     None
 }
 
-/// The shares of idle and of the sideload over a window; nothing until it is full.
-fn averages(seen: &[Seen], window: Duration) -> (f64, f64) {
-    let Some(periods) = reaching(seen, window) else {
+/// Average shares of idle and of the sideload over a window; 0 until it is
+/// full.
+fn averages(seen: &[PeriodUse], window: Duration) -> (f64, f64) {
+    let Some(periods) = periods_covering(seen, window) else {
         return (0.0, 0.0);
     };
     let last = &seen[seen.len() - periods..];

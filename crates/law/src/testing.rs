@@ -1,16 +1,15 @@
-//! Samples that no machine ever gave: seconds of a hundred CPUs, so that
-//! shares are percent.
+//! Synthetic samples: one second of a hundred CPUs, so that shares are percent.
 
 use crate::Sample;
 use plimsoll_model::{CpuTime, CpuUse};
 use std::time::Duration;
 
-/// So much was the service's, so much the sideload's; the rest was idle.
+/// CPU seconds of the service and of the sideload; the rest is idle.
 pub(crate) fn sample(service: u64, sideload: u64) -> Sample {
     sample_with_iowait(service, sideload, 0)
 }
 
-/// So much waited for a disk as well.
+/// Additionally, CPU seconds of iowait.
 pub(crate) fn sample_with_iowait(service: u64, sideload: u64, iowait: u64) -> Sample {
     let cpus = |n| CpuTime(Duration::from_secs(n));
     Sample {

@@ -1,25 +1,24 @@
-//! A sample as shares of the machine, or what is missing in it.
-
 use crate::{Missing, Reading, Sample};
 use plimsoll_model::{CpuTime, Share};
 
 /// A sample as shares of the machine that the sideload may run on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
-    /// Idle, or taken back at once, 0 to 1. Interrupts and steal are not idle.
+    /// Idle, or preemptible sideload time, 0 to 1. Interrupts and steal are not
+    /// idle.
     pub(crate) free: f64,
-    /// The sideload's own use that is not taken back at once, 0 to 1; `None` where it could not be read.
+    /// The sideload's use that is not preemptible, 0 to 1; `None` if unknown.
     pub(crate) sideload: Option<f64>,
-    /// All that is neither idle nor the sideload's, 0 to 1.
+    /// Neither idle nor the sideload's, 0 to 1.
     pub(crate) others: f64,
 }
 
 impl View {
-    /// What the sample says of the CPUs, or why nothing can be taken from it.
+    /// The shares, or the input that is missing.
     ///
-    /// The idle share is the smaller of two: the idle time that was counted, and
-    /// what the CPUs that are there now would have had left beside what was
-    /// done. They differ when CPUs come or go within the period.
+    /// The idle share is the smaller of the counted idle time and what the
+    /// current number of CPUs leaves after the counted use. They differ if CPUs
+    /// go online or offline within the period.
     pub(crate) fn of(sample: &Sample) -> Result<View, Missing> {
         let capacity = sample.period.as_secs_f64() * f64::from(sample.cpus);
         if capacity <= 0.0 {
@@ -27,13 +26,14 @@ impl View {
         }
         let machine = sample.machine.ok_or(Missing::Machine)?;
         let total = seconds(machine.total());
-        // Counters that stand still for as much as half of the time are not
-        // read late by a tick: they are stuck.
+        // Less than half of the capacity was counted: the counters are stuck,
+        // not late by a tick.
         if total < 0.5 * capacity {
             return Err(Missing::Stuck);
         }
         let (taken_back, sideload) = match (sample.gives_way, sample.sideload) {
-            // Two clocks may disagree: no more than was counted as done.
+            // The two clocks may disagree: use no more than the machine's own
+            // time.
             (true, Some(used)) => (used.min(machine.user + machine.system), Some(CpuTime::ZERO)),
             (_, sideload) => (CpuTime::ZERO, sideload),
         };
@@ -53,12 +53,11 @@ fn seconds(time: CpuTime) -> f64 {
     time.0.as_secs_f64()
 }
 
-/// `x` held within 0..=1; what is no number is nothing.
+/// Clamps `x` to 0..=1; NaN becomes 0.
 pub(crate) fn share(x: f64) -> Share {
     Share::new(x.clamp(0.0, 1.0)).unwrap_or(Share::ZERO)
 }
 
-/// The first input that is missing, if any.
 pub(crate) fn missing(sample: &Sample, view: &Result<View, Missing>) -> Option<Missing> {
     let guard = || {
         sample.guards.iter().find_map(|guard| match &guard.reading {

@@ -1,8 +1,8 @@
-//! Drives the hash service and prints what it did.
+//! Drives the hash service and prints the results.
 //!
-//! `drive_hash CPUS LOAD SECONDS`: a list of CPUs such as `0-3`, a load (a
-//! rate per second, percent of what calibration promises such as `50%`, or
-//! `full` for more than can be served), and for how long.
+//! `drive_hash CPUS LOAD SECONDS`: a CPU list such as `0-3`; a load (a rate per
+//! second, percent of the calibrated capacity such as `50%`, or `full` for
+//! overload); and the duration.
 
 use plimsoll_load::hash::{HashLoad, calibrate};
 use plimsoll_load::{Load, Offer};
@@ -51,7 +51,7 @@ fn drive(
     let times = running.open_window(window);
     sleep_until(times.opens);
     let cpu = process_cpu();
-    // From here on, the next tick tells what was done in the window.
+    // From here on, the next tick covers the window only.
     running.tick();
     sleep_until(times.closes);
     let used = process_cpu().saturating_sub(cpu);
@@ -85,7 +85,7 @@ fn sleep_until(at: Instant) {
     std::thread::sleep(at.saturating_duration_since(Instant::now()));
 }
 
-/// All of this process is the service, but for this thread, which sleeps.
+/// CPU time of this process: the service only, as this thread sleeps.
 fn process_cpu() -> Duration {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)

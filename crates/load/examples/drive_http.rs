@@ -1,5 +1,5 @@
-//! Drives a URL at a rate and prints what came of it, for comparison with
-//! other load generators:
+//! Drives a URL at a rate and prints the results, for comparison with other
+//! load generators:
 //!
 //! ```text
 //! drive_http URL RATE SECONDS CONNECTIONS CPU [poisson|constant]
@@ -17,7 +17,6 @@ use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
 use std::time::Duration;
 
-/// What was typed.
 struct Arguments {
     rate: Rate,
     seconds: u64,

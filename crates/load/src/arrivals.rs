@@ -1,35 +1,33 @@
-//! When requests are intended to start.
-
 use crate::Offer;
 use plimsoll_model::{Arrivals, Rate, SteppedRate};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::time::Duration;
 
-/// The intended starts of an open loop, in nanoseconds from its beginning,
-/// ascending and without end. The same arguments give the same starts.
+/// The intended starts of an open loop in nanoseconds from its beginning,
+/// ascending and endless. Deterministic in its arguments. A clone continues
+/// from the same point.
 ///
-/// Poisson gaps are drawn by inverse transform, `-ln(1 - u) / rate`, and added
-/// up in floating point from the beginning, so that rounding does not drift.
-/// A clone goes on from the same point: two hands on one schedule.
+/// Poisson gaps are drawn by inverse transform, `-ln(1 - u) / rate`, and summed
+/// in floating point from the beginning, so that rounding errors do not
+/// accumulate.
 ///
-/// Where the rate steps, a start is the time until which as many requests were
-/// to be expected as lie before it at a rate of 1: arrivals of a Poisson process
-/// whose rate varies, by inversion of its cumulated rate (Cinlar, Introduction
-/// to Stochastic Processes, 1975, section 4.7). So no request is lost or
-/// added at a step, and the same seed gives the same starts whatever happens.
+/// With a stepped rate, the start of request `n` is the time by which `n`
+/// requests are expected: a Poisson process of varying rate, by inversion of
+/// its cumulative rate (Cinlar, Introduction to Stochastic Processes, 1975,
+/// section 4.7). No request is lost or added at a step.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     arrivals: Arrivals,
     mean_gap_ns: f64,
     steps: Option<SteppedRate>,
-    /// The next start is this many mean gaps from the beginning.
+    /// The next start, in mean gaps from the beginning.
     gaps: f64,
     rng: Xoshiro256PlusPlus,
 }
 
 impl Schedule {
-    /// A schedule at `rate`; at a rate of zero nothing ever starts.
+    /// A schedule at `rate`; at rate zero nothing ever starts.
     pub fn new(arrivals: Arrivals, rate: Rate, seed: u64) -> Schedule {
         let mut schedule = Schedule {
             arrivals,
@@ -44,8 +42,8 @@ impl Schedule {
 
     /// The schedule of thread `index` of `threads` that share `rate`.
     ///
-    /// A Poisson process split among threads is a Poisson process for each;
-    /// constant arrivals are dealt out in turn.
+    /// A Poisson process split among threads is a Poisson process on each;
+    /// constant arrivals are assigned round-robin.
     pub fn shared(
         arrivals: Arrivals,
         rate: Rate,
@@ -55,7 +53,7 @@ impl Schedule {
     ) -> Schedule {
         let threads = threads.max(1);
         let part = rate.times(1.0 / threads as f64);
-        // Any odd multiplier gives each thread a seed of its own.
+        // Any odd multiplier gives each thread a distinct seed.
         let own_seed = seed.wrapping_add((index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut schedule = Schedule::new(arrivals, part, own_seed);
         if arrivals == Arrivals::Constant {
@@ -64,8 +62,7 @@ impl Schedule {
         schedule
     }
 
-    /// The schedule of `offer`, or the part of it of thread `index` of
-    /// `threads`.
+    /// The part of `offer` for thread `index` of `threads`.
     pub fn offered(offer: &Offer, index: usize, threads: usize) -> Schedule {
         let threads = threads.max(1);
         let part = |rate: Rate| rate.times(1.0 / threads as f64);
@@ -79,13 +76,13 @@ impl Schedule {
         }
     }
 
-    /// The next intended start, without moving on.
+    /// The next intended start, without advancing.
     pub fn peek(&self) -> u64 {
         let at_ns = match &self.steps {
             None => self.gaps * self.mean_gap_ns,
             Some(steps) => when_expected(steps, self.mean_gap_ns, self.gaps),
         };
-        // `as` saturates: what is beyond 584 years never starts.
+        // `as` saturates: beyond 584 years nothing starts.
         at_ns as u64
     }
 
@@ -107,7 +104,7 @@ impl Iterator for Schedule {
     }
 }
 
-/// When, in nanoseconds, `count` requests are to be expected.
+/// The time in nanoseconds by which `count` requests are expected.
 fn when_expected(steps: &SteppedRate, high_gap_ns: f64, count: f64) -> f64 {
     let ns = |time: Duration| time.as_nanos() as f64;
     let low_gap_ns = 1e9 / steps.low.get();
@@ -144,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_means_the_same_arrivals_for_ever() {
+    fn seed_determines_the_arrivals() {
         let starts: Vec<u64> = Schedule::new(Arrivals::Poisson, rate(1000.0), 42)
             .take(4)
             .collect();
@@ -159,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn poisson_gaps_have_the_mean_and_the_spread_of_an_exponential() {
+    fn poisson_gaps_are_exponential() {
         let n = 100_000;
         let starts: Vec<u64> = Schedule::new(Arrivals::Poisson, rate(1e6), 1)
             .take(n)
@@ -167,13 +164,14 @@ mod tests {
         let gaps: Vec<f64> = starts.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        // Standard error of the mean is 1/sqrt(n) = 0.3 %; five of them.
+        // The standard error of the mean is 1/sqrt(n) = 0.3 %; allow five of
+        // them.
         assert!((mean / 1000.0 - 1.0).abs() < 0.016, "{mean}");
         assert!((variance.sqrt() / mean - 1.0).abs() < 0.03, "{variance}");
     }
 
     #[test]
-    fn constant_arrivals_are_dealt_out_evenly() {
+    fn constant_arrivals_are_assigned_round_robin() {
         let mut all: Vec<u64> = (0..4)
             .flat_map(|i| Schedule::shared(Arrivals::Constant, rate(1000.0), 0, i, 4).take(2))
             .collect();
@@ -183,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_is_a_second_hand_on_the_same_schedule() {
+    fn clone_continues_the_same_schedule() {
         let mut ahead = Schedule::new(Arrivals::Poisson, rate(10.0), 9);
         let behind = ahead.clone();
         let seen: Vec<u64> = ahead.by_ref().take(100).collect();
@@ -208,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Starts in each of the first 12 seconds, of all threads.
+    /// Number of starts in each of the first 12 seconds, over all threads.
     fn per_second(offer: &Offer, threads: usize) -> Vec<u64> {
         let mut counts = vec![0; 12];
         for index in 0..threads {
@@ -228,7 +226,7 @@ mod tests {
         let offer = stepped(Arrivals::Constant, 1);
         let wanted = [2, 2, 9, 9, 9, 2, 9, 9, 9, 2, 2, 2];
         for (found, thousands) in per_second(&offer, 1).iter().zip(wanted) {
-            // One may fall on either side of an edge.
+            // One start may fall on either side of a step.
             assert!(found.abs_diff(thousands * 1000) <= 1, "{found}");
         }
     }
@@ -239,7 +237,7 @@ mod tests {
         for seed in 0..20 {
             let offer = stepped(Arrivals::Poisson, seed);
             for (found, mean) in per_second(&offer, 3).iter().zip(wanted) {
-                // Six standard deviations of a Poisson number.
+                // Six standard deviations of a Poisson count.
                 let off = (*found as f64 - mean).abs();
                 assert!(off < 6.0 * mean.sqrt(), "{found} of {mean}, seed {seed}");
             }
@@ -247,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_without_steps_is_the_schedule_that_it_ever_was() {
+    fn offer_without_steps_equals_the_plain_schedule() {
         let mut offer = stepped(Arrivals::Poisson, 7);
         offer.steps = None;
         let plain = Schedule::new(Arrivals::Poisson, offer.rate, 7);

@@ -1,68 +1,63 @@
-//! How a load is driven: started at a rate, watched, measured in a window,
-//! ended.
+//! The interface of a load: start at a rate, observe, open a window, finish.
 
 use plimsoll_model::{Arrivals, Rate, SteppedRate, Work};
 use std::time::{Duration, Instant};
 
-/// What to offer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offer {
     /// Requests per second over all threads.
     pub rate: Rate,
-    /// How they arrive.
     pub arrivals: Arrivals,
-    /// Seeds the arrivals.
     pub seed: u64,
-    /// How long to wait at the end for answers to requests of the window,
-    /// while the load goes on.
+    /// How long to wait at the end for answers to requests of the window, while
+    /// the load continues.
     pub drain: Duration,
-    /// Where the rate steps between a lower one and `rate`; `None` where it
-    /// stays.
+    /// Steps between a lower rate and `rate`; `None` for a constant rate.
     pub steps: Option<SteppedRate>,
 }
 
-/// Something that can be offered requests at a rate.
+/// A service that can be offered requests at a rate.
 pub trait Load {
-    /// Starts offering. The load goes on until [`Running::finish`].
+    /// Starts offering requests until [`Running::finish`].
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError>;
 
-    /// Whether the service is there at all, while no load is offered. A
-    /// service in this process always is.
+    /// Checks, without load, that the service is available. A service in this
+    /// process always is.
     fn check(&self) -> Result<(), LoadError> {
         Ok(())
     }
 }
 
-/// A load that is being offered. Dropping it stops it.
+/// A running load. Dropping it stops it.
 pub trait Running: Send {
-    /// The kernel's ids of its threads, for those who read their CPU time.
+    /// Kernel thread IDs, for reading their CPU time.
     fn threads(&self) -> Threads;
 
-    /// What happened since the call before.
+    /// What happened since the previous call.
     fn tick(&mut self) -> Tick;
 
-    /// From a moment shortly after now, requests count for `length`.
+    /// Opens a window of `length` shortly after now; requests intended within
+    /// it count.
     fn open_window(&mut self, length: Duration) -> WindowTimes;
 
-    /// Lets the open window close later than was said, and tells when. To be
-    /// called a good while before it closes.
+    /// Extends the open window and returns its new end. Call it well before the
+    /// window closes.
     fn extend_window(&mut self, by: Duration) -> Instant;
 
     /// Waits for the answers of the window (see [`Offer::drain`]), stops, and
-    /// gives what was counted. Without a window, all is zero.
+    /// returns the counts. Without a window, all counts are zero.
     fn finish(self: Box<Self>) -> Result<Work, LoadError>;
 }
 
-/// Thread ids of a load, in this process.
+/// Thread IDs of a load in this process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Threads {
-    /// Those that generate requests.
+    /// Threads that generate requests.
     pub generator: Vec<u32>,
-    /// Those that serve them, where the service is in this process.
+    /// Threads that serve requests, if the service is in this process.
     pub service: Vec<u32>,
 }
 
-/// When a window opens and closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowTimes {
     /// The first intended start that counts.
@@ -71,41 +66,35 @@ pub struct WindowTimes {
     pub closes: Instant,
 }
 
-/// What happened between two calls of [`Running::tick`].
+/// Events between two calls of [`Running::tick`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tick {
-    /// Requests sent.
     pub sent: u64,
     /// Good answers.
     pub completed: u64,
-    /// Failed requests.
     pub errors: u64,
-    /// Requests sent and not answered, at the end.
     pub in_flight: u64,
     /// Median latency of the good answers.
     pub p50: Option<Duration>,
-    /// 99 % latency of the good answers.
+    /// 99th percentile latency of the good answers.
     pub p99: Option<Duration>,
 }
 
-/// Why a load cannot be offered, or cannot go on. Each sentence says what,
-/// where, and the way out.
+/// Why a load cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// What was asked for cannot be right, whatever the machine does.
+    /// A usage error: the request cannot work on any machine.
     #[error("{0}")]
     Mistake(String),
-    /// The service did not do what a service does.
+    /// The service did not behave as expected.
     #[error("{0}")]
     Service(String),
-    /// The operating system refused something.
+    /// The operating system refused a request.
     #[error("{what}: {source}; {way_out}")]
     System {
-        /// What was tried.
         what: String,
-        /// The kernel's answer.
         source: std::io::Error,
-        /// What can be done.
+        /// What the user can do.
         way_out: String,
     },
 }

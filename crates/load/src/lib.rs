@@ -1,13 +1,14 @@
-//! Who asks and who serves: arrivals, pacing, transports, services.
+//! Open-loop load generation: arrivals, pacing, transports and built-in
+//! services.
 //!
-//! Every load is an open loop: requests have an intended start that depends
-//! on the offered rate alone, and their latency runs from it, whoever was
-//! late. What the load generator itself was late by is the *slip*, kept
-//! apart. All loads share one way of being driven ([`Load`], [`Running`]) and
-//! one way of counting ([`tally`]); arrival law, transport and service are
-//! values given to it.
+//! In an open loop, the intended start of a request depends on the offered rate
+//! only, and its latency is measured from there, so there is no coordinated
+//! omission. The load generator's own send delay is the *slip*, recorded
+//! separately. All loads share one interface ([`Load`], [`Running`]) and one
+//! way of counting ([`tally`]); arrival process, transport and service are
+//! parameters.
 //!
-//! This room must not judge what it measures, read /proc, or know of plans.
+//! This crate must not judge its measurements, read /proc, or know about plans.
 //!
 //! ```
 //! use plimsoll_load::arrivals::Schedule;

@@ -1,10 +1,10 @@
-//! Counting, the same for all loads: which requests belong to the window, how
-//! they ended, how long they took.
+//! Counting, shared by all loads: which requests belong to the window, how they
+//! ended, and how long they took.
 //!
-//! A request belongs to the window when its *intended* start lies in it. A
-//! good answer adds to the throughput when it *arrives* within the window. The
-//! window is announced a moment before it opens, so every thread knows it by
-//! the time it sees the first request that belongs to it.
+//! A request belongs to the window if its *intended* start lies in it. A good
+//! answer adds to the throughput if it *arrives* within the window. A window is
+//! announced shortly before it opens, so that every thread knows it before its
+//! first request.
 
 use crate::drive::{Offer, Tick, WindowTimes};
 use plimsoll_model::{Errors, Histogram, Slot, SteppedRate, Work};
@@ -12,35 +12,30 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long before its opening a window is announced. Longer than a thread
-/// takes to see it, shorter than anyone minds.
-const NOTICE: Duration = Duration::from_millis(20);
+/// How long before its opening a window is announced: longer than threads need
+/// to see it.
+const ANNOUNCEMENT: Duration = Duration::from_millis(20);
 
-/// How a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// No connection could be made.
     Connect,
-    /// The TLS handshake failed.
     Tls,
-    /// No whole answer within the time-out.
+    /// No complete answer within the time-out.
     Timeout,
-    /// A status that was not expected.
     Status,
-    /// Something that is not HTTP/1.1.
     Protocol,
     /// Closed or reset before the answer ended.
     Reset,
 }
 
-/// The clock and the window that all threads of a load share. Times are
+/// The clock and the window shared by all threads of a load. Times are
 /// nanoseconds since its beginning.
 #[derive(Debug)]
 pub struct Session {
     began: Instant,
     opens_ns: AtomicU64,
     closes_ns: AtomicU64,
-    /// No requests of the window are waited for any longer than this.
+    /// When to stop waiting for requests of the window.
     ends_ns: AtomicU64,
     stopped: AtomicBool,
     steps: Option<SteppedRate>,
@@ -53,7 +48,6 @@ impl Default for Session {
 }
 
 impl Session {
-    /// A session that begins now.
     pub fn new() -> Session {
         Session {
             began: Instant::now(),
@@ -65,7 +59,6 @@ impl Session {
         }
     }
 
-    /// A session of what is offered, which begins now.
     pub fn of(offer: &Offer) -> Session {
         Session {
             steps: offer.steps,
@@ -73,21 +66,20 @@ impl Session {
         }
     }
 
-    /// Nanoseconds since the beginning.
     pub fn now_ns(&self) -> u64 {
         ns(self.began.elapsed())
     }
 
-    /// When the session began.
     pub fn began(&self) -> Instant {
         self.began
     }
 
     /// Announces a window; see [`crate::Running::open_window`].
     pub fn open_window(&self, length: Duration) -> WindowTimes {
-        let opens = self.began.elapsed() + NOTICE;
+        let opens = self.began.elapsed() + ANNOUNCEMENT;
         let closes = opens + length;
-        // Closing first: whoever sees the opening must see the closing too.
+        // Close before open: a thread that sees the opening must see the
+        // closing too.
         self.closes_ns.store(ns(closes), Ordering::Release);
         self.opens_ns.store(ns(opens), Ordering::Release);
         WindowTimes {
@@ -96,40 +88,38 @@ impl Session {
         }
     }
 
-    /// Lets the window close later, and tells when. Has to be called while it
-    /// is open and has a while to go: what was sent after it closed does not
-    /// count, and would seem to have been answered without.
+    /// Extends the window and returns its new end. Call it well before the
+    /// window closes: a request sent after that would not count as sent.
     pub fn extend_window(&self, by: Duration) -> Instant {
         let closed = self.closes_ns.fetch_add(ns(by), Ordering::AcqRel);
         self.began + Duration::from_nanos(closed) + by
     }
 
-    /// From now on threads end as soon as no request of the window is open,
-    /// or after `drain`.
+    /// Lets threads end as soon as no request of the window is open, or after
+    /// `drain`.
     pub fn stop_after(&self, drain: Duration) {
         self.ends_ns
             .store(self.now_ns() + ns(drain), Ordering::Release);
         self.stopped.store(true, Ordering::Release);
     }
 
-    /// Whether [`Session::stop_after`] was called.
     pub fn is_stopping(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// When the drain ends; `u64::MAX` before [`Session::stop_after`].
+    /// The end of the drain; `u64::MAX` before [`Session::stop_after`].
     pub fn ends_ns(&self) -> u64 {
         self.ends_ns.load(Ordering::Acquire)
     }
 
-    /// When the window closes; `u64::MAX` while there is none.
+    /// When the window closes; `u64::MAX` if there is none.
     pub fn closes_ns(&self) -> u64 {
         self.closes_ns.load(Ordering::Acquire)
     }
 
     /// Whether `at_ns` lies within the window.
     pub fn counts(&self, at_ns: u64) -> bool {
-        // Opening first, for the reason in `open_window`.
+        // Open before close, for the reason in `open_window`.
         at_ns >= self.opens_ns.load(Ordering::Acquire)
             && at_ns < self.closes_ns.load(Ordering::Acquire)
     }
@@ -139,11 +129,11 @@ fn ns(d: Duration) -> u64 {
     u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What one thread has counted. The thread locks it once per request, nobody
-/// else more than a few times a second.
+/// Counts of one thread. The thread locks them once per request, others a few
+/// times a second.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Of it, `steps` are empty until the first latency after a step.
+    /// Its `steps` are empty until the first latency after a step.
     work: Work,
     /// Requests of the window that were sent and have not ended.
     open_in_window: u64,
@@ -159,12 +149,11 @@ struct TickCounts {
     latency: Histogram,
 }
 
-/// One thread's hand on its counts.
+/// Handle to the counts of one thread.
 ///
 /// Each request goes through [`Tally::due`] once, then [`Tally::sent`] once,
-/// then one of [`Tally::done`], [`Tally::failed`] and [`Tally::unfinished`].
-/// A request that could never be sent goes from `due` to `failed` or
-/// `unfinished` by way of [`Tally::unsent`].
+/// then one of [`Tally::done`], [`Tally::failed`] and [`Tally::unfinished`]. A
+/// request that could not be sent goes through `due`, then [`Tally::unsent`].
 #[derive(Debug, Clone)]
 pub struct Tally {
     session: Arc<Session>,
@@ -180,13 +169,12 @@ impl Tally {
         }
     }
 
-    /// The session it counts for.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// Puts a latency where it belongs after a step, if it does. The window
-    /// has no say: it opens and closes in the low phases.
+    /// Records a latency after a rate step, independent of the window, which
+    /// opens and closes in the low phases.
     fn after_step(&self, counts: &mut Counts, intended_ns: u64, latency_ns: u64) {
         let Some(stepped) = &self.session.steps else {
             return;
@@ -204,11 +192,11 @@ impl Tally {
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
-        // Counts are plain numbers: a thread that panicked left them usable.
+        // Counts are plain numbers: they stay valid after a panic.
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The generator has seen, `slip_ns` after the intended start, that a
+    /// The generator noticed, `slip_ns` after the intended start, that a
     /// request is due.
     pub fn due(&self, intended_ns: u64, slip_ns: u64) {
         if self.session.counts(intended_ns) {
@@ -218,7 +206,7 @@ impl Tally {
         }
     }
 
-    /// The request was sent, or its service began.
+    /// The request was sent, or its service started.
     pub fn sent(&self, intended_ns: u64) {
         let in_window = self.session.counts(intended_ns);
         let mut counts = self.lock();
@@ -282,8 +270,8 @@ impl Tally {
         self.after_step(&mut counts, intended_ns, waited_ns);
     }
 
-    /// A request that was due was never sent until the trial ended at
-    /// `now_ns`: the service left no room for it, or the generator no time.
+    /// A due request was not sent before the trial ended at `now_ns`: no
+    /// connection was free, or the generator was too slow.
     pub fn unsent(&self, intended_ns: u64, now_ns: u64) {
         let waited_ns = now_ns.saturating_sub(intended_ns);
         let in_window = self.session.counts(intended_ns);
@@ -295,7 +283,7 @@ impl Tally {
         self.after_step(&mut counts, intended_ns, waited_ns);
     }
 
-    /// Sent requests of the window that have not ended yet.
+    /// Sent requests of the window that have not ended.
     pub fn open_in_window(&self) -> u64 {
         self.lock().open_in_window
     }
@@ -313,7 +301,7 @@ fn count_failure(errors: &mut Errors, failure: Failure) {
     *kind += 1;
 }
 
-/// What happened since the last call, over all threads. Forgets it.
+/// Sums and resets the events since the last call, over all threads.
 pub fn tick(tallies: &[Tally]) -> Tick {
     let mut tick = Tick::default();
     let mut latency = Histogram::new();
@@ -325,8 +313,8 @@ pub fn tick(tallies: &[Tally]) -> Tick {
         tick.completed += std::mem::take(&mut counts.tick.completed);
         tick.errors += std::mem::take(&mut counts.tick.errors);
         if counts.tick.latency.count() > 0 {
-            // Merging takes tens of microseconds, which the thread must not
-            // be kept waiting for: only the exchange is done under the lock.
+            // Merging takes tens of microseconds, so only the swap is done
+            // under the lock.
             spare.clear();
             std::mem::swap(&mut counts.tick.latency, &mut spare);
             drop(counts);
@@ -338,7 +326,7 @@ pub fn tick(tallies: &[Tally]) -> Tick {
     tick
 }
 
-/// What all threads counted for the window.
+/// Sums the window's counts over all threads.
 pub fn total(tallies: &[Tally]) -> Work {
     let mut all = Work::default();
     for tally in tallies {
@@ -369,7 +357,7 @@ fn merge_steps(all: &mut Vec<Vec<Slot>>, own: &[Vec<Slot>]) {
 mod tests {
     use super::*;
 
-    /// A tally whose window has been announced; times are from its opening.
+    /// A tally with an announced window, and the time at which it opens.
     fn open() -> (Tally, u64) {
         let session = Arc::new(Session::new());
         let times = session.open_window(Duration::from_secs(1));
@@ -378,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_belongs_where_it_was_intended_and_works_where_it_ended() {
+    fn request_belongs_by_intended_start_and_completes_by_arrival() {
         let (tally, opens) = open();
         let second = 1_000_000_000;
         for (intended, ended) in [
@@ -397,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_extended_counts_on() {
+    fn extended_window_keeps_counting() {
         let (tally, opens) = open();
         let second = 1_000_000_000;
         tally.session().extend_window(Duration::from_secs(2));
@@ -411,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_counts_even_when_no_answer_came() {
+    fn unanswered_requests_count_their_wait() {
         let (tally, opens) = open();
         let late = opens + 2_000_000_000;
         for _ in 0..4 {
@@ -433,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_step_is_told_apart_by_slots_over_all_threads() {
+    fn latencies_after_a_step_are_split_into_slots() {
         let ms = Duration::from_millis;
         let rate = plimsoll_model::Rate::per_second(1.0).unwrap();
         let session = Arc::new(Session::of(&Offer {
@@ -468,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_window_nothing_counts_but_ticks_do() {
+    fn without_a_window_only_ticks_count() {
         let tally = Tally::new(Arc::new(Session::new()));
         tally.due(1, 0);
         tally.sent(1);

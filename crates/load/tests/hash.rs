@@ -1,4 +1,5 @@
-//! The hash service under short loads: conservation, whatever the machine does.
+//! The hash service under short loads: conservation of requests, whatever the
+//! machine's noise.
 
 #![cfg(test)]
 
@@ -8,7 +9,7 @@ use plimsoll_model::{Arrivals, Bytes, CpuSet, CpuTime, HashService, Rate, Work};
 use plimsoll_pool::allowed_cpus;
 use std::time::Duration;
 
-/// Hashed in some microseconds by any CPU.
+/// Takes any CPU some microseconds.
 const SMALL: u64 = 4 << 10;
 
 /// Takes any CPU tens of milliseconds.
@@ -16,7 +17,7 @@ const LARGE: u64 = 64 << 20;
 
 const ALL: usize = usize::MAX;
 
-/// The service on all CPUs, or on one for a capacity that is surely exceeded.
+/// The service on all CPUs, or on one to exceed its capacity reliably.
 fn load(mean_block: u64, cpus: usize) -> HashLoad {
     let service = HashService {
         mean_block: Bytes(mean_block),
@@ -47,8 +48,8 @@ fn trial(load: &mut HashLoad, rate: f64, drain: Duration) -> Work {
     running.finish().unwrap()
 }
 
-/// Each intended request has ended or is unfinished; each has one latency and
-/// one slip.
+/// Each intended request has ended or is unfinished, with one latency and one
+/// slip.
 fn assert_conserved(work: &Work) {
     assert_eq!(work.errors.total(), 0);
     assert_eq!(work.latency.count(), work.intended);
@@ -57,7 +58,7 @@ fn assert_conserved(work: &Work) {
 }
 
 #[test]
-fn with_a_drain_long_enough_all_that_was_intended_is_served() {
+fn long_drain_serves_all_requests() {
     let work = trial(&mut load(SMALL, ALL), 2000.0, Duration::from_secs(60));
     assert_conserved(&work);
     assert!(work.intended > 0);
@@ -72,8 +73,8 @@ fn a_backlog_of_the_window_is_served_in_the_drain() {
 }
 
 #[test]
-fn what_an_overloaded_service_leaves_is_unfinished_and_counts_its_wait() {
-    // A minute's work and more in a tenth of a second.
+fn overload_leaves_unfinished_requests_with_their_wait() {
+    // More than a minute's work in 100 ms.
     let work = trial(&mut load(LARGE, 1), 20_000.0, Duration::ZERO);
     assert_conserved(&work);
     assert!(work.unfinished > work.sent);
@@ -89,7 +90,7 @@ fn without_a_window_nothing_counts() {
 }
 
 #[test]
-fn a_trial_cut_short_intends_only_what_had_come() {
+fn shortened_trial_counts_only_due_requests() {
     let mut running = load(SMALL, ALL)
         .start(&offer(1000.0, Duration::ZERO))
         .unwrap();
@@ -102,7 +103,7 @@ fn a_trial_cut_short_intends_only_what_had_come() {
 }
 
 #[test]
-fn its_threads_serve_and_its_queue_is_in_flight() {
+fn queue_counts_as_in_flight() {
     let mut running = load(LARGE, 1)
         .start(&offer(20_000.0, Duration::ZERO))
         .unwrap();

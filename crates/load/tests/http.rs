@@ -1,5 +1,5 @@
-//! The HTTP load generator against servers whose behaviour is known, over
-//! real sockets.
+//! The HTTP load generator against servers with known behaviour, over real
+//! sockets.
 
 #![cfg(test)]
 
@@ -35,7 +35,7 @@ fn service(url: String) -> HttpService {
     }
 }
 
-/// A server, and what is to be asked of it.
+/// A server and its service description.
 fn known(behaviour: Behaviour) -> (KnownServer, HttpService) {
     let server = KnownServer::start(behaviour).unwrap();
     let service = service(format!("http://{}/", server.addr()));
@@ -83,7 +83,7 @@ fn probe(service: &HttpService) -> Result<Probe, String> {
     })
 }
 
-/// The probe fails with a sentence that holds `part`.
+/// Asserts that the probe fails with a message that contains `part`.
 fn assert_refused(service: &HttpService, part: &str) {
     let sentence = probe(service).unwrap_err();
     assert!(sentence.contains(part), "{sentence}");
@@ -106,26 +106,26 @@ fn a_good_service_answers_every_request() {
 }
 
 #[test]
-fn requests_beyond_the_capacity_wait_and_their_wait_is_latency() {
-    // One answer each 5 ms is 200/s; offered are 1000/s.
+fn queueing_beyond_capacity_counts_as_latency() {
+    // One answer per 5 ms is 200/s; 1000/s are offered.
     let each = 5 * MS;
     let (_server, service) = known(Behaviour::Queue(Discipline::Servers { each, servers: 1 }));
     let mut offer = offer(1000.0);
     offer.drain = MS;
     let began = Instant::now();
     let work = drive_for(&service, &offer, 500 * MS);
-    // However long it took on a busy machine; and those in flight.
+    // By the actual duration, plus those in flight.
     let served = began.elapsed().div_duration_f64(each) as u64;
     let sent = served + u64::from(service.connections);
     assert!(work.completed <= served && work.sent <= sent, "{work:?}");
     assert_eq!(work.errors.total(), 0);
     assert!(work.unfinished >= work.intended.saturating_sub(sent));
-    // What came last was served after four fifths of the queue, or never.
+    // The last requests waited for 80 % of the queue, or were never served.
     assert!(work.latency.max() >= Some(200 * MS), "{work:?}");
 }
 
 #[test]
-fn a_stall_is_seen_by_every_request_that_should_have_started_in_it() {
+fn stall_affects_every_request_intended_in_it() {
     let (_server, service) = known(Behaviour::Queue(Discipline::Stall {
         every: 1000 * MS,
         lasting: 300 * MS,
@@ -137,8 +137,8 @@ fn a_stall_is_seen_by_every_request_that_should_have_started_in_it() {
 }
 
 #[test]
-fn a_dead_port_fails_every_request_and_does_not_end_the_run() {
-    // Bound and not listening, so that nobody else gets the port.
+fn closed_port_fails_requests_but_not_the_run() {
+    // Bound but not listening, so that no other process takes the port.
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let addr = SocketAddr::try_from(rustix::net::getsockname(&socket).unwrap()).unwrap();
@@ -165,7 +165,7 @@ fn connections_closed_at_once_are_resets() {
 }
 
 #[test]
-fn connections_that_serve_once_are_opened_again_and_again() {
+fn one_shot_connections_are_reopened() {
     let (_server, service) = known(Behaviour::CloseAfterAnswer { announced: true });
     assert!(!probe(&service).unwrap().keeps_alive);
     let work = drive(&service, 200.0);
@@ -173,16 +173,15 @@ fn connections_that_serve_once_are_opened_again_and_again() {
 }
 
 /// Serves one connection at a time, each for one request, as the simplest
-/// servers do; ends when it is asked for `/end`.
+/// servers do. Ends at a request for `/end`.
 fn serve_one_at_a_time(listener: &TcpListener) -> std::io::Result<()> {
     loop {
         let (mut stream, _) = listener.accept()?;
         let mut request = [0; 4096];
-        // Whoever connects and says nothing keeps all others waiting.
-        // Whoever hung up in the queue is no reason to stop serving: a load
-        // that ends resets the connections it still has.
+        // A silent client blocks all others. A reset in the backlog does not
+        // end the server: a load that ends resets its open connections.
         let bytes = stream.read(&mut request).unwrap_or(0);
-        // A client that is gone by now need not be told.
+        // The client may have gone.
         let _ = stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok");
         if request[..bytes].starts_with(b"GET /end") {
             return Ok(());
@@ -204,27 +203,27 @@ fn idle_connections_do_not_block_a_server_that_serves_one_at_a_time() {
     let mut last = TcpStream::connect(addr).unwrap();
     last.write_all(b"GET /end HTTP/1.0\r\n\r\n").unwrap();
     server.join().unwrap().unwrap();
-    // Only one waits at a time, or a few: the server's queue never overflows,
-    // so none is tried again after a second.
+    // At most a few wait at a time: the backlog never overflows, so no connect
+    // is retried after a second.
     assert_eq!(work.latency.count(), work.intended, "{work:?}");
     assert_eq!(work.latency.above(900 * MS), 0, "{work:?}");
 }
 
 #[test]
-fn a_close_that_was_not_announced_is_noticed() {
+fn unannounced_close_is_detected() {
     let (_server, service) = known(Behaviour::CloseAfterAnswer { announced: false });
     assert!(!probe(&service).unwrap().keeps_alive);
-    // Whether a request meets the close or comes after it is chance; both
-    // are accounted for, and nothing else happens.
+    // Whether a request meets the close is chance; both cases are counted, and
+    // nothing else happens.
     let work = drive(&service, 200.0);
     assert_eq!(work.errors.total(), work.errors.reset);
     assert!(work.completed > 0);
 }
 
 #[test]
-fn an_answer_that_is_cut_off_is_a_reset() {
+fn truncated_answer_is_a_reset() {
     let (_server, service) = known(Behaviour::DieInBody);
-    assert_refused(&service, "in the middle of its answer, after 49 B");
+    assert_refused(&service, "within its answer, after 49 B");
     let work = drive(&service, 200.0);
     assert_eq!(work.errors.reset, work.intended, "{work:?}");
 }
@@ -249,7 +248,7 @@ fn an_unexpected_status_is_a_status_error_unless_it_is_expected() {
 }
 
 #[test]
-fn a_redirect_is_an_error_that_shows_where_it_leads() {
+fn redirect_is_an_error_with_its_location() {
     let (_server, service) = known(Behaviour::Redirect("http://elsewhere/".into()));
     assert_refused(&service, "redirects to http://elsewhere/ (302)");
     let work = drive(&service, 200.0);
@@ -257,7 +256,7 @@ fn a_redirect_is_an_error_that_shows_where_it_leads() {
 }
 
 #[test]
-fn chunks_in_odd_fragments_are_whole_answers() {
+fn fragmented_chunks_are_complete_answers() {
     let (_server, service) = known(Behaviour::OddChunks);
     assert_eq!(probe(&service).unwrap().body.0, 16);
     let work = drive(&service, 200.0);
@@ -265,7 +264,7 @@ fn chunks_in_odd_fragments_are_whole_answers() {
 }
 
 #[test]
-fn a_body_that_ends_with_the_connection_is_a_whole_answer() {
+fn body_ended_by_close_is_complete() {
     let (_server, service) = known(Behaviour::UntilClose);
     let probe = probe(&service).unwrap();
     assert_eq!((probe.body.0, probe.keeps_alive), (12, false));
@@ -274,7 +273,7 @@ fn a_body_that_ends_with_the_connection_is_a_whole_answer() {
 }
 
 #[test]
-fn silence_is_a_time_out_and_waits_no_longer() {
+fn silent_server_times_out() {
     let (_server, mut service) = known(Behaviour::Silent);
     service.timeout = 50 * MS;
     assert_refused(&service, "gave no answer within 50ms");
@@ -284,26 +283,26 @@ fn silence_is_a_time_out_and_waits_no_longer() {
 }
 
 #[test]
-fn a_head_byte_by_byte_is_slow_but_whole() {
+fn head_sent_byte_by_byte_is_complete() {
     let (_server, mut service) = known(Behaviour::SlowHead { per_byte: MS });
     assert_eq!(drive(&service, 50.0).errors.total(), 0);
     service.timeout = 20 * MS;
-    assert_refused(&service, "did not end its answer within 20ms");
+    assert_refused(&service, "did not complete its answer within 20ms");
     let work = drive(&service, 50.0);
     assert_eq!(work.errors.timeout, work.intended, "{work:?}");
 }
 
 #[test]
-fn a_body_without_end_is_a_time_out_and_does_not_hold_up_the_thread() {
+fn endless_body_times_out_without_blocking_the_thread() {
     let (_server, mut service) = known(Behaviour::Large { bytes: 10 << 30 });
     service.timeout = 100 * MS;
-    assert_refused(&service, "did not end its answer within 100ms");
+    assert_refused(&service, "did not complete its answer within 100ms");
     let work = drive(&service, 20.0);
     assert_eq!(work.errors.timeout, work.intended, "{work:?}");
 }
 
 #[test]
-fn a_large_answer_and_a_large_request_are_carried_whole() {
+fn large_requests_and_answers_are_complete() {
     let (_server, mut service) = known(Behaviour::Large { bytes: 3 << 20 });
     service.method = "POST".into();
     service.body = vec![b'x'; 5 << 20];
@@ -313,7 +312,7 @@ fn a_large_answer_and_a_large_request_are_carried_whole() {
 }
 
 #[test]
-fn a_load_can_be_watched_and_dropped() {
+fn load_reports_ticks_and_ends_when_dropped() {
     let (_server, service) = known(Behaviour::Answer { after: MS });
     let mut load = HttpLoad::new(&service, cpus()).unwrap();
     let mut running = load.start(&offer(500.0)).unwrap();
@@ -327,7 +326,7 @@ fn a_load_can_be_watched_and_dropped() {
         completed += running.tick().completed;
     }
     drop(running);
-    // The kernel may take a moment to bury a thread that has ended.
+    // The kernel may take a moment to remove an ended thread.
     let patience = Instant::now() + 10_000 * MS;
     while task.exists() {
         assert!(Instant::now() < patience, "the thread runs on");
@@ -361,7 +360,7 @@ fn several_threads_share_connections_and_rate() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_before_anything_is_opened() {
+fn invalid_settings_are_refused_before_connecting() {
     let refused = |service: &HttpService, cpus: CpuSet| match HttpLoad::new(service, cpus) {
         Err(LoadError::Mistake(message)) => message,
         other => panic!("{other:?}"),
@@ -386,7 +385,7 @@ fn what_cannot_work_is_refused_before_anything_is_opened() {
 }
 
 #[test]
-fn a_cpu_that_is_not_there_is_named() {
+fn missing_cpu_is_named() {
     let (_server, service) = known(Behaviour::Silent);
     for cpu in [1023, 5000] {
         let mut load = HttpLoad::new(&service, [cpu].into_iter().collect()).unwrap();
@@ -394,14 +393,14 @@ fn a_cpu_that_is_not_there_is_named() {
             panic!("this machine has CPU {cpu}");
         };
         assert!(
-            error.to_string().contains(&format!("on CPU {cpu}")),
+            error.to_string().contains(&format!("to CPU {cpu}")),
             "{error}"
         );
     }
 }
 
 #[test]
-fn a_rate_limiter_refuses_what_is_beyond_its_rate() {
+fn rate_limiter_refuses_the_excess() {
     let limiter = Discipline::TokenBucket {
         per_second: 200,
         burst: 10,
@@ -409,7 +408,7 @@ fn a_rate_limiter_refuses_what_is_beyond_its_rate() {
     let (_server, service) = known(Behaviour::Queue(limiter));
     let began = Instant::now();
     let work = drive_for(&service, &offer(1000.0), 500 * MS);
-    // However long it took on a busy machine.
+    // By the actual duration.
     let most = 10.0 + 200.0 * began.elapsed().as_secs_f64();
     assert!(work.completed as f64 <= most + 1.0, "{work:?}");
     assert!(work.completed > 0 && work.errors.status > 0, "{work:?}");

@@ -1,4 +1,4 @@
-//! The HTTP load generator over TLS, with a certificate made on the spot.
+//! The HTTP load generator over TLS, with a generated certificate.
 
 #![cfg(test)]
 
@@ -13,8 +13,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A server with a certificate that nobody trusts. Its threads end with the
-/// test process, or when their client goes.
+/// A server with an untrusted certificate. Its threads end with the test
+/// process, or with their client.
 fn tls_server(body: &'static [u8]) -> SocketAddr {
     let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let private = PrivatePkcs8KeyDer::from(key.signing_key.serialize_der());
@@ -37,7 +37,7 @@ fn tls_server(body: &'static [u8]) -> SocketAddr {
     addr
 }
 
-/// Answers each request until the client goes.
+/// Answers requests until the client closes.
 fn serve(stream: StreamOwned<ServerConnection, TcpStream>, body: &[u8]) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut line = String::new();
@@ -93,7 +93,7 @@ fn sentence(load: &HttpLoad) -> String {
 }
 
 #[test]
-fn any_certificate_is_taken_when_that_is_asked_for() {
+fn insecure_accepts_any_certificate() {
     let mut load = load(tls_server(b"secret"), true);
     let probe = load.probe().unwrap();
     assert_eq!((probe.body.0, probe.keeps_alive), (6, true));
@@ -102,7 +102,7 @@ fn any_certificate_is_taken_when_that_is_asked_for() {
 }
 
 #[test]
-fn answers_of_many_records_are_carried_whole() {
+fn answers_of_many_tls_records_are_complete() {
     const BODY: &[u8] = &[b'x'; 1 << 20];
     let mut load = load(tls_server(BODY), true);
     assert_eq!(load.probe().unwrap().body.0, 1 << 20);
@@ -111,7 +111,7 @@ fn answers_of_many_records_are_carried_whole() {
 }
 
 #[test]
-fn a_certificate_that_is_not_trusted_is_a_tls_error() {
+fn untrusted_certificate_is_a_tls_error() {
     let mut load = load(tls_server(b""), false);
     let sentence = sentence(&load);
     assert!(
@@ -131,7 +131,7 @@ fn a_server_without_tls_is_recognised() {
         stream
             .write_all(b"220 mail.invalid ESMTP ready\r\n")
             .unwrap();
-        // Whatever the client says, and its end.
+        // Reads until the client closes.
         std::io::copy(&mut stream, &mut std::io::sink())
     });
     let sentence = sentence(&load);

@@ -68,9 +68,9 @@ fn doctor_finds_psi_and_schedstat() {
     let said = Group::new("doctor").doctor();
     for line in [
         "ok      pressure stall information: /proc/pressure",
-        "ok      scheduler statistics per thread: /proc/PID/schedstat, to the nanosecond",
+        "ok      scheduler statistics per thread: /proc/PID/schedstat, nanosecond resolution",
         "ok      all CPUs for Plimsoll: 2 CPUs",
-        "ok      CPU time without a limit: no limit to be seen",
+        "ok      CPU time without a limit: no visible limit",
     ] {
         assert!(said.iter().any(|l| l == line), "{line}: {said:#?}");
     }

@@ -296,7 +296,7 @@ fn a_record_that_cannot_be_made_says_where_and_why() {
         ("/proc/x", ["/proc/x: No such file", "cannot be created"]),
         ("no/such/x", ["there is no folder no/such", "-o"]),
         ("file/x", ["file/x: Not a directory", "cannot be created"]),
-        (".", ["is a directory", "name a file"]),
+        (".", ["is a directory", "give a file"]),
     ] {
         let ended = folder.run(&short(&["--rated", "100", "-o", output]));
         ended.says(2, &words);

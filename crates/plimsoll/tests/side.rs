@@ -120,8 +120,8 @@ fn numbers_and_guards_that_make_no_sense_are_refused_before_anything_runs() {
     let place = Place::new();
     let cases: [(&[&str], &str); 25] = [
         (&["--headroom", "0"], "give 1 to 90 percent"),
-        (&["--headroom", "100"], "worth running"),
-        (&["--headroom", "-5"], "less than nothing"),
+        (&["--headroom", "100"], "too little CPU"),
+        (&["--headroom", "-5"], "it is negative"),
         (&["--headroom", "abc"], "not a number"),
         (&["--guard", "latency<5ms"], "kind is not"),
         (&["--guard", "run-delay<200%"], "between 0% and 100%"),

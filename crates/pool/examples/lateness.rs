@@ -1,9 +1,9 @@
-//! How late workers are, and what it costs, for each way of waiting.
+//! Start lateness of workers and its CPU cost, per way of waiting.
 //!
-//! `cargo run --release -p plimsoll-pool --example lateness -- 1000 5`
-//! offers 1000 empty jobs a second to one worker on the last allowed CPU, for
-//! 5 seconds in all per way of waiting, in turns of half a second so that a
-//! disturbance of the machine hits all of them.
+//! `cargo run --release -p plimsoll-pool --example lateness -- 1000 5` offers
+//! 1000 empty jobs a second to one worker on the last allowed CPU, for 5
+//! seconds per way of waiting. The ways alternate every half second, so that a
+//! disturbance of the machine affects all of them.
 
 use plimsoll_model::Histogram;
 use plimsoll_pool::{Pool, Waiting, allowed_cpus, pin_this_thread};
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds: f64 = args.next().map_or(Ok(5.0), |a| a.parse())?;
     let cpus = allowed_cpus()?;
     let last = cpus.iter().last().ok_or("no CPU")?;
-    // This thread keeps off the worker's CPU.
+    // This thread avoids the worker's CPU.
     pin_this_thread(cpus.iter().next().ok_or("no CPU")?)?;
     let spin = |us| Waiting::SleepThenSpin {
         margin: Duration::from_micros(us),

@@ -1,4 +1,4 @@
-//! Which CPUs there are for this thread, and pinning it to one.
+//! CPU affinity of the calling thread.
 
 use crate::PoolError;
 use plimsoll_model::{CpuId, CpuSet};
@@ -13,12 +13,12 @@ pub fn allowed_cpus() -> Result<CpuSet, PoolError> {
         .collect())
 }
 
-/// Pins the calling thread to `cpu`. Threads and processes that it starts from
-/// then on are pinned there too.
+/// Pins the calling thread to `cpu`. Threads and processes that it starts later
+/// inherit this.
 pub fn pin_this_thread(cpu: CpuId) -> Result<(), PoolError> {
     let fail = |source| PoolError::Pin { cpu, source };
     let index = cpu as usize;
-    // The mask would panic on a number beyond its end.
+    // `CpuMask::set` panics beyond its end.
     if index >= CpuMask::MAX_CPU {
         return Err(fail(std::io::ErrorKind::InvalidInput.into()));
     }
@@ -32,8 +32,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pinned_thread_may_run_on_that_cpu_alone() {
-        // In a thread of its own: affinity belongs to the thread.
+    fn pinned_thread_has_one_allowed_cpu() {
+        // In its own thread, because affinity is per thread.
         let (before, after) = std::thread::spawn(|| {
             let before = allowed_cpus().unwrap();
             pin_this_thread(before.iter().last().unwrap()).unwrap();
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_cannot_be_had_is_named() {
+    fn unavailable_cpu_is_named() {
         for cpu in [1023, 8191, CpuId::MAX] {
             let error = pin_this_thread(cpu).unwrap_err().to_string();
             assert!(error.contains(&format!("CPU {cpu}:")), "{error}");

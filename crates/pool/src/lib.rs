@@ -1,27 +1,27 @@
-//! Jobs at their start times on a set of workers; how workers wait.
+//! Runs jobs at their start times on a set of pinned workers.
 //!
-//! A [`Pool`] has one worker thread per CPU of a set, pinned to it. What is to
-//! be done comes from a *source*: an iterator of start times in nanoseconds
-//! since an agreed beginning, ascending. A free worker claims the next start
-//! of the source; if that lies in the future, the worker waits for it; then it
-//! runs the job. There is no dispatcher: the only thing that the workers share
-//! is the source, behind a mutex that is taken once per job.
+//! A [`Pool`] has one worker thread per CPU of a set, pinned to it. Jobs come
+//! from a *source*: an iterator of ascending start times in nanoseconds since a
+//! common epoch. A free worker claims the next start from the source; if that
+//! is in the future, the worker waits for it; then it runs the job. There is no
+//! dispatcher: workers share only the source, behind a mutex that is taken once
+//! per job.
 //!
-//! **Invariant.** *A job starts at its time whenever a worker is free then,
-//! and otherwise jobs start in the order of their times.* For suppose that a
-//! start `s` has come and nobody has claimed it. Starts are claimed in
-//! ascending order, so all claims of this moment are of starts up to `s`,
-//! which have come too; a worker that holds one does not wait for it, it runs
-//! it. So all workers are busy: work is never left while a worker idles. And
-//! whoever becomes free next claims the oldest start that is left. That is a
-//! FIFO queue with k servers (M/G/k when the starts are Poisson).
+//! **Invariant.** *A job starts at its time if a worker is free then; otherwise
+//! jobs start in the order of their times.* Proof: suppose that a start `s` is
+//! due and unclaimed. Starts are claimed in ascending order, so all current
+//! claims are of starts up to `s`, which are due too, and their workers run
+//! them instead of waiting. So all workers are busy: no worker idles while a
+//! job is due. The worker that becomes free next claims the oldest unclaimed
+//! start. This is a FIFO queue with k servers (M/G/k if the starts are
+//! Poisson).
 //!
-//! The one thing that a dispatcher would do better: a worker that the
-//! operating system wakes too late delays the job that it has claimed, even
-//! if another worker is free by then. Such a delay is no queueing; it is told
-//! apart as the *slip* ([`Start::slip_ns`]).
+//! A dispatcher would be better in one case: a worker that the operating system
+//! wakes too late delays the job that it has claimed, even if another worker is
+//! free by then. This delay is not queueing; it is reported as the *slip*
+//! ([`Start::slip_ns`]).
 //!
-//! This room must not know what the jobs are, count them, or judge.
+//! This crate must not know what the jobs do, count them or judge them.
 //!
 //! ```
 //! use plimsoll_pool::{Pool, Waiting, allowed_cpus};
@@ -56,38 +56,23 @@ mod wait;
 mod workers;
 
 pub use cpu::{allowed_cpus, pin_this_thread};
-pub use queue::Rest;
+pub use queue::Unstarted;
 pub use wait::Waiting;
 pub use workers::{Pool, Start};
 
 use plimsoll_model::CpuId;
 
-/// Why workers could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    /// There is nothing to run on.
-    #[error("no CPU was given to run on; give at least one")]
+    #[error("no CPU to run on; give at least one")]
     NoCpu,
-    /// A thread could not be pinned.
     #[error(
-        "a thread could not be pinned to CPU {cpu}: {source}; choose from the CPUs that this \
+        "cannot pin a thread to CPU {cpu}: {source}; choose one of the CPUs that this \
          process may use (Cpus_allowed_list in /proc/self/status)"
     )]
-    Pin {
-        /// To which CPU.
-        cpu: CpuId,
-        /// The kernel's answer.
-        source: std::io::Error,
-    },
-    /// The kernel did not tell which CPUs this process may use.
-    #[error("the kernel does not tell which CPUs this process may use: {0}")]
+    Pin { cpu: CpuId, source: std::io::Error },
+    #[error("cannot read this process' CPU affinity: {0}; give the CPUs explicitly")]
     Affinity(#[source] std::io::Error),
-    /// A thread could not be made.
-    #[error("no thread could be made for CPU {cpu}: {source}; see `ulimit -u` and pids.max")]
-    Spawn {
-        /// For which CPU.
-        cpu: CpuId,
-        /// The kernel's answer.
-        source: std::io::Error,
-    },
+    #[error("cannot start a thread for CPU {cpu}: {source}; raise `ulimit -u` or pids.max")]
+    Spawn { cpu: CpuId, source: std::io::Error },
 }

@@ -1,18 +1,16 @@
-//! Who has claimed which start, and what is left. Pure: the caller locks, and
-//! knows the clock.
+//! Claims of start times. The caller provides locking and the clock.
 
 use std::iter::Peekable;
 
-/// A start that a worker has claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Claim {
-    /// The how manieth of the source, from 0.
+    /// Position in the source, from 0.
     pub(crate) index: u64,
-    /// Nanoseconds since the beginning.
+    /// Nanoseconds since the epoch.
     pub(crate) intended_ns: u64,
 }
 
-/// The source, and what each worker has claimed and not finished.
+/// The source, and each worker's unfinished claim.
 #[derive(Debug)]
 pub(crate) struct Queue<S: Iterator<Item = u64>> {
     /// `None` once the rest has been taken.
@@ -30,12 +28,12 @@ impl<S: Iterator<Item = u64>> Queue<S> {
         }
     }
 
-    /// `worker` has finished what it had claimed, if anything.
+    /// `worker` has finished its claim, if any.
     pub(crate) fn finish(&mut self, worker: usize) {
         self.open[worker] = None;
     }
 
-    /// `worker`, which has nothing open, claims the oldest start that is left.
+    /// `worker`, which has no open claim, claims the oldest remaining start.
     pub(crate) fn claim(&mut self, worker: usize) -> Option<Claim> {
         let intended_ns = self.source.as_mut()?.next()?;
         let claim = Claim {
@@ -47,7 +45,6 @@ impl<S: Iterator<Item = u64>> Queue<S> {
         Some(claim)
     }
 
-    /// The oldest start that is not finished.
     pub(crate) fn oldest_open_ns(&mut self) -> Option<u64> {
         let claimed = self.open.iter().flatten().map(|c| c.intended_ns).min();
         claimed.or_else(|| self.source.as_mut()?.peek().copied())
@@ -58,28 +55,28 @@ impl<S: Iterator<Item = u64>> Queue<S> {
         self.next_index
     }
 
-    /// What was claimed and never finished, then what was never claimed. The
-    /// queue is empty afterwards.
-    pub(crate) fn take_rest(&mut self) -> Rest<S> {
+    /// Takes the starts that were claimed but not finished, then the unclaimed
+    /// ones. The queue is empty afterwards.
+    pub(crate) fn take_unstarted(&mut self) -> Unstarted<S> {
         let claims = self.open.iter_mut().filter_map(Option::take);
         let mut open: Vec<u64> = claims.map(|c| c.intended_ns).collect();
         open.sort_unstable();
-        Rest {
+        Unstarted {
             open: open.into_iter(),
             source: self.source.take(),
         }
     }
 }
 
-/// The starts that were never run, ascending: those that workers were still
-/// waiting for, then what the source goes on with.
+/// The starts that were never run, ascending: those that workers were waiting
+/// for, then the rest of the source.
 #[derive(Debug)]
-pub struct Rest<S: Iterator<Item = u64>> {
+pub struct Unstarted<S: Iterator<Item = u64>> {
     open: std::vec::IntoIter<u64>,
     source: Option<Peekable<S>>,
 }
 
-impl<S: Iterator<Item = u64>> Iterator for Rest<S> {
+impl<S: Iterator<Item = u64>> Iterator for Unstarted<S> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
@@ -92,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn starts_are_claimed_in_the_order_of_the_source_whoever_asks() {
+    fn starts_are_claimed_in_source_order_by_any_worker() {
         let mut queue = Queue::new([10, 20, 20, 30].into_iter(), 2);
         let claims: Vec<(u64, u64)> = [1, 0, 0, 1]
             .into_iter()
@@ -123,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_is_what_was_not_finished_each_once_and_ascending() {
+    fn unstarted_jobs_are_returned_once_and_ascending() {
         let mut queue = Queue::new([10, 20, 30, 40].into_iter(), 3);
         for worker in [2, 0, 1] {
             queue.claim(worker);
         }
         queue.finish(0);
-        assert_eq!(queue.take_rest().collect::<Vec<_>>(), [10, 30, 40]);
+        assert_eq!(queue.take_unstarted().collect::<Vec<_>>(), [10, 30, 40]);
         assert_eq!(queue.claim(0), None, "nothing is handed out twice");
     }
 }

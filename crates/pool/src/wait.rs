@@ -1,10 +1,10 @@
-//! How a worker waits for a point in time, or for the word to stop.
+//! How a worker waits for a point in time or for a stop.
 //!
-//! A worker sleeps in a futex wait on the [`Gate`]'s word, with the point in
-//! time as an absolute time-out on CLOCK_MONOTONIC. So one system call serves
-//! both ends: the timer wakes it to the microsecond, and whoever stops the
-//! pool wakes it at once. An absolute time-out does not grow by what passes
-//! between reading the clock and falling asleep.
+//! A worker sleeps in a futex wait on the [`Gate`]'s word, with an absolute
+//! time-out on CLOCK_MONOTONIC. One system call thus serves both ends: the
+//! timer wakes it at the time, and stopping the pool wakes it at once. An
+//! absolute time-out is not delayed by the time between reading the clock and
+//! falling asleep.
 
 use plimsoll_model::human_duration;
 use rustix::thread::futex;
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How workers wait for the next start.
 ///
-/// What each costs, at 1000 empty jobs a second, on a virtual machine with two
-/// CPUs (AMD EPYC, Linux 6.18, timer slack 1 ns); `examples/lateness.rs` shows
-/// it for another machine:
+/// Costs at 1000 empty jobs a second on a virtual machine with two CPUs (AMD
+/// EPYC, Linux 6.18, timer slack 1 ns); `examples/lateness.rs` measures another
+/// machine:
 ///
 /// | way | late by, median | 99 % | CPU of the worker |
 /// |---|---|---|---|
@@ -27,16 +27,13 @@ use std::time::{Duration, Instant};
 /// | sleep, spin for 100 us | 0.1 us | 15 us | 8.5 % |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// Sleep until the start. Costs no CPU time while it waits; starts are
-    /// late by what the kernel and the CPU's idle state take to wake up.
+    /// Sleep until the start. Uses no CPU time while waiting; starts are late
+    /// by the wake-up latency of the kernel and of the CPU's idle state.
     Sleep,
-    /// Sleep until a margin before the start and spin for the rest. As long
-    /// as the margin covers the wake-up, starts are late by less than a
-    /// microsecond; each costs up to the margin in CPU time.
-    SleepThenSpin {
-        /// How long before the start to wake up.
-        margin: Duration,
-    },
+    /// Sleep until a margin before the start, then spin. If the margin covers
+    /// the wake-up latency, starts are late by less than a microsecond; each
+    /// start costs up to the margin in CPU time.
+    SleepThenSpin { margin: Duration },
 }
 
 impl fmt::Display for Waiting {
@@ -50,25 +47,25 @@ impl fmt::Display for Waiting {
     }
 }
 
-/// Lets the timers of the calling thread fire at their time instead of up to
-/// 50 us later, the kernel's default (prctl(2), PR_SET_TIMERSLACK).
-pub(crate) fn sharpen_timers() {
-    // Where a sandbox refuses it, starts slip by 50 us more, and that shows in
-    // the slip of each.
+/// Sets the timer slack of the calling thread to 1 ns; the kernel's default
+/// delays timers by up to 50 us (prctl(2), PR_SET_TIMERSLACK).
+pub(crate) fn set_min_timer_slack() {
+    // If a sandbox refuses it, starts are up to 50 us later, which the slip
+    // shows.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// Nanoseconds since the beginning, and the same on the kernel's clock.
+/// Nanoseconds since the epoch, and their mapping to the kernel's clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     began: Instant,
-    /// CLOCK_MONOTONIC at the beginning.
+    /// CLOCK_MONOTONIC at the epoch.
     began_monotonic_ns: i128,
 }
 
 impl Clock {
     pub(crate) fn new(began: Instant) -> Clock {
-        // The closest of a few pairs of readings, in case that this thread is
+        // The closest of several pairs of readings, in case this thread is
         // interrupted between the two.
         let (_, began_monotonic_ns) = (0..5)
             .map(|_| {
@@ -96,15 +93,15 @@ impl Clock {
     fn monotonic(&self, at_ns: u64) -> Timespec {
         let ns = self.began_monotonic_ns + i128::from(at_ns);
         Timespec {
-            // Below 2^64 ns plus the machine's uptime: far within 63 bits.
+            // Below 2^64 ns plus the machine's uptime: fits in 63 bits.
             tv_sec: i64::try_from(ns.div_euclid(1_000_000_000)).unwrap_or(i64::MAX),
             tv_nsec: ns.rem_euclid(1_000_000_000) as i64,
         }
     }
 }
 
-/// Where workers wait: closed until all of them are ready, then open until the
-/// pool is stopped. The phase only ever goes up.
+/// A barrier for workers: closed until all are ready, then open until the pool
+/// is stopped. The phase only increases.
 #[derive(Debug, Default)]
 pub(crate) struct Gate(AtomicU32);
 
@@ -112,21 +109,21 @@ const CLOSED: u32 = 0;
 const OPEN: u32 = 1;
 const STOPPED: u32 = 2;
 
-/// Matches any waker: the gate wakes all or nobody.
-const ANYONE: NonZeroU32 = NonZeroU32::MAX;
+/// Matches any waker: the gate always wakes all waiters.
+const ANY_WAKER: NonZeroU32 = NonZeroU32::MAX;
 
 impl Gate {
     pub(crate) fn open(&self) {
-        self.go_to(OPEN);
+        self.advance(OPEN);
     }
 
     pub(crate) fn stop(&self) {
-        self.go_to(STOPPED);
+        self.advance(STOPPED);
     }
 
-    fn go_to(&self, phase: u32) {
+    fn advance(&self, phase: u32) {
         self.0.fetch_max(phase, Ordering::AcqRel);
-        // Fails only for an address that is no address.
+        // Fails only for an invalid address.
         let _ = futex::wake(&self.0, futex::Flags::PRIVATE, i32::MAX as u32);
     }
 
@@ -134,16 +131,16 @@ impl Gate {
         self.0.load(Ordering::Acquire) == STOPPED
     }
 
-    /// Waits until the gate is opened; false when it was stopped instead.
-    pub(crate) fn pass(&self) -> bool {
+    /// Waits until the gate is opened; `false` if it was stopped instead.
+    pub(crate) fn wait_open(&self) -> bool {
         while self.0.load(Ordering::Acquire) == CLOSED {
             self.sleep_while(CLOSED, None);
         }
         !self.is_stopped()
     }
 
-    /// Waits until `at_ns` and gives the time that it is then, or `None` when
-    /// the gate was stopped before.
+    /// Waits until `at_ns` and returns the current time, or `None` if the gate
+    /// was stopped first.
     pub(crate) fn wait_until(&self, clock: &Clock, waiting: Waiting, at_ns: u64) -> Option<u64> {
         let margin_ns = match waiting {
             Waiting::Sleep => 0,
@@ -169,10 +166,9 @@ impl Gate {
     }
 
     fn sleep_while(&self, phase: u32, until: Option<&Timespec>) {
-        // It ends by the time-out, by a wake-up, by a signal, or because the
-        // phase has changed already. The caller looks at clock and phase
-        // again, so it does not matter which.
-        let _ = futex::wait_bitset(&self.0, futex::Flags::PRIVATE, phase, until, ANYONE);
+        // Ends by time-out, wake-up, signal, or because the phase has already
+        // changed. The caller checks clock and phase again in every case.
+        let _ = futex::wait_bitset(&self.0, futex::Flags::PRIVATE, phase, until, ANY_WAKER);
     }
 }
 
@@ -189,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_ends_at_the_time_and_not_before() {
+    fn wait_ends_at_the_time_and_not_before() {
         let gate = Gate::default();
         gate.open();
         for waiting in both() {
@@ -200,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_past_is_not_waited_for() {
+    fn past_times_do_not_wait() {
         let gate = Gate::default();
         gate.open();
         let clock = Clock::new(Instant::now());
@@ -208,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn stopping_ends_every_wait_even_one_for_ever() {
+    fn stop_ends_endless_waits() {
         for waiting in both() {
             let gate = Arc::new(Gate::default());
             let clock = Clock::new(Instant::now());
             let waiter = {
                 let gate = Arc::clone(&gate);
                 std::thread::spawn(move || {
-                    gate.pass()
+                    gate.wait_open()
                         .then(|| gate.wait_until(&clock, waiting, FOREVER))
                 })
             };
@@ -228,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_in_the_future_or_the_past_is_the_same_on_both_clocks() {
+    fn both_clocks_agree_for_past_and_future_epochs() {
         let now = Instant::now();
         let hour = Duration::from_secs(3600);
         let monotonic_s = |began| Clock::new(began).monotonic(0).tv_sec;

@@ -1,34 +1,30 @@
-//! The worker threads.
-
 use crate::PoolError;
 use crate::cpu::pin_this_thread;
-use crate::queue::{Queue, Rest};
-use crate::wait::{Clock, Gate, Waiting, sharpen_timers};
+use crate::queue::{Queue, Unstarted};
+use crate::wait::{Clock, Gate, Waiting, set_min_timer_slack};
 use plimsoll_model::{CpuId, CpuSet};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A job that starts now. Times are nanoseconds since the beginning.
+/// A job that starts now. Times are nanoseconds since the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
-    /// Which worker runs it, from 0, in the order of the CPUs.
+    /// Worker index from 0, in the order of the CPUs.
     pub worker: usize,
-    /// The how manieth start of the source it is, from 0.
+    /// Position in the source, from 0.
     pub index: u64,
-    /// When it was to start.
     pub intended_ns: u64,
-    /// When it does start.
     pub started_ns: u64,
     /// Whether the worker was free and waiting at the intended time. If not,
-    /// all workers were busy then, and the job has queued.
+    /// all workers were busy, and the job has queued.
     pub waited: bool,
 }
 
 impl Start {
-    /// By how many nanoseconds the start is late although a worker was waiting
-    /// for it; 0 when it is late because all were busy.
+    /// Delay of the start in nanoseconds although a worker was waiting for it;
+    /// 0 if the job was late because all workers were busy.
     pub fn slip_ns(&self) -> u64 {
         if self.waited {
             self.started_ns.saturating_sub(self.intended_ns)
@@ -51,8 +47,8 @@ impl<S: Iterator<Item = u64>> Shared<S> {
     }
 }
 
-/// Workers that run jobs at their start times, until the source ends or the
-/// pool is stopped. Dropping it stops it and waits for jobs that run.
+/// Workers that run jobs at their start times until the source ends or the pool
+/// is stopped. Dropping it stops it and waits for running jobs.
 #[derive(Debug)]
 pub struct Pool<S: Iterator<Item = u64>> {
     shared: Arc<Shared<S>>,
@@ -61,12 +57,13 @@ pub struct Pool<S: Iterator<Item = u64>> {
 }
 
 impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
-    /// Starts one worker per CPU. `source` gives the intended starts in
+    /// Starts one worker per CPU. `source` yields the intended starts in
     /// nanoseconds since `began`, ascending; `job` is called once for each, on
     /// the worker's thread.
     ///
-    /// Either all workers stand ready, or none has run a job and the error
-    /// says which CPU could not be had.
+    /// # Errors
+    ///
+    /// If a worker cannot be started or pinned; no job has run then.
     pub fn start<J>(
         cpus: &CpuSet,
         waiting: Waiting,
@@ -118,32 +115,31 @@ impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
 }
 
 impl<S: Iterator<Item = u64>> Pool<S> {
-    /// The kernel's thread ids of the workers, in the order of the CPUs.
+    /// The kernel's thread IDs of the workers, in the order of the CPUs.
     pub fn thread_ids(&self) -> &[u32] {
         &self.thread_ids
     }
 
-    /// The oldest start whose job has not ended, be it running, waited for or
-    /// still in the source; `None` when all jobs of the source have ended.
+    /// The oldest start whose job has not ended: running, waited for or still
+    /// in the source. `None` once all jobs of the source have ended.
     pub fn oldest_open_ns(&self) -> Option<u64> {
         self.shared.queue().oldest_open_ns()
     }
 
-    /// How many starts workers have claimed so far: those that have ended,
-    /// that run, and that are waited for.
+    /// How many starts have been claimed so far: ended, running and waited for.
     pub fn claimed(&self) -> u64 {
         self.shared.queue().claimed()
     }
 
-    /// Stops: waiting workers wake up at once, running jobs are waited for.
-    /// Gives the starts that were never run. Panics if a job has panicked.
-    pub fn stop(mut self) -> Rest<S> {
+    /// Stops the pool: waiting workers wake up at once, running jobs complete.
+    /// Returns the starts that were never run. Panics if a job has panicked.
+    pub fn stop(mut self) -> Unstarted<S> {
         for thread in self.end() {
             if let Err(panic) = thread.join() {
                 std::panic::resume_unwind(panic);
             }
         }
-        self.shared.queue().take_rest()
+        self.shared.queue().take_unstarted()
     }
 
     fn end(&mut self) -> Vec<JoinHandle<()>> {
@@ -155,8 +151,7 @@ impl<S: Iterator<Item = u64>> Pool<S> {
 impl<S: Iterator<Item = u64>> Drop for Pool<S> {
     fn drop(&mut self) {
         for thread in self.end() {
-            // A panic has been reported by the panic hook; a drop has nobody
-            // to hand it to.
+            // The panic hook has reported a panic; a drop cannot return it.
             let _ = thread.join();
         }
     }
@@ -177,23 +172,23 @@ impl<S: Iterator<Item = u64>> Worker<S> {
         job: &impl Fn(&Start),
     ) {
         let pinned = pin_this_thread(cpu);
-        sharpen_timers();
+        set_min_timer_slack();
         let id = rustix::thread::gettid()
             .as_raw_nonzero()
             .get()
             .unsigned_abs();
-        // Nobody listens any more when another worker could not be had; the
-        // gate is stopped then.
+        // The receiver is gone if another worker failed; the gate is stopped
+        // then.
         let _ = ready.send((self.index, pinned.map(|()| id)));
-        if self.shared.gate.pass() {
+        if self.shared.gate.wait_open() {
             while let Some(start) = self.next_start() {
                 job(&start);
             }
         }
     }
 
-    /// Ends what was claimed before, claims the next start and waits for it.
-    /// `None` when the source has ended or the pool was stopped; what was
+    /// Finishes the previous claim, claims the next start and waits for it.
+    /// `None` if the source has ended or the pool was stopped; a start that was
     /// waited for then stays open.
     fn next_start(&self) -> Option<Start> {
         let claim = {

@@ -1,4 +1,4 @@
-//! The pool on known schedules: what must hold however the machine is loaded.
+//! The pool on known schedules. All assertions hold under any machine load.
 
 #![cfg(test)]
 
@@ -17,8 +17,7 @@ fn one_cpu() -> CpuSet {
     allowed_cpus().unwrap().iter().take(1).collect()
 }
 
-/// Runs all jobs of a schedule and gives them in the order in which they were
-/// seen.
+/// Runs all jobs of a schedule and returns them in the order of execution.
 fn run_all(cpus: &CpuSet, waiting: Waiting, starts: Vec<u64>) -> Vec<Start> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
@@ -41,7 +40,7 @@ fn run_all(cpus: &CpuSet, waiting: Waiting, starts: Vec<u64>) -> Vec<Start> {
 }
 
 #[test]
-fn every_start_runs_once_and_none_before_its_time() {
+fn every_start_runs_once_and_not_early() {
     let starts: Vec<u64> = (0..500).map(|i| i * 40_000).collect();
     for waiting in ways() {
         let mut seen = run_all(&allowed_cpus().unwrap(), waiting, starts.clone());
@@ -62,12 +61,12 @@ fn one_worker_serves_in_the_order_of_arrival() {
 }
 
 #[test]
-fn lateness_is_slip_only_when_the_worker_was_waiting() {
+fn delay_is_slip_only_if_the_worker_was_waiting() {
     let now = Instant::now();
     let hour_ago = now.checked_sub(Duration::from_secs(3600)).unwrap_or(now);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
-    // One start that queued for long, one that lies ahead.
+    // One start that queued for long, and one in the future.
     let ahead = hour_ago.elapsed().as_nanos() as u64 + 20_000_000;
     let source = [0, ahead].into_iter();
     let pool = Pool::start(&one_cpu(), Waiting::Sleep, hour_ago, source, move |s| {
@@ -81,12 +80,12 @@ fn lateness_is_slip_only_when_the_worker_was_waiting() {
     assert!(!seen[0].waited);
     assert_eq!(seen[0].slip_ns(), 0);
     let late = seen[1].started_ns - seen[1].intended_ns;
-    // A machine that was away for 20 ms has made the second one queue too.
+    // If the machine paused for 20 ms, the second one has queued too.
     assert_eq!(seen[1].slip_ns(), if seen[1].waited { late } else { 0 });
 }
 
 #[test]
-fn stopping_ends_workers_that_wait_for_ever_and_hands_their_starts_back() {
+fn stop_ends_waiting_workers_and_returns_their_starts() {
     for waiting in ways() {
         let ran = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&ran);
@@ -107,7 +106,7 @@ fn stopping_ends_workers_that_wait_for_ever_and_hands_their_starts_back() {
 }
 
 #[test]
-fn what_ran_and_what_is_handed_back_are_all_there_was() {
+fn started_and_returned_starts_are_complete() {
     let starts: Vec<u64> = (0..100_000).map(|i| i * 1_000).collect();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
@@ -157,7 +156,7 @@ fn dropping_a_pool_ends_its_threads() {
 }
 
 #[test]
-fn workers_run_where_they_were_told_to() {
+fn workers_run_on_their_cpus() {
     let cpus = allowed_cpus().unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
@@ -177,7 +176,7 @@ fn workers_run_where_they_were_told_to() {
 }
 
 #[test]
-fn a_cpu_that_cannot_be_had_fails_before_any_job_runs() {
+fn unavailable_cpu_fails_before_any_job_runs() {
     let ran = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&ran);
     let mut cpus: Vec<u32> = one_cpu().iter().collect();

@@ -1,127 +1,75 @@
-//! What can be wrong with a run file, each in one sentence.
+//! Errors of run files, each a sentence with a remedy.
 
 use rusqlite::{ErrorCode, ffi};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a record could not be made, read or added to.
+/// Why a record could not be created, read or appended to.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file to be made is there already.
     #[error(
-        "{} exists already; choose another file with -o, or go on with the run in it with --resume",
+        "{} exists already; choose another file with -o, or continue its run with --resume",
         shown(path)
     )]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file to be exported to is there already.
-    #[error("{} exists already; name an empty or a new directory", shown(path))]
-    ExportExists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file to be read is not there.
+    Exists { path: PathBuf },
+    #[error("{} exists already; give an empty or a new directory", shown(path))]
+    ExportExists { path: PathBuf },
     #[error("there is no file {}; check the name", shown(path))]
-    NoSuchFile {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A directory was named.
-    #[error("{} is a directory; name a file in it", shown(path))]
-    IsDirectory {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// A directory on the way to the file cannot be one.
+    NoSuchFile { path: PathBuf },
+    #[error("{} is a directory; give a file in it", shown(path))]
+    IsDirectory { path: PathBuf },
     #[error(
-        "{} cannot be made because a part of its path is a file; choose another file with -o",
+        "{} cannot be created because a part of its path is a file; choose another file with -o",
         shown(path)
     )]
-    NotInADirectory {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is something else.
+    NotInADirectory { path: PathBuf },
     #[error(
-        "{} is not a Plimsoll record: {why}; name a file that a run wrote",
+        "{} is not a Plimsoll record: {why}; give a file that a run wrote",
         shown(path)
     )]
-    NotARecord {
-        /// The file.
-        path: PathBuf,
-        /// What it is instead.
-        why: &'static str,
-    },
-    /// The file has a layout of a later version.
+    NotARecord { path: PathBuf, why: &'static str },
     #[error(
-        "{} was made by a newer Plimsoll (schema {schema}, this one reads up to {reads_up_to}); update Plimsoll",
+        "{} was written by a newer Plimsoll (schema {schema}, this one reads up to {reads_up_to}); update Plimsoll",
         shown(path)
     )]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its schema.
         schema: u32,
-        /// The latest schema that is read.
         reads_up_to: u32,
     },
-    /// A directory for output cannot be made where it was asked for.
     #[error(
-        "the directory {} cannot be made there; choose one that can be, such as one below here",
+        "the directory {} cannot be created; choose another one, such as one below the current directory",
         shown(path)
     )]
-    NoDirectory {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// Another process is adding trials to the file.
+    NoDirectory { path: PathBuf },
     #[error(
         "{} is being written by another run; wait for it to end, or choose another file with -o",
         shown(path)
     )]
-    BeingWritten {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file lacks a part or contradicts itself.
+    BeingWritten { path: PathBuf },
     #[error(
-        "{} is damaged or cut short ({detail}); take a copy of it that is whole, or run again into another file",
+        "{} is damaged or cut short ({detail}); use an intact copy, or run again with another file",
         shown(path)
     )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        detail: String,
-    },
-    /// No space for another trial.
+    Damaged { path: PathBuf, detail: String },
     #[error("{}", disk_full(path, *kept))]
     DiskFull {
-        /// The file.
         path: PathBuf,
-        /// How many trials are in it.
+        /// Number of trials in the file.
         kept: u64,
     },
-    /// No space to make the file.
     #[error(
-        "the disk is full, so {} could not be made; free some space, or choose a file on another disk",
+        "the disk is full, so {} could not be created; free some space, or choose a file on another disk",
         shown(path)
     )]
-    NoSpace {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file or its directory belongs to somebody else.
+    NoSpace { path: PathBuf },
     #[error(
         "no permission to {doing} {}; change its permissions or its directory's, or choose another file",
         shown(path)
     )]
     PermissionDenied {
-        /// The file.
         path: PathBuf,
-        /// What was to be done: "read", "write", "make".
+        /// The refused operation: "read", "write", "make".
         doing: &'static str,
     },
     /// Somebody else may have written the commands that a resumed run would run.
@@ -142,65 +90,40 @@ pub enum RecordError {
         "{} is on a read-only file system; choose a file elsewhere",
         shown(path)
     )]
-    ReadOnlyFileSystem {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Another program holds a lock on the file for too long.
+    ReadOnlyFileSystem { path: PathBuf },
+    /// Another program holds an SQLite lock for too long.
     #[error(
-        "{} is locked by another program, such as an open sqlite3 shell; close it and try again",
+        "{} is locked by another program, such as an open sqlite3 shell; close it and retry",
         shown(path)
     )]
-    Busy {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file went away while it was written.
+    Busy { path: PathBuf },
     #[error(
-        "{} was moved or deleted while the run wrote to it; leave it in its place until the run has ended",
+        "{} was moved or deleted while the run wrote to it; do not move it until the run has ended",
         shown(path)
     )]
-    Gone {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Something was to be added to a record that was opened for reading.
+    Gone { path: PathBuf },
+    /// An append to a record that was opened for reading.
     #[error(
         "{} was opened for reading only; open it to resume its run",
         shown(path)
     )]
-    OpenedForReading {
-        /// The file.
-        path: PathBuf,
-    },
-    /// What was to be kept has no written form.
-    #[error(
-        "{what} has no written form and cannot be kept in {}: {detail}",
-        shown(path)
-    )]
+    OpenedForReading { path: PathBuf },
+    #[error("{what} cannot be serialized into {}: {detail}", shown(path))]
     Unwritable {
-        /// The file.
         path: PathBuf,
-        /// What it was.
         what: &'static str,
-        /// Why not.
         detail: String,
     },
-    /// Anything else that the operating system or SQLite said.
+    /// Any other error of the operating system or SQLite.
     #[error(
-        "{} could not be used ({detail}); check the disk that it is on, its quota and its permissions",
+        "{} could not be used ({detail}); check its disk, quota and permissions",
         shown(path)
     )]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What was said.
-        detail: String,
-    },
+    Io { path: PathBuf, detail: String },
 }
 
 impl RecordError {
-    /// Whether the user can mend it by giving other arguments.
+    /// Whether this is a usage error, to be fixed by other arguments.
     pub fn is_mistake(&self) -> bool {
         match self {
             RecordError::Exists { .. }
@@ -229,11 +152,12 @@ impl RecordError {
     pub(crate) fn damaged(path: &Path, detail: impl AsRef<str>) -> RecordError {
         RecordError::Damaged {
             path: path.to_owned(),
-            detail: brief(detail.as_ref()),
+            detail: first_line(detail.as_ref()),
         }
     }
 
-    /// What the operating system said while `doing` something with a file.
+    /// Converts an error of the operating system; `doing` names the refused
+    /// operation.
     pub(crate) fn from_io(path: &Path, e: &io::Error, doing: &'static str) -> RecordError {
         let path = path.to_owned();
         match e.kind() {
@@ -248,15 +172,15 @@ impl RecordError {
             io::ErrorKind::ReadOnlyFilesystem => RecordError::ReadOnlyFileSystem { path },
             _ => RecordError::Io {
                 path,
-                detail: brief(&e.to_string()),
+                detail: first_line(&e.to_string()),
             },
         }
     }
 
-    /// What SQLite said about a file that holds `kept` trials.
+    /// Converts an error of SQLite about a file with `kept` trials.
     pub(crate) fn from_sqlite(path: &Path, e: rusqlite::Error, kept: u64) -> RecordError {
         let Some(said) = e.sqlite_error().copied() else {
-            // The file could be read but what it holds could not be taken.
+            // The file is readable, but a value is invalid.
             return RecordError::damaged(path, e.to_string());
         };
         let path = path.to_owned();
@@ -267,16 +191,16 @@ impl RecordError {
             ErrorCode::DiskFull => RecordError::DiskFull { path, kept },
             ErrorCode::NotADatabase => RecordError::NotARecord {
                 path,
-                why: "it is no SQLite file",
+                why: "it is not an SQLite file",
             },
-            // "no such table" and the like: not the tables that we made.
+            // "no such table" and the like: not the tables of a record.
             ErrorCode::DatabaseCorrupt | ErrorCode::Unknown => RecordError::Damaged {
                 path,
-                detail: brief(&e.to_string()),
+                detail: first_line(&e.to_string()),
             },
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => RecordError::Busy { path },
-            // CannotOpen comes from the journal, which needs a place beside
-            // the file.
+            // CannotOpen comes from the journal, which is created next to the
+            // file.
             ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen => {
                 RecordError::PermissionDenied {
                     path,
@@ -285,19 +209,20 @@ impl RecordError {
             }
             _ => RecordError::Io {
                 path,
-                detail: brief(&e.to_string()),
+                detail: first_line(&e.to_string()),
             },
         }
     }
 }
 
-/// A path as one line of text that cannot move the cursor of a terminal.
+/// A path with control characters escaped, as they could move a terminal's
+/// cursor.
 fn shown(path: &Path) -> String {
     escaped(&path.to_string_lossy())
 }
 
-/// The first line of what was said; SQLite quotes whole statements.
-fn brief(said: &str) -> String {
+/// The first line, truncated; SQLite quotes whole statements.
+fn first_line(said: &str) -> String {
     const LONGEST: usize = 120;
     let line = said.lines().next().unwrap_or_default();
     match line.char_indices().nth(LONGEST) {
@@ -323,13 +248,13 @@ fn disk_full(path: &Path, kept: u64) -> String {
     let recorded = match kept {
         0 => {
             return format!(
-                "the disk is full, and {path} holds no trial yet; free some space and begin again"
+                "the disk is full, and {path} contains no trial yet; free some space and start again"
             );
         }
         1 => "the 1 trial recorded before is".to_owned(),
         n => format!("the {n} trials recorded before are"),
     };
     format!(
-        "the disk is full, but {recorded} kept in {path}; free some space and go on with --resume {path}"
+        "the disk is full, but {recorded} kept in {path}; free some space and continue with --resume {path}"
     )
 }

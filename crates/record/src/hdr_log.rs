@@ -1,4 +1,4 @@
-//! Histograms for other tools: HdrHistogram interval logs.
+//! Export of histograms as HdrHistogram interval logs.
 
 use crate::{Existing, RecordError, write_private};
 use hdrhistogram::serialization::V2DeflateSerializer;
@@ -9,13 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Writes one `level-NNN.N.hlog` per load level into `dir`, which is made
-/// if it is not there. Gives the files that were written, by level.
+/// Writes one `level-NNN.N.hlog` per load level into `dir`, which is created if
+/// needed, and returns the paths by level.
 ///
-/// The format is HdrHistogram's interval log, version 1.3, as its Java
-/// `HistogramLogWriter` defines it: text, one line per interval, histograms
-/// compressed and in base64. Each valid trial at the level gives two
-/// intervals, tagged `latency` and `slip`, with values in nanoseconds.
+/// The format is HdrHistogram's interval log, version 1.3, as defined by its
+/// Java `HistogramLogWriter`: text, one line per interval, histograms
+/// compressed and in base64. Each valid trial at a level gives two intervals,
+/// tagged `latency` and `slip`, with values in nanoseconds.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ fn add<S, O>(log: &mut Vec<u8>, level: LoadLevel, trial: &Trial<S, O>) -> Result
     if is_new {
         log.extend_from_slice(LEGEND);
     }
-    // Without settings a head is no line at all.
+    // Without settings the header is empty.
     let mut lines = IntervalLogWriterBuilder::new()
         .begin_log_with(log, &mut serializer)
         .map_err(|e| e.to_string())?;
@@ -85,7 +85,8 @@ fn write_all(dir: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(), RecordError
         std::io::ErrorKind::AlreadyExists => RecordError::NotInADirectory {
             path: dir.to_owned(),
         },
-        // Parents are made too, so what is missing is a place that takes any.
+        // Parents are created too, so the file system accepts no directories
+        // here.
         std::io::ErrorKind::NotFound => RecordError::NoDirectory {
             path: dir.to_owned(),
         },

@@ -1,18 +1,17 @@
-//! Histograms as blobs: HdrHistogram's V2 encoding, not compressed.
+//! Histograms as blobs: HdrHistogram's V2 encoding, uncompressed.
 //!
-//! The format is described in HdrHistogram's `V2` encoder: a head of 40 bytes
+//! The format is described in HdrHistogram's `V2` encoder: a header of 40 bytes
 //! (cookie, length, offset, digits, lowest, highest, ratio; big endian), then
-//! counts as zig-zag LEB128 numbers, where a negative number stands for so
+//! counts as zig-zag LEB128 numbers, where a negative number stands for that
 //! many empty buckets.
 
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use plimsoll_model::Histogram;
 
 const HEAD_BYTES: usize = 40;
-/// The bytes before the length: V2, not compressed.
+/// The bytes before the length: V2, uncompressed.
 const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 
-/// A histogram as a blob.
 pub(crate) fn encode(histogram: &Histogram) -> Result<Vec<u8>, String> {
     let mut blob = Vec::new();
     V2Serializer::new()
@@ -21,10 +20,10 @@ pub(crate) fn encode(histogram: &Histogram) -> Result<Vec<u8>, String> {
     Ok(blob)
 }
 
-/// A histogram from a blob that is known to hold `count` values.
+/// Decodes a blob that must hold `count` values.
 ///
-/// The blob may be damaged, and the decoder trusts what it is given (it
-/// allocates as much as the head says), so head and numbers are checked first.
+/// The blob may be damaged, and the decoder trusts its input (it allocates what
+/// the header says), so header and numbers are checked first.
 pub(crate) fn decode(blob: &[u8], count: u64) -> Result<Histogram, String> {
     check_head(blob)?;
     check_counts(&blob[HEAD_BYTES..])?;
@@ -34,7 +33,7 @@ pub(crate) fn decode(blob: &[u8], count: u64) -> Result<Histogram, String> {
     let histogram = Histogram::from_hdr(&hdr);
     if histogram.count() != count {
         return Err(format!(
-            "a histogram holds {} values and not {count}",
+            "a histogram has {} values instead of {count}",
             histogram.count()
         ));
     }
@@ -45,23 +44,23 @@ fn check_head(blob: &[u8]) -> Result<(), String> {
     let own = encode(&Histogram::new())?;
     let length = blob.len().checked_sub(HEAD_BYTES);
     let length = length.and_then(|n| u32::try_from(n).ok());
-    let length = length.ok_or("a histogram is cut short")?;
+    let length = length.ok_or("a histogram is truncated")?;
     let same_bounds = blob.get(8..HEAD_BYTES) == own.get(8..HEAD_BYTES);
     if blob[..4] != COOKIE || blob[4..8] != length.to_be_bytes() || !same_bounds {
-        return Err("a histogram has a head that is not Plimsoll's".to_owned());
+        return Err("a histogram has an unexpected header".to_owned());
     }
     Ok(())
 }
 
-/// No number may be longer than its bytes or be the one whose negative does
-/// not exist.
+/// Rejects truncated numbers and the one that cannot be negated.
 fn check_counts(mut bytes: &[u8]) -> Result<(), String> {
     while !bytes.is_empty() {
-        // Seven bits each in eight bytes with the high bit set, then eight.
+        // Seven bits each in eight bytes with the high bit set, then eight
+        // bits.
         let length = bytes.iter().take(8).take_while(|b| **b >= 0x80).count() + 1;
-        let number = bytes.get(..length).ok_or("a histogram is cut short")?;
+        let number = bytes.get(..length).ok_or("a histogram is truncated")?;
         if number.iter().all(|b| *b == 0xff) && length == 9 {
-            return Err("a histogram has an impossible count".to_owned());
+            return Err("a histogram has an invalid count".to_owned());
         }
         bytes = &bytes[length..];
     }
@@ -83,13 +82,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn a_histogram_comes_back_equal(values in prop::collection::vec(64u64.., 0..50)) {
+        fn histogram_round_trip(values in prop::collection::vec(64u64.., 0..50)) {
             let h = filled(&values);
             prop_assert_eq!(decode(&encode(&h).unwrap(), h.count()).unwrap(), h);
         }
 
         #[test]
-        fn a_damaged_blob_is_an_error_or_a_histogram_but_no_panic(
+        fn damaged_histogram_blob_does_not_panic(
             values in prop::collection::vec(64u64..10_000_000, 0..50),
             damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
             cut in any::<prop::sample::Index>(),

@@ -1,13 +1,13 @@
 //! The run file: one SQLite file per run, one transaction per trial.
 //!
-//! A [`Record`] holds what was asked, what machine it was asked of, and every
-//! trial that ended, valid or not; whatever happens to the process, the
-//! trials that were appended stay in it and a run can go on from there. The
-//! layout is described in `docs/record.md` and stated in `schema.sql`.
+//! A [`Record`] holds the plan, the machine's provenance, and every completed
+//! trial, valid or not. Appended trials survive a crash, and the run can be
+//! resumed. The layout is described in `docs/record.md` and defined in
+//! `schema.sql`.
 //!
-//! This room must not conclude anything: it keeps what was measured and gives
-//! it back unchanged. It knows nothing of experiments, and nothing of how a
-//! trial is run or shown.
+//! This crate must not interpret measurements: it stores and returns them
+//! unchanged. It does not know experiments, how trials run, or how they are
+//! shown.
 //!
 //! ```
 //! use plimsoll_record::{Record, RecordError};

@@ -1,5 +1,5 @@
-//! From rows to a run and its trials. What does not fit is an error: a
-//! default in place of a damaged value would be a measurement that never was.
+//! Conversion of rows to a run and its trials. An invalid value is an error: a
+//! default would be an invented measurement.
 
 use crate::cell::{count_in, wrong};
 use crate::run::Run;
@@ -14,7 +14,6 @@ use serde::de::DeserializeOwned;
 use std::path::Path;
 use std::time::Duration;
 
-/// The row of `run`.
 pub(crate) fn run(conn: &Connection, path: &Path) -> std::result::Result<Run, RecordError> {
     conn.query_row("SELECT * FROM run WHERE id = 1", [], |row| {
         Ok(Run {
@@ -47,7 +46,7 @@ fn end(row: &Row<'_>) -> Result<Option<RunEnd>> {
     }
 }
 
-/// How many trials there are. They are numbered from 1 without a gap.
+/// The number of trials. They are numbered from 1 without gaps.
 pub(crate) fn count(conn: &Connection, path: &Path) -> std::result::Result<u64, RecordError> {
     let count = conn.query_row("SELECT coalesce(max(id), 0) FROM trial", [], |row| {
         row.get::<_, i64>(0)

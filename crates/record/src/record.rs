@@ -1,5 +1,3 @@
-//! Making, opening and ending a record.
-
 use crate::lock::WriterLock;
 use crate::open::{check_kind, connect, connect_to_read, new_file};
 use crate::run::{NewRun, Run};
@@ -14,7 +12,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// An open run file.
 #[derive(Debug)]
 pub struct Record {
     // Dropped first: see `WriterLock`.
@@ -22,13 +19,13 @@ pub struct Record {
     writer: Option<WriterLock>,
     path: PathBuf,
     run: Run,
-    /// Trials in the file; the next one is numbered one higher.
+    /// Trials in the file; the next one has the next number.
     trials: u64,
 }
 
 impl Record {
-    /// Makes a new file, and the directories above it, and opens it for
-    /// adding trials.
+    /// Creates a new file and its parent directories, and opens it for
+    /// appending.
     ///
     /// # Errors
     ///
@@ -41,14 +38,14 @@ impl Record {
             detail: e.to_string(),
         })?;
         let file = new_file(path)?;
-        begin(path, file, run).inspect_err(|_| {
-            // Nobody else can have it: we made it a moment ago. If it cannot
-            // be taken away either, the first error is the one to tell.
+        initialize(path, file, run).inspect_err(|_| {
+            // The file is ours: it was created above. If removing it fails too,
+            // the first error is the relevant one.
             let _ = fs::remove_file(path);
         })
     }
 
-    /// Opens a file to add trials to it.
+    /// Opens a file for appending trials.
     ///
     /// # Errors
     ///
@@ -75,11 +72,11 @@ impl Record {
         Record::load(conn, Some(lock), path)
     }
 
-    /// Opens a file for reading. A run may go on writing to it meanwhile.
+    /// Opens a file for reading. A run may write to it at the same time.
     ///
     /// # Errors
     ///
-    /// The file is missing, no record, or damaged.
+    /// If the file is missing, not a record, or damaged.
     pub fn open(path: &Path) -> Result<Record, RecordError> {
         check_kind(path)?;
         let conn = connect_to_read(path)?;
@@ -103,7 +100,7 @@ impl Record {
         })
     }
 
-    /// Adds a trial. When this returns, it is on the disk.
+    /// Appends a trial and syncs it to the disk.
     ///
     /// # Errors
     ///
@@ -123,7 +120,7 @@ impl Record {
         Ok(())
     }
 
-    /// Says how the run ended. A record that does not say was killed, or is
+    /// Records how the run ended. A record without an end was killed, or is
     /// still being written.
     ///
     /// # Errors
@@ -163,8 +160,7 @@ impl Record {
         ))
     }
 
-    /// How many trials there were when the file was opened, and those that
-    /// were appended since.
+    /// Trials in the file when it was opened, plus those appended since.
     pub fn trial_count(&self) -> u64 {
         self.trials
     }
@@ -189,39 +185,39 @@ impl Record {
             .map_err(|e| RecordError::damaged(&self.path, format!("plan_json: {e}")))
     }
 
-    /// What machine and what program the trials come from.
+    /// The machine and the program that made the trials.
     pub fn provenance(&self) -> &Provenance {
         &self.run.provenance
     }
 
-    /// What the run needed of the machine, and what of it was there.
+    /// The requirements of the run, met or missed.
     pub fn requirements(&self) -> &[Requirement] {
         &self.run.requirements
     }
 
-    /// The program and its arguments, as they were typed.
+    /// The program and its arguments, as typed.
     pub fn command_line(&self) -> &[String] {
         &self.run.command_line
     }
 
-    /// When the file was made, in milliseconds since 1970: a label only.
+    /// When the file was created, in milliseconds since 1970: informative only.
     pub fn created_unix_ms(&self) -> u64 {
         self.run.created_unix_ms
     }
 
-    /// How the run ended; `None` when it was killed or still goes on.
+    /// How the run ended; `None` if it was killed or is still running.
     pub fn end(&self) -> Option<&RunEnd> {
         self.run.end.as_ref()
     }
 
-    /// The file, as it was named.
+    /// The path as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Writes tables and the row of `run` into a new file.
-fn begin(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
+/// Writes the tables and the `run` row into a new file.
+fn initialize(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
     let lock = WriterLock::take(file, path)?;
     let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let row = write::RunRow::new(&run, path)?;
@@ -245,7 +241,7 @@ fn begin(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
     })
 }
 
-/// A label only; a clock before 1970 gives 0.
+/// Informative only; a clock before 1970 gives 0.
 fn now_unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))

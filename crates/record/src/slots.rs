@@ -1,12 +1,10 @@
-//! Slots after a step of the load, to rows and back: each with a small
-//! histogram as a blob of LEB128 numbers, which takes some 2 bytes for each
-//! bucket that holds any.
+//! Latency slots after load steps. Each row has a small histogram as LEB128
+//! numbers, about 2 bytes per non-empty bucket.
 
 use crate::cell::{count_in, int, ns, wrong};
 use plimsoll_model::Slot;
 use rusqlite::{Connection, OptionalExtension, Result, Row, Transaction, params};
 
-/// Writes the slots of a trial.
 pub(crate) fn insert(tx: &Transaction<'_>, trial: i64, steps: &[Vec<Slot>]) -> Result<()> {
     let sql = "INSERT INTO slot (trial, step, number, requests, sum_ns, p50_ns, p99_ns, buckets)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
@@ -85,7 +83,7 @@ fn decode(mut blob: &[u8]) -> Option<Vec<(u16, u64)>> {
         let count = take(&mut blob)?;
         let at = match buckets.last() {
             None => distance,
-            // Each bucket stands once.
+            // Buckets must be strictly ascending.
             Some((before, _)) if distance > 0 => before.checked_add(distance)?,
             Some(_) => return None,
         };
@@ -126,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_slot_comes_back_equal(values in prop::collection::vec(any::<u32>(), 0..50)) {
+        fn slot_round_trip(values in prop::collection::vec(any::<u32>(), 0..50)) {
             let mut slot = Slot::default();
             values.iter().for_each(|ns| slot.record_ns(u64::from(*ns)));
             let buckets = decode(&encode(&slot)).unwrap();
@@ -134,7 +132,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_blob_is_refused_or_a_slot_but_no_panic(
+        fn damaged_slot_blob_does_not_panic(
             blob in prop::collection::vec(any::<u8>(), 0..40),
         ) {
             if let Some(buckets) = decode(&blob) {
@@ -144,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_that_stands_twice_and_a_number_cut_short_are_refused() {
+    fn duplicate_buckets_and_truncated_numbers_are_refused() {
         assert_eq!(decode(&[3, 1, 0, 1]), None);
         assert_eq!(decode(&[3]), None);
         assert_eq!(decode(&[0x80]), None);

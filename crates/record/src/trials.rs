@@ -1,5 +1,3 @@
-//! The trials of a record, one at a time.
-
 use crate::{RecordError, read};
 use plimsoll_model::Trial;
 use rusqlite::Connection;
@@ -7,10 +5,10 @@ use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// Gives the trials of a record in order; see [`crate::Record::trials`].
+/// Iterates over the trials of a record; see [`crate::Record::trials`].
 ///
-/// It holds no lock between two trials, so a run may go on writing while it
-/// is in use. It ends after the first error.
+/// It holds no lock between two trials, so a run may write at the same time. It
+/// ends after the first error.
 #[derive(Debug)]
 pub struct Trials<'r, S, O> {
     conn: &'r Connection,

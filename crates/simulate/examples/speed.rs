@@ -1,4 +1,4 @@
-//! How many requests are simulated in a second of real time.
+//! Measures how many requests are simulated per second of real time.
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,

@@ -1,37 +1,37 @@
-//! CPU time as the kernel would have counted it.
+//! CPU time as the kernel would count it.
 
-use crate::chance::Chance;
+use crate::random::SeededRng;
 use plimsoll_model::{CpuTime, CpuUse, Second, Share};
 use std::time::Duration;
 
-/// What /proc/stat counts in.
+/// Resolution of /proc/stat, in seconds.
 const TICK: f64 = 0.01;
 
-/// The part of busy time that is spent in user code.
+/// The fraction of busy time in user mode.
 const USER_SHARE: f64 = 0.75;
 
-/// What the CPUs did in the window.
+/// CPU time of the window.
 pub(crate) struct Used {
-    /// In whole ticks, as the machine sees it.
+    /// In whole ticks, as /proc/stat counts.
     pub(crate) machine: CpuUse,
-    /// To the nanosecond, as the scheduler accounts for a task.
+    /// Exact, as the scheduler counts for a task.
     pub(crate) service: CpuTime,
 }
 
-/// Fills in the CPU use of each measured second, when every answer costs
-/// `per_answer` seconds on one of `cpus` CPUs, and adds it up.
+/// Sets the CPU use of each measured second and returns the sums. Each answer
+/// costs `per_answer` seconds on one of `cpus` CPUs.
 ///
-/// Counters are read in whole ticks that began at a random moment, so each
-/// difference is off by up to a tick, and the errors of the seconds add up to
-/// that of the window.
+/// Counters advance in whole ticks from a random phase, so each difference is
+/// off by up to a tick, and the errors of the seconds add up to that of the
+/// window.
 pub(crate) fn account(
     seconds: &mut [Second],
     per_answer: f64,
     cpus: u32,
-    chance: &mut Chance,
+    rng: &mut SeededRng,
 ) -> Used {
-    let mut user = Counter::new(chance);
-    let mut system = Counter::new(chance);
+    let mut user = Counter::new(rng);
+    let mut system = Counter::new(rng);
     let mut used = Used {
         machine: CpuUse::default(),
         service: CpuTime::ZERO,
@@ -53,20 +53,20 @@ pub(crate) fn account(
     used
 }
 
-/// A counter of the kernel, in whole ticks.
+/// A kernel counter in whole ticks.
 struct Counter {
-    /// Time since the counter was last a whole tick, in seconds.
+    /// Seconds since the counter's last whole tick.
     rest: f64,
 }
 
 impl Counter {
-    fn new(chance: &mut Chance) -> Counter {
+    fn new(rng: &mut SeededRng) -> Counter {
         Counter {
-            rest: chance.unit() * TICK,
+            rest: rng.unit() * TICK,
         }
     }
 
-    /// What it moves on by when `seconds` are spent.
+    /// The counter's increment for `seconds` of CPU time.
     fn add(&mut self, seconds: f64) -> CpuTime {
         self.rest += seconds;
         let ticks = (self.rest / TICK).floor();
@@ -95,7 +95,7 @@ mod tests {
             steal: None,
         };
         let mut seconds = vec![second; 100];
-        let used = account(&mut seconds, 0.002, 2, &mut Chance::seeded(1));
+        let used = account(&mut seconds, 0.002, 2, &mut SeededRng::seeded(1));
         let service = used.service.0.as_secs_f64();
         assert!((service - 66.6).abs() < 1e-6, "{service}");
         let machine = used.machine.busy().0.as_secs_f64();

@@ -1,23 +1,22 @@
-//! How much CPU use goes with how much work.
+//! CPU use as a function of load.
 
 use plimsoll_model::Share;
 
-/// CPU use against load, where load is the rate as a part of the rate at
-/// saturation: straight lines between points that rise from nothing to
-/// full load.
+/// CPU use by load, where load is the rate as a fraction of the saturation
+/// rate: piecewise linear from (0, 0) to full load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve(Vec<(f64, f64)>);
 
 impl Curve {
-    /// Half of the work takes half of the CPU time.
+    /// CPU use is proportional to load.
     pub fn linear() -> Curve {
         Curve(vec![(0.0, 0.0), (1.0, 1.0)])
     }
 
-    /// A curve through points of load and CPU use, both as shares from 0
-    /// to 1. It begins at no load and no use.
+    /// A curve through points (load, CPU use), both as fractions from 0 to 1.
+    /// It starts at (0, 0).
     ///
-    /// `None` unless loads ascend to 1 and CPU use never falls.
+    /// `None` unless loads ascend to 1 and CPU use never decreases.
     pub fn through(points: &[(f64, f64)]) -> Option<Curve> {
         let mut all = vec![(0.0, 0.0)];
         all.extend_from_slice(points);
@@ -26,22 +25,22 @@ impl Curve {
         (full && all.windows(2).all(rises)).then_some(Curve(all))
     }
 
-    /// CPU use that lags behind (or, above the diagonal, runs ahead of) the
-    /// load up to a knee and catches up from there.
+    /// CPU use below (or above) the diagonal up to one knee, then linear to (1,
+    /// 1).
     pub fn bent(load: f64, cpu: f64) -> Option<Curve> {
         Curve::through(&[(load, cpu), (1.0, 1.0)])
     }
 
     /// Two hardware threads per core that together do `speed_up` times the work
-    /// of one, when the scheduler fills idle cores first: half of the CPU time
-    /// does `1 / speed_up` of the work. `None` unless 1 < `speed_up` <= 2.
+    /// of one, with a scheduler that fills idle cores first: half of the CPU
+    /// time does `1 / speed_up` of the work. `None` unless 1 < `speed_up` <= 2.
     pub fn smt(speed_up: f64) -> Option<Curve> {
         (speed_up > 1.0 && speed_up <= 2.0)
             .then(|| Curve::bent(1.0 / speed_up, 0.5))
             .flatten()
     }
 
-    /// CPU use at a load; beyond full load that of full load.
+    /// CPU use at a load; constant beyond full load.
     pub fn cpu(&self, load: f64) -> Share {
         let at =
             |w: &[(f64, f64)]| w[0].1 + (load - w[0].0) / (w[1].0 - w[0].0) * (w[1].1 - w[0].1);
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reading_a_curve_both_ways_gives_the_same_point() {
+    fn curve_and_its_inverse_agree() {
         let curves = [
             Curve::linear(),
             Curve::bent(0.85, 0.6).unwrap(),
@@ -83,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn half_the_time_of_smt_is_more_than_half_of_the_work() {
+    fn half_the_cpu_time_with_smt_does_more_than_half_of_the_work() {
         let curve = Curve::smt(1.27).unwrap();
         let half = curve.load(Share::new(0.5).unwrap()).unwrap();
         assert!((half - 1.0 / 1.27).abs() < 1e-12);
     }
 
     #[test]
-    fn what_does_not_rise_is_no_curve() {
+    fn non_monotone_points_are_no_curve() {
         for bad in [
             &[][..],
             &[(0.5, 0.5)],
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_that_is_never_reached_has_no_load() {
+    fn unreachable_cpu_use_has_no_load() {
         let curve = Curve::through(&[(1.0, 0.7)]).unwrap();
         assert_eq!(curve.load(Share::new(0.8).unwrap()), None);
         assert_eq!(curve.cpu(1.5), Share::new(0.7).unwrap());

@@ -1,14 +1,14 @@
-//! Machines of known capacity, on virtual time.
+//! Machines of known capacity, on virtual time, to validate capacity searches.
 //!
-//! A search for capacity can only be trusted after it has found answers that
-//! were known before. This room holds machines whose true capacity follows
-//! from how they are built: a [`Machine`] answers a trial as a runner would,
-//! within milliseconds and without a clock, and [`truth()`] says what the right
-//! answer would have been. A [`SharedMachine`] is what control laws are tried on.
-//! Only tests and benches use it.
+//! The true capacity of a simulated machine follows from its parameters: a
+//! [`Machine`] returns the outcome of a trial as a runner would, within
+//! milliseconds and without a clock, and [`truth()`] gives the correct
+//! capacity. A [`SharedMachine`] simulates a sideload for control laws. Used
+//! only by tests and benchmarks.
 //!
-//! It must not sleep, read a clock, do I/O, or draw chance without a seed: the
-//! same machine and the same trial give the same outcome on every host.
+//! This crate must not sleep, read a clock, do I/O, or use random numbers
+//! without a seed: the same machine and trial give the same outcome on every
+//! host.
 //!
 //! ```
 //! use plimsoll_model::{Arrivals, Quantile};
@@ -24,12 +24,12 @@
 //! assert!(capacity.is_some_and(|c| (c.get() / expected - 1.0).abs() < 1e-6));
 //! ```
 
-mod brief;
-mod chance;
+mod compact_histogram;
 mod cpu;
 mod curve;
-mod line;
 mod machine;
+mod queue;
+mod random;
 mod service;
 mod shared;
 mod stall;

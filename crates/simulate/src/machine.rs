@@ -1,58 +1,52 @@
-//! A machine that answers trials.
+//! A simulated machine that runs trials.
 
-use crate::chance::{Chance, Starts};
 use crate::cpu::account;
 use crate::curve::Curve;
-use crate::line::Line;
+use crate::queue::QueueState;
+use crate::random::{SeededRng, Starts};
 use crate::service::Service;
-use crate::tally::{Course, Tally};
+use crate::tally::{Tally, Timeline};
 use plimsoll_model::{
     Arrivals, CpuTime, CpuUse, Invalid, MachineUse, Phase, Plan, Rate, ServiceUse, Setting, Share,
     Trial, TrialSpec, Verdict,
 };
 use std::time::Duration;
 
-/// Something that goes wrong in some trials and that nobody notices: their
-/// verdict stays valid.
+/// An undetected disturbance of some trials: their verdict stays valid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disturbance {
-    /// The share of trials that are disturbed, drawn at random for each.
+    /// The fraction of disturbed trials, drawn at random for each.
     pub share: Share,
-    /// What happens in them, from their beginning to their end.
     pub effect: Effect,
 }
 
-/// What a disturbance does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effect {
-    /// All of the service's work, and the CPU time for it, takes so many times
-    /// as long.
+    /// Multiplies all service times and their CPU time.
     Slower {
         /// Above 1 for slower.
         factor: f64,
     },
-    /// Every answer comes later by this, as from a network that is slow.
-    Later {
-        /// How much later.
-        by: Duration,
-    },
+    /// Delays every answer, like a slow network.
+    Later { by: Duration },
 }
 
-/// Cores of two threads. The service's own figures are those with all threads
-/// busy; a trial on one thread of each core does less.
+/// Cores of two hardware threads. The service's parameters apply with all
+/// threads busy; a trial on one thread per core has less capacity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoThreads {
-    /// Work of a core with two busy threads over that with one, at equal
+    /// Throughput of a core with two busy threads over that with one, at equal
     /// clock.
     pub speedup: f64,
-    /// The clock with one busy thread a core, as a ratio to the nominal one.
+    /// Clock with one busy thread per core, relative to the nominal clock.
     pub one_thread_clock: f64,
-    /// The clock with two.
+    /// Clock with two busy threads per core.
     pub two_threads_clock: f64,
 }
 
 impl TwoThreads {
-    /// Work of a core with two busy threads over that with one, as it comes.
+    /// Throughput of a core with two busy threads over that with one, clocks
+    /// included.
     pub fn ratio(&self) -> f64 {
         self.speedup * self.two_threads_clock / self.one_thread_clock
     }
@@ -67,10 +61,9 @@ impl TwoThreads {
 
 /// A machine with a service and a load generator on virtual time.
 ///
-/// The outcome of a trial depends on the machine and the trial's spec alone:
-/// arrivals on the spec's seed, everything else on both. Specs that differ in
-/// seed, pass, attempt, rate or window meet different chance; the same spec
-/// meets the same.
+/// The outcome of a trial depends only on the machine and the trial's spec:
+/// arrivals on the spec's seed, all other random numbers on both. Specs that
+/// differ in seed, pass, attempt, rate or window get different random numbers.
 ///
 /// ```
 /// use plimsoll_model::Share;
@@ -90,30 +83,25 @@ impl TwoThreads {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// What serves.
     pub service: Service,
-    /// How many CPUs it has.
     pub cpus: u32,
-    /// How CPU use goes with work.
+    /// CPU use as a function of load.
     pub curve: Curve,
-    /// What disturbs some trials.
     pub disturbance: Option<Disturbance>,
-    /// What its cores do when both of their threads are busy; `None` for cores
-    /// of one thread.
+    /// `None` for cores with one hardware thread.
     pub threads: Option<TwoThreads>,
-    /// Requests above this rate are refused at once with an error, each with
-    /// the same chance.
+    /// Excess requests above this rate are refused at once, selected at random.
     pub refuses_above: Option<Rate>,
-    /// The most that the generator can send. Above it requests are sent late,
-    /// and the trial is invalid for its slip.
+    /// Maximum send rate of the generator. Above it requests are sent late, and
+    /// the trial is invalid because of its slip.
     pub generator_limit: Option<Rate>,
-    /// Seeds all chance but that of the arrivals.
+    /// Seeds all random numbers except those of the arrivals.
     pub seed: u64,
 }
 
 impl Machine {
-    /// A machine of one CPU whose use is linear in work, never disturbed, that
-    /// refuses nothing, behind a generator that can send at any rate.
+    /// A machine with one CPU, CPU use proportional to load, no disturbance, no
+    /// refusals, and an unlimited generator.
     pub fn new(service: Service, seed: u64) -> Machine {
         Machine {
             service,
@@ -133,13 +121,13 @@ impl Machine {
         Some(self.service.saturation().times(load))
     }
 
-    /// The outcome of a trial, as a runner would give it.
+    /// The outcome of a trial, as a runner would return it.
     ///
-    /// The warm-up lasts for its least time, from an empty queue. There is no
-    /// generator whose CPU time could be seen; while it keeps up, its slip of a
-    /// few microseconds is recorded and not added to latencies, so that these
-    /// are exactly the service's. A spec that offers no rate
-    /// gives an idle machine; copies, and jobs beside a service, are not simulated.
+    /// The warm-up has its minimum length and starts with an empty queue. The
+    /// generator has no CPU time; while it keeps up, its slip of a few
+    /// microseconds is recorded but not added to latencies, so that these are
+    /// exactly the service's. A spec without a rate gives an idle machine;
+    /// copies and best-effort jobs are not simulated.
     pub fn run(&self, spec: &TrialSpec, plan: &Plan) -> Trial {
         match spec.setting {
             Setting::Offer { rate } => self.at_rate(spec, plan, rate),
@@ -162,13 +150,13 @@ impl Machine {
     }
 
     fn at_rate(&self, spec: &TrialSpec, plan: &Plan, rate: Rate) -> Trial {
-        let mut chance = self.chance(spec, rate);
-        let mut conditions = self.conditions(&mut chance, rate);
+        let mut rng = self.trial_rng(spec, rate);
+        let mut conditions = self.conditions(&mut rng, rate);
         if let (Phase::OneThreadPerCore, Some(threads)) = (spec.phase, self.threads) {
             conditions.slower *= threads.ratio();
         }
-        let course = Course::new(spec.warm_up.min, spec.window);
-        let tally = self.serve(course, spec, plan.arrivals, &conditions, &mut chance);
+        let timeline = Timeline::new(spec.warm_up.min, spec.window);
+        let tally = self.serve(timeline, spec, plan.arrivals, &conditions, &mut rng);
 
         let mut trial = Trial::begun(spec.clone(), 0);
         trial.took = Duration::from_secs_f64(tally.ended());
@@ -176,7 +164,7 @@ impl Machine {
         trial.steady = true;
         (trial.work, trial.seconds) = tally.finish();
         let cost = self.cost(&conditions);
-        let used = account(&mut trial.seconds, cost, self.cpus, &mut chance);
+        let used = account(&mut trial.seconds, cost, self.cpus, &mut rng);
         trial.machine = machine_use(plan, spec.window, used.machine);
         trial.machine.clock_ratio = self.threads.map(|threads| threads.clock(spec.phase));
         trial.service = Some(ServiceUse {
@@ -185,14 +173,13 @@ impl Machine {
             context_switches: None,
         });
         if conditions.lag > 0.0 {
-            trial.verdict = late(plan, &trial);
+            trial.verdict = slip_verdict(plan, &trial);
         }
         trial
     }
 
-    /// The chance of one trial.
-    fn chance(&self, spec: &TrialSpec, rate: Rate) -> Chance {
-        Chance::mixed(&[
+    fn trial_rng(&self, spec: &TrialSpec, rate: Rate) -> SeededRng {
+        SeededRng::mixed(&[
             self.seed,
             spec.seed,
             u64::from(spec.pass),
@@ -202,11 +189,11 @@ impl Machine {
         ])
     }
 
-    fn conditions(&self, chance: &mut Chance, rate: Rate) -> Conditions {
-        // Drawn in any case, so that the same trial on a machine that is not
-        // disturbed meets the same chance.
-        let lot = chance.unit();
-        let hit = self.disturbance.filter(|d| lot < d.share.get());
+    fn conditions(&self, rng: &mut SeededRng, rate: Rate) -> Conditions {
+        // Always drawn, so that the same trial on an undisturbed machine gets
+        // the same random numbers.
+        let draw = rng.unit();
+        let hit = self.disturbance.filter(|d| draw < d.share.get());
         let (slower, later) = match hit.map(|d| d.effect) {
             Some(Effect::Slower { factor }) => (factor, 0.0),
             Some(Effect::Later { by }) => (1.0, by.as_secs_f64()),
@@ -228,38 +215,34 @@ impl Machine {
 
     fn serve(
         &self,
-        course: Course,
+        timeline: Timeline,
         spec: &TrialSpec,
         arrivals: Arrivals,
         conditions: &Conditions,
-        chance: &mut Chance,
+        rng: &mut SeededRng,
     ) -> Tally {
-        let mut tally = Tally::new(course);
+        let mut tally = Tally::new(timeline);
         let rate = Rate::per_second(conditions.rate).unwrap_or(Rate::ZERO);
         let mut starts = Starts::new(arrivals, rate, spec.seed);
-        let mut line = Line::new(
-            &self.service,
-            conditions.slower,
-            conditions.carried(),
-            chance,
-        );
+        let mut queue =
+            QueueState::new(&self.service, conditions.slower, conditions.carried(), rng);
         loop {
             let intended = starts.next_start();
-            if intended >= course.closes {
+            if intended >= timeline.closes {
                 return tally;
             }
             let sent = intended + intended * conditions.lag;
-            if conditions.refused > 0.0 && chance.unit() < conditions.refused {
+            if conditions.refused > 0.0 && rng.unit() < conditions.refused {
                 tally.refused(intended, sent);
             } else {
-                let answered = line.departs(sent, chance) + conditions.later;
+                let answered = queue.departs(sent, rng) + conditions.later;
                 tally.served(intended, sent, answered);
             }
         }
     }
 
-    /// CPU time of an answer, in seconds: what the curve gives at this load,
-    /// shared out evenly.
+    /// CPU seconds per answer: the curve's CPU use at this load, divided by the
+    /// rate.
     fn cost(&self, conditions: &Conditions) -> f64 {
         let full = self.service.saturation().get() / conditions.slower;
         let carried = conditions.carried().min(full);
@@ -270,17 +253,16 @@ impl Machine {
     }
 }
 
-/// What one trial meets.
 struct Conditions {
     /// Requests intended per second.
     rate: f64,
-    /// The service takes so many times as long.
+    /// Factor of all service times.
     slower: f64,
-    /// Answers come later by this, in seconds.
+    /// Delay of answers, in seconds.
     later: f64,
     /// How much the generator falls behind, in seconds per second.
     lag: f64,
-    /// The share of requests that is refused.
+    /// The fraction of refused requests.
     refused: f64,
 }
 
@@ -300,8 +282,8 @@ fn machine_use(plan: &Plan, window: Duration, cpu: CpuUse) -> MachineUse {
     }
 }
 
-/// The verdict on a generator that falls behind, under the plan's own bound.
-fn late(plan: &Plan, trial: &Trial) -> Verdict {
+/// The verdict on a generator that falls behind, by the plan's bound.
+fn slip_verdict(plan: &Plan, trial: &Trial) -> Verdict {
     let p99 = trial.work.slip.quantile(0.99).unwrap_or(Duration::ZERO);
     let latency = trial.work.latency.quantile(0.99).unwrap_or(Duration::ZERO);
     let part = latency.mul_f64(plan.run.bounds.slip_share.get());

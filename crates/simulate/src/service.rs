@@ -1,82 +1,74 @@
-//! The kinds of services whose capacity is known.
+//! Services of known capacity.
 
 use plimsoll_model::Rate;
 use std::time::Duration;
 
-/// What a simulated machine serves with. All queues are first come, first
-/// served, and have room for any number of requests. A service without
-/// servers never answers.
+/// A simulated service. All queues are first come, first served and unlimited.
+/// A service without servers never answers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Service {
-    /// Every request takes the same time: M/D/k under Poisson arrivals.
+    /// Constant service time: M/D/k under Poisson arrivals.
     Deterministic {
-        /// The time of each request on a server.
+        /// Service time.
         service: Duration,
-        /// How many servers.
         servers: u32,
     },
-    /// Exponential times: M/M/k under Poisson arrivals.
-    Exponential {
-        /// The mean time of a request on a server.
-        mean: Duration,
-        /// How many servers.
-        servers: u32,
-    },
-    /// A rate limiter: flat up to a rate; beyond it the excess piles up.
+    /// Exponential service time: M/M/k under Poisson arrivals.
+    Exponential { mean: Duration, servers: u32 },
+    /// A rate limiter: constant latency up to a rate; above it, the excess
+    /// accumulates.
     ///
-    /// It goes by the rate of the trial and is blind to the chance in the
-    /// arrivals, as a limiter with a very long memory is. So latency does not
-    /// rise before the cliff, and grows by `rate / at - 1` seconds per second
-    /// after it.
+    /// It depends on the rate of the trial, not on the random arrivals, like a
+    /// limiter with a very long memory. Latency does not rise before the limit,
+    /// and grows by `rate / at - 1` seconds per second above it.
     Cliff {
-        /// The latency of every request at rates up to the limit.
+        /// Latency at rates up to the limit.
         below: Duration,
-        /// The highest rate that is let through.
+        /// The rate limit.
         at: Rate,
     },
-    /// Any service that stands still at equal intervals: requests arrive and
-    /// wait, and what was begun is resumed where it stood.
+    /// Any service that stalls periodically: requests arrive and wait, and work
+    /// is resumed after the stall.
     Stall {
-        /// What is stalled.
+        /// The service between stalls.
         base: Box<Service>,
-        /// From the beginning of a stall to the beginning of the next.
+        /// Period of the stalls.
         every: Duration,
-        /// How long each is; below `every`.
+        /// Length of a stall; below `every`.
         length: Duration,
     },
-    /// One server that pauses after every so many requests, each time for
-    /// longer, until it starts again with the shortest pause: a garbage
-    /// collector between two full collections.
+    /// One server that pauses after every `every` requests, longer each time,
+    /// until it restarts with the shortest pause, like a garbage collector
+    /// between two full collections.
     SawTooth {
-        /// The time of each request on the server.
+        /// Service time.
         service: Duration,
-        /// After how many requests it pauses.
+        /// Requests between two pauses.
         every: u32,
         /// The shortest pause.
         first: Duration,
-        /// How much longer each pause is than the one before.
+        /// Increase from pause to pause.
         growth: Duration,
-        /// How many pauses until the shortest comes again.
+        /// Pauses per cycle.
         steps: u32,
     },
-    /// A part of each request is done under a lock that all servers share: a
-    /// server takes a request, waits for the lock, holds it, and then works
-    /// on alone. Both parts are exponential.
+    /// Part of each request runs under a lock shared by all servers: a server
+    /// takes a request, waits for the lock, holds it, and then works in
+    /// parallel. Both parts are exponential.
     Lock {
-        /// The mean time of the part that servers do at the same time.
+        /// Mean service time without the lock.
         parallel: Duration,
-        /// The mean time under the lock.
+        /// Mean service time under the lock.
         serial: Duration,
-        /// How many servers.
         servers: u32,
     },
 }
 
 impl Service {
-    /// The throughput when there is always a request waiting.
+    /// The throughput while requests are always waiting.
     ///
-    /// With a lock this is the machine-repairman model M/M/1//k: the lock is
-    /// the repairman (Kleinrock, Queueing Systems I, 1975, section 3.8).
+    /// With a lock this is the machine-repairman model M/M/1//k, where the lock
+    /// is the repairman (Kleinrock, Queueing Systems I, 1975, section 3.8).
     pub fn saturation(&self) -> Rate {
         let per_second = match self {
             Service::Deterministic {
@@ -111,12 +103,12 @@ impl Service {
     }
 }
 
-/// A time to divide by: no work takes less than a nanosecond.
+/// Seconds, at least a nanosecond, so that it can be a divisor.
 pub(crate) fn seconds(d: Duration) -> f64 {
     d.max(Duration::from_nanos(1)).as_secs_f64()
 }
 
-/// The part of the time in which a service is not stalled.
+/// The fraction of time without stalls.
 pub(crate) fn working_share(every: Duration, length: Duration) -> f64 {
     (1.0 - length.as_secs_f64() / seconds(every)).max(0.0)
 }
@@ -124,7 +116,7 @@ pub(crate) fn working_share(every: Duration, length: Duration) -> f64 {
 /// Throughput of `k` machines that run for `run` and are repaired by one
 /// repairman for `repair`, both exponential.
 fn repairman(run: f64, repair: f64, k: u32) -> f64 {
-    // Weight of the state in which i machines are at the repairman.
+    // Weight of the state with i machines at the repairman.
     let mut weight = 1.0;
     let mut sum = 1.0;
     for i in 0..k {
@@ -141,7 +133,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn a_lock_bounds_what_more_servers_bring() {
+    fn lock_limits_the_gain_of_more_servers() {
         let with = |servers| Service::Lock {
             parallel: 9 * MS,
             serial: MS,
@@ -155,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_take_their_part_of_the_capacity() {
+    fn pauses_reduce_the_capacity() {
         let base = Service::Exponential {
             mean: MS,
             servers: 2,

@@ -1,21 +1,22 @@
-//! Time as a service sees it that stands still now and then.
+//! The time base of a service with periodic stalls.
 
-use crate::chance::Chance;
+use crate::random::SeededRng;
 
-/// A clock that stands during stalls. Seen by it, the service never pauses.
+/// A clock that stops during stalls.
 #[derive(Debug)]
 pub(crate) struct StallClock {
     every: f64,
     length: f64,
-    /// How far into a cycle, which begins with a stall, the trial begins.
+    /// Position in the cycle at the beginning of the trial; a cycle starts with
+    /// a stall.
     phase: f64,
-    /// What the clock showed at the beginning of the trial.
+    /// Working time of the first cycle before the trial.
     shown: f64,
 }
 
 impl StallClock {
-    pub(crate) fn new(every: f64, length: f64, chance: &mut Chance) -> StallClock {
-        let phase = chance.unit() * every;
+    pub(crate) fn new(every: f64, length: f64, rng: &mut SeededRng) -> StallClock {
+        let phase = rng.unit() * every;
         StallClock {
             every,
             length,
@@ -24,7 +25,7 @@ impl StallClock {
         }
     }
 
-    /// What it shows at time `at`.
+    /// Working time at time `at`.
     pub(crate) fn working(&self, at: f64) -> f64 {
         let at = at + self.phase;
         let cycles = (at / self.every).floor();
@@ -32,7 +33,8 @@ impl StallClock {
         cycles * (self.every - self.length) + worked - self.shown
     }
 
-    /// When it shows `working`; never, if it always stands.
+    /// The time at which the working time is `working`; infinity if the service
+    /// always stalls.
     pub(crate) fn real(&self, working: f64) -> f64 {
         let working = working + self.shown;
         let per_cycle = self.every - self.length;
@@ -50,10 +52,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_takes_its_time_and_none_of_it_during_a_stall() {
+    fn work_does_not_progress_during_a_stall() {
         let (every, length) = (5.0, 0.2);
         for seed in 0..20 {
-            let clock = StallClock::new(every, length, &mut Chance::seeded(seed));
+            let clock = StallClock::new(every, length, &mut SeededRng::seeded(seed));
             assert!(clock.working(0.0).abs() < 1e-9);
             for n in 1..2000 {
                 let shown = f64::from(n) * 0.0137;
@@ -66,16 +68,16 @@ mod tests {
     }
 
     #[test]
-    fn who_arrives_during_a_stall_is_served_after_it() {
-        let clock = StallClock::new(5.0, 0.2, &mut Chance::seeded(1));
+    fn arrival_during_a_stall_is_served_after_it() {
+        let clock = StallClock::new(5.0, 0.2, &mut SeededRng::seeded(1));
         let begins = 5.0 - clock.phase;
         let served = clock.real(clock.working(begins + 0.05) + 0.01);
         assert!((served - (begins + 0.21)).abs() < 1e-9, "{served}");
     }
 
     #[test]
-    fn a_service_that_always_stands_is_never_done() {
-        let clock = StallClock::new(1.0, 1.0, &mut Chance::seeded(1));
+    fn permanent_stall_never_completes() {
+        let clock = StallClock::new(1.0, 1.0, &mut SeededRng::seeded(1));
         assert_eq!(clock.real(0.1), f64::INFINITY);
     }
 }

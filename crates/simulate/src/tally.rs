@@ -1,17 +1,17 @@
-//! Counting as the load generator counts: which requests belong to the
-//! window, what became of them, and what each second saw.
+//! Counting as in the load generator: which requests belong to the window, how
+//! they ended, and the counts of each second.
 
-use crate::brief::Brief;
+use crate::compact_histogram::CompactHistogram;
 use plimsoll_model::{Second, Work};
 use std::time::Duration;
 
-/// How long the last answers of a window are waited for.
+/// How long to wait for the last answers of a window, in seconds.
 const DRAIN: f64 = 1.0;
 
-/// A rest of a window shorter than this is part of the second before.
+/// A remainder of a window shorter than this belongs to the second before.
 const STUB: f64 = 0.5;
 
-/// How late a generator is that keeps up, in equal parts. It is recorded and
+/// Slips of a generator that keeps up, in equal parts. They are recorded but
 /// not added to latencies.
 const SLIPS: [Duration; 4] = [
     Duration::from_micros(2),
@@ -20,22 +20,21 @@ const SLIPS: [Duration; 4] = [
     Duration::from_micros(5),
 ];
 
-/// The course of a trial, in seconds from its beginning.
+/// The timeline of a trial, in seconds from its beginning.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Course {
+pub(crate) struct Timeline {
     pub(crate) opens: f64,
     pub(crate) closes: f64,
     pub(crate) ends: f64,
-    /// Into how many seconds the window is cut.
     pub(crate) seconds: usize,
 }
 
-impl Course {
-    pub(crate) fn new(warm_up: Duration, window: Duration) -> Course {
+impl Timeline {
+    pub(crate) fn new(warm_up: Duration, window: Duration) -> Timeline {
         let (opens, length) = (warm_up.as_secs_f64(), window.as_secs_f64());
         let rest = length - length.floor();
         let whole = length as usize + usize::from(rest >= STUB);
-        Course {
+        Timeline {
             opens,
             closes: opens + length,
             ends: opens + length + DRAIN,
@@ -43,8 +42,8 @@ impl Course {
         }
     }
 
-    /// The second that holds a time before the window's close; 0 is the
-    /// warm-up.
+    /// Index of the second that contains a time before the window's close; 0 is
+    /// the warm-up.
     fn second(&self, at: f64) -> usize {
         if at < self.opens {
             return 0;
@@ -52,7 +51,7 @@ impl Course {
         1 + ((at - self.opens) as usize).min(self.seconds - 1)
     }
 
-    /// Where second `index` begins and ends.
+    /// Beginning and end of second `index`.
     fn edges(&self, index: usize) -> (f64, f64) {
         match index {
             0 => (0.0, self.opens),
@@ -65,44 +64,44 @@ impl Course {
     }
 }
 
-/// What a second saw.
 #[derive(Debug, Clone, Default)]
-struct Seen {
+struct SecondCounts {
     sent: u64,
     failed: u64,
-    answered: Brief,
+    answered: CompactHistogram,
 }
 
-/// The counts of one trial.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    course: Course,
+    timeline: Timeline,
     work: Work,
-    seen: Vec<Seen>,
-    /// Requests of the window that were sent when they were due.
+    seen: Vec<SecondCounts>,
+    /// Requests of the window that were sent on time.
     on_time: u64,
     last_answer: f64,
 }
 
 impl Tally {
-    pub(crate) fn new(course: Course) -> Tally {
+    pub(crate) fn new(timeline: Timeline) -> Tally {
         Tally {
-            course,
+            timeline,
             work: Work::default(),
-            seen: (0..=course.seconds).map(|_| Seen::default()).collect(),
+            seen: (0..=timeline.seconds)
+                .map(|_| SecondCounts::default())
+                .collect(),
             on_time: 0,
-            last_answer: course.closes,
+            last_answer: timeline.closes,
         }
     }
 
-    /// A request intended at `intended` was due and sent at `sent`.
+    /// A request intended at `intended` was sent at `sent`.
     fn sent(&mut self, intended: f64, sent: f64) {
-        if sent < self.course.closes {
-            self.seen[self.course.second(sent)].sent += 1;
+        if sent < self.timeline.closes {
+            self.seen[self.timeline.second(sent)].sent += 1;
         }
-        if intended >= self.course.opens {
+        if intended >= self.timeline.opens {
             self.work.intended += 1;
-            self.work.sent += u64::from(sent <= self.course.ends);
+            self.work.sent += u64::from(sent <= self.timeline.ends);
             if sent > intended {
                 self.work.slip.record_ns(ns(sent - intended));
             } else {
@@ -111,14 +110,14 @@ impl Tally {
         }
     }
 
-    /// It was refused at once.
+    /// The request was refused at once.
     pub(crate) fn refused(&mut self, intended: f64, sent: f64) {
         self.sent(intended, sent);
-        if sent < self.course.closes {
-            self.seen[self.course.second(sent)].failed += 1;
+        if sent < self.timeline.closes {
+            self.seen[self.timeline.second(sent)].failed += 1;
         }
-        if intended >= self.course.opens {
-            if sent <= self.course.ends {
+        if intended >= self.timeline.opens {
+            if sent <= self.timeline.ends {
                 self.work.errors.status += 1;
             } else {
                 self.unfinished(intended);
@@ -126,17 +125,17 @@ impl Tally {
         }
     }
 
-    /// Its good answer came at `answered`, should the trial last so long.
+    /// The answer arrived at `answered`, if the trial lasts that long.
     pub(crate) fn served(&mut self, intended: f64, sent: f64, answered: f64) {
         self.sent(intended, sent);
         let latency = answered - intended;
-        if answered < self.course.closes {
-            let second = self.course.second(answered);
+        if answered < self.timeline.closes {
+            let second = self.timeline.second(answered);
             self.seen[second].answered.record(latency);
-            self.work.completed += u64::from(answered >= self.course.opens);
+            self.work.completed += u64::from(answered >= self.timeline.opens);
         }
-        if intended >= self.course.opens {
-            if answered <= self.course.ends {
+        if intended >= self.timeline.opens {
+            if answered <= self.timeline.ends {
                 self.work.latency.record_ns(ns(latency));
                 self.last_answer = self.last_answer.max(answered);
             } else {
@@ -147,28 +146,30 @@ impl Tally {
 
     fn unfinished(&mut self, intended: f64) {
         self.work.unfinished += 1;
-        self.work.latency.record_ns(ns(self.course.ends - intended));
-        self.last_answer = self.course.ends;
+        self.work
+            .latency
+            .record_ns(ns(self.timeline.ends - intended));
+        self.last_answer = self.timeline.ends;
     }
 
-    /// When the trial ended: with the last answer of its window, or with the
+    /// The end of the trial: the last answer of its window, or the end of the
     /// drain.
     pub(crate) fn ended(&self) -> f64 {
         self.last_answer
     }
 
-    /// What was counted, and each second, CPU use left open.
+    /// The totals, and each second without its CPU use.
     pub(crate) fn finish(mut self) -> (Work, Vec<Second>) {
         let parts = SLIPS.len() as u64;
         for (index, slip) in (0..parts).zip(SLIPS) {
-            // So that the parts add up to the whole.
+            // Rounding such that the parts add up to the total.
             let count = (self.on_time + index) / parts;
             self.work.slip.record_many(slip, count);
         }
         let mut in_flight = 0;
         let mut seconds = Vec::with_capacity(self.seen.len());
         for (index, seen) in self.seen.iter().enumerate() {
-            let (from, to) = self.course.edges(index);
+            let (from, to) = self.timeline.edges(index);
             in_flight += seen.sent;
             in_flight -= seen.answered.count() + seen.failed;
             seconds.push(Second {
@@ -189,7 +190,7 @@ impl Tally {
     }
 }
 
-/// Whole nanoseconds; what is too long for the type is as long as it can be.
+/// Whole nanoseconds, saturating.
 fn ns(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
 }
@@ -199,16 +200,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stub_of_a_second_belongs_to_the_second_before() {
-        let seconds = |millis| Course::new(Duration::ZERO, Duration::from_millis(millis)).seconds;
+    fn short_remainder_belongs_to_the_second_before() {
+        let seconds = |millis| Timeline::new(Duration::ZERO, Duration::from_millis(millis)).seconds;
         let counted: Vec<usize> = [300, 1000, 1499, 1500, 5000, 5600].map(seconds).to_vec();
         assert_eq!(counted, [1, 1, 1, 2, 5, 6]);
     }
 
     #[test]
-    fn what_is_not_answered_by_the_end_counts_with_its_wait() {
-        let course = Course::new(Duration::from_secs(1), Duration::from_secs(2));
-        let mut tally = Tally::new(course);
+    fn unanswered_requests_count_their_wait() {
+        let timeline = Timeline::new(Duration::from_secs(1), Duration::from_secs(2));
+        let mut tally = Tally::new(timeline);
         tally.served(0.5, 0.5, 1.5);
         tally.served(2.0, 2.0, 2.5);
         tally.served(2.1, 2.1, 3.5);

@@ -1,57 +1,51 @@
-//! What was typed. By hand, because a handful of flags is not worth the
-//! building of a parser.
+//! Command line arguments, parsed by hand: a few flags do not justify a
+//! dependency.
 
 use crate::error::XtaskError;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `--help` prints.
 pub(crate) const HELP: &str = "\
 cargo xtask guest [--package NAME]... [--time-limit SECONDS] [--kernel FILE] [-- FILTER...]
 
 Runs tests in a virtual machine with cgroup v2, on an emulated x86-64 CPU.
   --package NAME        only tests of this package; may be repeated
-  --time-limit SECONDS  how long the guest may take, boot included (180)
+  --time-limit SECONDS  time limit of the guest, including its boot (180)
   --kernel FILE         a vmlinuz to boot instead of Debian's cloud kernel
-  -- FILTER...          goes to each test program, as with cargo test
+  -- FILTER...          passed to each test program, as with cargo test
 
 Exit status: that of the tests; 1 if the guest failed, 2 if it cannot be started.
 ";
 
 const TIME_LIMIT: Duration = Duration::from_secs(180);
 
-/// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// Say what there is.
+pub(crate) enum Task {
     Help,
-    /// Run tests in a guest.
     Guest(GuestArgs),
 }
 
-/// How tests are run in a guest.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct GuestArgs {
-    /// Packages whose tests are run; none means all on the list.
+    /// Packages whose tests run; empty means all on the list.
     pub(crate) packages: Vec<String>,
-    /// How long the guest may take, from power on.
+    /// Time limit of the guest, including its boot.
     pub(crate) time_limit: Duration,
-    /// The kernel, if not Debian's.
+    /// The kernel image; `None` means Debian's.
     pub(crate) kernel: Option<PathBuf>,
-    /// What each test program is given.
+    /// Arguments of each test program.
     pub(crate) filter: Vec<String>,
 }
 
-/// What is meant by `typed`.
-pub(crate) fn parse(mut typed: impl Iterator<Item = String>) -> Result<Asked, XtaskError> {
+pub(crate) fn parse(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
     match typed.next().as_deref() {
         Some("guest") => guest(typed),
-        None | Some("-h" | "--help" | "help") => Ok(Asked::Help),
-        Some(other) => Err(XtaskError::Usage(format!("there is no chore '{other}'"))),
+        None | Some("-h" | "--help" | "help") => Ok(Task::Help),
+        Some(other) => Err(XtaskError::Usage(format!("there is no task '{other}'"))),
     }
 }
 
-fn guest(mut typed: impl Iterator<Item = String>) -> Result<Asked, XtaskError> {
+fn guest(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
     let mut args = GuestArgs {
         packages: Vec::new(),
         time_limit: TIME_LIMIT,
@@ -60,19 +54,19 @@ fn guest(mut typed: impl Iterator<Item = String>) -> Result<Asked, XtaskError> {
     };
     while let Some(flag) = typed.next() {
         match flag.as_str() {
-            "-h" | "--help" => return Ok(Asked::Help),
+            "-h" | "--help" => return Ok(Task::Help),
             "-p" | "--package" => args.packages.push(value(&flag, &mut typed)?),
             "--kernel" => args.kernel = Some(value(&flag, &mut typed)?.into()),
             "--time-limit" => args.time_limit = seconds(&value(&flag, &mut typed)?)?,
             "--" => args.filter = typed.by_ref().collect(),
             _ => {
                 return Err(XtaskError::Usage(format!(
-                    "'{flag}' is not understood; names of tests go behind --"
+                    "unknown argument '{flag}'; give test names after --"
                 )));
             }
         }
     }
-    Ok(Asked::Guest(args))
+    Ok(Task::Guest(args))
 }
 
 fn value(flag: &str, typed: &mut impl Iterator<Item = String>) -> Result<String, XtaskError> {
@@ -84,7 +78,7 @@ fn seconds(text: &str) -> Result<Duration, XtaskError> {
     match text.parse() {
         Ok(n) if n > 0 => Ok(Duration::from_secs(n)),
         _ => Err(XtaskError::Usage(format!(
-            "--time-limit takes whole seconds from 1, and not '{text}'"
+            "--time-limit takes whole seconds from 1, not '{text}'"
         ))),
     }
 }
@@ -93,12 +87,12 @@ fn seconds(text: &str) -> Result<Duration, XtaskError> {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Asked, XtaskError> {
+    fn parsed(line: &str) -> Result<Task, XtaskError> {
         parse(line.split_whitespace().map(str::to_owned))
     }
 
     #[test]
-    fn what_stands_behind_two_dashes_is_for_the_tests() {
+    fn arguments_after_two_dashes_go_to_the_tests() {
         let asked = parsed("guest -p plimsoll-host --time-limit 7 --kernel k -- cgroup --package");
         let expected = GuestArgs {
             packages: vec!["plimsoll-host".to_owned()],
@@ -106,21 +100,21 @@ mod tests {
             kernel: Some("k".into()),
             filter: vec!["cgroup".to_owned(), "--package".to_owned()],
         };
-        assert_eq!(asked.unwrap(), Asked::Guest(expected));
+        assert_eq!(asked.unwrap(), Task::Guest(expected));
     }
 
     #[test]
-    fn nothing_and_questions_get_the_help() {
+    fn no_arguments_and_help_flags_show_the_help() {
         for line in ["", "--help", "guest --help"] {
-            assert_eq!(parsed(line).unwrap(), Asked::Help, "{line}");
+            assert_eq!(parsed(line).unwrap(), Task::Help, "{line}");
         }
     }
 
     #[test]
-    fn mistakes_are_told_and_not_guessed_at() {
+    fn usage_errors_are_reported() {
         for (line, word) in [
             ("gust", "gust"),
-            ("guest cgroup", "behind --"),
+            ("guest cgroup", "after --"),
             ("guest --package", "needs a value"),
             ("guest --time-limit 0", "from 1"),
             ("guest --time-limit soon", "soon"),

@@ -1,7 +1,7 @@
-//! Chores of those who work on Plimsoll, as `cargo xtask CHORE`.
+//! Development tasks, as `cargo xtask TASK`.
 //!
-//! There is one: `guest` runs tests on a real kernel with cgroup v2, in a
-//! virtual machine that any x86-64 Linux can emulate, root or not.
+//! The only task is `guest`: it runs tests on a real kernel with cgroup v2, in
+//! a virtual machine emulated on any x86-64 Linux, without root.
 //!
 //! ```text
 //! cargo xtask guest                              all packages on the list
@@ -9,14 +9,14 @@
 //! cargo xtask guest -- cgroup                    the tests with this in their name
 //! ```
 //!
-//! This room must not be known by any other, and holds nothing that a user of
-//! Plimsoll needs.
+//! No other crate may depend on this one, and it contains nothing that users
+//! need.
 
 mod args;
 mod error;
 mod guest;
 
-use args::Asked;
+use args::Task;
 use error::XtaskError;
 use std::io::Write;
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     match run(typed) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            // Where standard error is closed there is nobody left to tell.
+            // If standard error is closed, the message is lost.
             let _ = writeln!(std::io::stderr(), "xtask: {error}");
             ExitCode::from(error.exit_code())
         }
@@ -36,11 +36,11 @@ fn main() -> ExitCode {
 
 fn run(typed: impl Iterator<Item = String>) -> Result<u8, XtaskError> {
     match args::parse(typed)? {
-        Asked::Help => {
+        Task::Help => {
             let shown = std::io::stdout().write_all(args::HELP.as_bytes());
             shown.map_err(XtaskError::Output)?;
             Ok(0)
         }
-        Asked::Guest(args) => guest::run(&args),
+        Task::Guest(args) => guest::run(&args),
     }
 }

@@ -7,8 +7,8 @@ pub(crate) fn ms(n: u64) -> CpuTime {
     CpuTime(Duration::from_millis(n))
 }
 
-/// A sample with its own time in ticks of 10 ms and its threads as key and
-/// nanoseconds; each thread's run delay is a tenth of it.
+/// A sample with `own_ticks` of 10 ms each and threads as (key, nanoseconds).
+/// The run delay of each thread is a tenth of its CPU time.
 pub(crate) fn sample(own_ticks: u64, threads: &[(u64, u64)]) -> ProcessSample {
     ProcessSample {
         stat: ProcessStat {
@@ -36,16 +36,16 @@ pub(crate) fn sample(own_ticks: u64, threads: &[(u64, u64)]) -> ProcessSample {
     }
 }
 
-fn rest(_: u32) -> Part {
-    Part::Rest
+fn rest(_: u32) -> Role {
+    Role::Other
 }
 
-fn account(first: &ProcessSample, from: From, source: Source) -> ProcessAccount {
+fn account(first: &ProcessSample, from: CountFrom, source: Source) -> ProcessAccount {
     ProcessAccount::open(first, from, source, Tick::hundredth(), &rest)
 }
 
 fn used(samples: &[ProcessSample]) -> CpuTime {
-    let mut account = account(&samples[0], From::Now, Source::Schedstat);
+    let mut account = account(&samples[0], CountFrom::FirstSample, Source::Schedstat);
     for sample in &samples[1..] {
         account.update(sample, &rest);
     }
@@ -53,25 +53,25 @@ fn used(samples: &[ProcessSample]) -> CpuTime {
 }
 
 #[test]
-fn without_threads_that_end_the_sum_is_exact_whatever_the_ticks_say() {
+fn sum_is_exact_while_no_thread_ends() {
     let first = sample(10, &[(0, 60 * MS), (1, 49 * MS)]);
     let later = sample(13, &[(0, 70 * MS), (1, 50 * MS + 7)]);
     assert_eq!(used(&[first, later]).0, Duration::from_nanos(11 * MS + 7));
 }
 
 #[test]
-fn a_thread_that_appears_counts_in_full() {
+fn new_thread_counts_in_full() {
     let first = sample(10, &[(0, 100 * MS)]);
     let later = sample(18, &[(0, 120 * MS), (1, 60 * MS)]);
-    let mut a = account(&first, From::Now, Source::Schedstat);
+    let mut a = account(&first, CountFrom::FirstSample, Source::Schedstat);
     a.update(&later, &rest);
-    assert_eq!(a.parts().rest.cpu, ms(80));
-    assert_eq!(a.parts().rest.run_delay, Some(Duration::from_millis(8)));
-    assert_eq!(a.parts().rest.context_switches, Some(1));
+    assert_eq!(a.parts().other.cpu, ms(80));
+    assert_eq!(a.parts().other.run_delay, Some(Duration::from_millis(8)));
+    assert_eq!(a.parts().other.context_switches, Some(1));
 }
 
 #[test]
-fn a_thread_that_ends_keeps_what_was_known() {
+fn ended_thread_keeps_its_last_value() {
     let samples = [
         sample(10, &[(0, 50 * MS), (1, 50 * MS)]),
         sample(14, &[(0, 60 * MS), (1, 80 * MS)]),
@@ -81,70 +81,76 @@ fn a_thread_that_ends_keeps_what_was_known() {
 }
 
 #[test]
-fn time_of_threads_that_nobody_saw_comes_from_the_process_line() {
+fn time_of_unobserved_threads_comes_from_the_process_total() {
     let first = sample(10, &[(0, 100 * MS)]);
-    // 500 ms by threads that came and went; 2 ticks may be truncation.
+    // 500 ms by threads that started and ended unobserved; 2 ticks may be
+    // truncation.
     let later = sample(61, &[(0, 110 * MS)]);
     assert_eq!(used(&[first, later]), ms(10 + 480));
 }
 
 #[test]
-fn threads_that_ended_before_anyone_looked_do_not_count() {
+fn threads_that_ended_before_observation_do_not_count() {
     let first = sample(1000, &[(0, 100 * MS)]);
     let later = sample(1001, &[(0, 110 * MS)]);
     assert_eq!(used(&[first, later]), ms(10));
 }
 
 #[test]
-fn a_process_that_was_born_under_watch_counts_from_its_beginning() {
+fn process_started_during_observation_counts_in_full() {
     let a = account(
         &sample(30, &[(0, 100 * MS)]),
-        From::Birth,
+        CountFrom::Start,
         Source::Schedstat,
     );
     assert_eq!(a.parts().sum().cpu, ms(300));
 }
 
 #[test]
-fn a_thread_that_steps_back_takes_nothing_away() {
+fn decreasing_thread_time_subtracts_nothing() {
     let first = sample(10, &[(0, 100 * MS)]);
     let later = sample(10, &[(0, 90 * MS)]);
     assert_eq!(used(&[first, later]), CpuTime::ZERO);
 }
 
 #[test]
-fn parts_are_kept_apart_and_time_unseen_is_no_ones_service() {
+fn roles_are_separate_and_unobserved_time_is_other() {
     let part = |tid| match tid {
-        100 => Part::Service,
-        101 => Part::Generator,
-        _ => Part::Rest,
+        100 => Role::Service,
+        101 => Role::Generator,
+        _ => Role::Other,
     };
     for source in [Source::Schedstat, Source::Stat] {
         let first = sample(30, &[(0, 100 * MS), (1, 100 * MS), (2, 100 * MS)]);
         let later = sample(100, &[(0, 140 * MS), (1, 110 * MS), (2, 130 * MS)]);
-        let mut a = ProcessAccount::open(&first, From::Now, source, Tick::hundredth(), &part);
+        let mut a = ProcessAccount::open(
+            &first,
+            CountFrom::FirstSample,
+            source,
+            Tick::hundredth(),
+            &part,
+        );
         a.update(&later, &part);
         let parts = a.parts();
         assert_eq!((parts.service.cpu, parts.generator.cpu), (ms(40), ms(10)));
-        // 700 ms by the line; of the rest, 20 may be truncation where the
-        // threads are exact.
+        // The process has 700 ms. Where threads are exact, 20 ms of the rest
+        // may be truncation.
         let slack = if source == Source::Schedstat { 20 } else { 0 };
-        assert_eq!(parts.rest.cpu, ms(650 - slack), "{source:?}");
+        assert_eq!(parts.other.cpu, ms(650 - slack), "{source:?}");
     }
 }
 
 proptest! {
-    /// A process whose every thread is simulated to the nanosecond: the
-    /// account is never above the truth and at most four ticks below what
-    /// the kernel told.
+    /// Threads are simulated to the nanosecond. The account never exceeds the
+    /// true value and is at most four ticks below it.
     #[test]
-    fn the_account_is_never_high_and_hardly_low(
+    fn account_never_overestimates_and_misses_at_most_four_ticks(
         before in 0u64..50 * MS,
         steps in prop::collection::vec((0u64..30 * MS, 0u64..30 * MS, any::<bool>()), 1..40),
     ) {
         let mut clock = (before, vec![(0u64, before)], 0u64);
         let at = |own: u64, live: &[(u64, u64)]| sample(own / (10 * MS), live);
-        let mut a = account(&at(clock.0, &clock.1), From::Now, Source::Schedstat);
+        let mut a = account(&at(clock.0, &clock.1), CountFrom::FirstSample, Source::Schedstat);
         for (seen, unseen, ends) in steps {
             let (own, live, next) = &mut clock;
             *own += seen + unseen;

@@ -1,5 +1,3 @@
-//! The limits under which this process runs.
-
 use super::Cgroups;
 use super::mounts::Mount;
 use super::own::own_path;
@@ -8,21 +6,21 @@ use crate::root::Root;
 use plimsoll_model::Bytes;
 use std::path::{Path, PathBuf};
 
-/// Limits of the cgroup that this process is in and of those around it.
+/// Limits of this process' cgroup and its ancestors.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Limits {
-    /// CPU time per time, so in CPUs; `None` for no limit.
+    /// CPU seconds per second, that is, in CPUs; `None` means no limit.
     pub cpu: Option<f64>,
-    /// Memory; `None` for no limit.
+    /// `None` means no limit.
     pub memory: Option<Bytes>,
 }
 
-/// Reads the smallest limits between this process' cgroup and the uppermost
-/// one that can be seen. In a container that one is often its own: what lies
-/// above it limits as well but does not show.
+/// Reads the smallest limits from this process' cgroup up to the topmost
+/// visible one. In a container the topmost visible group is often its own;
+/// limits of groups above it apply but are not visible.
 ///
 /// # Errors
-/// When the tables of cgroups or a limit cannot be read.
+/// If the cgroup tables or a limit cannot be read.
 pub fn own_limits(root: &Root) -> Result<Limits, HostError> {
     const OWN: &str = "/proc/self/cgroup";
     let cgroups = Cgroups::find(root)?;
@@ -43,7 +41,7 @@ pub fn own_limits(root: &Root) -> Result<Limits, HostError> {
     })
 }
 
-/// The smallest limit on the way from a group to the top of the mount.
+/// The smallest limit from a group up to the top of the mount.
 fn smallest<T: PartialOrd>(
     root: &Root,
     mount: &Mount,
@@ -78,7 +76,7 @@ fn cpu_v2(root: &Root, folder: &Path) -> Result<Option<f64>, HostError> {
     })
 }
 
-/// A quota of -1 is none.
+/// A negative quota means no limit.
 fn cpu_v1(root: &Root, folder: &Path) -> Result<Option<f64>, HostError> {
     let period = read(root, &folder.join("cpu.cfs_period_us"), |text| {
         number(text, "a period in microseconds").map(Some)
@@ -103,7 +101,7 @@ fn memory_v2(root: &Root, folder: &Path) -> Result<Option<u64>, HostError> {
     })
 }
 
-/// No limit is the largest signed number, less a part of a page.
+/// "No limit" is the largest signed number, rounded down to a page.
 fn memory_v1(root: &Root, folder: &Path) -> Result<Option<u64>, HostError> {
     const LARGEST_PAGE: u64 = 1 << 20;
     read(root, &folder.join("memory.limit_in_bytes"), |text| {
@@ -136,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_limit_up_to_the_top_holds() {
+    fn smallest_limit_up_to_the_top_applies() {
         let tree = mounted(V2).files(&[
             ("proc/self/cgroup", "0::/a.slice/b.scope\n"),
             ("sys/fs/cgroup/a.slice/cpu.max", "150000 100000\n"),
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_sees_its_own_group_as_the_top() {
+    fn container_sees_its_own_group_as_the_top() {
         let tree = mounted(V2).files(&[
             ("proc/self/cgroup", "0::/\n"),
             ("sys/fs/cgroup/cpu.max", "50000 100000\n"),
@@ -163,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_without_a_namespace_finds_itself_below_the_mount() {
+    fn container_without_cgroup_namespace_is_found_below_the_mount() {
         let table = V1.replace(" / /sys/fs/cgroup/", " /docker/abc /sys/fs/cgroup/");
         let own = "3:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc/x\n1:name=systemd:/\n";
         let tree = mounted(&table).files(&[

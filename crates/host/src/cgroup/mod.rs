@@ -1,9 +1,9 @@
-//! Control groups: which version is mounted, what a group has used, and what
-//! limits hold for this process.
+//! Control groups: mounted version, CPU time of a group, and the limits of this
+//! process.
 //!
-//! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/. On a hybrid system
-//! the controllers are on version 1 and an empty version 2 is mounted beside
-//! them.
+//! See Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/. On a hybrid
+//! system the controllers are on version 1 and an empty version 2 is mounted
+//! next to them.
 
 mod limits;
 mod mounts;
@@ -21,19 +21,18 @@ use plimsoll_model::CpuTime;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How control groups are mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hierarchy {
-    /// Version 1 alone.
+    /// Version 1 only.
     V1,
-    /// Version 1 for the controllers, with version 2 beside it.
+    /// Version 1 for the controllers, version 2 mounted next to it.
     Hybrid,
-    /// Version 2 alone.
+    /// Version 2 only.
     V2,
 }
 
 impl Hierarchy {
-    /// The version that the controllers have, 1 or 2.
+    /// The version of the controllers, 1 or 2.
     pub fn version(self) -> u8 {
         match self {
             Hierarchy::V1 | Hierarchy::Hybrid => 1,
@@ -42,7 +41,7 @@ impl Hierarchy {
     }
 }
 
-/// Where the control groups of this machine are.
+/// The mounted cgroup hierarchies of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cgroups {
     v2: Option<Mount>,
@@ -51,16 +50,16 @@ pub struct Cgroups {
 }
 
 impl Cgroups {
-    /// Finds what is mounted.
+    /// Reads /proc/self/mountinfo.
     ///
     /// # Errors
-    /// When the table of mounts cannot be read.
+    /// If the mount table cannot be read.
     pub fn find(root: &Root) -> Result<Cgroups, HostError> {
         let table = root.text("/proc/self/mountinfo")?;
         Ok(mounts::parse(&table))
     }
 
-    /// How they are mounted; `None` where they are not.
+    /// `None` if no hierarchy is mounted.
     pub fn hierarchy(&self) -> Option<Hierarchy> {
         let counts = |name: &str| self.v1.contains_key(name);
         let v1 = counts("cpu") || counts("cpuacct") || counts("memory");
@@ -72,17 +71,17 @@ impl Cgroups {
         }
     }
 
-    /// CPU time since its beginning of the group `name` and the groups in it.
-    /// The name is a path below the mount, such as
-    /// `system.slice/nginx.service`, or the whole path of its folder.
+    /// CPU time of the group `name` and its descendants since the group was
+    /// created. `name` is a path below the mount, such as
+    /// `system.slice/nginx.service`, or the absolute path of its directory.
     ///
     /// # Errors
-    /// [`HostError::NoCgroup`] when there is none of that name that counts.
+    /// [`HostError::NoCgroup`] if no group of that name counts CPU time.
     pub fn cpu_time(&self, root: &Root, name: &str) -> Result<CpuTime, HostError> {
         let no_cgroup = || HostError::NoCgroup {
             name: name.to_owned(),
         };
-        // On a hybrid system the groups that count are those of version 1.
+        // On a hybrid system, version 1 has the CPU controller.
         if let Some(mount) = self.v1.get("cpuacct") {
             let file = format!("{}/cpuacct.usage", mount.folder(name));
             if let Some(text) = root.optional(&file)? {
@@ -97,12 +96,12 @@ impl Cgroups {
         usage_usec(&text).map_err(|garbled| garbled.at(&root.path(file)))
     }
 
-    /// Time in which a task of the group `name`, or of the groups in it, waited for
-    /// a CPU (PSI), since its beginning; `None` where the kernel does not count it
-    /// for groups: version 2 alone has it.
+    /// PSI: time in which at least one task of the group `name` or its
+    /// descendants waited for a CPU, since the group was created. `None` if the
+    /// kernel does not count it per group; only version 2 does.
     ///
     /// # Errors
-    /// [`HostError::NoCgroup`] when there is none of that name.
+    /// [`HostError::NoCgroup`] if there is no group of that name.
     pub fn cpu_pressure(&self, root: &Root, name: &str) -> Result<Option<Duration>, HostError> {
         let mounts = self.v2.iter().chain(self.v1.values());
         let folder = mounts
@@ -114,10 +113,10 @@ impl Cgroups {
         some_total(root, &format!("{folder}/cpu.pressure"))
     }
 
-    /// The processes in the group `name` and in the groups in it.
+    /// The processes of the group `name` and its descendants.
     ///
     /// # Errors
-    /// [`HostError::NoCgroup`] when there is none of that name that counts.
+    /// [`HostError::NoCgroup`] if there is no group of that name.
     pub fn processes(&self, root: &Root, name: &str) -> Result<Vec<Pid>, HostError> {
         let mounts = self.v1.get("cpuacct").into_iter().chain(&self.v2);
         for mount in mounts {
@@ -143,7 +142,7 @@ fn processes_below(root: &Root, folder: String) -> Result<Vec<Pid>, HostError> {
         for line in text.lines() {
             let pid = line
                 .parse()
-                .map_err(|_| Garbled::new("the number of a process", line))
+                .map_err(|_| Garbled::new("a process ID", line))
                 .map_err(|garbled| garbled.at(&root.path(&file)))?;
             pids.push(pid);
         }
@@ -192,7 +191,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_version_is_that_of_the_controllers() {
+    fn version_is_that_of_the_controllers() {
         assert_eq!(hierarchy(V2), Some(Hierarchy::V2));
         assert_eq!(hierarchy(V1), Some(Hierarchy::V1));
         let hybrid = hierarchy(&format!("{V1}{UNIFIED}"));
@@ -224,7 +223,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn version_1_counts_nanoseconds_and_goes_first_on_a_hybrid() {
+    fn version_1_counts_nanoseconds_and_has_precedence_on_hybrid() {
         let tree = mounted(&format!("{V1}{UNIFIED}")).files(&[
             ("sys/fs/cgroup/cpu,cpuacct/a/cpuacct.usage", "123\n"),
             ("sys/fs/cgroup/unified/a/cpu.stat", "usage_usec 0\n"),
@@ -236,7 +235,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn pressure_of_a_group_is_told_where_the_kernel_counts_it() {
+    fn group_pressure_is_none_if_not_counted() {
         let tree = mounted(V2).files(&[
             ("sys/fs/cgroup/a/cpu.pressure", "some avg10=0 total=12\n"),
             ("sys/fs/cgroup/b/cgroup.procs", ""),
@@ -258,7 +257,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn processes_of_groups_within_belong_to_the_group() {
+    fn processes_of_descendant_groups_are_included() {
         let tree = mounted(V2).files(&[
             ("sys/fs/cgroup/a/cgroup.procs", "30\n"),
             ("sys/fs/cgroup/a/b/cgroup.procs", "7\n8\n"),

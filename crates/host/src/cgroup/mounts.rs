@@ -1,21 +1,19 @@
-//! Where cgroups are mounted, from /proc/self/mountinfo (proc(5)).
+//! Mounted cgroup hierarchies, from /proc/self/mountinfo (proc(5)).
 
 use super::Cgroups;
 use std::path::Path;
 
-/// One mounted hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mount {
-    /// The group that the mount shows as its uppermost: not `/` in a container
-    /// without a cgroup namespace of its own.
+    /// The group at the top of the mount: not `/` in a container without its
+    /// own cgroup namespace.
     pub(super) root: String,
-    /// The folder where it is mounted.
     pub(super) point: String,
 }
 
 impl Mount {
-    /// The folder of the group `name`, which is a path below the mount or
-    /// already a whole path.
+    /// The directory of the group `name`, which is a path below the mount or an
+    /// absolute path.
     pub(super) fn folder(&self, name: &str) -> String {
         let below = Path::new(name)
             .strip_prefix(&self.point)
@@ -25,9 +23,8 @@ impl Mount {
         format!("{}/{}", self.point, below.trim_matches('/'))
     }
 
-    /// The path below the mount of the group that the kernel calls `path` in
-    /// /proc/self/cgroup. Outside of what the mount shows there is only its
-    /// uppermost group to go by.
+    /// Path below the mount of a group named as in /proc/self/cgroup. A group
+    /// outside of the mounted subtree maps to the top of the mount.
     pub(super) fn below(&self, path: &str) -> String {
         let root = self.root.trim_end_matches('/');
         let below = match path.strip_prefix(root) {
@@ -42,7 +39,7 @@ impl Mount {
 }
 
 /// `ID PARENT DEV ROOT POINT OPTIONS [OPTIONAL…] - TYPE SOURCE SUPER_OPTIONS`.
-/// Lines that are no cgroup are left alone, whatever they hold.
+/// Other file systems are ignored, whatever their lines contain.
 pub(super) fn parse(mountinfo: &str) -> Cgroups {
     let mut found = Cgroups::default();
     for line in mountinfo.lines() {
@@ -60,8 +57,8 @@ pub(super) fn parse(mountinfo: &str) -> Cgroups {
             point: unescape(point),
         };
         match *kind {
-            // The first is the one that a program was meant to use; others
-            // are the same tree shown once more.
+            // The first mount is the intended one; later ones show the same
+            // tree.
             "cgroup2" => found.v2 = found.v2.or(Some(mount)),
             "cgroup" => {
                 for controller in options.split(',') {
@@ -75,7 +72,7 @@ pub(super) fn parse(mountinfo: &str) -> Cgroups {
     found
 }
 
-/// Blanks and backslashes stand as `\040` and `\134`.
+/// Blanks and backslashes are encoded as `\040` and `\134`.
 fn unescape(text: &str) -> String {
     [
         ("\\040", " "),
@@ -99,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_taken_below_what_the_mount_shows() {
+    fn paths_are_relative_to_the_mount_root() {
         assert_eq!(mount("/").below("/a/b"), "a/b");
         assert_eq!(mount("/").below("/"), "");
         assert_eq!(mount("/docker/abc").below("/docker/abc"), "");
@@ -109,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_lines_hurt_nobody() {
+    fn malformed_lines_are_ignored() {
         let table = "garbage\n- - -\n1 2 3 - cgroup2\n\
                      9 8 0:1 / /my\\040groups rw shared:1 master:2 - cgroup2 none rw\n\
                      9 8 0:1 / /again rw - cgroup2 none rw\n";

@@ -1,4 +1,4 @@
-//! The groups that this process is in, one in each hierarchy.
+//! The cgroups of this process, one per hierarchy.
 
 use super::Cgroups;
 use super::mounts::Mount;
@@ -7,31 +7,30 @@ use crate::root::Root;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The group of this process in one hierarchy. Paths are those of the machine,
-/// not yet below a [`Root`].
+/// This process' group in one hierarchy. Paths are those of the machine, not
+/// relative to a [`Root`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnGroup {
-    /// The folder where the hierarchy is mounted: the uppermost group to be seen.
+    /// The mount point: the topmost visible group.
     pub top: PathBuf,
-    /// The folder of the group, in `top` or the same.
+    /// The directory of the group: `top` or below it.
     pub folder: PathBuf,
 }
 
-/// The groups that this process is in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OwnGroups {
-    /// In version 2, where it is mounted.
+    /// In version 2, if mounted.
     pub v2: Option<OwnGroup>,
     /// In version 1, by controller (`cpu`, `memory`, …).
     pub v1: BTreeMap<String, OwnGroup>,
 }
 
 impl Cgroups {
-    /// The groups that this process is in. Where the kernel names one that the
-    /// mount does not show, it is the mount's uppermost.
+    /// The groups of this process. A group outside of the mounted subtree is
+    /// reported as the top of the mount.
     ///
     /// # Errors
-    /// When /proc/self/cgroup cannot be read.
+    /// If /proc/self/cgroup cannot be read.
     pub fn own(&self, root: &Root) -> Result<OwnGroups, HostError> {
         let table = root.optional("/proc/self/cgroup")?.unwrap_or_default();
         let group = |mount: &Mount, controller: &str| {
@@ -53,8 +52,8 @@ impl Cgroups {
     }
 }
 
-/// This process' path in the hierarchy of a controller: lines
-/// `NUMBER:CONTROLLERS:PATH`, no controllers for version 2.
+/// Path of this process in the hierarchy of a controller. Lines are
+/// `NUMBER:CONTROLLERS:PATH`; version 2 has an empty controller list.
 pub(super) fn own_path(table: &str, controller: &str) -> String {
     table
         .lines()
@@ -73,7 +72,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn each_hierarchy_has_a_group_of_its_own() {
+    fn own_group_is_found_per_hierarchy() {
         let own = "3:cpu,cpuacct:/\n4:memory:/a/b\n0::/user.slice\n";
         let tree = mounted(&format!("{V1}{UNIFIED}")).file("proc/self/cgroup", own);
         let found = Cgroups::find(tree.root()).unwrap();

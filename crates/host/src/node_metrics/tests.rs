@@ -2,7 +2,7 @@ use super::*;
 use crate::fake_tree::FakeTree;
 use proptest::prelude::*;
 
-/// The same counters as /proc/stat has them and as node_exporter does.
+/// The same counters in the formats of /proc/stat and node_exporter.
 const STAT: &str = "cpu  1500 300 70 90000 5 6 7 8 400 100\n\
                     cpu0 1000 200 50 60000 1 2 3 4 400 100\n\
                     cpu1 500 100 20 30000 4 4 4 4 0 0\nctxt 1500000\n";
@@ -36,7 +36,7 @@ process_max_fds +Inf
 "#;
 
 #[test]
-fn the_same_counters_give_the_same_value_as_proc_stat() {
+fn node_exporter_and_proc_stat_agree() {
     let tree = FakeTree::new().file("proc/stat", STAT);
     let local = CpuTimes::read(tree.root()).unwrap().unwrap();
     let remote = NodeMetrics::parse(METRICS).unwrap();
@@ -53,7 +53,7 @@ fn no_pressure_is_none() {
 }
 
 #[test]
-fn what_is_missing_or_no_number_is_not_made_up() {
+fn missing_or_invalid_values_are_none_or_errors() {
     let no_cpus = NodeMetrics::parse("up 1\n");
     assert_eq!(no_cpus, Err(NodeMetricsError::NoCpus));
     let nan = METRICS.replace("} 300", "} NaN");
@@ -65,14 +65,14 @@ fn what_is_missing_or_no_number_is_not_made_up() {
 }
 
 #[test]
-fn two_hosts_in_one_text_are_refused() {
+fn duplicate_cpus_are_refused() {
     let both = format!("{METRICS}{METRICS}");
     let twice = NodeMetrics::parse(&both);
     assert_eq!(twice, Err(NodeMetricsError::Twice { cpu: 0 }));
 }
 
 #[test]
-fn lines_that_are_no_metric_are_shown() {
+fn invalid_lines_are_quoted_in_the_error() {
     for bad in [
         "<html>",
         "node_cpu_seconds_total{cpu=\"0\",mode=\"user\" 1",
@@ -89,7 +89,7 @@ fn lines_that_are_no_metric_are_shown() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(
+    fn arbitrary_text_does_not_panic(
         text in r#"(node_cpu_seconds_total\{?[a-z=",{}\\é ]{0,20}\}? [0-9eN.+-]{0,6}\n){0,3}"#
     ) {
         let _ = NodeMetrics::parse(&text);

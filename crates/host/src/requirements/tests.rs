@@ -4,7 +4,7 @@ use crate::fake_tree::FakeTree;
 
 const CPU: &str = "sys/devices/system/cpu";
 
-/// A machine that gives everything.
+/// A machine that meets every requirement.
 fn good() -> FakeTree {
     let files = [
         ("pressure/cpu", "some total=1\n"),
@@ -44,7 +44,6 @@ fn good() -> FakeTree {
     tree
 }
 
-/// The names of what is missed.
 fn missing(tree: &FakeTree) -> Vec<String> {
     let all = requirements(tree.root());
     assert!(all.iter().all(Requirement::can_start));
@@ -55,13 +54,13 @@ fn missing(tree: &FakeTree) -> Vec<String> {
 }
 
 #[test]
-fn a_good_machine_misses_nothing() {
+fn good_machine_meets_all_requirements() {
     assert_eq!(missing(&good()), [""; 0]);
     assert_eq!(requirements(good().root()).len(), 13);
 }
 
 #[test]
-fn each_lack_is_told_by_its_name() {
+fn each_missed_requirement_is_named() {
     let clock = "sys/devices/system/clocksource/clocksource0/current_clocksource";
     let online = format!("{CPU}/online");
     let (boost, governor) = (
@@ -102,7 +101,7 @@ fn each_lack_is_told_by_its_name() {
 }
 
 #[test]
-fn the_clock_while_busy_is_missed_where_it_would_tell_something() {
+fn busy_clock_is_required_only_where_relevant() {
     let without = |tree: &FakeTree| {
         tree.remove("dev/cpu");
         missing(tree)
@@ -120,13 +119,13 @@ fn the_clock_while_busy_is_missed_where_it_would_tell_something() {
 }
 
 #[test]
-fn a_cgroup_limit_above_the_cpus_limits_nothing() {
+fn cgroup_limit_above_the_cpu_count_is_met() {
     let tree = good().file("sys/fs/cgroup/cpu.max", "200000 100000\n");
     assert_eq!(missing(&tree), [""; 0]);
 }
 
 #[test]
-fn a_bare_machine_misses_what_it_can_and_fails_nothing() {
+fn empty_machine_misses_requirements_without_failing() {
     let missing = missing(&FakeTree::new());
     assert!(missing.len() >= 5, "{missing:?}");
 }

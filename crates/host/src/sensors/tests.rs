@@ -19,8 +19,8 @@ fn here(service: ServiceSource) -> Subject {
     }
 }
 
-/// A machine with two CPUs and this process, which has the threads 100 (the
-/// observer), 101 (a generator) and 102 (a server).
+/// A machine with two CPUs and this process, with the threads 100 (observer),
+/// 101 (generator) and 102 (server).
 fn machine(tree: &FakeTree, used: u64) {
     let cpu = format!("{used} 0 0 1000 0 0 0 0 0 0");
     let stat = format!("cpu  {cpu}\ncpu0 {cpu}\ncpu1 {cpu}\nctxt {used}\n");
@@ -47,7 +47,7 @@ fn missing(sensors: &Sensors) -> Vec<Counter> {
 }
 
 #[test]
-fn threads_of_this_process_are_told_apart() {
+fn own_threads_are_split_by_role() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     let service = here(ServiceSource::Threads(vec![102]));
@@ -78,7 +78,7 @@ fn without_a_generator_there_is_no_generator_time() {
 }
 
 #[test]
-fn what_the_kernel_lacks_is_told_and_not_asked_for_again() {
+fn unsupported_counter_is_reported_and_not_read_again() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();
@@ -96,7 +96,7 @@ fn what_the_kernel_lacks_is_told_and_not_asked_for_again() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_and_tried_again() {
+fn failed_read_is_reported_and_retried() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();
@@ -110,7 +110,7 @@ fn what_cannot_be_read_is_told_and_tried_again() {
 }
 
 #[test]
-fn a_service_that_ends_is_missing_from_then_on() {
+fn ended_service_stays_missing() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     tree.process(&FakeProcess {
@@ -134,7 +134,7 @@ fn a_service_that_ends_is_missing_from_then_on() {
 }
 
 #[test]
-fn what_is_named_has_to_be_there() {
+fn unknown_process_thread_or_cgroup_is_an_error() {
     let tree = mounted(V2);
     machine(&tree, 100);
     for service in [
@@ -149,7 +149,7 @@ fn what_is_named_has_to_be_there() {
 }
 
 #[test]
-fn a_cgroup_tells_cpu_time_only() {
+fn cgroup_provides_cpu_time_only() {
     let tree = mounted(V2);
     machine(&tree, 100);
     let file = "sys/fs/cgroup/a/cpu.stat";
@@ -164,7 +164,7 @@ fn a_cgroup_tells_cpu_time_only() {
 }
 
 #[test]
-fn a_service_elsewhere_leaves_this_machines_counters_alone() {
+fn remote_service_does_not_read_local_counters() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     let mut sensors = Sensors::new(tree.root(), Subject::Elsewhere, &[101]).unwrap();
@@ -196,11 +196,11 @@ fn energy_is_added_up_between_readings() {
     sensors.read();
     joules(6);
     let window = difference(&earlier, &sensors.read());
-    // From 8 to 9, over 10 to 7, and over 10 to 6 once more.
+    // From 8 to 9, past 10 to 7, and past 10 to 6.
     assert_eq!(window.machine.energy, Some(Energy(18.0)));
 }
 
-/// A thread that uses CPU whenever it is told to, and says when it is done.
+/// A thread that uses CPU on request and reports when it is done.
 fn worker() -> (Tid, Sender<()>, std::sync::mpsc::Receiver<Tid>) {
     let (go, told) = channel::<()>();
     let (say, said) = channel();
@@ -222,7 +222,7 @@ fn worker() -> (Tid, Sender<()>, std::sync::mpsc::Receiver<Tid>) {
 }
 
 #[test]
-fn on_this_machine_the_thread_that_works_is_the_one_whose_time_grows() {
+fn busy_thread_is_attributed_to_its_role() {
     let (busy, go, done) = worker();
     let (idle, _keep, _) = worker();
     let service = here(ServiceSource::Threads(vec![busy]));
@@ -238,10 +238,10 @@ fn on_this_machine_the_thread_that_works_is_the_one_whose_time_grows() {
 }
 
 #[test]
-fn the_clock_is_read_at_the_edges_alone() {
+fn clock_is_read_only_at_window_edges() {
     let tree = FakeTree::new();
     machine(&tree, 100);
-    // A quarter of them may be kept open, and threads come first.
+    // A quarter of the limit may be kept open, and threads take theirs first.
     tree.write("proc/self/limits", "Max open files   400   400   files\n");
     crate::clock::tests::write(&tree, 0, 1, 1);
     let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();
@@ -256,7 +256,7 @@ fn the_clock_is_read_at_the_edges_alone() {
 }
 
 #[test]
-fn a_machine_without_the_registers_has_no_clock_and_says_so() {
+fn missing_clock_registers_are_reported() {
     let tree = FakeTree::new();
     machine(&tree, 100);
     let mut sensors = Sensors::new(tree.root(), here(ServiceSource::None), &[]).unwrap();

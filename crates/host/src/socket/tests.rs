@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n";
 
-/// A line as this machine's kernel would write it.
+/// A line in the format of the running kernel.
 fn line(at: &str, state: &str, inode: u64) -> String {
     let at: SocketAddr = at.parse().unwrap();
     let ip: String = match at.ip() {
@@ -35,7 +35,7 @@ fn find(tree: &FakeTree, address: &str) -> Listeners {
 }
 
 #[test]
-fn a_master_and_its_workers_all_hold_the_socket() {
+fn master_and_workers_hold_the_socket() {
     let tree = tree(&[line("127.0.0.1:8080", "0A", 77)], &[])
         .link("proc/30/fd/6", "socket:[77]")
         .link("proc/9/fd/6", "socket:[77]")
@@ -52,7 +52,7 @@ fn a_connection_is_not_a_listener() {
 }
 
 #[test]
-fn wildcards_serve_all_addresses_of_this_host_and_of_no_other() {
+fn wildcard_sockets_serve_local_addresses_only() {
     let tree = tree(&[], &[line("[::]:80", "0A", 5)]).link("proc/9/fd/3", "socket:[5]");
     let found = Listeners::Found(vec![9]);
     for here in ["127.0.0.1:80", "[::1]:80", "192.0.2.2:80", "[fd00::2]:80"] {
@@ -71,7 +71,7 @@ fn an_ipv4_wildcard_does_not_serve_ipv6() {
 }
 
 #[test]
-fn the_nearest_socket_is_chosen() {
+fn most_specific_socket_wins() {
     let v4 = [line("127.0.0.1:80", "0A", 1), line("0.0.0.0:80", "0A", 2)];
     let v6 = [
         line("[::]:80", "0A", 3),
@@ -88,7 +88,7 @@ fn the_nearest_socket_is_chosen() {
 }
 
 #[test]
-fn sockets_that_share_a_port_all_serve() {
+fn reuseport_sockets_are_all_found() {
     let v4 = [line("0.0.0.0:80", "0A", 1), line("0.0.0.0:80", "0A", 2)];
     let tree = tree(&v4, &[])
         .link("proc/1/fd/3", "socket:[1]")
@@ -97,16 +97,16 @@ fn sockets_that_share_a_port_all_serve() {
 }
 
 #[test]
-fn a_socket_that_no_process_in_sight_holds_is_not_nobodys() {
+fn socket_without_visible_holder_is_out_of_sight() {
     let tree = tree(&[line("0.0.0.0:80", "0A", 1)], &[]).link("proc/1/fd/3", "socket:[9]");
     assert_eq!(find(&tree, "127.0.0.1:80"), Listeners::OutOfSight);
-    // Where some processes would not be looked into, it may be theirs.
-    assert_eq!(judge(vec![], 3), Listeners::Hidden { unreadable: 3 });
-    assert_eq!(judge(vec![9], 3), Listeners::Found(vec![9]));
+    // If some processes cannot be inspected, they may hold the socket.
+    assert_eq!(classify(vec![], 3), Listeners::Hidden { unreadable: 3 });
+    assert_eq!(classify(vec![9], 3), Listeners::Found(vec![9]));
 }
 
 #[test]
-fn no_address_in_particular_is_this_host() {
+fn unspecified_address_is_this_host() {
     let tree = tree(&[line("127.0.0.1:80", "0A", 1)], &[]).link("proc/1/fd/3", "socket:[1]");
     assert_eq!(find(&tree, "0.0.0.0:80"), Listeners::Found(vec![1]));
 }
@@ -125,7 +125,7 @@ fn garbage_names_the_file() {
 }
 
 #[test]
-fn listeners_of_this_process_are_found_as_ours() {
+fn own_listener_is_found() {
     let ours = Listeners::Found(vec![std::process::id()]);
     let find = |at: SocketAddr| listeners(&Root::machine(), at).unwrap();
     let mut bound = vec![TcpListener::bind("127.0.0.1:0").unwrap()];

@@ -15,7 +15,7 @@ fn process(tree: &FakeTree, threads: &[(u32, u64, u64, u64)]) {
 }
 
 #[test]
-fn threads_come_and_go_with_and_without_a_kept_file() {
+fn threads_start_and_end_with_and_without_open_files() {
     let tree = FakeTree::new();
     let mut reader = ThreadReader::new(Source::Schedstat, 100);
     process(&tree, &[(100, 5, 0, 1), (101, 6, 0, 1)]);
@@ -27,7 +27,7 @@ fn threads_come_and_go_with_and_without_a_kept_file() {
 }
 
 #[test]
-fn a_thread_that_took_the_place_of_another_is_found_though_the_count_is_the_same() {
+fn replaced_thread_is_found_with_unchanged_count() {
     let tree = FakeTree::new();
     let mut reader = ThreadReader::new(Source::Schedstat, 100);
     process(&tree, &[(100, 5, 0, 1), (101, 6, 0, 1)]);
@@ -37,7 +37,7 @@ fn a_thread_that_took_the_place_of_another_is_found_though_the_count_is_the_same
 }
 
 #[test]
-fn kept_files_stay_within_the_allowance_and_are_given_back() {
+fn open_files_stay_within_the_allowance_and_are_returned() {
     let tree = FakeTree::new();
     process(&tree, &[(100, 1, 0, 1), (101, 1, 0, 1), (102, 1, 0, 1)]);
     let mut allowance = 2;
@@ -51,7 +51,7 @@ fn kept_files_stay_within_the_allowance_and_are_given_back() {
 }
 
 #[test]
-fn without_schedstat_ticks_and_status_tell() {
+fn without_schedstat_stat_and_status_are_used() {
     let tree = FakeTree::new();
     let line = "101 (a) b) R 1 1 1 0 -1 0 0 0 0 0 30 20 9 9 20 0 2 0 77 0 0\n";
     let tree = tree.files(&[
@@ -73,7 +73,7 @@ fn without_schedstat_ticks_and_status_tell() {
 }
 
 #[test]
-fn a_kernel_that_writes_zeros_does_not_count() {
+fn zero_schedstat_counts_as_unsupported() {
     let source = |text: &str| {
         let tree = FakeTree::new().file("proc/self/schedstat", text);
         Source::of(tree.root())
@@ -93,7 +93,7 @@ fn garbage_names_the_file() {
 }
 
 #[test]
-fn what_is_unknown_of_one_is_unknown_of_the_sum() {
+fn unknown_counter_makes_the_sum_unknown() {
     let unknown = TaskTimes {
         run_delay: None,
         ..TaskTimes::ZERO
@@ -102,10 +102,10 @@ fn what_is_unknown_of_one_is_unknown_of_the_sum() {
     assert_eq!(TaskTimes::ZERO.since(unknown), unknown);
 }
 
-/// The slices of `schedstat` stand for the switches of `status`: the two
-/// differ by the switch under way.
+/// The slices of `schedstat` equal the switches of `status`, up to the switch
+/// in progress.
 #[test]
-fn slices_are_switches_on_this_kernel() {
+fn schedstat_slices_equal_context_switches() {
     let root = Root::machine();
     if Source::of(&root) == Source::Stat {
         return;
@@ -117,14 +117,15 @@ fn slices_are_switches_on_this_kernel() {
                 .unwrap()
         };
         let slices = || schedstat(&of("schedstat")).unwrap().context_switches;
-        // On a slow machine a sleep may be over before it begins, and is no switch.
+        // On a slow machine a sleep may be over before it begins, without a
+        // switch.
         for _ in 0..10_000 {
             std::thread::sleep(Duration::from_micros(50));
             if slices().unwrap() >= 50 {
                 break;
             }
         }
-        // A thread's own two files, read one after the other.
+        // Reads the thread's two files one after the other.
         (slices().unwrap(), switches(&of("status")).unwrap().unwrap())
     });
     let (slices, switches) = sleeper.join().unwrap();

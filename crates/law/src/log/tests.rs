@@ -1,4 +1,4 @@
-//! The log keeps to `docs/schema/decisions.schema.json`, whatever is in it.
+//! Every log entry conforms to `docs/schema/decisions.schema.json`.
 
 use super::*;
 use crate::{Guard, Headroom, Koordinator, Missing, Plimsoll, Reading, ResctlDemo};
@@ -108,7 +108,7 @@ fn entries() -> Vec<Entry> {
 }
 
 #[test]
-fn every_entry_keeps_to_the_schema() {
+fn every_entry_conforms_to_the_schema() {
     let validator = validator();
     for entry in entries() {
         let value = value(&entry);
@@ -121,7 +121,7 @@ fn every_entry_keeps_to_the_schema() {
 }
 
 #[test]
-fn the_schema_lets_nothing_else_through() {
+fn schema_rejects_other_values() {
     let validator = validator();
     let all = entries();
     let (begin, decision) = (value(&all[0]), value(&all[1]));

@@ -1,30 +1,27 @@
-//! The arguments for giving a sideload no more, and the strictest of them.
+//! Upper bounds on the sideload's share, and the strictest of them.
 
 use super::{Plimsoll, PlimsollState};
 use crate::view::{View, missing, share};
 use crate::{Reading, Reason, Sample};
 use plimsoll_model::Share;
 
-/// The most that may be had by one argument, and the argument.
 pub(super) struct Bound {
     pub(super) share: f64,
     pub(super) reason: Reason,
 }
 
-/// What the law makes of a sample.
-pub(super) struct Seen {
-    /// What the sideload could use so that the headroom stays; `None` unless
-    /// the machine could be read.
+pub(super) struct Evaluation {
+    /// The share that the sideload may use while the headroom stays free;
+    /// `None` if the machine could not be read.
     pub(super) room: Option<f64>,
-    /// The strictest bound.
     pub(super) bound: Bound,
-    /// How many periods in a row something was missing, this one included.
+    /// Consecutive periods with a missing input, including this one.
     pub(super) blind_periods: u32,
 }
 
 impl Plimsoll {
-    /// What the sample says to a sideload that has the share `has`.
-    pub(super) fn see(&self, state: &PlimsollState, has: f64, sample: &Sample) -> Seen {
+    /// Evaluates a sample for a sideload with the share `has`.
+    pub(super) fn evaluate(&self, state: &PlimsollState, has: f64, sample: &Sample) -> Evaluation {
         let view = View::of(sample);
         let missing = missing(sample, &view);
         let by_cpu = view.as_ref().ok().map(|view| self.by_cpu(view, has));
@@ -54,13 +51,13 @@ impl Plimsoll {
                     least
                 }
             });
-        // No bound at all cannot be: a sample without a view misses something.
-        // Should it be, the law is closed.
+        // Unreachable: a sample without a view has a missing input. Freeze if
+        // it happens.
         let bound = bound.unwrap_or(Bound {
             share: 0.0,
             reason: Reason::Steady { room: Share::ZERO },
         });
-        Seen {
+        Evaluation {
             room,
             bound,
             blind_periods,
@@ -69,8 +66,8 @@ impl Plimsoll {
 
     fn by_cpu(&self, view: &View, has: f64) -> Bound {
         let headroom = self.headroom.share().get();
-        // Not known, its use counts as all that it may use: what is too much
-        // here is taken back by the idle time that is then missing.
+        // If unknown, its use counts as its whole share; an overestimate is
+        // offset by the idle time that is then missing.
         let sideload = view.sideload.unwrap_or(has);
         let left = view.free / (self.parameters.full_below.get() * headroom);
         let room = (sideload + view.free - headroom).clamp(0.0, 1.0) * left.min(1.0);
@@ -91,8 +88,8 @@ impl Plimsoll {
         }
     }
 
-    /// A guard that is over takes its part of what the sideload really uses: of
-    /// a share that it does not use, half is still more than it uses.
+    /// A guard over its limit scales the actual use: half of a share that is
+    /// not fully used may still exceed the use.
     fn by_guards(&self, sample: &Sample, has: f64, use_now: f64) -> Option<Bound> {
         let p = &self.parameters;
         let basis = has.min(use_now.max(p.floor.get()));

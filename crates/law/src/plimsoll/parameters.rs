@@ -1,59 +1,55 @@
-//! The parameters of our law, and the ranges that they are held within.
+//! Parameters of the project's law, and their ranges.
 
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// The parameters of our law. Shares are of the machine, unless another whole is
-/// named.
-///
-/// The defaults follow from what is stated with each; none was fitted to a run.
+/// Parameters of the law. Shares are of the machine unless stated otherwise.
+/// Each default follows from the stated reason; none was fitted to a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
-    /// The least with which it is worth running; with less it is frozen.
-    /// 0.1 to 50 %, default 5 %: of two CPUs in a quota period of 10 ms that is
-    /// 1 ms, the least quota that the kernel takes (sched/core.c,
-    /// `min_cfs_quota_period`).
+    /// The minimum share with which the sideload runs; below it is frozen. 0.1
+    /// to 50 %, default 5 %: with two CPUs and a quota period of 10 ms that is
+    /// 1 ms, the kernel's minimum quota (sched/core.c, `min_cfs_quota_period`).
     #[serde(rename = "floor_share")]
     pub floor: Share,
-    /// By how much the room must exceed what it has before it grows, and exceed
-    /// the floor before it thaws. 0 to 20 %, default 2 %: a tick of 4 ms is 2 %
-    /// of two CPUs in 100 ms, and a count may be a tick off.
+    /// By how much the available share must exceed the current share before it
+    /// grows, and the floor before it thaws. 0 to 20 %, default 2 %: a tick of
+    /// 4 ms is 2 % of two CPUs in 100 ms, and a count may be off by one tick.
     #[serde(rename = "band_share")]
     pub band: Share,
-    /// How much it grows per second. 0.1 to 100 %, default 5 %: half of what
-    /// Koordinator adds per second; all of an idle machine takes some 15 s, and
-    /// a guard that reads once a second sees each twentieth by itself.
+    /// Growth per second. 0.1 to 100 %, default 5 %: half of Koordinator's
+    /// rate. Reaching all of an idle machine takes about 15 s, and a guard that
+    /// reads once a second sees every step of 5 %.
     #[serde(rename = "growth_share_per_s")]
     pub growth_per_s: Share,
-    /// How long nothing may have asked for less before it grows or thaws.
-    /// 0 to 60 s, default 1 s: load that comes several times a second then
-    /// finds it as small as the last time left it.
+    /// How long no bound may fall below the current share before it grows or
+    /// thaws. 0 to 60 s, default 1 s: bursts of load several times a second
+    /// then meet the same small share.
     #[serde(rename = "settle_ns", with = "plimsoll_model::ns")]
     pub settle: Duration,
-    /// Which part of the headroom may be in use before the machine counts as
-    /// full. Share of the headroom, 1 to 100 %, default 50 %: as far from none
-    /// left as from all, so noise about the headroom is not taken for a full machine.
+    /// The part of the headroom that must stay idle for the machine not to
+    /// count as full. Share of the headroom, 1 to 100 %, default 50 %: noise
+    /// near the full headroom does not count as a full machine.
     #[serde(rename = "full_below_share")]
     pub full_below: Share,
-    /// What a guard that is over leaves it per period. Share of what it uses,
-    /// 0 to 90 %, default 50 %: from all of the machine to below the default floor
-    /// in five periods, as binary back-off does elsewhere.
+    /// Factor per period while a guard is over its limit. Share of the
+    /// sideload's use, 0 to 90 %, default 50 % (binary back-off): from the
+    /// whole machine to below the default floor in five periods.
     #[serde(rename = "guard_keeps_share")]
     pub guard_keeps: Share,
-    /// After how many periods in a row with a missing input it is frozen.
-    /// 1 to 1000, default 5: one reading that fails now and then must not freeze
-    /// it, and 0.5 to 5 s, by the period, is for how long a service may meet
-    /// what it had before.
+    /// Consecutive periods with a missing input until it is frozen. 1 to 1000,
+    /// default 5: one failed reading must not freeze it, and a service competes
+    /// with the last share for at most 0.5 to 5 s, depending on the period.
     pub blind_periods: u32,
-    /// How long the first freeze holds. 0 to 600 s, default 2 s: twice the
-    /// settling time, so that a freeze is longer than a pause.
+    /// Hold of the first freeze. 0 to 600 s, default 2 s: twice the settling
+    /// time.
     #[serde(rename = "hold_min_ns", with = "plimsoll_model::ns")]
     pub hold_min: Duration,
-    /// How long a freeze holds at most, and how long it must have run for the
-    /// next freeze to count as a first one. From `hold_min` to 600 s, default
-    /// 30 s: as resctl-demo; longer would starve a job that could run at night.
+    /// Maximum hold, and how long it must have run for the next freeze to start
+    /// again at `hold_min`. From `hold_min` to 600 s, default 30 s, as
+    /// resctl-demo; longer would starve a job that could run at night.
     #[serde(rename = "hold_max_ns", with = "plimsoll_model::ns")]
     pub hold_max: Duration,
 }
@@ -75,20 +71,16 @@ impl Default for Parameters {
     }
 }
 
-/// A parameter outside its range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} must be {allowed}; it is {given}")]
 pub struct ParameterError {
-    /// Which.
     pub name: &'static str,
-    /// Its range.
     pub allowed: Cow<'static, str>,
-    /// What was given.
     pub given: String,
 }
 
 impl Parameters {
-    /// Whether each is within its range.
+    /// Checks that each parameter is in range.
     ///
     /// # Errors
     ///
@@ -109,12 +101,12 @@ impl Parameters {
         ];
         for (name, given, least, most, allowed) in shares {
             if !(least..=most).contains(&given.get()) {
-                return Err(refused(name, allowed, given.to_string()));
+                return Err(out_of_range(name, allowed, given.to_string()));
             }
         }
         if !(1..=1000).contains(&self.blind_periods) {
             let given = self.blind_periods.to_string();
-            return Err(refused("blind_periods", "1 to 1000", given));
+            return Err(out_of_range("blind_periods", "1 to 1000", given));
         }
         let ten_minutes = Duration::from_secs(600);
         let times = [
@@ -124,18 +116,18 @@ impl Parameters {
         ];
         for (name, given, most, allowed) in times {
             if given > most {
-                return Err(refused(name, allowed, format!("{given:?}")));
+                return Err(out_of_range(name, allowed, format!("{given:?}")));
             }
         }
         if self.hold_max < self.hold_min {
             let given = format!("{:?}", self.hold_max);
-            return Err(refused("hold_max", "no less than hold_min", given));
+            return Err(out_of_range("hold_max", "at least hold_min", given));
         }
         Ok(())
     }
 }
 
-pub(super) fn refused(
+pub(super) fn out_of_range(
     name: &'static str,
     allowed: impl Into<Cow<'static, str>>,
     given: String,

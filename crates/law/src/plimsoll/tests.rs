@@ -17,7 +17,7 @@ fn law() -> Plimsoll {
     Plimsoll::new(Headroom::default())
 }
 
-/// Running with so many percent, long ago and calmly.
+/// Running with `pct` percent, for long and without a cause to shrink.
 fn running(pct: f64) -> PlimsollState {
     PlimsollState {
         mode: Mode::Running {
@@ -30,22 +30,22 @@ fn running(pct: f64) -> PlimsollState {
     }
 }
 
-/// What is decided of a sample, in whole percent.
+/// The decided share, in percent.
 fn pct(state: &PlimsollState, sample: &Sample) -> f64 {
     let share = law().decide(state, sample).1.share();
     (share.pct() * 1e6).round() / 1e6
 }
 
 #[test]
-fn the_room_is_its_use_and_what_is_idle_beyond_the_headroom() {
-    // 30 + 20 idle - 20; 30 + 15 - 20; idle beyond the headroom is no loss.
+fn available_share_is_own_use_plus_idle_beyond_headroom() {
+    // 30 + 20 idle - 20; 30 + 15 - 20; unused share is not idle time.
     assert_eq!(pct(&running(40.0), &sample(50, 30)), 30.0);
     assert_eq!(pct(&running(40.0), &sample(55, 30)), 25.0);
     assert_eq!(pct(&running(40.0), &sample(45, 10)), 35.0);
 }
 
 #[test]
-fn what_is_taken_back_at_once_counts_as_idle() {
+fn preemptible_sideload_time_counts_as_idle() {
     let given = |service, sideload| Sample {
         gives_way: true,
         ..sample(service, sideload)
@@ -67,7 +67,7 @@ fn what_is_taken_back_at_once_counts_as_idle() {
             ..
         }
     ));
-    // By another clock it used more than was done at all: no time comes of that.
+    // Its own clock counts more than the machine's: the excess adds no time.
     let mut odd = given(0, 50);
     odd.sideload = Some(CpuTime(Duration::from_secs(70)));
     assert_eq!(
@@ -77,16 +77,16 @@ fn what_is_taken_back_at_once_counts_as_idle() {
 }
 
 #[test]
-fn a_machine_that_is_nearly_full_is_left_faster_than_the_room_says() {
-    // Below half of the headroom the room counts by what is left of that half:
-    // (40 + 5 - 20) * 5 / 10, and nothing once it is full.
+fn nearly_full_machine_scales_the_available_share_down() {
+    // Below half of the headroom the available share is scaled by what is left
+    // of that half: (40 + 5 - 20) * 5 / 10, and 0 on a full machine.
     assert_eq!(pct(&running(40.0), &sample(50, 40)), 30.0);
     assert_eq!(pct(&running(40.0), &sample(55, 40)), 12.5);
     assert_eq!(pct(&running(40.0), &sample(60, 40)), 0.0);
 }
 
 #[test]
-fn it_grows_by_a_step_when_calm_and_not_within_the_band() {
+fn grows_by_a_step_when_settled_and_beyond_the_band() {
     assert_eq!(pct(&running(40.0), &sample(30, 40)), 45.0);
     assert_eq!(pct(&running(40.0), &sample(37, 40)), 43.0);
     assert_eq!(pct(&running(40.0), &sample(39, 40)), 40.0);
@@ -98,11 +98,11 @@ fn it_grows_by_a_step_when_calm_and_not_within_the_band() {
     let (_, _, reason) = law().decide(&short_of_calm, &tenth(30, 40));
     assert_eq!(
         reason.to_string(),
-        "there is room for 50 %, which must last 0.9 s longer"
+        "50 % are available and must stay so for another 0.9 s"
     );
 }
 
-/// The same in a tenth of a second.
+/// The same within 100 ms.
 fn tenth(service: u64, sideload: u64) -> Sample {
     Sample {
         period: SECOND / 10,
@@ -123,7 +123,7 @@ fn frozen(calm: Duration) -> PlimsollState {
 }
 
 #[test]
-fn a_thaw_begins_at_the_floor_and_needs_the_band_beyond_it() {
+fn thaw_starts_at_the_floor_and_needs_floor_plus_band() {
     let calm = frozen(Duration::from_secs(100));
     assert_eq!(pct(&calm, &sample(74, 0)), 0.0);
     assert_eq!(pct(&calm, &sample(72, 0)), 5.0);
@@ -131,7 +131,7 @@ fn a_thaw_begins_at_the_floor_and_needs_the_band_beyond_it() {
 }
 
 #[test]
-fn whatever_asks_for_less_begins_the_calm_anew() {
+fn any_lower_bound_restarts_settling() {
     let law = law();
     let mut blind = tenth(10, 0);
     blind.machine = None;
@@ -154,7 +154,7 @@ fn whatever_asks_for_less_begins_the_calm_anew() {
 }
 
 #[test]
-fn a_hold_doubles_with_each_relapse_up_to_its_most_and_begins_anew_after_a_long_run() {
+fn hold_doubles_per_relapse_up_to_its_maximum_and_resets_after_a_long_run() {
     let law = law();
     let (full, quiet) = (sample(100, 0), sample(10, 0));
     let mut state = running(40.0);
@@ -177,7 +177,7 @@ fn a_hold_doubles_with_each_relapse_up_to_its_most_and_begins_anew_after_a_long_
 }
 
 #[test]
-fn a_cause_during_a_hold_does_not_begin_it_anew() {
+fn cause_during_a_hold_does_not_restart_it() {
     let law = law();
     let mut state = PlimsollState {
         mode: Mode::Frozen {
@@ -196,7 +196,7 @@ fn a_cause_during_a_hold_does_not_begin_it_anew() {
 }
 
 #[test]
-fn what_a_guard_leaves_is_taken_from_what_is_used() {
+fn guard_scales_the_actual_use() {
     let over = || Reading::of(2.0, 1.0);
     let decided = |has, used| pct(&running(has), &with_guard(sample(10, used), over()));
     assert_eq!(decided(60.0, 60), 30.0);
@@ -206,7 +206,7 @@ fn what_a_guard_leaves_is_taken_from_what_is_used() {
 }
 
 #[test]
-fn the_strictest_argument_is_the_reason() {
+fn strictest_bound_gives_the_reason() {
     let over = with_guard(sample(55, 40), Reading::of(2.0, 1.0));
     let (_, _, reason) = law().decide(&running(40.0), &over);
     assert!(matches!(reason, Reason::ServiceNeedsCpu { .. }), "{reason}");
@@ -216,7 +216,7 @@ fn the_strictest_argument_is_the_reason() {
 }
 
 #[test]
-fn inputs_that_are_missing_in_turns_count_as_blindness_all_the_same() {
+fn alternating_missing_inputs_count_as_consecutive() {
     let law = law();
     let mut state = running(40.0);
     let mut last = None;
@@ -240,12 +240,14 @@ fn inputs_that_are_missing_in_turns_count_as_blindness_all_the_same() {
 }
 
 #[test]
-fn cpus_that_went_within_the_period_count_as_gone() {
-    // Fifty of a hundred went: forty used are most of what is left.
+fn cpus_offline_within_the_period_are_not_counted() {
+    // Fifty of a hundred CPUs went offline: the forty used are most of the
+    // rest.
     let mut now = sample(40, 0);
     now.cpus = 50;
     assert_eq!(pct(&running(40.0), &now), 0.0);
-    // A hundred more came: their idle time was not counted, so it is not given.
+    // A hundred CPUs came online: their idle time was not counted, so it is not
+    // given.
     let mut now = sample(40, 0);
     now.cpus = 200;
     assert_eq!(pct(&running(40.0), &now), 10.0);
@@ -253,7 +255,7 @@ fn cpus_that_went_within_the_period_count_as_gone() {
 
 #[test]
 fn parameters_out_of_range_are_refused_in_one_sentence() {
-    let refused = |change: fn(&mut Parameters)| {
+    let out_of_range = |change: fn(&mut Parameters)| {
         let mut parameters = Parameters::default();
         change(&mut parameters);
         Plimsoll::with(Headroom::default(), parameters)
@@ -261,30 +263,30 @@ fn parameters_out_of_range_are_refused_in_one_sentence() {
             .to_string()
     };
     assert_eq!(
-        refused(|p| p.floor = Share::ZERO),
+        out_of_range(|p| p.floor = Share::ZERO),
         "floor must be 0.1 to 50 %; it is 0.0 %"
     );
     assert_eq!(
-        refused(|p| p.guard_keeps = Share::ONE),
+        out_of_range(|p| p.guard_keeps = Share::ONE),
         "guard_keeps must be 0 to 90 %; it is 100.0 %"
     );
     assert_eq!(
-        refused(|p| p.blind_periods = 0),
+        out_of_range(|p| p.blind_periods = 0),
         "blind_periods must be 1 to 1000; it is 0"
     );
     assert_eq!(
-        refused(|p| p.hold_max = SECOND),
-        "hold_max must be no less than hold_min; it is 1s"
+        out_of_range(|p| p.hold_max = SECOND),
+        "hold_max must be at least hold_min; it is 1s"
     );
     assert_eq!(
-        refused(|p| p.settle = SECOND * 61),
+        out_of_range(|p| p.settle = SECOND * 61),
         "settle must be 0 to 60 s; it is 61s"
     );
 }
 
 #[test]
-fn a_law_that_could_never_let_anything_run_is_refused() {
-    let headroom = Headroom::pct(Headroom::MOST_PCT).unwrap();
+fn law_without_any_usable_share_is_refused() {
+    let headroom = Headroom::pct(Headroom::MAX_PCT).unwrap();
     let with_floor = |pct: f64| {
         let floor = share(pct / 100.0);
         let parameters = Parameters {
@@ -296,12 +298,12 @@ fn a_law_that_could_never_let_anything_run_is_refused() {
     assert!(with_floor(8.0).is_ok());
     assert_eq!(
         with_floor(9.0).unwrap_err().to_string(),
-        "headroom must be at most 89 % where the sideload has no less than 9.0 % when it runs; it is 90 %"
+        "headroom must be at most 89 % for a sideload that runs with at least 9.0 %; it is 90 %"
     );
 }
 
 #[test]
-fn a_law_with_parameters_out_of_range_does_not_come_in_through_json() {
+fn deserialization_checks_parameters() {
     let text = serde_json::to_string(&law()).unwrap();
     assert_eq!(serde_json::from_str::<Plimsoll>(&text).unwrap(), law());
     let bad = text.replace("\"blind_periods\":5", "\"blind_periods\":0");

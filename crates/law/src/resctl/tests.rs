@@ -6,7 +6,7 @@ fn sample(service: u64, sideload: u64) -> Sample {
     testing::sample_with_iowait(service, sideload, 10)
 }
 
-/// What each second is decided to, in percent; none when frozen.
+/// The decision of each second, in percent; `None` when frozen.
 fn decide(state: &mut ResctlState, samples: &[Sample]) -> Vec<Option<f64>> {
     let law = ResctlDemo::new(Headroom::default());
     let one = |sample| {
@@ -20,7 +20,7 @@ fn decide(state: &mut ResctlState, samples: &[Sample]) -> Vec<Option<f64>> {
     samples.iter().map(one).collect()
 }
 
-/// After the overload with which it begins.
+/// After the initial overload.
 fn warm() -> ResctlState {
     let mut state = ResctlState::default();
     decide(&mut state, &vec![sample(20, 30); 60]);
@@ -29,7 +29,7 @@ fn warm() -> ResctlState {
 }
 
 #[test]
-fn the_share_takes_the_least_idle_and_the_most_use_of_two_windows() {
+fn share_uses_minimum_idle_and_maximum_use_of_two_windows() {
     let mut state = warm();
     assert_eq!(decide(&mut state, &[sample(20, 30)]), [Some(60.0)]);
     // Idle: now 30, on average 46; used: now 40, on average 32.
@@ -39,34 +39,34 @@ fn the_share_takes_the_least_idle_and_the_most_use_of_two_windows() {
 }
 
 #[test]
-fn an_overload_is_held_and_a_relapse_held_for_longer() {
+fn overload_is_held_and_relapse_is_held_longer() {
     let mut state = warm();
     let busy = vec![sample(100 - 10, 0); 20];
     let decided = decide(&mut state, &busy);
-    // 80 % room once a second turns to 10: the mean of ten falls below
+    // The margin falls from 80 % to 10 %: the mean of ten seconds falls below
     // 30 % of idle and use after the eighth.
     let first = decided.iter().position(Option::is_none);
     assert_eq!(first, Some(7));
     assert_eq!(state.hold, Duration::from_secs(10));
     let quiet = vec![sample(20, 0); 40];
     let decided = decide(&mut state, &quiet);
-    // The mean is up again in the third second; then more than ten seconds
-    // after the second, which was the last with a cause.
+    // The mean recovers in the third second. The hold of ten seconds starts
+    // after the second, the last with a cause.
     let back = decided.iter().position(Option::is_some);
     assert_eq!(back, Some(12));
     assert!(decided[12..].iter().all(Option::is_some));
-    // 28 seconds of decay at half a second each, no less than nothing.
+    // 28 seconds of decay at half a second each, not below zero.
     assert_eq!(state.hold, Duration::ZERO);
     decide(&mut state, &busy);
     decide(&mut state, &quiet[..15]);
     assert_eq!(state.hold, Duration::from_millis(8_500));
-    // Seven more of decay, then ten are added.
+    // Seven more seconds of decay, then ten are added.
     decide(&mut state, &busy);
     assert_eq!(state.hold, Duration::from_secs(15));
 }
 
 #[test]
-fn memory_pressure_comes_as_a_guard_and_freezes_at_once() {
+fn memory_pressure_guard_freezes_at_once() {
     let mut state = warm();
     let mut now = sample(20, 30);
     now.guards = vec![Guard {
@@ -77,7 +77,7 @@ fn memory_pressure_comes_as_a_guard_and_freezes_at_once() {
 }
 
 #[test]
-fn a_lost_sensor_leaves_the_last_share_in_force() {
+fn missing_input_keeps_the_last_share() {
     let mut state = warm();
     let mut now = sample(60, 30);
     now.machine = None;

@@ -36,7 +36,7 @@ fn all_laws() -> [Law; 3] {
     ]
 }
 
-fn asis(_: &mut Sample) {}
+fn unchanged(_: &mut Sample) {}
 
 fn mean_share(steps: &[Step]) -> f64 {
     let sum: f64 = steps.iter().map(|s| s.action.share().get()).sum();
@@ -53,14 +53,15 @@ fn guard(reading: Reading) -> impl Fn(&mut Sample) {
 }
 
 #[test]
-fn on_a_quiet_machine_each_law_fills_what_lies_beyond_the_headroom() {
+fn each_law_fills_a_quiet_machine_up_to_the_headroom() {
     for law in all_laws() {
         for period in [TENTH, SECOND] {
             let name = law.name();
             let mut rig = Rig::new(law.clone(), SharedSpec::default(), period);
-            rig.run(60.0, |_| 0.2, asis);
-            let steps = rig.run(20.0, |_| 0.2, asis);
-            // 100 - 20 service - 1 interrupts - 20 headroom = 59, less band and noise.
+            rig.run(60.0, |_| 0.2, unchanged);
+            let steps = rig.run(20.0, |_| 0.2, unchanged);
+            // 100 - 20 service - 1 interrupts - 20 headroom = 59, minus band
+            // and noise.
             let share = mean_share(&steps);
             assert!((0.53..=0.60).contains(&share), "{name} {period:?} {share}");
         }
@@ -68,7 +69,7 @@ fn on_a_quiet_machine_each_law_fills_what_lies_beyond_the_headroom() {
 }
 
 #[test]
-fn a_load_step_is_let_through_within_two_periods_at_any_phase_and_any_weight() {
+fn load_step_gets_the_cpu_within_two_periods_at_any_phase_and_weight() {
     for period in [TENTH, SECOND] {
         for sideload_weight in [1.0, 100.0, 10_000.0] {
             for phase in 0..10 {
@@ -78,36 +79,36 @@ fn a_load_step_is_let_through_within_two_periods_at_any_phase_and_any_weight() {
                     ..SharedSpec::default()
                 };
                 let mut rig = Rig::new(ours(), spec, period);
-                rig.run(60.0, |_| 0.2, asis);
+                rig.run(60.0, |_| 0.2, unchanged);
                 let step_at = 60.0 + period.as_secs_f64() * phase as f64 / 10.0;
                 let load = |t: f64| if t < step_at { 0.2 } else { 0.9 };
-                let steps = rig.run(2.0 * period.as_secs_f64(), load, asis);
+                let steps = rig.run(2.0 * period.as_secs_f64(), load, unchanged);
                 let last = steps.last().unwrap();
                 assert_eq!(
                     last.action,
                     Action::Frozen,
                     "{period:?} {sideload_weight} {phase}"
                 );
-                let steps = rig.run(60.0, load, asis);
+                let steps = rig.run(60.0, load, unchanged);
                 assert!(steps.iter().all(|s| s.action == Action::Frozen));
-                assert_eq!(steps.last().unwrap().seen.owed.0.as_millis(), 0);
+                assert_eq!(steps.last().unwrap().seen.backlog.0.as_millis(), 0);
             }
         }
     }
 }
 
 #[test]
-fn a_ramp_keeps_the_headroom_but_for_what_comes_within_a_period() {
+fn ramp_keeps_the_headroom_except_within_a_period() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), TENTH);
-    rig.run(60.0, |_| 0.1, asis);
+    rig.run(60.0, |_| 0.1, unchanged);
     let ramp = |t: f64| 0.1 + 0.6 * (t - 60.0) / 60.0;
-    let steps = rig.run(60.0, ramp, asis);
-    // A period adds 0.1 % of load; a tick of each kind is 2 % of the machine, and
-    // the noise of ten slices 10 % of the load on either side at most.
+    let steps = rig.run(60.0, ramp, unchanged);
+    // A period adds 0.1 % of load; a tick of each mode is 2 % of the machine,
+    // and the noise of ten slices at most 10 % of the load in either direction.
     for step in &steps {
         assert!(step.free > 0.2 - 0.1, "at {}: {step:?}", step.at);
-        // The sideload never had more than was decided the period before.
-        let most = step.had.share().get() * 0.2 + 1e-6;
+        // The sideload never used more than was decided in the period before.
+        let most = step.in_force.share().get() * 0.2 + 1e-6;
         assert!(step.seen.sideload.0.as_secs_f64() <= most, "{step:?}");
     }
     let mean = steps.iter().map(|s| s.free).sum::<f64>() / steps.len() as f64;
@@ -117,40 +118,40 @@ fn a_ramp_keeps_the_headroom_but_for_what_comes_within_a_period() {
 #[test]
 fn bursts_shrink_the_sideload_and_do_not_starve_it() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), TENTH);
-    // Each half second 40 ms of everything, otherwise a fifth.
+    // Every half second 40 ms of full load, otherwise 20 %.
     let load = |t: f64| if t % 0.5 < 0.04 { 1.0 } else { 0.2 };
-    rig.run(60.0, load, asis);
-    let steps = rig.run(30.0, load, asis);
+    rig.run(60.0, load, unchanged);
+    let steps = rig.run(30.0, load, unchanged);
     let share = mean_share(&steps);
-    // A period with a burst holds 52 % of load: 100 - 52 - 1 - 20 = 27.
+    // A period with a burst has 52 % of load: 100 - 52 - 1 - 20 = 27.
     assert!((0.15..=0.30).contains(&share), "{share}");
     assert!(steps.iter().all(|s| s.action != Action::Frozen));
 }
 
 #[test]
-fn a_service_that_needs_everything_now_and_then_does_not_starve_the_sideload() {
+fn occasional_full_load_does_not_starve_the_sideload() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), TENTH);
-    // A second of everything in twenty.
+    // One second of full load in twenty.
     let load = |t: f64| if t % 20.0 < 1.0 { 1.0 } else { 0.2 };
-    let steps = rig.run(1200.0, load, asis);
+    let steps = rig.run(1200.0, load, unchanged);
     let share = mean_share(&steps[6000..]);
     assert!(share > 0.05, "{share}");
-    let shares = rig.run(120.0, |_| 0.2, asis);
+    let shares = rig.run(120.0, |_| 0.2, unchanged);
     assert!(shares.last().unwrap().action.share().get() > 0.5);
 }
 
 #[test]
-fn a_service_that_needs_everything_gets_it_for_as_long_as_it_does() {
+fn sideload_stays_frozen_while_the_service_needs_all_cpus() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
-    rig.run(60.0, |_| 0.2, asis);
-    let steps = rig.run(300.0, |_| 1.5, asis);
+    rig.run(60.0, |_| 0.2, unchanged);
+    let steps = rig.run(300.0, |_| 1.5, unchanged);
     assert!(steps[1..].iter().all(|s| s.action == Action::Frozen));
     let reason = &steps.last().unwrap().reason;
     assert!(matches!(reason, Reason::ServiceNeedsCpu { .. }), "{reason}");
 }
 
 #[test]
-fn lost_sensors_stop_growth_at_once_and_freeze_after_five_periods() {
+fn missing_sensors_stop_growth_and_freeze_after_five_periods() {
     let lose: [fn(&mut Sample); 4] = [
         |s| s.machine = None,
         |s| s.machine = Some(CpuUse::default()),
@@ -165,8 +166,8 @@ fn lost_sensors_stop_growth_at_once_and_freeze_after_five_periods() {
     ];
     for (lose, expected) in lose.into_iter().zip(expected) {
         let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
-        // Still growing when the sensor goes.
-        rig.run(6.0, |_| 0.2, asis);
+        // Still growing when the sensor fails.
+        rig.run(6.0, |_| 0.2, unchanged);
         let before = rig.action.share();
         let steps = rig.run(8.0, |_| 0.2, lose);
         for (i, step) in steps.iter().enumerate() {
@@ -182,23 +183,23 @@ fn lost_sensors_stop_growth_at_once_and_freeze_after_five_periods() {
             };
             assert_eq!((missing, *periods as usize), (&expected, i + 1));
         }
-        let steps = rig.run(60.0, |_| 0.2, asis);
+        let steps = rig.run(60.0, |_| 0.2, unchanged);
         assert!(steps.last().unwrap().action.share().get() > 0.5);
     }
 }
 
 #[test]
-fn without_the_sideloads_own_counter_the_service_is_let_through_all_the_same() {
+fn missing_sideload_counter_still_protects_the_service() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), TENTH);
-    rig.run(60.0, |_| 0.2, asis);
+    rig.run(60.0, |_| 0.2, unchanged);
     let steps = rig.run(0.2, |_| 0.95, |s| s.sideload = None);
     assert_eq!(steps.last().unwrap().action, Action::Frozen);
 }
 
 #[test]
-fn a_guard_that_is_over_halves_then_freezes_and_is_forgiven_later() {
+fn guard_over_its_limit_halves_then_freezes_then_recovers() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
-    rig.run(60.0, |_| 0.2, asis);
+    rig.run(60.0, |_| 0.2, unchanged);
     let steps = rig.run(10.0, |_| 0.2, guard(Reading::of(12.0, 10.0)));
     let shares: Vec<f64> = steps.iter().map(|s| s.action.share().get()).collect();
     for pair in shares.windows(2) {
@@ -211,7 +212,7 @@ fn a_guard_that_is_over_halves_then_freezes_and_is_forgiven_later() {
 }
 
 #[test]
-fn a_guard_that_nobody_can_read_closes_the_law() {
+fn unreadable_guard_freezes_the_sideload() {
     let unknown = || Reading::Unknown {
         why: "the server did not answer".to_owned(),
     };
@@ -221,28 +222,28 @@ fn a_guard_that_nobody_can_read_closes_the_law() {
     assert_eq!(
         steps[0].reason.to_string(),
         "p99_ms could not be read (the server did not answer), so it does not grow, and freezes \
-         when something is missing in 5 periods in a row (now 1)"
+         after 5 consecutive periods with missing inputs (now 1)"
     );
 }
 
 #[test]
-fn cpus_that_go_take_their_part_of_the_sideload_with_them() {
+fn offline_cpus_reduce_the_sideload() {
     let spec = SharedSpec {
         cpus: 4,
         ..SharedSpec::default()
     };
     let mut rig = Rig::new(ours(), spec, TENTH);
-    rig.run(60.0, |_| 0.2, asis);
+    rig.run(60.0, |_| 0.2, unchanged);
     assert!(rig.action.share().get() > 0.5);
     rig.machine.set_cpus(2);
     // 0.8 of 2 CPUs: 40 % service, so 39 % are left.
-    let steps = rig.run(30.0, |_| 0.2, asis);
+    let steps = rig.run(30.0, |_| 0.2, unchanged);
     for step in &steps[1..] {
         assert!(step.action.share().get() < 0.42, "{step:?}");
     }
     assert!(steps.last().unwrap().action.share().get() > 0.3);
     rig.machine.set_cpus(4);
-    let steps = rig.run(30.0, |_| 0.2, asis);
+    let steps = rig.run(30.0, |_| 0.2, unchanged);
     assert!(steps.last().unwrap().action.share().get() > 0.5);
 }
 
@@ -261,16 +262,16 @@ fn interrupts_and_steal_are_not_idle() {
     ];
     for spec in taken {
         let mut rig = Rig::new(ours(), spec, TENTH);
-        rig.run(60.0, |_| 0.2, asis);
-        let share = mean_share(&rig.run(10.0, |_| 0.2, asis));
+        rig.run(60.0, |_| 0.2, unchanged);
+        let share = mean_share(&rig.run(10.0, |_| 0.2, unchanged));
         assert!((0.2..=0.30).contains(&share), "{share}");
     }
 }
 
 #[test]
-fn after_a_pause_the_sideload_does_not_make_up_for_the_time() {
+fn sideload_does_not_catch_up_after_a_pause() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
-    rig.run(5.0, |_| 0.2, asis);
+    rig.run(5.0, |_| 0.2, unchanged);
     let before = rig.action.share().get();
     let hour = |s: &mut Sample| {
         let idle = s.machine.unwrap().idle;
@@ -285,16 +286,16 @@ fn after_a_pause_the_sideload_does_not_make_up_for_the_time() {
 }
 
 #[test]
-fn resctl_demo_begins_overloaded_and_freezes_some_seconds_after_a_step() {
+fn resctl_demo_starts_overloaded_and_freezes_seconds_after_a_step() {
     let law = Law::ResctlDemo(ResctlDemo::new(Headroom::default()));
     let mut rig = Rig::new(law, SharedSpec::default(), SECOND);
     let step = |t: f64| if t < 60.0 { 0.2 } else { 0.9 };
-    let steps = rig.run(60.0, step, asis);
-    // Its averages count as nothing until ten seconds were seen, which is an
-    // overload; that one is held for ten seconds more.
+    let steps = rig.run(60.0, step, unchanged);
+    // Its averages are 0 until ten seconds have passed, which is an overload;
+    // it is held for ten seconds more.
     assert!(steps[..19].iter().all(|s| s.action == Action::Frozen));
     assert!(steps[20].action.share().get() > 0.55, "{:?}", steps[20]);
-    let steps = rig.run(60.0, step, asis);
+    let steps = rig.run(60.0, step, unchanged);
     let frozen = steps
         .iter()
         .position(|s| s.action == Action::Frozen)
@@ -307,18 +308,18 @@ fn resctl_demo_begins_overloaded_and_freezes_some_seconds_after_a_step() {
 }
 
 #[test]
-fn koordinator_never_freezes_comes_back_by_tenths_and_does_not_see_lost_sensors() {
+fn koordinator_never_freezes_recovers_in_steps_and_ignores_missing_sensors() {
     let law = Law::Koordinator(Koordinator::new(Headroom::default()));
     let mut rig = Rig::new(law, SharedSpec::default(), SECOND);
-    rig.run(30.0, |_| 0.2, asis);
+    rig.run(30.0, |_| 0.2, unchanged);
     let before = rig.action;
     let steps = rig.run(30.0, |_| 0.9, |s| s.machine = None);
     assert!(steps.iter().all(|s| s.action == before));
     // 2 ms per 100 ms of two CPUs.
-    let steps = rig.run(30.0, |_| 0.9, asis);
+    let steps = rig.run(30.0, |_| 0.9, unchanged);
     assert!(steps.iter().all(|s| s.action.share().get() > 0.0));
     assert!((rig.action.share().get() - 0.01).abs() < 1e-9);
-    let steps = rig.run(4.0, |_| 0.2, asis);
+    let steps = rig.run(4.0, |_| 0.2, unchanged);
     let shares: Vec<f64> = steps.iter().map(|s| s.action.share().get()).collect();
     assert!((shares[2] - 0.31).abs() < 1e-9, "{shares:?}");
 }

@@ -1,7 +1,7 @@
-//! What must hold whatever happens: arbitrary samples, arbitrary machines.
+//! Properties that hold for arbitrary samples and arbitrary machines.
 
 use crate::rig::Rig;
-use crate::{SECOND, TENTH, asis, ours};
+use crate::{SECOND, TENTH, ours, unchanged};
 use plimsoll_law::{Action, Guard, Headroom, Law, Plimsoll, Reading, Sample, State, replay};
 use plimsoll_model::{CpuTime, CpuUse};
 use plimsoll_simulate::SharedSpec;
@@ -12,11 +12,12 @@ fn cpu(seconds: f64) -> CpuTime {
     CpuTime(Duration::from_secs_f64(seconds))
 }
 
-/// CPU time by kind as parts of what `cpus` have in `period`, give or take a tenth.
+/// CPU time by mode, as fractions of what `cpus` have in `period`, ±10 %.
 fn machine(cpus: u32, period: Duration) -> impl Strategy<Value = CpuUse> {
     let whole = f64::from(cpus) * period.as_secs_f64();
     let parts = prop::array::uniform8(0.0..1.0f64);
-    // Idle has all, none, or a part; otherwise it would hardly ever be either.
+    // Idle is all, none, or a part; uniform values would rarely be either
+    // extreme.
     let idle = prop_oneof![Just(0.0), Just(50.0), 0.0..8.0f64];
     (parts, idle, 0.9..1.1f64).prop_map(move |(mut parts, idle, jitter)| {
         parts[5] = idle;
@@ -76,7 +77,7 @@ fn law() -> impl Strategy<Value = Law> {
     (1.0..90.0f64).prop_map(|pct| Law::Plimsoll(Plimsoll::new(Headroom::pct(pct).unwrap())))
 }
 
-/// A state that the law can get into.
+/// A state that the law can reach.
 fn reached(law: &Law, samples: &[Sample]) -> (State, Action) {
     let start = (law.start(), Action::Frozen);
     samples.iter().fold(start, |(state, _), sample| {
@@ -85,7 +86,7 @@ fn reached(law: &Law, samples: &[Sample]) -> (State, Action) {
     })
 }
 
-/// What is free beside all but the sideload, less the headroom.
+/// What is free next to all but the sideload, minus the headroom.
 fn room(law: &Law, sample: &Sample) -> Option<f64> {
     let Law::Plimsoll(law) = law else { return None };
     let whole = sample.period.as_secs_f64() * f64::from(sample.cpus);
@@ -103,7 +104,7 @@ fn step(law: &Law, sample: &Sample) -> f64 {
 
 proptest! {
     #[test]
-    fn never_above_what_is_free_and_never_up_by_more_than_a_step(
+    fn share_is_bounded_by_free_cpu_and_by_the_growth_step(
         law in law(),
         past in prop::collection::vec(sample(), 0..30),
         now in sample(),
@@ -111,7 +112,7 @@ proptest! {
         let (state, before) = reached(&law, &past);
         let next = law.decide(&state, &now);
         let share = next.action.share().get();
-        // A thaw begins at the floor.
+        // A thaw starts at the floor.
         let step = step(&law, &now).max(0.05);
         prop_assert!(share <= before.share().get() + step + 1e-9);
         if let Some(room) = room(&law, &now) {
@@ -152,13 +153,13 @@ proptest! {
             machine.irq = CpuTime(machine.irq.0 - machine.irq.0.mul_f64(part));
         }
         let (less, more) = (law.decide(&state, &now), law.decide(&state, &idler));
-        // Sums of floating point numbers differ in their last bit.
+        // Floating-point sums differ in their last bit.
         let allowed = more.action.share().get() + 1e-9;
         prop_assert!(less.action.share().get() <= allowed, "{} | {}", less.reason, more.reason);
     }
 
     #[test]
-    fn a_guard_over_or_an_input_lost_never_gives_more(
+    fn guard_over_or_missing_input_never_increases_the_share(
         law in law(),
         past in prop::collection::vec(sample(), 0..30),
         now in sample(),
@@ -176,8 +177,8 @@ proptest! {
                 reading: Reading::of(2.0, 1.0),
             }),
         }
-        // Losing the machine's counters may keep what they would have taken, but
-        // it never gives more than there was.
+        // Losing the machine's counters may keep the current share, but never
+        // increases it.
         let limit = match lost {
             3 => as_it_was,
             _ if as_it_was > before.share() => as_it_was,
@@ -187,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn where_there_is_room_it_never_starves(
+    fn sideload_runs_if_cpu_is_available(
         past in prop::collection::vec(sample(), 0..60),
         load in 0.0..0.6f64,
         tenths in any::<bool>(),
@@ -196,8 +197,9 @@ proptest! {
         let period = if tenths { TENTH } else { SECOND };
         let mut rig = Rig::new(ours(), SharedSpec { seed, ..SharedSpec::default() }, period);
         (rig.state, rig.action) = reached(&rig.law, &past);
-        // The longest hold, the settling time, and growth over the whole machine.
-        rig.run(30.0 + 1.0 + 20.0 + 5.0, |_| load, asis);
+        // The longest hold, the settling time, and growth over the whole
+        // machine.
+        rig.run(30.0 + 1.0 + 20.0 + 5.0, |_| load, unchanged);
         let room = 1.0 - load - 0.01 - 0.2;
         let share = rig.action.share().get();
         prop_assert!(share > room / 2.0, "{share} of {room}");
@@ -215,13 +217,13 @@ proptest! {
         let spec = SharedSpec { seed, service_weight, sideload_weight: 100.0, ..SharedSpec::default() };
         let law = Law::Plimsoll(Plimsoll::new(Headroom::pct(headroom).unwrap()));
         let mut rig = Rig::new(law, spec, TENTH);
-        rig.run(30.0, |_| before, asis);
-        let steps = rig.run(0.2, |t| if t < 30.0 + phase / 10.0 { before } else { load }, asis);
+        rig.run(30.0, |_| before, unchanged);
+        let steps = rig.run(0.2, |t| if t < 30.0 + phase / 10.0 { before } else { load }, unchanged);
         prop_assert_eq!(steps[1].action, Action::Frozen, "{:?}", steps);
     }
 
     #[test]
-    fn whatever_happened_is_decided_the_same_again(
+    fn replay_repeats_every_decision(
         law in law(),
         samples in prop::collection::vec(sample(), 1..60),
     ) {
@@ -231,7 +233,7 @@ proptest! {
         for sample in &samples {
             let next = law.decide(&state, sample);
             lines.push(plimsoll_law::Entry::of(sample, &next).to_line().unwrap());
-            // Each state comes back from the file as it was.
+            // Each state survives serialization.
             let text = serde_json::to_string(&next.state).unwrap();
             prop_assert_eq!(&serde_json::from_str::<State>(&text).unwrap(), &next.state);
             state = next.state;

@@ -1,7 +1,7 @@
-//! Logs of closed loops, decided again.
+//! Replays of logs from closed loops.
 
 use crate::rig::Rig;
-use crate::{SECOND, TENTH, all_laws, asis, guard, ours};
+use crate::{SECOND, TENTH, all_laws, guard, ours, unchanged};
 use plimsoll_law::{Difference, Entry, Headroom, Law, Plimsoll, Reading, replay};
 use plimsoll_simulate::SharedSpec;
 
@@ -10,7 +10,7 @@ fn lines(rig: &Rig) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn a_log_of_each_law_is_decided_the_same_again() {
+fn log_of_each_law_replays() {
     for law in all_laws() {
         for period in [TENTH, SECOND] {
             let mut rig = Rig::new(law.clone(), SharedSpec::default(), period);
@@ -21,7 +21,7 @@ fn a_log_of_each_law_is_decided_the_same_again() {
                     0.1 + t % 7.0 / 20.0
                 }
             };
-            let decided = rig.run(100.0, load, asis).len()
+            let decided = rig.run(100.0, load, unchanged).len()
                 + rig.run(20.0, load, |s| s.machine = None).len()
                 + rig
                     .run(20.0, load, guard(Reading::of(0.1 + 0.2, 0.25)))
@@ -33,9 +33,9 @@ fn a_log_of_each_law_is_decided_the_same_again() {
 }
 
 #[test]
-fn a_log_goes_on_in_a_new_file_and_with_another_headroom() {
+fn log_continues_in_a_new_file_and_with_another_headroom() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), TENTH);
-    rig.run(20.0, |_| 0.3, asis);
+    rig.run(20.0, |_| 0.3, unchanged);
     let wider = Law::Plimsoll(Plimsoll::new(Headroom::pct(40.0).unwrap()));
     let begin = |law: &Law, rig: &Rig| Entry::Begin {
         law: law.clone(),
@@ -44,15 +44,15 @@ fn a_log_goes_on_in_a_new_file_and_with_another_headroom() {
     let new_file = rig.lines.len();
     rig.lines.push(begin(&wider, &rig).to_line().unwrap());
     rig.law = wider;
-    rig.run(20.0, |_| 0.3, asis);
+    rig.run(20.0, |_| 0.3, unchanged);
     assert_eq!(replay(lines(&rig)), Ok(400));
     assert_eq!(replay(lines(&rig).skip(new_file)), Ok(200));
 }
 
 #[test]
-fn the_first_line_that_is_decided_otherwise_is_named() {
+fn first_different_decision_is_reported() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
-    rig.run(20.0, |_| 0.3, asis);
+    rig.run(20.0, |_| 0.3, unchanged);
     let line = rig.lines[9].clone();
     let changed = line.replacen("\"cpus\":2", "\"cpus\":1", 1);
     assert_ne!(line, changed);
@@ -70,9 +70,9 @@ fn the_first_line_that_is_decided_otherwise_is_named() {
 }
 
 #[test]
-fn a_log_without_its_law_or_with_a_torn_line_says_so() {
+fn log_without_law_or_with_truncated_line_is_an_error() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
-    rig.run(5.0, |_| 0.3, asis);
+    rig.run(5.0, |_| 0.3, unchanged);
     assert_eq!(
         replay(lines(&rig).skip(1)),
         Err(Difference::NoLaw { line: 1 })
@@ -87,7 +87,7 @@ fn a_log_without_its_law_or_with_a_torn_line_says_so() {
 }
 
 #[test]
-fn serialized_names_carry_their_unit() {
+fn serialized_names_have_unit_suffixes() {
     let mut rig = Rig::new(ours(), SharedSpec::default(), SECOND);
     rig.run(2.0, |_| 0.2, guard(Reading::of(1.0, 2.0)));
     for name in [

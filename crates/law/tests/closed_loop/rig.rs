@@ -1,24 +1,23 @@
-//! A law and a simulated machine in a loop, with a clock that is a number.
+//! A law and a simulated machine in a loop, with virtual time.
 
 use plimsoll_law::{Action, Decision, Entry, Law, Reason, Sample, State};
 use plimsoll_simulate::{SharedMachine, SharedPeriod, SharedSpec};
 use std::time::Duration;
 
-/// The loop.
 pub(crate) struct Rig {
     pub(crate) law: Law,
     pub(crate) state: State,
     pub(crate) action: Action,
     pub(crate) machine: SharedMachine,
     pub(crate) at: Duration,
-    /// The log, as it would be written.
+    /// The log as it would be written.
     pub(crate) lines: Vec<String>,
     period: Duration,
-    /// The service's load is a share of what the machine was built with.
+    /// The CPUs at the start; the service's load is a share of them.
     built_with: f64,
 }
 
-/// One period: what was in force, what happened, what was decided of it.
+/// One period: the action in force, the measurement and the decision.
 #[derive(Debug, Clone)]
 #[allow(
     dead_code,
@@ -27,12 +26,11 @@ pub(crate) struct Rig {
 pub(crate) struct Step {
     /// The end of the period, in seconds.
     pub(crate) at: f64,
-    /// What the sideload might use in the period.
-    pub(crate) had: Action,
+    /// The action in force during the period.
+    pub(crate) in_force: Action,
     pub(crate) seen: SharedPeriod,
     /// The share of the machine that was idle.
     pub(crate) free: f64,
-    /// What it may use from here on.
     pub(crate) action: Action,
     pub(crate) reason: Reason,
 }
@@ -56,22 +54,22 @@ impl Rig {
         }
     }
 
-    /// Goes on for some seconds. `load` is what the service wants at a time, `spoil`
-    /// changes what the law is told.
+    /// Runs for some seconds. `load` is the service's demand at a time; `tamper`
+    /// modifies the sample that the law receives.
     pub(crate) fn run(
         &mut self,
         seconds: f64,
         load: impl Fn(f64) -> f64,
-        spoil: impl Fn(&mut Sample),
+        tamper: impl Fn(&mut Sample),
     ) -> Vec<Step> {
         let periods = (seconds / self.period.as_secs_f64()).round() as usize;
-        (0..periods).map(|_| self.one(&load, &spoil)).collect()
+        (0..periods).map(|_| self.one(&load, &tamper)).collect()
     }
 
-    fn one(&mut self, load: impl Fn(f64) -> f64, spoil: impl Fn(&mut Sample)) -> Step {
-        let (start, had) = (self.at, self.action);
+    fn one(&mut self, load: impl Fn(f64) -> f64, tamper: impl Fn(&mut Sample)) -> Step {
+        let (start, in_force) = (self.at, self.action);
         let cpus_wanted = |t: Duration| load((start + t).as_secs_f64()) * self.built_with;
-        let quota = had.share().get();
+        let quota = in_force.share().get();
         let seen = self.machine.run(self.period, cpus_wanted, 1.0, quota);
         self.at += self.period;
         let mut sample = Sample {
@@ -83,7 +81,7 @@ impl Rig {
             gives_way: false,
             guards: Vec::new(),
         };
-        spoil(&mut sample);
+        tamper(&mut sample);
         let decision = self.law.decide(&self.state, &sample);
         self.lines.extend(Entry::of(&sample, &decision).to_line());
         let Decision {
@@ -96,7 +94,7 @@ impl Rig {
         let whole = self.period.as_secs_f64() * f64::from(self.machine.cpus());
         Step {
             at: self.at.as_secs_f64(),
-            had,
+            in_force,
             seen,
             free: seen.machine.idle.0.as_secs_f64() / whole,
             action,

@@ -1,4 +1,4 @@
-//! Which block a request hashes, and the data that blocks are cut from.
+//! The block that each request hashes, and the data that blocks are taken from.
 
 use crate::LoadError;
 use plimsoll_model::HashService;
@@ -7,29 +7,30 @@ use rand_xoshiro::SplitMix64;
 use sha1::{Digest, Sha1};
 use std::sync::Arc;
 
-/// Bytes of data that all blocks are cut from.
+/// Size of the data that all blocks are taken from.
 ///
-/// More than the private caches of most CPUs, so that a block is not still in
-/// L1 from the request before, whatever its size; little enough to stay in the
-/// shared cache of a server, so that many cores together test their
-/// arithmetic, not the memory bus. SHA-1 reads 1 to 3 GB/s per core in one
-/// ascending stream, which prefetchers keep up with from L2, L3 or memory.
+/// Larger than the private caches of most CPUs, so that a block is not still in
+/// L1 from the previous request, and small enough for the shared cache of a
+/// server, so that many cores together are limited by arithmetic, not memory
+/// bandwidth. SHA-1 reads 1 to 3 GB/s per core sequentially, which prefetchers
+/// sustain from L2, L3 or memory.
 const DATA_BYTES: usize = 8 << 20;
 
-/// Blocks start at multiples of a cache line.
+/// Blocks are aligned to cache lines.
 const LINE: usize = 64;
 
 /// Draws per request; see [`Blocks::of_request`].
 const DRAWS: u64 = 3;
 
-/// What SplitMix64 adds to its state at each draw.
+/// The increment of SplitMix64's state per draw.
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Keeps sizes apart from arrivals, which are drawn from the same seed.
-const SIZES: u64 = 0x6861_7368_7369_7A65;
+/// Separates the random sequence of sizes from that of arrivals with the same
+/// seed.
+const SIZE_STREAM: u64 = 0x6861_7368_7369_7A65;
 
-/// The block of each request: a function of seed and index alone, so it does
-/// not matter which worker takes which request, or when.
+/// The block of each request. It depends only on seed and index, not on which
+/// worker runs the request or when.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Blocks {
     mean: f64,
@@ -37,7 +38,7 @@ pub(super) struct Blocks {
     seed: u64,
 }
 
-/// A part of the data, which begins again at its end.
+/// A range of the data that wraps round at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
     offset: usize,
@@ -45,34 +46,35 @@ pub(super) struct Block {
 }
 
 impl Blocks {
-    /// The blocks of `service`, drawn with `seed`.
+    /// # Errors
+    /// [`LoadError::Mistake`] if `service` describes invalid blocks.
     pub(super) fn new(service: &HashService, seed: u64) -> Result<Blocks, LoadError> {
         let share = service.deviation_share;
         if service.mean_block.0 == 0 {
             return Err(LoadError::Mistake(
-                "the hash service has blocks of 0 bytes; calibrate it anew".to_owned(),
+                "the hash service has blocks of 0 bytes; calibrate it again".to_owned(),
             ));
         }
-        // From a half on, clamping would move the mean by more than 1 %.
+        // Above 0.5, clamping would shift the mean by more than 1 %.
         if !(0.0..=0.5).contains(&share) {
             return Err(LoadError::Mistake(format!(
-                "the hash service's block sizes deviate by {share} of their mean; give 0 to 0.5"
+                "the hash service's block size deviation is {share} of the mean; give 0 to 0.5"
             )));
         }
         let mean = service.mean_block.0 as f64;
         Ok(Blocks {
             mean,
             deviation: share * mean,
-            seed: seed ^ SIZES,
+            seed: seed ^ SIZE_STREAM,
         })
     }
 
     /// The block of request number `index`.
     ///
-    /// Request `i` has draws `3i` to `3i + 2` of the SplitMix64 sequence of the
-    /// seed, which can be entered anywhere, as its state only counts up. Two
-    /// of them give a normal deviate (Box and Muller, 1958), the third the
-    /// place in the data.
+    /// Request `i` uses draws `3i` to `3i + 2` of the SplitMix64 sequence of
+    /// the seed, which allows random access because its state is a counter. Two
+    /// draws give a normal deviate (Box and Muller, 1958), the third the
+    /// offset.
     pub(super) fn of_request(&self, index: u64) -> Block {
         let state = index.wrapping_mul(DRAWS).wrapping_mul(GAMMA);
         let mut rng = SplitMix64::seed_from_u64(self.seed.wrapping_add(state));
@@ -89,7 +91,6 @@ impl Blocks {
 }
 
 impl Block {
-    /// Its size in bytes.
     pub(super) fn length(&self) -> u64 {
         self.length as u64
     }
@@ -100,20 +101,18 @@ fn uniform(draw: u64) -> f64 {
     (draw >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// The bytes that all workers read.
 #[derive(Debug, Clone)]
 pub(super) struct Data(Arc<[u8]>);
 
 impl Data {
-    /// Fills the data. It must be written to: pages that never were are all
-    /// one page of zeros, and that page would be in L1 always.
+    /// Fills the data. Pages that were never written all map to one page of
+    /// zeros, which would always be in L1.
     pub(super) fn prepare() -> Data {
         let mut bytes = vec![0; DATA_BYTES];
         SplitMix64::seed_from_u64(0).fill_bytes(&mut bytes);
         Data(bytes.into())
     }
 
-    /// SHA-1 of a block.
     pub(super) fn digest(&self, block: Block) -> [u8; 20] {
         let mut sha = Sha1::new();
         let (mut at, mut left) = (block.offset, block.length);
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_the_same_block_whenever_and_by_whomever_it_is_asked_for() {
+    fn block_depends_only_on_seed_and_index() {
         let of = |seed| blocks(1 << 20, 0.25, seed).unwrap();
         let forward: Vec<Block> = (0..100).map(|i| of(7).of_request(i)).collect();
         let mut backward: Vec<Block> = (0..100).rev().map(|i| of(7).of_request(i)).collect();
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_stay_within_a_tenth_and_three_times_the_mean() {
+    fn sizes_are_clamped_to_0_1_and_3_times_the_mean() {
         let blocks = blocks(1000, 0.5, 1).unwrap();
         let sizes: Vec<u64> = (0..200_000)
             .map(|i| blocks.of_request(i).length())
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn without_deviation_every_block_has_the_mean_size_at_a_place_of_its_own() {
+    fn zero_deviation_gives_mean_size_at_varying_offsets() {
         let blocks = blocks(4096, 0.0, 1).unwrap();
         let all: Vec<Block> = (0..100).map(|i| blocks.of_request(i)).collect();
         assert!(all.iter().all(|b| b.length == 4096));
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_hashed_is_a_mistake() {
+    fn invalid_blocks_are_refused() {
         for (mean, share) in [(0, 0.25), (1000, -0.1), (1000, f64::NAN), (1000, 0.6)] {
             let refused = blocks(mean, share, 1);
             assert!(
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_beyond_the_end_goes_on_at_the_beginning() {
+    fn block_wraps_round_at_the_end() {
         let data = Data::prepare();
         let length = 3 * DATA_BYTES / 2;
         let offset = DATA_BYTES - LINE;

@@ -1,10 +1,9 @@
-//! Batch work whose amount is counted: blocks hashed without end.
+//! A best-effort job with counted work: it hashes blocks endlessly.
 //!
-//! It runs in a process of its own, so that it can be held like any other
-//! program. What it has done stands in a file that both sides have open: a
-//! counter for each thread, written after each block, so that whoever reads
-//! it knows how much was done until that very moment, however long the process
-//! has been kept from running since.
+//! It runs in its own process, so that it can be restricted like any other
+//! program. Progress is stored in a file shared with the parent: one counter
+//! per thread, written after each block. The counters are up to date whenever
+//! they are read, even if the process is not scheduled.
 
 use super::blocks::{Blocks, Data};
 use crate::LoadError;
@@ -16,25 +15,26 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Some 0.1 to 0.5 ms of CPU time: the grain in which work is counted, and long
-/// against the microsecond that counting takes.
+/// About 0.1 to 0.5 ms of CPU time: the resolution of the counters, and long
+/// compared with the microsecond that counting takes.
 const BLOCK: Bytes = Bytes(256 << 10);
 
-/// Bytes of a counter in the file.
+/// Size of a counter in the file, in bytes.
 const SLOT: u64 = 8;
 
-/// Hashes blocks on `threads` threads until `until` ends or fails, and counts
-/// the bytes of each in `counts`, a slot of 8 bytes (native order) per thread.
+/// Hashes blocks on `threads` threads until `until` reaches its end or fails.
+/// Writes the bytes hashed by each thread to `counts`, 8 bytes (native order)
+/// per thread.
 ///
 /// # Errors
-/// A thread cannot be made, or the counts cannot be written.
+/// If a thread cannot be started, or the counts cannot be written.
 pub fn burn(threads: usize, counts: &File, mut until: impl Read) -> Result<(), LoadError> {
     let data = Data::prepare();
     let stop = AtomicBool::new(false);
     let failed = |what: &str, source| LoadError::System {
         what: what.to_owned(),
         source,
-        way_out: "see `ulimit -u` and free memory".to_owned(),
+        way_out: "raise `ulimit -u`, or free memory".to_owned(),
     };
     std::thread::scope(|scope| {
         let mut workers = Vec::new();
@@ -44,16 +44,16 @@ pub fn burn(threads: usize, counts: &File, mut until: impl Read) -> Result<(), L
             let made = std::thread::Builder::new().spawn_scoped(scope, work);
             workers.push(made.map_err(|e| {
                 stop.store(true, Ordering::Relaxed);
-                failed("no thread could be made for the job", e)
+                failed("cannot start a thread for the job", e)
             })?);
         }
-        // Whoever started it holds the other end, and is gone when it closes.
+        // The parent holds the other end; it closes when the parent ends.
         let _ = io::copy(&mut until, &mut io::sink());
         stop.store(true, Ordering::Relaxed);
         for worker in workers {
             let done = worker.join();
-            let done = done.unwrap_or_else(|_| Err(io::Error::other("its thread is gone")));
-            done.map_err(|e| failed("the job's work cannot be counted", e))?;
+            let done = done.unwrap_or_else(|_| Err(io::Error::other("its thread panicked")));
+            done.map_err(|e| failed("cannot count the job's work", e))?;
         }
         Ok(())
     })
@@ -79,7 +79,7 @@ fn one_thread(nth: u64, data: &Data, counts: &File, stop: &AtomicBool) -> io::Re
     Ok(())
 }
 
-/// The counters of a job, as who started it sees them.
+/// The counters of a job, for its parent.
 #[derive(Debug)]
 pub struct Counts {
     file: File,
@@ -87,11 +87,10 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counters of `threads` threads, all zero. They are in memory and have no
-    /// name: nothing is left of them when nobody has them open.
+    /// Counters of `threads` threads, all zero, in an anonymous file in memory.
     ///
     /// # Errors
-    /// The kernel gives no memory.
+    /// If the kernel cannot allocate the memory.
     pub fn new(threads: usize) -> Result<Counts, LoadError> {
         let threads = threads.max(1);
         let make = || {
@@ -100,25 +99,25 @@ impl Counts {
             Ok(file)
         };
         let file = make().map_err(|source: io::Error| LoadError::System {
-            what: "the job's work cannot be counted".to_owned(),
+            what: "cannot count the job's work".to_owned(),
             source,
-            way_out: "see free memory".to_owned(),
+            way_out: "free some memory".to_owned(),
         })?;
         Ok(Counts { file, threads })
     }
 
-    /// The file itself, to give to the process.
+    /// A handle to pass to the job's process.
     ///
     /// # Errors
-    /// The kernel's, when it has no more descriptors.
+    /// If the kernel has no more file descriptors.
     pub fn file(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Bytes hashed until now.
+    /// Bytes hashed so far.
     ///
     /// # Errors
-    /// The kernel's.
+    /// If the file cannot be read.
     pub fn bytes(&self) -> io::Result<u64> {
         let mut sum: u64 = 0;
         for nth in 0..self.threads as u64 {
@@ -136,7 +135,7 @@ mod tests {
     use std::io::pipe;
 
     #[test]
-    fn work_is_counted_while_it_goes_on_and_ends_with_who_started_it() {
+    fn work_is_counted_while_running_and_ends_with_the_parent() {
         let counts = Counts::new(2).unwrap();
         assert_eq!(counts.bytes().unwrap(), 0);
         let file = counts.file().unwrap();

@@ -1,4 +1,4 @@
-//! How large a block must be to cost a given CPU time here.
+//! Finds the block size that costs a given CPU time on this machine.
 
 use super::blocks::{Blocks, Data};
 use crate::LoadError;
@@ -7,35 +7,35 @@ use plimsoll_pool::pin_this_thread;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
-/// The standard deviation of block sizes, as a share of their mean.
+/// Standard deviation of block sizes, as a fraction of their mean.
 pub const DEVIATION_SHARE: f64 = 0.25;
 
-/// What a request may cost. Below, claiming and counting it (some 2 us) would
-/// be a good part of it; above, a trial would see too few.
+/// The allowed cost of a request. Below, claiming and counting (about 2 us)
+/// would dominate; above, a trial would have too few requests.
 const TARGETS: std::ops::RangeInclusive<Duration> =
     Duration::from_micros(20)..=Duration::from_secs(1);
 
-/// CPU time of one round, and how many there are: 0.2 s in all.
+/// CPU time per round, and number of rounds: 0.2 s in total.
 const ROUND: Duration = Duration::from_millis(10);
 const ROUNDS: usize = 20;
 
-/// When others leave this CPU little time, fewer rounds must do.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// Upper limit for a CPU on which others leave little time.
+const MAX_DURATION: Duration = Duration::from_millis(400);
 
 /// The hash service whose requests cost `target` of CPU time on `cpu`, on
 /// average.
 ///
-/// The cost of a byte is the median over 20 rounds of 10 ms, each by the CPU
-/// time of a thread of its own that is pinned to `cpu`; it takes about 0.2 s
-/// and at most half a second. A round hashes blocks as the service does, of
-/// sizes and places drawn in the same way. The median is exact to about 1 % on
-/// a quiet CPU. What it cannot know: the frequency of the CPU and the share of
-/// a sibling thread under later load, and the few microseconds of CPU time
-/// that waking up for a request and counting it cost. So the result sets the
-/// scale of a request; what requests did cost is measured in each trial.
+/// The cost per byte is the median over 20 rounds of 10 ms, measured by the CPU
+/// time of a thread pinned to `cpu`; this takes about 0.2 s and at most half a
+/// second. A round hashes blocks of the same size distribution as the service.
+/// The median is accurate to about 1 % on a quiet CPU. It excludes the CPU
+/// frequency and SMT contention under later load, and the few microseconds for
+/// waking up and counting. The result therefore only sets the scale of a
+/// request; each trial measures the actual cost.
 ///
-/// A [`LoadError::Mistake`] when `target` is not within 20 us to 1 s, a
-/// [`LoadError::System`] when `cpu` cannot be had.
+/// # Errors
+/// [`LoadError::Mistake`] if `target` is not within 20 us to 1 s;
+/// [`LoadError::System`] if `cpu` is not available.
 pub fn calibrate(target: CpuTime, cpu: CpuId) -> Result<HashService, LoadError> {
     if !TARGETS.contains(&target.0) {
         return Err(LoadError::Mistake(format!(
@@ -43,7 +43,7 @@ pub fn calibrate(target: CpuTime, cpu: CpuId) -> Result<HashService, LoadError> 
             target.0
         )));
     }
-    // A thread of its own, because pinning cannot be undone by the caller.
+    // In its own thread, because the caller could not undo the pinning.
     let measure = std::thread::Builder::new()
         .name(format!("calibrate-{cpu}"))
         .spawn(move || -> Result<f64, LoadError> {
@@ -51,9 +51,9 @@ pub fn calibrate(target: CpuTime, cpu: CpuId) -> Result<HashService, LoadError> 
             Ok(ns_per_byte(&Data::prepare(), target))
         });
     let measured = measure.map_err(|source| LoadError::System {
-        what: "no thread could be made for the calibration".to_owned(),
+        what: "cannot start a thread for the calibration".to_owned(),
         source,
-        way_out: "see `ulimit -u` and pids.max of the cgroup".to_owned(),
+        way_out: "raise `ulimit -u` or pids.max of the cgroup".to_owned(),
     })?;
     let ns_per_byte = measured
         .join()
@@ -64,22 +64,22 @@ pub fn calibrate(target: CpuTime, cpu: CpuId) -> Result<HashService, LoadError> 
 fn service(request_cpu: CpuTime, ns_per_byte: f64) -> HashService {
     let bytes = request_cpu.0.as_nanos() as f64 / ns_per_byte;
     HashService {
-        // `as` saturates, and no block has less than a byte.
+        // `as` saturates; no block is smaller than a byte.
         mean_block: Bytes((bytes.round() as u64).max(1)),
         deviation_share: DEVIATION_SHARE,
         request_cpu,
     }
 }
 
-/// The median cost of a byte in blocks of about the size that costs `target`.
+/// The median cost per byte for blocks that cost about `target`.
 fn ns_per_byte(data: &Data, target: CpuTime) -> f64 {
     let began = Instant::now();
-    // A block must not outlast the round that it is measured in.
+    // A block must not take longer than its round.
     let at_most = CpuTime(target.0.min(ROUND));
-    // 1 ns per byte is near enough to choose the first block by.
+    // Initial guess, in ns per byte.
     let mut cost = 1.0;
     let mut costs = Vec::with_capacity(ROUNDS);
-    // The first rounds find the size of a block and warm the CPU up.
+    // The first two rounds find the block size and warm up the CPU.
     for round in 0..ROUNDS + 2 {
         let Ok(blocks) = Blocks::new(&service(at_most, cost), round as u64) else {
             break;
@@ -90,14 +90,14 @@ fn ns_per_byte(data: &Data, target: CpuTime) -> f64 {
         } else {
             costs.push(measured);
         }
-        if began.elapsed() > PATIENCE && !costs.is_empty() {
+        if began.elapsed() > MAX_DURATION && !costs.is_empty() {
             break;
         }
     }
     median(&mut costs).unwrap_or(cost)
 }
 
-/// Hashes blocks for [`ROUND`] of CPU time; what a byte cost, in nanoseconds.
+/// Hashes blocks for [`ROUND`] of CPU time and returns nanoseconds per byte.
 fn one_round(data: &Data, blocks: Blocks) -> f64 {
     let began = thread_cpu();
     let mut bytes = 0;
@@ -138,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbed_round_does_not_move_the_median() {
+    fn outlier_round_does_not_change_the_median() {
         assert_eq!(median(&mut [0.5, 0.5, 80.0]), Some(0.5));
         assert_eq!(median(&mut [1.0, 2.0, 3.0, 100.0]), Some(2.5));
         assert_eq!(median(&mut []), None);
     }
 
     #[test]
-    fn a_block_has_as_many_bytes_as_the_target_pays_for() {
+    fn block_size_matches_the_target_cost() {
         let made = service(cpu_time(1000), 0.5);
         assert_eq!(made.mean_block, Bytes(2_000_000));
         assert_eq!(made.request_cpu, cpu_time(1000));
@@ -156,7 +156,7 @@ mod tests {
     fn calibration_finds_a_block_of_plausible_size() {
         let cpu = allowed_cpus().unwrap().iter().next().unwrap();
         let made = calibrate(cpu_time(1000), cpu).unwrap();
-        // 10 MB/s to 100 GB/s: any CPU, optimized or not, noisy or not.
+        // 10 MB/s to 100 GB/s: any CPU, in any build profile, under any noise.
         assert!(
             (10_000..100_000_000).contains(&made.mean_block.0),
             "{made:?}"
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_calibrated_is_refused() {
+    fn invalid_targets_are_refused() {
         for us in [0, 19, 1_000_001] {
             let refused = calibrate(cpu_time(us), 0);
             assert!(matches!(refused, Err(LoadError::Mistake(_))), "{us}");

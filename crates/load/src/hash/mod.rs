@@ -1,23 +1,21 @@
-//! Plimsoll's own hash service: a request hashes a block with SHA-1.
+//! The built-in hash service: each request hashes a block with SHA-1.
 //!
-//! It is work whose capacity is known beforehand (so many bytes per second and
-//! core), that uses nothing but the CPU, and that needs no network: requests
-//! come from a [`Schedule`] straight to the workers of a [`Pool`], one per
-//! CPU, first come, first served. There is no generator thread: the worker
-//! that is free claims the next request and waits for it. So the service and
-//! its load share no CPU with anything else of Plimsoll, and with Poisson
-//! arrivals it is the queue that the textbooks call M/G/k.
+//! Its capacity can be predicted (bytes per second and core), it uses only the
+//! CPU, and it needs no network. Requests come from a [`Schedule`] directly to
+//! the workers of a [`Pool`], one per CPU, first come, first served. There is
+//! no generator thread: a free worker claims the next request and waits for it.
+//! With Poisson arrivals this is an M/G/k queue.
 //!
-//! - A request that comes while all workers are busy *queues*; the wait is part
-//!   of its latency, and its slip is 0.
-//! - A request whose worker was waiting for it and woke up late has *slipped*
-//!   by that much; it is part of its latency too, and kept apart.
-//! - Requests that nobody has begun count as in flight in [`Tick`]: the queue
-//!   belongs to the service.
+//! - A request that arrives while all workers are busy *queues*. The wait is
+//!   part of its latency; its slip is 0.
+//! - A request whose worker was waiting for it but woke up late has *slipped*
+//!   by that delay. The slip is part of its latency and also recorded
+//!   separately.
+//! - Requests that no worker has started count as in flight in [`Tick`]: the
+//!   queue belongs to the service.
 //!
-//! Workers sleep while they wait. To spin would hide the wake-up (some 35 us)
-//! but would cost CPU time at low load, and CPU time at low load is what a
-//! sweep measures.
+//! Workers sleep while they wait. Spinning would hide the wake-up latency
+//! (about 35 us) but would use CPU time at low load, which a sweep measures.
 
 mod blocks;
 pub mod burn;
@@ -38,7 +36,6 @@ use std::sync::Arc;
 #[cfg(doc)]
 use crate::Tick;
 
-/// The hash service on a set of CPUs.
 #[derive(Debug)]
 pub struct HashLoad {
     service: HashService,
@@ -47,9 +44,11 @@ pub struct HashLoad {
 }
 
 impl HashLoad {
-    /// The service on `cpus`, with its data prepared. A [`LoadError::Mistake`]
-    /// when `service` describes no blocks that can be hashed, or there is no
-    /// CPU.
+    /// Prepares the service on `cpus`.
+    ///
+    /// # Errors
+    /// [`LoadError::Mistake`] if `service` describes invalid blocks or there is
+    /// no CPU.
     pub fn new(service: &HashService, cpus: &CpuSet) -> Result<HashLoad, LoadError> {
         Blocks::new(service, 0)?;
         if cpus.is_empty() {
@@ -62,7 +61,7 @@ impl HashLoad {
         })
     }
 
-    /// The same service on other CPUs, of which there has to be one.
+    /// The same service on other CPUs; `cpus` must not be empty.
     #[must_use]
     pub fn on(&self, cpus: CpuSet) -> HashLoad {
         HashLoad {
@@ -88,7 +87,7 @@ impl Load for HashLoad {
             let tally = &of_workers[start.worker];
             tally.due(start.intended_ns, start.slip_ns());
             tally.sent(start.intended_ns);
-            // What is not used is not computed.
+            // Prevents the compiler from removing unused work.
             std::hint::black_box(data.digest(blocks.of_request(start.index)));
             tally.done(start.intended_ns, tally.session().now_ns());
         };
@@ -114,19 +113,19 @@ impl From<PoolError> for LoadError {
         match error {
             PoolError::NoCpu => LoadError::Mistake(error.to_string()),
             PoolError::Pin { cpu, source } => system(
-                format!("a thread could not be pinned to CPU {cpu}"),
+                format!("cannot pin a thread to CPU {cpu}"),
                 source,
-                "choose from Cpus_allowed_list in /proc/self/status",
+                "choose a CPU from Cpus_allowed_list in /proc/self/status",
             ),
             PoolError::Spawn { cpu, source } => system(
-                format!("no thread could be made for CPU {cpu}"),
+                format!("cannot start a thread for CPU {cpu}"),
                 source,
-                "see `ulimit -u` and pids.max of the cgroup",
+                "raise `ulimit -u` or pids.max of the cgroup",
             ),
             PoolError::Affinity(source) => system(
-                "the kernel does not tell which CPUs this process may use".to_owned(),
+                "cannot read this process' CPU affinity".to_owned(),
                 source,
-                "name the CPUs",
+                "give the CPUs explicitly",
             ),
         }
     }

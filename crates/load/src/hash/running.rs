@@ -1,4 +1,4 @@
-//! The hash service while it is under load.
+//! A running hash service.
 
 use crate::arrivals::Schedule;
 use crate::tally::{self, Session, Tally};
@@ -8,16 +8,16 @@ use plimsoll_pool::Pool;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often the end of the window's last request is looked for. Much less
-/// than a drain, much more than it costs to look.
-const LOOK: Duration = Duration::from_millis(1);
+/// Polling interval for the end of the window's last request: short compared
+/// with a drain, long compared with the cost of a poll.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 pub(super) struct HashRunning {
     session: Arc<Session>,
     tallies: Vec<Tally>,
     pool: Pool<Schedule>,
-    /// A second hand on the schedule, which follows the clock instead of the
-    /// workers: how far it is ahead of them is the length of the queue.
+    /// A clone of the schedule that follows the clock instead of the workers;
+    /// its lead over them is the queue length.
     arrived: Schedule,
     arrivals: u64,
     begun: u64,
@@ -43,7 +43,6 @@ impl HashRunning {
         }
     }
 
-    /// Requests that have come until now.
     fn count_arrivals(&mut self) -> u64 {
         let now = self.session.now_ns();
         while self.arrived.peek() <= now {
@@ -53,7 +52,7 @@ impl HashRunning {
         self.arrivals
     }
 
-    /// Whether a request of the window may still come or has not ended yet.
+    /// Whether a request of the window has not arrived or not ended yet.
     fn is_window_open(&self) -> bool {
         let closes = self.session.closes_ns();
         let is_announced = closes < u64::MAX;
@@ -73,7 +72,7 @@ impl Running for HashRunning {
         let arrivals = self.count_arrivals();
         let mut tick = tally::tick(&self.tallies);
         self.begun += tick.sent;
-        // A request may have come and begun since arrivals were counted.
+        // A request may have arrived and started since arrivals were counted.
         tick.in_flight += arrivals.saturating_sub(self.begun);
         tick
     }
@@ -86,16 +85,17 @@ impl Running for HashRunning {
         self.session.extend_window(by)
     }
 
-    /// Requests that are being hashed when the drain is over are let end.
+    /// Requests that are being hashed at the end of the drain complete.
     fn finish(self: Box<Self>) -> Result<Work, LoadError> {
         self.session.stop_after(self.drain);
         let ends = self.session.ends_ns();
         while self.is_window_open() && self.session.now_ns() < ends {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         let ended = self.session.now_ns();
         let closes = self.session.closes_ns();
-        // A trial that is cut short has not intended what was yet to come.
+        // A trial that is cut short does not count requests that were not yet
+        // due.
         let come = |start: &u64| *start < closes && *start <= ended;
         if let (rest, Some(tally)) = (self.pool.stop(), self.tallies.first())
             && closes < u64::MAX

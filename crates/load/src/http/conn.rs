@@ -1,4 +1,4 @@
-//! One connection: what its socket's readiness means in the state it is in.
+//! The state machine of one connection.
 
 use super::parser::{Answer, Parser, Progress};
 use super::target::Target;
@@ -9,75 +9,62 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// There is none; it will be opened.
     Closed,
-    /// TCP is being connected.
     Connecting,
-    /// TLS is being set up.
     Securing,
-    /// It may take a request.
     Idle,
     /// A request is being sent or answered.
     Busy {
-        /// When the request was intended to start.
         intended_ns: u64,
-        /// How many bytes of it were written.
+        /// Bytes of the request written so far.
         written: usize,
     },
 }
 
-/// What came of looking at a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Nothing; the next edge will tell.
+    /// Nothing; wait for the next edge.
     Nothing,
-    /// There may be more to read, and no edge will tell.
+    /// There may be more to read without a new edge.
     More,
-    /// It was established and is idle.
     Established,
-    /// The request has been answered.
     Answered {
-        /// By this.
         answer: Answer,
-        /// How long before it was read its end had come.
+        /// Time between the arrival of the answer's end and its reading.
         age: Duration,
-        /// Whether the connection is idle now; otherwise it must be closed.
+        /// Whether the connection is now idle; otherwise it must be closed.
         reusable: bool,
-        /// There may be more to read, and no edge will tell.
+        /// There may be more to read without a new edge.
         more: bool,
     },
-    /// It must be closed; in what phase it was decides what that means.
+    /// The connection must be closed; its phase decides what that means.
     Lost(Failure),
 }
 
-/// One of the connections of a generator thread.
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) phase: Phase,
     /// It has answered at least once since it was opened.
-    pub(super) proven: bool,
+    pub(super) has_answered: bool,
     /// The last attempt to open it failed.
     pub(super) failing: bool,
-    /// It stands in the queue of those to be read again.
+    /// It is in the queue of connections to read again.
     pub(super) queued: bool,
-    /// Counts its sockets, so that news of an old one is not taken for news of
-    /// the present one.
+    /// Number of its socket, to ignore events of earlier sockets.
     pub(super) generation: u32,
-    /// The server has closed its side: reading goes on until that shows.
+    /// The server has closed its side; reading continues until that is visible.
     hung_up: bool,
     transport: Option<Transport>,
     parser: Parser,
 }
 
 impl Conn {
-    /// A connection that is closed.
     pub(super) fn new(answers_head: bool) -> Conn {
         Conn {
             phase: Phase::Closed,
-            proven: false,
+            has_answered: false,
             failing: false,
             queued: false,
             generation: 0,
@@ -87,13 +74,13 @@ impl Conn {
         }
     }
 
-    /// Begins to connect; the socket is to be watched.
+    /// Starts to connect; the caller must register the socket.
     pub(super) fn open(&mut self, target: &Target) -> Result<&TcpStream, Failure> {
         self.phase = Phase::Connecting;
         let stream = begin_connect(target.address()).map_err(|_| Failure::Connect)?;
         let session = target.session().map_err(|_| Failure::Tls)?;
         self.generation = self.generation.wrapping_add(1);
-        self.proven = false;
+        self.has_answered = false;
         self.hung_up = false;
         self.parser.reset();
         Ok(self
@@ -102,8 +89,8 @@ impl Conn {
             .stream())
     }
 
-    /// Closes it. One that still owed an answer is aborted, so that the
-    /// server need not finish it.
+    /// Closes the connection. With an outstanding answer it is aborted, so that
+    /// the server need not finish it.
     pub(super) fn close(&mut self) {
         let owed = matches!(self.phase, Phase::Busy { .. });
         self.phase = Phase::Closed;
@@ -114,7 +101,7 @@ impl Conn {
         }
     }
 
-    /// Closes it, leaving nothing behind in the kernel.
+    /// Closes the connection without TIME_WAIT.
     pub(super) fn abort(&mut self) {
         self.phase = Phase::Closed;
         if let Some(transport) = self.transport.take() {
@@ -122,7 +109,7 @@ impl Conn {
         }
     }
 
-    /// Begins a request on an idle connection.
+    /// Starts a request on an idle connection.
     pub(super) fn send(&mut self, intended_ns: u64, request: &[u8]) -> Outcome {
         self.phase = Phase::Busy {
             intended_ns,
@@ -134,8 +121,8 @@ impl Conn {
         }
     }
 
-    /// Goes on after an edge, or after [`Outcome::More`]. At most one `buf` of
-    /// bytes is read, so that one long answer does not hold up the others.
+    /// Continues after an edge, or after [`Outcome::More`]. Reads at most one
+    /// `buf` of bytes, so that a long answer does not delay other connections.
     pub(super) fn advance(&mut self, hang_up: bool, request: &[u8], buf: &mut [u8]) -> Outcome {
         self.hung_up |= hang_up;
         let result = match self.phase {
@@ -144,7 +131,8 @@ impl Conn {
             Phase::Securing => self.secure(),
             Phase::Idle => self.read_idle(buf),
             Phase::Busy { written, .. } => {
-                // A server may answer, and close, without reading it all.
+                // A server may answer, and close, without reading the whole
+                // request.
                 let sent = match written < request.len() {
                     true => self.write(request),
                     false => self.flush(),
@@ -172,7 +160,7 @@ impl Conn {
         let Some(transport) = &mut self.transport else {
             return Ok(Outcome::Nothing);
         };
-        // Whatever ends a handshake, the handshake failed.
+        // Any failure during a handshake counts as a TLS failure.
         if transport.handshake().map_err(|_| Failure::Tls)? {
             self.phase = Phase::Idle;
             return Ok(Outcome::Established);
@@ -186,7 +174,7 @@ impl Conn {
             return Ok(());
         };
         while *written < request.len() {
-            match transport.write(&request[*written..]).map_err(broken)? {
+            match transport.write(&request[*written..]).map_err(failure_of)? {
                 0 => return Ok(()),
                 n => *written += n,
             }
@@ -196,17 +184,18 @@ impl Conn {
 
     fn flush(&mut self) -> Result<(), Failure> {
         match &mut self.transport {
-            Some(transport) => transport.flush().map(|_| ()).map_err(broken),
+            Some(transport) => transport.flush().map(|_| ()).map_err(failure_of),
             None => Ok(()),
         }
     }
 
-    /// Nothing is to be said on an idle connection but that it is closed.
+    /// An idle connection can only be closed by the server; data is a protocol
+    /// error.
     fn read_idle(&mut self, buf: &mut [u8]) -> Result<Outcome, Failure> {
         let Some(transport) = &mut self.transport else {
             return Ok(Outcome::Nothing);
         };
-        match transport.read(buf).map_err(broken)? {
+        match transport.read(buf).map_err(failure_of)? {
             Input::Blocked => Ok(Outcome::Nothing),
             Input::End => Err(Failure::Reset),
             Input::Data { .. } => Err(Failure::Protocol),
@@ -217,7 +206,7 @@ impl Conn {
         let Some(transport) = &mut self.transport else {
             return Ok(Outcome::Nothing);
         };
-        let (bytes, drained) = match transport.read(buf).map_err(broken)? {
+        let (bytes, drained) = match transport.read(buf).map_err(failure_of)? {
             Input::Blocked => return Ok(Outcome::Nothing),
             Input::End => return self.ended(),
             Input::Data { bytes, drained } => (bytes, drained),
@@ -260,14 +249,14 @@ impl Conn {
     }
 }
 
-fn broken(broken: Broken) -> Failure {
+fn failure_of(broken: Broken) -> Failure {
     match broken {
         Broken::Socket(_) => Failure::Reset,
         Broken::Tls(_) => Failure::Tls,
     }
 }
 
-/// A socket that is being connected without waiting.
+/// Starts a non-blocking connect.
 fn begin_connect(address: SocketAddr) -> Result<TcpStream, Errno> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
@@ -275,7 +264,7 @@ fn begin_connect(address: SocketAddr) -> Result<TcpStream, Errno> {
     };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    // A request is one write: waiting for more to send would only delay it.
+    // A request is one write: Nagle's algorithm would only delay it.
     sockopt::set_tcp_nodelay(&socket, true)?;
     match connect(&socket, &address) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(TcpStream::from(socket)),

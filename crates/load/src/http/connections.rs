@@ -1,4 +1,4 @@
-//! All connections of one generator thread: which is idle, which is to be
+//! The connections of a generator thread: which are idle, which are to be
 //! opened, and when.
 
 use super::Job;
@@ -11,84 +11,83 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is read at once from one connection.
+/// Bytes read at once from a connection.
 const BUFFER: usize = 64 << 10;
-/// A server's queue of connections to accept is seldom shorter (nginx has 511,
-/// many have 128); when it overflows, the kernel tries again after a second.
+/// Rarely above a server's accept backlog (nginx has 511, many have 128); when
+/// that overflows, the kernel retries after a second.
 const MAX_OPENING: usize = 64;
-/// A connection that could not be opened, or that was closed before it was of
-/// any use, is opened again after this.
+/// Delay before reopening a connection that could not be opened or that was
+/// closed before its first answer.
 const BACK_OFF_NS: u64 = 10_000_000;
-/// A thread tries to connect no more often than every 100 us on the whole.
+/// Minimum back-off per connection of a thread: at most one attempt per 100 us.
 const BACK_OFF_EACH_NS: u64 = 100_000;
 
-/// What became of a request, or of a connection that was to carry one.
+/// The end of a request or of an attempt to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// The request was answered.
+pub(super) enum Completion {
     Answered {
         intended_ns: u64,
         answer: Answer,
-        /// How long ago, when it was read.
+        /// Time between the arrival of the answer and its reading.
         age: Duration,
     },
-    /// The request failed.
-    Failed { intended_ns: u64, failure: Failure },
-    /// A connection could not be opened.
+    Failed {
+        intended_ns: u64,
+        failure: Failure,
+    },
     NotOpened(Failure),
 }
 
-/// When connections are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Opening {
-    /// When a request waits for one: nothing is known of the server yet, or it
-    /// closes each after one answer. An idle connection to such a server only
-    /// takes a place in its queue, and keeps one that serves one at a time
-    /// from serving any other.
+enum OpenPolicy {
+    /// When a request waits for one: the server is unknown, or closes each
+    /// connection after one answer. An idle connection to such a server takes a
+    /// place in its backlog, and blocks a server that handles one connection at
+    /// a time.
     OnDemand,
-    /// All of them, for the server keeps them: load is spread over its threads
-    /// as connections are, and no request waits for a handshake.
+    /// All at once, because the server keeps connections alive: load is spread
+    /// over its threads, and no request waits for a handshake.
     InAdvance,
 }
 
-/// The connections, and the queues in which their numbers stand.
+/// The connections, and queues of their indices.
 #[derive(Debug)]
 pub(super) struct Connections {
     job: Arc<Job>,
     clock: Arc<Session>,
     conns: Vec<Conn>,
-    /// Idle ones, longest idle first. They take turns, so that the load stays
-    /// spread over the server's threads and processes just as the connections
-    /// are, and none is idle for so long that the server closes it. The most
-    /// recently used first would leave a server with most of its workers idle.
+    /// Idle connections, longest idle first. Taking turns keeps the load spread
+    /// over the server's threads and processes, and no connection stays idle
+    /// until the server closes it. Using the most recent one first would leave
+    /// most of a server's workers idle.
     idle: VecDeque<usize>,
-    /// Those that may have more to read.
+    /// Connections that may have more to read.
     more: VecDeque<usize>,
     to_open: VecDeque<usize>,
-    when: Opening,
+    policy: OpenPolicy,
     opening: usize,
     failing: usize,
     deadlines: Deadlines,
     back_off_ns: u64,
     buf: Vec<u8>,
-    over: Vec<usize>,
+    expired: Vec<usize>,
 }
 
 impl Connections {
-    /// `n` connections that wait to be opened.
+    /// `n` closed connections.
     pub(super) fn new(n: usize, job: Arc<Job>, clock: Arc<Session>) -> Connections {
         Connections {
             conns: (0..n).map(|_| Conn::new(job.request.is_head)).collect(),
             idle: VecDeque::with_capacity(n),
             more: VecDeque::with_capacity(n),
             to_open: (0..n).collect(),
-            when: Opening::OnDemand,
+            policy: OpenPolicy::OnDemand,
             opening: 0,
             failing: 0,
             deadlines: Deadlines::new(n),
             back_off_ns: BACK_OFF_NS.max(BACK_OFF_EACH_NS * n as u64),
             buf: vec![0; BUFFER],
-            over: Vec::with_capacity(n),
+            expired: Vec::with_capacity(n),
             job,
             clock,
         }
@@ -99,34 +98,34 @@ impl Connections {
         !self.idle.is_empty()
     }
 
-    /// Whether there may be something to read that no edge tells of.
+    /// Whether a connection may have more to read without a new edge.
     pub(super) fn has_more(&self) -> bool {
         !self.more.is_empty()
     }
 
-    /// Whether [`Connections::open_one`] would do something while so many
-    /// requests wait for a connection.
+    /// Whether [`Connections::open_one`] would open a connection while
+    /// `waiting` requests have none.
     pub(super) fn can_open(&self, waiting: u64) -> bool {
-        let wanted = match self.when {
-            Opening::InAdvance => self.opening < MAX_OPENING,
-            // Some may be stuck in a queue of the server that overflowed, for
-            // a second and more: they must not keep others from trying.
-            Opening::OnDemand => waiting > (self.opening + self.idle.len()) as u64,
+        let wanted = match self.policy {
+            OpenPolicy::InAdvance => self.opening < MAX_OPENING,
+            // Attempts may be stuck in an overflowed backlog for a second or
+            // more: they must not prevent others.
+            OpenPolicy::OnDemand => waiting > (self.opening + self.idle.len()) as u64,
         };
         wanted && !self.to_open.is_empty()
     }
 
-    /// Whether the last attempt to open failed for every one of them.
+    /// Whether the last attempt to open failed for every connection.
     pub(super) fn all_fail(&self) -> bool {
         self.failing == self.conns.len()
     }
 
-    /// When [`Connections::take_over`] is next needed.
+    /// When [`Connections::expire`] is needed next.
     pub(super) fn next_deadline(&self) -> u64 {
         self.deadlines.next_scan()
     }
 
-    /// The requests that are being sent or answered.
+    /// Intended starts of the requests that are being sent or answered.
     pub(super) fn open_requests(&self) -> impl Iterator<Item = u64> {
         self.conns.iter().filter_map(|conn| match conn.phase {
             Phase::Busy { intended_ns, .. } => Some(intended_ns),
@@ -134,21 +133,20 @@ impl Connections {
         })
     }
 
-    /// Sends a request on an idle connection, which there must be. Its
-    /// time-out runs from `now`.
-    pub(super) fn send(&mut self, intended_ns: u64, now: u64) -> Option<Ended> {
+    /// Sends a request on an idle connection; there must be one. Its time-out
+    /// runs from `now`.
+    pub(super) fn send(&mut self, intended_ns: u64, now: u64) -> Option<Completion> {
         let index = self.idle.pop_front()?;
         self.deadlines
             .set(index, now.saturating_add(self.job.timeout_ns));
         let conn = &mut self.conns[index];
         let outcome = conn.send(intended_ns, &self.job.request.bytes);
         let phase = conn.phase;
-        self.settle(index, phase, outcome)
+        self.apply(index, phase, outcome)
     }
 
-    /// Goes on with a connection that became ready.
-    pub(super) fn on_ready(&mut self, ready: Ready) -> Option<Ended> {
-        // Both halves were put together by `token`.
+    pub(super) fn on_ready(&mut self, ready: Ready) -> Option<Completion> {
+        // The halves that `token` combined.
         let (index, generation) = (ready.token as u32 as usize, (ready.token >> 32) as u32);
         if self.conns.get(index)?.generation != generation {
             return None;
@@ -156,28 +154,27 @@ impl Connections {
         self.advance(index, ready.hang_up)
     }
 
-    /// Reads on where no edge tells.
-    pub(super) fn read_more(&mut self) -> Option<Ended> {
+    /// Continues reading without a new edge.
+    pub(super) fn read_more(&mut self) -> Option<Completion> {
         let index = self.more.pop_front()?;
         let conn = &mut self.conns[index];
         conn.queued = false;
-        // It may have been closed, and opened anew, since it was queued.
+        // It may have been closed and reopened since it was queued.
         match conn.phase {
             Phase::Idle | Phase::Busy { .. } => self.advance(index, false),
             Phase::Closed | Phase::Connecting | Phase::Securing => None,
         }
     }
 
-    fn advance(&mut self, index: usize, hang_up: bool) -> Option<Ended> {
+    fn advance(&mut self, index: usize, hang_up: bool) -> Option<Completion> {
         let conn = &mut self.conns[index];
         let phase = conn.phase;
         let outcome = conn.advance(hang_up, &self.job.request.bytes, &mut self.buf);
-        self.settle(index, phase, outcome)
+        self.apply(index, phase, outcome)
     }
 
-    /// Begins to open one of those that are to be opened, if one is wanted
-    /// while so many requests wait.
-    pub(super) fn open_one(&mut self, waiting: u64, poller: &Poller) -> Option<Ended> {
+    /// Starts to open a connection if `waiting` requests need one.
+    pub(super) fn open_one(&mut self, waiting: u64, poller: &Poller) -> Option<Completion> {
         if !self.can_open(waiting) {
             return None;
         }
@@ -193,22 +190,22 @@ impl Connections {
         });
         match opened {
             Ok(()) => None,
-            Err(failure) => self.settle(index, Phase::Connecting, Outcome::Lost(failure)),
+            Err(failure) => self.apply(index, Phase::Connecting, Outcome::Lost(failure)),
         }
     }
 
-    /// Gives up what is over at `now`, and lets those be opened again that
-    /// have waited long enough.
-    pub(super) fn take_over(&mut self, now: u64) -> Vec<Ended> {
-        let mut over = std::mem::take(&mut self.over);
-        self.deadlines.take_over(now, &mut over);
-        let ended = over.drain(..).filter_map(|index| self.give_up(index));
+    /// Fails requests and attempts whose deadline is before `now`, and ends
+    /// back-offs.
+    pub(super) fn expire(&mut self, now: u64) -> Vec<Completion> {
+        let mut expired = std::mem::take(&mut self.expired);
+        self.deadlines.expire(now, &mut expired);
+        let ended = expired.drain(..).filter_map(|index| self.give_up(index));
         let ended = ended.collect();
-        self.over = over;
+        self.expired = expired;
         ended
     }
 
-    fn give_up(&mut self, index: usize) -> Option<Ended> {
+    fn give_up(&mut self, index: usize) -> Option<Completion> {
         let phase = self.conns[index].phase;
         let failure = match phase {
             Phase::Closed => {
@@ -220,11 +217,11 @@ impl Connections {
             Phase::Securing => Failure::Tls,
             Phase::Busy { .. } => Failure::Timeout,
         };
-        self.lose(index, phase, failure)
+        self.fail(index, phase, failure)
     }
 
-    /// Puts a connection that was in `phase` where its outcome says.
-    fn settle(&mut self, index: usize, phase: Phase, outcome: Outcome) -> Option<Ended> {
+    /// Updates the queues after a connection that was in `phase` advanced.
+    fn apply(&mut self, index: usize, phase: Phase, outcome: Outcome) -> Option<Completion> {
         match outcome {
             Outcome::Nothing => None,
             Outcome::More => {
@@ -245,7 +242,7 @@ impl Connections {
                 more,
             } => {
                 self.deadlines.clear(index);
-                self.learn(index, reusable);
+                self.update_policy(index, reusable);
                 if reusable {
                     self.idle.push_back(index);
                     if more {
@@ -258,29 +255,29 @@ impl Connections {
                 let Phase::Busy { intended_ns, .. } = phase else {
                     return None;
                 };
-                Some(Ended::Answered {
+                Some(Completion::Answered {
                     intended_ns,
                     answer,
                     age,
                 })
             }
-            Outcome::Lost(failure) => self.lose(index, phase, failure),
+            Outcome::Lost(failure) => self.fail(index, phase, failure),
         }
     }
 
-    /// What an answer tells of the server: it keeps connections, or it closed
-    /// this one after its first answer. One that closes a connection after
-    /// many still keeps them.
-    fn learn(&mut self, index: usize, reusable: bool) {
-        let first = !std::mem::replace(&mut self.conns[index].proven, true);
+    /// Adapts the policy to an answer: the server keeps connections, or it
+    /// closed this one after its first answer. A server that closes a
+    /// connection after many answers still keeps them.
+    fn update_policy(&mut self, index: usize, reusable: bool) {
+        let first = !std::mem::replace(&mut self.conns[index].has_answered, true);
         if reusable {
-            self.when = Opening::InAdvance;
+            self.policy = OpenPolicy::InAdvance;
         } else if first {
-            self.when = Opening::OnDemand;
+            self.policy = OpenPolicy::OnDemand;
         }
     }
 
-    fn lose(&mut self, index: usize, phase: Phase, failure: Failure) -> Option<Ended> {
+    fn fail(&mut self, index: usize, phase: Phase, failure: Failure) -> Option<Completion> {
         self.deadlines.clear(index);
         self.conns[index].close();
         match phase {
@@ -289,15 +286,15 @@ impl Connections {
                 self.opening -= 1;
                 self.set_failing(index, true);
                 self.back_off(index);
-                Some(Ended::NotOpened(failure))
+                Some(Completion::NotOpened(failure))
             }
             Phase::Idle => {
                 // Servers close the longest idle first: it is near the front.
                 if let Some(at) = self.idle.iter().position(|i| *i == index) {
                     self.idle.remove(at);
                 }
-                // One that never was of use may be closed at once again.
-                if self.conns[index].proven {
+                // A connection that never answered may be closed again at once.
+                if self.conns[index].has_answered {
                     self.to_open.push_back(index);
                 } else {
                     self.back_off(index);
@@ -305,9 +302,9 @@ impl Connections {
                 None
             }
             Phase::Busy { intended_ns, .. } => {
-                // No back-off: there is a request for each opening.
+                // No back-off: there is a request for each attempt.
                 self.to_open.push_back(index);
-                Some(Ended::Failed {
+                Some(Completion::Failed {
                     intended_ns,
                     failure,
                 })
@@ -333,14 +330,13 @@ impl Connections {
 }
 
 impl Drop for Connections {
-    /// Leaves no connection in TIME_WAIT: a search of many trials would run
-    /// out of ports.
+    /// Avoids TIME_WAIT: a search of many trials would run out of ports.
     fn drop(&mut self) {
         self.conns.iter_mut().for_each(Conn::abort);
     }
 }
 
-/// What tells the sockets of one thread apart, earlier ones included.
+/// Identifies a socket among all that the thread ever opened.
 fn token(index: usize, generation: u32) -> u64 {
     u64::from(generation) << 32 | (index as u32 as u64)
 }

@@ -1,16 +1,14 @@
-//! When something must happen to a connection: a request's time-out, the end
-//! of a back-off. One moment per connection, in nanoseconds.
+//! Deadlines of connections: time-outs of requests and ends of back-offs. One
+//! deadline per connection, in nanoseconds.
 
-/// Scans are at least this far apart, so that a thousand deadlines in a row
-/// do not mean a thousand scans in a row. Nothing is ever early; it is late by
-/// this much at most.
+/// Minimum distance of scans, so that a thousand consecutive deadlines do not
+/// cause a thousand scans. A deadline expires late by at most this, never
+/// early.
 const SCAN_GAP_NS: u64 = 1_000_000;
 
-/// The moments of `n` connections.
-///
-/// Setting and clearing cost a store, because a request does both; finding
-/// what is over is a scan. Requests share one time-out, so that a scan which
-/// finds them answered is needed about once per time-out, not per request.
+/// Setting and clearing is a store, because each request does both; finding
+/// expired deadlines is a scan. All requests have the same time-out, so about
+/// one scan per time-out is needed.
 #[derive(Debug)]
 pub(super) struct Deadlines {
     at: Vec<u64>,
@@ -18,7 +16,6 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    /// None of `n` is set.
     pub(super) fn new(n: usize) -> Deadlines {
         Deadlines {
             at: vec![u64::MAX; n],
@@ -26,24 +23,23 @@ impl Deadlines {
         }
     }
 
-    /// `index` is over at `at_ns`.
     pub(super) fn set(&mut self, index: usize, at_ns: u64) {
         self.at[index] = at_ns;
         self.next_scan = self.next_scan.min(at_ns);
     }
 
-    /// `index` is never over.
     pub(super) fn clear(&mut self, index: usize) {
         self.at[index] = u64::MAX;
     }
 
-    /// When to look again: `u64::MAX` if nothing is set.
+    /// When the next scan is needed; `u64::MAX` if nothing is set.
     pub(super) fn next_scan(&self) -> u64 {
         self.next_scan
     }
 
-    /// Puts those that are over at `now` into `over`, and clears them.
-    pub(super) fn take_over(&mut self, now: u64, over: &mut Vec<usize>) {
+    /// Appends the connections that expired by `now` to `expired` and clears
+    /// them.
+    pub(super) fn expire(&mut self, now: u64, expired: &mut Vec<usize>) {
         if now < self.next_scan {
             return;
         }
@@ -51,7 +47,7 @@ impl Deadlines {
         for (index, at) in self.at.iter_mut().enumerate() {
             if *at <= now {
                 *at = u64::MAX;
-                over.push(index);
+                expired.push(index);
             }
             earliest = earliest.min(*at);
         }
@@ -66,53 +62,53 @@ impl Deadlines {
 mod tests {
     use super::*;
 
-    fn over(deadlines: &mut Deadlines, now: u64) -> Vec<usize> {
+    fn expired(deadlines: &mut Deadlines, now: u64) -> Vec<usize> {
         let mut found = Vec::new();
-        deadlines.take_over(now, &mut found);
+        deadlines.expire(now, &mut found);
         found
     }
 
     #[test]
-    fn what_is_over_is_found_once_and_never_early() {
+    fn deadline_expires_once_and_not_early() {
         let mut deadlines = Deadlines::new(3);
         deadlines.set(0, 100);
         deadlines.set(2, 50);
         assert_eq!(deadlines.next_scan(), 50);
-        assert_eq!(over(&mut deadlines, 49), []);
-        assert_eq!(over(&mut deadlines, 50), [2]);
+        assert_eq!(expired(&mut deadlines, 49), []);
+        assert_eq!(expired(&mut deadlines, 50), [2]);
         let next = deadlines.next_scan();
-        assert_eq!(over(&mut deadlines, next), [0]);
+        assert_eq!(expired(&mut deadlines, next), [0]);
         assert_eq!(deadlines.next_scan(), u64::MAX);
     }
 
     #[test]
-    fn what_was_cleared_is_not_over() {
+    fn cleared_deadline_does_not_expire() {
         let mut deadlines = Deadlines::new(2);
         deadlines.set(0, 10);
         deadlines.set(1, 10_000_000);
         deadlines.clear(0);
-        assert_eq!(over(&mut deadlines, 10), []);
+        assert_eq!(expired(&mut deadlines, 10), []);
         assert_eq!(deadlines.next_scan(), 10_000_000);
     }
 
     #[test]
-    fn deadlines_close_together_share_a_scan() {
+    fn close_deadlines_share_a_scan() {
         let mut deadlines = Deadlines::new(3);
         for index in 0..3 {
             deadlines.set(index, 1000 + index as u64);
         }
-        assert_eq!(over(&mut deadlines, 1000), [0]);
+        assert_eq!(expired(&mut deadlines, 1000), [0]);
         let next = deadlines.next_scan();
         assert_eq!(next, 1000 + SCAN_GAP_NS);
-        assert_eq!(over(&mut deadlines, next), [1, 2]);
+        assert_eq!(expired(&mut deadlines, next), [1, 2]);
     }
 
     #[test]
     fn a_deadline_set_after_a_scan_is_not_missed() {
         let mut deadlines = Deadlines::new(2);
         deadlines.set(0, u64::MAX - 1);
-        assert_eq!(over(&mut deadlines, 5), []);
+        assert_eq!(expired(&mut deadlines, 5), []);
         deadlines.set(1, 7);
-        assert_eq!(over(&mut deadlines, 7), [1]);
+        assert_eq!(expired(&mut deadlines, 7), [1]);
     }
 }

@@ -1,15 +1,15 @@
-//! Whether this process may open as many connections as are asked for.
+//! Checks the limit on open files.
 
 use crate::LoadError;
 use rustix::process::{Resource, getrlimit};
 
-/// Files that the rest of the process may have open: standard streams, the
-/// record, sensors.
+/// Files reserved for the rest of the process: standard streams, record,
+/// sensors.
 const RESERVED: u64 = 64;
-/// What a generator thread opens besides its connections: epoll and a timer.
+/// Files per generator thread besides connections: epoll and a timer.
 const PER_THREAD: u64 = 2;
 
-/// Checks the limit on open files of this process.
+/// Checks this process' limit on open files.
 pub(super) fn check_open_files(connections: u32, threads: usize) -> Result<(), LoadError> {
     let limit = getrlimit(Resource::Nofile);
     check(connections, threads, limit.current, limit.maximum)
@@ -21,7 +21,7 @@ fn check(
     soft: Option<u64>,
     hard: Option<u64>,
 ) -> Result<(), LoadError> {
-    // No limit at all is no limit here.
+    // `None` means unlimited.
     let Some(soft) = soft else { return Ok(()) };
     let others = RESERVED + PER_THREAD * threads as u64;
     let possible = soft.saturating_sub(others);
@@ -31,13 +31,13 @@ fn check(
     let needed = others + u64::from(connections);
     let raise = match hard {
         Some(hard) if hard < needed => {
-            format!("let the administrator raise the hard limit, which is {hard}, to {needed}")
+            format!("ask the administrator to raise the hard limit from {hard} to {needed}")
         }
         _ => format!("raise the limit with: ulimit -n {needed}"),
     };
     Err(LoadError::Mistake(format!(
         "{connections} connections need more open files than this process may have ({soft}): \
-         {possible} connections are possible; ask for fewer with --connections, or {raise}"
+         {possible} connections are possible; use fewer with --connections, or {raise}"
     )))
 }
 
@@ -51,14 +51,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_possible_is_allowed_to_the_last_file() {
+    fn connections_up_to_the_limit_are_allowed() {
         assert_eq!(message(934, 1000, None), None);
         assert!(message(935, 1000, None).is_some());
         assert!(check(u32::MAX, 1, None, None).is_ok());
     }
 
     #[test]
-    fn the_way_out_depends_on_the_hard_limit() {
+    fn remedy_depends_on_the_hard_limit() {
         let soft = message(2000, 1024, Some(4096)).unwrap();
         assert!(soft.contains("958 connections are possible"), "{soft}");
         assert!(soft.contains("ulimit -n 2066"), "{soft}");

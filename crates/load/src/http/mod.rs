@@ -1,33 +1,31 @@
 //! The open-loop HTTP/1.1 load generator.
 //!
-//! One pinned thread per generator CPU, each with its share of the
-//! connections and of the arrivals; within a thread, one epoll loop. A
-//! connection carries one request at a time, without pipelining, so the number
-//! of connections bounds what is in flight: when all are busy, due requests
-//! wait, and the wait is part of their latency, which runs from the intended
-//! start. Nothing is allocated per request and nothing grows with their number.
+//! One pinned thread per generator CPU, each with its share of the connections
+//! and of the arrivals, runs one epoll loop. A connection carries one request
+//! at a time, without pipelining, so the number of connections limits the
+//! requests in flight: when all are busy, due requests wait, and the wait is
+//! part of their latency, which is measured from the intended start. Nothing is
+//! allocated per request.
 //!
 //! A thread sleeps until shortly before a request is due and polls from there,
-//! so that it is not late by the time a CPU takes to wake up. Upon an answer
-//! it is late by that time; that is part of the latency, as it is for every
-//! client that sleeps.
+//! so that wake-up latency does not delay the send.
 //!
-//! What is a choice:
-//! - Connections are opened when a request waits for one, until an answer shows
-//!   that the server keeps them; then all are opened. See `connections`.
-//! - The latency of an answer ends when its last packet arrived, by the kernel's
-//!   stamp: what this thread needed to wake up and read it is not the service's.
+//! Design decisions:
+//! - Connections are opened on demand until an answer shows that the server
+//!   keeps them alive; then all are opened. See `connections`.
+//! - The latency of an answer ends when its last packet arrived, by the
+//!   kernel's timestamp, so it excludes the time this thread needs to wake up
+//!   and read it.
 //! - The time-out of a request runs from when it was sent, not from its
-//!   intended start: it says what the server did, and a queue in front of busy
-//!   connections is seen in the latency instead. A request that timed out
-//!   costs its connection.
+//!   intended start: it measures the server, and queueing for a connection
+//!   shows in the latency. A request that times out closes its connection.
 //! - A request that is sent just as the server closes a kept connection fails
-//!   as [`Failure::Reset`](crate::tally::Failure::Reset). It is not sent again:
-//!   a service that does this to its clients should be seen doing it. A close
-//!   seen while the connection is idle is no error.
-//! - Each start opens connections anew and each end closes them. Which of the
-//!   server's workers gets which connection is luck, and it must be drawn again
-//!   for every trial, or it would be a hidden bias of all trials of a run.
+//!   as [`Failure::Reset`](crate::tally::Failure::Reset). It is not retried,
+//!   because a real client would see the failure. A close of an idle connection
+//!   is no error.
+//! - Each start opens new connections and each end closes them. The assignment
+//!   of connections to the server's workers is random; keeping it over all
+//!   trials of a run would bias them all in the same way.
 //!
 //! ```no_run
 //! use plimsoll_load::{Load, Offer, http::HttpLoad};
@@ -69,14 +67,14 @@ mod pacer;
 pub(crate) mod parser;
 pub(crate) mod poller;
 mod probe;
+mod probe_error;
 mod request;
 mod run;
-mod stamp;
 mod target;
 mod text;
+mod timestamp;
 mod tls;
 mod transport;
-mod trouble;
 mod wakeup;
 mod worker;
 
@@ -90,13 +88,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use target::Target;
 
-/// What all threads need to know of the requests; it never changes.
+/// Request parameters shared by all threads; immutable.
 #[derive(Debug)]
 struct Job {
     target: Target,
     request: Request,
     timeout_ns: u64,
-    /// `None` for any of 200 to 299.
+    /// `None` accepts 200 to 299.
     expected_status: Option<u16>,
 }
 
@@ -114,7 +112,7 @@ impl Job {
     }
 }
 
-/// Requests to one HTTP/1.1 server, from the CPUs that are set apart for it.
+/// Requests to one HTTP/1.1 server, sent from dedicated CPUs.
 #[derive(Debug)]
 pub struct HttpLoad {
     job: Arc<Job>,
@@ -123,18 +121,18 @@ pub struct HttpLoad {
 }
 
 impl HttpLoad {
-    /// Prepares the request, resolves the host, and checks that as many
-    /// connections may be opened. It does not speak to the server.
+    /// Prepares the request, resolves the host, and checks the open-file limit.
+    /// It does not contact the server.
     ///
     /// # Errors
-    /// [`LoadError::Mistake`] for what cannot work however the server behaves.
+    /// [`LoadError::Mistake`] for what cannot work with any server.
     pub fn new(service: &HttpService, generator_cpus: CpuSet) -> Result<HttpLoad, LoadError> {
         let mistake = |message: &str| Err(LoadError::Mistake(message.to_owned()));
         if generator_cpus.is_empty() {
-            return mistake("no CPU is left for the load generator; give it one at least");
+            return mistake("no CPU is left for the load generator; give it at least one");
         }
         if service.connections == 0 {
-            return mistake("a load needs a connection at least; ask for more with --connections");
+            return mistake("a load needs at least one connection; set --connections");
         }
         if service.timeout.is_zero() {
             return mistake("with a time-out of zero no request can succeed; use a longer one");
@@ -155,13 +153,12 @@ impl HttpLoad {
         })
     }
 
-    /// Sends one request on a connection of its own and says what came back.
-    /// Of several addresses of the host, the first that accepts a connection
-    /// is the one that is used from then on.
+    /// Sends one request on its own connection. If the host has several
+    /// addresses, the first that accepts a connection is used from then on.
     ///
     /// # Errors
-    /// [`LoadError::Service`] with one sentence about what the server did that
-    /// a service does not do.
+    /// [`LoadError::Service`] or [`LoadError::Mistake`] if the server did not
+    /// answer as expected.
     pub fn probe(&self) -> Result<Probe, LoadError> {
         probe::probe(&self.job)
     }

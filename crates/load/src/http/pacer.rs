@@ -1,87 +1,88 @@
-//! Which request is next: two hands on one schedule.
+//! Selects the next request with two cursors on one schedule.
 //!
-//! The hand *ahead* passes an intended start when the generator has noticed
-//! it; the hand *behind* passes it when the request is sent. What lies between
-//! them waits for a connection. That takes no memory however much waits,
-//! because the hand behind draws the same starts again.
+//! The cursor `due` passes an intended start when the generator notices it; the
+//! cursor `unsent` passes it when the request is sent. The starts between them
+//! wait for a connection. They need no memory, because the second cursor
+//! generates the same starts again.
 
 use crate::arrivals::Schedule;
 use crate::tally::Tally;
 
-/// The two hands, and how many starts lie between them.
+/// The two cursors and the number of starts between them.
 #[derive(Debug)]
 pub(super) struct Pacer {
-    ahead: Schedule,
-    behind: Schedule,
+    due: Schedule,
+    unsent: Schedule,
     waiting: u64,
 }
 
 impl Pacer {
-    /// Both hands at the beginning.
     pub(super) fn new(schedule: Schedule) -> Pacer {
         Pacer {
-            behind: schedule.clone(),
-            ahead: schedule,
+            unsent: schedule.clone(),
+            due: schedule,
             waiting: 0,
         }
     }
 
-    /// Whether a request would be sent at `now` if a connection were idle.
+    /// Whether a request could be sent at `now` on an idle connection.
     pub(super) fn has_due(&self, now: u64) -> bool {
-        self.waiting > 0 || self.ahead.peek() <= now
+        self.waiting > 0 || self.due.peek() <= now
     }
 
-    /// How many requests that were noticed wait for a connection.
+    /// How many noticed requests wait for a connection.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting
     }
 
-    /// When the next request is due that has not been noticed.
+    /// The next intended start that has not been noticed.
     pub(super) fn next_due(&self) -> u64 {
-        self.ahead.peek()
+        self.due.peek()
     }
 
     /// The oldest intended start that has not been sent.
     pub(super) fn next_unsent(&self) -> u64 {
-        self.behind.peek()
+        self.unsent.peek()
     }
 
-    /// No connection is idle: what is due at `now` waits from now on. Its
-    /// slip ends here, for the generator can do no more for it.
+    /// To be called if no connection is idle: requests due at `now` start to
+    /// wait. Their slip ends here, because the wait is not the generator's.
     pub(super) fn notice(&mut self, now: u64, tally: &Tally) {
-        while self.ahead.peek() <= now {
-            self.pass_ahead(now, tally);
+        while self.due.peek() <= now {
+            self.pass_due(now, tally);
             self.waiting += 1;
         }
     }
 
-    /// A connection is idle: the request to send at `now`, if one is due. What
-    /// waited comes first. While it does, what becomes due is not noticed, so
-    /// that its slip grows: an idle connection is the generator's to use.
+    /// To be called if a connection is idle: the request to send at `now`, if
+    /// one is due; the longest waiting first. Requests that become due while
+    /// others wait are not noticed, so their slip grows: the generator is late
+    /// with an idle connection.
     pub(super) fn take(&mut self, now: u64, tally: &Tally) -> Option<u64> {
         if self.waiting > 0 {
             self.waiting -= 1;
-        } else if self.ahead.peek() <= now {
-            self.pass_ahead(now, tally);
+        } else if self.due.peek() <= now {
+            self.pass_due(now, tally);
         } else {
             return None;
         }
-        self.behind.next()
+        self.unsent.next()
     }
 
-    /// The trial ends at `now`: what the window intended and nobody sent.
+    /// Ends the trial at `now` and counts the requests of the window that were
+    /// not sent.
     pub(super) fn close(mut self, now: u64, tally: &Tally) {
         let until = tally.session().closes_ns().min(now.saturating_add(1));
-        while self.ahead.peek() < until {
-            self.pass_ahead(now, tally);
+        while self.due.peek() < until {
+            self.pass_due(now, tally);
         }
-        for intended in self.behind.take_while(|start| *start < until) {
+        for intended in self.unsent.take_while(|start| *start < until) {
             tally.unsent(intended, now);
         }
     }
 
-    fn pass_ahead(&mut self, now: u64, tally: &Tally) {
-        if let Some(intended) = self.ahead.next() {
+    fn pass_due(&mut self, now: u64, tally: &Tally) {
+        if let Some(intended) = self.due.next() {
             tally.due(intended, now.saturating_sub(intended));
         }
     }
@@ -97,13 +98,13 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// One request a millisecond, all of them in a window of `length`.
+    /// One request per millisecond, all of them in a window of `length`.
     fn pacer(length: Duration) -> (Pacer, Tally, u64) {
         let session = Arc::new(Session::new());
         session.open_window(length);
         let rate = Rate::per_second(1000.0).unwrap();
         let mut pacer = Pacer::new(Schedule::new(Arrivals::Constant, rate, 1));
-        // Up to the window's beginning nothing counts.
+        // Skips the starts before the window.
         let tally = Tally::new(session);
         while !tally.session().counts(pacer.next_due()) {
             let due = pacer.next_due();
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_a_connection_is_no_slip_and_oldest_goes_first() {
+    fn waiting_for_a_connection_is_not_slip_and_is_fifo() {
         let (mut pacer, tally, first) = pacer(Duration::from_secs(1));
         pacer.notice(first, &tally);
         pacer.notice(first + MS, &tally);
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_every_start_of_the_window_is_accounted_for() {
+    fn every_start_of_the_window_is_counted_at_the_end() {
         let (mut pacer, tally, first) = pacer(Duration::from_millis(100));
         pacer.notice(first + 9 * MS, &tally);
         assert_eq!(pacer.take(first + 9 * MS, &tally), Some(first));
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_cut_short_does_not_count_what_was_never_due() {
+    fn shortened_window_excludes_requests_not_yet_due() {
         let (pacer, tally, first) = pacer(Duration::from_millis(100));
         pacer.close(first + 9 * MS, &tally);
         let work = tally::total(&[tally]);

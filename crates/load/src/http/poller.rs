@@ -1,4 +1,4 @@
-//! Waiting for sockets, for a moment, or for being woken, whichever is first.
+//! Waits for sockets, a point in time, or a wake-up, whichever is first.
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
@@ -15,28 +15,25 @@ use std::fmt;
 const TIMER: u64 = u64::MAX;
 const WAKER: u64 = u64::MAX - 1;
 
-/// Until when to wait if no socket is ready.
+/// How long to wait if no socket is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// Do not wait.
     Now,
-    /// Until this moment, on the clock of the `now` given with it.
+    /// Until this time, on the clock of the `now` given with it.
     At(u64),
 }
 
-/// A socket that became ready.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ready {
-    /// What it was added with.
     pub(crate) token: u64,
     /// The peer has closed its side, or the connection is broken.
     pub(crate) hang_up: bool,
 }
 
-/// Sockets, edge-triggered, and a timer.
+/// Edge-triggered sockets and a timer.
 ///
-/// The timer is a timerfd: unlike a time-out of epoll it has nanoseconds on
-/// every kernel and no timer slack.
+/// The timer is a timerfd: unlike epoll's time-out it has nanosecond resolution
+/// on every kernel and no timer slack.
 pub(crate) struct Poller {
     epoll: OwnedFd,
     timer: OwnedFd,
@@ -69,8 +66,8 @@ impl Poller {
         })
     }
 
-    /// Reports changes of `socket` from now on, until it is closed: data, room
-    /// to write, closing. Each is reported once.
+    /// Registers `socket` until it is closed: readable, writable and closed are
+    /// each reported once per edge.
     pub(crate) fn add(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(&self.epoll, socket, EventData::new_u64(token), flags)
@@ -83,16 +80,16 @@ impl Poller {
         epoll::add(&self.epoll, &waker.0, token, flags)
     }
 
-    /// Sleeps for so long whatever happens, and then puts the sockets that are
-    /// ready into `ready`.
-    pub(crate) fn doze(&mut self, ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
-        // Interrupted by a signal, it is only shorter.
+    /// Sleeps for `ns` without watching sockets, then collects the ready ones
+    /// in `ready`.
+    pub(crate) fn sleep_then_poll(&mut self, ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        // A signal only shortens the sleep.
         let _ = clock_nanosleep_relative(ClockId::Monotonic, &timespec(ns));
         self.wait(0, Until::Now, ready).map(|_| ())
     }
 
-    /// Waits, and puts the sockets that became ready into `ready`. Gives the
-    /// moment that was waited for if its coming ended the wait.
+    /// Waits, and collects the sockets that became ready in `ready`. Returns
+    /// the time that was waited for if the timer ended the wait.
     pub(crate) fn wait(
         &mut self,
         now: u64,
@@ -129,18 +126,18 @@ impl Poller {
                 }
             }
         }
-        // One that came while nobody waited says nothing about waiting.
+        // A timer that fired without a wait says nothing about wake-up latency.
         Ok(came.filter(|_| timeout.is_none() && ready.is_empty()))
     }
 
-    /// Sets the timer, unless it is set already. The timer runs from now, so
-    /// that no clock needs to be converted; it is late, never early, by the
-    /// time since `now` was read.
+    /// Sets the timer, unless it is set already. It is relative to now, which
+    /// avoids clock conversion; it is late, never early, by the time since
+    /// `now` was read.
     fn arm(&mut self, now: u64, at: u64) -> io::Result<()> {
         if self.armed_for == Some(at) || (at == u64::MAX && self.armed_for.is_none()) {
             return Ok(());
         }
-        // Nothing at all disarms it.
+        // Zero disarms the timer.
         let wait = if at == u64::MAX { 0 } else { at - now };
         let spec = Itimerspec {
             it_interval: timespec(0),
@@ -153,7 +150,7 @@ impl Poller {
 }
 
 fn timespec(ns: u64) -> Timespec {
-    // Both fit: the second by the modulus, the first by the division.
+    // Both fit, by the division and the modulus.
     Timespec {
         tv_sec: (ns / 1_000_000_000) as i64,
         tv_nsec: (ns % 1_000_000_000) as i64,
@@ -165,7 +162,6 @@ fn timespec(ns: u64) -> Timespec {
 pub(crate) struct Waker(OwnedFd);
 
 impl Waker {
-    /// A waker that has not been used.
     pub(crate) fn new() -> io::Result<Waker> {
         Ok(Waker(eventfd(
             0,
@@ -173,9 +169,9 @@ impl Waker {
         )?))
     }
 
-    /// Wakes each poller once.
     pub(crate) fn wake(&self) {
-        // It can only fail when the count is near 2^64: then it was woken.
+        // Fails only if the counter is near 2^64: then it has been woken
+        // already.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 }

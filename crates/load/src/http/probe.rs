@@ -1,30 +1,28 @@
-//! One request before the load: whether there is a service at all.
+//! Checks the service with one request before the load.
 
 use super::Job;
 use super::parser::{Answer, MAX_HEAD, Parser, Progress, location};
+use super::probe_error::ProbeError;
 use super::target::Target;
 use super::transport::{Broken, Input, Transport};
-use super::trouble::Trouble;
 use crate::LoadError;
 use plimsoll_model::Bytes;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// What is read at once.
+/// Bytes read at once.
 const BUFFER: usize = 64 << 10;
-/// How long to watch whether the server closes the connection after its
-/// answer. Those that do, do it at once.
-const LINGER: Duration = Duration::from_millis(20);
+/// How long to watch for a close after the answer; servers that close do so at
+/// once.
+const CLOSE_WATCH: Duration = Duration::from_millis(20);
 
-/// What a service answered to one request.
+/// A service's answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// Where it was reached.
     pub peer: SocketAddr,
     /// The status, which was expected.
     pub status: u16,
-    /// Length of the body.
     pub body: Bytes,
     /// Whether the server keeps the connection open for further requests.
     pub keeps_alive: bool,
@@ -35,16 +33,16 @@ pub(super) fn probe(job: &Job) -> Result<Probe, LoadError> {
     let url = &job.target.url;
     Exchange::connect(&job.target, Deadline::within(job.timeout()))
         .and_then(|exchange| exchange.run(job))
-        .map_err(|trouble| {
-            let sentence = format!("{url} {trouble}");
-            match trouble.is_mistake() {
+        .map_err(|error| {
+            let sentence = format!("{url} {error}");
+            match error.is_mistake() {
                 true => LoadError::Mistake(sentence),
                 false => LoadError::Service(sentence),
             }
         })
 }
 
-/// All of a probe ends at one moment.
+/// A time limit for the whole probe.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
     end: Instant,
@@ -52,7 +50,7 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// So long from now.
+    /// A deadline `whole` from now.
     pub(super) fn within(whole: Duration) -> Deadline {
         Deadline {
             end: Instant::now() + whole,
@@ -60,7 +58,7 @@ impl Deadline {
         }
     }
 
-    /// What is left, or `None` when it is over.
+    /// The remaining time; `None` when it is over.
     fn left(self) -> Option<Duration> {
         let left = self.end.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)
@@ -72,15 +70,15 @@ pub(super) struct Exchange {
     peer: SocketAddr,
     transport: Transport,
     deadline: Deadline,
-    /// The beginning of what came, for messages.
+    /// The beginning of the answer, for messages.
     opening: Vec<u8>,
     received: u64,
 }
 
 impl Exchange {
     /// Connects to the first address that accepts.
-    pub(super) fn connect(target: &Target, deadline: Deadline) -> Result<Exchange, Trouble> {
-        let mut trouble = None;
+    pub(super) fn connect(target: &Target, deadline: Deadline) -> Result<Exchange, ProbeError> {
+        let mut last_error = None;
         for &peer in target.addresses() {
             let result = match deadline.left() {
                 Some(left) => TcpStream::connect_timeout(&peer, left),
@@ -89,7 +87,7 @@ impl Exchange {
             match result {
                 Ok(stream) => {
                     target.use_address(peer);
-                    let session = target.session().map_err(Trouble::Tls)?;
+                    let session = target.session().map_err(ProbeError::Tls)?;
                     return Ok(Exchange {
                         peer,
                         transport: Transport::new(stream, session),
@@ -98,19 +96,19 @@ impl Exchange {
                         received: 0,
                     });
                 }
-                Err(error) => trouble = Some(Trouble::NotConnected { peer, error }),
+                Err(error) => last_error = Some(ProbeError::NotConnected { peer, error }),
             }
         }
-        // A target has an address at least.
-        Err(trouble.unwrap_or(Trouble::NoAnswer))
+        // Unreachable: a target has at least one address.
+        Err(last_error.unwrap_or(ProbeError::NoAnswer))
     }
 
-    fn run(mut self, job: &Job) -> Result<Probe, Trouble> {
+    fn run(mut self, job: &Job) -> Result<Probe, ProbeError> {
         self.handshake()?;
         self.send(&job.request.bytes)?;
         let answer = self.receive(job.request.is_head)?;
         if !job.expects(answer.status) {
-            return Err(Trouble::Status {
+            return Err(ProbeError::Status {
                 status: answer.status,
                 expected: job.expected_status,
                 location: location(&self.opening),
@@ -125,23 +123,23 @@ impl Exchange {
         })
     }
 
-    pub(super) fn handshake(&mut self) -> Result<(), Trouble> {
+    pub(super) fn handshake(&mut self) -> Result<(), ProbeError> {
         loop {
-            self.allow(Trouble::TlsTimeout)?;
+            self.set_timeouts(ProbeError::TlsTimeout)?;
             match self.transport.handshake() {
                 Ok(true) => return Ok(()),
-                // The time is over, or a signal came.
+                // The time-out, or a signal.
                 Ok(false) => {}
-                Err(Broken::Tls(error)) => return Err(Trouble::Tls(error)),
-                Err(Broken::Socket(error)) => return Err(Trouble::TlsEnded(error)),
+                Err(Broken::Tls(error)) => return Err(ProbeError::Tls(error)),
+                Err(Broken::Socket(error)) => return Err(ProbeError::TlsEnded(error)),
             }
         }
     }
 
-    pub(super) fn send(&mut self, request: &[u8]) -> Result<(), Trouble> {
+    pub(super) fn send(&mut self, request: &[u8]) -> Result<(), ProbeError> {
         let mut written = 0;
         loop {
-            self.allow(Trouble::NotTaken)?;
+            self.set_timeouts(ProbeError::NotTaken)?;
             let step = match written < request.len() {
                 true => self.transport.write(&request[written..]),
                 false => match self.transport.flush() {
@@ -151,21 +149,21 @@ impl Exchange {
             };
             match step {
                 Ok(n) => written += n,
-                Err(Broken::Tls(error)) => return Err(Trouble::Tls(error)),
-                // What it said before may still be read.
+                Err(Broken::Tls(error)) => return Err(ProbeError::Tls(error)),
+                // An answer sent before may still be readable.
                 Err(Broken::Socket(_)) => return Ok(()),
             }
         }
     }
 
-    fn receive(&mut self, answers_head: bool) -> Result<Answer, Trouble> {
+    fn receive(&mut self, answers_head: bool) -> Result<Answer, ProbeError> {
         let mut parser = Parser::new(answers_head);
         let mut buf = vec![0; BUFFER];
         loop {
             let received = Bytes(self.received);
-            self.allow(|within| match received.0 {
-                0 => Trouble::Silent(within),
-                _ => Trouble::Endless {
+            self.set_timeouts(|within| match received.0 {
+                0 => ProbeError::Silent(within),
+                _ => ProbeError::Endless {
                     within,
                     bytes: received,
                 },
@@ -175,7 +173,7 @@ impl Exchange {
                 Ok(Input::Blocked) => continue,
                 Ok(Input::End) => return parser.end().ok_or_else(|| self.ended()),
                 Err(Broken::Socket(_)) => return Err(self.ended()),
-                Err(Broken::Tls(error)) => return Err(Trouble::Tls(error)),
+                Err(Broken::Tls(error)) => return Err(ProbeError::Tls(error)),
             };
             let data = &buf[..bytes];
             self.received += bytes as u64;
@@ -184,23 +182,22 @@ impl Exchange {
             match parser.feed(data) {
                 Ok((_, Progress::More)) => {}
                 Ok((used, Progress::Done(answer))) if used == bytes => return Ok(answer),
-                Ok(_) => return Err(Trouble::Extra),
+                Ok(_) => return Err(ProbeError::Extra),
                 Err(error) => {
                     let opening = std::mem::take(&mut self.opening);
-                    return Err(Trouble::NotHttp { error, opening });
+                    return Err(ProbeError::NotHttp { error, opening });
                 }
             }
         }
     }
 
-    /// All that comes until the server closes the connection, up to `most`
-    /// bytes.
-    pub(super) fn receive_all(&mut self, most: usize) -> Result<Vec<u8>, Trouble> {
+    /// Reads until the server closes the connection, at most `most` bytes.
+    pub(super) fn receive_all(&mut self, most: usize) -> Result<Vec<u8>, ProbeError> {
         let mut all = Vec::new();
         let mut buf = vec![0; BUFFER];
         loop {
             let bytes = Bytes(self.received);
-            self.allow(|within| Trouble::Endless { within, bytes })?;
+            self.set_timeouts(|within| ProbeError::Endless { within, bytes })?;
             match self.transport.read(&mut buf) {
                 Ok(Input::Data { bytes, .. }) if all.len() + bytes <= most => {
                     self.received += bytes as u64;
@@ -209,34 +206,35 @@ impl Exchange {
                 Ok(Input::Blocked) => {}
                 Ok(Input::End) => return Ok(all),
                 Ok(Input::Data { .. }) | Err(Broken::Socket(_)) => return Err(self.ended()),
-                Err(Broken::Tls(error)) => return Err(Trouble::Tls(error)),
+                Err(Broken::Tls(error)) => return Err(ProbeError::Tls(error)),
             }
         }
     }
 
-    fn ended(&self) -> Trouble {
+    fn ended(&self) -> ProbeError {
         match self.received {
-            0 => Trouble::NoAnswer,
-            received => Trouble::CutOff(Bytes(received)),
+            0 => ProbeError::NoAnswer,
+            received => ProbeError::CutOff(Bytes(received)),
         }
     }
 
-    /// Whether the server leaves the connection open, whatever it announced.
-    fn stays_open(&mut self) -> Result<bool, Trouble> {
+    /// Whether the server actually leaves the connection open.
+    fn stays_open(&mut self) -> Result<bool, ProbeError> {
         let mut byte = [0];
-        let set = self.transport.stream().set_read_timeout(Some(LINGER));
+        let set = self.transport.stream().set_read_timeout(Some(CLOSE_WATCH));
         match set
             .map_err(Broken::Socket)
             .and_then(|()| self.transport.read(&mut byte))
         {
             Ok(Input::Blocked) => Ok(true),
-            Ok(Input::Data { .. }) => Err(Trouble::Extra),
+            Ok(Input::Data { .. }) => Err(ProbeError::Extra),
             Ok(Input::End) | Err(_) => Ok(false),
         }
     }
 
-    /// Lets the next call wait until the deadline; an error when it is over.
-    fn allow(&self, over: impl FnOnce(Duration) -> Trouble) -> Result<(), Trouble> {
+    /// Sets the socket's time-outs to the remaining time; an error if none is
+    /// left.
+    fn set_timeouts(&self, over: impl FnOnce(Duration) -> ProbeError) -> Result<(), ProbeError> {
         let Some(left) = self.deadline.left() else {
             return Err(over(self.deadline.whole));
         };
@@ -244,7 +242,7 @@ impl Exchange {
         let set: io::Result<()> = stream
             .set_read_timeout(Some(left))
             .and_then(|()| stream.set_write_timeout(Some(left)));
-        set.map_err(|error| Trouble::NotConnected {
+        set.map_err(|error| ProbeError::NotConnected {
             peer: self.peer,
             error,
         })

@@ -1,11 +1,10 @@
-//! The one request that is sent again and again.
+//! The request that is sent repeatedly.
 
 use super::target::Location;
 use crate::LoadError;
 use http::{HeaderName, HeaderValue, Method};
 use plimsoll_model::HttpService;
 
-/// The bytes of the request, and what about it decides how answers are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) bytes: Vec<u8>,
@@ -17,8 +16,7 @@ fn mistake<T>(message: String) -> Result<T, LoadError> {
     Err(LoadError::Mistake(message))
 }
 
-/// Writes the request down. `Host` may be among the headers given; it then
-/// stands in place of the URL's.
+/// Serializes the request. A given `Host` header replaces the URL's.
 pub(super) fn prepare(service: &HttpService, to: &Location) -> Result<Request, LoadError> {
     let method = method(&service.method)?;
     let mut bytes = format!("{method} {} HTTP/1.1\r\n", to.path).into_bytes();
@@ -37,8 +35,8 @@ pub(super) fn prepare(service: &HttpService, to: &Location) -> Result<Request, L
         let value = check_header(name, value)?;
         push_header(&mut bytes, name, value.as_bytes());
     }
-    // A method that means a body says so even when there is none (RFC 9110,
-    // section 8.6).
+    // Methods with a defined body send Content-Length even if it is empty (RFC
+    // 9110, section 8.6).
     let means_body = [Method::POST, Method::PUT, Method::PATCH].contains(&method);
     if means_body || !service.body.is_empty() {
         let length = service.body.len().to_string();
@@ -56,14 +54,14 @@ fn method(text: &str) -> Result<Method, LoadError> {
     let method = Method::from_bytes(text.as_bytes())
         .or_else(|_| mistake(format!("'{text}' is not an HTTP method; write GET or POST")))?;
     if method == Method::CONNECT {
-        return mistake("CONNECT opens a tunnel and cannot be driven; use another method".into());
+        return mistake("CONNECT opens a tunnel and is not supported; use another method".into());
     }
     Ok(method)
 }
 
 fn check_header(name: &str, value: &str) -> Result<HeaderValue, LoadError> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
-        return mistake(format!("'{name}' is not the name of a header"));
+        return mistake(format!("'{name}' is not a valid header name"));
     }
     let own = [
         "content-length",
@@ -73,12 +71,12 @@ fn check_header(name: &str, value: &str) -> Result<HeaderValue, LoadError> {
     ];
     if own.iter().any(|own| name.eq_ignore_ascii_case(own)) {
         return mistake(format!(
-            "the header {name} is set by Plimsoll, which must know where messages end; leave it out"
+            "the header {name} is set by Plimsoll, which depends on the message framing; omit it"
         ));
     }
     HeaderValue::from_str(value).or_else(|_| {
         mistake(format!(
-            "the value of header {name} holds control characters"
+            "the value of header {name} contains control characters"
         ))
     })
 }
@@ -118,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_holds_what_was_given_and_what_http_needs() {
+    fn request_has_given_and_required_headers() {
         let agent = concat!("User-Agent: plimsoll/", env!("CARGO_PKG_VERSION"));
         assert_eq!(
             prepared("GET", &[], "").unwrap(),
@@ -141,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_break_the_request_is_refused() {
+    fn invalid_request_parts_are_refused() {
         for (method, headers) in [
             ("GET IT", vec![]),
             ("CONNECT", vec![]),

@@ -1,4 +1,4 @@
-//! Starting, watching and ending the generator threads.
+//! Starts, observes and ends the generator threads.
 
 use super::Job;
 use super::pacer::Pacer;
@@ -15,21 +15,19 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-type Ending = Result<(), LoadError>;
+type ThreadResult = Result<(), LoadError>;
 
-/// The threads of a load that is being offered.
 #[derive(Debug)]
 pub(super) struct HttpRun {
     session: Arc<Session>,
     waker: Arc<Waker>,
     tallies: Vec<Tally>,
-    threads: Vec<JoinHandle<Ending>>,
+    threads: Vec<JoinHandle<ThreadResult>>,
     ids: Vec<u32>,
     drain: Duration,
 }
 
-/// What one thread is to do.
-struct Part {
+struct ThreadJob {
     cpu: CpuId,
     connections: usize,
     pacer: Pacer,
@@ -37,8 +35,8 @@ struct Part {
 }
 
 impl HttpRun {
-    /// Starts a thread on each CPU, but no more than there are connections,
-    /// and waits until all of them run.
+    /// Starts a thread on each CPU, at most one per connection, and waits until
+    /// all run.
     pub(super) fn start(
         job: &Arc<Job>,
         cpus: &CpuSet,
@@ -60,16 +58,16 @@ impl HttpRun {
             let tally = Tally::new(Arc::clone(&run.session));
             run.tallies.push(tally.clone());
             let schedule = Schedule::offered(offer, index, count);
-            let part = Part {
+            let part = ThreadJob {
                 cpu,
-                // What cannot be dealt out evenly goes to the first threads.
+                // The remainder goes to the first threads.
                 connections: connections / count + usize::from(index < connections % count),
                 pacer: Pacer::new(schedule),
                 tally,
             };
             run.spawn(part, job, report.clone())?;
         }
-        // If a thread could not start, dropping the run ends the others.
+        // If a thread cannot start, dropping the run ends the others.
         drop(report);
         for id in reports {
             run.ids.push(id);
@@ -81,25 +79,31 @@ impl HttpRun {
         Ok(run)
     }
 
-    fn spawn(&mut self, part: Part, job: &Arc<Job>, started: Sender<u32>) -> Result<(), LoadError> {
+    fn spawn(
+        &mut self,
+        part: ThreadJob,
+        job: &Arc<Job>,
+        started: Sender<u32>,
+    ) -> Result<(), LoadError> {
         let (job, session) = (Arc::clone(job), Arc::clone(&self.session));
         let waker = Arc::clone(&self.waker);
         let thread = std::thread::Builder::new()
             .name(format!("generator-{}", part.cpu))
             .spawn(move || {
                 pin(part.cpu)?;
-                // Else a sleep ends up to 50 us late; where that is refused it does.
+                // Without it a sleep ends up to 50 us late; a sandbox may
+                // refuse it.
                 let _ = set_current_timer_slack(NonZeroU64::new(1));
                 let worker = Worker::new(job, session, part.tally, part.pacer, part.connections)
                     .and_then(|worker| worker.poller().add_waker(&waker).map(|()| worker))
                     .map_err(|e| system("creating an epoll and a timer", e))?;
-                // The only one to listen is waiting for it.
+                // The only receiver waits for this message.
                 let _ = started.send(gettid().as_raw_nonzero().get().cast_unsigned());
                 drop(started);
                 worker.run().map_err(|e| system("waiting for answers", e))
             })
             .map_err(|source| LoadError::System {
-                what: format!("starting a generator thread for CPU {}", part.cpu),
+                what: format!("cannot start a generator thread for CPU {}", part.cpu),
                 source,
                 way_out: "raise the limit on processes (ulimit -u)".into(),
             })?;
@@ -112,7 +116,7 @@ impl HttpRun {
         self.waker.wake();
     }
 
-    /// Waits for all threads; the first error of any.
+    /// Waits for all threads; returns the first error.
     fn join(&mut self) -> Result<(), LoadError> {
         let mut first = Ok(());
         for thread in self.threads.drain(..) {
@@ -154,17 +158,16 @@ impl Drop for HttpRun {
     fn drop(&mut self) {
         if !self.threads.is_empty() {
             self.stop(Duration::ZERO);
-            // Nobody is left to be told.
+            // A drop cannot return errors.
             let _ = self.join();
         }
     }
 }
 
-/// Keeps this thread on one CPU.
 fn pin(cpu: CpuId) -> Result<(), LoadError> {
     let mut set = rustix::thread::CpuSet::new();
     let error = |source| LoadError::System {
-        what: format!("keeping the load generator on CPU {cpu}"),
+        what: format!("cannot pin the load generator to CPU {cpu}"),
         source,
         way_out: "choose generator CPUs that are online and allowed for this process".into(),
     };
@@ -186,7 +189,7 @@ fn system(what: &str, error: rustix::io::Errno) -> LoadError {
 
 fn panicked() -> LoadError {
     LoadError::System {
-        what: "a thread of the load generator ended by an error of its own".into(),
+        what: "a thread of the load generator panicked".into(),
         source: std::io::ErrorKind::Other.into(),
         way_out: "please report this, with the message above".into(),
     }

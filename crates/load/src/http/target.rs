@@ -1,4 +1,4 @@
-//! Where requests go: from a URL to addresses.
+//! Where requests go: resolves a URL to addresses.
 
 use super::tls;
 use crate::LoadError;
@@ -8,28 +8,26 @@ use rustls::{ClientConfig, ClientConnection};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, OnceLock};
 
-/// What a URL says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
-    /// Whether it is https.
     pub(super) secure: bool,
     /// Name or address, without the brackets of IPv6.
     pub(super) host: String,
     pub(super) port: u16,
-    /// For the Host header: the port only if it is not the scheme's own.
+    /// For the Host header: includes the port only if it is not the scheme's
+    /// default.
     pub(super) authority: String,
     /// Path and query, at least `/`.
     pub(super) path: String,
 }
 
-/// The server: where it is and how it is spoken to.
 #[derive(Debug)]
 pub(super) struct Target {
     /// As the user wrote it, for messages.
     pub(super) url: String,
-    /// Where the host name leads, in the resolver's order; at least one.
+    /// In the resolver's order; at least one.
     addresses: Vec<SocketAddr>,
-    /// The one of them that answered a probe.
+    /// The address that accepted a probe.
     answered: OnceLock<SocketAddr>,
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
@@ -38,7 +36,6 @@ fn mistake<T>(message: String) -> Result<T, LoadError> {
     Err(LoadError::Mistake(message))
 }
 
-/// Reads a URL.
 pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
     let Some((scheme, _)) = url.split_once("://") else {
         return mistake(format!(
@@ -50,7 +47,7 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
         "https" => true,
         _ => {
             return mistake(format!(
-                "the URL '{url}' begins with {scheme}://; only http:// and https:// can be driven"
+                "the URL '{url}' begins with {scheme}://; only http:// and https:// are supported"
             ));
         }
     };
@@ -63,7 +60,7 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
     let authority = uri.authority().map_or("", |a| a.as_str());
     if authority.contains('@') {
         return mistake(format!(
-            "the URL '{url}' holds a user name; give it as an Authorization header instead"
+            "the URL '{url}' contains a user name; use an Authorization header instead"
         ));
     }
     let host = uri.host().unwrap_or_default();
@@ -74,13 +71,13 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
             Ok(port) if port != 0 => port,
             _ => {
                 return mistake(format!(
-                    "the URL '{url}' has no port from 1 to 65535: {text}"
+                    "the port '{text}' of the URL '{url}' is not within 1 to 65535"
                 ));
             }
         },
     };
     if host.is_empty() {
-        return mistake(format!("the URL '{url}' names no host"));
+        return mistake(format!("the URL '{url}' has no host"));
     }
     Ok(Location {
         secure,
@@ -94,8 +91,8 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
             false => format!("{host}:{port}"),
         },
         path: match uri.path_and_query().map_or("/", |p| p.as_str()) {
-            // A query may follow the authority at once; a request line has a
-            // path all the same.
+            // A query may directly follow the authority; a request line needs a
+            // path.
             query if query.starts_with('?') => format!("/{query}"),
             path => path.to_owned(),
         },
@@ -110,7 +107,7 @@ impl Target {
             .to_socket_addrs()
             .or_else(|e| {
                 mistake(format!(
-                    "the host '{host}' of {url} is not known ({e}); check its spelling and DNS"
+                    "the host '{host}' of {url} cannot be resolved ({e}); check its spelling and DNS"
                 ))
             })?
             .collect();
@@ -122,7 +119,7 @@ impl Target {
             true => {
                 let name = ServerName::try_from(host.clone()).or_else(|_| {
                     mistake(format!(
-                        "'{host}' in {url} is not a name that a certificate can hold"
+                        "'{host}' in {url} is not a valid name for a certificate"
                     ))
                 })?;
                 Some((tls::config(insecure)?, name))
@@ -136,23 +133,22 @@ impl Target {
         })
     }
 
-    /// All addresses, in the order in which they are worth trying.
+    /// All addresses, in the order to try.
     pub(super) fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Remembers which address accepted a connection.
+    /// Selects the address that accepted a connection.
     pub(super) fn use_address(&self, address: SocketAddr) {
-        // Once chosen it stays, so that all trials ask the same server.
+        // The first choice stays, so that all trials use the same server.
         let _ = self.answered.set(address);
     }
 
-    /// The address to connect to.
     pub(super) fn address(&self) -> SocketAddr {
         *self.answered.get_or_init(|| self.addresses[0])
     }
 
-    /// A new TLS session, if the scheme asks for one.
+    /// A new TLS session if the scheme is https.
     pub(super) fn session(&self) -> Result<Option<ClientConnection>, rustls::Error> {
         self.tls
             .as_ref()
@@ -194,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_cannot_be_meant_is_refused_with_the_way_out() {
+    fn invalid_url_is_refused_with_a_remedy() {
         let cases = [
             ("localhost:8080", "write http://localhost:8080"),
             ("ftp://a/", "only http:// and https://"),
@@ -211,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_nobody_knows_is_named() {
+    fn unresolvable_host_is_named() {
         let location = parse_url("http://nowhere.invalid/").unwrap();
         let error = Target::new("http://nowhere.invalid/", &location, false).unwrap_err();
         assert!(error.to_string().contains("'nowhere.invalid'"), "{error}");

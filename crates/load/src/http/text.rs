@@ -1,4 +1,4 @@
-//! One GET for a text, such as a node_exporter's metrics.
+//! Fetches a text with one GET, such as a node_exporter's metrics.
 
 use super::probe::{Deadline, Exchange};
 use super::target::{self, Target};
@@ -8,14 +8,14 @@ use std::time::Duration;
 /// Far more than any machine's metrics.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The body of the answer to a GET of `url`.
+/// Returns the body of the answer to a GET of `url`.
 ///
-/// It asks in HTTP/1.0, to which no server may answer in chunks (RFC 9112,
-/// section 7.1): the body is what comes until the connection is closed.
+/// The request is HTTP/1.0, to which a server must not answer in chunks (RFC
+/// 9112, section 7.1): the body ends when the connection is closed.
 ///
 /// # Errors
-/// A [`LoadError::Mistake`] for what is no URL, a [`LoadError::Service`] with
-/// one sentence about what the server did instead of answering 200.
+/// [`LoadError::Mistake`] if `url` is not a URL, [`LoadError::Service`] if the
+/// server did not answer 200.
 pub fn get_text(url: &str, timeout: Duration) -> Result<String, LoadError> {
     let location = target::parse_url(url)?;
     let target = Target::new(url, &location, false)?;
@@ -29,11 +29,11 @@ pub fn get_text(url: &str, timeout: Duration) -> Result<String, LoadError> {
         exchange.send(request.as_bytes())?;
         exchange.receive_all(MOST_BYTES)
     };
-    let answer = exchange().map_err(|trouble| LoadError::Service(format!("{url} {trouble}")))?;
+    let answer = exchange().map_err(|error| LoadError::Service(format!("{url} {error}")))?;
     body(&answer).map_err(|why| LoadError::Service(format!("{url} {why}")))
 }
 
-/// The body of a whole answer whose status is 200.
+/// The body of a complete answer with status 200.
 fn body(answer: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(answer);
     let not_http = || "did not answer in HTTP; check host and port".to_owned();
@@ -59,7 +59,7 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn the_body_of_a_good_answer_is_given_and_nothing_else() {
+    fn only_a_good_answer_has_a_body() {
         assert_eq!(
             body(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nx 1\r\n\r\ny 2"),
             Ok("x 1\r\n\r\ny 2".to_owned())
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_comes_over_a_real_connection() {
+    fn text_is_fetched_over_a_real_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = std::thread::spawn(move || {

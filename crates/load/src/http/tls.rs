@@ -1,4 +1,4 @@
-//! How certificates are judged.
+//! TLS configuration.
 
 use crate::LoadError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -7,13 +7,13 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use std::sync::Arc;
 
-/// TLS 1.2 or 1.3 to a server that this machine trusts, or, if `insecure`, to
-/// any. Sessions are resumed when a connection is opened again, as clients do.
+/// TLS 1.2 or 1.3 with servers that this machine trusts, or, if `insecure`,
+/// with any. Sessions are resumed when a connection is reopened, as clients do.
 pub(super) fn config(insecure: bool) -> Result<Arc<ClientConfig>, LoadError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|e| LoadError::Mistake(format!("TLS cannot be set up: {e}")))?;
+        .map_err(|e| LoadError::Mistake(format!("cannot set up TLS: {e}")))?;
     let mut config = if insecure {
         builder
             .dangerous()
@@ -28,7 +28,6 @@ pub(super) fn config(insecure: bool) -> Result<Arc<ClientConfig>, LoadError> {
     Ok(Arc::new(config))
 }
 
-/// The certificates that this machine trusts.
 fn trusted() -> Result<RootCertStore, LoadError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -42,11 +41,11 @@ fn trusted() -> Result<RootCertStore, LoadError> {
     };
     Err(LoadError::Mistake(format!(
         "this machine has no trusted certificates{why}; install the package ca-certificates, \
-         or take any certificate with --insecure"
+         or accept any certificate with --insecure"
     )))
 }
 
-/// Takes any certificate, even one too old or too odd to be read.
+/// Accepts any certificate, even an expired or malformed one.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -1,61 +1,56 @@
-//! A TCP connection with or without TLS, blocking or not.
+//! A TCP connection with or without TLS, blocking or non-blocking.
 
-use super::stamp::Stamped;
+use super::timestamp::TimestampedReader;
 use rustix::net::sockopt;
 use rustls::ClientConnection;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Bytes to and from a server.
 #[derive(Debug)]
 pub(super) struct Transport {
     stream: TcpStream,
-    stamped: Stamped,
+    stamped: TimestampedReader,
     tls: Option<Box<ClientConnection>>,
 }
 
-/// What came of an attempt to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Input {
-    /// Bytes; `drained` when the socket had no more at that time.
     Data {
-        /// How many.
         bytes: usize,
-        /// Whether the next edge of epoll tells of more.
+        /// The socket had no more at that time; epoll reports more as a new
+        /// edge.
         drained: bool,
     },
     /// The server closed its side.
     End,
-    /// Nothing yet; for a blocking socket, its time-out.
+    /// No data; for a blocking socket, a time-out.
     Blocked,
 }
 
-/// Why a connection cannot be used any more.
+/// Why a connection is no longer usable.
 #[derive(Debug)]
 pub(super) enum Broken {
-    /// Reset, or another error of the socket.
+    /// Reset, or another socket error.
     Socket(io::Error),
-    /// The peer's TLS was not understood or not trusted.
+    /// The peer's TLS is invalid or not trusted.
     Tls(rustls::Error),
 }
 
 impl Transport {
-    /// Wraps a connected (or connecting) socket.
     pub(super) fn new(stream: TcpStream, tls: Option<ClientConnection>) -> Transport {
         Transport {
-            stamped: Stamped::on(&stream),
+            stamped: TimestampedReader::on(&stream),
             stream,
             tls: tls.map(Box::new),
         }
     }
 
-    /// The socket.
     pub(super) fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Goes on with the handshake; `true` when it is over.
+    /// Continues the handshake; `true` when it is complete.
     pub(super) fn handshake(&mut self) -> Result<bool, Broken> {
         let Some(tls) = &mut self.tls else {
             return Ok(true);
@@ -76,12 +71,13 @@ impl Transport {
         }
     }
 
-    /// Writes some bytes: how many were taken, 0 when there is no room.
+    /// Writes some bytes and returns how many were accepted; 0 if the socket is
+    /// full.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
         let Some(tls) = &mut self.tls else {
             return unless_blocked((&self.stream).write(bytes)).map(|n| n.unwrap_or(0));
         };
-        // TLS holds a limited number of bytes: first make room.
+        // TLS buffers a limited number of bytes: flush them first.
         if !flush(tls, &self.stream)? {
             return Ok(0);
         }
@@ -90,15 +86,13 @@ impl Transport {
         Ok(taken)
     }
 
-    /// Writes what [`Transport::write`] took and holds; `true` when nothing is
-    /// held.
+    /// Writes buffered bytes; `true` when none are left.
     pub(super) fn flush(&mut self) -> Result<bool, Broken> {
         self.tls
             .as_mut()
             .map_or(Ok(true), |tls| flush(tls, &self.stream))
     }
 
-    /// Reads some bytes.
     pub(super) fn read(&mut self, buf: &mut [u8]) -> Result<Input, Broken> {
         let Some(tls) = &mut self.tls else {
             return read_socket(&self.stream, &mut self.stamped, buf);
@@ -106,15 +100,15 @@ impl Transport {
         let mut drained = false;
         loop {
             match tls.reader().read(buf) {
-                // The session was ended in order.
+                // The session was closed properly.
                 Ok(0) => return Ok(Input::End),
                 Ok(bytes) => {
                     // More may be decrypted already.
                     let drained = drained && bytes < buf.len();
                     return Ok(Input::Data { bytes, drained });
                 }
-                // Many servers end the connection without ending the session;
-                // whether an answer was cut off is seen by its length.
+                // Many servers close the connection without closing the
+                // session; a truncated answer is detected by its length.
                 Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok(Input::End),
                 Err(_) => {}
             }
@@ -123,21 +117,21 @@ impl Transport {
                 Input::Blocked => return Ok(Input::Blocked),
                 Input::End => {}
             }
-            // Answers to what was received, such as a change of keys.
+            // Replies to what was received, such as a key update.
             flush(tls, &self.stream)?;
         }
     }
 
-    /// How long before it was read the last packet had come that
-    /// [`Transport::read`] took from the socket.
+    /// Time between the arrival and the reading of the last packet that
+    /// [`Transport::read`] consumed.
     pub(super) fn age(&self) -> Duration {
         self.stamped.age()
     }
 
-    /// Closes it at once and leaves nothing behind: neither side keeps the
-    /// pair of ports in TIME_WAIT, and the server sees that nobody waits.
+    /// Closes with a reset: neither side keeps the ports in TIME_WAIT, and the
+    /// server sees that the client has gone.
     pub(super) fn abort(self) {
-        // Without it the connection is closed the ordinary way.
+        // If refused, the connection is closed normally.
         let _ = sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO));
     }
 }
@@ -146,14 +140,18 @@ impl Transport {
 fn unless_blocked<T>(result: io::Result<T>) -> Result<Option<T>, Broken> {
     match result {
         Ok(value) => Ok(Some(value)),
-        // A signal: the caller tries again as if there were nothing yet, and
-        // sockets that do not block are not interrupted.
+        // Interrupted by a signal: the caller retries. Non-blocking sockets are
+        // never interrupted.
         Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
         Err(e) => Err(Broken::Socket(e)),
     }
 }
 
-fn read_socket(stream: &TcpStream, stamped: &mut Stamped, buf: &mut [u8]) -> Result<Input, Broken> {
+fn read_socket(
+    stream: &TcpStream,
+    stamped: &mut TimestampedReader,
+    buf: &mut [u8],
+) -> Result<Input, Broken> {
     Ok(match unless_blocked(stamped.read(stream, buf))? {
         None => Input::Blocked,
         Some(0) => Input::End,
@@ -164,7 +162,7 @@ fn read_socket(stream: &TcpStream, stamped: &mut Stamped, buf: &mut [u8]) -> Res
     })
 }
 
-/// Writes what TLS has to write; `true` when nothing is left.
+/// Writes TLS's pending data; `true` when none is left.
 fn flush(tls: &mut ClientConnection, mut stream: &TcpStream) -> Result<bool, Broken> {
     while tls.wants_write() {
         if unless_blocked(tls.write_tls(&mut stream))?.is_none() {
@@ -178,9 +176,9 @@ fn flush(tls: &mut ClientConnection, mut stream: &TcpStream) -> Result<bool, Bro
 fn receive(
     tls: &mut ClientConnection,
     stream: &TcpStream,
-    stamped: &mut Stamped,
+    stamped: &mut TimestampedReader,
 ) -> Result<Input, Broken> {
-    let mut socket = Watched {
+    let mut socket = DrainTracker {
         stream,
         stamped,
         drained: false,
@@ -190,7 +188,8 @@ fn receive(
         Some(bytes) => bytes,
     };
     tls.process_new_packets().map_err(|error| {
-        // The alert that tells the server why, as far as it can be sent now.
+        // Sends the alert that states the error, as far as possible without
+        // blocking.
         let _ = flush(tls, stream);
         Broken::Tls(error)
     })?;
@@ -203,14 +202,14 @@ fn receive(
     })
 }
 
-/// Notes whether a read took all that the socket had.
-struct Watched<'a> {
+/// Notes whether a read emptied the socket.
+struct DrainTracker<'a> {
     stream: &'a TcpStream,
-    stamped: &'a mut Stamped,
+    stamped: &'a mut TimestampedReader,
     drained: bool,
 }
 
-impl Read for Watched<'_> {
+impl Read for DrainTracker<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let n = self.stamped.read(self.stream, buf)?;
         self.drained = n < buf.len();

@@ -1,36 +1,35 @@
-//! How long before a moment to ask for being woken, so as to be awake by then.
+//! Learns how long before an event to set the timer, so as to be awake in time.
 
-/// A larger lateness than this is a busy machine, not a slow wake-up.
-const MOST_NS: u64 = 100_000;
-/// How far one wake-up moves the estimate, in nanoseconds.
+/// A larger delay means a busy machine, not wake-up latency.
+const MAX_NS: u64 = 100_000;
+/// Change of the estimate per wake-up, in nanoseconds.
 const STEP_NS: u64 = 500;
-/// Of so many wake-ups, one may be later than the estimate.
+/// One wake-up in this many may be later than the estimate.
 const ONE_IN: u64 = 5;
 
-/// Learns how late the system wakes this thread: a few microseconds on an
-/// idle desktop, 20 to 50 in a virtual machine, more in deep sleep states.
+/// Estimates this thread's wake-up latency: a few microseconds on an idle
+/// desktop, 20 to 50 in a virtual machine, more in deep idle states.
 ///
-/// The estimate is the lateness that four in five wake-ups do not exceed, found
-/// by stochastic approximation (Robbins and Monro, 1951): a later one raises
-/// it by four small steps, another lowers it by one. A single outlier moves it
-/// no further than that. What a wake-up leaves of the time is spent polling;
-/// that is the price of being punctual, and by this choice a small one.
+/// The estimate is the 80th percentile, by stochastic approximation (Robbins
+/// and Monro, 1951): a wake-up later than the estimate raises it by four steps,
+/// any other lowers it by one, so an outlier has little effect. The thread
+/// polls for the remaining time after a wake-up.
 #[derive(Debug, Default)]
 pub(super) struct WakeUp {
     lateness_ns: u64,
 }
 
 impl WakeUp {
-    /// When to ask for being woken in order to be awake at `at_ns`.
+    /// When to set the timer in order to be awake at `at_ns`.
     pub(super) fn ahead_of(&self, at_ns: u64) -> u64 {
         at_ns.saturating_sub(self.lateness_ns)
     }
 
-    /// A wake-up that was asked for `asked_ns` came at `now`.
-    pub(super) fn woke(&mut self, asked_ns: u64, now: u64) {
+    /// Records a wake-up at `now` that was requested for `asked_ns`.
+    pub(super) fn record(&mut self, asked_ns: u64, now: u64) {
         let late = now.saturating_sub(asked_ns);
         self.lateness_ns = if late > self.lateness_ns {
-            (self.lateness_ns + (ONE_IN - 1) * STEP_NS).min(MOST_NS)
+            (self.lateness_ns + (ONE_IN - 1) * STEP_NS).min(MAX_NS)
         } else {
             self.lateness_ns.saturating_sub(STEP_NS)
         };
@@ -41,39 +40,39 @@ impl WakeUp {
 mod tests {
     use super::*;
 
-    /// Where the estimate is after many wake-ups as late as `late` says.
+    /// The estimate after many wake-ups with the given delays.
     fn learned(late: impl Fn(u64) -> u64) -> u64 {
         let mut wake_up = WakeUp::default();
-        (0..10_000).for_each(|i| wake_up.woke(0, late(i)));
+        (0..10_000).for_each(|i| wake_up.record(0, late(i)));
         wake_up.lateness_ns
     }
 
     #[test]
-    fn a_steady_lateness_is_learned_to_within_a_few_steps() {
+    fn constant_wake_up_latency_is_learned() {
         for late in [3_000, 20_000, 60_000] {
             assert!(learned(|_| late).abs_diff(late) <= 4 * STEP_NS, "{late}");
         }
     }
 
     #[test]
-    fn four_in_five_wake_ups_are_in_time() {
-        // 0 to 49 us, evenly: 40 us is the lateness that 80 % do not exceed.
+    fn estimate_is_the_80th_percentile() {
+        // 0 to 49 us, uniform: the 80th percentile is 40 us.
         let spread = learned(|i| (i * 7 % 50) * 1_000);
         assert!(spread.abs_diff(40_000) <= 6_000, "{spread}");
     }
 
     #[test]
-    fn a_busy_machine_does_not_make_it_poll_for_long() {
-        assert_eq!(learned(|_| 5_000_000), MOST_NS);
+    fn estimate_is_capped() {
+        assert_eq!(learned(|_| 5_000_000), MAX_NS);
         let rare = learned(|i| if i % 20 == 0 { 5_000_000 } else { 4_000 });
         assert!(rare <= 12_000, "{rare}");
     }
 
     #[test]
-    fn being_woken_is_asked_for_earlier_by_the_lateness() {
+    fn timer_is_set_earlier_by_the_estimate() {
         let mut wake_up = WakeUp::default();
         assert_eq!(wake_up.ahead_of(1_000_000), 1_000_000);
-        wake_up.woke(0, 10_000);
+        wake_up.record(0, 10_000);
         assert_eq!(wake_up.ahead_of(1_000_000), 998_000);
         assert_eq!(wake_up.ahead_of(100), 0);
     }

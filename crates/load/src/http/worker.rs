@@ -1,13 +1,13 @@
 //! The loop of a generator thread.
 //!
-//! Sending and reading take turns: one answer, then one request that is due.
-//! So a due request never waits behind a batch of answers; and when the thread
-//! itself is too slow, sending falls behind as much as reading does, and that
-//! shows as slip. If sending always went first, answers would wait unread, and
-//! the generator's own slowness would pass for the service's.
+//! Sending and reading alternate: one answer, then one due request. A due
+//! request never waits behind a batch of answers. If the thread itself is too
+//! slow, sending falls behind as much as reading, which shows as slip. If
+//! sending always went first, unread answers would attribute the generator's
+//! slowness to the service.
 
 use super::Job;
-use super::connections::{Connections, Ended};
+use super::connections::{Completion, Connections};
 use super::pacer::Pacer;
 use super::poller::{Poller, Ready, Until};
 use super::wakeup::WakeUp;
@@ -15,14 +15,13 @@ use crate::tally::{Failure, Session, Tally};
 use rustix::io::Errno;
 use std::sync::Arc;
 
-/// Sockets taken from the kernel at a time.
+/// Events taken from the kernel at a time.
 const BATCH: usize = 128;
-/// Answers may wait so long to be read while the next request is due sooner.
-const DOZE_NS: u64 = 100_000;
-/// Requests sent in a row while there is nothing to read.
+/// How long answers may wait to be read if the next request is due sooner.
+const MAX_SLEEP_NS: u64 = 100_000;
+/// Maximum number of consecutive sends while there is nothing to read.
 const BURST: usize = 8;
 
-/// What a generator thread works with.
 #[derive(Debug)]
 pub(super) struct Worker {
     job: Arc<Job>,
@@ -35,7 +34,6 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// A worker with `connections` of its own.
     pub(super) fn new(
         job: Arc<Job>,
         session: Arc<Session>,
@@ -54,30 +52,28 @@ impl Worker {
         })
     }
 
-    /// For adding a waker.
     pub(super) fn poller(&self) -> &Poller {
         &self.poller
     }
 
-    /// Offers requests until the session is over, and accounts for what is
-    /// left.
+    /// Offers requests until the session is over, and counts what is left.
     pub(super) fn run(mut self) -> Result<(), Errno> {
         let mut ready = Vec::with_capacity(BATCH);
         let mut now = self.session.now_ns();
-        while !self.is_over(now) {
+        while !self.is_done(now) {
             let woken = match self.until(now) {
-                Until::At(at) if self.may_doze(now, at) => {
-                    self.poller.doze(at - now, &mut ready)?;
+                Until::At(at) if self.may_ignore_sockets(now, at) => {
+                    self.poller.sleep_then_poll(at - now, &mut ready)?;
                     Some(at)
                 }
                 until => self.poller.wait(now, until, &mut ready)?,
             };
             if let Some(asked) = woken {
-                self.wake_up.woke(asked, self.session.now_ns());
+                self.wake_up.record(asked, self.session.now_ns());
             }
-            self.turn(&mut ready);
+            self.step(&mut ready);
             now = self.session.now_ns();
-            self.take_over(now);
+            self.expire(now);
         }
         for intended_ns in self.connections.open_requests() {
             self.tally.unfinished(intended_ns, now);
@@ -86,8 +82,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether no request of the window can end any more, or may.
-    fn is_over(&self, now: u64) -> bool {
+    /// Whether every request of the window has ended or must end.
+    fn is_done(&self, now: u64) -> bool {
         if !self.session.is_stopping() {
             return false;
         }
@@ -109,7 +105,7 @@ impl Worker {
             _ => u64::MAX,
         };
         let due = match self.pacer.next_due() {
-            // Nothing can be sent then: it need only be noticed.
+            // Nothing can be sent then, so no early wake-up is needed.
             due if !connections.has_idle() => due,
             due => self.wake_up.ahead_of(due),
         };
@@ -117,36 +113,35 @@ impl Worker {
         Until::At(due.min(other).min(closes))
     }
 
-    /// Whether to sleep until `at` whatever arrives. Answers carry the kernel's
-    /// stamp, so to read them a little later changes no latency, and it saves
-    /// a wake-up for each; but while no connection is idle, the next request
-    /// waits for an answer.
-    fn may_doze(&self, now: u64, at: u64) -> bool {
-        at.saturating_sub(now) <= DOZE_NS && at > now && self.connections.has_idle()
+    /// Whether to sleep until `at` without watching sockets. Answers carry the
+    /// kernel's timestamp, so reading them later does not change latencies, and
+    /// it saves a wake-up for each. While no connection is idle, however, the
+    /// next request waits for an answer.
+    fn may_ignore_sockets(&self, now: u64, at: u64) -> bool {
+        at.saturating_sub(now) <= MAX_SLEEP_NS && at > now && self.connections.has_idle()
     }
 
-    /// One answer, one request, in turns; then at most one connection, because
-    /// opening takes longer than either.
-    fn turn(&mut self, ready: &mut Vec<Ready>) {
+    /// Alternates answers and requests, then opens at most one connection,
+    /// because that takes longer than either.
+    fn step(&mut self, ready: &mut Vec<Ready>) {
         let more = self.connections.has_more();
         let first = if ready.is_empty() && !more { BURST } else { 1 };
         self.offer(first);
         for ready in ready.drain(..) {
             let ended = self.connections.on_ready(ready);
-            self.ended(ended);
+            self.record(ended);
             self.offer(1);
         }
         if more {
             let ended = self.connections.read_more();
-            self.ended(ended);
+            self.record(ended);
             self.offer(1);
         }
         let waiting = self.pacer.waiting();
         let ended = self.connections.open_one(waiting, &self.poller);
-        self.ended(ended);
+        self.record(ended);
     }
 
-    /// Sends up to `limit` requests that are due.
     fn offer(&mut self, limit: usize) {
         for _ in 0..limit {
             let now = self.session.now_ns();
@@ -159,15 +154,15 @@ impl Worker {
             };
             self.tally.sent(intended_ns);
             let ended = self.connections.send(intended_ns, now);
-            self.ended(ended);
+            self.record(ended);
         }
     }
 
-    fn ended(&mut self, ended: Option<Ended>) {
+    fn record(&mut self, ended: Option<Completion>) {
         let Some(ended) = ended else { return };
         let now = self.session.now_ns();
         match ended {
-            Ended::Answered {
+            Completion::Answered {
                 intended_ns,
                 answer,
                 age,
@@ -175,20 +170,20 @@ impl Worker {
                 let age_ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
                 self.tally.done(intended_ns, now.saturating_sub(age_ns));
             }
-            Ended::Answered { intended_ns, .. } => {
+            Completion::Answered { intended_ns, .. } => {
                 self.tally.failed(intended_ns, Failure::Status, now);
             }
-            Ended::Failed {
+            Completion::Failed {
                 intended_ns,
                 failure,
             } => self.tally.failed(intended_ns, failure, now),
-            Ended::NotOpened(failure) => self.fail_waiting(failure, now),
+            Completion::NotOpened(failure) => self.fail_waiting(failure, now),
         }
     }
 
-    /// A connection could not be opened: the request that waits longest fails
-    /// for it. While none can be opened, all that wait do, as they would for
-    /// clients of their own.
+    /// A connection could not be opened: the longest waiting request fails.
+    /// While no connection can be opened, all waiting requests fail, as they
+    /// would for separate clients.
     fn fail_waiting(&mut self, failure: Failure, now: u64) {
         if self.connections.has_idle() {
             return;
@@ -203,12 +198,12 @@ impl Worker {
         }
     }
 
-    fn take_over(&mut self, now: u64) {
+    fn expire(&mut self, now: u64) {
         if now < self.connections.next_deadline() {
             return;
         }
-        for ended in self.connections.take_over(now) {
-            self.ended(Some(ended));
+        for ended in self.connections.expire(now) {
+            self.record(Some(ended));
         }
     }
 }

@@ -1,56 +1,49 @@
-//! One connection of a known server: reading requests, doing steps.
+//! A connection of a known server: reads requests and runs script steps.
 
 use super::script::{Act, Script, Step};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// The longest head of a request, in bytes.
+/// Maximum size of a request head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// What is read or filled at once.
+/// Bytes read or filled at once.
 const PIECE: usize = 64 << 10;
 
-/// The state of a connection.
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) stream: TcpStream,
-    /// What has come of the head of the next request.
+    /// The head of the next request, received so far.
     head: Vec<u8>,
-    /// What is still to come of the body of the present one.
+    /// Remaining bytes of the current request's body.
     body_left: u64,
-    /// The next step of the script, or `None` between requests.
+    /// The next step of the script; `None` between requests.
     step: Option<usize>,
-    /// How much of that step is done, in bytes.
+    /// Bytes of that step done so far.
     done: u64,
-    /// When it is due, from the server's start.
+    /// When the step is due, from the server's start.
     pub(super) due: Duration,
-    /// How many requests the server had had when the present one came.
+    /// Number of the current request, over all connections.
     pub(super) order: u64,
-    /// Whether the present request is refused.
     pub(super) refused: bool,
 }
 
-/// What reading brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// A whole request.
+pub(super) enum ReadEvent {
     Request,
-    /// Not yet.
-    Nothing,
+    Incomplete,
     /// The client has gone, or does not speak HTTP.
     Gone,
 }
 
-/// What doing a step brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Did {
+pub(super) enum StepResult {
     /// The next step is due at [`Conn::due`].
-    Step,
-    /// The script is done: the next request may come.
-    All,
+    Next,
+    /// The script is complete; the next request may come.
+    Done,
     /// The socket is full.
     Blocked,
-    /// The connection is to be closed.
     Close,
 }
 
@@ -68,34 +61,33 @@ impl Conn {
         }
     }
 
-    /// Whether a request is being answered.
     pub(super) fn is_answering(&self) -> bool {
         self.step.is_some()
     }
 
-    /// Reads until a request is whole, or there is nothing more to read.
-    pub(super) fn hear(&mut self, buf: &mut [u8]) -> Heard {
+    /// Reads until a request is complete or no more data is available.
+    pub(super) fn read_request(&mut self, buf: &mut [u8]) -> ReadEvent {
         loop {
             match (&self.stream).read(buf) {
-                Ok(0) => return Heard::Gone,
+                Ok(0) => return ReadEvent::Gone,
                 Ok(n) => match self.take(&buf[..n]) {
-                    Heard::Nothing => {}
-                    heard => return heard,
+                    ReadEvent::Incomplete => {}
+                    event => return event,
                 },
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Heard::Nothing,
-                Err(_) => return Heard::Gone,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return ReadEvent::Incomplete,
+                Err(_) => return ReadEvent::Gone,
             }
         }
     }
 
-    /// Takes bytes of one request. No client of this server pipelines, so what
-    /// follows its end is dropped.
-    fn take(&mut self, bytes: &[u8]) -> Heard {
+    /// Consumes bytes of one request. No client of this server pipelines, so
+    /// bytes after its end are dropped.
+    fn take(&mut self, bytes: &[u8]) -> ReadEvent {
         if self.body_left > 0 {
             self.body_left = self.body_left.saturating_sub(bytes.len() as u64);
             return match self.body_left {
-                0 => Heard::Request,
-                _ => Heard::Nothing,
+                0 => ReadEvent::Request,
+                _ => ReadEvent::Incomplete,
             };
         }
         self.head.extend_from_slice(bytes);
@@ -108,16 +100,16 @@ impl Conn {
                 self.head.clear();
                 self.body_left = body.saturating_sub(here);
                 match self.body_left {
-                    0 => Heard::Request,
-                    _ => Heard::Nothing,
+                    0 => ReadEvent::Request,
+                    _ => ReadEvent::Incomplete,
                 }
             }
-            Ok(httparse::Status::Partial) if self.head.len() <= MAX_HEAD => Heard::Nothing,
-            Ok(httparse::Status::Partial) | Err(_) => Heard::Gone,
+            Ok(httparse::Status::Partial) if self.head.len() <= MAX_HEAD => ReadEvent::Incomplete,
+            Ok(httparse::Status::Partial) | Err(_) => ReadEvent::Gone,
         }
     }
 
-    /// Begins the script at `begins` for the server's request number `order`.
+    /// Starts the script at `begins` for the server's request number `order`.
     pub(super) fn begin(&mut self, script: &Script, begins: Duration, order: u64) {
         self.order = order;
         self.step = (!script.steps.is_empty()).then_some(0);
@@ -126,13 +118,13 @@ impl Conn {
         self.due = begins + first.map_or(Duration::ZERO, |step| step.after);
     }
 
-    /// Does some or all of the step that is due.
-    pub(super) fn act(&mut self, script: &Script, filling: &[u8]) -> Did {
+    /// Runs some or all of the due step.
+    pub(super) fn run_step(&mut self, script: &Script, filling: &[u8]) -> StepResult {
         let Some(step) = self.step.and_then(|i| script.steps.get(i)) else {
-            return Did::All;
+            return StepResult::Done;
         };
         let rest = match &step.act {
-            Act::Close => return Did::Close,
+            Act::Close => return StepResult::Close,
             Act::Send(bytes) => &bytes[self.done as usize..],
             Act::Fill(total) => {
                 let left = total - self.done;
@@ -141,27 +133,27 @@ impl Conn {
         };
         match (&self.stream).write(rest) {
             Ok(n) => self.done += n as u64,
-            Err(e) if e.kind() == ErrorKind::WouldBlock => return Did::Blocked,
-            Err(_) => return Did::Close,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return StepResult::Blocked,
+            Err(_) => return StepResult::Close,
         }
         if self.done < length(step) {
-            return Did::Step;
+            return StepResult::Next;
         }
         self.next(script)
     }
 
-    fn next(&mut self, script: &Script) -> Did {
+    fn next(&mut self, script: &Script) -> StepResult {
         self.done = 0;
         let next = self.step.map_or(0, |step| step + 1);
         match script.steps.get(next) {
             Some(step) => {
                 self.step = Some(next);
                 self.due += step.after;
-                Did::Step
+                StepResult::Next
             }
             None => {
                 self.step = None;
-                Did::All
+                StepResult::Done
             }
         }
     }

@@ -1,10 +1,10 @@
-//! The loop of a known server: accepts, reads, and does each step when it is
+//! The loop of a known server: accepts, reads, and runs each step when it is
 //! due.
 
-use super::conn::{Conn, Did, Heard};
+use super::conn::{Conn, ReadEvent, StepResult};
 use super::queue::Queue;
 use super::script::{Script, refusal, script};
-use super::{Behaviour, Waits};
+use super::{Behaviour, WaitMode};
 use crate::http::poller::{Poller, Ready, Until, Waker};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 const BATCH: usize = 128;
 const LISTENER: u64 = u64::MAX - 2;
 const BUFFER: usize = 64 << 10;
-/// From this long before a step is due the thread polls: longer than a CPU
-/// takes to wake up, even in most virtual machines.
+/// How long before a step is due the thread polls: longer than the wake-up
+/// latency, even in most virtual machines.
 const POLL_BEFORE: Duration = Duration::from_micros(100);
 
-/// A connection by its place, and which of those that had the place it is.
+/// A connection: its slot and the slot's generation.
 type Id = (usize, u32);
 
 #[derive(Debug)]
@@ -29,20 +29,18 @@ pub(super) struct Engine {
     listener: TcpListener,
     script: Script,
     refusal: Script,
-    /// When answers begin; `None` for at once.
+    /// Times of answers; `None` for immediate ones.
     queue: Option<Queue>,
     stop: Arc<AtomicBool>,
-    waits: Waits,
+    wait_mode: WaitMode,
     poller: Poller,
     began: Instant,
     slots: Vec<Slot>,
     vacant: Vec<usize>,
-    /// Connections by when their next step is due, earliest first; of those
-    /// that are due at once, who asked first. So the answers that a stall held
-    /// back come in the order of their requests, and the first one's latency is
-    /// the stall's length and not what it takes to write them all besides.
+    /// Connections by the time of their next step, earliest first; then by
+    /// request order. Answers that a stall delayed thus come in the order of
+    /// their requests, and the first one's latency is the length of the stall.
     due: BinaryHeap<Reverse<(Duration, u64, Id)>>,
-    /// Requests so far.
     requests: u64,
     buf: Vec<u8>,
     filling: Vec<u8>,
@@ -60,7 +58,7 @@ impl Engine {
         behaviour: &Behaviour,
         waker: &Waker,
         stop: Arc<AtomicBool>,
-        waits: Waits,
+        wait_mode: WaitMode,
     ) -> io::Result<Engine> {
         let poller = Poller::new(BATCH)?;
         poller.add(&listener, LISTENER)?;
@@ -74,7 +72,7 @@ impl Engine {
                 _ => None,
             },
             stop,
-            waits,
+            wait_mode,
             poller,
             began: Instant::now(),
             slots: Vec::new(),
@@ -86,29 +84,29 @@ impl Engine {
         })
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until the stop flag is set.
     pub(super) fn run(mut self) {
         let mut ready = Vec::with_capacity(BATCH);
         while !self.stop.load(Ordering::Acquire) {
             let (now, until) = (self.began.elapsed(), self.until());
             if self.poller.wait(ns(now), until, &mut ready).is_err() {
-                // Without epoll there is nothing that can be served.
+                // Without epoll nothing can be served.
                 return;
             }
             for ready in ready.drain(..) {
                 self.on_ready(ready);
             }
-            self.do_due();
+            self.run_due();
         }
     }
 
     fn until(&self) -> Until {
         let due = self.due.peek().map(|Reverse((due, ..))| *due);
-        match (self.waits, due) {
-            (Waits::Polling, _) => Until::Now,
+        match (self.wait_mode, due) {
+            (WaitMode::Poll, _) => Until::Now,
             (_, None) => Until::At(u64::MAX),
-            (Waits::Sleeping, Some(due)) => Until::At(ns(due)),
-            (Waits::PollingAtLast, Some(due)) => Until::At(ns(due.saturating_sub(POLL_BEFORE))),
+            (WaitMode::Sleep, Some(due)) => Until::At(ns(due)),
+            (WaitMode::SleepThenPoll, Some(due)) => Until::At(ns(due.saturating_sub(POLL_BEFORE))),
         }
     }
 
@@ -117,7 +115,7 @@ impl Engine {
             self.accept();
             return;
         }
-        // Both halves were put together by `token`.
+        // The halves that `token` combined.
         let id = (ready.token as u32 as usize, (ready.token >> 32) as u32);
         let Some(conn) = conn(&mut self.slots, id) else {
             return;
@@ -128,15 +126,15 @@ impl Engine {
             return;
         }
         if conn.is_answering() {
-            // There may be room to write now. A step that is not due is not
-            // done earlier.
+            // The socket may be writable now. A step is not run before it is
+            // due.
             self.due.push(Reverse((conn.due, conn.order, id)));
             return;
         }
-        match conn.hear(&mut self.buf) {
-            Heard::Nothing => {}
-            Heard::Gone => self.close(id),
-            Heard::Request => {
+        match conn.read_request(&mut self.buf) {
+            ReadEvent::Incomplete => {}
+            ReadEvent::Gone => self.close(id),
+            ReadEvent::Request => {
                 let now = self.began.elapsed();
                 let begins = match &mut self.queue {
                     Some(queue) => queue.answers_at(now),
@@ -153,11 +151,11 @@ impl Engine {
 
     fn accept(&mut self) {
         while let Ok((stream, _)) = self.listener.accept() {
-            // Dropping it closes it.
+            // Dropping the stream closes it.
             if self.script.refuses || stream.set_nonblocking(true).is_err() {
                 continue;
             }
-            // Without it answers in pieces are late, not wrong.
+            // Without it, answers in pieces are delayed but correct.
             let _ = stream.set_nodelay(true);
             let index = self.vacant.pop().unwrap_or_else(|| {
                 self.slots.push(Slot::default());
@@ -177,9 +175,9 @@ impl Engine {
         }
     }
 
-    /// Does what is due by now; what becomes due meanwhile waits for the next
-    /// look at the sockets.
-    fn do_due(&mut self) {
+    /// Runs the steps that are due now; later ones wait until the sockets were
+    /// polled.
+    fn run_due(&mut self) {
         let now = self.began.elapsed();
         while let Some(Reverse((due, order, id))) = self.due.peek().copied()
             && due <= now
@@ -193,12 +191,12 @@ impl Engine {
                 continue;
             }
             let script = [&self.script, &self.refusal][usize::from(conn.refused)];
-            match conn.act(script, &self.filling) {
-                Did::All | Did::Blocked => {}
-                Did::Close => self.close(id),
-                // Later than now, so that nobody is kept waiting by a step of
-                // many pieces.
-                Did::Step => {
+            match conn.run_step(script, &self.filling) {
+                StepResult::Done | StepResult::Blocked => {}
+                StepResult::Close => self.close(id),
+                // Later than now, so that a step of many pieces does not delay
+                // others.
+                StepResult::Next => {
                     let later = now + Duration::from_nanos(1);
                     self.due.push(Reverse((conn.due.max(later), order, id)));
                 }
@@ -212,7 +210,7 @@ impl Engine {
     }
 }
 
-/// The connection that is meant, if it is still open.
+/// The connection, if it is still open.
 fn conn(slots: &mut [Slot], (index, generation): Id) -> Option<&mut Conn> {
     let slot = slots.get_mut(index)?;
     slot.conn.as_mut().filter(|_| slot.generation == generation)

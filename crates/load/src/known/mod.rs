@@ -1,10 +1,9 @@
-//! A small HTTP/1.1 server whose behaviour is known by construction: what a
-//! measurement of it must show is known before it is measured.
+//! A small HTTP/1.1 server with known behaviour, to verify measurements.
 //!
-//! It is one thread on a port of its own choice, and serves any number of
-//! connections at once. Good behaviour is exact to about 10 us where the
-//! machine is quiet: the thread sleeps until shortly before an answer is due
-//! and polls from there. Bad behaviour is what servers on the way down do.
+//! It is one thread on a free port and serves any number of connections. Delays
+//! are accurate to about 10 us on a quiet machine: the thread sleeps until
+//! shortly before an answer is due and polls from there. Faulty behaviours
+//! imitate those of failing servers.
 //!
 //! ```
 //! use plimsoll_load::known::{Behaviour, KnownServer};
@@ -38,61 +37,50 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What a server does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Behaviour {
-    /// Answers each request this long after it was read, however many there
-    /// are: latency is known, capacity is not limited.
-    Answer {
-        /// The delay.
-        after: Duration,
-    },
-    /// Answers when a queue that is worked off on virtual time says so, or
-    /// refuses with 429: what it carries is known whatever the CPU does.
+    /// Answers each request after a fixed delay, at any rate: known latency,
+    /// unlimited capacity.
+    Answer { after: Duration },
+    /// Answers at the times of a queue on virtual time, or refuses with 429:
+    /// known capacity, independent of the CPU.
     Queue(Discipline),
     /// Closes each connection as soon as it is accepted.
     CloseAtOnce,
-    /// Closes each connection after one answer.
     CloseAfterAnswer {
-        /// Whether the answer says so.
+        /// Whether the answer says `Connection: close`.
         announced: bool,
     },
     /// Announces a body and closes in the middle of it.
     DieInBody,
-    /// Answers with what is no HTTP.
+    /// Answers with data that is not HTTP.
     Garbage,
-    /// Answers with a body of this many bytes, as fast as it is read.
-    Large {
-        /// How many.
-        bytes: u64,
-    },
-    /// Answers with this status, at once.
+    /// Answers with a large body, as fast as it is read.
+    Large { bytes: u64 },
+    /// Answers with this status at once.
     Status(u16),
     /// Answers 302 with this Location.
     Redirect(String),
-    /// Answers with a chunked body in odd fragments: with extensions,
-    /// trailers, an interim answer before, and breaks in unlikely places.
+    /// Answers with a chunked body in unusual fragments: extensions, trailers,
+    /// an interim response, and breaks within tokens.
     OddChunks,
     /// Answers with a body that ends with the connection.
     UntilClose,
     /// Reads requests and never answers.
     Silent,
-    /// Sends its answer byte by byte.
     SlowHead {
-        /// Between two bytes.
+        /// Delay between two bytes.
         per_byte: Duration,
     },
 }
 
-/// How a server passes the time until an answer is due.
+/// How a server waits until an answer is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waits {
-    /// Sleeping to the end.
-    Sleeping,
-    /// Sleeping, and polling from shortly before.
-    PollingAtLast,
-    /// Never sleeping.
-    Polling,
+enum WaitMode {
+    Sleep,
+    /// Sleep, then poll from shortly before.
+    SleepThenPoll,
+    Poll,
 }
 
 /// A server that runs until it is dropped.
@@ -109,31 +97,35 @@ impl KnownServer {
     /// Starts a server on a free port of 127.0.0.1.
     ///
     /// # Errors
-    /// Where the system gives no port, no thread or no file.
+    /// If the system provides no port, thread or file.
     pub fn start(behaviour: Behaviour) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, None, Waits::PollingAtLast)
+        KnownServer::start_on(behaviour, None, WaitMode::SleepThenPoll)
     }
 
-    /// The same on one CPU, where it sleeps until an answer is due: it takes CPU
-    /// time for reading and writing alone, and its answers come later by the
-    /// time that the system takes to wake it, 20 to 50 us in a virtual machine.
+    /// Starts a server pinned to one CPU that sleeps until an answer is due. It
+    /// uses CPU time only for reading and writing; its answers are late by the
+    /// wake-up latency, 20 to 50 us in a virtual machine.
     ///
     /// # Errors
-    /// As above, and where it may not run on that CPU.
+    /// As [`KnownServer::start`], and if it may not run on that CPU.
     pub fn start_pinned(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, Some(cpu), Waits::Sleeping)
+        KnownServer::start_on(behaviour, Some(cpu), WaitMode::Sleep)
     }
 
-    /// The same with a CPU to itself, on which it polls: its delays are then
-    /// exact to some microseconds.
+    /// Starts a server that polls on its own CPU: its delays are accurate to
+    /// some microseconds.
     ///
     /// # Errors
-    /// As above, and where it may not run on that CPU.
+    /// As [`KnownServer::start`], and if it may not run on that CPU.
     pub fn start_polling(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, Some(cpu), Waits::Polling)
+        KnownServer::start_on(behaviour, Some(cpu), WaitMode::Poll)
     }
 
-    fn start_on(behaviour: Behaviour, cpu: Option<CpuId>, waits: Waits) -> io::Result<KnownServer> {
+    fn start_on(
+        behaviour: Behaviour,
+        cpu: Option<CpuId>,
+        wait_mode: WaitMode,
+    ) -> io::Result<KnownServer> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
@@ -144,13 +136,14 @@ impl KnownServer {
         let thread = std::thread::Builder::new()
             .name("known-server".to_owned())
             .spawn(move || {
-                let engine = pin(cpu)
-                    .and_then(|()| Engine::new(listener, &behaviour, &its_waker, its_stop, waits));
+                let engine = pin(cpu).and_then(|()| {
+                    Engine::new(listener, &behaviour, &its_waker, its_stop, wait_mode)
+                });
                 let (engine, result) = match engine {
                     Ok(engine) => (Some(engine), Ok(thread_id())),
                     Err(error) => (None, Err(error)),
                 };
-                // The only one to listen is waiting for it.
+                // The only receiver waits for this message.
                 let _ = report.send(result);
                 if let Some(engine) = engine {
                     engine.run();
@@ -167,13 +160,11 @@ impl KnownServer {
         })
     }
 
-    /// Where it listens.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// The kernel's id of its thread, for those who pin it or read its CPU
-    /// time.
+    /// The kernel's thread ID, for pinning or reading its CPU time.
     pub fn thread_id(&self) -> u32 {
         self.thread_id
     }

@@ -1,9 +1,8 @@
-//! When answers are due, on virtual time.
+//! Answer times of a queue on virtual time.
 //!
-//! Each request's answer follows from when the request came and from those
-//! before it; nothing is worked off meanwhile. So what a server can carry does
-//! not depend on what the CPU does, and the same recursion, fed with arrivals
-//! that no clock has seen, says what a measurement must find.
+//! Each answer time follows from the arrival times only; no work is done
+//! meanwhile. The capacity is therefore independent of the CPU, and the same
+//! recursion, fed with ideal arrivals, predicts what a measurement must find.
 //!
 //! First come, first served with one server is Lindley's recursion (The theory
 //! of queues with a single server, 1952); with several, each request goes to
@@ -17,74 +16,68 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::time::Duration;
 
-/// By which rule answers become due.
+/// The rule by which answers become due. `servers` and `burst` of 0 count as 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Discipline {
-    /// Each request takes as long on one of so many servers.
+    /// A fixed service time on parallel servers.
     Servers {
-        /// How long.
+        /// Service time.
         each: Duration,
-        /// How many; none is taken for one.
         servers: u32,
     },
-    /// Each request takes an exponential time on one of so many servers.
+    /// An exponential service time on parallel servers.
     Exponential {
-        /// Its mean.
         mean: Duration,
-        /// How many; none is taken for one.
         servers: u32,
-        /// Seeds the times.
         seed: u64,
     },
-    /// Requests are answered at once while there are tokens, and else refused.
-    /// It begins empty, as it is found after a burst: a full bucket would hide
-    /// for `burst` requests that a rate is too high.
+    /// Answers at once while there are tokens, else refuses. The bucket starts
+    /// empty: a full one would hide for `burst` requests that a rate is too
+    /// high.
     TokenBucket {
-        /// Tokens that come back in a second.
         per_second: u32,
-        /// The most that there are at a time; none is taken for one.
+        /// Maximum number of tokens.
         burst: u32,
     },
-    /// Answers at once, but not while it stalls: at the beginning of every
-    /// period, counted from time zero.
+    /// Answers at once, except during a stall at the beginning of every period,
+    /// counted from time zero.
     Stall {
-        /// From the beginning of one stall to the beginning of the next.
+        /// Period of the stalls.
         every: Duration,
-        /// How long a stall is; answers come at its end.
+        /// Length of a stall; delayed answers come at its end.
         lasting: Duration,
     },
-    /// One server that pauses after so many requests, longer from pause to
-    /// pause, until it begins anew with the shortest.
+    /// One server that pauses after a number of requests, longer from pause to
+    /// pause, until it restarts with the shortest.
     SawTooth {
-        /// How long a request takes.
+        /// Service time.
         each: Duration,
         /// Requests between two pauses.
         every: u32,
         /// The shortest pause.
         first: Duration,
-        /// By how much a pause is longer than the one before.
+        /// Increase from pause to pause.
         growth: Duration,
-        /// How many pauses there are until the shortest comes again.
+        /// Pauses per cycle.
         steps: u32,
-        /// How many requests of its cycle, which has `every` times `steps`, are
-        /// over when it begins.
+        /// Requests of the cycle (`every` times `steps`) that are over at the
+        /// start.
         into: u32,
     },
-    /// Servers that hold a lock, which is one for all, during the first part
-    /// of each request.
+    /// Parallel servers that share one lock, held during the first part of each
+    /// request.
     Lock {
-        /// How long a request holds the lock.
+        /// Service time under the lock.
         serial: Duration,
-        /// What it takes without it.
+        /// Service time without the lock.
         parallel: Duration,
-        /// How many; none is taken for one.
         servers: u32,
     },
 }
 
 impl Discipline {
-    /// The highest rate of answers in the long run; `None` where there is no
-    /// limit, or a service time of zero.
+    /// Maximum rate of answers in the long run; `None` if unlimited, or for a
+    /// service time of zero.
     pub fn saturation(&self) -> Option<Rate> {
         let rate = match *self {
             Discipline::Servers { each, servers } => f64::from(servers.max(1)) / each.as_secs_f64(),
@@ -127,8 +120,8 @@ impl Discipline {
     }
 }
 
-/// A discipline with what has come so far. Times run from its beginning, when
-/// nobody waited.
+/// A discipline with its state. Times are from its beginning, when the queue is
+/// empty.
 ///
 /// ```
 /// use plimsoll_load::known::{Discipline, Queue};
@@ -146,15 +139,13 @@ pub struct Queue {
     free: Vec<Duration>,
     /// When the lock is free, or the bucket full.
     shared: Duration,
-    /// Requests since the last pause.
     since_pause: u32,
-    /// Which pause is next.
+    /// Index of the next pause.
     step: u32,
     rng: Xoshiro256PlusPlus,
 }
 
 impl Queue {
-    /// An empty queue.
     pub fn new(discipline: Discipline) -> Queue {
         let seed = match discipline {
             Discipline::Exponential { seed, .. } => seed,
@@ -180,8 +171,8 @@ impl Queue {
         }
     }
 
-    /// When a request that comes at `at` is answered; `None` where it is
-    /// refused at once. Requests come in order.
+    /// When a request that arrives at `at` is answered; `None` if it is refused
+    /// at once. Arrivals must be ascending.
     pub fn answers_at(&mut self, at: Duration) -> Option<Duration> {
         match self.discipline {
             Discipline::Servers { each, .. } => Some(self.serve(at, each)),
@@ -222,7 +213,7 @@ impl Queue {
             Discipline::Lock {
                 serial, parallel, ..
             } => {
-                // Requests are begun in order, so the lock is taken in order.
+                // Requests start in order, so the lock is taken in order.
                 let server = self.first_free();
                 self.shared = self.free[server].max(at).max(self.shared) + serial;
                 self.free[server] = self.shared + parallel;
@@ -238,7 +229,7 @@ impl Queue {
         self.free[server]
     }
 
-    /// Servers are few, so that looking at all of them is quick.
+    /// A linear scan: there are few servers.
     fn first_free(&self) -> usize {
         let mut first = 0;
         for (server, free) in self.free.iter().enumerate() {
@@ -250,7 +241,7 @@ impl Queue {
     }
 }
 
-/// The time in which a token comes back.
+/// Time per token.
 fn token(per_second: u32) -> Duration {
     Duration::from_secs(1) / per_second.max(1)
 }

@@ -1,27 +1,24 @@
-//! Behaviours written down as steps: what to send when, and when to close.
+//! Behaviours as scripts: what to send when, and when to close.
 
 use super::Behaviour;
 use std::time::Duration;
 
-/// One thing to do on a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
-    /// How long after the step before, or after the request.
+    /// Delay after the previous step, or after the request.
     pub(super) after: Duration,
     pub(super) act: Act,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Send these bytes.
     Send(Vec<u8>),
-    /// Send this many bytes of no meaning.
+    /// Send this many filler bytes.
     Fill(u64),
-    /// Close the connection.
     Close,
 }
 
-/// What is done for each request.
+/// The steps for each request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Script {
     /// Whether connections are closed before any request.
@@ -32,10 +29,9 @@ pub(super) struct Script {
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n";
 const OK_AND_CLOSE: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n";
-/// Between fragments that must not arrive as one.
+/// Delay between fragments that must not arrive together.
 const GAP: Duration = Duration::from_micros(500);
 
-/// The script of a behaviour.
 pub(super) fn script(behaviour: &Behaviour) -> Script {
     use Act::{Close, Fill, Send};
     let ok = || send(OK);
@@ -130,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_chunks_make_one_whole_answer() {
+    fn odd_chunks_are_one_complete_answer() {
         let mut parser = crate::http::parser::Parser::new(false);
         let mut last = None;
         for step in odd_chunks() {

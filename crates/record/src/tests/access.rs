@@ -1,6 +1,6 @@
-//! Who may open what, and who meanwhile.
+//! Concurrent access to a record, and access to other files.
 
-use super::sample::{Bench, create, read_all, trial};
+use super::sample::{TestDir, create, read_all, trial};
 use crate::{Record, RecordError};
 use plimsoll_model::{SCHEMA_VERSION, Setting};
 use rusqlite::Connection;
@@ -9,9 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 #[test]
-fn a_record_is_never_written_over() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 1);
+fn existing_file_is_not_overwritten() {
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 1);
     let before = fs::read(&path).unwrap();
     assert!(matches!(create(&path), Err(RecordError::Exists { .. })));
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -86,13 +86,13 @@ fn what_is_no_record_is_told_from_what_is_damaged() {
         .unwrap()
         .execute_batch("CREATE TABLE t (x)")
         .unwrap();
-    let text = bench.path("notes.txt");
+    let text = test_dir.path("notes.txt");
     fs::write(&text, "notes\n".repeat(200)).unwrap();
-    let empty = bench.path("empty");
+    let empty = test_dir.path("empty");
     fs::write(&empty, "").unwrap();
     for (path, expected) in [
         (&other, "another program's"),
-        (&text, "no SQLite file"),
+        (&text, "not an SQLite file"),
         (&empty, "empty"),
     ] {
         for opened in [Record::open(path), Record::open_for_resume(path)] {
@@ -104,9 +104,9 @@ fn what_is_no_record_is_told_from_what_is_damaged() {
 }
 
 #[test]
-fn a_path_that_cannot_be_a_record_is_named_for_what_it_is() {
-    let bench = Bench::new();
-    let file = bench.record_of("run.plimsoll", 0);
+fn unsuitable_paths_are_described() {
+    let test_dir = TestDir::new();
+    let file = test_dir.record_of("run.plimsoll", 0);
     let dir = file.parent().unwrap();
     assert!(matches!(
         Record::open(dir),
@@ -124,7 +124,7 @@ fn a_path_that_cannot_be_a_record_is_named_for_what_it_is() {
     ));
     let device = Record::open("/dev/null".as_ref());
     assert!(matches!(device, Err(RecordError::NotARecord { .. })));
-    let missing = bench.path("missing");
+    let missing = test_dir.path("missing");
     assert!(matches!(
         Record::open_for_resume(&missing),
         Err(RecordError::NoSuchFile { .. })
@@ -133,9 +133,9 @@ fn a_path_that_cannot_be_a_record_is_named_for_what_it_is() {
 }
 
 #[test]
-fn a_record_of_a_newer_plimsoll_is_refused_by_its_number() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 1);
+fn newer_schema_is_refused() {
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 1);
     let version = |n: u32| {
         let conn = Connection::open(&path).unwrap();
         conn.pragma_update(None, "user_version", n).unwrap();
@@ -156,10 +156,10 @@ fn a_record_of_a_newer_plimsoll_is_refused_by_its_number() {
 }
 
 #[test]
-fn a_second_writer_is_refused_until_the_first_is_gone() {
-    let bench = Bench::new();
-    let first = bench.create("run.plimsoll");
-    let path = bench.path("run.plimsoll");
+fn second_writer_is_refused_while_the_first_is_open() {
+    let test_dir = TestDir::new();
+    let first = test_dir.create("run.plimsoll");
+    let path = test_dir.path("run.plimsoll");
     let e = Record::open_for_resume(&path).unwrap_err();
     assert!(matches!(e, RecordError::BeingWritten { .. }), "{e}");
     drop(first);
@@ -167,10 +167,10 @@ fn a_second_writer_is_refused_until_the_first_is_gone() {
 }
 
 #[test]
-fn where_no_lock_can_be_had_a_second_writer_is_found_out_by_its_numbers() {
-    let bench = Bench::new();
-    let mut record = bench.create("run.plimsoll");
-    let other = Connection::open(bench.path("run.plimsoll")).unwrap();
+fn without_locks_a_second_writer_fails_by_trial_number() {
+    let test_dir = TestDir::new();
+    let mut record = test_dir.create("run.plimsoll");
+    let other = Connection::open(test_dir.path("run.plimsoll")).unwrap();
     record.append(&trial(0)).unwrap();
     other
         .execute_batch(
@@ -185,8 +185,8 @@ fn where_no_lock_can_be_had_a_second_writer_is_found_out_by_its_numbers() {
 
 #[test]
 fn readers_work_while_a_run_writes() {
-    let bench = Bench::new();
-    let mut writer = bench.create("run.plimsoll");
+    let test_dir = TestDir::new();
+    let mut writer = test_dir.create("run.plimsoll");
     writer.append(&trial(0)).unwrap();
     let reader = Record::open(&bench.path("run.plimsoll")).unwrap();
     let mut trials = reader.trials::<Setting, ()>().unwrap();
@@ -194,16 +194,16 @@ fn readers_work_while_a_run_writes() {
     writer.append(&trial(1)).unwrap();
     assert!(trials.next().is_none());
     assert_eq!(read_all(&reader), [trial(0), trial(1)]);
-    // The first reader's end must not free the file for a second writer.
+    // The first reader's end must not release the file for a second writer.
     drop(reader);
-    let second = Record::open_for_resume(&bench.path("run.plimsoll"));
+    let second = Record::open_for_resume(&test_dir.path("run.plimsoll"));
     assert!(matches!(second, Err(RecordError::BeingWritten { .. })));
 }
 
 #[test]
 fn a_reader_cannot_write() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 1);
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 1);
     let mut reader = Record::open(&path).unwrap();
     let e = reader.append(&trial(1)).unwrap_err();
     assert!(matches!(e, RecordError::OpenedForReading { .. }), "{e}");
@@ -211,23 +211,23 @@ fn a_reader_cannot_write() {
 }
 
 #[test]
-fn after_each_commit_the_one_file_is_all_there_is() {
-    let bench = Bench::new();
-    let mut record = bench.create("run.plimsoll");
+fn no_side_files_remain_after_a_commit() {
+    let test_dir = TestDir::new();
+    let mut record = test_dir.create("run.plimsoll");
     record.append(&trial(0)).unwrap();
-    let dir = bench.path("run.plimsoll").parent().unwrap().to_owned();
+    let dir = test_dir.path("run.plimsoll").parent().unwrap().to_owned();
     assert_eq!(fs::read_dir(dir).unwrap().count(), 1);
-    let copy = bench.path("copy.plimsoll");
-    fs::copy(bench.path("run.plimsoll"), &copy).unwrap();
+    let copy = test_dir.path("copy.plimsoll");
+    fs::copy(test_dir.path("run.plimsoll"), &copy).unwrap();
     assert_eq!(read_all(&Record::open(&copy).unwrap()), [trial(0)]);
 }
 
 #[test]
-fn a_file_that_somebody_keeps_locked_is_told_and_can_be_tried_again() {
-    let bench = Bench::new();
-    let mut record = bench.create("run.plimsoll");
+fn locked_file_is_reported_and_can_be_retried() {
+    let test_dir = TestDir::new();
+    let mut record = test_dir.create("run.plimsoll");
     record.conn.busy_timeout(Duration::ZERO).unwrap();
-    let shell = Connection::open(bench.path("run.plimsoll")).unwrap();
+    let shell = Connection::open(test_dir.path("run.plimsoll")).unwrap();
     shell.execute_batch("BEGIN; SELECT * FROM run").unwrap();
     let e = record.append(&trial(0)).unwrap_err();
     assert!(matches!(e, RecordError::Busy { .. }), "{e}");

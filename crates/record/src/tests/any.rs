@@ -121,7 +121,7 @@ prop_compose! {
 }
 
 fn histogram() -> impl Strategy<Value = Histogram> {
-    // From the lowest value on; below, equality asks for more than the bins.
+    // From the lowest value on; below it, equality is stricter than the bins.
     vec(64u64.., 0..30).prop_map(|values| {
         let mut h = Histogram::new();
         values.iter().for_each(|ns| h.record_ns(*ns));

@@ -8,10 +8,10 @@ use rusqlite::Connection;
 use std::fs;
 use std::path::PathBuf;
 
-/// What is on the disk when a run with two trials is killed in the middle of
-/// writing a third: pages of it are in the file, the old ones in the journal.
-fn killed(bench: &Bench) -> PathBuf {
-    let path = bench.record_of("run.plimsoll", 2);
+/// The disk content after a run with two trials was killed while writing a
+/// third: some of its pages are in the file, the old ones in the journal.
+fn killed(test_dir: &TestDir) -> PathBuf {
+    let path = test_dir.record_of("run.plimsoll", 2);
     let record = Record::open_for_resume(&path).unwrap();
     // A cache of one page spills into the file before the commit.
     record
@@ -23,11 +23,11 @@ fn killed(bench: &Bench) -> PathBuf {
          INSERT INTO second SELECT id, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM trial;",
         )
         .unwrap();
-    let copy = bench.path("killed.plimsoll");
+    let copy = test_dir.path("killed.plimsoll");
     fs::copy(&path, &copy).unwrap();
     fs::copy(
-        bench.path("run.plimsoll-journal"),
-        bench.path("killed.plimsoll-journal"),
+        test_dir.path("run.plimsoll-journal"),
+        test_dir.path("killed.plimsoll-journal"),
     )
     .unwrap();
     copy
@@ -35,36 +35,36 @@ fn killed(bench: &Bench) -> PathBuf {
 
 #[test]
 fn a_killed_run_keeps_its_trials_for_a_reader() {
-    let bench = Bench::new();
-    let path = killed(&bench);
+    let test_dir = TestDir::new();
+    let path = killed(&test_dir);
     let record = Record::open(&path).unwrap();
     assert_eq!(read_all(&record), [trial(0), trial(1)]);
     assert_eq!(record.end(), None);
 }
 
 #[test]
-fn a_killed_run_goes_on_from_its_last_trial() {
-    let bench = Bench::new();
-    let mut record = Record::open_for_resume(&killed(&bench)).unwrap();
+fn killed_run_resumes_after_its_last_trial() {
+    let test_dir = TestDir::new();
+    let mut record = Record::open_for_resume(&killed(&test_dir)).unwrap();
     record.append(&trial(2)).unwrap();
     assert_eq!(read_all(&record), [trial(0), trial(1), trial(2)]);
 }
 
 #[test]
-fn without_its_journal_the_same_file_is_not_what_it_was() {
-    // Otherwise the two tests above would show nothing.
-    let bench = Bench::new();
-    let path = killed(&bench);
-    fs::remove_file(bench.path("killed.plimsoll-journal")).unwrap();
+fn recovery_depends_on_the_journal() {
+    // Checks that the two tests above depend on the journal.
+    let test_dir = TestDir::new();
+    let path = killed(&test_dir);
+    fs::remove_file(test_dir.path("killed.plimsoll-journal")).unwrap();
     let record = Record::open(&path);
     let trials = record.and_then(|r| r.trials::<Setting, ()>()?.collect::<Result<Vec<_>, _>>());
     assert!(trials.map_or(true, |t| t != [trial(0), trial(1)]));
 }
 
 #[test]
-fn on_a_full_disk_the_trials_before_are_kept_and_space_helps() {
-    let bench = Bench::new();
-    let mut record = bench.create("run.plimsoll");
+fn full_disk_keeps_trials_and_allows_a_retry() {
+    let test_dir = TestDir::new();
+    let mut record = test_dir.create("run.plimsoll");
     record.append(&trial(0)).unwrap();
     let pages: i64 = record
         .conn
@@ -85,7 +85,7 @@ fn on_a_full_disk_the_trials_before_are_kept_and_space_helps() {
         "{e}"
     );
     assert_eq!(
-        read_all(&Record::open(&bench.path("run.plimsoll")).unwrap()),
+        read_all(&Record::open(&test_dir.path("run.plimsoll")).unwrap()),
         [trial(0)]
     );
     record
@@ -100,7 +100,7 @@ fn on_a_full_disk_the_trials_before_are_kept_and_space_helps() {
     assert_eq!(read_all(&record), [trial(0), long]);
 }
 
-/// A trial that needs pages of its own.
+/// A trial that needs its own pages.
 fn long_trial() -> Trial {
     Trial {
         seconds: seconds(500),
@@ -109,23 +109,27 @@ fn long_trial() -> Trial {
 }
 
 #[test]
-fn a_file_that_is_taken_away_under_a_run_is_told() {
-    let bench = Bench::new();
-    let mut record = bench.create("run.plimsoll");
-    fs::rename(bench.path("run.plimsoll"), bench.path("elsewhere.plimsoll")).unwrap();
+fn deleted_file_is_detected() {
+    let test_dir = TestDir::new();
+    let mut record = test_dir.create("run.plimsoll");
+    fs::rename(
+        test_dir.path("run.plimsoll"),
+        test_dir.path("elsewhere.plimsoll"),
+    )
+    .unwrap();
     let e = record.append(&trial(0)).unwrap_err();
     assert!(matches!(e, RecordError::Gone { .. }), "{e}");
 }
 
 #[test]
-fn a_record_that_could_not_be_begun_leaves_no_file() {
-    let bench = Bench::new();
-    let journal = bench.path("run.plimsoll-journal");
-    // SQLite cannot make its journal where a directory has its name.
+fn failed_create_leaves_no_file() {
+    let test_dir = TestDir::new();
+    let journal = test_dir.path("run.plimsoll-journal");
+    // SQLite cannot create its journal where a directory has its name.
     fs::create_dir(&journal).unwrap();
-    let made = super::sample::create(&bench.path("run.plimsoll"));
+    let made = super::sample::create(&test_dir.path("run.plimsoll"));
     assert!(made.is_err());
-    assert!(!bench.path("run.plimsoll").exists());
+    assert!(!test_dir.path("run.plimsoll").exists());
 }
 
 /// What is on the disk when a program is killed while it brings a record of

@@ -1,6 +1,6 @@
-//! A file that was cut short or written over is an error and never a panic.
+//! A truncated or overwritten file is an error and never a panic.
 
-use super::sample::{Bench, read_all, trial};
+use super::sample::{TestDir, read_all, trial};
 use crate::{Record, RecordError};
 use plimsoll_model::{Plan, Setting, Trial};
 use proptest::prelude::*;
@@ -15,10 +15,10 @@ fn read(path: &Path) -> Result<Vec<Trial>, RecordError> {
 }
 
 #[test]
-fn cut_short_anywhere_it_is_an_error_of_one_sentence() {
-    let bench = Bench::new();
-    let whole = fs::read(bench.record_of("run.plimsoll", 3)).unwrap();
-    let path = bench.path("cut.plimsoll");
+fn truncation_is_an_error() {
+    let test_dir = TestDir::new();
+    let whole = fs::read(test_dir.record_of("run.plimsoll", 3)).unwrap();
+    let path = test_dir.path("cut.plimsoll");
     let near_the_head = 0..200;
     let pages = (0..whole.len()).step_by(509);
     for length in near_the_head.chain(pages).chain([whole.len() - 1]) {
@@ -38,11 +38,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn written_over_anywhere_it_does_not_panic(
+    fn overwritten_bytes_do_not_panic(
         at in any::<prop::sample::Index>(), garbage in prop::collection::vec(any::<u8>(), 1..300),
     ) {
-        let bench = Bench::new();
-        let path = bench.record_of("run.plimsoll", 1);
+        let test_dir = TestDir::new();
+        let path = test_dir.record_of("run.plimsoll", 1);
         let mut bytes = fs::read(&path).unwrap();
         let at = at.index(bytes.len());
         let end = (at + garbage.len()).min(bytes.len());
@@ -55,7 +55,7 @@ proptest! {
 }
 
 #[test]
-fn values_that_cannot_be_are_refused_by_name() {
+fn invalid_values_are_refused_with_their_column() {
     for (change, named) in [
         (
             "UPDATE trial SET phase = 'level', load_pct = 900",
@@ -76,15 +76,15 @@ fn values_that_cannot_be_are_refused_by_name() {
             "verdict",
         ),
         ("UPDATE trial SET machine_json = '{}'", "machine_json"),
-        ("UPDATE histogram SET count = 5", "values and not 5"),
-        ("UPDATE histogram SET v2 = x'00'", "cut short"),
+        ("UPDATE histogram SET count = 5", "values instead of 5"),
+        ("UPDATE histogram SET v2 = x'00'", "truncated"),
         ("DELETE FROM histogram WHERE kind = 'slip'", "no rows"),
         ("DELETE FROM run", "no rows"),
         ("UPDATE run SET plan_json = '{'", "plan_json"),
         ("DROP VIEW overview; DROP TABLE second", "second"),
     ] {
-        let bench = Bench::new();
-        let path = bench.record_of("run.plimsoll", 1);
+        let test_dir = TestDir::new();
+        let path = test_dir.record_of("run.plimsoll", 1);
         Connection::open(&path)
             .unwrap()
             .execute_batch(change)
@@ -96,9 +96,9 @@ fn values_that_cannot_be_are_refused_by_name() {
 }
 
 #[test]
-fn a_missing_trial_is_not_passed_over() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 3);
+fn missing_trial_is_an_error() {
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 3);
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM trial WHERE id = 2")
         .unwrap();

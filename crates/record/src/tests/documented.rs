@@ -1,14 +1,14 @@
-//! `docs/record.md` tells what is in the file.
+//! `docs/record.md` describes the content of the file.
 
-use super::sample::{Bench, trial};
+use super::sample::{TestDir, trial};
 use plimsoll_model::{Invalid, Verdict};
 
 const DOCS: &str = include_str!("../../../../docs/record.md");
 
 #[test]
-fn every_table_and_column_is_in_the_documentation() {
-    let bench = Bench::new();
-    let record = bench.create("run.plimsoll");
+fn every_table_and_column_is_documented() {
+    let test_dir = TestDir::new();
+    let record = test_dir.create("run.plimsoll");
     let sql = "SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
                WHERE m.type = 'table'";
     let mut statement = record.conn.prepare(sql).unwrap();
@@ -23,9 +23,9 @@ fn every_table_and_column_is_in_the_documentation() {
 }
 
 #[test]
-fn the_queries_in_the_documentation_work() {
-    let bench = Bench::new();
-    let mut record = bench.create("run.plimsoll");
+fn documented_queries_work() {
+    let test_dir = TestDir::new();
+    let mut record = test_dir.create("run.plimsoll");
     let mut invalid = trial(0);
     invalid.verdict = Verdict::Invalid(vec![Invalid::Steal {
         stolen: plimsoll_model::Share::ONE,

@@ -1,8 +1,8 @@
-//! Errors that a test cannot provoke without being another user or another
-//! file system.
+//! Errors that a test cannot provoke without another user or another file
+//! system.
 
 use crate::RecordError;
-use crate::lock::has_one_kind_of_lock;
+use crate::lock::flock_equals_fcntl;
 use rusqlite::ffi;
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn from_sqlite(code: i32) -> RecordError {
 }
 
 #[test]
-fn what_the_operating_system_says_becomes_a_sentence_with_a_way_out() {
+fn io_errors_have_a_remedy() {
     for (kind, expected, mistake) in [
         (
             io::ErrorKind::PermissionDenied,
@@ -27,7 +27,7 @@ fn what_the_operating_system_says_becomes_a_sentence_with_a_way_out() {
         ),
         (io::ErrorKind::StorageFull, "the disk is full", false),
         (io::ErrorKind::QuotaExceeded, "the disk is full", false),
-        (io::ErrorKind::Other, "check the disk", false),
+        (io::ErrorKind::Other, "check its disk", false),
     ] {
         let e = RecordError::from_io(Path::new("run.plimsoll"), &kind.into(), "write");
         assert!(e.to_string().contains(expected), "{kind}: {e}");
@@ -36,7 +36,7 @@ fn what_the_operating_system_says_becomes_a_sentence_with_a_way_out() {
 }
 
 #[test]
-fn what_sqlite_says_becomes_a_sentence_with_a_way_out() {
+fn sqlite_errors_have_a_remedy() {
     for (code, expected) in [
         (
             ffi::SQLITE_FULL,
@@ -48,7 +48,7 @@ fn what_sqlite_says_becomes_a_sentence_with_a_way_out() {
         (ffi::SQLITE_READONLY, "no permission to write"),
         (ffi::SQLITE_CANTOPEN, "no permission to write"),
         (ffi::SQLITE_READONLY_DBMOVED, "moved or deleted"),
-        (ffi::SQLITE_IOERR_WRITE, "check the disk"),
+        (ffi::SQLITE_IOERR_WRITE, "check its disk"),
     ] {
         let message = from_sqlite(code).to_string();
         assert!(message.contains(expected), "{code}: {message}");
@@ -56,7 +56,7 @@ fn what_sqlite_says_becomes_a_sentence_with_a_way_out() {
 }
 
 #[test]
-fn a_full_disk_says_how_many_trials_are_kept_and_what_to_do_with_them() {
+fn full_disk_error_states_kept_trials_and_resume() {
     let full = |kept| {
         let path = "run.plimsoll".into();
         RecordError::DiskFull { path, kept }.to_string()
@@ -66,12 +66,12 @@ fn a_full_disk_says_how_many_trials_are_kept_and_what_to_do_with_them() {
 }
 
 #[test]
-fn a_damaged_file_is_put_right_by_naming_another() {
+fn damaged_file_is_a_usage_error() {
     assert!(RecordError::damaged(Path::new("a"), "cut").is_mistake());
 }
 
 #[test]
-fn neither_a_path_nor_what_sqlite_quotes_can_move_the_cursor() {
+fn control_characters_are_escaped() {
     let e = RecordError::NoSuchFile {
         path: "a\u{1b}[2J\u{9b}\n".into(),
     };
@@ -83,8 +83,8 @@ fn neither_a_path_nor_what_sqlite_quotes_can_move_the_cursor() {
 }
 
 #[test]
-fn network_file_systems_have_one_kind_of_lock_and_local_ones_two() {
-    assert!(has_one_kind_of_lock(0x6969));
-    assert!(!has_one_kind_of_lock(0xef53)); // ext4
-    assert!(!has_one_kind_of_lock(0x0102_1994)); // tmpfs
+fn flock_equals_fcntl_on_network_file_systems_only() {
+    assert!(flock_equals_fcntl(0x6969));
+    assert!(!flock_equals_fcntl(0xef53)); // ext4
+    assert!(!flock_equals_fcntl(0x0102_1994)); // tmpfs
 }

@@ -1,4 +1,4 @@
-//! What a record promises, tried on real files.
+//! Guarantees of a record, tested on real files.
 
 mod access;
 mod any;

@@ -1,4 +1,4 @@
-//! What was put in comes out.
+//! A record returns what was stored.
 
 use super::any::{any_copies_trial, any_trial, any_yield_trial};
 use super::sample::{Bench, command_line, copies_plan, create, create_for, plan, provenance};
@@ -75,7 +75,7 @@ fn what_was_asked_comes_back_as_it_was() {
 }
 
 #[test]
-fn what_older_records_do_not_hold_is_not_known() {
+fn fields_missing_in_old_records_are_none() {
     fn without(mut value: serde_json::Value, keys: &[&str]) -> serde_json::Value {
         let object = value.as_object_mut().unwrap();
         for key in keys {
@@ -93,9 +93,9 @@ fn what_older_records_do_not_hold_is_not_known() {
 }
 
 #[test]
-fn a_run_that_did_not_say_how_it_ended_has_no_end() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 1);
+fn run_without_recorded_end_has_none() {
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 1);
     assert_eq!(Record::open(&path).unwrap().end(), None);
     for end in [
         RunEnd::Complete,
@@ -108,7 +108,7 @@ fn a_run_that_did_not_say_how_it_ended_has_no_end() {
             .unwrap();
         assert_eq!(Record::open(&path).unwrap().end(), Some(&end));
     }
-    // And one that goes on has none any more.
+    // A resumed run has no end.
     let mut record = Record::open_for_resume(&path).unwrap();
     record.append(&trial(1)).unwrap();
     assert_eq!(record.end(), None);
@@ -116,9 +116,9 @@ fn a_run_that_did_not_say_how_it_ended_has_no_end() {
 }
 
 #[test]
-fn a_resumed_run_goes_on_after_the_last_trial() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 2);
+fn resumed_run_appends_after_the_last_trial() {
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 2);
     let mut record = Record::open_for_resume(&path).unwrap();
     assert_eq!(record.trial_count(), 2);
     record.append(&trial(2)).unwrap();
@@ -126,15 +126,15 @@ fn a_resumed_run_goes_on_after_the_last_trial() {
 }
 
 #[test]
-fn directories_on_the_way_are_made_and_odd_names_are_names() {
-    let bench = Bench::new();
+fn parent_directories_are_created_and_odd_names_work() {
+    let test_dir = TestDir::new();
     for name in [
         "a/b/run.plimsoll",
         "file:x?mode=memory",
         ":memory:",
         "with space\n",
     ] {
-        let path = bench.path(name);
+        let path = test_dir.path(name);
         create(&path).unwrap().append(&trial(0)).unwrap();
         assert_eq!(Record::open(&path).unwrap().trial_count(), 1, "{name}");
     }
@@ -142,8 +142,8 @@ fn directories_on_the_way_are_made_and_odd_names_are_names() {
 
 #[test]
 fn the_overview_shows_rates_and_quantiles() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 1);
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 1);
     let record = Record::open(&path).unwrap();
     let sql = "SELECT achieved_rps, latency_p50_us, verdict FROM overview";
     let row = record
@@ -155,7 +155,7 @@ fn the_overview_shows_rates_and_quantiles() {
     assert_eq!(verdict, "valid");
 }
 
-/// Trials at 50 %: two that count, one that does not; and one of no level.
+/// Trials at 50 %: two valid, one invalid; and one without a level.
 fn mixed() -> Vec<Trial> {
     let mut invalid = trial(1);
     invalid.verdict = Verdict::Invalid(vec![Invalid::Steal {
@@ -167,7 +167,7 @@ fn mixed() -> Vec<Trial> {
     vec![trial(0), invalid, calibration, trial(3)]
 }
 
-/// RFC 4648, section 4.
+/// Base64 decoder (RFC 4648, section 4).
 fn from_base64(text: &str) -> Vec<u8> {
     const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut bytes = Vec::new();
@@ -184,10 +184,10 @@ fn from_base64(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn an_interval_log_holds_the_valid_trials_of_a_level_for_other_tools() {
-    let bench = Bench::new();
-    let files = export_hdr(mixed().into_iter().map(Ok), &bench.path("logs")).unwrap();
-    assert_eq!(files, [bench.path("logs/level-050.0.hlog")]);
+fn interval_log_has_the_valid_trials_of_a_level() {
+    let test_dir = TestDir::new();
+    let files = export_hdr(mixed().into_iter().map(Ok), &test_dir.path("logs")).unwrap();
+    assert_eq!(files, [test_dir.path("logs/level-050.0.hlog")]);
     let log = fs::read_to_string(&files[0]).unwrap();
     assert!(
         log.starts_with("#[Histogram log format version 1.3]\n"),
@@ -221,9 +221,9 @@ fn an_interval_log_holds_the_valid_trials_of_a_level_for_other_tools() {
 }
 
 #[test]
-fn an_export_writes_over_nothing() {
-    let bench = Bench::new();
-    let export = || export_hdr(mixed().into_iter().map(Ok), &bench.path("logs"));
+fn export_does_not_overwrite() {
+    let test_dir = TestDir::new();
+    let export = || export_hdr(mixed().into_iter().map(Ok), &test_dir.path("logs"));
     let files = export().unwrap();
     let before = fs::read(&files[0]).unwrap();
     let again = export().unwrap_err();

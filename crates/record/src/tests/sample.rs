@@ -1,4 +1,4 @@
-//! Plans and trials to put into records, and places to put the records.
+//! Sample plans and trials, and directories for records.
 
 use crate::{NewRun, Record, RecordError};
 use plimsoll_model::{
@@ -136,14 +136,14 @@ pub(super) fn requirements() -> Vec<Requirement> {
     }]
 }
 
-/// A record in a directory of its own.
-pub(super) struct Bench {
+/// A temporary directory for records.
+pub(super) struct TestDir {
     dir: TempDir,
 }
 
-impl Bench {
-    pub(super) fn new() -> Bench {
-        Bench {
+impl TestDir {
+    pub(super) fn new() -> TestDir {
+        TestDir {
             dir: TempDir::new().unwrap(),
         }
     }
@@ -156,7 +156,7 @@ impl Bench {
         create(&self.path(name)).unwrap()
     }
 
-    /// The path of a record with `n` trials that nobody has open.
+    /// The path of a closed record with `n` trials.
     pub(super) fn record_of(&self, name: &str, n: u32) -> PathBuf {
         let mut record = self.create(name);
         (0..n).for_each(|pass| record.append(&trial(pass)).unwrap());
@@ -279,7 +279,7 @@ fn trial_of<S, O>(setting: S, outcome: O, pass: u32) -> Trial<S, O> {
     }
 }
 
-/// Seconds that were measured, all the same.
+/// Equal measured seconds.
 pub(super) fn seconds(n: usize) -> Vec<Second> {
     let second = Second {
         at: Duration::from_secs(1),

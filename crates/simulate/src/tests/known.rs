@@ -1,4 +1,4 @@
-//! What was simulated against what theory says.
+//! Simulation results compared with theory.
 
 use super::spec::{plan, spec};
 use crate::{Machine, Service, truth, truth_by_simulation, truth_quantile};
@@ -41,7 +41,8 @@ fn quantiles_of_long_trials_are_those_of_theory() {
             let expected = truth_quantile(service, Arrivals::Poisson, q, rate).unwrap();
             let found = trial.work.latency.quantile(q.fraction()).unwrap();
             let error = found.as_secs_f64() / expected.as_secs_f64() - 1.0;
-            // A million requests, of which neighbours share their queue.
+            // A million requests, correlated because neighbours share their
+            // queue.
             assert!(error.abs() < 0.02, "{service:?} {load} {q}: {error}");
         }
     }
@@ -64,7 +65,7 @@ fn closed_forms_and_long_simulations_agree_on_the_capacity() {
 }
 
 #[test]
-fn a_limit_chosen_by_a_quantile_gives_back_its_rate() {
+fn capacity_at_a_quantile_limit_is_its_rate() {
     let services = [
         exponential(1),
         deterministic(3),
@@ -96,11 +97,12 @@ fn a_limit_chosen_by_a_quantile_gives_back_its_rate() {
 }
 
 #[test]
-fn equal_gaps_carry_more_than_random_ones() {
+fn constant_arrivals_have_higher_capacity_than_poisson() {
     let capacity = |arrivals| truth(&exponential(1), arrivals, Quantile::P99, 10 * MS).unwrap();
     let (random, equal) = (capacity(Arrivals::Poisson), capacity(Arrivals::Constant));
     // D/M/1: the time in the system is exponential with rate mu (1 - s), where
-    // s = e^(-(1 - s) mu / lambda) (Kleinrock, Queueing Systems I, section 6.4).
+    // s = e^(-(1 - s) mu / lambda) (Kleinrock, Queueing Systems I, section
+    // 6.4).
     let s = 1.0 - 100f64.ln() / 10.0;
     let expected = 1000.0 * (1.0 - s) / -f64::ln(s);
     assert!(random < equal, "{random} {equal}");
@@ -111,7 +113,7 @@ fn equal_gaps_carry_more_than_random_ones() {
 }
 
 #[test]
-fn a_promise_that_no_rate_keeps_has_no_capacity() {
+fn unreachable_limit_has_no_capacity() {
     let stalled = Service::Stall {
         base: Box::new(exponential(1)),
         every: 5000 * MS,
@@ -128,7 +130,7 @@ fn a_promise_that_no_rate_keeps_has_no_capacity() {
 }
 
 #[test]
-fn little_is_right_about_what_is_in_flight() {
+fn in_flight_matches_littles_law() {
     let service = exponential(4);
     let rate = service.saturation().times(0.7);
     let window = Duration::from_secs(4000);
@@ -137,7 +139,7 @@ fn little_is_right_about_what_is_in_flight() {
     let in_flight = seen.map(|s| s.in_flight as f64).sum::<f64>() / 4000.0;
     let mean = trial.work.latency.as_hdr().mean() / 1e9;
     let expected = trial.offered().get() * mean;
-    // 4000 looks at a number that spreads about as wide as its mean.
+    // 4000 samples of a number whose spread is about its mean.
     assert!(
         (in_flight / expected - 1.0).abs() < 0.06,
         "{in_flight} {expected}"
@@ -145,7 +147,7 @@ fn little_is_right_about_what_is_in_flight() {
 }
 
 #[test]
-fn beyond_the_cliff_latency_is_far_too_long_and_before_it_flat() {
+fn cliff_latency_is_flat_below_and_grows_above() {
     let at = Rate::per_second(1000.0).unwrap();
     let service = Service::Cliff { below: MS, at };
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Simulated machines held against theory.
+//! Simulated machines compared with theory.
 
 mod known;
 pub(crate) mod spec;

@@ -9,7 +9,7 @@ const WARM_UP: WarmUp = WarmUp {
     max: Duration::from_secs(2),
 };
 
-/// A plan whose arrivals, CPUs and bounds are what matters.
+/// A plan with arrivals, CPUs and bounds set; the rest is irrelevant.
 pub(crate) fn plan() -> Plan {
     let mut plan = Plan::blank(Workload::Hash(HashService {
         mean_block: Bytes(1 << 20),
@@ -24,7 +24,6 @@ pub(crate) fn plan() -> Plan {
     plan
 }
 
-/// A trial at `rate`.
 pub(crate) fn spec(rate: Rate, window: Duration, seed: u64) -> TrialSpec {
     TrialSpec {
         warm_up: WARM_UP,

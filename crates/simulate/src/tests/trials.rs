@@ -1,4 +1,4 @@
-//! Trials hold together as those of a real machine do.
+//! Simulated trials are consistent, like those of a real machine.
 
 use super::spec::{plan, spec};
 use crate::{Curve, Disturbance, Effect, Machine, Service, truth_errors};
@@ -32,7 +32,7 @@ fn run(machine: &Machine, rps: f64, seed: u64) -> Trial {
 }
 
 #[test]
-fn all_that_was_intended_was_answered_refused_or_left_unfinished() {
+fn intended_requests_are_conserved() {
     let kinds = [
         machine().service,
         Service::Deterministic {
@@ -91,7 +91,7 @@ fn all_that_was_intended_was_answered_refused_or_left_unfinished() {
 }
 
 #[test]
-fn the_same_trial_has_the_same_outcome_and_another_seed_another() {
+fn outcome_is_determined_by_the_seed() {
     let machine = machine();
     assert_eq!(run(&machine, 700.0, 1), run(&machine, 700.0, 1));
     assert_ne!(run(&machine, 700.0, 1).work, run(&machine, 700.0, 2).work);
@@ -123,7 +123,7 @@ fn cpu_use_follows_the_curve_up_to_ticks() {
         );
         let cpu = trial.machine.service_cpu.unwrap();
         let found = cpu.busy_share().unwrap().get();
-        // Of 20,000 to 180,000 requests.
+        // 20,000 to 180,000 requests.
         let expected = curve.cpu(load).get();
         assert!((found / expected - 1.0).abs() < 0.03, "{load} {found}");
         let exact = trial.service.unwrap().cpu.0.as_secs_f64() / 400.0;
@@ -137,7 +137,7 @@ fn cpu_use_follows_the_curve_up_to_ticks() {
 }
 
 #[test]
-fn the_share_of_trials_that_is_disturbed_is_slower_and_does_not_say_so() {
+fn disturbed_trials_are_slower_but_valid() {
     let disturbed = |effect| Machine {
         disturbance: Some(Disturbance {
             share: share(0.1),
@@ -162,7 +162,7 @@ fn the_share_of_trials_that_is_disturbed_is_slower_and_does_not_say_so() {
 }
 
 #[test]
-fn a_disturbance_leaves_the_other_trials_as_they_were() {
+fn disturbance_does_not_change_other_trials() {
     let disturbed = Machine {
         disturbance: Some(Disturbance {
             share: share(0.2),
@@ -177,7 +177,7 @@ fn a_disturbance_leaves_the_other_trials_as_they_were() {
 }
 
 #[test]
-fn a_generator_at_its_limit_is_late_and_the_trial_says_so() {
+fn saturated_generator_makes_the_trial_invalid() {
     let limited = Machine {
         generator_limit: Some(rate(500.0)),
         ..machine()
@@ -194,7 +194,7 @@ fn a_generator_at_its_limit_is_late_and_the_trial_says_so() {
 }
 
 #[test]
-fn what_is_refused_is_what_is_above_the_rate() {
+fn only_the_excess_is_refused() {
     let limit = share(0.01);
     let capacity = truth_errors(rate(400.0), limit).unwrap();
     let machine = Machine {
@@ -222,7 +222,7 @@ fn no_load_is_an_idle_machine() {
 }
 
 #[test]
-fn constant_arrivals_have_no_chance_in_their_number() {
+fn constant_arrivals_have_a_fixed_count() {
     let mut plan = plan();
     plan.arrivals = Arrivals::Constant;
     let trial = machine().run(&spec(rate(200.0), WINDOW, 1), &plan);

@@ -1,26 +1,26 @@
 //! M/D/k, first come, first served.
 //!
-//! Erlang's and Crommelin's formulas for the waiting time alternate in sign
-//! and lose all digits at high load. The form of Franx (A simple solution for
-//! the M/D/c waiting time distribution, Operations Research Letters 29, 2001)
-//! has positive terms only: with service time D, (n - 1) D <= t < n D and
-//! x = lambda (n D - t),
+//! Erlang's and Crommelin's formulas for the waiting time alternate in sign and
+//! lose all digits at high load. The form of Franx (A simple solution for the
+//! M/D/c waiting time distribution, Operations Research Letters 29, 2001) has
+//! positive terms only: with service time D, (n - 1) D <= t < n D and x =
+//! lambda (n D - t),
 //!
 //! P(W <= t) = e^-x sum over j = 0 .. n k - 1 of Q(n k - 1 - j) x^j / j!
 //!
-//! where Q(m) is the probability that at most m requests wait, that is, that
-//! at most k + m are in the system.
+//! where Q(m) is the probability that at most m requests wait, that is, that at
+//! most k + m are in the system.
 //!
-//! The number in the system at times D apart is a Markov chain: whoever was
-//! served then is gone after D, and the arrivals of D are there (Crommelin
-//! 1932). Its stationary distribution is found by state reduction without
-//! subtractions (Grassmann, Taksar and Heyman, Regenerative analysis and
-//! steady state distributions for Markov chains, Operations Research 33, 1985).
+//! The number in the system at times D apart is a Markov chain: requests in
+//! service leave within D, and the arrivals of D are added (Crommelin 1932).
+//! Its stationary distribution is computed by state reduction without
+//! subtractions (Grassmann, Taksar and Heyman, Regenerative analysis and steady
+//! state distributions for Markov chains, Operations Research 33, 1985).
 
-/// Probabilities below this are not followed.
+/// Probabilities below this are ignored.
 const NEGLIGIBLE: f64 = 1e-16;
 
-/// The share of requests that take longer than `limit` seconds.
+/// The fraction of requests that take longer than `limit` seconds.
 pub(super) fn tail(service: f64, servers: u32, rate: f64, limit: f64) -> f64 {
     let wait = limit - service;
     if wait < 0.0 {
@@ -55,7 +55,7 @@ fn in_system_at_most(load: f64, servers: usize) -> Vec<f64> {
     let mut moves: Vec<Vec<f64>> = (0..=states).map(|_| arrivals.clone()).collect();
     for n in (1..=states).rev() {
         let (below, row) = moves.split_at_mut(n);
-        // All that does not stay in n or above, where nothing is left.
+        // All transitions out of n and above, which is already reduced.
         let down: Vec<f64> = row[0][..(n - base(n)).min(arrivals.len())].to_vec();
         let out: f64 = down.iter().sum();
         let from = n.saturating_sub(last);
@@ -72,7 +72,7 @@ fn in_system_at_most(load: f64, servers: usize) -> Vec<f64> {
     }
     let mut weights = vec![1.0];
     for n in 1..=states {
-        // No state below reaches n in one step.
+        // No lower state reaches n in one step.
         let reach = n.saturating_sub(last)..n;
         let parts = reach.filter_map(|i| Some(weights[i] * moves[i].get(n - base(i))?));
         let weight = parts.sum();
@@ -87,7 +87,7 @@ fn in_system_at_most(load: f64, servers: usize) -> Vec<f64> {
     weights
 }
 
-/// The probabilities of 0, 1, 2, … arrivals, as far as they matter.
+/// The probabilities of 0, 1, 2, … arrivals, truncated.
 fn poisson(mean: f64) -> Vec<f64> {
     let mut all = vec![(-mean).exp()];
     let mut last = all[0];
@@ -98,7 +98,7 @@ fn poisson(mean: f64) -> Vec<f64> {
     all
 }
 
-/// By which factor, as its logarithm, each further request in the system is
+/// The logarithm of the factor by which each further request in the system is
 /// less likely: the positive root y of load (e^y - 1) = servers y.
 fn decay(load: f64, servers: usize) -> f64 {
     let too_large = |y: f64| load * y.exp_m1() > servers as f64 * y;
@@ -122,7 +122,7 @@ fn decay(load: f64, servers: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Erlang's formula for one server, where it still holds its digits.
+    /// Erlang's formula for one server, at loads where it is accurate.
     fn erlang(load: f64, wait: f64) -> f64 {
         let mut sum = 0.0;
         for i in 0..=wait.floor() as i32 {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn one_server_is_as_erlang_found() {
+    fn one_server_matches_erlang() {
         for load in [0.2, 0.5, 0.8, 0.95] {
             for wait in [0.0, 0.3, 1.0, 2.5, 6.0] {
                 let found = tail(1.0, 1, load, 1.0 + wait);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_in_the_system_has_the_mean_of_pollaczek_and_khinchine() {
+    fn mean_number_in_system_matches_pollaczek_khinchine() {
         for load in [0.3, 0.9, 0.99] {
             let at_most = in_system_at_most(load, 1);
             let mean: f64 = at_most.iter().map(|p| 1.0 - p).sum();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busy_servers_are_the_offered_load_on_average() {
+    fn mean_busy_servers_equal_the_offered_load() {
         for (load, servers) in [(1.5, 2), (3.9, 4), (15.0, 16), (60.0, 64)] {
             let at_most = in_system_at_most(load, servers);
             let busy: f64 = at_most.iter().take(servers).map(|p| 1.0 - p).sum();

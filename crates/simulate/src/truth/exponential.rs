@@ -1,15 +1,15 @@
 //! M/M/k, first come, first served.
 //!
 //! With offered load a = lambda / mu and the probability C of having to wait
-//! (Erlang's C formula), the waiting time is 0 or exponential with rate
-//! k mu - lambda; the time in the system T is its sum with a service time:
+//! (Erlang's C formula), the waiting time is 0 or exponential with rate k mu -
+//! lambda; the time in the system T is its sum with a service time:
 //!
 //! P(T > t) = e^(-mu t) (1 + C (1 - e^(-mu t (k - 1 - a))) / (k - 1 - a))
 //!
 //! Gross, Shortle, Thompson and Harris, Fundamentals of Queueing Theory, 4th
 //! edition 2008, section 2.3; Kleinrock, Queueing Systems I, 1975, section 3.5.
 
-/// The share of requests that take longer than `limit` seconds.
+/// The fraction of requests that take longer than `limit` seconds.
 pub(super) fn tail(mean: f64, servers: u32, rate: f64, limit: f64) -> f64 {
     let load = rate * mean;
     let times = limit / mean;
@@ -24,7 +24,7 @@ pub(super) fn tail(mean: f64, servers: u32, rate: f64, limit: f64) -> f64 {
     (-times).exp() + waits(servers, load) * times * waiting
 }
 
-/// Erlang's C formula, by way of the recursion for his B formula.
+/// Erlang's C formula, by the recursion for the B formula.
 fn waits(servers: u32, load: f64) -> f64 {
     let blocked = (1..=servers).fold(1.0, |b, i| load * b / (f64::from(i) + load * b));
     let k = f64::from(servers);
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_server_is_exponential_at_mu_less_lambda() {
+    fn one_server_has_exponential_tail() {
         for rate in [0.1_f64, 0.5, 0.9, 0.99] {
             for limit in [0.0, 0.5, 3.0, 40.0] {
                 let expected = (-(1.0 - rate) * limit).exp();
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn erlangs_c_is_that_of_the_tables() {
+    fn erlang_c_matches_tables() {
         // Two servers: C = 2 rho^2 / (1 + rho); the load is 2 rho.
         for rho in [0.1, 0.5, 0.9] {
             let expected = 2.0 * rho * rho / (1.0 + rho);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_has_no_gap_where_its_denominator_vanishes() {
+    fn formula_is_continuous_at_a_zero_denominator() {
         let at = |rate| tail(1.0, 4, rate, 5.0);
         assert!((at(3.0) / at(3.0 + 1e-6) - 1.0).abs() < 1e-5);
         assert!((at(3.0) / at(3.0 - 1e-6) - 1.0).abs() < 1e-5);

@@ -1,8 +1,8 @@
-//! What the right answer would have been.
+//! The true capacity of a service.
 //!
 //! M/M/k and M/D/k have closed forms. Everything else is simulated for long,
-//! on the same queues that trials are made of, but in steady state and without
-//! windows, counts or histograms.
+//! with the same queues as trials, but in steady state and without windows,
+//! counts or histograms.
 
 mod deterministic;
 mod exponential;
@@ -13,18 +13,17 @@ use crate::service::Service;
 use plimsoll_model::{Arrivals, Quantile, Rate, Share};
 use std::time::Duration;
 
-/// The seed of all reference simulations.
 const SEED: u64 = 0x706C_696D_736F_6C6C;
 
-/// Rates below this part of saturation are not looked at.
+/// Rates below this fraction of saturation are not considered.
 const LEAST_LOAD: f64 = 1e-3;
 
-/// The true capacity: the highest rate at which the `quantile` of the time
-/// from arrival to departure, in steady state, stays below `limit`. `None` if
-/// no rate keeps it (none above a thousandth of saturation).
+/// The true capacity: the highest rate at which the `quantile` of the time in
+/// the system, in steady state, stays below `limit`. `None` if no rate above a
+/// thousandth of saturation meets it.
 ///
-/// Exact to 1e-6 for `Deterministic` and `Exponential` under Poisson arrivals
-/// and for `Cliff`; else see [`truth_by_simulation`].
+/// Accurate to 1e-6 for `Deterministic` and `Exponential` under Poisson
+/// arrivals and for `Cliff`; otherwise see [`truth_by_simulation`].
 pub fn truth(
     service: &Service,
     arrivals: Arrivals,
@@ -46,15 +45,15 @@ pub fn truth(
     }
 }
 
-/// The same by a reference simulation of ten million requests, whatever the
-/// kind, which takes a few seconds.
+/// The true capacity by a reference simulation of ten million requests, for any
+/// service. Takes a few seconds.
 ///
-/// Its error, held against the closed forms of one and four servers: at most
-/// 0.14 % for the p99 of capacities from 80 to 98 % of saturation, and 0.45 %
-/// for the p99.9, which fewer requests decide. Where latency hardly depends on
-/// the rate, for the service time alone almost breaks the limit, the rate is
-/// as imprecise as that makes it (0.4 % for the p99 of M/M/4 at half of
-/// saturation), and may be `None`.
+/// Error compared with the closed forms of one and four servers: at most 0.14 %
+/// for the p99 at capacities from 80 to 98 % of saturation, and 0.45 % for the
+/// p99.9, which depends on fewer requests. Where latency hardly depends on the
+/// rate, because the service time alone almost exceeds the limit, the error is
+/// larger (0.4 % for the p99 of M/M/4 at half of saturation), and the result
+/// may be `None`.
 pub fn truth_by_simulation(
     service: &Service,
     arrivals: Arrivals,
@@ -65,13 +64,13 @@ pub fn truth_by_simulation(
     let full = service.saturation().get();
     let margin = |rate: f64, requests: u64| {
         let tail = reference::tail(service, arrivals, rate, limit.as_secs_f64(), requests, SEED);
-        // A share that was never seen is taken for less than one request.
+        // A fraction of zero counts as a tenth of a request.
         (tail.max(0.1 / requests as f64) / allowed).ln()
     };
     root::refined(LEAST_LOAD * full, full, margin).and_then(Rate::per_second)
 }
 
-/// The share of requests that take longer than `limit` at `rate`, in steady
+/// The fraction of requests that take longer than `limit` at `rate`, in steady
 /// state; 1 from saturation on.
 pub fn tail(service: &Service, arrivals: Arrivals, rate: Rate, limit: Duration) -> f64 {
     let (rate, limit) = (rate.get(), limit.as_secs_f64());
@@ -84,9 +83,8 @@ pub fn tail(service: &Service, arrivals: Arrivals, rate: Rate, limit: Duration) 
     })
 }
 
-/// A quantile of the time from arrival to departure at `rate`, in steady
-/// state: what a limit can be chosen by so that the capacity is that rate.
-/// `None` from saturation on.
+/// A quantile of the time in the system at `rate`, in steady state. With this
+/// limit, `rate` is the capacity. `None` from saturation on.
 pub fn truth_quantile(
     service: &Service,
     arrivals: Arrivals,
@@ -115,14 +113,13 @@ pub fn truth_quantile(
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// The rate at which a share of `limit` of all requests is refused by a
-/// machine that refuses what is above `refuses_above`; `None` for a limit of
-/// everything, which is never reached.
+/// The rate at which a machine that refuses requests above `refuses_above`
+/// refuses the fraction `limit`; `None` for a limit of 1.
 pub fn truth_errors(refuses_above: Rate, limit: Share) -> Option<Rate> {
     (limit < Share::ONE).then(|| refuses_above.times(1.0 / (1.0 - limit.get())))
 }
 
-/// [`tail`] where there is a closed form under Poisson arrivals.
+/// [`tail`] by a closed form under Poisson arrivals.
 fn exact_tail(service: &Service, rate: f64, limit: f64) -> Option<f64> {
     if rate >= service.saturation().get() {
         return Some(1.0);

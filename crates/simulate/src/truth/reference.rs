@@ -1,22 +1,22 @@
 //! Long simulations in steady state, for services without a closed form.
 
-use crate::chance::{Chance, Starts};
-use crate::line::Line;
+use crate::queue::QueueState;
+use crate::random::{SeededRng, Starts};
 use crate::service::Service;
 use plimsoll_model::{Arrivals, Histogram, Quantile, Rate};
 
-/// Requests of a reference.
+/// Requests per reference simulation.
 pub(super) const REQUESTS: u64 = 10_000_000;
 
-/// The part of all requests that comes before the first that counts, so that
-/// the empty queue of the beginning is forgotten.
+/// The fraction of requests discarded first, so that the initial empty queue
+/// has no influence.
 const LEAD_IN: f64 = 0.02;
 
-/// The share of requests that take longer than `limit` seconds.
+/// The fraction of requests that take longer than `limit` seconds.
 ///
-/// The same seed gives the same pattern of arrivals at each rate, stretched,
-/// and the same work; so the outcome rises with the rate almost without noise,
-/// and a root of it can be closed in.
+/// The same seed gives the same pattern of arrivals at each rate, scaled, and
+/// the same work, so the result increases with the rate almost without noise
+/// and root finding converges.
 pub(super) fn tail(
     service: &Service,
     arrivals: Arrivals,
@@ -49,7 +49,7 @@ pub(super) fn quantile(
         .map_or(0.0, |d| d.as_secs_f64())
 }
 
-/// Gives the time in the system of each of `requests` requests.
+/// Calls `see` with the time in the system of each of `requests` requests.
 fn each(
     service: &Service,
     arrivals: Arrivals,
@@ -59,13 +59,13 @@ fn each(
     mut see: impl FnMut(f64),
 ) {
     // Two sequences, so that neither depends on how much the other draws.
-    let mut chance = Chance::mixed(&[seed]);
+    let mut rng = SeededRng::mixed(&[seed]);
     let mut starts = Starts::new(arrivals, Rate::per_second(rate).unwrap_or(Rate::ZERO), seed);
-    let mut line = Line::new(service, 1.0, rate, &mut chance);
+    let mut queue = QueueState::new(service, 1.0, rate, &mut rng);
     let lead_in = (requests as f64 * LEAD_IN) as u64;
     for n in 0..lead_in + requests {
         let at = starts.next_start();
-        let departs = line.departs(at, &mut chance);
+        let departs = queue.departs(at, &mut rng);
         if n >= lead_in {
             see(departs - at);
         }

@@ -1,7 +1,7 @@
-//! Where a rising function of the rate crosses its limit.
+//! Root finding for increasing functions of the rate.
 
-/// The highest x in (low, high) that holds, when all below it hold; to a
-/// precision of 1e-10 of `high`. `None` if not even `low` holds.
+/// The highest x in (low, high) for which `holds`, which must be monotone, to a
+/// precision of 1e-10 of `high`. `None` if `low` does not hold.
 pub(super) fn highest(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
     if !holds(low) {
         return None;
@@ -21,15 +21,15 @@ pub(super) fn highest(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Optio
 /// Requests of the first, coarse search.
 const COARSE: u64 = 300_000;
 
-/// The precision of the last search, as a part of the rate.
+/// Relative precision of the last search.
 const PRECISION: f64 = 2e-4;
 
-/// The root in (low, high) of a rising function whose noise falls with its
-/// second argument, the effort: first a coarse bracket, then the root within
-/// it. `None` if the function is above 0 even at `low`.
+/// The root in (low, high) of an increasing function whose noise decreases with
+/// its second argument, the number of requests: first a coarse bracket, then
+/// the root within it. `None` if the function is above 0 at `low`.
 pub(super) fn refined(low: f64, high: f64, f: impl Fn(f64, u64) -> f64) -> Option<f64> {
     let coarse = Bracket::new(low, high, |x| f(x, COARSE))?;
-    let near = coarse.close(0.005 * high, |x| f(x, COARSE));
+    let near = coarse.refine(0.005 * high, |x| f(x, COARSE));
     let fine = |x| f(x, super::reference::REQUESTS);
     let mut width = 0.01;
     loop {
@@ -39,11 +39,11 @@ pub(super) fn refined(low: f64, high: f64, f: impl Fn(f64, u64) -> f64) -> Optio
         );
         let bracket = Bracket::new(from, to, fine);
         match bracket {
-            // Outside of the bracket on either side: look further.
+            // The root is outside of the bracket: widen it.
             None if from > low => width *= 3.0,
             None => return None,
             Some(b) if b.above <= 0.0 && to < high => width *= 3.0,
-            Some(b) => return Some(b.close(PRECISION * near, fine)),
+            Some(b) => return Some(b.refine(PRECISION * near, fine)),
         }
     }
 }
@@ -71,10 +71,9 @@ impl Bracket {
         })
     }
 
-    /// The root, by regula falsi with the weight of an end that stays halved
-    /// (the Illinois algorithm), and by halves where that is slow; `high` if
-    /// the function is not above 0 there.
-    fn close(mut self, precision: f64, f: impl Fn(f64) -> f64) -> f64 {
+    /// The root, by regula falsi with the Illinois weighting and bisection in
+    /// every third round; `high` if the function is not above 0 there.
+    fn refine(mut self, precision: f64, f: impl Fn(f64) -> f64) -> f64 {
         if self.above <= 0.0 {
             return self.high;
         }
@@ -87,7 +86,7 @@ impl Bracket {
             let part = if round % 3 == 2 {
                 0.5
             } else {
-                // Not so near to an end that nothing is learned.
+                // Keep a minimum distance from either end.
                 let least = (0.4 * precision / width).min(0.5);
                 (-self.below / (self.above - self.below)).clamp(least, 1.0 - least)
             };
@@ -117,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn smooth_functions_and_steps_are_both_closed_in() {
+    fn root_of_smooth_and_step_functions() {
         for target in [0.011, 0.5, 0.93, 0.999] {
             let smooth = refined(0.001, 1.0, |x, _| (x / target).ln());
             let step = refined(0.001, 1.0, |x, _| if x < target { -9.0 } else { 4.0 });
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_answer_that_is_wrong_is_put_right() {
+    fn wrong_coarse_bracket_is_widened() {
         let noisy = |x: f64, effort| {
             let target = if effort == COARSE { 0.6 } else { 0.5 };
             x - target

@@ -1,36 +1,34 @@
-//! What the guest's serial console says, line by line: what is shown of it,
-//! and what it means in the end.
+//! The guest's serial console: what is shown of it, and its result.
 
 use crate::error::XtaskError;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What the script's words to us begin with.
+/// Prefix of messages from the guest's init script.
 pub(crate) const MARK: &str = "plimsoll-guest:";
 
-/// How many lines of a boot are kept, should it fail: a kernel's panic with
-/// its call trace and what came before.
+/// Lines of a boot that are kept for a failure: enough for a kernel panic with
+/// its call trace.
 const KEPT: usize = 60;
 
-/// How the kernel begins its last sentence.
+/// The beginning of a kernel's panic message.
 const PANIC: &str = "Kernel panic";
 
-/// What the guest's script tells us.
+/// A message from the guest's init script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Word {
-    /// The tests begin.
+pub(crate) enum ScriptMessage {
     Begin,
-    /// They have ended, with this status.
+    /// The tests have ended with this status.
     Exit(u8),
 }
 
-/// The word in a line. It may stand behind what a test or the kernel left
-/// unfinished.
-pub(crate) fn word(line: &str) -> Option<Word> {
+/// The message in a line, possibly after unfinished output of a test or the
+/// kernel.
+pub(crate) fn script_message(line: &str) -> Option<ScriptMessage> {
     let (_, said) = line.split_once(MARK)?;
     match said.trim().split_once(' ') {
-        None if said.trim() == "begin" => Some(Word::Begin),
-        Some(("exit", status)) => status.parse().ok().map(Word::Exit),
+        None if said.trim() == "begin" => Some(ScriptMessage::Begin),
+        Some(("exit", status)) => status.parse().ok().map(ScriptMessage::Exit),
         _ => None,
     }
 }
@@ -42,16 +40,13 @@ enum Phase {
     Over(u8),
 }
 
-/// How the console came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// The emulator closed it, or the tests are over.
     Closed,
-    /// The time limit passed.
     TimeLimit(Duration),
 }
 
-/// The console so far.
 #[derive(Debug)]
 pub(crate) struct Console {
     phase: Phase,
@@ -62,7 +57,6 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// A guest that has not said anything.
     pub(crate) fn new() -> Console {
         Console {
             phase: Phase::Boot,
@@ -73,24 +67,24 @@ impl Console {
         }
     }
 
-    /// Takes the bytes of one line, and gives what is to be shown of it:
-    /// nothing of a boot, and everything of the tests.
+    /// Processes one line and returns the text to show: nothing during boot,
+    /// everything during tests.
     pub(crate) fn line(&mut self, bytes: &[u8]) -> Option<String> {
         let text = String::from_utf8_lossy(bytes);
         let line = text.trim_end_matches(['\r', '\n']);
-        match word(line) {
-            Some(Word::Begin) => self.phase = Phase::Tests,
-            Some(Word::Exit(status)) if self.phase == Phase::Tests => {
+        match script_message(line) {
+            Some(ScriptMessage::Begin) => self.phase = Phase::Tests,
+            Some(ScriptMessage::Exit(status)) if self.phase == Phase::Tests => {
                 self.phase = Phase::Over(status);
             }
-            _ => return self.said(line),
+            _ => return self.record(line),
         }
         None
     }
 
-    fn said(&mut self, line: &str) -> Option<String> {
-        // Below a panic the kernel writes pages about itself; what to know is
-        // the test that was under way.
+    fn record(&mut self, line: &str) -> Option<String> {
+        // After a panic the kernel writes long traces; the relevant line is the
+        // test that was running.
         let is_news = !is_kernels(line) || is_kernels(&self.last) || self.last.is_empty();
         if is_news && !line.trim().is_empty() {
             line.clone_into(&mut self.last);
@@ -109,12 +103,11 @@ impl Console {
         Some(line.to_owned())
     }
 
-    /// Whether the tests have ended, so that nothing more will come.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over(_))
     }
 
-    /// What was held back of a boot that did not come to the tests.
+    /// The retained output of a boot that did not reach the tests.
     pub(crate) fn failed_boot(&self) -> impl Iterator<Item = &str> {
         let failed = self.phase == Phase::Boot;
         self.boot.iter().filter(move |_| failed).map(String::as_str)
@@ -124,7 +117,7 @@ impl Console {
     ///
     /// # Errors
     ///
-    /// If they did not come to their end, or there were none.
+    /// If they did not complete, or none ran.
     pub(crate) fn verdict(&self, end: End) -> Result<u8, XtaskError> {
         let last = self.last.clone();
         match (self.phase, end) {
@@ -142,14 +135,14 @@ impl Console {
     }
 }
 
-/// Whether a line begins with the kernel's time stamp: `[    8.374425] `.
+/// Whether a line starts with a kernel time stamp: `[    8.374425] `.
 fn is_kernels(line: &str) -> bool {
     let stamp = line.strip_prefix('[').and_then(|l| l.split_once("] "));
     stamp.is_some_and(|(time, _)| time.trim().parse::<f64>().is_ok())
 }
 
-/// How many tests passed or failed, from the last line of a test program:
-/// `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+/// How many tests passed or failed, from the last line of a test program: `test
+/// result: ok. 3 passed; 0 failed; 1 ignored; …`.
 fn tests_ran(line: &str) -> Option<u64> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     let count = |what: &str| {
@@ -176,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_shown_and_a_boot_is_not() {
+    fn tests_are_shown_but_not_the_boot() {
         let lines = ["[0.1] Linux", "plimsoll-guest: begin", "test a ... ok", RAN];
         let (mut console, shown) = after(&lines);
         assert_eq!(shown, ["test a ... ok", RAN]);
@@ -188,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_of_failed_tests_is_the_verdict() {
+    fn exit_status_is_that_of_the_tests() {
         let lines = [
             "plimsoll-guest: begin",
             "half a lineplimsoll-guest: exit 101",
@@ -198,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_met_no_name_are_no_success() {
+    fn no_matching_test_is_an_error() {
         let none = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out";
         let (console, _) = after(&["plimsoll-guest: begin", none, "plimsoll-guest: exit 0"]);
         let error = console.verdict(End::Closed).unwrap_err();
@@ -224,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_with_the_test_that_was_under_way() {
+    fn panic_error_names_the_running_test() {
         let (console, shown) = after(&[
             "plimsoll-guest: begin",
             "test bold ... [    8.1] sysrq: Trigger a crash",
@@ -260,8 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_words_are_words() {
-        assert_eq!(word("plimsoll-guest: begin "), Some(Word::Begin));
+    fn only_complete_messages_are_parsed() {
+        assert_eq!(
+            script_message("plimsoll-guest: begin "),
+            Some(ScriptMessage::Begin)
+        );
         for line in [
             "begin",
             "plimsoll-guest: beginning",
@@ -269,12 +265,12 @@ mod tests {
             "plimsoll-guest: exit x",
             "plimsoll-guest: exit 256",
         ] {
-            assert_eq!(word(line), None, "{line}");
+            assert_eq!(script_message(line), None, "{line}");
         }
     }
 
     #[test]
-    fn tests_are_counted_whether_they_passed_or_not() {
+    fn passed_and_failed_tests_are_counted() {
         assert_eq!(tests_ran(RAN), Some(3));
         let failed = "test result: FAILED. 1 passed; 4 failed; 0 ignored; finished in 0.1s";
         assert_eq!(tests_ran(failed), Some(5));

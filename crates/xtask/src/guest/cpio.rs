@@ -1,37 +1,34 @@
-//! The archive that the kernel unpacks into its first file system.
+//! The cpio archive that the kernel unpacks as its initial file system.
 //!
-//! Written here rather than by a crate or by GNU cpio: of the format an
-//! initramfs needs one page (the kernel's
-//! Documentation/driver-api/early-userspace/buffer-format.rst, "newc"), the
-//! crates for it have much more, and cpio(1) would want a tree on disk in
-//! which everything stands where it will stand in the guest. Like this,
-//! nothing needs root, and the same files give the same bytes.
+//! Written here because an initramfs needs little of the format (the kernel's
+//! Documentation/driver-api/early-userspace/buffer-format.rst, "newc"), crates
+//! for it are much larger, and cpio(1) needs a tree on disk laid out as in the
+//! guest. This way nothing needs root, and the same files give the same bytes.
 
 use crate::error::XtaskError;
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-/// What stands at a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Node {
     Folder,
-    /// Its bytes; all files can be executed.
+    /// Content; all files are executable.
     File(Vec<u8>),
 }
 
-/// Files and folders by their paths in the guest. Sorted, so that a folder
-/// comes before what is in it, as the kernel wants it.
+/// Files and folders by their paths in the guest. Sorted, because the kernel
+/// requires a folder before its content.
 #[derive(Debug, Default)]
 pub(crate) struct Archive {
     nodes: BTreeMap<String, Node>,
 }
 
 impl Archive {
-    /// A folder, and those that it is in.
+    /// Adds a folder and its parents.
     ///
     /// # Errors
     ///
-    /// If the path goes up or is no UTF-8.
+    /// If the path contains `..` or is not UTF-8.
     pub(crate) fn folder(&mut self, path: &Path) -> Result<(), XtaskError> {
         let name = name_of(path)?;
         let ends = name.match_indices('/').map(|(end, _)| end);
@@ -42,11 +39,11 @@ impl Archive {
         Ok(())
     }
 
-    /// A file that may be executed, and the folders that it is in.
+    /// Adds an executable file and its parent folders.
     ///
     /// # Errors
     ///
-    /// If the path goes up or is no UTF-8.
+    /// If the path contains `..` or is not UTF-8.
     pub(crate) fn file(&mut self, path: &Path, bytes: Vec<u8>) -> Result<(), XtaskError> {
         if let Some(parent) = path.parent().filter(|p| *p != Path::new("/")) {
             self.folder(parent)?;
@@ -55,11 +52,9 @@ impl Archive {
         Ok(())
     }
 
-    /// The archive's bytes.
-    ///
     /// # Errors
     ///
-    /// If a file is larger than the format can say, 4 GiB.
+    /// If a file exceeds the format's limit of 4 GiB.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>, XtaskError> {
         let mut out = Vec::new();
         for (inode, (name, node)) in (1..).zip(&self.nodes) {
@@ -73,7 +68,7 @@ impl Archive {
     }
 }
 
-/// A path as the archive has it: from the root, but without a slash in front.
+/// The archive's form of a path: from the root, without a leading slash.
 fn name_of(path: &Path) -> Result<String, XtaskError> {
     let mut parts = Vec::new();
     for part in path.components() {
@@ -82,7 +77,7 @@ fn name_of(path: &Path) -> Result<String, XtaskError> {
             (Component::Normal(_), Some(name)) => parts.push(name),
             _ => {
                 return Err(XtaskError::Unexpected(format!(
-                    "{} cannot be put into the guest: use a path of plain names",
+                    "{} cannot be added to the guest: use a path without '..'",
                     path.display()
                 )));
             }
@@ -92,7 +87,7 @@ fn name_of(path: &Path) -> Result<String, XtaskError> {
 }
 
 /// One entry: thirteen numbers of eight hexadecimal digits, the name with a
-/// zero, the bytes; both padded to a multiple of four.
+/// terminating zero, the bytes; both padded to a multiple of four.
 fn entry(
     out: &mut Vec<u8>,
     inode: u32,
@@ -119,8 +114,8 @@ fn entry(
     Ok(())
 }
 
-/// Entries begin at multiples of four, so where in the archive one is does as
-/// well as where in its entry.
+/// Entries start at multiples of four, so the archive's length determines the
+/// padding.
 fn pad(out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(4), 0);
 }
@@ -129,7 +124,7 @@ fn pad(out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// The archive as a reader sees it: name, mode, bytes.
+    /// The archive's entries: name, mode, bytes.
     fn read(mut bytes: &[u8]) -> Vec<(String, u32, Vec<u8>)> {
         let mut seen = Vec::new();
         loop {
@@ -154,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_comes_out_below_its_folders() {
+    fn archive_contains_files_and_parent_folders() {
         let mut archive = Archive::default();
         for (path, bytes) in [("/init", "12345"), ("/a/b/c", ""), ("/a/b.so", "x")] {
             archive.file(Path::new(path), bytes.into()).unwrap();
@@ -175,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_a_folder_that_is_there_leaves_the_folder() {
+    fn existing_folder_is_kept() {
         let mut archive = Archive::default();
         archive.file(Path::new("/a/x"), b"1".into()).unwrap();
         archive.folder(Path::new("/a/x")).unwrap();
@@ -185,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_goes_up_is_refused() {
+    fn parent_components_are_refused() {
         let error = Archive::default()
             .folder(Path::new("/a/../b"))
             .unwrap_err()

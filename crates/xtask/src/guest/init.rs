@@ -1,26 +1,25 @@
-//! What the guest does from its first process on: a script for busybox.
+//! The guest's init process: a script for busybox.
 
 use crate::guest::console::MARK;
 use std::path::Path;
 use std::time::Duration;
 
-/// The folders that the script mounts on.
+/// Mount points of the script, and folders of its programs.
 pub(crate) const FOLDERS: [&str; 6] = ["/bin", "/dev", "/proc", "/run", "/sys", "/tmp"];
 
-/// How much longer than its time limit a guest lives that nobody watches.
+/// How much longer than its time limit an unattended guest lives.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A test program and where it is started.
+/// A test program and its working folder.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job<'a> {
-    /// Its full path.
+    /// Absolute path.
     pub(crate) program: &'a Path,
-    /// Its working folder.
     pub(crate) folder: &'a Path,
 }
 
-/// The script. It tells the console when tests begin, and in the end the
-/// status of the last test program that failed, or 0.
+/// The script. It reports on the console when tests begin, and at the end the
+/// status of the last failed test program, or 0.
 pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) -> String {
     let lifetime = (time_limit + GRACE).as_secs();
     let filter: String = filter
@@ -38,12 +37,11 @@ pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) 
         )
     };
     let runs: String = jobs.iter().map(run).collect();
-    // Nothing is mounted on /run and /tmp, which are in memory as they are: it
-    // would hide a checkout that lies below. A command that fails before the
-    // tests ends the script, which the kernel
-    // reports by a panic, below the command's own complaint. The guest does not
-    // power off by itself once it has said its status, as the last characters
-    // would be lost on their way; whoever reads them turns it off.
+    // /run and /tmp are already in memory; a mount would hide a checkout below
+    // them. A command that fails before the tests ends the script, which causes
+    // a kernel panic after the command's own message. The guest does not power
+    // off after its status, because the last characters would be lost; the
+    // reader turns it off.
     format!(
         "#!/bin/busybox sh\n\
          set -e\n\
@@ -70,7 +68,7 @@ pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) 
     )
 }
 
-/// A word that the shell leaves alone.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -78,7 +76,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::console::{Word, word};
+    use crate::guest::console::{ScriptMessage, script_message};
 
     fn sample(filter: &[&str]) -> String {
         let jobs = [("/t/deps/a-1", "/s/a"), ("/t/deps/b-2", "/s/b")];
@@ -107,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_mounted_where_a_checkout_may_lie() {
+    fn nothing_is_mounted_over_a_checkout() {
         let script = sample(&[]);
         let mounts = script.lines().filter(|line| line.starts_with("mount "));
         let on: Vec<&str> = mounts
@@ -123,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_nobody_watches_ends_after_its_time_limit() {
+    fn unattended_guest_ends_after_its_time_limit() {
         assert!(sample(&[]).contains("\n(sleep 30; reboot -f) &\n"));
     }
 
     #[test]
-    fn a_shell_takes_the_script_and_the_console_its_words() {
+    fn script_is_valid_shell_and_its_messages_parse() {
         let file = std::env::temp_dir().join(format!("plimsoll-init-{}", std::process::id()));
         std::fs::write(&file, sample(&["it's"])).unwrap();
         let ended = std::process::Command::new("sh")
@@ -139,9 +137,9 @@ mod tests {
         let ended = ended.unwrap();
         assert!(ended.status.success(), "{ended:?}");
 
-        let said = |text: &str| word(&format!("{MARK} {text}"));
-        assert_eq!(said("begin"), Some(Word::Begin));
-        assert_eq!(said("exit 101"), Some(Word::Exit(101)));
+        let said = |text: &str| script_message(&format!("{MARK} {text}"));
+        assert_eq!(said("begin"), Some(ScriptMessage::Begin));
+        assert_eq!(said("exit 101"), Some(ScriptMessage::Exit(101)));
         assert!(sample(&[]).contains(&format!("echo '{MARK} begin'")));
         assert!(sample(&[]).contains(&format!("echo \"{MARK} exit $status\"")));
     }

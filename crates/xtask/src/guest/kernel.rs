@@ -1,22 +1,22 @@
-//! Debian's cloud kernel, fetched once and kept.
+//! Debian's cloud kernel, downloaded once and cached.
 
 use crate::error::XtaskError;
 use crate::guest::tools::{APT_CACHE, APT_GET, DPKG_DEB, output, require};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The package that always depends on the newest kernel of its line: small,
-/// with PSI, CFS bandwidth, and all controllers of cgroup v2 built in.
+/// A package that always depends on the newest kernel of its line: small, with
+/// PSI, CFS bandwidth, and all controllers of cgroup v2 built in.
 const PACKAGE: &str = "linux-image-6.12-cloud-amd64";
 
-/// How the file of a kernel begins.
+/// Prefix of a kernel image's file name.
 const PREFIX: &str = "vmlinuz-";
 
-/// The kernel that is kept in `cache`, fetched before if there is none.
+/// The kernel in `cache`, downloaded if there is none.
 ///
 /// # Errors
 ///
-/// If apt does not know it, or it cannot be fetched, unpacked or kept.
+/// If apt does not know it, or it cannot be downloaded, unpacked or stored.
 pub(crate) fn kernel(cache: &Path) -> Result<PathBuf, XtaskError> {
     if let Some(kept) = kernel_in(cache)? {
         return Ok(kept);
@@ -25,11 +25,11 @@ pub(crate) fn kernel(cache: &Path) -> Result<PathBuf, XtaskError> {
         tool.path().is_some()
     })?;
     let no_kernel = || XtaskError::NoKernel { package: PACKAGE };
-    // apt-cache fails for a name that it does not know.
+    // apt-cache fails for an unknown name.
     let said = output(APT_CACHE.command().args(["depends", PACKAGE])).map_err(|_| no_kernel())?;
     let package = dependency(&said).ok_or_else(no_kernel)?;
 
-    // What an earlier run left half done is of no use.
+    // Remove remains of an interrupted run.
     let scratch = cache.join("fetch");
     let at = |path: &Path| {
         let path = path.to_owned();
@@ -50,7 +50,7 @@ pub(crate) fn kernel(cache: &Path) -> Result<PathBuf, XtaskError> {
 
     let boot = tree.join("boot");
     let fetched = kernel_in(&boot)?.ok_or(XtaskError::NoImage { place: boot })?;
-    // Renamed in the end, so that what is kept is whole.
+    // Renamed last, so that a cached file is complete.
     let kept = cache.join(fetched.file_name().unwrap_or_default());
     fs::rename(&fetched, &kept).map_err(at(&kept))?;
     fs::remove_dir_all(&scratch).map_err(at(&scratch))?;
@@ -61,7 +61,7 @@ fn kernel_in(folder: &Path) -> Result<Option<PathBuf>, XtaskError> {
     first(folder, |name| name.starts_with(PREFIX))
 }
 
-/// The first file of a folder, by its name, that is wanted.
+/// The first file of a folder, by name, that is wanted.
 fn first(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Option<PathBuf>, XtaskError> {
     if !folder.exists() {
         return Ok(None);
@@ -80,7 +80,7 @@ fn first(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Option<PathBuf>
     Ok(found.into_iter().min())
 }
 
-/// The package that the first `Depends:` line of `apt-cache depends` names.
+/// The package in the first `Depends:` line of `apt-cache depends`.
 fn dependency(said: &str) -> Option<&str> {
     let mut lines = said.lines().map(str::trim);
     lines.find_map(|line| line.strip_prefix("Depends: "))

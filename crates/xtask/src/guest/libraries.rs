@@ -1,10 +1,10 @@
-//! Which shared libraries a program needs, from what ldd(1) says.
+//! Shared libraries of a program, from the output of ldd(1).
 
 use crate::error::XtaskError;
 use std::path::{Path, PathBuf};
 
-/// The libraries and the loader that `program` needs, by their full paths;
-/// none for a static program.
+/// Absolute paths of the libraries and the loader that `program` needs; none
+/// for a static program.
 ///
 /// # Errors
 ///
@@ -13,7 +13,7 @@ pub(crate) fn libraries(program: &Path, ldd_said: &str) -> Result<Vec<PathBuf>, 
     let mut found = Vec::new();
     for line in ldd_said.lines().map(str::trim) {
         let (name, place) = line.split_once(" => ").unwrap_or((line, line));
-        // Behind the path stands the address that it was loaded at.
+        // The load address follows the path.
         let place = place.rsplit_once(" (").map_or(place, |(path, _)| path);
         if place == "not found" {
             return Err(XtaskError::Library {
@@ -21,7 +21,8 @@ pub(crate) fn libraries(program: &Path, ldd_said: &str) -> Result<Vec<PathBuf>, 
                 library: name.to_owned(),
             });
         }
-        // What has no path is the kernel's own (linux-vdso), or a sentence.
+        // An entry without a path is the kernel's own (linux-vdso), or a
+        // message.
         if place.starts_with('/') {
             found.push(PathBuf::from(place));
         }
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_is_not_there_is_named_with_who_needs_it() {
+    fn missing_library_is_named_with_its_program() {
         let error = of("\tlibx.so.1 => not found\n").unwrap_err().to_string();
         assert!(error.contains("libx.so.1") && error.contains("/t/prog"));
     }

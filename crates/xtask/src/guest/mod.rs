@@ -1,5 +1,5 @@
-//! Tests in a guest: a real kernel with cgroup v2, booted from nothing but the
-//! tests, the libraries that they need, and busybox.
+//! Runs tests in a guest: a real kernel with cgroup v2, booted with only the
+//! tests, their libraries and busybox.
 
 mod console;
 mod cpio;
@@ -22,20 +22,20 @@ use std::process::{Command, Stdio};
 use suites::{Built, Suite};
 use workspace::Workspace;
 
-/// What stands before each line from the guest.
+/// Prefix of each line from the guest.
 const PREFIX: &str = "guest | ";
 
-/// Builds the tests, boots the guest, and gives the exit status of the tests.
+/// Builds the tests, boots the guest, and returns the exit status of the tests.
 ///
 /// # Errors
 ///
-/// If the guest could not be made, or did not come to the end of its tests.
+/// If the guest could not be started or did not complete its tests.
 pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
     if std::env::consts::ARCH != "x86_64" {
         let arch = std::env::consts::ARCH;
         return Err(XtaskError::Architecture { arch });
     }
-    let wanted = suites::chosen(suites::SUITES, &args.packages)?;
+    let wanted = suites::select(suites::SUITES, &args.packages)?;
     let needed = [tools::QEMU, tools::BUSYBOX, tools::LDD, tools::STRIP];
     tools::require(&needed, |tool| tool.path().is_some())?;
     let workspace = workspace()?;
@@ -49,10 +49,10 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
         None => kernel::kernel(&folder)?,
     };
     let built = build(&workspace, &wanted, !args.packages.is_empty())?;
-    // A name of our own, as two may run at once in one checkout.
+    // A unique name, because two guests may run in one checkout.
     let image = folder.join(format!("initramfs-{}", std::process::id()));
     let booted = write_image(&image, &built, args).and_then(|()| boot(&kernel, &image, args));
-    // Where it was not written there is nothing to remove.
+    // It may not have been written.
     let _ = std::fs::remove_file(&image);
     booted
 }
@@ -63,13 +63,13 @@ fn workspace() -> Result<Workspace, XtaskError> {
     Workspace::read(&tools::output(&mut command)?)
 }
 
-/// The cargo that started us, or any. What it told us about our own package is
-/// not passed on: build scripts look at it (ring's), and would build anew
-/// whenever tests are built here and by hand in turns.
+/// The cargo that started this program, without the variables that describe
+/// this package: build scripts (ring's) read them and would rebuild each time
+/// tests are built alternately here and by hand.
 fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
-        if suites::is_of_our_package(&name.to_string_lossy()) {
+        if suites::describes_package(&name.to_string_lossy()) {
             command.env_remove(name);
         }
     }
@@ -87,7 +87,6 @@ fn build(workspace: &Workspace, wanted: &[Suite], by_name: bool) -> Result<Vec<B
     Ok(built)
 }
 
-/// Writes the file system that the guest begins with.
 fn write_image(image: &Path, built: &[Built], args: &GuestArgs) -> Result<(), XtaskError> {
     let mut archive = Archive::default();
     for folder in init::FOLDERS {
@@ -116,9 +115,9 @@ fn write_image(image: &Path, built: &[Built], args: &GuestArgs) -> Result<(), Xt
     })
 }
 
-/// Puts a program at a path in the guest, and below it what it is linked to.
-/// What is for debuggers stays outside: it is most of a test program, and the
-/// guest has little memory. `image` is written later, and lends its name.
+/// Adds a program and its libraries to the guest. Debug information, which is
+/// most of a test program, is stripped, because the guest has little memory.
+/// The temporary file is named after `image`.
 fn add_program(
     archive: &mut Archive,
     program: &Path,
@@ -129,7 +128,7 @@ fn add_program(
     let mut strip = tools::STRIP.command();
     tools::output(strip.arg("-o").args([slim.as_path(), program]))?;
     let bytes = tools::read(&slim);
-    // Nothing hangs on it, and the next one overwrites it.
+    // The next program overwrites it.
     let _ = std::fs::remove_file(&slim);
     archive.file(path, bytes?)?;
     for library in libraries::libraries(program, &ldd(program)?)? {
@@ -139,7 +138,7 @@ fn add_program(
     Ok(())
 }
 
-/// What ldd says of a program. Of a static one it says so and fails.
+/// The output of ldd, which fails for a static program.
 fn ldd(program: &Path) -> Result<String, XtaskError> {
     match tools::output(tools::LDD.command().env("LC_ALL", "C").arg(program)) {
         Err(XtaskError::Command { said, .. }) if said.contains("not a dynamic executable") => {

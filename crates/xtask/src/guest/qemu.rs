@@ -1,4 +1,4 @@
-//! The emulator: its command line, and its life.
+//! Runs the emulator.
 
 use crate::error::XtaskError;
 use crate::guest::console::{Console, End};
@@ -10,11 +10,11 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// The arguments of qemu. Emulated on every machine, also where there is KVM,
-/// so that the guest is the same everywhere; two CPUs, because much of what
-/// schedulers do takes two. Both by one thread in turn: with a thread for each,
-/// a CPU now and then executes code that the kernel has just patched on the other
-/// (static keys, as a first quota switches one), and the kernel panics with
+/// The arguments of qemu. Always emulated, even where KVM is available, so that
+/// the guest is the same everywhere. Two CPUs, because many scheduler
+/// behaviours need two. One emulator thread for both: with one each, a CPU
+/// occasionally executes code that the kernel has just patched on the other
+/// (static keys, as the first quota switches one), and the kernel panics with
 /// "int3" in an interrupt.
 pub(crate) fn arguments(kernel: &Path, initramfs: &Path) -> Vec<OsString> {
     let fixed = "-accel tcg,thread=single -cpu max -smp 2 -m 512 \
@@ -22,26 +22,26 @@ pub(crate) fn arguments(kernel: &Path, initramfs: &Path) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = fixed.split_whitespace().map(Into::into).collect();
     arguments.extend(["-kernel".into(), kernel.into()]);
     arguments.extend(["-initrd".into(), initramfs.into()]);
-    // A panic reboots at once, and a reboot is the end.
+    // A panic reboots at once, and a reboot ends the emulator.
     arguments.extend(["-append".into(), "console=ttyS0 panic=-1".into()]);
     arguments
 }
 
-/// A guest that is turned off when it is dropped.
+/// A guest that is turned off when dropped.
 #[derive(Debug)]
 struct Guest(Child);
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Boots a guest and lets `console` hear it, until the tests are over, the
-/// guest has ended, or `time_limit` has passed. What is to be seen goes to
-/// `show` as it comes.
+/// Boots a guest and passes its output to `console` until the tests are over,
+/// the guest has ended, or `time_limit` has passed. Text to show goes to
+/// `show`.
 ///
 /// # Errors
 ///
@@ -62,7 +62,7 @@ pub(crate) fn boot(
     })?);
     let (sender, lines) = channel();
     if let Some(stdout) = guest.0.stdout.take() {
-        // It ends with the guest, which closes the pipe.
+        // The thread ends when the guest closes the pipe.
         std::thread::spawn(move || send_lines(stdout, &sender));
     }
     let end = loop {
@@ -80,7 +80,7 @@ pub(crate) fn boot(
         }
     };
     drop(guest);
-    // A hanging test has begun a line and not ended it.
+    // A hanging test leaves an unfinished line.
     for line in lines {
         if let Some(text) = console.line(&line) {
             show(&text)?;
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_whole_and_the_last_one_without_its_end() {
+    fn lines_are_complete_and_the_last_may_be_unterminated() {
         let (sender, lines) = channel();
         send_lines(&b"a\r\nb\n\ntest c ... "[..], &sender);
         drop(sender);

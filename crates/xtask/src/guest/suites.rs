@@ -1,23 +1,22 @@
-//! Which tests run in the guest, and where cargo has put their programs.
+//! Which tests run in the guest, and the paths of their programs.
 
 use crate::error::XtaskError;
 use crate::guest::workspace::Workspace;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Tests of one package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Suite {
-    /// As cargo knows it.
+    /// Cargo's name for it.
     package: &'static str,
-    /// The files of its folder `tests` to run; `None` for all its tests.
+    /// Test targets to run; `None` for all tests.
     only: Option<&'static [&'static str]>,
 }
 
-/// Everything that runs in the guest. Ignored tests run too: a test that can
-/// only pass there says `#[ignore = "needs the guest: cargo xtask guest"]`.
-/// Tests find no files of the source tree there, and do what they do as root,
-/// in the root of a cgroup v2 tree.
+/// All tests that run in the guest, including ignored ones: a test that can
+/// only pass there is marked `#[ignore = "needs the guest: cargo xtask
+/// guest"]`. Tests have no source tree there, and run as root in the root of a
+/// cgroup v2 tree.
 pub(crate) const SUITES: &[Suite] = &[
     Suite::all("plimsoll-host"),
     Suite::all("plimsoll-control"),
@@ -35,7 +34,7 @@ impl Suite {
         Suite { package, only }
     }
 
-    fn takes(&self, built: &Built) -> bool {
+    fn includes(&self, built: &Built) -> bool {
         let is_wanted = match self.only {
             Some(tests) => tests.contains(&built.target.as_str()),
             None => true,
@@ -44,12 +43,12 @@ impl Suite {
     }
 }
 
-/// Those of the list that are asked for; all if none is named.
+/// The requested suites of the list; all if none is named.
 ///
 /// # Errors
 ///
 /// If a name is not on the list.
-pub(crate) fn chosen(list: &[Suite], packages: &[String]) -> Result<Vec<Suite>, XtaskError> {
+pub(crate) fn select(list: &[Suite], packages: &[String]) -> Result<Vec<Suite>, XtaskError> {
     if packages.is_empty() {
         return Ok(list.to_vec());
     }
@@ -67,13 +66,12 @@ pub(crate) fn chosen(list: &[Suite], packages: &[String]) -> Result<Vec<Suite>, 
     packages.iter().map(find).collect()
 }
 
-/// The calls of cargo that build `suites`, by their arguments. Which features
-/// dependencies have goes by the packages that are built together, so all the
-/// suites are built as `cargo test --workspace` builds them, and those that
-/// were asked for by name as `cargo test --package NAME` does: whoever has
-/// tested has built them.
+/// Arguments of the cargo calls that build `suites`. Features of dependencies
+/// depend on the packages built together, so all suites are built like `cargo
+/// test --workspace`, and named ones like `cargo test --package NAME`, to reuse
+/// what those commands have built.
 pub(crate) fn cargo_calls(suites: &[Suite], by_name: bool) -> Vec<Vec<&'static str>> {
-    // Diagnostics and progress go to the terminal, to standard output only what
+    // Diagnostics and progress go to the terminal; standard output lists what
     // was built.
     let build = [
         "test",
@@ -93,32 +91,30 @@ pub(crate) fn cargo_calls(suites: &[Suite], by_name: bool) -> Vec<Vec<&'static s
     suites.iter().map(call).collect()
 }
 
-/// Whether this variable of the environment tells a program that `cargo run`
-/// starts of which package it is.
-pub(crate) fn is_of_our_package(variable: &str) -> bool {
+/// Whether `cargo run` sets this variable to describe the package.
+pub(crate) fn describes_package(variable: &str) -> bool {
     ["CARGO_PKG_", "CARGO_MANIFEST_"]
         .iter()
         .any(|prefix| variable.starts_with(prefix))
 }
 
-/// A program that cargo built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Built {
     package: String,
     target: String,
-    /// Where it is, here and in the guest.
+    /// Its path, here and in the guest.
     pub(crate) program: PathBuf,
     /// The folder of its package, where cargo starts tests.
     pub(crate) folder: PathBuf,
-    /// A test, and not a program that tests start.
+    /// A test, rather than a program that tests start.
     pub(crate) is_test: bool,
 }
 
-/// The programs among cargo's messages that `suites` take.
+/// The programs in cargo's messages that `suites` include.
 ///
 /// # Errors
 ///
-/// If a line is no message as cargo documents them.
+/// If a line is not a documented message.
 pub(crate) fn built(
     messages: &str,
     workspace: &Workspace,
@@ -129,14 +125,12 @@ pub(crate) fn built(
         let message: Value = serde_json::from_str(line).map_err(|error| {
             XtaskError::Unexpected(format!("cargo's message cannot be read ({error}): {line}"))
         })?;
-        // Of those without a program there are many: libraries, build scripts.
+        // Libraries and build scripts have no program.
         if let Some(program) = message["executable"].as_str() {
             let built = artifact(&message, program, workspace).ok_or_else(|| {
-                XtaskError::Unexpected(format!(
-                    "cargo's message does not say what it built: {line}"
-                ))
+                XtaskError::Unexpected(format!("cargo's message lacks fields: {line}"))
             })?;
-            if suites.iter().any(|suite| suite.takes(&built)) {
+            if suites.iter().any(|suite| suite.includes(&built)) {
                 all.push(built);
             }
         }
@@ -165,15 +159,15 @@ mod tests {
     const LIST: &[Suite] = &[Suite::all("a"), Suite::only("b", &["guest"])];
 
     #[test]
-    fn a_package_is_chosen_by_its_name_and_all_without_one() {
-        assert_eq!(chosen(LIST, &[]).unwrap(), LIST);
-        assert_eq!(chosen(LIST, &["b".to_owned()]).unwrap(), LIST[1..]);
-        let error = chosen(SUITES, &["plimsoll-hots".to_owned()]).unwrap_err();
+    fn packages_are_selected_by_name_or_all() {
+        assert_eq!(select(LIST, &[]).unwrap(), LIST);
+        assert_eq!(select(LIST, &["b".to_owned()]).unwrap(), LIST[1..]);
+        let error = select(SUITES, &["plimsoll-hots".to_owned()]).unwrap_err();
         assert!(error.to_string().contains("plimsoll-host"), "{error}");
     }
 
     #[test]
-    fn cargo_builds_what_whoever_tests_has_built() {
+    fn cargo_calls_match_the_usual_test_commands() {
         let ends = |by_name| -> Vec<String> {
             let calls = cargo_calls(LIST, by_name).into_iter();
             calls.map(|call| call[3..].join(" ")).collect()
@@ -183,15 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_sets_is_passed_on_to_cargo() {
-        assert!(is_of_our_package("CARGO_PKG_NAME") && is_of_our_package("CARGO_MANIFEST_DIR"));
+    fn user_environment_is_passed_to_cargo() {
+        assert!(describes_package("CARGO_PKG_NAME") && describes_package("CARGO_MANIFEST_DIR"));
         for kept in [
             "CARGO_TARGET_DIR",
             "CARGO_PROFILE_DEV_DEBUG",
             "CARGO_HOME",
             "PATH",
         ] {
-            assert!(!is_of_our_package(kept), "{kept}");
+            assert!(!describes_package(kept), "{kept}");
         }
     }
 
@@ -208,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn suites_take_their_tests_and_the_programs_that_these_start() {
+    fn suites_include_tests_and_their_programs() {
         let messages = [
             message("a", "a", false, None),
             message("a", "a", true, Some("/t/a-1")),

@@ -1,11 +1,10 @@
-//! The programs of others that a guest is made with.
+//! External programs needed to make a guest.
 
 use crate::error::XtaskError;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program, and the package of Debian's that holds it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
     name: &'static str,
@@ -25,12 +24,11 @@ impl Tool {
         Self { name, package }
     }
 
-    /// To start it.
     pub(crate) fn command(self) -> Command {
         Command::new(self.name)
     }
 
-    /// Where it is, in the folders of PATH.
+    /// Its path, from the folders of PATH.
     pub(crate) fn path(self) -> Option<PathBuf> {
         let folders = std::env::var_os("PATH").unwrap_or_default();
         let mut places = std::env::split_paths(&folders).map(|folder| folder.join(self.name));
@@ -38,11 +36,9 @@ impl Tool {
     }
 }
 
-/// Complains about all that are missing at once.
-///
 /// # Errors
 ///
-/// If `is_there` is false for one of them.
+/// Lists all tools for which `is_there` is false.
 pub(crate) fn require(tools: &[Tool], is_there: impl Fn(Tool) -> bool) -> Result<(), XtaskError> {
     let missing: Vec<Tool> = tools.iter().copied().filter(|t| !is_there(*t)).collect();
     if missing.is_empty() {
@@ -57,11 +53,11 @@ pub(crate) fn require(tools: &[Tool], is_there: impl Fn(Tool) -> bool) -> Result
     })
 }
 
-/// Runs a command to its end and gives its standard output.
+/// Runs a command and returns its standard output.
 ///
 /// # Errors
 ///
-/// If it does not start, or says by its status that it failed.
+/// If it does not start, or its status is a failure.
 pub(crate) fn output(command: &mut Command) -> Result<String, XtaskError> {
     command.stdin(Stdio::null());
     let ended = command.output().map_err(|source| XtaskError::Start {
@@ -73,27 +69,22 @@ pub(crate) fn output(command: &mut Command) -> Result<String, XtaskError> {
     }
     let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
     Err(XtaskError::Command {
-        command: spelled(command),
+        command: display(command),
         status: ended.status,
         said: if said.is_empty() {
-            "it said why above".to_owned()
+            "see its output above".to_owned()
         } else {
-            format!("it said: {said}")
+            format!("its output: {said}")
         },
     })
 }
 
-fn spelled(command: &Command) -> String {
+fn display(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<OsString> = words.map(OsStr::to_owned).collect();
     words.join(OsStr::new(" ")).to_string_lossy().into_owned()
 }
 
-/// Reads a file.
-///
-/// # Errors
-///
-/// If it cannot be read.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, XtaskError> {
     std::fs::read(path).map_err(|source| XtaskError::File {
         path: path.to_owned(),
@@ -106,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_is_missing_is_said_at_once_with_its_packages() {
+    fn missing_tools_are_listed_with_packages() {
         let wanted = [QEMU, BUSYBOX, APT_CACHE, APT_GET];
         assert!(require(&wanted, |_| true).is_ok());
         let error = require(&wanted, |tool| tool.name == "busybox").unwrap_err();
@@ -122,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_fails_is_told_with_what_it_said() {
+    fn failed_command_is_reported_with_its_output() {
         let error = output(Command::new("sh").args(["-c", "echo so it is >&2; exit 3"]));
         let said = error.unwrap_err().to_string();
         assert!(

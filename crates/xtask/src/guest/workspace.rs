@@ -1,42 +1,39 @@
-//! What cargo says of the workspace: where it builds, and how it calls the
-//! packages in its messages.
+//! The output of `cargo metadata`: the target directory and package names.
 
 use crate::error::XtaskError;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The workspace as `cargo metadata` has it.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     target: PathBuf,
-    /// Names by the ids that stand in messages, whose form is cargo's own.
+    /// Names by the package IDs of messages.
     names: BTreeMap<String, String>,
 }
 
 impl Workspace {
-    /// Reads what `cargo metadata --no-deps --format-version=1` prints.
+    /// Parses the output of `cargo metadata --no-deps --format-version=1`.
     ///
     /// # Errors
     ///
-    /// If it is something else.
+    /// If it has another form.
     pub(crate) fn read(metadata: &str) -> Result<Workspace, XtaskError> {
         let metadata = serde_json::from_str(metadata).unwrap_or_default();
         let workspace = parts(&metadata).map(|(target, names)| Workspace { target, names });
         workspace.ok_or_else(|| {
             XtaskError::Unexpected(
-                "cargo metadata names no packages or no target folder: see what it prints"
+                "cargo metadata has no packages or no target directory: check its output"
                     .to_owned(),
             )
         })
     }
 
-    /// Where it builds.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// The name of the package with this id.
+    /// The name of the package with this ID.
     pub(crate) fn package(&self, id: &str) -> Option<&str> {
         self.names.get(id).map(String::as_str)
     }
@@ -77,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metadata_is_an_error() {
+    fn invalid_metadata_is_an_error() {
         for text in [
             "",
             "{}",

@@ -1,42 +1,47 @@
-//! The chunked transfer coding (RFC 9112, section 7.1), thrown away as it is
-//! read. Chunk extensions and trailers are skipped.
+//! The chunked transfer coding (RFC 9112, section 7.1). Content, chunk
+//! extensions and trailers are skipped.
 
 use super::ParseError;
 
-/// Where in the coding the next byte lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// A chunk's size, of which this much has been read.
-    Size { value: u64, digits: u8 },
-    /// The rest of the size's line.
-    Extension { value: u64 },
-    /// The CR of the size's line has been read.
-    SizeEnd { value: u64 },
-    /// Content, this many bytes.
-    Content { left: u64 },
-    /// The end of line after the content.
-    ContentEnd { cr: bool },
-    /// The first byte of a line after the last chunk.
+    Size {
+        value: u64,
+        digits: u8,
+    },
+    /// After the size, in the same line.
+    Extension {
+        value: u64,
+    },
+    /// After the CR of the size line.
+    SizeEnd {
+        value: u64,
+    },
+    /// Content; `left` bytes remain.
+    Content {
+        left: u64,
+    },
+    /// The line end after the content.
+    ContentEnd {
+        cr: bool,
+    },
+    /// At the start of a line after the last chunk.
     Trailer,
-    /// Further on in such a line.
+    /// Within such a line.
     TrailerLine,
-    /// The CR of the empty line has been read.
+    /// After the CR of the empty line.
     LastEnd,
 }
 
-/// The reader of one body.
 #[derive(Debug)]
 pub(super) struct Chunks {
     at: At,
 }
 
-/// What became of a piece of input.
 pub(super) struct Skipped {
     /// Bytes that belong to the body.
     pub(super) used: usize,
-    /// Those of them that are content.
     pub(super) content: usize,
-    /// Whether the body has ended.
     pub(super) ended: bool,
 }
 
@@ -52,7 +57,6 @@ impl Default for Chunks {
 }
 
 impl Chunks {
-    /// Throws away what belongs to the body.
     pub(super) fn skip(&mut self, input: &[u8]) -> Result<Skipped, ParseError> {
         let (mut used, mut content) = (0, 0);
         while used < input.len() {
@@ -86,8 +90,8 @@ impl Chunks {
     }
 }
 
-/// One byte of framing: where the next one lies, or `None` at the body's end.
-/// A bare LF ends a line too, as it does in heads.
+/// Consumes one byte of framing; `None` at the end of the body. A bare LF also
+/// ends a line, as in heads.
 fn step(at: At, byte: u8) -> Result<Option<At>, ParseError> {
     let next = match (at, byte) {
         (At::Size { value, digits }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => At::Size {
@@ -110,13 +114,13 @@ fn step(at: At, byte: u8) -> Result<Option<At>, ParseError> {
         (At::Size { .. } | At::SizeEnd { .. } | At::ContentEnd { .. } | At::LastEnd, _) => {
             return Err(ParseError::Chunk);
         }
-        // Content is skipped in one go, not byte by byte.
+        // Unused: content is skipped in bulk.
         (At::Content { left }, _) => At::Content { left },
     };
     Ok(Some(next))
 }
 
-/// `None` when the size does not fit 64 bits.
+/// `None` if the size exceeds 64 bits.
 fn push_digit(value: u64, digit: u8) -> Option<u64> {
     let digit = char::from(digit).to_digit(16)?;
     value.checked_mul(16).map(|v| v + u64::from(digit))

@@ -1,23 +1,21 @@
-//! The head of a response: collected until it is whole, then read for what
-//! decides where the response ends.
+//! The head of a response: collected until complete, then parsed for the
+//! framing of the body.
 
 use super::{MAX_HEAD, ParseError};
 use httparse::{Header, ParserConfig, Response, Status};
 use std::mem::MaybeUninit;
 
-/// More headers than this are refused.
 const MAX_HEADERS: usize = 128;
 
-/// What a head says that matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) status: u16,
-    /// Whether the server means to keep the connection, by its headers.
+    /// Whether the headers keep the connection open.
     pub(super) keep_alive: bool,
     pub(super) framing: Framing,
 }
 
-/// Where the body ends, by the headers (RFC 9112, section 6.3).
+/// Framing of the body by the headers (RFC 9112, section 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     Length(u64),
@@ -25,20 +23,20 @@ pub(super) enum Framing {
     UntilClose,
 }
 
-/// Collects a head that comes in pieces; one that comes whole is not copied.
+/// Collects a head that arrives in pieces; a head in one piece is not copied.
 #[derive(Debug, Default)]
 pub(super) struct HeadReader {
     stored: Vec<u8>,
 }
 
 impl HeadReader {
-    /// Forgets what was collected, and its memory.
+    /// Discards the stored bytes and frees their memory.
     pub(super) fn reset(&mut self) {
         self.stored = Vec::new();
     }
 
-    /// Takes the next bytes: how many belong to the head, and the head if it
-    /// is whole now.
+    /// Consumes bytes; returns how many belong to the head, and the head once
+    /// complete.
     pub(super) fn take(&mut self, piece: &[u8]) -> Result<(usize, Option<Head>), ParseError> {
         let before = self.stored.len();
         if before == 0 {
@@ -48,13 +46,12 @@ impl HeadReader {
             self.stored.extend_from_slice(piece);
             return Ok((piece.len(), None));
         }
-        // No more than fits, so that a long body in the same piece is not
-        // copied.
+        // Limited, so that a long body in the same piece is not copied.
         let fits = piece.len().min(MAX_HEAD + 1 - before);
         self.stored.extend_from_slice(&piece[..fits]);
-        // Parsing starts from the first byte each time, so it is tried only
-        // where a head may have ended, or where garbage without any line
-        // should be noticed at last.
+        // Parsing restarts at the first byte, so it is only tried after a line
+        // end, when the size has doubled, or at the limit; this bounds the time
+        // spent on garbage without line ends.
         let doubled = before.leading_zeros() != self.stored.len().leading_zeros();
         let full = self.stored.len() > MAX_HEAD;
         if !doubled && !full && !piece.contains(&b'\n') {
@@ -70,8 +67,7 @@ impl HeadReader {
     }
 }
 
-/// The head at the beginning of `bytes` and its length; `None` if it is not
-/// whole.
+/// The head at the beginning of `bytes` and its length; `None` if incomplete.
 fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, ParseError> {
     with_response(bytes, |response| {
         Ok(Head {
@@ -82,7 +78,7 @@ fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, ParseError> {
     })
 }
 
-/// The value of Location in a head that is whole.
+/// The value of Location in a complete head.
 pub(in crate::http) fn location(bytes: &[u8]) -> Option<String> {
     let found = with_response(bytes, |response| {
         let mut values = values(response.headers, "location");
@@ -116,7 +112,8 @@ fn values<'a>(headers: &'a [Header<'_>], name: &'a str) -> impl Iterator<Item = 
         .map(|h| h.value)
 }
 
-/// The members of a comma-separated list that may be spread over headers.
+/// The members of a comma-separated list that may be spread over several
+/// headers.
 fn members<'a>(headers: &'a [Header<'_>], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     values(headers, name)
         .flat_map(|value| value.split(|b| *b == b','))
@@ -133,7 +130,7 @@ fn keeps_alive(response: &Response<'_, '_>) -> bool {
     }
 }
 
-/// Chunked wins over a length that is given as well.
+/// Chunked takes precedence over Content-Length.
 fn framing(headers: &[Header<'_>]) -> Result<Framing, ParseError> {
     if let Some(last) = members(headers, "transfer-encoding").last() {
         return Ok(match last.eq_ignore_ascii_case(b"chunked") {
@@ -152,7 +149,7 @@ fn framing(headers: &[Header<'_>]) -> Result<Framing, ParseError> {
     Ok(length.map_or(Framing::UntilClose, Framing::Length))
 }
 
-/// Digits only: a sign, which `parse` would take, is no length.
+/// Digits only: `parse` would also accept a sign.
 fn parse_length(digits: &[u8]) -> Option<u64> {
     if !digits.iter().all(u8::is_ascii_digit) {
         return None;

@@ -1,10 +1,9 @@
-//! Reads HTTP/1.1 responses and throws them away, keeping only what counts:
-//! the status, the length of the body, whether the connection may be used
-//! again (RFC 9112).
+//! Parses HTTP/1.1 responses and keeps only the status, the length of the body,
+//! and whether the connection is reusable (RFC 9112).
 //!
-//! A pure state machine: bytes go in as they arrive, in any fragments. It
-//! holds at most one head of [`MAX_HEAD`] bytes, and only when the head came
-//! in several pieces.
+//! A pure state machine that accepts bytes in any fragments. It stores at most
+//! one head of [`MAX_HEAD`] bytes, and only if the head arrives in several
+//! pieces.
 
 mod chunks;
 mod head;
@@ -15,60 +14,54 @@ use chunks::Chunks;
 pub(super) use head::location;
 use head::{Framing, Head, HeadReader};
 
-/// The longest head that is accepted, in bytes; servers' own limits for
-/// requests are a fraction of it.
+/// Maximum size of a head, in bytes; servers' own limits for requests are far
+/// lower.
 pub(crate) const MAX_HEAD: usize = 64 << 10;
 
-/// A complete response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// The status code.
     pub(crate) status: u16,
-    /// Length of the body, in bytes, without the framing of chunks.
+    /// Length of the body in bytes, without chunk framing.
     pub(crate) body_bytes: u64,
     /// Whether the server keeps the connection open.
     pub(crate) keep_alive: bool,
 }
 
-/// How far a response has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// All input was used, and the response goes on.
+    /// All input was consumed; the response continues.
     More,
-    /// The response is complete; what was not consumed lies beyond its end.
+    /// The response is complete; unconsumed input lies beyond its end.
     Done(Answer),
 }
 
 /// Why bytes are not an HTTP/1.1 response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ParseError {
-    /// The head breaks the grammar.
     #[error("its head is not HTTP/1.1 ({0})")]
     Head(httparse::Error),
-    /// The head is longer than [`MAX_HEAD`].
     #[error("its head is longer than 64 KiB")]
     HeadTooLong,
-    /// Content-Length is no number, or there are several that differ.
-    #[error("its Content-Length is not one number")]
+    /// Content-Length is not a number, or there are several different ones.
+    #[error("its Content-Length is not a single number")]
     Length,
-    /// A chunk's size or end breaks the grammar.
-    #[error("its body is not chunked as announced")]
+    #[error("its body has invalid chunks")]
     Chunk,
-    /// 101, which nobody asked for.
-    #[error("it switches to another protocol, which nobody asked for")]
+    /// Status 101.
+    #[error("it switches to another protocol without a request to do so")]
     Switched,
 }
 
-/// The reader of one connection's responses, one after another.
+/// Parses the consecutive responses of one connection.
 #[derive(Debug)]
 pub(crate) struct Parser {
-    /// Whether responses have no body whatever their head says.
+    /// The requests are HEAD: responses have no body.
     answers_head: bool,
     head: HeadReader,
     body: Option<Body>,
 }
 
-/// A response whose head has been read.
+/// A response whose head has been parsed.
 #[derive(Debug)]
 struct Body {
     head: Head,
@@ -76,7 +69,6 @@ struct Body {
     bytes: u64,
 }
 
-/// What is left of a body.
 #[derive(Debug)]
 enum Rest {
     Bytes(u64),
@@ -85,8 +77,7 @@ enum Rest {
 }
 
 impl Parser {
-    /// A parser of responses to requests of one method: `answers_head` says
-    /// that it is HEAD.
+    /// `answers_head` states that the requests' method is HEAD.
     pub(crate) fn new(answers_head: bool) -> Parser {
         Parser {
             answers_head,
@@ -95,15 +86,14 @@ impl Parser {
         }
     }
 
-    /// Forgets a response that was begun.
     pub(crate) fn reset(&mut self) {
         self.head.reset();
         self.body = None;
     }
 
-    /// Takes the next bytes of the response, and says how many were used: all,
-    /// unless the response ended before. After [`Progress::Done`] the next
-    /// byte begins the next response; after an error, call [`Parser::reset`].
+    /// Consumes bytes of the response and returns how many: all, unless the
+    /// response ended earlier. After [`Progress::Done`] the next byte starts
+    /// the next response; after an error, call [`Parser::reset`].
     pub(crate) fn feed(&mut self, input: &[u8]) -> Result<(usize, Progress), ParseError> {
         let mut used = 0;
         loop {
@@ -132,13 +122,14 @@ impl Parser {
         }
     }
 
-    /// The connection was closed: the answer that this completes, if it does.
+    /// The connection was closed: returns the answer that this completes, if
+    /// any.
     pub(crate) fn end(&mut self) -> Option<Answer> {
         let body = self.body.take()?;
         matches!(body.rest, Rest::UntilClose).then(|| body.answer())
     }
 
-    /// Goes on from a head; `true` if the response ends with it.
+    /// Starts the body after a head; `true` if the response has none.
     fn begin(&mut self, head: Head) -> Result<bool, ParseError> {
         let rest = match (head.status, head.framing) {
             (101, _) => return Err(ParseError::Switched),
@@ -161,8 +152,7 @@ impl Parser {
 }
 
 impl Body {
-    /// Throws away what belongs to the body: how many bytes, and whether it
-    /// has ended.
+    /// Skips bytes of the body; returns how many, and whether it has ended.
     fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), ParseError> {
         let (used, content, ended) = match &mut self.rest {
             Rest::Bytes(left) => {

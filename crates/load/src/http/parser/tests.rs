@@ -1,5 +1,3 @@
-//! What the parser must make of good, bad and broken-up responses.
-
 use super::*;
 use proptest::prelude::*;
 
@@ -11,8 +9,8 @@ fn answer(status: u16, body_bytes: u64, keep_alive: bool) -> Answer {
     }
 }
 
-/// What becomes of a connection on which `pieces` arrive and that is closed
-/// then: the answers, and the error if there was one.
+/// The answers, and the first error, on a connection that receives `pieces` and
+/// is then closed.
 fn read(mut parser: Parser, pieces: &[&[u8]]) -> (Vec<Answer>, Option<ParseError>) {
     let mut answers = Vec::new();
     for piece in pieces {
@@ -95,7 +93,7 @@ fn the_answer_to_head_has_no_body() {
 }
 
 #[test]
-fn what_is_not_http_is_refused() {
+fn non_http_is_refused() {
     let head = "HTTP/1.1 200 OK\r\n";
     let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n");
     let cases = [
@@ -119,7 +117,7 @@ fn what_is_not_http_is_refused() {
 }
 
 #[test]
-fn a_head_without_end_is_refused_at_its_limit_in_whatever_pieces() {
+fn endless_head_is_refused_at_its_limit() {
     let mut bytes = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
     bytes.resize(MAX_HEAD + 1, b'x');
     for piece in [1, 1000, bytes.len()] {
@@ -130,7 +128,7 @@ fn a_head_without_end_is_refused_at_its_limit_in_whatever_pieces() {
 }
 
 #[test]
-fn a_response_that_is_cut_off_is_no_answer() {
+fn truncated_response_is_no_answer() {
     let whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     for cut in 0..whole.len() {
         assert_eq!(read_one(&whole[..cut]), Ok(None), "{cut}");
@@ -138,7 +136,7 @@ fn a_response_that_is_cut_off_is_no_answer() {
 }
 
 #[test]
-fn what_follows_a_response_is_left_alone() {
+fn bytes_after_a_response_are_not_consumed() {
     let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP";
     let fed = Parser::new(false).feed(bytes);
     assert_eq!(
@@ -207,7 +205,7 @@ fn response() -> impl Strategy<Value = Vec<u8>> {
         }
         bytes.extend(format!("HTTP/1.1 {status} Some Reason\r\n").into_bytes());
         for header in headers {
-            // What decides the framing comes from `framed` alone.
+            // Only `framed` determines the framing.
             bytes.extend(format!("q{header}\r\n").into_bytes());
         }
         bytes.extend(framed);
@@ -230,7 +228,7 @@ fn cut<'a>(bytes: &'a [u8], places: &[prop::sample::Index]) -> Vec<&'a [u8]> {
 
 proptest! {
     #[test]
-    fn any_fragmentation_of_responses_gives_the_same_answers(
+    fn fragmentation_does_not_change_the_answers(
         first in response(),
         second in response(),
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
@@ -246,7 +244,7 @@ proptest! {
 
     #[test]
     fn a_valid_response_is_one_answer(bytes in response()) {
-        // 204 and 304 leave the body that was made for them over.
+        // 204 and 304 leave the generated body as extra bytes.
         prop_assume!(!bytes.windows(13).any(|w| w == b" 204 Some Rea" || w == b" 304 Some Rea"));
         let (answers, error) = read(Parser::new(false), &[&bytes]);
         prop_assert_eq!((answers.len(), error), (1, None));

@@ -1,6 +1,6 @@
-//! Queues by hand, and at saturation.
+//! Queues calculated by hand, and at saturation.
 
-mod by_ticks;
+mod tick_simulation;
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// When requests that come at these milliseconds are answered.
+/// Answer times of requests that arrive at these milliseconds.
 fn answers(discipline: Discipline, at: &[u64]) -> Vec<Option<u64>> {
     let mut queue = Queue::new(discipline);
     let answer = |at: &u64| Some(queue.answers_at(ms(*at))?.as_millis() as u64);
@@ -20,7 +20,7 @@ fn all(times: &[u64]) -> Vec<Option<u64>> {
 }
 
 #[test]
-fn one_server_serves_in_turn_and_several_as_they_are_free() {
+fn requests_go_to_the_first_free_server() {
     let of = |servers| Discipline::Servers {
         each: ms(10),
         servers,
@@ -31,7 +31,7 @@ fn one_server_serves_in_turn_and_several_as_they_are_free() {
 }
 
 #[test]
-fn a_stall_holds_answers_until_its_end() {
+fn stall_delays_answers_until_its_end() {
     let stall = Discipline::Stall {
         every: ms(2000),
         lasting: ms(200),
@@ -41,7 +41,7 @@ fn a_stall_holds_answers_until_its_end() {
 }
 
 #[test]
-fn a_bucket_refuses_when_it_is_empty_and_fills_again() {
+fn bucket_refuses_when_empty_and_refills() {
     let bucket = Discipline::TokenBucket {
         per_second: 100,
         burst: 2,
@@ -57,7 +57,7 @@ fn a_bucket_refuses_when_it_is_empty_and_fills_again() {
 }
 
 #[test]
-fn a_bucket_begins_empty() {
+fn bucket_starts_empty() {
     let bucket = Discipline::TokenBucket {
         per_second: 100,
         burst: 3,
@@ -68,7 +68,7 @@ fn a_bucket_begins_empty() {
 }
 
 #[test]
-fn pauses_grow_and_begin_anew() {
+fn pauses_grow_and_restart() {
     let saw = Discipline::SawTooth {
         each: ms(1),
         every: 2,
@@ -83,7 +83,7 @@ fn pauses_grow_and_begin_anew() {
 }
 
 #[test]
-fn pauses_are_joined_where_the_cycle_stands() {
+fn cycle_offset_is_respected() {
     let saw = |into| Discipline::SawTooth {
         each: ms(1),
         every: 2,
@@ -94,13 +94,14 @@ fn pauses_are_joined_where_the_cycle_stands() {
     };
     // One more request until the second pause, the longer one.
     assert_eq!(answers(saw(3), &[0; 4]), all(&[1, 17, 18, 29]));
-    // A whole cycle later it is the same.
+    // The same a whole cycle later.
     assert_eq!(answers(saw(7), &[0; 4]), all(&[1, 17, 18, 29]));
 }
 
 #[test]
-fn a_pause_is_over_before_who_comes_late_enough() {
-    // The pause runs from the answer before it, whether anybody waits or not.
+fn pause_runs_without_waiting_requests() {
+    // The pause starts with the answer before it, whether a request waits or
+    // not.
     let saw = Discipline::SawTooth {
         each: ms(1),
         every: 1,
@@ -113,7 +114,7 @@ fn a_pause_is_over_before_who_comes_late_enough() {
 }
 
 #[test]
-fn a_lock_is_held_by_one_and_the_rest_goes_on_beside() {
+fn lock_serializes_only_the_locked_part() {
     let lock = |servers| Discipline::Lock {
         serial: ms(10),
         parallel: ms(30),
@@ -125,7 +126,7 @@ fn a_lock_is_held_by_one_and_the_rest_goes_on_beside() {
 }
 
 #[test]
-fn queues_that_are_never_empty_answer_at_the_stated_rate() {
+fn saturated_queues_answer_at_the_saturation_rate() {
     let disciplines = [
         Discipline::Servers {
             each: ms(3),

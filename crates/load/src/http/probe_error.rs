@@ -1,4 +1,4 @@
-//! What can be wrong with a service, in sentences a person can act on.
+//! Errors of a probe, as sentences with a remedy.
 
 use super::parser::ParseError;
 use plimsoll_model::{Bytes, human_duration};
@@ -6,15 +6,16 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How much of an unexpected answer is shown.
+/// How many bytes of an unexpected answer are shown.
 const SHOWN: usize = 40;
 
-/// What a probe found instead of a service. Each reads on from the URL.
+/// Why a probe failed. Each message continues a sentence that starts with the
+/// URL.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum ProbeError {
     #[error("{}", not_connected(.peer, .error))]
     NotConnected { peer: SocketAddr, error: io::Error },
-    #[error("cannot be spoken to with TLS: {}", tls(.0))]
+    #[error("failed the TLS handshake: {}", tls(.0))]
     Tls(rustls::Error),
     #[error(
         "ended the connection during the TLS handshake ({0}); check that this port speaks TLS \
@@ -23,25 +24,25 @@ pub(super) enum Trouble {
     TlsEnded(io::Error),
     #[error("did not finish the TLS handshake within {}; {LONGER}", human_duration(*.0))]
     TlsTimeout(Duration),
-    #[error("closed the connection without an answer; look into its log")]
+    #[error("closed the connection without an answer; check its log")]
     NoAnswer,
-    #[error("closed the connection in the middle of its answer, after {0}; look into its log")]
+    #[error("closed the connection within its answer, after {0}; check its log")]
     CutOff(Bytes),
     #[error("gave no answer within {}; {LONGER}", human_duration(*.0))]
     Silent(Duration),
     #[error(
-        "did not take the request within {}; {LONGER}, or send a smaller body",
+        "did not accept the request within {}; {LONGER}, or send a smaller body",
         human_duration(*.0)
     )]
     NotTaken(Duration),
     #[error(
-        "did not end its answer within {}: {bytes} were read; {LONGER}, or ask for less",
+        "did not complete its answer within {}: {bytes} were read; {LONGER}, or request less",
         human_duration(*.within)
     )]
     Endless { within: Duration, bytes: Bytes },
     #[error("did not answer with HTTP/1.1: {}", not_http(.error, .opening))]
     NotHttp { error: ParseError, opening: Vec<u8> },
-    #[error("sent more than its answer, so answers cannot be told apart; look into the server")]
+    #[error("sent data beyond its answer, so answers cannot be separated; check the server")]
     Extra,
     #[error("{}", unexpected(*.status, *.expected, .location.as_deref(), .opening))]
     Status {
@@ -52,29 +53,28 @@ pub(super) enum Trouble {
     },
 }
 
-impl Trouble {
-    /// Whether asking differently puts it right: with another URL, scheme,
-    /// request or flag. A service that is not there or that fails is none of
-    /// the user's mistakes.
+impl ProbeError {
+    /// Whether this is a usage error, to be fixed by another URL, scheme,
+    /// request or flag. A service that is down or failing is not.
     pub(super) fn is_mistake(&self) -> bool {
         match self {
-            Trouble::Tls(error) => matches!(
+            ProbeError::Tls(error) => matches!(
                 error,
                 rustls::Error::InvalidMessage(_) | rustls::Error::InvalidCertificate(_)
             ),
-            Trouble::NotHttp { opening, .. } => is_tls(opening),
-            Trouble::Status { status, .. } => (300..500).contains(status),
+            ProbeError::NotHttp { opening, .. } => is_tls(opening),
+            ProbeError::Status { status, .. } => (300..500).contains(status),
             _ => false,
         }
     }
 }
 
-/// Whether an answer is the beginning of a TLS record.
+/// Whether an answer starts with a TLS record.
 fn is_tls(opening: &[u8]) -> bool {
     matches!(opening, [0x14..=0x17, 3, ..])
 }
 
-const LONGER: &str = "see what keeps it, or allow more time with --timeout";
+const LONGER: &str = "check why it is slow, or allow more time with --timeout";
 
 fn not_connected(peer: &SocketAddr, error: &io::Error) -> String {
     match error.kind() {
@@ -93,12 +93,10 @@ fn not_connected(peer: &SocketAddr, error: &io::Error) -> String {
 fn tls(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidMessage(_) => {
-            format!(
-                "it answered with something else ({error}); if it speaks plain HTTP, write http://"
-            )
+            format!("it did not answer with TLS ({error}); for plain HTTP, write http://")
         }
         rustls::Error::InvalidCertificate(_) => format!(
-            "its certificate is not trusted here ({error}); trust it on this machine, or take \
+            "its certificate is not trusted here ({error}); trust it on this machine, or accept \
              any certificate with --insecure"
         ),
         _ => format!("{error}; check which versions and certificates it accepts"),
@@ -108,11 +106,11 @@ fn tls(error: &rustls::Error) -> String {
 fn not_http(error: &ParseError, opening: &[u8]) -> String {
     match opening {
         _ if is_tls(opening) => "it speaks TLS; write https://".to_owned(),
-        // The frame that an HTTP/2 server begins with: SETTINGS on stream 0.
+        // The first frame of an HTTP/2 server: SETTINGS on stream 0.
         [0, 0, _, 4, _, 0, 0, 0, 0, ..] => {
-            "it speaks HTTP/2 without TLS; only HTTP/1.1 can be driven".to_owned()
+            "it speaks HTTP/2 without TLS; only HTTP/1.1 is supported".to_owned()
         }
-        _ => format!("{error}; it began with {}; check the port", shown(opening)),
+        _ => format!("{error}; it starts with {}; check the port", shown(opening)),
     }
 }
 
@@ -139,11 +137,10 @@ fn unexpected(
     };
     format!(
         "answered with status {status} where {expected} was expected; correct the request, or \
-         expect it with --expect-status {status}"
+         accept it with --expect-status {status}"
     )
 }
 
-/// The beginning of an answer, as text.
 fn shown(bytes: &[u8]) -> String {
     let begin = &bytes[..bytes.len().min(SHOWN)];
     format!("\"{}\"", begin.escape_ascii())
@@ -154,7 +151,7 @@ mod tests {
     use super::*;
 
     fn not_http(opening: &[u8]) -> String {
-        Trouble::NotHttp {
+        ProbeError::NotHttp {
             error: ParseError::Head(httparse::Error::Version),
             opening: opening.to_vec(),
         }
@@ -162,8 +159,8 @@ mod tests {
     }
 
     #[test]
-    fn what_asking_differently_puts_right_is_a_mistake() {
-        let status = |status| Trouble::Status {
+    fn usage_errors_are_distinguished_from_service_errors() {
+        let status = |status| ProbeError::Status {
             status,
             expected: None,
             location: None,
@@ -178,11 +175,11 @@ mod tests {
         ] {
             assert_eq!(status(code).is_mistake(), mistake, "{code}");
         }
-        assert!(!Trouble::NoAnswer.is_mistake());
+        assert!(!ProbeError::NoAnswer.is_mistake());
     }
 
     #[test]
-    fn another_protocol_is_recognised_or_shown() {
+    fn other_protocols_are_recognised_or_quoted() {
         let cases: [(&[u8], &str); 3] = [
             (&[0x15, 3, 1, 0, 2, 2, 10], "https://"),
             (&[0, 0, 18, 4, 0, 0, 0, 0, 0, 1], "HTTP/2"),
@@ -195,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_is_shown_with_where_it_leads() {
+    fn redirect_error_names_its_location() {
         let sentence = unexpected(302, None, Some("/login"), b"");
         assert!(sentence.contains("redirects to /login (302)"), "{sentence}");
         let elsewhere = unexpected(304, Some(200), None, b"");

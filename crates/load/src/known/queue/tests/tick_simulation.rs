@@ -1,6 +1,6 @@
-//! The same services worked off tick by tick, as a real server would: requests
-//! stand in line, servers take them, hold the lock, work on and pause. It shares
-//! no code with the queue.
+//! The same services simulated tick by tick, as a real server works: requests
+//! queue, servers take them, hold the lock, work and pause. Shares no code with
+//! the queue.
 
 use super::{all, answers, ms};
 use crate::arrivals::uniform;
@@ -9,7 +9,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
-/// What a server does, and until when.
+/// A server's state, and until when.
 #[derive(Clone, Copy, PartialEq)]
 enum Doing {
     Nothing,
@@ -18,8 +18,8 @@ enum Doing {
     Pausing(u64),
 }
 
-/// Times in ticks: under the lock, besides; and requests between pauses with
-/// the lengths of these.
+/// Times in ticks: with and without the lock; requests between pauses, and the
+/// lengths of the pauses.
 struct Machine {
     servers: usize,
     locked: u64,
@@ -98,7 +98,7 @@ impl Machine {
     }
 }
 
-/// Services, and how they are worked off in ticks of a millisecond.
+/// Disciplines and their equivalents in ticks of a millisecond.
 fn pairs() -> [(Discipline, Machine); 4] {
     let servers = Discipline::Servers {
         each: ms(16),
@@ -126,13 +126,13 @@ fn pairs() -> [(Discipline, Machine); 4] {
         (servers, Machine::new(4, 0, 16)),
         (saw, pausing),
         (lock(4, 8, 4), Machine::new(4, 4, 8)),
-        // Here servers are short, and the lock is not.
+        // Here the number of servers is the limit, not the lock.
         (lock(3, 20, 2), Machine::new(2, 3, 20)),
     ]
 }
 
 #[test]
-fn a_queue_on_virtual_time_is_the_same_as_one_that_is_worked_off() {
+fn recursion_matches_tick_simulation() {
     for (discipline, machine) in pairs() {
         let full = 1000.0 / discipline.saturation().unwrap().get();
         for load in [0.5, 0.9, 1.2] {

@@ -1,14 +1,13 @@
-//! Reading the processes that are watched: a service's, and this one.
+//! Sampling of the service's processes and of this process.
 
-use crate::account::{From, Part, Parts, ProcessAccount, ProcessSample};
+use crate::account::{CountFrom, ProcessAccount, ProcessSample, Role, RoleTimes};
 use crate::error::HostError;
-use crate::family::{Counted, Family};
 use crate::process::{Pid, ProcessStat, Tid, descend, processes};
+use crate::process_tree::{Counted, ProcessTree};
 use crate::root::Root;
 use crate::task::{Source, TaskTimes, ThreadReader};
 use std::collections::BTreeSet;
 
-/// Reads one process again and again.
 #[derive(Debug)]
 struct ProcessReader {
     pid: Pid,
@@ -27,7 +26,7 @@ impl ProcessReader {
         }
     }
 
-    /// `None` when it has ended.
+    /// `None` if the process has ended.
     fn read(
         &mut self,
         root: &Root,
@@ -42,23 +41,23 @@ impl ProcessReader {
     }
 }
 
-/// A service: processes and all that they start.
+/// The processes of a service and their descendants.
 #[derive(Debug)]
 pub(crate) struct ServiceProcesses {
     source: Source,
-    /// Parents before children, as [`Family`] needs them.
+    /// Parents before children, as [`ProcessTree`] requires.
     members: Vec<ProcessReader>,
-    /// Processes that are known to be none of them.
-    strangers: BTreeSet<Pid>,
-    /// Members whose parent is none: nobody here is told what they used to
-    /// their end.
+    /// Processes known not to belong to the service.
+    unrelated: BTreeSet<Pid>,
+    /// Members whose parent is not a member: their final CPU time is in no
+    /// counter that is read here.
     roots: BTreeSet<Pid>,
     root_ended: bool,
-    family: Family,
+    tree: ProcessTree,
 }
 
 impl ServiceProcesses {
-    /// Counts from now on: these processes and their descendants.
+    /// Counts these processes and their descendants from now on.
     pub(crate) fn open(
         root: &Root,
         pids: &[Pid],
@@ -70,12 +69,12 @@ impl ServiceProcesses {
             let stat = ProcessStat::read(root, *pid)?;
             heads.push(stat.ok_or(HostError::NoProcess { pid: *pid })?);
         }
-        // Some may be the parents of others, and were started before them.
+        // A parent starts before its children.
         heads.sort_by_key(|stat| stat.started);
         ServiceProcesses::watch(root, &heads, Counted::All, source, allowance)
     }
 
-    /// Counts from now on: what this process has started and will start.
+    /// Counts the descendants of this process from now on.
     pub(crate) fn children(
         root: &Root,
         source: Source,
@@ -98,43 +97,41 @@ impl ServiceProcesses {
         let mut service = ServiceProcesses {
             source,
             members: heads.collect(),
-            strangers: BTreeSet::new(),
+            unrelated: BTreeSet::new(),
             roots: BTreeSet::new(),
             root_ended: false,
-            family: Family::open(&[], counted, source, tick),
+            tree: ProcessTree::open(&[], counted, source, tick),
         };
-        service.adopt(root)?;
+        service.add_descendants(root)?;
         let members = &service.members;
         let roots = members.iter().filter(|m| !service.is_member(m.ppid));
         service.roots = roots.map(|m| m.pid).collect();
         let samples = service.sample(root, allowance)?;
-        service.family = Family::open(&samples, counted, source, tick);
+        service.tree = ProcessTree::open(&samples, counted, source, tick);
         Ok(service)
     }
 
-    /// What they have used since.
+    /// CPU time since the account was opened.
     ///
     /// # Errors
-    /// When one has ended whose parent is none of them, from then on: the sum
-    /// would lack what it used after its last reading, and all that those use
-    /// who have taken its place.
+    /// From the moment on that a member without a member parent has ended: its
+    /// final CPU time is unknown, and so are the processes that replace it.
     pub(crate) fn read(
         &mut self,
         root: &Root,
         allowance: &mut usize,
     ) -> Result<TaskTimes, HostError> {
-        self.adopt(root)?;
+        self.add_descendants(root)?;
         let samples = self.sample(root, allowance)?;
         if self.root_ended {
             return Err(HostError::ServiceEnded);
         }
-        self.family.update(&samples);
-        Ok(self.family.times())
+        self.tree.update(&samples);
+        Ok(self.tree.times())
     }
 
-    /// Whether all of these processes are among those that are watched.
     pub(crate) fn has_all(&mut self, root: &Root, pids: &[Pid]) -> Result<bool, HostError> {
-        self.adopt(root)?;
+        self.add_descendants(root)?;
         Ok(pids.iter().all(|pid| self.is_member(*pid)))
     }
 
@@ -142,24 +139,23 @@ impl ServiceProcesses {
         self.members.iter().any(|member| member.pid == pid)
     }
 
-    /// Takes in the descendants that have appeared. Only processes that were
-    /// never seen before are looked at, so a machine with many that come
-    /// and go rarely costs one listing of /proc.
-    fn adopt(&mut self, root: &Root) -> Result<(), HostError> {
+    /// Adds new descendants. Only processes not seen before are read, so this
+    /// usually costs one listing of /proc.
+    fn add_descendants(&mut self, root: &Root) -> Result<(), HostError> {
         let listed = processes(root)?;
         let mut known: BTreeSet<Pid> = self.members.iter().map(|m| m.pid).collect();
-        known.extend(&self.strangers);
+        known.extend(&self.unrelated);
         let mut stats = Vec::new();
         for pid in listed.iter().filter(|pid| !known.contains(pid)) {
             match ProcessStat::read_if_shown(root, *pid)? {
                 Some(stat) => stats.push(stat),
                 None => {
-                    self.strangers.insert(*pid);
+                    self.unrelated.insert(*pid);
                 }
             }
         }
         let listed: BTreeSet<Pid> = listed.into_iter().collect();
-        self.strangers.retain(|pid| listed.contains(pid));
+        self.unrelated.retain(|pid| listed.contains(pid));
 
         let members = self.members.iter().map(|m| m.pid).collect();
         let mut others: Vec<(Pid, Pid)> = stats.iter().map(|s| (s.pid, s.ppid)).collect();
@@ -171,7 +167,7 @@ impl ServiceProcesses {
                 self.members.push(ProcessReader::new(stat, self.source));
             }
         }
-        self.strangers.extend(others.iter().map(|(pid, _)| *pid));
+        self.unrelated.extend(others.iter().map(|(pid, _)| *pid));
         Ok(())
     }
 
@@ -200,47 +196,47 @@ impl ServiceProcesses {
     }
 }
 
-/// This process' line, which tells its number in the namespace of this /proc.
+/// /proc/self/stat has this process' PID in the namespace of the /proc that is
+/// read.
 fn own_stat(root: &Root) -> Result<ProcessStat, HostError> {
     const STAT: &str = "/proc/self/stat";
     ProcessStat::parse(&root.text(STAT)?, root.tick())
         .map_err(|garbled| garbled.at(&root.path(STAT)))
 }
 
-/// This process: who of its threads serves, who generates, and what the rest
-/// costs.
+/// This process, with CPU time by thread role.
 #[derive(Debug)]
 pub(crate) struct OwnProcess {
     reader: ProcessReader,
     account: ProcessAccount,
-    roles: Roles,
+    roles: ThreadRoles,
 }
 
-/// Which threads of this process serve and which generate. All others are
-/// what observing costs.
+/// The threads of this process that serve and that generate load. All others
+/// count as observer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Roles {
+pub(crate) struct ThreadRoles {
     pub(crate) service: BTreeSet<Tid>,
     pub(crate) generator: BTreeSet<Tid>,
 }
 
-impl Roles {
-    fn of(&self, tid: Tid) -> Part {
+impl ThreadRoles {
+    fn of(&self, tid: Tid) -> Role {
         if self.service.contains(&tid) {
-            Part::Service
+            Role::Service
         } else if self.generator.contains(&tid) {
-            Part::Generator
+            Role::Generator
         } else {
-            Part::Rest
+            Role::Other
         }
     }
 }
 
 impl OwnProcess {
-    /// Counts from now on. The named threads have to run already.
+    /// Counts from now on. The named threads must already run.
     pub(crate) fn open(
         root: &Root,
-        roles: Roles,
+        roles: ThreadRoles,
         source: Source,
         allowance: &mut usize,
     ) -> Result<OwnProcess, HostError> {
@@ -256,7 +252,9 @@ impl OwnProcess {
             return Err(HostError::NoThread { tid: *tid });
         }
         let tick = root.tick();
-        let account = ProcessAccount::open(&sample, From::Now, source, tick, &|tid| roles.of(tid));
+        let account = ProcessAccount::open(&sample, CountFrom::FirstSample, source, tick, &|tid| {
+            roles.of(tid)
+        });
         Ok(OwnProcess {
             reader,
             account,
@@ -264,8 +262,11 @@ impl OwnProcess {
         })
     }
 
-    /// What its threads have used since.
-    pub(crate) fn read(&mut self, root: &Root, allowance: &mut usize) -> Result<Parts, HostError> {
+    pub(crate) fn read(
+        &mut self,
+        root: &Root,
+        allowance: &mut usize,
+    ) -> Result<RoleTimes, HostError> {
         let sample = self.reader.read(root, allowance)?;
         let sample = sample.ok_or(HostError::NoProcess {
             pid: self.reader.pid,

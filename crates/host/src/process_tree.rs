@@ -1,32 +1,30 @@
-//! What a set of processes with all their descendants has used, though
-//! processes come and go.
+//! CPU time of a set of processes and their descendants, correct across
+//! processes that start and end.
 //!
-//! A process that ends between two readings leaves two traces: what was last
-//! known of it, and, once its parent has waited for it, its whole time in the
-//! parent's line (cutime and cstime of proc(5)). What the parents' lines hold
-//! beyond what was known is time that was used unseen, and is added. Where a
-//! parent does not wait (SIGCHLD ignored) or has ended itself, what a child
-//! used after its last reading is lost: the sum is low then, never high.
+//! A process that ends between two readings leaves its last reading and, once
+//! its parent has waited for it, its total time in the parent's cutime and
+//! cstime (proc(5)). Time in the parents' counters beyond the last readings was
+//! used unobserved and is added. If a parent does not wait (SIGCHLD ignored) or
+//! has itself ended, the time a child used after its last reading is lost: the
+//! sum can be too low, never too high.
 
-use crate::account::{Excess, From, Part, ProcessAccount, ProcessSample};
+use crate::account::{CountFrom, Excess, ProcessAccount, ProcessSample, Role};
 use crate::process::Pid;
 use crate::root::Tick;
 use crate::task::{Source, TaskTimes};
 use plimsoll_model::CpuTime;
 use std::collections::BTreeMap;
 
-/// Whose time counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// That of all members.
     All,
-    /// That of all but this process, the parent of the others.
+    /// All but this process, the parent of the others.
     AllBut(Pid),
 }
 
-/// The running account of a family of processes.
+/// CPU time account of a tree of processes.
 #[derive(Debug)]
-pub(crate) struct Family {
+pub(crate) struct ProcessTree {
     counted: Counted,
     source: Source,
     tick: Tick,
@@ -40,20 +38,21 @@ struct Member {
     started: u64,
     account: ProcessAccount,
     reaped: CpuTime,
-    /// What was known of children that have ended.
-    known_of_children: CpuTime,
+    /// Last known CPU time of children that have ended.
+    known_children: CpuTime,
     unseen_children: Excess,
 }
 
-impl Family {
-    /// Counts from now on. As in all samples, parents stand before children.
+impl ProcessTree {
+    /// Counts from now on. In every list of samples, parents come before
+    /// children.
     pub(crate) fn open(
         samples: &[ProcessSample],
         counted: Counted,
         source: Source,
         tick: Tick,
-    ) -> Family {
-        let mut family = Family {
+    ) -> ProcessTree {
+        let mut tree = ProcessTree {
             counted,
             source,
             tick,
@@ -61,14 +60,14 @@ impl Family {
             ended: TaskTimes::ZERO,
         };
         for sample in samples {
-            family.see(sample, From::Now);
+            tree.record(sample, CountFrom::FirstSample);
         }
-        family
+        tree
     }
 
-    /// Takes in all members that live. Parents have to be read before their
-    /// children: then a parent's line never holds a child that still counts
-    /// as alive.
+    /// Updates all live members. Parents must be read before their children, so
+    /// that a parent's counter never includes a child that still counts as
+    /// alive.
     pub(crate) fn update(&mut self, samples: &[ProcessSample]) {
         let lives: BTreeMap<Pid, u64> = samples
             .iter()
@@ -84,11 +83,11 @@ impl Family {
             self.end(pid);
         }
         for sample in samples {
-            self.see(sample, From::Birth);
+            self.record(sample, CountFrom::Start);
         }
     }
 
-    /// What has been used since the account began.
+    /// CPU time since the account was opened.
     pub(crate) fn times(&self) -> TaskTimes {
         self.members.iter().fold(self.ended, |sum, (pid, member)| {
             sum.plus(self.times_of(*pid, member))
@@ -105,8 +104,8 @@ impl Family {
         times
     }
 
-    fn see(&mut self, sample: &ProcessSample, from: From) {
-        let rest = |_| Part::Rest;
+    fn record(&mut self, sample: &ProcessSample, from: CountFrom) {
+        let rest = |_| Role::Other;
         let stat = &sample.stat;
         let (source, tick) = (self.source, self.tick);
         let member = self.members.entry(stat.pid).or_insert_with(|| Member {
@@ -114,17 +113,19 @@ impl Family {
             started: stat.started,
             account: ProcessAccount::open(sample, from, source, tick, &rest),
             reaped: stat.reaped,
-            known_of_children: CpuTime::ZERO,
+            known_children: CpuTime::ZERO,
             unseen_children: match from {
-                From::Now => Excess::from_now(stat.reaped, CpuTime::ZERO, tick),
-                From::Birth => Excess::from_birth(),
+                CountFrom::FirstSample => {
+                    Excess::from_first_sample(stat.reaped, CpuTime::ZERO, tick)
+                }
+                CountFrom::Start => Excess::from_start(),
             },
         });
         member.ppid = stat.ppid;
         member.account.update(sample, &rest);
         member.reaped = stat.reaped;
-        let known = member.known_of_children;
-        member.unseen_children.see(stat.reaped, known);
+        let known = member.known_children;
+        member.unseen_children.observe(stat.reaped, known);
     }
 
     fn end(&mut self, pid: Pid) {
@@ -133,15 +134,15 @@ impl Family {
         };
         self.ended = self.ended.plus(self.times_of(pid, &member));
         if let Some(parent) = self.members.get_mut(&member.ppid) {
-            parent.known_of_children = parent.known_of_children + member.lifetime();
+            parent.known_children = parent.known_children + member.lifetime();
         }
     }
 }
 
 impl Member {
-    /// What its parent's line will hold of it at least.
+    /// Lower bound of what its parent's counter will include for it.
     fn lifetime(&self) -> CpuTime {
-        self.account.lifetime() + self.reaped.max(self.known_of_children)
+        self.account.lifetime() + self.reaped.max(self.known_children)
     }
 }
 
@@ -152,7 +153,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A process with one thread, in milliseconds.
+    /// A process with one thread; times in milliseconds.
     fn process(pid: Pid, ppid: Pid, own: u64, reaped: u64) -> ProcessSample {
         let mut sample = sample(own / 10, &[(0, own * MS)]);
         sample.stat.pid = pid;
@@ -167,15 +168,15 @@ mod tests {
 
     fn used_by(counted: Counted, readings: &[Vec<ProcessSample>]) -> CpuTime {
         let (source, tick) = (Source::Schedstat, Tick::hundredth());
-        let mut family = Family::open(&readings[0], counted, source, tick);
+        let mut tree = ProcessTree::open(&readings[0], counted, source, tick);
         for samples in &readings[1..] {
-            family.update(samples);
+            tree.update(samples);
         }
-        family.times().cpu
+        tree.times().cpu
     }
 
     #[test]
-    fn a_master_and_its_workers_count_together_from_now_on() {
+    fn master_and_workers_are_summed_from_the_first_sample() {
         let readings = [
             vec![process(1, 0, 500, 70), process(2, 1, 100, 0)],
             vec![process(1, 0, 510, 70), process(2, 1, 190, 0)],
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_is_started_counts_in_full() {
+    fn new_child_counts_in_full() {
         let readings = [
             vec![process(1, 0, 500, 0)],
             vec![process(1, 0, 500, 0), process(2, 1, 70, 0)],
@@ -193,19 +194,21 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_ends_and_is_waited_for_counts_once_and_to_its_end() {
+    fn reaped_child_counts_once_and_in_full() {
         let readings = [
             vec![process(1, 0, 500, 70), process(2, 1, 100, 0)],
             vec![process(1, 0, 500, 70), process(2, 1, 400, 0)],
-            // It used 200 more before it ended: 600 in all are in the parent.
+            // It used 200 ms more before it ended: the parent has 600 ms in
+            // all.
             vec![process(1, 0, 500, 670)],
         ];
-        // 300 seen, 200 unseen of which two ticks may be truncation.
+        // 300 ms observed, 200 ms unobserved, of which two ticks may be
+        // truncation.
         assert_eq!(used(&readings), ms(300 + 180));
     }
 
     #[test]
-    fn children_that_came_and_went_unseen_are_found_in_their_parent() {
+    fn unobserved_children_are_found_in_the_parents_counter() {
         let readings = [
             vec![process(1, 0, 500, 70)],
             vec![process(1, 0, 500, 1070)],
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_nobody_waits_for_keeps_what_was_known() {
+    fn unreaped_child_keeps_its_last_value() {
         let readings = [
             vec![process(1, 0, 500, 0), process(2, 1, 100, 0)],
             vec![process(1, 0, 500, 0), process(2, 1, 400, 0)],
@@ -226,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grandchild_that_its_parent_passes_on_counts_once() {
+    fn reaped_grandchild_counts_once() {
         let readings = [
             vec![
                 process(1, 0, 0, 0),
@@ -245,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn children_count_without_their_parent_and_after_their_end() {
+    fn children_count_with_the_parent_excluded() {
         let readings = [
             vec![process(1, 0, 500, 70)],
             vec![process(1, 0, 900, 70), process(2, 1, 400, 0)],
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_given_to_another_process_is_another_process() {
+    fn reused_pid_is_a_new_process() {
         let mut reused = process(2, 1, 30, 0);
         reused.stat.started = 99;
         let readings = [

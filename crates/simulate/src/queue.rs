@@ -1,19 +1,18 @@
-//! Queues as recursions: each arrival gives its departure, and nothing is
-//! ever simulated between the two.
+//! Queues as recursions: each arrival time gives its departure time.
 //!
 //! First come, first served with one server is Lindley's recursion (The theory
 //! of queues with a single server, 1952); with several, each request goes to
-//! the server that is free first (Kiefer and Wolfowitz, On the theory of
-//! queues with many servers, 1955).
+//! the server that is free first (Kiefer and Wolfowitz, On the theory of queues
+//! with many servers, 1955).
 
-use crate::chance::Chance;
+use crate::random::SeededRng;
 use crate::service::{Service, seconds, working_share};
 use crate::stall::StallClock;
 
 /// The state of a service between two arrivals. Times are in seconds from the
-/// beginning of the trial, before which nothing was waiting.
+/// beginning of the trial, when the queue is empty.
 #[derive(Debug)]
-pub(crate) enum Line {
+pub(crate) enum QueueState {
     Servers {
         servers: Servers,
         mean: f64,
@@ -24,7 +23,7 @@ pub(crate) enum Line {
         growth: f64,
     },
     Stalled {
-        base: Box<Line>,
+        base: Box<QueueState>,
         clock: StallClock,
     },
     SawTooth {
@@ -45,23 +44,28 @@ pub(crate) enum Line {
     },
 }
 
-impl Line {
-    /// An empty line in front of `service`, every part of which takes `slower`
-    /// times as long, at `rate` arrivals a second. Pauses that go on through
-    /// all trials are met at a random point of their cycle.
-    pub(crate) fn new(service: &Service, slower: f64, rate: f64, chance: &mut Chance) -> Line {
+impl QueueState {
+    /// An empty queue for `service`, with all service times multiplied by
+    /// `slower`, at `rate` arrivals per second. Periodic pauses start at a
+    /// random phase.
+    pub(crate) fn new(
+        service: &Service,
+        slower: f64,
+        rate: f64,
+        rng: &mut SeededRng,
+    ) -> QueueState {
         match service {
-            Service::Deterministic { service, servers } => Line::Servers {
+            Service::Deterministic { service, servers } => QueueState::Servers {
                 servers: Servers::idle(*servers),
                 mean: seconds(*service) * slower,
                 exponential: false,
             },
-            Service::Exponential { mean, servers } => Line::Servers {
+            Service::Exponential { mean, servers } => QueueState::Servers {
                 servers: Servers::idle(*servers),
                 mean: seconds(*mean) * slower,
                 exponential: true,
             },
-            Service::Cliff { below, at } => Line::Limiter {
+            Service::Cliff { below, at } => QueueState::Limiter {
                 below: below.as_secs_f64() * slower,
                 growth: (rate * slower / at.get() - 1.0).max(0.0),
             },
@@ -70,10 +74,10 @@ impl Line {
                 every,
                 length,
             } => {
-                let clock = StallClock::new(seconds(*every), length.as_secs_f64(), chance);
+                let clock = StallClock::new(seconds(*every), length.as_secs_f64(), rng);
                 let while_working = rate / working_share(*every, *length);
-                Line::Stalled {
-                    base: Box::new(Line::new(base, slower, while_working, chance)),
+                QueueState::Stalled {
+                    base: Box::new(QueueState::new(base, slower, while_working, rng)),
                     clock,
                 }
             }
@@ -85,22 +89,22 @@ impl Line {
                 steps,
             } => {
                 let (every, steps) = ((*every).max(1), (*steps).max(1));
-                Line::SawTooth {
+                QueueState::SawTooth {
                     free: 0.0,
                     service: seconds(*service) * slower,
                     every,
-                    until_pause: 1 + (chance.unit() * f64::from(every)) as u32,
+                    until_pause: 1 + (rng.unit() * f64::from(every)) as u32,
                     first: first.as_secs_f64() * slower,
                     growth: growth.as_secs_f64() * slower,
                     steps,
-                    step: (chance.unit() * f64::from(steps)) as u32,
+                    step: (rng.unit() * f64::from(steps)) as u32,
                 }
             }
             Service::Lock {
                 parallel,
                 serial,
                 servers,
-            } => Line::Lock {
+            } => QueueState::Lock {
                 servers: Servers::idle(*servers),
                 lock_free: 0.0,
                 parallel: seconds(*parallel) * slower,
@@ -109,26 +113,23 @@ impl Line {
         }
     }
 
-    /// When a request that arrives at `at` departs. Arrivals ascend.
-    pub(crate) fn departs(&mut self, at: f64, chance: &mut Chance) -> f64 {
+    /// The departure time of a request that arrives at `at`. Arrivals must
+    /// ascend.
+    pub(crate) fn departs(&mut self, at: f64, rng: &mut SeededRng) -> f64 {
         match self {
-            Line::Servers {
+            QueueState::Servers {
                 servers,
                 mean,
                 exponential,
             } => {
-                let times = if *exponential {
-                    chance.exponential()
-                } else {
-                    1.0
-                };
+                let times = if *exponential { rng.exponential() } else { 1.0 };
                 let departs = servers.free().max(at) + *mean * times;
                 servers.occupy(departs);
                 departs
             }
-            Line::Limiter { below, growth } => at + *below + at * *growth,
-            Line::Stalled { base, clock } => clock.real(base.departs(clock.working(at), chance)),
-            Line::SawTooth {
+            QueueState::Limiter { below, growth } => at + *below + at * *growth,
+            QueueState::Stalled { base, clock } => clock.real(base.departs(clock.working(at), rng)),
+            QueueState::SawTooth {
                 free,
                 service,
                 every,
@@ -148,17 +149,16 @@ impl Line {
                 }
                 departs
             }
-            Line::Lock {
+            QueueState::Lock {
                 servers,
                 lock_free,
                 parallel,
                 serial,
             } => {
-                // Requests are begun in order, so the lock is asked for in
-                // order too.
+                // Requests start in order, so the lock is requested in order.
                 let locked = servers.free().max(at).max(*lock_free);
-                *lock_free = locked + *serial * chance.exponential();
-                let departs = *lock_free + *parallel * chance.exponential();
+                *lock_free = locked + *serial * rng.exponential();
+                let departs = *lock_free + *parallel * rng.exponential();
                 servers.occupy(departs);
                 departs
             }
@@ -166,7 +166,7 @@ impl Line {
     }
 }
 
-/// When each server will be free: a heap with the earliest on top.
+/// When each server is free: a min-heap.
 #[derive(Debug)]
 pub(crate) struct Servers(Vec<f64>);
 
@@ -175,12 +175,12 @@ impl Servers {
         Servers(vec![0.0; servers as usize])
     }
 
-    /// When the first of them is free; never, if there are none.
+    /// When the first server is free; infinity if there is none.
     fn free(&self) -> f64 {
         self.0.first().copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Gives the server that is free first work until `until`.
+    /// Occupies the server that is free first until `until`.
     fn occupy(&mut self, until: f64) {
         let heap = &mut self.0;
         let mut place = 0;
@@ -206,30 +206,33 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn line(service: &Service) -> Line {
-        Line::new(service, 1.0, 0.0, &mut Chance::seeded(1))
+    fn queue_of(service: &Service) -> QueueState {
+        QueueState::new(service, 1.0, 0.0, &mut SeededRng::seeded(1))
     }
 
     #[test]
     fn requests_go_to_the_server_that_is_free_first() {
-        let mut line = line(&Service::Deterministic {
+        let mut queue_of = queue_of(&Service::Deterministic {
             service: Duration::from_secs(10),
             servers: 3,
         });
-        let mut chance = Chance::seeded(1);
+        let mut rng = SeededRng::seeded(1);
         let departures: Vec<f64> = [0.0, 1.0, 2.0, 3.0, 4.0, 30.0]
             .iter()
-            .map(|at| line.departs(*at, &mut chance))
+            .map(|at| queue_of.departs(*at, &mut rng))
             .collect();
         assert_eq!(departures, [10.0, 11.0, 12.0, 20.0, 21.0, 40.0]);
     }
 
     #[test]
     fn a_service_without_servers_never_answers() {
-        let mut line = line(&Service::Exponential {
+        let mut queue_of = queue_of(&Service::Exponential {
             mean: Duration::from_millis(1),
             servers: 0,
         });
-        assert_eq!(line.departs(1.0, &mut Chance::seeded(1)), f64::INFINITY);
+        assert_eq!(
+            queue_of.departs(1.0, &mut SeededRng::seeded(1)),
+            f64::INFINITY
+        );
     }
 }

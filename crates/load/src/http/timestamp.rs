@@ -1,9 +1,9 @@
-//! When bytes arrived, by the kernel's own account.
+//! Arrival times of received bytes, from kernel timestamps.
 //!
-//! The kernel stamps each packet as it comes (SO_TIMESTAMPNS;
-//! Documentation/networking/timestamping.rst), and tells the stamp of the last
-//! packet that a read took from. So an answer's latency ends when the answer
-//! was there, not when a thread that slept or was busy came to read it.
+//! The kernel timestamps each packet on arrival (SO_TIMESTAMPNS;
+//! Documentation/networking/timestamping.rst) and reports the timestamp of the
+//! last packet that a read consumed. An answer's latency thus ends at its
+//! arrival, not when a sleeping or busy thread reads it.
 
 use nix::cmsg_space;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
@@ -14,36 +14,33 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// An older stamp is no stamp: the wall clock, which stamps are made by, has
-/// been set.
+/// Older timestamps are ignored: the wall clock, which the kernel uses for
+/// them, has been set.
 const OLDEST: Duration = Duration::from_secs(10);
 
-/// Reads from a socket, and knows how old what it read was.
+/// Reads from a socket and determines the age of what was read.
 #[derive(Debug)]
-pub(super) struct Stamped {
-    /// Room for one stamp.
+pub(super) struct TimestampedReader {
     control: Vec<u8>,
-    /// How long before the last read its last packet had come.
     age: Duration,
 }
 
-impl Stamped {
-    /// Asks the kernel for stamps. Without them, all that is read is new.
-    pub(super) fn on(stream: &TcpStream) -> Stamped {
-        // Every Linux has it; if not, the thread's own clock must do.
+impl TimestampedReader {
+    /// Enables timestamps. Without them, the age is zero.
+    pub(super) fn on(stream: &TcpStream) -> TimestampedReader {
+        // Every Linux supports it; otherwise the time of reading is used.
         let _ = setsockopt(stream, sockopt::ReceiveTimestampns, &true);
-        Stamped {
+        TimestampedReader {
             control: cmsg_space!(TimeSpec),
             age: Duration::ZERO,
         }
     }
 
-    /// How long before the last read its last packet had come.
+    /// Time between the arrival of the last packet and the last read.
     pub(super) fn age(&self) -> Duration {
         self.age
     }
 
-    /// Reads once.
     pub(super) fn read(&mut self, stream: &TcpStream, buf: &mut [u8]) -> io::Result<usize> {
         let mut iov = [IoSliceMut::new(buf)];
         let control = Some(&mut self.control[..]);
@@ -60,14 +57,14 @@ impl Stamped {
     }
 }
 
-/// How long ago `stamp` was; nothing if that cannot be.
+/// The age of `stamp`; zero if it is implausible.
 fn age(stamp: Duration, now: Duration) -> Duration {
     now.checked_sub(stamp)
         .filter(|age| *age <= OLDEST)
         .unwrap_or(Duration::ZERO)
 }
 
-/// Since 1970, as the kernel's stamps.
+/// Time since 1970, as in the kernel's timestamps.
 fn wall_clock() -> Duration {
     let now = clock_gettime(ClockId::Realtime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
@@ -81,14 +78,14 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn what_waited_to_be_read_is_as_old_as_it_is() {
+    fn age_is_the_time_since_arrival() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let mut stamped = Stamped::on(&reader);
+        let mut stamped = TimestampedReader::on(&reader);
         let (mut writer, _) = listener.accept().unwrap();
         let mut buf = [0; 16];
-        // The first socket that asks for stamps has the kernel switch them on,
-        // which takes effect a moment later.
+        // The kernel enables timestamps with the first socket that requests
+        // them, with a short delay.
         let ages = std::iter::repeat_with(|| {
             writer.write_all(b"answer").unwrap();
             std::thread::sleep(Duration::from_millis(30));
@@ -102,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_makes_nothing_old() {
+    fn implausible_age_is_zero() {
         let s = Duration::from_secs;
         assert_eq!(age(s(100), s(101)), s(1));
         assert_eq!(age(s(100), s(99)), Duration::ZERO);

@@ -14,7 +14,7 @@ fn open(tree: &FakeTree, pid: Pid) -> Result<ServiceProcesses, HostError> {
 }
 
 #[test]
-fn descendants_are_found_at_first_and_later_and_strangers_are_left_alone() {
+fn descendants_are_found_at_open_and_later_but_not_unrelated_processes() {
     let tree = FakeTree::new();
     let put = |pid, ppid, used: u64| {
         tree.process(&FakeProcess {
@@ -44,7 +44,7 @@ fn descendants_are_found_at_first_and_later_and_strangers_are_left_alone() {
 }
 
 #[test]
-fn a_service_that_is_not_there_or_has_ended_is_an_error() {
+fn missing_or_ended_service_is_an_error() {
     let tree = FakeTree::new();
     assert!(matches!(
         open(&tree, 100),
@@ -58,7 +58,7 @@ fn a_service_that_is_not_there_or_has_ended_is_an_error() {
 }
 
 #[test]
-fn the_end_of_a_worker_is_told_to_its_master_and_that_of_a_master_to_nobody() {
+fn end_of_a_worker_is_counted_and_end_of_the_root_is_an_error() {
     let tree = FakeTree::new();
     let put = |pid, ppid| {
         tree.process(&FakeProcess {
@@ -85,7 +85,7 @@ fn the_end_of_a_worker_is_told_to_its_master_and_that_of_a_master_to_nobody() {
 }
 
 #[test]
-fn those_who_are_not_counted_are_told_from_children_that_have_just_begun() {
+fn own_process_is_excluded_but_new_children_count() {
     let tree = FakeTree::new();
     let put = |pid, ppid| {
         tree.process(&FakeProcess {
@@ -104,7 +104,7 @@ fn those_who_are_not_counted_are_told_from_children_that_have_just_begun() {
 }
 
 #[test]
-fn one_reading_that_fails_does_not_end_the_watch() {
+fn failed_reading_does_not_stop_tracking() {
     let tree = FakeTree::new();
     let put = |used| {
         tree.process(&FakeProcess {
@@ -121,7 +121,7 @@ fn one_reading_that_fails_does_not_end_the_watch() {
 }
 
 #[test]
-fn a_process_that_took_the_number_is_not_the_service() {
+fn reused_pid_is_not_the_service() {
     let tree = FakeTree::new();
     tree.process(&FakeProcess::ANY);
     let mut service = open(&tree, 100).unwrap();
@@ -133,7 +133,7 @@ fn a_process_that_took_the_number_is_not_the_service() {
 }
 
 #[test]
-fn threads_of_this_process_have_to_be_there() {
+fn unknown_own_thread_is_an_error() {
     let tree = FakeTree::new().file(
         "proc/self/stat",
         "100 (me) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n",
@@ -143,9 +143,9 @@ fn threads_of_this_process_have_to_be_there() {
         ..FakeProcess::ANY
     });
     let open = |tid| {
-        let roles = Roles {
+        let roles = ThreadRoles {
             generator: BTreeSet::from([tid]),
-            ..Roles::default()
+            ..ThreadRoles::default()
         };
         OwnProcess::open(tree.root(), roles, Source::Schedstat, &mut 9)
     };
@@ -153,7 +153,7 @@ fn threads_of_this_process_have_to_be_there() {
     assert!(matches!(open(101), Err(HostError::NoThread { tid: 101 })));
 }
 
-/// Burns CPU until the kernel has counted `least` for this very thread.
+/// Burns CPU until the kernel has counted `least` for this thread.
 fn burn(least: Duration) {
     let clock = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -166,25 +166,25 @@ fn burn(least: Duration) {
 }
 
 #[test]
-fn the_time_of_threads_that_came_and_went_here_is_not_lost() {
+fn time_of_short_lived_own_threads_is_counted() {
     let root = Root::machine();
     let source = Source::of(&root);
     let mut allowance = 100;
-    let mut own = OwnProcess::open(&root, Roles::default(), source, &mut allowance).unwrap();
+    let mut own = OwnProcess::open(&root, ThreadRoles::default(), source, &mut allowance).unwrap();
     let before = own.read(&root, &mut allowance).unwrap();
     for _ in 0..4 {
         let thread = std::thread::spawn(|| burn(Duration::from_millis(50)));
         thread.join().unwrap();
     }
     let after = own.read(&root, &mut allowance).unwrap();
-    let used = after.rest.since(before.rest).cpu;
-    // Four ticks may be lost to truncation, and one to the tick in which
-    // the kernel brings its counters up to date.
+    let used = after.other.since(before.other).cpu;
+    // Four ticks may be lost to truncation, and one to the tick in which the
+    // kernel updates its counters.
     assert!(used >= ms(200 - 50), "{used:?}");
 }
 
 #[test]
-fn a_child_process_counts_while_it_lives_and_after_its_end() {
+fn child_process_counts_while_running_and_after_its_end() {
     let root = Root::machine();
     let source = Source::of(&root);
     let mut allowance = 100;
@@ -205,7 +205,7 @@ fn a_child_process_counts_while_it_lives_and_after_its_end() {
 }
 
 #[test]
-fn workers_may_have_smaller_numbers_than_their_master() {
+fn workers_may_have_smaller_pids_than_their_master() {
     let tree = FakeTree::new();
     let put = |pid, ppid, started, reaped_ticks| {
         tree.process(&FakeProcess {

@@ -1,50 +1,47 @@
-//! Two quantiles of one second, at little cost.
+//! A small histogram for the two quantiles of one second.
 
 use std::time::Duration;
 
-/// Bits of the mantissa that tell values apart: 256 steps an octave.
+/// Bits of the mantissa used: 256 steps per octave.
 const STEP_BITS: u32 = 8;
 const SHIFT: u32 = 52 - STEP_BITS;
 
-/// Exponents of the shortest and the longest time that is told apart: 2^-30 s
-/// is about a nanosecond, 2^12 s more than an hour.
+/// Range of exponents: 2^-30 s is about a nanosecond, 2^12 s more than an hour.
 const LOWEST: u64 = 1023 - 30;
 const HIGHEST: u64 = 1023 + 12;
 const STEPS: usize = ((HIGHEST - LOWEST) << STEP_BITS) as usize;
 
-/// Times to within 0.2 %. The model's histogram has a digit more and six times
-/// the size, which for a second is too much to clear and to look through.
+/// Histogram with a relative error of 0.2 %. The model's histogram is ten times
+/// as precise but six times the size, too large to clear and scan every second.
 #[derive(Debug, Clone)]
-pub(crate) struct Brief {
+pub(crate) struct CompactHistogram {
     counts: Vec<u32>,
     total: u64,
 }
 
-impl Default for Brief {
-    fn default() -> Brief {
-        Brief {
+impl Default for CompactHistogram {
+    fn default() -> CompactHistogram {
+        CompactHistogram {
             counts: vec![0; STEPS],
             total: 0,
         }
     }
 }
 
-impl Brief {
-    /// Adds a time that is not negative.
+impl CompactHistogram {
+    /// Adds a duration; it must not be negative.
     pub(crate) fn record(&mut self, seconds: f64) {
-        // The bits of a positive number rise with it: the exponent, then the
+        // The bits of a positive float increase with its value: exponent, then
         // mantissa.
         let step = (seconds.to_bits() >> SHIFT).saturating_sub(LOWEST << STEP_BITS);
         self.counts[(step as usize).min(STEPS - 1)] += 1;
         self.total += 1;
     }
 
-    /// How many times.
     pub(crate) fn count(&self) -> u64 {
         self.total
     }
 
-    /// The time that a share `q` of all do not exceed.
     pub(crate) fn quantile(&self, q: f64) -> Option<Duration> {
         let rank = ((q * self.total as f64).ceil() as u64).max(1);
         let mut seen = 0;
@@ -64,7 +61,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_within_a_fifth_of_a_percent() {
-        let mut brief = Brief::default();
+        let mut brief = CompactHistogram::default();
         assert_eq!(brief.quantile(0.5), None);
         (1..=1000).for_each(|us| brief.record(f64::from(us) * 1e-6));
         for (q, expected) in [(0.5, 500e-6), (0.99, 990e-6), (1.0, 1e-3)] {
@@ -74,8 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn times_out_of_range_are_kept_at_the_ends() {
-        let mut brief = Brief::default();
+    fn out_of_range_times_are_clamped() {
+        let mut brief = CompactHistogram::default();
         brief.record(0.0);
         brief.record(f64::INFINITY);
         assert_eq!(brief.count(), 2);
