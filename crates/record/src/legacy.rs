@@ -78,7 +78,7 @@ pub(crate) fn bring_up_to_date(
     conn: &mut Connection,
     path: &Path,
 ) -> std::result::Result<(), RecordError> {
-    let update = || -> Result<()> {
+    let mut update = || -> Result<()> {
         if version(conn)? == SCHEMA_VERSION {
             return Ok(());
         }
