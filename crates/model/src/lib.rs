@@ -82,7 +82,9 @@ pub use sizing::{
 };
 pub use smt::{CopiesWork, LevelWork, NoSpeedup, SmtFinding, SmtPlan, Speedup};
 pub use step::{Slot, StepPlan, SteppedRate};
-pub use trial::{Errors, Invalid, Phase, RunEnd, Second, Setting, Trial, TrialSpec, Verdict, Work};
+pub use trial::{
+    Errors, Invalid, InvalidKind, Phase, RunEnd, Second, Setting, Trial, TrialSpec, Verdict, Work,
+};
 pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, parse_duration};
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use workload::{

@@ -2,9 +2,10 @@
 
 use crate::args::Format;
 use crate::failure::Failure;
+use crate::tally::tally;
 use plimsoll_model::{Findings, Goal, Plan, Trial};
 use plimsoll_record::Record;
-use plimsoll_report::{HtmlReport, Look, RecordFacts, Report, TrialTally};
+use plimsoll_report::{Document, Look, RecordFacts, Report, render};
 
 /// What follows from a record.
 pub(crate) struct Concluded<'a> {
@@ -34,23 +35,18 @@ impl Concluded<'_> {
     /// In a format; text for a terminal that looks so.
     pub(crate) fn written(&self, format: Format, look: Look) -> Result<String, Failure> {
         let report = self.report();
-        let written = match format {
-            Format::Text => Ok(plimsoll_report::text(&report, look)),
-            Format::Json => plimsoll_report::json(&report),
-            Format::Csv => Ok(plimsoll_report::csv(&report)),
-            Format::Html => return self.page(),
+        let picture = (format == Format::Html)
+            .then(|| plimsoll_study::picture::picture(&self.plan, &self.trials));
+        let document = match report.is_copies() {
+            true => plimsoll_report::copies::document(&report, picture.as_ref()),
+            false => plimsoll_report::sweep::document(&report, picture.as_ref()),
         };
-        written.map_err(no_json)
+        rendered(&document, format.into(), look)
     }
 
     /// As a page with charts.
-    pub(crate) fn page(&self) -> Result<String, Failure> {
-        let page = HtmlReport {
-            report: &self.report(),
-            picture: &plimsoll_study::picture::picture(&self.plan, &self.trials),
-            command_line: self.record.command_line(),
-        };
-        plimsoll_report::html(&page).map_err(no_json)
+    pub(crate) fn page(&self, look: Look) -> Result<String, Failure> {
+        self.written(Format::Html, look)
     }
 
     fn report(&self) -> Report<'_> {
@@ -65,12 +61,6 @@ pub(crate) fn report<'a, F>(
     findings: &'a F,
     trials: &[Trial],
 ) -> Report<'a, F> {
-    let mut tally = TrialTally::default();
-    for trial in trials {
-        tally.add(&trial.verdict);
-        tally.add_idle(trial);
-        tally.add_view(&trial.machine);
-    }
     Report {
         findings,
         plan,
@@ -80,11 +70,18 @@ pub(crate) fn report<'a, F>(
             file: record.path(),
             created_unix_ms: record.created_unix_ms(),
             ended: record.end(),
-            trials: tally,
+            trials: tally(trials),
+            command_line: record.command_line(),
         },
     }
 }
 
-pub(crate) fn no_json(error: impl std::fmt::Display) -> Failure {
-    Failure::Run(format!("the findings cannot be put into JSON: {error}"))
+/// A document in a format.
+pub(crate) fn rendered(
+    document: &Document<'_>,
+    format: plimsoll_report::Format,
+    look: Look,
+) -> Result<String, Failure> {
+    render(document, format, look)
+        .map_err(|e| Failure::Run(format!("the findings cannot be shown: {e}")))
 }

@@ -33,6 +33,7 @@ mod side;
 mod signals;
 mod stop;
 mod sweep;
+mod tally;
 mod yields;
 
 use args::{Cli, Command};

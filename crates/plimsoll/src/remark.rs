@@ -1,19 +1,18 @@
 //! What is said about a run beside its findings: what can be typed next.
 
+use crate::tally::tally;
 use plimsoll_model::{Phase, Trial, counted};
-use plimsoll_report::TrialTally;
+use plimsoll_report::reason;
 
 /// Why a run that was done to its end has failed all the same: none of its
 /// trials under load counts, calibration included. Whoever only looks at the
 /// exit status must not take it for an answer.
 pub(crate) fn none_counts(trials: &[Trial], path: &str) -> Option<String> {
-    let mut tally = TrialTally::default();
-    let loaded = trials.iter().filter(|t| t.spec.phase != Phase::Idle);
-    loaded.for_each(|trial| tally.add(&trial.verdict));
-    if tally.invalid() < tally.all() || tally.all() == 0 {
+    let tally = tally(trials.iter().filter(|t| t.spec.phase != Phase::Idle));
+    if tally.invalid < tally.all || tally.all == 0 {
         return None;
     }
-    let (none, often, are) = match tally.all() {
+    let (none, often, are) = match tally.all {
         1 => (
             "the only trial under load does not count".to_owned(),
             "",
@@ -25,7 +24,7 @@ pub(crate) fn none_counts(trials: &[Trial], path: &str) -> Option<String> {
             "all are",
         ),
     };
-    let reason = tally.commonest_reason();
+    let reason = tally.commonest.map(reason);
     let reason = reason.map_or_else(String::new, |why| format!(", {often}because {why}"));
     Some(format!(
         "{none}{reason}; {are} kept in {path}; run it again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other"

@@ -43,7 +43,8 @@ pub(crate) fn show(
     output: &Output,
 ) -> Result<(), Failure> {
     let concluded = Concluded::of(record, &[])?;
-    let page = with_page.then(|| page_file::beside(record.path(), || concluded.page()));
+    let page =
+        with_page.then(|| page_file::beside(record.path(), || concluded.page(output.look(None))));
     output.print(&concluded.written(format, output.look(None))?)?;
     if format != Format::Text {
         note(&format!("Record: {}", record.path().display()));

@@ -2,13 +2,14 @@
 //! asked for.
 
 use crate::args::{Format, YieldFormat};
-use crate::concluded::{self, no_json};
+use crate::concluded;
 use crate::failure::Failure;
 use crate::output::{Output, note};
 use crate::page_file;
 use plimsoll_model::{Trial, YieldFindings};
 use plimsoll_record::Record;
-use plimsoll_report::{Look, YieldHtml, YieldReport};
+use plimsoll_report::yields::YieldPicture;
+use plimsoll_report::{Look, YieldReport};
 
 /// What follows from a record of such a run.
 pub(crate) struct Shown<'a> {
@@ -38,29 +39,14 @@ impl Shown<'_> {
     /// In a format; text for a terminal that looks so.
     pub(crate) fn written(&self, format: YieldFormat, look: Look) -> Result<String, Failure> {
         let report = self.report();
-        match format {
-            YieldFormat::Text => Ok(plimsoll_report::yield_text(
-                &report,
-                look.width,
-                look.colour,
-            )),
-            YieldFormat::Json => plimsoll_report::yield_json(&report).map_err(no_json),
-            YieldFormat::Csv => Ok(plimsoll_report::yield_csv(&report)),
-            YieldFormat::Html => self.page(),
-        }
-    }
-
-    /// As a page with charts.
-    fn page(&self) -> Result<String, Failure> {
-        let trials = plimsoll_study::picture::trials(self.record.plan(), &self.trials);
-        let steps = plimsoll_study::yields::step_courses(self.record.plan(), &self.trials);
-        let page = YieldHtml {
-            report: &self.report(),
-            trials: &trials,
-            steps: &steps,
-            command_line: self.record.command_line(),
-        };
-        plimsoll_report::yield_html(&page).map_err(no_json)
+        let is_page = format == YieldFormat::Html;
+        let (plan, trials) = (self.record.plan(), &self.trials);
+        let drawn = is_page.then(|| plimsoll_study::picture::trials(plan, trials));
+        let steps = is_page.then(|| plimsoll_study::yields::step_courses(plan, trials));
+        let picture = drawn.as_ref().zip(steps.as_ref());
+        let picture = picture.map(|(trials, steps)| YieldPicture { trials, steps });
+        let document = plimsoll_report::yields::document(&report, picture);
+        concluded::rendered(&document, format.into(), look)
     }
 
     fn report(&self) -> YieldReport<'_> {
@@ -79,7 +65,11 @@ pub(super) fn show(
     output: &Output,
 ) -> Result<(), Failure> {
     let shown = Shown::of(record)?;
-    let page = with_page.then(|| page_file::beside(record.path(), || shown.page()));
+    let page = with_page.then(|| {
+        page_file::beside(record.path(), || {
+            shown.written(YieldFormat::Html, output.look(None))
+        })
+    });
     output.print(&shown.written(format, output.look(None))?)?;
     if format != YieldFormat::Text {
         note(&format!("Record: {}", record.path().display()));
