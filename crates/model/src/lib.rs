@@ -87,8 +87,13 @@ pub use sizing::{
 };
 pub use smt::{CopiesWork, LevelWork, NoSpeedup, SmtFinding, SmtPlan, Speedup};
 pub use step::{Slot, StepPlan, SteppedRate};
-pub use trial::{Errors, Invalid, Phase, RunEnd, Second, Setting, Trial, TrialSetting, TrialSpec, Verdict, Work};
-pub use units::{Bytes, CpuTime, Energy, Rate, Share, human_duration, human_minutes, parse_duration};
+pub use trial::{
+    Errors, Invalid, InvalidKind, Phase, RunEnd, Second, Setting, Trial, TrialSetting, TrialSpec,
+    Verdict, Work,
+};
+pub use units::{
+    Bytes, CpuTime, Energy, Rate, Share, human_duration, human_minutes, parse_duration,
+};
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use workload::{
     Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,

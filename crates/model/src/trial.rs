@@ -264,6 +264,28 @@ pub enum Invalid {
     },
 }
 
+/// What an [`Invalid`] is about, without its figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum InvalidKind {
+    /// The hypervisor took CPU time.
+    Steal,
+    /// Other processes used CPU time.
+    OtherLoad,
+    /// The generator was late.
+    Slip,
+}
+
+impl Invalid {
+    /// What it is about.
+    pub fn kind(&self) -> InvalidKind {
+        match self {
+            Invalid::Slip { .. } => InvalidKind::Slip,
+            Invalid::Steal { .. } => InvalidKind::Steal,
+            Invalid::OtherLoad { .. } => InvalidKind::OtherLoad,
+        }
+    }
+}
+
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,15 +1,14 @@
 //! `plimsoll compare`: machines, or versions of a service, side by side.
 
 use crate::args::{CompareArgs, CompareFormat, Ending, Price};
+use crate::concluded::rendered;
 use crate::failure::Failure;
 use crate::loaded::Loaded;
 use crate::output::{Output, spare_sources};
 use plimsoll_model::{
     CapacityFinding, Carried, ComparisonCaution, CpuThreshold, Respect, ThresholdFinding, Workload,
 };
-use plimsoll_report::{
-    CompareHtml, CompareReport, ComparedRun, Source, compare_html, compare_json, compare_text,
-};
+use plimsoll_report::compare::{CompareReport, ComparedRun, Source};
 use plimsoll_study::compare::{Capacity, CompareError, Machine, compare, factors, watts_at};
 use plimsoll_study::picture::picture;
 use std::path::{Path, PathBuf};
@@ -44,19 +43,9 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
         comparison: &comparison,
         sources: &sources,
     };
-    let written = match format {
-        CompareFormat::Text => {
-            let (width, colour) = output.text_look(file);
-            Ok(compare_text(&report, width, colour))
-        }
-        CompareFormat::Json => compare_json(&report),
-        CompareFormat::Html => compare_html(&CompareHtml {
-            report: &report,
-            runs: &runs(&loaded, &machines),
-        }),
-    };
-    let written = written
-        .map_err(|e| Failure::Run(format!("the comparison cannot be put into JSON: {e}")))?;
+    let drawn = (format == CompareFormat::Html).then(|| runs(&loaded, &machines));
+    let document = plimsoll_report::compare::document(&report, drawn.as_deref());
+    let written = rendered(&document, format.into(), output.look(file))?;
     output.put(&written, file)
 }
 

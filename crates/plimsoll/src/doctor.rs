@@ -1,6 +1,7 @@
 //! `plimsoll doctor`: what can be measured on this machine, and what can be
 //! held beside a service.
 
+use crate::concluded::rendered;
 use crate::failure::Failure;
 use crate::output::Output;
 use plimsoll_control::{Capabilities, Ground, Means, Mechanism};
@@ -19,13 +20,9 @@ pub(crate) fn run(output: &Output) -> Result<(), Failure> {
             error.to_string(),
         )),
     }
-    let text = plimsoll_report::doctor(
-        &provenance,
-        &requirements,
-        output.text_width(),
-        output.colour,
-    );
-    output.print(&text)
+    let document = plimsoll_report::doctor::document(&provenance, &requirements);
+    let text = plimsoll_report::Format::Text;
+    output.print(&rendered(&document, text, output.look(None))?)
 }
 
 /// How `plimsoll side` and `plimsoll yield` can hold a command here: what a cgroup
@@ -49,7 +46,7 @@ fn beside(capabilities: &Capabilities) -> Vec<Requirement> {
             Means::Instead { by, because, lost } => {
                 format!("done by {by}, because {because}: {lost}")
             }
-            Means::Missing { because } => format!("not to be had, because {because}"),
+            Means::Missing { because } => format!("unavailable, because {because}"),
         };
         Some(missed(format!("{mechanism} for batch work"), lost))
     });
@@ -111,7 +108,7 @@ mod tests {
             [
                 "a CPU weight, a CPU quota",
                 "done by signals, because it is version 1: it is not done at once",
-                "not to be had, because version 1 has none",
+                "unavailable, because version 1 has none",
             ]
         );
     }

@@ -5,7 +5,7 @@ use crate::registry;
 use plimsoll_experiments::LoadLine;
 use plimsoll_model::{Findings, Goal, Plan, Provenance, Trial, Workload};
 use plimsoll_record::Record;
-use plimsoll_report::Source;
+use plimsoll_report::compare::Source;
 use std::path::{Path, PathBuf};
 
 /// A record with what was concluded from it.

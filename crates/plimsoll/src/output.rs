@@ -14,10 +14,6 @@ use std::path::Path;
 /// goes into no terminal: room for all columns.
 const ALL_COLUMNS: usize = 160;
 
-/// How wide all else is then, which is only broken in other places: what every
-/// screen, mail and ticket has room for.
-const USUAL_WIDTH: usize = 80;
-
 /// Standard output, as this command may use it.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -55,11 +51,6 @@ impl Output {
         self.width.unwrap_or(ALL_COLUMNS)
     }
 
-    /// For text that loses nothing by being broken.
-    pub(crate) fn text_width(&self) -> usize {
-        self.width.unwrap_or(USUAL_WIDTH)
-    }
-
     /// Prints a text that ends its own lines.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = std::io::stdout().lock();
@@ -91,14 +82,6 @@ impl Output {
             width: file.map_or(self.table_width(), |_| ALL_COLUMNS),
             colour: file.is_none() && self.colour,
             charts: self.charts.then_some(self.charset),
-        }
-    }
-
-    /// The width and the colours of other texts on their way there.
-    pub(crate) fn text_look(&self, file: Option<&Path>) -> (usize, bool) {
-        match file {
-            Some(_) => (USUAL_WIDTH, false),
-            None => (self.text_width(), self.colour),
         }
     }
 }

@@ -7,11 +7,13 @@ mod refuse;
 mod traffic;
 
 use crate::args::{Ending, PlanArgs, PlanFormat};
+use crate::concluded::rendered;
 use crate::failure::Failure;
 use crate::loaded::Loaded;
 use crate::output::{Output, spare_sources};
 use plimsoll_model::{CapacityFinding, Carried, Estimate, Rate};
-use plimsoll_report::{PlanAsked, PlanReport, plan_hpa, plan_json, plan_text};
+use plimsoll_report::Look;
+use plimsoll_report::sizing::{PlanAsked, PlanReport, plan_hpa};
 use plimsoll_study::sizing::{CpuLine, Demand, Request, least, size};
 use std::path::Path;
 
@@ -53,20 +55,16 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
         cpu_known_to: line.as_ref().and_then(CpuLine::highest),
         source: loaded.source(),
     };
-    let written = written(&report, format, output.text_look(file))?;
+    let written = written(&report, format, output.look(file))?;
     output.put(&written, file)
 }
 
-/// The plan in a format; text so wide, and with colours or without.
-fn written(
-    report: &PlanReport<'_>,
-    format: PlanFormat,
-    (width, colour): (usize, bool),
-) -> Result<String, Failure> {
+/// The plan in a format; text that looks so.
+fn written(report: &PlanReport<'_>, format: PlanFormat, look: Look) -> Result<String, Failure> {
+    let shown = |format| rendered(&plimsoll_report::sizing::document(report), format, look);
     match format {
-        PlanFormat::Text => Ok(plan_text(report, width, colour)),
-        PlanFormat::Json => plan_json(report)
-            .map_err(|e| Failure::Run(format!("the plan cannot be put into JSON: {e}"))),
+        PlanFormat::Text => shown(plimsoll_report::Format::Text),
+        PlanFormat::Json => shown(plimsoll_report::Format::Json),
         PlanFormat::Hpa => plan_hpa(report).ok_or_else(|| refuse::no_target(report)),
     }
 }

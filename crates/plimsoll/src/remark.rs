@@ -1,8 +1,8 @@
 //! What is said about a run beside its findings: what can be typed next.
 
+use crate::tally::tally;
 use plimsoll_model::{Phase, Trial, counted};
 use plimsoll_report::reason;
-use crate::tally::tally;
 
 /// Why a run that is complete has failed all the same: none of its trials under
 /// load is valid, calibration included. A caller that only looks at the exit

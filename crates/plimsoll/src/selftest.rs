@@ -1,6 +1,7 @@
 //! `plimsoll selftest`: known services, measured, and how far off that was.
 
 use crate::args::{SelftestArgs, SelftestFormat};
+use crate::concluded::rendered;
 use crate::failure::Failure;
 use crate::output::{Output, note};
 use crate::stop::Stop;
@@ -46,18 +47,12 @@ pub(crate) fn run(args: &SelftestArgs, output: &Output) -> Result<(), Failure> {
 }
 
 fn show(selftest: &Selftest, format: SelftestFormat, output: &Output) -> Result<(), Failure> {
-    match format {
-        SelftestFormat::Text => output.print(&plimsoll_report::selftest_text(
-            selftest,
-            output.table_width(),
-            output.colour,
-        )),
-        SelftestFormat::Json => {
-            let json = plimsoll_report::selftest_json(selftest)
-                .map_err(|e| Failure::Run(format!("the answers cannot be put into JSON: {e}")))?;
-            output.print(&json)
-        }
-    }
+    let format = match format {
+        SelftestFormat::Text => plimsoll_report::Format::Text,
+        SelftestFormat::Json => plimsoll_report::Format::Json,
+    };
+    let document = plimsoll_report::selftest::document(selftest);
+    output.print(&rendered(&document, format, output.look(None))?)
 }
 
 /// Which answers are missing, whether any was wrong, and how to see them again.
@@ -73,7 +68,7 @@ fn not_recovered(selftest: &Selftest) -> String {
         } else {
             let told = is(SelftestVerdict::Recovered);
             let untold = answers().filter(|a| !told(a)).collect();
-            ("could not be told here, and none was wrong", untold)
+            ("are inconclusive, and none was wrong", untold)
         };
     let names: Vec<&str> = missing.iter().map(|a| a.service.as_str()).collect();
     format!(

@@ -1,43 +1,119 @@
-//! Counts trials by verdict, for reports.
+//! Trials counted by verdict.
 
-use plimsoll_model::{Invalid, InvalidKind, Phase, Trial, Verdict};
+use plimsoll_model::{InvalidKind, Phase, Trial, Verdict};
 use plimsoll_report::TrialTally;
 use std::time::Duration;
 
-/// Trials of any experiment by verdict.
+/// Counts trials by verdict and by why they are invalid.
 pub(crate) fn tally<'a, S: 'a, O: 'a>(
     trials: impl IntoIterator<Item = &'a Trial<S, O>>,
 ) -> TrialTally {
     let mut tally = TrialTally::default();
-    let mut kinds = [(InvalidKind::Steal, 0), (InvalidKind::OtherLoad, 0), (InvalidKind::Slip, 0)];
-    let (mut view, mut watched) = (None, Duration::ZERO);
+    let mut kinds = Vec::new();
+    let (mut drawn, mut drawn_within) = (Duration::ZERO, Duration::ZERO);
     for trial in trials {
         tally.all += 1;
-        let reasons = reasons(&trial.verdict);
-        tally.invalid += u64::from(!reasons.is_empty() || !trial.verdict.is_valid());
-        for (kind, count) in &mut kinds {
-            *count += u64::from(reasons.iter().any(|reason| reason.kind() == *kind));
-        }
+        let why = why(&trial.verdict);
+        tally.invalid += u64::from(trial.verdict != Verdict::Valid);
         if trial.spec.phase == Phase::Idle {
-            tally.idle_invalid = reasons.first().map(Invalid::kind);
+            tally.idle_invalid = why.first().copied();
         }
-        if let Some(cpu) = trial.machine.view_cpu {
-            view = Some(view.unwrap_or(Duration::ZERO) + cpu.0);
-            watched += trial.machine.window;
+        kinds.extend(why);
+        if let Some(view) = trial.machine.view_cpu {
+            drawn += view.0;
+            drawn_within += trial.machine.window;
         }
     }
-    // The earlier of two that are as common.
-    let commonest = kinds.into_iter().rev().max_by_key(|(_, count)| *count);
-    tally.commonest = commonest.filter(|(_, count)| *count > 0).map(|(kind, _)| kind);
-    tally.view_pct = view
-        .filter(|_| !watched.is_zero())
-        .map(|view| 100.0 * view.as_secs_f64() / watched.as_secs_f64());
+    tally.commonest = commonest(&kinds);
+    let within = drawn_within.as_secs_f64();
+    tally.view_pct = (within > 0.0).then(|| 100.0 * drawn.as_secs_f64() / within);
     tally
 }
 
-fn reasons(verdict: &Verdict) -> &[Invalid] {
-    match verdict {
-        Verdict::Valid => &[],
-        Verdict::Invalid(reasons) => reasons,
+/// Why a trial is invalid. A generator that was disturbed is late for that
+/// reason.
+fn why(verdict: &Verdict) -> Vec<InvalidKind> {
+    let Verdict::Invalid(reasons) = verdict else {
+        return Vec::new();
+    };
+    let kinds = || reasons.iter().map(plimsoll_model::Invalid::kind);
+    let disturbed = kinds().any(|kind| kind != InvalidKind::Slip);
+    kinds()
+        .filter(|kind| !(disturbed && *kind == InvalidKind::Slip))
+        .collect()
+}
+
+/// The first of those that tie.
+fn commonest(kinds: &[InvalidKind]) -> Option<InvalidKind> {
+    let all = [
+        InvalidKind::Slip,
+        InvalidKind::OtherLoad,
+        InvalidKind::Steal,
+    ];
+    let counted = all.map(|kind| (kinds.iter().filter(|k| **k == kind).count(), kind));
+    let most = counted.into_iter().filter(|(count, _)| *count > 0);
+    most.max_by_key(|(count, _)| *count).map(|(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{CpuTime, Invalid, Setting, Share, TrialSpec};
+
+    fn trial(phase: Phase, reasons: Vec<Invalid>) -> Trial {
+        let spec = TrialSpec::blank(phase, Setting::Idle, Duration::from_secs(1));
+        let mut trial = Trial::begun(spec, 0);
+        trial.verdict = match reasons.is_empty() {
+            true => Verdict::Valid,
+            false => Verdict::Invalid(reasons),
+        };
+        trial
+    }
+
+    fn steal() -> Invalid {
+        Invalid::Steal {
+            stolen: Share::ONE,
+            bound: Share::ZERO,
+        }
+    }
+
+    fn slip() -> Invalid {
+        Invalid::Slip {
+            p99: Duration::from_secs(1),
+            bound: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_late_generator_counts_only_where_nothing_disturbed_it() {
+        let trials = [
+            trial(Phase::Search, vec![slip(), steal()]),
+            trial(Phase::Search, vec![slip(), steal()]),
+            trial(Phase::Search, vec![slip()]),
+            trial(Phase::Search, vec![]),
+        ];
+        let tally = tally(&trials);
+        assert_eq!((tally.all, tally.invalid), (4, 3));
+        assert_eq!(tally.commonest, Some(InvalidKind::Steal));
+        assert_eq!(tally.idle_invalid, None);
+        assert_eq!(super::tally::<Setting, ()>([]), TrialTally::default());
+    }
+
+    #[test]
+    fn the_last_look_at_the_idle_machine_decides() {
+        let bad = trial(Phase::Idle, vec![steal()]);
+        let good = trial(Phase::Idle, vec![]);
+        assert_eq!(tally([&good, &bad]).idle_invalid, Some(InvalidKind::Steal));
+        assert_eq!(tally([&bad, &good]).idle_invalid, None);
+    }
+
+    #[test]
+    fn the_live_view_is_a_share_of_the_time_that_it_was_drawn_in() {
+        let mut drawn = trial(Phase::Search, vec![]);
+        drawn.machine.window = Duration::from_secs(10);
+        drawn.machine.view_cpu = Some(CpuTime(Duration::from_millis(140)));
+        let other = trial(Phase::Search, vec![]);
+        let pct = tally([&drawn, &other]).view_pct.unwrap();
+        assert!((pct - 1.4).abs() < 1e-9, "{pct}");
     }
 }

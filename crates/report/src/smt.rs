@@ -2,11 +2,10 @@
 //! of the copies table.
 
 use crate::Report;
-use crate::capacity::Subject;
-use crate::levels::known;
 use crate::number;
 use crate::sentence::Sentence;
-use crate::table::{Column, Ink};
+use crate::sweep::capacity::Subject;
+use crate::table::{Column, Ink, known};
 use plimsoll_model::{
     CopiesFinding, CpuSet, Estimate, NoSpeedup, SmtFinding, Speedup, TableRows, Workload,
 };
@@ -45,7 +44,7 @@ fn adds(subject: Subject, speedup: &Speedup) -> String {
                 .interval()
                 .is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high) =>
         {
-            ", so it cannot be told whether the second one adds anything.".to_owned()
+            ", not significantly different from 1.".to_owned()
         }
         ratio if ratio.value <= 1.0 => ", so the second one adds nothing.".to_owned(),
         ratio => format!(
@@ -84,8 +83,7 @@ fn unknown(report: &Report<'_>, why: NoSpeedup) -> Option<String> {
         let (copies, cores) = (table.rows == TableRows::Copies, cpus.cores.len());
         return (copies && why == NoSpeedup::LevelMissing).then(|| {
             format!(
-                "What the second thread of a core adds is not known: that takes rows with {cores} \
-                 and with {} copies.",
+                "The speedup by SMT is not known: that takes rows with {cores} and with {} copies.",
                 2 * cores
             )
         });
@@ -128,17 +126,17 @@ fn way_out(report: &Report<'_>, why: NoSpeedup) -> String {
         NoSpeedup::LevelMissing if is_copies => {
             let cores = cpus.cores.len();
             format!(
-                " By how much shows with trials that count at {cores} and at {} copies.",
+                " By how much takes valid trials at {cores} and at {} copies.",
                 2 * cores
             )
         }
         NoSpeedup::LevelMissing => {
-            " By how much is not known: no trial at full load on one thread of each core counts, or \
+            " By how much is not known: no valid trial at full load on one thread of each core, or \
              none on both."
                 .to_owned()
         }
         NoSpeedup::NotSaturated => {
-            " By how much is not known: the service was not driven to its end; leave --rated out."
+            " By how much is not known: the service was not saturated; leave --rated out."
                 .to_owned()
         }
         NoSpeedup::UnevenCores => {

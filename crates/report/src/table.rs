@@ -23,6 +23,21 @@ pub enum Ink {
     Magenta,
 }
 
+impl Ink {
+    /// How it looks on a page.
+    pub(crate) fn class(self) -> Option<&'static str> {
+        match self {
+            // Cyan and magenta tell lines apart in charts of characters.
+            Ink::Plain | Ink::Cyan | Ink::Magenta => None,
+            Ink::Bold => Some("bold"),
+            Ink::Dim => Some("dim"),
+            Ink::Red => Some("red"),
+            Ink::Green => Some("green"),
+            Ink::Yellow => Some("yellow"),
+        }
+    }
+}
+
 /// Whether to paint.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint(pub(crate) bool);
@@ -53,6 +68,16 @@ impl Paint {
 pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) ink: Ink,
+}
+
+impl Cell {
+    /// A text with its ink.
+    pub(crate) fn new(ink: Ink, text: impl Into<String>) -> Cell {
+        Cell {
+            text: text.into(),
+            ink,
+        }
+    }
 }
 
 impl From<String> for Cell {
@@ -120,6 +145,28 @@ impl Column {
     }
 }
 
+/// A value, or a dash where it is not known.
+pub(crate) fn known(value: Option<f64>, show: impl Fn(f64) -> String) -> Cell {
+    match value {
+        Some(value) => show(value).into(),
+        None => Cell {
+            text: MISSING.to_owned(),
+            ink: Ink::Dim,
+        },
+    }
+}
+
+/// `4`, or `4 (1)` where one more is invalid.
+pub(crate) fn trials(valid: u32, invalid: u32) -> Cell {
+    match invalid {
+        0 => valid.to_string().into(),
+        _ => Cell {
+            text: format!("{valid} ({invalid})"),
+            ink: Ink::Red,
+        },
+    }
+}
+
 /// The table, as wide as `width` at most where that can be had.
 pub(crate) fn render(columns: Vec<Column>, width: usize, paint: Paint) -> String {
     let (columns, gap) = fit(columns, width);
@@ -181,6 +228,68 @@ fn fit(mut columns: Vec<Column>, width: usize) -> (Vec<Column>, usize) {
         }
     }
     (columns, 2)
+}
+
+/// A table whose heads are values, the first column aligned to the left; where
+/// its columns do not fit beside each other, a block for each of its rows.
+pub(crate) fn grid(rows: &[Vec<Cell>], width: usize, paint: Paint) -> String {
+    let columns = columns(rows);
+    if all_fit(&columns, width) {
+        let table = render(columns, width, paint);
+        // The names and units that these columns do not have.
+        return table.trim_start_matches('\n').to_owned();
+    }
+    let Some((heads, rows)) = rows.split_first() else {
+        return String::new();
+    };
+    rows.iter()
+        .map(|row| block(heads, row, width, paint))
+        .collect()
+}
+
+fn columns(rows: &[Vec<Cell>]) -> Vec<Column> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let column = |i: usize| {
+        let cells = rows.iter().map(|row| row.get(i).cloned());
+        let blank = || Cell::from(String::new());
+        let mut cells: Vec<Cell> = cells.map(|cell| cell.unwrap_or_else(blank)).collect();
+        if i == 0 {
+            let widest = widest(&cells);
+            cells
+                .iter_mut()
+                .for_each(|c| c.text = format!("{:widest$}", c.text));
+        }
+        Column::new("", "", 0, cells)
+    };
+    (0..columns).map(column).collect()
+}
+
+fn widest(cells: &[Cell]) -> usize {
+    let lengths = cells.iter().map(|c| c.text.chars().count());
+    lengths.max().unwrap_or(0)
+}
+
+/// A row as a heading and a line per machine: what is compared stands one below
+/// the other. A value that does not fit beside its machine stands below it.
+fn block(heads: &[Cell], row: &[Cell], width: usize, paint: Paint) -> String {
+    let (Some((kind, names)), Some((label, values))) = (heads.split_first(), row.split_first())
+    else {
+        return String::new();
+    };
+    let title = format!("{} {}", label.text, kind.text);
+    let mut out = paint.with(Ink::Bold, title.trim()) + "\n";
+    let (name_width, value_width) = (widest(names), widest(values));
+    let beside = 2 + name_width + 2 + value_width <= width;
+    for (name, value) in names.iter().zip(values) {
+        let (name, text) = (&name.text, paint.with(value.ink, &value.text));
+        let blanks = " ".repeat(value_width.saturating_sub(value.text.chars().count()));
+        out += &if beside {
+            format!("  {name:name_width$}  {blanks}{text}\n")
+        } else {
+            format!("  {name}\n    {text}\n")
+        };
+    }
+    out
 }
 
 /// A text that begins with a label, such as the name of a row, broken so that

@@ -49,6 +49,23 @@ pub(crate) enum PlanFormat {
     Hpa,
 }
 
+/// What the documents of a format are drawn as.
+macro_rules! drawn_as {
+    ($format:ident: $($variant:ident),+) => {
+        impl From<$format> for plimsoll_report::Format {
+            fn from(format: $format) -> plimsoll_report::Format {
+                match format {
+                    $($format::$variant => plimsoll_report::Format::$variant,)+
+                }
+            }
+        }
+    };
+}
+
+drawn_as!(Format: Text, Json, Csv, Html);
+drawn_as!(CompareFormat: Text, Json, Html);
+drawn_as!(YieldFormat: Text, Json, Csv, Html);
+
 /// A format that has an ending.
 pub(crate) trait Ending: Copy + Sized + 'static {
     /// Ending and format, those that are named in messages first.

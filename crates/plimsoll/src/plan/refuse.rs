@@ -2,8 +2,10 @@
 
 use crate::failure::Failure;
 use crate::loaded::Loaded;
-use plimsoll_model::{CapacityFinding, CapacityNote, Trial, Verdict, counted};
-use plimsoll_report::{PlanReport, TrialTally};
+use crate::tally::tally;
+use plimsoll_model::{CapacityFinding, CapacityNote, Trial, counted};
+use plimsoll_report::reason;
+use plimsoll_report::sizing::PlanReport;
 
 /// Refuses a record that has no trial at a rate that counts: no other goal and
 /// no other level would help there.
@@ -25,16 +27,13 @@ pub(super) fn without_rates(loaded: &Loaded) -> Result<(), Failure> {
 
 /// Why nothing follows from trials, if none of them counts, and the way out.
 fn none_counts<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<String> {
-    let mut tally = TrialTally::default();
-    for trial in trials {
-        tally.add(&trial.verdict);
-        if trial.verdict == Verdict::Valid {
-            return None;
-        }
+    let tally = tally(trials);
+    if tally.invalid < tally.all {
+        return None;
     }
-    let reason = tally.commonest_reason();
+    let reason = tally.commonest.map(reason);
     let reason = reason.map_or_else(String::new, |why| format!(", most often because {why}"));
-    Some(match tally.all() {
+    Some(match tally.all {
         0 => "its run ended before the first trial at a load; go on with it (plimsoll sweep --resume), or sweep again".to_owned(),
         n => format!(
             "none of its {} at a level or of the search counts{reason}; sweep again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other",
@@ -111,7 +110,7 @@ pub(super) fn no_target(report: &PlanReport<'_>) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Invalid, Phase, Rate, Setting, Share, TrialSpec};
+    use plimsoll_model::{Invalid, Phase, Rate, Setting, Share, TrialSpec, Verdict};
     use std::time::Duration;
 
     fn trial(verdict: Verdict) -> Trial {

@@ -2,24 +2,23 @@
 
 use plimsoll_model::{ComparisonCaution, human_duration};
 
-pub(crate) fn sentence(caution: &ComparisonCaution) -> String {
+pub(super) fn sentence(caution: &ComparisonCaution) -> String {
     match caution {
         ComparisonCaution::Connections => "The machines were asked over different numbers of \
              connections, which changes what a server carries."
             .to_owned(),
-        ComparisonCaution::Arrivals => "Requests arrived at random at one machine and evenly at \
-             another; where they arrive at random more of them wait, so the goals were harder to \
-             keep there."
+        ComparisonCaution::Arrivals => "Arrivals were random at one machine and even at another. \
+             Random arrivals queue more, so the goals were harder to keep there."
             .to_owned(),
         ComparisonCaution::OnTrust => "Imported tables do not say what they were measured with; \
-             that it was the same for all is taken on trust."
+             the comparison assumes the same for all."
             .to_owned(),
-        ComparisonCaution::ExactPower => "Power is taken as exact, and it is that of the CPU \
-             packages alone: what work per watt has of an interval comes from the capacity."
+        ComparisonCaution::ExactPower => "Power is that of the CPU packages alone and taken as \
+             exact: the interval of work per watt is that of the capacity."
             .to_owned(),
         ComparisonCaution::Cpus(each) => format!(
-            "The services had different numbers of CPUs ({}). As a rule a service carries less \
-             per CPU on more of them, so what is carried per CPU does not compare the CPUs alone.",
+            "The services had different numbers of CPUs ({}). A service usually carries less per \
+             CPU on more CPUs, so capacity per CPU does not compare the CPUs alone.",
             by_name(each, u32::to_string)
         ),
         ComparisonCaution::WideCapacity {
@@ -27,14 +26,13 @@ pub(crate) fn sentence(caution: &ComparisonCaution) -> String {
             goal,
             half_width,
         } => format!(
-            "What {name} carries within {goal} is known to {:.0} % only (half the width of its \
-             interval); smaller differences will not be seen. Sweep it longer, without --quick or \
-             with --precision.",
+            "The capacity of {name} within {goal} is known to ±{:.0} %; smaller differences do not \
+             show. Sweep it longer, without --quick or with --precision.",
             100.0 * half_width
         ),
         ComparisonCaution::RelativeGoal { goal, limits } => format!(
-            "The goal {goal} is held against each machine's own latency at light load, so it is \
-             not the same promise for all: {}.",
+            "The goal {goal} is relative to each machine's own latency at light load, so it is \
+             another limit on each: {}.",
             by_name(limits, |limit| human_duration(*limit))
         ),
         ComparisonCaution::Surroundings {
@@ -55,8 +53,8 @@ pub(crate) fn sentence(caution: &ComparisonCaution) -> String {
             "{first} and {name} were not measured with the same Plimsoll: {one} against {two}."
         ),
         ComparisonCaution::NotConfirmed { name, goal } => format!(
-            "What {name} carries within {goal} is in doubt: a longer trial at its lower end did \
-             not keep the goal."
+            "The capacity of {name} within {goal} is in doubt: a longer trial at its lower end \
+             missed the goal."
         ),
     }
 }

@@ -2,72 +2,10 @@
 
 use crate::escape::safe;
 use crate::number::{self, MISSING, Written};
-use crate::table::{Cell, Column, Ink, Paint, all_fit, render};
+use crate::table::{Cell, Ink};
 use plimsoll_model::{
     Carried, ComparedCapacity, Comparison, Estimate, Figure, FigureUnit, Measure,
 };
-
-/// A table whose heads are values, the first column aligned to the left; where
-/// its columns do not fit beside each other, a block for each of its rows.
-pub(super) fn grid(rows: Vec<Vec<Cell>>, width: usize, paint: Paint) -> String {
-    let columns = columns(&rows);
-    if all_fit(&columns, width) {
-        let table = render(columns, width, paint);
-        // The names and units that these columns do not have.
-        return table.trim_start_matches('\n').to_owned();
-    }
-    let Some((heads, rows)) = rows.split_first() else {
-        return String::new();
-    };
-    rows.iter()
-        .map(|row| block(heads, row, width, paint))
-        .collect()
-}
-
-fn columns(rows: &[Vec<Cell>]) -> Vec<Column> {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let column = |i: usize| {
-        let cells = rows.iter().map(|row| row.get(i).cloned());
-        let blank = || Cell::from(String::new());
-        let mut cells: Vec<Cell> = cells.map(|cell| cell.unwrap_or_else(blank)).collect();
-        if i == 0 {
-            let widest = widest(&cells);
-            cells
-                .iter_mut()
-                .for_each(|c| c.text = format!("{:widest$}", c.text));
-        }
-        Column::new("", "", 0, cells)
-    };
-    (0..columns).map(column).collect()
-}
-
-fn widest(cells: &[Cell]) -> usize {
-    let lengths = cells.iter().map(|c| c.text.chars().count());
-    lengths.max().unwrap_or(0)
-}
-
-/// A row as a heading and a line per machine: what is compared stands one below
-/// the other. A value that does not fit beside its machine stands below it.
-fn block(heads: &[Cell], row: &[Cell], width: usize, paint: Paint) -> String {
-    let (Some((kind, names)), Some((label, values))) = (heads.split_first(), row.split_first())
-    else {
-        return String::new();
-    };
-    let title = format!("{} {}", label.text, kind.text);
-    let mut out = paint.with(Ink::Bold, title.trim()) + "\n";
-    let (name_width, value_width) = (widest(names), widest(values));
-    let beside = 2 + name_width + 2 + value_width <= width;
-    for (name, value) in names.iter().zip(values) {
-        let (name, text) = (&name.text, paint.with(value.ink, &value.text));
-        let blanks = " ".repeat(value_width.saturating_sub(value.text.chars().count()));
-        out += &if beside {
-            format!("  {name:name_width$}  {blanks}{text}\n")
-        } else {
-            format!("  {name}\n    {text}\n")
-        };
-    }
-    out
-}
 
 fn heads(comparison: &Comparison, first: &str) -> Vec<Cell> {
     let names = comparison.machines.iter().map(|m| safe(&m.name));
@@ -107,7 +45,7 @@ pub(crate) fn capacity_rows(comparison: &Comparison, goal: &ComparedCapacity) ->
     let cpu = |c: &Option<&ComparedCapacity>| c.and_then(|c| c.cpu_pct);
     if all.iter().any(|c| cpu(c).is_some()) {
         let shown = |cpu: Estimate| Written::pct(cpu).with_ends("");
-        let mut row = vec![Cell::from("CPU use then, %".to_owned())];
+        let mut row = vec![Cell::from("CPU use at capacity, %".to_owned())];
         row.extend(
             all.iter()
                 .map(|c| Cell::from(cpu(c).map_or(MISSING.to_owned(), shown))),
@@ -123,7 +61,7 @@ fn figure(capacity: Option<&ComparedCapacity>, measure: Measure) -> Option<&Figu
 
 pub(crate) fn measure_name(measure: Measure) -> &'static str {
     match measure {
-        Measure::Capacity => "carries",
+        Measure::Capacity => "capacity",
         Measure::PerCpu => "per CPU",
         Measure::PerPrice => "per unit of money",
         Measure::PerWatt => "per joule",

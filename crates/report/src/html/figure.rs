@@ -2,18 +2,17 @@
 //! the table behind it.
 
 use super::charts::{Figure, View, load_name};
-use super::markup::{El, Html, el, typeset};
-use super::page::section;
+use super::markup::{El, Html, el, section, typeset};
 use crate::capacity::leading;
 use crate::copies::is_disturbed;
 use crate::number::{self, per_second, time_us};
-use crate::table::{Cell, Column, Ink};
+use crate::table::{Cell, Column};
 use plimsoll_model::{CopiesFinding, LevelFinding};
 use serde::Serialize;
 
 /// The levels that one can pick, and what each chart tells of them.
 #[derive(Serialize)]
-pub(super) struct Levels {
+pub(crate) struct Levels {
     /// What each is called.
     names: Vec<String>,
     /// What is measured of each, in one line.
@@ -48,7 +47,7 @@ const OF_ARMS: Words = Words {
 };
 
 impl Levels {
-    pub(super) fn of(view: View<'_>, figures: &[&[Figure]]) -> Levels {
+    pub(crate) fn of(view: View<'_>, figures: &[&[Figure]]) -> Levels {
         let findings = view.report.findings;
         let (names, facts) = if view.report.is_copies() {
             let rows = findings.copies.iter();
@@ -70,7 +69,7 @@ impl Levels {
     }
 
     /// The arms of a yield run in the place of levels: name and facts of each.
-    pub(super) fn of_arms(
+    pub(crate) fn of_arms(
         arms: impl Iterator<Item = (String, String)>,
         first: usize,
         figures: &[Figure],
@@ -85,13 +84,18 @@ impl Levels {
         }
     }
 
+    /// The one that is shown first.
+    pub(crate) fn first(&self) -> usize {
+        self.first
+    }
+
     /// For the script.
-    pub(super) fn json(&self) -> serde_json::Result<String> {
+    pub(crate) fn json(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
     }
 
     /// A bar that stays in sight, to pick a level from the keyboard.
-    pub(super) fn picker(&self) -> Option<El> {
+    pub(crate) fn picker(&self) -> Option<El> {
         let facts = self.facts.get(self.first)?;
         let options = self.names.iter().enumerate().map(|(i, name)| {
             let option = el("option").attr("value", &i.to_string());
@@ -185,13 +189,8 @@ fn copies_facts(row: &CopiesFinding) -> String {
     parts.join(" · ")
 }
 
-/// A section per chart.
-pub(super) fn sections(figures: &[Figure], levels: &Levels) -> Html {
-    figures.iter().map(|f| one(f, levels.first)).collect()
-}
-
 /// A chart of levels without any has nothing to tell of the first.
-fn one(figure: &Figure, first: usize) -> El {
+pub(crate) fn one(figure: &Figure, first: usize) -> El {
     let told = figure.told.get(first).map(|told| {
         el("p")
             .class("told")
@@ -215,7 +214,7 @@ fn one(figure: &Figure, first: usize) -> El {
 /// A chart: what is said of it, with `more` to it, and what is drawn. `across`
 /// gives it the whole width of a large screen, where the first stands beside
 /// the second.
-pub(super) fn part(
+pub(crate) fn part(
     id: &str,
     title: &str,
     hint: &str,
@@ -236,7 +235,7 @@ pub(super) fn part(
 }
 
 /// A table that is opened by who wants it.
-pub(super) fn on_demand(table: El) -> El {
+pub(crate) fn on_demand(table: El) -> El {
     el("details")
         .class("behind")
         .with(el("summary").with("Table"))
@@ -246,7 +245,7 @@ pub(super) fn on_demand(table: El) -> El {
 /// A table whose first row is its head, and whose first column says what the
 /// rows are. It has a column per machine, for which a phone is too narrow: there
 /// each row is a card, in which each value has the name of its column.
-pub(super) fn grid(rows: &[Vec<Cell>]) -> El {
+pub(crate) fn grid(rows: &[Vec<Cell>]) -> El {
     let (head, body) = match rows.split_first() {
         Some((head, body)) => (head.as_slice(), body),
         None => (&[][..], &[][..]),
@@ -271,7 +270,7 @@ pub(super) fn grid(rows: &[Vec<Cell>]) -> El {
 }
 
 /// A table. Its rows may be levels that can be picked.
-pub(super) fn table(columns: &[Column], rows_are_levels: bool) -> El {
+pub(crate) fn table(columns: &[Column], rows_are_levels: bool) -> El {
     let columns: Vec<&Column> = columns.iter().filter(|c| !c.is_empty()).collect();
     let count = columns.iter().map(|c| c.cells().len()).max().unwrap_or(0);
     let head = columns.iter().map(|column| {
@@ -302,7 +301,7 @@ pub(super) fn table(columns: &[Column], rows_are_levels: bool) -> El {
 
 fn table_cell(cell: &Cell, words: bool) -> El {
     let words = words.then_some("words");
-    let classes: Vec<&str> = class(cell.ink).into_iter().chain(words).collect();
+    let classes: Vec<&str> = cell.ink.class().into_iter().chain(words).collect();
     let td = el("td").with(cell.text.as_str());
     match classes.is_empty() {
         true => td,
@@ -314,17 +313,4 @@ fn table_cell(cell: &Cell, words: bool) -> El {
 fn is_words(column: &Column) -> bool {
     let letters = |cell: &Cell| cell.text.chars().filter(|c| c.is_alphabetic()).count() > 3;
     column.cells().iter().any(letters)
-}
-
-/// How an ink looks on a page.
-pub(super) fn class(ink: Ink) -> Option<&'static str> {
-    match ink {
-        // Cyan and magenta tell lines apart in charts of characters.
-        Ink::Plain | Ink::Cyan | Ink::Magenta => None,
-        Ink::Bold => Some("bold"),
-        Ink::Dim => Some("dim"),
-        Ink::Red => Some("red"),
-        Ink::Green => Some("green"),
-        Ink::Yellow => Some("yellow"),
-    }
 }

@@ -10,14 +10,12 @@ pub(super) fn floor(auto: &Autoscaler) -> Option<&'static str> {
     match auto.floor_from {
         FloorFrom::Asked => None,
         FloorFrom::Peak => Some(
-            "The smallest fleet is the whole fleet for the peak, because a peak alone does not \
-             tell how low traffic gets: give traffic by time with --traffic, or --floor, to let \
-             it shrink.",
+            "The smallest fleet is that for the peak: a peak alone does not show how low traffic \
+             gets. Give traffic by time (--traffic), or --floor, to let it shrink.",
         ),
         FloorFrom::Cheapest => Some(
-            "The smallest fleet is the one that makes this traffic cheapest. A smaller one would \
-             take a lower CPU target at all times, for a lost instance would be a larger part of \
-             it.",
+            "The smallest fleet is the cheapest for this traffic. A smaller one needs a lower CPU \
+             target at all times, because a lost instance is a larger part of it.",
         ),
         FloorFrom::NoFailures => {
             Some("No instance may be lost, so the target is right for any fleet, down to one.")
@@ -66,15 +64,15 @@ fn caution(caution: &SizingCaution, least_instances: u32) -> String {
             let what = named(figure);
             format!(
                 "The {what} is not measured: {} per instance is below {}, the lowest load whose CPU \
-                 use was. It is read off a straight line from there down to no load; sweep lower \
-                 levels (--levels) to see it.",
+                 use was. It is interpolated between there and no load; sweep lower levels (--levels) to \
+                 measure it.",
                 per_second(rate_rps),
                 per_second(lowest_measured_rps)
             )
         }
         SizingCaution::TooSteep { worst_load_ratio } => format!(
-            "New instances are too late for this traffic: at its worst moment one has to carry {} % \
-             of what the plan takes it to carry. Raise --growth, or --floor.",
+            "New instances come too late for this traffic: at the worst moment one runs at {} % of \
+             its planned capacity. Raise --growth, or --floor.",
             number::trimmed((1000.0 * worst_load_ratio).round() / 10.0)
         ),
         SizingCaution::WideCapacity {
@@ -84,16 +82,15 @@ fn caution(caution: &SizingCaution, least_instances: u32) -> String {
             // What would not be fewer is no reason to know more closely.
             let saving = match n < least_instances {
                 true => format!(
-                    ": if its upper end is the truth, {} {}",
+                    ": at its upper end {} {}",
                     grouped(f64::from(n), 0),
                     for_count(n, "instance is enough", "instances are enough")
                 ),
                 false => String::new(),
             };
             format!(
-                "What an instance carries is known to {half_width_pct:.0} % only (half the width \
-                 of its interval){saving}. Sweep longer to know more closely, without --quick or \
-                 with --precision."
+                "The capacity of an instance is known to ±{half_width_pct:.0} %{saving}. Sweep longer \
+                 for a narrower interval, without --quick or with --precision."
             )
         }
     }

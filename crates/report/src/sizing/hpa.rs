@@ -80,7 +80,7 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> Vec<String> {
             number::trimmed(asked.ready_in_s),
         ),
         format!(
-            "So each may be asked for {}: times {} % for failures, times {} % for growth.",
+            "So the load of each may be {}: times {} % for failures, times {} % for growth.",
             per_second(auto.rate_rps),
             percent(auto.left_after_failures_share),
             percent(auto.left_for_growth_share),

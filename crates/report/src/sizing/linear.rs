@@ -18,29 +18,28 @@ pub(super) fn linear_rule(sizing: &Sizing, linear: &LinearRule) -> String {
     let target = number::pct(linear.target_cpu_pct);
     if linear.runs_away {
         return format!(
-            "The linear rule, which takes CPU use for work, would set {target} %; CPU use stays \
-             above that however many instances there are, so it would add them without end."
+            "The linear rule (CPU use equals work) would set {target} %; CPU use stays above that \
+             however many instances there are, so it would add them without end."
         );
     }
     let n = linear.instances;
     let end = if linear.settled {
         format!("ends at {n} {}", for_count(n, "instance", "instances"))
     } else {
-        format!("never comes to rest and falls to {n}")
+        format!("oscillates and falls to {n}")
     };
     let load = number::trimmed((1000.0 * linear.load_ratio).round() / 10.0);
     let carried = format!(
-        "with the failures and the growth that are planned for, each would have to carry {load} % \
-         of what the plan takes it to carry"
+        "with the planned failures and growth, each instance would run at {load} % of its planned \
+         capacity"
     );
     let verdict = match linear.missing_instances {
-        0 => format!("as many as it takes: {carried}"),
-        missing if missing > 0 => format!("{missing} too few for the goal: {carried}"),
-        more => format!("{} more than it takes: {carried}", -more),
+        0 => format!("the same number: {carried}"),
+        missing if missing > 0 => format!("{missing} too few for the SLO: {carried}"),
+        more => format!("{} more than needed: {carried}", -more),
     };
     format!(
-        "The linear rule, which takes CPU use for work, would set {target} %; at {} that {end}, \
-         {verdict}.",
+        "The linear rule (CPU use equals work) would set {target} %; at {} that {end}, {verdict}.",
         per_second(sizing.peak_rps)
     )
 }

@@ -1,36 +1,36 @@
 //! A fleet that follows traffic, as a table and sentences.
 
 use super::money;
-use crate::compare::put;
+use crate::document::Table;
 use crate::number;
 use crate::sentence::Sentence;
-use crate::table::{Cell, Column, Ink, Paint, render};
+use crate::table::{Cell, Column, Ink};
 use plimsoll_model::{FleetOverTime, FleetStep};
 
 /// More rows than these are for programs.
 const MOST_STEPS_SHOWN: usize = 48;
 
-/// The fleet step by step, what it saves, and its worst moment.
-pub(super) fn over_time_text(
-    over_time: &FleetOverTime,
-    fixed_instances: u32,
-    width: usize,
-    paint: Paint,
-) -> String {
-    let mut out = String::new();
-    let steps = &over_time.steps;
-    if steps.len() <= MOST_STEPS_SHOWN {
-        let cells = |show: fn(&FleetStep) -> String| -> Vec<Cell> {
-            steps.iter().map(|step| show(step).into()).collect()
-        };
-        let columns = vec![
+/// The fleet step by step; without rows if there are too many.
+pub(super) fn table(over_time: &FleetOverTime) -> Table {
+    let steps = match over_time.steps.len() {
+        n if n > MOST_STEPS_SHOWN => &[][..],
+        _ => &over_time.steps,
+    };
+    let cells = |show: fn(&FleetStep) -> String| -> Vec<Cell> {
+        steps.iter().map(|step| show(step).into()).collect()
+    };
+    Table {
+        id: Some("fleet"),
+        ..Table::of(vec![
             Column::new("from", "s", 0, cells(|s| number::trimmed(s.at_s))),
             Column::new("highest", "/s", 0, cells(|s| number::rate(s.rate_rps))),
             Column::new("fleet", "instances", 0, cells(|s| s.instances.to_string())),
-        ];
-        out += &render(columns, width, paint);
-        out.push('\n');
+        ])
     }
+}
+
+/// What it saves, and its worst moment.
+pub(super) fn sentences(over_time: &FleetOverTime, fixed_instances: u32) -> Vec<Sentence> {
     let (hours, fixed) = (over_time.instance_hours, over_time.fixed_instance_hours);
     let cost = over_time.cost.zip(over_time.fixed_cost);
     let cost = cost.map_or_else(String::new, |(cost, fixed)| {
@@ -43,15 +43,12 @@ pub(super) fn over_time_text(
         number::short(fixed),
         number::grouped(f64::from(fixed_instances), 0)
     );
-    put(&mut out, &Sentence::new(Ink::Plain, text), width, paint);
     let worst = over_time.worst_load_ratio;
     // Above 1 it is the first of the cautions.
-    if worst <= 1.0 {
-        let text = format!(
-            "At its worst moment an instance has to carry {} % of what the plan takes it to carry.",
-            number::trimmed((1000.0 * worst).round() / 10.0)
-        );
-        put(&mut out, &Sentence::new(Ink::Plain, text), width, paint);
-    }
-    out
+    let worst = (worst <= 1.0).then(|| {
+        let load = number::trimmed((1000.0 * worst).round() / 10.0);
+        format!("At the worst moment an instance runs at {load} % of its planned capacity.")
+    });
+    let all = [Some(text), worst].into_iter().flatten();
+    all.map(|text| Sentence::new(Ink::Plain, text)).collect()
 }

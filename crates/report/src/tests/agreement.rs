@@ -3,9 +3,8 @@
 
 use super::pages::{chart, count, page_of, picture};
 use super::sample::{Sample, found, nothing_valid, sweep};
-use plimsoll_model::{
-    Estimate, Invalid, LevelFinding, Phase, Rate, Setting, Share, Verdict, WorkOf,
-};
+use super::shown::tally;
+use plimsoll_model::{Estimate, LevelFinding, Phase, Rate, Setting, WorkOf};
 
 /// A page with its percent signs as plain text.
 fn page(sample: &Sample) -> String {
@@ -130,28 +129,24 @@ fn a_level_has_one_name_in_all_tables() {
 }
 
 #[test]
-fn the_top_of_a_page_says_when_many_trials_do_not_count() {
+fn the_top_of_a_page_says_when_many_trials_are_invalid() {
     let top = |sample: &Sample| {
         let page = page(sample);
         let top = page.split("<div class=\"sentences").next().unwrap();
         top.split("<h1>").nth(1).unwrap().to_owned()
     };
     let mut sample = sweep();
-    assert!(!top(&sample).contains("not count"), "3 of 34 are a few");
-    let disturbed = Verdict::Invalid(vec![Invalid::OtherLoad {
-        used: Share::ONE,
-        bound: Share::ZERO,
-    }]);
-    (0..6).for_each(|_| sample.trials.add(&disturbed));
-    let words = "9 of 40 trials do not count, most often because other processes used CPU time.";
+    assert!(!top(&sample).contains("invalid"), "3 of 34 are a few");
+    sample.trials = tally(40, 9);
+    let words = "9 of 40 trials are invalid, most often because the hypervisor took CPU time.";
     assert!(top(&sample).contains(words), "{}", top(&sample));
-    assert!(top(&nothing_valid()).contains("1 of 1 trial does not count"));
+    assert!(top(&nothing_valid()).contains("1 of 1 trial is invalid"));
 }
 
 #[test]
 fn where_no_level_counts_there_is_no_chart_of_latency_but_a_reason() {
     let page = page(&nothing_valid());
     assert!(!page.contains("data-chart=\"latency\""));
-    assert!(page.contains("No chart of latency: no level has a trial that counts"));
+    assert!(page.contains("No chart of latency: no level has a valid trial"));
     assert!(!self::page(&sweep()).contains("No chart of latency"));
 }

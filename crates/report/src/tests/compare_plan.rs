@@ -2,10 +2,10 @@
 //! how they read.
 
 use super::sample::{Sample, sweep, within};
-use crate::{
-    CompareReport, PlanAsked, PlanReport, Source, compare_json, compare_text, plan_hpa, plan_json,
-    plan_text,
-};
+use super::shown::{as_text, shown as form};
+use crate::Format;
+use crate::compare::{self, CompareReport, Source};
+use crate::sizing::{self, PlanAsked, PlanReport, plan_hpa};
 use plimsoll_model::{
     Autoscaler, Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution,
     CpuFigure, CpuThreshold, Difference, DifferenceVerdict, Estimate, Figure, FigureUnit,
@@ -130,7 +130,7 @@ fn an_hour() -> FleetOverTime {
     }
 }
 
-fn sizing(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
+fn sized(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
     let target = cpu.map(|cpu| cpu.low.unwrap_or(cpu.value));
     Sizing {
         peak_rps: 100_000.0,
@@ -223,7 +223,9 @@ fn comparisons_and_plans_keep_to_their_schemas() {
             Carried::Unknown,
         ] {
             let comparison = comparison(unit, carried);
-            let json = shown(&sample, &comparison, |r| compare_json(r).unwrap());
+            let json = shown(&sample, &comparison, |r| {
+                form(&compare::document(r, None), Format::Json)
+            });
             keeps_to(COMPARE, &json);
         }
     }
@@ -233,8 +235,13 @@ fn comparisons_and_plans_keep_to_their_schemas() {
         PlannedFrom::Value,
     ] {
         for cpu in [None, Some(within(60.0, 2.0, 3.0))] {
-            let sizing = sizing(from, cpu);
-            keeps_to(PLAN, &planned(&sample, &sizing, |r| plan_json(r).unwrap()));
+            let sizing = sized(from, cpu);
+            keeps_to(
+                PLAN,
+                &planned(&sample, &sizing, |r| {
+                    form(&sizing::document(r), Format::Json)
+                }),
+            );
         }
     }
 }
@@ -279,14 +286,16 @@ fn the_schemas_are_closed_whole_and_described() {
 #[test]
 fn machines_stand_in_columns_and_each_difference_in_a_sentence() {
     let comparison = comparison(WorkUnit::Requests, Carried::AtLeast(11_400.0));
-    let text = shown(&sweep(), &comparison, |r| compare_text(r, 120, false));
+    let text = shown(&sweep(), &comparison, |r| {
+        as_text(&compare::document(r, None), 120)
+    });
     let text = flat(&text);
     for words in [
-        "carries, requests/s 9,550 (9,410 to 9,690) at least 11,400",
+        "capacity, requests/s 9,550 (9,410 to 9,690) at least 11,400",
         "b carries 1.200 times (1.160 to 1.250) as much as a within p99<10ms: better.",
         "as much per CPU as a within p99<10ms: worse.",
-        "b carries more for the same money than a within p99<10ms cannot be told (1.200 times",
-        "for the same energy than a within p99<10ms cannot be told: what was measured of b",
+        "b against a for the same money within p99<10ms: inconclusive (ratio 1.200",
+        "for the same energy within p99<10ms: inconclusive: what was measured of b",
         "headroom a b 20 % 70.0 (69.0 to 71.0)",
         "different numbers of connections",
         "95 % intervals",
@@ -312,24 +321,24 @@ fn three(sample: &Sample, width: usize) -> String {
         comparison: &comparison,
         sources: &[source; 3],
     };
-    compare_text(&report, width, false)
+    as_text(&compare::document(&report, None), width)
 }
 
 #[test]
 fn three_machines_stand_side_by_side_where_they_fit_and_else_one_below_the_other() {
     let sample = sweep();
     let wide = three(&sample, 200);
-    let row = wide.lines().find(|l| l.starts_with("carries")).unwrap();
+    let row = wide.lines().find(|l| l.starts_with("capacity")).unwrap();
     assert_eq!(
         flat(row),
-        "carries, requests/s 9,550 (9,410 to 9,690) at least 11,400 12,100 (11,760 to 12,510)"
+        "capacity, requests/s 9,550 (9,410 to 9,690) at least 11,400 12,100 (11,760 to 12,510)"
     );
     let narrow = three(&sample, 80);
     let narrower = three(&sample, 64);
     for (text, block) in [
         (
             &narrow,
-            "carries, requests/s\n  \
+            "capacity, requests/s\n  \
              web-a.example.net     9,550 (9,410 to 9,690)\n  \
              web-b.example.net            at least 11,400\n  \
              web-c.example.net  12,100 (11,760 to 12,510)\n",
@@ -354,9 +363,11 @@ fn hashing_is_shown_in_megabytes() {
     let mut comparison = comparison(WorkUnit::HashedBytes, Carried::Unknown);
     comparison.machines[0].capacity[0].figures[0].carried =
         Carried::Found(Estimate::within(900e6, 890e6, 910e6));
-    let text = shown(&sweep(), &comparison, |r| compare_text(r, 120, false));
+    let text = shown(&sweep(), &comparison, |r| {
+        as_text(&compare::document(r, None), 120)
+    });
     assert!(
-        flat(&text).contains("carries, MB/s 900 (890 to 910) -"),
+        flat(&text).contains("capacity, MB/s 900 (890 to 910) -"),
         "{text}"
     );
 }
@@ -366,34 +377,35 @@ fn a_first_machine_without_thresholds_is_the_one_that_is_named() {
     let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
     comparison.machines[0].thresholds.clear();
     comparison.threshold_differences.clear();
-    let text = shown(&sweep(), &comparison, |r| compare_text(r, 120, false));
-    assert!(text.contains("Of a no CPU use"), "{text}");
-    assert!(!text.contains("Of b"), "{text}");
+    let text = shown(&sweep(), &comparison, |r| {
+        as_text(&compare::document(r, None), 120)
+    });
+    assert!(text.contains("No threshold of a is known"), "{text}");
+    assert!(!text.contains("threshold of b"), "{text}");
 }
 
 #[test]
 fn the_threshold_table_says_which_goal_it_is_of() {
     let sample = sweep();
     let title = |comparison: &Comparison| {
-        let text = flat(&shown(&sample, comparison, |r| compare_text(r, 120, false)));
-        let at = text.find("CPU use in percent at which").unwrap();
-        let end = text[at..].find("headroom").unwrap();
-        let end = text[at + end..]
-            .find(" headroom a b")
-            .map_or(0, |n| at + end + n);
-        text[at..end].to_owned()
+        let text = flat(&shown(&sample, comparison, |r| {
+            as_text(&compare::document(r, None), 120)
+        }));
+        let at = text.find("Scale-out threshold").unwrap();
+        let end = text[at..].find(": headroom a b").unwrap();
+        text[at..at + end].to_owned()
     };
     let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
     assert_eq!(
         title(&comparison),
-        "CPU use in percent at which a part of the capacity within p99<10ms is left: the headroom"
+        "Scale-out threshold (CPU %) by headroom, the part of the capacity within p99<10ms left free"
     );
     for machine in &mut comparison.machines {
         let mut other = machine.capacity[0].clone();
         other.goal = "errors<1%".parse().unwrap();
         machine.capacity.push(other);
     }
-    assert!(title(&comparison).contains("the one that allows the least"));
+    assert!(title(&comparison).contains("the lowest of the goals"));
     comparison.machines[1].thresholds_goal = None;
     let apart = title(&comparison);
     for words in [
@@ -410,26 +422,28 @@ fn headrooms_that_all_cannot_be_told_apart_are_not_listed() {
     let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
     let told = |comparison: &Comparison| {
         flat(&shown(&sweep(), comparison, |r| {
-            compare_text(r, 120, false)
+            as_text(&compare::document(r, None), 120)
         }))
     };
-    assert!(told(&comparison).contains("cannot be told apart at 20 % headroom"));
+    assert!(told(&comparison).contains("is not significantly different at 20 % headroom"));
     let mut other = comparison.threshold_differences[0].clone();
     other.headroom_pct = 30.0;
     comparison.threshold_differences.push(other);
-    assert!(told(&comparison).contains("cannot be told apart at any headroom"));
+    assert!(told(&comparison).contains("is not significantly different at any headroom"));
     comparison.threshold_differences[1].verdict = DifferenceVerdict::Worse;
-    assert!(told(&comparison).contains("cannot be told apart at 20 % headroom"));
+    assert!(told(&comparison).contains("is not significantly different at 20 % headroom"));
 }
 
 #[test]
 fn a_fleet_that_never_changes_is_not_said_to_go_from_and_to() {
     let sample = sweep();
-    let mut sizing = sizing(PlannedFrom::LowerEnd, Some(Estimate::alone(56.78)));
+    let mut sizing = sized(PlannedFrom::LowerEnd, Some(Estimate::alone(56.78)));
     sizing.autoscaler.ceiling_instances = 18;
-    let text = flat(&planned(&sample, &sizing, |r| plan_text(r, 200, false)));
+    let text = flat(&planned(&sample, &sizing, |r| {
+        as_text(&sizing::document(r), 200)
+    }));
     for words in [
-        "it has nothing to do, for 18 instances carry the peak",
+        "nothing to do, 18 instances carry the peak",
         "CPU use is above 56.7 %",
         "CPU use at that rate is 56.7 % (no interval: too few trials)",
         "maxReplicas: 18 # as minReplicas",
@@ -450,23 +464,27 @@ fn what_cannot_be_told_by_any_measure_is_said_once() {
         difference.verdict = DifferenceVerdict::CannotTell;
         difference.why = Some("nothing is known".to_owned());
     }
-    let text = shown(&sweep(), &comparison, |r| compare_text(r, 120, false));
-    assert_eq!(text.matches("cannot be told:").count(), 1, "{text}");
+    let text = shown(&sweep(), &comparison, |r| {
+        as_text(&compare::document(r, None), 120)
+    });
+    assert_eq!(text.matches("inconclusive: nothing").count(), 1, "{text}");
 }
 
 #[test]
 fn a_plan_says_what_it_takes_when_to_act_and_how_wrong_the_linear_rule_is() {
     let sample = sweep();
-    let sizing = sizing(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
-    let text = flat(&planned(&sample, &sizing, |r| plan_text(r, 200, false)));
+    let sizing = sized(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
+    let text = flat(&planned(&sample, &sizing, |r| {
+        as_text(&sizing::document(r), 200)
+    }));
     for words in [
         "8,000/s per instance, the lower end",
         "18 instances carry the peak of 100,000/s while 1 of them is lost and traffic grows beyond it by 10 % of it per minute for the 3 min",
         "18 to 23 instances; add one when CPU use is above 58.0 %, the lower end",
         "target is 52 %",
-        "The linear rule, which takes CPU use for work, would set 72.6 %",
-        "ends at 14 instances, 4 too few for the goal",
-        "125 % of what the plan takes it to carry",
+        "The linear rule (CPU use equals work) would set 72.6 %",
+        "ends at 14 instances, 4 too few for the SLO",
+        "125 % of its planned capacity",
         "6.12 per hour",
         "averageUtilization: 52",
     ] {
@@ -476,13 +494,17 @@ fn a_plan_says_what_it_takes_when_to_act_and_how_wrong_the_linear_rule_is() {
     if let Some(linear) = &mut endless.linear_rule {
         linear.runs_away = true;
     }
-    let endless = flat(&planned(&sample, &endless, |r| plan_text(r, 200, false)));
+    let endless = flat(&planned(&sample, &endless, |r| {
+        as_text(&sizing::document(r), 200)
+    }));
     assert!(endless.contains("add them without end"), "{endless}");
     let guess = |from| {
-        let sizing = self::sizing(from, None);
-        flat(&planned(&sample, &sizing, |r| plan_text(r, 200, false)))
+        let sizing = sized(from, None);
+        flat(&planned(&sample, &sizing, |r| {
+            as_text(&sizing::document(r), 200)
+        }))
     };
-    assert!(guess(PlannedFrom::HighestTried).contains("at least that"));
+    assert!(guess(PlannedFrom::HighestTried).contains("a lower bound, so fewer"));
     assert!(guess(PlannedFrom::Value).contains("the plan is a guess"));
     assert!(guess(PlannedFrom::Value).contains("there is no CPU target"));
 }
@@ -490,17 +512,19 @@ fn a_plan_says_what_it_takes_when_to_act_and_how_wrong_the_linear_rule_is() {
 #[test]
 fn a_plan_says_what_is_in_doubt_and_why_its_smallest_fleet_is_no_smaller() {
     let sample = sweep();
-    let sizing = sizing(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
-    let text = flat(&planned(&sample, &sizing, |r| plan_text(r, 80, false)));
+    let sizing = sized(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
+    let text = flat(&planned(&sample, &sizing, |r| {
+        as_text(&sizing::document(r), 80)
+    }));
     let yaml = planned(&sample, &sizing, |r| plan_hpa(r).unwrap());
     let comments = flat(&yaml.replace("\n# ", " "));
     for words in [
-        "The smallest fleet is the whole fleet for the peak",
+        "The smallest fleet is that for the peak",
         "--traffic",
         "The CPU target is not measured: 5,812/s per instance is below 6,500/s",
         "Nor is the CPU use at the peak, at 5,556/s",
-        "at its worst moment one has to carry 135.7 % of what the plan takes it to carry",
-        "known to 25 % only",
+        "at the worst moment one runs at 135.7 % of its planned capacity",
+        "known to ±25 %",
         "13 instances are enough",
     ] {
         assert!(text.contains(words), "'{words}' is missing: {text}");
@@ -514,7 +538,7 @@ fn a_plan_says_what_is_in_doubt_and_why_its_smallest_fleet_is_no_smaller() {
 #[test]
 fn the_manifest_holds_nothing_from_outside_but_in_comments() {
     let sample = sweep();
-    let sizing = sizing(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
+    let sizing = sized(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
     let yaml = planned(&sample, &sizing, |r| plan_hpa(r).unwrap());
     let kinds: Vec<&str> = yaml.lines().filter(|l| l.starts_with("kind:")).collect();
     assert_eq!(kinds, ["kind: HorizontalPodAutoscaler"], "{yaml}");
@@ -531,7 +555,7 @@ fn the_manifest_holds_nothing_from_outside_but_in_comments() {
         comments.contains("planned with the lower end, 8,000/s"),
         "{yaml}"
     );
-    let unknown = self::sizing(PlannedFrom::LowerEnd, None);
+    let unknown = sized(PlannedFrom::LowerEnd, None);
     assert_eq!(planned(&sample, &unknown, plan_hpa), None);
 }
 
@@ -542,12 +566,18 @@ fn secrets_are_in_no_comparison_and_no_plan() {
         http.url = "http://me:swordfish@localhost/".to_owned();
     }
     let comparison = comparison(WorkUnit::Requests, Carried::Unknown);
-    let sizing = sizing(PlannedFrom::Value, Some(Estimate::alone(50.0)));
+    let sizing = sized(PlannedFrom::Value, Some(Estimate::alone(50.0)));
     for output in [
-        shown(&sample, &comparison, |r| compare_json(r).unwrap()),
-        shown(&sample, &comparison, |r| compare_text(r, 80, false)),
-        planned(&sample, &sizing, |r| plan_json(r).unwrap()),
-        planned(&sample, &sizing, |r| plan_text(r, 80, false)),
+        shown(&sample, &comparison, |r| {
+            form(&compare::document(r, None), Format::Json)
+        }),
+        shown(&sample, &comparison, |r| {
+            as_text(&compare::document(r, None), 80)
+        }),
+        planned(&sample, &sizing, |r| {
+            form(&sizing::document(r), Format::Json)
+        }),
+        planned(&sample, &sizing, |r| as_text(&sizing::document(r), 80)),
     ] {
         assert!(output.contains("(hidden)"), "{output}");
         assert!(!output.contains("swordfish"), "{output}");

@@ -3,6 +3,7 @@
 use super::sample::{
     Sample, about, copies, empty, imported, nothing_valid, plan, sweep, without_cpu,
 };
+use crate::Format;
 use plimsoll_model::{
     CapacityStatus, DirectionVerdict, Estimate, Headroom, LevelWork, NoHeadroom, NoSpeedup,
     Provenance, RestartsFinding, RunEnd, ServiceAt, SmtFinding, SmtPlan, Workload,
@@ -17,7 +18,7 @@ fn schema() -> Value {
 }
 
 fn output(sample: &Sample) -> Value {
-    serde_json::from_str(&crate::json(&sample.report()).unwrap()).unwrap()
+    serde_json::from_str(&sample.shown(Format::Json)).unwrap()
 }
 
 /// A run of which nothing is known.
@@ -257,8 +258,8 @@ fn secrets_are_in_no_output() {
         // Shown like one whose value is in the record.
         http.omitted_headers.push("Cookie".to_owned());
     }
-    let json = crate::json(&sample.report()).unwrap();
-    for output in [&json, &sample.text(200), &crate::csv(&sample.report())] {
+    let json = sample.shown(Format::Json);
+    for output in [&json, &sample.text(200), &sample.shown(Format::Csv)] {
         assert!(!output.contains("swordfish"), "{output}");
         assert!(!output.contains("Bearer 12345"), "{output}");
     }

@@ -3,9 +3,11 @@
 mod agreement;
 mod compare_plan;
 mod contract;
+mod frame;
 mod labels;
 pub(crate) mod pages;
 pub(crate) mod sample;
 mod sentences;
+pub(crate) mod shown;
 mod smt;
 mod snapshots;

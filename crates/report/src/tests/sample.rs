@@ -11,20 +11,21 @@ pub(super) use imported::imported;
 pub(crate) use run::http;
 pub(super) use run::plan;
 
+use super::shown::{shown, tally};
 use crate::chart::Charset;
-use crate::{Look, RecordFacts, Report, TrialTally};
+use crate::{Document, Format, Look, RecordFacts, Report, TrialTally, render};
 use figures::{disturbed, hints, level, thresholds};
 use plimsoll_model::{
     Bytes, CapacityFinding, CapacityNote, CapacityStatus, CpuTime, DirectionFinding,
-    DirectionVerdict, Findings, HashService, Headroom, Invalid, LightBasis, LightLoad, NoHeadroom,
-    NoSpeedup, Plan, Provenance, RatedRate, Requirement, RunEnd, Share, SmtFinding, Verdict,
-    Workload,
+    DirectionVerdict, Findings, HashService, Headroom, LightBasis, LightLoad, NoHeadroom,
+    NoSpeedup, Picture, Plan, Provenance, RatedRate, Requirement, RunEnd, SmtFinding, Workload,
 };
-use run::{provenance, requirements, tally};
+use run::{provenance, requirements};
 use std::path::Path;
 use std::time::Duration;
 
 /// Everything that a report borrows.
+#[derive(Clone)]
 pub(super) struct Sample {
     pub(super) findings: Findings,
     pub(super) plan: Plan,
@@ -32,6 +33,7 @@ pub(super) struct Sample {
     pub(super) requirements: Vec<Requirement>,
     pub(super) trials: TrialTally,
     pub(super) ended: Option<RunEnd>,
+    pub(super) command_line: Vec<String>,
 }
 
 impl Sample {
@@ -45,7 +47,8 @@ impl Sample {
                 file: Path::new("run.plimsoll"),
                 created_unix_ms: 1_700_000_000_000,
                 ended: self.ended.as_ref(),
-                trials: self.trials.clone(),
+                trials: self.trials,
+                command_line: &self.command_line,
             },
         }
     }
@@ -62,7 +65,27 @@ impl Sample {
             colour: false,
             charts,
         };
-        crate::text(&self.report(), look)
+        self.with(None, |document| {
+            render(document, Format::Text, look).unwrap()
+        })
+    }
+
+    /// In a form without a look.
+    pub(super) fn shown(&self, format: Format) -> String {
+        self.with(None, |document| shown(document, format))
+    }
+
+    /// Something made of the document.
+    pub(super) fn with<T>(
+        &self,
+        picture: Option<&Picture>,
+        make: impl FnOnce(&Document<'_>) -> T,
+    ) -> T {
+        let report = self.report();
+        make(&match report.is_copies() {
+            true => crate::copies::document(&report, picture),
+            false => crate::sweep::document(&report, picture),
+        })
     }
 }
 
@@ -123,8 +146,9 @@ pub(super) fn sweep() -> Sample {
         plan: plan(http()),
         provenance: provenance(),
         requirements: requirements(),
-        trials: tally(),
+        trials: tally(34, 3),
         ended: Some(RunEnd::Complete),
+        command_line: Vec::new(),
     }
 }
 
@@ -177,11 +201,7 @@ pub(super) fn nothing_valid() -> Sample {
     }));
     sample.provenance = Provenance::default();
     sample.requirements.clear();
-    sample.trials = TrialTally::default();
-    sample.trials.add(&Verdict::Invalid(vec![Invalid::Steal {
-        stolen: Share::ONE,
-        bound: Share::ZERO,
-    }]));
+    sample.trials = tally(1, 1);
     sample.ended = Some(RunEnd::Interrupted);
     sample
 }

@@ -1,12 +1,12 @@
 //! The sentences of cases that the snapshots do not show.
 
 use super::sample::{Sample, about, copies, found, imported, sweep};
+use super::shown::tally;
+use crate::Format;
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, CapacityStatus, CpuTime, DirectionFinding, DirectionVerdict,
-    Estimate, Headroom, Invalid, LightBasis, MachineUse, NeverCarried, NoHeadroom, Phase,
-    RestartsFinding, RunEnd, Setting, Share, Trial, TrialSpec, Verdict, Workload,
+    CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict, Estimate,
+    Headroom, InvalidKind, LightBasis, NeverCarried, NoHeadroom, RestartsFinding, RunEnd, Workload,
 };
-use std::time::Duration;
 
 /// The text on one line, so that line breaks do not matter.
 fn said(sample: &Sample) -> String {
@@ -24,10 +24,13 @@ fn a_capacity_is_told_with_its_interval_and_whether_it_was_confirmed() {
     let told = "carries 12,350/s (95 % interval 12,100 to 12,600) within the goal p99<10ms (99 % \
                 of the requests answered within 10ms)";
     for (confirmed, end) in [
-        (Some(true), "; a longer trial at the lower end kept it. "),
+        (
+            Some(true),
+            "; confirmed by a longer trial at the lower end. ",
+        ),
         (
             Some(false),
-            ", but a longer trial at the lower end did not keep it. ",
+            ", but a longer trial at the lower end missed it. ",
         ),
         (None, ". At 12,350/s CPU use is 76.0 % (74.1 to 78.0)."),
     ] {
@@ -50,7 +53,7 @@ fn a_cliff_is_told_with_the_loads_on_both_sides() {
     });
     for expected in [
         "carries 12,300/s within the goal p99<10ms",
-        ", and at 12,450/s it is far broken: a cliff; a longer trial at that rate kept it.",
+        " and misses it by far at 12,450/s: a cliff; confirmed by a longer trial at that rate.",
     ] {
         assert!(text.contains(expected), "{text}");
     }
@@ -102,8 +105,7 @@ fn a_note_is_a_sentence_of_its_own() {
         confirmed: Some(true),
         ..found("p99<10ms", 8_000.0, None)
     });
-    let expected =
-        "end kept it. CPU use is not known; levels up to 20 % load stand for light load. ";
+    let expected = "lower end. CPU use is not known; levels up to 20 % load stand for light load. ";
     assert!(text.contains(expected), "{text}");
 }
 
@@ -124,11 +126,11 @@ fn a_capacity_that_was_not_reached_is_only_a_lower_bound() {
         "{text}"
     );
     assert!(
-        text.contains("how much more it carries is not known"),
+        text.contains("a lower bound: that was the highest load tried"),
         "{text}"
     );
     assert!(
-        text.contains("CPU use at that rate is not known."),
+        text.contains("CPU use at that rate is not known:"),
         "{text}"
     );
 }
@@ -142,8 +144,8 @@ fn an_undecided_goal_says_why() {
         ..found("cpu<80%", 0.0, Some(50.0))
     });
     for expected in [
-        "goal cpu<80% (CPU use below 80 %) cannot be told: nothing that counts was measured under load",
-        "Without such a rate there is no CPU use",
+        "goal cpu<80% (CPU use below 80 %): inconclusive. Nothing that counts was measured under load",
+        "CPU use at the capacity is not known either.",
     ] {
         assert!(text.contains(expected), "{text}");
     }
@@ -186,13 +188,13 @@ fn what_cpu_use_is_worth_is_said_as_far_as_the_interval_lets_it() {
         (within(0.857, 0.83, 0.89), "so plan with less than"),
         (within(0.97, 0.945, 0.99), "so plan with less than"),
         (within(1.14, 1.1, 1.18), "so there is more room"),
-        (within(0.98, 0.96, 0.99), "so here CPU use tells the truth"),
-        (within(1.0, 0.94, 1.03), "so here CPU use tells the truth"),
-        (within(1.0, 0.9, 1.1), "which cannot be told apart from 1"),
-        (within(0.9, 0.8, 1.01), "which cannot be told apart from 1"),
+        (within(0.98, 0.96, 0.99), "so CPU use is linear in the load"),
+        (within(1.0, 0.94, 1.03), "so CPU use is linear in the load"),
+        (within(1.0, 0.9, 1.1), "not significantly different from 1"),
+        (within(0.9, 0.8, 1.01), "not significantly different from 1"),
         (Estimate::alone(0.86), "which points to less room"),
         (Estimate::alone(1.14), "which points to more room"),
-        (Estimate::alone(1.0), "which cannot be told apart from 1"),
+        (Estimate::alone(1.0), "not significantly different from 1"),
     ] {
         let mut sample = sweep();
         sample.findings.headroom = about(index);
@@ -205,8 +207,11 @@ fn what_cpu_use_is_worth_is_said_as_far_as_the_interval_lets_it() {
 #[test]
 fn room_that_the_goal_does_not_let_be_used_is_not_called_room() {
     for (index, expected) in [
-        (Estimate::within(1.14, 1.1, 1.18), "so more work can be had"),
-        (Estimate::alone(1.14), "which points to more work"),
+        (
+            Estimate::within(1.14, 1.1, 1.18),
+            "so there is more capacity",
+        ),
+        (Estimate::alone(1.14), "which points to more capacity"),
     ] {
         let mut sample = sweep();
         sample.findings.headroom = about(index);
@@ -224,18 +229,12 @@ fn room_that_the_goal_does_not_let_be_used_is_not_called_room() {
 fn why_cpu_use_cannot_be_judged_is_said_as_it_was_found() {
     for (why, expected) in [
         (NoHeadroom::NoLevel, "no load level was measured."),
-        (
-            NoHeadroom::NoValidTrial,
-            "no level has a trial that counts.",
-        ),
+        (NoHeadroom::NoValidTrial, "no level has a valid trial."),
         (NoHeadroom::CpuUnreadable, "CPU use could not be read."),
-        (
-            NoHeadroom::NotSaturated,
-            "the service was not driven to its end.",
-        ),
+        (NoHeadroom::NotSaturated, "the service was not saturated."),
         (
             NoHeadroom::CpuNeverBeyondHalf,
-            "CPU use never got beyond 50 %: something else is at its end first",
+            "CPU use never exceeded 50 %: something else saturates first",
         ),
         (
             NoHeadroom::NoLevelNearHalf,
@@ -245,7 +244,7 @@ fn why_cpu_use_cannot_be_judged_is_said_as_it_was_found() {
         // The table of this sample tells all: only the reason may speak.
         let mut sample = sweep();
         sample.findings.headroom = Headroom::Unknown { why };
-        let expected = format!("How far CPU use tells the truth here is not known: {expected}");
+        let expected = format!("The headroom index is not known: {expected}");
         let text = said(&sample);
         assert!(text.contains(&expected), "{why:?}: {text}");
     }
@@ -257,8 +256,8 @@ fn the_figures_of_the_headroom_sentence_agree() {
     sample.findings.headroom = about(Estimate::within(0.875, 0.84, 0.91));
     let text = said(&sample);
     for expected in [
-        "about 5,200/s (5,000 to 5,420); if",
-        "would carry 10,400/s at 100 %",
+        "about 5,200/s (5,000 to 5,420); linear extrapolation",
+        "predicts 10,400/s at 100 %",
         "at any level is 9,100/s (9,039 to 9,170), 75 % (68 to 82) more than at 50 %",
         "index 0.88 (0.84 to 0.91) [by the level nearest to 50 % CPU use, at 47.0 %: 0.86, 0.82 to",
     ] {
@@ -278,7 +277,7 @@ fn levels_that_do_not_reach_down_to_half_leave_the_nearest_one() {
     index.extra_over_half_ratio = None;
     let text = said(&sample);
     for expected in [
-        "By the level nearest to 50 % CPU use, at 55.0 %, it would carry 10,780/s",
+        "from the level nearest to 50 % CPU use, at 55.0 %, predicts 10,780/s",
         "headroom index 0.85 (0.82 to 0.87), so plan with less",
     ] {
         assert!(text.contains(expected), "{text}");
@@ -288,8 +287,8 @@ fn levels_that_do_not_reach_down_to_half_leave_the_nearest_one() {
 #[test]
 fn the_thresholds_come_to_one_sentence_on_the_safe_side() {
     let text = said(&sweep());
-    let expected = "To keep 20 % of 8,410/s free, add an instance at 58 % CPU use; the linear rule \
-                    says 80 %, which leaves nothing: the load is then 5 % (3 to 8) over that rate.";
+    let expected = "Scale-out threshold for 20 % headroom below 8,410/s: 58 % CPU use; at 80 % (linear \
+                    rule) the load is already 5 % (3 to 8) above that rate.";
     assert!(text.contains(expected), "{text}");
     let mut sample = sweep();
     sample
@@ -297,17 +296,17 @@ fn the_thresholds_come_to_one_sentence_on_the_safe_side() {
         .thresholds
         .retain(|row| row.headroom_pct >= 30.0);
     let text = said(&sample);
-    let expected = "To keep 30 % of 8,410/s free, add an instance at 50 % CPU use; the linear rule \
-                    says 70 %, which leaves 9 % (6 to 11).";
+    let expected = "Scale-out threshold for 30 % headroom below 8,410/s: 50 % CPU use; at 70 % (linear \
+                    rule) the headroom is 9 % (6 to 11).";
     assert!(text.contains(expected), "{text}");
     sample
         .findings
         .thresholds
         .retain(|row| row.headroom_pct >= 50.0);
     let text = said(&sample);
-    assert!(text.contains("free was not measured."), "{text}");
+    assert!(text.contains("CPU use was not measured near it."), "{text}");
     sample.findings.thresholds.clear();
-    assert!(!said(&sample).contains("headroom)"));
+    assert!(!said(&sample).contains("Scale-out"));
 }
 
 #[test]
@@ -347,7 +346,7 @@ fn the_way_to_a_load_is_told_loudly_only_if_it_matters() {
                 down_over_up_ratio: None,
                 restarts: None,
             },
-            "Whether latency depends on the load before cannot be told.",
+            "Hysteresis: inconclusive.",
         ),
     ] {
         let mut sample = sweep();
@@ -357,7 +356,7 @@ fn the_way_to_a_load_is_told_loudly_only_if_it_matters() {
     let mut sample = imported();
     sample.findings.direction = Some(different);
     let text = said(&sample);
-    assert!(!text.contains("load before"), "rows have no order: {text}");
+    assert!(!text.contains("Hysteresis"), "rows have no order: {text}");
 }
 
 #[test]
@@ -371,8 +370,8 @@ fn what_comes_from_restarts_is_told_with_its_interval() {
         within_pct: 5.0,
         between_share: Estimate::within(0.86, 0.41, 0.97),
     });
-    let expected = "Between 4 starts of the service p99 scatters by 12.3 %, between trials of one \
-                    start by 5.00 %: 86 % (41 to 97) of the variance comes from restarts.";
+    let expected = "Variance of p99 from restarts: 86 % (41 to 97) (scatter between 4 starts 12.3 %, \
+                    between trials of one start 5.00 %).";
     assert!(said(&sample).contains(expected), "{}", said(&sample));
 }
 
@@ -389,21 +388,20 @@ fn one_of_a_kind_is_told_in_the_singular() {
     let mut sample = copies();
     let row = &mut sample.findings.copies[0];
     (row.trials, row.invalid_trials) = (0, 1);
-    sample.trials = crate::TrialTally::default();
-    sample.trials.add(&Verdict::Valid);
+    sample.trials = tally(1, 0);
     sample.provenance.topology.online = "0".parse().unwrap();
     let text = said(&sample);
     for expected in [
         "AMD EPYC 9B14, 1 CPU, kvm",
-        "No trial with 1 copy counts; its row shows the disturbed one.",
-        "The only trial counts.",
+        "No valid trial with 1 copy; its row shows the disturbed one.",
+        "The only trial is valid.",
     ] {
         assert!(text.contains(expected), "{text}");
     }
     let row = &mut sample.findings.copies[1];
     (row.trials, row.invalid_trials) = (0, 2);
     let text = said(&sample);
-    let expected = "No trial with 4 copies counts; its row shows the disturbed ones.";
+    let expected = "No valid trial with 4 copies; its row shows the disturbed ones.";
     assert!(text.contains(expected), "{text}");
 }
 
@@ -414,13 +412,13 @@ fn a_generator_at_its_limit_is_not_sold_as_the_service() {
     rated.limited_by_service = false;
     let text = said(&sample);
     assert!(
-        text.contains("the load generator reached, not the service"),
+        text.contains("the load generator saturated first"),
         "{text}"
     );
     sample.findings.rated.as_mut().unwrap().disturbed = true;
-    assert!(said(&sample).contains("no trial that counts shows the service at its end"));
+    assert!(said(&sample).contains("no valid trial shows the service saturated"));
     sample.findings.rated.as_mut().unwrap().given = true;
-    assert!(said(&sample).contains("100 % load is 10,000/s, as was given."));
+    assert!(said(&sample).contains("100 % load is 10,000/s, as given."));
 }
 
 #[test]
@@ -445,10 +443,7 @@ fn a_wide_interval_is_not_to_be_acted_on() {
         ..found("p99<10ms", 5_700.0, None)
     };
     let text = with_capacity(wide);
-    assert!(
-        text.contains("The interval is wide: before acting"),
-        "{text}"
-    );
+    assert!(text.contains("The interval is wide: sweep again"), "{text}");
     assert!(!with_capacity(found("p99<10ms", 8_000.0, None)).contains("is wide"));
 }
 
@@ -472,13 +467,16 @@ fn how_a_run_ended_is_said_unless_it_is_complete() {
     for (ended, expected) in [
         (
             Some(RunEnd::Interrupted),
-            "The run was stopped before its plan was done",
+            "The run was interrupted: the results come from the trials until then. Resume it with: plimsoll sweep --resume run.plimsoll",
         ),
         (
             Some(RunEnd::Failed("the server is gone.".into())),
             "The run failed: the server is gone. ",
         ),
-        (None, "it was killed, or still goes on"),
+        (
+            None,
+            "The record has no end: the run was killed or is still running.",
+        ),
     ] {
         let mut sample = sweep();
         assert!(!said(&sample).contains(expected));
@@ -492,7 +490,7 @@ fn without_goals_or_levels_the_report_says_so() {
     let mut sample = sweep();
     sample.findings.capacity.clear();
     sample.findings.levels.clear();
-    sample.trials = crate::TrialTally::default();
+    sample.trials = tally(0, 0);
     let text = said(&sample);
     for expected in [
         "No goal was given",
@@ -516,8 +514,8 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
     sample.findings.levels[2].invalid_reasons = vec![bad];
     let outputs = [
         sample.text(100),
-        crate::csv(&sample.report()),
-        crate::json(&sample.report()).unwrap(),
+        sample.shown(Format::Csv),
+        sample.shown(Format::Json),
     ];
     for output in outputs {
         let left = output.replace("\r\n", "").replace('\n', "");
@@ -527,16 +525,14 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
 
 #[test]
 fn what_the_live_view_took_is_told_when_it_is_no_trifle() {
-    let drawn = |took_ms| {
+    let drawn = |pct| {
         let mut sample = sweep();
-        let mut machine = MachineUse::unknown(Duration::from_secs(10));
-        machine.view_cpu = Some(CpuTime(Duration::from_millis(took_ms)));
-        sample.trials.add_view(&machine);
+        sample.trials.view_pct = Some(pct);
         said(&sample)
     };
     let told = "Drawing the live view took 1.4 % of one CPU";
-    assert!(drawn(140).contains(told), "{}", drawn(140));
-    assert!(!drawn(100).contains("live view"));
+    assert!(drawn(1.4).contains(told), "{}", drawn(1.4));
+    assert!(!drawn(1.0).contains("live view"));
     assert!(!said(&sweep()).contains("live view"));
 }
 
@@ -557,17 +553,15 @@ fn a_goal_on_cpu_use_is_not_followed_by_a_cpu_use_beyond_it() {
 
 #[test]
 fn a_look_at_the_idle_machine_that_does_not_count_says_why() {
-    let bound = Share::new(0.02).unwrap();
-    let stolen = Share::new(0.05).unwrap();
-    let second = std::time::Duration::from_secs(1);
-    let mut idle = Trial::begun(TrialSpec::blank(Phase::Idle, Setting::Idle, second), 0);
-    idle.verdict = Verdict::Invalid(vec![Invalid::Steal { stolen, bound }]);
     let mut sample = sweep();
     sample.findings.idle_cpu_pct = None;
-    assert!(!said(&sample).contains("without load"), "nobody looked");
-    sample.trials.add_idle(&idle);
+    assert!(
+        !said(&sample).contains("CPU use without load"),
+        "nobody looked"
+    );
+    sample.trials.idle_invalid = Some(InvalidKind::Steal);
     let text = said(&sample);
-    let expected = "without load is not known: the trial without load does not count, because the \
+    let expected = "without load is not known: the trial without load is invalid, because the \
                     hypervisor took CPU time.";
     assert!(text.contains(expected), "{text}");
 }

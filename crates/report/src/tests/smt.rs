@@ -49,7 +49,7 @@ fn a_second_thread_that_adds_nothing_is_not_sold_as_work() {
         said(&sample).unwrap()
     };
     let unsure = with(within(1.1, 0.2, 0.2));
-    assert!(unsure.contains("it cannot be told whether the second one adds anything"));
+    assert!(unsure.contains("not significantly different from 1"));
     let less = with(within(0.9, 0.05, 0.05));
     assert!(less.contains("the second one adds nothing"), "{less}");
     for text in [unsure, less] {
@@ -75,7 +75,7 @@ fn each_lack_says_what_can_be_done_about_it() {
         (NoSpeedup::OneThreadUsed, "as long as the others are idle"),
         (NoSpeedup::UnevenCores, "choose --cpus"),
         (NoSpeedup::NotSaturated, "leave --rated out"),
-        (NoSpeedup::LevelMissing, "no trial at full load"),
+        (NoSpeedup::LevelMissing, "no valid trial at full load"),
         (NoSpeedup::MoreThanTwoThreads, "catches up at the end"),
     ] {
         let text = said(&lacking(why)).unwrap();

@@ -2,8 +2,8 @@
 //! anew; read the difference before you commit it.
 
 use super::sample::{Sample, copies, imported, nothing_valid, sweep, without_cpu};
-use crate::Look;
 use crate::chart::Charset;
+use crate::{Format, Look, render};
 
 /// Name, what is shown, at which width, and the text that it should give. A
 /// name with `ascii` is that of one whose terminal shows nothing else.
@@ -83,7 +83,9 @@ fn at_120_columns_everything_is_shown() {
 fn the_threshold_table_keeps_what_matters_in_a_narrow_terminal() {
     let head = |width| {
         let text = sweep().text(width);
-        let mut heads = text.lines().filter(|line| line.starts_with("headroom"));
+        let mut heads = text
+            .lines()
+            .filter(|line| line.starts_with("headroom  act"));
         heads.next().unwrap().to_owned()
     };
     assert_eq!(head(200).split_whitespace().count(), 10);
@@ -103,14 +105,14 @@ fn colours_only_where_they_were_asked_for() {
             colour: true,
             charts: Some(Charset::Unicode),
         };
-        let coloured = crate::text(&sample().report(), look);
+        let coloured = sample().with(None, |d| render(d, Format::Text, look).unwrap());
         assert!(coloured.contains("\u{1b}[1m"), "{name}");
     }
 }
 
 #[test]
 fn the_table_of_a_sweep_as_csv() {
-    let csv = crate::csv(&sweep().report());
+    let csv = sweep().shown(Format::Csv);
     let lines: Vec<&str> = csv.split("\r\n").collect();
     assert_eq!(lines.len(), 6);
     assert_eq!(
@@ -136,7 +138,7 @@ fn the_table_of_a_sweep_as_csv() {
 #[test]
 fn the_table_of_copies_as_csv() {
     assert_eq!(
-        crate::csv(&copies().report()),
+        copies().shown(Format::Csv),
         "copies,seconds,slowest_seconds,cpu_pct,efficiency_ratio,trials,invalid_trials\r\n\
          1,223,223,12.9,1,2,0\r\n4,262.4,271.33,,0.85,2,1\r\n8,354,360.1,99.6,0.63,2,0\r\n"
     );

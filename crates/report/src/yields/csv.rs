@@ -1,14 +1,14 @@
 //! A row per arm, and per headroom of a curve, for spreadsheets and plots.
 
 use super::YieldReport;
-use crate::csv::{Column, number, table};
+use crate::document::csv::{Column, number, table};
 use plimsoll_model::{ArmFinding, Estimate, LatencyChange, LatencyUs, StepFinding};
 
 /// One row per arm, and per headroom of those that were tried with many, under a
 /// head that carries the units; RFC 4180. Where the load steps, what became of
 /// latency after a step. Shares are of 1, and an interval's ends have `_low` and
 /// `_high` after the name. What is not known is an empty field.
-pub fn yield_csv(report: &YieldReport<'_>) -> String {
+pub(super) fn csv(report: &YieldReport<'_>) -> String {
     let findings = report.findings;
     if report.plan.step.is_some() {
         return table(&STEPS, &findings.step);

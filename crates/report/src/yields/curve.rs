@@ -36,7 +36,7 @@ fn percent(
 }
 
 /// Of each arm, where latency begins to rise, and the headroom to take.
-pub(super) fn said(findings: &YieldFindings) -> Vec<Sentence> {
+pub(super) fn sentences(findings: &YieldFindings) -> Vec<Sentence> {
     let of = |curve: &HeadroomCurve| {
         let ink = match curve.knee.status {
             KneeStatus::CannotTell => Ink::Yellow,
@@ -69,20 +69,19 @@ fn knee(curve: &HeadroomCurve, findings: &YieldFindings) -> String {
             rise.with_ends(" %")
         ),
         (KneeStatus::None, _, Some(rise)) => format!(
-            "{arm}: no knee is seen; from {most} % of headroom down to {least} % {quantile} rises \
-             by {} %, which is no more than noise ({} %).",
+            "{arm}: no knee; from {most} % headroom down to {least} % {quantile} rises by {} %, \
+             within the noise floor ({} %).",
             rise.value,
             findings
                 .noise_floor_pct
                 .map_or_else(|| MISSING.to_owned(), trimmed_pct)
         ),
         (_, Some(at), _) => format!(
-            "{arm}: it cannot be told where {quantile} begins to rise (perhaps below {}).",
+            "{arm}: knee of {quantile} inconclusive (perhaps below {} headroom).",
             at.with_ends(" %")
         ),
         _ => format!(
-            "{arm}: it cannot be told where {quantile} begins to rise; it takes 5 passes and 4 \
-             headrooms at least."
+            "{arm}: knee of {quantile} inconclusive; it takes at least 5 passes and 4 headrooms."
         ),
     }
 }
@@ -91,10 +90,10 @@ fn within(curve: &HeadroomCurve, findings: &YieldFindings) -> String {
     let budget = findings.budget;
     match curve.recommended_headroom_pct {
         Some(headroom) => format!(
-            "Of what is within {budget}, the job does the most with a headroom of {} %.",
+            "Most work within {budget}: {} % headroom.",
             trimmed_pct(headroom)
         ),
-        None => format!("With none of these headrooms is it sure to be within {budget}."),
+        None => format!("No headroom is within {budget} for certain."),
     }
 }
 
@@ -109,8 +108,8 @@ fn least(curve: &HeadroomCurve) -> String {
         .collect();
     match (least, alike.as_slice()) {
         (Some(least), [first, _, ..]) => format!(
-            " {} it is allowed the same {} % of its CPUs: while the service was measured alone, too \
-             little was idle for more headroom.",
+            " {} the job is allowed the same {} % of its CPUs: with the service alone, too little \
+             was idle for more headroom.",
             match alike.len() == curve.points.len() {
                 true => "With each of them".to_owned(),
                 false => format!("From a headroom of {} % on", trimmed_pct(*first)),

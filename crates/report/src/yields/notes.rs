@@ -1,7 +1,7 @@
 //! How the table is to be read, and what is odd about it.
 
 use super::YieldReport;
-use super::said::{names, with};
+use super::sentences::{names, with};
 use crate::number::{confidence, per_second, trimmed_pct};
 use crate::sentence::Sentence;
 use crate::table::Ink;
@@ -21,15 +21,15 @@ pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
         .tried()
         .any(|(_, arm)| arm.price_us_per_pct.is_some());
     let price = match is_priced {
-        true => " price (in a wide table): p99 paid for each percent of work gained.",
+        true => " price (in a wide table): p99 paid per percent of work gained.",
         false => "",
     };
     let mut said = vec![Sentence::new(
         Ink::Dim,
         format!(
-            "gained: the job's work, of what it does alone. total: that and the service's work, of \
-             what it carries alone. change: of {}, against the service alone in the same pass. \
-             waits: for a CPU, per request.{price}",
+            "gained: the job's work as a share of what it does alone. total: that plus the \
+             service's work as a share of its capacity. change: of {}, against the service alone \
+             in the same pass. waits: run delay per request.{price}",
             budget.quantile
         ),
     )];
@@ -37,7 +37,7 @@ pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
         Some(floor) => Sentence::new(
             Ink::Plain,
             format!(
-                "Two equal measurements of {} differ by up to {} % here ({}): less than that is noise.",
+                "Noise floor of {} (A/A): {} % ({}).",
                 budget.quantile,
                 trimmed_pct(floor),
                 confidence()
@@ -45,16 +45,15 @@ pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
         ),
         None => Sentence::new(
             Ink::Yellow,
-            "How far two equal measurements differ here is not known: fewer than 5 passes count, \
-             and no interval can be given.",
+            "The noise floor is not known: fewer than 5 valid passes, so there are no intervals.",
         ),
     });
     said.extend(too_few_pairs(findings));
     if findings.rated.is_none() {
         said.push(Sentence::new(
             Ink::Dim,
-            "total is not known, for nobody has said what the service carries alone: give --rated \
-             RATE, or --load in place of --rate.",
+            "total is not known without the service's capacity: give --rated RATE, or --load in \
+             place of --rate.",
         ));
     }
     let doubt = doubtful_rate(report);
@@ -63,8 +62,8 @@ pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
     if !findings.curve.is_empty() {
         said.push(Sentence::new(
             Ink::Dim,
-            "headroom: what the job was to leave unused of the machine. allowed: what it could use \
-             of its CPUs at most.",
+            "headroom: the part of the machine that the job must leave unused. allowed: the most it \
+             could use of its CPUs.",
         ));
     }
     said.extend(coarse(report));
@@ -85,7 +84,7 @@ fn too_few_pairs(findings: &YieldFindings) -> Option<Sentence> {
     let is_odd = !without.is_empty() && beside().any(|(_, arm)| has(arm));
     is_odd.then(|| {
         let text = format!(
-            "No interval for {}: in fewer than 5 passes it counts together with the service alone.",
+            "No interval for {}: fewer than 5 passes in which it and the service alone are valid.",
             without.join(", ")
         );
         Sentence::new(Ink::Yellow, text)
@@ -100,14 +99,13 @@ fn beyond_all(report: &YieldReport<'_>, rate_in_doubt: bool) -> Option<Sentence>
         tried.filter_map(|(_, arm)| arm.total_work_share.filter(|_| arm.arm.is_beside()))
     };
     let text = if beside().any(|total| total.low.unwrap_or(total.value) > BEYOND_ALL) {
-        "A total beyond 100 % says that the job alone does not use all CPUs (it waits for \
-         something, or has too few threads): gained is a share of its own speed then, and not \
-         of the machine."
+        "A total above 100 %: the job alone does not use all CPUs (it waits for something, or has \
+         too few threads), so gained is a share of its own speed, not of the machine."
             .to_owned()
     } else if !rate_in_doubt && beside().any(|total| total.low.is_some_and(|low| low > 1.0)) {
         format!(
-            "A total beyond 100 % says that the service carries more alone than {} (its load was \
-             less then, and so is total), or that something slowed the job down when it was alone.",
+            "A total above 100 %: the service carries more alone than {} (so load and total are \
+             lower), or something slowed the job down when it was alone.",
             per_second(rated.rate_rps)
         )
     } else {
@@ -124,12 +122,13 @@ pub(super) fn doubtful_rate(report: &YieldReport<'_>) -> Option<Sentence> {
     }
     let why = match rated.disturbed {
         true => {
-            "others used the CPUs while that was sought, and no trial that counts shows its end"
+            "other processes used the CPUs during calibration, and no valid trial shows the service \
+             saturated"
         }
-        false => "the load generator was at its end before the service was",
+        false => "the load generator saturated first",
     };
     let text = format!(
-        "The service may carry more alone than {}: {why}. Its load was less then, and so is total.",
+        "{} is a lower bound of what the service carries alone: {why}. Load and total are lower then.",
         per_second(rated.rate_rps)
     );
     Some(Sentence::new(Ink::Yellow, text))
@@ -143,8 +142,8 @@ pub(super) fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
     let is_about_arms = side.headrooms.is_empty();
     (is_tried && is_about_arms && grain > side.headroom.pct()).then(|| {
         let text = format!(
-            "cpuset gives whole CPUs, of which one is {} % of this machine: it does not keep a \
-             headroom of {} % exactly.",
+            "cpuset allots whole CPUs, each {} % of this machine: it does not keep {} % headroom \
+             exactly.",
             trimmed_pct(grain),
             trimmed_pct(side.headroom.pct())
         );
@@ -162,16 +161,15 @@ pub(super) fn held(found: &ArmFinding) -> Option<Sentence> {
     };
     let allowed = held
         .allowed
-        .map(|share| format!("held at {} % of its CPUs on average", pct(share)));
-    let throttled = held.throttled.map(|share| {
-        let of = "of the quota's periods";
-        format!("stopped by its quota in {} % {of}", pct(share))
-    });
+        .map(|share| format!("allowed {} % of its CPUs on average", pct(share)));
+    let throttled = held
+        .throttled
+        .map(|share| format!("throttled in {} % of quota periods", pct(share)));
     let parts: Vec<String> = [allowed, Some(frozen), throttled]
         .into_iter()
         .flatten()
         .collect();
-    let text = format!("By {} the job was {}.", found.arm, parts.join(", "));
+    let text = format!("{}: {}.", found.arm, parts.join(", "));
     Some(Sentence::new(Ink::Dim, text))
 }
 
@@ -181,7 +179,7 @@ pub(super) fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
     let laws: Vec<Arm> = side.arms.iter().copied().filter(|a| a.is_law()).collect();
     (!laws.is_empty() && report.plan.window < FEW_DECISIONS).then(|| {
         let text = format!(
-            "{} {} once a second, so a trial of {} sees hardly a decision; measure longer \
+            "{} {} once a second, so a trial of {} has hardly a decision; measure longer \
              (--duration 5s).",
             names(&laws),
             match laws.len() {

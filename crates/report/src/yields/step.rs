@@ -3,6 +3,7 @@
 
 use super::YieldReport;
 use super::table::{known, signed};
+use crate::document::Table;
 use crate::number::{MISSING, TimeUnit, Written, confidence, per_second, time_us, trimmed_pct};
 use crate::sentence::Sentence;
 use crate::table::{Cell, Column, Ink};
@@ -20,7 +21,7 @@ pub(super) fn asked(report: &YieldReport<'_>, step: &StepPlan) -> Sentence {
         )
     });
     let slots = findings.step_slot_ms.map_or_else(String::new, |ms| {
-        format!(", watched in slots of {}", time_us(ms * 1e3))
+        format!(", in slots of {}", time_us(ms * 1e3))
     });
     let text = format!(
         "Steps from {} % to {} %{rated}, {} before and {} after each{slots}; {}.",
@@ -28,12 +29,22 @@ pub(super) fn asked(report: &YieldReport<'_>, step: &StepPlan) -> Sentence {
         trimmed_pct(step.high.pct()),
         human_duration(step.before),
         human_duration(step.after),
-        super::said::passes(findings.passes)
+        super::sentences::passes(findings.passes)
     );
     Sentence::new(Ink::Dim, text)
 }
 
-pub(super) fn columns(findings: &YieldFindings) -> Vec<Column> {
+/// The table, which has a section of its own on the page.
+pub(super) fn table(findings: &YieldFindings) -> Table {
+    Table {
+        id: Some("step"),
+        heading: Some("After a step of the load".to_owned()),
+        below: vec![no_charts()],
+        ..Table::of(columns(findings))
+    }
+}
+
+fn columns(findings: &YieldFindings) -> Vec<Column> {
     let found = &findings.step;
     let column = |name, unit, rank, cell: &dyn Fn(&StepFinding) -> Cell| {
         Column::new(name, unit, rank, found.iter().map(cell))
@@ -76,7 +87,7 @@ pub(crate) fn back_after(found: &StepFinding) -> Cell {
         (Some(StepStatus::After), Some(time)) => (trimmed_pct(time.value), Ink::Plain),
         (Some(StepStatus::NotWithinWindow), _) => ("not back".to_owned(), Ink::Red),
         (Some(StepStatus::CannotTell | StepStatus::After), _) => {
-            ("cannot tell".to_owned(), Ink::Yellow)
+            ("inconclusive".to_owned(), Ink::Yellow)
         }
     };
     Cell { text, ink }
@@ -87,18 +98,18 @@ pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let mut said = vec![Sentence::new(
         Ink::Dim,
-        "back after: from the step until the mean latency of a slot is that of the service alone \
-         at the same time after the step, for good. cost: latency beyond that of the service \
-         alone, of all requests of a step together. settled: what is left of it in the last third. \
-         worst p99: that of the slowest slot after a step, the median over the steps. All arms of a \
-         pass had the same requests at the same times.",
+        "back after: time from the step until the mean latency of a slot returns to that of the \
+         service alone, for good. cost: latency above that of the service alone, summed over the \
+         requests of a step. settled: what is left of it in the last third. worst p99: that of the \
+         slowest slot after a step, median over steps. All arms of a pass had the same requests at \
+         the same times.",
     )];
     said.push(match findings.step_band_pct {
         Some(band) => Sentence::new(
             Ink::Plain,
             format!(
-                "Back is what lies no more than {} % above the service alone: as much as {} allows, \
-                 or by which a second measurement of it differs here, whichever is more ({}).",
+                "Back means at most {} % above the service alone: what {} allows, or the noise floor \
+                 (A/A), whichever is more ({}).",
                 trimmed_pct(band),
                 findings.budget,
                 confidence()
@@ -106,7 +117,7 @@ pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
         ),
         None => Sentence::new(
             Ink::Yellow,
-            "When latency is back cannot be told from chance: fewer than 6 steps count.",
+            "When latency is back: inconclusive, with fewer than 6 valid steps.",
         ),
     });
     said.extend(super::notes::doubtful_rate(report));
@@ -130,15 +141,14 @@ pub(super) fn answer(report: &YieldReport<'_>, step: &StepPlan) -> Vec<Sentence>
         Some(best) => said.push(Sentence::new(Ink::Green, yields(best, findings))),
         None if is_none_back(findings) => {
             let text = format!(
-                "Held in none of these ways does the job let latency come back within {window} of \
-                 a step. Leave more headroom (--headroom), allow more (--budget), or let the job \
-                 run elsewhere."
+                "With no isolation mechanism is latency back within {window} of a step. Leave more \
+                 headroom (--headroom), allow more (--budget), or run the job elsewhere."
             );
             said.push(Sentence::new(Ink::Red, text));
         }
         None => {
-            let text = "It cannot be told when latency is back after a step: take more passes \
-                        (--passes), or a service that answers more requests a second.";
+            let text = "When latency is back after a step: inconclusive. Take more passes (--passes), \
+                        or a service that answers more requests a second.";
             said.push(Sentence::new(Ink::Yellow, text));
         }
     }
@@ -157,12 +167,11 @@ fn overload(findings: &YieldFindings) -> Option<Sentence> {
     let how = match findings.step_alone? {
         KeptUp::KeptUp => return None,
         KeptUp::FellBehind => "it answered fewer requests than came",
-        KeptUp::KeptGrowing => "its latency grew for as long as it was watched",
+        KeptUp::KeptGrowing => "its latency kept growing",
     };
     let text = format!(
-        "The service alone did not keep up after the step: {how}. When latency is back means \
-         nothing then; step to a lower load (--step=LOW,HIGH), or say what the service carries \
-         (--rated)."
+        "The service alone did not keep up after the step: {how}. When latency is back is \
+         meaningless then; step to a lower load (--step=LOW,HIGH), or give the capacity (--rated)."
     );
     Some(Sentence::new(Ink::Red, text))
 }
@@ -183,7 +192,7 @@ fn is_none_back(findings: &YieldFindings) -> bool {
 }
 
 /// The answer in one line.
-pub(crate) fn headline(findings: &YieldFindings, step: &StepPlan) -> String {
+pub(super) fn headline(findings: &YieldFindings, step: &StepPlan) -> String {
     if overload(findings).is_some() {
         return "The service alone did not keep up after the step".to_owned();
     }
@@ -195,24 +204,23 @@ pub(crate) fn headline(findings: &YieldFindings, step: &StepPlan) -> String {
                 }
                 _ => "at once after a step".to_owned(),
             };
-            format!("With the job held by {}, latency is back {when}", best.arm)
+            format!("With {}, latency is back {when}", best.arm)
         }
         None if is_none_back(findings) => format!(
-            "Held in none of these ways does the job let latency come back within {}",
+            "With no isolation mechanism is latency back within {} of a step",
             human_duration(step.after)
         ),
-        None => "It cannot be told when latency is back after a step".to_owned(),
+        None => "When latency is back after a step: inconclusive".to_owned(),
     }
 }
 
 /// Why such a run has no chart of work gained and latency paid.
-pub(crate) fn no_charts() -> Sentence {
+fn no_charts() -> Sentence {
     Sentence::new(
         Ink::Dim,
-        "There is no chart of work gained and latency paid, and none of all work: where the load \
-         steps, the job is not run alone, so what it gains is not known, and the latency of a \
-         whole trial mixes both loads, so it is not held against the budget. But for the slots \
-         after a step, the charts are of whole trials.",
+        "There is no chart of work gained and latency paid, and none of total work: where the load \
+         steps, the job is not run alone, and the latency of a whole trial mixes both loads. Except \
+         for the slots after a step, the charts are of whole trials.",
     )
 }
 
@@ -225,7 +233,7 @@ fn yields(best: &StepFinding, findings: &YieldFindings) -> String {
             let slot = findings.step_slot_ms.unwrap_or(0.0);
             let at_most = match time.map(|time| time.high) {
                 Some(Some(high)) if high > slot => format!(" ({} at most)", time_us(high * 1e3)),
-                Some(None) => " (how late it may be cannot be told)".to_owned(),
+                Some(None) => " (no upper bound)".to_owned(),
                 _ => String::new(),
             };
             format!("at once, within {}{at_most}", time_us(slot * 1e3))
@@ -236,7 +244,7 @@ fn yields(best: &StepFinding, findings: &YieldFindings) -> String {
         format!("; a step costs {cost}")
     });
     format!(
-        "{} yields at the least cost: latency is back {when}{cost}.",
+        "{} costs the least: latency is back {when}{cost}.",
         best.arm
     )
 }

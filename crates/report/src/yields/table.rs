@@ -95,7 +95,7 @@ pub(crate) fn cause_name(cause: Cause) -> &'static str {
 fn trials(arm: &ArmFinding) -> Cell {
     let text = match arm.invalid_trials {
         0 => arm.trials.to_string(),
-        bad => format!("{} ({bad} bad)", arm.trials + bad),
+        bad => format!("{} ({bad} invalid)", arm.trials + bad),
     };
     text.into()
 }
@@ -104,11 +104,8 @@ fn verdict(arm: &ArmFinding) -> Cell {
     let (text, ink) = match arm.verdict {
         Some(BudgetVerdict::Within) => ("within", Ink::Green),
         Some(BudgetVerdict::Beyond) => ("beyond", Ink::Red),
-        Some(BudgetVerdict::CannotTell) => ("cannot tell", Ink::Yellow),
+        Some(BudgetVerdict::CannotTell) => ("inconclusive", Ink::Yellow),
         None => (MISSING, Ink::Plain),
     };
-    Cell {
-        text: text.to_owned(),
-        ink,
-    }
+    Cell::new(ink, text)
 }

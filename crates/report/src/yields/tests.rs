@@ -2,24 +2,28 @@
 
 mod curve;
 mod page;
-mod sample;
+pub(crate) mod sample;
 mod step;
 
 use super::*;
-use crate::{RecordFacts, TrialTally};
-use plimsoll_model::{Arm, Estimate, Job, JobHeld, LatencyChange, RunEnd, Share};
+use crate::tests::shown::{as_text, shown, tally};
+use crate::{Format, RecordFacts};
+use plimsoll_model::{Arm, Estimate, Job, JobHeld, LatencyChange, Provenance, RunEnd, Share};
 use sample::{Sample, all_beyond, nothing, sample};
 use std::path::Path;
 use std::time::Duration;
 
 impl Sample {
     fn text(&self, width: usize) -> String {
-        with(self, |report| yield_text(report, width, false))
+        with(self, |report| as_text(&document(report, None), width))
+    }
+
+    fn shown(&self, format: Format) -> String {
+        with(self, |report| shown(&document(report, None), format))
     }
 
     fn json(&self) -> serde_json::Value {
-        let json = with(self, |report| yield_json(report).unwrap());
-        serde_json::from_str(&json).unwrap()
+        serde_json::from_str(&self.shown(Format::Json)).unwrap()
     }
 
     /// In one line, so that sentences are found wherever they are broken.
@@ -28,10 +32,18 @@ impl Sample {
     }
 }
 
-fn with<T>(sample: &Sample, shown: impl FnOnce(&YieldReport<'_>) -> T) -> T {
-    let mut trials = TrialTally::default();
-    sample.verdicts.iter().for_each(|v| trials.add(v));
-    shown(&YieldReport {
+fn with<T>(sample: &Sample, make: impl FnOnce(&YieldReport<'_>) -> T) -> T {
+    with_command(sample, &[], make)
+}
+
+fn with_command<T>(
+    sample: &Sample,
+    command: &[&str],
+    make: impl FnOnce(&YieldReport<'_>) -> T,
+) -> T {
+    let (all, invalid) = sample.counts;
+    let command: Vec<String> = command.iter().map(|w| (*w).to_owned()).collect();
+    make(&YieldReport {
         findings: &sample.findings,
         plan: &sample.plan,
         provenance: &Provenance::default(),
@@ -40,7 +52,8 @@ fn with<T>(sample: &Sample, shown: impl FnOnce(&YieldReport<'_>) -> T) -> T {
             file: Path::new("run.plimsoll"),
             created_unix_ms: 1_700_000_000_000,
             ended: Some(&RunEnd::Complete),
-            trials,
+            trials: tally(all, invalid),
+            command_line: &command,
         },
     })
 }
@@ -92,7 +105,7 @@ fn a_job_that_leaves_cpus_unused_alone_is_told() {
 
 #[test]
 fn a_total_that_is_surely_beyond_all_puts_the_rated_rate_in_doubt() {
-    let words = "says that the service carries more alone than";
+    let words = "the service carries more alone than";
     let mut sample = sample();
     let arms = sample.findings.arms.iter_mut();
     for arm in arms.filter(|arm| arm.arm.is_beside()) {
@@ -105,7 +118,7 @@ fn a_total_that_is_surely_beyond_all_puts_the_rated_rate_in_doubt() {
 
 #[test]
 fn an_arm_without_an_interval_beside_others_says_why() {
-    let words = "No interval for nice: in fewer than 5 passes";
+    let words = "No interval for nice: fewer than 5 passes";
     let mut sample = sample();
     assert!(
         !sample.flat().contains("No interval for"),
@@ -126,25 +139,25 @@ fn an_arm_without_an_interval_beside_others_says_why() {
 fn the_last_sentences_say_what_to_do() {
     let text = sample().flat();
     for part in [
-        "Hold the job by sched-idle: it does 38.5 % (36.5 to 40.5) of its work",
+        "Use sched-idle: the job gains 38.5 % (36.5 to 40.5) of its work",
         "p99 changes by 2.1 % (0.7 to 3.5), within p99+5%.",
-        "Of nice it cannot be told, and it gains more. About 21 passes might tell",
-        "cpu-idle was left out: /sys/fs/cgroup/cpu has no cpu.idle",
-        "Two equal measurements of p99 differ by up to 3.4 % here",
-        "2 of 56 trials do not count, mostly because the hypervisor took CPU time.",
+        "nice: inconclusive, with more work gained. About 21 passes may decide it (--passes 21).",
+        "Mechanisms unavailable on this host:   cpu-idle: /sys/fs/cgroup/cpu has no cpu.idle",
+        "Noise floor of p99 (A/A): 3.4 % (95 %).",
+        "2 of 56 trials are invalid, most often because the hypervisor took CPU time.",
     ] {
         assert!(text.contains(part), "'{part}' is missing: {text}");
     }
     let text = all_beyond().flat();
     for part in [
-        "No way to hold the job keeps the service within p99+5%.",
-        "none comes nearest, with 310 % more, 330us of p99 for each percent of work.",
-        "What is paid is waiting for a CPU.",
+        "No isolation mechanism keeps the service within p99+5%.",
+        "Closest: none, +310 %, 330us of p99 for each percent of work.",
+        "The cause is run delay.",
     ] {
         assert!(text.contains(part), "'{part}' is missing: {text}");
     }
     let text = nothing().flat();
-    assert!(text.contains("It cannot be told whether any arm"), "{text}");
+    assert!(text.contains("Budget p99+5%: inconclusive."), "{text}");
     assert!(text.contains("give --rated"), "{text}");
 }
 
@@ -155,7 +168,7 @@ fn the_headroom_is_named_where_the_arm_leaves_one() {
     sample.findings.recommended.headroom_pct = Some(20.0);
     let text = sample.flat();
     assert!(
-        text.contains("Hold the job by quota-10ms with a headroom of 20 %"),
+        text.contains("Use quota-10ms with a headroom of 20 %"),
         "{text}"
     );
 }
@@ -164,8 +177,8 @@ fn the_headroom_is_named_where_the_arm_leaves_one() {
 fn what_a_law_did_is_told_and_when_a_trial_is_too_short_to_see_it() {
     let mut sample = sample();
     let text = sample.flat();
-    let part = "By koordinator the job was held at 21 % of its CPUs on average, frozen 3 % of the \
-                time, stopped by its quota in 62.5 % of the quota's periods.";
+    let part = "koordinator: allowed 21 % of its CPUs on average, frozen 3 % of the time, throttled \
+                in 62.5 % of quota periods.";
     assert!(text.contains(part), "{text}");
     assert!(!text.contains("once a second"), "{text}");
     let law = sample.findings.arms.last_mut().unwrap();
@@ -179,9 +192,9 @@ fn what_a_law_did_is_told_and_when_a_trial_is_too_short_to_see_it() {
     sample.plan.window = Duration::from_millis(900);
     let text = sample.flat();
     for part in [
-        "By plimsoll the job was never frozen.",
-        "koordinator decides once a second, so a trial of 900ms sees hardly a decision",
-        "That is plimsoll side --headroom 20% -- COMMAND.",
+        "plimsoll: never frozen.",
+        "koordinator decides once a second, so a trial of 900ms has hardly a decision",
+        "Run it with: plimsoll side --headroom 20% -- COMMAND",
     ] {
         assert!(text.contains(part), "'{part}' is missing: {text}");
     }
@@ -194,7 +207,7 @@ fn a_command_and_a_reason_cannot_drive_the_terminal() {
     side.job = Job::Command("echo \u{1b}[2J".to_owned());
     sample.findings.missing_arms[0].reason = "\u{1b}[2J".to_owned();
     assert!(!sample.text(80).contains('\u{1b}'));
-    let json = with(&sample, |report| yield_json(report).unwrap());
+    let json = sample.shown(Format::Json);
     assert!(!json.contains('\u{1b}'));
 }
 

@@ -3,7 +3,8 @@
 
 use super::{Browser, FAINT, Folder, OVERLAPPING, fits, kept_to_itself, seen};
 use plimsoll_model::{Provenance, RunEnd};
-use plimsoll_report::{RecordFacts, TrialTally, YieldHtml, YieldReport, yield_html};
+use plimsoll_report::yields::YieldPicture;
+use plimsoll_report::{Format, Look, RecordFacts, TrialTally, YieldReport, render};
 use sample::Sample;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,8 @@ use std::path::{Path, PathBuf};
 mod sample;
 
 fn page(folder: &Folder, name: &str, sample: &Sample) -> PathBuf {
-    let mut trials = TrialTally::default();
-    sample.verdicts.iter().for_each(|v| trials.add(v));
+    let (all, invalid) = sample.counts;
+    let command_line = ["plimsoll".to_owned(), "yield".to_owned()];
     let report = YieldReport {
         findings: &sample.findings,
         plan: &sample.plan,
@@ -24,17 +25,26 @@ fn page(folder: &Folder, name: &str, sample: &Sample) -> PathBuf {
             file: Path::new("run.plimsoll"),
             created_unix_ms: 0,
             ended: Some(&RunEnd::Complete),
-            trials,
+            trials: TrialTally {
+                all,
+                invalid,
+                ..TrialTally::default()
+            },
+            command_line: &command_line,
         },
     };
-    let page = YieldHtml {
-        report: &report,
+    let picture = YieldPicture {
         trials: &sample.trials,
         steps: &sample.steps,
-        command_line: &["plimsoll".to_owned(), "yield".to_owned()],
     };
+    let look = Look {
+        width: 80,
+        colour: false,
+        charts: None,
+    };
+    let document = plimsoll_report::yields::document(&report, Some(picture));
     let file = folder.path(name);
-    std::fs::write(&file, yield_html(&page).unwrap()).unwrap();
+    std::fs::write(&file, render(&document, Format::Html, look).unwrap()).unwrap();
     file
 }
 

@@ -11,7 +11,7 @@ use crate::number::{self, counted};
 use plimsoll_model::{CopiesFinding, Setting, TrialPicture};
 
 /// `3 copies`
-pub(in crate::html) fn name(row: &CopiesFinding) -> String {
+pub(crate) fn name(row: &CopiesFinding) -> String {
     counted(row.copies, "copy", "copies")
 }
 

@@ -7,7 +7,7 @@ use crate::html::markup::{El, Html, el, pixels};
 /// Which screen or sheet a chart is drawn for. Each is drawn twice, because a
 /// drawing made for one is unreadable on the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::html) enum Size {
+pub(crate) enum Size {
     /// From a small window up, and on paper.
     Wide,
     /// A phone.

@@ -2,7 +2,7 @@
 
 mod said;
 
-pub(in crate::html) use said::kept;
+pub(crate) use said::kept;
 
 use super::draw::{Drawing, Shape, Size, band, path, point, speck};
 use super::label::{EndLabel, GoalLine, HEAD, LoadLine, MetMark, along, extra_head};

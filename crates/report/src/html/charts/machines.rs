@@ -15,12 +15,7 @@ const HEAD: f64 = 56.0;
 
 /// Both sizes of the drawing for a goal: a panel for each measure that is
 /// known of any machine.
-pub(in crate::html) fn capacities(
-    comparison: &Comparison,
-    goal: &Goal,
-    id: &str,
-    title: &str,
-) -> Vec<El> {
+pub(crate) fn capacities(comparison: &Comparison, goal: &Goal, id: &str, title: &str) -> Vec<El> {
     let measures = [
         Measure::Capacity,
         Measure::PerCpu,

@@ -21,14 +21,14 @@ mod spectrum;
 mod time_line;
 mod work;
 
-pub(super) use crate::sentence::capital;
-pub(super) use arms::{Arms, figures as arm_figures, picks as arm_picks};
-pub(super) use copies::name as copies_name;
-pub(super) use latency::kept;
-pub(super) use machines::capacities;
+pub(crate) use crate::sentence::capital;
+pub(crate) use arms::{Arms, figures as arm_figures, picks as arm_picks};
+pub(crate) use copies::name as copies_name;
+pub(crate) use latency::kept;
+pub(crate) use machines::capacities;
 #[cfg(test)]
 pub(crate) use overlaps::overlapping;
-pub(super) use overlay::{
+pub(crate) use overlay::{
     Basis, Machine, cpu as cpu_overlay, latency as latency_overlay, work as work_overlay,
 };
 
@@ -43,9 +43,9 @@ use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Goal, LevelFindi
 
 /// What charts are drawn from.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
-    pub(super) report: &'a Report<'a>,
-    pub(super) picture: &'a Picture,
+pub(crate) struct View<'a> {
+    pub(crate) report: &'a Report<'a>,
+    pub(crate) picture: &'a Picture,
 }
 
 impl<'a> View<'a> {
@@ -55,26 +55,26 @@ impl<'a> View<'a> {
 }
 
 /// A chart with all that goes with it.
-pub(super) struct Figure {
+pub(crate) struct Figure {
     /// Names it within the page.
-    pub(super) id: &'static str,
+    pub(crate) id: &'static str,
     /// What it shows, as a sentence.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// How to read it.
-    pub(super) hint: String,
+    pub(crate) hint: String,
     /// For a phone and for the rest; the same measurements in both.
-    pub(super) drawings: Vec<El>,
+    pub(crate) drawings: Vec<El>,
     /// What is under the picture when a level is picked, one per level.
-    pub(super) told: Vec<String>,
+    pub(crate) told: Vec<String>,
     /// The numbers behind it.
-    pub(super) table: Vec<Column>,
+    pub(crate) table: Vec<Column>,
     /// Whether a row of the table is a level.
-    pub(super) rows_are_levels: bool,
+    pub(crate) rows_are_levels: bool,
 }
 
 /// All charts of a run that there is something to draw for, in two parts:
 /// those before the threshold table, and those after it.
-pub(super) fn figures(view: View<'_>) -> (Vec<Figure>, Vec<Figure>) {
+pub(crate) fn figures(view: View<'_>) -> (Vec<Figure>, Vec<Figure>) {
     if view.report.is_copies() {
         let first = [copies::time(view), copies::work(view), copies::cpu(view)];
         return (
@@ -96,12 +96,12 @@ pub(super) fn figures(view: View<'_>) -> (Vec<Figure>, Vec<Figure>) {
 }
 
 /// `80 % load`, with a decimal where it needs one.
-pub(super) fn load_name(level: &LevelFinding) -> String {
+pub(crate) fn load_name(level: &LevelFinding) -> String {
     format!("{} % load", number::trimmed_pct(level.load_pct))
 }
 
 /// The table of all levels.
-pub(super) fn level_table(view: View<'_>) -> Vec<Column> {
+pub(crate) fn level_table(view: View<'_>) -> Vec<Column> {
     levels::columns(&view.findings().levels, view.report.is_imported())
 }
 

@@ -13,13 +13,13 @@ use plimsoll_model::{CapacityFinding, Findings, Goal, LevelFinding, Measure, Pic
 pub(super) const COLOURS: usize = 6;
 
 /// A machine in an overlay.
-pub(in crate::html) struct Machine<'a> {
+pub(crate) struct Machine<'a> {
     /// Its name, safe to show.
-    pub(in crate::html) name: String,
-    pub(in crate::html) findings: &'a Findings,
-    pub(in crate::html) picture: &'a Picture,
+    pub(crate) name: String,
+    pub(crate) findings: &'a Findings,
+    pub(crate) picture: &'a Picture,
     /// What its rates are multiplied with, by measure.
-    pub(in crate::html) factors: &'a [(Measure, f64)],
+    pub(crate) factors: &'a [(Measure, f64)],
 }
 
 impl Machine<'_> {
@@ -31,14 +31,14 @@ impl Machine<'_> {
 
 /// What rates are divided by in a drawing.
 #[derive(Clone, Copy)]
-pub(in crate::html) struct Basis {
+pub(crate) struct Basis {
     /// Names the drawing.
-    pub(in crate::html) id: &'static str,
-    pub(in crate::html) measure: Measure,
+    pub(crate) id: &'static str,
+    pub(crate) measure: Measure,
     /// Of how many the unit of the axis consists.
-    pub(in crate::html) size: f64,
+    pub(crate) size: f64,
     /// What stands at the axis.
-    pub(in crate::html) axis: &'static str,
+    pub(crate) axis: &'static str,
 }
 
 fn class(i: usize) -> String {
@@ -68,7 +68,7 @@ fn is_met(capacity: &CapacityFinding) -> bool {
 }
 
 /// p99 against load, with the goal's mark on each line.
-pub(in crate::html) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Vec<El> {
+pub(crate) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Vec<El> {
     super::both(|size| draw_latency(machines, basis, size, title))
 }
 
@@ -133,7 +133,7 @@ fn draw_latency(machines: &[Machine<'_>], basis: Basis, size: Size, title: &str)
 }
 
 /// CPU use against load, both in percent of the machine's own most.
-pub(in crate::html) fn cpu(machines: &[Machine<'_>], title: &str) -> Vec<El> {
+pub(crate) fn cpu(machines: &[Machine<'_>], title: &str) -> Vec<El> {
     super::both(|size| draw_cpu(machines, size, title))
 }
 
@@ -174,7 +174,7 @@ fn draw_cpu(machines: &[Machine<'_>], size: Size, title: &str) -> El {
 }
 
 /// Work per CPU-second against load. Its unit is that of the basis.
-pub(in crate::html) fn work(machines: &[Machine<'_>], basis: Basis, title: &str) -> Vec<El> {
+pub(crate) fn work(machines: &[Machine<'_>], basis: Basis, title: &str) -> Vec<El> {
     super::both(|size| draw_work(machines, basis, size, title))
 }
 

@@ -1,10 +1,8 @@
 //! Copies of a command at once.
 
 use super::{Sample, empty, plan, sweep, within};
-use crate::TrialTally;
-use plimsoll_model::{
-    Copies, CopiesFinding, CopiesWork, Findings, SmtFinding, Speedup, Verdict, Workload,
-};
+use crate::tests::shown::tally;
+use plimsoll_model::{Copies, CopiesFinding, CopiesWork, Findings, SmtFinding, Speedup, Workload};
 use std::time::Duration;
 
 /// A run of copies of a compiler.
@@ -34,8 +32,7 @@ pub(in crate::tests) fn copies() -> Sample {
     }));
     sample.plan.copies = vec![1, 4, 8];
     sample.requirements.clear();
-    sample.trials = TrialTally::default();
-    (0..6).for_each(|_| sample.trials.add(&Verdict::Valid));
+    sample.trials = tally(6, 0);
     sample
 }
 

@@ -1,11 +1,11 @@
 //! A table that somebody else measured.
 
 use super::{Sample, found, level, plan, sweep};
-use crate::TrialTally;
+use crate::tests::shown::tally;
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Estimate, Headroom, HeadroomIndex, ImportedTable,
     LatencySummary, LevelFinding, PooledCpu, Provenance, RatedRate, TableRows, ThresholdFinding,
-    Verdict, Workload,
+    Workload,
 };
 
 /// A table that somebody else measured: single rows, so no intervals.
@@ -25,8 +25,7 @@ pub(in crate::tests) fn imported() -> Sample {
         ..Provenance::default()
     };
     sample.requirements.clear();
-    sample.trials = TrialTally::default();
-    (0..3).for_each(|_| sample.trials.add(&Verdict::Valid));
+    sample.trials = tally(3, 0);
     let findings = &mut sample.findings;
     findings.levels = [
         (49_516.0, 7.0, 1005.0),

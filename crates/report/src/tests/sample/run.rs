@@ -1,10 +1,9 @@
 //! What was asked for, where, and what became of it.
 
-use crate::TrialTally;
 use plimsoll_model::{
     Arrivals, Bounds, Bytes, CacheSize, CalibrationPlan, CpuPlan, HttpService, InterruptTime,
-    Invalid, LoadLevel, Outcome, Plan, Provenance, Rate, Requirement, SearchPlan, ServiceAt, Share,
-    Topology, Verdict, WarmUp, Workload,
+    LoadLevel, Outcome, Plan, Provenance, Rate, Requirement, SearchPlan, ServiceAt, Share,
+    Topology, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -125,14 +124,4 @@ pub(in crate::tests) fn requirements() -> Vec<Requirement> {
             },
         },
     ]
-}
-
-/// Most count, some are disturbed.
-pub(in crate::tests) fn tally() -> TrialTally {
-    let mut trials = TrialTally::default();
-    (0..31).for_each(|_| trials.add(&Verdict::Valid));
-    let bound = Share::new(0.02).unwrap();
-    let stolen = Share::new(0.05).unwrap();
-    (0..3).for_each(|_| trials.add(&Verdict::Invalid(vec![Invalid::Steal { stolen, bound }])));
-    trials
 }

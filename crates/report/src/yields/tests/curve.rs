@@ -39,21 +39,21 @@ fn a_curve_reads_as_it_should() {
 fn the_knee_and_the_headroom_to_take_are_said() {
     for (sample, part) in [
         (curve(), "rise below a headroom of 14.6 % (12.0 to 17.0)"),
-        (curve(), "the job does the most with a headroom of 20 %."),
+        (curve(), "Most work within p99+5%: 20 % headroom."),
         (
             curve(),
-            "Hold the job by quota-10ms with a headroom of 20 %: it does 19.0 %",
+            "Use quota-10ms with a headroom of 20 %: the job gains 19.0 %",
         ),
         (
             curve(),
-            "From a headroom of 40 % on it is allowed the same 5 %",
+            "From a headroom of 40 % on the job is allowed the same 5 %",
         ),
         (
             with_knee(Knee {
                 rise_pct: Some(Estimate::within(1.2, 0.0, 3.0)),
                 ..NONE
             }),
-            "no knee is seen; from 50 % of headroom down to 0 % p99 rises by 1.2 %, which is no more than noise (3.4 %).",
+            "no knee; from 50 % headroom down to 0 % p99 rises by 1.2 %, within the noise floor (3.4 %).",
         ),
         (
             with_knee(Knee {
@@ -61,14 +61,14 @@ fn the_knee_and_the_headroom_to_take_are_said() {
                 headroom_pct: Some(Estimate::within(20.0, 2.0, 48.0)),
                 rise_pct: None,
             }),
-            "it cannot be told where p99 begins to rise (perhaps below 20 % (2 to 48)).",
+            "knee of p99 inconclusive (perhaps below 20 % (2 to 48) headroom).",
         ),
         (
             with_knee(Knee {
                 status: KneeStatus::CannotTell,
                 ..NONE
             }),
-            "it takes 5 passes and 4 headrooms at least.",
+            "it takes at least 5 passes and 4 headrooms.",
         ),
     ] {
         let text = sample.flat();
@@ -89,8 +89,8 @@ fn where_no_headroom_is_enough_the_nearest_is_named_with_it() {
     found.curve[0].recommended_headroom_pct = None;
     let text = sample.flat();
     for part in [
-        "quota-10ms with a headroom of 50 % comes nearest",
-        "With none of these headrooms is it sure to be within p99+5%.",
+        "Closest: quota-10ms with a headroom of 50 %",
+        "No headroom is within p99+5% for certain.",
     ] {
         assert!(text.contains(part), "'{part}' is missing: {text}");
     }
@@ -176,7 +176,7 @@ fn the_titles_of_its_page_state_the_knee_and_what_to_take() {
         ),
         (
             curve(),
-            "<span>Hold the job by quota-10ms with a headroom of 20 % and gain 19.0 % of its work",
+            "<span>Use quota-10ms with a headroom of 20 % and gain 19.0 % of its work",
         ),
         (
             curve(),
@@ -224,7 +224,7 @@ fn each_headroom_can_be_picked_and_that_to_take_is_picked_first() {
 #[test]
 fn the_csv_of_a_curve_has_a_row_per_arm_and_headroom() {
     let sample = two();
-    let csv = with(&sample, yield_csv);
+    let csv = sample.shown(Format::Csv);
     let lines: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
     assert_eq!(lines.len(), 1 + sample.findings.tried().count());
     assert_eq!(lines[0][..3], ["arm", "headroom_pct", "allowed_share"]);

@@ -1,11 +1,13 @@
 //! The page and the CSV of a yield run: what is drawn, what is said, and what
 //! cannot be done to them by names from outside.
 
+use super::super::{YieldPicture, document};
 use super::sample::{Sample, all_beyond, crowded, nothing, sample};
-use super::with;
+use super::with_command;
+use crate::Format;
 use crate::html::overlapping;
 use crate::tests::pages::{chart, count, titles};
-use crate::{YieldHtml, yield_csv, yield_html};
+use crate::tests::shown::shown;
 use plimsoll_model::{
     Arm, ArmFinding, BudgetVerdict, Cause, Estimate, Job, LatencyChange, Workload,
 };
@@ -16,15 +18,12 @@ pub(super) fn page(sample: &Sample) -> String {
 }
 
 fn page_of(sample: &Sample, command: &[&str]) -> String {
-    let command: Vec<String> = command.iter().map(|w| (*w).to_owned()).collect();
-    with(sample, |report| {
-        yield_html(&YieldHtml {
-            report,
-            trials: &sample.trials,
-            steps: &sample.steps,
-            command_line: &command,
-        })
-        .unwrap()
+    let picture = YieldPicture {
+        trials: &sample.trials,
+        steps: &sample.steps,
+    };
+    with_command(sample, command, |report| {
+        shown(&document(report, Some(picture)), Format::Html)
     })
 }
 
@@ -88,30 +87,30 @@ fn titles_state_what_was_found() {
     let plain = |sample: &Sample| page(sample).replace('\u{a0}', " ");
     let page = plain(&sample());
     for words in [
-        "<span>Hold the job by sched-idle and gain 38.5 % of its work, within p99+5%</span>",
+        "<span>Use sched-idle and gain 38.5 % of its work, within p99+5%</span>",
         "<h2>Held by sched-idle, the job gains 38.5 % of its work for +2.1 % of p99, within p99+5%</h2>",
         "<h2>p99 is 5ms with the service alone, 5.11ms with the job held by sched-idle and 20.5ms \
          with the job not held</h2>",
         "<h2>Of its work the machine does 60.0 % with the service alone, 98.5 % with the job held \
          by sched-idle and 107.0 % with the job not held</h2>",
         "<h2>A request waits for a CPU for 40us with the service alone, 40.8us with",
-        "<h2>2 of 56 trials do not count, most often because the hypervisor took CPU time</h2>",
-        "<h2>One arm cannot be had on this machine</h2>",
+        "<h2>2 of 56 trials are invalid, most often because the hypervisor took CPU time</h2>",
+        "<h2>Mechanisms unavailable on this host</h2>",
         "/sys/fs/cgroup/cpu has no cpu.idle (Linux 5.15)",
-        "Of nice it cannot be told, and it gains more. About 21 passes",
+        "nice: inconclusive, with more work gained. About 21 passes",
     ] {
         assert!(page.contains(words), "{words}: {}", titles(&page));
     }
     let page = plain(&all_beyond());
     for words in [
-        "<span>No way to hold the job keeps the service within p99+5%</span>",
+        "<span>No isolation mechanism keeps the service within p99+5%</span>",
         "<h2>No arm is within p99+5%. Not held, the job gains 47.0 % of its work for +310 % of p99\
          </h2>",
     ] {
         assert!(page.contains(words), "{words}: {}", titles(&page));
     }
     let page = plain(&nothing());
-    assert!(page.contains("<span>It cannot be told whether any arm keeps"));
+    assert!(page.contains("<span>Budget p99+5%: inconclusive"));
     assert!(!page.contains("<svg class=\"wide"), "nothing to draw");
 }
 
@@ -226,7 +225,7 @@ fn the_findings_can_be_taken_out_of_the_page_again() {
 
 #[test]
 fn the_csv_has_a_row_per_arm_and_nothing_that_is_not_known() {
-    let csv = with(&sample(), yield_csv);
+    let csv = sample().shown(Format::Csv);
     let lines: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
     assert_eq!(lines.len(), 1 + sample().findings.arms.len());
     let of = |row: usize, name: &str| {

@@ -25,16 +25,16 @@ use plimsoll_model::{
 
 /// What the charts of a yield run are drawn from.
 #[derive(Clone, Copy)]
-pub(in crate::html) struct Arms<'a> {
-    pub(in crate::html) report: &'a YieldReport<'a>,
+pub(crate) struct Arms<'a> {
+    pub(crate) report: &'a YieldReport<'a>,
     /// Its trials, for the time line.
-    pub(in crate::html) trials: &'a [TrialPicture],
+    pub(crate) trials: &'a [TrialPicture],
     /// Latency after steps of the load, where it steps.
-    pub(in crate::html) steps: &'a [StepCourse],
+    pub(crate) steps: &'a [StepCourse],
 }
 
 /// All charts that there is something to draw for, in the order of the page.
-pub(in crate::html) fn figures(view: Arms<'_>) -> Vec<Figure> {
+pub(crate) fn figures(view: Arms<'_>) -> Vec<Figure> {
     let [curve, curve_gained] = curve::figures(view);
     let figures = [
         steps::figure(view),
@@ -143,7 +143,7 @@ fn verdict_class(arm: &ArmFinding) -> &'static str {
 
 /// Everything that can be picked, by name, with what is told of it: the arms,
 /// and those of a curve with each headroom.
-pub(in crate::html) fn picks(view: Arms<'_>) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn picks(view: Arms<'_>) -> impl Iterator<Item = (String, String)> {
     let arms = view.arms().iter();
     let arms = arms.map(move |arm| (arm.arm.to_string(), facts(view, arm)));
     let points = view.findings().curve.iter().flat_map(|curve| &curve.points);

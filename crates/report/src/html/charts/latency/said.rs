@@ -37,7 +37,7 @@ pub(super) fn title(view: View<'_>) -> String {
 
 /// What is kept, in fewer words than a goal has elsewhere.
 /// Of a table it is not known which percentile its latency is.
-pub(in crate::html) fn kept(finding: &CapacityFinding, is_table: bool) -> String {
+pub(crate) fn kept(finding: &CapacityFinding, is_table: bool) -> String {
     match (finding.goal, finding.latency_limit_us()) {
         (Goal::Latency { .. }, Some(us)) if is_table => {
             format!("Latency stays below {}", time_us(us))

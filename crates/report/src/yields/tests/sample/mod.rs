@@ -7,8 +7,8 @@ pub(crate) mod step;
 use plimsoll_model::{
     Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService,
     Invalid, Job, JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, Phase, Plan, Rate,
-    RatedRate, Recommended, Setting, Share, SideloadPlan, StepCourse, TrialPicture, Verdict,
-    Workload, YieldFindings,
+    RatedRate, Recommended, Setting, Share, SideloadPlan, StepCourse, TrialPicture, Workload,
+    YieldFindings,
 };
 use std::time::Duration;
 
@@ -54,7 +54,8 @@ pub(super) fn arm(
 pub(crate) struct Sample {
     pub(crate) findings: YieldFindings,
     pub(crate) plan: Plan,
-    pub(crate) verdicts: Vec<Verdict>,
+    /// How many trials there are, and how many are invalid.
+    pub(crate) counts: (u64, u64),
     /// For the time line.
     pub(crate) trials: Vec<TrialPicture>,
     /// Where the load steps.
@@ -96,7 +97,7 @@ pub(crate) fn sample() -> Sample {
             step_slot_ms: None,
             step_alone: None,
         },
-        verdicts: verdicts(),
+        counts: (56, 2),
         trials: Vec::new(),
         steps: Vec::new(),
     };
@@ -151,17 +152,11 @@ fn arms() -> Vec<ArmFinding> {
     ]
 }
 
-fn stolen() -> Verdict {
-    Verdict::Invalid(vec![Invalid::Steal {
+fn stolen() -> Invalid {
+    Invalid::Steal {
         stolen: Share::ONE,
         bound: Share::ZERO,
-    }])
-}
-
-/// As many as the time line has, of which two do not count.
-fn verdicts() -> Vec<Verdict> {
-    let verdict = |i| if i < 54 { Verdict::Valid } else { stolen() };
-    (0..56).map(verdict).collect()
+    }
 }
 
 /// Eight passes of the arms that were tried, the last two trials of nice
@@ -191,10 +186,7 @@ fn line(findings: &YieldFindings) -> Vec<TrialPicture> {
             cpu_pct: Some(97.0),
             p99_us: of.latency_us.map(|l| l.p99),
             copy_s: None,
-            invalid: match (bad, stolen()) {
-                (true, Verdict::Invalid(reasons)) => reasons,
-                _ => Vec::new(),
-            },
+            invalid: bad.then(stolen).into_iter().collect(),
         }
     };
     (0..8 * arms.len()).map(visit).collect()
@@ -235,7 +227,7 @@ fn plan(missing: &MissingArm) -> Plan {
 /// Nothing is known yet.
 pub(crate) fn nothing() -> Sample {
     let mut sample = sample();
-    (sample.verdicts, sample.trials) = (Vec::new(), Vec::new());
+    (sample.counts, sample.trials) = ((0, 0), Vec::new());
     let found = &mut sample.findings;
     found.rated = None;
     found.rate_rps = None;

@@ -1,0 +1,360 @@
+//! Machines, or versions of a service, side by side
+//! (`docs/schema/compare.schema.json`).
+
+mod doubt;
+mod parts;
+pub(crate) mod tables;
+
+use crate::document::json::Json;
+use crate::document::{Document, Role, Rows, Table};
+use crate::html::Machine;
+use crate::markup::{El, beginning, el, shortened};
+use crate::number::{self, Written, confidence};
+use crate::secrets;
+use crate::sentence::Sentence;
+use crate::table::Ink;
+use plimsoll_model::{
+    ComparedMachine, Comparison, Difference, DifferenceVerdict, Findings, Measure, Picture, Plan,
+    ThresholdDifference, WorkUnit,
+};
+use serde::Serialize;
+use std::path::Path;
+use tables::{capacity_rows, threshold_rows};
+
+/// The version of the schema that the JSON keeps to.
+const SCHEMA_VERSION: u32 = 1;
+
+/// All that is shown of a comparison.
+#[derive(Debug, Clone)]
+pub struct CompareReport<'a> {
+    /// What was concluded.
+    pub comparison: &'a Comparison,
+    /// Where each of its machines comes from, in the same order.
+    pub sources: &'a [Source<'a>],
+}
+
+/// Where figures come from.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The record, as it was named.
+    pub file: &'a Path,
+    /// What was asked.
+    pub plan: &'a Plan,
+}
+
+/// What is drawn of a run on the page.
+#[derive(Debug, Clone)]
+pub struct ComparedRun {
+    /// What was concluded from it.
+    pub findings: Findings,
+    /// What is drawn of it.
+    pub picture: Picture,
+    /// What its rates are multiplied with, by measure.
+    pub factors: Vec<(Measure, f64)>,
+}
+
+impl Source<'_> {
+    /// What was under test, in a few words and without secrets.
+    pub(crate) fn workload(&self) -> String {
+        secrets::hide(self.plan).workload.to_string()
+    }
+
+    pub(crate) fn file(&self) -> String {
+        self.file.to_string_lossy().into_owned()
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    work_unit: WorkUnit,
+    machines: Vec<MachineBody<'a>>,
+    differences: &'a [Difference],
+    threshold_differences: &'a [ThresholdDifference],
+    cautions: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct MachineBody<'a> {
+    file: String,
+    workload: String,
+    #[serde(flatten)]
+    machine: &'a ComparedMachine,
+}
+
+/// Tables with a column per machine, and what follows in sentences; with charts
+/// of a page if there is something to draw of each run, in the order of the
+/// comparison's machines.
+pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[ComparedRun]>) -> Document<'a> {
+    let comparison = report.comparison;
+    let names: Vec<String> = comparison
+        .machines
+        .iter()
+        .map(|m| beginning(&m.name, 40))
+        .collect();
+    let rows = || comparison.machines.iter().zip(report.sources);
+    let subject = rows().map(|(machine, source)| {
+        let line = format!(
+            "{}: {}, from {}",
+            machine.name,
+            source.workload(),
+            source.file()
+        );
+        Sentence::new(Ink::Dim, line)
+    });
+    let mut out = Document::new(names.join(" and "), subject.collect());
+    let lines = rows()
+        .enumerate()
+        .map(|(i, (m, source))| source_line(i, m, source));
+    out.subject_html = el("ul").class("machines").with_all(lines).into();
+    let goals = comparison.machines.first().map_or(&[][..], |m| &m.capacity);
+    for goal in goals {
+        out.table(Table {
+            heading: Some(format!("Within the goal {}", goal.goal)),
+            rows: Rows::Grid(capacity_rows(comparison, goal)),
+            ..Table::of(Vec::new())
+        });
+    }
+    if let Some(runs) = runs {
+        let drawn = comparison.machines.iter().zip(runs);
+        let machines: Vec<Machine<'_>> =
+            drawn.map(|(machine, run)| drawn_of(machine, run)).collect();
+        out.blocks.extend(parts::all(comparison, &machines));
+    }
+    out.table(Table {
+        id: Some("thresholds"),
+        heading: Some(threshold_title(comparison)),
+        rows: Rows::Grid(threshold_rows(comparison)),
+        below: threshold_sentences(comparison),
+        ..Table::of(Vec::new())
+    });
+    let cautions: Vec<String> = comparison.cautions.iter().map(doubt::sentence).collect();
+    let answers = answers(comparison, &cautions);
+    let first = answers
+        .first()
+        .filter(|_| !comparison.differences.is_empty());
+    out.headline = match first {
+        Some(first) => first.text.trim_end_matches('.').to_owned(),
+        None => "Machines side by side".to_owned(),
+    };
+    out.say(Role::Answer, answers);
+    out.json = Some(Json::of(SCHEMA_VERSION, "compare", body(report, cautions)));
+    out.download = "compare.json".to_owned();
+    out
+}
+
+/// The differences in words, the capacity's first, and what to know about them.
+fn answers(comparison: &Comparison, cautions: &[String]) -> Vec<Sentence> {
+    let news = comparison
+        .differences
+        .iter()
+        .filter(|d| is_news(d, comparison));
+    let brackets = format!(
+        "In brackets: {} intervals. No correction for multiple comparisons.",
+        confidence()
+    );
+    let cautions = cautions.iter();
+    news.map(difference_sentence)
+        .chain(cautions.map(|c| Sentence::new(Ink::Yellow, c.as_str())))
+        .chain([Sentence::new(Ink::Dim, brackets)])
+        .collect()
+}
+
+fn body<'a>(report: &CompareReport<'a>, cautions: Vec<String>) -> Body<'a> {
+    let comparison = report.comparison;
+    let machines = comparison.machines.iter().zip(report.sources);
+    Body {
+        work_unit: comparison.work_unit,
+        machines: machines
+            .map(|(machine, source)| MachineBody {
+                file: source.file(),
+                workload: source.workload(),
+                machine,
+            })
+            .collect(),
+        differences: &comparison.differences,
+        threshold_differences: &comparison.threshold_differences,
+        cautions,
+    }
+}
+
+fn drawn_of<'a>(machine: &ComparedMachine, run: &'a ComparedRun) -> Machine<'a> {
+    Machine {
+        name: crate::escape::safe(&machine.name),
+        findings: &run.findings,
+        picture: &run.picture,
+        factors: &run.factors,
+    }
+}
+
+fn source_line(i: usize, machine: &ComparedMachine, source: &Source<'_>) -> El {
+    let name = el("strong")
+        .class(&format!("m{}", i % 6))
+        .with(shortened(&machine.name, 60));
+    el("li")
+        .with(name)
+        .with(": ")
+        .with(shortened(&source.workload(), 120))
+        .with(", from ")
+        .with(shortened(&source.file(), 80))
+}
+
+fn ink(verdict: DifferenceVerdict) -> Ink {
+    match verdict {
+        DifferenceVerdict::Better => Ink::Green,
+        DifferenceVerdict::Worse => Ink::Red,
+        DifferenceVerdict::CannotTell => Ink::Yellow,
+    }
+}
+
+/// Whether a difference says more than that of the capacity itself: why
+/// nothing can be told is the same by every measure.
+fn is_news(difference: &Difference, comparison: &Comparison) -> bool {
+    let is_capacity = |d: &Difference| {
+        let same = d.name == difference.name && d.goal == difference.goal;
+        same && d.measure == Measure::Capacity
+    };
+    let capacity = comparison.differences.iter().find(|d| is_capacity(d));
+    let told = capacity.is_some_and(|c| c.why.is_some() && c.why == difference.why);
+    difference.measure == Measure::Capacity || !told
+}
+
+/// One machine against the first.
+fn difference_sentence(difference: &Difference) -> Sentence {
+    let (name, against) = (&difference.name, &difference.against);
+    let goal = difference.goal;
+    let per = match difference.measure {
+        Measure::Capacity => "",
+        Measure::PerCpu => " per CPU",
+        Measure::PerPrice => " for the same money",
+        Measure::PerWatt => " for the same energy",
+    };
+    let ratio = difference.ratio.map(|ratio| Written::of(ratio, 3));
+    let text = match (&ratio, difference.verdict) {
+        (Some(ratio), DifferenceVerdict::Better | DifferenceVerdict::Worse) => {
+            let verdict = match difference.verdict {
+                DifferenceVerdict::Better => "better",
+                _ => "worse",
+            };
+            format!(
+                "{name} carries {} as much{per} as {against} within {goal}: {verdict}.",
+                ratio.with_ends(" times")
+            )
+        }
+        _ => {
+            let seen = ratio.map(|ratio| {
+                let times = ratio.with_ends("");
+                format!(" (ratio {times})")
+            });
+            let why = difference
+                .why
+                .as_ref()
+                .map_or_else(String::new, |why| format!(": {why}"));
+            format!(
+                "{name} against {against}{per} within {goal}: inconclusive{}{why}.",
+                seen.unwrap_or_default()
+            )
+        }
+    };
+    Sentence::new(ink(difference.verdict), text)
+}
+
+/// What the threshold table is of: with several goals, of the one that allows
+/// the least, which need not be the same on all machines.
+fn threshold_title(comparison: &Comparison) -> String {
+    let with_table = comparison.machines.iter();
+    let with_table = with_table.filter(|m| !m.thresholds.is_empty());
+    let of = |machine: &ComparedMachine| match machine.thresholds_goal {
+        Some(goal) => format!("the capacity within {goal}"),
+        None => "the highest rate tried".to_owned(),
+    };
+    let all: Vec<String> = with_table.clone().map(of).collect();
+    let Some(first) = all.first() else {
+        return "Scale-out threshold (CPU %) by headroom".to_owned();
+    };
+    let several = comparison.machines.first().map_or(0, |m| m.capacity.len()) > 1;
+    let is_of_a_goal = with_table.clone().any(|m| m.thresholds_goal.is_some());
+    let least = match several && is_of_a_goal {
+        true => " (the lowest of the goals)",
+        false => "",
+    };
+    if all.iter().all(|one| one == first) {
+        return format!(
+            "Scale-out threshold (CPU %) by headroom, the part of {first}{least} left free"
+        );
+    }
+    let each = with_table.zip(&all);
+    let each: Vec<String> = each.map(|(m, of)| format!("{} of {of}", m.name)).collect();
+    format!(
+        "Scale-out threshold (CPU %) by headroom; the headroom is not a part of the same{least}: {}",
+        each.join(", ")
+    )
+}
+
+/// One per machine but the first; one in all where the first has no thresholds.
+fn threshold_sentences(comparison: &Comparison) -> Vec<Sentence> {
+    match comparison.machines.split_first() {
+        Some((first, _)) if first.thresholds.is_empty() => {
+            let text = format!(
+                "No threshold of {} is known, so there is nothing to compare with.",
+                first.name
+            );
+            vec![Sentence::new(Ink::Yellow, text)]
+        }
+        Some((_, others)) => {
+            let each = others.iter();
+            each.map(|machine| threshold_sentence(comparison, machine))
+                .collect()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// At which headrooms a machine's CPU use is another than the first one's.
+fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sentence {
+    let own = comparison.threshold_differences.iter();
+    let own: Vec<_> = own.filter(|d| d.name == machine.name).collect();
+    let name = &machine.name;
+    let Some(first) = own.first() else {
+        let text = format!("No threshold of {name} is known that could be compared.");
+        return Sentence::new(Ink::Yellow, text);
+    };
+    let part = |verdict: DifferenceVerdict, words: &str| {
+        let at = own.iter().filter(|d| d.verdict == verdict);
+        let at: Vec<String> = at.map(|d| number::trimmed_pct(d.headroom_pct)).collect();
+        // At all of them: the table shows which these are.
+        let at = match at.len() {
+            0 => return None,
+            n if n > 1 && n == own.len() => match verdict {
+                DifferenceVerdict::CannotTell => "at any headroom".to_owned(),
+                DifferenceVerdict::Better | DifferenceVerdict::Worse => {
+                    "at every headroom".to_owned()
+                }
+            },
+            _ => format!("at {} % headroom", at.join(", ")),
+        };
+        Some(format!("{words} {at}"))
+    };
+    let parts = [
+        part(DifferenceVerdict::Better, "may be higher (better)"),
+        part(DifferenceVerdict::Worse, "must be lower (worse)"),
+        part(
+            DifferenceVerdict::CannotTell,
+            "is not significantly different",
+        ),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let against = &first.against;
+    let no_interval = own
+        .iter()
+        .all(|d| d.cpu_points.low.is_none() && d.cpu_points.high.is_none());
+    let why = if no_interval {
+        ": too little was measured for an interval"
+    } else {
+        ""
+    };
+    let text = format!(
+        "Against {against}, the threshold of {name} {}{why}.",
+        parts.join("; ")
+    );
+    Sentence::new(Ink::Plain, text)
+}

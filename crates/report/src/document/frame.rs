@@ -1,0 +1,117 @@
+//! What holds for any run, in sentences and facts: how it ended, what the host
+//! lacks, how many trials are invalid, and what it was measured on.
+
+use super::run::Run;
+use super::tally::{TrialTally, reason};
+use super::{Fact, Facts};
+use crate::escape::safe;
+use crate::number::{counted, pct};
+use crate::sentence::Sentence;
+use crate::table::Ink;
+use plimsoll_model::{Outcome, Provenance, Requirement, RunEnd};
+
+/// What to do about a machine that is disturbed.
+const QUIETER: &str = "Run it again when the machine is quieter, or allow more with --max-slip, \
+                       --max-steal or --max-other.";
+
+/// How it ended, unless it is complete, and how to resume it.
+pub(super) fn ended(run: &Run<'_>) -> Option<Sentence> {
+    let text = match run.record.ended {
+        Some(RunEnd::Complete) => return None,
+        Some(RunEnd::Interrupted) => {
+            "The run was interrupted: the results come from the trials until then.".to_owned()
+        }
+        Some(RunEnd::Failed(why)) => {
+            let why = safe(why);
+            format!("The run failed: {}.", why.trim_end_matches('.'))
+        }
+        None => "The record has no end: the run was killed or is still running.".to_owned(),
+    };
+    let resume = run.resume.map_or_else(String::new, |command| {
+        let file = safe(&run.record.file.to_string_lossy());
+        format!(" Resume it with: plimsoll {command} --resume {file}")
+    });
+    Some(Sentence::new(Ink::Yellow, text + &resume))
+}
+
+/// How many trials are invalid, and what to do if it is most of them.
+pub(super) fn trials(run: &Run<'_>) -> Option<Sentence> {
+    // Nobody judged the rows of a table.
+    run.resume?;
+    let trials = &run.record.trials;
+    if trials.all == 0 {
+        return Some(Sentence::new(Ink::Red, "No trial was made."));
+    }
+    let ink = match trials.invalid {
+        0 => Ink::Dim,
+        _ => Ink::Red,
+    };
+    let advice = match trials.asks_for_quiet() {
+        true => format!(" {QUIETER}"),
+        false => String::new(),
+    };
+    Some(Sentence::new(
+        ink,
+        format!("{}.{advice}", trials.in_words()),
+    ))
+}
+
+/// What to do about rows without a valid trial, where [`trials`] does not say it.
+pub(crate) fn remedy(trials: &TrialTally) -> Option<Sentence> {
+    let why = reason(trials.commonest?);
+    let text = format!("Trials were disturbed, most often because {why}. {QUIETER}");
+    (!trials.asks_for_quiet()).then(|| Sentence::new(Ink::Yellow, text))
+}
+
+/// What looking on took, where that is not next to nothing.
+pub(super) fn view(run: &Run<'_>) -> Option<Sentence> {
+    let taken = run.record.trials.view_pct.filter(|pct| *pct > 1.0)?;
+    let text = format!(
+        "Drawing the live view took {} % of one CPU during trials; --plain avoids that.",
+        pct(taken)
+    );
+    Some(Sentence::new(Ink::Yellow, text))
+}
+
+/// The requirements that the host does not meet, and what is lost without them.
+pub(super) fn lacking(run: &Run<'_>) -> Facts {
+    let missed = |r: &Requirement| match &r.outcome {
+        Outcome::Met { .. } => None,
+        Outcome::Missed { lost: why, .. } | Outcome::Failed { why, .. } => {
+            Some(Fact::new(r.name.clone(), why.clone()))
+        }
+    };
+    Facts {
+        id: "lacking",
+        title: "Unavailable on this host (see plimsoll doctor)".to_owned(),
+        facts: run.requirements.iter().filter_map(missed).collect(),
+    }
+}
+
+/// What was under test, as it was found, so that a mistaken address is seen.
+pub(super) fn service(run: &Run<'_>) -> Option<String> {
+    let found = run.requirements.iter().find_map(|r| match &r.outcome {
+        Outcome::Met { found } if r.name == Requirement::SERVICE => Some(found),
+        _ => None,
+    });
+    found.cloned()
+}
+
+/// `on web1: AMD EPYC 9B14, 4 CPUs, kvm, kernel 6.1.0`, as far as it is known.
+pub(super) fn machine(provenance: &Provenance) -> String {
+    let host = provenance.hostname.as_deref();
+    let cpus = match provenance.topology.online.len() {
+        0 => None,
+        n => Some(counted(n, "CPU", "CPUs")),
+    };
+    let facts = [
+        provenance.cpu_model.clone(),
+        cpus,
+        provenance.virtualisation.clone(),
+        provenance.kernel.as_ref().map(|k| format!("kernel {k}")),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    let colon = if facts.is_empty() { "" } else { ": " };
+    let host = host.unwrap_or("a host without a name");
+    safe(&format!("on {host}{colon}{}", facts.join(", ")))
+}

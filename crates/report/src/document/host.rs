@@ -1,0 +1,138 @@
+//! The host on the page: what it is, and what it lacks.
+
+use super::page::list;
+use super::{Fact, Run, frame};
+use crate::markup::{El, Html, beginning, el};
+use plimsoll_model::Provenance;
+
+pub(super) fn section(run: &Run<'_>) -> El {
+    let facts = machine_facts(run.provenance);
+    let mitigations = mitigations(run.provenance).map(|list| {
+        let row = el("div").with(el("dt").with("CPU mitigations"));
+        el("dl").with(row.with(el("dd").with(list)))
+    });
+    let none = facts
+        .is_empty()
+        .then(|| el("p").with("Nothing is known of it."));
+    let lacking = frame::lacking(run);
+    let lacking = (!lacking.facts.is_empty()).then(|| {
+        el("div")
+            .with(el("h3").with(lacking.title))
+            .with(list(&lacking.facts))
+    });
+    crate::markup::section("machine")
+        .with(el("h2").with("Host"))
+        .with(none)
+        .with((!facts.is_empty()).then(|| list(&facts)))
+        .with(mitigations)
+        .with(lacking)
+}
+
+fn machine_facts(provenance: &Provenance) -> Vec<Fact> {
+    let topology = &provenance.topology;
+    let count = |n: Option<u32>| n.map(|n| n.to_string());
+    let cpus = (!topology.online.is_empty()).then(|| {
+        let (online, allowed) = (topology.online.len(), topology.allowed.len());
+        match online == allowed || allowed == 0 {
+            true => online.to_string(),
+            false => format!("{online}, of which Plimsoll may use {allowed}"),
+        }
+    });
+    let caches: Vec<String> = topology
+        .caches
+        .iter()
+        .map(|cache| format!("{} {}", cache.name, cache.size))
+        .collect();
+    Fact::known([
+        ("Name", provenance.hostname.clone()),
+        ("CPU", provenance.cpu_model.clone()),
+        ("Architecture", provenance.architecture.clone()),
+        ("CPUs", cpus),
+        ("Cores", count(topology.cores)),
+        ("Threads per core", count(topology.threads_per_core)),
+        ("Sockets", count(topology.sockets)),
+        ("NUMA nodes", count(topology.numa_nodes)),
+        ("Caches", (!caches.is_empty()).then(|| caches.join(", "))),
+        ("Memory", provenance.memory.map(|m| m.to_string())),
+        (
+            "CPU limit",
+            provenance
+                .cgroup_cpu_limit
+                .map(|c| format!("{c} CPUs (cgroup)")),
+        ),
+        ("Virtualisation", provenance.virtualisation.clone()),
+        ("Kernel", provenance.kernel.clone()),
+        ("Clock source", provenance.clock_source.clone()),
+        ("Frequency governor", provenance.governor.clone()),
+        (
+            "Boost",
+            provenance
+                .boost
+                .map(|on| if on { "on" } else { "off" }.to_owned()),
+        ),
+        (
+            "Steal since boot",
+            provenance
+                .steal_since_boot_share
+                .map(|s| format!("{:.2} %", 100.0 * s)),
+        ),
+    ])
+}
+
+/// What the kernel does about weaknesses of this CPU, and which it leaves open:
+/// both change how fast it is. Those that it has not are nothing to read.
+fn mitigations(provenance: &Provenance) -> Option<Html> {
+    let known = &provenance.mitigations;
+    let affected: Vec<(&String, &String)> = known
+        .iter()
+        .filter(|(_, state)| !state.starts_with("Not affected"))
+        .collect();
+    if known.is_empty() {
+        return None;
+    }
+    if affected.is_empty() {
+        return Some("none needed".into());
+    }
+    let open = |state: &str| state.starts_with("Vulnerable") || state.starts_with("Unknown");
+    let left_open = affected.iter().filter(|(_, state)| open(state)).count();
+    let summary = match (affected.len() - left_open, left_open) {
+        (0, left) => format!("{left} needed, none in effect"),
+        (on, 0) => format!("{on} in effect"),
+        (on, left) => format!("{on} in effect, {left} left open"),
+    };
+    let item = |(name, state): &(&String, &String)| {
+        let state = state.strip_prefix("Mitigation: ").unwrap_or(state);
+        el("li").with(beginning(&format!("{name}: {state}"), 160))
+    };
+    let list = el("ul").with_all(affected.iter().map(item));
+    let folded = el("details")
+        .class("long")
+        .with(el("summary").with(summary))
+        .with(list);
+    Some(folded.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_mitigations_that_this_cpu_needs_are_listed() {
+        let mut provenance = Provenance::default();
+        let shown = |p: &Provenance| mitigations(p).map(Html::into_string);
+        assert_eq!(shown(&provenance), None);
+        let mut add = |name: &str, state: &str| {
+            let known = &mut provenance.mitigations;
+            known.insert(name.to_owned(), state.to_owned());
+            shown(&provenance).unwrap()
+        };
+        assert_eq!(add("mds", "Not affected"), "none needed");
+        let one = add("spectre_v2", "Mitigation: Retpolines");
+        assert!(one.contains("<summary>1 in effect</summary>"), "{one}");
+        assert!(one.contains("<li>spectre_v2: Retpolines</li>"), "{one}");
+        assert!(!one.contains("mds"), "{one}");
+        let two = add("retbleed", "Vulnerable");
+        assert!(two.contains(">1 in effect, 1 left open<"), "{two}");
+        assert!(two.contains("retbleed: Vulnerable"), "{two}");
+    }
+}

@@ -1,0 +1,119 @@
+//! The form for programs; `docs/schema` has its contracts.
+
+use super::run::Report;
+use crate::escape::is_unsafe;
+use crate::secrets;
+use plimsoll_model::{Plan, Provenance, Requirement, RunEnd};
+use serde::Serialize;
+
+/// What stands around all that is put out.
+#[derive(Serialize)]
+struct Envelope<'a, B> {
+    schema_version: u32,
+    kind: &'a str,
+    #[serde(flatten)]
+    body: B,
+}
+
+/// What is put out of a run.
+#[derive(Serialize)]
+struct RunBody<'a, F> {
+    workload: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<String>,
+    findings: &'a F,
+    provenance: &'a Provenance,
+    plan: Plan,
+    requirements: &'a [Requirement],
+    record: RecordBody<'a>,
+}
+
+#[derive(Serialize)]
+struct RecordBody<'a> {
+    file: String,
+    created_unix_ms: u64,
+    ended: Option<&'static str>,
+    failure: Option<&'a str>,
+    trials: u64,
+    invalid_trials: u64,
+}
+
+/// One JSON object, written when it is asked for.
+pub(crate) struct Json<'a>(Box<dyn Fn(bool) -> serde_json::Result<String> + 'a>);
+
+impl<'a> Json<'a> {
+    /// Of any kind, with a body whose fields stand beside the kind.
+    pub(crate) fn of(schema_version: u32, kind: &'a str, body: impl Serialize + 'a) -> Json<'a> {
+        let envelope = Envelope {
+            schema_version,
+            kind,
+            body,
+        };
+        Json(Box::new(move |is_pretty| {
+            let json = match is_pretty {
+                true => serde_json::to_string_pretty(&envelope)?,
+                false => serde_json::to_string(&envelope)?,
+            };
+            Ok(escape(&json))
+        }))
+    }
+
+    /// Of a run, with its secrets hidden. `job` is what ran beside the workload.
+    pub(crate) fn of_run<F: Serialize>(
+        schema_version: u32,
+        kind: &'a str,
+        report: &Report<'a, F>,
+        job: Option<String>,
+    ) -> Json<'a> {
+        let plan = secrets::hide(report.plan);
+        let record = &report.record;
+        let (ended, failure) = match record.ended {
+            Some(RunEnd::Complete) => (Some("complete"), None),
+            Some(RunEnd::Interrupted) => (Some("interrupted"), None),
+            Some(RunEnd::Failed(why)) => (Some("failed"), Some(why.as_str())),
+            None => (None, None),
+        };
+        let body = RunBody {
+            workload: plan.workload.to_string(),
+            job,
+            findings: report.findings,
+            provenance: report.provenance,
+            plan,
+            requirements: report.requirements,
+            record: RecordBody {
+                file: record.file.to_string_lossy().into_owned(),
+                created_unix_ms: record.created_unix_ms,
+                ended,
+                failure,
+                trials: record.trials.all,
+                invalid_trials: record.trials.invalid,
+            },
+        };
+        Json::of(schema_version, kind, body)
+    }
+
+    /// With a line per value.
+    pub(super) fn pretty(&self) -> serde_json::Result<String> {
+        (self.0)(true).map(|json| json + "\n")
+    }
+
+    /// On one line, to be kept inside of something else.
+    pub(super) fn compact(&self) -> serde_json::Result<String> {
+        (self.0)(false)
+    }
+}
+
+/// JSON may carry characters that drive a terminal (RFC 8259 asks for escapes
+/// below U+0020 only); they stand within strings, where an escape says the
+/// same.
+fn escape(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_unsafe(c) && c != '\n' {
+            out += &format!("\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}

@@ -1,0 +1,302 @@
+//! What a command has to say, as blocks, and its four backends: text, page,
+//! JSON and CSV.
+//!
+//! An experiment returns a [`Document`]; [`render`] draws it. The order of
+//! blocks is the backend's: a terminal shows its end, so charts and tables come
+//! first there and the answers last; a page begins with the answers. What holds
+//! for any run (how it ended, what the host lacks, invalid trials, where the
+//! record is) is added here, once for all experiments.
+
+pub(crate) mod csv;
+mod frame;
+mod host;
+pub(crate) mod json;
+mod page;
+pub(crate) mod run;
+mod tally;
+mod text;
+
+pub(crate) use frame::remedy;
+pub use page::PAGE_MARK;
+pub use run::{RecordFacts, Report};
+pub(crate) use run::{Run, file_name};
+pub use tally::{TrialTally, reason};
+
+use crate::chart::Charset;
+use crate::html::{Figure, Levels};
+use crate::markup::Html;
+use crate::sentence::Sentence;
+use crate::table::{Cell, Column};
+use json::Json;
+use std::fmt;
+
+/// What a command has to say.
+pub struct Document<'a> {
+    /// What the page is called.
+    pub(crate) title: String,
+    /// What it is about: the first lines of the text.
+    pub(crate) subject: Vec<Sentence>,
+    /// The same above the headline of the page.
+    pub(crate) subject_html: Html,
+    /// The answer in one line: the headline of the page.
+    pub(crate) headline: String,
+    /// The figures of the answer, for the head of the page.
+    pub(crate) tiles: Vec<Fact>,
+    /// All else.
+    pub(crate) blocks: Vec<Block<'a>>,
+    /// What can be picked on the page, and is then shown by all charts.
+    pub(crate) picker: Option<Levels>,
+    /// How it was measured, for the page.
+    pub(crate) method: Vec<Fact>,
+    /// The run that it is of, if it is of one.
+    pub(crate) run: Option<Run<'a>>,
+    /// For programs.
+    pub(crate) json: Option<Json<'a>>,
+    /// For spreadsheets.
+    pub(crate) csv: Option<String>,
+    /// What the JSON is called when it is downloaded from the page.
+    pub(crate) download: String,
+}
+
+/// A part of a document.
+pub(crate) enum Block<'a> {
+    /// Sentences with one role.
+    Sentences(Role, Vec<Sentence>),
+    /// Names and values.
+    Facts(Facts),
+    /// A table.
+    Table(Table),
+    /// A chart of the page.
+    Chart(Box<Figure>),
+    /// Text of its own; `None` where it does not fit.
+    Text(OwnText<'a>),
+    /// A section of the page of its own.
+    Html(Html),
+}
+
+/// Makes a text that looks as it should.
+pub(crate) type OwnText<'a> = Box<dyn Fn(Look) -> Option<String> + 'a>;
+
+/// What a sentence is for, which decides where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// What was asked for.
+    Answer,
+    /// What limits the answer: beside it.
+    Doubt,
+    /// How to read tables, and what else is known.
+    Note,
+}
+
+/// A name and a value.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fact {
+    /// Such as `ok`, before the name.
+    pub(crate) mark: Option<Cell>,
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) unit: &'static str,
+    /// What else there is to know of it.
+    pub(crate) detail: String,
+}
+
+impl Fact {
+    pub(crate) fn new(name: impl Into<String>, value: impl Into<String>) -> Fact {
+        Fact {
+            name: name.into(),
+            value: value.into(),
+            ..Fact::default()
+        }
+    }
+
+    /// A value with its unit and what it is, for the head of a page.
+    pub(crate) fn tile(name: &str, value: String, unit: &'static str, detail: String) -> Fact {
+        Fact {
+            unit,
+            detail,
+            ..Fact::new(name, value)
+        }
+    }
+
+    /// Those of which the value is known.
+    pub(crate) fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<Fact> {
+        let known = facts.into_iter();
+        known
+            .filter_map(|(name, value)| Some(Fact::new(name, value?)))
+            .collect()
+    }
+}
+
+/// Facts with a title.
+pub(crate) struct Facts {
+    /// Names the section of the page.
+    pub(crate) id: &'static str,
+    /// Empty for none.
+    pub(crate) title: String,
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// A table, with what stands around it.
+pub(crate) struct Table {
+    /// Names the section of the page; `None` if the page shows it elsewhere,
+    /// such as behind a chart.
+    pub(crate) id: Option<&'static str>,
+    pub(crate) heading: Option<String>,
+    /// How to read it, for the page.
+    pub(crate) hint: Option<&'static str>,
+    pub(crate) rows: Rows,
+    /// What stands below it.
+    pub(crate) below: Vec<Sentence>,
+}
+
+/// What a table consists of.
+pub(crate) enum Rows {
+    /// Columns with a name, a unit and a rank.
+    Columns(Vec<Column>),
+    /// Rows of which the first is the head, and the first cell of each its name.
+    Grid(Vec<Vec<Cell>>),
+}
+
+impl Table {
+    /// One for terminals, without a heading.
+    pub(crate) fn of(columns: Vec<Column>) -> Table {
+        Table {
+            id: None,
+            heading: None,
+            hint: None,
+            rows: Rows::Columns(columns),
+            below: Vec::new(),
+        }
+    }
+}
+
+impl<'a> Document<'a> {
+    /// A document with nothing in it but its subject.
+    pub(crate) fn new(title: String, subject: Vec<Sentence>) -> Document<'a> {
+        Document {
+            subject_html: crate::markup::shortened(
+                subject.first().map_or("", |first| first.text.as_str()),
+                160,
+            ),
+            title,
+            subject,
+            headline: String::new(),
+            tiles: Vec::new(),
+            blocks: Vec::new(),
+            picker: None,
+            method: Vec::new(),
+            run: None,
+            json: None,
+            csv: None,
+            download: "findings.json".to_owned(),
+        }
+    }
+
+    /// Adds sentences, if there are any.
+    pub(crate) fn say(&mut self, role: Role, sentences: impl IntoIterator<Item = Sentence>) {
+        let sentences: Vec<Sentence> = sentences.into_iter().collect();
+        if !sentences.is_empty() {
+            self.blocks.push(Block::Sentences(role, sentences));
+        }
+    }
+
+    /// Adds a table, unless it has no rows.
+    pub(crate) fn table(&mut self, table: Table) {
+        let is_empty = match &table.rows {
+            Rows::Columns(columns) => columns.iter().all(Column::is_empty),
+            Rows::Grid(rows) => rows.len() < 2,
+        };
+        if !is_empty {
+            self.blocks.push(Block::Table(table));
+        }
+    }
+
+    /// Adds facts, unless there are none.
+    pub(crate) fn facts(&mut self, facts: Facts) {
+        if !facts.facts.is_empty() {
+            self.blocks.push(Block::Facts(facts));
+        }
+    }
+
+    /// Adds charts of the page.
+    pub(crate) fn charts(&mut self, figures: impl IntoIterator<Item = Figure>) {
+        let charts = figures.into_iter().map(|f| Block::Chart(Box::new(f)));
+        self.blocks.extend(charts);
+    }
+
+    /// All sentences of a role.
+    fn sentences(&self, role: Role) -> impl Iterator<Item = &Sentence> {
+        let own = self.blocks.iter().filter_map(move |block| match block {
+            Block::Sentences(of, sentences) if *of == role => Some(sentences),
+            _ => None,
+        });
+        own.flatten()
+    }
+}
+
+/// What a document is drawn as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For a terminal.
+    Text,
+    /// For programs.
+    Json,
+    /// For spreadsheets.
+    Csv,
+    /// A page with charts.
+    Html,
+}
+
+/// How a text may look where it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Columns of the terminal. The less important columns of tables are left
+    /// out where they do not fit.
+    pub width: usize,
+    /// Whether ANSI colours may be used.
+    pub colour: bool,
+    /// What charts are drawn with; `None` for no charts.
+    pub charts: Option<Charset>,
+}
+
+/// Why a document cannot be drawn.
+#[derive(Debug)]
+pub enum RenderError {
+    /// It has no such form.
+    NoForm(Format),
+    /// It cannot be serialized.
+    Json(serde_json::Error),
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RenderError::NoForm(format) => write!(f, "it has no {format:?} form"),
+            RenderError::Json(error) => write!(f, "it cannot be put into JSON: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RenderError {}
+
+impl From<serde_json::Error> for RenderError {
+    fn from(error: serde_json::Error) -> RenderError {
+        RenderError::Json(error)
+    }
+}
+
+/// The document in a format; `look` is that of text.
+///
+/// # Errors
+///
+/// [`RenderError::NoForm`] if it has no such form: not every document has a
+/// table for spreadsheets.
+pub fn render(document: &Document<'_>, format: Format, look: Look) -> Result<String, RenderError> {
+    let none = RenderError::NoForm(format);
+    match format {
+        Format::Text => Ok(text::text(document, look)),
+        Format::Json => Ok(document.json.as_ref().ok_or(none)?.pretty()?),
+        Format::Csv => document.csv.clone().ok_or(none),
+        Format::Html => page::page(document),
+    }
+}

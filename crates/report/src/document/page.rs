@@ -1,0 +1,310 @@
+//! The page: a file that opens from disk, fetches nothing, and begins with the
+//! answers. Without its script everything can still be read.
+
+use super::{Block, Document, Fact, RenderError, Role, Rows, Run, Table, frame, host};
+use crate::html::{grid, one_chart, table as columns_table};
+use crate::markup::{El, Html, beginning, el, paragraph, section, shortened, typeset};
+use crate::secrets;
+
+const STYLE: &str = include_str!("../html/style.css");
+const SCRIPT: &str = include_str!("../html/script.js");
+
+/// Nothing but what stands in the file: no address is fetched, whatever gets
+/// into the page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                      img-src data:; base-uri 'none'; form-action 'none'";
+
+/// Stands near the beginning of each page: by this a file is known to be one,
+/// which a later part of its run may replace.
+pub const PAGE_MARK: &str = "Plimsoll report page";
+
+pub(super) fn page(document: &Document<'_>) -> Result<String, RenderError> {
+    let levels = match &document.picker {
+        Some(picker) => picker.json()?,
+        None => "{}".to_owned(),
+    };
+    let raw = document.json.as_ref().map(|json| json.compact());
+    let raw = raw.transpose()?;
+    let download = raw.as_ref().map(|_| {
+        el("a")
+            .class("button")
+            .attr("id", "download")
+            .attr("download", &document.download)
+            .attr("href", "#raw")
+            .with("Download the findings (JSON)")
+    });
+    let foot = el("footer").with(download).with(el("p").with(
+        "Made by Plimsoll from the record alone. This file fetches nothing and sends nothing.",
+    ));
+    let body = el("body")
+        .with(hatching())
+        .with(main(document))
+        .with(foot)
+        .with(raw.map(|raw| data("raw", &raw)))
+        .with(data("levels", &levels))
+        .with(el("script").with(Html::fixed(SCRIPT)));
+    let html = el("html")
+        .attr("lang", "en")
+        .with(page_head(&document.title))
+        .with(body);
+    Ok(format!(
+        "<!doctype html>\n{}\n",
+        Html::from(html).into_string()
+    ))
+}
+
+fn page_head(title: &str) -> El {
+    let title = beginning(&format!("{title} · Plimsoll"), 120);
+    let meta =
+        |name: &'static str, content: &str| el("meta").attr("name", name).attr("content", content);
+    el("head")
+        .with(el("meta").attr("charset", "utf-8"))
+        .with(
+            el("meta")
+                .attr("http-equiv", "Content-Security-Policy")
+                .attr("content", POLICY),
+        )
+        .with(meta("generator", PAGE_MARK))
+        .with(meta("viewport", "width=device-width, initial-scale=1"))
+        .with(el("link").attr("rel", "icon").attr("href", "data:,"))
+        .with(el("title").with(title))
+        .with(el("style").with(Html::fixed(STYLE)))
+}
+
+/// All between the head and the foot.
+fn main(document: &Document<'_>) -> Html {
+    let first = document.picker.as_ref().map_or(0, |picker| picker.first());
+    let sections = document.blocks.iter().map(|block| part(block, first));
+    let mut main = Html::default();
+    main.push(answer(document));
+    main.push(document.picker.as_ref().and_then(|picker| picker.picker()));
+    main.push(el("div").class("charts").with_all(sections));
+    if let Some(run) = &document.run {
+        main.push(host::section(run));
+    }
+    main.push(method(document));
+    main
+}
+
+/// The head: what it is of, the answer in one line, what limits it, its
+/// figures, and the sentences in full.
+fn answer(document: &Document<'_>) -> El {
+    let button = el("button")
+        .attr("type", "button")
+        .attr("id", "theme")
+        .attr("aria-label", "Switch between light and dark")
+        .with("◐");
+    let subject = el("div")
+        .class("workload")
+        .with(document.subject_html.clone());
+    let line = el("span").with(typeset(&document.headline));
+    let limits = document.run.as_ref().map(limits);
+    let tiles = (!document.tiles.is_empty()).then(|| {
+        el("div")
+            .class("tiles")
+            .with_all(document.tiles.iter().map(tile))
+    });
+    let answers = document.sentences(Role::Answer);
+    let sentences = answers
+        .chain(document.sentences(Role::Doubt))
+        .map(paragraph);
+    section("answer")
+        .with(el("div").class("top").with(subject).with(button))
+        .with(el("h1").with(ships_mark()).with(line))
+        .with(limits.into_iter().flatten().collect::<Html>())
+        .with(tiles)
+        .with(el("div").class("sentences answer").with_all(sentences))
+}
+
+/// That the answer rests on only a part of the run or of its trials.
+fn limits(run: &Run<'_>) -> Vec<El> {
+    let trials = &run.record.trials;
+    let many = run.resume.is_some() && trials.are_many_invalid();
+    let many = many.then(|| format!("{}.", trials.in_words()));
+    let ended = frame::ended(run).map(|sentence| sentence.text);
+    let doubt = |text: String| el("p").class("doubt yellow").with(typeset(&text));
+    [ended, many].into_iter().flatten().map(doubt).collect()
+}
+
+fn tile(fact: &Fact) -> El {
+    let value = el("strong")
+        .with(fact.value.as_str())
+        .with(el("small").with(fact.unit));
+    el("div")
+        .class("tile")
+        .with(el("span").with(fact.name.as_str()))
+        .with(value)
+        .with(el("em").with(typeset(&fact.detail)))
+}
+
+/// A block that has a section of its own; `first` is what is picked first.
+fn part(block: &Block<'_>, first: usize) -> Html {
+    match block {
+        Block::Chart(figure) => one_chart(figure, first).into(),
+        Block::Html(html) => html.clone(),
+        Block::Facts(facts) => section(facts.id)
+            .with((!facts.title.is_empty()).then(|| el("h2").with(typeset(&facts.title))))
+            .with(list(&facts.facts))
+            .into(),
+        Block::Table(table) => table.id.map(|id| table_section(id, table)).into(),
+        Block::Sentences(..) | Block::Text(_) => Html::default(),
+    }
+}
+
+fn table_section(id: &'static str, table: &Table) -> El {
+    let rows = match &table.rows {
+        Rows::Columns(columns) => columns_table(columns, false).class("plain"),
+        Rows::Grid(rows) => grid(rows),
+    };
+    let below = (!table.below.is_empty()).then(|| {
+        let below = table.below.iter().map(paragraph);
+        el("div").class("sentences").with_all(below)
+    });
+    section(id)
+        .with(table.heading.as_ref().map(|h| el("h2").with(typeset(h))))
+        .with(
+            table
+                .hint
+                .map(|hint| el("p").class("hint").with(typeset(hint))),
+        )
+        .with(el("div").class("scroll").with(rows))
+        .with(below)
+}
+
+/// A list of names and values.
+pub(super) fn list(facts: &[Fact]) -> El {
+    let row = |fact: &Fact| {
+        let mark = fact.mark.as_ref().map(|mark| format!("{} ", mark.text));
+        let detail =
+            (!fact.detail.is_empty()).then(|| el("p").class("hint").with(typeset(&fact.detail)));
+        el("div")
+            .with(el("dt").with(mark).with(fact.name.as_str()))
+            .with(el("dd").with(shortened(&fact.value, 160)).with(detail))
+    };
+    el("dl").with_all(facts.iter().map(row))
+}
+
+/// How it was measured, and the command to do it again.
+fn method(document: &Document<'_>) -> Option<El> {
+    let run = document.run.as_ref();
+    let mut facts = document.method.clone();
+    facts.extend(run.into_iter().flat_map(of_record));
+    let of_frame = run
+        .into_iter()
+        .flat_map(|run| [frame::trials(run), frame::view(run)]);
+    let of_frame: Vec<_> = of_frame.flatten().collect();
+    let notes = of_frame.iter().chain(document.sentences(Role::Note));
+    let notes: Vec<El> = notes.map(paragraph).collect();
+    (!facts.is_empty() || !notes.is_empty()).then(|| {
+        section("method")
+            .with(el("h2").with("How it was measured"))
+            .with(el("div").class("sentences").with_all(notes))
+            .with(list(&facts))
+            .with(run.and_then(again))
+    })
+}
+
+fn of_record(run: &Run<'_>) -> Vec<Fact> {
+    let file = run.record.file.to_string_lossy().into_owned();
+    Fact::known([
+        ("Record", Some(file)),
+        ("Plimsoll", Some(run.provenance.plimsoll_version.clone())),
+        ("Service", frame::service(run)),
+    ])
+}
+
+/// The command to run it again. The seed puts what was visited into the same
+/// order, and is named where the command has none.
+fn again(run: &Run<'_>) -> Option<El> {
+    let command = without_output(&secrets::hide_in_command(run.record.command_line));
+    let seeded = command.iter().any(|word| word.starts_with("--seed"));
+    let seed = run.order_of.filter(|_| !seeded).map(|what| {
+        let words = format!(
+            "With --seed {} the {what} come in the same order again.",
+            run.seed
+        );
+        el("p").class("hint").with(words)
+    });
+    (!command.is_empty()).then(|| {
+        let command = el("pre").with(el("code").with(shortened(&shell(&command), 600)));
+        el("div")
+            .with(el("h3").with("To run it again"))
+            .with(command)
+            .with(seed)
+    })
+}
+
+/// A command without the file that it wrote: no file is written over, so beside
+/// its record the same words would only be refused. An import has to name one,
+/// so it names another. What comes after `--` is another's command.
+fn without_output(command: &[String]) -> Vec<String> {
+    let own = command.iter().position(|word| word == "--");
+    let (own, others) = command.split_at(own.unwrap_or(command.len()));
+    let mut kept = Vec::with_capacity(command.len());
+    let mut words = own.iter();
+    while let Some(word) = words.next() {
+        if word == "-o" || word == "--output" {
+            words.next();
+        } else if !word.starts_with("--output=") && !word.starts_with("-o") {
+            kept.push(word.clone());
+        }
+    }
+    if kept.get(1).is_some_and(|word| word == "import") {
+        kept.extend(["-o", "again.plimsoll"].map(str::to_owned));
+    }
+    kept.extend_from_slice(others);
+    kept
+}
+
+/// A command as a shell reads it.
+fn shell(command: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    command.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// The ship's mark.
+fn ships_mark() -> El {
+    let ring = el("circle")
+        .attr("cx", "20")
+        .attr("cy", "16")
+        .attr("r", "11");
+    let bar = el("path").attr("d", "M2 16H38");
+    el("svg")
+        .class("mark")
+        .attr("viewBox", "0 0 40 32")
+        .attr("aria-hidden", "true")
+        .with(ring)
+        .with(bar)
+}
+
+/// Data that the script reads and that is never run.
+fn data(id: &'static str, json: &str) -> El {
+    el("script")
+        .attr("type", "application/json")
+        .attr("id", id)
+        .with(Html::json(json))
+}
+
+/// The pattern of what does not count, for all drawings.
+fn hatching() -> El {
+    let stroke = el("path").attr("d", "M-1 1 l2 -2 M0 6 l6 -6 M5 7 l2 -2");
+    let pattern = el("pattern")
+        .attr("id", "hatch")
+        .attr("patternUnits", "userSpaceOnUse")
+        .attr("width", "6")
+        .attr("height", "6")
+        .with(stroke);
+    el("svg")
+        .class("defs")
+        .attr("width", "0")
+        .attr("height", "0")
+        .attr("aria-hidden", "true")
+        .with(el("defs").with(pattern))
+}
+
+#[cfg(test)]
+mod tests;

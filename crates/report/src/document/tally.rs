@@ -1,0 +1,60 @@
+//! How many trials there are, and why some of them are invalid.
+
+use crate::number::for_count;
+use plimsoll_model::InvalidKind;
+
+/// Trials by verdict, counted by whoever has them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TrialTally {
+    /// All trials, of all phases.
+    pub all: u64,
+    /// Those that are invalid.
+    pub invalid: u64,
+    /// Why most of those are.
+    pub commonest: Option<InvalidKind>,
+    /// Why the last trial without load is invalid; `None` if it is valid, or if
+    /// there is none.
+    pub idle_invalid: Option<InvalidKind>,
+    /// What drawing the live view took while trials were measured, in percent of
+    /// one CPU; `None` if nothing was drawn.
+    pub view_pct: Option<f64>,
+}
+
+/// A reason as a clause.
+pub fn reason(kind: InvalidKind) -> &'static str {
+    match kind {
+        InvalidKind::Steal => "the hypervisor took CPU time",
+        InvalidKind::OtherLoad => "other processes used CPU time",
+        InvalidKind::Slip => "the load generator was late",
+    }
+}
+
+impl TrialTally {
+    /// `3 of 34 trials are invalid, most often because …`.
+    pub(crate) fn in_words(&self) -> String {
+        let (all, invalid) = (self.all, self.invalid);
+        let trials = for_count(all, "trial", "trials");
+        let are = for_count(invalid, "is", "are");
+        match (invalid, self.commonest) {
+            (0, _) if all == 1 => "The only trial is valid".to_owned(),
+            (0, _) => format!("All {all} {trials} are valid"),
+            (_, Some(why)) => {
+                let often = for_count(invalid, "", "most often ");
+                let why = reason(why);
+                format!("{invalid} of {all} {trials} {are} invalid, {often}because {why}")
+            }
+            _ => format!("{invalid} of {all} {trials} {are} invalid"),
+        }
+    }
+
+    /// Whether the invalid ones are more than a few: one in five, so that a
+    /// reader of the answer alone should know.
+    pub(super) fn are_many_invalid(&self) -> bool {
+        self.invalid > 0 && 5 * self.invalid >= self.all
+    }
+
+    /// Whether the machine was too busy to measure on: most trials are invalid.
+    pub(super) fn asks_for_quiet(&self) -> bool {
+        2 * self.invalid > self.all
+    }
+}

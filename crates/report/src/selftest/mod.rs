@@ -1,0 +1,167 @@
+//! What a self-test came to: for `plimsoll selftest`.
+
+use crate::document::json::Json;
+use crate::document::{Document, Role, Table};
+use crate::number::{MISSING, grouped, per_second};
+use crate::sentence::Sentence;
+use crate::table::{Cell, Column, Ink};
+use plimsoll_model::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
+use serde::Serialize;
+
+/// The version of docs/schema/selftest.schema.json that the JSON keeps to.
+const SCHEMA_VERSION: u32 = 2;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    passed: bool,
+    #[serde(flatten)]
+    selftest: &'a Selftest,
+}
+
+/// A table of what is known and what was found, what there is to know about
+/// single rows, and what it means.
+pub fn document(selftest: &Selftest) -> Document<'_> {
+    let mut out = Document::new("self-test".to_owned(), Vec::new());
+    out.headline = headline(selftest);
+    out.table(Table {
+        id: Some("answers"),
+        ..Table::of(columns(&selftest.answers))
+    });
+    let notes = selftest.answers.iter().filter_map(|answer| {
+        let text = format!("{}: {}.", answer.service, answer.note.as_ref()?);
+        Some(Sentence::new(Ink::Dim, text))
+    });
+    out.say(Role::Note, notes);
+    out.say(Role::Answer, [Sentence::new(Ink::Bold, meaning(selftest))]);
+    let body = Body {
+        passed: selftest.is_passed(),
+        selftest,
+    };
+    out.json = Some(Json::of(SCHEMA_VERSION, "selftest", body));
+    out.download = "selftest.json".to_owned();
+    out
+}
+
+fn headline(selftest: &Selftest) -> String {
+    let (recovered, all) = (selftest.recovered(), selftest.answers.len());
+    format!("{recovered} of {all} known answers recovered")
+}
+
+fn columns(answers: &[SelftestAnswer]) -> Vec<Column> {
+    let column = |name, unit, rank, cell: fn(&SelftestAnswer) -> Cell| {
+        Column::new(name, unit, rank, answers.iter().map(cell))
+    };
+    vec![
+        column("service", "", 0, |a| a.service.clone().into()),
+        column("asked", "", 3, |a| asked(&a.known).into()),
+        column("truth", "", 0, |a| shown(&a.known, a.known.truth()).into()),
+        column("answer", "", 0, |a| answer(&a.known).into()),
+        column("interval", "95 %", 1, |a| interval(&a.known).into()),
+        column("error", "%", 0, |a| error(a).into()),
+        column("trials", "", 2, |a| trials(a).into()),
+        column("verdict", "", 0, verdict),
+    ]
+}
+
+fn asked(known: &KnownAnswer) -> String {
+    match known {
+        KnownAnswer::Capacity { goal, .. } => goal.to_string(),
+        KnownAnswer::Saturation { .. } => "at saturation".to_owned(),
+        KnownAnswer::Stall { .. } => "its length".to_owned(),
+    }
+}
+
+/// A value in the unit of what was asked.
+fn shown(known: &KnownAnswer, value: f64) -> String {
+    match known {
+        KnownAnswer::Capacity { .. } | KnownAnswer::Saturation { .. } => per_second(value),
+        KnownAnswer::Stall { .. } => grouped(value / 1e3, 1) + "ms",
+    }
+}
+
+fn answer(known: &KnownAnswer) -> String {
+    let answer = known.answer();
+    answer.map_or_else(|| MISSING.to_owned(), |a| shown(known, a.value))
+}
+
+fn interval(known: &KnownAnswer) -> String {
+    let ends = known.answer().and_then(|a| a.interval());
+    ends.map_or_else(
+        || MISSING.to_owned(),
+        |(low, high)| format!("{} to {}", shown(known, low), shown(known, high)),
+    )
+}
+
+fn error(answer: &SelftestAnswer) -> String {
+    let signed = |error: f64| format!("{error:+.1}");
+    answer.error_pct.map_or_else(|| MISSING.to_owned(), signed)
+}
+
+fn trials(answer: &SelftestAnswer) -> String {
+    match answer.invalid_trials {
+        0 => answer.trials.to_string(),
+        bad => format!("{} ({bad} invalid)", answer.trials + bad),
+    }
+}
+
+fn verdict(answer: &SelftestAnswer) -> Cell {
+    let (text, ink) = match answer.verdict {
+        SelftestVerdict::Recovered => ("recovered", Ink::Green),
+        SelftestVerdict::TooWide => ("INCONCLUSIVE", Ink::Yellow),
+        SelftestVerdict::Missed => ("MISSED", Ink::Red),
+        SelftestVerdict::NotMeasured => ("NOT MEASURED", Ink::Red),
+    };
+    Cell::new(ink, text)
+}
+
+/// What the whole means to somebody who wants to rely on it.
+fn meaning(selftest: &Selftest) -> String {
+    let (recovered, all) = (selftest.recovered(), selftest.answers.len());
+    let tolerance = selftest.answers.iter().map(|a| a.tolerance_pct);
+    let tolerance = tolerance.fold(0.0, f64::max);
+    let worst = selftest.largest_error_pct();
+    let worst = worst.map_or_else(String::new, |w| format!("; the largest error was {w:.1} %"));
+    if selftest.is_passed() && all > 0 {
+        return format!(
+            "All {all} known answers were recovered within {tolerance:.0} %{worst}. {}",
+            reliance(selftest, tolerance)
+        );
+    }
+    let counted = [
+        (SelftestVerdict::TooWide, "inconclusive (interval too wide)"),
+        (SelftestVerdict::Missed, "missed"),
+        (SelftestVerdict::NotMeasured, "not measured"),
+    ];
+    let rest: Vec<String> = counted
+        .iter()
+        .map(|(verdict, name)| (selftest.count(*verdict), name))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    format!(
+        "{recovered} of {all} known answers were recovered within {tolerance:.0} %, {}{worst}. {}",
+        rest.join(", "),
+        advice(selftest)
+    )
+}
+
+/// How far a passed test may be relied on: as far as its widest interval.
+fn reliance(selftest: &Selftest, tolerance: f64) -> &'static str {
+    let narrow = |a: &SelftestAnswer| a.widest_pct <= tolerance;
+    if selftest.answers.iter().all(narrow) {
+        "Capacities measured on this machine are accurate to about that."
+    } else {
+        "The intervals are wide: only a gross disturbance would show. Run it without --quick for narrow ones."
+    }
+}
+
+/// What to do when not all were recovered.
+fn advice(selftest: &Selftest) -> &'static str {
+    if selftest.count(SelftestVerdict::Missed) > 0 {
+        return "Do not rely on capacities measured on this machine as it is: stop other load on it and try again; if the result stays, the machine itself disturbs measurements.";
+    }
+    "Nothing is wrong, but too few trials are valid to show that all is right: stop other load on this machine and try again, without --quick if it was given."
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! How many instances, and when to add one: for a terminal, for programs
+//! (`docs/schema/plan.schema.json`) and for Kubernetes.
+
+mod doubt;
+mod hpa;
+mod linear;
+mod over_time;
+
+pub use hpa::plan_hpa;
+
+use crate::compare::Source;
+use crate::document::json::Json;
+use crate::document::{Block, Document, Role};
+use crate::number::{self, Written, counted, for_count, grouped, per_second};
+use crate::sentence::Sentence;
+use crate::sweep::capacity::{Subject, carries};
+use crate::table::{Ink, Paint};
+use linear::{linear_ink, linear_rule};
+use plimsoll_model::{
+    Autoscaler, CapacityFinding, Carried, Estimate, HPA_TOLERANCE, PlannedFrom, Rate, Sizing,
+};
+use serde::Serialize;
+
+/// The version of the schema that the JSON keeps to.
+const SCHEMA_VERSION: u32 = 1;
+
+/// All that is shown of a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanReport<'a> {
+    /// What was concluded.
+    pub sizing: &'a Sizing,
+    /// What it had to hold for.
+    pub asked: PlanAsked,
+    /// What one instance carries.
+    pub capacity: &'a CapacityFinding,
+    /// How many goals were looked at; of several, `capacity` is the lowest.
+    pub goals: usize,
+    /// The CPUs that one instance was measured on.
+    pub cpus: Option<u32>,
+    /// The highest rate at which its CPU use could be read; `None` where it
+    /// could be read at none.
+    pub cpu_known_to: Option<Rate>,
+    /// Where the capacity comes from.
+    pub source: Source<'a>,
+}
+
+/// What a plan had to hold for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PlanAsked {
+    /// How many instances may be lost at once.
+    pub failures: u32,
+    /// By which part of itself traffic may grow within a minute, in percent.
+    pub growth_pct_per_min: f64,
+    /// From the moment that an instance is called for until it carries load.
+    pub ready_in_s: f64,
+    /// Price of an instance per hour.
+    pub price_per_hour: Option<f64>,
+    /// The smallest fleet that was asked for.
+    pub floor_instances: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    file: String,
+    workload: String,
+    cpus: Option<u32>,
+    asked: PlanAsked,
+    capacity: &'a CapacityFinding,
+    sizing: &'a Sizing,
+}
+
+/// The instances, the target, the error of the linear rule and the cost, in
+/// sentences; and the snippet for Kubernetes.
+pub fn document<'a>(report: &PlanReport<'a>) -> Document<'a> {
+    let sizing = report.sizing;
+    let file = report.source.file();
+    let subject = [
+        Sentence::new(Ink::Bold, format!("Plan from {file}")),
+        Sentence::new(Ink::Dim, report.source.workload()),
+    ];
+    let mut out = Document::new(format!("Plan from {file}"), subject.to_vec());
+    out.headline = counted(sizing.instances, "instance", "instances");
+    if let Some(over_time) = &sizing.over_time {
+        out.table(over_time::table(over_time));
+        let sentences = over_time::sentences(over_time, sizing.least_instances);
+        out.say(Role::Note, sentences);
+    }
+    if let Some(yaml) = plan_hpa(report) {
+        out.blocks.push(Block::Text(Box::new(move |look| {
+            let heading = "For Kubernetes (--format hpa prints this alone):";
+            let heading = Paint(look.colour).with(Ink::Bold, heading);
+            Some(format!("{heading}\n{yaml}"))
+        })));
+    }
+    out.say(Role::Answer, answers(report));
+    let body = Body {
+        file,
+        workload: report.source.workload(),
+        cpus: report.cpus,
+        asked: report.asked,
+        capacity: report.capacity,
+        sizing,
+    };
+    out.json = Some(Json::of(SCHEMA_VERSION, "plan", body));
+    out.download = "plan.json".to_owned();
+    out
+}
+
+fn answers(report: &PlanReport<'_>) -> Vec<Sentence> {
+    let sizing = report.sizing;
+    let subject = Subject::of(&report.source.plan.workload);
+    let mut out = vec![
+        carries(subject, report.capacity),
+        Sentence::new(Ink::Plain, planned(report)),
+        Sentence::new(Ink::Green, instances(report)),
+        Sentence::new(Ink::Plain, at_peak(report)),
+        Sentence::new(Ink::Green, autoscaler(report)),
+    ];
+    let floor = doubt::floor(&sizing.autoscaler);
+    out.extend(floor.map(|why| Sentence::new(Ink::Plain, why)));
+    let cautions = doubt::cautions(&sizing.cautions, sizing.least_instances);
+    let inks = sizing.cautions.iter().map(doubt::ink);
+    out.extend(
+        inks.zip(cautions)
+            .map(|(ink, text)| Sentence::new(ink, text)),
+    );
+    out.push(match &sizing.linear_rule {
+        Some(linear) => Sentence::new(linear_ink(linear), linear_rule(sizing, linear)),
+        None => {
+            let why = no_cpu(report.cpu_known_to);
+            Sentence::new(Ink::Yellow, format!("The linear rule: not known ({why})."))
+        }
+    });
+    let cost = sizing.cost_per_hour.map(money);
+    out.extend(
+        cost.map(|cost| Sentence::new(Ink::Plain, format!("That fleet costs {cost} per hour."))),
+    );
+    out
+}
+
+/// Which part of the capacity is planned with, and what that means.
+fn planned(report: &PlanReport<'_>) -> String {
+    let rate = per_second(report.sizing.planned_rps);
+    let of_goals = match report.goals {
+        0 | 1 => String::new(),
+        n => format!(" Of the {n} goals this one allows the least."),
+    };
+    let text = match report.sizing.planned_from {
+        PlannedFrom::LowerEnd => {
+            let rounded = match is_rounded(report) {
+                true => " (rounded down in the interval)",
+                false => "",
+            };
+            format!("The plan takes {rate} per instance, the lower end{rounded}.")
+        }
+        PlannedFrom::HighestTried => format!(
+            "The plan takes {rate} per instance, the highest rate tried: a lower bound, so fewer \
+             instances may do; measure higher loads to know."
+        ),
+        PlannedFrom::Value => format!(
+            "The plan takes {rate} per instance, which has no interval: the plan is a guess; \
+             measure more trials."
+        ),
+    };
+    text + &of_goals
+}
+
+/// Whether the lower end stands in the interval with fewer digits than in the
+/// plan.
+fn is_rounded(report: &PlanReport<'_>) -> bool {
+    let carried = Carried::from(report.capacity).estimate();
+    let low = carried.and_then(|carried| Written::rate(carried).low);
+    low.is_some_and(|low| low != number::rate(report.sizing.planned_rps))
+}
+
+fn instances(report: &PlanReport<'_>) -> String {
+    let (sizing, asked) = (report.sizing, report.asked);
+    let (n, least) = (sizing.instances, sizing.least_instances);
+    let growth = if asked.growth_pct_per_min > 0.0 && asked.ready_in_s > 0.0 {
+        format!(
+            " and traffic grows beyond it by {} % of it per minute for the {} that a new one takes",
+            number::trimmed(asked.growth_pct_per_min),
+            seconds(asked.ready_in_s)
+        )
+    } else {
+        String::new()
+    };
+    let lost = match asked.failures {
+        0 => "none of them is lost".to_owned(),
+        k => format!("{k} of them {} lost", for_count(k, "is", "are")),
+    };
+    let fewest = match least < n {
+        true => format!(
+            " The minimum is {}; the autoscaler below scales out early and holds {}.",
+            grouped(f64::from(least), 0),
+            grouped(f64::from(n), 0)
+        ),
+        false => String::new(),
+    };
+    format!(
+        "{} {} the peak of {} while {lost}{growth}.{fewest}",
+        grouped(f64::from(n), 0),
+        for_count(n, "instance carries", "instances carry"),
+        per_second(sizing.peak_rps)
+    )
+}
+
+fn at_peak(report: &PlanReport<'_>) -> String {
+    let sizing = report.sizing;
+    let cpu = sizing.cpu_at_peak_pct.map_or_else(String::new, |cpu| {
+        format!(", at a CPU use of {}", cpu_use(report, cpu))
+    });
+    let rate = per_second(sizing.rate_at_peak_rps);
+    match sizing.instances {
+        1 => format!("It carries {rate}{cpu}."),
+        _ => format!("With all of them, each carries {rate}{cpu}."),
+    }
+}
+
+/// CPU use in percent with its interval, or why it has none. All that a plan
+/// says of CPU use is written here, so that it says the same everywhere.
+fn cpu_use(report: &PlanReport<'_>, cpu: Estimate) -> String {
+    let written = Written::to_act_at(cpu);
+    match written.ends() {
+        Some(_) => written.with_ends(" %"),
+        None => format!("{} % ({})", written.value, no_interval(report)),
+    }
+}
+
+fn no_interval(report: &PlanReport<'_>) -> String {
+    let subject = Subject::of(&report.source.plan.workload);
+    format!("no interval: too few {}", subject.trials)
+}
+
+/// Why a CPU use is not known, as a part of a sentence.
+fn no_cpu(known_to: Option<Rate>) -> String {
+    match known_to {
+        Some(most) => format!("CPU use is known up to {} only", per_second(most.get())),
+        None => "no valid trial has CPU use".to_owned(),
+    }
+}
+
+fn autoscaler(report: &PlanReport<'_>) -> String {
+    let auto = &report.sizing.autoscaler;
+    let rate = per_second(auto.rate_rps);
+    let Some(cpu) = auto.cpu_pct else {
+        let why = no_cpu(report.cpu_known_to);
+        let sign = format!("the load of an instance is above {rate}");
+        return format!("{}; there is no CPU target: {why}.", act(auto, &sign));
+    };
+    if auto.target_cpu_pct.is_none() {
+        let sign = format!("the load of an instance is above {rate}");
+        return format!(
+            "{}; there is no CPU target: CPU use is {} at that rate, and at no load certainly \
+             lower.",
+            act(auto, &sign),
+            cpu_use(report, cpu)
+        );
+    }
+    let least = Written::to_act_at(cpu).least().to_owned();
+    let of = match cpu.low {
+        Some(_) => format!(
+            "the lower end of {} at {rate} per instance",
+            cpu_use(report, cpu)
+        ),
+        None => format!("CPU use at {rate} per instance ({})", no_interval(report)),
+    };
+    let sign = format!("CPU use is above {least} %, {of}");
+    format!("{}.{}", act(auto, &sign), tolerance(report))
+}
+
+/// Between which fleets to act, and when; where there is nothing between them,
+/// what the sign for it then means.
+fn act(auto: &Autoscaler, sign: &str) -> String {
+    let (floor, ceiling) = (auto.floor_instances, auto.ceiling_instances);
+    if floor < ceiling {
+        return format!("Autoscaler: {floor} to {ceiling} instances; add one when {sign}");
+    }
+    format!(
+        "Autoscaler: nothing to do, {} {} the peak with its growth; traffic exceeds the plan when \
+         {sign}",
+        counted(floor, "instance", "instances"),
+        for_count(floor, "carries", "carry")
+    )
+}
+
+fn tolerance(report: &PlanReport<'_>) -> String {
+    let percent = number::trimmed_pct(100.0 * HPA_TOLERANCE);
+    match report.sizing.autoscaler.hpa_target_pct {
+        Some(target) => format!(
+            " A HorizontalPodAutoscaler acts {percent} % above its target, so its target is {target} %."
+        ),
+        None => " That is too little for a target in whole percent.".to_owned(),
+    }
+}
+
+fn money(amount: f64) -> String {
+    grouped(amount, 2)
+}
+
+/// `3 min`, `90 s`.
+fn seconds(seconds: f64) -> String {
+    if seconds >= 60.0 && seconds % 60.0 == 0.0 {
+        format!("{} min", number::trimmed(seconds / 60.0))
+    } else {
+        format!("{} s", number::trimmed(seconds))
+    }
+}

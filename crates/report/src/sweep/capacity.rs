@@ -1,0 +1,253 @@
+//! How much is carried within a goal, and at which CPU use, in sentences.
+
+use crate::number::{self, Written, confidence, time_us};
+use crate::sentence::{Sentence, capital};
+use crate::table::Ink;
+use plimsoll_model::{
+    CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightBasis,
+    Quantile, Workload,
+};
+
+mod leading;
+
+pub(crate) use leading::{Leading, Rank, is_told, leading, seen_broken};
+
+/// Who carries it, and what its trials are called.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject {
+    pub(crate) who: &'static str,
+    pub(crate) trials: &'static str,
+    pub(crate) tried: &'static str,
+}
+
+impl Subject {
+    pub(crate) fn of(workload: &Workload) -> Subject {
+        let (who, trials, tried) = match workload {
+            Workload::Http(_) => ("The service", "trials", "the highest load tried"),
+            Workload::Hash(_) | Workload::Copies(_) => {
+                ("This machine", "trials", "the highest load tried")
+            }
+            Workload::Imported(_) => ("The machine", "rows", "the end of the table"),
+        };
+        Subject { who, trials, tried }
+    }
+}
+
+/// How much is carried within the goal that a report leads with.
+pub(crate) fn leads(subject: Subject, leading: Leading<'_>) -> Sentence {
+    let finding = leading.finding;
+    let goal = format!("{} ({})", finding.goal, promise(finding));
+    match leading.rank {
+        Rank::BreaksFirst => within(
+            subject,
+            finding,
+            &format!("all goals, of which {goal} breaks first"),
+        ),
+        Rank::Only | Rank::NoneBroken | Rank::OthersOpen => carries(subject, finding),
+    }
+}
+
+/// How much is carried within a goal.
+pub(crate) fn carries(subject: Subject, finding: &CapacityFinding) -> Sentence {
+    let goal = format!("the goal {} ({})", finding.goal, promise(finding));
+    within(subject, finding, &goal)
+}
+
+fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
+    let Subject { who, tried, .. } = subject;
+    let text = match (finding.status, finding.rate_rps) {
+        (CapacityStatus::Found, Some(rate)) => {
+            format!("{who} carries {} within {goal}", found(subject, rate))
+        }
+        (CapacityStatus::Cliff, Some(rate)) => {
+            let high = rate.high.map_or_else(
+                || "at a little more".to_owned(),
+                |high| format!("at {}", number::per_second(high)),
+            );
+            // What was seen to keep it is what can be built on.
+            let low = number::per_second(rate.low.unwrap_or(rate.value));
+            format!("{who} carries {low} within {goal} and misses it by far {high}: a cliff")
+        }
+        (CapacityStatus::NotReached, Some(rate)) => format!(
+            "{who} carries at least {}/s within {goal}, a lower bound: that was {tried}",
+            Written::rate(rate).value
+        ),
+        _ => return untold(who, goal, finding),
+    };
+    let note = finding.note.map(note_sentence);
+    let note = note.map_or_else(String::new, |note| format!(" {note}"));
+    let is_wide = finding.status == CapacityStatus::Found
+        && finding.rate_rps.is_some_and(|r| r.wide().is_some());
+    let wide = match is_wide {
+        true => {
+            " The interval is wide: sweep again on a quieter machine, without --quick and with \
+             --precision 5%, before acting on it."
+        }
+        false => "",
+    };
+    let text = format!("{text}{}.{wide}{note}", confirmation(finding));
+    let is_sure = finding.status != CapacityStatus::NotReached
+        && !is_wide
+        && finding.confirmed != Some(false);
+    Sentence::new(if is_sure { Ink::Green } else { Ink::Yellow }, text)
+}
+
+fn untold(who: &str, goal: &str, finding: &CapacityFinding) -> Sentence {
+    let note = finding.note.map(note_sentence);
+    let note = note.map_or_else(String::new, |note| format!(" {note}"));
+    let who = who.to_lowercase();
+    let text = format!("How much {who} carries within {goal}: inconclusive.{note}");
+    Sentence::new(Ink::Yellow, text)
+}
+
+/// The upper end, where nothing was seen between it and the value: not even what is
+/// likely there.
+fn perhaps_up_to(rate: Estimate) -> Option<f64> {
+    let is_edge = rate.low == Some(rate.value);
+    rate.high.filter(|high| is_edge && *high > rate.value)
+}
+
+/// Where the goal is first seen broken, if what is carried is but the last load before
+/// a gap, and the truth is somewhere in it.
+pub(crate) fn before_gap(finding: &CapacityFinding) -> Option<f64> {
+    match (finding.note, finding.rate_rps) {
+        (Some(CapacityNote::NothingBetween { high, .. }), Some(rate))
+            if high.kept == 0 && rate.value < high.rate_rps =>
+        {
+            Some(high.rate_rps)
+        }
+        (_, rate) => rate.and_then(perhaps_up_to),
+    }
+}
+
+/// The rate with its interval, or why it has none.
+fn found(subject: Subject, rate: Estimate) -> String {
+    let written = Written::rate(rate);
+    let value = &written.value;
+    match (perhaps_up_to(rate), written.ends()) {
+        (Some(high), _) => {
+            let high = number::per_second(high);
+            format!("{}, perhaps up to {high},", number::per_second(rate.value))
+        }
+        (_, Some(ends)) => format!("{value}/s ({} interval {ends})", confidence()),
+        (_, None) => format!(
+            "{value}/s (no interval: the {} near it are too few or too scattered)",
+            subject.trials
+        ),
+    }
+}
+
+fn confirmation(finding: &CapacityFinding) -> &'static str {
+    match (finding.status, finding.confirmed) {
+        (_, None) => "",
+        (CapacityStatus::Found, Some(true)) => "; confirmed by a longer trial at the lower end",
+        (CapacityStatus::Found, Some(false)) => ", but a longer trial at the lower end missed it",
+        (_, Some(true)) => "; confirmed by a longer trial at that rate",
+        (_, Some(false)) => ", but a longer trial at that rate missed it",
+    }
+}
+
+/// Where a goal's load line is, in requests per second, and how it is written;
+/// `None` where there is none. The same rate as in the sentence.
+pub(crate) fn load_line(finding: &CapacityFinding) -> Option<(f64, String)> {
+    let rate = finding.rate_rps?;
+    match finding.status {
+        CapacityStatus::Found => Some((rate.value, Written::rate(rate).value + "/s")),
+        CapacityStatus::Cliff => {
+            let low = rate.low.unwrap_or(rate.value);
+            Some((low, number::per_second(low)))
+        }
+        CapacityStatus::NotReached | CapacityStatus::Undecided => None,
+    }
+}
+
+/// A note as a sentence of its own.
+pub(super) fn note_sentence(note: CapacityNote) -> String {
+    format!("{}.", capital(&note.to_string()))
+}
+
+/// CPU use at the rate of the sentence before, which may name others.
+pub(crate) fn at_cpu(subject: Subject, finding: &CapacityFinding) -> String {
+    let is_rate = finding.status != CapacityStatus::Undecided;
+    match (finding.rate_rps.filter(|_| is_rate), finding.cpu_pct) {
+        (None, _) => "CPU use at the capacity is not known either.".to_owned(),
+        // The interval is that of the rate: beside "below 50 %", "50 % (48 to
+        // 52)" would read like a contradiction.
+        (Some(rate), Some(_)) if breaks_by_cpu(finding) => format!(
+            "At {}/s CPU use reaches what that goal allows.",
+            Written::rate(rate).value
+        ),
+        (Some(rate), Some(cpu)) => format!(
+            "At {}/s CPU use is {}.",
+            Written::rate(rate).value,
+            cpu_use(subject, cpu)
+        ),
+        (Some(_), None) => {
+            "CPU use at that rate is not known: no valid trial near it has it.".to_owned()
+        }
+    }
+}
+
+/// Whether the rate is the one at which CPU use, which the goal is about, is
+/// too much.
+fn breaks_by_cpu(finding: &CapacityFinding) -> bool {
+    matches!(finding.goal, Goal::Cpu { .. }) && seen_broken(finding)
+}
+
+/// CPU use in percent with its interval, or why it has none.
+fn cpu_use(subject: Subject, cpu: Estimate) -> String {
+    let written = Written::pct(cpu);
+    match written.ends() {
+        Some(_) => written.with_ends(" %"),
+        None => format!(
+            "{} % (no interval: too few {})",
+            written.value, subject.trials
+        ),
+    }
+}
+
+/// The part of the requests that a quantile is about: `half`, `99.9 %`.
+pub(crate) fn share_of(quantile: Quantile) -> String {
+    match quantile == Quantile::P50 {
+        true => "half".to_owned(),
+        // A quantile writes itself as p99.9.
+        false => format!("{} %", quantile.to_string().trim_start_matches('p')),
+    }
+}
+
+/// A goal in words.
+fn promise(finding: &CapacityFinding) -> String {
+    match finding.goal {
+        Goal::Latency { quantile, limit } => {
+            let share = share_of(quantile);
+            let limit = match (limit, finding.limit_us) {
+                (LatencyLimit::Absolute(limit), _) => time_us(limit.as_secs_f64() * 1e6),
+                (LatencyLimit::TimesLight(times), None) => {
+                    format!("{times} times their time at {}", light(finding.note))
+                }
+                (LatencyLimit::TimesLight(times), Some(us)) => {
+                    let light = light(finding.note);
+                    format!("{}, {times} times their time at {light}", time_us(us))
+                }
+            };
+            format!("{share} of the requests answered within {limit}")
+        }
+        Goal::Errors { limit } => format!(
+            "less than {} % of the requests failed",
+            number::trimmed(limit.pct())
+        ),
+        Goal::Cpu { limit } => format!("CPU use below {} %", number::trimmed(limit.pct())),
+    }
+}
+
+/// The load that a relative limit is a multiple of. Where that is more than light, the
+/// promise is a laxer one than was asked for, and its own words must say so.
+fn light(note: Option<CapacityNote>) -> String {
+    match note {
+        Some(CapacityNote::Light {
+            basis: LightBasis::LowestLevel,
+            up_to_load_pct,
+        }) => format!("up to {up_to_load_pct:.0} % load"),
+        _ => "light load".to_owned(),
+    }
+}

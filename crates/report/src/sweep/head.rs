@@ -1,0 +1,101 @@
+//! The head of the page: what is carried in one line, and the figures to act on.
+
+use super::capacity::{Rank, Subject, before_gap, leading};
+use super::thresholds;
+use crate::Report;
+use crate::document::Fact;
+use crate::html::kept;
+use crate::number::{self, Written, confidence, per_second};
+use plimsoll_model::{CapacityFinding, CapacityStatus, Estimate};
+
+/// The answer in one line.
+pub(super) fn headline(report: &Report<'_>) -> String {
+    let findings = report.findings;
+    let who = Subject::of(&report.plan.workload).who;
+    let Some(leading) = leading(&findings.capacity) else {
+        return format!("How much {} carries: no goal was given", who.to_lowercase());
+    };
+    let first = leading.finding;
+    let within = match leading.rank {
+        Rank::Only => String::new(),
+        Rank::BreaksFirst => format!(" within all goals; {} breaks first", first.goal),
+        Rank::NoneBroken => " within all goals".to_owned(),
+        Rank::OthersOpen => format!(" within {}", first.goal),
+    };
+    let at = match (first.cpu_pct, first.status) {
+        (_, CapacityStatus::Undecided) | (None, _) => String::new(),
+        (Some(cpu), _) => format!(" at {} % CPU use", Written::pct(cpu).value),
+    };
+    let at = at + &within;
+    match (first.status, first.rate_rps) {
+        (CapacityStatus::Found, Some(rate)) => {
+            let least = before_gap(first).map_or("", |_| "at least ");
+            format!("{who} carries {least}{}/s{at}", Written::rate(rate).value)
+        }
+        (CapacityStatus::Cliff, Some(rate)) => format!(
+            "{who} carries {}{at}, {}",
+            per_second(rate.low.unwrap_or(rate.value)),
+            match leading.rank {
+                Rank::BreaksFirst => "at a cliff",
+                Rank::Only | Rank::NoneBroken | Rank::OthersOpen => "then falls off a cliff",
+            }
+        ),
+        (CapacityStatus::NotReached, Some(rate)) => {
+            format!("{who} carries at least {}/s{at}", Written::rate(rate).value)
+        }
+        _ => format!("How much {} carries: inconclusive", who.to_lowercase()),
+    }
+}
+
+/// The figures to act on.
+pub(super) fn tiles(report: &Report<'_>) -> Vec<Fact> {
+    let first = leading(&report.findings.capacity).map(|leading| leading.finding);
+    let Some((first, rate)) = first.and_then(|first| Some((first, first.rate_rps?))) else {
+        return Vec::new();
+    };
+    let tiles = [
+        Some(load_tile(first, rate, report.is_imported())),
+        first.cpu_pct.map(cpu_tile),
+        act_tile(report),
+    ];
+    tiles.into_iter().flatten().collect()
+}
+
+fn load_tile(first: &CapacityFinding, rate: Estimate, is_table: bool) -> Fact {
+    let written = Written::rate(rate);
+    let sure = match (first.status, before_gap(first), written.ends()) {
+        (CapacityStatus::NotReached, _, _) => "lower bound: not saturated".to_owned(),
+        (CapacityStatus::Found, Some(high), _) => format!("below {}", per_second(high)),
+        (_, _, Some(ends)) => format!("{} interval {ends}", confidence()),
+        (_, _, None) => "no interval".to_owned(),
+    };
+    let goal = kept(first, is_table);
+    Fact::tile("Load line", written.value, "/s", format!("{goal}; {sure}"))
+}
+
+fn cpu_tile(cpu: Estimate) -> Fact {
+    let written = Written::pct(cpu);
+    let sure = match written.ends() {
+        Some(ends) => format!("{} interval {ends}", confidence()),
+        None => "no interval".to_owned(),
+    };
+    Fact::tile("CPU use there", written.value, "%", sure)
+}
+
+/// At which CPU use to act, for a usual headroom.
+fn act_tile(report: &Report<'_>) -> Option<Fact> {
+    let row = thresholds::usual(&report.findings.thresholds)?;
+    let cpu = row.cpu_pct?;
+    let at = cpu.low.unwrap_or(cpu.value).floor();
+    let more = format!(
+        "CPU use, to keep {} % free; the linear rule says {} %",
+        number::trimmed_pct(row.headroom_pct),
+        number::trimmed_pct(row.linear_cpu_pct)
+    );
+    Some(Fact::tile(
+        "Add an instance at",
+        number::trimmed_pct(at),
+        "%",
+        more,
+    ))
+}

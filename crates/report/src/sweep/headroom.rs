@@ -1,0 +1,169 @@
+//! How far CPU use is linear in the load, in a sentence.
+
+use super::capacity::{Subject, leading};
+use crate::number::Written;
+use plimsoll_model::{CapacityFinding, Estimate, Findings, Headroom, HeadroomIndex, NoHeadroom};
+
+/// An index this near to 1 is called the truth: it does not matter to plans.
+const NEAR: f64 = 0.05;
+
+/// The sentence about the headroom index.
+pub(crate) fn sentence(subject: Subject, findings: &Findings) -> String {
+    match &findings.headroom {
+        Headroom::Known(index) => {
+            let promise = leading(&findings.capacity).map(|first| first.finding);
+            known(subject, index, Beyond::of(index.max_rate_rps, promise))
+        }
+        Headroom::Unknown { why } => format!("The headroom index is not known: {}.", reason(*why)),
+    }
+}
+
+fn known(subject: Subject, index: &HeadroomIndex, beyond: Beyond) -> String {
+    let most = Written::rate(index.max_rate_rps).with_ends("/s");
+    let nearest_cpu = format!("{:.1} %", index.nearest_cpu_pct);
+    let (Some(half), Some(ratio)) = (index.half_rate_rps, index.interpolated_ratio) else {
+        let promised = Written::rate(index.linear_expectation_rps).with_ends("/s");
+        return format!(
+            "Linear extrapolation from the level nearest to 50 % CPU use, at {nearest_cpu}, predicts \
+             {promised} at 100 %. The highest throughput at any level is {most}: headroom index \
+             {}, {}.",
+            ratio_of(subject, index.nearest_level_ratio),
+            advice(index.nearest_level_ratio, beyond),
+        );
+    };
+    let more = index
+        .extra_over_half_ratio
+        .map_or_else(String::new, |extra| {
+            let extra = Written::of(extra.map_rising(|ratio| 100.0 * ratio), 0);
+            format!(", {} more than at 50 %", extra.with_ends(" %"))
+        });
+    // By itself in brackets, its interval in none.
+    let nearest = Written::of(index.nearest_level_ratio, 2);
+    let ends = nearest
+        .ends()
+        .map_or_else(String::new, |ends| format!(", {ends}"));
+    format!(
+        "At 50 % CPU use it does about {}; linear extrapolation predicts {}/s at 100 %. The \
+         highest throughput at any level is {most}{more}: headroom index {} [by the level nearest \
+         to 50 % CPU use, at {nearest_cpu}: {}{ends}], {}.",
+        Written::rate(half).with_ends("/s"),
+        Written::rate(half.map_rising(|rate| 2.0 * rate)).value,
+        ratio_of(subject, ratio),
+        nearest.value,
+        advice(ratio, beyond),
+    )
+}
+
+/// The index with its interval, or why it has none.
+fn ratio_of(subject: Subject, ratio: Estimate) -> String {
+    let written = Written::of(ratio, 2);
+    match written.ends() {
+        Some(ends) => format!("{} ({ends})", written.value),
+        None => format!(
+            "{} (no interval: too few {})",
+            written.value, subject.trials
+        ),
+    }
+}
+
+/// Which way CPU use is wrong, as far as an index with its interval tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tells {
+    /// There is less room than the idle time suggests: CPU use lags behind.
+    Less,
+    /// CPU use is the load.
+    Truth,
+    /// There is more room: CPU use runs ahead.
+    More,
+    /// It may be either.
+    Either,
+    /// Less, if there were an interval.
+    SeemsLess,
+    /// More, if there were one.
+    SeemsMore,
+}
+
+/// Which way CPU use is wrong.
+pub(crate) fn tells(ratio: Estimate) -> Tells {
+    let Some((low, high)) = ratio.interval() else {
+        return match ratio.value {
+            value if value < 1.0 - NEAR => Tells::SeemsLess,
+            value if value > 1.0 + NEAR => Tells::SeemsMore,
+            _ => Tells::Either,
+        };
+    };
+    let is_near = low >= 1.0 - NEAR && high <= 1.0 + NEAR;
+    let is_narrow = high - low <= 2.0 * NEAR;
+    if is_near || (low <= 1.0 && high >= 1.0 && is_narrow) {
+        Tells::Truth
+    } else if high < 1.0 {
+        Tells::Less
+    } else if low > 1.0 {
+        Tells::More
+    } else {
+        Tells::Either
+    }
+}
+
+/// Whether the most work that was carried was carried within what is promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    /// As far as is known, or nothing was promised.
+    Nothing,
+    /// The promise was broken by then.
+    Promise,
+}
+
+impl Beyond {
+    /// Of the most that was carried and what is carried within the goal that
+    /// breaks first. With intervals it is beyond if these do not overlap.
+    pub(crate) fn of(most: Estimate, promise: Option<&CapacityFinding>) -> Beyond {
+        let within = promise.and_then(|promise| promise.rate_rps);
+        let most = most.low.unwrap_or(most.value);
+        match within {
+            Some(within) if within.high.unwrap_or(within.value) < most => Beyond::Promise,
+            Some(_) | None => Beyond::Nothing,
+        }
+    }
+}
+
+/// What an index says to a planner, as far as its interval lets it. Room that
+/// the goal does not let be used is none to plan with.
+pub(crate) fn advice(ratio: Estimate, beyond: Beyond) -> &'static str {
+    match (tells(ratio), beyond) {
+        (Tells::More, Beyond::Promise) => {
+            "so there is more capacity than the idle time suggests, but not within the goal"
+        }
+        (Tells::SeemsMore, Beyond::Promise) => {
+            "which points to more capacity than the idle time suggests, but not within the goal"
+        }
+        (told, _) => plain(told),
+    }
+}
+
+fn plain(told: Tells) -> &'static str {
+    match told {
+        Tells::Truth => "so CPU use is linear in the load here",
+        Tells::Less => "so plan with less than the idle time suggests",
+        Tells::More => "so there is more room than the idle time suggests",
+        Tells::SeemsLess => "which points to less room than the idle time suggests",
+        Tells::SeemsMore => "which points to more room than the idle time suggests",
+        Tells::Either => "not significantly different from 1",
+    }
+}
+
+fn reason(why: NoHeadroom) -> &'static str {
+    match why {
+        NoHeadroom::NoLevel => "no load level was measured",
+        NoHeadroom::NoValidTrial => "no level has a valid trial",
+        NoHeadroom::CpuUnreadable => "CPU use could not be read",
+        NoHeadroom::NotSaturated => "the service was not saturated",
+        NoHeadroom::CpuNeverBeyondHalf => {
+            "CPU use never exceeded 50 %: something else saturates first, such as the service's \
+             threads"
+        }
+        NoHeadroom::NoLevelNearHalf => {
+            "no level came near 50 % CPU use; ask for one that does with --levels"
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! How it was measured, as facts.
+
+use crate::document::Fact;
+use crate::number;
+use plimsoll_model::{Arrivals, CpuPlan, CpuSet, Plan, Workload, human_duration};
+
+/// How a sweep of this plan was made.
+pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
+    let joined = |texts: Vec<String>| texts.join(", ");
+    let goals = plan.goals.iter().map(ToString::to_string).collect();
+    let levels = plan
+        .levels
+        .iter()
+        .map(|l| number::trimmed_pct(l.pct()))
+        .collect();
+    let arrivals = match plan.arrivals {
+        Arrivals::Poisson => "open loop, independent users (Poisson)",
+        Arrivals::Constant => "open loop, equal gaps",
+    };
+    let search = plan.search.as_ref().map(|search| {
+        let precision = format!("to ±{} %", number::trimmed(search.precision.pct()));
+        format!("{precision}, trials of {}", human_duration(search.window))
+    });
+    let warm_up = plan.warm_up;
+    let request = match &plan.workload {
+        Workload::Http(http) => Some(format!(
+            "{} connections, time-out {}",
+            http.connections,
+            human_duration(http.timeout)
+        )),
+        _ => None,
+    };
+    let (min, max) = (human_duration(warm_up.min), human_duration(warm_up.max));
+    Fact::known([
+        ("Goals", Some(joined(goals)).filter(|g| !g.is_empty())),
+        ("Load", Some(arrivals.to_owned())),
+        ("Requests", request),
+        ("Levels, % of the rated rate", Some(joined(levels))),
+        (
+            "Visits of each",
+            Some(format!("{}, in shuffled order and mirrored", plan.passes)),
+        ),
+        ("Window of a trial", Some(human_duration(plan.window))),
+        ("Warm-up", Some(format!("until steady, {min} to {max}"))),
+        ("Search", search),
+        ("CPUs", cpus(&plan.cpus)),
+        ("Seed", Some(plan.seed.to_string())),
+    ])
+}
+
+/// Which CPUs do what, where that was decided.
+pub(crate) fn cpus(cpus: &CpuPlan) -> Option<String> {
+    let of = |what: &str, set: &CpuSet| (!set.is_empty()).then(|| format!("{what} {set}"));
+    let parts = [
+        of("service", &cpus.service),
+        of("generator", &cpus.generator),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}

@@ -1,0 +1,120 @@
+//! A sweep over load levels, or a table that somebody else measured: how much
+//! load a service carries within its goals.
+
+pub(crate) mod capacity;
+mod csv;
+mod doubts;
+mod head;
+pub(crate) mod headroom;
+mod hints;
+pub(crate) mod levels;
+pub(crate) mod method;
+mod sentences;
+mod thresholds;
+
+use crate::chart;
+use crate::document::csv::table as csv_table;
+use crate::document::json::Json;
+use crate::document::{Block, Document, Role, Run, Table, file_name};
+use crate::html::{Levels, View, figures};
+use crate::markup::{Html, el, section};
+use crate::sentence::Sentence;
+use crate::table::{Ink, Paint};
+use crate::{Report, secrets};
+use plimsoll_model::Picture;
+pub(crate) use sentences::imported;
+
+/// The version of `docs/schema/output.schema.json` that the JSON of a sweep, of
+/// an imported table and of copies keeps to.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// What a sweep has to say; with charts of a page if there is a picture of its
+/// trials.
+pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Document<'a> {
+    let findings = report.findings;
+    let mut out = begin(report, "sweep", "levels");
+    out.headline = head::headline(report);
+    out.tiles = head::tiles(report);
+    out.method = match report.is_imported() {
+        true => Vec::new(),
+        false => method::facts(&secrets::hide(report.plan)),
+    };
+    let charts = picture.map(|picture| View { report, picture }).map(|view| {
+        let (before, after) = figures(view);
+        out.picker = Some(Levels::of(view, &[&before, &after]));
+        (before, after)
+    });
+    let (before, after) = charts.unwrap_or_default();
+    out.blocks.extend(no_latency(report).map(Block::Html));
+    out.charts(before);
+    out.table(Table::of(levels::columns(
+        &findings.levels,
+        report.is_imported(),
+    )));
+    out.say(Role::Note, levels::reasons(&findings.levels));
+    out.say(Role::Note, sentences::notes(report));
+    out.say(Role::Note, growing(report));
+    if findings.thresholds.iter().any(|row| row.cpu_pct.is_some()) {
+        out.table(thresholds::table(findings));
+    }
+    out.charts(after);
+    out.say(Role::Answer, sentences::answers(report));
+    out.csv = Some(csv_table(&csv::LEVELS, &findings.levels));
+    out
+}
+
+/// What a sweep and a run of copies begin with: the same workload, envelope and
+/// charts in a terminal. `kind` is what the run is called.
+pub(crate) fn begin<'a>(
+    report: &'a Report<'a>,
+    kind: &'static str,
+    order_of: &'static str,
+) -> Document<'a> {
+    let workload = report.workload();
+    let subject = Sentence::new(Ink::Bold, workload.clone());
+    let mut out = Document::new(workload, vec![subject]);
+    out.run = Some(match report.is_imported() {
+        true => Run::imported(report),
+        false => Run::of(report, "sweep", order_of),
+    });
+    out.json = Some(Json::of_run(SCHEMA_VERSION, kind, report, None));
+    out.download = file_name(report.record.file);
+    out.blocks.push(Block::Text(Box::new(|look| {
+        let charset = look.charts?;
+        chart::charts(report, look.width, charset, Paint(look.colour))
+    })));
+    out
+}
+
+/// What grows faster than the load, and whether the load before matters.
+fn growing(report: &Report<'_>) -> Vec<Sentence> {
+    let findings = report.findings;
+    let mut sentences = hints::sentences(&findings.hints);
+    // Of a table's rows it is not known which came after which.
+    let direction = findings.direction.as_ref();
+    let direction = direction.filter(|_| !report.is_imported());
+    sentences.extend(direction.map(hints::direction));
+    let restarts = direction.and_then(|found| found.restarts.as_ref());
+    sentences.extend(restarts.map(hints::restarts));
+    sentences
+}
+
+/// In the place of the chart of latency, why there is none: an empty one would
+/// look as if latency were nothing.
+fn no_latency(report: &Report<'_>) -> Option<Html> {
+    let levels = &report.findings.levels;
+    let drawn = levels.iter().any(|level| level.latency_us.is_some());
+    if levels.is_empty() || drawn {
+        return None;
+    }
+    let why = match levels.iter().any(|level| level.trials > 0) {
+        true => "no request was answered",
+        false => "no level has a valid trial",
+    };
+    let hint = "Latency against load is drawn from valid trials. The trials below say why they \
+                are invalid.";
+    let section = section("no-latency")
+        .with(el("h2").with(format!("No chart of latency: {why}")))
+        .with(el("p").class("hint").with(hint));
+    Some(section.into())
+}

@@ -1,0 +1,163 @@
+//! What was found, in plain words.
+
+use super::capacity::{self, Subject, at_cpu, carries, leading, leads};
+use super::{doubts, headroom, thresholds};
+use crate::number::{self, per_second};
+use crate::sentence::Sentence;
+use crate::table::Ink;
+use crate::{Report, document, smt};
+use plimsoll_model::{
+    CapacityFinding, CapacityNote, Findings, LightBasis, PooledCpu, TableRows, Workload,
+};
+
+/// How much work is carried within the goal that breaks first, at which CPU
+/// use, and how far CPU use is linear; then one for each further goal, and when
+/// to act.
+pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
+    let findings = report.findings;
+    let subject = Subject::of(&report.plan.workload);
+    let mut out = Vec::new();
+    let first = leading(&findings.capacity);
+    match first {
+        Some(first) => {
+            out.push(leads(subject, first));
+            out.push(Sentence::new(Ink::Plain, at_cpu(subject, first.finding)));
+        }
+        None => out.push(Sentence::new(
+            Ink::Yellow,
+            "No goal was given, so there is no capacity.",
+        )),
+    }
+    out.push(Sentence::new(
+        Ink::Plain,
+        headroom::sentence(subject, findings),
+    ));
+    let is_first = |c: &CapacityFinding| first.is_some_and(|first| first.is(c));
+    for further in findings.capacity.iter().filter(|c| !is_first(c)) {
+        let mut sentence = carries(subject, further);
+        if further.cpu_pct.is_some() {
+            sentence.text += &format!(" {}", at_cpu(subject, further));
+        }
+        out.push(sentence);
+    }
+    if !findings.thresholds.is_empty() {
+        out.extend(thresholds::sentence(subject, findings));
+    }
+    out
+}
+
+/// What else a reader should know of the figures.
+pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
+    let mut out: Vec<Sentence> = imported(report).into_iter().collect();
+    out.extend(pooled(&report.findings.cpu_pooled));
+    out.extend(doubts::sentences(&report.findings.doubts));
+    out.extend(rated(report));
+    out.extend(idle(report));
+    out.extend(light(report.findings));
+    out.extend(smt::sentence(report));
+    out
+}
+
+/// What a table that somebody else measured leaves open.
+pub(crate) fn imported(report: &Report<'_>) -> Option<Sentence> {
+    let Workload::Imported(table) = &report.plan.workload else {
+        return None;
+    };
+    let rows = report.record.trials.all;
+    let open = match table.rows {
+        TableRows::Rates => {
+            " The table does not say whether latency is a mean or a percentile; goals on any \
+             percentile are compared with it as it is."
+        }
+        TableRows::Copies => "",
+    };
+    let text = format!("Imported from a table of {rows} rows with one number each.{open}");
+    Some(Sentence::new(Ink::Yellow, text))
+}
+
+/// More rows than these are for programs.
+const MOST_POOLED_SHOWN: usize = 6;
+
+/// Which rows are taken for something else than they say.
+fn pooled(rows: &[PooledCpu]) -> Option<Sentence> {
+    let shown = rows.iter().take(MOST_POOLED_SHOWN).map(|row| {
+        format!(
+            "{} ({} % counts as {} %)",
+            per_second(row.rate_rps),
+            number::pct(row.measured_cpu_pct),
+            number::pct(row.fitted_cpu_pct)
+        )
+    });
+    let mut shown: Vec<String> = shown.collect();
+    if let Some(more) = rows.len().checked_sub(MOST_POOLED_SHOWN).filter(|n| *n > 0) {
+        shown.push(format!("and {more} more"));
+    }
+    let text = format!(
+        "CPU use falls between rows whose rate rises; these rows are averaged: {}.",
+        shown.join(", ")
+    );
+    (!rows.is_empty()).then(|| Sentence::new(Ink::Yellow, text))
+}
+
+fn rated(report: &Report<'_>) -> Option<Sentence> {
+    let rated = report.findings.rated.as_ref()?;
+    let rate = per_second(rated.rate_rps);
+    let (ink, text) = if matches!(report.plan.workload, Workload::Imported(_)) {
+        let text = format!(
+            "100 % load is {rate}, the highest rate of the table, which need not be saturation."
+        );
+        (Ink::Dim, text)
+    } else if let (Some(instead), true) = (rated.never_carried, rated.given) {
+        let text = format!(
+            "100 % load is {rate}, as given, far more than the service carries: it kept up at no \
+             level, not at the lowest of {}, and answered at most {}. Leave --rated out to have \
+             the rated rate found.",
+            per_second(instead.lowest_offered_rps),
+            per_second(instead.most_achieved_rps)
+        );
+        (Ink::Yellow, text)
+    } else if rated.given {
+        (Ink::Dim, format!("100 % load is {rate}, as given."))
+    } else if rated.limited_by_service {
+        let text = format!("100 % load is {rate}, the highest throughput during calibration.");
+        (Ink::Dim, text)
+    } else if rated.disturbed {
+        let text = format!(
+            "100 % load is {rate}, the highest throughput during calibration, a lower bound: other \
+             processes used the CPUs, and no valid trial shows the service saturated."
+        );
+        (Ink::Yellow, text)
+    } else {
+        let text =
+            format!("100 % load is {rate}, a lower bound: the load generator saturated first.");
+        (Ink::Yellow, text)
+    };
+    Some(Sentence::new(ink, text))
+}
+
+/// CPU use without load, or why it is not known although it was looked at.
+fn idle(report: &Report<'_>) -> Option<Sentence> {
+    if let Some(idle) = report.findings.idle_cpu_pct {
+        let text = format!("CPU use without load: {} %.", number::pct(idle));
+        return Some(Sentence::new(Ink::Dim, text));
+    }
+    let why = document::reason(report.record.trials.idle_invalid?);
+    let text = format!(
+        "CPU use without load is not known: the trial without load is invalid, because {why}."
+    );
+    Some(Sentence::new(Ink::Yellow, text))
+}
+
+/// Where light load is not that of levels, and no capacity's note says so.
+fn light(findings: &Findings) -> Option<Sentence> {
+    let light = findings.light_load.as_ref()?;
+    let says = |c: &CapacityFinding| matches!(c.note, Some(CapacityNote::Light { .. }));
+    let is_told = findings.capacity.iter().any(says);
+    let note = CapacityNote::Light {
+        basis: light.basis,
+        up_to_load_pct: light.up_to_load_pct,
+    };
+    let matters = findings.capacity.iter().any(|c| c.goal.is_relative());
+    let is_odd = light.basis != LightBasis::Levels && matters && !is_told;
+    is_odd.then(|| Sentence::new(Ink::Yellow, capacity::note_sentence(note)))
+}

@@ -1,0 +1,182 @@
+//! Which CPU use leaves which part of the capacity free: a table, and what it
+//! comes to.
+
+use super::capacity::Subject;
+use crate::document::Table;
+use crate::number::{self, MISSING, Written};
+use crate::sentence::Sentence;
+use crate::table::{Cell, Column, Ink};
+use plimsoll_model::{Doubt, Estimate, Findings, ThresholdFinding};
+
+/// The headroom that the sentence is about: a usual one.
+const USUAL_PCT: f64 = 20.0;
+
+/// Below this headroom, twice the capacity, figures are not written out.
+const MOST_OVERLOADED_PCT: f64 = -100.0;
+
+/// The table with its heading.
+pub(super) fn table(findings: &Findings) -> Table {
+    let of = findings.thresholds_of_rps.map_or_else(
+        || "the capacity".to_owned(),
+        |of| Written::rate(of).value + "/s",
+    );
+    Table {
+        id: Some("thresholds"),
+        heading: Some(format!(
+            "Scale-out threshold (CPU %) by headroom, the part of {of} left free"
+        )),
+        hint: Some(
+            "Act at: below this CPU use the headroom is certain. Linear: the threshold of the rule \
+             \"80 % CPU use leaves 20 %\", and the headroom that it really leaves.",
+        ),
+        ..Table::of(columns(&findings.thresholds))
+    }
+}
+
+/// The columns of the table, with their ranks in a narrow terminal. Columns
+/// about intervals are there only if there is one.
+///
+/// Rows without a CPU use are left out: they say nothing to act on.
+fn columns(rows: &[ThresholdFinding]) -> Vec<Column> {
+    let rows: Vec<&ThresholdFinding> = rows.iter().filter(|r| r.cpu_pct.is_some()).collect();
+    let rows = &rows;
+    let every = |name, unit, rank, show: &dyn Fn(&ThresholdFinding) -> Cell| {
+        Column::new(name, unit, rank, rows.iter().map(|row| show(row)))
+    };
+    let cpu = |row: &ThresholdFinding| row.cpu_pct.map(Written::pct);
+    let left = |row: &ThresholdFinding| row.linear_headroom_pct.map(Written::pct);
+    let left_ends = |row: &ThresholdFinding| left_ends(row.linear_headroom_pct?, 1);
+    let has_low = rows
+        .iter()
+        .any(|row| row.cpu_pct.is_some_and(|c| c.low.is_some()));
+    let has_left = rows.iter().any(|row| left_ends(row).is_some());
+    let value_rank = if has_low { 2 } else { 0 };
+    let columns = [
+        Some(every("headroom", "%", 0, &|row| {
+            number::trimmed_pct(row.headroom_pct).into()
+        })),
+        // Below its lower end there is surely so much headroom.
+        has_low.then(|| {
+            every("act at", "CPU %", 0, &|row| {
+                cell(cpu(row).and_then(|cpu| cpu.low), Ink::Green)
+            })
+        }),
+        Some(every("CPU use", "%", value_rank, &|row| {
+            cell(cpu(row).map(|cpu| cpu.value), Ink::Plain)
+        })),
+        has_low.then(|| {
+            every("interval", "%", 3, &|row| {
+                cell(cpu(row).and_then(|cpu| cpu.ends()), Ink::Plain)
+            })
+        }),
+        Some(every("linear", "CPU %", 1, &|row| {
+            number::pct(row.linear_cpu_pct).into()
+        })),
+        Some(every("leaves", "%", 1, &|row| {
+            cell(left(row).map(|left| left.value), Ink::Plain)
+        })),
+        has_left.then(|| every("interval", "%", 5, &|row| cell(left_ends(row), Ink::Plain))),
+        Some(every("error", "points", 4, &|row| error(row))),
+    ];
+    columns.into_iter().flatten().collect()
+}
+
+/// The interval of what the linear rule leaves. Below minus 100 the load is
+/// more than twice the capacity, and how much more is nothing to act on.
+fn left_ends(left: Estimate, most: i32) -> Option<String> {
+    let (low, high) = match left.interval() {
+        Some((low, high)) if low < MOST_OVERLOADED_PCT => (low, high),
+        _ => return Written::of(left, most).ends(),
+    };
+    if high < MOST_OVERLOADED_PCT {
+        return Some(format!("below {MOST_OVERLOADED_PCT}"));
+    }
+    let high = Written::of(Estimate::within(high, low, high), most).value;
+    Some(format!("below {MOST_OVERLOADED_PCT} to {high}"))
+}
+
+/// A text, or a dash where it is not known.
+fn cell(text: Option<String>, ink: Ink) -> Cell {
+    match text {
+        Some(text) => Cell { text, ink },
+        None => Cell {
+            text: MISSING.to_owned(),
+            ink: Ink::Dim,
+        },
+    }
+}
+
+/// Less headroom than was wanted is unsafe; more only costs.
+///
+/// With the digits of what is left, so that the columns add up.
+fn error(row: &ThresholdFinding) -> Cell {
+    let points = row.linear_error_points;
+    let is_unsafe = points.is_some_and(|points| points.high.unwrap_or(points.value) < 0.0);
+    let ink = if is_unsafe { Ink::Red } else { Ink::Plain };
+    let signed = points.zip(row.linear_headroom_pct).map(|(points, left)| {
+        let shown = Written::at(points.value, left, 1);
+        let sign = if points.value >= 0.05 { "+" } else { "" };
+        format!("{sign}{shown}")
+    });
+    cell(signed, ink)
+}
+
+/// The row of a usual headroom, or the one nearest to it that was seen.
+pub(super) fn usual(rows: &[ThresholdFinding]) -> Option<&ThresholdFinding> {
+    let seen = |row: &&ThresholdFinding| row.cpu_pct.is_some();
+    let away = |row: &ThresholdFinding| (row.headroom_pct - USUAL_PCT).abs();
+    let rows = rows.iter().filter(seen);
+    rows.min_by(|a, b| away(a).total_cmp(&away(b)))
+}
+
+/// What the table comes to, for a usual headroom.
+pub(super) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence> {
+    let of = Written::rate(findings.thresholds_of_rps?).value;
+    // Said where the figures are doubted.
+    let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
+    if findings.doubts.iter().any(is_flat) {
+        return None;
+    }
+    let Some((row, cpu)) = usual(&findings.thresholds).and_then(|row| Some((row, row.cpu_pct?)))
+    else {
+        let text = "The scale-out threshold is not known: CPU use was not measured near it.";
+        return Some(Sentence::new(Ink::Yellow, text));
+    };
+    // Down, because acting too late is what costs.
+    let at = cpu.low.unwrap_or(cpu.value).floor();
+    let why = match cpu.low {
+        Some(_) => String::new(),
+        None => format!(" (no interval: too few {})", subject.trials),
+    };
+    let text = format!(
+        "Scale-out threshold for {} % headroom below {of}/s: {at} % CPU use{why}; at {} % (linear \
+         rule) {}.",
+        number::trimmed_pct(row.headroom_pct),
+        number::trimmed_pct(row.linear_cpu_pct),
+        leaves(row.linear_headroom_pct),
+    );
+    Some(Sentence::new(Ink::Green, text))
+}
+
+/// What the linear rule's CPU use leaves.
+fn leaves(left: Option<Estimate>) -> String {
+    match left {
+        None => "the headroom is not known".to_owned(),
+        Some(left) if left.value < MOST_OVERLOADED_PCT => {
+            "the load is more than twice that rate".to_owned()
+        }
+        Some(left) if left.value < 0.0 => {
+            let beyond = Estimate {
+                value: -left.value,
+                low: left.high.map(|high| -high),
+                high: left.low.map(|low| -low),
+            };
+            let beyond = Written::of(beyond, 0).with_ends(" %");
+            format!("the load is already {beyond} above that rate")
+        }
+        Some(left) => {
+            let ends = left_ends(left, 0).map_or_else(String::new, |ends| format!(" ({ends})"));
+            format!("the headroom is {} %{ends}", Written::of(left, 0).value)
+        }
+    }
+}

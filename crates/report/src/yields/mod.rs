@@ -1,0 +1,123 @@
+//! What a best-effort job beside a service gained and what the service paid
+//! (`docs/schema/yield.schema.json`).
+
+mod csv;
+pub(crate) mod curve;
+mod head;
+mod notes;
+mod sentences;
+pub(crate) mod step;
+pub(crate) mod table;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use crate::document::json::Json;
+use crate::document::{Document, Fact, Facts, Role, Run, Table, file_name};
+use crate::html::{Arms, Levels, arm_figures, arm_picks};
+use crate::sentence::Sentence;
+use crate::table::Ink;
+use crate::{Report, secrets};
+use plimsoll_model::{Plan, StepCourse, TrialPicture, YieldFindings};
+
+/// The version of the schema that the JSON keeps to.
+const SCHEMA_VERSION: u32 = 1;
+
+/// All that is shown of a yield run.
+pub type YieldReport<'a> = Report<'a, YieldFindings>;
+
+/// What the charts of a page are drawn from.
+#[derive(Debug, Clone, Copy)]
+pub struct YieldPicture<'a> {
+    /// The trials, in the order they were made.
+    pub trials: &'a [TrialPicture],
+    /// Where the load steps: latency after the steps of each arm with a job.
+    pub steps: &'a [StepCourse],
+}
+
+/// What a yield run has to say; with charts of a page if there is a picture of
+/// its trials.
+pub fn document<'a>(
+    report: &'a YieldReport<'a>,
+    picture: Option<YieldPicture<'a>>,
+) -> Document<'a> {
+    let plan = secrets::hide(report.plan);
+    let parts = parts(report);
+    let (workload, job) = (report.workload(), job(&plan));
+    let subject = Sentence::new(Ink::Bold, format!("{workload}, beside it {job}"));
+    let mut out = Document::new(format!("{job} beside {workload}"), vec![subject]);
+    out.headline = head::headline(report);
+    out.tiles = head::tiles(report);
+    out.method = head::facts(report, &plan);
+    out.say(Role::Note, [parts.asked]);
+    out.table(parts.table);
+    out.say(Role::Note, parts.notes);
+    if let Some(YieldPicture { trials, steps }) = picture {
+        let view = Arms {
+            report,
+            trials,
+            steps,
+        };
+        let figures = arm_figures(view);
+        let picks = arm_picks(view);
+        out.picker = Some(Levels::of_arms(picks, head::first(report), &figures));
+        out.charts(figures);
+    }
+    out.facts(missing(report));
+    out.say(Role::Answer, parts.answer);
+    out.run = Some(Run::of(report, "yield", "arms"));
+    out.json = Some(Json::of_run(SCHEMA_VERSION, "yield", report, Some(job)));
+    out.csv = Some(csv::csv(report));
+    out.download = file_name(report.record.file);
+    out
+}
+
+/// The arms that this machine cannot do, and why.
+fn missing(report: &YieldReport<'_>) -> Facts {
+    let missing = report.findings.missing_arms.iter();
+    Facts {
+        id: "missing",
+        title: "Mechanisms unavailable on this host".to_owned(),
+        facts: missing
+            .map(|missing| Fact::new(missing.arm.name(), missing.reason.clone()))
+            .collect(),
+    }
+}
+
+/// What differs between a run at one load and one whose load steps.
+struct Parts {
+    /// What the arms have in common.
+    asked: Sentence,
+    /// A row per arm.
+    table: Table,
+    /// How the table is to be read.
+    notes: Vec<Sentence>,
+    /// What follows from it.
+    answer: Vec<Sentence>,
+}
+
+fn parts(report: &YieldReport<'_>) -> Parts {
+    let findings = report.findings;
+    match &report.plan.step {
+        None => Parts {
+            asked: sentences::asked(report),
+            table: Table::of(curve::table(findings)),
+            notes: notes::of(report),
+            answer: curve::sentences(findings)
+                .into_iter()
+                .chain(sentences::answer(report))
+                .collect(),
+        },
+        Some(plan) => Parts {
+            asked: step::asked(report, plan),
+            table: step::table(findings),
+            notes: step::notes(report),
+            answer: step::answer(report, plan),
+        },
+    }
+}
+
+fn job(plan: &Plan) -> String {
+    let side = plan.sideload.as_ref();
+    side.map_or_else(String::new, |side| side.job.to_string())
+}
