@@ -19,22 +19,22 @@ fn existing_file_is_not_overwritten() {
 
 #[test]
 fn a_record_and_its_journal_are_for_their_owner_alone() {
-    let bench = Bench::new();
-    let record = bench.create("run.plimsoll");
+    let test_dir = TestDir::new();
+    let record = test_dir.create("run.plimsoll");
     let begun = "BEGIN IMMEDIATE; UPDATE run SET seed = '1'";
     record.conn.execute_batch(begun).unwrap();
     for name in ["run.plimsoll", "run.plimsoll-journal"] {
-        let about = fs::metadata(bench.path(name)).unwrap();
+        let about = fs::metadata(test_dir.path(name)).unwrap();
         assert_eq!(about.permissions().mode() & 0o777, 0o600, "{name}");
     }
 }
 
 #[test]
 fn a_record_that_others_can_write_is_read_but_not_resumed() {
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 1);
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 1);
     let folder = path.parent().unwrap();
-    let journal = bench.path("run.plimsoll-wal");
+    let journal = test_dir.path("run.plimsoll-wal");
     let set = |path: &std::path::Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     };
@@ -63,9 +63,9 @@ fn a_record_of_another_user_is_read_but_not_resumed() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let bench = Bench::new();
-    let path = bench.record_of("run.plimsoll", 1);
-    let link = bench.path("link.plimsoll");
+    let test_dir = TestDir::new();
+    let path = test_dir.record_of("run.plimsoll", 1);
+    let link = test_dir.path("link.plimsoll");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
     for name in [&path, &link] {
@@ -80,8 +80,8 @@ fn a_record_of_another_user_is_read_but_not_resumed() {
 
 #[test]
 fn what_is_no_record_is_told_from_what_is_damaged() {
-    let bench = Bench::new();
-    let other = bench.path("other.db");
+    let test_dir = TestDir::new();
+    let other = test_dir.path("other.db");
     Connection::open(&other)
         .unwrap()
         .execute_batch("CREATE TABLE t (x)")
@@ -188,7 +188,7 @@ fn readers_work_while_a_run_writes() {
     let test_dir = TestDir::new();
     let mut writer = test_dir.create("run.plimsoll");
     writer.append(&trial(0)).unwrap();
-    let reader = Record::open(&bench.path("run.plimsoll")).unwrap();
+    let reader = Record::open(&test_dir.path("run.plimsoll")).unwrap();
     let mut trials = reader.trials::<Setting, ()>().unwrap();
     assert_eq!(trials.next().unwrap().unwrap(), trial(0));
     writer.append(&trial(1)).unwrap();

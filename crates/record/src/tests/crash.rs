@@ -1,7 +1,7 @@
 //! The process is killed, or the disk is full.
 
 use super::old;
-use super::sample::{Bench, plan, read_all, seconds, trial};
+use super::sample::{TestDir, plan, read_all, seconds, trial};
 use crate::{Record, RecordError, legacy};
 use plimsoll_model::{RunEnd, Setting, Trial};
 use rusqlite::Connection;
@@ -134,8 +134,8 @@ fn failed_create_leaves_no_file() {
 
 /// What is on the disk when a program is killed while it brings a record of
 /// version 1 up to date.
-fn killed_while_updated(bench: &Bench) -> PathBuf {
-    let path = bench.path("run.plimsoll");
+fn killed_while_updated(test_dir: &TestDir) -> PathBuf {
+    let path = test_dir.path("run.plimsoll");
     old::write(&path, 1, &plan(), &[trial(0), trial(1)]);
     let mut conn = Connection::open(&path).unwrap();
     // A cache of one page spills into the file before the commit.
@@ -146,18 +146,18 @@ fn killed_while_updated(bench: &Bench) -> PathBuf {
     legacy::update(&tx).unwrap();
     for ending in ["", "-journal"] {
         fs::copy(
-            bench.path(&format!("run.plimsoll{ending}")),
-            bench.path(&format!("killed.plimsoll{ending}")),
+            test_dir.path(&format!("run.plimsoll{ending}")),
+            test_dir.path(&format!("killed.plimsoll{ending}")),
         )
         .unwrap();
     }
-    bench.path("killed.plimsoll")
+    test_dir.path("killed.plimsoll")
 }
 
 #[test]
 fn a_program_that_is_killed_while_it_updates_a_record_leaves_the_old_one() {
-    let bench = Bench::new();
-    let path = killed_while_updated(&bench);
+    let test_dir = TestDir::new();
+    let path = killed_while_updated(&test_dir);
     let record = Record::open(&path).unwrap();
     assert_eq!(read_all(&record), [trial(0), trial(1)]);
     let has_old_layout = "SELECT user_version = 1 FROM pragma_user_version
@@ -173,11 +173,11 @@ fn a_program_that_is_killed_while_it_updates_a_record_leaves_the_old_one() {
 #[test]
 fn without_its_journal_a_record_that_was_being_updated_is_not_the_old_one() {
     // Otherwise the test above would show nothing.
-    let bench = Bench::new();
-    let path = killed_while_updated(&bench);
-    let old = fs::read(bench.path("run.plimsoll"));
+    let test_dir = TestDir::new();
+    let path = killed_while_updated(&test_dir);
+    let old = fs::read(test_dir.path("run.plimsoll"));
     assert!(fs::read(&path).unwrap() != old.unwrap());
-    fs::remove_file(bench.path("killed.plimsoll-journal")).unwrap();
+    fs::remove_file(test_dir.path("killed.plimsoll-journal")).unwrap();
     let trials = Record::open(&path).and_then(|r| r.trials::<Setting, ()>()?.collect());
     assert!(trials.map_or(true, |t: Vec<Trial>| t != [trial(0), trial(1)]));
 }

@@ -3,7 +3,7 @@
 
 use super::any::{any_copies_trial, any_trial, any_yield_trial};
 use super::old::{self, Old};
-use super::sample::{Bench, copies_plan, plan, read_all, trial, yield_plan};
+use super::sample::{TestDir, copies_plan, plan, read_all, trial, yield_plan};
 use crate::{Record, RecordError};
 use plimsoll_model::{
     CopiesOutcome, CopiesSetting, Phase, Plan, SCHEMA_VERSION, Setting, Trial, TrialSetting,
@@ -65,8 +65,8 @@ fn is_carried_over<P, S, O>(
     O: Serialize + DeserializeOwned + PartialEq + Debug + Clone + Old,
 {
     let mut trials: Vec<_> = trials.into_iter().map(|t| as_of(version_then, t)).collect();
-    let bench = Bench::new();
-    let path = bench.path("run.plimsoll");
+    let test_dir = TestDir::new();
+    let path = test_dir.path("run.plimsoll");
     old::write(&path, version_then, plan, &trials);
     let bytes = fs::read(&path).unwrap();
     is_read(&Record::open(&path).unwrap(), experiment, plan, &trials);
@@ -87,8 +87,8 @@ fn is_carried_over<P, S, O>(
 fn is_laid_out_as_a_new_record<S: TrialSetting, O>(path: &Path, trials: &[Trial<S, O>]) {
     assert_eq!(version(path), SCHEMA_VERSION);
     let conn = Connection::open(path).unwrap();
-    let bench = Bench::new();
-    let new = bench.create("new.plimsoll");
+    let test_dir = TestDir::new();
+    let new = test_dir.create("new.plimsoll");
     let layout = |conn: &Connection| -> Vec<(String, String, Option<String>)> {
         let sql = "SELECT m.name, c.name, (SELECT \"table\" FROM pragma_foreign_key_list(m.name))
                    FROM sqlite_schema AS m, pragma_table_info(m.name) AS c ORDER BY 1, 2";
@@ -149,8 +149,8 @@ fn values_that_cannot_be_are_refused_by_name() {
         ("DELETE FROM run", "no rows"),
     ] {
         for open in [Record::open, Record::open_for_resume] {
-            let bench = Bench::new();
-            let path = bench.path("run.plimsoll");
+            let test_dir = TestDir::new();
+            let path = test_dir.path("run.plimsoll");
             old::write(&path, 3, &plan(), &[trial(0)]);
             Connection::open(&path)
                 .unwrap()
@@ -189,8 +189,8 @@ where
             }
         }
     }
-    let bench = Bench::new();
-    let copy = bench.path("copy.plimsoll");
+    let test_dir = TestDir::new();
+    let copy = test_dir.path("copy.plimsoll");
     fs::copy(path, &copy).unwrap();
     let resumed = Record::open_for_resume(&copy).unwrap();
     is_read(&resumed, experiment, &record.plan::<P>().unwrap(), &trials);
@@ -229,8 +229,8 @@ fn the_examples_are_read() {
 
 #[test]
 fn an_imported_table_of_copies_is_a_run_of_copies() {
-    let bench = Bench::new();
-    let path = bench.path("run.plimsoll");
+    let test_dir = TestDir::new();
+    let path = test_dir.path("run.plimsoll");
     let imported = serde_json::json!({
         "workload": {"kind": "imported", "name": "m5", "rows": "copies", "cpus": 8, "note": null},
         "copies": [1, 2],

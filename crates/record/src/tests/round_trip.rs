@@ -1,7 +1,7 @@
 //! A record returns what was stored.
 
 use super::any::{any_copies_trial, any_trial, any_yield_trial};
-use super::sample::{Bench, command_line, copies_plan, create, create_for, plan, provenance};
+use super::sample::{TestDir, command_line, copies_plan, create, create_for, plan, provenance};
 use super::sample::{read_all, requirements, trial, yield_plan};
 use crate::{Record, RecordError, export_hdr};
 use hdrhistogram::serialization::Deserializer;
@@ -25,8 +25,8 @@ where
     S: TrialSetting + Serialize + DeserializeOwned,
     O: Serialize + DeserializeOwned + PartialEq + Debug,
 {
-    let bench = Bench::new();
-    let path = bench.path("run.plimsoll");
+    let test_dir = TestDir::new();
+    let path = test_dir.path("run.plimsoll");
     let mut record = create_for(&path, experiment, plan).unwrap();
     for trial in trials {
         record.append(trial).unwrap();
@@ -60,9 +60,9 @@ proptest! {
 
 #[test]
 fn what_was_asked_comes_back_as_it_was() {
-    let bench = Bench::new();
-    drop(bench.create("run.plimsoll"));
-    let record = Record::open(&bench.path("run.plimsoll")).unwrap();
+    let test_dir = TestDir::new();
+    drop(test_dir.create("run.plimsoll"));
+    let record = Record::open(&test_dir.path("run.plimsoll")).unwrap();
     assert_eq!(record.experiment(), "sweep");
     assert_eq!(record.workload(), "GET http://localhost:8080/");
     assert_eq!(record.plan::<Plan>().unwrap(), plan());
