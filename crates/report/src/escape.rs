@@ -2,7 +2,7 @@
 
 /// One line that cannot move a terminal's cursor, change its colours, or show
 /// its characters in another order than they have.
-pub(crate) fn safe(text: &str) -> String {
+pub fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if is_unsafe(c) {

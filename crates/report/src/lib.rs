@@ -39,20 +39,14 @@ pub mod yields;
 pub use document::{
     Document, Format, Look, PAGE_MARK, RecordFacts, RenderError, Report, TrialTally, reason, render,
 };
+pub use copies::CopiesReport;
+pub use escape::safe;
 pub use secrets::{HIDDEN, hide as hide_secrets, is_hidden_header};
 pub use table::{Ink, wrap};
 pub use yields::YieldReport;
 
 // Charts name these by their former places.
 use sweep::{capacity, headroom, levels};
-
-use plimsoll_model::Plan;
-
-/// What was under test, in a few words that hide secrets and are safe for a
-/// terminal.
-pub fn shown_workload(plan: &Plan) -> String {
-    escape::safe(&secrets::hide(plan).workload.to_string())
-}
 
 #[cfg(test)]
 mod tests;

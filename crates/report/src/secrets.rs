@@ -6,7 +6,7 @@ use plimsoll_model::{Plan, Workload};
 pub const HIDDEN: &str = "(hidden)";
 
 /// The plan with what looks like a secret hidden.
-pub(crate) fn hide(plan: &Plan) -> Plan {
+pub fn hide(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     if let Workload::Http(http) = &mut plan.workload {
         http.url = hide_in_url(&http.url);

@@ -1,23 +1,61 @@
 //! What threads that share a core mean for CPU use: a sentence, and a column
 //! of the copies table.
 
-use crate::Report;
+use crate::{CopiesReport, Report};
 use crate::number;
 use crate::sentence::Sentence;
 use crate::sweep::capacity::Subject;
 use crate::table::{Column, Ink, known};
 use plimsoll_model::{
-    CopiesFinding, CpuSet, Estimate, NoSpeedup, SmtFinding, Speedup, TableRows, Workload,
+    CopiesFinding, CpuPlan, CpuSet, Estimate, ImportedTable, NoSpeedup, SmtFinding, Speedup,
+    TableRows,
 };
 
-/// Whether SMT has a part in how CPU use and work go together, and how much.
-pub(crate) fn sentence(report: &Report<'_>) -> Option<Sentence> {
-    match report.findings.smt.speedup {
-        Ok(speedup) => {
-            let subject = Subject::of(&report.plan.workload);
-            Some(Sentence::new(Ink::Plain, adds(subject, &speedup)))
-        }
-        Err(why) => unknown(report, why).map(|text| Sentence::new(Ink::Dim, text)),
+/// What the sentence depends on besides the speed-up.
+struct Context<'a> {
+    subject: Subject,
+    cpus: &'a CpuPlan,
+    threads_per_core: Option<u32>,
+    /// The table that somebody else measured.
+    table: Option<&'a ImportedTable>,
+    is_copies: bool,
+}
+
+/// Whether SMT matters for how CPU use and work of a service relate, and how
+/// much.
+pub(crate) fn of_sweep(report: &Report<'_>, table: Option<&ImportedTable>) -> Option<Sentence> {
+    let context = Context {
+        subject: Subject::of(&report.plan.workload),
+        cpus: &report.plan.run.cpus,
+        threads_per_core: report.provenance.topology.threads_per_core,
+        table,
+        is_copies: false,
+    };
+    sentence(&report.findings.smt, &context)
+}
+
+/// The same of copies.
+pub(crate) fn of_copies(
+    report: &CopiesReport<'_>,
+    table: Option<&ImportedTable>,
+) -> Option<Sentence> {
+    let context = Context {
+        subject: match table {
+            Some(_) => Subject::MACHINE_OF_TABLE,
+            None => Subject::THIS_MACHINE,
+        },
+        cpus: &report.plan.run.cpus,
+        threads_per_core: report.provenance.topology.threads_per_core,
+        table,
+        is_copies: true,
+    };
+    sentence(&report.findings.smt, &context)
+}
+
+fn sentence(smt: &SmtFinding, context: &Context<'_>) -> Option<Sentence> {
+    match smt.speedup {
+        Ok(speedup) => Some(Sentence::new(Ink::Plain, adds(context.subject, &speedup))),
+        Err(why) => unknown(context, why).map(|text| Sentence::new(Ink::Dim, text)),
     }
 }
 
@@ -76,9 +114,9 @@ fn ratio(subject: Subject, estimate: &Estimate) -> String {
     }
 }
 
-fn unknown(report: &Report<'_>, why: NoSpeedup) -> Option<String> {
-    let cpus = &report.plan.cpus;
-    if let Workload::Imported(table) = &report.plan.workload {
+fn unknown(context: &Context<'_>, why: NoSpeedup) -> Option<String> {
+    let cpus = context.cpus;
+    if let Some(table) = context.table {
         // Of a table as a rule nothing is known of its cores.
         let (copies, cores) = (table.rows == TableRows::Copies, cpus.cores.len());
         return (copies && why == NoSpeedup::LevelMissing).then(|| {
@@ -92,7 +130,7 @@ fn unknown(report: &Report<'_>, why: NoSpeedup) -> Option<String> {
     if cpus.service.is_empty() {
         return None;
     }
-    let threads = match report.provenance.topology.threads_per_core? {
+    let threads = match context.threads_per_core? {
         1 => return Some("One thread per core here: CPU use needs no correction for SMT.".into()),
         n => n,
     };
@@ -107,13 +145,12 @@ fn unknown(report: &Report<'_>, why: NoSpeedup) -> Option<String> {
         "{threads} threads per core here: a core with one busy thread does more than 1/{threads} of \
          what it can, so CPU use lags behind work and catches up at the end."
     );
-    Some(lags + &way_out(report, why))
+    Some(lags + &way_out(context, why))
 }
 
 /// Why it is not known by how much, and what can be done.
-fn way_out(report: &Report<'_>, why: NoSpeedup) -> String {
-    let cpus = &report.plan.cpus;
-    let is_copies = report.is_copies();
+fn way_out(context: &Context<'_>, why: NoSpeedup) -> String {
+    let (cpus, is_copies) = (context.cpus, context.is_copies);
     match why {
         NoSpeedup::NotOurs if !cpus.cores.is_empty() => {
             let one: CpuSet = cpus.cores.iter().filter_map(|c| c.iter().next()).collect();

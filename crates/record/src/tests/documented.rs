@@ -1,6 +1,6 @@
 //! `docs/record.md` describes the content of the file.
 
-use super::sample::{TestDir, trial};
+use super::sample::{TestDir, copies_trial, trial, yield_trial};
 use plimsoll_model::{Invalid, Verdict};
 
 const DOCS: &str = include_str!("../../../../docs/record.md");
@@ -33,14 +33,32 @@ fn documented_queries_work() {
     }]);
     invalid.seconds = super::sample::seconds(3);
     record.append(&invalid).unwrap();
+    record.append(&yield_trial()).unwrap();
     let queries: Vec<&str> = DOCS
         .split("```sql\n")
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
-    assert_eq!(queries.len(), 2);
+    assert_eq!(queries.len(), 3);
     for query in queries {
         let mut statement = record.conn.prepare(query).unwrap();
         assert!(statement.exists([]).unwrap(), "{query}");
+    }
+}
+
+#[test]
+fn settings_and_outcomes_look_as_documented() {
+    let test_dir = TestDir::new();
+    let mut record = test_dir.create("run.plimsoll");
+    record.append(&trial(0)).unwrap();
+    record.append(&yield_trial()).unwrap();
+    record.append(&copies_trial()).unwrap();
+    let sql = "SELECT setting_json, outcome_json FROM trial";
+    let mut statement = record.conn.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?]));
+    let rows: Vec<[String; 2]> = rows.unwrap().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 3);
+    for json in rows.iter().flatten() {
+        assert!(DOCS.contains(&format!("`{json}`")), "{json}");
     }
 }

@@ -191,22 +191,21 @@ pub(super) fn read_all<S: DeserializeOwned, O: DeserializeOwned>(
     record.trials().unwrap().map(Result::unwrap).collect()
 }
 
-/// A valid trial with the job alone.
+/// A valid trial with a job that has a quota.
 pub(super) fn yield_trial() -> YieldTrial {
     let setting = YieldSetting::Beside {
-        rate: Rate::ZERO,
-        arm: Arm::JobAlone,
-        allowed: Share::new(2.0 / 3.0),
-        headroom: None,
+        rate: Rate::per_second(1200.5).unwrap(),
+        arm: Arm::Quota10ms,
+        allowed: Share::new(0.5),
+        headroom: Share::new(0.2),
     };
     let job = JobWork {
-        done: 1 << 40,
+        done: 3,
         over: Duration::from_secs(10),
         cpu: Some(CpuTime(Duration::from_millis(9_900))),
         held: JobHeld {
-            allowed: Share::new(0.1 + 0.2),
-            frozen: None,
-            throttled: Share::new(1.0 / 3.0),
+            throttled: Share::new(0.25),
+            ..JobHeld::default()
         },
     };
     trial_of(setting, YieldOutcome { job: Some(job) }, 0)

@@ -1,25 +1,46 @@
 //! A run of copies of one command: how much they slow each other down.
 
 use crate::document::csv::{Column as Field, number as field, table as csv_table};
-use crate::document::{Document, Fact, Role, Table, remedy};
+use crate::document::json::Json;
+use crate::document::{Document, Fact, Role, Run, Table, remedy};
 use crate::html::{Levels, View, figures};
 use crate::number::{self, counted, for_count};
 use crate::sentence::Sentence;
 use crate::table::{Column, Ink, known, trials};
-use crate::{Report, secrets, smt, sweep};
-use plimsoll_model::{CopiesFinding, Picture, SmtFinding};
+use crate::{Report, smt, sweep};
+use plimsoll_model::{
+    CopiesFinding, CopiesFindings, CopiesPlan, CopiesWorkload, SmtFinding, TrialPicture,
+};
+
+/// The version of the schema that the JSON keeps to.
+const SCHEMA_VERSION: u32 = 3;
+
+/// All that a document of copies is made from, but the picture.
+pub type CopiesReport<'a> = Report<'a, CopiesPlan, CopiesFindings>;
 
 /// What a run of copies has to say; with charts of a page if there is a picture
 /// of its trials.
-pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Document<'a> {
+pub fn document<'a>(
+    report: &'a CopiesReport<'a>,
+    picture: Option<&'a Vec<TrialPicture>>,
+) -> Document<'a> {
     let findings = report.findings;
-    let mut out = sweep::begin(report, "copies", "numbers of copies");
+    let table = match &report.plan.workload {
+        CopiesWorkload::Imported(table) => Some(table),
+        CopiesWorkload::Copies(_) => None,
+    };
+    let mut out = Document::of_workload(report);
+    out.run = Some(match table {
+        Some(_) => Run::imported(report),
+        None => Run::of(report, "numbers of copies"),
+    });
+    out.json = Some(Json::of_run(SCHEMA_VERSION, report, None));
     let answers = sentences(&findings.copies);
     if let Some(first) = answers.first() {
         out.headline = first.text.trim_end_matches('.').to_owned();
     }
-    if !report.is_imported() {
-        out.method = method(report);
+    if table.is_none() {
+        out.method = method(report.plan);
     }
     if let Some(picture) = picture {
         let view = View { report, picture };
@@ -29,8 +50,8 @@ pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Doc
         out.charts(after);
     }
     out.table(Table::of(columns(&findings.copies, &findings.smt)));
-    out.say(Role::Note, sweep::imported(report));
-    out.say(Role::Note, smt::sentence(report));
+    out.say(Role::Note, table.map(|table| sweep::imported(table, report.record.trials.all)));
+    out.say(Role::Note, smt::of_copies(report, table));
     out.say(Role::Answer, answers);
     if findings.copies.iter().any(is_disturbed) {
         out.say(Role::Doubt, remedy(&report.record.trials));
@@ -140,17 +161,16 @@ pub(crate) fn is_disturbed(row: &CopiesFinding) -> bool {
 }
 
 /// How it was measured.
-fn method(report: &Report<'_>) -> Vec<Fact> {
-    let plan = secrets::hide(report.plan);
-    let copies: Vec<String> = plan.copies.iter().map(ToString::to_string).collect();
+fn method(plan: &CopiesPlan) -> Vec<Fact> {
+    let copies: Vec<String> = plan.numbers.iter().map(ToString::to_string).collect();
     Fact::known([
         ("Copies at once", Some(copies.join(", "))),
         (
             "Visits of each",
-            Some(format!("{}, in shuffled order and mirrored", plan.passes)),
+            Some(format!("{}, in shuffled order and mirrored", plan.run.passes)),
         ),
-        ("CPUs", sweep::method::cpus(&plan.cpus)),
-        ("Seed", Some(plan.seed.to_string())),
+        ("CPUs", sweep::method::cpus(&plan.run.cpus)),
+        ("Seed", Some(plan.run.seed.to_string())),
     ])
 }
 

@@ -2,8 +2,7 @@
 
 use super::run::Report;
 use crate::escape::is_unsafe;
-use crate::secrets;
-use plimsoll_model::{Plan, Provenance, Requirement, RunEnd};
+use plimsoll_model::{Provenance, Requirement, RunEnd};
 use serde::Serialize;
 
 /// What stands around all that is put out.
@@ -17,13 +16,13 @@ struct Envelope<'a, B> {
 
 /// What is put out of a run.
 #[derive(Serialize)]
-struct RunBody<'a, F> {
+struct RunBody<'a, P, F> {
     workload: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<String>,
     findings: &'a F,
     provenance: &'a Provenance,
-    plan: Plan,
+    plan: &'a P,
     requirements: &'a [Requirement],
     record: RecordBody<'a>,
 }
@@ -58,14 +57,12 @@ impl<'a> Json<'a> {
         }))
     }
 
-    /// Of a run, with its secrets hidden. `job` is what ran beside the workload.
-    pub(crate) fn of_run<F: Serialize>(
+    /// Of a run. `job` is what ran next to the workload.
+    pub(crate) fn of_run<P: Serialize, F: Serialize>(
         schema_version: u32,
-        kind: &'a str,
-        report: &Report<'a, F>,
+        report: &Report<'a, P, F>,
         job: Option<String>,
     ) -> Json<'a> {
-        let plan = secrets::hide(report.plan);
         let record = &report.record;
         let (ended, failure) = match record.ended {
             Some(RunEnd::Complete) => (Some("complete"), None),
@@ -74,11 +71,11 @@ impl<'a> Json<'a> {
             None => (None, None),
         };
         let body = RunBody {
-            workload: plan.workload.to_string(),
+            workload: report.workload.clone(),
             job,
             findings: report.findings,
             provenance: report.provenance,
-            plan,
+            plan: report.plan,
             requirements: report.requirements,
             record: RecordBody {
                 file: record.file.to_string_lossy().into_owned(),
@@ -89,7 +86,7 @@ impl<'a> Json<'a> {
                 invalid_trials: record.trials.invalid,
             },
         };
-        Json::of(schema_version, kind, body)
+        Json::of(schema_version, report.experiment, body)
     }
 
     /// With a line per value.

@@ -26,7 +26,7 @@ use crate::chart::Charset;
 use crate::html::{Figure, Levels};
 use crate::markup::Html;
 use crate::sentence::Sentence;
-use crate::table::{Cell, Column};
+use crate::table::{Cell, Column, Ink};
 use json::Json;
 use std::fmt;
 
@@ -189,6 +189,16 @@ impl<'a> Document<'a> {
             json: None,
             csv: None,
             download: "findings.json".to_owned(),
+        }
+    }
+
+    /// A document about what a run has under test.
+    pub(crate) fn of_workload<P, F>(report: &Report<'a, P, F>) -> Document<'a> {
+        let workload = report.workload.clone();
+        let subject = Sentence::new(Ink::Bold, workload.clone());
+        Document {
+            download: file_name(report.record.file),
+            ..Document::new(workload, vec![subject])
         }
     }
 

@@ -1,20 +1,26 @@
 //! The run that a document is of.
 
 use super::tally::TrialTally;
-use crate::secrets;
 use plimsoll_model::{Findings, Plan, Provenance, Requirement, RunEnd, Workload};
 use std::path::Path;
 
-/// All that is shown of a run: of a sweep, unless its findings are another's.
+/// All that a document of a run is made from, but the picture. `P` is the plan,
+/// with secrets hidden, and `F` the findings of its experiment.
 #[derive(Debug, Clone)]
-pub struct Report<'a, F = Findings> {
-    /// What was concluded.
+pub struct Report<'a, P = Plan, F = Findings> {
+    /// The name of the experiment: its command, and the kind of its JSON.
+    pub experiment: &'static str,
+    /// What is under test, in a few words, with secrets hidden.
+    pub workload: String,
+    /// What is concluded.
     pub findings: &'a F,
-    /// What was asked.
-    pub plan: &'a Plan,
-    /// What machine and what program it comes from.
+    /// The plan.
+    pub plan: &'a P,
+    /// The plan's seed.
+    pub seed: u64,
+    /// The machine and the program.
     pub provenance: &'a Provenance,
-    /// What the run needed of the machine.
+    /// What the run needs of the machine, and what of it is there.
     pub requirements: &'a [Requirement],
     /// The file that the trials are in.
     pub record: RecordFacts<'a>,
@@ -36,21 +42,9 @@ pub struct RecordFacts<'a> {
 }
 
 impl Report<'_> {
-    /// Whether this is a run of copies, which has no rates and no latencies.
-    pub fn is_copies(&self) -> bool {
-        matches!(self.plan.workload, Workload::Copies(_)) || !self.plan.copies.is_empty()
-    }
-
     /// Whether somebody else measured it.
     pub(crate) fn is_imported(&self) -> bool {
         matches!(self.plan.workload, Workload::Imported(_))
-    }
-}
-
-impl<F> Report<'_, F> {
-    /// What was under test, in a few words that hide secrets.
-    pub(crate) fn workload(&self) -> String {
-        secrets::hide(self.plan).workload.to_string()
     }
 }
 
@@ -67,28 +61,24 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// One that `command` makes, in which `order_of` are visited.
-    pub(crate) fn of<F>(
-        report: &Report<'a, F>,
-        command: &'static str,
-        order_of: &'static str,
-    ) -> Run<'a> {
+    /// A run in which `order_of` are visited in an order that the seed decides.
+    pub(crate) fn of<P, F>(report: &Report<'a, P, F>, order_of: &'static str) -> Run<'a> {
         Run {
-            resume: Some(command),
+            resume: Some(report.experiment),
             order_of: Some(order_of),
             ..Run::imported(report)
         }
     }
 
     /// One that somebody else made.
-    pub(crate) fn imported<F>(report: &Report<'a, F>) -> Run<'a> {
+    pub(crate) fn imported<P, F>(report: &Report<'a, P, F>) -> Run<'a> {
         Run {
             provenance: report.provenance,
             requirements: report.requirements,
             record: report.record.clone(),
             resume: None,
             order_of: None,
-            seed: report.plan.seed,
+            seed: report.seed,
         }
     }
 }

@@ -21,15 +21,27 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
+    pub(crate) const THIS_MACHINE: Subject = Subject {
+        who: "This machine",
+        trials: "trials",
+        tried: "the highest load tried",
+    };
+
+    pub(crate) const MACHINE_OF_TABLE: Subject = Subject {
+        who: "The machine",
+        trials: "rows",
+        tried: "the end of the table",
+    };
+
     pub(crate) fn of(workload: &Workload) -> Subject {
-        let (who, trials, tried) = match workload {
-            Workload::Http(_) => ("The service", "trials", "the highest load tried"),
-            Workload::Hash(_) | Workload::Copies(_) => {
-                ("This machine", "trials", "the highest load tried")
-            }
-            Workload::Imported(_) => ("The machine", "rows", "the end of the table"),
-        };
-        Subject { who, trials, tried }
+        match workload {
+            Workload::Http(_) => Subject {
+                who: "The service",
+                ..Subject::THIS_MACHINE
+            },
+            Workload::Hash(_) => Subject::THIS_MACHINE,
+            Workload::Imported(_) => Subject::MACHINE_OF_TABLE,
+        }
     }
 }
 

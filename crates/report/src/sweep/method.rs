@@ -21,7 +21,7 @@ pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
         let precision = format!("to ±{} %", number::trimmed(search.precision.pct()));
         format!("{precision}, trials of {}", human_duration(search.window))
     });
-    let warm_up = plan.warm_up;
+    let warm_up = plan.run.warm_up;
     let request = match &plan.workload {
         Workload::Http(http) => Some(format!(
             "{} connections, time-out {}",
@@ -38,13 +38,13 @@ pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
         ("Levels, % of the rated rate", Some(joined(levels))),
         (
             "Visits of each",
-            Some(format!("{}, in shuffled order and mirrored", plan.passes)),
+            Some(format!("{}, in shuffled order and mirrored", plan.run.passes)),
         ),
-        ("Window of a trial", Some(human_duration(plan.window))),
+        ("Window of a trial", Some(human_duration(plan.run.window))),
         ("Warm-up", Some(format!("until steady, {min} to {max}"))),
         ("Search", search),
-        ("CPUs", cpus(&plan.cpus)),
-        ("Seed", Some(plan.seed.to_string())),
+        ("CPUs", cpus(&plan.run.cpus)),
+        ("Seed", Some(plan.run.seed.to_string())),
     ])
 }
 

@@ -15,12 +15,12 @@ mod thresholds;
 use crate::chart;
 use crate::document::csv::table as csv_table;
 use crate::document::json::Json;
-use crate::document::{Block, Document, Role, Run, Table, file_name};
+use crate::document::{Block, Document, Role, Run, Table};
 use crate::html::{Levels, View, figures};
 use crate::markup::{Html, el, section};
 use crate::sentence::Sentence;
-use crate::table::{Ink, Paint};
-use crate::{Report, secrets};
+use crate::table::Paint;
+use crate::Report;
 use plimsoll_model::Picture;
 pub(crate) use sentences::imported;
 
@@ -32,12 +32,21 @@ pub const SCHEMA_VERSION: u32 = 2;
 /// trials.
 pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Document<'a> {
     let findings = report.findings;
-    let mut out = begin(report, "sweep", "levels");
+    let mut out = Document::of_workload(report);
+    out.run = Some(match report.is_imported() {
+        true => Run::imported(report),
+        false => Run::of(report, "levels"),
+    });
+    out.json = Some(Json::of_run(SCHEMA_VERSION, report, None));
+    out.blocks.push(Block::Text(Box::new(|look| {
+        let charset = look.charts?;
+        chart::charts(report, look.width, charset, Paint(look.colour))
+    })));
     out.headline = head::headline(report);
     out.tiles = head::tiles(report);
     out.method = match report.is_imported() {
         true => Vec::new(),
-        false => method::facts(&secrets::hide(report.plan)),
+        false => method::facts(report.plan),
     };
     let charts = picture.map(|picture| View { report, picture }).map(|view| {
         let (before, after) = figures(view);
@@ -60,29 +69,6 @@ pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Doc
     out.charts(after);
     out.say(Role::Answer, sentences::answers(report));
     out.csv = Some(csv_table(&csv::LEVELS, &findings.levels));
-    out
-}
-
-/// What a sweep and a run of copies begin with: the same workload, envelope and
-/// charts in a terminal. `kind` is what the run is called.
-pub(crate) fn begin<'a>(
-    report: &'a Report<'a>,
-    kind: &'static str,
-    order_of: &'static str,
-) -> Document<'a> {
-    let workload = report.workload();
-    let subject = Sentence::new(Ink::Bold, workload.clone());
-    let mut out = Document::new(workload, vec![subject]);
-    out.run = Some(match report.is_imported() {
-        true => Run::imported(report),
-        false => Run::of(report, "sweep", order_of),
-    });
-    out.json = Some(Json::of_run(SCHEMA_VERSION, kind, report, None));
-    out.download = file_name(report.record.file);
-    out.blocks.push(Block::Text(Box::new(|look| {
-        let charset = look.charts?;
-        chart::charts(report, look.width, charset, Paint(look.colour))
-    })));
     out
 }
 

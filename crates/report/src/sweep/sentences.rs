@@ -7,7 +7,7 @@ use crate::sentence::Sentence;
 use crate::table::Ink;
 use crate::{Report, document, smt};
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, Findings, LightBasis, PooledCpu, TableRows, Workload,
+    CapacityFinding, CapacityNote, Findings, ImportedTable, LightBasis, PooledCpu, TableRows, Workload,
 };
 
 /// How much work is carried within the goal that breaks first, at which CPU
@@ -48,22 +48,28 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
 
 /// What else a reader should know of the figures.
 pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
-    let mut out: Vec<Sentence> = imported(report).into_iter().collect();
+    let rows = report.record.trials.all;
+    let table = table(report).map(|table| imported(table, rows));
+    let mut out: Vec<Sentence> = table.into_iter().collect();
     out.extend(pooled(&report.findings.cpu_pooled));
     out.extend(doubts::sentences(&report.findings.doubts));
     out.extend(rated(report));
     out.extend(idle(report));
     out.extend(light(report.findings));
-    out.extend(smt::sentence(report));
+    out.extend(smt::of_sweep(report, table(report)));
     out
 }
 
+/// The table that the trials are from.
+fn table<'a>(report: &Report<'a>) -> Option<&'a ImportedTable> {
+    match &report.plan.workload {
+        Workload::Imported(table) => Some(table),
+        Workload::Hash(_) | Workload::Http(_) => None,
+    }
+}
+
 /// What a table that somebody else measured leaves open.
-pub(crate) fn imported(report: &Report<'_>) -> Option<Sentence> {
-    let Workload::Imported(table) = &report.plan.workload else {
-        return None;
-    };
-    let rows = report.record.trials.all;
+pub(crate) fn imported(table: &ImportedTable, rows: u64) -> Sentence {
     let open = match table.rows {
         TableRows::Rates => {
             " The table does not say whether latency is a mean or a percentile; goals on any \
@@ -72,7 +78,7 @@ pub(crate) fn imported(report: &Report<'_>) -> Option<Sentence> {
         TableRows::Copies => "",
     };
     let text = format!("Imported from a table of {rows} rows with one number each.{open}");
-    Some(Sentence::new(Ink::Yellow, text))
+    Sentence::new(Ink::Yellow, text)
 }
 
 /// More rows than these are for programs.

@@ -72,20 +72,20 @@ pub(super) fn tiles(report: &YieldReport<'_>) -> Vec<Fact> {
 }
 
 /// How it was measured.
-pub(super) fn facts(report: &YieldReport<'_>, plan: &Plan) -> Vec<Fact> {
-    let side = plan.sideload.as_ref();
-    let headroom = side.map(|side| format!("{} %", trimmed_pct(side.headroom.pct())));
+pub(super) fn facts(report: &YieldReport<'_>) -> Vec<Fact> {
+    let (side, run) = (&report.plan.sideload, &report.plan.load.run);
+    let headroom = format!("{} %", trimmed_pct(side.headroom.pct()));
     Fact::known([
-        ("Service", Some(plan.workload.to_string())),
-        ("Best-effort job", side.map(|side| side.job.to_string())),
-        ("CPUs of the job", side.map(|side| side.cpus.to_string())),
+        ("Service", Some(report.workload.clone())),
+        ("Best-effort job", Some(side.job.to_string())),
+        ("CPUs of the job", Some(side.cpus.to_string())),
         ("Latency budget", Some(report.findings.budget.to_string())),
-        ("Headroom of quotas and cpuset", headroom),
+        ("Headroom of quotas and cpuset", Some(headroom)),
         (
             "Passes",
-            Some(format!("{}, each arm once in each, shuffled", plan.passes)),
+            Some(format!("{}, each arm once in each, shuffled", run.passes)),
         ),
-        ("Window of a trial", Some(human_duration(plan.window))),
-        ("Seed", Some(plan.seed.to_string())),
+        ("Window of a trial", Some(human_duration(run.window))),
+        ("Seed", Some(run.seed.to_string())),
     ])
 }

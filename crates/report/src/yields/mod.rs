@@ -17,38 +17,37 @@ use crate::document::{Document, Fact, Facts, Role, Run, Table, file_name};
 use crate::html::{Arms, Levels, arm_figures, arm_picks};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use crate::{Report, secrets};
-use plimsoll_model::{Plan, StepCourse, TrialPicture, YieldFindings};
+use crate::Report;
+use plimsoll_model::{StepCourse, TrialPicture, YieldFindings, YieldPlan};
 
 /// The version of the schema that the JSON keeps to.
 const SCHEMA_VERSION: u32 = 1;
 
 /// All that is shown of a yield run.
-pub type YieldReport<'a> = Report<'a, YieldFindings>;
+pub type YieldReport<'a> = Report<'a, YieldPlan, YieldFindings>;
 
 /// What the charts of a page are drawn from.
-#[derive(Debug, Clone, Copy)]
-pub struct YieldPicture<'a> {
+#[derive(Debug, Clone)]
+pub struct YieldPicture {
     /// The trials, in the order they were made.
-    pub trials: &'a [TrialPicture],
+    pub trials: Vec<TrialPicture>,
     /// Where the load steps: latency after the steps of each arm with a job.
-    pub steps: &'a [StepCourse],
+    pub steps: Vec<StepCourse>,
 }
 
 /// What a yield run has to say; with charts of a page if there is a picture of
 /// its trials.
 pub fn document<'a>(
     report: &'a YieldReport<'a>,
-    picture: Option<YieldPicture<'a>>,
+    picture: Option<&'a YieldPicture>,
 ) -> Document<'a> {
-    let plan = secrets::hide(report.plan);
     let parts = parts(report);
-    let (workload, job) = (report.workload(), job(&plan));
+    let (workload, job) = (&report.workload, report.plan.sideload.job.to_string());
     let subject = Sentence::new(Ink::Bold, format!("{workload}, beside it {job}"));
     let mut out = Document::new(format!("{job} beside {workload}"), vec![subject]);
     out.headline = head::headline(report);
     out.tiles = head::tiles(report);
-    out.method = head::facts(report, &plan);
+    out.method = head::facts(report);
     out.say(Role::Note, [parts.asked]);
     out.table(parts.table);
     out.say(Role::Note, parts.notes);
@@ -65,8 +64,8 @@ pub fn document<'a>(
     }
     out.facts(missing(report));
     out.say(Role::Answer, parts.answer);
-    out.run = Some(Run::of(report, "yield", "arms"));
-    out.json = Some(Json::of_run(SCHEMA_VERSION, "yield", report, Some(job)));
+    out.run = Some(Run::of(report, "arms"));
+    out.json = Some(Json::of_run(SCHEMA_VERSION, report, Some(job)));
     out.csv = Some(csv::csv(report));
     out.download = file_name(report.record.file);
     out
@@ -117,7 +116,3 @@ fn parts(report: &YieldReport<'_>) -> Parts {
     }
 }
 
-fn job(plan: &Plan) -> String {
-    let side = plan.sideload.as_ref();
-    side.map_or_else(String::new, |side| side.job.to_string())
-}

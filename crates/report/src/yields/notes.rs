@@ -136,7 +136,7 @@ pub(super) fn doubtful_rate(report: &YieldReport<'_>) -> Option<Sentence> {
 
 /// Few CPUs cannot be divided as finely as the headroom was asked for.
 pub(super) fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
-    let side = report.plan.sideload.as_ref()?;
+    let side = &report.plan.sideload;
     let is_tried = side.arms.contains(&Arm::CpuSet);
     let grain = 100.0 / side.cpus.len().max(1) as f64;
     let is_about_arms = side.headrooms.is_empty();
@@ -175,9 +175,9 @@ pub(super) fn held(found: &ArmFinding) -> Option<Sentence> {
 
 /// A law of which a trial sees hardly a decision.
 pub(super) fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
-    let side = report.plan.sideload.as_ref()?;
+    let side = &report.plan.sideload;
     let laws: Vec<Arm> = side.arms.iter().copied().filter(|a| a.is_law()).collect();
-    (!laws.is_empty() && report.plan.window < FEW_DECISIONS).then(|| {
+    (!laws.is_empty() && report.plan.load.run.window < FEW_DECISIONS).then(|| {
         let text = format!(
             "{} {} once a second, so a trial of {} has hardly a decision; measure longer \
              (--duration 5s).",
@@ -186,7 +186,7 @@ pub(super) fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
                 1 => "decides",
                 _ => "decide",
             },
-            human_duration(report.plan.window)
+            human_duration(report.plan.load.run.window)
         );
         Sentence::new(Ink::Yellow, text)
     })

@@ -13,8 +13,9 @@ pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
     let Some(rate) = findings.rate_rps else {
         return Sentence::new(Ink::Dim, "Nothing was measured yet.");
     };
-    let of = match (&report.plan.sideload, &findings.rated) {
-        (Some(side), Some(rated)) => match side.service {
+    let side = &report.plan.sideload;
+    let of = match &findings.rated {
+        Some(rated) => match side.service {
             BesideRate::Load(level) => format!(
                 ", {} % of the {} that the service carries alone",
                 trimmed_pct(level.pct()),
@@ -22,17 +23,17 @@ pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
             ),
             BesideRate::Rate(_) => String::new(),
         },
-        _ => String::new(),
+        None => String::new(),
     };
     let passes = passes(findings.passes);
-    let to_the_end = match report.plan.sideload.as_ref().map(|side| &side.job) {
-        Some(Job::Command(_)) => ", or until the command ends",
-        Some(Job::Burn) | None => "",
+    let to_the_end = match side.job {
+        Job::Command(_) => ", or until the command ends",
+        Job::Burn => "",
     };
     let text = format!(
         "{} requests{of}; {} a trial{to_the_end}; {passes}.",
         per_second(rate),
-        human_duration(report.plan.window)
+        human_duration(report.plan.load.run.window)
     );
     Sentence::new(Ink::Dim, text)
 }
