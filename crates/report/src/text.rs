@@ -1,7 +1,7 @@
 //! The report for a terminal.
 
 use crate::capacity::Subject;
-use crate::chart::{Charset, charts};
+use crate::chart::{self, Charset};
 use crate::escape::safe;
 use crate::number::counted;
 use crate::sentence::Sentence;
@@ -44,7 +44,7 @@ pub fn text(report: &Report<'_>, look: Look) -> String {
     out.text.push('\n');
     let drawn = look
         .charts
-        .and_then(|charset| charts(report, width, charset, paint));
+        .and_then(|charset| chart::text(&chart::figures::terminal(report), width, charset, paint));
     if let Some(drawn) = drawn {
         out.text += &drawn;
         out.text.push('\n');

@@ -1,10 +1,11 @@
 //! Charts on the page: title, picture, what is told of the picked level, and
 //! the table behind it.
 
-use super::charts::{Figure, View, load_name};
+use super::charts::{View, load_name, svg};
 use super::markup::{El, Html, el, typeset};
 use super::page::section;
 use crate::capacity::leading;
+use crate::chart::{Chart, Width};
 use crate::copies::is_disturbed;
 use crate::number::{self, per_second, time_us};
 use crate::table::{Cell, Column, Ink};
@@ -18,8 +19,8 @@ pub(super) struct Levels {
     names: Vec<String>,
     /// What is measured of each, in one line.
     facts: Vec<String>,
-    /// What a chart tells of each.
-    told: Vec<(&'static str, Vec<String>)>,
+    /// What a chart tells of each, by the chart's id.
+    details: Vec<(String, Vec<String>)>,
     /// The one that is shown first.
     first: usize,
     /// What it is called to pick one.
@@ -48,7 +49,7 @@ const OF_ARMS: Words = Words {
 };
 
 impl Levels {
-    pub(super) fn of(view: View<'_>, figures: &[&[Figure]]) -> Levels {
+    pub(super) fn of(view: View<'_>, figures: &[&[Chart]]) -> Levels {
         let findings = view.report.findings;
         let (names, facts) = if view.report.is_copies() {
             let rows = findings.copies.iter();
@@ -64,7 +65,7 @@ impl Levels {
             first: first(view).min(names.len().saturating_sub(1)),
             names,
             facts,
-            told: told(figures),
+            details: details(figures),
             words: OF_LEVELS,
         }
     }
@@ -73,14 +74,14 @@ impl Levels {
     pub(super) fn of_arms(
         arms: impl Iterator<Item = (String, String)>,
         first: usize,
-        figures: &[Figure],
+        figures: &[Chart],
     ) -> Levels {
         let (names, facts) = arms.unzip();
         Levels {
             first,
             names,
             facts,
-            told: told(&[figures]),
+            details: details(&[figures]),
             words: OF_ARMS,
         }
     }
@@ -127,10 +128,11 @@ impl Levels {
 }
 
 /// What each chart tells of each level.
-fn told(figures: &[&[Figure]]) -> Vec<(&'static str, Vec<String>)> {
-    let all = figures.iter().flat_map(|figures| figures.iter());
-    let tell = all.filter(|f| !f.told.is_empty());
-    tell.map(|f| (f.id, f.told.clone())).collect()
+fn details(charts: &[&[Chart]]) -> Vec<(String, Vec<String>)> {
+    let all = charts.iter().flat_map(|charts| charts.iter());
+    let tell = all.filter(|chart| !chart.details.is_empty());
+    tell.map(|chart| (chart.id.clone(), chart.details.clone()))
+        .collect()
 }
 
 /// The level that is shown first: the highest at which the load line is kept,
@@ -186,30 +188,37 @@ fn copies_facts(row: &CopiesFinding) -> String {
 }
 
 /// A section per chart.
-pub(super) fn sections(figures: &[Figure], levels: &Levels) -> Html {
-    figures.iter().map(|f| one(f, levels.first)).collect()
+pub(super) fn sections(charts: &[Chart], levels: &Levels) -> Html {
+    charts
+        .iter()
+        .map(|chart| one(chart, levels.first))
+        .collect()
 }
 
 /// A chart of levels without any has nothing to tell of the first.
-fn one(figure: &Figure, first: usize) -> El {
-    let told = figure.told.get(first).map(|told| {
+fn one(chart: &Chart, first: usize) -> El {
+    let details = chart.details.get(first).map(|detail| {
         el("p")
-            .class("told")
-            .attr("data-told", figure.id)
-            .with(told.as_str())
+            .class("details")
+            .attr("data-details", &chart.id)
+            .with(detail.as_str())
     });
-    let behind = table(&figure.table, figure.rows_are_levels);
-    let across = matches!(figure.id, "paid" | "slots" | "curve" | "latency" | "time");
-    let drawings: Html = figure.drawings.iter().cloned().collect();
+    let behind = table(&chart.table, chart.rows_are_picks);
+    chart_part(chart, details, svg(chart))
+        .with((!chart.table.is_empty()).then(|| on_demand(behind)))
+}
+
+/// A chart with `more` to it, and what is drawn.
+pub(super) fn chart_part(chart: &Chart, more: Option<El>, drawings: impl Into<Html>) -> El {
+    let is_full = chart.width == Width::Full;
     part(
-        figure.id,
-        &figure.title,
-        &figure.hint,
-        across,
-        told,
+        &chart.id,
+        &chart.title,
+        &chart.hint,
+        is_full,
+        more,
         drawings,
     )
-    .with((!figure.table.is_empty()).then(|| on_demand(behind)))
 }
 
 /// A chart: what is said of it, with `more` to it, and what is drawn. `across`

@@ -2,7 +2,7 @@
 //! says what each comes to.
 
 use super::super::charts::{
-    Basis, Machine, capacities, cpu_overlay, latency_overlay, work_overlay,
+    Basis, Machine, capacities, cpu_overlay, latency_overlay, svg, work_overlay,
 };
 use super::super::figure::{self, grid, on_demand, part};
 use super::super::headline::paragraph;
@@ -34,9 +34,7 @@ pub(super) fn carried(comparison: &Comparison) -> Html {
             .map(|m| carries(comparison, m, goal))
             .collect();
         let title = format!("Within {}: {}", goal.goal, listed.join(", "));
-        let drawings: Html = capacities(comparison, &goal.goal, &id, &title)
-            .into_iter()
-            .collect();
+        let drawings = svg(&capacities(comparison, &goal.goal, &id, &title));
         let hint = "A point per machine, with its 95 % interval.";
         part(&id, &title, hint, true, None, drawings)
             .with(on_demand(grid(&capacity_rows(comparison, goal))))
@@ -160,7 +158,7 @@ pub(super) fn latency(comparison: &Comparison, machines: &[Machine<'_>]) -> Opti
         el("div")
             .class(class)
             .attr("data-basis", id)
-            .with_all(latency_overlay(machines, *basis, &title))
+            .with(svg(&latency_overlay(machines, *basis, &title)))
     });
     let hint =
         "p99 against offered load, a line per machine. A ring: where one meets a goal on p99.";
@@ -237,7 +235,7 @@ pub(super) fn cpu(machines: &[Machine<'_>]) -> Option<El> {
     let title = format!("CPU use at {place}: {}", listed.join(", "));
     let hint = "CPU use against achieved load, in percent of each machine's own rated rate. On the \
                 dotted diagonal CPU use would tell the load.";
-    let drawings: Html = cpu_overlay(machines, &title).into_iter().collect();
+    let drawings = svg(&cpu_overlay(machines, &title));
     Some(part("cpu", &title, hint, false, None, drawings))
 }
 
@@ -287,7 +285,7 @@ pub(super) fn work(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<
     let hint = format!(
         "Work per second {time}, against achieved load in percent of each machine's own rated rate."
     );
-    let drawings: Html = work_overlay(machines, basis, &title).into_iter().collect();
+    let drawings = svg(&work_overlay(machines, basis, &title));
     Some(part("work", &title, &hint, false, None, drawings))
 }
 
