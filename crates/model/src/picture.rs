@@ -4,7 +4,7 @@
 //! Made by `study`, drawn by `report`. It is no part of the JSON output, whose
 //! readers have the record for the same.
 
-use crate::{Arm, CopiesSetting, Estimate, Phase, Rate, Setting, YieldSetting};
+use crate::{Arm, CopiesSetting, Estimate, Phase, Rate, Setting, Share, YieldSetting};
 use std::time::Duration;
 
 /// What pictures of a run show besides its findings.
@@ -112,6 +112,8 @@ pub enum PictureSetting {
         rate: Rate,
         /// The arm.
         arm: Arm,
+        /// The part of the machine that it leaves unused.
+        headroom: Option<Share>,
     },
 }
 
@@ -137,7 +139,16 @@ impl From<YieldSetting> for PictureSetting {
     fn from(setting: YieldSetting) -> PictureSetting {
         match setting {
             YieldSetting::Offer { rate } => PictureSetting::Offer { rate },
-            YieldSetting::Beside { rate, arm, .. } => PictureSetting::Beside { rate, arm },
+            YieldSetting::Beside {
+                rate,
+                arm,
+                headroom,
+                ..
+            } => PictureSetting::Beside {
+                rate,
+                arm,
+                headroom,
+            },
         }
     }
 }

@@ -1,161 +1,274 @@
-//! From values to places along an axis, and where its ticks are.
+//! From values to places along an axis, and which of them are round.
 
-/// How values are spread along an axis.
+/// How values lie along an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scale {
-    /// Equal steps for equal differences.
-    Linear {
-        /// The value at the beginning.
-        low: f64,
-        /// The value at the end.
-        high: f64,
-    },
-    /// Equal steps for equal ratios; both ends are above 0.
-    Log {
-        /// The value at the beginning.
-        low: f64,
-        /// The value at the end.
-        high: f64,
-    },
+enum Law {
+    /// Equal steps are equal differences.
+    Linear,
+    /// Equal steps are equal ratios.
+    Log,
+    /// Linear on both sides of zero, logarithmic beyond.
+    Split(Split),
 }
 
-/// Where the marks of a decade are.
-const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
+/// Where an axis goes over from linear to logarithmic.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Split {
+    /// At this value, on both sides of zero.
+    at: f64,
+    /// How long a factor of e is beyond it, in parts of the way from zero to
+    /// there.
+    factor: f64,
+}
+
+impl Split {
+    /// Where a value stands, in parts of the way from zero to the split.
+    fn place(&self, value: f64) -> f64 {
+        let times = value.abs() / self.at;
+        let far = match times <= 1.0 {
+            true => times,
+            false => 1.0 + self.factor * times.ln(),
+        };
+        far.copysign(value)
+    }
+
+    /// The value that stands there.
+    fn value(&self, place: f64) -> f64 {
+        let far = place.abs();
+        let times = match far <= 1.0 {
+            true => far,
+            false => ((far - 1.0) / self.factor).exp(),
+        };
+        (times * self.at).copysign(place)
+    }
+}
+
+/// The values of an axis from its beginning to its end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    law: Law,
+    from: f64,
+    to: f64,
+}
+
+impl Default for Scale {
+    fn default() -> Scale {
+        Scale::linear(0.0, 1.0)
+    }
+}
 
 impl Scale {
-    /// From 0 to the largest of `values`; to 1 where there is none.
-    pub fn from_zero(values: impl Iterator<Item = f64>) -> Scale {
-        let largest = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
-        Scale::Linear {
-            low: 0.0,
-            high: if largest > 0.0 { largest } else { 1.0 },
-        }
+    /// Exactly these values in equal steps; `from` may be the larger.
+    pub fn linear(from: f64, to: f64) -> Scale {
+        let law = Law::Linear;
+        Scale { law, from, to }
     }
 
-    /// A logarithmic scale around those of `values` that are above 0, from a
-    /// 1, 2 or 5 of a decade to another; `None` where there is none.
-    pub fn around(values: impl Iterator<Item = f64>) -> Option<Scale> {
-        let positive = values.filter(|v| v.is_finite() && *v > 0.0);
-        let (least, most) = positive.fold((f64::INFINITY, 0.0), |(least, most), v| {
-            (v.min(least), v.max(most))
+    /// From 0 to a little beyond the largest value.
+    pub fn up_to(values: impl IntoIterator<Item = f64>) -> Scale {
+        Scale::linear(0.0, 1.04 * largest(values))
+    }
+
+    /// From 0 to at least the largest value, ending on one of about so many
+    /// ticks.
+    pub fn from_zero(values: impl IntoIterator<Item = f64>, ticks: usize) -> Scale {
+        let most = largest(values);
+        let step = step(most, ticks);
+        Scale::linear(0.0, (most / step - 1e-9).ceil() * step)
+    }
+
+    /// All values above 0 in equal ratios, with a little room at both ends.
+    pub fn log(values: impl IntoIterator<Item = f64>) -> Scale {
+        let usable = values.into_iter().filter(|x| x.is_finite() && *x > 0.0);
+        let (least, most) = usable.fold((f64::INFINITY, 0.0), |(least, most), x| {
+            (x.min(least), x.max(most))
         });
-        if most <= 0.0 {
-            return None;
-        }
-        let low = step_at_most(least);
-        let high = step_at_least(most);
-        let high = if high > low { high } else { 10.0 * low };
-        Some(Scale::Log { low, high })
-    }
-
-    /// Where `value` is, from 0 to 1; `None` outside of the axis.
-    pub fn place(self, value: f64) -> Option<f64> {
-        let share = match self {
-            Scale::Linear { low, high } => (value - low) / (high - low),
-            Scale::Log { low, high } => (value / low).ln() / (high / low).ln(),
+        let (least, most) = match least <= most {
+            true => (least, most),
+            false => (1.0, 10.0),
         };
-        // A hair beyond the end is a rounding error and not another value.
-        let within = (-1e-9..=1.0 + 1e-9).contains(&share);
-        within.then(|| share.clamp(0.0, 1.0))
+        // Less than a factor of two would make noise look like a mountain.
+        let (least, most) = match most / least < 2.0 {
+            true => ((least * most).sqrt() / 1.5, (least * most).sqrt() * 1.5),
+            false => (least, most),
+        };
+        let room = (most / least).powf(0.04);
+        let law = Law::Log;
+        let (from, to) = (least / room, most * room);
+        Scale { law, from, to }
     }
 
-    /// The round values on the axis, ascending: as many as there are up to
-    /// `most`, at the finest step that allows it.
-    pub fn ticks(self, most: usize) -> Vec<f64> {
-        let most = most.max(1);
-        match self {
-            Scale::Linear { low, high } => {
-                let step = step_at_least((high - low) / most as f64);
-                let first = (low / step).ceil() as i64;
-                let last = (high / step + 1e-9).floor() as i64;
-                (first..=last).map(|n| n as f64 * step).collect()
+    /// Values of either sign, of which those up to about `matters` matter most:
+    /// linear as long as all are of that size, else logarithmic beyond it,
+    /// which then takes at most half of the room.
+    pub fn around_zero(least: f64, most: f64, matters: f64) -> Scale {
+        let usable = |x: f64| if x.is_finite() { x } else { 0.0 };
+        let at = step(usable(matters).max(1e-6), 1);
+        let (least, most) = (usable(least).min(-at), usable(most).max(at));
+        if most.max(-least) <= 3.0 * at {
+            let room = 0.04 * (most - least);
+            return Scale::linear(least - room, most + room);
+        }
+        let beyond = (most / at).ln() + (-least / at).ln();
+        let split = Split {
+            at,
+            factor: (2.0 / beyond).min(1.0),
+        };
+        let (low, high) = (split.place(least), split.place(most));
+        let room = 0.04 * (high - low);
+        Scale {
+            law: Law::Split(split),
+            from: split.value(low - room),
+            to: split.value(high + room),
+        }
+    }
+
+    /// Up to where on both sides of zero the scale is linear, if it is not
+    /// everywhere.
+    pub fn split(&self) -> Option<f64> {
+        match self.law {
+            Law::Split(split) => Some(split.at),
+            Law::Linear | Law::Log => None,
+        }
+    }
+
+    /// Whether all of it is logarithmic.
+    pub fn is_log(&self) -> bool {
+        self.law == Law::Log
+    }
+
+    /// Where a value is: from 0 to 1 on the axis.
+    fn unclamped(&self, value: f64) -> f64 {
+        match self.law {
+            Law::Linear => (value - self.from) / (self.to - self.from),
+            Law::Log if value > 0.0 => (value / self.from).ln() / (self.to / self.from).ln(),
+            Law::Log => f64::NEG_INFINITY,
+            Law::Split(split) => {
+                let (low, high) = (split.place(self.from), split.place(self.to));
+                (split.place(value) - low) / (high - low)
             }
-            Scale::Log { low, high } => log_ticks(low, high, most),
+        }
+    }
+
+    /// Where a value is, from 0 to 1; beyond the ends at the ends.
+    pub fn share(&self, value: f64) -> f64 {
+        self.unclamped(value).clamp(0.0, 1.0)
+    }
+
+    /// Where a value is, from 0 to 1; `None` outside of the axis.
+    pub fn place(&self, value: f64) -> Option<f64> {
+        self.holds(value).then(|| self.share(value))
+    }
+
+    /// Whether a value lies within. A hair beyond an end is a rounding error
+    /// and not another value.
+    pub fn holds(&self, value: f64) -> bool {
+        (-1e-9..=1.0 + 1e-9).contains(&self.unclamped(value))
+    }
+
+    /// How many values there are from one end to the other.
+    pub fn span(&self) -> f64 {
+        (self.to - self.from).abs()
+    }
+
+    /// The largest value.
+    pub fn high(&self) -> f64 {
+        self.from.max(self.to)
+    }
+
+    /// Round values within, about as many as are asked for.
+    pub fn ticks(&self, about: usize) -> Vec<f64> {
+        let ends = (self.from, self.to);
+        match self.law {
+            Law::Linear => linear_ticks(ends, about),
+            Law::Log => log_ticks(ends, about),
+            Law::Split(split) => split_ticks(ends, split.at, about),
         }
     }
 }
 
-/// 1, 2 and 5 of each decade, or each decade, or every second one, and so on.
-fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
-    let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    let within = |v: &f64| (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(v);
-    let fine = (from..=to).flat_map(|decade| STEPS.map(|step| step * 10f64.powi(decade)));
-    let fine: Vec<f64> = fine.filter(within).collect();
-    if fine.len() <= most {
-        return fine;
+/// The largest of values above 0; 1 where there is none.
+fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    let usable = values.into_iter().filter(|x| x.is_finite());
+    match usable.fold(0.0, f64::max) {
+        most if most > 0.0 => most,
+        _ => 1.0,
     }
-    let decades: Vec<f64> = (from..=to)
-        .map(|decade| 10f64.powi(decade))
-        .filter(within)
-        .collect();
-    let every = decades.len().div_ceil(most).max(1);
-    if decades.is_empty() {
-        // Less than a decade, and little room.
-        return fine.into_iter().take(most).collect();
-    }
-    decades.into_iter().step_by(every).collect()
 }
 
-/// The largest 1, 2 or 5 of a decade that is no more than `value`.
-fn step_at_most(value: f64) -> f64 {
-    let decade = 10f64.powf(value.log10().floor());
-    let fits = |step: &&f64| **step * decade <= value * (1.0 + 1e-9);
-    STEPS.iter().rev().find(fits).unwrap_or(&1.0) * decade
+/// The step of 1, 2 or 5 times a power of ten that parts `span` into at most
+/// so many.
+fn step(span: f64, parts: usize) -> f64 {
+    let least = span / parts.max(1) as f64;
+    let power = 10f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|s| s * power);
+    let fits = |s: &f64| *s >= least * (1.0 - 1e-9);
+    steps.into_iter().find(fits).unwrap_or(10.0 * power)
 }
 
-/// The smallest 1, 2 or 5 of a decade that is no less than `value`.
-fn step_at_least(value: f64) -> f64 {
-    let decade = 10f64.powf(value.log10().floor());
-    let fits = |step: &&f64| **step * decade >= value * (1.0 - 1e-9);
-    STEPS.iter().find(fits).unwrap_or(&10.0) * decade
+fn linear_ticks((from, to): (f64, f64), about: usize) -> Vec<f64> {
+    let step = step(to - from, about);
+    let first = (from / step - 1e-9).ceil();
+    let last = (to / step + 1e-9).floor();
+    let count = (last - first).clamp(0.0, 100.0) as u32;
+    // Multiplied and not added up, so that 0.3 is not 0.30000000000000004.
+    let tick = |i: u32| {
+        let value = (first + f64::from(i)) * step;
+        let digits = 10f64.powf(step.log10().floor() - 1.0);
+        (value / digits).round() * digits
+    };
+    (0..=count).map(tick).collect()
+}
+
+/// 1, 2 and 5 times powers of ten; only the powers where there are many; only
+/// every second to fourth of them where there are very many.
+fn log_ticks((from, to): (f64, f64), about: usize) -> Vec<f64> {
+    let (low, high) = (from.log10().floor() as i32, to.log10().ceil() as i32);
+    let within = |tick: &f64| *tick >= from * (1.0 - 1e-9) && *tick <= to * (1.0 + 1e-9);
+    let with = |factors: &[f64], every: i32| -> Vec<f64> {
+        let powers = (low..=high).filter(|power| power.rem_euclid(every) == 0);
+        let ticks = powers.flat_map(|p| factors.iter().map(move |f| f * 10f64.powi(p)));
+        ticks.filter(within).collect()
+    };
+    let choices: [(&[f64], i32); 6] = [
+        (&[1.0, 2.0, 5.0], 1),
+        (&[1.0, 3.0], 1),
+        (&[1.0], 1),
+        (&[1.0], 2),
+        (&[1.0], 3),
+        (&[1.0], 4),
+    ];
+    let all = choices.map(|(factors, every)| with(factors, every));
+    let most = about + about / 2;
+    let fits = all
+        .iter()
+        .find(|ticks| ticks.len() <= most && ticks.len() > 1);
+    match fits.or(all.first()) {
+        Some(ticks) if ticks.len() > 2 || to / from > 10.0 => ticks.clone(),
+        // Over less than a decade equal steps look almost equal.
+        _ => linear_ticks((from, to), about.max(6)),
+    }
+}
+
+/// Zero, both ends of the linear part and the middles between; beyond them 1, 2
+/// and 5 times powers of ten, or the powers alone where those are many.
+fn split_ticks((from, to): (f64, f64), split: f64, about: usize) -> Vec<f64> {
+    let powers = split.log10().floor() as i32..=to.max(-from).log10().ceil() as i32;
+    let beyond = |end: f64, factors: &[f64]| -> Vec<f64> {
+        let all = powers
+            .clone()
+            .flat_map(|power| factors.iter().map(move |f| f * 10f64.powi(power)));
+        all.filter(|tick| *tick > split * 1.01 && *tick <= end)
+            .collect()
+    };
+    let fine = [1.0, 2.0, 5.0];
+    let count = beyond(to, &fine).len() + beyond(-from, &fine).len();
+    let factors = if count > about { &fine[..1] } else { &fine[..] };
+    let below = beyond(-from, factors).into_iter().rev().map(|tick| -tick);
+    let within = [-split, -split / 2.0, 0.0, split / 2.0, split];
+    let within = within.into_iter().filter(|tick| (from..=to).contains(tick));
+    below.chain(within).chain(beyond(to, factors)).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn ticks_are_round_and_no_more_than_fit() {
-        let linear = Scale::from_zero([1_999.0].into_iter());
-        assert_eq!(linear.ticks(5), [0.0, 500.0, 1000.0, 1500.0]);
-        assert_eq!(linear.ticks(2), [0.0, 1000.0]);
-        let log = Scale::around([300.0, 130_000.0].into_iter()).unwrap();
-        let (low, high) = (200.0, 200_000.0);
-        assert_eq!(log, Scale::Log { low, high });
-        assert_eq!(log.ticks(4), [1e3, 1e4, 1e5]);
-        assert_eq!(log.ticks(12).first(), Some(&200.0));
-        assert_eq!(log.ticks(1), [1e3]);
-    }
-
-    #[test]
-    fn one_value_alone_has_a_scale_around_it() {
-        for value in [1.0, 3.0, 1e-3, 7e8] {
-            let scale = Scale::around([value].into_iter()).unwrap();
-            assert!(scale.place(value).is_some(), "{value}: {scale:?}");
-            assert!(!scale.ticks(4).is_empty(), "{value}: {scale:?}");
-        }
-        assert_eq!(Scale::around([0.0, f64::NAN].into_iter()), None);
-        assert_eq!(Scale::from_zero([].into_iter()).place(1.0), Some(1.0));
-    }
-
-    proptest! {
-        #[test]
-        fn every_value_that_a_scale_was_made_for_is_on_it_in_order(
-            mut values in prop::collection::vec(1e-6f64..1e9, 2..20), most in 1usize..12,
-        ) {
-            values.sort_by(f64::total_cmp);
-            let scales = [
-                Scale::from_zero(values.iter().copied()),
-                Scale::around(values.iter().copied()).unwrap(),
-            ];
-            for scale in scales {
-                let places: Vec<f64> = values.iter().map(|v| scale.place(*v).unwrap()).collect();
-                prop_assert!(places.is_sorted());
-                let ticks = scale.ticks(most);
-                prop_assert!(ticks.len() <= most + 1 && !ticks.is_empty());
-                prop_assert!(ticks.iter().all(|t| scale.place(*t).is_some()));
-            }
-        }
-    }
-}
+mod tests;

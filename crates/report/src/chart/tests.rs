@@ -1,43 +1,52 @@
-//! Charts as they are drawn, to the letter.
+//! Charts of characters, to the letter.
 
-use super::{At, Axis, Charset, Chart, Line, Mark, Scale, Series};
-use crate::table::{Ink, Paint};
+use super::{
+    At, Axis, Bar, Charset, Chart, Datum, Line, Mark, MarkKind, Panel, Picture, Scale, Series,
+    Shape, Tone, Unit,
+};
+use crate::table::Paint;
 
 fn chart() -> Chart {
-    let axis = |label: &str, scale| Axis {
-        label: label.to_owned(),
-        scale,
-        show: crate::number::tick,
+    let axis = |label| Axis::new(label, Scale::linear(0.0, 100.0), Unit::Number);
+    let mark = |name: &str, at| Mark {
+        short_name: name.to_owned(),
+        tone: Tone::Budget,
+        ..Mark::new(MarkKind::Guide, at)
     };
     Chart {
         title: "Twice as much".to_owned(),
-        x: axis("load, requests/s", Scale::from_zero([100.0].into_iter())),
-        y: axis("CPU use, %", Scale::from_zero([100.0].into_iter())),
-        series: vec![Series {
-            name: "CPU".to_owned(),
-            ink: Ink::Cyan,
-            glyph: '*',
-            line: Line::Solid,
-            points: vec![(0.0, 0.0), (50.0, 100.0), (500.0, 100.0)],
+        panels: vec![Panel {
+            x: axis("load, requests/s"),
+            y: axis("CPU use, %"),
+            series: vec![Series {
+                name: "CPU".to_owned(),
+                tone: Tone::Cpu,
+                line: Line::Solid,
+                marker: Some(Shape::Circle),
+                data: data(&[(0.0, 0.0), (50.0, 100.0), (500.0, 100.0)]),
+                ..Series::default()
+            }],
+            marks: vec![mark("load line", At::X(40.0)), mark("goal", At::Y(80.0))],
+            ..Panel::default()
         }],
-        marks: vec![
-            Mark {
-                name: "load line".to_owned(),
-                ink: Ink::Green,
-                at: At::X(40.0),
-            },
-            Mark {
-                name: "goal".to_owned(),
-                ink: Ink::Green,
-                at: At::Y(80.0),
-            },
-        ],
+        ..Chart::default()
     }
+}
+
+fn data(points: &[(f64, f64)]) -> Vec<Datum> {
+    points
+        .iter()
+        .map(|(x, y)| Datum::at(*x, *y, None))
+        .collect()
+}
+
+fn draw(chart: &Chart, width: usize, height: usize, charset: Charset) -> Picture {
+    chart.draw(width, height, charset).unwrap()
 }
 
 #[test]
 fn a_chart_in_ascii() {
-    let text = chart().draw(40, 11, Charset::Ascii).text(Paint(false));
+    let text = draw(&chart(), 40, 11, Charset::Ascii).text(Paint(false));
     let expected = "\
 Twice as much
 CPU use, %   load line
@@ -57,9 +66,9 @@ CPU use, %   load line
 #[test]
 fn a_value_that_is_not_known_is_a_gap_in_the_line() {
     let mut gap = chart();
-    gap.marks.clear();
-    gap.series[0].points = vec![(0.0, 50.0), (50.0, f64::NAN), (100.0, 50.0)];
-    let text = gap.draw(40, 11, Charset::Ascii).text(Paint(false));
+    gap.panels[0].marks.clear();
+    gap.panels[0].series[0].data = data(&[(0.0, 50.0), (50.0, f64::NAN), (100.0, 50.0)]);
+    let text = draw(&gap, 40, 11, Charset::Ascii).text(Paint(false));
     let row = text.lines().find(|line| line.contains('*')).unwrap();
     assert_eq!(row, " 50 +*                             * CPU");
 }
@@ -68,7 +77,7 @@ fn a_value_that_is_not_known_is_a_gap_in_the_line() {
 fn a_chart_is_as_large_as_it_was_asked_to_be() {
     for charset in [Charset::Unicode, Charset::Ascii] {
         for (width, height) in [(0, 0), (1, 1), (5, 3), (20, 8), (80, 24), (300, 100)] {
-            let picture = chart().draw(width, height, charset);
+            let picture = draw(&chart(), width, height, charset);
             assert_eq!(picture.rows().len(), height);
             assert!(picture.rows().iter().all(|row| row.len() == width));
         }
@@ -77,11 +86,10 @@ fn a_chart_is_as_large_as_it_was_asked_to_be() {
 
 #[test]
 fn ascii_is_ascii() {
-    let text = chart().draw(80, 20, Charset::Ascii).text(Paint(false));
+    let text = draw(&chart(), 80, 20, Charset::Ascii).text(Paint(false));
     assert!(text.is_ascii(), "{text}");
     assert!(
-        !chart()
-            .draw(80, 20, Charset::Unicode)
+        !draw(&chart(), 80, 20, Charset::Unicode)
             .text(Paint(false))
             .is_ascii()
     );
@@ -90,8 +98,30 @@ fn ascii_is_ascii() {
 #[test]
 fn points_beyond_an_axis_are_left_out() {
     let mut far = chart();
-    far.series[0].points = vec![(500.0, 100.0)];
-    far.marks.clear();
-    let text = far.draw(40, 11, Charset::Ascii).text(Paint(false));
+    far.panels[0].series[0].data = data(&[(500.0, 100.0)]);
+    far.panels[0].marks.clear();
+    let text = draw(&far, 40, 11, Charset::Ascii).text(Paint(false));
     assert!(!text.contains('*') && !text.contains("CPU\n"), "{text}");
+}
+
+#[test]
+fn a_chart_of_bars_has_no_terminal_form() {
+    let mut bars = chart();
+    bars.panels[0].bars.push(Bar::default());
+    assert!(bars.draw(80, 20, Charset::Unicode).is_none());
+    assert!(super::text(&[bars], 200, Charset::Unicode, Paint(false)).is_none());
+}
+
+#[test]
+fn the_longest_title_that_fits_is_shown() {
+    let mut titled = chart();
+    titled.short_titles = ["CPU use lags: 76 % at the load line", "CPU use lags"]
+        .map(str::to_owned)
+        .to_vec();
+    let first = |width| {
+        let text = draw(&titled, width, 11, Charset::Ascii).text(Paint(false));
+        text.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(first(80), titled.short_titles[0]);
+    assert_eq!(first(30), titled.short_titles[1]);
 }

@@ -5,7 +5,7 @@ use super::tables::{Scale, capacity_rows};
 use crate::document::Block;
 use crate::escape::safe;
 use crate::html::{
-    Basis, Machine, capacities, cpu_overlay, grid, latency_overlay, on_demand, part,
+    Basis, Machine, capacities, cpu_overlay, grid, latency_overlay, on_demand, part, svg,
     table as columns_table, work_overlay,
 };
 use crate::markup::{El, Html, beginning, el};
@@ -43,9 +43,7 @@ fn carried(comparison: &Comparison) -> Html {
             .map(|m| carries(comparison, m, goal))
             .collect();
         let title = format!("Within {}: {}", goal.goal, listed.join(", "));
-        let drawings: Html = capacities(comparison, &goal.goal, &id, &title)
-            .into_iter()
-            .collect();
+        let drawings = svg(&capacities(comparison, &goal.goal, &id, &title));
         let hint = "A point per machine, with its 95 % interval.";
         part(&id, &title, hint, true, None, drawings)
             .with(on_demand(grid(&capacity_rows(comparison, goal))))
@@ -169,7 +167,7 @@ fn latency(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<El> {
         el("div")
             .class(class)
             .attr("data-basis", id)
-            .with_all(latency_overlay(machines, *basis, &title))
+            .with(svg(&latency_overlay(machines, *basis, &title)))
     });
     let hint =
         "p99 against offered load, a line per machine. A ring: where one meets a goal on p99.";
@@ -246,7 +244,7 @@ fn cpu(machines: &[Machine<'_>]) -> Option<El> {
     let title = format!("CPU use at {place}: {}", listed.join(", "));
     let hint = "CPU use against achieved load, in percent of each machine's own rated rate. The \
                 dotted diagonal is CPU use linear in the load.";
-    let drawings: Html = cpu_overlay(machines, &title).into_iter().collect();
+    let drawings = svg(&cpu_overlay(machines, &title));
     Some(part("cpu", &title, hint, false, None, drawings))
 }
 
@@ -296,6 +294,6 @@ fn work(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<El> {
     let hint = format!(
         "Work per second {time}, against achieved load in percent of each machine's own rated rate."
     );
-    let drawings: Html = work_overlay(machines, basis, &title).into_iter().collect();
+    let drawings = svg(&work_overlay(machines, basis, &title));
     Some(part("work", &title, &hint, false, None, drawings))
 }

@@ -3,7 +3,8 @@
 use crate::document::csv::{Column as Field, number as field, table as csv_table};
 use crate::document::json::Json;
 use crate::document::{Document, Fact, Role, Run, Table, remedy};
-use crate::html::{Levels, View, figures};
+use crate::chart::figures::copies::{self as charts, CopiesView};
+use crate::html::Levels;
 use crate::number::{self, counted, for_count};
 use crate::sentence::Sentence;
 use crate::table::{Column, Ink, known, trials};
@@ -42,12 +43,16 @@ pub fn document<'a>(
     if table.is_none() {
         out.method = method(report.plan);
     }
-    if let Some(picture) = picture {
-        let view = View { report, picture };
-        let (before, after) = figures(view);
-        out.picker = Some(Levels::of(view, &[&before, &after]));
-        out.charts(before);
-        out.charts(after);
+    out.terminal_charts(|| charts::terminal(findings));
+    if let Some(trials) = picture {
+        let charts = charts::figures(CopiesView {
+            findings,
+            trials,
+            tally: &report.record.trials.in_words(),
+            is_imported: table.is_some(),
+        });
+        out.picker = Some(Levels::of_copies(&findings.copies, &charts));
+        out.charts(charts);
     }
     out.table(Table::of(columns(&findings.copies, &findings.smt)));
     out.say(Role::Note, table.map(|table| sweep::imported(table, report.record.trials.all)));

@@ -22,11 +22,11 @@ pub use run::{RecordFacts, Report};
 pub(crate) use run::{Run, file_name};
 pub use tally::{TrialTally, reason};
 
-use crate::chart::Charset;
-use crate::html::{Figure, Levels};
+use crate::chart::{Chart, Charset};
+use crate::html::Levels;
 use crate::markup::Html;
 use crate::sentence::Sentence;
-use crate::table::{Cell, Column, Ink};
+use crate::table::{Cell, Column, Ink, Paint};
 use json::Json;
 use std::fmt;
 
@@ -67,7 +67,7 @@ pub(crate) enum Block<'a> {
     /// A table.
     Table(Table),
     /// A chart of the page.
-    Chart(Box<Figure>),
+    Chart(Box<Chart>),
     /// Text of its own; `None` where it does not fit.
     Text(OwnText<'a>),
     /// A section of the page of its own.
@@ -229,9 +229,17 @@ impl<'a> Document<'a> {
     }
 
     /// Adds charts of the page.
-    pub(crate) fn charts(&mut self, figures: impl IntoIterator<Item = Figure>) {
-        let charts = figures.into_iter().map(|f| Block::Chart(Box::new(f)));
+    pub(crate) fn charts(&mut self, charts: impl IntoIterator<Item = Chart>) {
+        let charts = charts.into_iter().map(|chart| Block::Chart(Box::new(chart)));
         self.blocks.extend(charts);
+    }
+
+    /// Adds charts for a terminal, made when they are drawn.
+    pub(crate) fn terminal_charts(&mut self, charts: impl Fn() -> Vec<Chart> + 'a) {
+        self.blocks.push(Block::Text(Box::new(move |look| {
+            let charset = look.charts?;
+            crate::chart::text(&charts(), look.width, charset, Paint(look.colour))
+        })));
     }
 
     /// All sentences of a role.

@@ -1,9 +1,11 @@
 //! Charts on the page: title, picture, what is told of the picked level, and
 //! the table behind it.
 
-use super::charts::{Figure, View, load_name};
+use super::charts::{View, load_name, svg};
 use super::markup::{El, Html, el, section, typeset};
-use crate::capacity::leading;
+use crate::chart::figures::copies;
+use crate::sweep::capacity::leading;
+use crate::chart::{Chart, Width};
 use crate::copies::is_disturbed;
 use crate::number::{self, per_second, time_us};
 use crate::table::{Cell, Column};
@@ -17,8 +19,8 @@ pub(crate) struct Levels {
     names: Vec<String>,
     /// What is measured of each, in one line.
     facts: Vec<String>,
-    /// What a chart tells of each.
-    told: Vec<(&'static str, Vec<String>)>,
+    /// What a chart tells of each, by the chart's id.
+    details: Vec<(String, Vec<String>)>,
     /// The one that is shown first.
     first: usize,
     /// What it is called to pick one.
@@ -47,23 +49,32 @@ const OF_ARMS: Words = Words {
 };
 
 impl Levels {
-    pub(crate) fn of(view: View<'_>, figures: &[&[Figure]]) -> Levels {
-        let findings = view.report.findings;
-        let (names, facts) = if view.report.is_copies() {
-            let rows = findings.copies.iter();
-            rows.map(|r| (super::charts::copies_name(r), copies_facts(r)))
-                .unzip()
-        } else {
-            let rows = findings.levels.iter();
-            rows.map(|l| (load_name(l), level_facts(l, view.report.is_imported())))
-                .unzip()
-        };
-        let names: Vec<String> = names;
+    /// The load levels of a sweep.
+    pub(crate) fn of(view: View<'_>, charts: &[&[Chart]]) -> Levels {
+        let rows = view.report.findings.levels.iter();
+        let imported = view.report.is_imported();
+        let (names, facts) = rows.map(|l| (load_name(l), level_facts(l, imported))).unzip();
+        Levels::new(names, facts, first(view), details(charts))
+    }
+
+    /// The numbers of copies of a run of copies.
+    pub(crate) fn of_copies(rows: &[CopiesFinding], charts: &[Chart]) -> Levels {
+        let facts = rows.iter().map(|r| (copies::name(r), copies_facts(r)));
+        let (names, facts) = facts.unzip();
+        Levels::new(names, facts, rows.len().saturating_sub(1), details(&[charts]))
+    }
+
+    fn new(
+        names: Vec<String>,
+        facts: Vec<String>,
+        first: usize,
+        details: Vec<(String, Vec<String>)>,
+    ) -> Levels {
         Levels {
-            first: first(view).min(names.len().saturating_sub(1)),
+            first: first.min(names.len().saturating_sub(1)),
             names,
             facts,
-            told: told(figures),
+            details,
             words: OF_LEVELS,
         }
     }
@@ -72,14 +83,14 @@ impl Levels {
     pub(crate) fn of_arms(
         arms: impl Iterator<Item = (String, String)>,
         first: usize,
-        figures: &[Figure],
+        figures: &[Chart],
     ) -> Levels {
         let (names, facts) = arms.unzip();
         Levels {
             first,
             names,
             facts,
-            told: told(&[figures]),
+            details: details(&[figures]),
             words: OF_ARMS,
         }
     }
@@ -131,19 +142,17 @@ impl Levels {
 }
 
 /// What each chart tells of each level.
-fn told(figures: &[&[Figure]]) -> Vec<(&'static str, Vec<String>)> {
-    let all = figures.iter().flat_map(|figures| figures.iter());
-    let tell = all.filter(|f| !f.told.is_empty());
-    tell.map(|f| (f.id, f.told.clone())).collect()
+fn details(charts: &[&[Chart]]) -> Vec<(String, Vec<String>)> {
+    let all = charts.iter().flat_map(|charts| charts.iter());
+    let tell = all.filter(|chart| !chart.details.is_empty());
+    tell.map(|chart| (chart.id.clone(), chart.details.clone()))
+        .collect()
 }
 
 /// The level that is shown first: the highest at which the load line is kept,
 /// else the highest that was measured.
 fn first(view: View<'_>) -> usize {
     let findings = view.report.findings;
-    if view.report.is_copies() {
-        return findings.copies.len().saturating_sub(1);
-    }
     let rate = leading(&findings.capacity).and_then(|l| l.finding.rate_rps);
     let measured = |l: &LevelFinding| l.latency_us.is_some();
     let kept = rate.and_then(|rate| {
@@ -189,26 +198,30 @@ fn copies_facts(row: &CopiesFinding) -> String {
     parts.join(" · ")
 }
 
-/// A chart of levels without any has nothing to tell of the first.
-pub(crate) fn one(figure: &Figure, first: usize) -> El {
-    let told = figure.told.get(first).map(|told| {
+/// A chart of levels without any has no details of the first.
+pub(crate) fn one(chart: &Chart, first: usize) -> El {
+    let details = chart.details.get(first).map(|detail| {
         el("p")
-            .class("told")
-            .attr("data-told", figure.id)
-            .with(told.as_str())
+            .class("details")
+            .attr("data-details", &chart.id)
+            .with(detail.as_str())
     });
-    let behind = table(&figure.table, figure.rows_are_levels);
-    let across = matches!(figure.id, "paid" | "slots" | "curve" | "latency" | "time");
-    let drawings: Html = figure.drawings.iter().cloned().collect();
+    let behind = table(&chart.table, chart.rows_are_picks);
+    chart_part(chart, details, svg(chart))
+        .with((!chart.table.is_empty()).then(|| on_demand(behind)))
+}
+
+/// A chart with `more` to it, and what is drawn.
+pub(super) fn chart_part(chart: &Chart, more: Option<El>, drawings: impl Into<Html>) -> El {
+    let is_full = chart.width == Width::Full;
     part(
-        figure.id,
-        &figure.title,
-        &figure.hint,
-        across,
-        told,
+        &chart.id,
+        &chart.title,
+        &chart.hint,
+        is_full,
+        more,
         drawings,
     )
-    .with((!figure.table.is_empty()).then(|| on_demand(behind)))
 }
 
 /// A chart: what is said of it, with `more` to it, and what is drawn. `across`

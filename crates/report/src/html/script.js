@@ -44,7 +44,7 @@
     if (!marks.has(level)) marks.set(level, []);
     marks.get(level).push(mark);
   }
-  const told = new Map(levels.told);
+  const details = new Map(levels.details);
   const select = byId("level");
   let picked = -1;
 
@@ -64,8 +64,8 @@
       cursor.classList.toggle("on", Number.isFinite(place));
       if (Number.isFinite(place)) cursor.setAttribute("transform", `translate(${place} 0)`);
     }
-    for (const line of find("[data-told]")) {
-      line.textContent = (told.get(line.dataset.told) || [])[level] || "";
+    for (const line of find("[data-details]")) {
+      line.textContent = (details.get(line.dataset.details) || [])[level] || "";
     }
     byId("facts").textContent = levels.facts[level];
     select.value = String(level);

@@ -12,14 +12,13 @@ pub(crate) mod method;
 mod sentences;
 mod thresholds;
 
-use crate::chart;
+use crate::chart::figures::terminal;
 use crate::document::csv::table as csv_table;
 use crate::document::json::Json;
 use crate::document::{Block, Document, Role, Run, Table};
 use crate::html::{Levels, View, figures};
 use crate::markup::{Html, el, section};
 use crate::sentence::Sentence;
-use crate::table::Paint;
 use crate::Report;
 use plimsoll_model::Picture;
 pub(crate) use sentences::imported;
@@ -38,10 +37,7 @@ pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Doc
         false => Run::of(report, "levels"),
     });
     out.json = Some(Json::of_run(SCHEMA_VERSION, report, None));
-    out.blocks.push(Block::Text(Box::new(|look| {
-        let charset = look.charts?;
-        chart::charts(report, look.width, charset, Paint(look.colour))
-    })));
+    out.terminal_charts(|| terminal(report));
     out.headline = head::headline(report);
     out.tiles = head::tiles(report);
     out.method = match report.is_imported() {

@@ -49,8 +49,8 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
 /// What else a reader should know of the figures.
 pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     let rows = report.record.trials.all;
-    let table = table(report).map(|table| imported(table, rows));
-    let mut out: Vec<Sentence> = table.into_iter().collect();
+    let note = table(report).map(|table| imported(table, rows));
+    let mut out: Vec<Sentence> = note.into_iter().collect();
     out.extend(pooled(&report.findings.cpu_pooled));
     out.extend(doubts::sentences(&report.findings.doubts));
     out.extend(rated(report));

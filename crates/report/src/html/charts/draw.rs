@@ -1,13 +1,13 @@
-//! The parts of a chart: its frame, axes, lines, bands and marks.
+//! The parts of a drawing: lines, points, text, and how each tone looks.
 
-use super::layout::{Area, thinned, width_of};
-use super::scale::Scale;
+use super::layout::Area;
+use crate::chart::{Shape, Tone};
 use crate::html::markup::{El, Html, el, pixels};
 
 /// Which screen or sheet a chart is drawn for. Each is drawn twice, because a
 /// drawing made for one is unreadable on the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Size {
+pub(super) enum Size {
     /// From a small window up, and on paper.
     Wide,
     /// A phone.
@@ -28,7 +28,7 @@ impl Size {
 pub(super) const FONT: f64 = 12.0;
 
 /// The edges of what is drawn in.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Plot {
     pub(super) left: f64,
     pub(super) right: f64,
@@ -36,162 +36,69 @@ pub(super) struct Plot {
     pub(super) bottom: f64,
 }
 
-impl Plot {
-    /// From left to right.
-    pub(super) fn x(&self) -> (f64, f64) {
-        (self.left, self.right)
-    }
-
-    /// From bottom to top, as values rise.
-    pub(super) fn y(&self) -> (f64, f64) {
-        (self.bottom, self.top)
-    }
-}
-
 /// A chart on its way.
 pub(super) struct Drawing {
-    size: Size,
+    pub(super) size: Size,
     pub(super) width: f64,
-    height: f64,
+    /// Of the panel that is drawn.
     pub(super) plot: Plot,
-    levels: Vec<Option<f64>>,
-    /// Where labels stand that others must not stand on.
+    /// Where labels and marks stand that others must not stand on.
     pub(super) taken: Vec<Area>,
-    /// Height that is left free between the plot and the ticks of its x axis.
-    pub(super) below: f64,
-    body: Html,
+    /// Where lines run that names had better leave free.
+    pub(super) crossed: Vec<Area>,
+    pub(super) body: Html,
 }
 
 impl Drawing {
-    /// An empty drawing of this height, with room for labels at its sides.
-    pub(super) fn new(size: Size, width: f64, height: f64, margins: [f64; 4]) -> Drawing {
-        let [top, right, bottom, left] = margins;
-        Drawing {
-            size,
-            width,
-            height,
-            plot: Plot {
-                left,
-                right: width - right,
-                top,
-                bottom: height - bottom,
-            },
-            levels: Vec::new(),
-            taken: Vec::new(),
-            below: 0.0,
-            body: Html::default(),
-        }
-    }
-
     /// Adds a part.
     pub(super) fn put(&mut self, part: impl Into<Html>) {
         self.body.push(part);
     }
+}
 
-    /// Where each level stands from left to right, so that one can be picked
-    /// by pointing.
-    pub(super) fn levels_at(&mut self, levels: Vec<Option<f64>>) {
-        self.levels = levels;
+/// What style.css calls a tone; empty for none.
+pub(super) fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "",
+        Tone::Dim => "dim",
+        Tone::P50 => "p50",
+        Tone::P95 => "p95",
+        Tone::P99 => "p99",
+        Tone::P999 => "p999",
+        Tone::Cpu => "cpu",
+        Tone::Rate => "rate",
+        Tone::Slip => "slip",
+        Tone::Work => "work",
+        Tone::Growth => "growth",
+        Tone::Nth(n) => ["m0", "m1", "m2", "m3", "m4", "m5"][n % 6],
+        Tone::Within => "within",
+        Tone::Beyond => "beyond",
+        Tone::Open => "untold",
+        Tone::Best => "best",
+        Tone::Budget => "budget",
+        Tone::Noise => "noise-name",
+        Tone::Service => "of-service",
+        Tone::Job => "of-job",
+        Tone::CpuTime => "of-cpu",
+        Tone::Wait => "of-wait",
+        Tone::Late => "late",
+        Tone::Span => "of-span",
     }
+}
 
-    /// The finished picture. `id` names it together with its size.
-    pub(super) fn finish(self, id: &str, title: &str, description: &str) -> El {
-        let size = self.size.pick("wide", "narrow");
-        let told = format!("{id}-{size}-told");
-        let (width, height) = (pixels(self.width), pixels(self.height));
-        // Points of many levels touch; without an edge they make a line.
-        let class = match self.levels.len() {
-            0..=60 => size.to_owned(),
-            _ => format!("{size} dense"),
-        };
-        let mut svg = el("svg")
-            .class(&class)
-            .attr("data-chart", id)
-            .attr("viewBox", &format!("0 0 {width} {height}"))
-            .attr("role", "img")
-            .attr("aria-label", title)
-            .attr("aria-describedby", &told)
-            .with(el("desc").attr("id", &told).with(description));
-        if !self.levels.is_empty() {
-            let places = self.levels.iter();
-            let places: Vec<String> = places
-                .map(|x| x.map_or_else(|| "-".to_owned(), pixels))
-                .collect();
-            let Plot { top, bottom, .. } = self.plot;
-            let cursor = line((0.0, top), (0.0, bottom), "cursor");
-            svg = svg
-                .attr("data-xs", &places.join(" "))
-                .attr("tabindex", "0")
-                .with(cursor);
-        }
-        svg.with(self.body)
+/// A class with that of a tone.
+pub(super) fn toned(name: &str, tone: Tone) -> String {
+    match class(tone) {
+        "" => name.to_owned(),
+        tone => format!("{name} {tone}"),
     }
+}
 
-    /// Ticks and their labels below, what it is and its unit under them.
-    pub(super) fn x_axis(&mut self, scale: &Scale, label: &str, show: impl Fn(f64) -> String) {
-        let ticks = scale.ticks(self.size.pick(7, 4));
-        let named: Vec<(f64, String)> = ticks.iter().map(|t| (*t, show(*t))).collect();
-        self.x_axis_at(scale, label, &named);
-    }
-
-    /// The same with given ticks.
-    pub(super) fn x_axis_at(&mut self, scale: &Scale, label: &str, ticks: &[(f64, String)]) {
-        let Plot { top, bottom, .. } = self.plot;
-        let edge = self.width - 1.0;
-        let place = |(value, name): &(f64, String)| {
-            let size = width_of(name, FONT);
-            (scale.at(*value).min(edge - size / 2.0), size)
-        };
-        let places: Vec<(f64, f64)> = ticks.iter().map(place).collect();
-        let row = bottom + self.below;
-        for (((value, name), (at, _)), shown) in
-            ticks.iter().zip(&places).zip(thinned(&places, 8.0))
-        {
-            let x = scale.at(*value);
-            self.put(line((x, top), (x, bottom), "grid"));
-            if shown {
-                self.put(text((*at, row + 16.0), "tick mid", name));
-            }
-        }
-        self.put(line(
-            (self.plot.left, bottom),
-            (self.plot.right, bottom),
-            "axis",
-        ));
-        if label.is_empty() {
-            return;
-        }
-        // In the middle of the plot, as far as it has room there.
-        let half = width_of(label, FONT) / 2.0;
-        let middle = (self.plot.left + self.plot.right) / 2.0;
-        let middle = middle.min(self.width - 2.0 - half).max(2.0 + half);
-        self.put(text((middle, row + 34.0), "axis-name mid", label));
-    }
-
-    /// Ticks and their labels at the left, what it is and its unit above them,
-    /// where it reads without turning the head.
-    pub(super) fn y_axis(&mut self, scale: &Scale, label: &str, show: impl Fn(f64) -> String) {
-        let room = (self.plot.bottom - self.plot.top) / 30.0;
-        self.y_ticks(scale, (room as usize).clamp(2, 6), show);
-        self.put(text((2.0, FONT), "axis-name", label));
-    }
-
-    /// Ticks and their labels at the left, as many as have room.
-    pub(super) fn y_ticks(&mut self, scale: &Scale, about: usize, show: impl Fn(f64) -> String) {
-        let ticks = scale.ticks(about);
-        // Upwards, as the ticks rise.
-        let places: Vec<(f64, f64)> = ticks.iter().map(|t| (-scale.at(*t), FONT)).collect();
-        for (tick, shown) in ticks.iter().zip(thinned(&places, 4.0)) {
-            let y = scale.at(*tick);
-            self.put(line((self.plot.left, y), (self.plot.right, y), "grid"));
-            if shown {
-                self.put(text(
-                    (self.plot.left - 6.0, y + 4.0),
-                    "tick end",
-                    &show(*tick),
-                ));
-            }
-        }
+/// An element, and the item that it belongs to.
+pub(super) fn picked(element: El, pick: Option<usize>) -> El {
+    match pick {
+        Some(item) => element.level(item),
+        None => element,
     }
 }
 
@@ -205,6 +112,17 @@ pub(super) fn line(from: (f64, f64), to: (f64, f64), class: &str) -> El {
         .num("y2", to.1)
 }
 
+/// A rectangle between two opposite corners, which is never so thin that it is
+/// not seen.
+pub(super) fn rect(a: (f64, f64), b: (f64, f64), class: &str) -> El {
+    el("rect")
+        .class(class)
+        .num("x", a.0.min(b.0))
+        .num("y", a.1.min(b.1))
+        .num("width", (a.0 - b.0).abs().max(0.5))
+        .num("height", (a.1 - b.1).abs().max(0.5))
+}
+
 /// A line of text.
 pub(super) fn text(at: (f64, f64), class: &str, words: &str) -> El {
     el("text")
@@ -214,22 +132,32 @@ pub(super) fn text(at: (f64, f64), class: &str, words: &str) -> El {
         .with(words)
 }
 
-/// A line through points.
-pub(super) fn path(points: &[(f64, f64)], class: &str) -> El {
-    el("path").class(class).attr("d", &route(points))
+/// A line through points; `None` is a gap.
+pub(super) fn path(points: &[Option<(f64, f64)>], class: &str) -> El {
+    let runs = points.split(Option::is_none);
+    let runs = runs.map(|run| run.iter().flatten().copied().collect::<Vec<_>>());
+    let route: String = runs.map(|run| route(&run)).collect();
+    el("path").class(class).attr("d", &route)
 }
 
 /// The area between a lower and an upper edge, both from left to right.
-pub(super) fn band(lower: &[(f64, f64)], upper: &[(f64, f64)], class: &str) -> El {
-    let around: Vec<(f64, f64)> = upper.iter().chain(lower.iter().rev()).copied().collect();
-    el("path").class(class).attr("d", &(route(&around) + "Z"))
+pub(super) fn band(edges: &[Option<[(f64, f64); 2]>], class: &str) -> El {
+    let runs = edges.split(Option::is_none);
+    let around = runs.map(|run| {
+        let run: Vec<[(f64, f64); 2]> = run.iter().flatten().copied().collect();
+        let upper = run.iter().map(|[_, upper]| *upper);
+        let lower = run.iter().rev().map(|[lower, _]| *lower);
+        upper.chain(lower).collect::<Vec<_>>()
+    });
+    let closed = around.filter(|around| !around.is_empty());
+    let route: String = closed.map(|around| route(&around) + "Z").collect();
+    el("path").class(class).attr("d", &route)
 }
 
 fn route(points: &[(f64, f64)]) -> String {
     let mut out = String::new();
     for (i, (x, y)) in points.iter().enumerate() {
-        let command = if i == 0 { 'M' } else { 'L' };
-        out.push(command);
+        out.push(if i == 0 { 'M' } else { 'L' });
         out += &pixels(*x);
         out.push(' ');
         out += &pixels(*y);
@@ -237,62 +165,31 @@ fn route(points: &[(f64, f64)]) -> String {
     out
 }
 
-/// How a point looks: another shape for each line, for those who do not see
-/// its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    Circle,
-    Square,
-    Diamond,
-    Triangle,
-}
-
 /// A measured point.
-pub(super) fn point(at: (f64, f64), shape: Shape, class: &str) -> El {
-    let (x, y) = at;
-    match shape {
-        Shape::Circle => el("circle")
+pub(super) fn point((x, y): (f64, f64), shape: Shape, class: &str) -> El {
+    let circle = |r| {
+        el("circle")
             .class(class)
             .num("cx", x)
             .num("cy", y)
-            .num("r", 3.2),
-        Shape::Square => el("rect")
-            .class(class)
-            .num("x", x - 3.0)
-            .num("y", y - 3.0)
-            .num("width", 6.0)
-            .num("height", 6.0),
-        Shape::Diamond => {
-            let corners = [(x, y - 4.4), (x + 4.4, y), (x, y + 4.4), (x - 4.4, y)];
-            el("path").class(class).attr("d", &(route(&corners) + "Z"))
-        }
-        Shape::Triangle => {
-            let corners = [(x, y - 4.2), (x + 4.2, y + 3.2), (x - 4.2, y + 3.2)];
-            el("path").class(class).attr("d", &(route(&corners) + "Z"))
-        }
+            .num("r", r)
+    };
+    let closed =
+        |corners: &[(f64, f64)]| el("path").class(class).attr("d", &(route(corners) + "Z"));
+    match shape {
+        Shape::Circle => circle(3.2),
+        Shape::Speck => circle(1.8),
+        Shape::Square => rect((x - 3.0, y - 3.0), (x + 3.0, y + 3.0), class),
+        Shape::Diamond => closed(&[(x, y - 4.4), (x + 4.4, y), (x, y + 4.4), (x - 4.4, y)]),
+        Shape::Triangle => closed(&[(x, y - 4.2), (x + 4.2, y + 3.2), (x - 4.2, y + 3.2)]),
     }
 }
 
-/// A single trial.
-pub(super) fn speck(at: (f64, f64), class: &str) -> El {
-    el("circle")
-        .class(class)
-        .num("cx", at.0)
-        .num("cy", at.1)
-        .num("r", 1.8)
-}
-
-/// The ship's mark: a circle with a level line through it. `class` gives it
-/// another colour than the load line's.
-pub(super) fn load_mark(at: (f64, f64), class: &str) -> El {
-    let (x, y) = at;
-    let ring = el("circle")
-        .class("ring")
-        .num("cx", x)
-        .num("cy", y)
-        .num("r", 8.0);
+/// The ship's mark: a circle with a level line through it.
+pub(super) fn load_mark((x, y): (f64, f64), class: &str) -> El {
+    let ring = el("circle").class("ring").num("cx", x).num("cy", y);
     el("g")
         .class(&format!("load-mark {class}"))
-        .with(ring)
+        .with(ring.num("r", 8.0))
         .with(line((x - 14.0, y), (x + 14.0, y), "bar"))
 }

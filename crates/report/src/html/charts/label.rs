@@ -1,269 +1,339 @@
-//! The names that stand in a chart: of lines, of loads not to be exceeded, of
-//! goals and of the marks where they are met. None stands on another.
+//! The names that stand in a panel: of lines, of loads not to be exceeded, of
+//! goals, of points. None stands on another.
 
-use super::draw::{Drawing, FONT, Plot, line, load_mark, text};
-use super::layout::{Area, BOLD, Wish, apart, free, rows, width_of};
-use super::scale::Scale;
-use crate::html::markup::el;
+use super::draw::{Drawing, FONT, Plot, class, line, text, toned};
+use super::frame::{Cell, NAME_ROW, has_end_names, loads, right_room};
+use super::layout::{Area, BOLD, Wish, along, apart, fitting, free, rows, width_of};
+use super::panel::ends;
+use crate::chart::{At, Line, Mark, MarkKind, Panel, Tone};
 
-/// What a drawing with names above its plot has there, for one row of them
-/// under the name of the axis and over a mark at the top of the plot.
-pub(super) const HEAD: f64 = 38.0;
-/// Where the lowest row stands above the plot.
+/// Where the lowest row of names stands above the plot.
 const LOWEST: f64 = 12.0;
-/// Height of a row of names above the plot.
-const ROW: f64 = 15.0;
 /// What parts two names of a row.
 const GAP: f64 = 10.0;
+/// Beyond this, it is not seen any more which mark a name belongs to.
+const NEAR: f64 = 26.0;
 
-/// The name of a line at its right end.
-pub(super) struct EndLabel<'a> {
-    pub(super) y: f64,
-    pub(super) class: &'a str,
-    pub(super) text: &'a str,
+/// All names, those first that have the fewest places.
+pub(super) fn all(chart: &mut Drawing, cell: &Cell<'_>) {
+    end_names(chart, cell);
+    load_names(chart, cell);
+    legend(chart, cell);
+    goal_names(chart, cell);
+    ring_names(chart, cell);
+    point_names(chart, cell);
 }
 
-/// A load that is not to be exceeded.
-#[derive(Debug, Clone)]
-pub(super) struct LoadLine {
-    pub(super) at: f64,
-    pub(super) between: Option<(f64, f64)>,
-    pub(super) name: String,
-    /// Whether its goal is the one that the report leads with.
-    pub(super) leads: bool,
-}
-
-/// The limit of a goal as a level line.
-pub(super) struct GoalLine {
-    pub(super) y: f64,
-    /// That of the line that it is about.
-    pub(super) class: &'static str,
-    pub(super) name: String,
-}
-
-/// A place where a line meets its goal.
-pub(super) struct MetMark {
-    pub(super) at: (f64, f64),
-    /// The ends of the rate's interval, where it has one.
-    pub(super) between: Option<(f64, f64)>,
-    pub(super) class: String,
-    /// Which line it is; empty where there is but one.
-    pub(super) name: String,
-}
-
-/// What names of loads want, in the row above the plot.
-fn wishes(lines: &[LoadLine], at: impl Fn(f64) -> f64) -> Vec<Wish> {
-    let wish = |line: &LoadLine| Wish {
-        at: at(line.at),
+/// What names of loads want, in the rows above the plot.
+fn wishes<'a>(marks: impl Iterator<Item = &'a Mark>, x: impl Fn(f64) -> f64) -> Vec<Wish> {
+    let wish = |mark: &Mark| Wish {
+        at: match mark.at {
+            At::X(at) | At::Y(at) => x(at),
+        },
         // That of the goal that leads is bold.
-        size: width_of(&line.name, FONT) * if line.leads { BOLD } else { 1.0 },
-        rank: u8::from(!line.leads),
+        size: width_of(&mark.name, FONT)
+            * if mark.kind == MarkKind::Load {
+                BOLD
+            } else {
+                1.0
+            },
+        rank: u8::from(mark.kind == MarkKind::OtherLoad),
     };
-    lines.iter().map(wish).collect()
+    marks.map(wish).collect()
 }
 
-/// How much higher a drawing has to be for the names of these loads, beyond
-/// the one row that every drawing has, if `room` is its width.
-pub(super) fn extra_head(lines: &[LoadLine], room: f64) -> f64 {
-    let rows = rows(&wishes(lines, |at| at), room, GAP);
-    ROW * rows.into_iter().max().unwrap_or(0) as f64
+fn named_loads(panel: &Panel) -> impl Iterator<Item = &Mark> {
+    loads(panel).filter(|mark| !mark.name.is_empty())
 }
 
-impl Drawing {
-    /// How much room the names of loads have, from the plot's left edge on.
-    fn name_room(&self) -> f64 {
-        self.width - 2.0 - self.plot.left
-    }
+/// How many rows of names stand above the plot, beyond the first.
+pub(super) fn extra_rows(panel: &Panel, room: f64) -> f64 {
+    let rows = rows(&wishes(named_loads(panel), |at| at), room, GAP);
+    rows.into_iter().max().unwrap_or(0) as f64
+}
 
-    /// Names at the right end of lines, each in its line's colour.
-    pub(super) fn end_labels(&mut self, labels: &[EndLabel<'_>]) {
-        let wishes: Vec<Wish> = labels
-            .iter()
-            .map(|label| Wish {
-                at: label.y,
-                size: FONT + 2.0,
-                rank: 0,
-            })
-            .collect();
-        let placed = apart(&wishes, self.plot.top - 6.0, self.plot.bottom + 6.0, 1.0);
-        for (label, y) in labels.iter().zip(placed) {
-            if let Some(y) = y {
-                let class = format!("name {}", label.class);
-                self.put(text((self.plot.right + 8.0, y + 4.0), &class, label.text));
-            }
-        }
-    }
-
-    /// Upright lines with their names above the plot, in as many rows as they
-    /// need: [`extra_head`] says how many that are.
-    pub(super) fn load_lines(&mut self, lines: &[LoadLine], scale: &Scale) {
-        let Plot { top, bottom, .. } = self.plot;
-        for load in lines {
-            let x = scale.at(load.at);
-            if let Some((low, high)) = load.between {
-                let (low, high) = (scale.at(low), scale.at(high));
-                let stretch = el("rect")
-                    .class("load-band")
-                    .num("x", low)
-                    .num("y", top)
-                    .num("width", (high - low).max(1.0))
-                    .num("height", bottom - top);
-                self.put(stretch);
-            }
-            self.put(line((x, top), (x, bottom), load.class("load-line")));
-        }
-        let wishes = wishes(lines, |at| scale.at(at));
-        let row_of = rows(&wishes, self.name_room(), GAP);
-        for row in 0..=row_of.iter().copied().max().unwrap_or(0) {
-            let here = || (0..lines.len()).filter(|i| row_of[*i] == row);
-            let of_row: Vec<Wish> = here().map(|i| wishes[i]).collect();
-            let placed = apart(&of_row, self.plot.left, self.width - 2.0, GAP);
-            for (i, at) in here().zip(placed) {
-                let (Some(at), false) = (at, lines[i].name.is_empty()) else {
-                    continue;
-                };
-                let class = lines[i].class("load-name mid");
-                self.put(text(
-                    (at, top - LOWEST - ROW * row as f64),
-                    class,
-                    &lines[i].name,
-                ));
-            }
-        }
-    }
-
-    /// The marks where lines meet their goals.
-    pub(super) fn marks(&mut self, marks: &[MetMark]) {
-        for mark in marks {
-            if let Some((low, high)) = mark.between {
-                let class = format!("met-span {}", mark.class);
-                let y = mark.at.1;
-                self.put(line((low, y), (high, y), &class));
-                for end in [low, high] {
-                    self.put(line((end, y - 5.0), (end, y + 5.0), &class));
-                }
-            }
-            self.put(load_mark(mark.at, &mark.class));
-            self.taken.push(Area::around(mark.at, 15.0, 9.5));
-        }
-    }
-
-    /// The names of the lines at the marks where they meet their goals: after
-    /// the names of goals, which are longer and have fewer places.
-    pub(super) fn mark_names(&mut self, marks: &[MetMark], better_free: &[Area]) {
-        for MetMark {
-            at, class, name, ..
-        } in marks.iter().filter(|m| !m.name.is_empty())
-        {
-            let width = BOLD * width_of(name, FONT);
-            let (x, y) = *at;
-            // Beside the ring above or below its bar; else a little further off.
-            let beside =
-                |(aside, down): (f64, f64)| [(x + aside, y + down), (x - aside - width, y + down)];
-            let near = [(11.0, -9.0), (11.0, 18.0), (17.0, 4.0)];
-            let further = (1..=16).flat_map(|i| {
-                let down = 4.0 * f64::from(i);
-                [11.0, 24.0, 40.0, 58.0].into_iter().flat_map(move |aside| {
-                    [(aside, -9.0 - down), (aside, 18.0 + down), (aside, 4.0)]
-                })
-            });
-            let near: Vec<(f64, f64)> = near.into_iter().flat_map(beside).collect();
-            let further: Vec<(f64, f64)> = further.flat_map(beside).collect();
-            let class = format!("mark-name {class}");
-            let put = self.label(&near, &class, name, width, better_free);
-            if !put {
-                self.label(&further, &class, name, width, better_free);
-            }
-        }
-    }
-
-    /// The level lines of goals; their names come later, over all lines.
-    pub(super) fn goal_lines(&mut self, goals: &[GoalLine]) {
-        let Plot { left, right, .. } = self.plot;
-        for goal in goals {
-            let class = format!("goal {}", goal.class);
-            self.put(line((left, goal.y), (right, goal.y), &class));
-        }
-    }
-
-    /// The names of goals, above or below their lines.
-    pub(super) fn goal_names(&mut self, goals: &[GoalLine], better_free: &[Area]) {
-        let Plot { left, right, .. } = self.plot;
-        for goal in goals {
-            let width = width_of(&goal.name, FONT);
-            let last = right - 6.0 - width;
-            let at = |part: u32| left + 6.0 + f64::from(part) / 8.0 * (last - left - 6.0);
-            // Beside its line from the left end on; else beyond the marks on it.
-            let row = |away: f64| (0..=8).map(move |part| (at(part), goal.y + away));
-            let near: Vec<(f64, f64)> = [-5.0, 13.0].into_iter().flat_map(row).collect();
-            let further = (1..=16)
-                .flat_map(|i| [-5.0, 13.0].map(|y: f64| y + y.signum() * 4.0 * f64::from(i)));
-            let further: Vec<(f64, f64)> = further.flat_map(row).collect();
-            // Its own line is beside it; those of others are better not crossed.
-            let others = goals.iter().filter(|other| other.y != goal.y);
-            let lines = others.map(|other| Area {
-                left,
-                right,
-                top: other.y - 1.0,
-                bottom: other.y + 1.0,
-            });
-            let avoided: Vec<Area> = better_free.iter().copied().chain(lines).collect();
-            let class = format!("goal-name {}", goal.class);
-            let put = self.label(&near, &class, &goal.name, width, &avoided);
-            if !put {
-                self.label(&further, &class, &goal.name, width, &avoided);
-            }
-        }
-    }
-
-    /// A text at the first of these places, from where it runs to the right,
-    /// that is free; whether there is one.
-    fn label(
-        &mut self,
-        wishes: &[(f64, f64)],
-        class: &str,
-        words: &str,
-        width: f64,
-        better_free: &[Area],
-    ) -> bool {
-        let areas = wishes.iter().map(|at| Area::of_text(*at, width, FONT));
-        let within = |a: &Area| {
-            a.left >= self.plot.left + 1.0
-                && a.right <= self.plot.right - 1.0
-                && a.top >= self.plot.top
-                && a.bottom <= self.plot.bottom
-        };
-        let (areas, wishes): (Vec<Area>, Vec<&(f64, f64)>) =
-            areas.zip(wishes).filter(|(a, _)| within(a)).unzip();
-        let place = free(&areas, &self.taken, better_free);
-        if let Some(i) = place {
-            // What is written down is rounded to tenths of a pixel.
-            self.taken.push(areas[i].wider_by(0.2));
-            self.put(text(*wishes[i], class, words));
-        }
-        place.is_some()
+/// How far above the plot the name of the y axis stands.
+pub(super) fn lifted(cell: &Cell<'_>) -> f64 {
+    let room = cell.plot.top;
+    match named_loads(cell.panel).next() {
+        Some(_) => room - FONT,
+        None => 34.0 - FONT,
     }
 }
 
-impl LoadLine {
-    /// The class of a part of it: those of goals that do not lead are weaker.
-    fn class(&self, leading: &'static str) -> &'static str {
-        match (leading, self.leads) {
-            ("load-line", false) => "load-line other",
-            ("load-name mid", false) => "load-name other mid",
-            (class, _) => class,
+/// Names at the right end of lines, each in its line's colour.
+fn end_names(chart: &mut Drawing, cell: &Cell<'_>) {
+    if !has_end_names(cell.panel) {
+        return;
+    }
+    let room = (right_room(cell.panel, chart.size) - 11.0) / BOLD;
+    let named = cell
+        .panel
+        .series
+        .iter()
+        .filter(|s| !s.name.is_empty() && s.line != Line::Guide);
+    let end = |series: &crate::chart::Series| {
+        let mut places = series.data.iter().rev().filter_map(|d| cell.at((d.x, d.y)));
+        Some((
+            places.next()?.1,
+            fitting(&series.name, room, FONT),
+            series.tone,
+        ))
+    };
+    let labels: Vec<(f64, String, Tone)> = named.filter_map(end).collect();
+    let wish = |(y, ..): &(f64, String, Tone)| Wish {
+        at: *y,
+        size: FONT + 2.0,
+        rank: 0,
+    };
+    let wishes: Vec<Wish> = labels.iter().map(wish).collect();
+    let Plot {
+        right, top, bottom, ..
+    } = chart.plot;
+    let placed = apart(&wishes, top - 6.0, bottom + 6.0, 1.0);
+    for ((_, name, tone), y) in labels.iter().zip(placed) {
+        if let Some(y) = y {
+            chart.put(text((right + 8.0, y + 4.0), &toned("name", *tone), name));
         }
     }
 }
 
-/// Places along lines that names had better leave free.
-pub(super) fn along(points: &[(f64, f64)]) -> Vec<Area> {
-    let spot = |at: (f64, f64)| Area::around(at, 3.0, 3.0);
-    let between = points.windows(2).flat_map(|pair| {
-        let (dx, dy) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
-        let steps = (dx.abs().max(dy.abs()) / 6.0).ceil().clamp(1.0, 200.0) as u32;
-        let part = move |i: u32| f64::from(i) / f64::from(steps);
-        (0..steps).map(move |i| (pair[0].0 + part(i) * dx, pair[0].1 + part(i) * dy))
+/// The names of loads above the plot, in as many rows as they need.
+fn load_names(chart: &mut Drawing, cell: &Cell<'_>) {
+    let (left, top) = (chart.plot.left, chart.plot.top);
+    let marks: Vec<&Mark> = named_loads(cell.panel).collect();
+    let wishes = wishes(marks.iter().copied(), |at| cell.x(at));
+    let row_of = rows(&wishes, chart.width - 2.0 - left, GAP);
+    for row in 0..=row_of.iter().copied().max().unwrap_or(0) {
+        let here = || (0..marks.len()).filter(|i| row_of[*i] == row);
+        let of_row: Vec<Wish> = here().map(|i| wishes[i]).collect();
+        let placed = apart(&of_row, left, chart.width - 2.0, GAP);
+        for (i, at) in here().zip(placed) {
+            let class = match marks[i].kind {
+                MarkKind::Load => "load-name mid",
+                _ => "load-name other mid",
+            };
+            if let Some(at) = at {
+                let y = top - LOWEST - NAME_ROW * row as f64;
+                chart.put(text((at, y), class, &marks[i].name));
+            }
+        }
+    }
+}
+
+/// Which colour is what, above the plot.
+fn legend(chart: &mut Drawing, cell: &Cell<'_>) {
+    let Plot { left, top, .. } = chart.plot;
+    let keys = &cell.panel.legend;
+    let wishes = keys.iter().map(|key| {
+        let size = BOLD * width_of(&key.name, FONT);
+        let at = key.at.map_or(left, |at| cell.x(at));
+        Wish { at, size, rank: 0 }
     });
-    between.chain(points.last().copied()).map(spot).collect()
+    let wishes: Vec<Wish> = wishes.collect();
+    let placed = apart(&wishes, left, chart.width - 2.0, 10.0);
+    for (key, at) in keys.iter().zip(placed) {
+        if let Some(at) = at {
+            let class = toned("name mid", key.tone);
+            chart.put(text((at, top - 8.0), &class, &key.name));
+        }
+    }
+}
+
+/// The names of goals, above or below their lines.
+fn goal_names(chart: &mut Drawing, cell: &Cell<'_>) {
+    let Plot { left, right, .. } = chart.plot;
+    let line_at = |mark: &Mark| match (mark.kind, mark.at, mark.range) {
+        (MarkKind::Goal, At::Y(at), _) => Some(cell.y(at)),
+        (MarkKind::Area, At::Y(_), Some((low, _))) => Some(cell.y(low)),
+        _ => None,
+    };
+    let named = cell.panel.marks.iter().filter(|m| !m.name.is_empty());
+    let mut goals: Vec<(f64, &Mark)> = named.filter_map(|m| Some((line_at(m)?, m))).collect();
+    if goals.iter().all(|(_, mark)| mark.kind == MarkKind::Goal) {
+        goals.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    for &(y, mark) in &goals {
+        let width = width_of(&mark.name, FONT);
+        let last = right - 6.0 - width;
+        let at = |part: u32| left + 6.0 + f64::from(part) / 8.0 * (last - left - 6.0);
+        // Beside its line from the left end on; else beyond the marks on it.
+        let row = |away: f64| (0..=8).map(move |part| (at(part), y + away));
+        let near: Vec<(f64, f64)> = [-5.0, 13.0].into_iter().flat_map(row).collect();
+        let further =
+            (1..=16).flat_map(|i| [-5.0, 13.0].map(|y: f64| y + y.signum() * 4.0 * f64::from(i)));
+        let further: Vec<(f64, f64)> = further.flat_map(row).collect();
+        // Its own line is beside it; those of others are better not crossed.
+        let others = goals.iter().filter(|(other, _)| *other != y);
+        let lines = others.map(|(other, _)| Area {
+            left,
+            right,
+            top: other - 1.0,
+            bottom: other + 1.0,
+        });
+        let avoided: Vec<Area> = chart.crossed.iter().copied().chain(lines).collect();
+        let class = toned("goal-name", mark.tone);
+        if !put(chart, &near, &class, &mark.name, width, &avoided) {
+            put(chart, &further, &class, &mark.name, width, &avoided);
+        }
+    }
+    for (_, mark) in goals.iter().filter(|(_, m)| m.kind == MarkKind::Goal) {
+        let (from, to) = ends(chart, cell, mark.at);
+        chart.crossed.extend(along(&[from, to]));
+    }
+}
+
+/// The names of the lines at the rings where they meet their goals: after the
+/// names of goals, which are longer and have fewer places.
+fn ring_names(chart: &mut Drawing, cell: &Cell<'_>) {
+    for ring in cell.panel.rings.iter().filter(|r| !r.name.is_empty()) {
+        let Some((x, y)) = cell.at(ring.at) else {
+            continue;
+        };
+        let width = BOLD * width_of(&ring.name, FONT);
+        // Beside the ring above or below its bar; else a little further off.
+        let beside =
+            |(aside, down): (f64, f64)| [(x + aside, y + down), (x - aside - width, y + down)];
+        let near = [(11.0, -9.0), (11.0, 18.0), (17.0, 4.0)];
+        let further = (1..=16).flat_map(|i| {
+            let down = 4.0 * f64::from(i);
+            [11.0, 24.0, 40.0, 58.0]
+                .into_iter()
+                .flat_map(move |aside| [(aside, -9.0 - down), (aside, 18.0 + down), (aside, 4.0)])
+        });
+        let near: Vec<(f64, f64)> = near.into_iter().flat_map(beside).collect();
+        let further: Vec<(f64, f64)> = further.flat_map(beside).collect();
+        let other = if ring.is_other { " other" } else { "" };
+        let class = format!("mark-name {}{other}", class(ring.tone));
+        let crossed = chart.crossed.clone();
+        if !put(chart, &near, &class, &ring.name, width, &crossed) {
+            put(chart, &further, &class, &ring.name, width, &crossed);
+        }
+    }
+}
+
+/// A point or a mark that is named wherever there is room.
+struct Named<'a> {
+    at: (f64, f64),
+    name: &'a str,
+    tone: Tone,
+    /// How much of the drawing it takes, to each side.
+    reach: f64,
+}
+
+/// The names of points and knees: beside them where there is room, else
+/// further off with a line to them. None is left out.
+fn point_names(chart: &mut Drawing, cell: &Cell<'_>) {
+    let series = cell.panel.series.iter();
+    let data = series.flat_map(|s| s.data.iter().map(move |d| (s, d)));
+    let named = data.filter(|(_, datum)| !datum.name.is_empty());
+    let mut points: Vec<(bool, Named<'_>)> = named
+        .filter_map(|(series, datum)| {
+            let (x, y) = cell.at((datum.x, datum.y))?;
+            let is_best = datum.is_best && series.line == Line::None;
+            let named = Named {
+                at: (x + 6.0 * series.aside, y),
+                name: &datum.name,
+                tone: match is_best {
+                    true => Tone::Best,
+                    false => datum
+                        .tone
+                        .filter(|_| series.line == Line::None)
+                        .unwrap_or(series.tone),
+                },
+                reach: if is_best { 8.0 } else { 4.0 },
+            };
+            Some((is_best, named))
+        })
+        .collect();
+    // The one to take has the first choice of a place.
+    points.sort_by_key(|(is_best, _)| !is_best);
+    let knees = cell.panel.marks.iter().filter(|m| m.kind == MarkKind::Knee);
+    let knees = knees.enumerate().filter_map(|(nth, mark)| match mark.at {
+        // The names of several stand one under the other.
+        At::X(at) => Some(Named {
+            at: (cell.x(at), chart.plot.top + 14.0 + 18.0 * nth as f64),
+            name: &mark.name,
+            tone: mark.tone,
+            reach: 0.0,
+        }),
+        At::Y(_) => None,
+    });
+    let all: Vec<Named<'_>> = points
+        .into_iter()
+        .map(|(_, named)| named)
+        .chain(knees)
+        .collect();
+    let (mut lines, mut texts) = (Vec::new(), Vec::new());
+    for mark in all {
+        let width = BOLD * width_of(mark.name, FONT);
+        let places = places(&chart.plot, &mark, width);
+        let areas = places.iter().map(|at| Area::of_text(*at, width, FONT));
+        let areas: Vec<Area> = areas.collect();
+        let Some(i) = free(&areas, &chart.taken, &chart.crossed) else {
+            continue;
+        };
+        // What is written down is rounded to tenths of a pixel.
+        chart.taken.push(areas[i].wider_by(0.2));
+        let from = areas[i].nearest(mark.at);
+        if (from.0 - mark.at.0).hypot(from.1 - mark.at.1) > NEAR {
+            lines.push(line(mark.at, from, &toned("leader", mark.tone)));
+        }
+        texts.push(text(places[i], &toned("mark-name", mark.tone), mark.name));
+    }
+    lines
+        .into_iter()
+        .chain(texts)
+        .for_each(|part| chart.put(part));
+}
+
+/// Where a name may begin, nearest first: beside its mark, then all over the
+/// plot.
+fn places(plot: &Plot, mark: &Named<'_>, width: f64) -> Vec<(f64, f64)> {
+    let ((x, y), r) = (mark.at, mark.reach);
+    let sides = |down: f64| [(x + r + 4.0, y + down), (x - r - 4.0 - width, y + down)];
+    let beside = [-r, r + 9.0, 4.0].into_iter().flat_map(sides);
+    let middle = x - width / 2.0;
+    let near = beside.chain([(middle, y - r - 5.0), (middle, y + r + 14.0)]);
+    let step = |from: f64, to: f64, by: f64| {
+        let count = ((to - from) / by).max(0.0) as u32;
+        (0..=count).map(move |i| from + f64::from(i) * by)
+    };
+    let rows = step(plot.top + FONT, plot.bottom - 4.0, 6.0);
+    let all = rows.flat_map(|y| {
+        let columns = step(plot.left + 3.0, plot.right - 3.0 - width, 8.0);
+        columns.map(move |x| (x, y))
+    });
+    let mut all: Vec<(f64, f64)> = all.collect();
+    let off = |at: &(f64, f64)| {
+        let near = Area::of_text(*at, width, FONT).nearest(mark.at);
+        (near.0 - x).hypot(near.1 - y)
+    };
+    all.sort_by(|a, b| off(a).total_cmp(&off(b)));
+    let within = |at: &(f64, f64)| Area::of_text(*at, width, FONT).is_within(plot, 0.0);
+    near.chain(all).filter(within).collect()
+}
+
+/// Puts a text at the first of these places, from where it runs to the right,
+/// that is free; whether there is one.
+fn put(
+    chart: &mut Drawing,
+    wishes: &[(f64, f64)],
+    class: &str,
+    words: &str,
+    width: f64,
+    better_free: &[Area],
+) -> bool {
+    let areas = wishes.iter().map(|at| Area::of_text(*at, width, FONT));
+    let (areas, wishes): (Vec<Area>, Vec<&(f64, f64)>) = areas
+        .zip(wishes)
+        .filter(|(area, _)| area.is_within(&chart.plot, 1.0))
+        .unzip();
+    let place = free(&areas, &chart.taken, better_free);
+    if let Some(i) = place {
+        // What is written down is rounded to tenths of a pixel.
+        chart.taken.push(areas[i].wider_by(0.2));
+        chart.put(text(*wishes[i], class, words));
+    }
+    place.is_some()
 }

@@ -1,5 +1,7 @@
 //! Where labels go, so that none stands on another.
 
+use super::draw::Plot;
+
 /// A label that wants to stand at a place along one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Wish {
@@ -121,6 +123,22 @@ impl Area {
         }
     }
 
+    /// Whether it lies in a plot, so far from its left and right edge.
+    pub(super) fn is_within(&self, plot: &Plot, pixels: f64) -> bool {
+        self.left >= plot.left + pixels
+            && self.right <= plot.right - pixels
+            && self.top >= plot.top
+            && self.bottom <= plot.bottom
+    }
+
+    /// The point of it that is nearest to another.
+    pub(super) fn nearest(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (
+            x.clamp(self.left, self.right),
+            y.clamp(self.top, self.bottom),
+        )
+    }
+
     pub(super) fn meets(&self, other: &Area) -> bool {
         let aside = self.left < other.right && other.left < self.right;
         aside && self.top < other.bottom && other.top < self.bottom
@@ -136,6 +154,18 @@ pub(super) fn free(wishes: &[Area], taken: &[Area], better_free: &[Area]) -> Opt
         .find(|(_, area)| clear(area, better_free))
         .or_else(|| untaken().next());
     found.map(|(i, _)| i)
+}
+
+/// Places along lines that names had better leave free.
+pub(super) fn along(points: &[(f64, f64)]) -> Vec<Area> {
+    let spot = |at: (f64, f64)| Area::around(at, 3.0, 3.0);
+    let between = points.windows(2).flat_map(|pair| {
+        let (dx, dy) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+        let steps = (dx.abs().max(dy.abs()) / 6.0).ceil().clamp(1.0, 200.0) as u32;
+        let part = move |i: u32| f64::from(i) / f64::from(steps);
+        (0..steps).map(move |i| (pair[0].0 + part(i) * dx, pair[0].1 + part(i) * dy))
+    });
+    between.chain(points.last().copied()).map(spot).collect()
 }
 
 /// How much wider bold letters are, at the most.

@@ -1,217 +1,85 @@
-//! The charts: each from findings and points to a drawing, a title that
-//! states what it shows, a text for those who do not see it, and a table.
-//!
-//! Nothing is computed here but places on a page.
+//! The SVG backend: a [`Chart`] as two drawings, one for a phone and one for
+//! the rest, with the same measurements in both.
 
-mod arms;
-mod copies;
-mod cpu;
 mod draw;
-mod growth;
+mod frame;
 mod label;
-mod latency;
 mod layout;
-mod machines;
-mod offered;
 #[cfg(test)]
 mod overlaps;
-mod overlay;
-mod scale;
-mod spectrum;
-mod time_line;
-mod work;
+mod panel;
 
-pub(crate) use crate::sentence::capital;
-pub(crate) use arms::{Arms, figures as arm_figures, picks as arm_picks};
-pub(crate) use copies::name as copies_name;
-pub(crate) use latency::kept;
-pub(crate) use machines::capacities;
+pub(crate) use crate::chart::figures::arms::{Arms, figures as arm_figures, picks as arm_picks};
+pub(crate) use crate::chart::figures::compare::{
+    Basis, Machine, capacities, cpu as cpu_overlay, latency as latency_overlay,
+    work as work_overlay,
+};
+pub(crate) use crate::chart::figures::{View, figures, kept, load_name};
 #[cfg(test)]
 pub(crate) use overlaps::overlapping;
-pub(crate) use overlay::{
-    Basis, Machine, cpu as cpu_overlay, latency as latency_overlay, work as work_overlay,
-};
 
-use super::markup::El;
-use crate::capacity::{is_told, leading};
-use crate::number::{self, Written, time_us};
-use crate::table::Column;
-use crate::{Report, levels};
-use draw::Size;
-use label::LoadLine;
-use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Goal, LevelFinding, Picture};
+use super::markup::{El, Html, el, pixels};
+use crate::chart::Chart;
+use draw::{Drawing, Plot, Size, line, text};
+use frame::frame;
 
-/// What charts are drawn from.
-#[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    pub(crate) report: &'a Report<'a>,
-    pub(crate) picture: &'a Picture,
+/// Both drawings of a chart.
+pub(crate) fn svg(chart: &Chart) -> Html {
+    let sizes = [Size::Wide, Size::Narrow];
+    sizes.into_iter().map(|size| drawing(chart, size)).collect()
 }
 
-impl<'a> View<'a> {
-    fn findings(&self) -> &'a Findings {
-        self.report.findings
+fn drawing(chart: &Chart, size: Size) -> El {
+    let frame = frame(chart, size);
+    let mut out = Drawing {
+        size,
+        width: frame.width,
+        plot: Plot::default(),
+        taken: Vec::new(),
+        crossed: Vec::new(),
+        body: Html::default(),
+    };
+    for cell in &frame.cells {
+        panel::draw(&mut out, cell);
     }
-}
-
-/// A chart with all that goes with it.
-pub(crate) struct Figure {
-    /// Names it within the page.
-    pub(crate) id: &'static str,
-    /// What it shows, as a sentence.
-    pub(crate) title: String,
-    /// How to read it.
-    pub(crate) hint: String,
-    /// For a phone and for the rest; the same measurements in both.
-    pub(crate) drawings: Vec<El>,
-    /// What is under the picture when a level is picked, one per level.
-    pub(crate) told: Vec<String>,
-    /// The numbers behind it.
-    pub(crate) table: Vec<Column>,
-    /// Whether a row of the table is a level.
-    pub(crate) rows_are_levels: bool,
-}
-
-/// All charts of a run that there is something to draw for, in two parts:
-/// those before the threshold table, and those after it.
-pub(crate) fn figures(view: View<'_>) -> (Vec<Figure>, Vec<Figure>) {
-    if view.report.is_copies() {
-        let first = [copies::time(view), copies::work(view), copies::cpu(view)];
-        return (
-            first.into_iter().flatten().collect(),
-            time_line::figure(view).into_iter().collect(),
+    if let Some(panel) = chart.panels.first().filter(|_| frame.is_shared) {
+        out.put(text((2.0, draw::FONT), "axis-name", &panel.y.label));
+        panel::axis_name(
+            &mut out,
+            &panel.x.label,
+            frame.width / 2.0,
+            frame.height - 6.0,
         );
     }
-    let before = [latency::figure(view), cpu::figure(view), work::figure(view)];
-    let after = [
-        spectrum::figure(view),
-        offered::figure(view),
-        time_line::figure(view),
-        growth::figure(view),
-    ];
-    (
-        before.into_iter().flatten().collect(),
-        after.into_iter().flatten().collect(),
-    )
-}
-
-/// `80 % load`, with a decimal where it needs one.
-pub(crate) fn load_name(level: &LevelFinding) -> String {
-    format!("{} % load", number::trimmed_pct(level.load_pct))
-}
-
-/// The table of all levels.
-pub(crate) fn level_table(view: View<'_>) -> Vec<Column> {
-    levels::columns(&view.findings().levels, view.report.is_imported())
-}
-
-/// The loads that are not to be exceeded, as far as they are known, that of
-/// the goal that leads last, so that it is drawn over the others. `place` says
-/// where a rate stands.
-fn load_lines(findings: &Findings, place: impl Fn(f64) -> Option<f64>) -> Vec<LoadLine> {
-    let known = findings.capacity.iter().filter_map(|capacity| {
-        let rate = capacity.rate_rps.filter(|_| is_told(capacity))?;
-        Some((capacity, rate))
-    });
-    let several = known.clone().count() > 1;
-    let first = leading(&findings.capacity);
-    let lines = known.filter_map(|(capacity, rate)| {
-        let written = Written::rate(rate).value;
-        let goal = if several {
-            format!("{}: ", capacity.goal)
-        } else {
-            String::new()
-        };
-        let at_least = match capacity.status {
-            CapacityStatus::NotReached => "at least ",
-            _ => "",
-        };
-        let leads = first.is_some_and(|first| first.is(capacity));
-        Some(LoadLine {
-            at: place(rate.value)?,
-            // Several bands on each other show none of them.
-            between: rate
-                .interval()
-                .filter(|_| leads)
-                .and_then(|(low, high)| Some((place(low)?, place(high)?))),
-            name: format!("{goal}{at_least}{written}/s"),
-            leads,
-        })
-    });
-    let mut lines: Vec<LoadLine> = lines.collect();
-    lines.sort_by_key(|line| line.leads);
-    lines
-}
-
-/// The class of what belongs to a goal: that of the percentile it is about, if
-/// that is drawn.
-fn goal_class(capacity: &CapacityFinding) -> &'static str {
-    let Goal::Latency { quantile, .. } = capacity.goal else {
-        return "";
+    let size = size.pick("wide", "narrow");
+    let described = format!("{}-{size}-desc", chart.id);
+    let (width, height) = (pixels(frame.width), pixels(frame.height));
+    // Points of many levels touch; without an edge they make a line.
+    let class = match chart.picks.len() {
+        0..=60 => size.to_owned(),
+        _ => format!("{size} dense"),
     };
-    match quantile.to_string().as_str() {
-        "p50" => "p50",
-        "p99" => "p99",
-        "p99.9" => "p999",
-        _ => "",
+    let description = format!("{} {}.", chart.description, chart.title);
+    let mut svg = el("svg")
+        .class(&class)
+        .attr("data-chart", &chart.id)
+        .attr("viewBox", &format!("0 0 {width} {height}"))
+        .attr("role", "img")
+        .attr("aria-label", &chart.title)
+        .attr("aria-describedby", &described)
+        .with(el("desc").attr("id", &described).with(description));
+    if let (Some(first), Some(last), false) = (
+        frame.cells.first(),
+        frame.cells.last(),
+        chart.picks.is_empty(),
+    ) {
+        let place = |x: &Option<f64>| x.map_or_else(|| "-".to_owned(), |x| pixels(first.x(x)));
+        let places: Vec<String> = chart.picks.iter().map(place).collect();
+        let (top, bottom) = (first.plot.top, last.plot.bottom);
+        svg = svg
+            .attr("data-xs", &places.join(" "))
+            .attr("tabindex", "0")
+            .with(line((0.0, top), (0.0, bottom), "cursor"));
     }
-}
-
-/// Whether the report leads with this goal.
-fn leads(findings: &Findings, capacity: &CapacityFinding) -> bool {
-    leading(&findings.capacity).is_some_and(|first| first.is(capacity))
-}
-
-/// A goal as it is labelled in a chart: `p99 < 4.34ms`.
-fn goal_name(capacity: &CapacityFinding) -> String {
-    match (capacity.goal, capacity.latency_limit_us()) {
-        (Goal::Latency { quantile, .. }, Some(us)) => format!("goal: {quantile} < {}", time_us(us)),
-        (goal, _) => format!("goal: {goal}"),
-    }
-}
-
-/// Ticks of rates up to `most`, all in one unit: `500`, `20 k`, `1.5 M`.
-fn rate_ticks(most: f64) -> impl Fn(f64) -> String {
-    let (size, unit) = match most {
-        most if most >= 2e6 => (1e6, " M"),
-        most if most >= 2e4 => (1e3, " k"),
-        _ => (1.0, ""),
-    };
-    move |rate| match rate {
-        0.0 => "0".to_owned(),
-        rate => number::grouped(rate / size, decimals(rate / size)) + unit,
-    }
-}
-
-/// A tick of a latency: `100us`, `2ms`.
-fn time_tick(us: f64) -> String {
-    time_us(us)
-}
-
-/// As many decimals as a tick of this size has.
-fn decimals(value: f64) -> usize {
-    match value.abs() {
-        x if x == 0.0 || (x - x.round()).abs() < 1e-9 => 0,
-        x if (10.0 * x - (10.0 * x).round()).abs() < 1e-9 => 1,
-        _ => 2,
-    }
-}
-
-/// A tick in percent.
-fn pct_tick(pct: f64) -> String {
-    number::trimmed(pct)
-}
-
-/// The end of an axis from 0: a little beyond the largest value.
-fn room_beyond(most: f64) -> f64 {
-    if most.is_finite() && most > 0.0 {
-        most * 1.04
-    } else {
-        1.0
-    }
-}
-
-/// Both sizes of a drawing.
-fn both(draw: impl Fn(Size) -> El) -> Vec<El> {
-    [Size::Wide, Size::Narrow].map(draw).into()
+    svg.with(out.body)
 }

@@ -148,7 +148,7 @@ fn the_chart_of_slots_has_a_panel_per_arm_and_marks_when_latency_is_back() {
         }
         let late = sample.steps.iter().flat_map(|course| &course.slots);
         let late = late.filter(|slot| slot.is_late == Some(true)).count();
-        assert_eq!(count(slots, "class=\"late\""), late, "{size}");
+        assert_eq!(count(slots, "class=\"speck late\""), late, "{size}");
         let said = match size {
             "wide" => ">back after 350 ms (250 or more)<",
             _ => ">back after 350 ms<",

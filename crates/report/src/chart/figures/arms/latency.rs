@@ -1,0 +1,106 @@
+//! Latency of each arm, the service alone on top.
+
+use super::{Arms, known, listed, rows};
+use crate::chart::figures::latency_axis;
+use crate::chart::{
+    At, Bar, Chart, Datum, Height, Key, Mark as Line, MarkKind, Panel, Series, Shape, Tone, Width,
+};
+use crate::number::time_us;
+use plimsoll_model::{ArmFinding, LatencyUs, Quantile};
+
+/// A percentile as it is drawn.
+type Mark = (&'static str, Tone, Shape, fn(&LatencyUs) -> f64);
+
+const MARKS: [Mark; 4] = [
+    ("p50", Tone::P50, Shape::Circle, |l| l.p50),
+    ("p95", Tone::P95, Shape::Triangle, |l| l.p95),
+    ("p99", Tone::P99, Shape::Square, |l| l.p99),
+    ("p99.9", Tone::P999, Shape::Diamond, |l| l.p999),
+];
+
+/// The mark of the quantile that the budget is about.
+fn asked(quantile: Quantile) -> Mark {
+    let name = quantile.to_string();
+    let found = MARKS.into_iter().find(|mark| mark.0 == name);
+    found.unwrap_or(MARKS[2])
+}
+
+pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
+    let arms = known(view, |arm| arm.latency_us);
+    arms.first().filter(|_| view.compares())?;
+    let (name, _, _, of) = asked(view.findings().budget.quantile);
+    let values = view.of_interest(|arm| arm.latency_us.as_ref().map(of));
+    Some(Chart {
+        id: "latency".to_owned(),
+        title: format!("{name} is {}", listed(&values, time_us)),
+        hint: format!(
+            "Each row is an arm, its marks are latencies from the intended start of a request. \
+             Dashed: {name} of the service alone. Changes are found pass by pass, so that they may \
+             differ from what lies between two marks here."
+        ),
+        description: "Latency at p50, p95, p99 and p99.9, logarithmic, a row per arm, the service \
+                      alone on top."
+            .to_owned(),
+        panels: vec![panel(view, &arms)],
+        width: Width::Full,
+        details: view.details(detail),
+        table: view.columns(&["arm", "p50", "p95", "p99", "p99.9"]),
+        rows_are_picks: true,
+        ..Chart::default()
+    })
+}
+
+fn detail(arm: &ArmFinding) -> Option<String> {
+    let latency = arm.latency_us.as_ref()?;
+    let one = |(name, _, _, of): &Mark| format!("{name} {}", time_us(of(latency)));
+    Some(MARKS.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+fn panel(view: Arms<'_>, arms: &[(usize, &ArmFinding)]) -> Panel {
+    let known = || {
+        arms.iter().enumerate().filter_map(|(row, (place, arm))| {
+            Some((row as f64 + 0.5, *place, arm.latency_us.as_ref()?))
+        })
+    };
+    let span = |(middle, _, latency): (f64, usize, &LatencyUs)| Bar {
+        x: (latency.p50, latency.p999),
+        y: (middle - 0.06, middle + 0.06),
+        tone: Tone::Span,
+        ..Bar::default()
+    };
+    let series = MARKS.map(|(_, tone, shape, of)| Series {
+        tone,
+        marker: Some(shape),
+        data: known()
+            .map(|(middle, place, latency)| Datum::at(of(latency), middle, Some(place)))
+            .collect(),
+        ..Series::default()
+    });
+    let alone = arms.iter().find(|(_, arm)| !arm.arm.has_job());
+    let alone = alone.and_then(|(_, arm)| arm.latency_us.as_ref());
+    let (_, tone, _, of) = asked(view.findings().budget.quantile);
+    let limit = alone.map(|alone| Line {
+        tone,
+        ..Line::new(MarkKind::Goal, At::X(of(alone)))
+    });
+    // Which mark is which, above those of the first row.
+    let first = known().next();
+    let legend = first.into_iter().flat_map(|(_, _, latency)| {
+        MARKS.map(|(name, tone, _, of)| Key {
+            name: name.to_owned(),
+            tone,
+            at: Some(of(latency)),
+        })
+    });
+    let values = known().flat_map(|(_, _, latency)| MARKS.map(|(.., of)| of(latency)));
+    Panel {
+        x: latency_axis(values),
+        y: rows(view, arms),
+        height: Height::Rows,
+        marks: limit.into_iter().collect(),
+        bars: known().map(span).collect(),
+        series: series.into(),
+        legend: legend.collect(),
+        ..Panel::default()
+    }
+}

@@ -1,0 +1,212 @@
+//! The charts of a yield run: arms in the place of load levels.
+//!
+//! Each is a function from findings to a [`Chart`], and one line in
+//! [`figures`].
+
+mod cause;
+mod change;
+mod curve;
+mod latency;
+mod paid;
+mod steps;
+mod time;
+mod total;
+
+use crate::YieldReport;
+use crate::chart::{Axis, Chart, Row, Shape, Tone};
+use crate::number::Written;
+use crate::table::Column;
+use crate::yields::table;
+use plimsoll_model::{
+    Arm, ArmFinding, BudgetVerdict, Estimate, StepCourse, TrialPicture, YieldFindings,
+};
+
+/// What the charts of a yield run are drawn from.
+#[derive(Clone, Copy)]
+pub(crate) struct Arms<'a> {
+    pub(crate) report: &'a YieldReport<'a>,
+    /// Its trials, for the time line.
+    pub(crate) trials: &'a [TrialPicture],
+    /// Latency after steps of the load, where it steps.
+    pub(crate) steps: &'a [StepCourse],
+}
+
+/// All charts that there is something to draw for, in the order of the page.
+pub(crate) fn figures(view: Arms<'_>) -> Vec<Chart> {
+    let charts = [
+        steps::chart(view),
+        curve::paid(view),
+        curve::gained(view),
+        paid::chart(view),
+        latency::chart(view),
+        total::chart(view),
+        cause::chart(view),
+        time::chart(view),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+impl<'a> Arms<'a> {
+    fn findings(&self) -> &'a YieldFindings {
+        self.report.findings
+    }
+
+    fn arms(&self) -> &'a [ArmFinding] {
+        &self.findings().arms
+    }
+
+    /// Whether there is an arm to compare with the service alone.
+    fn compares(&self) -> bool {
+        self.arms().iter().any(|arm| arm.arm.is_beside())
+    }
+
+    /// The change of the quantile that the budget is about, in percent.
+    fn change(&self, arm: &ArmFinding) -> Option<Estimate> {
+        let change = arm.latency_change_pct?;
+        Some(change.under(&self.findings().budget))
+    }
+
+    /// Whether this is the arm to take.
+    fn is_best(&self, arm: &ArmFinding) -> bool {
+        self.findings().recommended.arm == Some(arm.arm)
+    }
+
+    /// The columns of the report's table that have these names.
+    fn columns(&self, names: &[&str]) -> Vec<Column> {
+        let all = table::columns(&self.findings().arms, &self.findings().budget).into_iter();
+        all.filter(|column| names.contains(&column.name()))
+            .collect()
+    }
+
+    /// What a chart tells of each arm.
+    fn details(&self, tell: impl Fn(&ArmFinding) -> Option<String>) -> Vec<String> {
+        let one = |arm: &ArmFinding| {
+            let detail = tell(arm).unwrap_or_else(|| "not known".to_owned());
+            format!("{}: {detail}", arm.arm)
+        };
+        self.arms().iter().map(one).collect()
+    }
+
+    /// Some figure of the arms that are of interest in a title: of the service
+    /// alone, of the arm to take, and of the one with most of it.
+    fn of_interest(&self, of: impl Fn(&ArmFinding) -> Option<f64>) -> Vec<(String, f64)> {
+        let known = |arm: &'a ArmFinding| Some((arm, of(arm)?));
+        let beside = || self.arms().iter().filter(|a| a.arm.is_beside());
+        let alone = self.arms().iter().find(|a| !a.arm.has_job());
+        let best = beside().find(|a| self.is_best(a));
+        let most = beside().filter_map(known);
+        let most = most.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(arm, _)| arm);
+        let mut arms: Vec<&ArmFinding> = Vec::new();
+        for arm in [alone, best, most].into_iter().flatten() {
+            if !arms.iter().any(|seen| seen.arm == arm.arm) {
+                arms.push(arm);
+            }
+        }
+        let named = arms.into_iter().filter_map(known);
+        named.map(|(arm, value)| (with(arm), value)).collect()
+    }
+}
+
+/// What runs in an arm, in a sentence.
+fn with(arm: &ArmFinding) -> String {
+    match arm.arm {
+        arm if !arm.has_job() => "with the service alone".to_owned(),
+        Arm::None => "with the job not held".to_owned(),
+        arm => format!("with the job held by {arm}"),
+    }
+}
+
+/// `1.2ms with the service alone, 1.3ms with …`, with an "and" before the last.
+fn listed(values: &[(String, f64)], show: impl Fn(f64) -> String) -> String {
+    let parts = values.iter();
+    and(&parts
+        .map(|(name, value)| format!("{} {name}", show(*value)))
+        .collect::<Vec<_>>())
+}
+
+/// `a, b and c`
+fn and(parts: &[String]) -> String {
+    match parts.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => parts.join(""),
+    }
+}
+
+/// How an arm that was compared with the budget looks: in colour and in shape,
+/// and whether its mark is hollow.
+fn verdict_look(arm: &ArmFinding) -> (Tone, Shape, bool) {
+    match arm.verdict {
+        Some(BudgetVerdict::Within) => (Tone::Within, Shape::Circle, false),
+        Some(BudgetVerdict::Beyond) => (Tone::Beyond, Shape::Diamond, false),
+        Some(BudgetVerdict::CannotTell) | None => (Tone::Open, Shape::Square, true),
+    }
+}
+
+/// Everything that can be picked, by name, with what is told of it: the arms,
+/// and those of a curve with each headroom.
+pub(crate) fn picks(view: Arms<'_>) -> impl Iterator<Item = (String, String)> {
+    let arms = view.arms().iter();
+    let arms = arms.map(move |arm| (arm.arm.to_string(), facts(view, arm)));
+    let points = view.findings().curve.iter().flat_map(|curve| &curve.points);
+    arms.chain(points.map(move |point| (curve::name(point), facts(view, &point.found))))
+}
+
+/// What is told of an arm wherever it is picked.
+fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
+    let mut parts = Vec::new();
+    if let Some(gained) = arm.work_gained_share.filter(|_| arm.arm.has_job()) {
+        let gained = Written::pct(table::pct(gained)).with_ends(" %");
+        parts.push(format!("gained {gained}"));
+    }
+    if let Some(change) = view.change(arm) {
+        let quantile = view.findings().budget.quantile;
+        let change = table::signed(change) + " %" + &ends(change);
+        parts.push(format!("{quantile} {change}"));
+    }
+    if let Some(latency) = &arm.latency_us {
+        parts.push(format!("p99 {}", crate::number::time_us(latency.p99)));
+    }
+    parts.extend(verdict_words(arm).map(str::to_owned));
+    match parts.is_empty() {
+        true => "no trial counts".to_owned(),
+        false => parts.join(" · "),
+    }
+}
+
+/// ` (0.7 to 3.5)`
+fn ends(estimate: Estimate) -> String {
+    let ends = Written::pct(estimate).ends();
+    ends.map_or_else(String::new, |ends| format!(" ({ends})"))
+}
+
+fn verdict_words(arm: &ArmFinding) -> Option<&'static str> {
+    Some(match arm.verdict? {
+        BudgetVerdict::Within => "within the budget",
+        BudgetVerdict::Beyond => "beyond the budget",
+        BudgetVerdict::CannotTell => "it cannot be told whether that is within the budget",
+    })
+}
+
+/// The arms of which something is known, each with its place among all.
+fn known<T>(view: Arms<'_>, of: impl Fn(&ArmFinding) -> Option<T>) -> Vec<(usize, &ArmFinding)> {
+    let arms = view.report.findings.arms.iter().enumerate();
+    arms.filter(|(_, arm)| of(arm).is_some()).collect()
+}
+
+/// A row per arm.
+fn rows(view: Arms<'_>, arms: &[(usize, &ArmFinding)]) -> Axis {
+    let row = |(_, arm): &(usize, &ArmFinding)| row(arm.arm.name(), view.is_best(arm));
+    Axis::of_rows(arms.iter().map(row).collect())
+}
+
+fn row(name: &str, is_best: bool) -> Row {
+    Row {
+        name: name.to_owned(),
+        tone: if is_best { Tone::Best } else { Tone::Plain },
+    }
+}
+
+/// From the top to the bottom of what stands in a row.
+fn within_row(row: usize) -> (f64, f64) {
+    (row as f64 + 0.2, row as f64 + 0.8)
+}

@@ -1,0 +1,141 @@
+//! Gained against paid: the chart that the page is about.
+
+use super::change::{self, highest};
+use super::{Arms, ends, verdict_look, verdict_words};
+use crate::chart::{Axis, Chart, Datum, Height, Panel, Scale, Series, Shape, Unit, Width};
+use crate::number::{self, Written};
+use crate::sentence::capital;
+use crate::yields::table::{self, signed};
+use plimsoll_model::{Arm, ArmFinding, Estimate};
+
+/// An arm of which both are known.
+struct Mark<'a> {
+    place: usize,
+    arm: &'a ArmFinding,
+    gained: Estimate,
+    change: Estimate,
+}
+
+pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
+    let marks = marks(view);
+    marks.first()?;
+    let panel = panel(view, &marks);
+    Some(Chart {
+        id: "paid".to_owned(),
+        title: title(view, &marks),
+        hint: format!(
+            "Right is more of the job's work, down is less latency; bars are {} intervals. Filled \
+             circle: within the budget; diamond: beyond it; hollow square: it cannot be told. The \
+             ring is around the arm to take.{}",
+            number::confidence(),
+            change::hint(view, &panel.y)
+        ),
+        description: "Each way to hold the job as a mark: to the right, the job's work that it \
+                      gained; upwards, how much more latency it cost; bars are intervals."
+            .to_owned(),
+        panels: vec![panel],
+        width: Width::Full,
+        details: view.details(|arm| detail(view, arm)),
+        table: table::columns(&view.findings().arms, &view.findings().budget),
+        rows_are_picks: true,
+        ..Chart::default()
+    })
+}
+
+fn marks(view: Arms<'_>) -> Vec<Mark<'_>> {
+    let arms = view.report.findings.arms.iter().enumerate();
+    let beside = arms.filter(|(_, arm)| arm.arm.is_beside());
+    let mark = |(place, arm)| {
+        Some(Mark {
+            place,
+            arm,
+            gained: table::pct(arm.work_gained_share?),
+            change: view.change(arm)?,
+        })
+    };
+    beside.filter_map(mark).collect()
+}
+
+fn title(view: Arms<'_>, marks: &[Mark<'_>]) -> String {
+    let findings = view.findings();
+    let budget = &findings.budget;
+    let said = |mark: &Mark<'_>| {
+        let held = match mark.arm.arm {
+            Arm::None => "not held".to_owned(),
+            arm => format!("held by {arm}"),
+        };
+        format!(
+            "{held}, the job gains {} % of its work for {} % of {}",
+            Written::pct(mark.gained).value,
+            signed(mark.change),
+            budget.quantile
+        )
+    };
+    let best = marks.iter().find(|mark| view.is_best(mark.arm));
+    let nearest = || {
+        let by_price = |a: &&Mark<'_>, b: &&Mark<'_>| a.change.value.total_cmp(&b.change.value);
+        marks.iter().min_by(by_price)
+    };
+    match (best, findings.recommended.within_budget) {
+        (Some(best), _) => capital(&format!("{}, within {budget}", said(best))),
+        (None, Some(_)) => match nearest() {
+            Some(near) => format!("No arm is within {budget}. {}", capital(&said(near))),
+            None => format!("No arm is within {budget}"),
+        },
+        (None, None) => format!("It cannot be told whether any arm is within {budget}"),
+    }
+}
+
+fn detail(view: Arms<'_>, arm: &ArmFinding) -> Option<String> {
+    let change = view.change(arm)?;
+    let gained = Written::pct(table::pct(arm.work_gained_share?)).with_ends(" %");
+    Some(format!(
+        "gains {gained} of what the job does alone, {} changes by {} %{}; {}",
+        view.findings().budget.quantile,
+        signed(change),
+        ends(change),
+        verdict_words(arm)?
+    ))
+}
+
+/// The axis of work gained, up to a little beyond the most.
+pub(super) fn gained_axis(most: f64) -> Axis {
+    Axis {
+        short_label: "work gained, % of the job's alone".to_owned(),
+        ..Axis::new(
+            "work gained, % of what the job does alone",
+            Scale::up_to([most]),
+            Unit::Number,
+        )
+    }
+}
+
+fn panel(view: Arms<'_>, marks: &[Mark<'_>]) -> Panel {
+    let y = change::axis(view, marks.iter().map(|m| m.change));
+    let most = marks.iter().map(|m| highest(m.gained)).fold(0.0, f64::max);
+    let datum = |mark: &Mark<'_>| {
+        let (tone, shape, hollow) = verdict_look(mark.arm);
+        Datum {
+            x_range: mark.gained.interval(),
+            y_range: mark.change.interval(),
+            shape: Some(shape),
+            tone: Some(tone),
+            hollow,
+            name: mark.arm.arm.to_string(),
+            is_best: view.is_best(mark.arm),
+            ..Datum::at(mark.gained.value, mark.change.value, Some(mark.place))
+        }
+    };
+    Panel {
+        x: gained_axis(1.04 * most),
+        height: Height::Fixed(384.0),
+        marks: change::marks(view, &y),
+        series: vec![Series {
+            marker: Some(Shape::Circle),
+            data: marks.iter().map(datum).collect(),
+            ..Series::default()
+        }],
+        y,
+        ..Panel::default()
+    }
+}

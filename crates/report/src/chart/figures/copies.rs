@@ -1,0 +1,271 @@
+//! A run of copies: how they slow each other down, how much work that is, and
+//! what CPU use says of it.
+
+use super::{cpu_panel, diagonal, joined, specks};
+use crate::chart::{
+    At, Axis, Chart, Datum, Height, Mark, MarkKind, Panel, Scale, Shape, Tone, Unit, Width,
+};
+use crate::copies::{columns, is_disturbed, sentences};
+use crate::number::{self, counted};
+use plimsoll_model::{CopiesFinding, CopiesFindings, PictureSetting, TrialPicture};
+
+/// What the charts of a run of copies are made from.
+#[derive(Clone, Copy)]
+pub(crate) struct CopiesView<'a> {
+    pub(crate) findings: &'a CopiesFindings,
+    pub(crate) trials: &'a [TrialPicture],
+    /// How many trials are invalid, in words.
+    pub(crate) tally: &'a str,
+    /// Whether somebody else measured it.
+    pub(crate) is_imported: bool,
+}
+
+/// All charts of a run of copies that there are data for.
+pub(crate) fn figures(view: CopiesView<'_>) -> Vec<Chart> {
+    let charts = [time(view), work(view), cpu(view), time_line(view)];
+    charts.into_iter().flatten().collect()
+}
+
+/// The charts of a run of copies for a terminal.
+pub(crate) fn terminal(findings: &CopiesFindings) -> Vec<Chart> {
+    let view = CopiesView {
+        findings,
+        trials: &[],
+        tally: "",
+        is_imported: false,
+    };
+    // Of one number of copies there is no curve.
+    let counted = findings.copies.iter().filter(|row| row.trials > 0);
+    let charts = match counted.count() < 2 {
+        true => [None, None],
+        false => [time(view), cpu(view)],
+    };
+    charts.into_iter().flatten().collect()
+}
+
+fn time_line(view: CopiesView<'_>) -> Option<Chart> {
+    let trials = Some(view.trials).filter(|_| !view.is_imported)?;
+    super::time_line::of_loads(trials, view.tally, "copies at once", Unit::Count)
+}
+
+/// `3 copies`
+pub(crate) fn name(row: &CopiesFinding) -> String {
+    counted(row.copies, "copy", "copies")
+}
+
+/// What the charts of copies have in common.
+fn chart(
+    view: CopiesView<'_>,
+    id: &str,
+    (title, hint): (String, &str),
+    tell: impl Fn(&CopiesFinding) -> String,
+    panel: Panel,
+) -> Chart {
+    let rows = &view.findings.copies;
+    let disturbed = match rows.iter().any(is_disturbed) {
+        true => " Hollow: disturbed, no trial counts.",
+        false => "",
+    };
+    let hint = format!("{hint}{disturbed}");
+    let detail = |r: &CopiesFinding| {
+        let but = match is_disturbed(r) {
+            true => " (disturbed: no trial counts)",
+            false => "",
+        };
+        format!("{}: {}{but}", name(r), tell(r))
+    };
+    Chart {
+        id: id.to_owned(),
+        title,
+        description: hint.clone(),
+        hint,
+        panels: vec![panel],
+        picks: rows.iter().map(|r| Some(f64::from(r.copies))).collect(),
+        details: rows.iter().map(detail).collect(),
+        table: columns(rows, &view.findings.smt),
+        rows_are_picks: true,
+        ..Chart::default()
+    }
+}
+
+/// Something of each row, hollow where it rests on invalid trials; a copy is
+/// `each` on the x axis.
+fn data(
+    rows: &[CopiesFinding],
+    each: f64,
+    of: impl Fn(&CopiesFinding) -> Option<f64>,
+) -> Vec<Datum> {
+    let datum = |(i, row): (usize, &CopiesFinding)| Datum {
+        hollow: is_disturbed(row),
+        ..Datum::at(
+            each * f64::from(row.copies),
+            of(row).unwrap_or(f64::NAN),
+            Some(i),
+        )
+    };
+    rows.iter().enumerate().map(datum).collect()
+}
+
+/// The row with the most copies of which a trial counts, and that of one.
+fn ends<'a>(view: CopiesView<'a>) -> Option<(&'a CopiesFinding, &'a CopiesFinding)> {
+    let counted = |r: &&CopiesFinding| r.trials > 0;
+    let rows = &view.findings.copies;
+    Some((rows.iter().find(counted)?, rows.iter().rfind(counted)?))
+}
+
+/// Numbers of copies, with a tick at each that was tried.
+fn copies_axis(view: CopiesView<'_>) -> Axis {
+    let tried = view.findings.copies.iter().map(|r| f64::from(r.copies));
+    Axis {
+        only: tried.clone().collect(),
+        ..Axis::new("copies at once", Scale::up_to(tried), Unit::Count)
+    }
+}
+
+fn trials<'a>(view: CopiesView<'a>) -> impl Iterator<Item = (f64, &'a TrialPicture)> {
+    let counted = view.trials.iter().filter(|t| t.invalid.is_empty());
+    counted.filter_map(|t| match t.setting {
+        PictureSetting::Copies { copies } => Some((f64::from(copies), t)),
+        _ => None,
+    })
+}
+
+/// Time of a copy against copies at once.
+fn time(view: CopiesView<'_>) -> Option<Chart> {
+    let (first, most) = ends(view)?;
+    let title = match first.copies == most.copies {
+        true => format!(
+            "{} at once: {} s each",
+            crate::sentence::capital(&name(first)),
+            number::short(first.seconds)
+        ),
+        false => format!(
+            "A copy takes {} s with {} at once, and {} s with {}",
+            number::short(first.seconds),
+            name(first),
+            number::short(most.seconds),
+            most.copies
+        ),
+    };
+    let hint = "Time of a copy against copies at once, and the slowest of them. Small dots: single \
+                trials. Level: copies do not disturb each other.";
+    let tell = |r: &CopiesFinding| {
+        let (mean, slowest) = (number::short(r.seconds), number::short(r.slowest_seconds));
+        format!("{mean} s each, the slowest {slowest} s")
+    };
+    Some(Chart {
+        width: Width::Full,
+        ..chart(view, "latency", (title, hint), tell, time_panel(view))
+    })
+}
+
+fn time_panel(view: CopiesView<'_>) -> Panel {
+    let rows = &view.findings.copies;
+    let x = copies_axis(view);
+    let times = rows.iter().map(|r| r.slowest_seconds.max(r.seconds));
+    let single = trials(view).filter_map(|(copies, t)| Some((copies, t.copy_s?)));
+    let mut series = vec![specks(Tone::P99, single)];
+    // Where a row is one number, as in a table, its slowest copy is that copy.
+    let slower = |r: &CopiesFinding| r.slowest_seconds > r.seconds * 1.000_001;
+    if rows.iter().any(slower) {
+        let slowest = data(rows, 1.0, |r| Some(r.slowest_seconds));
+        series.push(joined("slowest", Tone::P999, Shape::Diamond, slowest));
+    }
+    let mean = data(rows, 1.0, |r| Some(r.seconds));
+    series.push(joined("mean", Tone::P99, Shape::Square, mean));
+    let alone = rows.iter().find(|r| r.copies == 1);
+    let alone = alone.map(|alone| Mark::new(MarkKind::Guide, At::Y(alone.seconds)));
+    Panel {
+        x,
+        y: Axis::new(
+            "time of a copy, seconds",
+            Scale::from_zero(times, 5),
+            Unit::Rate,
+        ),
+        height: Height::Fixed(284.0),
+        marks: alone.into_iter().collect(),
+        series,
+        ..Panel::default()
+    }
+}
+
+/// Work of all copies against copies at once.
+fn work(view: CopiesView<'_>) -> Option<Chart> {
+    let rows = &view.findings.copies;
+    rows.iter()
+        .find(|r| r.efficiency_ratio.is_some() && r.copies > 1)?;
+    let title = sentences(rows)
+        .first()?
+        .text
+        .trim_end_matches('.')
+        .to_owned();
+    let hint = "Work of all copies together, in copies that run alone. On the dotted diagonal they \
+                do not disturb each other.";
+    let tell = |r: &CopiesFinding| match r.efficiency_ratio {
+        Some(ratio) => format!(
+            "each at {:.0} % of the speed of one alone, together the work of {}",
+            100.0 * ratio,
+            number::short(ratio * f64::from(r.copies))
+        ),
+        None => "efficiency is not known".to_owned(),
+    };
+    // More work than that of copies alone is a sign of disturbed trials, and
+    // shall be seen as such.
+    let work = |r: &CopiesFinding| Some(f64::from(r.copies) * r.efficiency_ratio?);
+    let x = copies_axis(view);
+    let most = rows.iter().filter_map(work).map(|work| 1.04 * work);
+    let most = most.fold(x.scale.high(), f64::max);
+    let label = "work, in copies that run alone";
+    let panel = Panel {
+        y: Axis::new(label, Scale::linear(0.0, most), Unit::Rate),
+        height: Height::Fixed(324.0),
+        series: vec![
+            diagonal("no disturbance", x.scale.high()),
+            joined("", Tone::Work, Shape::Circle, data(rows, 1.0, work)),
+        ],
+        x,
+        ..Panel::default()
+    };
+    Some(chart(view, "work", (title, hint), tell, panel))
+}
+
+/// CPU use against copies, both as a part of the most.
+fn cpu(view: CopiesView<'_>) -> Option<Chart> {
+    let rows = &view.findings.copies;
+    let (first, most) = ends(view)?;
+    let known = |r: &CopiesFinding| r.cpu_pct.map(number::pct);
+    let title = match (known(first), known(most)) {
+        (Some(low), Some(high)) if first.copies < most.copies => format!(
+            "CPU use goes from {low} % with {} to {high} % with {}",
+            name(first),
+            most.copies
+        ),
+        (_, Some(high)) => format!("CPU use is {high} % with {}", name(most)),
+        _ => return None,
+    };
+    let hint = "CPU use against copies at once, in percent of the most copies tried. On the dotted \
+                diagonal CPU use would tell how many run.";
+    let tell = |r: &CopiesFinding| {
+        known(r).map_or_else(
+            || "CPU use is not known".to_owned(),
+            |cpu| format!("CPU use {cpu} %"),
+        )
+    };
+    let tried = rows.iter().map(|r| f64::from(r.copies)).fold(1.0, f64::max);
+    let scale = Scale::linear(0.0, 100.0);
+    let percent = |copies: f64| 100.0 * copies / tried;
+    let data = data(rows, percent(1.0), |r| r.cpu_pct);
+    let x = Axis::new("copies, % of the most tried", scale, Unit::Number);
+    let mut panel = cpu_panel(x, diagonal("", 100.0));
+    panel.height = Height::Equal;
+    let single = trials(view).filter_map(|(copies, t)| Some((percent(copies), t.cpu_pct?)));
+    panel.series.push(specks(Tone::Cpu, single));
+    panel
+        .series
+        .push(joined("CPU", Tone::Cpu, Shape::Circle, data));
+    let places = rows.iter().map(|r| Some(percent(f64::from(r.copies))));
+    Some(Chart {
+        picks: places.collect(),
+        ..chart(view, "cpu", (title, hint), tell, panel)
+    })
+}

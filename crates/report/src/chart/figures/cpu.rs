@@ -1,0 +1,258 @@
+//! CPU use against load, both in percent on equal axes.
+
+use super::{View, cpu_panel, diagonal, joined, leads, load_marks, load_name, specks};
+use crate::capacity::{self, is_told, leading};
+use crate::chart::{
+    Axis, Chart, Datum, Height, Line, Panel, Ranges, Ring, Scale, Series, Shape, Tone, Unit,
+};
+use crate::headroom::{Beyond, Tells, advice, tells};
+use crate::levels::{self, known};
+use crate::number::{self, MISSING, Written};
+use crate::table::Column;
+use plimsoll_model::{CapacityStatus, CpuPoint, Headroom, LevelFinding, Phase, TrialPicture};
+
+pub(super) fn chart(view: View<'_>) -> Option<Chart> {
+    let levels = view.levels();
+    levels.iter().find(|l| l.cpu_pct.is_some())?;
+    let curve = &view.picture.curve;
+    let band = match curve.iter().any(|p| p.cpu_pct.interval().is_some()) {
+        true => " Shaded: its 95 % band; small dots: single trials.",
+        false => "",
+    };
+    Some(Chart {
+        id: "cpu".to_owned(),
+        title: title(view),
+        short_titles: short_titles(view),
+        hint: format!(
+            "CPU use against achieved load on equal axes. On the dotted diagonal CPU use would tell \
+             the load; below it, CPU use lags behind.{band}"
+        ),
+        description:
+            "CPU use in percent over achieved load in percent of the rated rate, with the \
+                      diagonal on which both are equal."
+                .to_owned(),
+        panels: vec![panel(view)],
+        picks: picks(view),
+        details: levels.iter().map(detail).collect(),
+        table: table(view),
+        ..Chart::default()
+    })
+}
+
+/// What the chart shows: how far CPU use tells the load.
+fn title(view: View<'_>) -> String {
+    match &view.findings().headroom {
+        Headroom::Known(index) => {
+            let promise = leading(&view.findings().capacity).map(|first| first.finding);
+            let most = Written::rate(index.max_rate_rps).value;
+            let (at, rate, ratio) = match (index.half_rate_rps, index.interpolated_ratio) {
+                (Some(half), Some(ratio)) => ("At 50 % CPU use", half, ratio),
+                _ => (
+                    "In proportion to CPU use",
+                    index.linear_expectation_rps,
+                    index.nearest_level_ratio,
+                ),
+            };
+            format!(
+                "{at} it does {}/s and at most {most}/s, {}",
+                Written::rate(rate).value,
+                advice(ratio, Beyond::of(index.max_rate_rps, promise))
+            )
+        }
+        Headroom::Unknown { .. } => {
+            let points = &view.picture.curve;
+            let (Some(first), Some(last)) = (points.first(), points.last()) else {
+                return "CPU use is not known".to_owned();
+            };
+            format!(
+                "CPU use goes from {} % at {} to {} % at {}",
+                number::pct(first.measured_cpu_pct),
+                number::per_second(first.rate_rps),
+                number::pct(last.measured_cpu_pct),
+                number::per_second(last.rate_rps)
+            )
+        }
+    }
+}
+
+/// Whether CPU use lags, and what it is when the goal breaks.
+fn short_titles(view: View<'_>) -> Vec<String> {
+    let findings = view.findings();
+    let first = leading(&findings.capacity).map(|first| first.finding);
+    // That of a cliff is CPU use between its two ends.
+    let found = first.filter(|c| c.status == CapacityStatus::Found);
+    let at_line = found.and_then(|c| c.cpu_pct);
+    let at_line = at_line.map(|cpu| format!(": {} % at the load line", Written::pct(cpu).value));
+    let at_line = at_line.unwrap_or_default();
+    match (lag(&findings.headroom), at_line.is_empty()) {
+        (Some(lag), _) => vec![format!("CPU use {lag}{at_line}"), format!("CPU use {lag}")],
+        (None, false) => vec![format!("CPU use{at_line}")],
+        (None, true) => vec!["CPU use against load".to_owned()],
+    }
+}
+
+/// Which way CPU use is wrong, where that is known.
+fn lag(headroom: &Headroom) -> Option<&'static str> {
+    let Headroom::Known(index) = headroom else {
+        return None;
+    };
+    let half = index.interpolated_ratio;
+    match tells(half.unwrap_or(index.nearest_level_ratio)) {
+        Tells::Less => Some("lags behind load"),
+        Tells::Truth => Some("tells the load"),
+        Tells::More => Some("runs ahead of load"),
+        Tells::SeemsLess => Some("seems to lag behind load"),
+        Tells::SeemsMore => Some("seems to run ahead of load"),
+        Tells::Either => None,
+    }
+}
+
+fn detail(level: &LevelFinding) -> String {
+    match level.cpu_pct {
+        Some(cpu) => format!(
+            "{}, {} achieved: CPU use {} %",
+            load_name(level),
+            number::per_second(level.achieved_rps.unwrap_or(level.offered_rps)),
+            number::pct(cpu)
+        ),
+        None => format!("{}: CPU use is not known", load_name(level)),
+    }
+}
+
+/// The columns that say what each point of the curve is: the level, by the name
+/// that it has everywhere, and what it achieved, which is another number. Rates
+/// that the search tried are no level.
+pub(super) fn point_columns(view: View<'_>) -> [Column; 3] {
+    let points = || view.picture.curve.iter();
+    let name = |p: &CpuPoint| {
+        let same = |l: &&LevelFinding| {
+            let achieved = l.achieved_rps.unwrap_or(f64::NAN);
+            (achieved - p.rate_rps).abs() <= 1e-6 * p.rate_rps
+        };
+        let level = view.levels().iter().find(same);
+        known(level.map(|l| l.load_pct), number::trimmed_pct)
+    };
+    let share = |p: &CpuPoint| known(p.load_pct, number::pct);
+    let rate = |p: &CpuPoint| number::rate(p.rate_rps);
+    [
+        Column::new("load", "%", 0, points().map(name)),
+        Column::new("achieved", "% of rated", 0, points().map(share)),
+        Column::new("achieved", "/s", 0, points().map(rate)),
+    ]
+}
+
+fn table(view: View<'_>) -> Vec<Column> {
+    let points = || view.picture.curve.iter();
+    let fitted = |p: &CpuPoint| Written::pct(p.cpu_pct);
+    let ends = |p: &CpuPoint| fitted(p).ends().unwrap_or_else(|| MISSING.to_owned());
+    let measured = |p: &CpuPoint| number::pct(p.measured_cpu_pct);
+    let mut columns = Vec::from(point_columns(view));
+    columns.extend([
+        Column::new("CPU", "%", 0, points().map(measured)),
+        Column::new("fitted", "%", 0, points().map(|p| fitted(p).value)),
+        Column::new("95 % band", "%", 0, points().map(ends)),
+    ]);
+    columns
+}
+
+/// Load, CPU use of a valid trial under load.
+fn trial(trial: &TrialPicture) -> Option<(f64, f64)> {
+    let is_load = !matches!(trial.phase, Phase::Idle | Phase::Calibration);
+    let counts = is_load && trial.invalid.is_empty();
+    trial.load_pct.zip(trial.cpu_pct).filter(|_| counts)
+}
+
+/// Loads in percent of the rated rate, or where that is not known in requests
+/// per second, for this chart and for that of work. CPU time is used by what
+/// was answered, and beyond saturation that is less than what was offered.
+pub(super) fn load_axis(view: View<'_>) -> Axis {
+    let curve = view.picture.curve.iter().filter_map(|p| p.load_pct);
+    let trials = view.picture.trials.iter().filter_map(trial);
+    let all = curve.chain(trials.map(|(load, _)| load)).chain(loads(view));
+    if view.rated().is_none() {
+        let scale = Scale::up_to(loads(view));
+        return Axis::new("achieved load, requests/s", scale, Unit::Rate);
+    }
+    let most = all.fold(100.0, f64::max);
+    let scale = Scale::linear(0.0, (most / 10.0 - 0.1).ceil() * 10.0);
+    Axis::new("achieved load, % of the rated rate", scale, Unit::Number)
+}
+
+/// The load that a level really was.
+fn load(view: View<'_>, level: &LevelFinding) -> f64 {
+    match view.rated() {
+        None => level.achieved_rps.unwrap_or(level.offered_rps),
+        rated => levels::achieved_pct(level, rated),
+    }
+}
+
+fn loads(view: View<'_>) -> impl Iterator<Item = f64> {
+    let known = view.levels().iter().filter(|l| l.cpu_pct.is_some());
+    known.map(move |level| load(view, level))
+}
+
+/// Where levels stand on that axis.
+pub(super) fn picks(view: View<'_>) -> Vec<Option<f64>> {
+    let place = |l: &LevelFinding| l.cpu_pct.map(|_| load(view, l));
+    view.levels().iter().map(place).collect()
+}
+
+/// Where a rate stands on that axis.
+pub(super) fn place(view: View<'_>) -> impl Fn(f64) -> Option<f64> {
+    let rated = view.rated();
+    move |rate| Some(rated.map_or(rate, |rated| 100.0 * rate / rated))
+}
+
+fn panel(view: View<'_>) -> Panel {
+    let findings = view.findings();
+    let curve: Vec<Datum> = view.picture.curve.iter().filter_map(curve_point).collect();
+    let is_rated = view.rated().is_some();
+    let point = |(i, level): (usize, &LevelFinding)| {
+        let cpu = level.cpu_pct.unwrap_or(f64::NAN);
+        Datum::at(load(view, level), cpu, Some(i))
+    };
+    let levels = view.levels().iter().enumerate().map(point);
+    let mut points = joined("CPU", Tone::Cpu, Shape::Circle, levels.collect());
+    // The curve is fitted, and so runs beside the points.
+    let fitted = Series {
+        tone: Tone::Cpu,
+        line: Line::Solid,
+        ranges: Ranges::Band,
+        data: curve,
+        ..Series::default()
+    };
+    if !fitted.data.is_empty() {
+        points.line = Line::None;
+    }
+    let place = place(view);
+    let ring = |capacity: &plimsoll_model::CapacityFinding| {
+        let rate = capacity
+            .rate_rps
+            .filter(|_| is_told(capacity) && is_rated)?;
+        let at = capacity::load_line(capacity).map_or(rate.value, |(at, _)| at);
+        Some(Ring {
+            at: (place(at)?, capacity.cpu_pct?.value),
+            is_other: !leads(findings, capacity),
+            ..Ring::default()
+        })
+    };
+    let trials = specks(Tone::Cpu, view.picture.trials.iter().filter_map(trial));
+    let mut panel = cpu_panel(load_axis(view), diagonal("CPU use = load", 100.0));
+    panel.height = Height::Equal;
+    if !is_rated {
+        // A load in percent of nothing that is known would be no load.
+        panel.series.clear();
+        panel.height = Height::Fixed(320.0);
+    }
+    panel.series.extend([fitted, trials, points]);
+    panel.marks = load_marks(findings, &place);
+    panel.rings = findings.capacity.iter().filter_map(ring).collect();
+    panel
+}
+
+fn curve_point(point: &CpuPoint) -> Option<Datum> {
+    Some(Datum {
+        y_range: point.cpu_pct.interval(),
+        ..Datum::at(point.load_pct?, point.cpu_pct.value, None)
+    })
+}

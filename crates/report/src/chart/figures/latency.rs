@@ -1,0 +1,197 @@
+//! Latency against load.
+
+pub(super) mod title;
+
+use super::super::{Chart, Datum, Panel, Ranges, Ring, Series, Shape, Tone, Width};
+use super::{
+    View, goal_marks, goal_tone, joined, latency_axis, leads, load_marks, offered_axis, specks,
+};
+use crate::capacity::seen_broken;
+use crate::chart::Height;
+use crate::number::{per_second, time_us};
+use plimsoll_model::{
+    CapacityFinding, Goal, LatencySpread, LatencySummary, LevelFinding, Phase, PictureSetting, Span,
+    TrialPicture,
+};
+
+/// A percentile as it is drawn.
+#[derive(Clone, Copy)]
+pub(super) struct Percentile {
+    pub(super) name: &'static str,
+    pub(super) tone: Tone,
+    pub(super) shape: Shape,
+    of: fn(&LatencySummary) -> f64,
+    spread: fn(&LatencySpread) -> Span,
+}
+
+/// From the top down.
+pub(super) const PERCENTILES: [Percentile; 3] = [
+    Percentile {
+        name: "p99.9",
+        tone: Tone::P999,
+        shape: Shape::Diamond,
+        of: |l| l.p999,
+        spread: |s| s.p999,
+    },
+    P99,
+    Percentile {
+        name: "p50",
+        tone: Tone::P50,
+        shape: Shape::Circle,
+        of: |l| l.p50,
+        spread: |s| s.p50,
+    },
+];
+
+const P99: Percentile = Percentile {
+    name: "p99",
+    tone: Tone::P99,
+    shape: Shape::Square,
+    of: |l| l.p99,
+    spread: |s| s.p99,
+};
+
+/// Of a table it is not known which percentile its latency is.
+const TABLE: Percentile = Percentile {
+    name: "latency",
+    ..P99
+};
+
+pub(super) fn chart(view: View<'_>) -> Option<Chart> {
+    let levels = view.levels();
+    levels.iter().find(|l| l.latency_us.is_some())?;
+    let lines: &[Percentile] = match view.report.is_imported() {
+        true => &[TABLE],
+        false => &PERCENTILES,
+    };
+    let panel = panel(view, lines);
+    Some(Chart {
+        id: "latency".to_owned(),
+        title: title::title(view),
+        short_titles: vec![title::short(view.findings())],
+        hint: title::hint(view, &panel),
+        description: format!(
+            "Latency over the offered rate, from {} to {}, latency on a logarithmic axis.",
+            per_second(levels.first()?.offered_rps),
+            per_second(levels.last()?.offered_rps),
+        ),
+        picks: levels.iter().map(|l| Some(l.offered_rps)).collect(),
+        details: levels.iter().map(|l| detail(l, lines)).collect(),
+        panels: vec![panel],
+        width: Width::Full,
+        table: view.level_table(),
+        rows_are_picks: true,
+        ..Chart::default()
+    })
+}
+
+/// A line of what is told of a level.
+fn detail(level: &LevelFinding, lines: &[Percentile]) -> String {
+    let Some(latency) = &level.latency_us else {
+        return format!("{}: no trial counts", super::load_name(level));
+    };
+    let part = |line: &Percentile| format!("{} {}", line.name, time_us((line.of)(latency)));
+    let parts: Vec<String> = lines.iter().rev().map(part).collect();
+    format!(
+        "{}, {}: {}",
+        super::load_name(level),
+        per_second(level.offered_rps),
+        parts.join(", ")
+    )
+}
+
+fn panel(view: View<'_>, lines: &[Percentile]) -> Panel {
+    let findings = view.findings();
+    let loads = load_marks(findings, Some);
+    let searched: Vec<(f64, f64)> = view.picture.trials.iter().filter_map(search).collect();
+    let mut series: Vec<Series> = lines.iter().map(|line| percentile(view, *line)).collect();
+    series.push(specks(Tone::P99, searched.iter().copied()));
+    // Beyond the end of the axis all would stand at its end.
+    let ends = loads.iter().flat_map(|mark| {
+        let at = match mark.at {
+            super::At::X(at) | super::At::Y(at) => at,
+        };
+        [at, mark.range.map_or(at, |(_, high)| high)]
+    });
+    let rates = view.levels().iter().map(|l| l.offered_rps).chain(ends);
+    let x = offered_axis(rates.chain(searched.iter().map(|(rate, _)| *rate)));
+    let data = series.iter().flat_map(|s| &s.data);
+    let values = data.flat_map(|d| {
+        let (low, high) = d.y_range.unwrap_or((d.y, d.y));
+        [low, d.y, high]
+    });
+    let limits = findings
+        .capacity
+        .iter()
+        .filter_map(CapacityFinding::latency_limit_us);
+    Panel {
+        x,
+        y: latency_axis(values.chain(limits)),
+        height: Height::Fixed(320.0),
+        marks: loads.into_iter().chain(goal_marks(findings)).collect(),
+        series,
+        rings: rings(view),
+        ..Panel::default()
+    }
+}
+
+/// Rate and p99 of a valid trial that belongs to no level.
+fn search(trial: &TrialPicture) -> Option<(f64, f64)> {
+    let is_search = matches!(trial.phase, Phase::Search | Phase::Confirmation);
+    match trial.setting {
+        PictureSetting::Offer { rate } if is_search && trial.invalid.is_empty() => {
+            Some((rate.get(), trial.p99_us?))
+        }
+        _ => None,
+    }
+}
+
+fn percentile(view: View<'_>, line: Percentile) -> Series {
+    let datum = |(i, level): (usize, &LevelFinding)| {
+        let latency = level.latency_us.as_ref().map_or(f64::NAN, line.of);
+        let spread = view.picture.levels.get(i).and_then(|more| more.spread);
+        let span = spread.as_ref().map(line.spread);
+        Datum {
+            y_range: span.map(|span| (span.low, span.high)),
+            ..Datum::at(level.offered_rps, latency, Some(i))
+        }
+    };
+    let data = view.levels().iter().enumerate().map(datum).collect();
+    Series {
+        ranges: Ranges::Band,
+        ..joined(line.name, line.tone, line.shape, data)
+    }
+}
+
+/// Whether a rate was found at which a percentile of latency reaches its
+/// limit.
+fn is_met(finding: &CapacityFinding) -> bool {
+    let found = seen_broken(finding) && finding.rate_rps.is_some();
+    found && finding.latency_limit_us().is_some()
+}
+
+/// Where a goal's percentile reaches its limit: in the colour of that
+/// percentile and with its name, because the lines of others may pass by the
+/// same place.
+fn rings(view: View<'_>) -> Vec<Ring> {
+    let ring = |finding: &CapacityFinding| {
+        let (Goal::Latency { quantile, .. }, Some(us)) = (finding.goal, finding.latency_limit_us())
+        else {
+            return None;
+        };
+        let rate = finding.rate_rps?;
+        Some(Ring {
+            at: (rate.value, us),
+            x_range: rate.interval(),
+            tone: goal_tone(finding),
+            is_other: !leads(view.findings(), finding),
+            // The one latency of a table is named by the axis.
+            name: match view.report.is_imported() {
+                true => String::new(),
+                false => quantile.to_string(),
+            },
+        })
+    };
+    let capacity = view.findings().capacity.iter();
+    capacity.filter(|c| is_met(c)).filter_map(ring).collect()
+}

@@ -1,0 +1,179 @@
+//! The time line of a run: each trial as a bar.
+
+use super::View;
+use crate::chart::axis::clock;
+use crate::chart::{Axis, Bar, Chart, Height, Panel, Scale, Unit, Width};
+use crate::levels::known;
+use crate::number::{self, for_count, per_second, time_us};
+use crate::table::{Cell, Column};
+use plimsoll_model::{Invalid, Phase, PictureSetting, TrialPicture};
+
+pub(super) fn chart(view: View<'_>) -> Option<Chart> {
+    // Of a table it is not known when its rows were measured.
+    let trials = Some(&view.picture.trials).filter(|_| !view.report.is_imported())?;
+    let tally = view.report.record.trials.in_words();
+    of_loads(trials, &tally, "offered, requests per second", Unit::Rate)
+}
+
+/// The time line of trials that are as high as their load.
+pub(super) fn of_loads(
+    trials: &[TrialPicture],
+    tally: &str,
+    label: &str,
+    unit: Unit,
+) -> Option<Chart> {
+    let bar = |trial: &TrialPicture| Bar {
+        pick: trial.row,
+        ..bar(trial, (0.0, load(trial)))
+    };
+    let panel = Panel {
+        y: Axis::new(label, Scale::from_zero(trials.iter().map(load), 4), unit),
+        height: Height::Fixed(168.0),
+        bars: trials.iter().map(bar).collect(),
+        ..Panel::default()
+    };
+    let hint = "Each bar is a trial, as high as its load; the pale parts are warm-up and drain.";
+    time_line(trials, tally.to_owned(), hint, panel)
+}
+
+/// What time lines have in common; `None` where no trial took any time.
+pub(super) fn time_line(
+    trials: &[TrialPicture],
+    title: String,
+    hint: &str,
+    panel: Panel,
+) -> Option<Chart> {
+    trials.iter().find(|t| !t.took.is_zero())?;
+    let codes = codes(trials);
+    let marked = match codes.is_empty() {
+        true => String::new(),
+        false => format!(" Hatched: does not count, because {}.", codes.join(", ")),
+    };
+    let end = trials
+        .last()
+        .map_or(0.0, |t| (t.began + t.took).as_secs_f64());
+    let label = "time in trials, minutes:seconds";
+    let x = Axis::new(label, Scale::linear(0.0, end.max(0.001)), Unit::Clock);
+    Some(Chart {
+        id: "time".to_owned(),
+        title,
+        hint: format!("{hint}{marked}"),
+        description: "Every trial as a bar over time; hatched ones do not count.".to_owned(),
+        panels: vec![Panel { x, ..panel }],
+        width: Width::Full,
+        table: table(trials),
+        ..Chart::default()
+    })
+}
+
+/// A trial as a bar between two values of the y axis.
+pub(super) fn bar(trial: &TrialPicture, y: (f64, f64)) -> Bar {
+    let began = trial.began.as_secs_f64();
+    let window = began + trial.warm_up.as_secs_f64();
+    let achieved = match trial.setting {
+        PictureSetting::Offer { .. } => format!(", {} answered", per_second(trial.achieved_rps)),
+        _ => String::new(),
+    };
+    let p99 = trial
+        .p99_us
+        .map_or_else(String::new, |us| format!(", p99 {}", time_us(us)));
+    let verdict = match trial.invalid.is_empty() {
+        true => String::new(),
+        false => format!(": does not count: {}", reasons(trial)),
+    };
+    // A generator that was disturbed is late for that reason.
+    let is_slip = |r: &&Invalid| matches!(r, Invalid::Slip { .. });
+    let disturbed = trial.invalid.iter().find(|r| !is_slip(r));
+    let reason = disturbed.or(trial.invalid.first());
+    Bar {
+        x: (began, began + trial.took.as_secs_f64()),
+        y,
+        window: Some((window, window + trial.window.as_secs_f64())),
+        invalid: reason.map(|reason| code(reason).0),
+        tooltip: format!("{}{achieved}{p99}{verdict}", what(trial)),
+        ..Bar::default()
+    }
+}
+
+/// A letter for a reason, and what it stands for.
+fn code(reason: &Invalid) -> (char, &'static str) {
+    match reason {
+        Invalid::Slip { .. } => ('G', "G the generator was late"),
+        Invalid::Steal { .. } => ('H', "H the hypervisor took CPU time"),
+        Invalid::OtherLoad { .. } => ('O', "O other processes used CPU time"),
+    }
+}
+
+/// What the letters in the chart stand for.
+fn codes(trials: &[TrialPicture]) -> Vec<&'static str> {
+    let mut codes: Vec<&str> = trials
+        .iter()
+        .flat_map(|t| &t.invalid)
+        .map(|r| code(r).1)
+        .collect();
+    codes.sort_unstable();
+    codes.dedup();
+    codes
+}
+
+fn what(trial: &TrialPicture) -> String {
+    let again = match trial.attempt {
+        0 => String::new(),
+        n => format!(" (attempt {})", n + 1),
+    };
+    let what = match (trial.phase, trial.setting) {
+        (_, PictureSetting::Copies { copies }) => {
+            format!("{copies} {}", for_count(copies, "copy", "copies"))
+        }
+        (_, PictureSetting::Beside { arm, headroom, .. }) => headroom.map_or_else(
+            || arm.to_string(),
+            |share| format!("{arm}, {} % headroom", number::trimmed_pct(share.pct())),
+        ),
+        (Phase::Idle, _) | (_, PictureSetting::Idle) => "no load".to_owned(),
+        (Phase::Calibration, _) => "finding the rated rate".to_owned(),
+        (Phase::OneThreadPerCore, _) => "full load, one thread of each core".to_owned(),
+        (Phase::TwoThreadsPerCore, _) => "full load, both threads of each core".to_owned(),
+        (Phase::Search, _) => "narrowing down".to_owned(),
+        (Phase::Confirmation, _) => "confirming".to_owned(),
+        (Phase::Level { level: Some(level) }, _) => {
+            format!("{} % load", number::trimmed_pct(level.pct()))
+        }
+        (Phase::Level { level: None }, _) => "a level".to_owned(),
+    };
+    what + &again
+}
+
+fn reasons(trial: &TrialPicture) -> String {
+    let reasons: Vec<String> = trial.invalid.iter().map(ToString::to_string).collect();
+    match reasons.is_empty() {
+        true => "counts".to_owned(),
+        false => reasons.join("; "),
+    }
+}
+
+/// What a trial was set to, in the unit of the axis.
+fn load(trial: &TrialPicture) -> f64 {
+    match trial.setting {
+        PictureSetting::Offer { rate } | PictureSetting::Beside { rate, .. } => rate.get(),
+        PictureSetting::Copies { copies } => f64::from(copies),
+        PictureSetting::Idle => 0.0,
+    }
+}
+
+fn table(trials: &[TrialPicture]) -> Vec<Column> {
+    let column = |name, unit, cell: fn(&TrialPicture) -> Cell| {
+        Column::new(name, unit, 0, trials.iter().map(cell))
+    };
+    vec![
+        Column::new("trial", "", 0, (1..=trials.len()).map(|n| n.to_string())),
+        column("began", "min:s", |t| clock(t.began.as_secs_f64()).into()),
+        column("what", "", |t| what(t).into()),
+        column("load", "", |t| number::rate(load(t)).into()),
+        column("achieved", "/s", |t| number::rate(t.achieved_rps).into()),
+        column("p99", "us", |t| {
+            known(t.p99_us, |us| number::grouped(us, 0))
+        }),
+        column("CPU", "%", |t| known(t.cpu_pct, number::pct)),
+        column("verdict", "", |t| reasons(t).into()),
+    ]
+}

@@ -1,0 +1,232 @@
+//! Where the panels of a chart stand, and how much room is around each.
+
+use super::draw::{FONT, Plot, Size};
+use super::label::extra_rows;
+use super::layout::{BOLD, width_of};
+use crate::chart::{Axis, Chart, Height, Line, Mark, MarkKind, Panel, RowStyle, Width};
+
+/// Height of a row of names above the plot.
+pub(super) const NAME_ROW: f64 = 15.0;
+/// Height of the row of letters under the bars.
+const LETTERS: f64 = 16.0;
+/// Between two panels side by side, besides the room at their right.
+const GAP: f64 = 12.0;
+/// Above all panels and below them, for names of axes that all share.
+const SHARED: f64 = 18.0;
+
+/// A panel with its place.
+pub(super) struct Cell<'a> {
+    pub(super) panel: &'a Panel,
+    pub(super) plot: Plot,
+    /// Whether the ticks of the x axis are written, and below which free room.
+    pub(super) x_ticks: bool,
+    pub(super) letters: f64,
+    pub(super) x_label: bool,
+    pub(super) y_ticks: bool,
+    pub(super) y_label: bool,
+}
+
+impl Cell<'_> {
+    pub(super) fn x(&self, value: f64) -> f64 {
+        let Plot { left, right, .. } = self.plot;
+        left + self.panel.x.scale.share(value) * (right - left)
+    }
+
+    pub(super) fn y(&self, value: f64) -> f64 {
+        let Plot { top, bottom, .. } = self.plot;
+        bottom + self.panel.y.scale.share(value) * (top - bottom)
+    }
+
+    /// Where a point stands; `None` where a value is not known.
+    pub(super) fn at(&self, (x, y): (f64, f64)) -> Option<(f64, f64)> {
+        (x.is_finite() && y.is_finite()).then(|| (self.x(x), self.y(y)))
+    }
+}
+
+/// A chart's size and the places of its panels.
+pub(super) struct Frame<'a> {
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) cells: Vec<Cell<'a>>,
+    /// Whether the names of the axes stand once, around all panels.
+    pub(super) is_shared: bool,
+}
+
+pub(super) fn frame(chart: &Chart, size: Size) -> Frame<'_> {
+    let width = match chart.width {
+        Width::Full => size.pick(900.0, 360.0),
+        Width::Half => size.pick(620.0, 360.0),
+    };
+    let (panels, facets) = (&chart.panels, chart.facets);
+    let abreast = size.pick(facets.abreast, facets.abreast_narrow);
+    let abreast = abreast.clamp(1, panels.len().max(1));
+    let is_shared = abreast > 1 && facets.shares_x;
+    let left = panels
+        .iter()
+        .map(|p| left_room(p, size))
+        .fold(0.0, f64::max);
+    let columns = abreast as f64;
+    let wide = (width - left - GAP * (columns - 1.0)) / columns;
+    let mut top = if is_shared { SHARED } else { 0.0 };
+    let mut cells: Vec<Cell<'_>> = Vec::new();
+    for row in panels.chunks(abreast) {
+        let head = row.iter().map(|p| head(p, width - 2.0 - left, is_shared));
+        let head = head.fold(0.0, f64::max);
+        let (mut high, mut foot) = (0.0, 0.0f64);
+        let first = cells.len();
+        for (column, panel) in row.iter().enumerate() {
+            let from = left + (wide + GAP) * column as f64;
+            let plot_width = wide - right_room(panel, size);
+            let is_lowest = first + column + abreast >= panels.len();
+            let x_ticks = is_lowest || !facets.shares_x;
+            let has_letters = panel.bars.iter().any(|bar| bar.invalid.is_some());
+            let cell = Cell {
+                panel,
+                plot: Plot {
+                    left: from,
+                    right: from + plot_width,
+                    top: top + head,
+                    bottom: 0.0,
+                },
+                x_ticks,
+                letters: if has_letters { LETTERS } else { 0.0 },
+                x_label: x_ticks && !is_shared && !panel.x.label.is_empty(),
+                y_ticks: column == 0 || !facets.shares_y,
+                y_label: !is_shared && !panel.y.label.is_empty(),
+            };
+            high = f64::max(high, height(panel, plot_width, size));
+            foot = foot.max(foot_of(&cell));
+            cells.push(cell);
+        }
+        top += head + high;
+        cells[first..]
+            .iter_mut()
+            .for_each(|cell| cell.plot.bottom = top);
+        // Where no ticks part two panels, the name of the lower one needs room.
+        top += f64::max(foot, 6.0);
+    }
+    Frame {
+        width,
+        height: top + if is_shared { SHARED + 4.0 } else { 4.0 },
+        cells,
+        is_shared,
+    }
+}
+
+fn widest<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
+    names.map(|name| width_of(name, FONT)).fold(0.0, f64::max)
+}
+
+/// Room for the ticks or the rows of the y axis.
+fn left_room(panel: &Panel, size: Size) -> f64 {
+    let Axis {
+        rows, row_style, ..
+    } = &panel.y;
+    match (rows.is_empty(), row_style) {
+        (true, _) => {
+            let ticks = panel.y.ticks(6);
+            widest(ticks.iter().map(|(_, name)| name.as_str())) + 12.0
+        }
+        (false, RowStyle::Above) => 12.0,
+        (false, RowStyle::Beside) => {
+            let names = BOLD * widest(rows.iter().map(|row| row.name.as_str()));
+            (names + 14.0).min(size.pick(190.0, 118.0))
+        }
+    }
+}
+
+/// Room for what stands at the right ends of lines and bars.
+pub(super) fn right_room(panel: &Panel, size: Size) -> f64 {
+    let ends = match has_end_names(panel) {
+        true => {
+            BOLD * widest(
+                panel
+                    .series
+                    .iter()
+                    .filter(|s| is_named(s.line))
+                    .map(|s| s.name.as_str()),
+            ) + 12.0
+        }
+        false => 14.0,
+    };
+    let values = widest(panel.bars.iter().map(|bar| bar.value.as_str()));
+    let values = if values > 0.0 {
+        BOLD * values + 11.0
+    } else {
+        0.0
+    };
+    let mut data = panel.series.iter().flat_map(|series| &series.data);
+    let is_open = data.any(|d| d.x_range.is_some_and(|(_, high)| high.is_infinite()));
+    let open = if is_open { 24.0 } else { 0.0 };
+    ends.min(size.pick(150.0, 84.0))
+        .max(values)
+        .max(open)
+        .max(14.0)
+}
+
+fn is_named(line: Line) -> bool {
+    line != Line::Guide
+}
+
+/// Whether lines are named at their ends: what is alone is named by the axis.
+pub(super) fn has_end_names(panel: &Panel) -> bool {
+    let named = panel
+        .series
+        .iter()
+        .filter(|s| is_named(s.line) && !s.name.is_empty());
+    named.count() > 1
+}
+
+/// Named loads, whose names stand above the plot.
+pub(super) fn loads(panel: &Panel) -> impl Iterator<Item = &Mark> {
+    let is_load = |mark: &&Mark| matches!(mark.kind, MarkKind::Load | MarkKind::OtherLoad);
+    panel.marks.iter().filter(is_load)
+}
+
+/// Room above the plot.
+fn head(panel: &Panel, name_room: f64, is_shared: bool) -> f64 {
+    let has_loads = loads(panel).any(|mark| !mark.name.is_empty());
+    let names = match has_loads {
+        true => 38.0 + NAME_ROW * extra_rows(panel, name_room),
+        false => 0.0,
+    };
+    let label = if panel.y.label.is_empty() || is_shared {
+        10.0
+    } else {
+        34.0
+    };
+    let legend = if panel.legend.is_empty() { 0.0 } else { 24.0 };
+    let title = match (panel.title.is_empty(), panel.subtitle.text.is_empty()) {
+        (true, _) => 0.0,
+        (false, true) => 28.0,
+        (false, false) => 44.0,
+    };
+    [names, label, legend, title]
+        .into_iter()
+        .fold(0.0, f64::max)
+}
+
+fn foot_of(cell: &Cell<'_>) -> f64 {
+    let ticks = if cell.x_ticks {
+        20.0 + cell.letters
+    } else {
+        0.0
+    };
+    let label = if cell.x_label { 18.0 } else { 0.0 };
+    ticks + label
+}
+
+fn height(panel: &Panel, plot_width: f64, size: Size) -> f64 {
+    match panel.height {
+        Height::Fixed(pixels) if pixels > 100.0 => size.pick(pixels, 0.82 * pixels),
+        Height::Fixed(pixels) => pixels,
+        Height::Equal => plot_width * panel.y.scale.span() / panel.x.scale.span(),
+        Height::Rows => {
+            let each = match panel.y.row_style {
+                RowStyle::Beside => 24.0,
+                RowStyle::Above => 42.0,
+            };
+            each * panel.y.rows.len().max(1) as f64
+        }
+    }
+}
