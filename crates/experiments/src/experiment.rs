@@ -5,6 +5,7 @@ use plimsoll_control::Journals;
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::Root;
 use plimsoll_model::{Findings, Goal, Phase, Plan, Requirement, RunPlan, Trial, TrialSetting};
+use plimsoll_report::chart::LiveCharts;
 use plimsoll_report::{Document, Report};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -69,30 +70,6 @@ pub struct Stage {
     pub phase: Phase,
     /// What is done in it and how long, in a line.
     pub words: String,
-}
-
-/// What the charts of the live view show: times over the x axis, and CPU use
-/// over the x axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LiveCharts {
-    /// The title of the chart of times.
-    pub title: &'static str,
-    /// What is on the x axis, with its unit.
-    pub x: &'static str,
-    /// Whether x is a whole number of things.
-    pub x_is_whole: bool,
-    /// The names of the times of a trial ([`plimsoll_engine::Ended::times_us`]).
-    pub times: &'static [&'static str],
-}
-
-impl LiveCharts {
-    /// Latency over the offered load.
-    pub const LATENCY: LiveCharts = LiveCharts {
-        title: "Latency",
-        x: "offered load, requests/s",
-        x_is_whole: false,
-        times: &["p50", "p99", "p99.9"],
-    };
 }
 
 /// Where the flags of an experiment stand in its help.

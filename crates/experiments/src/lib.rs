@@ -18,5 +18,5 @@ pub mod yields;
 
 pub use defaults::Tolerance;
 pub use experiment::{
-    Experiment, HelpPage, LiveCharts, LoadLine, Machine, Prepared, ReportOf, Stage, TrialOf,
+    Experiment, HelpPage, LoadLine, Machine, Prepared, ReportOf, Stage, TrialOf,
 };

@@ -1,7 +1,7 @@
 //! `plimsoll compare`: machines, or versions of a service, side by side.
 
 use crate::args::{CompareArgs, CompareFormat, Ending, Price};
-use crate::concluded::rendered;
+use crate::session::rendered;
 use crate::failure::Failure;
 use crate::loaded::Loaded;
 use crate::output::{Output, spare_sources};

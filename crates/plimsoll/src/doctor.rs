@@ -1,7 +1,7 @@
 //! `plimsoll doctor`: what can be measured on this machine, and what can be
 //! held beside a service.
 
-use crate::concluded::rendered;
+use crate::session::rendered;
 use crate::failure::Failure;
 use crate::output::Output;
 use plimsoll_control::{Capabilities, Ground, Means, Mechanism};

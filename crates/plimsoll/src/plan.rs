@@ -7,7 +7,7 @@ mod refuse;
 mod traffic;
 
 use crate::args::{Ending, PlanArgs, PlanFormat};
-use crate::concluded::rendered;
+use crate::session::rendered;
 use crate::failure::Failure;
 use crate::loaded::Loaded;
 use crate::output::{Output, spare_sources};

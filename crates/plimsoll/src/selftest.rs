@@ -1,7 +1,7 @@
 //! `plimsoll selftest`: known services, measured, and how far off that was.
 
 use crate::args::{SelftestArgs, SelftestFormat};
-use crate::concluded::rendered;
+use crate::session::rendered;
 use crate::failure::Failure;
 use crate::output::{Output, note};
 use crate::stop::Stop;

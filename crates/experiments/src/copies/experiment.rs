@@ -2,7 +2,7 @@
 
 use super::args::CopiesArgs;
 use super::{CopiesPlanner, CopiesRequest, CopiesRunner};
-use crate::experiment::{Experiment, HelpPage, LiveCharts, Machine, Prepared, ReportOf, Stage};
+use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::{cores_of, interrupt_time};
 use plimsoll_load::copies::check;
@@ -11,6 +11,7 @@ use plimsoll_model::{
     CpuPlan, CpuSet, Phase, RunPlan, TrialPicture, counted, for_count, human_minutes,
 };
 use plimsoll_report::Document;
+use plimsoll_report::chart::LiveCharts;
 use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(3600);
@@ -25,10 +26,10 @@ impl Experiment for CopiesOfCommand {
     const HELP: HelpPage = super::args::HELP;
 
     const LIVE: LiveCharts = LiveCharts {
-        title: "Time of a copy",
-        x: "copies",
-        x_is_whole: true,
+        times_title: "Time of a copy (log scale) by copies",
+        cpu_title: "CPU use (%) by copies",
         times: &["mean", "slowest"],
+        x_is_count: true,
     };
 
     type Args = CopiesArgs;

@@ -16,17 +16,6 @@ pub(crate) enum Format {
     Html,
 }
 
-impl From<Format> for plimsoll_report::Format {
-    fn from(format: Format) -> plimsoll_report::Format {
-        match format {
-            Format::Text => plimsoll_report::Format::Text,
-            Format::Json => plimsoll_report::Format::Json,
-            Format::Csv => plimsoll_report::Format::Csv,
-            Format::Html => plimsoll_report::Format::Html,
-        }
-    }
-}
-
 /// How a comparison is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompareFormat {
@@ -64,7 +53,6 @@ macro_rules! drawn_as {
 
 drawn_as!(Format: Text, Json, Csv, Html);
 drawn_as!(CompareFormat: Text, Json, Html);
-drawn_as!(YieldFormat: Text, Json, Csv, Html);
 
 /// A format that has an ending.
 pub(crate) trait Ending: Copy + Sized + 'static {

@@ -1,7 +1,7 @@
 //! Runs that tests look at.
 
 use super::agenda::Step;
-use super::done::{Done, Group};
+use super::done::{Ended, Group};
 use super::state::{About, Event, State, Tick};
 use plimsoll_experiment::Progress;
 use plimsoll_model::{Invalid, LoadLevel, Phase, Rate, Setting, Share, TrialSpec, WarmUp};
@@ -71,13 +71,13 @@ pub(super) fn tick(rate: f64) -> Tick {
 }
 
 /// A trial that has ended, on a machine whose latency doubles at 5,000/s.
-pub(super) fn done(group: Group, rate: f64, is_valid: bool) -> Done {
+pub(super) fn done(group: Group, rate: f64, is_valid: bool) -> Ended {
     let p50 = 500.0 * (1.0 + (rate / 5_000.0).powi(3));
     let steal = Invalid::Steal {
         stolen: Share::new(0.05).unwrap(),
         bound: Share::new(0.02).unwrap(),
     };
-    Done {
+    Ended {
         group,
         is_retry: false,
         what: format!("load {:.0} %, {rate:.0}/s", rate / 100.0),
@@ -137,7 +137,7 @@ pub(super) fn copies() -> State {
         agenda: vec![step(Group::Idle, ""), step(Group::Levels, "")],
         ..about()
     };
-    let one = |copies: u32| Done {
+    let one = |copies: u32| Ended {
         what: format!("{copies} copies"),
         measured: "slowest copy 2.4s · CPU 50 %".to_owned(),
         load: Some(f64::from(copies)),

@@ -11,11 +11,6 @@ use plimsoll_report::sizing::PlanReport;
 /// no other level would help there.
 pub(super) fn without_rates(loaded: &Loaded) -> Result<(), Failure> {
     let file = loaded.file.display();
-    if !loaded.plan.copies.is_empty() {
-        return Err(Failure::Mistake(format!(
-            "{file} tells of copies of a command, which have no capacity in requests per second; plan from a record of a sweep over rates"
-        )));
-    }
     let at_load = loaded.trials.iter().filter(|t| t.spec.phase.shows_load());
     match none_counts(at_load) {
         Some(why) => Err(Failure::Mistake(format!(
@@ -34,7 +29,7 @@ fn none_counts<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<String> {
     let reason = tally.commonest.map(reason);
     let reason = reason.map_or_else(String::new, |why| format!(", most often because {why}"));
     Some(match tally.all {
-        0 => "its run ended before the first trial at a load; go on with it (plimsoll sweep --resume), or sweep again".to_owned(),
+        0 => "its run ended before the first trial at a load; resume it (plimsoll sweep --resume), or sweep again".to_owned(),
         n => format!(
             "none of its {} at a level or of the search counts{reason}; sweep again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other",
             counted(n, "trial", "trials")
@@ -47,7 +42,7 @@ pub(super) fn not_told(loaded: &Loaded, unknown: &CapacityFinding) -> Failure {
     let why = unknown.note.as_ref();
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     Failure::Mistake(format!(
-        "what an instance carries within {} cannot be told from {}{why}{}",
+        "what an instance carries within {} is not known from {}{why}{}",
         unknown.goal,
         loaded.file.display(),
         way_out(unknown.note)

@@ -5,7 +5,7 @@ use crate::tally::tally;
 use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{Goal, each_once};
 use plimsoll_record::Record;
-use plimsoll_report::{Format, Look, RecordFacts, RenderError, Report, render};
+use plimsoll_report::{Document, Format, Look, RecordFacts, Report, render};
 
 /// The plan of a record, with other goals where some are given.
 ///
@@ -61,7 +61,7 @@ impl<E: Experiment> Conclusion<'_, E> {
     pub(crate) fn written(&self, format: Format, look: Look) -> Result<String, Failure> {
         let report = self.report();
         let document = E::document(&report, &self.picture);
-        render(&document, format, look).map_err(|e| no_form(&e))
+        rendered(&document, format, look)
     }
 
     /// What is kept for later commands; a remark for the user.
@@ -90,6 +90,12 @@ impl<E: Experiment> Conclusion<'_, E> {
     }
 }
 
-pub(crate) fn no_form(error: &RenderError) -> Failure {
-    Failure::Run(format!("the findings cannot be written: {error}"))
+/// A document in a format.
+pub(crate) fn rendered(
+    document: &Document<'_>,
+    format: Format,
+    look: Look,
+) -> Result<String, Failure> {
+    render(document, format, look)
+        .map_err(|e| Failure::Run(format!("the findings cannot be shown: {e}")))
 }

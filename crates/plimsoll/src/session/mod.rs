@@ -5,7 +5,7 @@ mod begin;
 mod conclusion;
 mod finish;
 
-pub(crate) use conclusion::{Conclusion, plan, trials};
+pub(crate) use conclusion::{Conclusion, plan, rendered, trials};
 pub(crate) use finish::show;
 
 use crate::args::FrameArgs;

@@ -37,7 +37,7 @@ mod spark;
 mod terminal;
 
 pub use axis::{Axis, Row, RowStyle, Unit};
-pub use figures::progress::{Progress, TrialPoint, progress};
+pub use figures::progress::{LiveCharts, Progress, TrialPoint, progress};
 pub use model::{
     At, Bar, Chart, Datum, Facets, Height, Key, Line, Mark, MarkKind, Panel, Ranges, Ring, Series,
     Shape, Subtitle, Tone, Width,

@@ -3,7 +3,7 @@
 use super::{YieldReport, sentences, step, table};
 use crate::document::Fact;
 use crate::number::{Written, confidence, trimmed_pct};
-use plimsoll_model::{ArmFinding, Estimate, Plan, human_duration};
+use plimsoll_model::{ArmFinding, Estimate, human_duration};
 
 /// The arm that is shown first: the one to take, else the first with a job beside the
 /// service.

@@ -1,9 +1,9 @@
-//! The charts as they grow: a dot per trial, dim where it does not count.
+//! The charts as they grow: a dot per trial, dim where it invalid.
 
 use super::style;
-use crate::live::done::{Done, Group};
+use crate::live::done::Group;
+use plimsoll_engine::Ended;
 use crate::live::state::State;
-use plimsoll_model::Setting;
 use plimsoll_report::chart::{Chart, Picture, Progress, TrialPoint, progress};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -46,21 +46,21 @@ fn put(picture: &Picture, (left, top): (u16, u16), buffer: &mut Buffer) {
 /// The trials to show: those under load, and once there are levels only those
 /// that show the service as it is: not those that sought the rated rate far
 /// beyond them, nor those on a part of its threads.
-fn shown(state: &State) -> Vec<&Done> {
-    let of_levels = |done: &&Done| !matches!(done.group, Group::Calibration | Group::Threads);
-    let all: Vec<&Done> = state
+fn shown(state: &State) -> Vec<&Ended> {
+    let of_levels = |done: &&Ended| !matches!(Group::of(done.phase), Group::Calibration | Group::Threads);
+    let all: Vec<&Ended> = state
         .done
         .iter()
-        .filter(|done| done.load.is_some())
+        .filter(|done| done.x.is_some())
         .collect();
-    let levels: Vec<&Done> = all.iter().copied().filter(of_levels).collect();
+    let levels: Vec<&Ended> = all.iter().copied().filter(of_levels).collect();
     if levels.is_empty() { all } else { levels }
 }
 
-fn known(state: &State, shown: &[&Done]) -> Progress {
-    let point = |done: &&Done| {
+fn known(state: &State, shown: &[&Ended]) -> Progress {
+    let point = |done: &&Ended| {
         Some(TrialPoint {
-            load: done.load?,
+            load: done.x?,
             times_us: done.times_us.clone(),
             cpu_pct: done.cpu_pct,
             is_valid: done.is_valid(),
@@ -68,27 +68,18 @@ fn known(state: &State, shown: &[&Done]) -> Progress {
     };
     Progress {
         trials: shown.iter().filter_map(point).collect(),
-        is_copies: state.about.is_copies,
-        now: now(state),
+        charts: state.about.charts,
+        now: state.now.as_ref().and_then(|now| now.x),
         limit_us: state.about.limit_us.clone(),
     }
 }
 
-/// Where the trial is that is under way.
-fn now(state: &State) -> Option<f64> {
-    match state.now.as_ref()?.setting {
-        Setting::Idle => None,
-        Setting::Offer { rate } | Setting::Beside { rate, .. } => Some(rate.get()),
-        Setting::Copies { copies } => Some(f64::from(copies)),
-    }
-}
-
 /// What a dot is that has no name, where there is one.
-fn with_legend(mut chart: Chart, state: &State, shown: &[&Done]) -> Chart {
+fn with_legend(mut chart: Chart, state: &State, shown: &[&Ended]) -> Chart {
     let panel = chart.panels.first_mut();
     if let Some(panel) = panel.filter(|_| !shown.iter().all(|done| done.is_valid())) {
         let dot = state.about.charset.pick("dim", "x");
-        panel.y.label = format!("{dot}: does not count");
+        panel.y.label = format!("{dot}: invalid");
     }
     chart
 }

@@ -2,10 +2,11 @@
 
 use super::put;
 use super::strip::Mark;
-use crate::live::agenda::Step;
-use crate::live::done::Done;
+use plimsoll_experiments::Stage;
+use crate::live::done::Group;
+use plimsoll_engine::Ended;
 use crate::live::state::State;
-use crate::progress::minutes;
+use plimsoll_model::human_minutes;
 use plimsoll_report::{Ink, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -22,19 +23,19 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     let rows: Vec<Rect> = area.rows().collect();
     let mut rows = rows.into_iter();
     let head = match state.left() {
-        Some(left) => format!("What comes, about {} in all", minutes(state.gone() + left)),
+        Some(left) => format!("What comes, about {} in all", human_minutes(state.gone() + left)),
         None => "What comes".to_owned(),
     };
     if let Some(row) = rows.next() {
         put(buffer, row, 0, &head, Ink::Bold);
     }
-    for step in &state.about.agenda {
-        let mark = mark(state, step);
-        let words = wrap(&step.words, usize::from(area.width.saturating_sub(NAMES)));
+    for stage in &state.about.stages {
+        let mark = mark(state, stage);
+        let words = wrap(&stage.words, usize::from(area.width.saturating_sub(NAMES)));
         for (at, (words, row)) in words.iter().zip(rows.by_ref()).enumerate() {
             if at == 0 {
                 put(buffer, row, 0, mark.symbol(state.about.charset), mark.ink());
-                put(buffer, row, 2, step.group.name(), Ink::Plain);
+                put(buffer, row, 2, Group::of(stage.phase).name(), Ink::Plain);
             }
             let ink = if mark == Mark::Now {
                 Ink::Plain
@@ -57,13 +58,13 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn mark(state: &State, step: &Step) -> Mark {
-    let is_now = state.now.as_ref().map(|now| now.group) == Some(step.group);
-    let mut done = state.done.iter().filter(|done| done.group == step.group);
+fn mark(state: &State, stage: &Stage) -> Mark {
+    let is_now = state.now.as_ref().map(|now| now.group) == Some(Group::of(stage.phase));
+    let mut done = state.done.iter().filter(|done| Group::of(done.phase) == Group::of(stage.phase));
     match (is_now, done.clone().next()) {
         (true, _) => Mark::Now,
         (false, None) => Mark::ToCome,
-        (false, Some(_)) if done.any(Done::is_valid) => Mark::Counts,
+        (false, Some(_)) if done.any(Ended::is_valid) => Mark::Counts,
         (false, Some(_)) => Mark::DoesNot,
     }
 }

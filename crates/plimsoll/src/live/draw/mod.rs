@@ -9,7 +9,7 @@ mod trials;
 
 use super::done::Group;
 use super::state::State;
-use crate::progress::minutes;
+use plimsoll_model::human_minutes;
 use plimsoll_report::Ink;
 use plimsoll_report::chart::Charset;
 use ratatui::Frame;
@@ -64,7 +64,7 @@ fn whole(state: &State, area: Rect, buffer: &mut Buffer) {
     let strip = strip::rows(state, width, by(height, 1, 2, 3));
     strip::draw(state, rows.take(strip), buffer);
     rows.take(1);
-    let spark = match state.about.is_copies {
+    let spark = match state.about.charts.x_is_count {
         true => 0,
         false => by(height, 1, 1, 2),
     };
@@ -129,15 +129,15 @@ fn by(height: u16, low: u16, middle: u16, high: u16) -> u16 {
 fn header(state: &State, area: Rect, buffer: &mut Buffer) {
     let time = match (state.held_since, state.left()) {
         _ if state.is_ending => "ending".to_owned(),
-        (Some(_), Some(left)) => format!("paused, {} left", minutes(left)),
+        (Some(_), Some(left)) => format!("paused, {} left", human_minutes(left)),
         (None, Some(left)) => {
-            let gone = minutes(state.gone());
+            let gone = human_minutes(state.gone());
             let about = if is_searching(state) {
                 "at most"
             } else {
                 "about"
             };
-            format!("{gone} gone, {about} {} left", minutes(left))
+            format!("{gone} gone, {about} {} left", human_minutes(left))
         }
         (_, None) => "starting".to_owned(),
     };
@@ -169,7 +169,7 @@ fn header(state: &State, area: Rect, buffer: &mut Buffer) {
 /// Whether the run ends as soon as it knows enough, its time being a bound.
 fn is_searching(state: &State) -> bool {
     let now = state.now.as_ref().map(|now| now.group);
-    let group = now.or(state.done.last().map(|done| done.group));
+    let group = now.or(state.done.last().map(|done| Group::of(done.phase)));
     matches!(group, Some(Group::Search | Group::Confirmation))
 }
 

@@ -106,14 +106,14 @@ fn fitted(state: &State, width: u16, most: u16) -> Vec<Part> {
 /// The parts that have begun or are known to come.
 fn parts(state: &State) -> Vec<Part> {
     let now = state.now.as_ref().map(|now| now.group);
-    let begun = |group| now == Some(group) || state.done.iter().any(|done| done.group == group);
-    let mut groups: Vec<Group> = state.about.agenda.iter().map(|step| step.group).collect();
+    let begun = |group| now == Some(group) || state.done.iter().any(|done| Group::of(done.phase) == group);
+    let mut groups: Vec<Group> = state.about.stages.iter().map(|stage| Group::of(stage.phase)).collect();
     if begun(Group::Confirmation) {
         groups.push(Group::Confirmation);
     }
     let latest = groups.iter().rposition(|group| begun(*group)).unwrap_or(0);
     let part = |(at, group): (usize, Group)| {
-        let done = state.done.iter().filter(|done| done.group == group);
+        let done = state.done.iter().filter(|done| Group::of(done.phase) == group);
         let mut marks: Vec<Mark> = done
             .map(|done| {
                 if done.is_valid() {
@@ -152,7 +152,7 @@ fn levels_to_come(state: &State) -> usize {
     // last one.
     let told_for = match (&state.now, state.done.last()) {
         (Some(now), _) => now.group == Group::Levels && !now.is_retry,
-        (None, Some(done)) => done.group == Group::Levels && !done.is_retry,
+        (None, Some(done)) => Group::of(done.phase) == Group::Levels && done.attempt == 0,
         (None, None) => false,
     };
     left.saturating_sub(usize::from(told_for))
@@ -263,7 +263,7 @@ mod tests {
         let clock = Duration::from_secs(41);
         state.fold(Event::Ended(done(Group::Levels, 8_000.0, false)), clock);
         let mut again = done(Group::Levels, 8_000.0, true);
-        again.is_retry = true;
+        again.attempt = 1;
         // The planner is asked before each trial.
         if let Some((progress, _)) = &mut state.progress {
             progress.done = 10;

@@ -1,11 +1,10 @@
 //! The trial under way and those that have ended, in words.
 
 use super::{LABEL, put};
-use crate::live::done::Done;
+use plimsoll_engine::Ended;
 use crate::live::reasons;
 use crate::live::state::State;
-use crate::progress::minutes;
-use plimsoll_model::Setting;
+use plimsoll_model::human_minutes;
 use plimsoll_report::{Ink, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -60,14 +59,14 @@ fn write(
 /// The trial under way, or why there is none.
 fn now(state: &State) -> Option<Line> {
     if let Some(since) = state.held_since {
-        let held = minutes(state.clock.saturating_sub(since));
-        let text = format!("paused for {held}, which does not count; p goes on");
+        let held = human_minutes(state.clock.saturating_sub(since));
+        let text = format!("paused for {held}, which is not measured; p resumes");
         return Some((text, Ink::Yellow));
     }
     let trial = state.now.as_ref()?;
-    let step = match (trial.setting, trial.warm_since) {
-        (Setting::Offer { .. } | Setting::Beside { .. }, None) => "warming up".to_owned(),
-        (Setting::Offer { .. } | Setting::Beside { .. }, Some(since)) => {
+    let step = match (trial.offers_load, trial.warm_since) {
+        (true, None) => "warming up".to_owned(),
+        (true, Some(since)) => {
             let measured = state.clock.saturating_sub(since);
             if measured > trial.window {
                 "waiting for the last answers".to_owned()
@@ -79,7 +78,7 @@ fn now(state: &State) -> Option<Line> {
                 )
             }
         }
-        _ => format!("for {}", minutes(state.clock.saturating_sub(trial.began))),
+        _ => format!("for {}", human_minutes(state.clock.saturating_sub(trial.began))),
     };
     let pause = if state.pause_asked {
         "; then pause"
@@ -91,7 +90,7 @@ fn now(state: &State) -> Option<Line> {
 
 /// A trial that has ended: what was measured, and why it does not count. In
 /// little room the reason comes first, because it asks for something.
-fn ended(trial: &Done, width: usize, most: usize, ink: Ink) -> Vec<Line> {
+fn ended(trial: &Ended, width: usize, most: usize, ink: Ink) -> Vec<Line> {
     let measured = match trial.measured.as_str() {
         "" => trial.what.clone(),
         measured => format!("{}: {measured}", trial.what),

@@ -8,9 +8,9 @@ use crate::chart::{
 /// What a trial comes to.
 #[derive(Debug, Clone, Default)]
 pub struct TrialPoint {
-    /// Requests per second that were offered, or how many copies ran at once.
+    /// Its place on the x axis.
     pub load: f64,
-    /// In microseconds: p50, p99, p99.9; of copies, the mean and the slowest.
+    /// In microseconds, one for each name.
     pub times_us: Vec<f64>,
     /// In percent.
     pub cpu_pct: Option<f64>,
@@ -18,25 +18,50 @@ pub struct TrialPoint {
     pub is_valid: bool,
 }
 
+/// What the charts of a run that goes on show: times over the x axis, and CPU
+/// use over the x axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveCharts {
+    /// The title of the chart of times.
+    pub times_title: &'static str,
+    /// The title of the chart of CPU use.
+    pub cpu_title: &'static str,
+    /// The names of a trial's times, at most three.
+    pub times: &'static [&'static str],
+    /// Whether x counts things.
+    pub x_is_count: bool,
+}
+
+impl LiveCharts {
+    /// Latency over the offered load.
+    pub const LATENCY: LiveCharts = LiveCharts {
+        times_title: "Latency (log scale) by offered/s",
+        cpu_title: "CPU use (%) by offered/s",
+        times: &["p50", "p99", "p99.9"],
+        x_is_count: false,
+    };
+}
+
+impl Default for LiveCharts {
+    fn default() -> LiveCharts {
+        LiveCharts::LATENCY
+    }
+}
+
 /// A run as far as it is known.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     /// In the order they were made.
     pub trials: Vec<TrialPoint>,
-    /// Whether loads are numbers of copies.
-    pub is_copies: bool,
+    /// What the charts show.
+    pub charts: LiveCharts,
     /// The load of the trial that is under way.
     pub now: Option<f64>,
     /// A goal on latency, in microseconds, with its name.
     pub limit_us: Option<(f64, String)>,
 }
 
-const LATENCIES: [(&str, Tone); 3] = [
-    ("p50", Tone::P50),
-    ("p99", Tone::P99),
-    ("p99.9", Tone::P999),
-];
-const COPIES: [(&str, Tone); 2] = [("mean", Tone::P50), ("slowest", Tone::P99)];
+const TONES: [Tone; 3] = [Tone::P50, Tone::P99, Tone::P999];
 
 /// Times and CPU use over load; `None` for one of which nothing is known.
 pub fn progress(run: &Progress) -> [Option<Chart>; 2] {
@@ -44,16 +69,11 @@ pub fn progress(run: &Progress) -> [Option<Chart>; 2] {
 }
 
 fn times(run: &Progress) -> Option<Chart> {
-    let lines = if run.is_copies {
-        &COPIES[..]
-    } else {
-        &LATENCIES[..]
-    };
     let of = |which: usize| move |trial: &TrialPoint| trial.times_us.get(which).copied();
     // Of the invalid ones, the time that a goal is about most often.
     let mut series = vec![dots(run, ("", Tone::Dim), false, of(1))];
-    let lines = lines.iter().enumerate();
-    series.extend(lines.map(|(which, line)| dots(run, *line, true, of(which))));
+    let lines = run.charts.times.iter().zip(TONES).enumerate();
+    series.extend(lines.map(|(which, (name, tone))| dots(run, (name, tone), true, of(which))));
     let limit = run.limit_us.iter().map(|(us, _)| *us);
     let us: Vec<f64> = series
         .iter()
@@ -69,17 +89,13 @@ fn times(run: &Progress) -> Option<Chart> {
         tone: Tone::Budget,
         ..Mark::new(MarkKind::Goal, At::Y(*us))
     });
-    let title = match run.is_copies {
-        true => "Time of a copy (log scale) by copies",
-        false => "Latency (log scale) by offered/s",
-    };
     let panel = Panel {
         y: latency_axis(us),
         marks: goal.collect(),
         series,
         ..Panel::default()
     };
-    Some(chart(run, title, panel))
+    Some(chart(run, run.charts.times_title, panel))
 }
 
 fn cpu(run: &Progress) -> Option<Chart> {
@@ -89,22 +105,18 @@ fn cpu(run: &Progress) -> Option<Chart> {
         dots(run, ("CPU", Tone::Cpu), true, of),
     ];
     series.iter().find(|series| !series.data.is_empty())?;
-    let title = match run.is_copies {
-        true => "CPU use (%) by copies",
-        false => "CPU use (%) by offered/s",
-    };
     let panel = Panel {
         series: series.into(),
         ..cpu_panel(Axis::default(), diagonal("", 0.0))
     };
-    Some(chart(run, title, panel))
+    Some(chart(run, run.charts.cpu_title, panel))
 }
 
 /// A chart over load, whose title says what is on the axes: there is little
 /// room.
 fn chart(run: &Progress, title: &str, mut panel: Panel) -> Chart {
     let loads = run.trials.iter().map(|trial| trial.load).chain(run.now);
-    panel.x = match run.is_copies {
+    panel.x = match run.charts.x_is_count {
         true => Axis::new("", Scale::up_to(loads), Unit::Count),
         false => Axis {
             label: String::new(),
