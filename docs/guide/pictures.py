@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the guide's pictures from the records in examples/.
+"""Makes the pictures of the guide and the README from the records in examples/.
 
     docs/guide/pictures.py
 
-Needs cargo, and Debian's packages chromium and chromium-driver. Writes
-docs/guide/pictures/*.png; a picture changes only with a record or a page.
+Needs cargo (or PLIMSOLL=path of a built program), and Debian's packages
+chromium, chromium-driver and pngquant. Writes docs/guide/pictures/*.png; a
+picture changes only with a record or a page.
 """
 
 import base64
@@ -30,7 +31,7 @@ PAGES = {
     "compare": ["compare", "examples/graviton3.plimsoll", "examples/intel-smt.plimsoll"],
 }
 PICTURES = [
-    ("nginx", None, "nginx-top"),
+    ("nginx", None, "page"),
     ("nginx", "latency", "nginx-latency"),
     ("nginx", "cpu", "nginx-cpu"),
     ("nginx", "thresholds", "nginx-thresholds"),
@@ -39,10 +40,12 @@ PICTURES = [
     ("compare", "cpu", "compare-cpu"),
 ]
 WIDTH, HEIGHT = 1000, 720
+# The README's picture of a page.
+WIDER = {"page": (1200, 1010)}
 # Room for a whole figure.
 TALL = 3000
-# The bar that stays in sight would stand on the figures.
-LET_GO = "document.querySelectorAll('.picker').forEach((bar) => (bar.style.position = 'static'))"
+# The sticky bar would cover figures.
+UNSTICK = "document.querySelectorAll('.picker').forEach((bar) => (bar.style.position = 'static'))"
 
 
 class Browser:
@@ -74,13 +77,12 @@ class Browser:
     def ask(self, method, path, body=None):
         return self.call(method, self.session + path, body)
 
-    def picture(self, page, figure):
-        height = TALL if figure else HEIGHT
-        size = {"width": WIDTH, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    def picture(self, page, figure, width, height):
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         command = {"cmd": "Emulation.setDeviceMetricsOverride", "params": size}
         self.ask("POST", "/goog/cdp/execute", command)
         self.ask("POST", "/url", {"url": "file://" + page})
-        self.ask("POST", "/execute/sync", {"script": LET_GO, "args": []})
+        self.ask("POST", "/execute/sync", {"script": UNSTICK, "args": []})
         if figure is None:
             return base64.b64decode(self.ask("GET", "/screenshot"))
         where = {"using": "css selector", "value": f"figure#{figure}, section#{figure}, #{figure}"}
@@ -93,11 +95,12 @@ class Browser:
 
 
 def main():
-    for program in ["cargo", "chromium", "chromedriver"]:
+    built = os.environ.get("PLIMSOLL")
+    plimsoll = [built] if built else ["cargo", "run", "--quiet", "--release", "--"]
+    for program in [plimsoll[0], "chromium", "chromedriver", "pngquant"]:
         if not shutil.which(program):
             sys.exit(f"{program} is not in PATH; see the top of this file for what is needed")
     os.makedirs(OUT, exist_ok=True)
-    plimsoll = ["cargo", "run", "--quiet", "--release", "--"]
     with tempfile.TemporaryDirectory() as folder:
         for name, command in PAGES.items():
             page = os.path.join(folder, name + ".html")
@@ -105,9 +108,11 @@ def main():
         browser = Browser()
         try:
             for name, figure, picture in PICTURES:
-                data = browser.picture(os.path.join(folder, name + ".html"), figure)
+                width, height = WIDER.get(picture, (WIDTH, TALL if figure else HEIGHT))
+                data = browser.picture(os.path.join(folder, name + ".html"), figure, width, height)
+                smaller = ["pngquant", "--speed", "1", "--strip", "256", "-"]
                 with open(os.path.join(OUT, picture + ".png"), "wb") as file:
-                    file.write(data)
+                    subprocess.run(smaller, input=data, stdout=file, check=True)
         finally:
             browser.close()
 
