@@ -139,7 +139,6 @@ pub(crate) fn is_disturbed(row: &CopiesFinding) -> bool {
     row.trials == 0
 }
 
-/// How it was measured.
 fn method(report: &Report<'_>) -> Vec<Fact> {
     let plan = secrets::hide(report.plan);
     let copies: Vec<String> = plan.copies.iter().map(ToString::to_string).collect();

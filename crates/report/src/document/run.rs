@@ -41,7 +41,6 @@ impl Report<'_> {
         matches!(self.plan.workload, Workload::Copies(_)) || !self.plan.copies.is_empty()
     }
 
-    /// Whether somebody else measured it.
     pub(crate) fn is_imported(&self) -> bool {
         matches!(self.plan.workload, Workload::Imported(_))
     }
@@ -80,7 +79,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One that somebody else made.
     pub(crate) fn imported<F>(report: &Report<'a, F>) -> Run<'a> {
         Run {
             provenance: report.provenance,

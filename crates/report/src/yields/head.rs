@@ -15,7 +15,6 @@ pub(super) fn first(report: &YieldReport<'_>) -> usize {
     best.or_else(|| at(&|arm| arm.arm.is_beside())).unwrap_or(0)
 }
 
-/// The answer in one line.
 pub(super) fn headline(report: &YieldReport<'_>) -> String {
     let findings = report.findings;
     if let Some(plan) = &report.plan.step {
@@ -71,7 +70,6 @@ pub(super) fn tiles(report: &YieldReport<'_>) -> Vec<Fact> {
     [gained, paid, total].into_iter().flatten().collect()
 }
 
-/// How it was measured.
 pub(super) fn facts(report: &YieldReport<'_>, plan: &Plan) -> Vec<Fact> {
     let side = plan.sideload.as_ref();
     let headroom = side.map(|side| format!("{} %", trimmed_pct(side.headroom.pct())));
