@@ -1,7 +1,7 @@
 //! What was concluded about a promise: how much is carried within it.
 
 use crate::{Estimate, Goal, LatencyLimit, Rate};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::fmt;
 
 /// Latency at light load.
@@ -84,8 +84,9 @@ impl CapacityFinding {
 
 /// What a reader should know about a capacity, or why there is none.
 ///
-/// Serialized as its sentence.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Shown as a fact; what to do about it is said by who shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "code")]
 pub enum CapacityNote {
     /// What its relative limit is a multiple of is not what it should be.
     Light {
@@ -145,7 +146,7 @@ pub enum CapacityNote {
 }
 
 /// A load, and in how many of its trials a goal was kept.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TriedAt {
     /// The load, in requests per second.
     pub rate_rps: f64,
@@ -185,8 +186,7 @@ impl fmt::Display for CapacityNote {
             } => write_light(f, basis, up_to_load_pct),
             CapacityNote::TooFewRequests { needed, seen } => write!(
                 f,
-                "this goal takes {needed:.0} independent requests to decide, and there were \
-                 {seen:.0}: measure longer (--duration), or choose a lower percentile"
+                "this goal takes {needed:.0} independent requests to decide, and there were {seen:.0}"
             ),
             CapacityNote::NoLightLoad {
                 lowest_pct,
@@ -195,36 +195,31 @@ impl fmt::Display for CapacityNote {
             CapacityNote::NoAnswerAtLightLoad => {
                 f.write_str("no request was answered at light load")
             }
-            CapacityNote::NoTrialCounts => {
-                f.write_str("nothing that counts was measured under load")
-            }
+            CapacityNote::NoTrialCounts => f.write_str("there is no valid trial under load"),
             CapacityNote::CpuUnknown => f.write_str("the service's CPU use is not known"),
             CapacityNote::MissedAtLowest { lowest_rps } => {
                 write!(
                     f,
-                    "missed already at {}, the lowest rate that counts",
+                    "missed already at {}, the lowest rate with valid trials",
                     whole(lowest_rps)
                 )
             }
             CapacityNote::NothingBetween { low, high } if high.kept == 0 => write!(
                 f,
-                "kept {low} and no more at {}, where it was broken or not all was answered; nothing \
-                 between counts",
+                "met {low}, missed at {} or not all was answered; no valid trials between",
                 whole(high.rate_rps)
             ),
             CapacityNote::NothingBetween { low, high } => {
-                write!(f, "kept {low} and {high}; nothing between counts")
+                write!(f, "met {low} and {high}; no valid trials between")
             }
             CapacityNote::Disagree { low, high } => write!(
                 f,
-                "what was measured at the same load disagrees: it was kept {low} and {high}; see what \
-                 disturbs the machine, or measure again, longer and more often"
+                "trials at the same load disagree: the goal was met {low} and {high}"
             ),
             CapacityNote::TooFewAtLightLoad { needed, seen } => write!(
                 f,
                 "the limit is a multiple of a percentile at light load that takes {needed:.0} \
-                 requests to show, and there were {seen}: measure longer (--duration), or promise \
-                 a latency as such (as in p99<10ms)"
+                 requests to show, and there were {seen}"
             ),
         }
     }
@@ -244,13 +239,13 @@ fn write_light(f: &mut fmt::Formatter<'_>, basis: LightBasis, load_pct: f64) -> 
         ),
         LightBasis::Calibration => write!(
             f,
-            "no level below {LIGHT_PCT:.0} % load and CPU use counts; trials of the calibration \
-             up to {load_pct:.0} % load stand for light load"
+            "no valid level below {LIGHT_PCT:.0} % load and CPU use; trials of the calibration up to \
+             {load_pct:.0} % load stand for light load"
         ),
         LightBasis::LowestLevel => write!(
             f,
-            "too few requests that count came below {LIGHT_PCT:.0} % load and CPU use; levels up to \
-             {load_pct:.0} % load stand for light load, and the limit is laxer for it"
+            "too few valid requests below {LIGHT_PCT:.0} % load and CPU use; levels up to \
+             {load_pct:.0} % load stand for light load, so the limit is laxer"
         ),
     }
 }
@@ -261,24 +256,14 @@ fn write_no_light(
     planned: bool,
 ) -> fmt::Result {
     match planned {
-        true => write!(f, "no trial below {LIGHT_PCT:.0} % load and CPU use counts")?,
+        true => write!(f, "no valid trial below {LIGHT_PCT:.0} % load and CPU use")?,
         false => write!(f, "no level is below {LIGHT_PCT:.0} % load")?,
     }
     if let Some(lowest) = lowest_pct {
         write!(
             f,
-            ", and the lowest that counts, at {lowest:.0} % load, is too busy to stand for light load"
+            ", and the lowest valid one, at {lowest:.0} % load, is too busy to stand for light load"
         )?;
     }
-    f.write_str(match planned {
-        true => ": run it when less disturbs the machine",
-        false => ": measure at lower loads too",
-    })?;
-    f.write_str(", or promise a latency as such (as in p99<10ms)")
-}
-
-impl Serialize for CapacityNote {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
+    Ok(())
 }

@@ -285,7 +285,7 @@ fn rows_that_are_taken_for_something_else_are_named() {
     let words: Vec<&str> = ended.stdout.split_whitespace().collect();
     let text = words.join(" ");
     for said in [
-        "147,919/s (23.0 % is taken for 22.5 %), 197,237/s (22.0 % is taken for 22.5 %).",
+        "147,919/s (23.0 % counts as 22.5 %), 197,237/s (22.0 % counts as 22.5 %).",
         "197,237 22.0 1,178",
     ] {
         assert!(text.contains(said), "'{said}' is missing: {text}");

@@ -51,12 +51,10 @@ impl Html {
         Html(out)
     }
 
-    /// Adds what follows.
     pub(crate) fn push(&mut self, more: impl Into<Html>) {
         self.0 += &more.into().0;
     }
 
-    /// The finished text.
     pub(crate) fn into_string(self) -> String {
         self.0
     }
@@ -115,7 +113,6 @@ pub(crate) struct El {
     inner: String,
 }
 
-/// An element without attributes.
 pub(crate) fn el(name: &'static str) -> El {
     El {
         name,
@@ -155,7 +152,6 @@ impl El {
         self.attr("data-l", &level.to_string())
     }
 
-    /// Adds to what it holds.
     pub(crate) fn with(mut self, inner: impl Into<Html>) -> El {
         self.inner += &inner.into().0;
         self
@@ -229,12 +225,10 @@ fn with_percent_signs(text: &str) -> String {
     out
 }
 
-/// A part of a page.
 pub(crate) fn section(id: &str) -> El {
     el("section").attr("id", id)
 }
 
-/// A sentence as a paragraph.
 pub(crate) fn paragraph(sentence: &Sentence) -> El {
     let p = el("p");
     let p = match sentence.ink.class() {

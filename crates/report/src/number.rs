@@ -46,7 +46,6 @@ pub(crate) fn per_second(rps: f64) -> String {
     rate(rps) + "/s"
 }
 
-/// Percent with one decimal.
 pub(crate) fn pct(pct: f64) -> String {
     format!("{pct:.1}")
 }

@@ -71,7 +71,6 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// A text with its ink.
     pub(crate) fn new(ink: Ink, text: impl Into<String>) -> Cell {
         Cell {
             text: text.into(),
@@ -122,7 +121,6 @@ impl Column {
         self.cells.is_empty()
     }
 
-    /// What it is.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -132,7 +130,6 @@ impl Column {
         self.unit
     }
 
-    /// One per row.
     pub(crate) fn cells(&self) -> &[Cell] {
         &self.cells
     }

@@ -300,11 +300,11 @@ mod tests {
         let told = |result: Result<_, CapacityNote>| result.unwrap_err().to_string();
         let disturbed = told(after(90.0, &[10.0, 90.0]));
         assert!(
-            disturbed.contains("90 % load") && disturbed.contains("disturbs"),
+            disturbed.contains("90 % load") && disturbed.contains("no valid trial"),
             "{disturbed}"
         );
         let left_out = told(after(90.0, &[90.0]));
-        assert!(left_out.contains("measure at lower loads"), "{left_out}");
+        assert!(left_out.contains("no level is below"), "{left_out}");
     }
 
     #[test]

@@ -42,22 +42,19 @@ pub(super) fn not_told(loaded: &Loaded, unknown: &CapacityFinding) -> Failure {
     let why = unknown.note.as_ref();
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     Failure::Mistake(format!(
-        "what an instance carries within {} is not known from {}{why}{}",
+        "the capacity of an instance within {} is inconclusive in {}{why}{}",
         unknown.goal,
         loaded.file.display(),
         way_out(unknown.note)
     ))
 }
 
-/// What helps against it, where the note does not say that itself.
-fn way_out(note: Option<CapacityNote>) -> &'static str {
+/// What helps against it.
+fn way_out(note: Option<CapacityNote>) -> String {
+    if let Some(way) = note.and_then(plimsoll_report::sweep::way_out) {
+        return format!("; {way}");
+    }
     match note {
-        Some(
-            CapacityNote::TooFewRequests { .. }
-            | CapacityNote::NoLightLoad { .. }
-            | CapacityNote::TooFewAtLightLoad { .. }
-            | CapacityNote::Disagree { .. },
-        ) => "",
         Some(CapacityNote::MissedAtLowest { .. }) => {
             "; sweep again with lower levels (--levels), or plan for a goal that allows more with --goal"
         }
@@ -65,15 +62,11 @@ fn way_out(note: Option<CapacityNote>) -> &'static str {
             "; give a limit in time, such as --goal 'p99<10ms', or sweep again with lower levels (--levels)"
         }
         Some(CapacityNote::CpuUnknown) => "; give another goal, such as --goal 'p99<10ms'",
-        Some(
-            CapacityNote::Light { .. }
-            | CapacityNote::NoTrialCounts
-            | CapacityNote::NothingBetween { .. },
-        )
-        | None => {
+        _ => {
             "; choose another goal with --goal, or sweep again with other load levels (--levels) or longer trials (--duration)"
         }
     }
+    .to_owned()
 }
 
 /// There is no promise to plan for.

@@ -218,7 +218,6 @@ fn is_news(difference: &Difference, comparison: &Comparison) -> bool {
     difference.measure == Measure::Capacity || !told
 }
 
-/// One machine against the first.
 fn difference_sentence(difference: &Difference) -> Sentence {
     let (name, against) = (&difference.name, &difference.against);
     let goal = difference.goal;

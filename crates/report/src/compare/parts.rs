@@ -179,7 +179,6 @@ fn latency(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<El> {
     )
 }
 
-/// All levels of all machines.
 fn level_table(machines: &[Machine<'_>]) -> Vec<Column> {
     let rows = || {
         machines

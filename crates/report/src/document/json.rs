@@ -89,7 +89,6 @@ impl<'a> Json<'a> {
         Json::of(schema_version, report.experiment, body)
     }
 
-    /// With a line per value.
     pub(super) fn pretty(&self) -> serde_json::Result<String> {
         (self.0)(true).map(|json| json + "\n")
     }

@@ -32,7 +32,6 @@ use std::fmt;
 
 /// What a command has to say.
 pub struct Document<'a> {
-    /// What the page is called.
     pub(crate) title: String,
     /// What it is about: the first lines of the text.
     pub(crate) subject: Vec<Sentence>,
@@ -42,7 +41,6 @@ pub struct Document<'a> {
     pub(crate) headline: String,
     /// The figures of the answer, for the head of the page.
     pub(crate) tiles: Vec<Fact>,
-    /// All else.
     pub(crate) blocks: Vec<Block<'a>>,
     /// What can be picked on the page, and is then shown by all charts.
     pub(crate) picker: Option<Levels>,
@@ -50,15 +48,12 @@ pub struct Document<'a> {
     pub(crate) method: Vec<Fact>,
     /// The run that it is of, if it is of one.
     pub(crate) run: Option<Run<'a>>,
-    /// For programs.
     pub(crate) json: Option<Json<'a>>,
-    /// For spreadsheets.
     pub(crate) csv: Option<String>,
     /// What the JSON is called when it is downloaded from the page.
     pub(crate) download: String,
 }
 
-/// A part of a document.
 pub(crate) enum Block<'a> {
     /// Sentences with one role.
     Sentences(Role, Vec<Sentence>),
@@ -127,11 +122,9 @@ impl Fact {
     }
 }
 
-/// Facts with a title.
 pub(crate) struct Facts {
     /// Names the section of the page.
     pub(crate) id: &'static str,
-    /// Empty for none.
     pub(crate) title: String,
     pub(crate) facts: Vec<Fact>,
 }
@@ -145,11 +138,9 @@ pub(crate) struct Table {
     /// How to read it, for the page.
     pub(crate) hint: Option<&'static str>,
     pub(crate) rows: Rows,
-    /// What stands below it.
     pub(crate) below: Vec<Sentence>,
 }
 
-/// What a table consists of.
 pub(crate) enum Rows {
     /// Columns with a name, a unit and a rank.
     Columns(Vec<Column>),

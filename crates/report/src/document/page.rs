@@ -266,7 +266,6 @@ fn shell(command: &[String]) -> String {
     command.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// The ship's mark.
 fn ships_mark() -> El {
     let ring = el("circle")
         .attr("cx", "20")

@@ -54,7 +54,6 @@ pub(super) fn text(document: &Document<'_>, look: Look) -> String {
 
 struct Lines {
     text: String,
-    /// Of sentences.
     width: usize,
     paint: Paint,
     look: Look,

@@ -8,9 +8,7 @@ use plimsoll_model::{CONFIDENCE, Estimate};
 /// supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// The value.
     pub(crate) value: String,
-    /// The lower end.
     pub(crate) low: Option<String>,
     high: Option<String>,
 }

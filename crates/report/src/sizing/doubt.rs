@@ -39,7 +39,6 @@ pub(super) fn cautions(all: &[SizingCaution], least_instances: u32) -> Vec<Strin
     each.collect()
 }
 
-/// How grave it is.
 pub(super) fn ink(caution: &SizingCaution) -> Ink {
     match caution {
         SizingCaution::TooSteep { .. } => Ink::Red,

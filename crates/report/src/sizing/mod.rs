@@ -22,7 +22,7 @@ use plimsoll_model::{
 use serde::Serialize;
 
 /// The version of the schema that the JSON keeps to.
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
 
 /// All that is shown of a plan.
 #[derive(Debug, Clone, Copy)]

@@ -173,9 +173,32 @@ pub(crate) fn load_line(finding: &CapacityFinding) -> Option<(f64, String)> {
     }
 }
 
-/// A note as a sentence of its own.
+/// A note as a sentence of its own, and what to do about it.
 pub(super) fn note_sentence(note: CapacityNote) -> String {
-    format!("{}.", capital(&note.to_string()))
+    let way_out = way_out(note).map_or_else(String::new, |way| format!(" {}.", capital(way)));
+    format!("{}.{way_out}", capital(&note.to_string()))
+}
+
+/// What to do about a note, as a clause; `None` if nothing helps for certain.
+pub fn way_out(note: CapacityNote) -> Option<&'static str> {
+    Some(match note {
+        CapacityNote::TooFewRequests { .. } => {
+            "measure longer (--duration), or choose a lower percentile"
+        }
+        CapacityNote::NoLightLoad { planned: true, .. } => {
+            "run it on a quieter machine, or set a limit in time (as in p99<10ms)"
+        }
+        CapacityNote::NoLightLoad { planned: false, .. } => {
+            "measure at lower loads too, or set a limit in time (as in p99<10ms)"
+        }
+        CapacityNote::TooFewAtLightLoad { .. } => {
+            "measure longer (--duration), or set a limit in time (as in p99<10ms)"
+        }
+        CapacityNote::Disagree { .. } => {
+            "see what disturbs the machine, or measure again, longer and more often"
+        }
+        _ => return None,
+    })
 }
 
 /// CPU use at the rate of the sentence before, which may name others.
@@ -227,7 +250,6 @@ pub(crate) fn share_of(quantile: Quantile) -> String {
     }
 }
 
-/// A goal in words.
 fn promise(finding: &CapacityFinding) -> String {
     match finding.goal {
         Goal::Latency { quantile, limit } => {

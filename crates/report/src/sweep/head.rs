@@ -8,7 +8,6 @@ use crate::html::kept;
 use crate::number::{self, Written, confidence, per_second};
 use plimsoll_model::{CapacityFinding, CapacityStatus, Estimate};
 
-/// The answer in one line.
 pub(super) fn headline(report: &Report<'_>) -> String {
     let findings = report.findings;
     let who = Subject::of(&report.plan.workload).who;
@@ -47,7 +46,6 @@ pub(super) fn headline(report: &Report<'_>) -> String {
     }
 }
 
-/// The figures to act on.
 pub(super) fn tiles(report: &Report<'_>) -> Vec<Fact> {
     let first = leading(&report.findings.capacity).map(|leading| leading.finding);
     let Some((first, rate)) = first.and_then(|first| Some((first, first.rate_rps?))) else {

@@ -9,7 +9,6 @@ use plimsoll_model::{DirectionFinding, DirectionVerdict, Estimate, HintFinding, 
 /// More of them would only hide the first.
 const MOST: usize = 3;
 
-/// The fastest growing counters.
 pub(super) fn sentences(hints: &[HintFinding]) -> Vec<Sentence> {
     let hints = hints.iter().take(MOST);
     hints

@@ -20,12 +20,13 @@ use crate::html::{Levels, View, figures};
 use crate::markup::{Html, el, section};
 use crate::sentence::Sentence;
 use crate::Report;
+pub use capacity::way_out;
 use plimsoll_model::Picture;
 pub(crate) use sentences::imported;
 
 /// The version of `docs/schema/output.schema.json` that the JSON of a sweep, of
 /// an imported table and of copies keeps to.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// What a sweep has to say; with charts of a page if there is a picture of its
 /// trials.

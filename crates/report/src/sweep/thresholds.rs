@@ -14,7 +14,6 @@ const USUAL_PCT: f64 = 20.0;
 /// Below this headroom, twice the capacity, figures are not written out.
 const MOST_OVERLOADED_PCT: f64 = -100.0;
 
-/// The table with its heading.
 pub(super) fn table(findings: &Findings) -> Table {
     let of = findings.thresholds_of_rps.map_or_else(
         || "the capacity".to_owned(),

@@ -2,7 +2,7 @@
 //! how they read.
 
 use super::sample::{Sample, sweep, within};
-use super::shown::{as_text, shown as form};
+use super::shown::{Schema, as_text, has, has_not, shown as form};
 use crate::Format;
 use crate::compare::{self, CompareReport, Source};
 use crate::sizing::{self, PlanAsked, PlanReport, plan_hpa};
@@ -12,7 +12,6 @@ use plimsoll_model::{
     FleetOverTime, FleetStep, FloorFrom, LinearRule, Measure, PlannedFrom, Sizing, SizingCaution,
     ThresholdDifference, WorkUnit, Workload,
 };
-use serde_json::Value;
 use std::path::Path;
 
 const COMPARE: &str = include_str!("../../../../docs/schema/compare.schema.json");
@@ -27,14 +26,7 @@ const MEASURES: [Measure; 4] = [
 
 #[track_caller]
 fn keeps_to(schema: &str, output: &str) {
-    let schema: Value = serde_json::from_str(schema).unwrap();
-    let output: Value = serde_json::from_str(output).unwrap();
-    let validator = jsonschema::draft202012::new(&schema).unwrap();
-    let wrong: Vec<String> = validator
-        .iter_errors(&output)
-        .map(|e| format!("{}: {e}", e.instance_path()))
-        .collect();
-    assert!(wrong.is_empty(), "{wrong:#?}\n{output:#}");
+    Schema::of(schema).accepts(&serde_json::from_str(output).unwrap());
 }
 
 fn machine(name: &str, unit: WorkUnit, carried: Carried) -> ComparedMachine {
@@ -114,7 +106,6 @@ fn shown<T>(
     })
 }
 
-/// One hour at the peak.
 fn an_hour() -> FleetOverTime {
     FleetOverTime {
         steps: vec![FleetStep {
@@ -208,6 +199,20 @@ fn planned<T>(sample: &Sample, sizing: &Sizing, show: impl FnOnce(&PlanReport<'_
     })
 }
 
+/// A comparison of two runs of a sweep, on one line.
+fn compared(comparison: &Comparison) -> String {
+    flat(&shown(&sweep(), comparison, |r| {
+        as_text(&compare::document(r, None), 120)
+    }))
+}
+
+/// A plan from a sweep, on one line.
+fn plan_text(sizing: &Sizing) -> String {
+    flat(&planned(&sweep(), sizing, |r| {
+        as_text(&sizing::document(r), 200)
+    }))
+}
+
 /// One line of blanks and words.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -247,61 +252,22 @@ fn comparisons_and_plans_keep_to_their_schemas() {
 }
 
 #[test]
-fn the_schemas_are_closed_whole_and_described() {
-    fn walk(v: &Value, seen: &mut usize) {
-        let empty = Vec::new();
-        if let (Some(properties), Some(true)) = (
-            v["properties"].as_object(),
-            v.get("type").map(|t| t == "object"),
-        ) {
-            *seen += 1;
-            let mut required: Vec<&str> = v["required"]
-                .as_array()
-                .unwrap_or(&empty)
-                .iter()
-                .filter_map(Value::as_str)
-                .collect();
-            required.sort_unstable();
-            let mut names: Vec<&str> = properties.keys().map(String::as_str).collect();
-            names.sort_unstable();
-            assert_eq!(required, names);
-            assert_eq!(v["additionalProperties"], Value::Bool(false));
-            for (name, property) in properties {
-                assert!(property["description"].is_string(), "{name}");
-            }
-        }
-        match v {
-            Value::Object(object) => object.values().for_each(|v| walk(v, seen)),
-            Value::Array(items) => items.iter().for_each(|v| walk(v, seen)),
-            _ => {}
-        }
-    }
-    for (schema, objects) in [(COMPARE, 8), (PLAN, 12)] {
-        let mut seen = 0;
-        walk(&serde_json::from_str(schema).unwrap(), &mut seen);
-        assert_eq!(seen, objects);
-    }
-}
-
-#[test]
 fn machines_stand_in_columns_and_each_difference_in_a_sentence() {
     let comparison = comparison(WorkUnit::Requests, Carried::AtLeast(11_400.0));
-    let text = shown(&sweep(), &comparison, |r| {
-        as_text(&compare::document(r, None), 120)
-    });
-    let text = flat(&text);
-    for words in [
-        "capacity, requests/s 9,550 (9,410 to 9,690) at least 11,400",
-        "b carries 1.200 times (1.160 to 1.250) as much as a within p99<10ms: better.",
-        "as much per CPU as a within p99<10ms: worse.",
-        "b against a for the same money within p99<10ms: inconclusive (ratio 1.200",
-        "for the same energy within p99<10ms: inconclusive: what was measured of b",
-        "headroom a b 20 % 70.0 (69.0 to 71.0)",
-        "different numbers of connections",
-        "95 % intervals",
-    ] {
-        assert!(text.contains(words), "'{words}' is missing: {text}");
-    }
+    let text = compared(&comparison);
+    has(
+        &text,
+        &[
+            "capacity, requests/s 9,550 (9,410 to 9,690) at least 11,400",
+            "b carries 1.200 times (1.160 to 1.250) as much as a within p99<10ms: better.",
+            "as much per CPU as a within p99<10ms: worse.",
+            "b against a for the same money within p99<10ms: inconclusive (ratio 1.200",
+            "for the same energy within p99<10ms: inconclusive: what was measured of b",
+            "headroom a b 20 % 70.0 (69.0 to 71.0)",
+            "different numbers of connections",
+            "95 % intervals",
+        ],
+    );
 }
 
 /// A comparison of three machines that have intervals and long names.
@@ -348,7 +314,7 @@ fn three_machines_stand_side_by_side_where_they_fit_and_else_one_below_the_other
             "20 % headroom\n  web-a.example.net  70.0 (69.0 to 71.0)\n",
         ),
     ] {
-        assert!(text.contains(block), "{text}");
+        has(&text, &[block]);
     }
     assert!(narrow.contains("\nheadroom    web-a"), "it fits: {narrow}");
     for (width, text) in [(80, narrow), (200, wide), (36, three(&sample, 36))] {
@@ -363,13 +329,8 @@ fn hashing_is_shown_in_megabytes() {
     let mut comparison = comparison(WorkUnit::HashedBytes, Carried::Unknown);
     comparison.machines[0].capacity[0].figures[0].carried =
         Carried::Found(Estimate::within(900e6, 890e6, 910e6));
-    let text = shown(&sweep(), &comparison, |r| {
-        as_text(&compare::document(r, None), 120)
-    });
-    assert!(
-        flat(&text).contains("capacity, MB/s 900 (890 to 910) -"),
-        "{text}"
-    );
+    let text = compared(&comparison);
+    assert!(text.contains("capacity, MB/s 900 (890 to 910) -"), "{text}");
 }
 
 #[test]
@@ -377,20 +338,15 @@ fn a_first_machine_without_thresholds_is_the_one_that_is_named() {
     let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
     comparison.machines[0].thresholds.clear();
     comparison.threshold_differences.clear();
-    let text = shown(&sweep(), &comparison, |r| {
-        as_text(&compare::document(r, None), 120)
-    });
-    assert!(text.contains("No threshold of a is known"), "{text}");
-    assert!(!text.contains("threshold of b"), "{text}");
+    let text = compared(&comparison);
+    has(&text, &["No threshold of a is known"]);
+    has_not(&text, "threshold of b");
 }
 
 #[test]
 fn the_threshold_table_says_which_goal_it_is_of() {
-    let sample = sweep();
     let title = |comparison: &Comparison| {
-        let text = flat(&shown(&sample, comparison, |r| {
-            as_text(&compare::document(r, None), 120)
-        }));
+        let text = compared(comparison);
         let at = text.find("Scale-out threshold").unwrap();
         let end = text[at..].find(": headroom a b").unwrap();
         text[at..at + end].to_owned()
@@ -408,23 +364,20 @@ fn the_threshold_table_says_which_goal_it_is_of() {
     assert!(title(&comparison).contains("the lowest of the goals"));
     comparison.machines[1].thresholds_goal = None;
     let apart = title(&comparison);
-    for words in [
-        "a of the capacity within p99<10ms",
-        "b of the highest rate tried",
-        "not a part of the same",
-    ] {
-        assert!(apart.contains(words), "'{words}' is missing: {apart}");
-    }
+    has(
+        &apart,
+        &[
+            "a of the capacity within p99<10ms",
+            "b of the highest rate tried",
+            "not a part of the same",
+        ],
+    );
 }
 
 #[test]
 fn headrooms_that_all_cannot_be_told_apart_are_not_listed() {
     let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
-    let told = |comparison: &Comparison| {
-        flat(&shown(&sweep(), comparison, |r| {
-            as_text(&compare::document(r, None), 120)
-        }))
-    };
+    let told = |comparison: &Comparison| compared(comparison);
     assert!(told(&comparison).contains("is not significantly different at 20 % headroom"));
     let mut other = comparison.threshold_differences[0].clone();
     other.headroom_pct = 30.0;
@@ -436,20 +389,18 @@ fn headrooms_that_all_cannot_be_told_apart_are_not_listed() {
 
 #[test]
 fn a_fleet_that_never_changes_is_not_said_to_go_from_and_to() {
-    let sample = sweep();
     let mut sizing = sized(PlannedFrom::LowerEnd, Some(Estimate::alone(56.78)));
     sizing.autoscaler.ceiling_instances = 18;
-    let text = flat(&planned(&sample, &sizing, |r| {
-        as_text(&sizing::document(r), 200)
-    }));
-    for words in [
-        "nothing to do, 18 instances carry the peak",
-        "CPU use is above 56.7 %",
-        "CPU use at that rate is 56.7 % (no interval: too few trials)",
-        "maxReplicas: 18 # as minReplicas",
-    ] {
-        assert!(text.contains(words), "'{words}' is missing: {text}");
-    }
+    let text = plan_text(&sizing);
+    has(
+        &text,
+        &[
+            "nothing to do, 18 instances carry the peak",
+            "CPU use is above 56.7 %",
+            "CPU use at that rate is 56.7 % (no interval: too few trials)",
+            "maxReplicas: 18 # as minReplicas",
+        ],
+    );
     assert!(
         !text.contains("18 to 18") && !text.contains("56.8"),
         "{text}"
@@ -464,45 +415,37 @@ fn what_cannot_be_told_by_any_measure_is_said_once() {
         difference.verdict = DifferenceVerdict::CannotTell;
         difference.why = Some("nothing is known".to_owned());
     }
-    let text = shown(&sweep(), &comparison, |r| {
-        as_text(&compare::document(r, None), 120)
-    });
+    let text = compared(&comparison);
     assert_eq!(text.matches("inconclusive: nothing").count(), 1, "{text}");
 }
 
 #[test]
 fn a_plan_says_what_it_takes_when_to_act_and_how_wrong_the_linear_rule_is() {
-    let sample = sweep();
     let sizing = sized(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
-    let text = flat(&planned(&sample, &sizing, |r| {
-        as_text(&sizing::document(r), 200)
-    }));
-    for words in [
-        "8,000/s per instance, the lower end",
-        "18 instances carry the peak of 100,000/s while 1 of them is lost and traffic grows beyond it by 10 % of it per minute for the 3 min",
-        "18 to 23 instances; add one when CPU use is above 58.0 %, the lower end",
-        "target is 52 %",
-        "The linear rule (CPU use equals work) would set 72.6 %",
-        "ends at 14 instances, 4 too few for the SLO",
-        "125 % of its planned capacity",
-        "6.12 per hour",
-        "averageUtilization: 52",
-    ] {
-        assert!(text.contains(words), "'{words}' is missing: {text}");
-    }
+    let text = plan_text(&sizing);
+    has(
+        &text,
+        &[
+            "8,000/s per instance, the lower end",
+            "18 instances carry the peak of 100,000/s while 1 of them is lost and traffic grows beyond it by 10 % of it per minute for the 3 min",
+            "18 to 23 instances; add one when CPU use is above 58.0 %, the lower end",
+            "target is 52 %",
+            "The linear rule (CPU use equals work) would set 72.6 %",
+            "ends at 14 instances, 4 too few for the SLO",
+            "125 % of its planned capacity",
+            "6.12 per hour",
+            "averageUtilization: 52",
+        ],
+    );
     let mut endless = sizing.clone();
     if let Some(linear) = &mut endless.linear_rule {
         linear.runs_away = true;
     }
-    let endless = flat(&planned(&sample, &endless, |r| {
-        as_text(&sizing::document(r), 200)
-    }));
-    assert!(endless.contains("add them without end"), "{endless}");
+    let endless = plan_text(&endless);
+    has(&endless, &["add them without end"]);
     let guess = |from| {
         let sizing = sized(from, None);
-        flat(&planned(&sample, &sizing, |r| {
-            as_text(&sizing::document(r), 200)
-        }))
+        plan_text(&sizing)
     };
     assert!(guess(PlannedFrom::HighestTried).contains("a lower bound, so fewer"));
     assert!(guess(PlannedFrom::Value).contains("the plan is a guess"));
@@ -513,9 +456,7 @@ fn a_plan_says_what_it_takes_when_to_act_and_how_wrong_the_linear_rule_is() {
 fn a_plan_says_what_is_in_doubt_and_why_its_smallest_fleet_is_no_smaller() {
     let sample = sweep();
     let sizing = sized(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
-    let text = flat(&planned(&sample, &sizing, |r| {
-        as_text(&sizing::document(r), 80)
-    }));
+    let text = plan_text(&sizing);
     let yaml = planned(&sample, &sizing, |r| plan_hpa(r).unwrap());
     let comments = flat(&yaml.replace("\n# ", " "));
     for words in [
@@ -579,7 +520,7 @@ fn secrets_are_in_no_comparison_and_no_plan() {
         }),
         planned(&sample, &sizing, |r| as_text(&sizing::document(r), 80)),
     ] {
-        assert!(output.contains("(hidden)"), "{output}");
-        assert!(!output.contains("swordfish"), "{output}");
+        has(&output, &["(hidden)"]);
+        has_not(&output, "swordfish");
     }
 }

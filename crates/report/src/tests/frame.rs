@@ -2,12 +2,12 @@
 
 use super::sample::{Sample, copies, imported, sweep};
 use super::shown::{as_text, shown, tally};
+use crate::tests::shown::has;
 use crate::yields::tests::sample::{curve, sample as yields, step};
 use crate::{Document, Format, RecordFacts, Report, TrialTally};
 use plimsoll_model::{Outcome, Provenance, Requirement, RunEnd};
 use std::path::Path;
 
-/// A run in trouble.
 struct Trouble {
     ended: Option<RunEnd>,
     trials: TrialTally,
@@ -108,14 +108,15 @@ fn every_document_says_how_its_run_ended_and_how_to_resume_it() {
 fn every_document_says_what_the_host_lacks_and_how_many_trials_are_invalid() {
     for (name, forms) in every_document(&trouble(Some(RunEnd::Complete))) {
         for form in forms {
-            for words in [
-                "Unavailable on this host",
-                "energy counter",
-                "no work per joule",
-                "run.plimsoll",
-            ] {
-                assert!(form.contains(words), "{name}: {words}: {form}");
-            }
+            has(
+                &form,
+                &[
+                    "Unavailable on this host",
+                    "energy counter",
+                    "no work per joule",
+                    "run.plimsoll",
+                ],
+            );
             let invalid = "3 of 34 trials are invalid, most often because the hypervisor took";
             let is_told = form.contains(invalid);
             assert_eq!(is_told, name != "import", "{name}: {form}");

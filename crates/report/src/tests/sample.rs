@@ -53,7 +53,6 @@ impl Sample {
         }
     }
 
-    /// Tables and sentences.
     pub(super) fn text(&self, width: usize) -> String {
         self.with_charts(width, None)
     }
@@ -75,7 +74,6 @@ impl Sample {
         self.with(None, |document| shown(document, format))
     }
 
-    /// Something made of the document.
     pub(super) fn with<T>(
         &self,
         picture: Option<&Picture>,
@@ -206,7 +204,6 @@ pub(super) fn nothing_valid() -> Sample {
     sample
 }
 
-/// Nothing found.
 pub(super) fn empty() -> Findings {
     Findings {
         rated: None,

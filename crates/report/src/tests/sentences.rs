@@ -1,7 +1,7 @@
 //! The sentences of cases that the snapshots do not show.
 
 use super::sample::{Sample, about, copies, found, imported, sweep};
-use super::shown::tally;
+use super::shown::{has, has_not, tally};
 use crate::Format;
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict, Estimate,
@@ -51,12 +51,13 @@ fn a_cliff_is_told_with_the_loads_on_both_sides() {
         confirmed: Some(true),
         ..found("p99<10ms", 0.0, None)
     });
-    for expected in [
-        "carries 12,300/s within the goal p99<10ms",
-        " and misses it by far at 12,450/s: a cliff; confirmed by a longer trial at that rate.",
-    ] {
-        assert!(text.contains(expected), "{text}");
-    }
+    has(
+        &text,
+        &[
+            "carries 12,300/s within the goal p99<10ms",
+            " and misses it by far at 12,450/s: a cliff; confirmed by a longer trial at that rate.",
+        ],
+    );
 }
 
 #[test]
@@ -66,8 +67,8 @@ fn a_capacity_that_lies_somewhere_between_two_levels_is_not_told_as_certain() {
         ..found("p99<10ms", 0.0, None)
     });
     let expected = "carries 8,000/s, perhaps up to 10,000/s, within the goal";
-    assert!(text.contains(expected), "{text}");
-    assert!(!text.contains("95 %"), "{text}");
+    has(&text, &[expected]);
+    has_not(&text, "95 %");
 }
 
 #[test]
@@ -78,21 +79,23 @@ fn a_figure_without_an_interval_says_why() {
         ..found("p99<10ms", 0.0, None)
     };
     let text = with_capacity(alone.clone());
-    for expected in [
-        "12,345/s (no interval: the trials near it are too few or too scattered) within",
-        "76.0 % (no interval: too few trials).",
-    ] {
-        assert!(text.contains(expected), "{text}");
-    }
+    has(
+        &text,
+        &[
+            "12,345/s (no interval: the trials near it are too few or too scattered) within",
+            "76.0 % (no interval: too few trials).",
+        ],
+    );
     let mut sample = imported();
     sample.findings.capacity = vec![alone];
     let text = said(&sample);
-    for expected in [
-        "The machine carries 12,345/s (no interval: the rows near it are too few or too",
-        "76.0 % (no interval: too few rows).",
-    ] {
-        assert!(text.contains(expected), "{text}");
-    }
+    has(
+        &text,
+        &[
+            "The machine carries 12,345/s (no interval: the rows near it are too few or too",
+            "76.0 % (no interval: too few rows).",
+        ],
+    );
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn a_note_is_a_sentence_of_its_own() {
         ..found("p99<10ms", 8_000.0, None)
     });
     let expected = "lower end. CPU use is not known; levels up to 20 % load stand for light load. ";
-    assert!(text.contains(expected), "{text}");
+    has(&text, &[expected]);
 }
 
 #[test]
@@ -121,18 +124,12 @@ fn a_capacity_that_was_not_reached_is_only_a_lower_bound() {
         rate_rps: Some(at_least),
         ..found("p99.9<1s", 9100.0, None)
     });
-    assert!(
-        text.contains("carries at least 9,100/s within the goal p99.9<1s (99.9 % of"),
-        "{text}"
+    has(
+        &text,
+        &["carries at least 9,100/s within the goal p99.9<1s (99.9 % of"],
     );
-    assert!(
-        text.contains("a lower bound: that was the highest load tried"),
-        "{text}"
-    );
-    assert!(
-        text.contains("CPU use at that rate is not known:"),
-        "{text}"
-    );
+    has(&text, &["a lower bound: that was the highest load tried"]);
+    has(&text, &["CPU use at that rate is not known:"]);
 }
 
 #[test]
@@ -143,12 +140,13 @@ fn an_undecided_goal_says_why() {
         note: Some(CapacityNote::NoTrialCounts),
         ..found("cpu<80%", 0.0, Some(50.0))
     });
-    for expected in [
-        "goal cpu<80% (CPU use below 80 %): inconclusive. Nothing that counts was measured under load",
-        "CPU use at the capacity is not known either.",
-    ] {
-        assert!(text.contains(expected), "{text}");
-    }
+    has(
+        &text,
+        &[
+            "goal cpu<80% (CPU use below 80 %): inconclusive. There is no valid trial under load",
+            "CPU use at the capacity is not known either.",
+        ],
+    );
 }
 
 #[test]
@@ -157,10 +155,7 @@ fn a_relative_goal_tells_the_limit_that_it_came_to() {
         limit_us: Some(8200.0),
         ..found("p99<2x", 100.0, None)
     });
-    assert!(
-        text.contains("within 8.2ms, 2 times their time at light load"),
-        "{text}"
-    );
+    has(&text, &["within 8.2ms, 2 times their time at light load"]);
 }
 
 #[test]
@@ -173,12 +168,13 @@ fn a_limit_taken_at_more_than_light_load_says_so_within_the_promise() {
         }),
         ..found("p99<2x", 100.0, None)
     });
-    for expected in [
-        "within 8.2ms, 2 times their time at up to 50 % load",
-        "and the limit is laxer for it",
-    ] {
-        assert!(text.contains(expected), "{text}");
-    }
+    has(
+        &text,
+        &[
+            "within 8.2ms, 2 times their time at up to 50 % load",
+            "so the limit is laxer",
+        ],
+    );
 }
 
 #[test]
@@ -221,7 +217,7 @@ fn room_that_the_goal_does_not_let_be_used_is_not_called_room() {
 
         sample.findings.capacity = vec![found("p99<10ms", 9_100.0, Some(76.0))];
         let text = said(&sample);
-        assert!(!text.contains("not within the goal"), "{text}");
+        has_not(&text, "not within the goal");
     }
 }
 
@@ -255,14 +251,15 @@ fn the_figures_of_the_headroom_sentence_agree() {
     let mut sample = sweep();
     sample.findings.headroom = about(Estimate::within(0.875, 0.84, 0.91));
     let text = said(&sample);
-    for expected in [
-        "about 5,200/s (5,000 to 5,420); linear extrapolation",
-        "predicts 10,400/s at 100 %",
-        "at any level is 9,100/s (9,039 to 9,170), 75 % (68 to 82) more than at 50 %",
-        "index 0.88 (0.84 to 0.91) [by the level nearest to 50 % CPU use, at 47.0 %: 0.86, 0.82 to",
-    ] {
-        assert!(text.contains(expected), "{text}");
-    }
+    has(
+        &text,
+        &[
+            "about 5,200/s (5,000 to 5,420); linear extrapolation",
+            "predicts 10,400/s at 100 %",
+            "at any level is 9,100/s (9,039 to 9,170), 75 % (68 to 82) more than at 50 %",
+            "index 0.88 (0.84 to 0.91) [by the level nearest to 50 % CPU use, at 47.0 %: 0.86, 0.82 to",
+        ],
+    );
 }
 
 #[test]
@@ -276,12 +273,13 @@ fn levels_that_do_not_reach_down_to_half_leave_the_nearest_one() {
     index.half_rate_rps = None;
     index.extra_over_half_ratio = None;
     let text = said(&sample);
-    for expected in [
-        "from the level nearest to 50 % CPU use, at 55.0 %, predicts 10,780/s",
-        "headroom index 0.85 (0.82 to 0.87), so plan with less",
-    ] {
-        assert!(text.contains(expected), "{text}");
-    }
+    has(
+        &text,
+        &[
+            "from the level nearest to 50 % CPU use, at 55.0 %, predicts 10,780/s",
+            "headroom index 0.85 (0.82 to 0.87), so plan with less",
+        ],
+    );
 }
 
 #[test]
@@ -289,7 +287,7 @@ fn the_thresholds_come_to_one_sentence_on_the_safe_side() {
     let text = said(&sweep());
     let expected = "Scale-out threshold for 20 % headroom below 8,410/s: 58 % CPU use; at 80 % (linear \
                     rule) the load is already 5 % (3 to 8) above that rate.";
-    assert!(text.contains(expected), "{text}");
+    has(&text, &[expected]);
     let mut sample = sweep();
     sample
         .findings
@@ -298,13 +296,13 @@ fn the_thresholds_come_to_one_sentence_on_the_safe_side() {
     let text = said(&sample);
     let expected = "Scale-out threshold for 30 % headroom below 8,410/s: 50 % CPU use; at 70 % (linear \
                     rule) the headroom is 9 % (6 to 11).";
-    assert!(text.contains(expected), "{text}");
+    has(&text, &[expected]);
     sample
         .findings
         .thresholds
         .retain(|row| row.headroom_pct >= 50.0);
     let text = said(&sample);
-    assert!(text.contains("CPU use was not measured near it."), "{text}");
+    has(&text, &["CPU use was not measured near it."]);
     sample.findings.thresholds.clear();
     assert!(!said(&sample).contains("Scale-out"));
 }
@@ -313,14 +311,15 @@ fn the_thresholds_come_to_one_sentence_on_the_safe_side() {
 fn what_grows_faster_than_the_load_is_told_three_times_at_most() {
     let mut sample = sweep();
     let text = said(&sample);
-    for expected in [
-        "Per request, waiting for a CPU rose from 4.25 to 31.0 us between 1,000/s and 9,100/s \
+    has(
+        &text,
+        &[
+            "Per request, waiting for a CPU rose from 4.25 to 31.0 us between 1,000/s and 9,100/s \
          (slope 0.90, 0.70 to 1.00).",
-        "Per request, context switches rose from 1.20 to 3.40 between 1,000/s and 9,100/s (slope \
+            "Per request, context switches rose from 1.20 to 3.40 between 1,000/s and 9,100/s (slope \
          0.47, 0.36 to 0.57).",
-    ] {
-        assert!(text.contains(expected), "{text}");
-    }
+        ],
+    );
     let hint = sample.findings.hints[0].clone();
     sample.findings.hints = vec![hint; 5];
     assert_eq!(said(&sample).matches("Per request,").count(), 3);
@@ -351,7 +350,7 @@ fn the_way_to_a_load_is_told_loudly_only_if_it_matters() {
     ] {
         let mut sample = sweep();
         sample.findings.direction = Some(finding);
-        assert!(said(&sample).contains(expected), "{}", said(&sample));
+        has(&said(&sample), &[expected]);
     }
     let mut sample = imported();
     sample.findings.direction = Some(different);
@@ -372,7 +371,7 @@ fn what_comes_from_restarts_is_told_with_its_interval() {
     });
     let expected = "Variance of p99 from restarts: 86 % (41 to 97) (scatter between 4 starts 12.3 %, \
                     between trials of one start 5.00 %).";
-    assert!(said(&sample).contains(expected), "{}", said(&sample));
+    has(&said(&sample), &[expected]);
 }
 
 #[test]
@@ -391,18 +390,19 @@ fn one_of_a_kind_is_told_in_the_singular() {
     sample.trials = tally(1, 0);
     sample.provenance.topology.online = "0".parse().unwrap();
     let text = said(&sample);
-    for expected in [
-        "AMD EPYC 9B14, 1 CPU, kvm",
-        "No valid trial with 1 copy; its row shows the disturbed one.",
-        "The only trial is valid.",
-    ] {
-        assert!(text.contains(expected), "{text}");
-    }
+    has(
+        &text,
+        &[
+            "AMD EPYC 9B14, 1 CPU, kvm",
+            "No valid trial with 1 copy; its row shows the disturbed one.",
+            "The only trial is valid.",
+        ],
+    );
     let row = &mut sample.findings.copies[1];
     (row.trials, row.invalid_trials) = (0, 2);
     let text = said(&sample);
     let expected = "No valid trial with 4 copies; its row shows the disturbed ones.";
-    assert!(text.contains(expected), "{text}");
+    has(&text, &[expected]);
 }
 
 #[test]
@@ -411,10 +411,7 @@ fn a_generator_at_its_limit_is_not_sold_as_the_service() {
     let rated = sample.findings.rated.as_mut().unwrap();
     rated.limited_by_service = false;
     let text = said(&sample);
-    assert!(
-        text.contains("the load generator saturated first"),
-        "{text}"
-    );
+    has(&text, &["the load generator saturated first"]);
     sample.findings.rated.as_mut().unwrap().disturbed = true;
     assert!(said(&sample).contains("no valid trial shows the service saturated"));
     sample.findings.rated.as_mut().unwrap().given = true;
@@ -431,9 +428,10 @@ fn a_rate_that_was_given_far_too_high_says_so() {
         most_achieved_rps: 1_000.0,
     });
     let text = said(&sample);
-    for words in ["far more than", "50,000/s", "1,000/s", "Leave --rated out"] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
+    has(
+        &text,
+        &["far more than", "50,000/s", "1,000/s", "Leave --rated out"],
+    );
 }
 
 #[test]
@@ -443,7 +441,7 @@ fn a_wide_interval_is_not_to_be_acted_on() {
         ..found("p99<10ms", 5_700.0, None)
     };
     let text = with_capacity(wide);
-    assert!(text.contains("The interval is wide: sweep again"), "{text}");
+    has(&text, &["The interval is wide: sweep again"]);
     assert!(!with_capacity(found("p99<10ms", 8_000.0, None)).contains("is wide"));
 }
 
@@ -452,14 +450,10 @@ fn a_load_of_more_than_twice_the_capacity_is_not_written_out() {
     let mut sample = sweep();
     let row = &mut sample.findings.thresholds[0];
     row.linear_headroom_pct = Some(Estimate::within(-300.0, -730.4, 40.2));
-    assert!(
-        said(&sample).contains("below -100 to 40"),
-        "{}",
-        said(&sample)
-    );
+    has(&said(&sample), &["below -100 to 40"]);
     sample.findings.thresholds[0].linear_headroom_pct =
         Some(Estimate::within(-300.0, -730.0, -150.0));
-    assert!(said(&sample).contains("below -100 "), "{}", said(&sample));
+    has(&said(&sample), &["below -100 "]);
 }
 
 #[test]
@@ -481,7 +475,7 @@ fn how_a_run_ended_is_said_unless_it_is_complete() {
         let mut sample = sweep();
         assert!(!said(&sample).contains(expected));
         sample.ended = ended;
-        assert!(said(&sample).contains(expected), "{}", said(&sample));
+        has(&said(&sample), &[expected]);
     }
 }
 
@@ -492,13 +486,14 @@ fn without_goals_or_levels_the_report_says_so() {
     sample.findings.levels.clear();
     sample.trials = tally(0, 0);
     let text = said(&sample);
-    for expected in [
-        "No goal was given",
-        "No load level was measured",
-        "No trial was made",
-    ] {
-        assert!(text.contains(expected), "{text}");
-    }
+    has(
+        &text,
+        &[
+            "No goal was given",
+            "No load level was measured",
+            "No trial was made",
+        ],
+    );
 }
 
 #[test]
@@ -541,14 +536,11 @@ fn a_goal_on_cpu_use_is_not_followed_by_a_cpu_use_beyond_it() {
     let mut sample = sweep();
     sample.findings.capacity = vec![found("cpu<50%", 8_412.0, Some(50.0))];
     let text = said(&sample);
-    assert!(
-        text.contains("CPU use reaches what that goal allows"),
-        "{text}"
-    );
-    assert!(!text.contains("CPU use is 50"), "{text}");
+    has(&text, &["CPU use reaches what that goal allows"]);
+    has_not(&text, "CPU use is 50");
     let charts = sample.with_charts(80, Some(crate::chart::Charset::Ascii));
     let title = "Latency against load; cpu<50% is kept up to";
-    assert!(charts.contains(title), "{charts}");
+    has(&charts, &[title]);
 }
 
 #[test]
@@ -563,7 +555,7 @@ fn a_look_at_the_idle_machine_that_does_not_count_says_why() {
     let text = said(&sample);
     let expected = "without load is not known: the trial without load is invalid, because the \
                     hypervisor took CPU time.";
-    assert!(text.contains(expected), "{text}");
+    has(&text, &[expected]);
 }
 
 #[test]

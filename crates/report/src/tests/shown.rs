@@ -1,7 +1,9 @@
 //! Documents in each form.
 
 use crate::{Document, Format, Look, TrialTally, render};
+use jsonschema::Validator;
 use plimsoll_model::InvalidKind;
+use serde_json::Value;
 
 /// For a terminal without colours and charts.
 pub(crate) fn as_text(document: &Document<'_>, width: usize) -> String {
@@ -13,7 +15,6 @@ pub(crate) fn as_text(document: &Document<'_>, width: usize) -> String {
     render(document, Format::Text, look).unwrap()
 }
 
-/// In any other form.
 pub(crate) fn shown(document: &Document<'_>, format: Format) -> String {
     let look = Look {
         width: 80,
@@ -30,5 +31,46 @@ pub(crate) fn tally(all: u64, invalid: u64) -> TrialTally {
         invalid,
         commonest: (invalid > 0).then_some(InvalidKind::Steal),
         ..TrialTally::default()
+    }
+}
+
+/// Asserts that a text has all of these words.
+#[track_caller]
+pub(crate) fn has(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "'{word}' is missing: {text}");
+    }
+}
+
+#[track_caller]
+pub(crate) fn has_not(text: &str, words: &str) {
+    assert!(!text.contains(words), "'{words}' is there: {text}");
+}
+
+pub(crate) struct Schema(Validator);
+
+impl Schema {
+    pub(crate) fn of(schema: &str) -> Schema {
+        Schema(jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap())
+    }
+
+    #[track_caller]
+    pub(crate) fn accepts(&self, output: &Value) {
+        let wrong = self.0.iter_errors(output);
+        let wrong: Vec<String> = wrong
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}\n{output:#}");
+    }
+
+    /// Asserts that a good output is refused with each of these values instead.
+    #[track_caller]
+    pub(crate) fn refuses(&self, good: &Value, wrong: &[(&str, Value)]) {
+        self.accepts(good);
+        for (at, wrong) in wrong {
+            let mut bad = good.clone();
+            *bad.pointer_mut(at).unwrap() = wrong.clone();
+            assert!(!self.0.is_valid(&bad), "{at}: {wrong}");
+        }
     }
 }

@@ -15,7 +15,6 @@ pub(super) fn first(report: &YieldReport<'_>) -> usize {
     best.or_else(|| at(&|arm| arm.arm.is_beside())).unwrap_or(0)
 }
 
-/// The answer in one line.
 pub(super) fn headline(report: &YieldReport<'_>) -> String {
     let findings = report.findings;
     if let Some(plan) = &report.plan.step {

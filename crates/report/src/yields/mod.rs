@@ -87,11 +87,9 @@ fn missing(report: &YieldReport<'_>) -> Facts {
 struct Parts {
     /// What the arms have in common.
     asked: Sentence,
-    /// A row per arm.
     table: Table,
     /// How the table is to be read.
     notes: Vec<Sentence>,
-    /// What follows from it.
     answer: Vec<Sentence>,
 }
 

@@ -135,8 +135,8 @@ fn why(arm: &ArmFinding) -> &'static str {
     }
 }
 
-/// Where no verdict is certain: the arm with the smallest change, with its
-/// interval.
+/// Where no verdict is certain: the arm with the smallest change, of those with
+/// an interval.
 fn best_supported(report: &YieldReport<'_>) -> String {
     let findings = report.findings;
     let beside = findings.tried().filter(|(_, a)| a.arm.is_beside());
@@ -144,7 +144,8 @@ fn best_supported(report: &YieldReport<'_>) -> String {
         let change = a.latency_change_pct?.under(&findings.budget);
         Some((headroom, a, change))
     });
-    let least = changed.min_by(|a, b| a.2.value.total_cmp(&b.2.value));
+    let sure = changed.filter(|(_, _, change)| change.interval().is_some());
+    let least = sure.min_by(|a, b| a.2.value.total_cmp(&b.2.value));
     least.map_or_else(String::new, |(headroom, arm, change)| {
         let total = arm.total_work_share.map_or_else(String::new, |share| {
             format!(", {} % total work", Written::pct(pct(share)).value)
@@ -162,7 +163,6 @@ fn best_supported(report: &YieldReport<'_>) -> String {
     })
 }
 
-/// The arm that comes nearest.
 fn cheapest(report: &YieldReport<'_>) -> String {
     let findings = report.findings;
     let change = |a: &ArmFinding| Some(a.latency_change_pct?.under(&findings.budget).value);

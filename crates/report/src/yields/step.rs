@@ -34,12 +34,18 @@ pub(super) fn asked(report: &YieldReport<'_>, step: &StepPlan) -> Sentence {
     Sentence::new(Ink::Dim, text)
 }
 
+/// Why such a run has no chart of work gained and latency paid.
+const NO_CHARTS: &str = "There is no chart of work gained and latency paid, and none of total work: \
+                         where the load steps, the job is not run alone, and the latency of a \
+                         whole trial mixes both loads. Except for the slots after a step, the \
+                         charts are of whole trials.";
+
 /// The table, which has a section of its own on the page.
 pub(super) fn table(findings: &YieldFindings) -> Table {
     Table {
         id: Some("step"),
         heading: Some("After a step of the load".to_owned()),
-        below: vec![no_charts()],
+        hint: Some(NO_CHARTS),
         ..Table::of(columns(findings))
     }
 }
@@ -191,7 +197,6 @@ fn is_none_back(findings: &YieldFindings) -> bool {
     told.peek().is_some() && told.all(|status| status == StepStatus::NotWithinWindow)
 }
 
-/// The answer in one line.
 pub(super) fn headline(findings: &YieldFindings, step: &StepPlan) -> String {
     if overload(findings).is_some() {
         return "The service alone did not keep up after the step".to_owned();
@@ -212,16 +217,6 @@ pub(super) fn headline(findings: &YieldFindings, step: &StepPlan) -> String {
         ),
         None => "When latency is back after a step: inconclusive".to_owned(),
     }
-}
-
-/// Why such a run has no chart of work gained and latency paid.
-fn no_charts() -> Sentence {
-    Sentence::new(
-        Ink::Dim,
-        "There is no chart of work gained and latency paid, and none of total work: where the load \
-         steps, the job is not run alone, and the latency of a whole trial mixes both loads. Except \
-         for the slots after a step, the charts are of whole trials.",
-    )
 }
 
 fn yields(best: &StepFinding, findings: &YieldFindings) -> String {

@@ -48,7 +48,7 @@ fn between_levels_that_keep_it_and_break_it_far_nothing_is_made_up() {
     assert!((found.limit_us.unwrap() / 2000.0 - 1.0).abs() < 2e-3);
     let rate = found.rate_rps.unwrap();
     assert_eq!((rate.value, rate.interval()), (600.0, None));
-    assert!(found.note.unwrap().to_string().contains("no more at 800/s"));
+    assert!(found.note.unwrap().to_string().contains("missed at 800/s"));
     let cpu = found.cpu_pct.unwrap();
     assert!((cpu.value - 60.0).abs() < 0.2);
     assert_eq!(
@@ -124,7 +124,6 @@ fn a_percentile_that_so_few_requests_never_decide_says_how_many_do() {
     assert_eq!(found.status, CapacityStatus::Undecided);
     let note = found.note.unwrap().to_string();
     assert!(note.contains("29,956") || note.contains("29956"), "{note}");
-    assert!(note.contains("--duration"), "{note}");
 }
 
 #[test]

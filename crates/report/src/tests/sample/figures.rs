@@ -15,7 +15,6 @@ pub(in crate::tests) fn told(ratio: f64) -> Headroom {
     about(within(ratio, 0.02, 0.02))
 }
 
-/// A headroom index.
 pub(in crate::tests) fn about(ratio: Estimate) -> Headroom {
     let most = 9_100.0;
     let half = Estimate {

@@ -5,6 +5,7 @@ use super::sample::curve::{curve, two};
 use super::*;
 use crate::html::overlapping;
 use crate::tests::pages::{chart, count, titles};
+use crate::tests::shown::has;
 use plimsoll_model::{Estimate, Knee, KneeStatus, Recommended};
 use proptest::prelude::*;
 
@@ -88,46 +89,24 @@ fn where_no_headroom_is_enough_the_nearest_is_named_with_it() {
     };
     found.curve[0].recommended_headroom_pct = None;
     let text = sample.flat();
-    for part in [
-        "Closest: quota-10ms with a headroom of 50 %",
-        "No headroom is within p99+5% for certain.",
-    ] {
-        assert!(text.contains(part), "'{part}' is missing: {text}");
-    }
+    has(
+        &text,
+        &[
+            "Closest: quota-10ms with a headroom of 50 %",
+            "No headroom is within p99+5% for certain.",
+        ],
+    );
 }
 
 #[test]
-fn a_curve_in_json_keeps_to_the_schema_which_lets_nothing_else_through() {
-    let validator = validator();
-    for sample in [curve(), with_knee(NONE)] {
-        let output = sample.json();
-        let wrong: Vec<String> = validator
-            .iter_errors(&output)
-            .map(|e| format!("{}: {e}", e.instance_path()))
-            .collect();
-        assert!(wrong.is_empty(), "{wrong:#?}\n{output:#}");
-    }
+fn a_curve_in_json_keeps_to_the_schema() {
     let good = curve().json();
+    schema().accepts(&good);
+    schema().accepts(&with_knee(NONE).json());
     let points = &good["findings"]["curve"][0]["points"];
     assert_eq!(points[2]["headroom_pct"], 20.0);
     assert_eq!(points[2]["work_gained_share"]["value"], 0.19);
     assert_eq!(good["plan"]["sideload"]["headrooms_share"][1], 0.1);
-    for (at, name) in [
-        ("/findings", "curve"),
-        ("/findings/curve/0", "knee"),
-        ("/findings/curve/0/points/1", "headroom_pct"),
-        ("/findings/curve/0/points/1", "latency_us"),
-        ("/findings/curve/0/knee", "rise_pct"),
-    ] {
-        let mut bad = good.clone();
-        let object = bad.pointer_mut(at).unwrap().as_object_mut().unwrap();
-        let value = object.remove(name).unwrap();
-        assert!(!validator.is_valid(&bad), "{at} without {name}");
-        let object = bad.pointer_mut(at).unwrap().as_object_mut().unwrap();
-        object.insert(name.to_owned(), value);
-        object.insert("another".to_owned(), serde_json::Value::Null);
-        assert!(!validator.is_valid(&bad), "{at} with more");
-    }
 }
 
 #[test]
@@ -208,10 +187,7 @@ fn each_headroom_can_be_picked_and_that_to_take_is_picked_first() {
     let (_, picker) = page.split_once("<select id=\"level\"").unwrap();
     let (picker, _) = picker.split_once("</select>").unwrap();
     assert_eq!(count(picker, "<option"), sample.findings.tried().count());
-    assert!(
-        picker.contains("selected>quota-10ms, 20 % headroom<"),
-        "{picker}"
-    );
+    has(&picker, &["selected>quota-10ms, 20 % headroom<"]);
     // What stands under a chart is of the one that is picked.
     assert!(
         page.contains("quota-10ms, 20 % headroom: p99 changes by +0.8 % (-0.7 to 2.3); within")

@@ -7,7 +7,7 @@ use super::with_command;
 use crate::Format;
 use crate::html::overlapping;
 use crate::tests::pages::{chart, count, titles};
-use crate::tests::shown::shown;
+use crate::tests::shown::{has, shown};
 use plimsoll_model::{
     Arm, ArmFinding, BudgetVerdict, Cause, Estimate, Job, LatencyChange, Workload,
 };
@@ -86,29 +86,31 @@ fn titles_state_what_was_found() {
     // Percent signs are kept with their numbers.
     let plain = |sample: &Sample| page(sample).replace('\u{a0}', " ");
     let page = plain(&sample());
-    for words in [
-        "<span>Use sched-idle and gain 38.5 % of its work, within p99+5%</span>",
-        "<h2>Held by sched-idle, the job gains 38.5 % of its work for +2.1 % of p99, within p99+5%</h2>",
-        "<h2>p99 is 5ms with the service alone, 5.11ms with the job held by sched-idle and 20.5ms \
+    has(
+        &page,
+        &[
+            "<span>Use sched-idle and gain 38.5 % of its work, within p99+5%</span>",
+            "<h2>Held by sched-idle, the job gains 38.5 % of its work for +2.1 % of p99, within p99+5%</h2>",
+            "<h2>p99 is 5ms with the service alone, 5.11ms with the job held by sched-idle and 20.5ms \
          with the job not held</h2>",
-        "<h2>Of its work the machine does 60.0 % with the service alone, 98.5 % with the job held \
+            "<h2>Of its work the machine does 60.0 % with the service alone, 98.5 % with the job held \
          by sched-idle and 107.0 % with the job not held</h2>",
-        "<h2>A request waits for a CPU for 40us with the service alone, 40.8us with",
-        "<h2>2 of 56 trials are invalid, most often because the hypervisor took CPU time</h2>",
-        "<h2>Mechanisms unavailable on this host</h2>",
-        "/sys/fs/cgroup/cpu has no cpu.idle (Linux 5.15)",
-        "nice: inconclusive, with more work gained. About 21 passes",
-    ] {
-        assert!(page.contains(words), "{words}: {}", titles(&page));
-    }
+            "<h2>A request waits for a CPU for 40us with the service alone, 40.8us with",
+            "<h2>2 of 56 trials are invalid, most often because the hypervisor took CPU time</h2>",
+            "<h2>Mechanisms unavailable on this host</h2>",
+            "/sys/fs/cgroup/cpu has no cpu.idle (Linux 5.15)",
+            "nice: inconclusive, with more work gained. About 21 passes",
+        ],
+    );
     let page = plain(&all_beyond());
-    for words in [
-        "<span>No isolation mechanism keeps the service within p99+5%</span>",
-        "<h2>No arm is within p99+5%. Not held, the job gains 47.0 % of its work for +310 % of p99\
+    has(
+        &page,
+        &[
+            "<span>No isolation mechanism keeps the service within p99+5%</span>",
+            "<h2>No arm is within p99+5%. Not held, the job gains 47.0 % of its work for +310 % of p99\
          </h2>",
-    ] {
-        assert!(page.contains(words), "{words}: {}", titles(&page));
-    }
+        ],
+    );
     let page = plain(&nothing());
     assert!(page.contains("<span>Budget p99+5%: inconclusive"));
     assert!(!page.contains("<svg class=\"wide"), "nothing to draw");

@@ -56,9 +56,7 @@ pub(crate) struct Sample {
     pub(crate) plan: Plan,
     /// How many trials there are, and how many are invalid.
     pub(crate) counts: (u64, u64),
-    /// For the time line.
     pub(crate) trials: Vec<TrialPicture>,
-    /// Where the load steps.
     pub(crate) steps: Vec<StepCourse>,
 }
 
@@ -105,7 +103,6 @@ pub(crate) fn sample() -> Sample {
     sample
 }
 
-/// Those that were tried.
 fn arms() -> Vec<ArmFinding> {
     let beyond = ArmFinding {
         cause: Some(Cause::Waiting),
@@ -224,7 +221,6 @@ fn plan(missing: &MissingArm) -> Plan {
     plan
 }
 
-/// Nothing is known yet.
 pub(crate) fn nothing() -> Sample {
     let mut sample = sample();
     (sample.counts, sample.trials) = ((0, 0), Vec::new());
