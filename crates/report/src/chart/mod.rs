@@ -10,19 +10,17 @@
 //!
 //! let percent = |label| Axis::new(label, Scale::up_to([100.0]), Unit::Number);
 //! let data = [(0.0, 0.0), (50.0, 60.0), (100.0, 100.0)];
-//! let chart = Chart {
-//!     panels: vec![Panel {
-//!         x: percent("load, %"),
-//!         y: percent("CPU use, %"),
-//!         series: vec![Series {
-//!             line: Line::Solid,
-//!             data: data.map(|(x, y)| Datum::at(x, y, None)).to_vec(),
-//!             ..Series::default()
-//!         }],
-//!         ..Panel::default()
+//! let mut chart = Chart::default();
+//! chart.panels.push(Panel {
+//!     x: percent("load, %"),
+//!     y: percent("CPU use, %"),
+//!     series: vec![Series {
+//!         line: Line::Solid,
+//!         data: data.map(|(x, y)| Datum::at(x, y, None)).to_vec(),
+//!         ..Series::default()
 //!     }],
-//!     ..Chart::default()
-//! };
+//!     ..Panel::default()
+//! });
 //! let picture = chart.draw(60, 16, Charset::Unicode).unwrap();
 //! assert_eq!(picture.rows().len(), 16);
 //! ```

@@ -155,7 +155,7 @@ impl Panel {
         picture.write(frame.left, row, &line, Ink::Dim);
         let few = self.x.ticks(2);
         let widest = few.last().map_or(0, |(_, name)| name.chars().count());
-        let most = frame.columns / (widest + 4);
+        let most = frame.columns / (widest + 3);
         for (tick, name) in self.x.ticks(most.max(1)) {
             let Some(across) = self.x.scale.place(tick) else {
                 continue;

@@ -4,7 +4,7 @@
 use super::draw::{Drawing, FONT, Plot, class, line, text, toned};
 use super::frame::{Cell, NAME_ROW, has_end_names, loads, right_room};
 use super::layout::{Area, BOLD, Wish, along, apart, fitting, free, rows, width_of};
-use super::panel::ends;
+use super::panel::{aside, ends};
 use crate::chart::{At, Line, Mark, MarkKind, Panel, Tone};
 
 /// Where the lowest row of names stands above the plot.
@@ -20,8 +20,7 @@ pub(super) fn all(chart: &mut Drawing, cell: &Cell<'_>) {
     load_names(chart, cell);
     legend(chart, cell);
     goal_names(chart, cell);
-    ring_names(chart, cell);
-    point_names(chart, cell);
+    free_names(chart, cell);
 }
 
 /// What names of loads want, in the rows above the plot.
@@ -183,89 +182,68 @@ fn goal_names(chart: &mut Drawing, cell: &Cell<'_>) {
     }
 }
 
-/// The names of the lines at the rings where they meet their goals: after the
-/// names of goals, which are longer and have fewer places.
-fn ring_names(chart: &mut Drawing, cell: &Cell<'_>) {
-    for ring in cell.panel.rings.iter().filter(|r| !r.name.is_empty()) {
-        let Some((x, y)) = cell.at(ring.at) else {
-            continue;
-        };
-        let width = BOLD * width_of(&ring.name, FONT);
-        // Beside the ring above or below its bar; else a little further off.
-        let beside =
-            |(aside, down): (f64, f64)| [(x + aside, y + down), (x - aside - width, y + down)];
-        let near = [(11.0, -9.0), (11.0, 18.0), (17.0, 4.0)];
-        let further = (1..=16).flat_map(|i| {
-            let down = 4.0 * f64::from(i);
-            [11.0, 24.0, 40.0, 58.0]
-                .into_iter()
-                .flat_map(move |aside| [(aside, -9.0 - down), (aside, 18.0 + down), (aside, 4.0)])
-        });
-        let near: Vec<(f64, f64)> = near.into_iter().flat_map(beside).collect();
-        let further: Vec<(f64, f64)> = further.flat_map(beside).collect();
-        let other = if ring.is_other { " other" } else { "" };
-        let class = format!("mark-name {}{other}", class(ring.tone));
-        let crossed = chart.crossed.clone();
-        if !put(chart, &near, &class, &ring.name, width, &crossed) {
-            put(chart, &further, &class, &ring.name, width, &crossed);
-        }
-    }
-}
-
-/// A point or a mark that is named wherever there is room.
+/// A ring, a point or a knee that is named wherever there is room.
 struct Named<'a> {
     at: (f64, f64),
     name: &'a str,
-    tone: Tone,
+    class: String,
     /// How much of the drawing it takes, to each side.
     reach: f64,
 }
 
-/// The names of points and knees: beside them where there is room, else
-/// further off with a line to them. None is left out.
-fn point_names(chart: &mut Drawing, cell: &Cell<'_>) {
-    let series = cell.panel.series.iter();
-    let data = series.flat_map(|s| s.data.iter().map(move |d| (s, d)));
-    let named = data.filter(|(_, datum)| !datum.name.is_empty());
-    let mut points: Vec<(bool, Named<'_>)> = named
-        .filter_map(|(series, datum)| {
-            let (x, y) = cell.at((datum.x, datum.y))?;
-            let is_best = datum.is_best && series.line == Line::None;
-            let named = Named {
-                at: (x + 6.0 * series.aside, y),
-                name: &datum.name,
-                tone: match is_best {
-                    true => Tone::Best,
-                    false => datum
-                        .tone
-                        .filter(|_| series.line == Line::None)
-                        .unwrap_or(series.tone),
-                },
-                reach: if is_best { 8.0 } else { 4.0 },
-            };
-            Some((is_best, named))
+/// What has a name that may stand anywhere: the point to take has the first
+/// choice of a place, then rings, then other points.
+fn named<'a>(top: f64, cell: &Cell<'a>) -> Vec<Named<'a>> {
+    let panel = cell.panel;
+    let rings = panel.rings.iter().filter_map(|ring| {
+        let other = if ring.is_other { " other" } else { "" };
+        Some(Named {
+            at: cell.at(ring.at)?,
+            name: &ring.name,
+            class: class(ring.tone).to_owned() + other,
+            reach: 8.0,
         })
-        .collect();
-    // The one to take has the first choice of a place.
-    points.sort_by_key(|(is_best, _)| !is_best);
-    let knees = cell.panel.marks.iter().filter(|m| m.kind == MarkKind::Knee);
+    });
+    let data = panel.series.iter();
+    let data = data.flat_map(|series| series.data.iter().map(move |datum| (series, datum)));
+    let points = data.filter_map(|(series, datum)| {
+        let (x, y) = cell.at((datum.x, datum.y))?;
+        // Points of a line are named for it.
+        let is_line = series.line != Line::None;
+        let tone = match (is_line, datum.is_best) {
+            (true, _) => series.tone,
+            (false, true) => Tone::Best,
+            (false, false) => datum.tone.unwrap_or(series.tone),
+        };
+        Some(Named {
+            at: (x + aside(series), y),
+            name: &datum.name,
+            class: class(tone).to_owned(),
+            reach: if tone == Tone::Best { 8.0 } else { 4.0 },
+        })
+    });
+    let knees = panel.marks.iter().filter(|m| m.kind == MarkKind::Knee);
     let knees = knees.enumerate().filter_map(|(nth, mark)| match mark.at {
         // The names of several stand one under the other.
         At::X(at) => Some(Named {
-            at: (cell.x(at), chart.plot.top + 14.0 + 18.0 * nth as f64),
+            at: (cell.x(at), top + 14.0 + 18.0 * nth as f64),
             name: &mark.name,
-            tone: mark.tone,
+            class: class(mark.tone).to_owned(),
             reach: 0.0,
         }),
         At::Y(_) => None,
     });
-    let all: Vec<Named<'_>> = points
-        .into_iter()
-        .map(|(_, named)| named)
-        .chain(knees)
-        .collect();
+    let all = rings.chain(points).chain(knees);
+    let mut all: Vec<Named<'a>> = all.filter(|named| !named.name.is_empty()).collect();
+    all.sort_by_key(|named| named.class != class(Tone::Best));
+    all
+}
+
+/// Names beside what they name where there is room, else further off with a
+/// line to it. None is left out.
+fn free_names(chart: &mut Drawing, cell: &Cell<'_>) {
     let (mut lines, mut texts) = (Vec::new(), Vec::new());
-    for mark in all {
+    for mark in named(chart.plot.top, cell) {
         let width = BOLD * width_of(mark.name, FONT);
         let places = places(&chart.plot, &mark, width);
         let areas = places.iter().map(|at| Area::of_text(*at, width, FONT));
@@ -277,14 +255,16 @@ fn point_names(chart: &mut Drawing, cell: &Cell<'_>) {
         chart.taken.push(areas[i].wider_by(0.2));
         let from = areas[i].nearest(mark.at);
         if (from.0 - mark.at.0).hypot(from.1 - mark.at.1) > NEAR {
-            lines.push(line(mark.at, from, &toned("leader", mark.tone)));
+            lines.push(line(mark.at, from, &format!("leader {}", mark.class)));
         }
-        texts.push(text(places[i], &toned("mark-name", mark.tone), mark.name));
+        texts.push(text(
+            places[i],
+            &format!("mark-name {}", mark.class),
+            mark.name,
+        ));
     }
-    lines
-        .into_iter()
-        .chain(texts)
-        .for_each(|part| chart.put(part));
+    let parts = lines.into_iter().chain(texts);
+    parts.for_each(|part| chart.put(part));
 }
 
 /// Where a name may begin, nearest first: beside its mark, then all over the

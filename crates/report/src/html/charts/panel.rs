@@ -280,7 +280,7 @@ fn trial(size: Size, cell: &Cell<'_>, bar: &Bar, window: (f64, f64)) -> El {
 }
 
 /// How far a series is moved to the side.
-fn aside(series: &Series) -> f64 {
+pub(super) fn aside(series: &Series) -> f64 {
     6.0 * series.aside
 }
 
