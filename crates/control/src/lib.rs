@@ -47,6 +47,7 @@ mod journal;
 mod mechanism;
 mod patience;
 mod schedule;
+mod scratch;
 mod settings;
 mod tasks;
 #[cfg(test)]
@@ -61,4 +62,5 @@ pub use hasten::hasten_moves;
 pub use journal::{AtEnd, Journal, Journals, Repaired};
 pub use mechanism::{Capabilities, Means, Mechanism, Rung};
 pub use rustix::process::Signal;
+pub use scratch::Scratch;
 pub use settings::{MemoryEvents, MemoryLimits, Quota, Usage, Weight};

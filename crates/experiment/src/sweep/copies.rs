@@ -6,9 +6,9 @@ use super::offered::{fill, idle, unix_ms};
 use crate::beside::Nothing;
 use crate::conduct::{RunError, Runner, ViewCost};
 use crate::watch::Watch;
+use plimsoll_control::Scratch;
 use plimsoll_load::copies::{self, CopiesError};
 use plimsoll_model::{Copies, Plan, Setting, Trial, TrialSpec};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -18,20 +18,22 @@ pub(super) struct CopiesRunner<'a> {
     command: &'a Copies,
     eyes: Eyes,
     /// Where the copies' working directories are made.
-    ground: PathBuf,
+    scratch: Scratch,
 }
 
 impl<'a> CopiesRunner<'a> {
     /// A runner of `plan`'s trials of `command`.
-    pub(super) fn new(plan: &'a Plan, command: &'a Copies, eyes: Eyes) -> CopiesRunner<'a> {
-        // The system's own folder for what is not to be kept.
-        let ground = std::env::temp_dir().join(format!("plimsoll-copies-{}", std::process::id()));
-        CopiesRunner {
+    pub(super) fn new(
+        plan: &'a Plan,
+        command: &'a Copies,
+        eyes: Eyes,
+    ) -> Result<CopiesRunner<'a>, RunError> {
+        Ok(CopiesRunner {
             plan,
             command,
             eyes,
-            ground,
-        }
+            scratch: Scratch::make(&std::env::temp_dir(), "copies")?,
+        })
     }
 
     fn copies(
@@ -47,7 +49,7 @@ impl<'a> CopiesRunner<'a> {
         let before = sensors.read_edge()?;
         let view = ViewCost::from_now(watch);
         let cpus = self.plan.cpus.core_by_core();
-        let run = copies::start(self.command, copies, &cpus, &self.ground)?;
+        let run = copies::start(self.command, copies, &cpus, &self.scratch)?;
         let run = match run.wait(stop) {
             Ok(run) => run,
             Err(CopiesError::Interrupted) => return Ok(None),
@@ -63,13 +65,6 @@ impl<'a> CopiesRunner<'a> {
         trial.took = began.elapsed();
         trial.verdict = crate::validity::judge(self.plan, &trial);
         Ok(Some(trial))
-    }
-}
-
-impl Drop for CopiesRunner<'_> {
-    fn drop(&mut self) {
-        // Not empty where a copy failed: its output is kept there.
-        let _ = std::fs::remove_dir(&self.ground);
     }
 }
 

@@ -134,7 +134,7 @@ impl Place {
             }
             (Workload::Copies(command), _) => {
                 let eyes = Eyes::new(root.clone(), service, Sight::Children);
-                Box::new(CopiesRunner::new(plan, command, eyes))
+                Box::new(CopiesRunner::new(plan, command, eyes)?)
             }
             (Workload::Imported(_), _) => return Err(nothing_to_run()),
             (Workload::Http(_), Place::Here(_)) => {
