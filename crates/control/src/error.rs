@@ -103,7 +103,8 @@ pub enum ControlError {
     },
     /// A command could not be started.
     #[error(
-        "'{command}' cannot be started under control: {source}; /bin/sh must be there to hold it until its limits stand"
+        "'{command}' cannot be started under control: {source}; see `ulimit -u` and pids.max of the cgroup, and whether \
+         the program file of Plimsoll is still there"
     )]
     Start {
         /// Its program.

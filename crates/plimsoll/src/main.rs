@@ -12,6 +12,7 @@ mod doctor;
 mod export;
 mod failure;
 mod finish;
+mod gate;
 mod help;
 mod import;
 mod live;
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
         let _ = std::io::stderr().write_all(help::FIRST_STEPS.as_bytes());
         return Failure::Mistake(String::new()).exit_code();
     }
-    if let Some(code) = burn::if_asked() {
+    if let Some(code) = gate::if_asked().or_else(burn::if_asked) {
         return code;
     }
     let cli = Cli::from_arg_matches(&help::command().get_matches()).unwrap_or_else(|e| e.exit());

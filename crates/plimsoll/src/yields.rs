@@ -11,7 +11,7 @@ use crate::finish::finish;
 use crate::output::{Output, note};
 use crate::record_file::Maker;
 use crate::stop::Stop;
-use crate::{best, burn, meant, needs, progress, record_file, resume};
+use crate::{best, burn, gate, meant, needs, progress, record_file, resume};
 use plimsoll_control::Journals;
 use plimsoll_experiment::sweep::{Place, Tolerance};
 use plimsoll_experiment::yields::{self, Means, Request};
@@ -32,6 +32,7 @@ pub(crate) fn run(args: &YieldArgs, output: &Output) -> Result<(), Failure> {
     let means = Means {
         journals: Journals::usual(),
         burner: burn::command(),
+        gate: gate::gate(),
     };
     for repaired in means.journals.repair(&root)? {
         let done = repaired.done.join(" ");

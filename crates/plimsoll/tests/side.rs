@@ -12,8 +12,10 @@ mod common;
 mod place;
 
 use place::{Place, groups, lives, wait};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::BufReader;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
 /// What does not concern the law needs no room on a machine that is busy.
@@ -59,6 +61,32 @@ fn standard_input_reaches_the_command() {
     let mut child = command.spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"through").unwrap();
     assert_eq!(child.wait_with_output().unwrap().stdout, b"through");
+}
+
+#[test]
+fn the_environment_reaches_the_command_byte_for_byte() {
+    let place = Place::new();
+    let printed = |mut command: Command| {
+        let output = command
+            .env("spring.profile", "a b")
+            .env("BASH_FUNC_f%%", "() {  :\n}")
+            .env("BYTES", OsStr::from_bytes(b"\xff="))
+            .stdin(Stdio::null())
+            .output();
+        output.unwrap().stdout
+    };
+    let side = place.command(&["-q", "--as", "sysload", "--", "cat", "/proc/self/environ"]);
+    let mut alone = Command::new("cat");
+    alone.arg("/proc/self/environ");
+    for (name, value) in side.get_envs() {
+        match value {
+            Some(value) => alone.env(name, value),
+            None => alone.env_remove(name),
+        };
+    }
+    let alone = printed(alone);
+    assert!(alone.windows(14).any(|part| part == b"spring.profile"));
+    assert_eq!(printed(side), alone);
 }
 
 #[test]

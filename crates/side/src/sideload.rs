@@ -235,7 +235,7 @@ fn start(group: &mut Group, request: &Request<'_>) -> Result<Child, SideError> {
         reason: "no command was given".to_owned(),
         way_out: "name one after --",
     })?;
-    let child = group.start(program, args, |command| {
+    let child = group.start(request.gate, program, args, |command| {
         if request.no_input {
             command.stdin(Stdio::null());
         }

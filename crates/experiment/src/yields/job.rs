@@ -109,7 +109,9 @@ impl<'a> SideJob<'a> {
         let law = control.map(hold).transpose()?;
         let work = match &self.side.job {
             Job::Burn => self.burn(&group)?,
-            Job::Command(line) => Work::Command(Repeated::new(&self.root, line, &group)),
+            Job::Command(line) => {
+                Work::Command(Repeated::new(&self.root, line, &self.means.gate, &group))
+            }
         };
         Ok(Some(Held {
             arm,
@@ -132,7 +134,7 @@ impl<'a> SideJob<'a> {
         };
         let mut args = args.to_vec();
         args.push(threads.to_string().into());
-        let child = lock(group).start(program, &args, |command| {
+        let child = lock(group).start(&self.means.gate, program, &args, |command| {
             command
                 .stdin(Stdio::piped())
                 .stdout(file)

@@ -32,14 +32,14 @@ pub use request::{Effort, Request, StepLoads};
 use crate::conduct::{RunError, Runner};
 use crate::sweep::Place;
 use job::SideJob;
-use plimsoll_control::{Ground, Journals};
+use plimsoll_control::{Gate, Ground, Journals};
 use plimsoll_host::Root;
 use plimsoll_load::LoadError;
 use plimsoll_model::{Arm, CpuSet, MissingArm, Plan, Share, Workload};
 use std::ffi::OsString;
 
 /// How the machine is changed for a job: where that is written down, and which
-/// program hashes blocks.
+/// programs hash blocks and start jobs.
 #[derive(Debug, Clone)]
 pub struct Means {
     /// Where changes stand until they are given back.
@@ -48,6 +48,8 @@ pub struct Means {
     /// of threads is added. It counts on its standard output
     /// ([`plimsoll_load::hash::burn`]) and ends when its standard input does.
     pub burner: Vec<OsString>,
+    /// What becomes a job once it is held.
+    pub gate: Gate,
 }
 
 /// Which of `wanted` this machine can do with such a headroom, and why not the

@@ -60,7 +60,7 @@ pub(crate) struct YieldArgs {
         default_missing_value = "20%,90%", value_parser = step, conflicts_with_all = ["load", "rate", "curve", "headrooms"])]
     pub(crate) step: Option<StepLoads>,
 
-    /// The job: 'burn' (hashing, a thread per CPU), or a command, run by sh again and again and timed to its end; first once alone, which counts for nothing but fills the caches.
+    /// The job: 'burn' (hashing, a thread per CPU), or a command, run again and again and timed to its end, by `sh -c` if it is more than plain words; first once alone, which counts for nothing but fills the caches.
     #[arg(long, value_name = "JOB", default_value = "burn")]
     pub(crate) job: String,
 
