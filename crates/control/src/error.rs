@@ -112,6 +112,9 @@ pub enum ControlError {
         /// Why.
         source: io::Error,
     },
+    /// All is being given back.
+    #[error("this run is being ended, so nothing more is started; start it again")]
+    Ending,
     /// The command ended before its limits stood.
     #[error("'{command}' ended before it was under control; somebody killed it, so start it again")]
     EndedEarly {

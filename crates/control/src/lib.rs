@@ -73,5 +73,5 @@ pub use hasten::hasten_moves;
 pub use journal::{AtEnd, Journal, Journals, Repaired};
 pub use mechanism::{Capabilities, Means, Mechanism, Rung};
 pub use rustix::process::Signal;
-pub use scratch::Scratch;
+pub use scratch::{Scratch, Working};
 pub use settings::{MemoryEvents, MemoryLimits, Quota, Usage, Weight};

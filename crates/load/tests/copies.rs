@@ -2,7 +2,8 @@
 
 #![cfg(test)]
 
-use plimsoll_control::Scratch;
+use plimsoll_control::{Journals, Scratch};
+use plimsoll_host::Root;
 use plimsoll_load::LoadError;
 use plimsoll_load::copies::{CopiesError, CopiesRun, run, start};
 use plimsoll_model::{Copies, CpuId};
@@ -33,7 +34,9 @@ fn shell(script: &str, dir: &Path, timeout: Duration) -> Copies {
 
 /// A folder for working directories below `dir`.
 fn scratch(dir: &TempDir) -> Scratch {
-    Scratch::make(dir.path(), "test").unwrap()
+    let journals = Journals::at(dir.path().join("journals"));
+    let journal = journals.open(&Root::machine()).unwrap();
+    Scratch::make(&journal, dir.path(), "test").unwrap()
 }
 
 fn run_one(copies: &Copies, dir: &Scratch) -> Result<CopiesRun, CopiesError> {

@@ -15,6 +15,7 @@ mod finish;
 mod gate;
 mod help;
 mod import;
+mod leftovers;
 mod live;
 mod loaded;
 mod meant;

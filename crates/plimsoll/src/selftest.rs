@@ -4,7 +4,8 @@ use crate::args::{SelftestArgs, SelftestFormat};
 use crate::failure::Failure;
 use crate::output::{Output, note};
 use crate::stop::Stop;
-use crate::{meant, progress};
+use crate::{leftovers, meant, progress};
+use plimsoll_control::Journals;
 use plimsoll_experiment::selftest::Selftest as Known;
 use plimsoll_experiment::sweep::Effort;
 use plimsoll_host::Root;
@@ -15,6 +16,7 @@ use std::time::Instant;
 pub(crate) fn run(args: &SelftestArgs, output: &Output) -> Result<(), Failure> {
     let began = Instant::now();
     let stop = Stop::on_signals()?;
+    leftovers::give_back_if_possible(&Journals::usual(), &Root::machine());
     let effort = if args.quick {
         Effort::Quick
     } else {

@@ -6,7 +6,8 @@ use crate::finish::finish;
 use crate::output::Output;
 use crate::record_file::Maker;
 use crate::stop::Stop;
-use crate::{live, meant, needs, progress, record_file, report, resume};
+use crate::{leftovers, live, meant, needs, progress, record_file, report, resume};
+use plimsoll_control::Journals;
 use plimsoll_experiment::sweep::{self, Place};
 use plimsoll_experiment::{Ended, Watch, conduct};
 use plimsoll_host::Root;
@@ -17,6 +18,8 @@ use std::time::SystemTime;
 pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
     let root = Root::machine();
     let stop = Stop::on_signals()?;
+    let journals = Journals::usual();
+    leftovers::give_back_if_possible(&journals, &root);
     let (mut record, place) = match &args.resume {
         Some(path) => resume::open(path, &args, &root)?,
         None => begin(&args, &root)?,
@@ -31,6 +34,7 @@ pub(crate) fn run(args: SweepArgs, output: &Output) -> Result<(), Failure> {
     let mut watch = view(&record, &trials);
     let ended = measure(
         &place,
+        &journals,
         &root,
         &mut record,
         &mut trials,
@@ -66,6 +70,7 @@ fn begin(args: &SweepArgs, root: &Root) -> Result<(Record, Place), Failure> {
 /// Runs the trials of the record's plan that are not in it yet.
 fn measure(
     place: &Place,
+    journals: &Journals,
     root: &Root,
     record: &mut Record,
     trials: &mut Vec<Trial>,
@@ -73,7 +78,12 @@ fn measure(
     stop: &Stop,
 ) -> Result<Ended, Failure> {
     let plan = &record.plan().clone();
-    let mut runner = place.runner(plan, root)?;
+    let journal = || {
+        let journal = journals.open(root)?;
+        stop.before_exit(journal.at_once());
+        Ok(journal)
+    };
+    let mut runner = place.runner(plan, root, &journal)?;
     conduct(
         |trials| (sweep::next(plan, trials), sweep::progress(plan, trials)),
         trials,

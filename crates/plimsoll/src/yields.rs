@@ -11,7 +11,7 @@ use crate::finish::finish;
 use crate::output::{Output, note};
 use crate::record_file::Maker;
 use crate::stop::Stop;
-use crate::{best, burn, gate, meant, needs, progress, record_file, resume};
+use crate::{best, burn, gate, leftovers, meant, needs, progress, record_file, resume};
 use plimsoll_control::Journals;
 use plimsoll_experiment::sweep::{Place, Tolerance};
 use plimsoll_experiment::yields::{self, Means, Request};
@@ -29,17 +29,14 @@ const LOAD_PCT: f64 = 60.0;
 pub(crate) fn run(args: &YieldArgs, output: &Output) -> Result<(), Failure> {
     let root = Root::machine();
     let stop = Stop::on_signals()?;
+    let journals = Journals::usual();
+    leftovers::give_back(&journals, &root)?;
     let means = Means {
-        journals: Journals::usual(),
+        journal: journals.open(&root)?,
         burner: burn::command(),
         gate: gate::gate(),
     };
-    for repaired in means.journals.repair(&root)? {
-        let done = repaired.done.join(" ");
-        note(&format!(
-            "note: an earlier run was killed, and what it had changed was given back: {done}"
-        ));
-    }
+    stop.before_exit(means.journal.at_once());
     let (mut record, place) = match &args.resume {
         Some(path) => resume::open_yield(path, &root)?,
         None => begin(args, &means, &root)?,

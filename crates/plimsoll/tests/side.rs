@@ -130,6 +130,15 @@ fn signals_are_passed_on_and_the_second_one_kills() {
         "{said:?}"
     );
 
+    let script = "trap 'echo heard; exit 9' QUIT; echo ready; while :; do sleep 0.05; done";
+    let mut args = SYSLOAD.to_vec();
+    args.extend(["--", "sh", "-c", script]);
+    let running = place.spawned(common::hearing("QUIT", &place.command(&args)));
+    running.signal("-QUIT");
+    let said = running.end();
+    assert_eq!(said.code, Some(9), "{said:?}");
+    assert_eq!(place.journals(), 0);
+
     // Not SIGINT, which whoever runs in the background of a shell ignores.
     let script = "trap '' TERM; echo $$; while :; do sleep 0.05; done";
     let running = place.running(&SYSLOAD, script);

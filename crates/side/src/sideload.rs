@@ -170,6 +170,7 @@ impl Sideload {
                 return Ok(self.group.kill()?);
             }
             Heard::Interrupt => Signal::INT,
+            Heard::Quit => Signal::QUIT,
             Heard::Terminate => Signal::TERM,
         };
         self.group.signal(signal)?;

@@ -84,6 +84,8 @@ impl Group {
         command.args(args.iter().map(AsRef::as_ref));
         prepare(&mut command);
         command.process_group(0);
+        let journal = self.journal.clone();
+        let _starting = journal.starting();
         let mut child = spawn(command, &self.inherited()?, &shown)?;
         match self.take_in(&child, &shown) {
             Ok(()) => Ok(child),

@@ -6,7 +6,7 @@ use super::offered::{fill, idle, unix_ms};
 use crate::beside::Nothing;
 use crate::conduct::{RunError, Runner, ViewCost};
 use crate::watch::Watch;
-use plimsoll_control::Scratch;
+use plimsoll_control::{Journal, Scratch};
 use plimsoll_load::copies::{self, CopiesError};
 use plimsoll_model::{Copies, Plan, Setting, Trial, TrialSpec};
 use std::sync::atomic::AtomicBool;
@@ -27,12 +27,13 @@ impl<'a> CopiesRunner<'a> {
         plan: &'a Plan,
         command: &'a Copies,
         eyes: Eyes,
+        journal: &Journal,
     ) -> Result<CopiesRunner<'a>, RunError> {
         Ok(CopiesRunner {
             plan,
             command,
             eyes,
-            scratch: Scratch::make(&std::env::temp_dir(), "copies")?,
+            scratch: Scratch::make(journal, &std::env::temp_dir(), "copies")?,
         })
     }
 

@@ -6,6 +6,7 @@ use super::offered::OfferedLoad;
 use super::service::{self, FoundService};
 use crate::beside::Beside;
 use crate::conduct::{RunError, Runner};
+use plimsoll_control::{ControlError, Journal};
 use plimsoll_host::{Root, cores_of, interrupt_time, own_allowed_cpus};
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::http::HttpLoad;
@@ -106,7 +107,8 @@ impl Place {
         Ok(Box::new(offered.beside(beside)))
     }
 
-    /// What carries out the trials of `plan` here.
+    /// What carries out the trials of `plan` here. What it changes stands in the
+    /// journal that `journal` opens, if it changes anything.
     ///
     /// # Errors
     /// The load cannot be offered.
@@ -114,6 +116,7 @@ impl Place {
         &self,
         plan: &'a Plan,
         root: &Root,
+        journal: &dyn Fn() -> Result<Journal, ControlError>,
     ) -> Result<Box<dyn Runner + 'a>, RunError> {
         let service = plan.cpus.service.clone();
         Ok(match (&plan.workload, self) {
@@ -134,7 +137,7 @@ impl Place {
             }
             (Workload::Copies(command), _) => {
                 let eyes = Eyes::new(root.clone(), service, Sight::Children);
-                Box::new(CopiesRunner::new(plan, command, eyes)?)
+                Box::new(CopiesRunner::new(plan, command, eyes, &journal()?)?)
             }
             (Workload::Imported(_), _) => return Err(nothing_to_run()),
             (Workload::Http(_), Place::Here(_)) => {

@@ -72,7 +72,7 @@ impl<'a> SideJob<'a> {
             serves_here,
             means,
             ground: Ground::find(root)?,
-            journal: means.journals.open(root)?,
+            journal: means.journal.clone(),
             root: root.clone(),
             held: None,
         })

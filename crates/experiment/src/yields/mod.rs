@@ -32,7 +32,7 @@ pub use request::{Effort, Request, StepLoads};
 use crate::conduct::{RunError, Runner};
 use crate::sweep::Place;
 use job::SideJob;
-use plimsoll_control::{Gate, Ground, Journals};
+use plimsoll_control::{Gate, Ground, Journal};
 use plimsoll_host::Root;
 use plimsoll_load::LoadError;
 use plimsoll_model::{Arm, CpuSet, MissingArm, Plan, Share, Workload};
@@ -43,7 +43,7 @@ use std::ffi::OsString;
 #[derive(Debug, Clone)]
 pub struct Means {
     /// Where changes stand until they are given back.
-    pub journals: Journals,
+    pub journal: Journal,
     /// The program and its arguments that become a job of hashing; the number
     /// of threads is added. It counts on its standard output
     /// ([`plimsoll_load::hash::burn`]) and ends when its standard input does.
@@ -65,10 +65,9 @@ pub fn able(
     root: &Root,
 ) -> Result<(Vec<Arm>, Vec<MissingArm>), RunError> {
     let ground = Ground::find(root)?;
-    let journal = means.journals.open(root)?;
     let (mut arms, mut missing) = (Vec::new(), Vec::new());
     for &arm in wanted {
-        match arms::try_once(arm, headroom, cpus, &ground, &journal, root) {
+        match arms::try_once(arm, headroom, cpus, &ground, &means.journal, root) {
             Ok(()) => arms.push(arm),
             Err(reason) => missing.push(MissingArm { arm, reason }),
         }

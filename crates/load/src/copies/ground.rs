@@ -43,6 +43,11 @@ impl Ground {
         Ok(ground)
     }
 
+    /// What it is in.
+    pub(super) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
     /// The working directory of copy `i`, by descriptor.
     pub(super) fn of(&self, i: usize) -> PathBuf {
         self.root().join(copy(i))
@@ -143,11 +148,19 @@ fn tail(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_control::Journals;
+    use plimsoll_host::Root;
+
+    fn scratch(dir: &tempfile::TempDir) -> Scratch {
+        let journals = Journals::at(dir.path().join("journals"));
+        let journal = journals.open(&Root::machine()).unwrap();
+        Scratch::make(&journal, dir.path(), "test").unwrap()
+    }
 
     #[test]
     fn every_ground_is_fresh_and_goes_when_dropped() {
         let dir = tempfile::tempdir().unwrap();
-        let place = Scratch::make(dir.path(), "test").unwrap();
+        let place = scratch(&dir);
         let first = Ground::lay(&place, 2).unwrap();
         let second = Ground::lay(&place, 2).unwrap();
         assert_ne!(first.of(0), second.of(0));
@@ -160,7 +173,7 @@ mod tests {
     #[test]
     fn what_is_kept_stays() {
         let dir = tempfile::tempdir().unwrap();
-        let scratch = Scratch::make(dir.path(), "test").unwrap();
+        let scratch = scratch(&dir);
         let mut ground = Ground::lay(&scratch, 1).unwrap();
         let copy = ground.shown(0);
         ground.keep();
@@ -171,7 +184,7 @@ mod tests {
     #[test]
     fn only_the_last_lines_are_shown() {
         let dir = tempfile::tempdir().unwrap();
-        let scratch = Scratch::make(dir.path(), "test").unwrap();
+        let scratch = scratch(&dir);
         let ground = Ground::lay(&scratch, 1).unwrap();
         assert!(ground.last_words(0).contains("cannot be read"));
         let lines: Vec<String> = (0..1000).map(|i| format!("line {i}")).collect();

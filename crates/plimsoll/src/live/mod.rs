@@ -26,6 +26,7 @@ use done::Done;
 use plimsoll_experiment::{Progress, Watch};
 use plimsoll_model::{CpuTime, Goal, LatencyLimit, Plan, Second, Trial, TrialSpec};
 use screen::Screen;
+pub(crate) use screen::give_back;
 use state::{About, Event, State, Tick};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
