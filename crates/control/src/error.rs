@@ -103,7 +103,8 @@ pub enum ControlError {
     },
     /// A command could not be started.
     #[error(
-        "'{command}' cannot be started under control: {source}; /bin/sh must be there to hold it until its limits stand"
+        "'{command}' cannot be started under control: {source}; see `ulimit -u` and pids.max of the cgroup, and whether \
+         the program file of Plimsoll is still there"
     )]
     Start {
         /// Its program.
@@ -111,6 +112,9 @@ pub enum ControlError {
         /// Why.
         source: io::Error,
     },
+    /// All is being given back.
+    #[error("this run is being ended, so nothing more is started; start it again")]
+    Ending,
     /// The command ended before its limits stood.
     #[error("'{command}' ended before it was under control; somebody killed it, so start it again")]
     EndedEarly {

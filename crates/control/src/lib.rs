@@ -11,11 +11,20 @@
 //! It is the only room that writes to cgroups or changes other tasks. It must
 //! not judge when to change what, measure, or print.
 //!
-//! ```
-//! use plimsoll_control::{AtEnd, Ground, Group, Journals, Mechanism};
+//! A command is started through a [`Gate`]: a process that is in the group before
+//! it becomes the command. The program that uses this room says which.
+//!
+//! ```standalone_crate
+//! use plimsoll_control::{AtEnd, Gate, Ground, Group, Journals, Mechanism, pass_gate};
 //! use plimsoll_host::Root;
 //! use std::collections::BTreeSet;
 //! use std::ffi::OsStr;
+//!
+//! let mut args = std::env::args_os().skip(1);
+//! if args.next().is_some_and(|arg| arg == "--gate") {
+//!     std::process::exit(pass_gate(args).code().into());
+//! }
+//! let gate = Gate::new("/proc/self/exe", ["--gate".into()]);
 //!
 //! let root = Root::machine();
 //! # let dir = tempfile::tempdir()?;
@@ -29,7 +38,7 @@
 //! let needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
 //! let ground = Ground::find(&root)?;
 //! let mut group = Group::make(&ground, &needs, &journals.open(&root)?, AtEnd::Kill)?;
-//! let mut child = group.start(OsStr::new("sleep"), &["60"], |_| {})?;
+//! let mut child = group.start(&gate, OsStr::new("sleep"), &["60"], |_| {})?;
 //! group.freeze()?;
 //! group.give_back()?;
 //! assert!(!child.wait()?.success());
@@ -40,6 +49,7 @@ mod ended;
 mod error;
 mod files;
 mod folder;
+mod gate;
 mod ground;
 mod group;
 mod hasten;
@@ -47,6 +57,7 @@ mod journal;
 mod mechanism;
 mod patience;
 mod schedule;
+mod scratch;
 mod settings;
 mod tasks;
 #[cfg(test)]
@@ -55,10 +66,12 @@ mod tree;
 
 pub use ended::wait_counting;
 pub use error::ControlError;
+pub use gate::{Gate, NotPassed, pass_gate};
 pub use ground::Ground;
 pub use group::Group;
 pub use hasten::hasten_moves;
 pub use journal::{AtEnd, Journal, Journals, Repaired};
 pub use mechanism::{Capabilities, Means, Mechanism, Rung};
 pub use rustix::process::Signal;
+pub use scratch::{Scratch, Working};
 pub use settings::{MemoryEvents, MemoryLimits, Quota, Usage, Weight};

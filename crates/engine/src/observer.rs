@@ -1,6 +1,8 @@
 //! Observers of a run: progress lines, a bar, the live view.
 
-use plimsoll_model::{CpuTime, CpuUse, Invalid, Phase, Second, Trial, TrialSetting, TrialSpec, Verdict};
+use plimsoll_model::{
+    CpuTime, CpuUse, Invalid, Phase, Second, Trial, TrialSetting, TrialSpec, Verdict,
+};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 

@@ -32,7 +32,11 @@ impl Restart {
     ///
     /// # Errors
     /// The command fails, or the service does not answer after it.
-    pub(crate) fn before<S>(&mut self, spec: &TrialSpec<S>, load: &mut dyn Load) -> Result<(), RunError> {
+    pub(crate) fn before<S>(
+        &mut self,
+        spec: &TrialSpec<S>,
+        load: &mut dyn Load,
+    ) -> Result<(), RunError> {
         let begins = matches!(spec.phase, Phase::Level { .. }) && self.pass != Some(spec.pass);
         if !begins {
             return Ok(());

@@ -68,11 +68,15 @@ impl TrialSensors {
             },
             ServiceTarget::Cgroup(path) => ServiceSource::Cgroup(path.clone()),
             ServiceTarget::Children => ServiceSource::Children,
-            ServiceTarget::Unseen | ServiceTarget::Node(_) | ServiceTarget::Elsewhere => ServiceSource::None,
+            ServiceTarget::Unseen | ServiceTarget::Node(_) | ServiceTarget::Elsewhere => {
+                ServiceSource::None
+            }
         };
         let sensors = match self.sensors(source, generator) {
             // Found a moment ago, and already gone.
-            Err(HostError::NoProcess { .. }) if matches!(self.target, ServiceTarget::Listening(_)) => {
+            Err(HostError::NoProcess { .. })
+                if matches!(self.target, ServiceTarget::Listening(_)) =>
+            {
                 self.sensors(ServiceSource::None, generator)?
             }
             sensors => sensors?,

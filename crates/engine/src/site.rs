@@ -8,9 +8,7 @@ use plimsoll_host::{Root, cores_of, interrupt_time, own_allowed_cpus};
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::http::HttpLoad;
 use plimsoll_load::{Load, LoadError};
-use plimsoll_model::{
-    CpuPlan, CpuSet, InterruptTime, Plan, Requirement, TrialSetting, Workload,
-};
+use plimsoll_model::{CpuPlan, CpuSet, InterruptTime, Plan, Requirement, TrialSetting, Workload};
 
 /// Where a workload runs, and who serves it.
 #[derive(Debug)]

@@ -191,7 +191,11 @@ mod tests {
             panic!("other load was not seen");
         };
         assert!(matches!(found[..], [Invalid::OtherLoad { .. }]));
-        assert_eq!(with_job(&trial, None), Verdict::Valid, "unknown is no reason");
+        assert_eq!(
+            with_job(&trial, None),
+            Verdict::Valid,
+            "unknown is no reason"
+        );
     }
 
     #[test]
@@ -229,7 +233,11 @@ mod tests {
         // Of the 8 s of service and generator, 3 s are their system calls'
         // softirqs, and of the 8 s in user mode 3 s are somebody else's.
         cpu.softirq = CpuTime(Duration::from_secs(3));
-        assert_eq!(judge(&bounds, &trial, Allowance::default()), Verdict::Valid, "of an older record");
+        assert_eq!(
+            judge(&bounds, &trial, Allowance::default()),
+            Verdict::Valid,
+            "of an older record"
+        );
         bounds.interrupts = InterruptTime::InTasks;
         let Verdict::Invalid(found) = judge(&bounds, &trial, Allowance::default()) else {
             panic!("somebody else's load was not seen");
@@ -240,7 +248,11 @@ mod tests {
         );
 
         trial.machine.cpu.as_mut().unwrap().user = CpuTime(Duration::from_secs(5));
-        assert_eq!(judge(&bounds, &trial, Allowance::default()), Verdict::Valid, "all of it is ours");
+        assert_eq!(
+            judge(&bounds, &trial, Allowance::default()),
+            Verdict::Valid,
+            "all of it is ours"
+        );
     }
 
     #[test]

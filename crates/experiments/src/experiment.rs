@@ -1,7 +1,7 @@
 //! What an experiment is: everything that the session, the record and the
 //! reports ask of one.
 
-use plimsoll_control::Journals;
+use plimsoll_control::{ControlError, Gate, Journal, Journals};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::Root;
 use plimsoll_model::{Findings, Goal, Phase, Plan, Requirement, RunPlan, Trial, TrialSetting};
@@ -10,18 +10,66 @@ use plimsoll_report::{Document, Report};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
+use std::fmt;
+use std::sync::OnceLock;
 
 /// The machine that a run is made on, and what may be changed on it.
-#[derive(Debug, Clone)]
 pub struct Machine {
     /// Where /proc, /sys and cgroups are read.
     pub root: Root,
     /// Where changes are written down until they are undone.
     pub journals: Journals,
+    journal: OnceLock<Journal>,
+    opened: Box<dyn Fn(&Journal)>,
+    /// What becomes a command once it is restricted.
+    pub gate: Gate,
     /// The program and its arguments that become a job of hashing; the number
     /// of threads is added. It counts on its standard output
     /// ([`plimsoll_load::hash::burn`]) and ends when its standard input does.
     pub burner: Vec<OsString>,
+}
+
+impl Machine {
+    /// A machine that starts programs so. `opened` is told of the journal when
+    /// a run first changes something.
+    pub fn new(
+        root: Root,
+        journals: Journals,
+        (burner, gate): (Vec<OsString>, Gate),
+        opened: impl Fn(&Journal) + 'static,
+    ) -> Machine {
+        Machine {
+            root,
+            journals,
+            journal: OnceLock::new(),
+            opened: Box::new(opened),
+            gate,
+            burner,
+        }
+    }
+
+    /// The journal of this run, opened when it is first asked for: a run that
+    /// changes nothing needs none.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn journal(&self) -> Result<&Journal, ControlError> {
+        if let Some(journal) = self.journal.get() {
+            return Ok(journal);
+        }
+        let journal = self.journals.open(&self.root)?;
+        (self.opened)(&journal);
+        Ok(self.journal.get_or_init(|| journal))
+    }
+}
+
+impl fmt::Debug for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Machine")
+            .field("root", &self.root)
+            .field("journals", &self.journals)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A plan and where it runs.
@@ -172,9 +220,8 @@ pub trait Experiment: Sized + 'static {
     }
 
     /// Decides which trial comes next.
-    fn planner(
-        plan: &Self::Plan,
-    ) -> impl Planner<Setting = Self::Setting, Outcome = Self::Outcome>;
+    fn planner(plan: &Self::Plan)
+    -> impl Planner<Setting = Self::Setting, Outcome = Self::Outcome>;
 
     /// Carries out trials.
     ///

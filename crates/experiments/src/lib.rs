@@ -17,6 +17,4 @@ pub mod sweep;
 pub mod yields;
 
 pub use defaults::Tolerance;
-pub use experiment::{
-    Experiment, HelpPage, LoadLine, Machine, Prepared, ReportOf, Stage, TrialOf,
-};
+pub use experiment::{Experiment, HelpPage, LoadLine, Machine, Prepared, ReportOf, Stage, TrialOf};

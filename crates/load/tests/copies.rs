@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+use plimsoll_control::{Journals, Scratch};
+use plimsoll_host::Root;
 use plimsoll_load::LoadError;
 use plimsoll_load::copies::{CopiesError, CopiesRun, run, start};
 use plimsoll_model::{Copies, CpuId};
@@ -11,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 const LONG: Duration = Duration::from_secs(600);
 
@@ -29,7 +32,14 @@ fn shell(script: &str, dir: &Path, timeout: Duration) -> Copies {
     command(&["sh", "-c", script, "sh", place], timeout)
 }
 
-fn run_one(copies: &Copies, dir: &Path) -> Result<CopiesRun, CopiesError> {
+/// A folder for working directories below `dir`.
+fn scratch(dir: &TempDir) -> Scratch {
+    let journals = Journals::at(dir.path().join("journals"));
+    let journal = journals.open(&Root::machine()).unwrap();
+    Scratch::make(&journal, dir.path(), "test").unwrap()
+}
+
+fn run_one(copies: &Copies, dir: &Scratch) -> Result<CopiesRun, CopiesError> {
     run(copies, 1, &cpus(), dir, &AtomicBool::new(false))
 }
 
@@ -72,34 +82,30 @@ fn wait_until_gone(pid: &str) {
 #[test]
 fn copies_that_end_well_leave_their_times_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
+    let work = scratch(&dir);
     let stop = AtomicBool::new(false);
     let n = cpus().len();
-    let ran = run(
-        &command(&["true"], LONG),
-        n as u32,
-        &cpus(),
-        dir.path(),
-        &stop,
-    )
-    .unwrap();
+    let ran = run(&command(&["true"], LONG), n as u32, &cpus(), &work, &stop).unwrap();
     assert_eq!(ran.copies.len(), n);
     assert!(ran.copies.iter().map(|c| c.cpu).eq(cpus()));
     assert!(ran.copies.iter().all(|c| c.wall > Duration::ZERO));
     assert_eq!(ran.copies.iter().map(|c| c.wall).max(), Some(ran.wall));
     assert_eq!(ran.left_behind, None);
-    assert!(is_empty(dir.path()));
+    assert!(is_empty(work.path()));
 }
 
 #[test]
 fn a_copy_takes_at_least_as_long_as_its_command() {
     let dir = tempfile::tempdir().unwrap();
-    let ran = run_one(&command(&["sleep", "0.2"], LONG), dir.path()).unwrap();
+    let work = scratch(&dir);
+    let ran = run_one(&command(&["sleep", "0.2"], LONG), &work).unwrap();
     assert!(ran.wall >= Duration::from_millis(200), "{ran:?}");
 }
 
 #[test]
 fn each_copy_knows_its_number_its_place_and_its_cpu() {
     let dir = tempfile::tempdir().unwrap();
+    let work = scratch(&dir);
     let seen = tempfile::tempdir().unwrap();
     // Reading ends at once, for there is nothing to read.
     let script = r#"cat; {
@@ -110,7 +116,7 @@ fn each_copy_knows_its_number_its_place_and_its_cpu() {
     let stop = AtomicBool::new(false);
     let n = cpus().len();
     let copies = shell(script, seen.path(), LONG);
-    let running = start(&copies, n as u32, &cpus(), dir.path()).unwrap();
+    let running = start(&copies, n as u32, &cpus(), &work).unwrap();
     let pids = running.pids();
     running.wait(&stop).unwrap();
     for (i, cpu) in cpus().into_iter().enumerate() {
@@ -119,7 +125,7 @@ fn each_copy_knows_its_number_its_place_and_its_cpu() {
         let [place, allowed, group] = lines[..] else {
             panic!("{text}");
         };
-        let expected = dir.path().join(format!("copies-1/copy-{i}"));
+        let expected = work.path().join(format!("copies-1/copy-{i}"));
         assert_eq!(Path::new(place), expected);
         assert_eq!(allowed, cpu.to_string());
         assert_eq!(group, pids[i].to_string(), "a process group of its own");
@@ -129,11 +135,12 @@ fn each_copy_knows_its_number_its_place_and_its_cpu() {
 #[test]
 fn a_copy_that_fails_is_named_with_its_status_and_its_last_words() {
     let dir = tempfile::tempdir().unwrap();
+    let work = scratch(&dir);
     let script = "echo out; echo 'no such input' >&2; exit 3";
-    let error = run_one(&shell(script, dir.path(), LONG), dir.path()).unwrap_err();
+    let error = run_one(&shell(script, dir.path(), LONG), &work).unwrap_err();
     assert!(matches!(error, CopiesError::Load(LoadError::Service(_))));
     let text = error.to_string();
-    let kept = dir.path().join("copies-1/copy-0");
+    let kept = work.path().join("copies-1/copy-0");
     for part in [
         "copy 0",
         "exit status: 3",
@@ -144,20 +151,21 @@ fn a_copy_that_fails_is_named_with_its_status_and_its_last_words() {
     }
     let output = fs::read_to_string(kept.join("stdout.txt")).unwrap();
     assert_eq!(output, "out\n");
-    let error = run_one(&command(&["false"], LONG), dir.path()).unwrap_err();
+    let error = run_one(&command(&["false"], LONG), &work).unwrap_err();
     assert!(error.to_string().contains("exit status: 1"), "{error}");
 }
 
 #[test]
 fn one_copy_that_fails_ends_the_others() {
     let dir = tempfile::tempdir().unwrap();
+    let work = scratch(&dir);
     let script = r#"[ "$PLIMSOLL_COPY" = 1 ] && exit 7; exec sleep 600"#;
     let stop = AtomicBool::new(false);
     if cpus().len() < 2 {
         return;
     }
     let copies = shell(script, dir.path(), LONG);
-    let running = start(&copies, 2, &cpus(), dir.path()).unwrap();
+    let running = start(&copies, 2, &cpus(), &work).unwrap();
     let pids = running.pids();
     let error = running.wait(&stop).unwrap_err();
     assert!(error.to_string().contains("copy 1"), "{error}");
@@ -167,29 +175,31 @@ fn one_copy_that_fails_ends_the_others() {
 #[test]
 fn a_copy_beyond_its_time_is_ended_with_its_children() {
     let dir = tempfile::tempdir().unwrap();
+    let work = scratch(&dir);
     let script = r#"sleep 600 & echo $! > "$1/child"; wait"#;
     let copies = shell(script, dir.path(), Duration::from_millis(300));
-    let running = start(&copies, 1, &cpus(), dir.path()).unwrap();
+    let running = start(&copies, 1, &cpus(), &work).unwrap();
     let child = read_when_there(&dir.path().join("child"));
     let error = running.wait(&AtomicBool::new(false)).unwrap_err();
     assert!(matches!(error, CopiesError::Load(LoadError::Service(_))));
     assert!(error.to_string().contains("longer than 300ms"), "{error}");
     wait_until_gone(&child);
-    assert!(dir.path().join("copies-1/copy-0/stderr.txt").is_file());
+    assert!(work.path().join("copies-1/copy-0/stderr.txt").is_file());
 }
 
 #[test]
 fn what_a_copy_leaves_running_is_ended_with_it() {
     let dir = tempfile::tempdir().unwrap();
+    let work = scratch(&dir);
     let script = r#"sleep 600 & echo $! > "$1/child""#;
-    run_one(&shell(script, dir.path(), LONG), dir.path()).unwrap();
+    run_one(&shell(script, dir.path(), LONG), &work).unwrap();
     wait_until_gone(&read_when_there(&dir.path().join("child")));
 }
 
 #[test]
 fn the_stop_flag_ends_copies_and_clears_up() {
     let dir = tempfile::tempdir().unwrap();
-    let place = dir.path().join("work");
+    let place = scratch(&dir);
     let script = r#"echo $$ > "$1/child"; exec sleep 600"#;
     let running = start(&shell(script, dir.path(), LONG), 1, &cpus(), &place).unwrap();
     let child = read_when_there(&dir.path().join("child"));
@@ -200,17 +210,18 @@ fn the_stop_flag_ends_copies_and_clears_up() {
     assert!(matches!(ended, Err(CopiesError::Interrupted)));
     asked.join().unwrap();
     wait_until_gone(&child);
-    assert!(is_empty(&place));
+    assert!(is_empty(place.path()));
 }
 
 #[test]
 fn dropping_copies_ends_them() {
     let dir = tempfile::tempdir().unwrap();
-    let running = start(&command(&["sleep", "600"], LONG), 1, &cpus(), dir.path()).unwrap();
+    let work = scratch(&dir);
+    let running = start(&command(&["sleep", "600"], LONG), 1, &cpus(), &work).unwrap();
     let pid = running.pids()[0].to_string();
     drop(running);
     wait_until_gone(&pid);
-    assert!(is_empty(dir.path()));
+    assert!(is_empty(work.path()));
 }
 
 #[test]
@@ -220,7 +231,7 @@ fn what_cannot_be_run_is_a_mistake_that_leaves_nothing() {
     fs::write(&no_interpreter, "#!/surely/not/there\n").unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(&no_interpreter, mode).unwrap();
-    let work = dir.path().join("work");
+    let work = scratch(&dir);
     let too_many = cpus().len() as u32 + 1;
     for (words, n, said) in [
         (&["surely-no-such-command"][..], 1, "surely-no-such-command"),
@@ -240,15 +251,16 @@ fn what_cannot_be_run_is_a_mistake_that_leaves_nothing() {
         };
         assert!(text.contains(said), "{text}");
     }
-    assert!(!work.exists() || is_empty(&work));
+    assert!(is_empty(work.path()));
 }
 
 #[test]
 fn a_cpu_that_cannot_be_had_is_told_before_anything_runs() {
     let dir = tempfile::tempdir().unwrap();
+    let work = scratch(&dir);
     let nowhere: [CpuId; 1] = [8000];
-    let error = start(&command(&["true"], LONG), 1, &nowhere, dir.path()).unwrap_err();
+    let error = start(&command(&["true"], LONG), 1, &nowhere, &work).unwrap_err();
     assert!(matches!(error, LoadError::System { .. }), "{error}");
     assert!(error.to_string().contains("CPU 8000"), "{error}");
-    assert!(is_empty(dir.path()));
+    assert!(is_empty(work.path()));
 }

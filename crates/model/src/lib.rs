@@ -58,16 +58,16 @@ pub use cpus::{CpuId, CpuSet, CpuSetError};
 pub use date::{utc_date, utc_stamp};
 pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{
-    CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Doubt, Findings, Headroom, HeadroomIndex,
-    HintFinding, LatencySummary, LevelFinding, NeverCarried, NoHeadroom, PooledCpu, RatedRate,
-    RestartsFinding, SlipSummary, ThresholdFinding,
+    CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Doubt, Findings, Headroom,
+    HeadroomIndex, HintFinding, LatencySummary, LevelFinding, NeverCarried, NoHeadroom, PooledCpu,
+    RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile, each_once};
 pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
 pub use histogram::Histogram;
 pub use picture::{
-    CpuPoint, LatencySpread, LevelPicture, Picture, PictureSetting, Span, SpectrumPoint, StepCourse, StepSlot,
-    TrialPicture, WorkOf,
+    CpuPoint, LatencySpread, LevelPicture, Picture, PictureSetting, Span, SpectrumPoint,
+    StepCourse, StepSlot, TrialPicture, WorkOf,
 };
 pub use plan::{
     Arrivals, Bounds, CalibrationPlan, CpuPlan, InterruptTime, LoadLevel, LoadLevelError, Plan,
@@ -78,8 +78,8 @@ pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
 pub use requirement::{Outcome, Requirement};
 pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
 pub use sideload::{
-    Arm, ArmError, BesideRate, Budget, BudgetError, Job, JobHeld, JobWork, MissingArm, SideloadPlan,
-    YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
+    Arm, ArmError, BesideRate, Budget, BudgetError, Job, JobHeld, JobWork, MissingArm,
+    SideloadPlan, YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
 };
 pub use sizing::{
     Autoscaler, CpuFigure, FleetOverTime, FleetStep, FloorFrom, HPA_TOLERANCE, LinearRule,

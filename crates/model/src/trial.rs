@@ -1,9 +1,7 @@
 //! One measured window at one setting.
 
 use crate::units::human_duration;
-use crate::{
-    CpuTime, Histogram, LoadLevel, MachineUse, Rate, ServiceUse, Share, Slot, WarmUp,
-};
+use crate::{CpuTime, Histogram, LoadLevel, MachineUse, Rate, ServiceUse, Share, Slot, WarmUp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;

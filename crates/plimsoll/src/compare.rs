@@ -1,10 +1,10 @@
 //! `plimsoll compare`: machines, or versions of a service, side by side.
 
 use crate::args::{CompareArgs, CompareFormat, Ending, Price};
-use crate::session::rendered;
 use crate::failure::Failure;
 use crate::loaded::Loaded;
 use crate::output::{Output, spare_sources};
+use crate::session::rendered;
 use plimsoll_model::{
     CapacityFinding, Carried, ComparisonCaution, CpuThreshold, Respect, ThresholdFinding, Workload,
 };

@@ -1,9 +1,9 @@
 //! `plimsoll doctor`: what can be measured on this machine, and what can be
 //! held beside a service.
 
-use crate::session::rendered;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::session::rendered;
 use plimsoll_control::{Capabilities, Ground, Means, Mechanism};
 use plimsoll_host::Root;
 use plimsoll_model::{Outcome, Requirement};

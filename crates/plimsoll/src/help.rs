@@ -38,7 +38,10 @@ const SHORT_EXAMPLES: usize = 6;
 /// Headings of every experiment, below its own, and the flags under them.
 const FRAME_HEADINGS: [Heading; 2] = [
     ("Validity", &["max_slip", "max_steal", "max_other"]),
-    ("Output", &["output", "resume", "format", "no_html", "plain"]),
+    (
+        "Output",
+        &["output", "resume", "format", "no_html", "plain"],
+    ),
 ];
 
 /// What `-h` of every experiment shows of them.
@@ -95,7 +98,12 @@ pub(crate) fn command() -> Command {
 /// The help of an experiment: its flags under headings, and the rarer ones left
 /// out of `-h`.
 pub(crate) fn experiment(command: Command, page: &HelpPage) -> Command {
-    let headings: Vec<Heading> = page.headings.iter().chain(&FRAME_HEADINGS).copied().collect();
+    let headings: Vec<Heading> = page
+        .headings
+        .iter()
+        .chain(&FRAME_HEADINGS)
+        .copied()
+        .collect();
     let short: Vec<(&str, &'static str)> = page.short.iter().chain(&FRAME_SHORT).copied().collect();
     let fixed: Vec<&'static str> = page.fixed.to_vec();
     sorted(command, &headings, &short).mut_arg("resume", |arg| arg.conflicts_with_all(fixed))

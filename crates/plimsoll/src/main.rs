@@ -9,8 +9,10 @@ mod compare;
 mod doctor;
 mod export;
 mod failure;
+mod gate;
 mod help;
 mod import;
+mod leftovers;
 mod live;
 mod loaded;
 mod needs;
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
         let _ = std::io::stderr().write_all(help::FIRST_STEPS.as_bytes());
         return Failure::Mistake(String::new()).exit_code();
     }
-    if let Some(code) = burn::if_asked() {
+    if let Some(code) = gate::if_asked().or_else(burn::if_asked) {
         return code;
     }
     let matches = help::command().get_matches_from(shim::arguments(std::env::args_os()));

@@ -7,10 +7,10 @@ mod refuse;
 mod traffic;
 
 use crate::args::{Ending, PlanArgs, PlanFormat};
-use crate::session::rendered;
 use crate::failure::Failure;
 use crate::loaded::Loaded;
 use crate::output::{Output, spare_sources};
+use crate::session::rendered;
 use plimsoll_model::{CapacityFinding, Carried, Estimate, Rate};
 use plimsoll_report::Look;
 use plimsoll_report::sizing::{PlanAsked, PlanReport, plan_hpa};

@@ -14,7 +14,11 @@ pub(crate) fn none_counts<S, O>(trials: &[Trial<S, O>], path: &str) -> Option<St
         return None;
     }
     let (none, often, are) = match tally.all {
-        1 => ("the only trial under load is invalid".to_owned(), "", "it is"),
+        1 => (
+            "the only trial under load is invalid".to_owned(),
+            "",
+            "it is",
+        ),
         n => (
             format!("none of the {n} trials under load is valid"),
             "most often ",

@@ -1,11 +1,12 @@
 //! `plimsoll selftest`: known services, measured, and how far off that was.
 
 use crate::args::{SelftestArgs, SelftestFormat};
-use crate::session::rendered;
 use crate::failure::Failure;
 use crate::output::{Output, note};
+use crate::session::rendered;
 use crate::stop::Stop;
-use crate::progress;
+use crate::{leftovers, progress};
+use plimsoll_control::Journals;
 use plimsoll_experiments::args::any_seed;
 use plimsoll_experiments::selftest::Selftest as Known;
 use plimsoll_experiments::sweep::Effort;
@@ -17,6 +18,7 @@ use std::time::Instant;
 pub(crate) fn run(args: &SelftestArgs, output: &Output) -> Result<(), Failure> {
     let began = Instant::now();
     let stop = Stop::on_signals()?;
+    leftovers::restore_if_possible(&Journals::usual(), &Root::machine());
     let effort = if args.quick {
         Effort::Quick
     } else {

@@ -1,11 +1,12 @@
 //! `plimsoll side`: a command in what the machine has left.
 
 use crate::args::{MechanismChoice, RunAs, SideArgs};
-use plimsoll_experiments::yields;
 use crate::failure::Failure;
+use crate::gate;
 use crate::output::note;
 use crate::signals::Signals;
-use plimsoll_control::{Journals, MemoryLimits, hasten_moves};
+use plimsoll_control::{Gate, Journals, MemoryLimits, hasten_moves};
+use plimsoll_experiments::yields;
 use plimsoll_host::Root;
 use plimsoll_side::{Advice, Care, Held, Request, Sideload, Told};
 use std::io::IsTerminal;
@@ -13,7 +14,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
-    let mut request = request(args)?;
+    let gate = gate::gate();
+    let mut request = request(args, &gate)?;
     let root = Root::machine();
     hasten_moves(&root);
     let mut signals = Signals::listen(&root)?;
@@ -41,7 +43,7 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     }
 }
 
-fn request(args: &SideArgs) -> Result<Request<'_>, Failure> {
+fn request<'a>(args: &'a SideArgs, gate: &'a Gate) -> Result<Request<'a>, Failure> {
     let care = match args.run_as {
         RunAs::Sysload => match pointless(args) {
             Some(flag) => {
@@ -62,6 +64,7 @@ fn request(args: &SideArgs) -> Result<Request<'_>, Failure> {
     };
     Ok(Request {
         command: &args.command,
+        gate,
         care,
         memory: memory(args)?,
         least_io: args.io,

@@ -6,7 +6,7 @@ use plimsoll_host::{Root, own_ignored_signals};
 use plimsoll_side::{Ears, Heard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, getpid, kill_process};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::{flag, low_level::pipe};
 use std::io::Read;
 use std::os::unix::net::UnixStream;
@@ -37,6 +37,7 @@ impl Signals {
         let heard = [
             (SIGINT, Heard::Interrupt),
             (SIGTERM, Heard::Terminate),
+            (SIGQUIT, Heard::Quit),
             (SIGHUP, Heard::HangUp),
             (SIGTSTP, Heard::Pause),
         ];

@@ -1,68 +1,122 @@
-//! Ctrl-C and SIGTERM: the first ends a run cleanly, a second Ctrl-C at once.
+//! Ctrl-C, SIGTERM, SIGHUP and SIGQUIT: the first ends a run cleanly, a later one
+//! at once, when what the run has started has been ended.
 
 use crate::failure::Failure;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
-use std::sync::Arc;
+use crate::live;
+use plimsoll_host::{Root, own_ignored_signals};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::low_level::pipe;
+use std::io::{Error, Read};
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Signals within this time are one: a terminal that is closed sends SIGHUP by its
+/// shell and by the kernel, and timeout(1) sends its signal to the process and to
+/// its group.
+const ONE: Duration = Duration::from_millis(500);
+/// A terminal that takes longer to be given back is gone.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether a run is to end.
-#[derive(Debug, Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Stop {
-    raised: Arc<AtomicBool>,
-    /// Up when one more Ctrl-C is to end the process where it is. Who has
-    /// taken the terminal takes this down, for it would not be given back.
-    at_once: Arc<AtomicBool>,
-    /// Whether that was seen to be up once before.
-    seen: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    raised: AtomicBool,
+    before_exit: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// Held by the thread that ends the process.
+    leaving: Mutex<()>,
 }
 
 impl Stop {
     /// Handles the signals of this process from now on.
     pub(crate) fn on_signals() -> Result<Stop, Failure> {
-        let stop = Stop {
-            raised: Arc::default(),
-            at_once: Arc::default(),
-            seen: Arc::default(),
-        };
-        let failed = |e| Failure::Run(format!("signals cannot be handled: {e}"));
-        let interrupted = i32::from(Failure::INTERRUPTED);
-        // The first signal finds the flag down and raises it; the second exits.
-        let at_once = Arc::clone(&stop.at_once);
-        flag::register_conditional_shutdown(SIGINT, interrupted, at_once).map_err(failed)?;
-        for signal in [SIGINT, SIGTERM] {
-            for raised in [&stop.raised, &stop.at_once] {
-                flag::register(signal, Arc::clone(raised)).map_err(failed)?;
-            }
-        }
+        let stop = Stop::default();
+        let ignored = own_ignored_signals(&Root::machine()).unwrap_or(0);
+        let heard = listen(ignored).and_then(|signals| {
+            let stop = stop.clone();
+            let thread = thread::Builder::new().name("signals".to_owned());
+            thread.spawn(move || stop.act_on(signals))
+        });
+        heard.map_err(|e| Failure::Run(format!("signals cannot be handled: {e}")))?;
         Ok(stop)
+    }
+
+    /// What is to be done before the process ends where it is: once, by the first
+    /// who says.
+    pub(crate) fn before_exit(&self, act: impl Fn() + Send + Sync + 'static) {
+        let _ = self.shared.before_exit.set(Box::new(act));
     }
 
     /// The flag itself, for those who run trials.
     pub(crate) fn flag(&self) -> &AtomicBool {
-        &self.raised
+        &self.shared.raised
     }
 
     /// Whether the run is to end.
     pub(crate) fn is_raised(&self) -> bool {
-        self.raised.load(Ordering::Relaxed)
+        self.flag().load(Ordering::Relaxed)
     }
 
     /// Ends the run, as the first Ctrl-C does.
     pub(crate) fn raise(&self) {
-        self.raised.store(true, Ordering::Relaxed);
+        self.flag().store(true, Ordering::Relaxed);
     }
 
-    /// For who has taken the terminal, and asks again and again: whether the
-    /// process is to end now. Until [`Stop::hand_back`] that is theirs to do.
-    pub(crate) fn was_interrupted_again(&self) -> bool {
-        self.at_once.swap(false, Ordering::Relaxed) && self.seen.swap(true, Ordering::Relaxed)
+    /// Ends the process, with what it has started and on the terminal that it had.
+    pub(crate) fn leave_at_once(&self) -> ! {
+        let leaving = &self.shared.leaving;
+        let _alone = leaving.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(act) = self.shared.before_exit.get() {
+            act();
+        }
+        let (done, is_done) = channel();
+        let given_back = thread::Builder::new().spawn(move || {
+            live::give_back();
+            let _ = done.send(());
+        });
+        if given_back.is_ok() {
+            let _ = is_done.recv_timeout(PATIENCE);
+        }
+        std::process::exit(i32::from(Failure::INTERRUPTED));
     }
 
-    /// The terminal is given back: one more Ctrl-C ends the process by itself.
-    pub(crate) fn hand_back(&self) {
-        self.at_once.store(self.is_raised(), Ordering::Relaxed);
+    fn act_on(&self, mut signals: UnixStream) {
+        let mut first: Option<Instant> = None;
+        // A byte for each signal.
+        while signals.read_exact(&mut [0]).is_ok() {
+            if ends_at_once(first, Instant::now()) {
+                self.leave_at_once();
+            }
+            first = first.or_else(|| Some(Instant::now()));
+            self.raise();
+        }
     }
+}
+
+/// Whether a signal that comes `now` is another one than the first.
+fn ends_at_once(first: Option<Instant>, now: Instant) -> bool {
+    first.is_some_and(|first| now.saturating_duration_since(first) >= ONE)
+}
+
+/// Where a byte comes for each signal that ends a run. Who has SIGHUP or SIGQUIT
+/// ignored, as under nohup, means it.
+fn listen(ignored: u64) -> Result<UnixStream, Error> {
+    let (signals, wake) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        let is_ignored = ignored & (1 << (signal - 1)) != 0;
+        if !(is_ignored && [SIGHUP, SIGQUIT].contains(&signal)) {
+            pipe::register(signal, wake.try_clone()?)?;
+        }
+    }
+    Ok(signals)
 }
 
 #[cfg(test)]
@@ -70,35 +124,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_interruption_is_told_from_the_first() {
-        let stop = Stop {
-            raised: Arc::default(),
-            at_once: Arc::default(),
-            seen: Arc::default(),
-        };
-        let interrupt = || {
-            stop.raise();
-            stop.at_once.store(true, Ordering::Relaxed);
-        };
-        assert!(!stop.was_interrupted_again());
-        interrupt();
-        assert!(!stop.was_interrupted_again());
-        assert!(!stop.was_interrupted_again(), "nothing happened since");
-        interrupt();
-        assert!(stop.was_interrupted_again());
-    }
-
-    #[test]
-    fn who_gives_the_terminal_back_leaves_the_next_ctrl_c_to_the_process() {
-        let stop = Stop {
-            raised: Arc::default(),
-            at_once: Arc::default(),
-            seen: Arc::default(),
-        };
-        stop.hand_back();
-        assert!(!stop.at_once.load(Ordering::Relaxed));
-        stop.raise();
-        stop.hand_back();
-        assert!(stop.at_once.load(Ordering::Relaxed));
+    fn signals_that_come_together_are_one() {
+        let first = Instant::now();
+        assert!(!ends_at_once(None, first));
+        assert!(!ends_at_once(Some(first), first + ONE / 2));
+        assert!(ends_at_once(Some(first), first + ONE));
     }
 }

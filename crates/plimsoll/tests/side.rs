@@ -12,8 +12,10 @@ mod common;
 mod place;
 
 use place::{Place, groups, lives, wait};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::BufReader;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
 /// What does not concern the law needs no room on a machine that is busy.
@@ -62,6 +64,32 @@ fn standard_input_reaches_the_command() {
 }
 
 #[test]
+fn the_environment_reaches_the_command_byte_for_byte() {
+    let place = Place::new();
+    let printed = |mut command: Command| {
+        let output = command
+            .env("spring.profile", "a b")
+            .env("BASH_FUNC_f%%", "() {  :\n}")
+            .env("BYTES", OsStr::from_bytes(b"\xff="))
+            .stdin(Stdio::null())
+            .output();
+        output.unwrap().stdout
+    };
+    let side = place.command(&["-q", "--as", "sysload", "--", "cat", "/proc/self/environ"]);
+    let mut alone = Command::new("cat");
+    alone.arg("/proc/self/environ");
+    for (name, value) in side.get_envs() {
+        match value {
+            Some(value) => alone.env(name, value),
+            None => alone.env_remove(name),
+        };
+    }
+    let alone = printed(alone);
+    assert!(alone.windows(14).any(|part| part == b"spring.profile"));
+    assert_eq!(printed(side), alone);
+}
+
+#[test]
 fn a_command_that_fills_a_pipe_which_closes_ends_by_it() {
     let place = Place::new();
     let mut running = place.running(&SYSLOAD, "exec yes");
@@ -101,6 +129,15 @@ fn signals_are_passed_on_and_the_second_one_kills() {
         (Some(9), "readyheard"),
         "{said:?}"
     );
+
+    let script = "trap 'echo heard; exit 9' QUIT; echo ready; while :; do sleep 0.05; done";
+    let mut args = SYSLOAD.to_vec();
+    args.extend(["--", "sh", "-c", script]);
+    let running = place.spawned(common::hearing("QUIT", &place.command(&args)));
+    running.signal("-QUIT");
+    let said = running.end();
+    assert_eq!(said.code, Some(9), "{said:?}");
+    assert_eq!(place.journals(), 0);
 
     // Not SIGINT, which whoever runs in the background of a shell ignores.
     let script = "trap '' TERM; echo $$; while :; do sleep 0.05; done";

@@ -36,10 +36,10 @@ pub mod sweep;
 mod table;
 pub mod yields;
 
+pub use copies::CopiesReport;
 pub use document::{
     Document, Format, Look, PAGE_MARK, RecordFacts, RenderError, Report, TrialTally, reason, render,
 };
-pub use copies::CopiesReport;
 pub use escape::safe;
 pub use secrets::{HIDDEN, hide as hide_secrets, is_hidden_header};
 pub use table::{Ink, wrap};

@@ -1,11 +1,11 @@
 //! What threads that share a core mean for CPU use: a sentence, and a column
 //! of the copies table.
 
-use crate::{CopiesReport, Report};
 use crate::number;
 use crate::sentence::Sentence;
 use crate::sweep::capacity::Subject;
 use crate::table::{Column, Ink, known};
+use crate::{CopiesReport, Report};
 use plimsoll_model::{
     CopiesFinding, CpuPlan, CpuSet, Estimate, ImportedTable, NoSpeedup, SmtFinding, Speedup,
     TableRows,

@@ -9,6 +9,8 @@ pub enum Heard {
     Interrupt,
     /// SIGTERM. A second one, or one after [`Heard::Interrupt`], kills.
     Terminate,
+    /// SIGQUIT, as from Ctrl-\\ at the terminal. It counts as [`Heard::Interrupt`].
+    Quit,
     /// The terminal is gone. It is passed on, and the command may stay.
     HangUp,
     /// Ctrl-Z at the terminal.

@@ -20,8 +20,8 @@
 //! law decides, change the machine otherwise than through `control`, or know
 //! flags; it does not print, but tells ([`Told`]).
 //!
-//! ```
-//! use plimsoll_control::Journals;
+//! ```standalone_crate
+//! use plimsoll_control::{Gate, Journals, pass_gate};
 //! use plimsoll_host::Root;
 //! use plimsoll_side::{Care, Ears, Heard, Request, Sideload};
 //! use std::{ffi::OsString, time::Duration};
@@ -34,13 +34,20 @@
 //!     }
 //! }
 //!
+//! // This program again is what becomes the command.
+//! let mut args = std::env::args_os().skip(1);
+//! if args.next().is_some_and(|arg| arg == "--gate") {
+//!     std::process::exit(pass_gate(args).code().into());
+//! }
+//! let gate = Gate::new("/proc/self/exe", ["--gate".into()]);
+//!
 //! # let dir = tempfile::tempdir()?;
 //! # let journals = Journals::at(dir.path().join("plimsoll"));
 //! # /*
 //! let journals = Journals::usual();
 //! # */
 //! let command = [OsString::from("true")];
-//! let request = Request::new(&command, Care::Sysload);
+//! let request = Request::new(&command, &gate, Care::Sysload);
 //! let side = Sideload::start(&Root::machine(), &journals, &request, &mut |_| {})?;
 //! let outcome = side.run(&mut Deaf, &mut |_| {})?;
 //! assert!(outcome.status.success());

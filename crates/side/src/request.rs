@@ -3,7 +3,7 @@
 use crate::advice::Advice;
 use crate::guard::GuardSpec;
 use crate::hold::Hold;
-use plimsoll_control::MemoryLimits;
+use plimsoll_control::{Gate, MemoryLimits};
 use plimsoll_law::Headroom;
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,6 +14,8 @@ use std::time::Duration;
 pub struct Request<'a> {
     /// The program and its arguments.
     pub command: &'a [OsString],
+    /// What becomes the command once it is held.
+    pub gate: &'a Gate,
     /// How it is held.
     pub care: Care,
     /// Limits on its memory.
@@ -32,9 +34,10 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// A command without any limits but those of its care.
-    pub fn new(command: &'a [OsString], care: Care) -> Request<'a> {
+    pub fn new(command: &'a [OsString], gate: &'a Gate, care: Care) -> Request<'a> {
         Request {
             command,
+            gate,
             care,
             memory: MemoryLimits::default(),
             least_io: false,

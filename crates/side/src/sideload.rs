@@ -170,6 +170,7 @@ impl Sideload {
                 return Ok(self.group.kill()?);
             }
             Heard::Interrupt => Signal::INT,
+            Heard::Quit => Signal::QUIT,
             Heard::Terminate => Signal::TERM,
         };
         self.group.signal(signal)?;
@@ -235,7 +236,7 @@ fn start(group: &mut Group, request: &Request<'_>) -> Result<Child, SideError> {
         reason: "no command was given".to_owned(),
         way_out: "name one after --",
     })?;
-    let child = group.start(program, args, |command| {
+    let child = group.start(request.gate, program, args, |command| {
         if request.no_input {
             command.stdin(Stdio::null());
         }

@@ -131,9 +131,7 @@ impl Machine {
     pub fn run(&self, spec: &TrialSpec, plan: &Plan) -> Trial {
         match spec.setting {
             Setting::Offer { rate } => self.at_rate(spec, plan, rate),
-            Setting::Idle => {
-                self.idle(spec, plan)
-            }
+            Setting::Idle => self.idle(spec, plan),
         }
     }
 

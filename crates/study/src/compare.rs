@@ -22,8 +22,7 @@ use crate::sizing::HIGHEST_PRICE;
 use mover::{difference_of, ratio_of};
 use plimsoll_model::{
     Arrivals, Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,
-    DifferenceVerdict, Estimate, Figure, FigureUnit, Goal, Measure, ThresholdDifference,
-    Workload,
+    DifferenceVerdict, Estimate, Figure, FigureUnit, Goal, Measure, ThresholdDifference, Workload,
 };
 
 /// A machine, or a version of a service, with what is known of it.

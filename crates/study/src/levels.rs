@@ -1,8 +1,8 @@
 //! The level table: all valid trials at one level, merged.
 
 use plimsoll_model::{
-    CpuTime, Errors, GivenLatency, Histogram, Invalid, LatencySummary, LevelFinding, LoadLevel,
-    CpuPlan, Phase, Plan, RatedRate, Share, SlipSummary, Trial, Verdict, Workload,
+    CpuPlan, CpuTime, Errors, GivenLatency, Histogram, Invalid, LatencySummary, LevelFinding,
+    LoadLevel, Phase, Plan, RatedRate, Share, SlipSummary, Trial, Verdict, Workload,
 };
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -314,6 +314,10 @@ mod tests {
             ..CpuUse::default()
         });
         trial.generator_cpu = Some(s(4));
-        assert_eq!(cpu_share(&plan.run.cpus, &trial), Share::new(0.4), "6 - 4/2 of 10");
+        assert_eq!(
+            cpu_share(&plan.run.cpus, &trial),
+            Share::new(0.4),
+            "6 - 4/2 of 10"
+        );
     }
 }

@@ -86,7 +86,8 @@ pub fn rated<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<
 /// Whether a trial that counts, calibration apart, shows the service at its
 /// end: it did not keep up, or had all the CPU time there is.
 fn shows_the_end<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> bool {
-    let is_full = |t: &Trial<S, O>| cpu_share(&plan.run.cpus, t).is_some_and(|cpu| cpu.pct() >= FULL_CPU_PCT);
+    let is_full =
+        |t: &Trial<S, O>| cpu_share(&plan.run.cpus, t).is_some_and(|cpu| cpu.pct() >= FULL_CPU_PCT);
     trials
         .iter()
         .filter(|t| t.spec.phase.shows_load() && t.verdict.is_valid())

@@ -34,7 +34,7 @@ pub use utilisation::{BusyTime, Clock, work_share, work_share_range};
 
 use crate::bootstrap::{self, RESAMPLES};
 use crate::seeded::Rng;
-use plimsoll_model::{NoSpeedup, CopiesSetting, CopiesTrial, Speedup};
+use plimsoll_model::{CopiesSetting, CopiesTrial, NoSpeedup, Speedup};
 
 /// A trial at the end of what the service can do on the CPUs it is pinned to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,14 +91,23 @@ pub fn from_copies(trials: &[CopiesTrial], cores: u32, seed: u64) -> Result<Spee
     let pinned = |copies: u32| -> Vec<PinnedTrial> {
         let setting = CopiesSetting::Copies { copies };
         let counts = |t: &&CopiesTrial| t.spec.setting == setting && t.verdict.is_valid();
-        trials.iter().filter(counts).filter_map(pinned_copies).collect()
+        trials
+            .iter()
+            .filter(counts)
+            .filter_map(pinned_copies)
+            .collect()
     };
     speedup(&pinned(cores), &pinned(cores.saturating_mul(2)), seed)
 }
 
 fn pinned_copies(trial: &CopiesTrial) -> Option<PinnedTrial> {
     let copies = trial.outcome.copy_times.len() as f64;
-    let sum: f64 = trial.outcome.copy_times.iter().map(|t| t.as_secs_f64()).sum();
+    let sum: f64 = trial
+        .outcome
+        .copy_times
+        .iter()
+        .map(|t| t.as_secs_f64())
+        .sum();
     (sum > 0.0).then(|| PinnedTrial {
         rate_rps: copies * copies / sum,
         clock_ratio: trial.machine.clock_ratio,

@@ -1,8 +1,8 @@
 //! Trials that no machine ever ran.
 
 use plimsoll_model::{
-    Arrivals, Bytes, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload, Copies, CpuTime, CpuUse, HashService, LoadLevel, Phase, Plan, Rate, Setting, Trial,
-    TrialSpec, Workload,
+    Arrivals, Bytes, Copies, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload, CpuTime,
+    CpuUse, HashService, LoadLevel, Phase, Plan, Rate, Setting, Trial, TrialSpec, Workload,
 };
 use std::time::Duration;
 

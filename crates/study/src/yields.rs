@@ -16,8 +16,8 @@ mod verdict;
 use crate::bootstrap;
 use crate::rated::rated;
 use plimsoll_model::{
-    Arm, ArmFinding, Estimate, Phase, Rate, YieldSetting, Share, SideloadPlan, StepCourse, YieldTrial,
-    YieldFindings, YieldPlan,
+    Arm, ArmFinding, Estimate, Phase, Rate, Share, SideloadPlan, StepCourse, YieldFindings,
+    YieldPlan, YieldSetting, YieldTrial,
 };
 use std::collections::{BTreeMap, BTreeSet};
 

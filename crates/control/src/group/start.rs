@@ -1,9 +1,9 @@
 //! Starting a command so that nothing of it ever runs outside its limits.
 //!
-//! A shell goes into the group where it can do so by itself ([`Joins`]), stops
-//! itself, is moved into the rest of it, and becomes the command when it goes on.
-//! It is in a process group of its own: if this process is killed
-//! while the shell stands still, that group has no parent in its session left,
+//! A process at the [`Gate`] goes into the group where it can do so by itself
+//! ([`Joins`]), stops itself, is moved into the rest of it, and becomes the command
+//! when it goes on. It is in a process group of its own: if this process is killed
+//! while it stands still, that group has no parent in its session left,
 //! and the kernel itself ends it (SIGHUP to a stopped orphaned process group,
 //! setpgid(2)). In a container whose init is in the same session it does not;
 //! there the journal knows it.
@@ -11,6 +11,7 @@
 use super::{Group, Made};
 use crate::error::ControlError;
 use crate::folder;
+use crate::gate::Gate;
 use crate::ground::Version;
 use crate::journal::Change;
 use crate::mechanism::Mechanism;
@@ -23,18 +24,6 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
-
-/// Its arguments are a number of folders, those folders, and the command.
-///
-/// A thread that writes 0 into `tasks` moves itself, and that takes no lock of all
-/// forks and exits, for which moving a process waits: `cgroup_procs_write_start`
-/// (kernel/cgroup/cgroup.c, since Linux 5.8). A shell has no other thread.
-const GATE: &str = r#"n=$1; shift
-while [ "$n" -gt 0 ]; do
-    echo 0 2>/dev/null >"$1/tasks" || exit 126
-    shift; n=$((n - 1))
-done
-kill -STOP $$; exec "$@""#;
 
 /// How a command comes into one of the folders of its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +61,7 @@ impl Inherited {
 }
 
 impl Group {
-    /// Starts a command in the group. `prepare` may set its folder, environment
+    /// Starts a command in the group, through `gate`. `prepare` may set its folder, environment
     /// and where it reads and writes, but no other program. It runs in a process
     /// group of its own: Ctrl-C at the terminal does not reach it, and it cannot
     /// read from the terminal, so give it another standard input.
@@ -83,18 +72,20 @@ impl Group {
     /// When it cannot be started or cannot be moved; it does not run then.
     pub fn start(
         &mut self,
+        gate: &Gate,
         program: &OsStr,
         args: &[impl AsRef<OsStr>],
         prepare: impl FnOnce(&mut Command),
     ) -> Result<Child, ControlError> {
         let shown = program.to_string_lossy().into_owned();
-        let mut command = Command::new("/bin/sh");
         let entered: Vec<&Path> = self.joined(Joins::Itself).collect();
-        command.args(["-c", GATE, "plimsoll", &entered.len().to_string()]);
-        command.args(entered).arg(program);
+        let mut command = gate.command(&entered);
+        command.arg(program);
         command.args(args.iter().map(AsRef::as_ref));
         prepare(&mut command);
         command.process_group(0);
+        let journal = self.journal.clone();
+        let _starting = journal.starting();
         let mut child = spawn(command, &self.inherited()?, &shown)?;
         match self.take_in(&child, &shown) {
             Ok(()) => Ok(child),
@@ -181,7 +172,7 @@ impl Group {
     }
 }
 
-/// Whether the shell stands still now; it has ended otherwise.
+/// Whether it stands still at the gate now; it has ended otherwise.
 fn wait_until_stopped(child: &Child, shown: &str) -> Result<bool, ControlError> {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(RawPid::from_child(child)), options) {

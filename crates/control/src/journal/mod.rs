@@ -6,6 +6,7 @@
 //! short is a change that was never made. Nothing is synced to the disk: what
 //! takes the page cache with it takes the cgroups too.
 
+mod at_once;
 mod repair;
 #[cfg(test)]
 mod tests;
@@ -26,7 +27,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 /// What becomes of processes that are left when a group is given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,8 @@ pub(crate) enum Change {
     },
     /// A command was started in a process group of its own.
     TreeStarted { leader: Who, at_end: AtEnd },
+    /// A folder was made for what is not to be kept.
+    FolderMade { folder: PathBuf },
 }
 
 /// The first line.
@@ -147,9 +150,17 @@ impl Journals {
                 path,
                 file,
                 next: 1,
-                outstanding: 0,
+                outstanding: BTreeMap::new(),
+                is_closed: false,
             })),
+            starts: Arc::default(),
+            root: root.clone(),
         })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     fn make_dir(&self) -> Result<(), ControlError> {
@@ -189,6 +200,9 @@ fn usual_dir(runtime: Option<OsString>, uid: u32, run: bool) -> PathBuf {
 #[derive(Debug, Clone)]
 pub struct Journal {
     open: Arc<Mutex<Open>>,
+    /// Read from before a process is started until it stands in the journal.
+    starts: Arc<RwLock<()>>,
+    root: Root,
 }
 
 #[derive(Debug)]
@@ -196,7 +210,9 @@ struct Open {
     path: PathBuf,
     file: File,
     next: u64,
-    outstanding: u64,
+    outstanding: BTreeMap<u64, Change>,
+    /// All is being given back, and nothing may be changed any more.
+    is_closed: bool,
 }
 
 /// The place of a change in the journal.
@@ -206,21 +222,36 @@ pub(crate) struct Entry(u64);
 impl Journal {
     /// Writes down what is about to be changed.
     pub(crate) fn enter(&self, change: &Change) -> Result<Entry, ControlError> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.lock();
+        if open.is_closed {
+            return Err(ControlError::Ending);
+        }
         let nth = open.next;
         let change = change.clone();
-        open.append(&Line::Change { nth, change })?;
+        let line = Line::Change { nth, change };
+        open.append(&line)?;
         open.next += 1;
-        open.outstanding += 1;
+        if let Line::Change { change, .. } = line {
+            open.outstanding.insert(nth, change);
+        }
         Ok(Entry(nth))
     }
 
     /// Takes a change out that was given back, or never made.
     pub(crate) fn given_back(&self, entry: Entry) -> Result<(), ControlError> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.lock();
         open.append(&Line::GivenBack { nth: entry.0 })?;
-        open.outstanding = open.outstanding.saturating_sub(1);
+        open.outstanding.remove(&entry.0);
         Ok(())
+    }
+
+    /// Keeps all from being given back until what is started now stands here.
+    pub(crate) fn starting(&self) -> RwLockReadGuard<'_, ()> {
+        self.starts.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -232,7 +263,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        if self.outstanding == 0 {
+        if self.outstanding.is_empty() {
             // An empty journal that stays is removed by the next start.
             let _ = fs::remove_file(&self.path);
         }

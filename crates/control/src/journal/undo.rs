@@ -3,6 +3,7 @@
 use super::{AtEnd, Change};
 use crate::error::ControlError;
 use crate::folder;
+use crate::scratch;
 use crate::tasks::{Tree, Who};
 use plimsoll_host::Root;
 use std::path::Path;
@@ -25,6 +26,7 @@ pub(crate) fn undo(root: &Root, change: &Change) -> Result<Undone, ControlError>
         } => group(folder, home, *at_end),
         Change::ControllersEnabled { folder, added, .. } => controllers(folder, added),
         Change::TreeStarted { leader, at_end } => started(root, *leader, *at_end),
+        Change::FolderMade { folder } => folder_made(root, folder),
     }
 }
 
@@ -110,6 +112,24 @@ fn started(root: &Root, leader: Who, at_end: AtEnd) -> Result<Undone, ControlErr
         }
     };
     Ok(Undone::GivenBack(Some(format!(
-        "{what} the process group {pid} that was held by signals ({left})."
+        "{what} the process group {pid} with all that it has started ({left})."
+    ))))
+}
+
+fn folder_made(root: &Root, folder: &Path) -> Result<Undone, ControlError> {
+    // A journal is not to be a way to remove what is not ours.
+    if !scratch::is_ours(folder) {
+        return Ok(Undone::GivenBack(None));
+    }
+    // Whose start was not written down any more.
+    let killed = scratch::kill_inside(root, folder)?;
+    scratch::remove(folder)?;
+    let and = match killed {
+        0 => String::new(),
+        n => format!(" and killed what ran in it ({n})"),
+    };
+    let folder = folder.display();
+    Ok(Undone::GivenBack(Some(format!(
+        "Removed the folder {folder}{and}."
     ))))
 }

@@ -36,7 +36,7 @@ fn owner() {
     };
     let needs = BTreeSet::from([Freeze, Kill, Quota]);
     let mut group = Group::make(&ground, &needs, &journal, at_end).unwrap();
-    let child = group.start(OsStr::new("sh"), &["-c", BUSY], |command| {
+    let child = group.start(&super::gate(), OsStr::new("sh"), &["-c", BUSY], |command| {
         command.stdout(Stdio::null()).stdin(Stdio::null());
     });
     // Without a cgroup the kernel would end what stands still with its owner.

@@ -1,6 +1,6 @@
 //! Stopping, going on, ending, and giving back: on every rung.
 
-use super::{BUSY, Bench, folders, grounds, shell, wait};
+use super::{BUSY, Bench, folders, gate, grounds, shell, wait};
 use crate::wait_counting;
 use crate::{AtEnd, ControlError, Mechanism};
 use Mechanism::{Freeze, Kill, Quota, Weight};
@@ -182,7 +182,7 @@ fn a_group_removed_under_our_feet_is_said_and_drops_in_peace() {
     assert!(matches!(gone, ControlError::Gone { .. }), "{gone}");
     let gone = group.processes().unwrap_err();
     assert!(matches!(gone, ControlError::Gone { .. }), "{gone}");
-    let started = group.start(OsStr::new("true"), &[] as &[&str], |_| {});
+    let started = group.start(&gate(), OsStr::new("true"), &[] as &[&str], |_| {});
     let gone = started.unwrap_err();
     assert!(matches!(gone, ControlError::Gone { .. }), "{gone}");
     group.give_back().unwrap();
@@ -197,6 +197,7 @@ fn arguments_reach_the_command_as_they_are() {
     let bench = Bench::new();
     let mut group = bench.group(&[Kill], AtEnd::Kill);
     let child = group.start(
+        &gate(),
         OsStr::new("printf"),
         &["%s|", "a b", "$HOME", "'", "-c"],
         |command| {
@@ -205,8 +206,13 @@ fn arguments_reach_the_command_as_they_are() {
     );
     let output = child.unwrap().wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "a b|$HOME|'|-c|");
-    let missing = group.start(OsStr::new("/no/such/program"), &[] as &[&str], |command| {
-        command.stderr(std::process::Stdio::null());
-    });
+    let missing = group.start(
+        &gate(),
+        OsStr::new("/no/such/program"),
+        &[] as &[&str],
+        |command| {
+            command.stderr(std::process::Stdio::null());
+        },
+    );
     assert_eq!(missing.unwrap().wait().unwrap().code(), Some(127));
 }

@@ -7,10 +7,10 @@ mod held;
 mod limits;
 mod refused;
 
-use crate::{AtEnd, Ground, Group, Journal, Journals, Mechanism};
+use crate::{AtEnd, Gate, Ground, Group, Journal, Journals, Mechanism};
 use plimsoll_host::{Life, Root, life};
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -90,9 +90,17 @@ fn wait(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
+/// What [`crate::pass_gate`] does, by a shell: this test program has threads.
+fn gate() -> Gate {
+    const PASS: &str = r#"n=$1; shift
+while [ "$n" -gt 0 ]; do echo 0 2>/dev/null >"$1/tasks" || exit 126; shift; n=$((n - 1)); done
+kill -STOP $$; exec "$@""#;
+    Gate::new("/bin/sh", ["-c", PASS, "sh"].map(OsString::from))
+}
+
 fn shell(group: &mut Group, script: &str) -> Child {
     group
-        .start(OsStr::new("sh"), &["-c", script], |command| {
+        .start(&gate(), OsStr::new("sh"), &["-c", script], |command| {
             command.stdin(Stdio::null());
         })
         .unwrap()

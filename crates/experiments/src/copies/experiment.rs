@@ -40,10 +40,7 @@ impl Experiment for CopiesOfCommand {
     type Picture = Vec<TrialPicture>;
     type Site = ();
 
-    fn prepare(
-        args: &CopiesArgs,
-        machine: &Machine,
-    ) -> Result<Prepared<CopiesPlan, ()>, RunError> {
+    fn prepare(args: &CopiesArgs, machine: &Machine) -> Result<Prepared<CopiesPlan, ()>, RunError> {
         let root = &machine.root;
         let allowed = args.run.allowed_cpus(root)?;
         let command = Copies {
@@ -117,7 +114,7 @@ impl Experiment for CopiesOfCommand {
     ) -> Result<Box<dyn Runner<CopiesSetting, CopiesOutcome> + 'a>, RunError> {
         match &plan.workload {
             CopiesWorkload::Copies(command) => {
-                Ok(Box::new(CopiesRunner::new(plan, command, &machine.root)))
+                Ok(Box::new(CopiesRunner::new(plan, command, machine)?))
             }
             CopiesWorkload::Imported(_) => Err(RunError::Stuck(
                 "an imported table has nothing to run; this is a defect of Plimsoll".to_owned(),
@@ -128,7 +125,10 @@ impl Experiment for CopiesOfCommand {
     fn stages(plan: &CopiesPlan) -> Vec<Stage> {
         let idle = (!plan.run.idle.is_zero()).then(|| Stage {
             phase: Phase::Idle,
-            words: format!("the machine without load, for {}", human_minutes(plan.run.idle)),
+            words: format!(
+                "the machine without load, for {}",
+                human_minutes(plan.run.idle)
+            ),
         });
         let what = match plan.numbers.as_slice() {
             [] => "no copies".to_owned(),

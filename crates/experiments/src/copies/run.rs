@@ -1,17 +1,17 @@
 //! A trial of copies: a command several times at once, on a CPU each, core by
 //! core: no two share a core while there is one for each.
 
+use crate::experiment::Machine;
+use plimsoll_control::Scratch;
 use plimsoll_engine::validity::{Allowance, judge};
 use plimsoll_engine::{
     Observer, ObserverCost, RunError, Runner, ServiceTarget, TrialSensors, fill, idle_trial,
     unix_ms,
 };
-use plimsoll_host::Root;
 use plimsoll_load::copies::{self, CopiesError};
 use plimsoll_model::{
     Copies, CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, Trial, TrialSpec,
 };
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -22,19 +22,26 @@ pub struct CopiesRunner<'a> {
     command: &'a Copies,
     sensors: TrialSensors,
     /// Where the copies' working directories are made.
-    folder: PathBuf,
+    scratch: Scratch,
 }
 
 impl<'a> CopiesRunner<'a> {
     /// A runner of `plan`'s trials of `command`.
-    pub fn new(plan: &'a CopiesPlan, command: &'a Copies, root: &Root) -> CopiesRunner<'a> {
-        let cpus = plan.run.cpus.service.clone();
-        CopiesRunner {
+    ///
+    /// # Errors
+    /// No folder for the copies can be made, or the journal cannot be written.
+    pub fn new(
+        plan: &'a CopiesPlan,
+        command: &'a Copies,
+        machine: &Machine,
+    ) -> Result<CopiesRunner<'a>, RunError> {
+        let (root, cpus) = (machine.root.clone(), plan.run.cpus.service.clone());
+        Ok(CopiesRunner {
             plan,
             command,
-            sensors: TrialSensors::new(root.clone(), cpus, ServiceTarget::Children),
-            folder: std::env::temp_dir().join(format!("plimsoll-copies-{}", std::process::id())),
-        }
+            sensors: TrialSensors::new(root, cpus, ServiceTarget::Children),
+            scratch: Scratch::make(machine.journal()?, &std::env::temp_dir(), "copies")?,
+        })
     }
 
     fn copies(
@@ -50,7 +57,7 @@ impl<'a> CopiesRunner<'a> {
         let before = sensors.read_edge()?;
         let cost = ObserverCost::start(observer);
         let cpus = self.plan.run.cpus.core_by_core();
-        let run = copies::start(self.command, copies, &cpus, &self.folder)?;
+        let run = copies::start(self.command, copies, &cpus, &self.scratch)?;
         let run = match run.wait(stop) {
             Ok(run) => run,
             Err(CopiesError::Interrupted) => return Ok(None),
@@ -66,13 +73,6 @@ impl<'a> CopiesRunner<'a> {
         trial.took = began.elapsed();
         trial.verdict = judge(&self.plan.run.bounds, &trial, Allowance::default());
         Ok(Some(trial))
-    }
-}
-
-impl Drop for CopiesRunner<'_> {
-    fn drop(&mut self) {
-        // Not empty where a copy failed: its output is kept there.
-        let _ = std::fs::remove_dir(&self.folder);
     }
 }
 

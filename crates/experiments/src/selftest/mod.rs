@@ -22,9 +22,9 @@ mod tests;
 
 pub use services::KnownService;
 
-use plimsoll_engine::order::derive;
 use crate::sweep::{self, Effort};
 use load::KnownLoad;
+use plimsoll_engine::order::derive;
 use plimsoll_engine::{
     Next, Observer, Outcome, Planner, Progress, RunError, conduct, in_this_process,
 };

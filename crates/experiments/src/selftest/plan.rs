@@ -3,8 +3,8 @@
 use super::KnownService;
 use super::load::asked_at;
 use super::services::{Asks, TOLERANCE_PCT};
-use plimsoll_engine::RunError;
 use crate::sweep::Effort;
+use plimsoll_engine::RunError;
 use plimsoll_load::known::Discipline;
 use plimsoll_model::{
     Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, InterruptTime, LIGHT_PCT, LoadLevel, Phase,

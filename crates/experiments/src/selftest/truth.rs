@@ -12,9 +12,9 @@
 
 use super::KnownService;
 use super::services::Asks;
+use crate::sweep::Effort;
 use plimsoll_engine::RunError;
 use plimsoll_engine::order::derive;
-use crate::sweep::Effort;
 use plimsoll_load::arrivals::Schedule;
 use plimsoll_load::known::{Discipline, Queue};
 use plimsoll_model::{Arrivals, Goal, Histogram, LIGHT_PCT, LatencyLimit, Plan, Rate};

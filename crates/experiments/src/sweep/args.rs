@@ -23,13 +23,21 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("Question", &["goals", "quick", "precision"]),
         (
             "Measurement",
-            &["levels", "trials", "duration", "arrivals", "rated", "seed", "cpus"],
+            &[
+                "levels", "trials", "duration", "arrivals", "rated", "seed", "cpus",
+            ],
         ),
     ],
     short: &[
-        ("url", "http:// or https://; without, a hash service in this process"),
+        (
+            "url",
+            "http:// or https://; without, a hash service in this process",
+        ),
         ("goals", "An SLO: p99<10ms, p99<2x, errors<0.1%, cpu<80%"),
-        ("quick", "A first look in under 90 s; without, under 6 minutes"),
+        (
+            "quick",
+            "A first look in under 90 s; without, under 6 minutes",
+        ),
         ("cpus", "CPUs of the generator or the hash service"),
         ("method", "The method"),
         ("headers", "A header, such as 'Accept: text/html'"),

@@ -7,8 +7,8 @@ use crate::experiment::{Experiment, HelpPage, LoadLine, Machine, Prepared, Repor
 use crate::headers;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    Findings, Goal, HttpService, LatencyLimit, LoadLevel, Picture, Plan, Requirement, RunPlan, ServiceAt, Setting, Trial,
-    Workload, human_duration,
+    Findings, Goal, HttpService, LatencyLimit, LoadLevel, Picture, Plan, Requirement, RunPlan,
+    ServiceAt, Setting, Trial, Workload, human_duration,
 };
 use plimsoll_report::Document;
 use std::fmt::Display;
@@ -51,7 +51,11 @@ impl Experiment for Sweep {
             precision: args.precision,
             restart: args.restart.clone(),
             rated: args.rated,
-            cpus: site.cpus(root, args.run.cpus.as_ref(), args.server.service_cpus.as_ref()),
+            cpus: site.cpus(
+                root,
+                args.run.cpus.as_ref(),
+                args.server.service_cpus.as_ref(),
+            ),
             tolerance: args.run.tolerance(),
             interrupts: site.interrupts(root),
             seed: args.run.seed(),
@@ -85,11 +89,7 @@ impl Experiment for Sweep {
         plan.workload.to_string()
     }
 
-    fn recorded(
-        args: &SweepArgs,
-        plan: &Plan,
-        command_line: Vec<String>,
-    ) -> (Plan, Vec<String>) {
+    fn recorded(args: &SweepArgs, plan: &Plan, command_line: Vec<String>) -> (Plan, Vec<String>) {
         headers::recorded(plan, command_line, &args.header, &args.server)
     }
 

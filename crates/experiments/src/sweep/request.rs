@@ -220,4 +220,3 @@ fn search_plan(times: &Times, precision: Option<Share>, window: Option<Duration>
         confirm: times.confirm,
     }
 }
-

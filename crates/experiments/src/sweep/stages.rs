@@ -47,7 +47,10 @@ fn capacity(plan: &Plan, search: &SearchPlan) -> String {
     let most = human_minutes(search.budget);
     match plan.goals.as_slice() {
         [goal] => format!("the capacity under {goal}, for at most {most}"),
-        goals => format!("the capacity under each of {} goals, for at most {most}", goals.len()),
+        goals => format!(
+            "the capacity under each of {} goals, for at most {most}",
+            goals.len()
+        ),
     }
 }
 

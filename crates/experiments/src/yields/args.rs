@@ -33,7 +33,10 @@ pub(super) const HELP: HelpPage = HelpPage {
         ),
     ],
     short: &[
-        ("url", "http:// or https://; without, a hash service in this process"),
+        (
+            "url",
+            "http:// or https://; without, a hash service in this process",
+        ),
         ("load", "The service's load (default: 60%)"),
         ("rate", "Requests per second, in place of --load"),
         ("step", "How soon is latency back when the load steps up?"),
@@ -43,13 +46,34 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("curve", "Latency over many headrooms under a quota"),
         ("headrooms", "The headrooms of --curve"),
         ("budget", "How much latency may be paid"),
-        ("quick", "A first look in under 2 minutes; without, under 12"),
+        (
+            "quick",
+            "A first look in under 2 minutes; without, under 12",
+        ),
         ("passes", "How often each arm is visited"),
     ],
     fixed: &[
-        "url", "load", "rate", "rated", "step", "job", "job_timeout", "arms", "headroom", "curve",
-        "headrooms", "budget", "quick", "passes", "duration", "arrivals", "seed", "cpus",
-        "max_slip", "max_steal", "max_other",
+        "url",
+        "load",
+        "rate",
+        "rated",
+        "step",
+        "job",
+        "job_timeout",
+        "arms",
+        "headroom",
+        "curve",
+        "headrooms",
+        "budget",
+        "quick",
+        "passes",
+        "duration",
+        "arrivals",
+        "seed",
+        "cpus",
+        "max_slip",
+        "max_steal",
+        "max_other",
     ],
 };
 
@@ -104,7 +128,7 @@ pub struct YieldArgs {
         default_missing_value = "20%,90%", value_parser = step, conflicts_with_all = ["load", "rate", "curve", "headrooms"])]
     pub(super) step: Option<StepLoads>,
 
-    /// The job: 'burn' (hashing, a thread per CPU), or a command, run by sh again and again and timed to its end; first once alone, which counts for nothing but fills the caches.
+    /// The job: 'burn' (hashing, a thread per CPU), or a command, run again and again and timed to its end, by `sh -c` if it is more than plain words; first once alone, which counts for nothing but fills the caches.
     #[arg(long, value_name = "JOB", default_value = "burn")]
     pub(super) job: String,
 

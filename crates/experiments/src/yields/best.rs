@@ -53,7 +53,11 @@ fn file_in(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
 
 /// Keeps what a complete run recommends, if it does: a sentence says so, or why
 /// it could not be kept.
-pub(super) fn keep(findings: &YieldFindings, machine: &Provenance, record: &Path) -> Option<String> {
+pub(super) fn keep(
+    findings: &YieldFindings,
+    machine: &Provenance,
+    record: &Path,
+) -> Option<String> {
     let best = Best::of(findings, machine, record, SystemTime::now())?;
     let file = usual_file()?;
     let shown = file.display();

@@ -2,8 +2,8 @@
 //! run timed to its end.
 
 use super::shared::{SharedGroup, lock};
+use plimsoll_control::{ControlError, Gate, Group, wait_counting};
 use plimsoll_engine::RunError;
-use plimsoll_control::{ControlError, Group, wait_counting};
 use plimsoll_host::Root;
 use plimsoll_load::LoadError;
 use plimsoll_model::{Arm, human_duration};
@@ -58,14 +58,48 @@ pub fn check(line: &str) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// Names that a shell takes for its own, whatever programs there are.
+const OF_SHELLS: [&str; 45] = [
+    ".", ":", "alias", "bg", "break", "case", "cd", "command", "continue", "do", "done", "elif",
+    "else", "esac", "eval", "exec", "exit", "export", "fc", "fg", "fi", "for", "getopts", "hash",
+    "if", "in", "jobs", "local", "read", "readonly", "return", "set", "shift", "source", "then",
+    "time", "times", "trap", "type", "ulimit", "umask", "unset", "until", "wait", "while",
+];
+
+/// The program of a job's line and its arguments. A line of plain words is started
+/// as it stands, since a shell may drop variables of the environment whose names
+/// are no identifiers (dash does), and the command would do something else than in
+/// the user's own shell. Everything else needs a shell.
+fn program(line: &str) -> (&str, Vec<&str>) {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:,@% \t".contains(c);
+    let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
+    match words.next() {
+        Some(first)
+            if line.chars().all(is_plain)
+                && !first.contains('=')
+                && !OF_SHELLS.contains(&first) =>
+        {
+            (first, words.collect())
+        }
+        _ => ("/bin/sh", vec!["-c", line]),
+    }
+}
+
 /// A command that is started again whenever it ends.
 #[derive(Debug)]
 pub(super) struct Repeated {
     root: Root,
-    line: String,
+    job: Job,
     group: SharedGroup,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What is run, and how it is started.
+#[derive(Debug, Clone)]
+struct Job {
+    line: String,
+    gate: Gate,
 }
 
 #[derive(Debug, Default)]
@@ -110,10 +144,13 @@ impl Shared {
 }
 
 impl Repeated {
-    pub(super) fn new(root: &Root, line: &str, group: &SharedGroup) -> Repeated {
+    pub(super) fn new(root: &Root, line: &str, gate: &Gate, group: &SharedGroup) -> Repeated {
         Repeated {
             root: root.clone(),
-            line: line.to_owned(),
+            job: Job {
+                line: line.to_owned(),
+                gate: gate.clone(),
+            },
             group: Arc::clone(group),
             shared: Arc::default(),
             thread: None,
@@ -122,13 +159,13 @@ impl Repeated {
 
     /// Starts the first run.
     pub(super) fn start(&mut self) -> Result<(), RunError> {
-        let first = start(&mut lock(&self.group), &self.line)?;
-        let (root, line) = (self.root.clone(), self.line.clone());
+        let first = start(&mut lock(&self.group), &self.job)?;
+        let (root, job) = (self.root.clone(), self.job.clone());
         let group = Arc::clone(&self.group);
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new()
             .name("job".to_owned())
-            .spawn(move || again_and_again(&root, &line, first, &group, &shared));
+            .spawn(move || again_and_again(&root, &job, first, &group, &shared));
         self.thread = Some(thread.map_err(|source| {
             RunError::Load(LoadError::System {
                 what: "no thread could be made for the job".to_owned(),
@@ -172,7 +209,7 @@ impl Repeated {
         RunError::Stuck(format!(
             "the job `{}` did not end within {} held by '{arm}'; give it more time with \
              --job-timeout, give a shorter job, or leave this way of holding it out with --arms",
-            self.line,
+            self.job.line,
             human_duration(timeout)
         ))
     }
@@ -191,7 +228,7 @@ impl Repeated {
     }
 
     fn sentence(&self, failed: Failed) -> RunError {
-        let line = &self.line;
+        let line = &self.job.line;
         let mistake = |text: String| RunError::Load(LoadError::Mistake(text));
         match failed {
             Failed::Ended(status) => mistake(format!(
@@ -212,9 +249,9 @@ impl Repeated {
     }
 }
 
-fn start(group: &mut Group, line: &str) -> Result<(Child, Instant), ControlError> {
-    let args = ["-c", line];
-    let child = group.start("/bin/sh".as_ref(), &args, |command| {
+fn start(group: &mut Group, job: &Job) -> Result<(Child, Instant), ControlError> {
+    let (program, args) = program(&job.line);
+    let child = group.start(&job.gate, program.as_ref(), &args, |command| {
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -226,7 +263,7 @@ fn start(group: &mut Group, line: &str) -> Result<(Child, Instant), ControlError
 /// The thread that waits for each run and starts the next.
 fn again_and_again(
     root: &Root,
-    line: &str,
+    job: &Job,
     first: (Child, Instant),
     group: &SharedGroup,
     shared: &Shared,
@@ -257,7 +294,7 @@ fn again_and_again(
         if failed {
             return;
         }
-        let started = start_unless_enough(line, group, shared);
+        let started = start_unless_enough(job, group, shared);
         match started {
             Ok(Some(next)) => (child, began) = next,
             Ok(None) => return,
@@ -273,7 +310,7 @@ fn again_and_again(
 /// The next run. Whoever ends the job says so before it takes the group's lock,
 /// so what is started here is either not started or killed.
 fn start_unless_enough(
-    line: &str,
+    job: &Job,
     group: &SharedGroup,
     shared: &Shared,
 ) -> Result<Option<(Child, Instant)>, ControlError> {
@@ -281,5 +318,35 @@ fn start_unless_enough(
     if shared.state().enough {
         return Ok(None);
     }
-    start(&mut group, line).map(Some)
+    start(&mut group, job).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_words_need_no_shell() {
+        let direct = [
+            ("make -j2 CFLAGS=-O2", vec!["make", "-j2", "CFLAGS=-O2"]),
+            (" ./build.sh\tall ", vec!["./build.sh", "all"]),
+        ];
+        for (line, words) in direct {
+            assert_eq!(program(line), (words[0], words[1..].to_vec()));
+        }
+        for line in [
+            "make && make test",
+            "CC=clang make",
+            "echo $HOME",
+            "ls *.c",
+            "cd build",
+            "exit 3",
+            "echo 'a b'",
+            "make\nmake test",
+            "make # all",
+            "~/build",
+        ] {
+            assert_eq!(program(line), ("/bin/sh", vec!["-c", line]), "{line}");
+        }
+    }
 }

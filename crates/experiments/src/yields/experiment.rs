@@ -47,7 +47,11 @@ impl Experiment for Yield {
                     .to_owned(),
             ));
         }
-        let cpus = site.cpus(root, args.run.cpus.as_ref(), args.server.service_cpus.as_ref());
+        let cpus = site.cpus(
+            root,
+            args.run.cpus.as_ref(),
+            args.server.service_cpus.as_ref(),
+        );
         let (side, notes) = sideload(args, job, job_cpus(&workload, &cpus), machine)?;
         let request = Request {
             workload,
@@ -93,8 +97,7 @@ impl Experiment for Yield {
         plan: &YieldPlan,
         command_line: Vec<String>,
     ) -> (YieldPlan, Vec<String>) {
-        let (load, words) =
-            headers::recorded(&plan.load, command_line, &args.header, &args.server);
+        let (load, words) = headers::recorded(&plan.load, command_line, &args.header, &args.server);
         (with_load(plan, load), words)
     }
 
@@ -137,7 +140,10 @@ impl Experiment for Yield {
             false => "the service alone at its load",
         };
         let visits = counted(plan.sideload.visits().len(), "arm", "arms");
-        let arms = format!("{visits}, each {} times, in shuffled order", plan.load.run.passes);
+        let arms = format!(
+            "{visits}, each {} times, in shuffled order",
+            plan.load.run.passes
+        );
         let stage = |phase, words: &str| Stage {
             phase,
             words: words.to_owned(),

@@ -1,20 +1,19 @@
 //! The job of a trial: started in its group, counted at the window's edges,
 //! ended with all that it has started.
 
+use super::arms;
 use super::command::{Repeated, Waited};
 use super::laws::{self, Holding, Wish};
 use super::shared::{SharedGroup, lock};
-use super::arms;
 use crate::experiment::Machine;
-use plimsoll_engine::{BackgroundJob, validity::Allowance};
-use plimsoll_engine::RunError;
 use plimsoll_control::{Ground, Journal, Usage};
+use plimsoll_engine::RunError;
+use plimsoll_engine::{BackgroundJob, validity::Allowance};
 use plimsoll_host::{Root, life};
 use plimsoll_load::LoadError;
 use plimsoll_load::hash::burn::Counts;
 use plimsoll_model::{
-    Arm, CpuTime, Job, JobHeld, JobWork, Share, SideloadPlan, TrialSpec, YieldOutcome,
-    YieldSetting,
+    Arm, CpuTime, Job, JobHeld, JobWork, Share, SideloadPlan, TrialSpec, YieldOutcome, YieldSetting,
 };
 use std::process::{Child, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -73,7 +72,7 @@ impl<'a> SideJob<'a> {
             serves_here,
             machine,
             ground: Ground::find(&machine.root)?,
-            journal: machine.journals.open(&machine.root)?,
+            journal: machine.journal()?.clone(),
             root: machine.root.clone(),
             held: None,
         })
@@ -110,7 +109,9 @@ impl<'a> SideJob<'a> {
         let law = control.map(hold).transpose()?;
         let work = match &self.side.job {
             Job::Burn => self.burn(&group)?,
-            Job::Command(line) => Work::Command(Repeated::new(&self.root, line, &group)),
+            Job::Command(line) => {
+                Work::Command(Repeated::new(&self.root, line, &self.machine.gate, &group))
+            }
         };
         Ok(Some(Held {
             arm,
@@ -133,7 +134,7 @@ impl<'a> SideJob<'a> {
         };
         let mut args = args.to_vec();
         args.push(threads.to_string().into());
-        let child = lock(group).start(program, &args, |command| {
+        let child = lock(group).start(&self.machine.gate, program, &args, |command| {
             command
                 .stdin(Stdio::piped())
                 .stdout(file)

@@ -35,10 +35,10 @@ pub use experiment::Yield;
 pub use plan::YieldPlanner;
 pub use request::{Effort, Request, StepLoads};
 
-use job::SideJob;
-use plimsoll_engine::{RunError, Runner, Site};
 use crate::experiment::Machine;
+use job::SideJob;
 use plimsoll_control::Ground;
+use plimsoll_engine::{RunError, Runner, Site};
 use plimsoll_model::{
     Arm, CpuSet, MissingArm, Share, Workload, YieldOutcome, YieldPlan, YieldSetting,
 };
@@ -56,10 +56,9 @@ pub fn able(
 ) -> Result<(Vec<Arm>, Vec<MissingArm>), RunError> {
     let root = &machine.root;
     let ground = Ground::find(root)?;
-    let journal = machine.journals.open(root)?;
     let (mut arms, mut missing) = (Vec::new(), Vec::new());
     for &arm in wanted {
-        match arms::try_once(arm, headroom, cpus, &ground, &journal, root) {
+        match arms::try_once(arm, headroom, cpus, &ground, machine.journal()?, root) {
             Ok(()) => arms.push(arm),
             Err(reason) => missing.push(MissingArm { arm, reason }),
         }

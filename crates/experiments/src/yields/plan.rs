@@ -3,8 +3,8 @@
 use super::progress::progress;
 use super::shared::FLOOR;
 use plimsoll_engine::Next;
-use plimsoll_engine::order::derive;
 use plimsoll_engine::calibration::{self, Step, nothing_carried};
+use plimsoll_engine::order::derive;
 use plimsoll_engine::visits::graduated;
 use plimsoll_engine::{Planner, Progress};
 use plimsoll_model::{

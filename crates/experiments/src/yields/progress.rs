@@ -1,9 +1,9 @@
 //! How far a yield run is, and about how long the rest of it takes.
 
 use super::plan::{allowed, left_idle};
+use plimsoll_engine::Progress;
 use plimsoll_engine::calibration::CALIBRATION_TRIALS;
 use plimsoll_engine::visits::{repeats, typical};
-use plimsoll_engine::Progress;
 use plimsoll_model::{
     Arm, BesideRate, Job, Phase, Share, SideloadPlan, YieldPlan, YieldSetting, YieldTrial,
 };
@@ -15,7 +15,8 @@ type Visit = (Arm, Option<Share>);
 /// How far a yield run is.
 pub(super) fn progress(plan: &YieldPlan, trials: &[YieldTrial]) -> Progress {
     let side = &plan.sideload;
-    let first = |t: &&YieldTrial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
+    let first =
+        |t: &&YieldTrial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
     let done: Vec<Visit> = trials.iter().filter(first).filter_map(visit).collect();
     let still = |wanted: Visit| {
         let times = done.iter().filter(|visit| **visit == wanted).count() as u32;
@@ -47,7 +48,12 @@ fn visit(trial: &YieldTrial) -> Option<Visit> {
 /// About how long a visit takes. A command has no fixed length: before an arm
 /// was seen it is what the command took alone, over the part of the machine that
 /// the arm will leave it.
-fn expected(plan: &YieldPlan, side: &SideloadPlan, trials: &[YieldTrial], wanted: Visit) -> Duration {
+fn expected(
+    plan: &YieldPlan,
+    side: &SideloadPlan,
+    trials: &[YieldTrial],
+    wanted: Visit,
+) -> Duration {
     if matches!(side.job, Job::Burn) {
         return typical(&plan.load.run, trials);
     }

@@ -1,6 +1,7 @@
 //! The working directories of the copies of one run.
 
 use crate::LoadError;
+use plimsoll_control::Scratch;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -9,54 +10,74 @@ use std::path::{Path, PathBuf};
 const LAST_LINES: usize = 8;
 const LAST_BYTES: u64 = 2048;
 
+const STDERR: &str = "stderr.txt";
+
 /// A fresh directory with one for each copy in it. Dropping it removes it with
 /// all that is in it, unless it is to be kept.
 #[derive(Debug)]
 pub(super) struct Ground {
-    root: PathBuf,
+    /// What it is in: the folder stays open as long as there are paths by it.
+    scratch: Scratch,
+    name: String,
     is_kept: bool,
 }
 
 impl Ground {
-    /// Makes directories for `n` copies below `dir`, in the first of
+    /// Makes directories for `n` copies in `scratch`, in the first of
     /// `copies-1`, `copies-2`, … that is not there yet.
-    pub(super) fn lay(dir: &Path, n: usize) -> Result<Ground, LoadError> {
+    pub(super) fn lay(scratch: &Scratch, n: usize) -> Result<Ground, LoadError> {
         let fail = |path: &Path, source| LoadError::System {
             what: format!("the working directory {} could not be made", path.display()),
             source,
             way_out: "choose a place that this user may write to and that has space".to_owned(),
         };
-        let dir = std::path::absolute(dir).map_err(|e| fail(dir, e))?;
-        fs::create_dir_all(&dir).map_err(|e| fail(&dir, e))?;
-        let root = fresh(&dir).map_err(|e| fail(&dir, e))?;
+        let name = fresh(&scratch.held()).map_err(|e| fail(scratch.path(), e))?;
         let ground = Ground {
-            root,
+            scratch: scratch.clone(),
+            name,
             is_kept: false,
         };
         for i in 0..n {
-            let path = ground.of(i);
-            fs::create_dir(&path).map_err(|e| fail(&path, e))?;
+            fs::create_dir(ground.of(i)).map_err(|e| fail(&ground.shown(i), e))?;
         }
         Ok(ground)
     }
 
-    /// The working directory of copy `i`.
+    /// What it is in.
+    pub(super) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    /// The working directory of copy `i`, by descriptor.
     pub(super) fn of(&self, i: usize) -> PathBuf {
-        self.root.join(format!("copy-{i}"))
+        self.root().join(copy(i))
+    }
+
+    /// Its path, to be shown.
+    pub(super) fn shown(&self, i: usize) -> PathBuf {
+        self.scratch.path().join(&self.name).join(copy(i))
+    }
+
+    fn root(&self) -> PathBuf {
+        self.scratch.held().join(&self.name)
     }
 
     /// A new file for what copy `i` prints.
     pub(super) fn stdout(&self, i: usize) -> Result<File, LoadError> {
-        new_file(&self.of(i).join("stdout.txt"))
+        self.new_file(i, "stdout.txt")
     }
 
     /// A new file for the errors that copy `i` prints.
     pub(super) fn stderr(&self, i: usize) -> Result<File, LoadError> {
-        new_file(&self.stderr_path(i))
+        self.new_file(i, STDERR)
     }
 
-    fn stderr_path(&self, i: usize) -> PathBuf {
-        self.of(i).join("stderr.txt")
+    fn new_file(&self, i: usize, name: &str) -> Result<File, LoadError> {
+        File::create_new(self.of(i).join(name)).map_err(|source| LoadError::System {
+            what: format!("{} could not be made", self.shown(i).join(name).display()),
+            source,
+            way_out: "choose a place that has space, and see `ulimit -n`".to_owned(),
+        })
     }
 
     /// From now on nothing is removed.
@@ -67,16 +88,16 @@ impl Ground {
     /// Removes it all; where it is if that failed.
     pub(super) fn clear(&mut self) -> Option<PathBuf> {
         self.is_kept = true;
-        fs::remove_dir_all(&self.root)
+        fs::remove_dir_all(self.root())
             .is_err()
-            .then(|| self.root.clone())
+            .then(|| self.scratch.path().join(&self.name))
     }
 
     /// A sentence or two with what copy `i` wrote last to its standard error,
     /// and where all of it is.
     pub(super) fn last_words(&self, i: usize) -> String {
-        let kept = format!("Its output is kept in {}", self.of(i).display());
-        match tail(&self.stderr_path(i)) {
+        let kept = format!("Its output is kept in {}", self.shown(i).display());
+        match tail(&self.of(i).join(STDERR)) {
             Ok(text) if text.is_empty() => format!("It wrote no errors. {kept}"),
             Ok(text) => format!("{kept}; its last errors:\n{text}"),
             Err(error) => format!("{kept}; its errors cannot be read: {error}"),
@@ -89,29 +110,25 @@ impl Drop for Ground {
         if !self.is_kept {
             // What cannot be removed stays where the user said; a drop has
             // nobody to tell.
-            let _ = fs::remove_dir_all(&self.root);
+            let _ = fs::remove_dir_all(self.root());
         }
     }
 }
 
-fn fresh(dir: &Path) -> io::Result<PathBuf> {
+fn copy(i: usize) -> String {
+    format!("copy-{i}")
+}
+
+fn fresh(dir: &Path) -> io::Result<String> {
     let mut number = 1u64;
     loop {
-        let path = dir.join(format!("copies-{number}"));
-        match fs::create_dir(&path) {
-            Ok(()) => return Ok(path),
+        let name = format!("copies-{number}");
+        match fs::create_dir(dir.join(&name)) {
+            Ok(()) => return Ok(name),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
             Err(error) => return Err(error),
         }
     }
-}
-
-fn new_file(path: &Path) -> Result<File, LoadError> {
-    File::create_new(path).map_err(|source| LoadError::System {
-        what: format!("{} could not be made", path.display()),
-        source,
-        way_out: "choose a place that has space, and see `ulimit -n`".to_owned(),
-    })
 }
 
 /// The last lines of a file, indented, with what is not UTF-8 replaced.
@@ -131,34 +148,44 @@ fn tail(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_control::Journals;
+    use plimsoll_host::Root;
+
+    fn scratch(dir: &tempfile::TempDir) -> Scratch {
+        let journals = Journals::at(dir.path().join("journals"));
+        let journal = journals.open(&Root::machine()).unwrap();
+        Scratch::make(&journal, dir.path(), "test").unwrap()
+    }
 
     #[test]
     fn every_ground_is_fresh_and_goes_when_dropped() {
         let dir = tempfile::tempdir().unwrap();
-        let place = dir.path().join("not/there/yet");
+        let place = scratch(&dir);
         let first = Ground::lay(&place, 2).unwrap();
         let second = Ground::lay(&place, 2).unwrap();
         assert_ne!(first.of(0), second.of(0));
         assert!(first.of(1).is_dir() && second.of(1).is_dir());
         fs::write(first.of(1).join("output"), "of the copy").unwrap();
         drop((first, second));
-        assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn what_is_kept_stays() {
         let dir = tempfile::tempdir().unwrap();
-        let mut ground = Ground::lay(dir.path(), 1).unwrap();
-        let copy = ground.of(0);
+        let scratch = scratch(&dir);
+        let mut ground = Ground::lay(&scratch, 1).unwrap();
+        let copy = ground.shown(0);
         ground.keep();
-        drop(ground);
+        drop((ground, scratch));
         assert!(copy.is_dir());
     }
 
     #[test]
     fn only_the_last_lines_are_shown() {
         let dir = tempfile::tempdir().unwrap();
-        let ground = Ground::lay(dir.path(), 1).unwrap();
+        let scratch = scratch(&dir);
+        let ground = Ground::lay(&scratch, 1).unwrap();
         assert!(ground.last_words(0).contains("cannot be read"));
         let lines: Vec<String> = (0..1000).map(|i| format!("line {i}")).collect();
         fs::write(ground.of(0).join("stderr.txt"), lines.join("\n")).unwrap();

@@ -23,9 +23,10 @@ mod thread;
 
 use crate::LoadError;
 use ground::Ground;
+use plimsoll_control::Scratch;
 use plimsoll_model::{Copies, CpuId, CpuSet, human_duration};
 use program::Program;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -99,14 +100,14 @@ pub fn run(
     copies: &Copies,
     n: u32,
     cpus: &[CpuId],
-    dir: &Path,
+    scratch: &Scratch,
     stop: &AtomicBool,
 ) -> Result<CopiesRun, CopiesError> {
-    start(copies, n, cpus, dir)?.wait(stop)
+    start(copies, n, cpus, scratch)?.wait(stop)
 }
 
 /// Starts `n` copies at once on the first `n` of `cpus`, which are all
-/// different, in their order, with their working directories below `dir`, which is made if it is not there.
+/// different, in their order, with their working directories in `scratch`.
 ///
 /// Either all copies run, or none does any more and the error says why. It is
 /// a [`LoadError::Mistake`] when the command is not to be found or is no
@@ -115,7 +116,7 @@ pub fn start(
     copies: &Copies,
     n: u32,
     cpus: &[CpuId],
-    dir: &Path,
+    scratch: &Scratch,
 ) -> Result<RunningCopies, LoadError> {
     let program = Program::find(&copies.command)?;
     let wanted = n as usize;
@@ -127,7 +128,7 @@ pub fn start(
             cpus.len()
         )));
     }
-    let ground = Ground::lay(dir, wanted)?;
+    let ground = Ground::lay(scratch, wanted)?;
     let (sender, events) = channel();
     let members = thread::stand_ready(&program, cpus[..wanted].iter().copied(), &ground, sender)?;
     let began = Instant::now();

@@ -9,7 +9,6 @@ use crate::LoadError;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -45,7 +44,7 @@ impl Program {
         Ok(Program { path, args })
     }
 
-    /// Copy `i` of it, on its ground and in a process group of its own.
+    /// Copy `i` of it, on its ground.
     pub(super) fn command(&self, i: usize, ground: &Ground) -> Result<Command, LoadError> {
         let mut command = Command::new(&self.path);
         command
@@ -54,8 +53,7 @@ impl Program {
             .current_dir(ground.of(i))
             .stdin(Stdio::null())
             .stdout(ground.stdout(i)?)
-            .stderr(ground.stderr(i)?)
-            .process_group(0);
+            .stderr(ground.stderr(i)?);
         Ok(command)
     }
 

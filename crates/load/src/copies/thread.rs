@@ -7,6 +7,7 @@
 use super::ground::Ground;
 use super::program::Program;
 use crate::LoadError;
+use plimsoll_control::Scratch;
 use plimsoll_model::CpuId;
 use plimsoll_pool::{PoolError, pin_this_thread};
 use rustix::io::Errno;
@@ -74,6 +75,7 @@ pub(super) fn stand_ready(
     let mut members = Vec::new();
     for (i, cpu) in cpus.enumerate() {
         let command = program.command(i, ground)?;
+        let scratch = ground.scratch().clone();
         let (go, wait_for_go) = channel();
         let group = Arc::new(Group::default());
         let (own_group, ready, events) = (Arc::clone(&group), ready.clone(), events.clone());
@@ -84,7 +86,7 @@ pub(super) fn stand_ready(
             // word comes either.
             let _ = ready.send(pinned);
             if is_pinned && wait_for_go.recv().is_ok() {
-                live(command, &own_group, |event| {
+                live(command, &scratch, &own_group, |event| {
                     let _ = events.send((i, event));
                 });
             }
@@ -108,9 +110,9 @@ pub(super) fn stand_ready(
 }
 
 /// The life of a copy.
-fn live(mut command: Command, group: &Group, tell: impl Fn(Event)) {
-    let child = match command.spawn() {
-        Ok(child) => child,
+fn live(mut command: Command, scratch: &Scratch, group: &Group, tell: impl Fn(Event)) {
+    let (child, working) = match scratch.start(&mut command) {
+        Ok(started) => started,
         Err(error) => return tell(Event::NotStarted(error)),
     };
     let pid = Pid::from_child(&child);
@@ -118,6 +120,7 @@ fn live(mut command: Command, group: &Group, tell: impl Fn(Event)) {
     tell(Event::Started(child.id()));
     let at = wait_for_exit(pid);
     let status = group.end(child);
+    drop(working);
     tell(Event::Ended { at, status });
 }
 

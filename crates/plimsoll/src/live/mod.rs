@@ -25,6 +25,7 @@ use plimsoll_engine::{Ended, Observer, Planner, Progress, Started};
 use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{CpuTime, Second};
 use screen::Screen;
+pub(crate) use screen::give_back;
 use state::{About, Event, State, Tick};
 use std::path::Path;
 use std::sync::Arc;

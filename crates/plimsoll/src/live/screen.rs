@@ -109,7 +109,7 @@ impl Drop for Screen {
 }
 
 /// Gives the terminal back, once.
-pub(super) fn give_back() {
+pub(crate) fn give_back() {
     let wait = || DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
     let _alone = (!DRAWS.get()).then(wait);
     if TAKEN.swap(false, Ordering::SeqCst) {

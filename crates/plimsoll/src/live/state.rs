@@ -3,8 +3,8 @@
 use crate::live::done::Group;
 use plimsoll_engine::{Ended, Progress, Started};
 use plimsoll_experiments::Stage;
-use plimsoll_report::chart::LiveCharts;
 use plimsoll_report::chart::Charset;
+use plimsoll_report::chart::LiveCharts;
 use std::collections::VecDeque;
 use std::time::Duration;
 

@@ -1,9 +1,8 @@
 //! The thread that draws.
 
-use super::screen::{Screen, give_back};
+use super::screen::Screen;
 use super::state::{Event, Key, State};
 use super::{Shared, draw};
-use crate::failure::Failure;
 use crate::stop::Stop;
 use ratatui::crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use rustix::process::setpriority_process;
@@ -69,14 +68,8 @@ impl View {
         }
         // A view that is gone must not hold the run for ever.
         self.shared.pause.store(false, Ordering::Relaxed);
-        let View {
-            screen,
-            ending,
-            stop,
-            ..
-        } = self;
+        let View { screen, ending, .. } = self;
         drop(screen);
-        stop.hand_back();
         drop(ending);
     }
 
@@ -113,7 +106,7 @@ impl View {
     fn act(&mut self, pressed: Pressed, began: Instant) {
         match pressed {
             Pressed::Key(key) => self.state.fold(Event::Key(key), began.elapsed()),
-            Pressed::Interrupt if self.stop.is_raised() => leave_at_once(),
+            Pressed::Interrupt if self.stop.is_raised() => self.stop.leave_at_once(),
             Pressed::Interrupt => self.state.fold(Event::Ending, began.elapsed()),
             // If that fails, so does the next frame.
             Pressed::Redraw => drop(self.screen.redraw()),
@@ -137,9 +130,6 @@ impl View {
     }
 
     fn watch_for_signals(&mut self, began: Instant) {
-        if self.stop.was_interrupted_again() {
-            leave_at_once();
-        }
         if self.stop.is_raised() && !self.state.is_ending {
             self.state.fold(Event::Ending, began.elapsed());
         }
@@ -151,12 +141,6 @@ impl View {
         let ns = u64::try_from(ns).unwrap_or(0);
         self.shared.cpu_ns.store(ns, Ordering::Relaxed);
     }
-}
-
-/// The second Ctrl-C, as without a view.
-fn leave_at_once() {
-    give_back();
-    std::process::exit(i32::from(Failure::INTERRUPTED));
 }
 
 fn pressed(key: KeyEvent) -> Option<Pressed> {

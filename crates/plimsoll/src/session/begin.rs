@@ -2,9 +2,9 @@
 
 use crate::args::FrameArgs;
 use crate::failure::Failure;
+use crate::needs;
 use crate::output::note;
 use crate::record_file::{self, Maker};
-use crate::needs;
 use plimsoll_experiments::{Experiment, Machine, Prepared};
 use plimsoll_host::Root;
 use plimsoll_model::{Mismatch, RunEnd, utc_stamp};

@@ -43,10 +43,7 @@ pub(crate) struct Conclusion<'a, E: Experiment> {
 impl<E: Experiment> Conclusion<'_, E> {
     /// Concludes from all trials of a record. `goals` replace those of the run:
     /// the trials are the same.
-    pub(crate) fn of<'a>(
-        record: &'a Record,
-        goals: &[Goal],
-    ) -> Result<Conclusion<'a, E>, Failure> {
+    pub(crate) fn of<'a>(record: &'a Record, goals: &[Goal]) -> Result<Conclusion<'a, E>, Failure> {
         let (plan, trials) = (plan::<E>(record, goals)?, trials::<E>(record)?);
         Ok(Conclusion {
             record,

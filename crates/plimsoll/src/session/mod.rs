@@ -10,11 +10,11 @@ pub(crate) use finish::show;
 
 use crate::args::FrameArgs;
 use crate::failure::Failure;
-use crate::output::{Output, note};
+use crate::output::Output;
 use crate::stop::Stop;
-use crate::{burn, live, progress};
+use crate::{burn, gate, leftovers, live, progress};
 use begin::Begun;
-use plimsoll_control::Journals;
+use plimsoll_control::{Journal, Journals};
 use plimsoll_engine::{Observer, Outcome, conduct};
 use plimsoll_experiments::{Experiment, Machine, TrialOf};
 use plimsoll_host::Root;
@@ -26,8 +26,8 @@ pub(crate) fn run<E: Experiment>(
     output: &Output,
 ) -> Result<(), Failure> {
     let stop = Stop::on_signals()?;
-    let machine = machine();
-    repair(&machine)?;
+    let machine = machine(&stop);
+    leftovers::restore_if_possible(&machine.journals, &machine.root);
     let mut begun = match &frame.resume {
         Some(path) => begin::resume::<E>(path, args, &machine)?,
         None => begin::new::<E>(frame, args, &machine)?,
@@ -64,19 +64,10 @@ fn measure<E: Experiment>(
 }
 
 /// This machine.
-fn machine() -> Machine {
-    Machine {
-        root: Root::machine(),
-        journals: Journals::usual(),
-        burner: burn::command(),
-    }
-}
-
-/// Undoes what runs that were killed have changed.
-fn repair(machine: &Machine) -> Result<(), Failure> {
-    for repaired in machine.journals.repair(&machine.root)? {
-        let done = repaired.done.join(" ");
-        note(&format!("note: an earlier run was killed; restored: {done}"));
-    }
-    Ok(())
+fn machine(stop: &Stop) -> Machine {
+    let stop = stop.clone();
+    // A second signal ends at once, but first all that the run has started.
+    let opened = move |journal: &Journal| stop.before_exit(journal.at_once());
+    let programs = (burn::command(), gate::gate());
+    Machine::new(Root::machine(), Journals::usual(), programs, opened)
 }

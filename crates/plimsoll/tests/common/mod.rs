@@ -2,8 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
 /// A run of the binary that has ended.
@@ -105,6 +108,57 @@ pub(crate) fn short<'a>(more: &[&'a str]) -> Vec<&'a str> {
     args.extend(LOUD);
     args.extend_from_slice(more);
     args
+}
+
+/// A number of seconds to sleep for that no other process has: what sleeps is found
+/// by it.
+pub(crate) fn marker() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let nth = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("86400.{}{nth:03}", std::process::id())
+}
+
+/// How many processes sleep for this long.
+pub(crate) fn sleepers(marker: &str) -> usize {
+    let line = format!("sleep\0{marker}\0");
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .filter(|found| found.ends_with(line.as_bytes()))
+        .filter(|found| found.iter().filter(|byte| **byte == 0).count() == 2)
+        .count()
+}
+
+/// The binary as `command` starts it, but with no signal of these ignored, as
+/// whatever runs the tests may have them.
+pub(crate) fn hearing(signals: &str, command: &Command) -> Command {
+    under_env(&format!("--default-signal={signals}"), command)
+}
+
+/// `command` started by env(1) with this option; it keeps the process id.
+pub(crate) fn under_env(option: &str, command: &Command) -> Command {
+    let mut env = Command::new("env");
+    env.arg(option)
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => env.env(name, value),
+            None => env.env_remove(name),
+        };
+    }
+    if let Some(dir) = command.get_current_dir() {
+        env.current_dir(dir);
+    }
+    env.stdin(Stdio::null());
+    env
+}
+
+/// Sends signals, one after the other at once.
+pub(crate) fn send(child: &Child, signals: &[Signal]) {
+    for signal in signals {
+        kill_process(Pid::from_child(child), *signal).unwrap();
+    }
 }
 
 /// How many trials a record holds, by another reader than our own; none while

@@ -1,9 +1,10 @@
 //! Runs that end before their time.
 
-use super::common::{Folder, trials_in};
-use super::{burners_of, groups_of, journals, lasting, names, run, spawn, tiny, wait};
+use super::common::{Folder, hearing, marker, send, sleepers, trials_in};
+use super::{burners_of, command, groups_of, journals, lasting, names, run, spawn, tiny, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::PathBuf;
+use std::process::Stdio;
 
 #[test]
 fn a_run_that_is_killed_leaves_nothing_that_the_next_start_does_not_give_back() {
@@ -52,4 +53,40 @@ fn a_run_that_was_stopped_goes_on_where_it_was() {
     }
     // The reference, and one pass of the five arms.
     assert_eq!(trials_in(&record), 6);
+}
+
+#[test]
+fn signals_that_end_a_run_end_its_job() {
+    for signals in [
+        &[Signal::HUP][..],
+        &[Signal::QUIT],
+        &[Signal::INT, Signal::INT],
+    ] {
+        let (folder, marker) = (Folder::new(), marker());
+        let job = format!("sleep {marker}");
+        let args = tiny(&["--arms", "nice", "--job", &job, "-o", "run.plimsoll"]);
+        let mut yields = hearing("HUP,QUIT,INT", &command(&folder, &args));
+        let spawned = yields.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut child = spawned.unwrap();
+        wait("the job", || sleepers(&marker) > 0);
+        send(&child, signals);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signals:?}");
+        wait("the job to be gone", || sleepers(&marker) == 0);
+        assert_eq!(groups_of(child.id()), Vec::<PathBuf>::new());
+        assert_eq!(journals(&folder), 0);
+    }
+}
+
+#[test]
+fn a_job_that_kill_9_left_is_ended_by_the_next_start() {
+    let (folder, marker) = (Folder::new(), marker());
+    let job = format!("sleep {marker}");
+    let mut child = spawn(&folder, &tiny(&["--arms", "nice", "--job", &job]));
+    wait("the job", || sleepers(&marker) > 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(sleepers(&marker) > 0);
+    run(&folder, &["side", "-q", "--as", "sysload", "--", "true"]).says(0, &["repaired"]);
+    wait("the job to be gone", || sleepers(&marker) == 0);
+    assert_eq!(journals(&folder), 0);
 }

@@ -1,9 +1,10 @@
 //! Jobs that are commands, and a server as the service.
 
 use super::common::{Folder, LOUD};
-use super::{jobs, run, tiny};
+use super::{command, ended, jobs, run, tiny};
 use plimsoll_load::known::{Behaviour, KnownServer};
 use serde_json::Value;
+use std::fs;
 use std::time::Duration;
 
 #[test]
@@ -15,6 +16,23 @@ fn a_command_is_timed_to_its_end() {
     let jobs = jobs(&folder.path("run.plimsoll"));
     assert!(jobs["nice"].done >= Some(1), "{jobs:?}");
     assert!(jobs["job-alone"].done >= Some(1), "{jobs:?}");
+}
+
+#[test]
+fn a_command_of_plain_words_has_the_environment_as_it_is() {
+    let folder = Folder::new();
+    let file = folder.path("environ");
+    let job = format!("cp /proc/self/environ {}", file.display());
+    let mut yields = command(&folder, &tiny(&["--arms", "nice", "--job", &job]));
+    yields
+        .env("spring.profile", "here")
+        .env("BASH_FUNC_f%%", "() { :; }");
+    // It has run once when that is found.
+    ended(yields).says(2, &["too short"]);
+    let environ = fs::read(&file).unwrap();
+    let variables: Vec<&[u8]> = environ.split(|byte| *byte == 0).collect();
+    assert!(variables.contains(&&b"spring.profile=here"[..]));
+    assert!(variables.contains(&&b"BASH_FUNC_f%%=() { :; }"[..]));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! A run of copies of one command: how much they slow each other down.
 
+use crate::chart::figures::copies::{self as charts, CopiesView};
 use crate::document::csv::{Column as Field, number as field, table as csv_table};
 use crate::document::json::Json;
 use crate::document::{Document, Fact, Role, Run, Table, remedy};
-use crate::chart::figures::copies::{self as charts, CopiesView};
 use crate::html::Levels;
 use crate::number::{self, counted, for_count};
 use crate::sentence::Sentence;
@@ -55,7 +55,10 @@ pub fn document<'a>(
         out.charts(charts);
     }
     out.table(Table::of(columns(&findings.copies, &findings.smt)));
-    out.say(Role::Note, table.map(|table| sweep::imported(table, report.record.trials.all)));
+    out.say(
+        Role::Note,
+        table.map(|table| sweep::imported(table, report.record.trials.all)),
+    );
     out.say(Role::Note, smt::of_copies(report, table));
     out.say(Role::Answer, answers);
     if findings.copies.iter().any(is_disturbed) {
@@ -172,7 +175,10 @@ fn method(plan: &CopiesPlan) -> Vec<Fact> {
         ("Copies at once", Some(copies.join(", "))),
         (
             "Visits of each",
-            Some(format!("{}, in shuffled order and mirrored", plan.run.passes)),
+            Some(format!(
+                "{}, in shuffled order and mirrored",
+                plan.run.passes
+            )),
         ),
         ("CPUs", sweep::method::cpus(&plan.run.cpus)),
         ("Seed", Some(plan.run.seed.to_string())),

@@ -22,7 +22,7 @@ pub use run::{RecordFacts, Report};
 pub(crate) use run::{Run, file_name};
 pub use tally::{TrialTally, reason};
 
-use crate::chart::{Chart, Charset};
+use crate::chart::{Charset, Chart};
 use crate::html::Levels;
 use crate::markup::Html;
 use crate::sentence::Sentence;
@@ -221,7 +221,9 @@ impl<'a> Document<'a> {
 
     /// Adds charts of the page.
     pub(crate) fn charts(&mut self, charts: impl IntoIterator<Item = Chart>) {
-        let charts = charts.into_iter().map(|chart| Block::Chart(Box::new(chart)));
+        let charts = charts
+            .into_iter()
+            .map(|chart| Block::Chart(Box::new(chart)));
         self.blocks.extend(charts);
     }
 

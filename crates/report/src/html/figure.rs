@@ -4,10 +4,10 @@
 use super::charts::{View, load_name, svg};
 use super::markup::{El, Html, el, section, typeset};
 use crate::chart::figures::copies;
-use crate::sweep::capacity::leading;
 use crate::chart::{Chart, Width};
 use crate::copies::is_disturbed;
 use crate::number::{self, per_second, time_us};
+use crate::sweep::capacity::leading;
 use crate::table::{Cell, Column};
 use plimsoll_model::{CopiesFinding, LevelFinding};
 use serde::Serialize;
@@ -53,7 +53,9 @@ impl Levels {
     pub(crate) fn of(view: View<'_>, charts: &[&[Chart]]) -> Levels {
         let rows = view.report.findings.levels.iter();
         let imported = view.report.is_imported();
-        let (names, facts) = rows.map(|l| (load_name(l), level_facts(l, imported))).unzip();
+        let (names, facts) = rows
+            .map(|l| (load_name(l), level_facts(l, imported)))
+            .unzip();
         Levels::new(names, facts, first(view), details(charts))
     }
 
@@ -61,7 +63,12 @@ impl Levels {
     pub(crate) fn of_copies(rows: &[CopiesFinding], charts: &[Chart]) -> Levels {
         let facts = rows.iter().map(|r| (copies::name(r), copies_facts(r)));
         let (names, facts) = facts.unzip();
-        Levels::new(names, facts, rows.len().saturating_sub(1), details(&[charts]))
+        Levels::new(
+            names,
+            facts,
+            rows.len().saturating_sub(1),
+            details(&[charts]),
+        )
     }
 
     fn new(

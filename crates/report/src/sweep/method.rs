@@ -38,7 +38,10 @@ pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
         ("Levels, % of the rated rate", Some(joined(levels))),
         (
             "Visits of each",
-            Some(format!("{}, in shuffled order and mirrored", plan.run.passes)),
+            Some(format!(
+                "{}, in shuffled order and mirrored",
+                plan.run.passes
+            )),
         ),
         ("Window of a trial", Some(human_duration(plan.run.window))),
         ("Warm-up", Some(format!("until steady, {min} to {max}"))),

@@ -12,6 +12,7 @@ pub(crate) mod method;
 mod sentences;
 mod thresholds;
 
+use crate::Report;
 use crate::chart::figures::terminal;
 use crate::document::csv::table as csv_table;
 use crate::document::json::Json;
@@ -19,7 +20,6 @@ use crate::document::{Block, Document, Role, Run, Table};
 use crate::html::{Levels, View, figures};
 use crate::markup::{Html, el, section};
 use crate::sentence::Sentence;
-use crate::Report;
 pub use capacity::way_out;
 use plimsoll_model::Picture;
 pub(crate) use sentences::imported;

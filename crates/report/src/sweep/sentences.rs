@@ -7,7 +7,8 @@ use crate::sentence::Sentence;
 use crate::table::Ink;
 use crate::{Report, document, smt};
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, Findings, ImportedTable, LightBasis, PooledCpu, TableRows, Workload,
+    CapacityFinding, CapacityNote, Findings, ImportedTable, LightBasis, PooledCpu, TableRows,
+    Workload,
 };
 
 /// How much work is carried within the goal that breaks first, at which CPU

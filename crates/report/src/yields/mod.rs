@@ -12,12 +12,12 @@ pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use crate::Report;
 use crate::document::json::Json;
 use crate::document::{Document, Fact, Facts, Role, Run, Table, file_name};
 use crate::html::{Arms, Levels, arm_figures, arm_picks};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use crate::Report;
 use plimsoll_model::{StepCourse, TrialPicture, YieldFindings, YieldPlan};
 
 /// The version of the schema that the JSON keeps to.
@@ -113,4 +113,3 @@ fn parts(report: &YieldReport<'_>) -> Parts {
         },
     }
 }
-

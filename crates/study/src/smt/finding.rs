@@ -43,11 +43,7 @@ pub fn of_levels(plan: &Plan, trials: &[Trial], levels: &[Level<'_>]) -> SmtFind
 
 /// The same of copies, whose CPUs are known, and with them the busy threads of
 /// each core.
-pub fn of_copies(
-    plan: &CopiesPlan,
-    trials: &[CopiesTrial],
-    rows: &[CopiesFinding],
-) -> SmtFinding {
+pub fn of_copies(plan: &CopiesPlan, trials: &[CopiesTrial], rows: &[CopiesFinding]) -> SmtFinding {
     let found = || {
         let cores = plan.run.cpus.two_thread_cores()?;
         Ok(Known {

@@ -145,7 +145,12 @@ fn price(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
         .filter_map(|(with, alone)| {
             let paid = us(with, 0.99)? - us(alone, 0.99)?;
             let pass = with.spec.pass;
-            let job = seen.counting.get(&(Arm::JobAlone, pass))?.outcome.job?.rate()?;
+            let job = seen
+                .counting
+                .get(&(Arm::JobAlone, pass))?
+                .outcome
+                .job?
+                .rate()?;
             let gained = with.outcome.job?.rate()? / job * 100.0;
             Some((paid, gained))
         })

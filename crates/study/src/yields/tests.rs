@@ -4,7 +4,8 @@ use super::*;
 use crate::seeded::Rng;
 use plimsoll_model::{
     BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, HashService, Invalid, Job, JobHeld, JobWork,
-    LoadLevel, MissingArm, Plan, ServiceUse, Share, SideloadPlan, TrialSpec, Verdict, WarmUp, Workload,
+    LoadLevel, MissingArm, Plan, ServiceUse, Share, SideloadPlan, TrialSpec, Verdict, WarmUp,
+    Workload,
 };
 use std::time::Duration;
 
@@ -149,8 +150,7 @@ fn a_service_that_never_keeps_up_beside_a_job_is_beyond_any_budget() {
     let plan = plan(2);
     let mut trials = run(&plan, 0.01, 1);
     let late = Arm::None;
-    let is_late =
-        |trial: &YieldTrial| matches!(trial.spec.setting, YieldSetting::Beside { arm, .. } if arm == late);
+    let is_late = |trial: &YieldTrial| matches!(trial.spec.setting, YieldSetting::Beside { arm, .. } if arm == late);
     for trial in &mut trials {
         trial.work.intended = trial.work.completed;
         if is_late(trial) {

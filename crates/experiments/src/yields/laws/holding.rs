@@ -1,7 +1,7 @@
 //! The thread that holds a job by a law, and what was in force when.
 
-use plimsoll_engine::RunError;
 use crate::yields::shared::{SharedGroup, lock};
+use plimsoll_engine::RunError;
 use plimsoll_model::{Arm, JobHeld, Share};
 use plimsoll_side::{Control, Told};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -180,11 +180,12 @@ fn between(stretches: &[Stretch], from: Instant, to: Instant) -> JobHeld {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_control::{AtEnd, Ground, Group, Journals, Mechanism};
+    use plimsoll_control::{AtEnd, Gate, Ground, Group, Journals, Mechanism};
     use plimsoll_host::Root;
     use plimsoll_law::{Action, Headroom, Koordinator, Law};
     use plimsoll_side::{Hold, Rule};
     use std::collections::BTreeSet;
+    use std::ffi::OsString;
 
     fn share(x: f64) -> Share {
         Share::new(x).unwrap()
@@ -205,6 +206,12 @@ mod tests {
         }
     }
 
+    /// As this program has no way to be one: a shell that has no group to join.
+    fn gate() -> Gate {
+        let pass = "shift; kill -STOP $$; exec \"$@\"";
+        Gate::new("/bin/sh", ["-c", pass, "sh"].map(OsString::from))
+    }
+
     #[test]
     fn a_job_that_a_law_cannot_hold_any_more_is_killed_and_fails_the_trial() {
         let folder = tempfile::tempdir().unwrap();
@@ -214,7 +221,9 @@ mod tests {
         let ground = Ground::find(&root).unwrap().without_cgroups();
         let needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
         let mut group = Group::make(&ground, &needs, &journal, AtEnd::Kill).unwrap();
-        let mut job = group.start("sleep".as_ref(), &["1000"], |_| {}).unwrap();
+        let mut job = group
+            .start(&gate(), "sleep".as_ref(), &["1000"], |_| {})
+            .unwrap();
         let cpus = "0".parse().unwrap();
         let control = Control::new(rule(), &root, &cpus, &mut group).unwrap();
         let group = Arc::new(Mutex::new(group));

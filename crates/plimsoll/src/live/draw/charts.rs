@@ -2,8 +2,8 @@
 
 use super::style;
 use crate::live::done::Group;
-use plimsoll_engine::Ended;
 use crate::live::state::State;
+use plimsoll_engine::Ended;
 use plimsoll_report::chart::{Chart, Picture, Progress, TrialPoint, progress};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -47,12 +47,9 @@ fn put(picture: &Picture, (left, top): (u16, u16), buffer: &mut Buffer) {
 /// that show the service as it is: not those that sought the rated rate far
 /// beyond them, nor those on a part of its threads.
 fn shown(state: &State) -> Vec<&Ended> {
-    let of_levels = |done: &&Ended| !matches!(Group::of(done.phase), Group::Calibration | Group::Threads);
-    let all: Vec<&Ended> = state
-        .done
-        .iter()
-        .filter(|done| done.x.is_some())
-        .collect();
+    let of_levels =
+        |done: &&Ended| !matches!(Group::of(done.phase), Group::Calibration | Group::Threads);
+    let all: Vec<&Ended> = state.done.iter().filter(|done| done.x.is_some()).collect();
     let levels: Vec<&Ended> = all.iter().copied().filter(of_levels).collect();
     if levels.is_empty() { all } else { levels }
 }

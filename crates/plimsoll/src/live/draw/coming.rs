@@ -2,10 +2,10 @@
 
 use super::put;
 use super::strip::Mark;
-use plimsoll_experiments::Stage;
 use crate::live::done::Group;
-use plimsoll_engine::Ended;
 use crate::live::state::State;
+use plimsoll_engine::Ended;
+use plimsoll_experiments::Stage;
 use plimsoll_model::human_minutes;
 use plimsoll_report::{Ink, wrap};
 use ratatui::buffer::Buffer;
@@ -23,7 +23,10 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     let rows: Vec<Rect> = area.rows().collect();
     let mut rows = rows.into_iter();
     let head = match state.left() {
-        Some(left) => format!("What comes, about {} in all", human_minutes(state.gone() + left)),
+        Some(left) => format!(
+            "What comes, about {} in all",
+            human_minutes(state.gone() + left)
+        ),
         None => "What comes".to_owned(),
     };
     if let Some(row) = rows.next() {
@@ -60,7 +63,10 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
 
 fn mark(state: &State, stage: &Stage) -> Mark {
     let is_now = state.now.as_ref().map(|now| now.group) == Some(Group::of(stage.phase));
-    let mut done = state.done.iter().filter(|done| Group::of(done.phase) == Group::of(stage.phase));
+    let mut done = state
+        .done
+        .iter()
+        .filter(|done| Group::of(done.phase) == Group::of(stage.phase));
     match (is_now, done.clone().next()) {
         (true, _) => Mark::Now,
         (false, None) => Mark::ToCome,

@@ -106,14 +106,23 @@ fn fitted(state: &State, width: u16, most: u16) -> Vec<Part> {
 /// The parts that have begun or are known to come.
 fn parts(state: &State) -> Vec<Part> {
     let now = state.now.as_ref().map(|now| now.group);
-    let begun = |group| now == Some(group) || state.done.iter().any(|done| Group::of(done.phase) == group);
-    let mut groups: Vec<Group> = state.about.stages.iter().map(|stage| Group::of(stage.phase)).collect();
+    let begun =
+        |group| now == Some(group) || state.done.iter().any(|done| Group::of(done.phase) == group);
+    let mut groups: Vec<Group> = state
+        .about
+        .stages
+        .iter()
+        .map(|stage| Group::of(stage.phase))
+        .collect();
     if begun(Group::Confirmation) {
         groups.push(Group::Confirmation);
     }
     let latest = groups.iter().rposition(|group| begun(*group)).unwrap_or(0);
     let part = |(at, group): (usize, Group)| {
-        let done = state.done.iter().filter(|done| Group::of(done.phase) == group);
+        let done = state
+            .done
+            .iter()
+            .filter(|done| Group::of(done.phase) == group);
         let mut marks: Vec<Mark> = done
             .map(|done| {
                 if done.is_valid() {

@@ -1,9 +1,9 @@
 //! The trial under way and those that have ended, in words.
 
 use super::{LABEL, put};
-use plimsoll_engine::Ended;
 use crate::live::reasons;
 use crate::live::state::State;
+use plimsoll_engine::Ended;
 use plimsoll_model::human_minutes;
 use plimsoll_report::{Ink, wrap};
 use ratatui::buffer::Buffer;
@@ -78,7 +78,10 @@ fn now(state: &State) -> Option<Line> {
                 )
             }
         }
-        _ => format!("for {}", human_minutes(state.clock.saturating_sub(trial.began))),
+        _ => format!(
+            "for {}",
+            human_minutes(state.clock.saturating_sub(trial.began))
+        ),
     };
     let pause = if state.pause_asked {
         "; then pause"

@@ -10,8 +10,8 @@ use crate::capacity::seen_broken;
 use crate::chart::Height;
 use crate::number::{per_second, time_us};
 use plimsoll_model::{
-    CapacityFinding, Goal, LatencySpread, LatencySummary, LevelFinding, Phase, PictureSetting, Span,
-    TrialPicture,
+    CapacityFinding, Goal, LatencySpread, LatencySummary, LevelFinding, Phase, PictureSetting,
+    Span, TrialPicture,
 };
 
 /// A percentile as it is drawn.

@@ -17,9 +17,9 @@ pub(crate) use latency::title::kept;
 use super::{
     At, Axis, Chart, Datum, Line, Mark, MarkKind, Panel, Scale, Series, Shape, Tone, Unit,
 };
-use crate::sweep::capacity::{is_told, leading, load_line};
-use crate::number::{self, Written, time_us};
 use crate::Report;
+use crate::number::{self, Written, time_us};
+use crate::sweep::capacity::{is_told, leading, load_line};
 use crate::sweep::levels;
 use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Goal, LevelFinding, Picture};
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::seeded::Rng;
 use plimsoll_model::{
     BesideRate, Bytes, CpuTime, HashService, Job, JobHeld, JobWork, LoadLevel, Phase, Plan, Rate,
-    YieldSetting, Share, SideloadPlan, StepPlan, TrialSpec, WarmUp, Workload,
+    Share, SideloadPlan, StepPlan, TrialSpec, WarmUp, Workload, YieldSetting,
 };
 use std::time::Duration;
 

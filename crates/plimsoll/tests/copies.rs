@@ -1,0 +1,185 @@
+//! `plimsoll sweep --copies` for real: where the copies work, and that nothing of
+//! them is left, whatever ends the run.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+
+use common::{Folder, hearing, marker, send, sleepers, under_env};
+use rustix::process::Signal;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long something may take on a loaded machine.
+const LONG: Duration = Duration::from_secs(120);
+
+/// Three trials of the idle machine and of copies, each as short as its command.
+const SWEEP: [&str; 8] = [
+    "sweep",
+    "--quick",
+    "--plain",
+    "--trials",
+    "1",
+    "--duration",
+    "100ms",
+    "--copies",
+];
+
+/// The binary in `/bin/sh`, which first runs `before`: it has the same process id.
+fn after(folder: &Folder, before: &str, args: &[&str]) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", &format!("{before}; exec \"$@\""), "sh"])
+        .arg(env!("CARGO_BIN_EXE_plimsoll"))
+        .args(args)
+        .current_dir(folder.0.path())
+        .env("XDG_STATE_HOME", folder.path("state"))
+        .env("XDG_RUNTIME_DIR", folder.0.path())
+        .env("TMPDIR", folder.path("tmp"));
+    fs::create_dir_all(folder.path("tmp")).unwrap();
+    command
+}
+
+#[test]
+fn a_folder_that_somebody_prepared_is_not_worked_in() {
+    let folder = Folder::new();
+    let theirs = folder.path("theirs");
+    fs::create_dir(&theirs).unwrap();
+    let said = folder.path("said");
+    let script = r#"{ pwd; stat -c %a ../..; } >"$1""#;
+    let mut args = SWEEP.to_vec();
+    args.extend(["--", "sh", "-c", script, "sh", said.to_str().unwrap()]);
+    // What an attacker can foresee is the process id.
+    for squat in [
+        r#"mkdir -m 777 "$TMPDIR/plimsoll-copies-$$""#,
+        r#"ln -s "$PWD/theirs" "$TMPDIR/plimsoll-copies-$$""#,
+    ] {
+        let output = after(&folder, squat, &args).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        let text = fs::read_to_string(&said).expect(&told);
+        let (place, mode) = text.trim().split_once('\n').unwrap();
+        assert_eq!(mode, "700", "{place}");
+        let squatted = fs::read_dir(folder.path("tmp")).unwrap().flatten();
+        for squatted in squatted.map(|entry| entry.path()) {
+            assert!(!place.starts_with(squatted.to_str().unwrap()), "{place}");
+        }
+        assert!(!place.contains("theirs"), "{place}");
+        fs::remove_file(&said).unwrap();
+        fs::remove_dir_all(folder.path("tmp")).unwrap();
+    }
+}
+
+/// Copies that sleep, in a folder of their own; the run itself is silent.
+struct Sleeping {
+    folder: Folder,
+    marker: String,
+}
+
+impl Sleeping {
+    fn new() -> Sleeping {
+        Sleeping {
+            folder: Folder::new(),
+            marker: marker(),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut args = SWEEP.to_vec();
+        args.extend(["--", "sleep", &self.marker]);
+        after(&self.folder, ":", &args)
+    }
+
+    /// Starts it and waits until a copy runs.
+    fn started(&self, mut command: Command) -> Child {
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        wait("a copy", || sleepers(&self.marker) > 0);
+        child.unwrap()
+    }
+
+    /// Whatever ended the run, nothing of it is there.
+    fn is_over(&self) {
+        wait("the copies to be gone", || sleepers(&self.marker) == 0);
+        for (folder, begins) in [
+            (self.folder.path("tmp"), "plimsoll"),
+            (self.folder.path("plimsoll"), ""),
+        ] {
+            let left = fs::read_dir(folder).into_iter().flatten().flatten();
+            let mut names = left.map(|entry| entry.file_name().into_string().unwrap());
+            assert_eq!(names.find(|name| name.starts_with(begins)), None);
+        }
+    }
+}
+
+/// Waits for what must come, however slow the machine is.
+fn wait(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !done() {
+        assert!(Instant::now() < end, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn signals_that_end_a_run_end_its_copies() {
+    use Signal as S;
+    for signals in [
+        &[S::HUP][..],
+        &[S::QUIT],
+        &[S::TERM],
+        &[S::INT, S::INT],
+        &[S::HUP, S::HUP],
+    ] {
+        let sleeping = Sleeping::new();
+        let mut child = sleeping.started(hearing("HUP,QUIT,TERM,INT", &sleeping.command()));
+        send(&child, signals);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signals:?}");
+        sleeping.is_over();
+    }
+}
+
+#[test]
+fn told_again_and_again_it_ends_its_copies_all_the_same() {
+    let sleeping = Sleeping::new();
+    let mut child = sleeping.started(hearing("INT", &sleeping.command()));
+    wait("the run to end", || {
+        send(&child, &[Signal::INT]);
+        child.try_wait().unwrap().is_some()
+    });
+    sleeping.is_over();
+}
+
+#[test]
+fn what_was_ignored_at_the_start_stays_so() {
+    let sleeping = Sleeping::new();
+    let command = under_env("--ignore-signal=HUP,QUIT", &sleeping.command());
+    let mut child = sleeping.started(command);
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap();
+    for signal in [Signal::HUP, Signal::QUIT] {
+        assert_ne!(ignored & (1 << (signal.as_raw() - 1)), 0, "{status}");
+    }
+    send(&child, &[Signal::TERM]);
+    child.wait().unwrap();
+    sleeping.is_over();
+}
+
+#[test]
+fn copies_that_kill_9_left_are_ended_by_the_next_start() {
+    let sleeping = Sleeping::new();
+    let mut child = sleeping.started(sleeping.command());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(sleepers(&sleeping.marker) > 0);
+    let mut args = SWEEP.to_vec();
+    args.extend(["--", "true"]);
+    let next = after(&sleeping.folder, ":", &args).output().unwrap();
+    let told = String::from_utf8_lossy(&next.stderr);
+    assert!(told.contains("an earlier run was killed"), "{told}");
+    sleeping.is_over();
+}
