@@ -86,7 +86,7 @@ mod tests {
         );
         let one = [idle, with(level, steal), with(level, Verdict::Valid)];
         assert_eq!(none_counts(&one, "x"), None);
-        assert_eq!(none_counts(&[], "x"), None);
+        assert_eq!(none_counts::<Setting, ()>(&[], "x"), None);
     }
 
     #[test]
@@ -94,14 +94,17 @@ mod tests {
         let idle = [trial(Phase::Idle), trial(Phase::Idle)];
         let said = how_to_resume("sweep", &idle, false, "x", "");
         assert!(
-            said.contains("2 trials") && !said.contains("nothing"),
+            said.contains("2 idle trials") && !said.contains("nothing"),
             "{said}"
         );
-        assert!(how_to_resume("sweep", &[], false, "x", "").contains("nothing was measured"));
+        assert!(
+            how_to_resume::<Setting, ()>("sweep", &[], false, "x", "")
+                .contains("nothing was measured")
+        );
     }
 
     #[test]
-    fn a_run_that_measured_nothing_is_not_to_be_gone_on_with() {
+    fn a_run_that_measured_nothing_cannot_be_resumed() {
         let idle = [trial(Phase::Idle)];
         assert!(!how_to_resume("sweep", &idle, false, "x", "").contains("--resume"));
         assert!(how_to_resume("sweep", &idle, true, "x", "").contains("--resume x"));

@@ -1,16 +1,19 @@
 //! Runs that tests look at.
 
-use super::agenda::Step;
-use super::done::{Ended, Group};
 use super::state::{About, Event, State, Tick};
-use plimsoll_experiment::Progress;
-use plimsoll_model::{Invalid, LoadLevel, Phase, Rate, Setting, Share, TrialSpec, WarmUp};
-use plimsoll_report::chart::Charset;
+use plimsoll_engine::{Ended, Progress, Started};
+use plimsoll_experiments::copies::CopiesOfCommand;
+use plimsoll_experiments::{Experiment, Stage, sweep};
+use plimsoll_model::{Invalid, LoadLevel, Phase, Rate, Setting, Share, TrialSpec};
+use plimsoll_report::chart::{Charset, LiveCharts};
 use std::time::Duration;
 
-fn step(group: Group, words: &str) -> Step {
-    Step {
-        group,
+/// The phase of the visits of levels.
+pub(super) const LEVELS: Phase = Phase::Level { level: None };
+
+fn stage(phase: Phase, words: &str) -> Stage {
+    Stage {
+        phase,
         words: words.to_owned(),
     }
 }
@@ -20,22 +23,22 @@ pub(super) fn about() -> About {
         workload: "GET http://localhost:8080/".to_owned(),
         record: "plimsoll-runs/20261121-154529-sweep.plimsoll".to_owned(),
         limit_us: Some((10_000.0, "p99<10ms".to_owned())),
-        agenda: vec![
-            step(Group::Idle, "the machine without load, for 2 s"),
-            step(
-                Group::Calibration,
-                "ever more load until no more is carried: that is 100 %",
+        charts: LiveCharts::LATENCY,
+        stages: vec![
+            stage(Phase::Idle, "the machine without load, for 2 s"),
+            stage(
+                Phase::Calibration,
+                "load doubles until no more is carried: the rated rate",
             ),
-            step(
-                Group::Levels,
+            stage(
+                LEVELS,
                 "11 loads from 5 % to 100 %, each 2 times, in shuffled order",
             ),
-            step(
-                Group::Search,
+            stage(
+                Phase::Search,
                 "the highest load that keeps p99<10ms, for 25 s at most",
             ),
         ],
-        is_copies: false,
         colour: true,
         charset: Charset::Unicode,
     }
@@ -45,14 +48,22 @@ pub(super) fn about() -> About {
 pub(super) fn begins(phase: Phase, rate: u64, done: usize, left_s: u64) -> Event {
     let second = Duration::from_secs(1);
     let rate = Rate::of(rate, second);
-    Event::Begins {
-        spec: TrialSpec {
-            warm_up: WarmUp {
-                min: second,
-                max: second,
-            },
-            ..TrialSpec::blank(phase, Setting::Offer { rate }, 3 * second)
-        },
+    started(
+        TrialSpec::blank(phase, Setting::Offer { rate }, 3 * second),
+        done,
+        left_s,
+    )
+}
+
+/// The machine without load.
+pub(super) fn begins_idle(done: usize, left_s: u64) -> Event {
+    let spec = TrialSpec::blank(Phase::Idle, Setting::Idle, Duration::from_secs(3));
+    started(spec, done, left_s)
+}
+
+fn started(spec: TrialSpec, done: usize, left_s: u64) -> Event {
+    Event::Started {
+        trial: Started::of(&spec, sweep::describe(&spec)),
         progress: Progress {
             done,
             visits: 22,
@@ -71,19 +82,19 @@ pub(super) fn tick(rate: f64) -> Tick {
 }
 
 /// A trial that has ended, on a machine whose latency doubles at 5,000/s.
-pub(super) fn done(group: Group, rate: f64, is_valid: bool) -> Ended {
+pub(super) fn done(phase: Phase, rate: f64, is_valid: bool) -> Ended {
     let p50 = 500.0 * (1.0 + (rate / 5_000.0).powi(3));
     let steal = Invalid::Steal {
         stolen: Share::new(0.05).unwrap(),
         bound: Share::new(0.02).unwrap(),
     };
     Ended {
-        group,
-        is_retry: false,
+        phase,
+        attempt: 0,
         what: format!("load {:.0} %, {rate:.0}/s", rate / 100.0),
         measured: format!("{rate:.0}/s · p99 {:.1}ms · CPU 50 %", p50 / 250.0),
         invalid: if is_valid { vec![] } else { vec![steal] },
-        load: Some(rate),
+        x: Some(rate),
         times_us: vec![p50, 4.0 * p50, 7.0 * p50],
         cpu_pct: Some(rate / 100.0),
     }
@@ -91,14 +102,14 @@ pub(super) fn done(group: Group, rate: f64, is_valid: bool) -> Ended {
 
 /// Halfway through the levels, 40 s after the start.
 pub(super) fn under_way() -> State {
-    let mut idle = done(Group::Idle, 0.0, true);
-    idle.load = None;
+    let mut idle = done(Phase::Idle, 0.0, true);
+    idle.x = None;
     let mut state = State::new(about(), vec![idle]);
     for doubled in 0..7 {
         let rate = 200.0 * f64::from(1 << doubled);
         let counts = doubled != 2;
         state.fold(
-            Event::Ended(done(Group::Calibration, rate, counts)),
+            Event::Ended(done(Phase::Calibration, rate, counts)),
             Duration::from_secs(10),
         );
     }
@@ -119,7 +130,7 @@ pub(super) fn under_way() -> State {
             state.fold(Event::Second(tick(rate as f64 - 7.0 * second as f64)), at);
         }
         if visit < 9 {
-            let end = done(Group::Levels, rate as f64, pct != 30);
+            let end = done(LEVELS, rate as f64, pct != 30);
             clock += 3;
             state.fold(Event::Ended(end), Duration::from_secs(clock));
         }
@@ -133,22 +144,33 @@ pub(super) fn copies() -> State {
     let about = About {
         workload: "copies of make -j1".to_owned(),
         limit_us: None,
-        is_copies: true,
-        agenda: vec![step(Group::Idle, ""), step(Group::Levels, "")],
+        charts: CopiesOfCommand::LIVE,
+        stages: vec![stage(Phase::Idle, ""), stage(LEVELS, "")],
         ..about()
     };
     let one = |copies: u32| Ended {
         what: format!("{copies} copies"),
         measured: "slowest copy 2.4s · CPU 50 %".to_owned(),
-        load: Some(f64::from(copies)),
+        x: Some(f64::from(copies)),
         times_us: vec![1.1e6 * f64::from(copies), 1.2e6 * f64::from(copies)],
-        ..done(Group::Levels, 50.0, true)
+        ..done(LEVELS, 50.0, true)
     };
     let mut state = State::new(about, vec![one(1), one(2)]);
-    let mut begins = begins(Phase::Level { level: None }, 0, 20, 30);
-    if let Event::Begins { spec, .. } = &mut begins {
-        spec.setting = Setting::Copies { copies: 3 };
-    }
+    let begins = Event::Started {
+        trial: Started {
+            phase: LEVELS,
+            attempt: 0,
+            what: "3 copies".to_owned(),
+            offers_load: false,
+            x: Some(3.0),
+            window: Duration::from_secs(3),
+        },
+        progress: Progress {
+            done: 20,
+            visits: 22,
+            left: Duration::from_secs(30),
+        },
+    };
     state.fold(begins, Duration::from_secs(12));
     state.fold(Event::Clock, Duration::from_secs(14));
     state

@@ -2,10 +2,11 @@
 //! pseudo-terminal, in a process of its own.
 
 use super::*;
+use crate::live::Live;
 use crate::live::draw::draw;
 use crate::live::sample::under_way;
-use crate::live::{Live, Watch};
 use crate::stop::Stop;
+use plimsoll_engine::Observer;
 use plimsoll_model::CpuTime;
 use pty::Pty;
 use std::process::{Command, Stdio};

@@ -25,7 +25,7 @@ fn a_trial_is_begun_measured_and_done() {
     assert_eq!(state.now.as_ref().unwrap().warm_since, Some(at(2)));
     let firsts: Vec<bool> = state.seconds.iter().map(|tick| tick.is_first).collect();
     assert_eq!(firsts, [true, false]);
-    state.fold(Event::Ended(done(Group::Search, 900.0, true)), at(4));
+    state.fold(Event::Ended(done(Phase::Search, 900.0, true)), at(4));
     assert_eq!((state.done.len(), state.now.is_none()), (1, true));
 }
 
@@ -47,7 +47,7 @@ fn a_pause_counts_neither_as_gone_nor_towards_what_is_left() {
     state.fold(Event::Key(Key::Pause), at(11));
     assert!(state.pause_asked, "asked for, and the trial goes on");
     assert_eq!(state.held_since, None);
-    state.fold(Event::Ended(done(Group::Search, 900.0, true)), at(12));
+    state.fold(Event::Ended(done(Phase::Search, 900.0, true)), at(12));
     state.fold(Event::Held, at(12));
     state.fold(Event::Clock, at(500));
     assert_eq!((state.gone(), state.left()), (at(12), Some(at(58))));

@@ -43,7 +43,7 @@ fn a_watched_run_is_paused_goes_on_and_is_ended_by_keys() {
     let record = folder.path("run.plimsoll");
     let mut pty = Pty::open();
     let child = watched(&folder, &pty, Stdio::piped());
-    pty.wait_for("What comes, about");
+    pty.wait_for("Plan, about");
     pty.wait_for("CPU use (%) by offered/s");
     pty.press("?");
     pty.wait_for("Keys and signs");

@@ -15,19 +15,16 @@ use ratatui::layout::Rect;
 const NAMES: u16 = 14;
 
 const NOTES: [&str; 2] = [
-    "A trial that others disturb does not count and is made again if time is left.",
-    "Charts come with the first trial under load; tables and conclusions at the end.",
+    "A disturbed trial is invalid, and is repeated if time is left.",
+    "Charts start with the first trial under load; the findings come at the end.",
 ];
 
 pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     let rows: Vec<Rect> = area.rows().collect();
     let mut rows = rows.into_iter();
     let head = match state.left() {
-        Some(left) => format!(
-            "What comes, about {} in all",
-            human_minutes(state.gone() + left)
-        ),
-        None => "What comes".to_owned(),
+        Some(left) => format!("Plan, about {} in all", human_minutes(state.gone() + left)),
+        None => "Plan".to_owned(),
     };
     if let Some(row) = rows.next() {
         put(buffer, row, 0, &head, Ink::Bold);

@@ -13,14 +13,14 @@ use ratatui::widgets::{Block, Clear, Widget};
 const KEYS: [(&str, &str); 5] = [
     ("q", "end cleanly: all that was measured is kept"),
     ("Ctrl-C", "the same; a second time ends at once"),
-    ("p", "pause after this trial, and go on again"),
-    ("Ctrl-L", "draw the screen anew"),
+    ("p", "pause after this trial, or resume"),
+    ("Ctrl-L", "redraw the screen"),
     ("?", "show or hide this"),
 ];
 
-const NOTES: &str = "A dot on a chart is a trial, dim if it does not count. Latency runs from the \
-                     intended start of a request. A pause is no part of the promised time. What \
-                     drawing costs is in the record (view_cpu_ns).";
+const NOTES: &str = "A dot on a chart is a trial, dim if it is invalid. Latency runs from the \
+                     intended start of a request. The time left excludes pauses. The CPU time \
+                     of this view is in the record (view_cpu_ns).";
 
 const WIDTH: u16 = 58;
 

@@ -185,7 +185,7 @@ fn within(text: &str, width: u16, cut: &str) -> String {
 
 fn keys(state: &State, area: Rect, buffer: &mut Buffer) {
     let pause = match (state.pause_asked, area.width < LEAST_WIDTH) {
-        (true, _) => "go on",
+        (true, _) => "resume",
         (false, true) => "pause",
         (false, false) => "pause after this trial",
     };

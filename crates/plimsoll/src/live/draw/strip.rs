@@ -40,10 +40,10 @@ impl Mark {
 
     pub(super) fn words(self) -> &'static str {
         match self {
-            Mark::Counts => "a trial that counts",
-            Mark::DoesNot => "one that does not; it may be tried again",
-            Mark::Now => "the one under way",
-            Mark::ToCome => "one to come, as far as that is known",
+            Mark::Counts => "a valid trial",
+            Mark::DoesNot => "an invalid trial; it may be repeated",
+            Mark::Now => "the current trial",
+            Mark::ToCome => "a planned trial",
         }
     }
 }
@@ -247,7 +247,7 @@ impl Pen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::sample::{done, under_way};
+    use crate::live::sample::{LEVELS, done, under_way};
     use crate::live::state::Event;
     use std::time::Duration;
 
@@ -270,8 +270,8 @@ mod tests {
     fn another_try_is_a_cell_of_its_own_and_takes_none_from_those_to_come() {
         let mut state = under_way();
         let clock = Duration::from_secs(41);
-        state.fold(Event::Ended(done(Group::Levels, 8_000.0, false)), clock);
-        let mut again = done(Group::Levels, 8_000.0, true);
+        state.fold(Event::Ended(done(LEVELS, 8_000.0, false)), clock);
+        let mut again = done(LEVELS, 8_000.0, true);
         again.attempt = 1;
         // The planner is asked before each trial.
         if let Some((progress, _)) = &mut state.progress {

@@ -2,10 +2,9 @@
 //! files anew; read the difference before you commit it.
 
 use super::*;
-use crate::live::done::Group;
-use crate::live::sample::{begins, copies, done, tick, under_way};
+use crate::live::sample::{LEVELS, begins, begins_idle, copies, done, tick, under_way};
 use crate::live::state::{Event, Key, State, Tick};
-use plimsoll_model::{Invalid, LoadLevel, Phase, Setting, Share};
+use plimsoll_model::{Invalid, LoadLevel, Phase, Share};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::time::Duration;
@@ -51,11 +50,7 @@ fn size(name: &str) -> (u16, u16) {
 /// The first second: the idle machine is watched.
 fn fresh() -> State {
     let mut state = State::new(under_way().about, vec![]);
-    let mut begins = begins(Phase::Idle, 0, 0, 76);
-    if let Event::Begins { spec, .. } = &mut begins {
-        spec.setting = Setting::Idle;
-    }
-    state.fold(begins, Duration::ZERO);
+    state.fold(begins_idle(0, 76), Duration::ZERO);
     state.fold(Event::Clock, Duration::from_secs(1));
     state
 }
@@ -64,7 +59,7 @@ fn fresh() -> State {
 fn disturbed() -> State {
     let mut state = under_way();
     let share = |share| Share::new(share).unwrap();
-    let mut ended = done(Group::Levels, 8_000.0, false);
+    let mut ended = done(LEVELS, 8_000.0, false);
     ended.invalid.push(Invalid::OtherLoad {
         used: share(0.669),
         bound: share(0.05),
@@ -164,7 +159,7 @@ fn why_a_trial_does_not_count_is_seen_in_every_window_of_some_size() {
     for (width, height) in [(40, 10), (60, 20), (80, 24), (120, 40), (200, 60)] {
         let shown = screen(&state, width, height);
         let told = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
-        let reason = "does not count: hypervisor took 5.0 % CPU";
+        let reason = "invalid: hypervisor took 5.0 % CPU";
         assert!(told.contains(reason), "{width}x{height}:\n{shown}");
     }
 }
@@ -194,7 +189,7 @@ fn the_time_of_a_search_is_a_bound() {
     let at = Duration::from_secs(41);
     state.fold(begins(Phase::Search, 8_000, 22, 18), at);
     assert!(screen(&state, 80, 24).contains("gone, at most 18 s left"));
-    state.fold(Event::Ended(done(Group::Search, 8_000.0, true)), at);
+    state.fold(Event::Ended(done(Phase::Search, 8_000.0, true)), at);
     assert!(screen(&state, 80, 24).contains("gone, at most 18 s left"));
 }
 

@@ -9,7 +9,7 @@ use plimsoll_report::{Ink, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-const DOES_NOT_COUNT: &str = "does not count: ";
+const INVALID: &str = "invalid: ";
 
 /// A row of text.
 type Line = (String, Ink);
@@ -101,13 +101,13 @@ fn ended(trial: &Ended, width: usize, most: usize, ink: Ink) -> Vec<Line> {
     if trial.is_valid() {
         return lines(&measured, width, most, ink);
     }
-    let beside = measured.chars().count() + DOES_NOT_COUNT.len() + " · ".chars().count();
-    let reason = |room| DOES_NOT_COUNT.to_owned() + &reasons::in_short(&trial.invalid, room);
+    let beside = measured.chars().count() + INVALID.len() + " · ".chars().count();
+    let reason = |room| INVALID.to_owned() + &reasons::in_short(&trial.invalid, room);
     let whole = format!("{measured} · {}", reason(usize::MAX));
     if beside < width && whole.chars().count() <= width {
         return vec![(whole, Ink::Red)];
     }
-    let reason = reason(width.saturating_sub(DOES_NOT_COUNT.len()));
+    let reason = reason(width.saturating_sub(INVALID.len()));
     let reason = lines(&reason, width, most, Ink::Red);
     let room = most.saturating_sub(reason.len());
     let mut told = lines(&measured, width, room, ink);
