@@ -46,8 +46,8 @@ pub fn step<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Step {
     let Some(last) = usable.last() else {
         return Step::Offer(plan.calibration.first);
     };
-    let highest = |rates: &mut dyn Iterator<Item = Rate>| rates.map(Rate::get).reduce(f64::max);
-    let best = highest(&mut usable.iter().map(|t| t.achieved())).unwrap_or(0.0);
+    let achieved = usable.iter().map(|t| t.achieved().get());
+    let best = achieved.reduce(f64::max).unwrap_or(0.0);
     if best <= 0.0 {
         return lower(plan, last.asked());
     }
@@ -55,10 +55,13 @@ pub fn step<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Step {
     if usable.iter().any(|t| limited_by_generator(t)) || usable.len() >= MOST_TRIALS {
         return Step::Done;
     }
-    let (carried, missed): (Vec<&Trial<S, O>>, Vec<&Trial<S, O>>) =
-        usable.iter().partition(|t| trial_is_carried(t));
-    let carried = highest(&mut carried.iter().map(|t| t.asked()));
-    let missed = missed.iter().map(|t| t.asked().get()).reduce(f64::min);
+    let asked = |is_carried| {
+        let trials = usable.iter();
+        let trials = trials.filter(move |t| trial_is_carried(t) == is_carried);
+        trials.map(|t| t.asked().get())
+    };
+    let carried = asked(true).reduce(f64::max);
+    let missed = asked(false).reduce(f64::min);
     let is_mild = |t: &&Trial<S, O>| MILD.contains(&(t.asked().get() / best));
     match (carried, missed) {
         (Some(carried), None) => offer(carried * UP),

@@ -68,16 +68,13 @@ pub fn rated<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<
         .map(|t| t.achieved())
         .max_by(|a, b| a.get().total_cmp(&b.get()))
         .filter(|r| *r > Rate::ZERO)?;
-    let overloaded = |t: &&&Trial<S, O>| !trial_is_carried(t) && !limited_by_generator(t);
-    let (disturbed, overloaded): (Vec<&&Trial<S, O>>, Vec<&&Trial<S, O>>) = usable
-        .iter()
-        .filter(overloaded)
-        .partition(|t| was_disturbed(t));
-    let limited_by_service = !overloaded.is_empty() || shows_the_end(plan, trials);
+    let is_overload = |t: &&Trial<S, O>| !trial_is_carried(t) && !limited_by_generator(t);
+    let overloads = || usable.iter().copied().filter(is_overload);
+    let limited_by_service = overloads().any(|t| !was_disturbed(t)) || shows_the_end(plan, trials);
     Some(RatedRate {
         rate_rps: best.get(),
         limited_by_service,
-        disturbed: !limited_by_service && !disturbed.is_empty(),
+        disturbed: !limited_by_service && overloads().any(was_disturbed),
         given: false,
         never_carried: never_carried(trials),
     })
