@@ -55,7 +55,7 @@ pub struct Imported {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImportedRows {
     /// A table of rates: the trials of a sweep.
-    Rates(Plan, Vec<Trial>),
+    Rates(Box<Plan>, Vec<Trial>),
     /// A table of copies: the trials of a run of copies.
     Copies(CopiesPlan, Vec<CopiesTrial>),
 }
@@ -173,7 +173,7 @@ fn of_rates(
     // The best there is: whether the service or the plan ended there, the
     // table does not tell.
     plan.calibration.rated = rows.iter().map(|row| row.rate).reduce(higher);
-    Ok(ImportedRows::Rates(plan, trials))
+    Ok(ImportedRows::Rates(Box::new(plan), trials))
 }
 
 fn of_copies(table: ImportedTable, run: RunPlan, rows: &[CopiesRow]) -> ImportedRows {

@@ -38,7 +38,7 @@ fn imported(text: &str) -> Imported {
 /// The plan and the trials of a table of rates.
 fn rate_rows(text: &str) -> (Plan, Vec<Trial>) {
     match imported(text).rows {
-        ImportedRows::Rates(plan, trials) => (plan, trials),
+        ImportedRows::Rates(plan, trials) => (*plan, trials),
         ImportedRows::Copies(plan, _) => panic!("{plan:?}"),
     }
 }
