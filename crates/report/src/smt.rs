@@ -23,22 +23,20 @@ struct Context<'a> {
 
 /// Whether SMT matters for how CPU use and work of a service relate, and how
 /// much.
-pub(crate) fn of_sweep(report: &Report<'_>, table: Option<&ImportedTable>) -> Option<Sentence> {
+pub(crate) fn of_sweep(report: &Report<'_>) -> Option<Sentence> {
     let context = Context {
         subject: Subject::of(&report.plan.workload),
         cpus: &report.plan.run.cpus,
         threads_per_core: report.provenance.topology.threads_per_core,
-        table,
+        table: report.table(),
         is_copies: false,
     };
     sentence(&report.findings.smt, &context)
 }
 
 /// The same of copies.
-pub(crate) fn of_copies(
-    report: &CopiesReport<'_>,
-    table: Option<&ImportedTable>,
-) -> Option<Sentence> {
+pub(crate) fn of_copies(report: &CopiesReport<'_>) -> Option<Sentence> {
+    let table = report.table();
     let context = Context {
         subject: match table {
             Some(_) => Subject::MACHINE_OF_TABLE,

@@ -9,9 +9,7 @@ use crate::number::{self, counted, for_count};
 use crate::sentence::Sentence;
 use crate::table::{Column, Ink, known, trials};
 use crate::{Report, smt, sweep};
-use plimsoll_model::{
-    CopiesFinding, CopiesFindings, CopiesPlan, CopiesWorkload, SmtFinding, TrialPicture,
-};
+use plimsoll_model::{CopiesFinding, CopiesFindings, CopiesPlan, SmtFinding, TrialPicture};
 
 /// The version of the schema that the JSON keeps to.
 const SCHEMA_VERSION: u32 = 3;
@@ -26,10 +24,7 @@ pub fn document<'a>(
     picture: Option<&'a Vec<TrialPicture>>,
 ) -> Document<'a> {
     let findings = report.findings;
-    let table = match &report.plan.workload {
-        CopiesWorkload::Imported(table) => Some(table),
-        CopiesWorkload::Copies(_) => None,
-    };
+    let table = report.table();
     let mut out = Document::of_workload(report);
     out.run = Some(match table {
         Some(_) => Run::imported(report),
@@ -59,7 +54,7 @@ pub fn document<'a>(
         Role::Note,
         table.map(|table| sweep::imported(table, report.record.trials.all)),
     );
-    out.say(Role::Note, smt::of_copies(report, table));
+    out.say(Role::Note, smt::of_copies(report));
     out.say(Role::Answer, answers);
     if findings.copies.iter().any(is_disturbed) {
         out.say(Role::Doubt, remedy(&report.record.trials));

@@ -1,7 +1,10 @@
 //! The run that a document is of.
 
 use super::tally::TrialTally;
-use plimsoll_model::{Findings, Plan, Provenance, Requirement, RunEnd, Workload};
+use plimsoll_model::{
+    CopiesFindings, CopiesPlan, CopiesWorkload, Findings, ImportedTable, Plan, Provenance,
+    Requirement, RunEnd, Workload,
+};
 use std::path::Path;
 
 /// All that a document of a run is made from, but the picture. `P` is the plan,
@@ -41,10 +44,28 @@ pub struct RecordFacts<'a> {
     pub command_line: &'a [String],
 }
 
-impl Report<'_> {
+impl<'a> Report<'a> {
+    /// The table that the trials are from, if somebody else measured it.
+    pub(crate) fn table(&self) -> Option<&'a ImportedTable> {
+        match &self.plan.workload {
+            Workload::Imported(table) => Some(table),
+            Workload::Hash(_) | Workload::Http(_) => None,
+        }
+    }
+
     /// Whether somebody else measured it.
     pub(crate) fn is_imported(&self) -> bool {
-        matches!(self.plan.workload, Workload::Imported(_))
+        self.table().is_some()
+    }
+}
+
+impl<'a> Report<'a, CopiesPlan, CopiesFindings> {
+    /// The table that the trials are from, if somebody else measured it.
+    pub(crate) fn table(&self) -> Option<&'a ImportedTable> {
+        match &self.plan.workload {
+            CopiesWorkload::Imported(table) => Some(table),
+            CopiesWorkload::Copies(_) => None,
+        }
     }
 }
 

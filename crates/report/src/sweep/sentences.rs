@@ -8,7 +8,6 @@ use crate::table::Ink;
 use crate::{Report, document, smt};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, Findings, ImportedTable, LightBasis, PooledCpu, TableRows,
-    Workload,
 };
 
 /// How much work is carried within the goal that breaks first, at which CPU
@@ -50,23 +49,15 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
 /// What else a reader should know of the figures.
 pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     let rows = report.record.trials.all;
-    let note = table(report).map(|table| imported(table, rows));
+    let note = report.table().map(|table| imported(table, rows));
     let mut out: Vec<Sentence> = note.into_iter().collect();
     out.extend(pooled(&report.findings.cpu_pooled));
     out.extend(doubts::sentences(&report.findings.doubts));
     out.extend(rated(report));
     out.extend(idle(report));
     out.extend(light(report.findings));
-    out.extend(smt::of_sweep(report, table(report)));
+    out.extend(smt::of_sweep(report));
     out
-}
-
-/// The table that the trials are from.
-fn table<'a>(report: &Report<'a>) -> Option<&'a ImportedTable> {
-    match &report.plan.workload {
-        Workload::Imported(table) => Some(table),
-        Workload::Hash(_) | Workload::Http(_) => None,
-    }
 }
 
 /// What a table that somebody else measured leaves open.
@@ -109,7 +100,7 @@ fn pooled(rows: &[PooledCpu]) -> Option<Sentence> {
 fn rated(report: &Report<'_>) -> Option<Sentence> {
     let rated = report.findings.rated.as_ref()?;
     let rate = per_second(rated.rate_rps);
-    let (ink, text) = if matches!(report.plan.workload, Workload::Imported(_)) {
+    let (ink, text) = if report.is_imported() {
         let text = format!(
             "100 % load is {rate}, the highest rate of the table, which need not be saturation."
         );
