@@ -78,7 +78,7 @@ fn x_axis(chart: &mut Drawing, cell: &Cell<'_>) {
         let x = cell.x(*value);
         chart.put(line((x, top), (x, bottom), "grid"));
         if shown && cell.x_ticks {
-            chart.put(text((*at, row + 16.0), "tick mid", name));
+            chart.put(text((*at, row + 17.0), "tick mid", name));
         }
     }
     chart.put(line((left, bottom), (right, bottom), "axis"));
