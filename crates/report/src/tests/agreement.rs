@@ -4,7 +4,7 @@
 use super::pages::{chart, count, page_of, picture};
 use super::sample::{Sample, found, nothing_valid, sweep};
 use super::shown::tally;
-use plimsoll_model::{Estimate, LevelFinding, Phase, Rate, Setting, WorkOf};
+use plimsoll_model::{Estimate, LevelFinding, Phase, PictureSetting, Rate, WorkOf};
 
 /// A page with its percent signs as plain text.
 fn page(sample: &Sample) -> String {
@@ -68,7 +68,7 @@ fn no_trial_of_the_search_is_drawn_at_a_load_that_it_did_not_have() {
         trial.phase = Phase::Search;
         trial.invalid.clear();
         let rate = Rate::per_second(factor * most).unwrap();
-        trial.setting = Setting::Offer { rate };
+        trial.setting = PictureSetting::Offer { rate };
         trial.p99_us = Some(5e3);
         picture.trials.push(trial);
     }

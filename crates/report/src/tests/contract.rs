@@ -1,7 +1,8 @@
 //! The JSON output and the schema that it promises to keep.
 
 use super::sample::{
-    Sample, about, copies, empty, imported, nothing_valid, plan, sweep, without_cpu,
+    Experiment, Sample, about, copies, empty, imported, imported_copies, nothing_valid, plan,
+    sweep, without_cpu,
 };
 use super::shown::{Schema, has, has_not};
 use crate::Format;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/output.schema.json");
 
-fn output(sample: &Sample) -> Value {
+fn output<P: Experiment>(sample: &Sample<P>) -> Value {
     serde_json::from_str(&sample.shown(Format::Json)).unwrap()
 }
 
@@ -62,7 +63,7 @@ fn with_threads() -> Sample {
         work_high_pct: 74.0,
         clock_ratio: Some(1.1),
     });
-    sample.plan.cpus.cores = vec!["0-1".parse().unwrap(), "2-3".parse().unwrap()];
+    sample.plan.run.cpus.cores = vec!["0-1".parse().unwrap(), "2-3".parse().unwrap()];
     sample.plan.smt = Some(SmtPlan {
         trials: 3,
         warm_up: Duration::from_millis(300),
@@ -78,7 +79,6 @@ fn every_sample() -> Vec<Sample> {
         without_cpu(),
         nothing_valid(),
         imported(),
-        copies(),
         all_null(),
         with_threads(),
     ];
@@ -134,6 +134,13 @@ fn all_that_is_put_out_keeps_to_the_schema() {
     every_sample()
         .iter()
         .for_each(|sample| schema.accepts(&output(sample)));
+    for mut sample in [copies(), imported_copies()] {
+        schema.accepts(&output(&sample));
+        sample.findings.smt = SmtFinding::unknown(NoSpeedup::LevelMissing);
+        sample.findings.copies.clear();
+        sample.ended = None;
+        schema.accepts(&output(&sample));
+    }
 }
 
 #[test]
@@ -156,8 +163,21 @@ fn the_schema_lets_nothing_else_through() {
         ("/findings/headroom_index_missing", json!("bad luck")),
         ("/plan/workload/kind", json!("ftp")),
         ("/plan/bounds/slip_share", json!("20")),
+        ("/kind", json!("copies")),
+        ("/plan/workload/kind", json!("copies")),
     ];
     Schema::of(SCHEMA).refuses(&output(&sweep()), &wrong);
+    let wrong = [
+        ("/plan/seed", json!("42")),
+        ("/plan/copies/0", json!("1")),
+        ("/plan/workload/kind", json!("http")),
+        ("/plan/bounds/slip_share", json!("20")),
+        ("/findings/copies/0/seconds", json!(null)),
+        ("/findings/smt/speedup_missing", json!("bad luck")),
+        ("/schema_version", json!(2)),
+        ("/kind", json!("sweep")),
+    ];
+    Schema::of(SCHEMA).refuses(&output(&copies()), &wrong);
 }
 
 /// Calls `see` for each schema of an object with named properties.
@@ -233,9 +253,11 @@ fn secrets_are_in_no_output() {
 fn the_kind_and_the_seed_are_where_programs_look_for_them() {
     assert_eq!(output(&sweep())["kind"], "sweep");
     assert_eq!(output(&copies())["kind"], "copies");
+    assert_eq!(output(&copies())["plan"]["copies"], json!([1, 4, 8]));
+    assert_eq!(output(&copies())["plan"]["seed"], 42);
     let mut sample = sweep();
     sample.plan = plan(sample.plan.workload.clone());
-    sample.plan.seed = u64::MAX;
+    sample.plan.run.seed = u64::MAX;
     assert_eq!(output(&sample)["plan"]["seed"], u64::MAX);
     assert_eq!(output(&sample)["record"]["invalid_trials"], 3);
 }

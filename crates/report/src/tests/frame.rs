@@ -1,11 +1,11 @@
 //! What the frame says of any run, in every document and in text and page alike.
 
-use super::sample::{Sample, copies, imported, sweep};
+use super::sample::{Experiment, Sample, copies, imported, imported_copies, provenance, sweep};
 use super::shown::{as_text, shown, tally};
 use crate::tests::shown::has;
-use crate::yields::tests::sample::{curve, sample as yields, step};
+use crate::yields::tests::sample::{self as yields, curve, step};
 use crate::{Document, Format, RecordFacts, Report, TrialTally};
-use plimsoll_model::{Outcome, Provenance, Requirement, RunEnd};
+use plimsoll_model::{Outcome, Requirement, RunEnd};
 use std::path::Path;
 
 struct Trouble {
@@ -28,31 +28,38 @@ fn trouble(ended: Option<RunEnd>) -> Trouble {
     }
 }
 
-/// The text on one line and the page of each document, with its name.
+/// The text on one line, and the page.
+fn forms(document: &Document<'_>) -> [String; 2] {
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = shown(document, Format::Html).replace('\u{a0}', " ");
+    [
+        flat(as_text(document, 80)),
+        page.replace("<span class=\"flag\">", "")
+            .replace("</span>", ""),
+    ]
+}
+
+fn in_trouble<P: Experiment>(sample: Sample<P>, trouble: &Trouble) -> [String; 2] {
+    let sample = Sample {
+        ended: trouble.ended.clone(),
+        trials: trouble.trials,
+        requirements: trouble.requirements.clone(),
+        provenance: provenance(),
+        ..sample
+    };
+    sample.with(None, forms)
+}
+
+/// Both forms of each document, with its name.
 fn every_document(trouble: &Trouble) -> Vec<(&'static str, [String; 2])> {
-    let forms = |document: &Document<'_>| {
-        let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let page = shown(document, Format::Html).replace('\u{a0}', " ");
-        [
-            flat(as_text(document, 80)),
-            page.replace("<span class=\"flag\">", "")
-                .replace("</span>", ""),
-        ]
-    };
-    let swept = |name, sample: Sample| {
-        let sample = Sample {
-            ended: trouble.ended.clone(),
-            trials: trouble.trials,
-            requirements: trouble.requirements.clone(),
-            ..sample
-        };
-        (name, sample.with(None, forms))
-    };
-    let beside = |name, sample: crate::yields::tests::sample::Sample| {
+    let beside = |name, sample: yields::Sample| {
         let report = Report {
+            experiment: "yield",
+            workload: sample.plan.load.workload.to_string(),
             findings: &sample.findings,
             plan: &sample.plan,
-            provenance: &Provenance::default(),
+            seed: sample.plan.load.run.seed,
+            provenance: &provenance(),
             requirements: &trouble.requirements,
             record: RecordFacts {
                 file: Path::new("run.plimsoll"),
@@ -65,10 +72,11 @@ fn every_document(trouble: &Trouble) -> Vec<(&'static str, [String; 2])> {
         (name, forms(&crate::yields::document(&report, None)))
     };
     vec![
-        swept("sweep", sweep()),
-        swept("copies", copies()),
-        swept("import", imported()),
-        beside("yield", yields()),
+        ("sweep", in_trouble(sweep(), trouble)),
+        ("copies", in_trouble(copies(), trouble)),
+        ("import", in_trouble(imported(), trouble)),
+        ("import of copies", in_trouble(imported_copies(), trouble)),
+        beside("yield", yields::sample()),
         beside("yield --curve", curve::curve()),
         beside("yield --step", step::stepped()),
     ]
@@ -86,14 +94,9 @@ fn every_document_says_how_its_run_ended_and_how_to_resume_it() {
             for form in forms {
                 assert!(form.contains(words), "{name}: {form}");
                 let command = name.split(' ').next().unwrap();
-                let command = if command == "copies" {
-                    "sweep"
-                } else {
-                    command
-                };
                 let resume = format!("plimsoll {command} --resume run.plimsoll");
                 let is_told = form.contains(&resume);
-                assert_eq!(is_told, name != "import", "{name}: {form}");
+                assert_eq!(is_told, !name.starts_with("import"), "{name}: {form}");
             }
         }
     }
@@ -115,11 +118,13 @@ fn every_document_says_what_the_host_lacks_and_how_many_trials_are_invalid() {
                     "energy counter",
                     "no work per joule",
                     "run.plimsoll",
+                    "web1",
+                    "AMD EPYC 9B14",
                 ],
             );
             let invalid = "3 of 34 trials are invalid, most often because the hypervisor took";
             let is_told = form.contains(invalid);
-            assert_eq!(is_told, name != "import", "{name}: {form}");
+            assert_eq!(is_told, !name.starts_with("import"), "{name}: {form}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //! left out, however many goals there are and wherever they lie.
 
 use super::pages::{chart, count, page_of, picture};
-use super::sample::{Sample, copies, imported, sweep};
+use super::sample::{Experiment, Sample, copies, imported, sweep};
 use crate::html::overlapping;
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Estimate, Invalid, Picture, Share, TrialPicture,
@@ -10,7 +10,7 @@ use plimsoll_model::{
 use proptest::prelude::*;
 use std::time::Duration;
 
-fn page(sample: &Sample, picture: &Picture) -> String {
+fn page<P: Experiment>(sample: &Sample<P>, picture: &P::Picture) -> String {
     page_of(sample, picture, &["plimsoll"])
 }
 
@@ -63,10 +63,13 @@ fn time_line(picture: &mut Picture, seconds: &[u64]) {
 
 #[test]
 fn no_name_stands_on_another_in_the_samples() {
-    for sample in [sweep(), imported(), copies()] {
-        let page = page(&sample, &picture(&sample));
+    fn check<P: Experiment>(sample: &Sample<P>) {
+        let page = page(sample, &P::picture(sample));
         assert_eq!(overlapping(&page), Vec::<String>::new());
     }
+    check(&sweep());
+    check(&imported());
+    check(&copies());
 }
 
 #[test]

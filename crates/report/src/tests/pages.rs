@@ -1,12 +1,15 @@
 //! The pages with charts: what is drawn, what is said, and what cannot be
 //! done to them by names from outside.
 
-use super::sample::{Sample, copies, imported, nothing_valid, sweep, without_cpu};
+use super::sample::{
+    Experiment, Sample, copies, imported, imported_copies, nothing_valid, sweep, without_cpu,
+};
 use super::shown::{has, shown, tally};
 use crate::Format;
 use plimsoll_model::{
-    CapacityStatus, CpuPoint, Estimate, Invalid, LatencySpread, LevelPicture, LoadLevel, Phase,
-    Picture, Rate, Setting, Share, Span, SpectrumPoint, TrialPicture, WorkOf, Workload,
+    CapacityStatus, CopiesFinding, CopiesPlan, CpuPoint, Estimate, Invalid, LatencySpread,
+    LevelPicture, LoadLevel, Phase, Picture, PictureSetting, Rate, Share, Span, SpectrumPoint,
+    TrialPicture, WorkOf, Workload,
 };
 use std::time::Duration;
 
@@ -70,7 +73,7 @@ fn trials(sample: &Sample) -> Vec<TrialPicture> {
                 phase: Phase::Level {
                     level: LoadLevel::percent(level.load_pct),
                 },
-                setting: Setting::Offer {
+                setting: PictureSetting::Offer {
                     rate: Rate::per_second(level.offered_rps).unwrap(),
                 },
                 attempt: pass,
@@ -91,11 +94,39 @@ fn trials(sample: &Sample) -> Vec<TrialPicture> {
     trials
 }
 
-fn page(sample: &Sample) -> String {
-    page_of(sample, &picture(sample), &["plimsoll", "sweep"])
+/// A trial per number of copies.
+pub(super) fn copies_trials(sample: &Sample<CopiesPlan>) -> Vec<TrialPicture> {
+    let trial = |(row, found): (usize, &CopiesFinding)| TrialPicture {
+        phase: Phase::Level { level: None },
+        setting: PictureSetting::Copies {
+            copies: found.copies,
+        },
+        attempt: 0,
+        row: Some(row),
+        began: Duration::from_secs(400 * row as u64),
+        took: Duration::from_secs_f64(found.slowest_seconds),
+        warm_up: Duration::ZERO,
+        window: Duration::from_secs_f64(found.slowest_seconds),
+        achieved_rps: 0.0,
+        load_pct: None,
+        cpu_pct: found.cpu_pct,
+        p99_us: None,
+        copy_s: Some(found.seconds),
+        invalid: Vec::new(),
+    };
+    let rows = sample.findings.copies.iter().enumerate();
+    rows.map(trial).collect()
 }
 
-pub(super) fn page_of(sample: &Sample, picture: &Picture, command: &[&str]) -> String {
+fn page<P: Experiment>(sample: &Sample<P>) -> String {
+    page_of(sample, &P::picture(sample), &["plimsoll", P::NAME])
+}
+
+pub(super) fn page_of<P: Experiment>(
+    sample: &Sample<P>,
+    picture: &P::Picture,
+    command: &[&str],
+) -> String {
     let sample = Sample {
         command_line: command.iter().map(|w| (*w).to_owned()).collect(),
         ..sample.clone()
@@ -184,7 +215,7 @@ fn the_goal_that_is_broken_first_decides_what_is_carried() {
     sample.findings.capacity.reverse();
     assert!(headline(&sample).contains("carries 8,410/s"), "not 8,900");
     // The text and its charts lead with the same goal, and name it.
-    let text = sample.with_charts(100, Some(crate::chart::Charset::Ascii));
+    let text = sample.with_charts(100, crate::chart::Charset::Ascii);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     has(&text, &["Latency: p99<10ms is kept up to 8,410/s"]);
     let first = text.find("within all goals, of which p99<10ms").unwrap();
@@ -236,9 +267,9 @@ fn the_load_line_is_marked_where_the_goal_is_met() {
 
 #[test]
 fn pages_stand_without_what_is_not_known() {
-    for sample in [without_cpu(), nothing_valid(), imported(), copies()] {
-        let whole = page(&sample);
-        let bare = page_of(&sample, &Picture::default(), &[]);
+    fn stands<P: Experiment>(sample: &Sample<P>) {
+        let whole = page(sample);
+        let bare = page_of(sample, &P::Picture::default(), &[]);
         for page in [whole, bare] {
             assert!(page.contains("<h1>"), "{}", titles(&page));
             assert!(
@@ -248,6 +279,12 @@ fn pages_stand_without_what_is_not_known() {
             );
             assert_eq!(count(&page, "<section"), count(&page, "</section>"));
         }
+    }
+    for sample in [without_cpu(), nothing_valid(), imported()] {
+        stands(&sample);
+    }
+    for sample in [copies(), imported_copies()] {
+        stands(&sample);
     }
 }
 

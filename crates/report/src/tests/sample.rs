@@ -1,34 +1,36 @@
 //! Findings made by hand: whole runs, each as the report would get it.
 
 mod copies;
+mod experiment;
 mod figures;
 mod imported;
 mod run;
 
-pub(super) use copies::copies;
+pub(super) use copies::{copies, imported_copies};
+pub(super) use experiment::Experiment;
 pub(super) use figures::{about, found, told, within};
 pub(super) use imported::imported;
 pub(crate) use run::http;
-pub(super) use run::plan;
+pub(super) use run::{plan, provenance};
 
-use super::shown::{shown, tally};
+use super::shown::{as_text, shown, tally};
 use crate::chart::Charset;
 use crate::{Document, Format, Look, RecordFacts, Report, TrialTally, render};
 use figures::{disturbed, hints, level, thresholds};
 use plimsoll_model::{
     Bytes, CapacityFinding, CapacityNote, CapacityStatus, CpuTime, DirectionFinding,
     DirectionVerdict, Findings, HashService, Headroom, LightBasis, LightLoad, NoHeadroom,
-    NoSpeedup, Picture, Plan, Provenance, RatedRate, Requirement, RunEnd, SmtFinding, Workload,
+    NoSpeedup, Plan, Provenance, RatedRate, Requirement, RunEnd, SmtFinding, Workload,
 };
-use run::{provenance, requirements};
+use run::requirements;
 use std::path::Path;
 use std::time::Duration;
 
-/// Everything that a report borrows.
+/// Everything that a report borrows. The plan decides of which experiment.
 #[derive(Clone)]
-pub(super) struct Sample {
-    pub(super) findings: Findings,
-    pub(super) plan: Plan,
+pub(super) struct Sample<P: Experiment = Plan> {
+    pub(super) findings: P::Findings,
+    pub(super) plan: P,
     pub(super) provenance: Provenance,
     pub(super) requirements: Vec<Requirement>,
     pub(super) trials: TrialTally,
@@ -36,11 +38,18 @@ pub(super) struct Sample {
     pub(super) command_line: Vec<String>,
 }
 
-impl Sample {
-    pub(super) fn report(&self) -> Report<'_> {
+impl<P: Experiment> Sample<P> {
+    pub(super) fn report(&self) -> Report<'_, P, P::Findings> {
+        self.report_of(&self.plan)
+    }
+
+    fn report_of<'a>(&'a self, plan: &'a P) -> Report<'a, P, P::Findings> {
         Report {
+            experiment: P::NAME,
+            workload: plan.workload(),
             findings: &self.findings,
-            plan: &self.plan,
+            plan,
+            seed: plan.run().seed,
             provenance: &self.provenance,
             requirements: &self.requirements,
             record: RecordFacts {
@@ -53,17 +62,20 @@ impl Sample {
         }
     }
 
+    /// All of it but charts, in black and white.
     pub(super) fn text(&self, width: usize) -> String {
-        self.with_charts(width, None)
+        self.with(None, |document| as_text(document, width))
     }
 
-    /// All of it, in black and white.
-    pub(super) fn with_charts(&self, width: usize, charts: Option<Charset>) -> String {
-        let look = Look {
+    pub(super) fn with_charts(&self, width: usize, charts: Charset) -> String {
+        self.looking(Look {
             width,
             colour: false,
-            charts,
-        };
+            charts: Some(charts),
+        })
+    }
+
+    pub(super) fn looking(&self, look: Look) -> String {
         self.with(None, |document| {
             render(document, Format::Text, look).unwrap()
         })
@@ -76,14 +88,11 @@ impl Sample {
 
     pub(super) fn with<T>(
         &self,
-        picture: Option<&Picture>,
+        picture: Option<&P::Picture>,
         make: impl FnOnce(&Document<'_>) -> T,
     ) -> T {
-        let report = self.report();
-        make(&match report.is_copies() {
-            true => crate::copies::document(&report, picture),
-            false => crate::sweep::document(&report, picture),
-        })
+        let plan = self.plan.without_secrets();
+        make(&P::document(&self.report_of(&plan), picture))
     }
 }
 
@@ -138,7 +147,6 @@ pub(super) fn sweep() -> Sample {
                 verdict: DirectionVerdict::NoDifferenceSeen,
                 restarts: None,
             }),
-            copies: vec![],
             smt: SmtFinding::unknown(NoSpeedup::NotOurs),
         },
         plan: plan(http()),
@@ -220,7 +228,6 @@ pub(super) fn empty() -> Findings {
         thresholds: vec![],
         hints: vec![],
         direction: None,
-        copies: vec![],
         smt: SmtFinding::unknown(NoSpeedup::CoresUnknown),
     }
 }

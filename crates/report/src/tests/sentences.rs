@@ -1,6 +1,6 @@
 //! The sentences of cases that the snapshots do not show.
 
-use super::sample::{Sample, about, copies, found, imported, sweep};
+use super::sample::{Experiment, Sample, about, copies, found, imported, sweep};
 use super::shown::{has, has_not, tally};
 use crate::Format;
 use plimsoll_model::{
@@ -9,7 +9,7 @@ use plimsoll_model::{
 };
 
 /// The text on one line, so that line breaks do not matter.
-fn said(sample: &Sample) -> String {
+fn said<P: Experiment>(sample: &Sample<P>) -> String {
     sample.text(200).replace('\n', " ")
 }
 
@@ -538,7 +538,7 @@ fn a_goal_on_cpu_use_is_not_followed_by_a_cpu_use_beyond_it() {
     let text = said(&sample);
     has(&text, &["CPU use reaches what that goal allows"]);
     has_not(&text, "CPU use is 50");
-    let charts = sample.with_charts(80, Some(crate::chart::Charset::Ascii));
+    let charts = sample.with_charts(80, crate::chart::Charset::Ascii);
     let title = "Latency against load; cpu<50% is kept up to";
     has(&charts, &[title]);
 }

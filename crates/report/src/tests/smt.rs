@@ -1,12 +1,17 @@
 //! What is said of threads that share a core.
 
-use super::sample::{Sample, copies, imported, sweep, within};
+use super::sample::{Sample, copies, imported, imported_copies, sweep, within};
 use crate::tests::shown::{has, has_not};
-use plimsoll_model::{CpuSet, NoSpeedup, SmtFinding, TableRows, Workload};
+use plimsoll_model::{CopiesPlan, CpuSet, NoSpeedup, SmtFinding};
 
-/// What is said, on one line.
+/// What is said of a sweep, on one line.
 fn said(sample: &Sample) -> Option<String> {
-    crate::smt::sentence(&sample.report()).map(|sentence| sentence.text)
+    crate::smt::of_sweep(&sample.report()).map(|sentence| sentence.text)
+}
+
+/// What is said of copies.
+fn said_of_copies(sample: &Sample<CopiesPlan>) -> Option<String> {
+    crate::smt::of_copies(&sample.report()).map(|sentence| sentence.text)
 }
 
 fn lacking(why: NoSpeedup) -> Sample {
@@ -21,7 +26,7 @@ fn cores(lists: &[&str]) -> Vec<CpuSet> {
 
 #[test]
 fn a_speedup_is_told_by_what_half_the_cpu_use_is_worth() {
-    let text = said(&copies()).unwrap();
+    let text = said_of_copies(&copies()).unwrap();
     has(
         &text,
         &[
@@ -35,12 +40,16 @@ fn a_speedup_is_told_by_what_half_the_cpu_use_is_worth() {
     let speedup = unknown_clock.findings.smt.speedup.as_mut().unwrap();
     speedup.clock_ratio = None;
     speedup.ratio.low = None;
-    let text = said(&unknown_clock).unwrap();
+    let text = said_of_copies(&unknown_clock).unwrap();
     assert!(text.contains("do 1.27 (no interval: too few trials) times"));
     has_not(&text, "clock");
     let speedup = unknown_clock.findings.smt.speedup.as_mut().unwrap();
     speedup.clock_ratio = Some(within(1.02, 0.01, 0.01));
-    assert!(said(&unknown_clock).unwrap().contains("rises by 2.0 %"));
+    assert!(
+        said_of_copies(&unknown_clock)
+            .unwrap()
+            .contains("rises by 2.0 %")
+    );
 }
 
 #[test]
@@ -48,7 +57,7 @@ fn a_second_thread_that_adds_nothing_is_not_sold_as_work() {
     let with = |ratio| {
         let mut sample = copies();
         sample.findings.smt.speedup.as_mut().unwrap().ratio = ratio;
-        said(&sample).unwrap()
+        said_of_copies(&sample).unwrap()
     };
     let unsure = with(within(1.1, 0.2, 0.2));
     assert!(unsure.contains("not significantly different from 1"));
@@ -64,7 +73,7 @@ fn a_server_that_is_not_ours_to_place_gets_the_way_to_find_out() {
     let mut sample = lacking(NoSpeedup::NotOurs);
     let text = said(&sample).unwrap();
     assert!(text.ends_with("catches up at the end."), "{text}");
-    sample.plan.cpus.cores = cores(&["0,2", "1,3"]);
+    sample.plan.run.cpus.cores = cores(&["0,2", "1,3"]);
     let text = said(&sample).unwrap();
     has(
         &text,
@@ -85,9 +94,13 @@ fn each_lack_says_what_can_be_done_about_it() {
         assert!(text.contains(part), "'{part}' is missing: {text}");
     }
     let mut few = copies();
-    few.plan.cpus.cores = cores(&["0,2", "1,3"]);
+    few.plan.run.cpus.cores = cores(&["0,2", "1,3"]);
     few.findings.smt = SmtFinding::unknown(NoSpeedup::LevelMissing);
-    assert!(said(&few).unwrap().contains("at 2 and at 4 copies"));
+    assert!(
+        said_of_copies(&few)
+            .unwrap()
+            .contains("at 2 and at 4 copies")
+    );
 }
 
 #[test]
@@ -95,7 +108,7 @@ fn without_smt_it_is_one_short_sentence_and_no_column() {
     let mut sample = copies();
     sample.provenance.topology.threads_per_core = Some(1);
     sample.findings.smt = SmtFinding::unknown(NoSpeedup::OneThreadPerCore);
-    let text = said(&sample).unwrap();
+    let text = said_of_copies(&sample).unwrap();
     assert_eq!(
         text,
         "One thread per core here: CPU use needs no correction for SMT."
@@ -103,7 +116,7 @@ fn without_smt_it_is_one_short_sentence_and_no_column() {
     assert!(!sample.text(200).contains("work  efficiency"));
     assert!(copies().text(200).contains("work  efficiency"));
     let mut elsewhere = lacking(NoSpeedup::CoresUnknown);
-    elsewhere.plan.cpus.service = CpuSet::default();
+    elsewhere.plan.run.cpus.service = CpuSet::default();
     assert_eq!(said(&elsewhere), None);
 }
 
@@ -112,16 +125,14 @@ fn a_table_is_asked_for_rows_only_where_its_cores_are_known() {
     let mut table = imported();
     table.findings.smt = SmtFinding::unknown(NoSpeedup::CoresUnknown);
     assert_eq!(said(&table), None);
-    table.plan.cpus.cores = cores(&["0,2", "1,3"]);
+    table.plan.run.cpus.cores = cores(&["0,2", "1,3"]);
     table.findings.smt = SmtFinding::unknown(NoSpeedup::NotOurs);
     assert_eq!(said(&table), None, "of rates none follows");
-    if let Workload::Imported(imported) = &mut table.plan.workload {
-        imported.rows = TableRows::Copies;
-    }
-    table.findings.smt = SmtFinding::unknown(NoSpeedup::LevelMissing);
-    assert!(
-        said(&table)
-            .unwrap()
-            .contains("rows with 2 and with 4 copies")
-    );
+    let mut copies = imported_copies();
+    copies.findings.smt = SmtFinding::unknown(NoSpeedup::CoresUnknown);
+    assert_eq!(said_of_copies(&copies), None);
+    copies.plan.run.cpus.cores = cores(&["0,2", "1,3"]);
+    copies.findings.smt = SmtFinding::unknown(NoSpeedup::LevelMissing);
+    let text = said_of_copies(&copies).unwrap();
+    has(&text, &["rows with 2 and with 4 copies"]);
 }

@@ -1,54 +1,88 @@
 //! Whole reports, compared with files to the letter. `BLESS=1` writes the files
 //! anew; read the difference before you commit it.
 
-use super::sample::{Sample, copies, imported, nothing_valid, sweep, without_cpu};
+use super::sample::{copies, imported, nothing_valid, sweep, without_cpu};
 use crate::chart::Charset;
-use crate::{Format, Look, render};
+use crate::{Format, Look};
 
 /// Name, what is shown, at which width, and the text that it should give. A
 /// name with `ascii` is that of one whose terminal shows nothing else.
-type Snapshot = (&'static str, fn() -> Sample, usize, &'static str);
+type Snapshot = (&'static str, fn(Look) -> String, usize, &'static str);
 
-fn shown(name: &str, sample: fn() -> Sample, width: usize) -> String {
+fn shown(name: &str, text: fn(Look) -> String, width: usize) -> String {
     let charset = if name.contains("ascii") {
         Charset::Ascii
     } else {
         Charset::Unicode
     };
-    sample().with_charts(width, Some(charset))
+    text(Look {
+        width,
+        colour: false,
+        charts: Some(charset),
+    })
 }
 
 const EXPECTED: [Snapshot; 9] = [
-    ("sweep-80", sweep, 80, include_str!("sweep-80.txt")),
+    (
+        "sweep-80",
+        |look| sweep().looking(look),
+        80,
+        include_str!("sweep-80.txt"),
+    ),
     (
         "sweep-ascii-80",
-        sweep,
+        |look| sweep().looking(look),
         80,
         include_str!("sweep-ascii-80.txt"),
     ),
-    ("sweep-200", sweep, 200, include_str!("sweep-200.txt")),
-    ("no-cpu-80", without_cpu, 80, include_str!("no-cpu-80.txt")),
+    (
+        "sweep-200",
+        |look| sweep().looking(look),
+        200,
+        include_str!("sweep-200.txt"),
+    ),
+    (
+        "no-cpu-80",
+        |look| without_cpu().looking(look),
+        80,
+        include_str!("no-cpu-80.txt"),
+    ),
     (
         "nothing-valid-80",
-        nothing_valid,
+        |look| nothing_valid().looking(look),
         80,
         include_str!("nothing-valid-80.txt"),
     ),
-    ("imported-80", imported, 80, include_str!("imported-80.txt")),
+    (
+        "imported-80",
+        |look| imported().looking(look),
+        80,
+        include_str!("imported-80.txt"),
+    ),
     (
         "imported-200",
-        imported,
+        |look| imported().looking(look),
         200,
         include_str!("imported-200.txt"),
     ),
-    ("copies-80", copies, 80, include_str!("copies-80.txt")),
-    ("copies-200", copies, 200, include_str!("copies-200.txt")),
+    (
+        "copies-80",
+        |look| copies().looking(look),
+        80,
+        include_str!("copies-80.txt"),
+    ),
+    (
+        "copies-200",
+        |look| copies().looking(look),
+        200,
+        include_str!("copies-200.txt"),
+    ),
 ];
 
 #[test]
 fn reports_read_as_they_should() {
-    for (name, sample, width, expected) in EXPECTED {
-        let text = shown(name, sample, width);
+    for (name, text, width, expected) in EXPECTED {
+        let text = shown(name, text, width);
         if std::env::var_os("BLESS").is_some() {
             let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests");
             std::fs::write(format!("{folder}/{name}.txt"), &text).unwrap();
@@ -63,8 +97,8 @@ fn reports_read_as_they_should() {
 
 #[test]
 fn nothing_is_wider_than_the_terminal() {
-    for (name, sample, width, _) in EXPECTED {
-        for line in shown(name, sample, width).lines() {
+    for (name, text, width, _) in EXPECTED {
+        for line in shown(name, text, width).lines() {
             assert!(line.chars().count() <= width, "{name}: {line}");
         }
     }
@@ -98,14 +132,14 @@ fn the_threshold_table_keeps_what_matters_in_a_narrow_terminal() {
 
 #[test]
 fn colours_only_where_they_were_asked_for() {
-    for (name, sample, width, expected) in EXPECTED {
+    for (name, text, width, expected) in EXPECTED {
         assert!(!expected.contains('\u{1b}'), "{name}");
         let look = Look {
             width,
             colour: true,
             charts: Some(Charset::Unicode),
         };
-        let coloured = sample().with(None, |d| render(d, Format::Text, look).unwrap());
+        let coloured = text(look);
         assert!(coloured.contains("\u{1b}[1m"), "{name}");
     }
 }

@@ -7,7 +7,7 @@ mod step;
 
 use super::*;
 use crate::tests::shown::{Schema, as_text, has, has_not, shown, tally};
-use crate::{Format, RecordFacts};
+use crate::{Format, RecordFacts, hide_secrets};
 use plimsoll_model::{Arm, Estimate, Job, JobHeld, LatencyChange, Provenance, RunEnd, Share};
 use sample::{Sample, all_beyond, nothing, sample};
 use serde_json::json;
@@ -44,9 +44,16 @@ fn with_command<T>(
 ) -> T {
     let (all, invalid) = sample.counts;
     let command: Vec<String> = command.iter().map(|w| (*w).to_owned()).collect();
+    let plan = YieldPlan {
+        load: hide_secrets(&sample.plan.load),
+        ..sample.plan.clone()
+    };
     make(&YieldReport {
+        experiment: "yield",
+        workload: plan.load.workload.to_string(),
+        seed: plan.load.run.seed,
         findings: &sample.findings,
-        plan: &sample.plan,
+        plan: &plan,
         provenance: &Provenance::default(),
         requirements: &[],
         record: RecordFacts {
@@ -185,7 +192,7 @@ fn what_a_law_did_is_told_and_when_a_trial_is_too_short_to_see_it() {
     };
     sample.findings.recommended.arm = Some(Arm::Plimsoll);
     sample.findings.recommended.headroom_pct = Some(20.0);
-    sample.plan.window = Duration::from_millis(900);
+    sample.plan.load.run.window = Duration::from_millis(900);
     let text = sample.flat();
     has(
         &text,
@@ -200,8 +207,7 @@ fn what_a_law_did_is_told_and_when_a_trial_is_too_short_to_see_it() {
 #[test]
 fn a_command_and_a_reason_cannot_drive_the_terminal() {
     let mut sample = sample();
-    let side = sample.plan.sideload.as_mut().unwrap();
-    side.job = Job::Command("echo \u{1b}[2J".to_owned());
+    sample.plan.sideload.job = Job::Command("echo \u{1b}[2J".to_owned());
     sample.findings.missing_arms[0].reason = "\u{1b}[2J".to_owned();
     assert!(!sample.text(80).contains('\u{1b}'));
     let json = sample.shown(Format::Json);

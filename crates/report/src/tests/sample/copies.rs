@@ -1,12 +1,16 @@
 //! Copies of a command at once.
 
-use super::{Sample, empty, plan, sweep, within};
+use super::run::run;
+use super::{Sample, sweep, within};
 use crate::tests::shown::tally;
-use plimsoll_model::{Copies, CopiesFinding, CopiesWork, Findings, SmtFinding, Speedup, Workload};
+use plimsoll_model::{
+    Copies, CopiesFinding, CopiesFindings, CopiesPlan, CopiesWork, CopiesWorkload, ImportedTable,
+    SmtFinding, Speedup, TableRows,
+};
 use std::time::Duration;
 
 /// A run of copies of a compiler.
-pub(in crate::tests) fn copies() -> Sample {
+pub(in crate::tests) fn copies() -> Sample<CopiesPlan> {
     let row = |copies, seconds, slowest_seconds, cpu_pct, efficiency_ratio| CopiesFinding {
         copies,
         seconds,
@@ -16,23 +20,44 @@ pub(in crate::tests) fn copies() -> Sample {
         trials: 2,
         invalid_trials: u32::from(copies == 4),
     };
-    let mut sample = sweep();
-    sample.findings = Findings {
-        copies: vec![
-            row(1, 223.0, 223.0, Some(12.9), Some(1.0)),
-            row(4, 262.4, 271.33, None, Some(0.85)),
-            row(8, 354.0, 360.1, Some(99.6), Some(0.63)),
-        ],
-        smt: two_threads(),
-        ..empty()
-    };
-    sample.plan = plan(Workload::Copies(Copies {
-        command: ["make", "-C", "/src"].map(str::to_owned).to_vec(),
-        timeout: Duration::from_secs(3600),
-    }));
-    sample.plan.copies = vec![1, 4, 8];
-    sample.requirements.clear();
-    sample.trials = tally(6, 0);
+    let of = sweep();
+    Sample {
+        findings: CopiesFindings {
+            idle_cpu_pct: None,
+            copies: vec![
+                row(1, 223.0, 223.0, Some(12.9), Some(1.0)),
+                row(4, 262.4, 271.33, None, Some(0.85)),
+                row(8, 354.0, 360.1, Some(99.6), Some(0.63)),
+            ],
+            smt: two_threads(),
+        },
+        plan: CopiesPlan {
+            workload: CopiesWorkload::Copies(Copies {
+                command: ["make", "-C", "/src"].map(str::to_owned).to_vec(),
+                timeout: Duration::from_secs(3600),
+            }),
+            numbers: vec![1, 4, 8],
+            run: run(),
+        },
+        provenance: of.provenance,
+        requirements: Vec::new(),
+        trials: tally(6, 0),
+        ended: of.ended,
+        command_line: Vec::new(),
+    }
+}
+
+/// A table of copies that somebody else measured.
+pub(in crate::tests) fn imported_copies() -> Sample<CopiesPlan> {
+    let mut sample = copies();
+    sample.plan.workload = CopiesWorkload::Imported(ImportedTable {
+        name: "c6i.2xlarge".to_owned(),
+        rows: TableRows::Copies,
+        cpus: Some(8),
+        threads_per_core: None,
+        note: None,
+        latencies: Vec::new(),
+    });
     sample
 }
 

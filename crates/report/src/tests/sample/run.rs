@@ -2,7 +2,7 @@
 
 use plimsoll_model::{
     Arrivals, Bounds, Bytes, CacheSize, CalibrationPlan, CpuPlan, HttpService, InterruptTime,
-    LoadLevel, Outcome, Plan, Provenance, Rate, Requirement, SearchPlan, ServiceAt, Share,
+    LoadLevel, Outcome, Plan, Provenance, Rate, Requirement, RunPlan, SearchPlan, ServiceAt, Share,
     Topology, WarmUp, Workload,
 };
 use std::time::Duration;
@@ -16,13 +16,6 @@ pub(in crate::tests) fn plan(workload: Workload) -> Plan {
         levels: [10.0, 50.0, 80.0, 100.0]
             .map(|p| LoadLevel::percent(p).unwrap())
             .to_vec(),
-        copies: vec![],
-        passes: 4,
-        window: Duration::from_secs(10),
-        warm_up: WarmUp {
-            min: Duration::from_secs(1),
-            max: Duration::from_secs(8),
-        },
         calibration: CalibrationPlan {
             first: Rate::per_second(100.0).unwrap(),
             window: Duration::from_secs(2),
@@ -31,14 +24,25 @@ pub(in crate::tests) fn plan(workload: Workload) -> Plan {
         },
         restart: None,
         smt: None,
-        sideload: None,
-        step: None,
         search: Some(SearchPlan {
             precision: share(0.02),
             window: Duration::from_secs(3),
             budget: Duration::from_secs(240),
             confirm: Duration::from_secs(30),
         }),
+        run: run(),
+    }
+}
+
+pub(super) fn run() -> RunPlan {
+    let share = |x| Share::new(x).unwrap();
+    RunPlan {
+        passes: 4,
+        window: Duration::from_secs(10),
+        warm_up: WarmUp {
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(8),
+        },
         idle: Duration::from_secs(3),
         bounds: Bounds {
             slip: Duration::from_micros(500),

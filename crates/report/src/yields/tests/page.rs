@@ -19,11 +19,11 @@ pub(super) fn page(sample: &Sample) -> String {
 
 fn page_of(sample: &Sample, command: &[&str]) -> String {
     let picture = YieldPicture {
-        trials: &sample.trials,
-        steps: &sample.steps,
+        trials: sample.trials.clone(),
+        steps: sample.steps.clone(),
     };
     with_command(sample, command, |report| {
-        shown(&document(report, Some(picture)), Format::Html)
+        shown(&document(report, Some(&picture)), Format::Html)
     })
 }
 
@@ -174,8 +174,7 @@ fn what_is_not_known_is_not_drawn() {
 fn hostile_names_stay_inert() {
     let hostile = "</script><script>alert(1)</script><img src=x onerror=\"a()\">'\"&";
     let mut sample = sample();
-    let side = sample.plan.sideload.as_mut().unwrap();
-    side.job = Job::Command(format!("echo {hostile}{}", "x".repeat(10_000)));
+    sample.plan.sideload.job = Job::Command(format!("echo {hostile}{}", "x".repeat(10_000)));
     sample.findings.missing_arms[0].reason = hostile.to_owned();
     let command = ["plimsoll", hostile, "-H", "Cookie: secret-2"];
     let page = page_of(&sample, &command);
@@ -192,8 +191,8 @@ fn hostile_names_stay_inert() {
 #[test]
 fn secrets_of_a_server_are_not_in_the_page() {
     let mut sample = sample();
-    sample.plan.workload = crate::tests::sample::http();
-    let Workload::Http(http) = &mut sample.plan.workload else {
+    sample.plan.load.workload = crate::tests::sample::http();
+    let Workload::Http(http) = &mut sample.plan.load.workload else {
         panic!("the sample is of a server");
     };
     http.headers = vec![("Authorization".to_owned(), "Bearer secret-1".to_owned())];

@@ -217,7 +217,7 @@ fn what_a_law_did_is_told_where_the_load_steps_too() {
     let part = "koordinator: allowed 21 % of its CPUs on average, frozen 3 % of the";
     has(&text, &[part]);
     has_not(&text, "once a second");
-    sample.plan.window = Duration::from_secs(2);
+    sample.plan.load.run.window = Duration::from_secs(2);
     let text = sample.flat();
     let part = "koordinator decides once a second, so a trial of 2s has hardly a decision";
     has(&text, &[part]);

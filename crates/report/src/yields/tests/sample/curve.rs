@@ -8,7 +8,7 @@ use plimsoll_model::{
 /// A quota over four headrooms, which costs latency below 15 %.
 pub(crate) fn curve() -> Sample {
     let mut sample = sample();
-    let side = sample.plan.sideload.as_mut().unwrap();
+    let side = &mut sample.plan.sideload;
     side.headrooms = [0.0, 0.1, 0.2, 0.4, 0.5]
         .map(|h| Share::new(h).unwrap())
         .to_vec();
@@ -70,7 +70,6 @@ pub(crate) fn two() -> Sample {
     other.knee.headroom_pct = Some(Estimate::within(25.0, 21.0, 29.0));
     other.recommended_headroom_pct = Some(40.0);
     curves.push(other);
-    let side = sample.plan.sideload.as_mut().unwrap();
-    side.arms.push(Arm::Quota100ms);
+    sample.plan.sideload.arms.push(Arm::Quota100ms);
     sample
 }

@@ -6,9 +6,9 @@ pub(crate) mod step;
 
 use plimsoll_model::{
     Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService,
-    Invalid, Job, JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, Phase, Plan, Rate,
-    RatedRate, Recommended, Setting, Share, SideloadPlan, StepCourse, TrialPicture, Workload,
-    YieldFindings,
+    Invalid, Job, JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, Phase, PictureSetting,
+    Plan, Rate, RatedRate, Recommended, Share, SideloadPlan, StepCourse, TrialPicture, Workload,
+    YieldFindings, YieldPlan,
 };
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub(super) fn arm(
 /// All that a report of a yield run is made from.
 pub(crate) struct Sample {
     pub(crate) findings: YieldFindings,
-    pub(crate) plan: Plan,
+    pub(crate) plan: YieldPlan,
     /// How many trials there are, and how many are invalid.
     pub(crate) counts: (u64, u64),
     pub(crate) trials: Vec<TrialPicture>,
@@ -166,10 +166,9 @@ fn line(findings: &YieldFindings) -> Vec<TrialPicture> {
         let rate = if of.arm.has_service() { 1_200.0 } else { 0.0 };
         TrialPicture {
             phase: Phase::Level { level: None },
-            setting: Setting::Beside {
+            setting: PictureSetting::Beside {
                 rate: Rate::per_second(rate).unwrap(),
                 arm: of.arm,
-                allowed: None,
                 headroom: None,
             },
             attempt: 0,
@@ -189,15 +188,15 @@ fn line(findings: &YieldFindings) -> Vec<TrialPicture> {
     (0..8 * arms.len()).map(visit).collect()
 }
 
-fn plan(missing: &MissingArm) -> Plan {
-    let mut plan = Plan::blank(Workload::Hash(HashService {
+fn plan(missing: &MissingArm) -> YieldPlan {
+    let mut load = Plan::blank(Workload::Hash(HashService {
         mean_block: Bytes(1 << 20),
         deviation_share: 0.25,
         request_cpu: CpuTime(Duration::from_millis(1)),
     }));
-    plan.window = Duration::from_secs(5);
-    plan.passes = 8;
-    plan.sideload = Some(SideloadPlan {
+    load.run.window = Duration::from_secs(5);
+    load.run.passes = 8;
+    let sideload = SideloadPlan {
         job: Job::Burn,
         service: BesideRate::Load(LoadLevel::percent(60.0).unwrap()),
         arms: vec![
@@ -217,8 +216,12 @@ fn plan(missing: &MissingArm) -> Plan {
         budget: "p99+5%".parse().unwrap(),
         cpus: "0-1".parse().unwrap(),
         timeout: Duration::from_secs(600),
-    });
-    plan
+    };
+    YieldPlan {
+        load,
+        sideload,
+        step: None,
+    }
 }
 
 pub(crate) fn nothing() -> Sample {
@@ -253,8 +256,7 @@ pub(crate) fn nothing() -> Sample {
             invalid_trials: 0,
         };
     }
-    let side = sample.plan.sideload.as_mut().unwrap();
-    side.job = Job::Command("make -j2".to_owned());
+    sample.plan.sideload.job = Job::Command("make -j2".to_owned());
     sample
 }
 

@@ -42,7 +42,7 @@ fn found(arm: Arm, status: StepStatus, time_ms: Option<Estimate>, cost: f64) -> 
 /// Work gained is not known where the job is not run alone, and no budget says
 /// anything of a mixture of two loads.
 fn as_with_steps(sample: &mut Sample) {
-    let side = sample.plan.sideload.as_mut().unwrap();
+    let side = &mut sample.plan.sideload;
     side.arms.retain(|arm| arm.has_service());
     sample.findings.arms.retain(|found| found.arm.has_service());
     let weight = arm(Arm::Weight, 0.4, 12.0, 3.0, BudgetVerdict::Beyond);
