@@ -37,7 +37,7 @@ pub mod visits;
 pub use background::{BackgroundJob, NoJob};
 pub use conduct::{Next, Outcome, Planner, RunError, Runner, conduct, measured};
 pub use observer::{Ended, Observer, ObserverCost, Progress, Quiet, Started};
-pub use offered::{OfferedLoad, fill, idle_trial, sleep_until, unix_ms};
+pub use offered::{OfferedLoad, idle_trial, measure, sleep_until, this_thread};
 pub use sensors::{OpenSensors, ServiceTarget, TrialSensors};
 pub use service::FoundService;
 pub use site::{Site, in_this_process};

@@ -240,6 +240,47 @@ impl<S: TrialSetting, O: Default> Runner<S, O> for OfferedLoad<'_, S, O> {
     }
 }
 
+/// The id of the calling thread, for [`measure`].
+pub fn this_thread() -> u32 {
+    rustix::thread::gettid()
+        .as_raw_nonzero()
+        .get()
+        .unsigned_abs()
+}
+
+/// A trial without offered load: `work` runs between two readings of the
+/// sensors, of which `threads` are the service's, and returns whether it came to
+/// its end.
+///
+/// # Errors
+/// Those of `work`, or the machine cannot be read.
+pub fn measure<S: TrialSetting, O: Default>(
+    bounds: &Bounds,
+    (sensors, threads): (&TrialSensors, &[u32]),
+    spec: &TrialSpec<S>,
+    observer: &dyn Observer,
+    work: impl FnOnce(&mut Trial<S, O>) -> Result<bool, RunError>,
+) -> Result<Option<Trial<S, O>>, RunError> {
+    let mut trial = Trial::begun(spec.clone(), unix_ms());
+    let began = Instant::now();
+    let mut sensors = sensors.open(&[], threads)?;
+    let before = sensors.read_edge()?;
+    let cost = ObserverCost::start(observer);
+    let opened = Instant::now();
+    if !work(&mut trial)? {
+        return Ok(None);
+    }
+    trial.window = opened.elapsed();
+    let after = sensors.read_edge()?;
+    let observer_cpu = cost.end(observer);
+    fill(&mut trial, sensors.whole(&before, &after)?);
+    trial.machine.view_cpu = observer_cpu;
+    trial.steady = true;
+    trial.took = began.elapsed();
+    trial.verdict = validity::judge(bounds, &trial, Allowance::default());
+    Ok(Some(trial))
+}
+
 /// A trial of the idle machine, judged by `bounds`.
 pub fn idle_trial<S: TrialSetting, O: Default>(
     bounds: &Bounds,
@@ -410,7 +451,7 @@ fn second_of(tick: Tick, at: Duration, length: Duration) -> Second {
 }
 
 /// What the sensors saw between the window's edges.
-pub fn fill<S, O>(trial: &mut Trial<S, O>, used: Window) {
+pub(crate) fn fill<S, O>(trial: &mut Trial<S, O>, used: Window) {
     trial.machine = used.machine;
     trial.service = used.service;
     trial.generator_cpu = used.generator_cpu;
@@ -431,7 +472,7 @@ pub fn sleep_until(when: Instant, stop: &AtomicBool) -> bool {
 }
 
 /// Wall clock, in milliseconds since 1970: a label only.
-pub fn unix_ms() -> u64 {
+pub(crate) fn unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |d| d.as_millis() as u64)
 }

@@ -1,7 +1,9 @@
 //! Visits of settings, pass after pass: a pure function of the run's plan and
 //! the trials so far.
 
-use crate::order::visits;
+use crate::conduct::{Next, Planner, measured};
+use crate::observer::{Ended, Progress, Started};
+use crate::order::{derive, visits};
 use plimsoll_model::{Phase, RunPlan, Trial, TrialSetting, TrialSpec, WarmUp};
 use std::time::Duration;
 
@@ -153,4 +155,110 @@ pub fn repeats<S: TrialSetting, O>(
     let spent: Duration = trials.iter().map(|t| t.took).sum();
     let room = run.budget.saturating_sub(spent + first_tries);
     (typical(run, trials) * due as u32).min(room)
+}
+
+/// What observers see of a trial besides its setting: its times in
+/// microseconds, and these in words.
+pub type TimesOf<S, O> = fn(&Trial<S, O>) -> (Vec<f64>, String);
+
+/// The planner of experiments that only visit settings: an idle machine if there
+/// is a setting for it, then every setting once in each pass.
+#[derive(Debug, Clone)]
+pub struct VisitPlanner<'p, S, O> {
+    /// What every run has.
+    pub run: &'p RunPlan,
+    /// The setting of the idle machine, if it is measured.
+    pub idle: Option<S>,
+    /// The settings.
+    pub settings: Vec<S>,
+    /// A setting in words.
+    pub words: fn(&S) -> String,
+    /// The place of a setting on the x axis of charts.
+    pub x: fn(&S) -> Option<f64>,
+    /// Other times than those of the latency.
+    pub times: Option<TimesOf<S, O>>,
+}
+
+impl<'p, S: TrialSetting, O> VisitPlanner<'p, S, O> {
+    /// Visits `settings`; their names, and their places on the x axis.
+    pub fn of(
+        run: &'p RunPlan,
+        settings: Vec<S>,
+        words: fn(&S) -> String,
+        x: fn(&S) -> Option<f64>,
+    ) -> Self {
+        VisitPlanner {
+            run,
+            idle: None,
+            settings,
+            words,
+            x,
+            times: None,
+        }
+    }
+
+    fn idle(&self, trials: &[Trial<S, O>], seed: u64) -> Option<TrialSpec<S>> {
+        idle(self.run, self.idle.clone()?, trials, seed)
+    }
+}
+
+impl<S: TrialSetting, O> Planner for VisitPlanner<'_, S, O> {
+    type Setting = S;
+    type Outcome = O;
+
+    fn next(&self, trials: &[Trial<S, O>]) -> Next<S> {
+        let seed = derive(self.run.seed, trials.len() as u64);
+        if let Some(spec) = self.idle(trials, seed) {
+            return Next::Trial(spec);
+        }
+        let visit = |setting: &S| (Phase::Level { level: None }, setting.clone());
+        let settings: Vec<(Phase, S)> = self.settings.iter().map(visit).collect();
+        match graduated(self.run, &settings, trials) {
+            Some(visit) => Next::Trial(visit.trial(self.run, seed)),
+            None => Next::Done,
+        }
+    }
+
+    fn progress(&self, trials: &[Trial<S, O>]) -> Progress {
+        let done = visited(trials);
+        let visits = self.settings.len() * self.run.passes as usize;
+        let idle_left = self
+            .idle(trials, 0)
+            .map_or(Duration::ZERO, |_| self.run.idle);
+        let first_tries =
+            typical(self.run, trials) * visits.saturating_sub(done) as u32 + idle_left;
+        Progress {
+            done,
+            visits,
+            left: first_tries + repeats(self.run, trials, first_tries),
+        }
+    }
+
+    fn describe(&self, spec: &TrialSpec<S>) -> String {
+        (self.words)(&spec.setting)
+    }
+
+    fn announce(&self, spec: &TrialSpec<S>) -> Started {
+        Started {
+            x: (self.x)(&spec.setting),
+            ..Started::of(spec, self.describe(spec))
+        }
+    }
+
+    fn summarize(&self, trial: &Trial<S, O>) -> Ended {
+        let ended = Ended {
+            x: (self.x)(&trial.spec.setting),
+            ..Ended::of(trial, self.describe(&trial.spec), measured(trial))
+        };
+        let Some((times_us, words)) = self.times.map(|of| of(trial)) else {
+            return ended;
+        };
+        let words = [words, ended.measured.clone()].into_iter();
+        let words: Vec<String> = words.filter(|part| !part.is_empty()).collect();
+        Ended {
+            times_us,
+            measured: words.join(" · "),
+            ..ended
+        }
+    }
 }

@@ -234,7 +234,13 @@ pub trait Experiment: Sized + 'static {
     ) -> Result<Box<dyn Runner<Self::Setting, Self::Outcome> + 'a>, RunError>;
 
     /// The parts that a run of the plan has, in order.
-    fn stages(plan: &Self::Plan) -> Vec<Stage>;
+    fn stages(plan: &Self::Plan) -> Vec<Stage> {
+        let passes = Self::run(plan).passes;
+        vec![Stage {
+            phase: Phase::Level { level: None },
+            words: format!("every setting {passes} times, in shuffled order"),
+        }]
+    }
 
     /// The limit that the live view draws, in microseconds, and its name.
     fn limit_us(_plan: &Self::Plan) -> Option<(f64, String)> {

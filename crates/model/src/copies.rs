@@ -1,6 +1,6 @@
 //! Runs of copies: a command several times at once.
 
-use crate::{Copies, ImportedTable, Rate, RunPlan, Trial, TrialSetting};
+use crate::{Copies, ImportedTable, RunPlan, Trial, TrialSetting};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -51,10 +51,6 @@ pub enum CopiesSetting {
 }
 
 impl TrialSetting for CopiesSetting {
-    fn rate(&self) -> Option<Rate> {
-        None
-    }
-
     fn is_idle(&self) -> bool {
         *self == CopiesSetting::Idle
     }

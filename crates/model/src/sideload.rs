@@ -359,6 +359,10 @@ impl TrialSetting for YieldSetting {
             YieldSetting::Beside { rate, arm, .. } => arm.has_service().then_some(*rate),
         }
     }
+
+    fn is_idle(&self) -> bool {
+        self.rate().is_none()
+    }
 }
 
 /// What else a trial of a yield run measured.

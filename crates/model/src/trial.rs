@@ -44,12 +44,14 @@ impl Phase {
 /// What a trial is made at. Each experiment has its own type.
 pub trait TrialSetting: Clone + PartialEq + fmt::Debug + Send + 'static {
     /// The rate of the requests offered; `None` where none are.
-    fn rate(&self) -> Option<Rate>;
+    fn rate(&self) -> Option<Rate> {
+        None
+    }
 
     /// Whether the service is idle by design, so that CPU time it uses counts
     /// as other load.
     fn is_idle(&self) -> bool {
-        self.rate().is_none()
+        false
     }
 }
 
@@ -73,6 +75,10 @@ impl TrialSetting for Setting {
             Setting::Idle => None,
             Setting::Offer { rate } => Some(*rate),
         }
+    }
+
+    fn is_idle(&self) -> bool {
+        *self == Setting::Idle
     }
 }
 
@@ -194,6 +200,14 @@ pub struct Work {
     /// belong where they were intended, and those that count stand in
     /// `latency`, too. Else empty.
     pub steps: Vec<Vec<Slot>>,
+}
+
+impl Work {
+    /// Counts a good answer.
+    pub fn count(&mut self, latency: Duration) {
+        self.completed += 1;
+        self.latency.record(latency);
+    }
 }
 
 /// One second of a trial, as it was seen while it ran.

@@ -1,7 +1,7 @@
 //! Intervals by resampling.
 
 use crate::seeded::Rng;
-use plimsoll_model::{CONFIDENCE, Estimate};
+use plimsoll_model::{CONFIDENCE, Estimate, Trial};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// How many resamples an interval is read from: its ends then rest on the
@@ -54,6 +54,29 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
     let (below, part) = (at.floor() as usize, at.fract());
     let above = (below + 1).min(sorted.len() - 1);
     sorted[below] + part * (sorted[above] - sorted[below])
+}
+
+/// The mean of independent observations with its interval; `None` without any.
+pub fn mean(values: &[f64], seed: u64) -> Option<Estimate> {
+    let mean = |draw: &[usize]| {
+        let sum: f64 = draw.iter().filter_map(|at| values.get(*at)).sum();
+        (!draw.is_empty()).then(|| sum / draw.len() as f64)
+    };
+    let all: Vec<usize> = (0..values.len()).collect();
+    let value = mean(&all)?;
+    Some(estimate(
+        value,
+        resample(values.len(), seed, mean),
+        values.len(),
+    ))
+}
+
+/// A quantile of the latency in microseconds: the mean over trials, with its
+/// interval.
+pub fn quantile_us<S, O>(trials: &[&Trial<S, O>], q: f64, seed: u64) -> Option<Estimate> {
+    let each = trials.iter().filter_map(|t| t.work.latency.quantile(q));
+    let each: Vec<f64> = each.map(|latency| latency.as_secs_f64() * 1e6).collect();
+    mean(&each, seed)
 }
 
 /// What `figure` gives for [`RESAMPLES`] draws of `n` indices with replacement;

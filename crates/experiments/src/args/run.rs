@@ -1,11 +1,11 @@
 //! Flags of every experiment.
 
 use super::value::{cpus, positive_duration, share};
-use crate::defaults::Tolerance;
+use crate::defaults::{Tolerance, bounds};
 use clap::Args;
 use plimsoll_engine::RunError;
-use plimsoll_host::{Root, own_allowed_cpus};
-use plimsoll_model::{CpuSet, Share};
+use plimsoll_host::{Root, interrupt_time, own_allowed_cpus};
+use plimsoll_model::{CpuSet, RunPlan, Share};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
@@ -48,6 +48,28 @@ impl RunArgs {
             steal: self.max_steal,
             other: self.max_other,
         }
+    }
+
+    /// The plan of a run that visits so many settings on CPUs of this machine,
+    /// without a warm-up. Its budget has room to repeat each trial once.
+    ///
+    /// # Errors
+    /// As for [`RunArgs::allowed_cpus`].
+    pub fn plan(
+        &self,
+        passes: u32,
+        window: Duration,
+        settings: usize,
+        root: &Root,
+    ) -> Result<RunPlan, RunError> {
+        let mut plan = RunPlan::blank();
+        plan.passes = passes;
+        plan.window = window;
+        plan.bounds = bounds(self.tolerance(), interrupt_time(root));
+        plan.cpus.service = self.allowed_cpus(root)?;
+        plan.seed = self.seed();
+        plan.budget = window * passes * 2 * u32::try_from(settings).unwrap_or(u32::MAX);
+        Ok(plan)
     }
 
     /// The seed, or any of six digits.

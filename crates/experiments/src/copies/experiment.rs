@@ -1,7 +1,7 @@
 //! Copies as an experiment.
 
 use super::args::CopiesArgs;
-use super::{CopiesPlanner, CopiesRequest, CopiesRunner};
+use super::{CopiesRequest, CopiesRunner};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::{cores_of, interrupt_time};
@@ -104,7 +104,7 @@ impl Experiment for CopiesOfCommand {
     fn planner(
         plan: &CopiesPlan,
     ) -> impl Planner<Setting = CopiesSetting, Outcome = CopiesOutcome> {
-        CopiesPlanner(plan)
+        super::planner(plan)
     }
 
     fn runner<'a>(

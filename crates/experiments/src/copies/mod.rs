@@ -1,7 +1,7 @@
 //! `plimsoll copies`: how long do copies of a command take that run at
 //! once, on 1 to N CPUs?
 //!
-//! [`plan()`] makes the plan, [`CopiesPlanner`] says which trial is next, and
+//! [`plan()`] makes the plan, [`planner`] says which trial is next, and
 //! [`CopiesRunner`] carries it out.
 
 mod args;
@@ -13,5 +13,5 @@ mod tests;
 
 pub use args::CopiesArgs;
 pub use experiment::CopiesOfCommand;
-pub use plan::{CopiesPlanner, CopiesRequest, plan};
+pub use plan::{CopiesRequest, plan, planner};
 pub use run::CopiesRunner;

@@ -3,17 +3,12 @@
 
 use crate::experiment::Machine;
 use plimsoll_control::Scratch;
-use plimsoll_engine::validity::{Allowance, judge};
 use plimsoll_engine::{
-    Observer, ObserverCost, RunError, Runner, ServiceTarget, TrialSensors, fill, idle_trial,
-    unix_ms,
+    Observer, RunError, Runner, ServiceTarget, TrialSensors, idle_trial, measure,
 };
 use plimsoll_load::copies::{self, CopiesError};
-use plimsoll_model::{
-    Copies, CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, Trial, TrialSpec,
-};
+use plimsoll_model::{Copies, CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, TrialSpec};
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 /// Runs the trials of a run of copies.
 #[derive(Debug)]
@@ -45,34 +40,33 @@ impl<'a> CopiesRunner<'a> {
     }
 
     fn copies(
-        &mut self,
+        &self,
         spec: &TrialSpec<CopiesSetting>,
         copies: u32,
         observer: &dyn Observer,
         stop: &AtomicBool,
     ) -> Result<Option<CopiesTrial>, RunError> {
-        let mut trial: CopiesTrial = Trial::begun(spec.clone(), unix_ms());
-        let began = Instant::now();
-        let mut sensors = self.sensors.open(&[], &[])?;
-        let before = sensors.read_edge()?;
-        let cost = ObserverCost::start(observer);
         let cpus = self.plan.run.cpus.core_by_core();
-        let run = copies::start(self.command, copies, &cpus, &self.scratch)?;
-        let run = match run.wait(stop) {
-            Ok(run) => run,
-            Err(CopiesError::Interrupted) => return Ok(None),
-            Err(CopiesError::Load(error)) => return Err(error.into()),
-        };
-        let after = sensors.read_edge()?;
-        let observer_cpu = cost.end(observer);
-        fill(&mut trial, sensors.whole(&before, &after)?);
-        trial.machine.view_cpu = observer_cpu;
-        trial.window = run.wall;
-        trial.outcome.copy_times = run.copies.iter().map(|copy| copy.wall).collect();
-        trial.steady = true;
-        trial.took = began.elapsed();
-        trial.verdict = judge(&self.plan.run.bounds, &trial, Allowance::default());
-        Ok(Some(trial))
+        let (command, scratch) = (self.command, &self.scratch);
+        let bounds = &self.plan.run.bounds;
+        measure(
+            bounds,
+            (&self.sensors, &[]),
+            spec,
+            observer,
+            |trial: &mut CopiesTrial| {
+                let run = copies::start(command, copies, &cpus, scratch)?;
+                match run.wait(stop) {
+                    Ok(run) => {
+                        trial.outcome.copy_times =
+                            run.copies.iter().map(|copy| copy.wall).collect();
+                        Ok(true)
+                    }
+                    Err(CopiesError::Interrupted) => Ok(false),
+                    Err(CopiesError::Load(error)) => Err(error.into()),
+                }
+            },
+        )
     }
 }
 

@@ -65,7 +65,7 @@ impl Runner<CopiesSetting, CopiesOutcome> for Simulated {
 /// Continues from `trials` to the end of the plan.
 fn run(plan: &CopiesPlan, disturbed: Disturbed, trials: &mut Vec<CopiesTrial>) {
     let ended = conduct(
-        &CopiesPlanner(plan),
+        &planner(plan),
         trials,
         &mut Simulated { disturbed },
         |_| Ok::<(), RunError>(()),
@@ -173,10 +173,10 @@ fn without_budget_no_trial_is_repeated() {
 fn the_progress_counts_visits_and_ends_with_no_time_left() {
     let plan = of_four();
     let trials = all(&plan, NONE);
-    let progress = |done: usize| CopiesPlanner(&plan).progress(&trials[..done]);
+    let progress = |done: usize| planner(&plan).progress(&trials[..done]);
     assert_eq!((progress(0).done, progress(0).visits), (0, 8));
     assert!(progress(0).left > progress(1).left + plan.run.idle / 2);
     let end = progress(trials.len());
     assert_eq!((end.done, end.left), (8, Duration::ZERO));
-    assert_eq!(CopiesPlanner(&plan).next(&trials), Next::Done);
+    assert_eq!(planner(&plan).next(&trials), Next::Done);
 }
