@@ -67,8 +67,8 @@ impl<E: Experiment> Entry for Of<E> {
     }
 
     fn command(&self) -> Command {
-        let command = E::Args::augment_args(Command::new(E::NAME).about(E::ABOUT));
-        help::experiment(FrameArgs::augment_args(command), &E::HELP)
+        let command = FrameArgs::augment_args(E::Args::augment_args(Command::new(E::NAME)));
+        help::experiment(command.about(E::ABOUT).long_about(None), &E::HELP)
     }
 
     fn run(&self, matches: &ArgMatches, output: &Output) -> Result<(), Failure> {

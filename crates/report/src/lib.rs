@@ -38,11 +38,14 @@ pub mod yields;
 
 pub use copies::CopiesReport;
 pub use document::{
-    Document, Format, Look, PAGE_MARK, RecordFacts, RenderError, Report, TrialTally, reason, render,
+    Document, Fact, Format, Look, PAGE_MARK, RecordFacts, RenderError, Report, Role, Table,
+    TrialTally, reason, render,
 };
 pub use escape::safe;
+pub use number::{estimate_us, time_us};
 pub use secrets::{HIDDEN, hide as hide_secrets, is_hidden_header};
-pub use table::{Ink, wrap};
+pub use sentence::Sentence;
+pub use table::{Cell, Column, Ink, wrap};
 pub use yields::YieldReport;
 
 // Charts name these by their former places.

@@ -5,7 +5,7 @@ mod written;
 pub(crate) use plimsoll_model::{counted, for_count};
 pub(crate) use written::{Written, confidence};
 
-use plimsoll_model::human_duration;
+use plimsoll_model::{Estimate, human_duration};
 use std::time::Duration;
 
 /// What stands for a value that is not known.
@@ -83,8 +83,18 @@ pub(crate) fn trimmed(value: f64) -> String {
 }
 
 /// Microseconds in a sentence: `8.2ms`.
-pub(crate) fn time_us(us: f64) -> String {
+pub fn time_us(us: f64) -> String {
     Duration::try_from_secs_f64(us / 1e6).map_or_else(|_| MISSING.to_owned(), human_duration)
+}
+
+/// An estimate in microseconds with its interval: `57us (54us to 61us)`.
+pub fn estimate_us(estimate: Option<Estimate>) -> String {
+    let Some(estimate) = estimate else {
+        return MISSING.to_owned();
+    };
+    let value = time_us(estimate.value);
+    let between = |(low, high)| format!("{value} ({} to {})", time_us(low), time_us(high));
+    estimate.interval().map_or(value.clone(), between)
 }
 
 /// A unit of time that all values of a column are shown in.

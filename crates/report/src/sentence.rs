@@ -11,13 +11,13 @@ pub(crate) fn capital(text: &str) -> String {
 
 /// A sentence and how it is painted.
 #[derive(Debug, Clone)]
-pub(crate) struct Sentence {
+pub struct Sentence {
     pub(crate) ink: Ink,
     pub(crate) text: String,
 }
 
 impl Sentence {
-    pub(crate) fn new(ink: Ink, text: impl Into<String>) -> Sentence {
+    pub fn new(ink: Ink, text: impl Into<String>) -> Sentence {
         Sentence {
             ink,
             text: text.into(),

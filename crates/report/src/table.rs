@@ -1,6 +1,7 @@
 //! Tables of right-aligned columns that fit a width.
 
-use crate::number::MISSING;
+use crate::number::{MISSING, estimate_us};
+use plimsoll_model::Estimate;
 
 /// How a piece of text is painted, where it is painted at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,13 +66,13 @@ impl Paint {
 
 /// One value of a table.
 #[derive(Debug, Clone)]
-pub(crate) struct Cell {
+pub struct Cell {
     pub(crate) text: String,
     pub(crate) ink: Ink,
 }
 
 impl Cell {
-    pub(crate) fn new(ink: Ink, text: impl Into<String>) -> Cell {
+    pub fn new(ink: Ink, text: impl Into<String>) -> Cell {
         Cell {
             text: text.into(),
             ink,
@@ -90,16 +91,18 @@ impl From<String> for Cell {
 
 /// A column: what it is, in which unit, and one cell per row.
 #[derive(Debug, Clone)]
-pub(crate) struct Column {
+pub struct Column {
     name: &'static str,
     unit: &'static str,
     /// 0 is never left out; of the others, the highest goes first.
     rank: u8,
     cells: Vec<Cell>,
+    /// What the cells show, for spreadsheets; empty where the text is all.
+    estimates: Vec<Option<Estimate>>,
 }
 
 impl Column {
-    pub(crate) fn new<C: Into<Cell>>(
+    pub fn new<C: Into<Cell>>(
         name: &'static str,
         unit: &'static str,
         rank: u8,
@@ -114,7 +117,28 @@ impl Column {
             unit,
             rank,
             cells,
+            estimates: Vec::new(),
         }
+    }
+
+    /// Times in microseconds with their intervals; three columns of a
+    /// spreadsheet.
+    pub fn times_us(
+        name: &'static str,
+        rank: u8,
+        times: impl IntoIterator<Item = Option<Estimate>>,
+    ) -> Column {
+        let estimates: Vec<_> = times.into_iter().collect();
+        let cells = estimates.iter().copied().map(estimate_us);
+        Column {
+            estimates: estimates.clone(),
+            ..Column::new(name, "", rank, cells)
+        }
+    }
+
+    /// The estimates that its cells show, if they show any.
+    pub(crate) fn estimates(&self) -> &[Option<Estimate>] {
+        &self.estimates
     }
 
     pub(crate) fn is_empty(&self) -> bool {

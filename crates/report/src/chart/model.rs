@@ -5,6 +5,7 @@
 
 use super::axis::Axis;
 use crate::table::Column;
+use plimsoll_model::Estimate;
 
 /// A chart with its title, its panels and the numbers behind it.
 #[derive(Debug, Clone, Default)]
@@ -208,7 +209,55 @@ pub struct Datum {
     pub is_best: bool,
 }
 
+impl Chart {
+    /// A chart of one panel.
+    pub fn of(panel: Panel, id: &str, title: &str, hint: &str) -> Chart {
+        Chart {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            hint: hint.to_owned(),
+            description: hint.to_owned(),
+            panels: vec![panel],
+            ..Chart::default()
+        }
+    }
+}
+
+impl Panel {
+    /// Lines between two axes.
+    pub fn of(x: Axis, y: Axis, series: Vec<Series>) -> Panel {
+        Panel {
+            x,
+            y,
+            series,
+            ..Panel::default()
+        }
+    }
+}
+
+impl Series {
+    /// Points joined by a line.
+    pub fn line(name: &str, tone: Tone, data: Vec<Datum>) -> Series {
+        Series {
+            name: name.to_owned(),
+            tone,
+            line: Line::Solid,
+            marker: Some(Shape::Circle),
+            data,
+            ..Series::default()
+        }
+    }
+}
+
 impl Datum {
+    /// An estimate with its interval.
+    pub fn estimate(x: f64, y: Estimate) -> Datum {
+        Datum {
+            y_range: y.interval(),
+            ..Datum::at(x, y.value, None)
+        }
+    }
+
     /// A point, and the item that it belongs to.
     pub fn at(x: f64, y: f64, pick: Option<usize>) -> Datum {
         Datum {

@@ -1,5 +1,9 @@
 //! The form for spreadsheets and plots.
 
+use crate::number::MISSING;
+use crate::table;
+use plimsoll_model::Estimate;
+
 /// A column: its name with the unit, and its value in a row.
 pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
 
@@ -10,6 +14,45 @@ pub(crate) fn table<T>(columns: &[Column<T>], rows: &[T]) -> String {
         out += &line(columns.iter().map(|(_, value)| value(row)));
     }
     out
+}
+
+/// The columns of a table that is shown, their units in their names. What is
+/// not known is empty.
+pub(crate) fn of_columns(columns: &[table::Column]) -> String {
+    let columns: Vec<Vec<String>> = columns.iter().flat_map(fields).collect();
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let of_row = |row: usize| {
+        let field = |column: &Vec<String>| column.get(row).cloned().unwrap_or_default();
+        line(columns.iter().map(field))
+    };
+    (0..rows).map(of_row).collect()
+}
+
+/// A column as those of a spreadsheet, each with its name: one of what it shows,
+/// or three of estimates in microseconds.
+fn fields(column: &table::Column) -> Vec<Vec<String>> {
+    let name = column.name().replace(' ', "_");
+    let named = |name: String, values: Vec<String>| [vec![name], values].concat();
+    if column.estimates().is_empty() {
+        let text = |cell: &table::Cell| match cell.text.as_str() {
+            MISSING => String::new(),
+            text => text.to_owned(),
+        };
+        let name = match column.unit() {
+            "" => name,
+            unit => format!("{name}_{unit}"),
+        };
+        return vec![named(name, column.cells().iter().map(text).collect())];
+    }
+    let of = |what: fn(Estimate) -> Option<f64>| {
+        let values = column.estimates().iter().map(|e| number(e.and_then(what)));
+        values.collect()
+    };
+    vec![
+        named(format!("{name}_us"), of(|e| Some(e.value))),
+        named(format!("{name}_us_low"), of(|e| Some(e.interval()?.0))),
+        named(format!("{name}_us_high"), of(|e| Some(e.interval()?.1))),
+    ]
 }
 
 fn line(fields: impl Iterator<Item = String>) -> String {

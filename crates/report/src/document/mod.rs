@@ -28,6 +28,7 @@ use crate::markup::Html;
 use crate::sentence::Sentence;
 use crate::table::{Cell, Column, Ink, Paint};
 use json::Json;
+use serde::Serialize;
 use std::fmt;
 
 /// What a command has to say.
@@ -74,7 +75,7 @@ pub(crate) type OwnText<'a> = Box<dyn Fn(Look) -> Option<String> + 'a>;
 
 /// What a sentence is for, which decides where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     /// What was asked for.
     Answer,
     /// What limits the answer: beside it.
@@ -85,7 +86,7 @@ pub(crate) enum Role {
 
 /// A name and a value.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Fact {
+pub struct Fact {
     /// Such as `ok`, before the name.
     pub(crate) mark: Option<Cell>,
     pub(crate) name: String,
@@ -96,7 +97,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    pub(crate) fn new(name: impl Into<String>, value: impl Into<String>) -> Fact {
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Fact {
         Fact {
             name: name.into(),
             value: value.into(),
@@ -114,7 +115,7 @@ impl Fact {
     }
 
     /// Those of which the value is known.
-    pub(crate) fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<Fact> {
+    pub fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<Fact> {
         let known = facts.into_iter();
         known
             .filter_map(|(name, value)| Some(Fact::new(name, value?)))
@@ -130,7 +131,7 @@ pub(crate) struct Facts {
 }
 
 /// A table, with what stands around it.
-pub(crate) struct Table {
+pub struct Table {
     /// Names the section of the page; `None` if the page shows it elsewhere,
     /// such as behind a chart.
     pub(crate) id: Option<&'static str>,
@@ -150,7 +151,7 @@ pub(crate) enum Rows {
 
 impl Table {
     /// One for terminals, without a heading.
-    pub(crate) fn of(columns: Vec<Column>) -> Table {
+    pub fn of(columns: Vec<Column>) -> Table {
         Table {
             id: None,
             heading: None,
@@ -193,8 +194,41 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// A document of a run, in which `order_of` are visited in an order that
+    /// the seed decides: with its workload, its JSON, and all that the frame says
+    /// of any run.
+    pub fn of_run<P: Serialize, F: Serialize>(
+        report: &'a Report<'a, P, F>,
+        schema_version: u32,
+        order_of: &'static str,
+    ) -> Document<'a> {
+        Document {
+            run: Some(Run::of(report, order_of)),
+            json: Some(Json::of_run(schema_version, report, None)),
+            ..Document::of_workload(report)
+        }
+    }
+
+    /// The answer in a sentence: the headline of the page, too.
+    pub fn answer(&mut self, ink: Ink, text: String) {
+        self.headline = text.trim_end_matches('.').to_owned();
+        self.say(Role::Answer, [Sentence::new(ink, text)]);
+    }
+
+    /// The form for spreadsheets: its own, or else that of its first table.
+    fn csv(&self) -> Option<String> {
+        let columns = self.blocks.iter().find_map(|block| match block {
+            Block::Table(Table {
+                rows: Rows::Columns(columns),
+                ..
+            }) => Some(columns),
+            _ => None,
+        });
+        self.csv.clone().or_else(|| Some(csv::of_columns(columns?)))
+    }
+
     /// Adds sentences, if there are any.
-    pub(crate) fn say(&mut self, role: Role, sentences: impl IntoIterator<Item = Sentence>) {
+    pub fn say(&mut self, role: Role, sentences: impl IntoIterator<Item = Sentence>) {
         let sentences: Vec<Sentence> = sentences.into_iter().collect();
         if !sentences.is_empty() {
             self.blocks.push(Block::Sentences(role, sentences));
@@ -202,7 +236,7 @@ impl<'a> Document<'a> {
     }
 
     /// Adds a table, unless it has no rows.
-    pub(crate) fn table(&mut self, table: Table) {
+    pub fn table(&mut self, table: Table) {
         let is_empty = match &table.rows {
             Rows::Columns(columns) => columns.iter().all(Column::is_empty),
             Rows::Grid(rows) => rows.len() < 2,
@@ -219,8 +253,15 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Adds a chart of the page that a terminal shows, too.
+    pub fn chart(&mut self, chart: Chart) {
+        let in_text = chart.clone();
+        self.terminal_charts(move || vec![in_text.clone()]);
+        self.charts([chart]);
+    }
+
     /// Adds charts of the page.
-    pub(crate) fn charts(&mut self, charts: impl IntoIterator<Item = Chart>) {
+    pub fn charts(&mut self, charts: impl IntoIterator<Item = Chart>) {
         let charts = charts
             .into_iter()
             .map(|chart| Block::Chart(Box::new(chart)));
@@ -228,7 +269,7 @@ impl<'a> Document<'a> {
     }
 
     /// Adds charts for a terminal, made when they are drawn.
-    pub(crate) fn terminal_charts(&mut self, charts: impl Fn() -> Vec<Chart> + 'a) {
+    pub fn terminal_charts(&mut self, charts: impl Fn() -> Vec<Chart> + 'a) {
         self.blocks.push(Block::Text(Box::new(move |look| {
             let charset = look.charts?;
             crate::chart::text(&charts(), look.width, charset, Paint(look.colour))
@@ -307,7 +348,7 @@ pub fn render(document: &Document<'_>, format: Format, look: Look) -> Result<Str
     match format {
         Format::Text => Ok(text::text(document, look)),
         Format::Json => Ok(document.json.as_ref().ok_or(none)?.pretty()?),
-        Format::Csv => document.csv.clone().ok_or(none),
+        Format::Csv => document.csv().ok_or(none),
         Format::Html => page::page(document),
     }
 }
