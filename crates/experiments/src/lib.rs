@@ -12,6 +12,7 @@ mod defaults;
 mod experiment;
 mod headers;
 pub mod import;
+pub mod lateness;
 pub mod selftest;
 pub mod sweep;
 pub mod yields;

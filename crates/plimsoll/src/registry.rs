@@ -17,6 +17,7 @@ pub(crate) const EXPERIMENTS: &[&dyn Entry] = &[
     &Of::<plimsoll_experiments::sweep::Sweep>::NEW,
     &Of::<plimsoll_experiments::yields::Yield>::NEW,
     &Of::<plimsoll_experiments::copies::CopiesOfCommand>::NEW,
+    &Of::<plimsoll_experiments::lateness::WakeUps>::NEW,
 ];
 
 /// An experiment, its types apart.

@@ -1,0 +1,180 @@
+//! The experiment of docs/adding-an-experiment.md: what it took to add it, and
+//! that everything of an experiment works for it.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+
+use common::{Folder, LOUD};
+use jsonschema::Validator;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The files outside its folder that know it: a line each.
+const REGISTERED: [(&str, &str); 2] = [
+    ("experiments/src/lib.rs", "pub mod lateness;"),
+    (
+        "plimsoll/src/registry.rs",
+        "&Of::<plimsoll_experiments::lateness::WakeUps>::NEW,",
+    ),
+];
+
+/// Lines that its folder may have.
+const LINES: usize = 250;
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Every file of source below a folder, and what is in it.
+fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push((path.clone(), fs::read_to_string(&path).unwrap()));
+        }
+    }
+    found
+}
+
+/// Lines that name the experiment.
+fn naming(text: &str) -> Vec<&str> {
+    let names = [
+        "experiments::lateness",
+        "pub mod lateness",
+        "crate::lateness",
+    ];
+    let names = |line: &&str| names.iter().any(|name| line.contains(name));
+    text.lines().map(str::trim).filter(names).collect()
+}
+
+#[test]
+fn an_experiment_is_one_folder_and_two_lines() {
+    let own = crates().join("experiments/src/lateness");
+    let lines: usize = sources(&own).iter().map(|(_, t)| t.lines().count()).sum();
+    assert!(lines <= LINES, "{lines} lines");
+    let mut known = Vec::new();
+    for krate in fs::read_dir(crates()).unwrap() {
+        let folder = krate.unwrap().path().join("src");
+        if !folder.is_dir() {
+            continue;
+        }
+        for (path, text) in sources(&folder) {
+            if path.starts_with(&own) {
+                continue;
+            }
+            let path = path.strip_prefix(crates()).unwrap().to_owned();
+            for line in naming(&text) {
+                known.push((path.clone(), line.to_owned()));
+            }
+        }
+    }
+    known.sort();
+    let registered = REGISTERED.map(|(path, line)| (PathBuf::from(path), line.to_owned()));
+    assert_eq!(known, registered);
+}
+
+/// A run of two lengths, each visited so often.
+fn run<'a>(passes: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let plan = ["lateness", "--sleeps", "1ms,100us", "--passes", passes];
+    let seed = ["-z", "100ms", "--seed", "1", "-o", "run.plimsoll"];
+    [&plan[..], &seed, &LOUD, more].concat()
+}
+
+fn schema() -> Validator {
+    let text = include_str!("../../../docs/schema/lateness.schema.json");
+    jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
+}
+
+#[test]
+fn every_form_of_its_findings_is_there() {
+    let folder = Folder::new();
+    let ended = folder.run(&run("3", &["--format", "json"]));
+    let found = ended.json();
+    let faults: Vec<String> = schema()
+        .iter_errors(&found)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+    let rows = found["findings"]["sleeps"].as_array().unwrap();
+    let lengths: Vec<&Value> = rows.iter().map(|row| &row["sleep_us"]).collect();
+    assert_eq!(lengths, [100.0, 1000.0]);
+    for row in rows {
+        assert_eq!(row["trials"], 3);
+        let p99 = &row["p99_us"];
+        let [low, value, high] = ["low", "value", "high"].map(|end| p99[end].as_f64().unwrap());
+        assert!(low <= value && value <= high, "{p99}");
+    }
+
+    let text = folder.run(&["report", "run.plimsoll"]).stdout;
+    for part in ["late (p99)", "sleep", "trials", "All 6 trials are valid"] {
+        assert!(text.contains(part), "'{part}' is missing: {text}");
+    }
+    let csv = folder.run(&["report", "run.plimsoll", "--format", "csv"]);
+    let head = "sleep_us,p50_us,p50_us_low,p50_us_high,p99_us,p99_us_low,p99_us_high,trials";
+    let lines: Vec<&str> = csv.stdout.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (3, head));
+    let page = fs::read_to_string(folder.path("run.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("Lateness by length of sleep"));
+    let help = folder.run(&["lateness", "--help"]).stdout;
+    assert!(help.starts_with("Let a thread sleep"), "{help}");
+    assert!(
+        help.contains("--sleeps") && help.contains("--resume"),
+        "{help}"
+    );
+}
+
+#[test]
+fn a_killed_run_goes_on_where_it_was() {
+    let folder = Folder::new();
+    let mut killed = folder.spawn(&run("40", &[]));
+    let file = folder.path("run.plimsoll");
+    let trials = || {
+        let ended = folder.run(&["report", file.to_str().unwrap(), "--format", "json"]);
+        let said: Value = serde_json::from_str(&ended.stdout).ok()?;
+        said["record"]["trials"].as_u64()
+    };
+    // It has 80 trials to make, and is killed when some of them are recorded.
+    while trials().is_none_or(|made| made < 2) {
+        assert!(killed.try_wait().unwrap().is_none(), "it ended by itself");
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let before = trials().unwrap();
+    assert!(before < 80, "{before}");
+    let resumed = folder.run(&["lateness", "--resume", "run.plimsoll", "--format", "json"]);
+    let record = &resumed.json()["record"];
+    assert_eq!(
+        (&record["ended"], &record["trials"]),
+        (&"complete".into(), &80.into())
+    );
+}
+
+/// The pieces of code of a page, and the files that they are from:
+/// `<!-- FILE -->` before a block.
+fn quotations(page: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    for part in page.split("<!-- code: ").skip(1) {
+        let (file, rest) = part.split_once(" -->\n\n```rust\n").unwrap();
+        found.push((file, rest.split_once("```").unwrap().0));
+    }
+    found
+}
+
+#[test]
+fn the_page_that_explains_it_quotes_its_code() {
+    let page = include_str!("../../../docs/adding-an-experiment.md");
+    let quotations = quotations(page);
+    assert!(quotations.len() >= 8, "{} quotations", quotations.len());
+    for (file, code) in quotations {
+        let text = fs::read_to_string(crates().join("..").join(file)).unwrap();
+        assert!(text.contains(code), "{file} does not have:\n{code}");
+    }
+}
