@@ -108,6 +108,8 @@ fn a_second_ctrl_c_ends_a_watched_run_at_once_and_gives_the_terminal_back() {
     pty.wait_for("last");
     pty.press("\u{3}\u{3}");
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    // What was written last may not have been read yet.
+    pty.wait_until("given back", |_| pty.written().contains("\u{1b}[?1049l"));
     pty.is_given_back();
 }
 
