@@ -57,7 +57,7 @@ pub enum ImportedRows {
     /// A table of rates: the trials of a sweep.
     Rates(Box<Plan>, Vec<Trial>),
     /// A table of copies: the trials of a run of copies.
-    Copies(CopiesPlan, Vec<CopiesTrial>),
+    Copies(Box<CopiesPlan>, Vec<CopiesTrial>),
 }
 
 /// A row counts as at least this many requests, so that its window is long
@@ -197,7 +197,7 @@ fn of_copies(table: ImportedTable, run: RunPlan, rows: &[CopiesRow]) -> Imported
             ..run
         },
     };
-    ImportedRows::Copies(plan, trials)
+    ImportedRows::Copies(Box::new(plan), trials)
 }
 
 /// A level for each different rate, ascending with it: its share of the
