@@ -314,7 +314,7 @@ fn three_machines_stand_side_by_side_where_they_fit_and_else_one_below_the_other
             "20 % headroom\n  web-a.example.net  70.0 (69.0 to 71.0)\n",
         ),
     ] {
-        has(&text, &[block]);
+        has(text, &[block]);
     }
     assert!(narrow.contains("\nheadroom    web-a"), "it fits: {narrow}");
     for (width, text) in [(80, narrow), (200, wide), (36, three(&sample, 36))] {

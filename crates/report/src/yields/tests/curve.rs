@@ -187,7 +187,7 @@ fn each_headroom_can_be_picked_and_that_to_take_is_picked_first() {
     let (_, picker) = page.split_once("<select id=\"level\"").unwrap();
     let (picker, _) = picker.split_once("</select>").unwrap();
     assert_eq!(count(picker, "<option"), sample.findings.tried().count());
-    has(&picker, &["selected>quota-10ms, 20 % headroom<"]);
+    has(picker, &["selected>quota-10ms, 20 % headroom<"]);
     // What stands under a chart is of the one that is picked.
     assert!(
         page.contains("quota-10ms, 20 % headroom: p99 changes by +0.8 % (-0.7 to 2.3); within")

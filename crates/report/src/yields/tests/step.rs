@@ -79,9 +79,9 @@ fn its_page_has_the_table_of_steps_and_says_which_charts_it_lacks_and_why() {
         1 + sample.findings.step.len(),
         "{section}"
     );
-    has(&section, &["back after", "cost", "settled", "worst p99"]);
+    has(section, &["back after", "cost", "settled", "worst p99"]);
     has(
-        &section,
+        section,
         &[">not back<", ">350<", ">at once<", ">inconclusive<"],
     );
     let without = super::page::page(&super::sample::sample());
@@ -146,7 +146,7 @@ fn the_chart_of_slots_has_a_panel_per_arm_and_marks_when_latency_is_back() {
             "wide" => ">back after 350 ms (250 or more)<",
             _ => ">back after 350 ms<",
         };
-        has(&slots, &[said]);
+        has(slots, &[said]);
         assert!(slots.contains("aria-label=\"") && slots.contains("<desc"));
     }
     let title = "<h2>After a step latency is back at once with sched-idle, after 350 ms with \
