@@ -174,7 +174,7 @@ fn picked(browser: &Browser, level: usize) {
          for (const mark of document.querySelectorAll('[data-l]'))
            if (mark.matches('.on') !== (mark.dataset.l === '{level}')) strays.push(mark.outerHTML);
          const name = document.querySelector('#level').selectedOptions[0].textContent;
-         for (const told of document.querySelectorAll('[data-told]'))
+         for (const told of document.querySelectorAll('[data-details]'))
            if (!told.textContent.startsWith(name)) strays.push(told.textContent);
          return strays"
     ));
