@@ -138,7 +138,10 @@ fn records_that_cannot_be_compared_say_why() {
     refused(&["arm", "arm"], &["name each record once"]);
     refused(&["arm", "none"], &["none"]);
     refused(&["arm", "text"], &["text"]);
-    refused(&["arm", "compile"], &["compile", "sweeps over rates"]);
+    refused(
+        &["arm", "compile"],
+        &["compile", "records of plimsoll sweep"],
+    );
     refused(&["arm", "smt", "--goal", "p99"], &["no '<'"]);
     for (price, words) in [
         ("graviton3-netty=NaN", "makes no sense"),
@@ -274,7 +277,7 @@ fn a_table_that_ends_before_the_goal_does_is_planned_with_its_highest_rate() {
         "11 instances carry the peak of 4,000,000/s",
         "The minimum is 10",
         "The linear rule",
-        "too few for the goal",
+        "too few for the SLO",
         "3.74 per hour",
         "kind: HorizontalPodAutoscaler",
     ] {
@@ -585,7 +588,10 @@ fn a_record_without_a_capacity_says_why_and_what_to_do() {
     };
     plan("none", &[]).says(2, &["none"]);
     plan("text", &[]).says(2, &["text"]);
-    plan("compile", &[]).says(2, &["copies of a command", "sweep over rates"]);
+    plan("compile", &[]).says(
+        2,
+        &["a record of plimsoll copies", "records of plimsoll sweep"],
+    );
     // The lowest row has 7 % CPU use already.
     plan("smt", &["--goal", "cpu<5%"]).says(2, &["cpu<5%", "inconclusive", "--goal"]);
     replan(&folder, "smt", |plan| plan["goals"] = serde_json::json!([]));

@@ -1,4 +1,4 @@
-//! `plimsoll sweep --copies` for real: where the copies work, and that nothing of
+//! `plimsoll copies` for real: where the copies work, and that nothing of
 //! them is left, whatever ends the run.
 
 #![allow(
@@ -19,16 +19,7 @@ use std::time::{Duration, Instant};
 const LONG: Duration = Duration::from_secs(120);
 
 /// Three trials of the idle machine and of copies, each as short as its command.
-const SWEEP: [&str; 8] = [
-    "sweep",
-    "--quick",
-    "--plain",
-    "--trials",
-    "1",
-    "--duration",
-    "100ms",
-    "--copies",
-];
+const COPIES: [&str; 3] = ["copies", "--quick", "--plain"];
 
 /// The binary in `/bin/sh`, which first runs `before`: it has the same process id.
 fn after(folder: &Folder, before: &str, args: &[&str]) -> Command {
@@ -52,7 +43,7 @@ fn a_folder_that_somebody_prepared_is_not_worked_in() {
     fs::create_dir(&theirs).unwrap();
     let said = folder.path("said");
     let script = r#"{ pwd; stat -c %a ../..; } >"$1""#;
-    let mut args = SWEEP.to_vec();
+    let mut args = COPIES.to_vec();
     args.extend(["--", "sh", "-c", script, "sh", said.to_str().unwrap()]);
     // What an attacker can foresee is the process id.
     for squat in [
@@ -89,7 +80,7 @@ impl Sleeping {
     }
 
     fn command(&self) -> Command {
-        let mut args = SWEEP.to_vec();
+        let mut args = COPIES.to_vec();
         args.extend(["--", "sleep", &self.marker]);
         after(&self.folder, ":", &args)
     }
@@ -176,7 +167,7 @@ fn copies_that_kill_9_left_are_ended_by_the_next_start() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(sleepers(&sleeping.marker) > 0);
-    let mut args = SWEEP.to_vec();
+    let mut args = COPIES.to_vec();
     args.extend(["--", "true"]);
     let next = after(&sleeping.folder, ":", &args).output().unwrap();
     let told = String::from_utf8_lossy(&next.stderr);

@@ -221,7 +221,7 @@ fn a_table_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn an_import_writes_over_nothing_and_cannot_be_gone_on_with() {
+fn an_import_writes_over_nothing_and_cannot_be_resumed() {
     let folder = Folder::new();
     let table = published("intel-smt-netty");
     std::fs::write(folder.path("mine"), "precious").unwrap();
@@ -239,7 +239,7 @@ fn an_import_writes_over_nothing_and_cannot_be_gone_on_with() {
     assert_eq!(folder.run(&["import", &table, "-o", "out"]).code, Some(0));
     folder
         .run(&["sweep", "--resume", "out"])
-        .says(2, &["out is an imported table", "start a run"]);
+        .says(2, &["(imported table)", "start a new run"]);
     assert_eq!(trials_in(&folder.path("out")), 12);
 }
 

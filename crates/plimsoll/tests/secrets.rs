@@ -10,7 +10,7 @@ mod common;
 #[path = "common/server.rs"]
 mod server;
 
-use common::{Folder, short};
+use common::{Folder, LOUD, short};
 use server::Server;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -116,14 +116,15 @@ fn headers_need_a_server_or_a_record() {
 #[test]
 fn a_run_is_resumed_only_from_a_record_that_nobody_else_can_write() {
     let folder = Folder::new();
-    let mut args = short(&["--levels", "1", "-o", "run.plimsoll", "--copies"]);
+    let mut args = vec!["copies", "--quick", "--numbers", "1", "-o", "run.plimsoll"];
+    args.extend(LOUD);
     args.extend(["--", "touch", "ran"]);
     folder.run(&args).says(0, &[]);
     change(&folder, "UPDATE run SET ended = 'interrupted'");
     let path = folder.path("run.plimsoll");
     let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
     set(0o666);
-    let resume = ["sweep", "--resume", "run.plimsoll"];
+    let resume = ["copies", "--resume", "run.plimsoll"];
     let refused = folder.run(&resume);
     refused.says(2, &["can be written by others", "chmod go-w"]);
     assert!(!refused.stderr.contains("resuming runs"), "{refused:#?}");

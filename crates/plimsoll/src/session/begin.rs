@@ -67,8 +67,7 @@ pub(super) fn resume<E: Experiment>(
     args: &E::Args,
     machine: &Machine,
 ) -> Result<Begun<E>, Failure> {
-    let record = unfinished::<E>(path)?;
-    let plan: E::Plan = record.plan()?;
+    let (record, plan) = unfinished::<E>(path)?;
     refuse_other_machine(&record, &machine.root)?;
     let shown = path.display();
     let reopened = E::reopen(args, plan, machine).map_err(|e| Failure::from(e).about(&shown))?;
@@ -81,7 +80,7 @@ pub(super) fn resume<E: Experiment>(
 }
 
 /// Opens a record of this experiment whose run is not complete.
-fn unfinished<E: Experiment>(path: &Path) -> Result<Record, Failure> {
+fn unfinished<E: Experiment>(path: &Path) -> Result<(Record, E::Plan), Failure> {
     let record = Record::open(path)?;
     let shown = path.display();
     let made_by = record.experiment();
@@ -90,13 +89,15 @@ fn unfinished<E: Experiment>(path: &Path) -> Result<Record, Failure> {
             "{shown} is a record of plimsoll {made_by}; resume it with plimsoll {made_by} --resume {shown}"
         )));
     }
+    let plan: E::Plan = record.plan()?;
     if record.end() == Some(&RunEnd::Complete) {
+        let workload = E::workload(&E::shown(&plan));
         return Err(Failure::Mistake(format!(
-            "the run in {shown} is complete: all of its plan was measured; see it with plimsoll report {shown}, or start a new run"
+            "the run in {shown} ({workload}) is complete; see it with plimsoll report {shown}, or start a new run"
         )));
     }
     drop(record);
-    Ok(Record::open_for_resume(path)?)
+    Ok((Record::open_for_resume(path)?, plan))
 }
 
 fn refuse_other_machine(record: &Record, root: &Root) -> Result<(), Failure> {
