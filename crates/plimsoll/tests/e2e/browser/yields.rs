@@ -17,8 +17,11 @@ fn page(folder: &Folder, name: &str, sample: &Sample) -> PathBuf {
     let (all, invalid) = sample.counts;
     let command_line = ["plimsoll".to_owned(), "yield".to_owned()];
     let report = YieldReport {
+        experiment: "yield",
+        workload: sample.plan.load.workload.to_string(),
         findings: &sample.findings,
         plan: &sample.plan,
+        seed: sample.plan.load.run.seed,
         provenance: &Provenance::default(),
         requirements: &[],
         record: RecordFacts {
@@ -34,15 +37,15 @@ fn page(folder: &Folder, name: &str, sample: &Sample) -> PathBuf {
         },
     };
     let picture = YieldPicture {
-        trials: &sample.trials,
-        steps: &sample.steps,
+        trials: sample.trials.clone(),
+        steps: sample.steps.clone(),
     };
     let look = Look {
         width: 80,
         colour: false,
         charts: None,
     };
-    let document = plimsoll_report::yields::document(&report, Some(picture));
+    let document = plimsoll_report::yields::document(&report, Some(&picture));
     let file = folder.path(name);
     std::fs::write(&file, render(&document, Format::Html, look).unwrap()).unwrap();
     file
