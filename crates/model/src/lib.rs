@@ -92,7 +92,7 @@ pub use trial::{
     Verdict, Work,
 };
 pub use units::{
-    Bytes, CpuTime, Energy, Rate, Share, human_duration, human_minutes, parse_duration,
+    Bytes, CpuTime, Energy, OutOfRange, Rate, Share, human_duration, human_minutes, parse_duration,
 };
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use workload::{

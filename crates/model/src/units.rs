@@ -6,8 +6,34 @@ use std::time::Duration;
 
 /// Events per second: finite and not negative.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "f64", into = "f64")]
 pub struct Rate(f64);
+
+impl TryFrom<f64> for Rate {
+    type Error = OutOfRange;
+
+    fn try_from(n: f64) -> Result<Rate, OutOfRange> {
+        Rate::per_second(n).ok_or(OutOfRange("a rate", n))
+    }
+}
+
+impl From<Rate> for f64 {
+    fn from(rate: Rate) -> f64 {
+        rate.0
+    }
+}
+
+/// A number that a unit does not take: which unit, and the number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OutOfRange(&'static str, f64);
+
+impl fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is out of range for {}", self.1, self.0)
+    }
+}
+
+impl std::error::Error for OutOfRange {}
 
 impl Rate {
     /// Nothing per second.
@@ -62,8 +88,22 @@ fn thousands(n: u64) -> String {
 
 /// A part of a whole, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "f64", into = "f64")]
 pub struct Share(f64);
+
+impl TryFrom<f64> for Share {
+    type Error = OutOfRange;
+
+    fn try_from(x: f64) -> Result<Share, OutOfRange> {
+        Share::new(x).ok_or(OutOfRange("a share", x))
+    }
+}
+
+impl From<Share> for f64 {
+    fn from(share: Share) -> f64 {
+        share.0
+    }
+}
 
 impl Share {
     /// None of it.
@@ -239,6 +279,14 @@ mod tests {
             assert_eq!(Rate::per_second(bad), None, "{bad}");
         }
         assert_eq!(Rate::of(10, Duration::ZERO), Rate::ZERO);
+    }
+
+    #[test]
+    fn a_recorded_number_out_of_range_is_refused() {
+        for (n, rate, share) in [(0.5, true, true), (7.0, true, false), (-1.0, false, false)] {
+            assert_eq!(Rate::try_from(n).is_ok(), rate, "{n}");
+            assert_eq!(Share::try_from(n).is_ok(), share, "{n}");
+        }
     }
 
     #[test]

@@ -1,0 +1,200 @@
+//! What the session does for every experiment, asked of each.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+
+use common::{Ended, Folder, LOUD, trials_in};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// The shortest run of each experiment, as far as its last argument.
+const RUNS: [(&str, &[&str]); 4] = [
+    (
+        "sweep",
+        &[
+            "--quick", "--trials", "1", "-z", "200ms", "--levels", "20", "--rated", "500",
+        ],
+    ),
+    (
+        "yield",
+        &[
+            "--quick", "--passes", "1", "-z", "150ms", "--arms", "nice", "--rated", "500",
+        ],
+    ),
+    ("copies", &["--quick", "--numbers", "1", "--", "true"]),
+    (
+        "lateness",
+        &["--sleeps", "100us,1ms", "--passes", "1", "-z", "100ms"],
+    ),
+];
+
+/// Flags of all commands.
+const COMMON: [&str; 3] = ["--color", "--no-charts", "--help"];
+
+const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/");
+
+/// A complete run, recorded in `run.plimsoll`.
+fn complete((name, args): (&str, &[&str])) -> Folder {
+    let folder = Folder::new();
+    let all = [&[name, "--plain", "-o", "run.plimsoll"], &LOUD[..], args].concat();
+    folder.run(&all).says(0, &[]);
+    folder
+}
+
+fn change(folder: &Folder, sql: &str) {
+    let db = rusqlite::Connection::open(folder.path("run.plimsoll")).unwrap();
+    db.execute_batch(sql).unwrap();
+}
+
+/// A page of help: each flag with the heading above it.
+fn flags(folder: &Folder, command: &str, help: &str) -> Vec<(String, String)> {
+    let page = folder.run(&[command, help]);
+    page.says(0, &[]);
+    let mut heading = String::new();
+    let mut found = Vec::new();
+    for line in page.stdout.lines() {
+        let text = line.trim_start();
+        if !line.starts_with(' ') && line.ends_with(':') {
+            heading = line.to_owned();
+        } else if line.starts_with("  ") && text.starts_with('-') {
+            let name = text.split_whitespace().find(|word| word.starts_with("--"));
+            let name = name.unwrap().trim_end_matches(',').to_owned();
+            found.push((heading.clone(), name));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_experiment_is_in_the_list() {
+    let folder = Folder::new();
+    let page = folder.run(&["--help"]).stdout;
+    let (_, commands) = page.split_once("\nCommands:\n").unwrap();
+    let names = commands.lines().take_while(|line| !line.is_empty());
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    let resumes = |name: &&str| {
+        let help = folder.run(&[name, "--help"]).stdout;
+        help.contains("--resume")
+    };
+    let found: BTreeSet<&str> = names
+        .filter(|name| *name != "help")
+        .filter(resumes)
+        .collect();
+    assert_eq!(found, RUNS.iter().map(|run| run.0).collect());
+}
+
+#[test]
+fn every_flag_of_an_experiment_stands_under_a_heading() {
+    let folder = Folder::new();
+    for (name, _) in RUNS {
+        let all = flags(&folder, name, "--help");
+        let short = flags(&folder, name, "-h");
+        for page in [&all, &short] {
+            assert!(page.len() > COMMON.len() + 3, "{name}: {page:?}");
+            for (heading, flag) in page {
+                let is_common = COMMON.contains(&flag.as_str());
+                assert_eq!(heading == "Options:", is_common, "{name}: {heading} {flag}");
+            }
+        }
+        assert!(short.iter().all(|flag| all.contains(flag)), "{name}");
+    }
+    let short = flags(&folder, "yield", "-h");
+    for flag in ["--curve", "--headrooms"] {
+        let own = ("Question:".to_owned(), flag.to_owned());
+        assert!(short.contains(&own), "{flag}: {short:?}");
+    }
+}
+
+/// Resumes the run where no file can grow beyond the size of its record.
+fn resumed_without_room(folder: &Folder, name: &str) -> Ended {
+    let record = folder.path("run.plimsoll");
+    let blocks = std::fs::metadata(&record).unwrap().len().div_ceil(512);
+    // Without the trap the signal would end the run before the error does.
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+    let resume = [name, "--plain", "--no-html", "--resume", "run.plimsoll"];
+    let output = Command::new("sh")
+        .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_plimsoll")])
+        .args(resume)
+        .current_dir(folder.0.path())
+        .env("XDG_STATE_HOME", folder.path("state"))
+        .output()
+        .unwrap();
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_appended_fails_the_run_of_every_experiment() {
+    for run in RUNS {
+        let folder = complete(run);
+        let record = folder.path("run.plimsoll");
+        let before = trials_in(&record);
+        assert!(before >= 1, "{}", run.0);
+        change(
+            &folder,
+            "DELETE FROM trial; UPDATE run SET ended = 'interrupted'; VACUUM",
+        );
+        resumed_without_room(&folder, run.0).says(1, &["run.plimsoll"]);
+        assert!(trials_in(&record) < before, "{}", run.0);
+        folder.run(&["report", "run.plimsoll"]).says(0, &[]);
+    }
+}
+
+#[test]
+fn an_interrupted_run_says_so_in_text_and_page_and_json_for_every_experiment() {
+    for run in RUNS {
+        let folder = complete(run);
+        let whole = folder.run(&["report", "run.plimsoll"]).stdout;
+        let sentence = "The run was interrupted";
+        assert!(!whole.contains(sentence), "{whole}");
+        change(&folder, "UPDATE run SET ended = 'interrupted'");
+        let text = folder.run(&["report", "run.plimsoll"]).stdout;
+        let page = ["report", "run.plimsoll", "-o", "page.html"];
+        folder.run(&page).says(0, &[]);
+        let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
+        let resume = format!("plimsoll {} --resume run.plimsoll", run.0);
+        for shown in [text, page] {
+            let shown = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
+            assert!(shown.contains(sentence), "{}: {shown}", run.0);
+            assert!(shown.contains(&resume), "{}: {shown}", run.0);
+        }
+        let json = folder.run(&["report", "run.plimsoll", "--format", "json"]);
+        assert_eq!(json.json()["record"]["ended"], "interrupted", "{}", run.0);
+    }
+}
+
+#[test]
+fn a_repeated_goal_counts_once_everywhere() {
+    let folder = Folder::new();
+    for (name, cpus) in [("graviton3-netty", "16"), ("intel-smt-netty", "8")] {
+        let table = format!("{TABLES}{name}.csv");
+        let import = ["import", &table, "-o", name, "--cpus", cpus, "--no-html"];
+        folder.run(&import).says(0, &[]);
+    }
+    let (one, two) = ("graviton3-netty", "intel-smt-netty");
+    for command in [
+        &["report", one][..],
+        &["compare", one, two],
+        &["plan", one, "--peak", "1e6"],
+    ] {
+        let with = |goals: usize| {
+            let goals = ["--goal", "p99<2x"].repeat(goals);
+            let all = [command, &["--format", "json"], &goals].concat();
+            folder.run(&all).json()
+        };
+        assert_eq!(with(2), with(1), "{command:?}");
+    }
+    let goals = ["--goal", "p99<10s", "--goal", "p99<10s"];
+    let sweep = [RUNS[0].1, &goals].concat();
+    let folder = complete(("sweep", &sweep));
+    let json = folder.run(&["report", "run.plimsoll", "--format", "json"]);
+    assert_eq!(json.json()["plan"]["goals"].as_array().unwrap().len(), 1);
+}
