@@ -10,25 +10,20 @@ pub(super) fn document<'a>(report: &'a ReportOf<'a, WakeUps>) -> Document<'a> {
     let rows = &report.findings.sleeps;
     let mut out = Document::of_run(report, 1, "lengths of sleep");
     out.chart(chart(rows));
-    out.table(Table::of(vec![
-        Column::new(
-            "sleep",
-            "us",
-            0,
-            rows.iter().map(|r| r.sleep_us.to_string()),
-        ),
+    let sleeps = rows.iter().map(|r| r.sleep_us.to_string());
+    let columns = vec![
+        Column::new("sleep", "us", 0, sleeps),
         Column::times_us("p50", 0, rows.iter().map(|r| r.p50_us)),
         Column::times_us("p99", 0, rows.iter().map(|r| r.p99_us)),
         Column::new("trials", "", 1, rows.iter().map(|r| r.trials.to_string())),
-    ]));
+    ];
+    out.table(Table::of(columns).on_page("lengths"));
     let worst = rows.iter().filter_map(|r| r.p99_us);
     match worst.max_by(|a, b| a.value.total_cmp(&b.value)) {
         Some(late) => {
             let late = estimate_us(Some(late));
-            out.answer(
-                Ink::Green,
-                format!("Wake-ups come up to {late} late (p99)."),
-            );
+            let answer = format!("Wake-ups come up to {late} late (p99).");
+            out.answer(Ink::Green, answer);
         }
         None => out.answer(Ink::Red, "Lateness: inconclusive, no valid trial.".into()),
     }
@@ -43,7 +38,7 @@ fn chart(rows: &[Lateness]) -> Chart {
     let p50 = line("p50", Tone::P50, |r| r.p50_us);
     let p99 = line("p99", Tone::P99, |r| r.p99_us);
     let sleeps = Scale::log(rows.iter().map(|r| r.sleep_us));
-    let late = Scale::log(p50.data.iter().chain(&p99.data).map(|d| d.y));
+    let late = Scale::log(p50.data.iter().chain(&p99.data).flat_map(Datum::y_extent));
     let x = Axis::new("sleep", sleeps, Unit::Time);
     let y = Axis::new("late by", late, Unit::Time);
     let panel = Panel::of(x, y, vec![p50, p99]);

@@ -258,6 +258,11 @@ impl Datum {
         }
     }
 
+    /// What it takes of the y axis: its value, or the ends of its interval.
+    pub fn y_extent(&self) -> [f64; 2] {
+        self.y_range.map_or([self.y; 2], |(low, high)| [low, high])
+    }
+
     /// A point, and the item that it belongs to.
     pub fn at(x: f64, y: f64, pick: Option<usize>) -> Datum {
         Datum {

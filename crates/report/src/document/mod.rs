@@ -160,6 +160,14 @@ impl Table {
             below: Vec::new(),
         }
     }
+
+    /// On the page, too, as its section of this id.
+    pub fn on_page(self, id: &'static str) -> Table {
+        Table {
+            id: Some(id),
+            ..self
+        }
+    }
 }
 
 impl<'a> Document<'a> {
