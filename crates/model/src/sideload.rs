@@ -119,7 +119,7 @@ impl fmt::Display for Arm {
 
 /// Why an arm could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{given}' is no way to hold a job; choose from {known}")]
+#[error("'{given}' is not an isolation mechanism; choose from {known}")]
 pub struct ArmError {
     given: String,
     known: String,

@@ -149,8 +149,9 @@ struct Job {
 /// The jobs of a record by arm.
 fn jobs(record: &Path) -> BTreeMap<String, Job> {
     let db = rusqlite::Connection::open(record).unwrap();
-    let sql = "SELECT arm, job_done, job_cpu_ns * 1.0 / job_over_ns, allowed_share FROM trial
-               WHERE phase = 'level'";
+    let sql = "SELECT setting_json ->> '$.beside.arm', outcome_json ->> '$.job.done',
+               (outcome_json ->> '$.job.cpu_ns') * 1.0 / (outcome_json ->> '$.job.over_ns'),
+               setting_json ->> '$.beside.allowed_share' FROM trial WHERE phase = 'level'";
     let mut statement = db.prepare(sql).unwrap();
     let job = |row: &rusqlite::Row<'_>| {
         let job = Job {

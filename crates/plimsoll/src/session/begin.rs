@@ -93,7 +93,7 @@ fn unfinished<E: Experiment>(path: &Path) -> Result<(Record, E::Plan), Failure> 
     if record.end() == Some(&RunEnd::Complete) {
         let workload = E::workload(&E::shown(&plan));
         return Err(Failure::Mistake(format!(
-            "the run in {shown} ({workload}) is complete; see it with plimsoll report {shown}, or start a new run"
+            "the run in {shown} is complete: all trials of {workload} are recorded; see it with plimsoll report {shown}, or start a new run"
         )));
     }
     drop(record);

@@ -44,7 +44,7 @@ fn the_service_is_measured_for_as_long_as_a_run_of_the_command_takes() {
     let db = rusqlite::Connection::open(folder.path("run.plimsoll")).unwrap();
     let measured = |arm: &str| -> (i64, i64) {
         let sql = "SELECT max(window_ns), max(intended) FROM trial
-                   WHERE phase = 'level' AND arm = ?1";
+                   WHERE phase = 'level' AND setting_json ->> '$.beside.arm' = ?1";
         db.query_row(sql, [arm], |row| Ok((row.get(0)?, row.get(1)?)))
             .unwrap()
     };

@@ -53,7 +53,7 @@ fn a_headroom_that_no_law_takes_leaves_the_laws_out_and_says_why() {
     let folder = Folder::new();
     let args = tiny(&["--arms", "nice,koordinator,plimsoll", "--headroom", "0%"]);
     let ended = run(&folder, &args);
-    ended.says(0, &["plimsoll is left out: '0' is no headroom"]);
+    ended.says(0, &["plimsoll is left out: '0' is not a headroom"]);
 }
 
 #[test]
@@ -100,5 +100,5 @@ fn a_curve_visits_an_arm_with_each_headroom_that_was_asked_for() {
     assert_eq!(again.json()["findings"], output["findings"]);
     let text = run(&folder, &["report", "run.plimsoll"]);
     assert!(text.stdout.contains("headroom"), "{}", text.stdout);
-    run(&folder, &["yield", "--resume", "run.plimsoll"]).says(2, &["all of its plan was measured"]);
+    run(&folder, &["yield", "--resume", "run.plimsoll"]).says(2, &["is complete"]);
 }

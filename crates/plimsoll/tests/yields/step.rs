@@ -9,7 +9,8 @@ use std::path::Path;
 /// What a record says of the slots after each step: arm, requests.
 fn slots(record: &Path) -> BTreeMap<String, Vec<(i64, i64, i64)>> {
     let db = rusqlite::Connection::open(record).unwrap();
-    let sql = "SELECT arm, step, number, requests FROM slot JOIN trial ON trial.id = slot.trial
+    let sql = "SELECT setting_json ->> '$.beside.arm', step, number, requests
+               FROM slot JOIN trial ON trial.id = slot.trial
                ORDER BY trial.id, step, number";
     let mut statement = db.prepare(sql).unwrap();
     let slot = |row: &rusqlite::Row<'_>| {

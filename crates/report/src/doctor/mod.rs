@@ -102,8 +102,11 @@ mod tests {
         let requirement = Requirement {
             name: "clock frequency".to_owned(),
             outcome: Outcome::Missed {
-                lost: "a clock that rises or falls with the load cannot be told from a change in the work".to_owned(),
-                remedy: "none in most virtual machines; on metal, load a cpufreq driver for the CPU".to_owned(),
+                lost: "a clock that changes with the load looks like a change in the work"
+                    .to_owned(),
+                remedy:
+                    "none in most virtual machines; on metal, load a cpufreq driver for the CPU"
+                        .to_owned(),
             },
         };
         for (width, lines) in [(80, 4), (200, 3), (40, 7)] {
