@@ -60,7 +60,7 @@ pub(super) fn judge(measured: &Measured<'_>) -> SelftestAnswer {
     if verdict != SelftestVerdict::Recovered && valid < trials.len() {
         let why = disturbance(trials).unwrap_or_default();
         let invalid = trials.len() - valid;
-        let more = format!("{invalid} of {} trials do not count: {why}", trials.len());
+        let more = format!("{invalid} of {} trials are invalid: {why}", trials.len());
         note = Some(note.map_or(more.clone(), |note| format!("{note}; {more}")));
     }
     SelftestAnswer {

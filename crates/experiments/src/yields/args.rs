@@ -82,11 +82,11 @@ How to read it, from a run on two shared virtual CPUs:
   arm         gained   change          interval  verdict
   none          49.2  +26,100  20,500 to 31,400  beyond
   quota-10ms    19.2     +158        107 to 290  beyond
-  plimsoll      39.1       -4         -19 to 12  cannot tell
+  plimsoll      39.1       -4         -19 to 12  inconclusive
 Held by nothing, the job did 49.2 % of its work beside the service, and p99 was
 260 times as long. By a quota of 10 ms it did 19.2 %, and p99 more than doubled.
-By the law of `plimsoll side` it did 39.1 %; p99 changed by -19 to 12 %, and that
-it is within 5 % cannot be told by a machine whose own noise is 27 %.
+By the law of `plimsoll side` it did 39.1 %; p99 changed by -19 to 12 %: whether
+it is within 5 % is inconclusive on a machine whose own noise is 27 %.
 
 Examples:
   plimsoll yield --quick

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 const COMPARE_HELP: &str = "\
 Each record is held against the first. A difference is called better or worse
-only where its 95 % interval lies on one side; else it cannot be told. Records
+only where its 95 % interval lies on one side; else it is inconclusive. Records
 of different workloads or goals are refused, and those of copies, which have no
 capacity. With several goals the table of CPU use by headroom is of the one that
 allows the least. A record is called by the name of its machine (of

@@ -13,7 +13,7 @@ trial that confirms a capacity. Not tested: how CPU use is measured and what is 
 
 An answer is recovered when it is within 5 % of the truth and its interval reaches no further from \
 it than 5 % (with --quick 50 %, as its few trials allow no less); beyond that it could be luck, and \
-Plimsoll cannot tell.
+the verdict is inconclusive.
 
 Exit status: 0 all answers were recovered, 1 not all were, 2 a mistake in what was asked, 130 \
 stopped by Ctrl-C.";

@@ -109,7 +109,7 @@ mod tests {
                         .to_owned(),
             },
         };
-        for (width, lines) in [(80, 4), (200, 3), (40, 7)] {
+        for (width, lines) in [(80, 4), (200, 2), (40, 6)] {
             let told = text(
                 &Provenance::default(),
                 std::slice::from_ref(&requirement),

@@ -176,7 +176,7 @@ fn every_chart_of_a_sweep_has_all_points_in_both_sizes() {
         assert_eq!(
             count(line, "class=\"trial bad"),
             2,
-            "those that do not count"
+            "the invalid ones"
         );
         assert_eq!(count(line, ">H</text>"), 2, "their reason");
         assert_eq!(

@@ -58,7 +58,7 @@ pub(super) fn time_line(
         id: "time".to_owned(),
         title,
         hint: format!("{hint}{marked}"),
-        description: "Every trial as a bar over time; hatched ones do not count.".to_owned(),
+        description: "Every trial as a bar over time; hatched ones are invalid.".to_owned(),
         panels: vec![Panel { x, ..panel }],
         width: Width::Full,
         table: table(trials),

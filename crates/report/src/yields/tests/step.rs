@@ -150,7 +150,7 @@ fn the_chart_of_slots_has_a_panel_per_arm_and_marks_when_latency_is_back() {
         assert!(slots.contains("aria-label=\"") && slots.contains("<desc"));
     }
     let title = "<h2>After a step latency is back at once with sched-idle, after 350 ms with \
-                 weight, not within 3s with none; with nice it cannot be told</h2>";
+                 weight, not within 3s with none; with nice it is inconclusive</h2>";
     assert!(page.contains(title), "{}", titles(&page));
     assert_eq!(overlapping(&page), Vec::<String>::new());
     let mut unwatched = stepped();

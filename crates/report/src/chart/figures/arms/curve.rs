@@ -238,8 +238,8 @@ fn paid_hint(view: Arms<'_>, courses: &[Course<'_>], panel: &Panel) -> String {
     };
     format!(
         "To the right the job leaves more of the machine unused; down is less latency. Bars are \
-         {} intervals. Filled circle: within the budget; diamond: beyond it; hollow square: it \
-         cannot be told.{aside}{knee}{ring}{}",
+         {} intervals. Filled circle: within the budget; diamond: beyond it; hollow square: \
+         inconclusive.{aside}{knee}{ring}{}",
         number::confidence(),
         change::hint(view, &panel.y)
     )
@@ -280,7 +280,7 @@ fn paid_title(view: Arms<'_>) -> String {
         }),
         (!untold.is_empty()).then(|| {
             let held = held(&untold);
-            format!("it cannot be told where {quantile} begins to rise{held}")
+            format!("where {quantile} begins to rise is inconclusive{held}")
         }),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

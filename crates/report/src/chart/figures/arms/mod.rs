@@ -183,7 +183,7 @@ fn verdict_words(arm: &ArmFinding) -> Option<&'static str> {
     Some(match arm.verdict? {
         BudgetVerdict::Within => "within the budget",
         BudgetVerdict::Beyond => "beyond the budget",
-        BudgetVerdict::CannotTell => "it cannot be told whether that is within the budget",
+        BudgetVerdict::CannotTell => "whether that is within the budget is inconclusive",
     })
 }
 

@@ -25,7 +25,7 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
         title: title(view, &marks),
         hint: format!(
             "Right is more of the job's work, down is less latency; bars are {} intervals. Filled \
-             circle: within the budget; diamond: beyond it; hollow square: it cannot be told. The \
+             circle: within the budget; diamond: beyond it; hollow square: inconclusive. The \
              ring is around the arm to take.{}",
             number::confidence(),
             change::hint(view, &panel.y)
@@ -82,7 +82,7 @@ fn title(view: Arms<'_>, marks: &[Mark<'_>]) -> String {
             Some(near) => format!("No arm is within {budget}. {}", capital(&said(near))),
             None => format!("No arm is within {budget}"),
         },
-        (None, None) => format!("It cannot be told whether any arm is within {budget}"),
+        (None, None) => format!("Inconclusive whether any arm is within {budget}"),
     }
 }
 

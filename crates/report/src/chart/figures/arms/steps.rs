@@ -119,10 +119,10 @@ fn title(view: Arms<'_>, panels: &[Panel<'_>]) -> String {
         .map(|(of, when)| format!("{when} {}", with(of)))
         .collect();
     match (known.is_empty(), open.is_empty()) {
-        (true, _) => "It cannot be told when latency is back after a step".to_owned(),
+        (true, _) => "Inconclusive when latency is back after a step".to_owned(),
         (false, true) => format!("After a step latency is back {}", known.join(", ")),
         (false, false) => format!(
-            "After a step latency is back {}; {} it cannot be told",
+            "After a step latency is back {}; {} it is inconclusive",
             known.join(", "),
             with(&open)
         ),
