@@ -173,11 +173,7 @@ fn every_chart_of_a_sweep_has_all_points_in_both_sizes() {
             count(line, "class=\"trial"),
             2 * sample.findings.levels.len()
         );
-        assert_eq!(
-            count(line, "class=\"trial bad"),
-            2,
-            "the invalid ones"
-        );
+        assert_eq!(count(line, "class=\"trial bad"), 2, "the invalid ones");
         assert_eq!(count(line, ">H</text>"), 2, "their reason");
         assert_eq!(
             count(chart(&page, "growth", size), "class=\"pt growth\""),

@@ -170,10 +170,7 @@ fn the_titles_of_its_page_state_the_knee_and_what_to_take() {
             none,
             "<h2>Less headroom raises p99 by no more than noise (3.4 %)</h2>",
         ),
-        (
-            untold,
-            "<h2>Where p99 begins to rise is inconclusive</h2>",
-        ),
+        (untold, "<h2>Where p99 begins to rise is inconclusive</h2>"),
     ] {
         let page = page(&sample).replace('\u{a0}', " ");
         assert!(page.contains(words), "{words}: {}", titles(&page));
