@@ -7,8 +7,8 @@
 //!
 //! An arm is data ([`plimsoll_model::Arm`]), and how it holds a job is one
 //! function (`arms::hold`); what decides again and again is the loop of `plimsoll
-//! side`, which `laws` gives its law. [`Request::plan`] makes the plan, [`next`] says
-//! which trial is next, and [`runner`] carries it out.
+//! side`, which `laws` gives its law. [`Request::plan`] makes the plan, [`YieldPlanner`]
+//! says which trial is next, and [`runner`] carries it out.
 
 mod args;
 mod arms;
