@@ -71,7 +71,7 @@ pub enum ControlError {
     },
     /// A file holds something else than is documented.
     #[error("{} holds '{found}'; this kernel writes it in a way that is not known here", .path.display())]
-    Garbled {
+    Malformed {
         /// Which file.
         path: PathBuf,
         /// Its text.

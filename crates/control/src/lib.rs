@@ -1,7 +1,7 @@
 //! What is changed on the machine and given back: cgroups, scheduling class,
 //! affinity, stopping and going on.
 //!
-//! [`Ground`] finds what there is to build on, [`Group`] is a group of our own
+//! [`CgroupLayout`] finds what there is to build on, [`Group`] is a group of our own
 //! that commands run in, and its drop gives everything back. What is changed
 //! outside that group stands in a [`Journal`] before it is changed, so that
 //! [`Journals::repair`] gives it back at the next start if this process is
@@ -15,7 +15,7 @@
 //! it becomes the command. The program that uses this room says which.
 //!
 //! ```standalone_crate
-//! use plimsoll_control::{AtEnd, Gate, Ground, Group, Journals, Mechanism, pass_gate};
+//! use plimsoll_control::{AtEnd, Gate, CgroupLayout, Group, Journals, Mechanism, pass_gate};
 //! use plimsoll_host::Root;
 //! use std::collections::BTreeSet;
 //! use std::ffi::OsStr;
@@ -36,8 +36,8 @@
 //!     println!("{}", repaired.done.join(" "));
 //! }
 //! let needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
-//! let ground = Ground::find(&root)?;
-//! let mut group = Group::make(&ground, &needs, &journals.open(&root)?, AtEnd::Kill)?;
+//! let layout = CgroupLayout::find(&root)?;
+//! let mut group = Group::make(&layout, &needs, &journals.open(&root)?, AtEnd::Kill)?;
 //! let mut child = group.start(&gate, OsStr::new("sleep"), &["60"], |_| {})?;
 //! group.freeze()?;
 //! group.give_back()?;
@@ -50,10 +50,10 @@ mod error;
 mod files;
 mod folder;
 mod gate;
-mod ground;
 mod group;
 mod hasten;
 mod journal;
+mod layout;
 mod mechanism;
 mod patience;
 mod schedule;
@@ -67,10 +67,10 @@ mod tree;
 pub use ended::wait_counting;
 pub use error::ControlError;
 pub use gate::{Gate, NotPassed, pass_gate};
-pub use ground::Ground;
 pub use group::Group;
 pub use hasten::hasten_moves;
 pub use journal::{AtEnd, Journal, Journals, Repaired};
+pub use layout::CgroupLayout;
 pub use mechanism::{Capabilities, Means, Mechanism, Rung};
 pub use rustix::process::Signal;
 pub use scratch::{Scratch, Working};

@@ -156,7 +156,7 @@ pub struct Capabilities {
     /// The means of each mechanism that was asked for.
     pub means: BTreeMap<Mechanism, Means>,
     /// Whether orphans are kept without a cgroup, by taking them over: see
-    /// [`Ground::keeping_orphans`](crate::Ground::keeping_orphans).
+    /// [`CgroupLayout::keeping_orphans`](crate::CgroupLayout::keeping_orphans).
     pub keeps_orphans: bool,
     /// What is lost besides, each a sentence.
     pub notes: Vec<String>,

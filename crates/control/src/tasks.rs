@@ -2,7 +2,7 @@
 //! given again: each is sent through a pidfd, opened and then checked.
 
 use crate::error::ControlError;
-use plimsoll_host::{HostError, Life, Pid, Root, life, lives};
+use plimsoll_host::{HostError, Pid, ProcessId, Root, life, lives};
 use rustix::io::Errno;
 use rustix::process::{
     Pid as RawPid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open,
@@ -20,7 +20,7 @@ pub(crate) struct Who {
 }
 
 impl Who {
-    pub(crate) fn of(life: &Life) -> Who {
+    pub(crate) fn of(life: &ProcessId) -> Who {
         Who {
             pid: life.pid,
             started: life.started,
@@ -116,12 +116,12 @@ impl Tree {
 
     /// Those of it that have not ended, in no order. Nobody when the leader's
     /// number has since been given to another process.
-    pub(crate) fn members(self, root: &Root) -> Result<Vec<Life>, HostError> {
+    pub(crate) fn members(self, root: &Root) -> Result<Vec<ProcessId>, HostError> {
         Ok(members(lives(root)?, self))
     }
 
     /// The orphans that have ended and for which the adopter has to wait.
-    pub(crate) fn ended_orphans(self, root: &Root) -> Result<Vec<Life>, HostError> {
+    pub(crate) fn ended_orphans(self, root: &Root) -> Result<Vec<ProcessId>, HostError> {
         let Some(adopter) = self.adopter else {
             return Ok(Vec::new());
         };
@@ -131,16 +131,16 @@ impl Tree {
     }
 }
 
-fn members(mut others: Vec<Life>, tree: Tree) -> Vec<Life> {
+fn members(mut others: Vec<ProcessId>, tree: Tree) -> Vec<ProcessId> {
     let leader = tree.leader;
-    let reused = |l: &Life| l.pid == leader.pid && l.started != leader.started;
+    let reused = |l: &ProcessId| l.pid == leader.pid && l.started != leader.started;
     if others.iter().any(reused) {
         return Vec::new();
     }
     others.retain(|l| l.started >= leader.started && l.pid != std::process::id());
-    let mut found: Vec<Life> = Vec::new();
+    let mut found: Vec<ProcessId> = Vec::new();
     loop {
-        let (new, rest): (Vec<Life>, Vec<Life>) = others.into_iter().partition(|l| {
+        let (new, rest): (Vec<ProcessId>, Vec<ProcessId>) = others.into_iter().partition(|l| {
             l.pid == leader.pid
                 || l.group == leader.pid
                 || Some(l.parent) == tree.adopter
@@ -161,8 +161,8 @@ mod tests {
     use super::*;
     use plimsoll_model::CpuTime;
 
-    fn life(pid: Pid, parent: Pid, group: Pid, started: u64) -> Life {
-        Life {
+    fn life(pid: Pid, parent: Pid, group: Pid, started: u64) -> ProcessId {
+        ProcessId {
             pid,
             started,
             parent,
@@ -177,11 +177,11 @@ mod tests {
         started: 50,
     };
 
-    fn pids(others: Vec<Life>) -> Vec<Pid> {
+    fn pids(others: Vec<ProcessId>) -> Vec<Pid> {
         pids_of(Tree::of(LEADER), others)
     }
 
-    fn pids_of(tree: Tree, others: Vec<Life>) -> Vec<Pid> {
+    fn pids_of(tree: Tree, others: Vec<ProcessId>) -> Vec<Pid> {
         let mut pids: Vec<Pid> = members(others, tree).iter().map(|l| l.pid).collect();
         pids.sort_unstable();
         pids

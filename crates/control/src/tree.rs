@@ -4,7 +4,7 @@
 use crate::error::ControlError;
 use crate::patience::{PATIENCE, until};
 use crate::tasks::{self, Tree, Who};
-use plimsoll_host::{Life, Pid, Root};
+use plimsoll_host::{Pid, ProcessId, Root};
 use plimsoll_model::CpuTime;
 use rustix::process::{Pid as RawPid, Signal, WaitOptions, waitpid};
 use std::fs;
@@ -18,7 +18,7 @@ pub(crate) fn freeze(root: &Root, tree: Tree, on: bool) -> Result<(), ControlErr
         (Signal::CONT, false)
     };
     let reached = until(|| {
-        let wrong: Vec<Life> = tree
+        let wrong: Vec<ProcessId> = tree
             .members(root)?
             .into_iter()
             // `t` is stopped by a debugger, which has its own ways.

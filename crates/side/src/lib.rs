@@ -8,7 +8,7 @@
 //! [`Sideload::start`] gives the machine back what earlier runs left, makes the
 //! group and starts the command in it at the least that it may have;
 //! [`Sideload::run`] goes round until the command ends, ends all that it has
-//! started, and gives everything back. Signals come in through [`Ears`], so that
+//! started, and gives everything back. Signals come in through [`SignalSource`], so that
 //! the loop runs in any thread of any program.
 //!
 //! Who has a group already holds it by the same loop: [`Control`] is told the law by
@@ -23,12 +23,12 @@
 //! ```standalone_crate
 //! use plimsoll_control::{Gate, Journals, pass_gate};
 //! use plimsoll_host::Root;
-//! use plimsoll_side::{Care, Ears, Heard, Request, Sideload};
+//! use plimsoll_side::{Care, SignalSource, Signal, Request, Sideload};
 //! use std::{ffi::OsString, time::Duration};
 //!
 //! struct Deaf;
-//! impl Ears for Deaf {
-//!     fn wait(&mut self, at_most: Duration) -> Vec<Heard> {
+//! impl SignalSource for Deaf {
+//!     fn wait(&mut self, at_most: Duration) -> Vec<Signal> {
 //!         std::thread::sleep(at_most.min(Duration::from_millis(10)));
 //!         Vec::new()
 //!     }
@@ -56,7 +56,6 @@
 
 mod advice;
 mod control;
-mod ears;
 mod error;
 mod guard;
 mod hold;
@@ -69,12 +68,12 @@ mod request;
 mod rule;
 mod sample;
 mod sideload;
+mod signal;
 mod still;
 mod tally;
 
 pub use advice::Advice;
 pub use control::Control;
-pub use ears::{Ears, Heard};
 pub use error::SideError;
 pub use guard::{GuardError, GuardSpec, Percentile, Whose};
 pub use hold::Hold;
@@ -83,4 +82,5 @@ pub use reach::Reach;
 pub use request::{Care, Held, Request, Told};
 pub use rule::Rule;
 pub use sideload::{Outcome, Sideload};
+pub use signal::{Signal, SignalSource};
 pub use tally::Summary;

@@ -5,7 +5,9 @@ use crate::error::SideError;
 use crate::hold::Hold;
 use crate::limit::{Limit, Step};
 use crate::request::{Care, Held, Request, Told};
-use plimsoll_control::{AtEnd, Ground, Group, Journals, Mechanism, MemoryLimits, Repaired, Weight};
+use plimsoll_control::{
+    AtEnd, CgroupLayout, Group, Journals, Mechanism, MemoryLimits, Repaired, Weight,
+};
 use plimsoll_host::{HostError, Root, online_cpus, own_allowed_cpus};
 use plimsoll_model::CpuSet;
 use std::collections::BTreeSet;
@@ -59,23 +61,23 @@ pub(crate) fn make(
     request: &Request<'_>,
     tell: Tell<'_>,
 ) -> Result<Ready, SideError> {
-    let ground = Ground::find(root)?;
-    let ground = match request.alone {
-        true => ground.keeping_orphans(),
-        false => ground,
+    let layout = CgroupLayout::find(root)?;
+    let layout = match request.alone {
+        true => layout.keeping_orphans(),
+        false => layout,
     };
     let journal = journals.open(root)?;
-    let make = |ground: &Ground| {
-        let chosen = choose(ground, request)?;
-        let group = Group::make(ground, &chosen.needs, &journal, AtEnd::Kill)?;
+    let make = |layout: &CgroupLayout| {
+        let chosen = choose(layout, request)?;
+        let group = Group::make(layout, &chosen.needs, &journal, AtEnd::Kill)?;
         Ok::<_, SideError>((chosen, group))
     };
-    let (chosen, group) = match make(&ground) {
+    let (chosen, group) = match make(&layout) {
         Err(SideError::Control(error)) => {
             tell(Told::Warning(format!(
                 "no cgroup can be used here: {error}"
             )));
-            make(&ground.without_cgroups())?
+            make(&layout.without_cgroups())?
         }
         other => other?,
     };
@@ -104,8 +106,8 @@ struct Chosen {
     how: String,
 }
 
-/// What is needed of this ground.
-fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
+/// What is needed of this layout.
+fn choose(layout: &CgroupLayout, request: &Request<'_>) -> Result<Chosen, SideError> {
     let mut needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
     needs.extend(request.memory.high.map(|_| Mechanism::MemoryHigh));
     needs.extend(request.memory.max.map(|_| Mechanism::MemoryMax));
@@ -113,14 +115,14 @@ fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
     let (hold, how) = match &request.care {
         Care::Sysload => (None, "as a sysload: nothing holds it".to_owned()),
         Care::Sideload(held) => {
-            let (hold, how) = hold_for(ground, &needs, held);
+            let (hold, how) = hold_for(layout, &needs, held);
             (Some(hold), how)
         }
     };
     needs.extend(hold.map(Hold::mechanism));
-    let here = ground.capabilities(&needs);
+    let here = layout.capabilities(&needs);
     let only_max = BTreeSet::from([Mechanism::MemoryMax]);
-    let kills = ground.capabilities(&only_max).can(Mechanism::MemoryMax);
+    let kills = layout.capabilities(&only_max).can(Mechanism::MemoryMax);
     let hard = [
         (
             hold.filter(|h| !h.yields_by_itself()).map(Hold::mechanism),
@@ -152,7 +154,7 @@ fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
     Ok(Chosen { hold, needs, how })
 }
 
-fn hold_for(ground: &Ground, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold, String) {
+fn hold_for(layout: &CgroupLayout, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold, String) {
     let headroom = held.headroom;
     match held.hold {
         Some(hold) => (
@@ -163,7 +165,7 @@ fn hold_for(ground: &Ground, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold,
             let can = |mechanism| {
                 let mut asked = needs.clone();
                 asked.insert(mechanism);
-                ground.capabilities(&asked)
+                layout.capabilities(&asked)
             };
             advice::choose(&held.advice, headroom, can)
         }

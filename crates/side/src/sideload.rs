@@ -1,7 +1,6 @@
 //! A command that runs as a sideload: started, held by the loop, ended.
 
 use crate::control::{Control, used};
-use crate::ears::{Ears, Heard};
 use crate::error::SideError;
 use crate::guard;
 use crate::limit::Limit;
@@ -10,8 +9,9 @@ use crate::memory::MemoryHeld;
 use crate::prepare::{self, Tell, limit_for_good, limits_memory, repair, usable_cpus};
 use crate::request::{Care, Request, Told};
 use crate::rule::Rule;
+use crate::signal::{Signal, SignalSource};
 use crate::tally::Summary;
-use plimsoll_control::{Group, Journals, MemoryLimits, Signal, wait_counting};
+use plimsoll_control::{Group, Journals, MemoryLimits, Signal as UnixSignal, wait_counting};
 use plimsoll_host::Root;
 use plimsoll_model::{CpuSet, CpuTime};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -101,27 +101,31 @@ impl Sideload {
     /// # Errors
     /// When the group is gone, so that nothing holds the command: it is ended. And
     /// when something could not be given back.
-    pub fn run(mut self, ears: &mut dyn Ears, tell: Tell<'_>) -> Result<Outcome, SideError> {
+    pub fn run(
+        mut self,
+        signals: &mut dyn SignalSource,
+        tell: Tell<'_>,
+    ) -> Result<Outcome, SideError> {
         if self.control.is_some() {
             self.look_around(tell);
         }
-        let held = self.hold(ears, tell);
+        let held = self.hold(signals, tell);
         if held.is_err() {
             // Whatever went wrong, it is not to run beside the service unheld.
-            let _ = self.group.signal(Signal::KILL);
+            let _ = self.group.signal(UnixSignal::KILL);
         }
         let done = self.finish(tell);
         held.and(done)
     }
 
-    fn hold(&mut self, ears: &mut dyn Ears, tell: Tell<'_>) -> Result<(), SideError> {
+    fn hold(&mut self, signals: &mut dyn SignalSource, tell: Tell<'_>) -> Result<(), SideError> {
         while !has_ended(&self.child)? {
             let now = Instant::now();
             let due = self.control.as_ref().map_or(now + IDLE_LOOK, Control::due);
             let end = self.ending.map(|since| since + GRACE);
             let until = end.map_or(due, |end| end.min(due));
-            for heard in ears.wait(until.saturating_duration_since(now)) {
-                self.hear(heard, ears, tell)?;
+            for heard in signals.wait(until.saturating_duration_since(now)) {
+                self.hear(heard, signals, tell)?;
             }
             self.group.reap()?;
             if end.is_some_and(|end| Instant::now() >= end) {
@@ -155,26 +159,31 @@ impl Sideload {
 
     /// Passes a signal on. What stands still could not act upon it, so it goes
     /// on, and is not frozen again before it has ended.
-    fn hear(&mut self, heard: Heard, ears: &mut dyn Ears, tell: Tell<'_>) -> Result<(), SideError> {
+    fn hear(
+        &mut self,
+        heard: Signal,
+        signals: &mut dyn SignalSource,
+        tell: Tell<'_>,
+    ) -> Result<(), SideError> {
         let signal = match heard {
-            Heard::Pause => {
+            Signal::Pause => {
                 self.group.freeze()?;
-                ears.pause();
+                signals.pause();
                 return self.go_on();
             }
-            Heard::HangUp => Signal::HUP,
+            Signal::HangUp => UnixSignal::HUP,
             _ if self.ending.is_some() => {
                 tell(Told::Warning(
                     "told twice to end it, so it is killed".into(),
                 ));
                 return Ok(self.group.kill()?);
             }
-            Heard::Interrupt => Signal::INT,
-            Heard::Quit => Signal::QUIT,
-            Heard::Terminate => Signal::TERM,
+            Signal::Interrupt => UnixSignal::INT,
+            Signal::Quit => UnixSignal::QUIT,
+            Signal::Terminate => UnixSignal::TERM,
         };
         self.group.signal(signal)?;
-        if heard != Heard::HangUp {
+        if heard != Signal::HangUp {
             self.ending = Some(Instant::now());
         }
         if let Some(control) = &mut self.control

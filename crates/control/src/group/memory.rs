@@ -3,7 +3,7 @@
 use super::Group;
 use crate::error::ControlError;
 use crate::files;
-use crate::ground::Version;
+use crate::layout::Version;
 use crate::mechanism::Mechanism::{self, MemoryHigh, MemoryMax};
 use crate::settings::{MemoryEvents, MemoryLimits};
 use plimsoll_model::Bytes;

@@ -8,8 +8,8 @@ mod start;
 use crate::error::ControlError;
 use crate::files;
 use crate::folder;
-use crate::ground::{Ground, Place, Version};
 use crate::journal::{AtEnd, Change, Entry, Journal, Undone, random, undo};
+use crate::layout::{CgroupLayout, Place, Version};
 use crate::mechanism::{Capabilities, Mechanism};
 use crate::settings::{Usage, Weight};
 use crate::tasks::Who;
@@ -77,16 +77,16 @@ impl Group {
     ///
     /// # Errors
     /// When the kernel refuses what it seemed to allow. Nothing is left then.
-    /// [`Ground::without_cgroups`] is the way on.
+    /// [`CgroupLayout::without_cgroups`] is the way on.
     pub fn make(
-        ground: &Ground,
+        layout: &CgroupLayout,
         needs: &BTreeSet<Mechanism>,
         journal: &Journal,
         at_end: AtEnd,
     ) -> Result<Group, ControlError> {
-        let choice = ground.found.choose(needs);
+        let choice = layout.found.choose(needs);
         let mut group = Group {
-            root: ground.root.clone(),
+            root: layout.root.clone(),
             journal: journal.clone(),
             at_end,
             capabilities: choice.capabilities,
@@ -226,7 +226,7 @@ impl Group {
             let nanos = made.folder.join("cpuacct.usage");
             if made.place.controllers.contains("cpuacct") {
                 let text = files::read(&nanos)?;
-                let ns = text.trim().parse().map_err(|_| ControlError::Garbled {
+                let ns = text.trim().parse().map_err(|_| ControlError::Malformed {
                     path: nanos,
                     found: text.trim().to_owned(),
                 })?;

@@ -4,7 +4,7 @@ use super::{Group, Made};
 use crate::error::ControlError;
 use crate::files;
 use crate::folder;
-use crate::ground::Version;
+use crate::layout::Version;
 use crate::mechanism::Mechanism;
 use crate::schedule;
 use crate::settings::{Quota, Weight};
@@ -219,7 +219,7 @@ fn cpus_above(made: &Made) -> Result<CpuSet, ControlError> {
     };
     let path = made.place.parent.join(name);
     let text = files::read(&path)?;
-    text.trim().parse().map_err(|_| ControlError::Garbled {
+    text.trim().parse().map_err(|_| ControlError::Malformed {
         path,
         found: text.trim().to_owned(),
     })

@@ -3,7 +3,7 @@
 use super::laws::{self, Wish};
 use super::shared::FLOOR;
 use plimsoll_control::{
-    AtEnd, ControlError, Ground, Group, Journal, Mechanism, Quota, Rung, Weight,
+    AtEnd, CgroupLayout, ControlError, Group, Journal, Mechanism, Quota, Rung, Weight,
 };
 use plimsoll_host::Root;
 use plimsoll_model::{Arm, CpuSet, Share};
@@ -17,36 +17,36 @@ pub(super) fn hold(
     arm: Arm,
     allowed: Option<Share>,
     cpus: &CpuSet,
-    ground: &Ground,
+    layout: &CgroupLayout,
     journal: &Journal,
 ) -> Result<Group, ControlError> {
     let allowed = allowed.map_or(1.0, Share::get);
-    let by_tree = ground.clone().without_cgroups();
-    let make = |ground: &Ground, mechanism: Mechanism| {
+    let by_tree = layout.clone().without_cgroups();
+    let make = |layout: &CgroupLayout, mechanism: Mechanism| {
         let needs = BTreeSet::from([mechanism, Mechanism::CpuSet, Mechanism::Kill]);
-        Group::make(ground, &needs, journal, AtEnd::Kill)
+        Group::make(layout, &needs, journal, AtEnd::Kill)
     };
     let mut placed = cpus.clone();
     let mut group = match arm {
         Arm::Weight => {
-            let mut group = make(ground, Mechanism::Weight)?;
+            let mut group = make(layout, Mechanism::Weight)?;
             group.set_weight(Weight::LEAST)?;
             group
         }
         Arm::CpuIdle => {
-            let mut group = make(ground, Mechanism::Idle)?;
+            let mut group = make(layout, Mechanism::Idle)?;
             group.set_idle(true)?;
             group
         }
         Arm::Quota10ms | Arm::Quota100ms => {
             let period = Duration::from_millis(if arm == Arm::Quota10ms { 10 } else { 100 });
-            let mut group = make(ground, Mechanism::Quota)?;
+            let mut group = make(layout, Mechanism::Quota)?;
             group.set_quota(Some(quota(period, cpus, allowed)?))?;
             group
         }
         Arm::CpuSet => {
             placed = some_of(cpus, allowed);
-            make(ground, Mechanism::CpuSet)?
+            make(layout, Mechanism::CpuSet)?
         }
         Arm::Nice => {
             let mut group = make(&by_tree, Mechanism::Weight)?;
@@ -58,8 +58,8 @@ pub(super) fn hold(
             group.set_idle(true)?;
             group
         }
-        Arm::Resctl | Arm::Koordinator => laws::group(arm, ground, journal)?,
-        Arm::Plimsoll => match laws::group(arm, ground, journal) {
+        Arm::Resctl | Arm::Koordinator => laws::group(arm, layout, journal)?,
+        Arm::Plimsoll => match laws::group(arm, layout, journal) {
             // As `plimsoll side` does, where what seems to be allowed is refused.
             Err(_) => laws::group(arm, &by_tree, journal)?,
             Ok(group) => group,
@@ -78,7 +78,7 @@ pub(super) fn try_once(
     arm: Arm,
     headroom: Share,
     cpus: &CpuSet,
-    ground: &Ground,
+    layout: &CgroupLayout,
     journal: &Journal,
     root: &Root,
 ) -> Result<(), String> {
@@ -91,7 +91,7 @@ pub(super) fn try_once(
         return Ok(());
     }
     let allowed = Share::new(FLOOR);
-    let mut group = hold(arm, allowed, cpus, ground, journal).map_err(said)?;
+    let mut group = hold(arm, allowed, cpus, layout, journal).map_err(said)?;
     let capabilities = group.capabilities();
     let of_group = match arm {
         Arm::Weight => Some(Mechanism::Weight),

@@ -6,7 +6,7 @@ use super::command::{Repeated, Waited};
 use super::laws::{self, Holding, Wish};
 use super::shared::{SharedGroup, lock};
 use crate::experiment::Machine;
-use plimsoll_control::{Ground, Journal, Usage};
+use plimsoll_control::{CgroupLayout, Journal, Usage};
 use plimsoll_engine::RunError;
 use plimsoll_engine::{BackgroundJob, validity::Allowance};
 use plimsoll_host::{Root, life};
@@ -28,7 +28,7 @@ pub(super) struct SideJob<'a> {
     serves_here: bool,
     machine: &'a Machine,
     root: Root,
-    ground: Ground,
+    layout: CgroupLayout,
     journal: Journal,
     held: Option<Held>,
 }
@@ -71,7 +71,7 @@ impl<'a> SideJob<'a> {
             side,
             serves_here,
             machine,
-            ground: Ground::find(&machine.root)?,
+            layout: CgroupLayout::find(&machine.root)?,
             journal: machine.journal()?.clone(),
             root: machine.root.clone(),
             held: None,
@@ -91,7 +91,7 @@ impl<'a> SideJob<'a> {
         if !arm.has_job() {
             return Ok(None);
         }
-        let mut group = arms::hold(arm, allowed, &self.side.cpus, &self.ground, &self.journal)?;
+        let mut group = arms::hold(arm, allowed, &self.side.cpus, &self.layout, &self.journal)?;
         let wish = Wish {
             arm,
             headroom: headroom.unwrap_or(self.side.headroom),

@@ -18,7 +18,7 @@ mod holding;
 pub(super) use holding::{Holding, not_held};
 
 use super::shared::FLOOR;
-use plimsoll_control::{AtEnd, ControlError, Ground, Group, Journal, Mechanism, Weight};
+use plimsoll_control::{AtEnd, CgroupLayout, ControlError, Group, Journal, Mechanism, Weight};
 use plimsoll_host::Root;
 use plimsoll_law::{Action, Headroom, Koordinator, Law, ResctlDemo, Sample, State};
 use plimsoll_model::{Arm, CpuSet, CpuTime, CpuUse, JobHeld, Share};
@@ -49,12 +49,16 @@ pub(super) struct Wish<'a> {
 }
 
 /// A group for a job that a law will hold, before anything runs in it.
-pub(super) fn group(arm: Arm, ground: &Ground, journal: &Journal) -> Result<Group, ControlError> {
+pub(super) fn group(
+    arm: Arm,
+    layout: &CgroupLayout,
+    journal: &Journal,
+) -> Result<Group, ControlError> {
     let hold = match arm {
-        Arm::Plimsoll => Hold::best_guess(&ground.capabilities(&needs(Hold::Weight))).0,
+        Arm::Plimsoll => Hold::best_guess(&layout.capabilities(&needs(Hold::Weight))).0,
         _ => Hold::Quota,
     };
-    let mut group = Group::make(ground, &needs(hold), journal, AtEnd::Kill)?;
+    let mut group = Group::make(layout, &needs(hold), journal, AtEnd::Kill)?;
     hold.set(&mut group)?;
     if hold == Hold::Quota && group.capabilities().by_group(Mechanism::Weight) {
         group.set_weight(Weight::LEAST)?;

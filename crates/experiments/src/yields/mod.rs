@@ -37,7 +37,7 @@ pub use request::{Effort, Request, StepLoads};
 
 use crate::experiment::Machine;
 use job::SideJob;
-use plimsoll_control::Ground;
+use plimsoll_control::CgroupLayout;
 use plimsoll_engine::{RunError, Runner, Site};
 use plimsoll_model::{
     Arm, CpuSet, MissingArm, Share, Workload, YieldOutcome, YieldPlan, YieldSetting,
@@ -55,10 +55,10 @@ pub fn able(
     machine: &Machine,
 ) -> Result<(Vec<Arm>, Vec<MissingArm>), RunError> {
     let root = &machine.root;
-    let ground = Ground::find(root)?;
+    let layout = CgroupLayout::find(root)?;
     let (mut arms, mut missing) = (Vec::new(), Vec::new());
     for &arm in wanted {
-        match arms::try_once(arm, headroom, cpus, &ground, machine.journal()?, root) {
+        match arms::try_once(arm, headroom, cpus, &layout, machine.journal()?, root) {
             Ok(()) => arms.push(arm),
             Err(reason) => missing.push(MissingArm { arm, reason }),
         }

@@ -17,12 +17,12 @@
 //! - Working directories are removed when all went well or the run was
 //!   interrupted, and kept when a copy failed.
 
-mod ground;
+mod directories;
 mod program;
 mod thread;
 
 use crate::LoadError;
-use ground::Ground;
+use directories::WorkingDirectories;
 use plimsoll_control::Scratch;
 use plimsoll_model::{Copies, CpuId, CpuSet, human_duration};
 use program::Program;
@@ -76,7 +76,7 @@ pub struct RunningCopies {
     events: Receiver<(usize, Event)>,
     /// Ends of short copies, seen before the last copy had started.
     early: Vec<(usize, Event)>,
-    ground: Ground,
+    directories: WorkingDirectories,
 }
 
 #[derive(Debug)]
@@ -128,9 +128,14 @@ pub fn start(
             cpus.len()
         )));
     }
-    let ground = Ground::lay(scratch, wanted)?;
+    let directories = WorkingDirectories::lay(scratch, wanted)?;
     let (sender, events) = channel();
-    let members = thread::stand_ready(&program, cpus[..wanted].iter().copied(), &ground, sender)?;
+    let members = thread::stand_ready(
+        &program,
+        cpus[..wanted].iter().copied(),
+        &directories,
+        sender,
+    )?;
     let began = Instant::now();
     for member in &members {
         member.go();
@@ -147,7 +152,7 @@ pub fn start(
         copies: copies_of.collect(),
         events,
         early: Vec::new(),
-        ground,
+        directories,
     };
     running.await_starts(&program)?;
     Ok(running)
@@ -200,7 +205,7 @@ impl RunningCopies {
         Ok(CopiesRun {
             wall: copies.iter().map(|c| c.wall).max().unwrap_or_default(),
             copies,
-            left_behind: self.ground.clear(),
+            left_behind: self.directories.clear(),
         })
     }
 
@@ -261,12 +266,12 @@ impl RunningCopies {
     }
 
     fn failure(&mut self, i: usize, what: &str) -> LoadError {
-        self.ground.keep();
+        self.directories.keep();
         LoadError::Service(format!(
             "copy {i} of `{}` on CPU {} {what}. {}",
             self.command,
             self.copies[i].member.cpu,
-            self.ground.last_words(i),
+            self.directories.last_words(i),
         ))
     }
 

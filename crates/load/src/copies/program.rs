@@ -4,7 +4,7 @@
 //! copies run in other directories, where `./build.sh` would mean something
 //! else, and a mistyped name is told once and not per copy.
 
-use super::ground::Ground;
+use super::directories::WorkingDirectories;
 use crate::LoadError;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -44,16 +44,20 @@ impl Program {
         Ok(Program { path, args })
     }
 
-    /// Copy `i` of it, on its ground.
-    pub(super) fn command(&self, i: usize, ground: &Ground) -> Result<Command, LoadError> {
+    /// Copy `i` of it, in its working directory.
+    pub(super) fn command(
+        &self,
+        i: usize,
+        directories: &WorkingDirectories,
+    ) -> Result<Command, LoadError> {
         let mut command = Command::new(&self.path);
         command
             .args(&self.args)
             .env(COPY, i.to_string())
-            .current_dir(ground.of(i))
+            .current_dir(directories.of(i))
             .stdin(Stdio::null())
-            .stdout(ground.stdout(i)?)
-            .stderr(ground.stderr(i)?);
+            .stdout(directories.stdout(i)?)
+            .stderr(directories.stderr(i)?);
         Ok(command)
     }
 

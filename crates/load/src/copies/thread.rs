@@ -4,7 +4,7 @@
 //! copy is pinned from its first instruction on. The thread stays on the same
 //! CPU: it sleeps while the copy runs, and the copy's end frees the CPU for it.
 
-use super::ground::Ground;
+use super::directories::WorkingDirectories;
 use super::program::Program;
 use crate::LoadError;
 use plimsoll_control::Scratch;
@@ -68,14 +68,14 @@ impl Member {
 pub(super) fn stand_ready(
     program: &Program,
     cpus: impl Iterator<Item = CpuId>,
-    ground: &Ground,
+    directories: &WorkingDirectories,
     events: Sender<(usize, Event)>,
 ) -> Result<Vec<Member>, LoadError> {
     let (ready, reports) = channel();
     let mut members = Vec::new();
     for (i, cpu) in cpus.enumerate() {
-        let command = program.command(i, ground)?;
-        let scratch = ground.scratch().clone();
+        let command = program.command(i, directories)?;
+        let scratch = directories.scratch().clone();
         let (go, wait_for_go) = channel();
         let group = Arc::new(Group::default());
         let (own_group, ready, events) = (Arc::clone(&group), ready.clone(), events.clone());

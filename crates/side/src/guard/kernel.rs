@@ -1,7 +1,7 @@
 //! Guards that the kernel answers: waiting for a CPU, by task and by pressure.
 
 use super::{Value, Whose};
-use plimsoll_host::{Cgroups, HostError, Pid, Root, RunDelays, Waited, Waiters, life, pressure};
+use plimsoll_host::{Cgroups, DelayScope, HostError, Pid, Root, RunDelays, Waited, life, pressure};
 use std::time::{Duration, Instant};
 
 const FIRST: &str = "it has been read only once";
@@ -24,14 +24,14 @@ impl Delay {
     /// Fails where the process or cgroup is not there.
     pub(super) fn open(root: &Root, whose: &Whose) -> Result<Delay, HostError> {
         let waiters = match whose {
-            Whose::Others => Waiters::Others,
+            Whose::Others => DelayScope::Others,
             Whose::Cgroup(name) => {
                 Cgroups::find(root)?.processes(root, name)?;
-                Waiters::Cgroup(name.clone())
+                DelayScope::Cgroup(name.clone())
             }
             Whose::Process(pid) => {
                 let there = life(root, *pid)?.filter(|life| !life.has_ended());
-                Waiters::Tree(there.ok_or(HostError::NoProcess { pid: *pid })?)
+                DelayScope::Tree(there.ok_or(HostError::NoProcess { pid: *pid })?)
             }
         };
         Ok(Delay {

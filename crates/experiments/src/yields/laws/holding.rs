@@ -180,7 +180,7 @@ fn between(stretches: &[Stretch], from: Instant, to: Instant) -> JobHeld {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_control::{AtEnd, Gate, Ground, Group, Journals, Mechanism};
+    use plimsoll_control::{AtEnd, CgroupLayout, Gate, Group, Journals, Mechanism};
     use plimsoll_host::Root;
     use plimsoll_law::{Action, Headroom, Koordinator, Law};
     use plimsoll_side::{Hold, Rule};
@@ -218,9 +218,9 @@ mod tests {
         let root = Root::machine();
         let journals = Journals::at(folder.path().join("plimsoll"));
         let journal = journals.open(&root).unwrap();
-        let ground = Ground::find(&root).unwrap().without_cgroups();
+        let layout = CgroupLayout::find(&root).unwrap().without_cgroups();
         let needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
-        let mut group = Group::make(&ground, &needs, &journal, AtEnd::Kill).unwrap();
+        let mut group = Group::make(&layout, &needs, &journal, AtEnd::Kill).unwrap();
         let mut job = group
             .start(&gate(), "sleep".as_ref(), &["1000"], |_| {})
             .unwrap();

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 /// What was found on a machine, for [`Group::make`](crate::Group::make) to build on.
 #[derive(Debug, Clone)]
-pub struct Ground {
+pub struct CgroupLayout {
     pub(crate) root: Root,
     pub(crate) found: Found,
 }
@@ -73,13 +73,13 @@ pub(crate) enum Holds {
     Others,
 }
 
-impl Ground {
+impl CgroupLayout {
     /// Looks at what is mounted and what this process may do there. Changes
     /// nothing.
     ///
     /// # Errors
     /// When /proc does not tell what is mounted.
-    pub fn find(root: &Root) -> Result<Ground, ControlError> {
+    pub fn find(root: &Root) -> Result<CgroupLayout, ControlError> {
         let own = Cgroups::find(root)?.own(root)?;
         let found = Found {
             v2: own.v2.map(|own| levels(root, &own)).unwrap_or_default(),
@@ -96,7 +96,7 @@ impl Ground {
                 .is_some_and(|t| t.trim() == "1"),
             orphans: false,
         };
-        Ok(Ground {
+        Ok(CgroupLayout {
             root: root.clone(),
             found,
         })
@@ -105,7 +105,7 @@ impl Ground {
     /// The same machine as if it had no cgroups: for whoever does not want to use
     /// them, or was refused.
     #[must_use]
-    pub fn without_cgroups(mut self) -> Ground {
+    pub fn without_cgroups(mut self) -> CgroupLayout {
         self.found.v1.clear();
         self.found.v2.clear();
         self
@@ -118,7 +118,7 @@ impl Ground {
     /// for the command's. So it changes nothing where this process already has
     /// children, or is the init that the orphans of others come to.
     #[must_use]
-    pub fn keeping_orphans(mut self) -> Ground {
+    pub fn keeping_orphans(mut self) -> CgroupLayout {
         // Looking through all processes for a child takes longer than many a command.
         let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let childless = matches!(waitid(WaitId::All, any), Err(Errno::CHILD));

@@ -15,32 +15,32 @@ const STDERR: &str = "stderr.txt";
 /// A fresh directory with one for each copy in it. Dropping it removes it with
 /// all that is in it, unless it is to be kept.
 #[derive(Debug)]
-pub(super) struct Ground {
+pub(super) struct WorkingDirectories {
     /// What it is in: the folder stays open as long as there are paths by it.
     scratch: Scratch,
     name: String,
     is_kept: bool,
 }
 
-impl Ground {
+impl WorkingDirectories {
     /// Makes directories for `n` copies in `scratch`, in the first of
     /// `copies-1`, `copies-2`, … that is not there yet.
-    pub(super) fn lay(scratch: &Scratch, n: usize) -> Result<Ground, LoadError> {
+    pub(super) fn lay(scratch: &Scratch, n: usize) -> Result<WorkingDirectories, LoadError> {
         let fail = |path: &Path, source| LoadError::System {
             what: format!("the working directory {} could not be made", path.display()),
             source,
             way_out: "choose a place that this user may write to and that has space".to_owned(),
         };
         let name = fresh(&scratch.held()).map_err(|e| fail(scratch.path(), e))?;
-        let ground = Ground {
+        let directories = WorkingDirectories {
             scratch: scratch.clone(),
             name,
             is_kept: false,
         };
         for i in 0..n {
-            fs::create_dir(ground.of(i)).map_err(|e| fail(&ground.shown(i), e))?;
+            fs::create_dir(directories.of(i)).map_err(|e| fail(&directories.shown(i), e))?;
         }
-        Ok(ground)
+        Ok(directories)
     }
 
     /// What it is in.
@@ -105,7 +105,7 @@ impl Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for WorkingDirectories {
     fn drop(&mut self) {
         if !self.is_kept {
             // What cannot be removed stays where the user said; a drop has
@@ -161,8 +161,8 @@ mod tests {
     fn every_ground_is_fresh_and_goes_when_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let place = scratch(&dir);
-        let first = Ground::lay(&place, 2).unwrap();
-        let second = Ground::lay(&place, 2).unwrap();
+        let first = WorkingDirectories::lay(&place, 2).unwrap();
+        let second = WorkingDirectories::lay(&place, 2).unwrap();
         assert_ne!(first.of(0), second.of(0));
         assert!(first.of(1).is_dir() && second.of(1).is_dir());
         fs::write(first.of(1).join("output"), "of the copy").unwrap();
@@ -174,10 +174,10 @@ mod tests {
     fn what_is_kept_stays() {
         let dir = tempfile::tempdir().unwrap();
         let scratch = scratch(&dir);
-        let mut ground = Ground::lay(&scratch, 1).unwrap();
-        let copy = ground.shown(0);
-        ground.keep();
-        drop((ground, scratch));
+        let mut directories = WorkingDirectories::lay(&scratch, 1).unwrap();
+        let copy = directories.shown(0);
+        directories.keep();
+        drop((directories, scratch));
         assert!(copy.is_dir());
     }
 
@@ -185,16 +185,20 @@ mod tests {
     fn only_the_last_lines_are_shown() {
         let dir = tempfile::tempdir().unwrap();
         let scratch = scratch(&dir);
-        let ground = Ground::lay(&scratch, 1).unwrap();
-        assert!(ground.last_words(0).contains("cannot be read"));
+        let directories = WorkingDirectories::lay(&scratch, 1).unwrap();
+        assert!(directories.last_words(0).contains("cannot be read"));
         let lines: Vec<String> = (0..1000).map(|i| format!("line {i}")).collect();
-        fs::write(ground.of(0).join("stderr.txt"), lines.join("\n")).unwrap();
-        let words = ground.last_words(0);
+        fs::write(directories.of(0).join("stderr.txt"), lines.join("\n")).unwrap();
+        let words = directories.last_words(0);
         assert!(words.ends_with("    line 998\n    line 999"), "{words}");
         assert!(!words.contains("line 991\n"), "{words}");
-        fs::write(ground.of(0).join("stderr.txt"), b"\xff\xfe broken").unwrap();
-        assert!(ground.last_words(0).ends_with("\u{fffd}\u{fffd} broken"));
-        fs::write(ground.of(0).join("stderr.txt"), "").unwrap();
-        assert!(ground.last_words(0).starts_with("It wrote no errors."));
+        fs::write(directories.of(0).join("stderr.txt"), b"\xff\xfe broken").unwrap();
+        assert!(
+            directories
+                .last_words(0)
+                .ends_with("\u{fffd}\u{fffd} broken")
+        );
+        fs::write(directories.of(0).join("stderr.txt"), "").unwrap();
+        assert!(directories.last_words(0).starts_with("It wrote no errors."));
     }
 }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 /// A signal that is passed on, or acted upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
-    /// Ctrl-C. A second one, or one after [`Heard::Terminate`], kills.
+pub enum Signal {
+    /// Ctrl-C. A second one, or one after [`Signal::Terminate`], kills.
     Interrupt,
-    /// SIGTERM. A second one, or one after [`Heard::Interrupt`], kills.
+    /// SIGTERM. A second one, or one after [`Signal::Interrupt`], kills.
     Terminate,
-    /// SIGQUIT, as from Ctrl-\\ at the terminal. It counts as [`Heard::Interrupt`].
+    /// SIGQUIT, as from Ctrl-\\ at the terminal. It counts as [`Signal::Interrupt`].
     Quit,
     /// The terminal is gone. It is passed on, and the command may stay.
     HangUp,
@@ -19,11 +19,11 @@ pub enum Heard {
 
 /// Who waits for signals and for the command's end: a program by signals, a
 /// thread of an experiment by a channel.
-pub trait Ears {
+pub trait SignalSource {
     /// Waits, at most so long, and tells what came. To return when a child has
     /// ended makes the end prompt; whoever does not need that need not.
-    fn wait(&mut self, at_most: Duration) -> Vec<Heard>;
+    fn wait(&mut self, at_most: Duration) -> Vec<Signal>;
 
-    /// Stops this process, after [`Heard::Pause`]; returns when it goes on.
+    /// Stops this process, after [`Signal::Pause`]; returns when it goes on.
     fn pause(&mut self) {}
 }
