@@ -1,18 +1,17 @@
-//! What is changed on the machine and given back: cgroups, scheduling class,
-//! affinity, stopping and going on.
+//! All changes to the machine and their undoing: cgroups, scheduling class,
+//! affinity, freeze and thaw.
 //!
-//! [`CgroupLayout`] finds what there is to build on, [`Group`] is a group of our own
-//! that commands run in, and its drop gives everything back. What is changed
-//! outside that group stands in a [`Journal`] before it is changed, so that
-//! [`Journals::repair`] gives it back at the next start if this process is
-//! killed. Where there is no cgroup, the same calls do with less:
-//! [`Capabilities`] say by what means, and what is lost.
+//! [`CgroupLayout`] describes where groups can be made. [`Group`] is a group of our
+//! own that commands run in; its drop undoes everything. A change outside the group
+//! goes to a [`Journal`] before it is made, so that [`Journals::repair`] undoes it
+//! at the next start if this process is killed. Without cgroups the same calls use
+//! fallbacks: [`Capabilities`] lists the means and the losses.
 //!
-//! It is the only room that writes to cgroups or changes other tasks. It must
-//! not judge when to change what, measure, or print.
+//! This is the only crate that writes to cgroups or changes other tasks. It does
+//! not decide when to change what, measure, or print.
 //!
-//! A command is started through a [`Gate`]: a process that is in the group before
-//! it becomes the command. The program that uses this room says which.
+//! A command starts through a [`Gate`]: a process that is in the group before it
+//! becomes the command. The calling program provides it.
 //!
 //! ```standalone_crate
 //! use plimsoll_control::{AtEnd, Gate, CgroupLayout, Group, Journals, Mechanism, pass_gate};
