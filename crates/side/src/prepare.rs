@@ -1,4 +1,4 @@
-//! Before the command runs: what is mounted, what is chosen, what is set.
+//! Preparation before the command starts: repair, choose a mechanism, set limits.
 
 use crate::advice;
 use crate::error::SideError;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(Told);
 
-/// Gives back what runs that were killed have left, and tells of it.
+/// Undoes changes of killed runs and reports it.
 pub(crate) fn repair(root: &Root, journals: &Journals, tell: Tell<'_>) -> Result<(), SideError> {
     for repaired in journals.repair(root)? {
         if let Some(line) = repair_line(&repaired) {
@@ -24,8 +24,8 @@ pub(crate) fn repair(root: &Root, journals: &Journals, tell: Tell<'_>) -> Result
     Ok(())
 }
 
-/// One line of what was done. What has to wait for another run is nothing to
-/// act upon.
+/// Describes a repair in one line; `None` if only changes that wait for another run
+/// remain.
 fn repair_line(repaired: &Repaired) -> Option<String> {
     let said: Vec<&str> = repaired.done.iter().map(String::as_str).collect();
     let said = said.join(" ");
@@ -38,8 +38,8 @@ fn repair_line(repaired: &Repaired) -> Option<String> {
     })
 }
 
-/// The CPUs that this process may run on and that are on: some kernels allow
-/// more than there are.
+/// The CPUs that this process may run on and that are online: some kernels allow
+/// offline ones.
 pub(crate) fn usable_cpus(root: &Root) -> Result<CpuSet, HostError> {
     let allowed = own_allowed_cpus(root)?;
     let on = online_cpus(root).map(|on| allowed.and(&on));
@@ -53,8 +53,7 @@ pub(crate) struct Ready {
     pub(crate) hold: Option<Hold>,
 }
 
-/// Makes the group. What seemed to be allowed and is refused is done without
-/// cgroups.
+/// Makes the group. Falls back to no cgroups if the kernel refuses.
 pub(crate) fn make(
     root: &Root,
     journals: &Journals,
@@ -83,7 +82,7 @@ pub(crate) fn make(
     };
     tell(Told::Note(chosen.how));
     let here = group.capabilities();
-    // How a sysload is held is nobody's concern as long as it can be ended.
+    // Any mechanism does for a sysload as long as it can end it.
     if !(here.rung.has_group() && chosen.hold.is_none()) {
         let lost = here.losses().join(" ");
         if !lost.is_empty() {
@@ -102,11 +101,10 @@ pub(crate) fn make(
 struct Chosen {
     hold: Option<Hold>,
     needs: BTreeSet<Mechanism>,
-    /// What to tell of it.
     how: String,
 }
 
-/// What is needed of this layout.
+/// The mechanisms that the request needs on this machine.
 fn choose(layout: &CgroupLayout, request: &Request<'_>) -> Result<Chosen, SideError> {
     let mut needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
     needs.extend(request.memory.high.map(|_| Mechanism::MemoryHigh));
@@ -172,12 +170,12 @@ fn hold_for(layout: &CgroupLayout, needs: &BTreeSet<Mechanism>, held: &Held) -> 
     }
 }
 
-/// Whether any limit on memory was asked for.
+/// Whether the request limits memory.
 pub(crate) fn limits_memory(request: &Request<'_>) -> bool {
     request.memory != MemoryLimits::default()
 }
 
-/// Sets what holds for the whole run, before the command starts.
+/// Sets the limits of the whole run, before the command starts.
 pub(crate) fn limit_for_good(
     group: &mut Group,
     hold: Option<Hold>,
@@ -194,14 +192,14 @@ pub(crate) fn limit_for_good(
         && group.capabilities().can(Mechanism::Io)
         && let Err(error) = group.set_io_weight(Weight::LEAST)
     {
-        // The weight is a courtesy; the command can do without.
+        // The I/O weight is optional.
         tell(Told::Warning(format!("no weight at the disks: {error}")));
     }
     Ok(())
 }
 
-/// Sets what changes from one decision to the next. `before` is what is set, as
-/// far as it is known.
+/// Sets the limits that change with each decision. `before` is the current limit,
+/// if known.
 pub(crate) fn apply(
     group: &mut Group,
     limit: &Limit,

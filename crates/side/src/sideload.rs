@@ -1,4 +1,4 @@
-//! A command that runs as a sideload: started, held by the loop, ended.
+//! Starts a command as a sideload, restricts it by the loop, ends it.
 
 use crate::control::{Control, used};
 use crate::error::SideError;
@@ -18,18 +18,18 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a command that was told to end may take for it.
+/// How long a command may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often to look when there is nothing to decide.
+/// Maximum wait when no decision is due.
 const IDLE_LOOK: Duration = Duration::from_secs(60);
 
-/// A command that runs in a group of its own. Dropping it ends all of it.
+/// A command in a group of its own. Dropping it ends all its processes.
 #[derive(Debug)]
 pub struct Sideload {
     root: Root,
     journals: Journals,
     group: Group,
-    /// `None` where nothing limits its memory.
+    /// `None` without memory limits.
     memory: Option<MemoryLimits>,
     child: Child,
     started: Instant,
@@ -39,18 +39,16 @@ pub struct Sideload {
     others_told: bool,
 }
 
-/// How it went.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How the command ended.
+    /// The command's exit status.
     pub status: ExitStatus,
-    /// What it got.
     pub summary: Summary,
 }
 
 impl Sideload {
-    /// Repairs what earlier runs left, makes a group, and starts the command in
-    /// it with the least that the law may give.
+    /// Undoes changes of earlier runs, makes a group, and starts the command in it with
+    /// the law's minimum.
     ///
     /// # Errors
     /// [`SideError`]; the command does not run then.
@@ -95,12 +93,12 @@ impl Sideload {
         })
     }
 
-    /// Holds the command until it ends, ends what is left of it, and gives
-    /// everything back.
+    /// Restricts the command until it ends, ends its remaining processes, and undoes
+    /// all changes.
     ///
     /// # Errors
-    /// When the group is gone, so that nothing holds the command: it is ended. And
-    /// when something could not be given back.
+    /// If the group is gone, so that nothing restricts the command: it is ended. Also
+    /// if a change could not be undone.
     pub fn run(
         mut self,
         signals: &mut dyn SignalSource,
@@ -111,7 +109,7 @@ impl Sideload {
         }
         let held = self.hold(signals, tell);
         if held.is_err() {
-            // Whatever went wrong, it is not to run beside the service unheld.
+            // After an error the command must not run unrestricted next to the service.
             let _ = self.group.signal(UnixSignal::KILL);
         }
         let done = self.finish(tell);
@@ -144,12 +142,12 @@ impl Sideload {
         Ok(())
     }
 
-    /// Tells once that the machine has another run beside this one.
+    /// Reports once that another run is active on this machine.
     fn look_around(&mut self, tell: Tell<'_>) {
         if self.others_told {
             return;
         }
-        // Who cannot be told of is nothing to end the command for.
+        // An unreadable list of runs is no reason to end the command.
         let others = self.journals.others(&self.root).unwrap_or_default();
         if let Some(line) = beside(&others) {
             tell(Told::Note(line));
@@ -157,8 +155,8 @@ impl Sideload {
         }
     }
 
-    /// Passes a signal on. What stands still could not act upon it, so it goes
-    /// on, and is not frozen again before it has ended.
+    /// Forwards a signal. A frozen command could not handle it, so it is thawed and not
+    /// frozen again before it has ended.
     fn hear(
         &mut self,
         heard: Signal,
@@ -195,7 +193,7 @@ impl Sideload {
         Ok(())
     }
 
-    /// After a pause: as it was before, and the pause counts for nothing.
+    /// Restores the state after a pause; the pause does not count.
     fn go_on(&mut self) -> Result<(), SideError> {
         let Some(control) = &mut self.control else {
             return Ok(self.group.thaw()?);
@@ -208,20 +206,21 @@ impl Sideload {
     }
 
     fn finish(mut self, tell: Tell<'_>) -> Result<Outcome, SideError> {
-        // What is left of it, so that all of its time is counted and nothing stays.
+        // End the remaining processes, so that their CPU time is counted and none
+        // stays.
         let killed = self.group.kill();
         let usage = used(&self.group);
         let memory = self
             .memory
             .and_then(|limits| MemoryHeld::of(limits, &self.group));
-        // Without a group, what has ended is counted where it is waited for.
+        // Without a group, processes are counted when they are reaped.
         let elapsed = self.started.elapsed();
         let ended = wait_counting(&self.root, &mut self.child);
         let (status, ended) = ended.map_err(SideError::Wait)?;
         let cpu = [usage.and_then(|u| u.cpu), ended];
         let cpu: Option<CpuTime> = cpu.into_iter().flatten().max();
         let given_back = self.group.give_back();
-        // What had to wait for others may be free by now.
+        // Changes that waited for other runs may be possible now.
         let repaired = repair(&self.root, &self.journals, tell);
         killed?;
         given_back?;
@@ -253,7 +252,7 @@ fn start(group: &mut Group, request: &Request<'_>) -> Result<Child, SideError> {
     Ok(child)
 }
 
-/// What to tell of other processes of Plimsoll's that hold something here.
+/// Describes other Plimsoll processes that hold changes here.
 fn beside(others: &[u32]) -> Option<String> {
     let (first, rest) = others.split_first()?;
     let more = match rest.len() {
@@ -266,8 +265,8 @@ fn beside(others: &[u32]) -> Option<String> {
     ))
 }
 
-/// Whether the command has ended. It is not waited for yet, so that its number
-/// stays its own while what it has left is ended.
+/// Whether the command has ended. Does not reap it, so that its PID stays reserved
+/// while its remaining processes are ended.
 fn has_ended(child: &Child) -> Result<bool, SideError> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(Pid::from_child(child)), options) {

@@ -1,29 +1,29 @@
-//! What is heard while a sideload runs.
+//! Signals that arrive while a sideload runs.
 
 use std::time::Duration;
 
-/// A signal that is passed on, or acted upon.
+/// A signal that is forwarded to the command or handled here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// Ctrl-C. A second one, or one after [`Signal::Terminate`], kills.
+    /// Ctrl-C. Kills if it follows another one or [`Signal::Terminate`].
     Interrupt,
-    /// SIGTERM. A second one, or one after [`Signal::Interrupt`], kills.
+    /// SIGTERM. Kills if it follows another one or [`Signal::Interrupt`].
     Terminate,
-    /// SIGQUIT, as from Ctrl-\\ at the terminal. It counts as [`Signal::Interrupt`].
+    /// SIGQUIT, as from Ctrl-\\ at the terminal. Counts as [`Signal::Interrupt`].
     Quit,
-    /// The terminal is gone. It is passed on, and the command may stay.
+    /// The terminal is gone. Forwarded; the command may continue.
     HangUp,
     /// Ctrl-Z at the terminal.
     Pause,
 }
 
-/// Who waits for signals and for the command's end: a program by signals, a
-/// thread of an experiment by a channel.
+/// Where signals come from: a program receives them from the kernel, a thread of an
+/// experiment from a channel.
 pub trait SignalSource {
-    /// Waits, at most so long, and tells what came. To return when a child has
-    /// ended makes the end prompt; whoever does not need that need not.
+    /// Waits at most `at_most` and returns the signals received. An implementation that
+    /// also returns when a child has ended makes the end prompt; this is optional.
     fn wait(&mut self, at_most: Duration) -> Vec<Signal>;
 
-    /// Stops this process, after [`Signal::Pause`]; returns when it goes on.
+    /// Stops this process after [`Signal::Pause`]; returns when it is continued.
     fn pause(&mut self) {}
 }
