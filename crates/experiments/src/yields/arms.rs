@@ -1,4 +1,4 @@
-//! How each arm holds a job. A new arm is a new branch of [`hold`].
+//! How each arm restricts a job. A new arm is a new branch of [`hold`].
 
 use super::laws::{self, Wish};
 use super::shared::FLOOR;
@@ -10,9 +10,9 @@ use plimsoll_model::{Arm, CpuSet, Share};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// A group for a job, held as `arm` says, before anything runs in it. Of its
-/// `cpus` the job may use `allowed` at most, where the arm has such a limit. What
-/// a law decides comes on top ([`laws::control`]).
+/// Makes a group for a job with the limits of `arm`, before anything runs in it.
+/// The job may use at most `allowed` of its `cpus` if the arm has such a limit. A
+/// law adds its decisions later ([`laws::control`]).
 pub(super) fn hold(
     arm: Arm,
     allowed: Option<Share>,
@@ -60,7 +60,7 @@ pub(super) fn hold(
         }
         Arm::Resctl | Arm::Koordinator => laws::group(arm, layout, journal)?,
         Arm::Plimsoll => match laws::group(arm, layout, journal) {
-            // As `plimsoll side` does, where what seems to be allowed is refused.
+            // As `plimsoll side` does if the kernel refuses.
             Err(_) => laws::group(arm, &by_tree, journal)?,
             Ok(group) => group,
         },
@@ -72,8 +72,7 @@ pub(super) fn hold(
     Ok(group)
 }
 
-/// Whether `arm` can hold a job here; if not, why, as a sentence without its
-/// end.
+/// Whether `arm` works here; if not, why, as a sentence without its full stop.
 pub(super) fn try_once(
     arm: Arm,
     headroom: Share,
@@ -122,14 +121,13 @@ fn said(error: ControlError) -> String {
     error.to_string()
 }
 
-/// So much of all `cpus` in each period.
+/// A quota of this share of all `cpus`.
 fn quota(period: Duration, cpus: &CpuSet, allowed: f64) -> Result<Quota, ControlError> {
     let time = period.mul_f64(cpus.len() as f64 * allowed);
     Quota::new(time.max(Duration::from_millis(1)), period)
 }
 
-/// The last of the CPUs, as many as are allowed: one at least, and all but one
-/// at most.
+/// The last CPUs, as many as allowed: at least one, at most all but one.
 fn some_of(cpus: &CpuSet, allowed: f64) -> CpuSet {
     let most = cpus.len().saturating_sub(1).max(1);
     let n = ((cpus.len() as f64 * allowed).floor() as usize).clamp(1, most);

@@ -1,14 +1,14 @@
-//! `plimsoll yield`: what does batch work beside a service gain, and what does
-//! the service pay?
+//! `plimsoll yield`: what does batch work next to a service gain, and what does the
+//! service pay?
 //!
-//! The rated rate is found as in a sweep, unless a rate was given; one trial of
-//! the service alone tells what it leaves idle; then every arm is visited once
-//! in each pass, shuffled and mirrored, with the service alone twice.
+//! The rated rate is calibrated as in a sweep, unless it is given. One trial of the
+//! service alone measures the idle CPU time. Then each pass visits every arm once,
+//! shuffled and mirrored, and the service alone twice.
 //!
-//! An arm is data ([`plimsoll_model::Arm`]), and how it holds a job is one
-//! function (`arms::hold`); what decides again and again is the loop of `plimsoll
-//! side`, which `laws` gives its law. [`Request::plan`] makes the plan, [`next`] says
-//! which trial is next, and [`runner`] carries it out.
+//! An arm is data ([`plimsoll_model::Arm`]); one function (`arms::hold`) applies it
+//! to a job. Arms that decide repeatedly use the loop of `plimsoll side` with a law
+//! from `laws`. [`Request::plan`] makes the plan, [`next`] returns the next trial,
+//! and [`runner`] runs it.
 
 mod args;
 mod arms;
