@@ -6,25 +6,25 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How much of what a copy wrote last is shown when it fails.
+/// How much of a failed copy's standard error is shown.
 const LAST_LINES: usize = 8;
 const LAST_BYTES: u64 = 2048;
 
 const STDERR: &str = "stderr.txt";
 
-/// A fresh directory with one for each copy in it. Dropping it removes it with
-/// all that is in it, unless it is to be kept.
+/// A new directory with one subdirectory per copy. Dropping it removes it with its
+/// content, unless it is kept.
 #[derive(Debug)]
 pub(super) struct WorkingDirectories {
-    /// What it is in: the folder stays open as long as there are paths by it.
+    /// The parent; it stays open while paths by its descriptor are in use.
     scratch: Scratch,
     name: String,
     is_kept: bool,
 }
 
 impl WorkingDirectories {
-    /// Makes directories for `n` copies in `scratch`, in the first of
-    /// `copies-1`, `copies-2`, … that is not there yet.
+    /// Makes directories for `n` copies in `scratch`, in the first of `copies-1`,
+    /// `copies-2`, … that does not exist.
     pub(super) fn lay(scratch: &Scratch, n: usize) -> Result<WorkingDirectories, LoadError> {
         let fail = |path: &Path, source| LoadError::System {
             what: format!("the working directory {} could not be made", path.display()),
@@ -43,7 +43,6 @@ impl WorkingDirectories {
         Ok(directories)
     }
 
-    /// What it is in.
     pub(super) fn scratch(&self) -> &Scratch {
         &self.scratch
     }
@@ -53,7 +52,7 @@ impl WorkingDirectories {
         self.root().join(copy(i))
     }
 
-    /// Its path, to be shown.
+    /// Its path, for display.
     pub(super) fn shown(&self, i: usize) -> PathBuf {
         self.scratch.path().join(&self.name).join(copy(i))
     }
@@ -62,12 +61,12 @@ impl WorkingDirectories {
         self.scratch.held().join(&self.name)
     }
 
-    /// A new file for what copy `i` prints.
+    /// A new file for the standard output of copy `i`.
     pub(super) fn stdout(&self, i: usize) -> Result<File, LoadError> {
         self.new_file(i, "stdout.txt")
     }
 
-    /// A new file for the errors that copy `i` prints.
+    /// A new file for the standard error of copy `i`.
     pub(super) fn stderr(&self, i: usize) -> Result<File, LoadError> {
         self.new_file(i, STDERR)
     }
@@ -80,12 +79,12 @@ impl WorkingDirectories {
         })
     }
 
-    /// From now on nothing is removed.
+    /// Keeps the directory when this is dropped.
     pub(super) fn keep(&mut self) {
         self.is_kept = true;
     }
 
-    /// Removes it all; where it is if that failed.
+    /// Removes the directory; returns its path if that failed.
     pub(super) fn clear(&mut self) -> Option<PathBuf> {
         self.is_kept = true;
         fs::remove_dir_all(self.root())
@@ -93,8 +92,7 @@ impl WorkingDirectories {
             .then(|| self.scratch.path().join(&self.name))
     }
 
-    /// A sentence or two with what copy `i` wrote last to its standard error,
-    /// and where all of it is.
+    /// Describes the last lines of copy `i`'s standard error, and the path of the file.
     pub(super) fn last_words(&self, i: usize) -> String {
         let kept = format!("Its output is kept in {}", self.shown(i).display());
         match tail(&self.of(i).join(STDERR)) {
@@ -108,8 +106,7 @@ impl WorkingDirectories {
 impl Drop for WorkingDirectories {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be removed stays where the user said; a drop has
-            // nobody to tell.
+            // Errors cannot be reported from a drop.
             let _ = fs::remove_dir_all(self.root());
         }
     }
@@ -131,7 +128,7 @@ fn fresh(dir: &Path) -> io::Result<String> {
     }
 }
 
-/// The last lines of a file, indented, with what is not UTF-8 replaced.
+/// The last lines of a file, indented; invalid UTF-8 is replaced.
 fn tail(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
