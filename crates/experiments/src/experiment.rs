@@ -53,7 +53,6 @@ impl Machine {
     ///
     /// # Errors
     /// If it cannot be opened.
-    /// It cannot be opened.
     pub fn journal(&self) -> Result<&Journal, ControlError> {
         if let Some(journal) = self.journal.get() {
             return Ok(journal);
