@@ -1,4 +1,4 @@
-//! Waiting for a command of which it shall be known what it used.
+//! Reaps a command and counts its CPU time.
 
 use plimsoll_host::{Root, life};
 use plimsoll_model::CpuTime;
@@ -7,12 +7,12 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::io;
 use std::process::{Child, ExitStatus};
 
-/// Waits until a command has ended: how, and the CPU time of it and of all that
-/// it and its children have waited for. That is read while its number is still
-/// taken; `None` where /proc does not tell.
+/// Waits until a command has ended. Returns its exit status and the CPU time of it
+/// and of all descendants that were waited for, read while its PID is still
+/// reserved; `None` if /proc does not have it.
 ///
 /// # Errors
-/// When it cannot be waited for.
+/// If the command cannot be waited for.
 pub fn wait_counting(root: &Root, child: &mut Child) -> io::Result<(ExitStatus, Option<CpuTime>)> {
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let who = WaitId::Pid(Pid::from_child(child));

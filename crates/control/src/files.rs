@@ -1,6 +1,6 @@
-//! Writing and reading the files of a cgroup, with errors that name them.
+//! Reads and writes cgroup files, with errors that name the file.
 //!
-//! This module must not know what a file means.
+//! This module does not know what a file means.
 
 use crate::error::ControlError;
 use rustix::io::Errno;
@@ -8,8 +8,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a value in one call, as the kernel wants it. A file that is not there
-/// is not made.
+/// Writes a value in one call, as the kernel requires. Does not create the file.
 pub(crate) fn write(path: &Path, value: &str, hint: &'static str) -> Result<(), ControlError> {
     OpenOptions::new()
         .write(true)
@@ -18,7 +17,6 @@ pub(crate) fn write(path: &Path, value: &str, hint: &'static str) -> Result<(), 
         .map_err(|source| explain(path, value, source, hint))
 }
 
-/// The whole of a file of a group.
 pub(crate) fn read(path: &Path) -> Result<String, ControlError> {
     fs::read_to_string(path).map_err(|source| match is_absent(&source) {
         true => absent(path),
@@ -30,8 +28,8 @@ pub(crate) fn read(path: &Path) -> Result<String, ControlError> {
     })
 }
 
-/// The number behind `key` in a file of lines `KEY NUMBER`; `None` where this
-/// kernel does not have it.
+/// The number after `key` in a file of lines `KEY NUMBER`; `None` if this kernel
+/// does not have the key.
 pub(crate) fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines()
         .filter_map(|line| line.split_once(' '))
@@ -39,7 +37,7 @@ pub(crate) fn keyed(text: &str, key: &str) -> Option<u64> {
         .and_then(|(_, number)| number.trim().parse().ok())
 }
 
-/// Whether this is how the kernel says that a group or a process is not there.
+/// Whether the error means that a group or a process does not exist.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
@@ -47,7 +45,7 @@ pub(crate) fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// Whether this is how the kernel says that this user must not.
+/// Whether the error means that this user lacks permission.
 pub(crate) fn is_denied(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),

@@ -1,4 +1,5 @@
-//! One folder of a cgroup hierarchy: made, frozen, emptied, removed.
+//! Operations on one directory of a cgroup hierarchy: create, freeze, empty,
+//! remove.
 
 use crate::error::ControlError;
 use crate::files::{self, is_absent, is_denied};
@@ -14,32 +15,32 @@ use std::path::{Path, PathBuf};
 
 const PROCS: &str = "cgroup.procs";
 
-/// Only names that begin so are ever removed.
+/// Prefix of the names of our groups. Only these are ever removed.
 pub(crate) const PREFIX: &str = "plimsoll-";
 
-/// So begins the name of the leaf that a run makes for itself, which needs none
-/// of the controllers that its parent passes on.
+/// Name prefix of the leaf group that a run makes for itself. The leaf needs none
+/// of the controllers that its parent enables.
 pub(crate) const LEAF: &str = "plimsoll-self-";
 
-/// Makes a group. One of that name must not be there.
+/// Creates a group. Fails if the name is taken.
 pub(crate) fn make(folder: &Path) -> Result<(), ControlError> {
     fs::create_dir(folder).map_err(|source| on_folder(folder, "made", source))
 }
 
-/// Moves a process into a group with all its threads.
+/// Moves a process with all its threads into a group.
 pub(crate) fn attach(folder: &Path, pid: Pid) -> Result<(), ControlError> {
     const HINT: &str = "a cgroup that passes controllers on may hold no processes itself";
     files::write(&folder.join(PROCS), &pid.to_string(), HINT)
 }
 
-/// Moves all that is in `from` into `into`, which keeps what it starts. What has
-/// ended meanwhile does not matter.
+/// Moves all processes of `from` into `into`; children that they start stay there.
+/// Ignores processes that have ended.
 pub(crate) fn gather(from: &Path, into: &Path) -> Result<(), ControlError> {
     let mut asked: BTreeSet<Pid> = BTreeSet::new();
     loop {
         asked.extend(processes(into)?);
         let mut outside = processes(from)?;
-        // To write 0 would move this process.
+        // Writing 0 moves the calling process.
         outside.retain(|pid| *pid != 0 && !asked.contains(pid));
         if outside.is_empty() {
             return Ok(());
@@ -51,7 +52,7 @@ pub(crate) fn gather(from: &Path, into: &Path) -> Result<(), ControlError> {
     }
 }
 
-/// Moves a process that may have ended: the kernel says then that there is none.
+/// Moves a process that may have ended; the kernel reports ESRCH then.
 fn attach_living(folder: &Path, pid: Pid) -> Result<(), ControlError> {
     match attach(folder, pid) {
         Err(ControlError::NoController { .. }) => Ok(()),
@@ -59,12 +60,12 @@ fn attach_living(folder: &Path, pid: Pid) -> Result<(), ControlError> {
     }
 }
 
-/// The processes in a group and in those below it.
+/// The processes in a group and its descendants.
 pub(crate) fn processes(folder: &Path) -> Result<Vec<Pid>, ControlError> {
     let mut pids = Vec::new();
     for folder in with_inner(folder) {
         match files::read(&folder.join(PROCS)) {
-            // 0 stands for a process of another namespace, which has no number here.
+            // 0 stands for a process in another PID namespace.
             Ok(text) => pids.extend(text.lines().filter_map(|l| l.trim().parse::<Pid>().ok())),
             Err(ControlError::Gone { .. }) => {}
             Err(other) => return Err(other),
@@ -75,13 +76,13 @@ pub(crate) fn processes(folder: &Path) -> Result<Vec<Pid>, ControlError> {
     Ok(pids)
 }
 
-/// A group and those below it, inner ones last.
+/// A group and its descendants, innermost last.
 fn with_inner(folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut nth = 0;
     while nth < folders.len() {
         if let Ok(entries) = fs::read_dir(&folders[nth]) {
-            // The listing tells files from folders: no need to ask of each.
+            // The directory listing has the file types, so no stat per entry.
             let is_folder =
                 |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
             let inner = entries.flatten().filter(is_folder);
@@ -92,8 +93,8 @@ fn with_inner(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Stops or goes on, and waits until the kernel says so. Whether this folder
-/// can: `false` where it has no freezer.
+/// Freezes or thaws the group and waits until the kernel confirms it. Returns
+/// `false` if the group has no freezer.
 pub(crate) fn freeze(folder: &Path, on: bool) -> Result<bool, ControlError> {
     const HINT: &str = "a group above it may be frozen";
     let (v2, v1) = (folder.join("cgroup.freeze"), folder.join("freezer.state"));
@@ -111,7 +112,8 @@ pub(crate) fn freeze(folder: &Path, on: bool) -> Result<bool, ControlError> {
     };
     match state {
         Ok(true) => Ok(true),
-        // What is inside a frozen group cannot be thawed alone, and that is not ours.
+        // A group inside a frozen ancestor cannot be thawed alone; the ancestor is not
+        // ours.
         Ok(false) if !on => Ok(true),
         Ok(false) => Err(ControlError::NotFrozen {
             what: folder.display().to_string(),
@@ -121,7 +123,7 @@ pub(crate) fn freeze(folder: &Path, on: bool) -> Result<bool, ControlError> {
     }
 }
 
-/// Kills all that is in a group, again and again until nobody is left.
+/// Kills all processes in a group, repeatedly until none is left.
 pub(crate) fn kill(folder: &Path) -> Result<(), ControlError> {
     let whole = folder.join("cgroup.kill");
     let empty = until(|| {
@@ -136,7 +138,7 @@ pub(crate) fn kill(folder: &Path) -> Result<(), ControlError> {
                 let inside = || Ok(processes(folder)?.contains(&pid));
                 tasks::signal(pid, Signal::KILL, inside)?;
             }
-            // In version 1 what is frozen dies only once it goes on.
+            // In version 1 a frozen process dies only after it is thawed.
             freeze(folder, false)?;
         }
         Ok(false)
@@ -148,8 +150,8 @@ pub(crate) fn kill(folder: &Path) -> Result<(), ControlError> {
     }
 }
 
-/// Moves all that is in a group to another one, until nobody is left. What has
-/// ended meanwhile needs no home.
+/// Moves all processes of a group to `home`, repeatedly until none is left. Ignores
+/// processes that have ended.
 pub(crate) fn move_out(folder: &Path, home: &Path) -> Result<(), ControlError> {
     let empty = until(|| {
         let pids = processes(folder)?;
@@ -164,8 +166,8 @@ pub(crate) fn move_out(folder: &Path, home: &Path) -> Result<(), ControlError> {
     }
 }
 
-/// Removes a group and those below it. Whoever has just been killed is in it
-/// until the kernel has cleared up, so this waits. A group that is gone is removed.
+/// Removes a group and its descendants. Waits, because a killed process stays in
+/// its group until the kernel has reaped it. Succeeds if the group is gone.
 pub(crate) fn remove(folder: &Path) -> Result<(), ControlError> {
     let gone = until(|| {
         for folder in with_inner(folder).iter().rev() {
@@ -184,12 +186,11 @@ pub(crate) fn remove(folder: &Path) -> Result<(), ControlError> {
     }
 }
 
-/// Whether a group is there.
 pub(crate) fn is_there(folder: &Path) -> bool {
     folder.join(PROCS).exists()
 }
 
-/// Whether another group of Plimsoll's is in `parent`.
+/// Whether `parent` contains another group made by Plimsoll.
 pub(crate) fn has_ours(parent: &Path) -> bool {
     fs::read_dir(parent).is_ok_and(|entries| {
         let mut names = entries.flatten().map(|entry| entry.file_name());
@@ -200,7 +201,8 @@ pub(crate) fn has_ours(parent: &Path) -> bool {
     })
 }
 
-/// Keeps other runs from changing what is enabled in `parent` until dropped.
+/// Keeps other runs from changing the enabled controllers of `parent` until
+/// dropped.
 pub(crate) fn lock(parent: &Path) -> Result<File, ControlError> {
     let locked = File::open(parent).and_then(|folder| {
         flock(&folder, FlockOperation::LockExclusive)?;
@@ -209,13 +211,13 @@ pub(crate) fn lock(parent: &Path) -> Result<File, ControlError> {
     locked.map_err(|source| on_folder(parent, "locked", source))
 }
 
-/// The controllers that `parent` passes on.
+/// The controllers that `parent` enables for its children.
 pub(crate) fn enabled(parent: &Path) -> Result<Vec<String>, ControlError> {
     let text = files::read(&parent.join("cgroup.subtree_control"))?;
     Ok(text.split_ascii_whitespace().map(str::to_owned).collect())
 }
 
-/// Passes controllers on, or no longer.
+/// Enables or disables controllers for the children of `parent`.
 pub(crate) fn pass_on(parent: &Path, controllers: &[String], on: bool) -> Result<(), ControlError> {
     const HINT: &str = "a group below may use the controller, or this group holds processes itself";
     let sign = if on { '+' } else { '-' };
@@ -227,8 +229,8 @@ pub(crate) fn pass_on(parent: &Path, controllers: &[String], on: bool) -> Result
     )
 }
 
-/// A new `cpuset` group of version 1 has no CPUs and no memory, and takes no
-/// processes until it has: those of the group above.
+/// A new `cpuset` group of version 1 has no CPUs and no memory nodes and accepts no
+/// processes until both are set. Copies those of the parent.
 pub(crate) fn fill_cpuset(folder: &Path, parent: &Path) -> Result<(), ControlError> {
     const HINT: &str = "the group above must have them as well";
     for (own, effective) in [

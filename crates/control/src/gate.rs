@@ -1,7 +1,6 @@
-//! Who stands between a command and its start: a process that goes into the
-//! command's groups, stops itself until it is let go on, and then becomes the
-//! command, with its arguments and environment byte for byte. A shell would drop
-//! variables whose names it does not know.
+//! The gate: a process that joins the command's groups, stops itself until it is
+//! continued, and then becomes the command, with arguments and environment byte for
+//! byte. A shell would drop variables whose names it does not accept.
 
 use rustix::process::{Signal, getpid, kill_process};
 use std::ffi::OsString;
@@ -11,8 +10,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// How a process is started that calls [`pass_gate`] with the arguments that
-/// follow these: a program and its first arguments.
+/// How to start a process that calls [`pass_gate`] with the arguments after these:
+/// a program and its first arguments.
 #[derive(Debug, Clone)]
 pub struct Gate {
     program: OsString,
@@ -20,7 +19,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate that is `program` with `args` and more.
+    /// A gate that runs `program` with `args` and further arguments.
     pub fn new(program: impl Into<OsString>, args: impl IntoIterator<Item = OsString>) -> Gate {
         Gate {
             program: program.into(),
@@ -28,8 +27,8 @@ impl Gate {
         }
     }
 
-    /// It, to be let through to a command whose program is the next argument, once
-    /// it is in each of `folders`.
+    /// A command line for the gate that joins each of `folders`. The program of the
+    /// command is the next argument.
     pub(crate) fn command(&self, folders: &[&Path]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).arg(folders.len().to_string());
@@ -41,31 +40,25 @@ impl Gate {
 /// Why a process at the gate has not become the command.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPassed {
-    /// It was started by somebody else.
+    /// Another program started it.
     #[error(
         "only Plimsoll itself starts this: it stops until it is let go on; start a command by plimsoll side -- COMMAND"
     )]
     Unasked,
-    /// It could not go into a group. Whoever started it says why.
+    /// It could not join a group. Its parent reports why.
     #[error("the cgroup {folder} cannot be joined: {source}; look whether somebody has removed it")]
-    Outside {
-        /// Which.
-        folder: String,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// There is no such program, or it is none.
+    Outside { folder: String, source: io::Error },
+    /// The program does not exist or is not executable.
     #[error("'{program}' cannot be started: {}", reason(source))]
     NoProgram {
-        /// As it was named.
+        /// As given.
         program: String,
-        /// What the kernel said.
         source: io::Error,
     },
 }
 
 impl NotPassed {
-    /// The exit code, as of a shell that cannot start a command.
+    /// The exit code that a shell would use.
     pub fn code(&self) -> u8 {
         match self {
             NotPassed::NoProgram { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
@@ -83,10 +76,10 @@ fn reason(source: &io::Error) -> String {
     }
 }
 
-/// Goes into groups, stops, and becomes the command: `args` are a number of
-/// folders, those folders, the program and its arguments. Returns only why it has
-/// not. For a process with one thread: another one would
-/// not go into the groups, and might take the stop.
+/// Joins groups, stops, and becomes the command: `args` are a number of folders,
+/// those folders, the program and its arguments. Returns only on failure. The
+/// process must have one thread: another one would not join the groups, and might
+/// take the stop.
 pub fn pass_gate(args: impl IntoIterator<Item = OsString>) -> NotPassed {
     let mut args = args.into_iter();
     let Some(folders) = args.next().and_then(|n| n.to_str()?.parse().ok()) else {
@@ -101,8 +94,8 @@ pub fn pass_gate(args: impl IntoIterator<Item = OsString>) -> NotPassed {
     let Some(program) = args.next() else {
         return NotPassed::Unasked;
     };
-    // It has stopped when this returns, since it has no other thread. Nobody can
-    // refuse it.
+    // With one thread the stop takes effect before this returns. A process may always
+    // stop itself.
     let _ = kill_process(getpid(), Signal::STOP);
     let source = Command::new(&program).args(args).exec();
     NotPassed::NoProgram {
@@ -111,9 +104,9 @@ pub fn pass_gate(args: impl IntoIterator<Item = OsString>) -> NotPassed {
     }
 }
 
-/// A thread that writes 0 into `tasks` moves itself, and that takes no lock of all
-/// forks and exits, for which moving a process waits: `cgroup_procs_write_start`
-/// (kernel/cgroup/cgroup.c, since Linux 5.8).
+/// Writing 0 into `tasks` moves the calling thread. Unlike moving a process this
+/// does not take the lock that waits for all forks and exits:
+/// `cgroup_procs_write_start` (kernel/cgroup/cgroup.c, since Linux 5.8).
 fn join(folder: &Path) -> io::Result<()> {
     let mut tasks = fs::OpenOptions::new()
         .write(true)

@@ -1,19 +1,17 @@
-//! A wait in the kernel that is begun early, so that it passes while there is
-//! something else to do.
+//! Starts a wait in the kernel early, so that it overlaps with other work.
 
 use plimsoll_host::{Cgroups, Root};
 use std::fs;
 
-/// Begins, on a thread of its own, the wait that the first process to be moved
-/// into a group of version 2 makes otherwise: `cgroup_attach_lock`
-/// (kernel/cgroup/cgroup.c) takes the write side of a lock that each CPU has a
-/// part of, which takes a grace period of RCU (another move that follows closely
-/// takes none). Where CPU time is version 1's, nothing is moved at a start.
+/// Triggers, on its own thread, the wait that the first move of a process into a
+/// group of version 2 causes: `cgroup_attach_lock` (kernel/cgroup/cgroup.c) takes
+/// the write side of a per-CPU lock, which takes an RCU grace period (a move soon
+/// after takes none). Where version 1 counts CPU time, no process is moved at a
+/// start.
 ///
-/// What is written is that this process shall be where it is already, so nothing
-/// changes, and nothing depends on it: where it is refused, a move waits as it
-/// would have. Making a group waits for it, so it is worth it at the very start
-/// alone.
+/// It moves this process to the group that it is already in, so nothing changes. If
+/// the kernel refuses, a later move waits as usual. Making a group waits for the
+/// same lock, so call this only at the very start.
 pub fn hasten_moves(root: &Root) {
     let root = root.clone();
     std::thread::spawn(move || {

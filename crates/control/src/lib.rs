@@ -1,21 +1,20 @@
-//! What is changed on the machine and given back: cgroups, scheduling class,
-//! affinity, stopping and going on.
+//! All changes to the machine and their undoing: cgroups, scheduling class,
+//! affinity, freeze and thaw.
 //!
-//! [`Ground`] finds what there is to build on, [`Group`] is a group of our own
-//! that commands run in, and its drop gives everything back. What is changed
-//! outside that group stands in a [`Journal`] before it is changed, so that
-//! [`Journals::repair`] gives it back at the next start if this process is
-//! killed. Where there is no cgroup, the same calls do with less:
-//! [`Capabilities`] say by what means, and what is lost.
+//! [`CgroupLayout`] describes where groups can be made. [`Group`] is a group of our
+//! own that commands run in; its drop undoes everything. A change outside the group
+//! goes to a [`Journal`] before it is made, so that [`Journals::repair`] undoes it
+//! at the next start if this process is killed. Without cgroups the same calls use
+//! fallbacks: [`Capabilities`] lists the means and the losses.
 //!
-//! It is the only room that writes to cgroups or changes other tasks. It must
-//! not judge when to change what, measure, or print.
+//! This is the only crate that writes to cgroups or changes other tasks. It does
+//! not decide when to change what, measure, or print.
 //!
-//! A command is started through a [`Gate`]: a process that is in the group before
-//! it becomes the command. The program that uses this room says which.
+//! A command starts through a [`Gate`]: a process that is in the group before it
+//! becomes the command. The calling program provides it.
 //!
 //! ```standalone_crate
-//! use plimsoll_control::{AtEnd, Gate, Ground, Group, Journals, Mechanism, pass_gate};
+//! use plimsoll_control::{AtEnd, Gate, CgroupLayout, Group, Journals, Mechanism, pass_gate};
 //! use plimsoll_host::Root;
 //! use std::collections::BTreeSet;
 //! use std::ffi::OsStr;
@@ -36,8 +35,8 @@
 //!     println!("{}", repaired.done.join(" "));
 //! }
 //! let needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
-//! let ground = Ground::find(&root)?;
-//! let mut group = Group::make(&ground, &needs, &journals.open(&root)?, AtEnd::Kill)?;
+//! let layout = CgroupLayout::find(&root)?;
+//! let mut group = Group::make(&layout, &needs, &journals.open(&root)?, AtEnd::Kill)?;
 //! let mut child = group.start(&gate, OsStr::new("sleep"), &["60"], |_| {})?;
 //! group.freeze()?;
 //! group.give_back()?;
@@ -50,10 +49,10 @@ mod error;
 mod files;
 mod folder;
 mod gate;
-mod ground;
 mod group;
 mod hasten;
 mod journal;
+mod layout;
 mod mechanism;
 mod patience;
 mod schedule;
@@ -67,10 +66,10 @@ mod tree;
 pub use ended::wait_counting;
 pub use error::ControlError;
 pub use gate::{Gate, NotPassed, pass_gate};
-pub use ground::Ground;
 pub use group::Group;
 pub use hasten::hasten_moves;
 pub use journal::{AtEnd, Journal, Journals, Repaired};
+pub use layout::CgroupLayout;
 pub use mechanism::{Capabilities, Means, Mechanism, Rung};
 pub use rustix::process::Signal;
 pub use scratch::{Scratch, Working};

@@ -1,34 +1,33 @@
-//! What can be set on a batch command, by what means here, and what is lost
-//! where the best means is missing. Plain data and sentences.
+//! The mechanisms that restrict a batch command, how each works on this machine,
+//! and what is lost where the best means is missing. Plain data and sentences.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Something that can be set on a group of processes.
+/// A setting of a group of processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mechanism {
-    /// A share of the CPUs in proportion to others that want them.
+    /// CPU share relative to other tasks that want a CPU.
     Weight,
-    /// Running only when nobody else wants the CPU.
+    /// Runs only when no other task wants the CPU.
     Idle,
-    /// So much CPU time in each period, and no more.
+    /// Maximum CPU time per period.
     Quota,
-    /// On which CPUs it may run.
+    /// The CPUs that it may run on.
     CpuSet,
-    /// Standing still, and going on.
+    /// Stop and continue.
     Freeze,
-    /// Ending all of it at once.
+    /// End all its processes at once.
     Kill,
-    /// Beyond how much memory it is slowed down and memory is taken back.
+    /// Memory use above which it is throttled and its memory reclaimed.
     MemoryHigh,
-    /// Beyond how much memory it is killed.
+    /// Memory use above which it is killed.
     MemoryMax,
-    /// A share of the disks.
+    /// I/O weight.
     Io,
 }
 
 impl Mechanism {
-    /// All of them.
     pub const ALL: [Mechanism; 9] = [
         Mechanism::Weight,
         Mechanism::Idle,
@@ -41,8 +40,8 @@ impl Mechanism {
         Mechanism::Io,
     ];
 
-    /// The controller of cgroup version 2 that it needs; `None` where every
-    /// group can do it.
+    /// The controller of cgroup version 2 that it needs; `None` if every group supports
+    /// it.
     pub(crate) fn controller_v2(self) -> Option<&'static str> {
         match self {
             Mechanism::Weight | Mechanism::Idle | Mechanism::Quota => Some("cpu"),
@@ -53,15 +52,15 @@ impl Mechanism {
         }
     }
 
-    /// The controller of version 1 that it needs; `None` where version 1 has
-    /// none that current kernels honour.
+    /// The controller of version 1 that it needs; `None` if version 1 has none that
+    /// current kernels honour.
     pub(crate) fn controller_v1(self) -> Option<&'static str> {
         match self {
             Mechanism::Weight | Mechanism::Idle | Mechanism::Quota => Some("cpu"),
             Mechanism::CpuSet => Some("cpuset"),
             Mechanism::MemoryMax => Some("memory"),
             Mechanism::Freeze => Some("freezer"),
-            // Its soft limit counts only once the machine itself is short of memory.
+            // Its soft limit applies only once the machine itself is short of memory.
             Mechanism::MemoryHigh | Mechanism::Kill | Mechanism::Io => None,
         }
     }
@@ -83,39 +82,38 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// By what means something is done here.
+/// By which means a mechanism works here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Means {
-    /// By a cgroup: it holds whatever the command starts.
+    /// By a cgroup, which includes all processes that the command starts.
     Group,
-    /// By something weaker.
+    /// By a weaker fallback.
     Instead {
-        /// What that is.
+        /// The fallback.
         by: &'static str,
-        /// Why it is not a cgroup, a sentence without its end.
+        /// Why a cgroup is unavailable; a sentence without its full stop.
         because: String,
-        /// What is lost by it, a sentence without its end.
+        /// What the fallback lacks; a sentence without its full stop.
         lost: &'static str,
     },
-    /// Not at all.
     Missing {
-        /// Why, a sentence without its end.
+        /// A sentence without its full stop.
         because: String,
     },
 }
 
-/// How much of a cgroup there is: the rungs of a ladder, from the top.
+/// How much cgroup support there is, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rung {
-    /// A cgroup of our own does all that was asked for.
+    /// A cgroup of our own supports all requested mechanisms.
     Group,
-    /// A cgroup of our own does some of it.
+    /// A cgroup of our own supports some of them.
     PartOfGroup,
-    /// No cgroup: scheduling class `SCHED_IDLE`, nice, affinity, and signals to
-    /// the process group and its descendants.
+    /// No cgroup: scheduling class `SCHED_IDLE`, nice, affinity, and signals to the
+    /// process group and its descendants.
     IdleTree,
-    /// The same without `SCHED_IDLE`, which this system refuses: `SCHED_BATCH`
-    /// where it is allowed, and nice.
+    /// As `IdleTree`, but this system refuses `SCHED_IDLE`: `SCHED_BATCH` where
+    /// allowed, and nice.
     NiceTree,
 }
 
@@ -125,8 +123,7 @@ impl Rung {
         matches!(self, Rung::Group | Rung::PartOfGroup)
     }
 
-    /// What is lost on this rung against a whole cgroup, whatever is set; each a
-    /// sentence.
+    /// What this rung lacks compared with a full cgroup, one sentence each.
     fn losses(self) -> &'static [&'static str] {
         const TREE: [&str; 4] = [
             "There is no limit on CPU time, memory or disks.",
@@ -148,22 +145,21 @@ impl Rung {
     }
 }
 
-/// What can be done here and how.
+/// The mechanisms available here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Where we stand on the ladder.
     pub rung: Rung,
-    /// The means of each mechanism that was asked for.
+    /// The means of each requested mechanism.
     pub means: BTreeMap<Mechanism, Means>,
-    /// Whether orphans are kept without a cgroup, by taking them over: see
-    /// [`Ground::keeping_orphans`](crate::Ground::keeping_orphans).
+    /// Whether orphans are adopted without a cgroup: see
+    /// [`CgroupLayout::keeping_orphans`](crate::CgroupLayout::keeping_orphans).
     pub keeps_orphans: bool,
-    /// What is lost besides, each a sentence.
+    /// Further losses, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl Capabilities {
-    /// Whether it can be set at all, in whatever way.
+    /// Whether the mechanism is available by any means.
     pub fn can(&self, mechanism: Mechanism) -> bool {
         !matches!(
             self.means.get(&mechanism),
@@ -171,12 +167,13 @@ impl Capabilities {
         )
     }
 
-    /// Whether a cgroup does it.
+    /// Whether a cgroup provides the mechanism.
     pub fn by_group(&self, mechanism: Mechanism) -> bool {
         self.means.get(&mechanism) == Some(&Means::Group)
     }
 
-    /// Why it cannot be done, or not by a cgroup; `None` where it is.
+    /// Why the mechanism is missing or not provided by a cgroup; `None` if a cgroup
+    /// provides it.
     pub fn reason(&self, mechanism: Mechanism) -> Option<&str> {
         match self.means.get(&mechanism) {
             Some(Means::Group) => None,
@@ -185,7 +182,7 @@ impl Capabilities {
         }
     }
 
-    /// All that is lost here, in sentences.
+    /// All losses, one sentence each.
     pub fn losses(&self) -> Vec<String> {
         let orphans = match (self.rung.has_group(), self.keeps_orphans) {
             (true, _) => None,

@@ -1,16 +1,16 @@
-//! Waiting for the kernel to finish what it was told.
+//! Polls the kernel until a requested change has happened.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a group may take to stand still or to become empty.
+/// Maximum time for a group to freeze or to become empty.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks `done` again and again, ever more rarely, until it says yes or
-/// [`PATIENCE`] has passed; says what it said last.
+/// Polls `done` at growing intervals until it returns `true` or [`PATIENCE`] has
+/// passed; returns its last answer.
 ///
 /// # Errors
-/// What `done` says.
+/// Any error of `done`.
 pub(crate) fn until<E>(mut done: impl FnMut() -> Result<bool, E>) -> Result<bool, E> {
     const LONGEST: Duration = Duration::from_millis(50);
     let end = Instant::now() + PATIENCE;

@@ -1,7 +1,7 @@
-//! Scheduling class, nice and affinity: what there is without cgroups.
+//! Scheduling class, nice and affinity: the fallbacks without cgroups.
 //!
-//! A class can be set only on the own thread without `unsafe` code, so a command
-//! is started from a thread that has it, and inherits it (sched(7)). Nice and
+//! Without `unsafe` code a thread can set only its own class, so a command is
+//! started from a thread that has the class, and inherits it (sched(7)). Nice and
 //! affinity can be set on any thread of this user.
 
 use crate::error::ControlError;
@@ -17,7 +17,7 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id, thread_schedule_policy,
 };
 
-/// The scheduling classes of ordinary threads, the lowest last.
+/// Scheduling classes of ordinary threads, lowest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Class {
     #[default]
@@ -26,8 +26,7 @@ pub(crate) enum Class {
     Idle,
 }
 
-/// The lowest class that this system lets a thread have, tried on a thread
-/// made for it.
+/// The lowest class that this system permits, tried on a new thread.
 pub(crate) fn lowest_class() -> Class {
     let tried = std::thread::spawn(|| {
         [Class::Idle, Class::Batch]
@@ -37,7 +36,7 @@ pub(crate) fn lowest_class() -> Class {
     tried.join().ok().flatten().unwrap_or_default()
 }
 
-/// Gives the calling thread a class; whether it has it now.
+/// Sets the class of the calling thread; returns whether it has the class now.
 pub(crate) fn take_class(class: Class) -> bool {
     let normal = match class {
         Class::Other => return true,
@@ -45,27 +44,29 @@ pub(crate) fn take_class(class: Class) -> bool {
         Class::Idle => NormalThreadSchedulePolicy::Idle,
     };
     let policy = ThreadSchedulePolicy::Normal(normal);
-    // It also sets nice to 0, which a user whose nice is higher may not do;
-    // what counts is the class that the thread has in the end.
+    // This also sets nice to 0, which a user with a higher nice value may not do. Only
+    // the resulting class counts.
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);
     thread_schedule_policy().is_ok_and(|now| now == policy)
 }
 
-/// The nice value nearest to a weight: a step is a factor of about 1.25
-/// (`sched_prio_to_weight` in kernel/sched/core.c). Only 0 to 19, because less
-/// is for root alone.
+/// The nice value nearest to a weight: one step is a factor of about 1.25
+/// (`sched_prio_to_weight` in kernel/sched/core.c). Only 0 to 19, because negative
+/// values need root.
 pub(crate) fn nice_for(weight: Weight) -> i32 {
     let steps = (f64::from(weight.get()) / f64::from(Weight::NORMAL.get())).ln() / 1.25_f64.ln();
     // At most 21 steps in either direction.
     (-steps).round().clamp(0.0, 19.0) as i32
 }
 
-/// Sets nice for a thread; 0 for the calling one. One that has ended needs none.
+/// Sets nice for a thread; 0 is the calling thread. Ignores a thread that has
+/// ended.
 pub(crate) fn set_nice(tid: Pid, nice: i32) -> Result<(), ControlError> {
     task(tid, |pid| setpriority_process(pid, nice))
 }
 
-/// Sets the CPUs of a thread; 0 for the calling one. One that has ended needs none.
+/// Sets the CPUs of a thread; 0 is the calling thread. Ignores a thread that has
+/// ended.
 pub(crate) fn set_affinity(tid: Pid, cpus: &CpuSet) -> Result<(), ControlError> {
     let mut mask = Mask::new();
     for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < Mask::MAX_CPU) {

@@ -1,12 +1,12 @@
-//! A folder of our own for what is not to be kept, made where others may write
-//! too, such as /tmp, and perhaps by root.
+//! A temporary directory of our own, in a place where other users may write, such
+//! as /tmp, possibly as root.
 //!
-//! Nobody can prepare it: its name is random, one mkdir makes it with mode 0700,
-//! and what exists is refused. Nobody can replace it: what is in it is reached
-//! through a descriptor, whatever becomes of its path.
+//! No other user can prepare it: its name is random, one mkdir makes it with mode
+//! 0700, and an existing directory is refused. No other user can replace it: its
+//! files are opened through a descriptor, whatever happens to its path.
 //!
-//! It stands in the journal before it is made, and so does each process that is
-//! started to work in it: the next start ends and removes what is left.
+//! The directory and each process that works in it are in the journal, so the next
+//! start ends those processes and removes the directory.
 
 use crate::error::ControlError;
 use crate::journal::{AtEnd, Change, Entry, Journal, random};
@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
 
-/// So begins the name of each.
+/// Prefix of the names.
 const PREFIX: &str = "plimsoll-";
 
-/// A folder that only this user can look into. Clones are the same folder; the
-/// last of them removes it if it is empty.
+/// A directory that only this user can read. Clones share it; the last clone
+/// removes it if it is empty.
 #[derive(Debug, Clone)]
 pub struct Scratch {
     made: Arc<Made>,
@@ -43,8 +43,8 @@ struct Made {
     entry: Entry,
 }
 
-/// A process that was started to work in it. It stands in the journal until this is
-/// dropped, which must not be before it has ended with all of its process group.
+/// A process that works in the directory. It stays in the journal until this is
+/// dropped; drop it only after its whole process group has ended.
 #[derive(Debug)]
 pub struct Working {
     journal: Journal,
@@ -52,11 +52,10 @@ pub struct Working {
 }
 
 impl Scratch {
-    /// Makes a new one below `parent`, for `what` (`copies`), which is part of its
-    /// name.
+    /// Makes a directory below `parent`; `what` (`copies`) becomes part of its name.
     ///
     /// # Errors
-    /// When it cannot be made, or is no longer ours once it is.
+    /// If it cannot be made, or is not ours afterwards.
     pub fn make(journal: &Journal, parent: &Path, what: &str) -> Result<Scratch, ControlError> {
         let path = parent.join(format!("{PREFIX}{what}-{}", random()));
         let path = std::path::absolute(&path).unwrap_or(path);
@@ -79,10 +78,10 @@ impl Scratch {
         }
     }
 
-    /// Starts a command that works in it, in a process group of its own.
+    /// Starts a command that works in the directory, in its own process group.
     ///
     /// # Errors
-    /// When it cannot be started, or not be written down; it does not run then.
+    /// If it cannot be started or recorded in the journal; it does not run then.
     pub fn start(&self, command: &mut Command) -> io::Result<(Child, Working)> {
         let journal = &self.made.journal;
         let _starting = journal.starting();
@@ -101,7 +100,7 @@ impl Scratch {
     }
 
     fn enter(&self, child: &Child) -> Result<Entry, ControlError> {
-        // One that has ended was not waited for, and is known until it is.
+        // A zombie is still visible until it is reaped.
         let leader = Who::now(self.made.journal.root(), child.id())?;
         let leader = leader.ok_or_else(|| ControlError::EndedEarly {
             command: child.id().to_string(),
@@ -111,14 +110,13 @@ impl Scratch {
         self.made.journal.enter(&change)
     }
 
-    /// Where it was made, to be shown.
+    /// Its path, for display.
     pub fn path(&self) -> &Path {
         &self.made.path
     }
 
-    /// A path to it that goes by its descriptor. It leads there as long as a clone
-    /// of this is kept, in this process and in a child that has not yet become
-    /// another program.
+    /// A path through its descriptor. Valid while a clone of this exists, in this
+    /// process and in a child before exec.
     pub fn held(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.made.folder.as_raw_fd()))
     }
@@ -126,7 +124,7 @@ impl Scratch {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // Not empty where something in it is to be kept.
+        // Fails if a file in it is kept.
         let _ = fs::remove_dir(&self.path);
         let _ = self.journal.given_back(self.entry);
     }
@@ -138,7 +136,7 @@ impl Drop for Working {
     }
 }
 
-/// Whether this is a folder that was made here, as far as can be seen.
+/// Whether this looks like a directory made by [`Scratch::make`].
 pub(crate) fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with(PREFIX) && fs::symlink_metadata(path).is_ok_and(|meta| is_for_us_alone(&meta))
@@ -148,7 +146,8 @@ fn is_for_us_alone(meta: &fs::Metadata) -> bool {
     meta.is_dir() && meta.uid() == geteuid().as_raw() && meta.mode() & 0o077 == 0
 }
 
-/// Kills all that works in a folder or below, until nobody does; how many there were.
+/// Kills all processes that work in a folder or below, until none is left; returns
+/// how many there were.
 pub(crate) fn kill_inside(root: &Root, folder: &Path) -> Result<usize, ControlError> {
     let works_inside = |pid| {
         let cwd = fs::read_link(root.path(format!("/proc/{pid}/cwd")));
@@ -168,7 +167,7 @@ pub(crate) fn kill_inside(root: &Root, folder: &Path) -> Result<usize, ControlEr
     Ok(killed.len())
 }
 
-/// Removes a folder and all in it. Links are removed and not followed.
+/// Removes a folder and its content. Does not follow links.
 pub(crate) fn remove(folder: &Path) -> Result<(), ControlError> {
     match fs::remove_dir_all(folder) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(on_folder(folder, "removed", e)),
@@ -181,7 +180,7 @@ fn on_folder(path: &Path, verb: &'static str, source: io::Error) -> ControlError
     ControlError::File { path, verb, source }
 }
 
-/// A new folder, opened.
+/// Creates a folder and opens it.
 fn folder(path: &Path) -> io::Result<File> {
     DirBuilder::new().mode(0o700).create(path)?;
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -1,4 +1,4 @@
-//! The values that can be set, and how each version of cgroups writes them.
+//! Values of settings, and their format in each version of cgroups.
 //!
 //! Documentation/admin-guide/cgroup-v2.rst; cgroup-v1/; scheduler/sched-bwc.rst.
 
@@ -6,21 +6,19 @@ use crate::error::ControlError;
 use plimsoll_model::Bytes;
 use std::time::Duration;
 
-/// A share of the CPUs, or of a disk, in proportion to the weights of the
-/// groups beside it: 1 to 10000, where 100 is what every group has.
+/// CPU or I/O weight relative to sibling groups: 1 to 10000, default 100.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Weight(u16);
 
 impl Weight {
-    /// What a group has that nobody has given another.
+    /// The default.
     pub const NORMAL: Weight = Weight(100);
-    /// The smallest.
     pub const LEAST: Weight = Weight(1);
 
-    /// `weight` if it lies in 1 to 10000.
+    /// `weight` if it is within 1 to 10000.
     ///
     /// # Errors
-    /// [`ControlError::OutOfRange`] if not.
+    /// [`ControlError::OutOfRange`] otherwise.
     pub fn new(weight: u16) -> Result<Weight, ControlError> {
         match weight {
             1..=10_000 => Ok(Weight(weight)),
@@ -31,18 +29,17 @@ impl Weight {
         }
     }
 
-    /// The number.
     pub fn get(self) -> u16 {
         self.0
     }
 
-    /// The same in `cpu.shares`, where 1024 is normal and 2 the least.
+    /// The equivalent in `cpu.shares`, where 1024 is the default and 2 the minimum.
     pub(crate) fn shares(self) -> u32 {
         (u32::from(self.0) * 1024 / 100).max(2)
     }
 }
 
-/// So much CPU time, over all CPUs, in each period.
+/// CPU time per period, summed over all CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     time: Duration,
@@ -50,12 +47,12 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// `time` of CPU in each `period`. Two CPUs' worth in a period of 10 ms is a
-    /// time of 20 ms.
+    /// `time` of CPU in each `period`. Two full CPUs in a period of 10 ms are a time of
+    /// 20 ms.
     ///
     /// # Errors
-    /// [`ControlError::OutOfRange`] unless the period is 1 ms to 1 s and the time
-    /// at least 1 ms: what the kernel takes.
+    /// [`ControlError::OutOfRange`] unless the period is 1 ms to 1 s and the time at
+    /// least 1 ms: the kernel's limits.
     pub fn new(time: Duration, period: Duration) -> Result<Quota, ControlError> {
         const LEAST: Duration = Duration::from_millis(1);
         if period < LEAST || period > Duration::from_secs(1) {
@@ -82,41 +79,40 @@ impl Quota {
     }
 }
 
-/// Limits on memory; `None` is no limit.
+/// Memory limits; `None` is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryLimits {
-    /// Above it, the group is slowed down and its memory is taken back.
-    /// Version 2 only.
+    /// Above it, the group is throttled and its memory reclaimed. Version 2 only.
     pub high: Option<Bytes>,
-    /// It never gets more; what wants more is killed.
+    /// Hard limit: the kernel kills a process that exceeds it.
     pub max: Option<Bytes>,
-    /// How much of it may be swapped out.
+    /// Maximum swap use.
     pub swap_max: Option<Bytes>,
 }
 
-/// How often a group's limits on memory were felt since it was made: `memory.events`
-/// of version 2, `memory.oom_control` of version 1.
+/// How often a group hit its memory limits since it was made: `memory.events` of
+/// version 2, `memory.oom_control` of version 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryEvents {
-    /// How often something in it was beyond [`MemoryLimits::high`] and had to give
-    /// memory back. `None` under version 1, which has no such limit.
+    /// How often the group exceeded [`MemoryLimits::high`] and was reclaimed. `None`
+    /// under version 1, which has no such limit.
     pub high: Option<u64>,
-    /// Processes of it that the kernel killed for want of memory. `None` before
-    /// Linux 4.13, which does not count them.
+    /// Processes that the OOM killer ended. `None` before Linux 4.13, which does not
+    /// count them.
     pub killed: Option<u64>,
 }
 
-/// What a group has used since it was made.
+/// Resource usage of a group since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// CPU time. Without a cgroup, that of the processes that are there and of
-    /// the children that they waited for: it goes back when one ends unseen.
+    /// CPU time. Without a cgroup, that of the current processes and of the children
+    /// that they waited for; it decreases when a process ends uncounted.
     pub cpu: Option<plimsoll_model::CpuTime>,
-    /// Periods of the quota in which it ran.
+    /// Quota periods in which it ran.
     pub periods: Option<u64>,
-    /// Periods in which it would have gone on but was held.
+    /// Periods in which the quota throttled it.
     pub throttled: Option<u64>,
-    /// How long it was held, summed over CPUs.
+    /// Throttled time, summed over CPUs.
     pub throttled_time: Option<Duration>,
 }
 

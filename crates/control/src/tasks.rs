@@ -1,8 +1,8 @@
-//! Signals to processes that may end at any moment and whose numbers may be
-//! given again: each is sent through a pidfd, opened and then checked.
+//! Signals to processes that may end at any moment, so that their PIDs may be
+//! reused: each signal goes through a pidfd that is opened first and then checked.
 
 use crate::error::ControlError;
-use plimsoll_host::{HostError, Life, Pid, Root, life, lives};
+use plimsoll_host::{HostError, Pid, ProcessId, Root, life, lives};
 use rustix::io::Errno;
 use rustix::process::{
     Pid as RawPid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open,
@@ -11,35 +11,35 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A process that cannot be taken for a later one with the same number.
+/// A process, identified by PID and start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Who {
     pub(crate) pid: Pid,
-    /// In clock ticks since boot, /proc/PID/stat.
+    /// In clock ticks since boot, from /proc/PID/stat.
     pub(crate) started: u64,
 }
 
 impl Who {
-    pub(crate) fn of(life: &Life) -> Who {
+    pub(crate) fn of(life: &ProcessId) -> Who {
         Who {
             pid: life.pid,
             started: life.started,
         }
     }
 
-    /// Whoever has this number now.
+    /// The process that has this PID now.
     pub(crate) fn now(root: &Root, pid: Pid) -> Result<Option<Who>, HostError> {
         Ok(life(root, pid)?.as_ref().map(Who::of))
     }
 
-    /// Whether it is there and has not ended.
+    /// Whether it exists and has not ended.
     pub(crate) fn lives(self, root: &Root) -> Result<bool, HostError> {
         Ok(life(root, self.pid)?.is_some_and(|l| Who::of(&l) == self && !l.has_ended()))
     }
 }
 
-/// Sends a signal to `pid` if `still` holds once its number cannot be given to
-/// another. A process that is gone needs none.
+/// Sends a signal to `pid` if `still` holds once the pidfd is open. Does nothing if
+/// the process is gone.
 pub(crate) fn signal(
     pid: Pid,
     signal: Signal,
@@ -53,7 +53,7 @@ pub(crate) fn signal(
             true => pidfd_send_signal(fd, signal),
             false => Ok(()),
         },
-        // Linux before 5.3, or a sandbox: by number, and a moment of doubt.
+        // Linux before 5.3, or a sandbox: signal by PID, with a short race.
         Err(Errno::NOSYS | Errno::PERM) => match still()? {
             true => kill_process(raw, signal),
             false => Ok(()),
@@ -75,18 +75,18 @@ fn sent(sent: Result<(), Errno>, pid: Pid) -> Result<(), ControlError> {
     }
 }
 
-/// The same for one that is known by its start.
+/// Sends a signal to a process identified by PID and start time.
 pub(crate) fn signal_who(root: &Root, who: Who, number: Signal) -> Result<(), ControlError> {
     signal(who.pid, number, || Ok(who.lives(root)?))
 }
 
-/// Sends a signal to the process group that `leader` founded, if the leader's
-/// number is still its own. Nobody in the group is no error.
+/// Sends a signal to the process group of `leader`, unless the leader's PID was
+/// reused. An empty process group is no error.
 pub(crate) fn signal_group(root: &Root, leader: Who, signal: Signal) -> Result<(), ControlError> {
     let Some(raw) = i32::try_from(leader.pid).ok().and_then(RawPid::from_raw) else {
         return Ok(());
     };
-    // One that has ended and was not waited for keeps its number.
+    // A zombie keeps its PID.
     if Who::now(root, leader.pid)? != Some(leader) {
         return Ok(());
     }
@@ -97,31 +97,31 @@ fn path(pid: Pid) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}"))
 }
 
-/// A command and what belongs to it where no cgroup tells: the processes of the
-/// process group that its leader founded, and all their descendants.
+/// A command and its processes, without a cgroup: the process group of its leader,
+/// and all descendants of its members.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tree {
     pub(crate) leader: Who,
-    /// A process whose children belong to it too, because it takes orphans of
-    /// the tree over and has no other children.
+    /// A process whose children also belong to the tree, because it adopts the tree's
+    /// orphans and has no other children.
     pub(crate) adopter: Option<Pid>,
 }
 
 impl Tree {
-    /// Without the orphans that have left the process group.
+    /// Without orphans that have left the process group.
     pub(crate) fn of(leader: Who) -> Tree {
         let adopter = None;
         Tree { leader, adopter }
     }
 
-    /// Those of it that have not ended, in no order. Nobody when the leader's
-    /// number has since been given to another process.
-    pub(crate) fn members(self, root: &Root) -> Result<Vec<Life>, HostError> {
+    /// The members that have not ended, unordered. Empty if the leader's PID was
+    /// reused.
+    pub(crate) fn members(self, root: &Root) -> Result<Vec<ProcessId>, HostError> {
         Ok(members(lives(root)?, self))
     }
 
-    /// The orphans that have ended and for which the adopter has to wait.
-    pub(crate) fn ended_orphans(self, root: &Root) -> Result<Vec<Life>, HostError> {
+    /// Ended orphans that the adopter must reap.
+    pub(crate) fn ended_orphans(self, root: &Root) -> Result<Vec<ProcessId>, HostError> {
         let Some(adopter) = self.adopter else {
             return Ok(Vec::new());
         };
@@ -131,16 +131,16 @@ impl Tree {
     }
 }
 
-fn members(mut others: Vec<Life>, tree: Tree) -> Vec<Life> {
+fn members(mut others: Vec<ProcessId>, tree: Tree) -> Vec<ProcessId> {
     let leader = tree.leader;
-    let reused = |l: &Life| l.pid == leader.pid && l.started != leader.started;
+    let reused = |l: &ProcessId| l.pid == leader.pid && l.started != leader.started;
     if others.iter().any(reused) {
         return Vec::new();
     }
     others.retain(|l| l.started >= leader.started && l.pid != std::process::id());
-    let mut found: Vec<Life> = Vec::new();
+    let mut found: Vec<ProcessId> = Vec::new();
     loop {
-        let (new, rest): (Vec<Life>, Vec<Life>) = others.into_iter().partition(|l| {
+        let (new, rest): (Vec<ProcessId>, Vec<ProcessId>) = others.into_iter().partition(|l| {
             l.pid == leader.pid
                 || l.group == leader.pid
                 || Some(l.parent) == tree.adopter
@@ -161,8 +161,8 @@ mod tests {
     use super::*;
     use plimsoll_model::CpuTime;
 
-    fn life(pid: Pid, parent: Pid, group: Pid, started: u64) -> Life {
-        Life {
+    fn life(pid: Pid, parent: Pid, group: Pid, started: u64) -> ProcessId {
+        ProcessId {
             pid,
             started,
             parent,
@@ -177,11 +177,11 @@ mod tests {
         started: 50,
     };
 
-    fn pids(others: Vec<Life>) -> Vec<Pid> {
+    fn pids(others: Vec<ProcessId>) -> Vec<Pid> {
         pids_of(Tree::of(LEADER), others)
     }
 
-    fn pids_of(tree: Tree, others: Vec<Life>) -> Vec<Pid> {
+    fn pids_of(tree: Tree, others: Vec<ProcessId>) -> Vec<Pid> {
         let mut pids: Vec<Pid> = members(others, tree).iter().map(|l| l.pid).collect();
         pids.sort_unstable();
         pids

@@ -1,16 +1,16 @@
-//! A command and its descendants held without a cgroup, by signals and by what
-//! can be set on each thread.
+//! Restricts a command and its descendants without a cgroup, by signals and by
+//! per-thread settings.
 
 use crate::error::ControlError;
 use crate::patience::{PATIENCE, until};
 use crate::tasks::{self, Tree, Who};
-use plimsoll_host::{Life, Pid, Root};
+use plimsoll_host::{Pid, ProcessId, Root};
 use plimsoll_model::CpuTime;
 use rustix::process::{Pid as RawPid, Signal, WaitOptions, waitpid};
 use std::fs;
 
-/// Stops or goes on. A process may start another before the signal reaches it,
-/// so all are asked again until all stand still.
+/// Stops or continues the tree. A process may fork before the signal reaches it, so
+/// this repeats until all are stopped.
 pub(crate) fn freeze(root: &Root, tree: Tree, on: bool) -> Result<(), ControlError> {
     let (signal, wanted) = if on {
         (Signal::STOP, true)
@@ -18,10 +18,10 @@ pub(crate) fn freeze(root: &Root, tree: Tree, on: bool) -> Result<(), ControlErr
         (Signal::CONT, false)
     };
     let reached = until(|| {
-        let wrong: Vec<Life> = tree
+        let wrong: Vec<ProcessId> = tree
             .members(root)?
             .into_iter()
-            // `t` is stopped by a debugger, which has its own ways.
+            // `t` is stopped by a debugger; leave it alone.
             .filter(|l| matches!(l.state, 'T' | 't') != wanted)
             .collect();
         for life in &wrong {
@@ -38,9 +38,9 @@ pub(crate) fn freeze(root: &Root, tree: Tree, on: bool) -> Result<(), ControlErr
     }
 }
 
-/// Kills all of it, again and again until nobody is left.
+/// Kills the tree, repeatedly until no process is left.
 pub(crate) fn kill(root: &Root, tree: Tree) -> Result<(), ControlError> {
-    // What stands still starts nothing; what cannot be stopped is killed all the same.
+    // A stopped process cannot fork. A process that cannot be stopped is killed anyway.
     let _ = freeze(root, tree, true);
     let mut left = Vec::new();
     let empty = until(|| {
@@ -61,14 +61,14 @@ pub(crate) fn kill(root: &Root, tree: Tree) -> Result<(), ControlError> {
     })
 }
 
-/// CPU time of those that are there and of the children that they waited for.
+/// CPU time of the current members and of the children that they waited for.
 pub(crate) fn cpu_time(root: &Root, tree: Tree) -> Result<CpuTime, ControlError> {
     let members = tree.members(root)?;
     Ok(members.iter().fold(CpuTime::ZERO, |sum, l| sum + l.cpu))
 }
 
-/// Changes each thread of it. What is started meanwhile inherits from whoever
-/// starts it, so a second round catches all but the unluckiest.
+/// Applies a change to each thread. A process started meanwhile inherits from its
+/// parent; the second round catches nearly all that did not.
 pub(crate) fn each_thread(
     root: &Root,
     tree: Tree,
@@ -89,8 +89,8 @@ pub(crate) fn each_thread(
     Ok(())
 }
 
-/// Waits for the orphans that have ended, so that their numbers are free again.
-/// What they have used, with the children that they have waited for.
+/// Reaps ended orphans to free their PIDs. Returns the CPU time of these and of the
+/// children that they waited for.
 pub(crate) fn reap(root: &Root, tree: Tree) -> Result<CpuTime, ControlError> {
     let mut used = CpuTime::ZERO;
     for orphan in tree.ended_orphans(root)? {

@@ -5,7 +5,7 @@ use crate::validity::Allowance;
 use plimsoll_model::TrialSpec;
 use std::sync::atomic::AtomicBool;
 
-/// A job that runs next to the service. It is told of the trial's edges and
+/// A job that runs next to the service. It is notified of the trial's edges and
 /// asked for its outcome.
 pub trait BackgroundJob<S, O> {
     /// A trial starts: called before any request is offered.

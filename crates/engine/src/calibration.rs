@@ -17,7 +17,7 @@ const DOWN: f64 = 1.0 / 8.0;
 const OVERLOAD: f64 = 1.1;
 /// A trial this far above the best throughput is such a trial.
 const MILD: std::ops::RangeInclusive<f64> = 1.02..=1.2;
-/// A trial with fewer requests than this tells nothing.
+/// A trial with fewer requests than this is inconclusive.
 const FEWEST_REQUESTS: f64 = 3.0;
 /// A service that needs more trials than this behaves in no way that
 /// doubling can find.

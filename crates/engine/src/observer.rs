@@ -101,7 +101,7 @@ impl Ended {
     }
 }
 
-/// Is told what happens in a run. Called on the thread that measures, so each
+/// Receives the events of a run. Called on the thread that measures, so each
 /// method must return quickly, except [`Observer::wait_while_paused`].
 pub trait Observer {
     /// Called between two trials. May block for as long as the user pauses the

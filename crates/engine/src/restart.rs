@@ -1,4 +1,4 @@
-//! Starting the service anew between passes.
+//! Restarts the service between passes.
 
 use crate::conduct::RunError;
 use plimsoll_load::{Load, LoadError};

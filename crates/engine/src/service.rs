@@ -19,7 +19,7 @@ pub struct FoundService {
     allowed: CpuSet,
 }
 
-/// Who the server is, as far as it can be told.
+/// The identity of the server, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Who {
     /// A process on this host, as it was named.

@@ -3,19 +3,19 @@
 use plimsoll_model::{Bounds, CpuPlan, InterruptTime, Rate, Share, Workload};
 use std::time::Duration;
 
-/// How much disturbance a trial may show. What is `None` gets its default.
+/// The bounds of disturbance in a valid trial. `None` means the default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tolerance {
     /// p99 of the slip.
     pub slip: Option<Duration>,
-    /// CPU time taken by the hypervisor, of all CPU time.
+    /// Steal, as a share of all CPU time.
     pub steal: Option<Share>,
-    /// CPU time used by others, of all CPU time.
+    /// CPU time of other tasks, as a share of all CPU time.
     pub other: Option<Share>,
 }
 
 /// The first rate of the calibration: for the hash service half of what its
-/// calibrated cost promises, for a server that is not known 1,000 a second.
+/// calibrated cost predicts, for an unknown server 1,000/s.
 pub(crate) fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
     let rate = match workload {
         Workload::Hash(hash) => 0.5 * cpus.service.len() as f64 / hash.request_cpu.0.as_secs_f64(),
@@ -24,12 +24,11 @@ pub(crate) fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
     Rate::per_second(rate).unwrap_or(Rate::ZERO)
 }
 
-/// What makes a trial invalid, unless asked otherwise.
+/// The default bounds of a valid trial.
 ///
-/// A slip p99 of 100 us is what a generator with a core of its own keeps
-/// here (docs/benchmarks.md); of longer latencies a tenth may be its fault.
-/// Steal and other load are disturbances that a busy cloud machine shows
-/// below 2 % and 5 % all the time.
+/// A generator with a core of its own keeps a slip p99 of 100 us here
+/// (docs/benchmarks.md); of longer latencies the slip may be a tenth. A busy cloud
+/// machine shows steal below 2 % and other load below 5 % all the time.
 pub(crate) fn bounds(tolerance: Tolerance, interrupts: InterruptTime) -> Bounds {
     let share = |x| Share::new(x).unwrap_or(Share::ZERO);
     Bounds {

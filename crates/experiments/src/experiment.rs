@@ -1,5 +1,5 @@
-//! What an experiment is: everything that the session, the record and the
-//! reports ask of one.
+//! The trait of an experiment: what the session, the record and the reports need
+//! from it.
 
 use plimsoll_control::{ControlError, Gate, Journal, Journals};
 use plimsoll_engine::{Planner, RunError, Runner};
@@ -13,15 +13,15 @@ use std::ffi::OsString;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// The machine that a run is made on, and what may be changed on it.
+/// The machine of a run, and the means to change it.
 pub struct Machine {
     /// Where /proc, /sys and cgroups are read.
     pub root: Root,
-    /// Where changes are written down until they are undone.
+    /// Where changes are recorded until they are undone.
     pub journals: Journals,
     journal: OnceLock<Journal>,
     opened: Box<dyn Fn(&Journal)>,
-    /// What becomes a command once it is restricted.
+    /// The gate that becomes a command once it is restricted.
     pub gate: Gate,
     /// The program and its arguments that become a job of hashing; the number
     /// of threads is added. It counts on its standard output
@@ -30,8 +30,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine that starts programs so. `opened` is told of the journal when
-    /// a run first changes something.
+    /// A machine that starts programs this way. `opened` is called with the journal
+    /// when a run first changes something.
     pub fn new(
         root: Root,
         journals: Journals,
@@ -48,11 +48,11 @@ impl Machine {
         }
     }
 
-    /// The journal of this run, opened when it is first asked for: a run that
-    /// changes nothing needs none.
+    /// The journal of this run, opened on first use: a run that changes nothing needs
+    /// none.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// If it cannot be opened.
     pub fn journal(&self) -> Result<&Journal, ControlError> {
         if let Some(journal) = self.journal.get() {
             return Ok(journal);
@@ -72,14 +72,13 @@ impl fmt::Debug for Machine {
     }
 }
 
-/// A plan and where it runs.
+/// A plan and its site.
 #[derive(Debug)]
 pub struct Prepared<P, S> {
-    /// The plan.
     pub plan: P,
-    /// Where it runs: the service that was found, say.
+    /// Where it runs, such as the service that was found.
     pub site: S,
-    /// Remarks for the user, a sentence each.
+    /// Messages for the user, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -94,47 +93,44 @@ impl<P, S> Prepared<P, S> {
     }
 }
 
-/// A trial of an experiment.
 pub type TrialOf<E> = Trial<<E as Experiment>::Setting, <E as Experiment>::Outcome>;
 
-/// All that a document of an experiment is made from, but the picture.
+/// The input of an experiment's document, except the picture.
 pub type ReportOf<'a, E> = Report<'a, <E as Experiment>::Plan, <E as Experiment>::Findings>;
 
-/// What a service or machine carries at which CPU use and latency.
+/// The load line: CPU use and latency of a service or machine by load.
 #[derive(Debug)]
 pub struct LoadLine {
-    /// The plan of the load.
     pub plan: Plan,
-    /// The trials.
     pub trials: Vec<Trial>,
-    /// What they say.
+    /// The findings.
     pub findings: Findings,
 }
 
-/// A part of a run that the plan says will come, for the live view.
+/// A part of a run that the plan announces, for the live view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
     /// The phase of its trials.
     pub phase: Phase,
-    /// What is done in it and how long, in a line.
+    /// Its content and duration, in one line.
     pub words: String,
 }
 
-/// Where the flags of an experiment stand in its help.
+/// The position of an experiment's flags in its help.
 #[derive(Debug, Clone, Copy)]
 pub struct HelpPage {
     /// Headings in order, and the ids of the flags under them.
     pub headings: &'static [(&'static str, &'static [&'static str])],
-    /// The flags that `-h` shows, in fewer words than `--help`.
+    /// The flags that the short help (`-h`) shows.
     pub short: &'static [(&'static str, &'static str)],
     /// Flags that cannot be given with `--resume`.
     pub fixed: &'static [&'static str],
 }
 
-/// An experiment: a question, the factor that is varied, what is measured.
+/// An experiment: a question, a varied factor, and a measurement.
 ///
-/// The session does the rest once for all: begin or resume, run, record,
-/// observe, conclude, show, exit code.
+/// The session does the rest: begin or resume, run, record, observe, conclude,
+/// show, exit code.
 pub trait Experiment: Sized + 'static {
     /// Its name: the command, and the tag in the record.
     const NAME: &'static str;
@@ -142,25 +138,25 @@ pub trait Experiment: Sized + 'static {
     const ABOUT: &'static str;
     /// How its help is laid out.
     const HELP: HelpPage;
-    /// What the charts of the live view show.
+    /// The quantities of the charts of the live view.
     const LIVE: LiveCharts = LiveCharts::LATENCY;
 
     /// Its flags.
     type Args: clap::Args;
-    /// What decides its trials.
+    /// The plan.
     type Plan: Clone + Serialize + DeserializeOwned;
-    /// What a trial is made at.
+    /// The setting of a trial.
     type Setting: TrialSetting + Serialize + DeserializeOwned;
     /// What a trial measures besides the common quantities.
     type Outcome: Default + Serialize + DeserializeOwned;
-    /// What is concluded.
+    /// The findings.
     type Findings: Serialize;
-    /// What charts are drawn from besides the findings.
+    /// The data of charts besides the findings.
     type Picture;
     /// Where it runs.
     type Site;
 
-    /// The plan that is asked for.
+    /// Makes the requested plan.
     ///
     /// # Errors
     /// A usage error, or the machine or the service cannot be read.
@@ -169,20 +165,20 @@ pub trait Experiment: Sized + 'static {
         machine: &Machine,
     ) -> Result<Prepared<Self::Plan, Self::Site>, RunError>;
 
-    /// A recorded plan on this machine, to be resumed.
+    /// Prepares a recorded plan to be resumed on this machine.
     ///
     /// # Errors
-    /// `args` ask for another plan, or as for [`Experiment::prepare`].
+    /// `args` request another plan, or as for [`Experiment::prepare`].
     fn reopen(
         args: &Self::Args,
         plan: Self::Plan,
         machine: &Machine,
     ) -> Result<Prepared<Self::Plan, Self::Site>, RunError>;
 
-    /// What of the plan every run has.
+    /// The common part of the plan.
     fn run(plan: &Self::Plan) -> &RunPlan;
 
-    /// What is under test, in a few words.
+    /// The subject under test, in a few words.
     fn workload(plan: &Self::Plan) -> String;
 
     /// The plan and the command line as they are recorded: without secrets.
@@ -210,7 +206,7 @@ pub trait Experiment: Sized + 'static {
         Vec::new()
     }
 
-    /// What the plan needs of the machine, and what of it is there.
+    /// The requirements of the plan, and whether the machine meets them.
     fn requirements(
         _plan: &Self::Plan,
         _site: &Self::Site,
@@ -219,11 +215,11 @@ pub trait Experiment: Sized + 'static {
         Vec::new()
     }
 
-    /// Decides which trial comes next.
+    /// The planner.
     fn planner(plan: &Self::Plan)
     -> impl Planner<Setting = Self::Setting, Outcome = Self::Outcome>;
 
-    /// Carries out trials.
+    /// The runner.
     ///
     /// # Errors
     /// The load cannot be offered, or the machine cannot be changed as needed.
@@ -247,10 +243,10 @@ pub trait Experiment: Sized + 'static {
         None
     }
 
-    /// All that can be concluded from the trials so far: a pure function.
+    /// The findings of the trials so far: a pure function.
     fn findings(plan: &Self::Plan, trials: &[TrialOf<Self>]) -> Self::Findings;
 
-    /// What charts show and the findings do not hold: a pure function.
+    /// The data of charts that the findings lack: a pure function.
     fn picture(plan: &Self::Plan, trials: &[TrialOf<Self>]) -> Self::Picture;
 
     /// The findings as blocks, without what the frame adds.
@@ -261,13 +257,14 @@ pub trait Experiment: Sized + 'static {
         None
     }
 
-    /// What a comparison and a plan of instances need: a load line; `None` for
-    /// an experiment that has none.
+    /// The load line for a comparison or an instance plan; `None` for an experiment
+    /// without one.
     fn load_line(_plan: Self::Plan, _trials: Vec<TrialOf<Self>>) -> Option<LoadLine> {
         None
     }
 
-    /// What is kept for later commands of a complete run; a remark for the user.
+    /// Stores results of a complete run for later commands; returns a message for the
+    /// user.
     fn conclude(_report: &ReportOf<'_, Self>) -> Option<String> {
         None
     }

@@ -1,12 +1,12 @@
-//! Headers that may hold secrets: what of them is recorded, and how a run that is resumed
-//! gets them again.
+//! Headers that may hold secrets: what is recorded, and how a resumed run gets the
+//! values again.
 
 use crate::args::{HeaderArgs, ServerArgs};
 use plimsoll_engine::RunError;
 use plimsoll_model::{HttpService, Plan, Workload};
 use plimsoll_report::{HIDDEN, is_hidden_header};
 
-/// Name and value of a header as it is typed: `Accept: text/html`.
+/// Name and value of a header as typed: `Accept: text/html`.
 pub(crate) fn parse(text: &str) -> Result<(String, String), RunError> {
     text.split_once(':')
         .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
@@ -34,7 +34,7 @@ pub(crate) fn recorded(
     }
 }
 
-/// The plan without the values of headers that no report shows.
+/// The plan without the values of headers that reports hide.
 fn without_values(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     if let Workload::Http(http) = &mut plan.workload {
@@ -48,7 +48,7 @@ fn without_values(plan: &Plan) -> Plan {
     plan
 }
 
-/// The command line without them; `headers` are those in it, as they were typed.
+/// The command line without those values; `headers` are the ones in it, as typed.
 fn without_typed_values(words: Vec<String>, headers: &[String]) -> Vec<String> {
     let secrets: Vec<(&str, &str)> = headers
         .iter()
@@ -67,12 +67,12 @@ fn without_typed_values(words: Vec<String>, headers: &[String]) -> Vec<String> {
     words.into_iter().map(hidden).collect()
 }
 
-/// What headers given with `--resume` lack or have too much.
+/// Differences between headers given with `--resume` and the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Refused {
-    /// The record leaves the values of these out, and they were not given.
+    /// The record omits their values, and they were not given.
     Missing(Vec<String>),
-    /// The recorded requests have no such header, or with another value.
+    /// The record has no such header, or another value.
     Unknown(String),
 }
 
@@ -91,11 +91,12 @@ impl Refused {
     }
 }
 
-/// The recorded plan with the headers that were given again. A header whose value reports
-/// hide is checked by its name only: a token may be a new one. Others must be as recorded.
+/// The recorded plan with the headers given again. A header whose value reports
+/// hide is checked by name only, because a token may be new. Others must match the
+/// record.
 ///
 /// # Errors
-/// A header is missing, or is not the record's.
+/// A header is missing or differs from the record.
 pub(crate) fn supply(plan: &Plan, given: &HeaderArgs) -> Result<Plan, RunError> {
     let supplied = supply_parsed(plan, given.parsed()?);
     supplied.map_err(|refused| RunError::Usage(refused.sentence()))
@@ -138,7 +139,7 @@ fn take(http: &mut HttpService, (name, value): (String, String)) -> Result<(), R
     }
 }
 
-/// What has to be typed beside `--resume FILE` to resume a run with this plan.
+/// The flags needed with `--resume FILE` to resume a run with this plan.
 pub(crate) fn flags_to_resume(plan: &Plan) -> String {
     match &plan.workload {
         Workload::Http(http) => http

@@ -1,10 +1,9 @@
-//! The experiments: a folder each, with its flags, plan, trials, findings and
+//! The experiments: one folder each, with its flags, plan, trials, findings and
 //! document.
 //!
-//! An experiment implements [`Experiment`] and stands on the engine; the
-//! session does the rest. It knows no other experiment; the self-test, whose
-//! subject is the sweep, is the one exception. [`import`] turns a table into
-//! trials of a sweep or of copies.
+//! An experiment implements [`Experiment`] on top of the engine; the session does
+//! the rest. No experiment knows another, except the self-test, whose subject is
+//! the sweep. [`import`] turns a table into trials of a sweep or of copies.
 
 pub mod args;
 pub mod copies;

@@ -76,7 +76,7 @@ fn is_package(name: String) -> bool {
 
 fn counter(root: &Root, file: &str) -> Result<u64, HostError> {
     number(&root.text(file)?, "a number of microjoules")
-        .map_err(|garbled| garbled.at(&root.path(file)))
+        .map_err(|malformed| malformed.at(&root.path(file)))
 }
 
 /// Increment of a counter that wraps round at `range`.

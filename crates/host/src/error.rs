@@ -11,7 +11,7 @@ pub enum HostError {
     Unreadable { path: PathBuf, source: io::Error },
     /// The content of a file does not match its documentation.
     #[error("{} holds {garbled}; this kernel uses a format that this version does not support", .path.display())]
-    Garbled { path: PathBuf, garbled: Garbled },
+    Malformed { path: PathBuf, garbled: Malformed },
     #[error("there is no process {pid}; name one that runs on this machine")]
     NoProcess { pid: u32 },
     /// A root process of the service has ended: its last CPU time, and the
@@ -37,38 +37,38 @@ fn way_out(error: &io::Error) -> &'static str {
 
 /// Text that does not match its documented format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Garbled {
+pub struct Malformed {
     expected: &'static str,
     found: String,
 }
 
-impl Garbled {
+impl Malformed {
     /// Maximum length of the quoted text, in characters.
     const SHOWN: usize = 80;
 
-    pub(crate) fn new(expected: &'static str, found: &str) -> Garbled {
-        Garbled {
+    pub(crate) fn new(expected: &'static str, found: &str) -> Malformed {
+        Malformed {
             expected,
             found: found.trim().chars().take(Self::SHOWN).collect(),
         }
     }
 
     pub(crate) fn at(self, path: &Path) -> HostError {
-        HostError::Garbled {
+        HostError::Malformed {
             path: path.to_owned(),
             garbled: self,
         }
     }
 }
 
-impl fmt::Display for Garbled {
+impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' instead of {}", self.found, self.expected)
     }
 }
 
-pub(crate) fn number(text: &str, expected: &'static str) -> Result<u64, Garbled> {
+pub(crate) fn number(text: &str, expected: &'static str) -> Result<u64, Malformed> {
     text.trim()
         .parse()
-        .map_err(|_| Garbled::new(expected, text))
+        .map_err(|_| Malformed::new(expected, text))
 }

@@ -33,7 +33,7 @@ fn frequency_khz(root: &Root, cpu: CpuId) -> Result<Option<u64>, HostError> {
             }
             return number(&text, "a frequency in kHz")
                 .map(Some)
-                .map_err(|garbled| garbled.at(&root.path(file)));
+                .map_err(|malformed| malformed.at(&root.path(file)));
         }
     }
     Ok(None)

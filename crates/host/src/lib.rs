@@ -59,10 +59,10 @@ mod virtualisation;
 
 pub use cgroup::{Cgroups, Hierarchy, Limits, OwnGroup, OwnGroups, own_limits};
 pub use energy::EnergyMeter;
-pub use error::{Garbled, HostError};
+pub use error::{HostError, Malformed};
 pub use frequency::frequency_hz;
 pub use interrupts::interrupt_time;
-pub use life::{Life, life, lives};
+pub use life::{ProcessId, life, lives};
 pub use node_metrics::{NodeMetrics, NodeMetricsError};
 pub use pressure::pressure;
 pub use process::{
@@ -73,7 +73,7 @@ pub use provenance::provenance;
 pub use reading::{Reading, Window, difference};
 pub use requirements::requirements;
 pub use root::Root;
-pub use run_delay::{RunDelays, Waited, Waiters};
+pub use run_delay::{DelayScope, RunDelays, Waited};
 pub use sensors::{Counter, Sensors, ServiceSource, Subject};
 pub use socket::{Listeners, listeners};
 pub use stat::CpuTimes;

@@ -8,7 +8,7 @@ use plimsoll_model::CpuTime;
 
 /// One process, identified by PID and start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Life {
+pub struct ProcessId {
     pub pid: Pid,
     /// Start time in clock ticks since boot; together with the PID it
     /// identifies the process.
@@ -24,14 +24,14 @@ pub struct Life {
     pub cpu: CpuTime,
 }
 
-impl Life {
+impl ProcessId {
     /// Whether it has ended and only its PID is still in use.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
 
-    fn of(stat: &ProcessStat) -> Life {
-        Life {
+    fn of(stat: &ProcessStat) -> ProcessId {
+        ProcessId {
             pid: stat.pid,
             started: stat.started,
             parent: stat.ppid,
@@ -46,19 +46,19 @@ impl Life {
 ///
 /// # Errors
 /// If /proc/PID/stat exists but cannot be read or parsed.
-pub fn life(root: &Root, pid: Pid) -> Result<Option<Life>, HostError> {
-    Ok(ProcessStat::read(root, pid)?.as_ref().map(Life::of))
+pub fn life(root: &Root, pid: Pid) -> Result<Option<ProcessId>, HostError> {
+    Ok(ProcessStat::read(root, pid)?.as_ref().map(ProcessId::of))
 }
 
 /// All visible processes.
 ///
 /// # Errors
 /// If /proc cannot be read.
-pub fn lives(root: &Root) -> Result<Vec<Life>, HostError> {
+pub fn lives(root: &Root) -> Result<Vec<ProcessId>, HostError> {
     let mut found = Vec::new();
     for pid in processes(root)? {
         if let Some(stat) = ProcessStat::read_if_shown(root, pid)? {
-            found.push(Life::of(&stat));
+            found.push(ProcessId::of(&stat));
         }
     }
     Ok(found)

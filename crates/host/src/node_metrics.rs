@@ -37,7 +37,7 @@ pub enum NodeMetricsError {
     #[error(
         "the line '{line}' is not a metric in Prometheus' text format; give the address of a node_exporter"
     )]
-    Garbled {
+    Malformed {
         /// Truncated to 80 characters.
         line: String,
     },
@@ -65,20 +65,20 @@ impl NodeMetrics {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let garbled = || NodeMetricsError::Garbled {
+            let malformed = || NodeMetricsError::Malformed {
                 line: line.chars().take(80).collect(),
             };
-            let name_ends = line.find(['{', ' ', '\t']).ok_or_else(garbled)?;
+            let name_ends = line.find(['{', ' ', '\t']).ok_or_else(malformed)?;
             let (name, rest) = line.split_at(name_ends);
             let slot = match name {
                 CPU | GUEST => {
-                    let sample = Sample::parse(rest).ok_or_else(garbled)?;
+                    let sample = Sample::parse(rest).ok_or_else(malformed)?;
                     let all = if name == CPU { &mut modes } else { &mut guests };
-                    add(all, &sample, garbled)?;
+                    add(all, &sample, malformed)?;
                     continue;
                 }
                 "node_context_switches_total" => {
-                    let sample = Sample::parse(rest).ok_or_else(garbled)?;
+                    let sample = Sample::parse(rest).ok_or_else(malformed)?;
                     context_switches = sample.count();
                     continue;
                 }
@@ -87,7 +87,7 @@ impl NodeMetrics {
                 "node_pressure_io_waiting_seconds_total" => &mut waits.io_some,
                 _ => continue,
             };
-            *slot = Sample::parse(rest).ok_or_else(garbled)?.time();
+            *slot = Sample::parse(rest).ok_or_else(malformed)?.time();
         }
         Ok(NodeMetrics {
             cpu: cpu_times(&modes, &guests, context_switches)?,
@@ -99,11 +99,11 @@ impl NodeMetrics {
 fn add<'a>(
     modes: &mut Modes<'a>,
     sample: &Sample<'a>,
-    garbled: impl Fn() -> NodeMetricsError,
+    malformed: impl Fn() -> NodeMetricsError,
 ) -> Result<(), NodeMetricsError> {
-    let cpu = sample.label("cpu").ok_or_else(&garbled)?;
-    let cpu: CpuId = cpu.parse().map_err(|_| garbled())?;
-    let mode = sample.label("mode").ok_or_else(&garbled)?;
+    let cpu = sample.label("cpu").ok_or_else(&malformed)?;
+    let cpu: CpuId = cpu.parse().map_err(|_| malformed())?;
+    let mode = sample.label("mode").ok_or_else(&malformed)?;
     let Some(time) = sample.time() else {
         return Ok(());
     };

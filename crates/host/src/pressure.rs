@@ -1,7 +1,7 @@
 //! Pressure stall information (PSI), from `some avg10=… total=MICROSECONDS`
 //! (Documentation/accounting/psi.rst).
 
-use crate::error::{Garbled, HostError, number};
+use crate::error::{HostError, Malformed, number};
 use crate::root::Root;
 use plimsoll_model::Pressure;
 use std::time::Duration;
@@ -42,17 +42,17 @@ pub(crate) fn some_total(root: &Root, path: &str) -> Result<Option<Duration>, Ho
     };
     parse(&text)
         .map(Some)
-        .map_err(|garbled| garbled.at(&root.path(path)))
+        .map_err(|malformed| malformed.at(&root.path(path)))
 }
 
-fn parse(text: &str) -> Result<Duration, Garbled> {
+fn parse(text: &str) -> Result<Duration, Malformed> {
     const EXPECTED: &str = "a line 'some … total=MICROSECONDS'";
     let line = text.lines().find(|line| line.starts_with("some "));
     let total = line.and_then(|line| {
         line.split_ascii_whitespace()
             .find_map(|word| word.strip_prefix("total="))
     });
-    let total = total.ok_or_else(|| Garbled::new(EXPECTED, text))?;
+    let total = total.ok_or_else(|| Malformed::new(EXPECTED, text))?;
     Ok(Duration::from_micros(number(total, EXPECTED)?))
 }
 

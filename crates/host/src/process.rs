@@ -1,6 +1,6 @@
 //! Processes: /proc/PID/stat, names and CPU affinity.
 
-use crate::error::{Garbled, HostError, number};
+use crate::error::{HostError, Malformed, number};
 use crate::root::{Root, Tick};
 use plimsoll_model::{CpuSet, CpuTime};
 use std::io;
@@ -37,7 +37,7 @@ impl ProcessStat {
             return Ok(None);
         };
         let stat = ProcessStat::parse(&text, root.tick())
-            .map_err(|garbled| garbled.at(&root.path(path)))?;
+            .map_err(|malformed| malformed.at(&root.path(path)))?;
         // No threads: the process was waited for after the file was opened, and
         // its times and group are gone (do_task_stat in fs/proc/array.c).
         Ok(Some(stat).filter(|stat| stat.threads > 0))
@@ -58,17 +58,17 @@ impl ProcessStat {
 
     /// The format is the same for a process and for one of its threads, whose
     /// times are then the thread's own.
-    pub(crate) fn parse(line: &str, tick: Tick) -> Result<ProcessStat, Garbled> {
+    pub(crate) fn parse(line: &str, tick: Tick) -> Result<ProcessStat, Malformed> {
         const EXPECTED: &str = "a line of /proc/PID/stat";
-        let garbled = || Garbled::new(EXPECTED, line);
+        let malformed = || Malformed::new(EXPECTED, line);
         // The name is in parentheses and may itself contain parentheses and
         // blanks, so the last parenthesis ends it.
-        let (pid, rest) = line.split_once(" (").ok_or_else(garbled)?;
-        let (_, rest) = rest.rsplit_once(')').ok_or_else(garbled)?;
+        let (pid, rest) = line.split_once(" (").ok_or_else(malformed)?;
+        let (_, rest) = rest.rsplit_once(')').ok_or_else(malformed)?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().take(20).collect();
         let field = |nth: usize| {
             // proc(5) counts from 1; the first field here is its third.
-            let text = fields.get(nth - 3).ok_or_else(garbled)?;
+            let text = fields.get(nth - 3).ok_or_else(malformed)?;
             number(text, EXPECTED)
         };
         // Signed in the kernel's format: the children's times, and the group of
@@ -79,14 +79,14 @@ impl ProcessStat {
         };
         let time = |ticks: u64| CpuTime(tick.times(ticks));
         Ok(ProcessStat {
-            pid: pid.trim().parse().map_err(|_| garbled())?,
-            ppid: Pid::try_from(field(4)?).map_err(|_| garbled())?,
+            pid: pid.trim().parse().map_err(|_| malformed())?,
+            ppid: Pid::try_from(field(4)?).map_err(|_| malformed())?,
             state: fields
                 .first()
                 .and_then(|f| f.chars().next())
-                .ok_or_else(garbled)?,
+                .ok_or_else(malformed)?,
             // 0 if the process' group is in another namespace.
-            group: Pid::try_from(signed(5)?).map_err(|_| garbled())?,
+            group: Pid::try_from(signed(5)?).map_err(|_| malformed())?,
             own: time(field(14)?) + time(field(15)?),
             reaped: time(signed(16)?) + time(signed(17)?),
             threads: field(20)?,
@@ -135,13 +135,13 @@ pub fn own_ignored_signals(root: &Root) -> Result<u64, HostError> {
     let text = root.text(STATUS)?;
     let mask = text.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .ok_or_else(|| Garbled::new("a mask of ignored signals", &text))
-        .map_err(|garbled| garbled.at(&root.path(STATUS)))
+        .ok_or_else(|| Malformed::new("a mask of ignored signals", &text))
+        .map_err(|malformed| malformed.at(&root.path(STATUS)))
 }
 
 pub fn online_cpus(root: &Root) -> Result<CpuSet, HostError> {
     const ONLINE: &str = "/sys/devices/system/cpu/online";
-    cpu_list(&root.text(ONLINE)?).map_err(|garbled| garbled.at(&root.path(ONLINE)))
+    cpu_list(&root.text(ONLINE)?).map_err(|malformed| malformed.at(&root.path(ONLINE)))
 }
 
 /// The online CPUs on which any thread of these processes or of their
@@ -204,15 +204,15 @@ fn allowed_in(root: &Root, path: &str) -> Result<Option<CpuSet>, HostError> {
     let list = text
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
-        .ok_or_else(|| Garbled::new("a list of allowed CPUs", &text));
+        .ok_or_else(|| Malformed::new("a list of allowed CPUs", &text));
     list.and_then(cpu_list)
         .map(Some)
-        .map_err(|garbled| garbled.at(&root.path(path)))
+        .map_err(|malformed| malformed.at(&root.path(path)))
 }
 
-fn cpu_list(text: &str) -> Result<CpuSet, Garbled> {
+fn cpu_list(text: &str) -> Result<CpuSet, Malformed> {
     text.parse()
-        .map_err(|_| Garbled::new("a list of CPUs", text))
+        .map_err(|_| Malformed::new("a list of CPUs", text))
 }
 
 #[cfg(test)]

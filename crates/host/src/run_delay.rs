@@ -8,8 +8,8 @@
 //! sampled set, which matters little for a service with long-lived threads.
 
 use crate::cgroup::Cgroups;
-use crate::error::{Garbled, HostError, number};
-use crate::life::{Life, life};
+use crate::error::{HostError, Malformed, number};
+use crate::life::{ProcessId, life};
 use crate::process::{Pid, Tid, processes, with_descendants};
 use crate::root::Root;
 use crate::task::Source;
@@ -19,11 +19,11 @@ use std::time::Duration;
 
 /// Which threads are sampled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Waiters {
+pub enum DelayScope {
     /// All visible processes except those named at each reading.
     Others,
     /// A process and its descendants.
-    Tree(Life),
+    Tree(ProcessId),
     /// The processes in a cgroup and its descendants.
     Cgroup(String),
 }
@@ -41,7 +41,7 @@ pub struct Waited {
 #[derive(Debug)]
 pub struct RunDelays {
     root: Root,
-    of: Waiters,
+    of: DelayScope,
     last: Option<BTreeMap<Tid, Times>>,
 }
 
@@ -53,7 +53,7 @@ impl RunDelays {
     pub const MOST_THREADS: usize = 5000;
 
     /// `None` if this kernel does not count run delay.
-    pub fn new(root: &Root, of: Waiters) -> Option<RunDelays> {
+    pub fn new(root: &Root, of: DelayScope) -> Option<RunDelays> {
         (Source::of(root) == Source::Schedstat).then(|| RunDelays {
             root: root.clone(),
             of,
@@ -62,7 +62,7 @@ impl RunDelays {
     }
 
     /// The increments since the previous reading; `None` at the first. `except`
-    /// are left out of [`Waiters::Others`].
+    /// are left out of [`DelayScope::Others`].
     ///
     /// # Errors
     /// If the process or cgroup does not exist, or a file cannot be parsed.
@@ -89,12 +89,12 @@ impl RunDelays {
     fn processes(&self, except: &[Pid]) -> Result<Vec<Pid>, HostError> {
         let root = &self.root;
         match &self.of {
-            Waiters::Others => {
+            DelayScope::Others => {
                 let mut pids = processes(root)?;
                 pids.retain(|pid| !except.contains(pid));
                 Ok(pids)
             }
-            Waiters::Tree(head) => {
+            DelayScope::Tree(head) => {
                 let gone = || HostError::NoProcess { pid: head.pid };
                 let now = life(root, head.pid)?.ok_or_else(gone)?;
                 match now.started == head.started && !now.has_ended() {
@@ -102,7 +102,7 @@ impl RunDelays {
                     false => Err(gone()),
                 }
             }
-            Waiters::Cgroup(name) => Cgroups::find(root)?.processes(root, name),
+            DelayScope::Cgroup(name) => Cgroups::find(root)?.processes(root, name),
         }
     }
 }
@@ -122,7 +122,7 @@ fn added(last: &BTreeMap<Tid, Times>, now: &BTreeMap<Tid, Times>) -> Waited {
     sum
 }
 
-fn parse(line: &str) -> Result<Times, Garbled> {
+fn parse(line: &str) -> Result<Times, Malformed> {
     const EXPECTED: &str = "three numbers of schedstat";
     let mut words = line.split_ascii_whitespace();
     let mut next = || number(words.next().unwrap_or_default(), EXPECTED);
@@ -153,7 +153,7 @@ mod tests {
         let tree = tree();
         thread(&tree, 10, 10, "100 50 1\n");
         thread(&tree, 20, 20, "900 900 9\n");
-        let mut delays = RunDelays::new(tree.root(), Waiters::Others).unwrap();
+        let mut delays = RunDelays::new(tree.root(), DelayScope::Others).unwrap();
         assert_eq!(delays.read(&[20]).unwrap(), None);
         thread(&tree, 10, 10, "130 55 2\n");
         thread(&tree, 10, 11, "7 3 1\n");
@@ -169,7 +169,7 @@ mod tests {
         let tree = tree();
         tree.process(&FakeProcess::ANY);
         let head = life(tree.root(), 100).unwrap().unwrap();
-        let mut delays = RunDelays::new(tree.root(), Waiters::Tree(head)).unwrap();
+        let mut delays = RunDelays::new(tree.root(), DelayScope::Tree(head)).unwrap();
         assert!(delays.read(&[]).is_ok());
         tree.process(&FakeProcess {
             started: 99,
@@ -181,10 +181,10 @@ mod tests {
 
     #[test]
     fn unsupported_kernel_is_none_and_garbage_names_the_file() {
-        assert!(RunDelays::new(FakeTree::new().root(), Waiters::Others).is_none());
+        assert!(RunDelays::new(FakeTree::new().root(), DelayScope::Others).is_none());
         let tree = tree();
         thread(&tree, 10, 10, "many\n");
-        let mut delays = RunDelays::new(tree.root(), Waiters::Others).unwrap();
+        let mut delays = RunDelays::new(tree.root(), DelayScope::Others).unwrap();
         let error = delays.read(&[]).unwrap_err().to_string();
         assert!(error.contains("task/10/schedstat"), "{error}");
     }

@@ -3,7 +3,7 @@
 //! /proc/net/tcp and tcp6 (Documentation/networking/proc_net_tcp.rst) list the
 //! listening sockets; the links in /proc/PID/fd show which processes hold them.
 
-use crate::error::{Garbled, HostError};
+use crate::error::{HostError, Malformed};
 use crate::process::{Pid, processes};
 use crate::root::Root;
 use std::collections::BTreeSet;
@@ -80,22 +80,22 @@ fn listening(root: &Root, path: &str) -> Result<Vec<Socket>, HostError> {
         .skip(1)
         .filter_map(|line| socket(line).transpose())
         .collect::<Result<_, _>>()
-        .map_err(|garbled| garbled.at(&root.path(path)))
+        .map_err(|malformed| malformed.at(&root.path(path)))
 }
 
 /// `None` if the socket does not listen.
-fn socket(line: &str) -> Result<Option<Socket>, Garbled> {
+fn socket(line: &str) -> Result<Option<Socket>, Malformed> {
     const LISTEN: &str = "0A";
-    let garbled = || Garbled::new("a line of a TCP socket", line);
+    let malformed = || Malformed::new("a line of a TCP socket", line);
     let words: Vec<&str> = line.split_ascii_whitespace().take(10).collect();
     let [_, local, _, state, _, _, _, _, _, inode] = words[..] else {
-        return Err(garbled());
+        return Err(malformed());
     };
     if state != LISTEN {
         return Ok(None);
     }
-    let at = address(local).ok_or_else(garbled)?;
-    let inode = inode.parse().map_err(|_| garbled())?;
+    let at = address(local).ok_or_else(malformed)?;
+    let inode = inode.parse().map_err(|_| malformed())?;
     Ok(Some(Socket { at, inode }))
 }
 

@@ -1,6 +1,6 @@
 //! CPU time by mode and by CPU, from /proc/stat.
 
-use crate::error::{Garbled, HostError, number};
+use crate::error::{HostError, Malformed, number};
 use crate::root::{Root, Tick};
 use plimsoll_model::{CpuId, CpuSet, CpuTime, CpuUse};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ impl CpuTimes {
         };
         parse(&text, root.tick())
             .map(Some)
-            .map_err(|garbled| garbled.at(&root.path(STAT)))
+            .map_err(|malformed| malformed.at(&root.path(STAT)))
     }
 
     /// Increments since `earlier`, over the CPUs that both readings have: a CPU
@@ -80,7 +80,7 @@ fn since(now: &CpuUse, then: &CpuUse) -> CpuUse {
     }
 }
 
-fn parse(text: &str, tick: Tick) -> Result<CpuTimes, Garbled> {
+fn parse(text: &str, tick: Tick) -> Result<CpuTimes, Malformed> {
     let mut times = CpuTimes::default();
     let mut found = false;
     for line in text.lines() {
@@ -93,7 +93,7 @@ fn parse(text: &str, tick: Tick) -> Result<CpuTimes, Garbled> {
         } else if let Some(cpu) = name.strip_prefix("cpu") {
             let cpu = cpu
                 .parse()
-                .map_err(|_| Garbled::new("a CPU's line", line))?;
+                .map_err(|_| Malformed::new("a CPU's line", line))?;
             times.each.insert(cpu, cpu_line(rest, tick)?);
         } else if name == "ctxt" {
             times.context_switches = Some(number(rest, "a number of context switches")?);
@@ -102,7 +102,7 @@ fn parse(text: &str, tick: Tick) -> Result<CpuTimes, Garbled> {
     if found {
         Ok(times)
     } else {
-        Err(Garbled::new("the line of all CPUs", text))
+        Err(Malformed::new("the line of all CPUs", text))
     }
 }
 
@@ -111,7 +111,7 @@ fn parse(text: &str, tick: Tick) -> Result<CpuTimes, Garbled> {
 /// Older kernels have fewer columns and include the missing modes in others.
 /// User and nice include guest time (account_guest_time in
 /// kernel/sched/cputime.c), so it is subtracted.
-fn cpu_line(columns: &str, tick: Tick) -> Result<CpuUse, Garbled> {
+fn cpu_line(columns: &str, tick: Tick) -> Result<CpuUse, Malformed> {
     const EXPECTED: &str = "at least four numbers of clock ticks";
     let mut ticks = [0u64; 10];
     let mut count = 0;
@@ -120,7 +120,7 @@ fn cpu_line(columns: &str, tick: Tick) -> Result<CpuUse, Garbled> {
         count += 1;
     }
     if count < 4 {
-        return Err(Garbled::new(EXPECTED, columns));
+        return Err(Malformed::new(EXPECTED, columns));
     }
     let [
         user,

@@ -6,7 +6,7 @@
 //! number of context switches and costs a third of reading them from `status`.
 //! Without this file, `stat` provides CPU time in ticks.
 
-use crate::error::{Garbled, HostError, number};
+use crate::error::{HostError, Malformed, number};
 use crate::process::{Pid, ProcessStat, Tid};
 use crate::root::{Root, Tick, means_absent};
 use plimsoll_model::{CpuTime, ServiceUse};
@@ -96,7 +96,7 @@ impl Source {
         }
     }
 
-    fn parse(self, text: &str, tick: Tick) -> Result<TaskTimes, Garbled> {
+    fn parse(self, text: &str, tick: Tick) -> Result<TaskTimes, Malformed> {
         match self {
             Source::Schedstat => schedstat(text),
             Source::Stat => ProcessStat::parse(text, tick).map(|stat| TaskTimes {
@@ -108,7 +108,7 @@ impl Source {
     }
 }
 
-fn schedstat(text: &str) -> Result<TaskTimes, Garbled> {
+fn schedstat(text: &str) -> Result<TaskTimes, Malformed> {
     const EXPECTED: &str = "three numbers of schedstat";
     let mut words = text.split_ascii_whitespace();
     let mut next = || number(words.next().unwrap_or_default(), EXPECTED);
@@ -208,7 +208,7 @@ impl ThreadReader {
                 Ok(Some(parsed)) => samples.push(ThreadSample {
                     key,
                     tid,
-                    times: parsed.map_err(|garbled| garbled.at(&path()))?,
+                    times: parsed.map_err(|malformed| malformed.at(&path()))?,
                 }),
                 Ok(None) => self.forget(tid, allowance),
                 Err(source) => {
@@ -231,7 +231,7 @@ impl ThreadReader {
             let path = path_of(self.pid, sample.tid, "status");
             if let Some(text) = root.optional(&path)? {
                 sample.times.context_switches =
-                    switches(&text).map_err(|garbled| garbled.at(&root.path(&path)))?;
+                    switches(&text).map_err(|malformed| malformed.at(&root.path(&path)))?;
                 counted.push(sample);
             }
         }
@@ -308,7 +308,7 @@ fn path_of(pid: Pid, tid: Tid, file: &str) -> String {
 
 /// Voluntary plus involuntary switches; `None` if the kernel does not count
 /// them.
-fn switches(status: &str) -> Result<Option<u64>, Garbled> {
+fn switches(status: &str) -> Result<Option<u64>, Malformed> {
     let mut sum = None;
     for line in status.lines() {
         let Some((name, value)) = line.split_once(':') else {

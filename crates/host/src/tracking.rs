@@ -201,7 +201,7 @@ impl ServiceProcesses {
 fn own_stat(root: &Root) -> Result<ProcessStat, HostError> {
     const STAT: &str = "/proc/self/stat";
     ProcessStat::parse(&root.text(STAT)?, root.tick())
-        .map_err(|garbled| garbled.at(&root.path(STAT)))
+        .map_err(|malformed| malformed.at(&root.path(STAT)))
 }
 
 /// This process, with CPU time by thread role.

@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::session::rendered;
-use plimsoll_control::{Capabilities, Ground, Means, Mechanism};
+use plimsoll_control::{Capabilities, CgroupLayout, Means, Mechanism};
 use plimsoll_host::Root;
 use plimsoll_model::{Outcome, Requirement};
 
@@ -13,8 +13,8 @@ pub(crate) fn run(output: &Output) -> Result<(), Failure> {
     let provenance = plimsoll_host::provenance(&root, env!("CARGO_PKG_VERSION"));
     let mut requirements = plimsoll_host::requirements(&root);
     let all = Mechanism::ALL.into();
-    match Ground::find(&root) {
-        Ok(ground) => requirements.extend(beside(&ground.capabilities(&all))),
+    match CgroupLayout::find(&root) {
+        Ok(layout) => requirements.extend(beside(&layout.capabilities(&all))),
         Err(error) => requirements.push(missed(
             "batch work beside a service".to_owned(),
             error.to_string(),

@@ -3,9 +3,9 @@
 
 use crate::failure::Failure;
 use plimsoll_host::{Root, own_ignored_signals};
-use plimsoll_side::{Ears, Heard};
+use plimsoll_side::{Signal, SignalSource};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::{getpid, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::{flag, low_level::pipe};
 use std::io::Read;
@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(crate) struct Signals {
     /// Has something to read when any of them came.
     woken: UnixStream,
-    raised: Vec<(Heard, Arc<AtomicBool>)>,
+    raised: Vec<(Signal, Arc<AtomicBool>)>,
 }
 
 impl Signals {
@@ -35,11 +35,11 @@ impl Signals {
         let (woken, wake) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
         let heard = [
-            (SIGINT, Heard::Interrupt),
-            (SIGTERM, Heard::Terminate),
-            (SIGQUIT, Heard::Quit),
-            (SIGHUP, Heard::HangUp),
-            (SIGTSTP, Heard::Pause),
+            (SIGINT, Signal::Interrupt),
+            (SIGTERM, Signal::Terminate),
+            (SIGQUIT, Signal::Quit),
+            (SIGHUP, Signal::HangUp),
+            (SIGTSTP, Signal::Pause),
         ];
         let mut raised = Vec::new();
         for (signal, heard) in heard {
@@ -57,8 +57,8 @@ impl Signals {
     }
 }
 
-impl Ears for Signals {
-    fn wait(&mut self, at_most: Duration) -> Vec<Heard> {
+impl SignalSource for Signals {
+    fn wait(&mut self, at_most: Duration) -> Vec<Signal> {
         let timeout = Timespec::try_from(at_most).ok();
         // A signal that interrupts it has also been written to the pipe.
         let _ = poll(
@@ -67,7 +67,7 @@ impl Ears for Signals {
         );
         let mut spent = [0; 64];
         while self.woken.read(&mut spent).is_ok_and(|n| n == spent.len()) {}
-        let up = |(_, up): &&(Heard, Arc<AtomicBool>)| up.swap(false, Ordering::Relaxed);
+        let up = |(_, up): &&(Signal, Arc<AtomicBool>)| up.swap(false, Ordering::Relaxed);
         self.raised
             .iter()
             .filter(up)
@@ -77,6 +77,6 @@ impl Ears for Signals {
 
     fn pause(&mut self) {
         // Until SIGCONT. What cannot be stopped goes on.
-        let _ = kill_process(getpid(), Signal::STOP);
+        let _ = kill_process(getpid(), rustix::process::Signal::STOP);
     }
 }

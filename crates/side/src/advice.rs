@@ -1,37 +1,32 @@
-//! What a measurement says about how to hold a sideload, and what becomes of it
-//! on this machine. Decisions alone: what was measured is passed in, and nothing
-//! is read here.
+//! Chooses the mechanism of a sideload from an earlier measurement and this
+//! machine's capabilities. Pure: the measurement is passed in.
 
 use crate::hold::Hold;
 use plimsoll_control::{Capabilities, Mechanism};
 use plimsoll_law::Headroom;
 
-/// What a measurement says, for a sideload of which nobody says by what it is to
-/// be held.
+/// The mechanism that a measurement recommends, for a sideload without an explicit
+/// choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Advice {
-    /// There is none.
     #[default]
     Unknown,
-    /// To hold it so.
+    /// Use this mechanism.
     Take {
-        /// By what.
         hold: Hold,
-        /// Whether it was measured in a cgroup and says nothing without one.
+        /// Whether it was measured in a cgroup, so that the advice does not apply
+        /// without one.
         in_group: bool,
-        /// Who says so: a clause after the mechanism, such as "which `plimsoll
-        /// yield` found best here".
+        /// The source: a clause after the mechanism, such as "which `plimsoll yield`
+        /// found best here".
         because: String,
     },
-    /// What was measured does not hold here: a clause that says why.
-    Leave {
-        /// Why.
-        why: String,
-    },
+    /// The measurement does not apply here; the clause says why.
+    Leave { why: String },
 }
 
-/// By what to hold a sideload, and how to say so. `can` tells what can be done
-/// here with one mechanism.
+/// The mechanism for a sideload, and a clause that explains the choice. `can`
+/// returns what is available here for one mechanism.
 pub(crate) fn choose(
     advice: &Advice,
     headroom: Headroom,

@@ -1,6 +1,6 @@
-//! The loop that holds a group by a law, round by round: sample, decide, apply, log.
-//! What decides is the law; what an action comes to is [`Limit`]. Whoever has a
-//! group has it go round: a sideload beside its signals, an experiment in a thread.
+//! The control loop: sample, decide, apply, log. The law decides; [`Limit`]
+//! translates the decision. The owner of a group calls the loop: a sideload between
+//! signals, an experiment in a thread.
 
 use crate::error::SideError;
 use crate::guard::{GuardSpec, Guards};
@@ -21,11 +21,11 @@ use plimsoll_model::{CpuSet, Share};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// A command that ends sooner is spared the guards, which take longer to begin
-/// with than it may take.
+/// Guards are opened after this time: opening them takes longer than a short
+/// command runs.
 const UNWATCHED: Duration = Duration::from_millis(50);
 
-/// What decides, and what it decided last.
+/// A control loop and its last decision.
 #[derive(Debug)]
 pub struct Control {
     root: Root,
@@ -37,7 +37,7 @@ pub struct Control {
     period: Duration,
     due: Instant,
     pub(crate) limit: Limit,
-    /// Whether the limit is what is set: not where the last change failed.
+    /// Whether `limit` is set on the group; `false` after a failed change.
     is_set: bool,
     reason: Option<Reason>,
     sampler: Sampler,
@@ -50,7 +50,7 @@ pub struct Control {
     warned: BTreeSet<Told>,
 }
 
-/// Whether guards are asked.
+/// Whether guards are read.
 #[derive(Debug)]
 enum Watching {
     Nothing,
@@ -59,11 +59,11 @@ enum Watching {
 }
 
 impl Control {
-    /// Holds `group`, whose processes run on `cpus`, as `rule` says until its
-    /// first decision.
+    /// Restricts `group`, whose processes run on `cpus`, as `rule` says until the first
+    /// decision.
     ///
     /// # Errors
-    /// When that cannot be set on it.
+    /// If the limit cannot be set.
     pub fn new(
         rule: Rule,
         root: &Root,
@@ -104,7 +104,7 @@ impl Control {
         })
     }
 
-    /// From now on it counts, and writes to `log`.
+    /// Starts counting and logging.
     pub(crate) fn begin(&mut self, group: &mut Group, log: Option<Log>, tell: Tell<'_>) {
         self.log = log;
         self.renew(group);
@@ -118,13 +118,13 @@ impl Control {
         self.write(&entry, tell);
     }
 
-    /// Begins the period anew, because nobody looked for a while.
+    /// Restarts the period after an interruption.
     pub(crate) fn renew(&mut self, group: &Group) {
         self.sampler.renew(used(group).and_then(|u| u.cpu));
         self.due = Instant::now() + self.period;
     }
 
-    /// When there is something to do next.
+    /// When [`Control::round`] is due next.
     pub fn due(&self) -> Instant {
         match &self.watching {
             Watching::From(at, _) => self.due.min(*at),
@@ -132,17 +132,16 @@ impl Control {
         }
     }
 
-    /// What it is held to now: the share of its CPUs, if anything caps that, and
-    /// whether it stands still.
+    /// The current limit: the share of its CPUs, if capped, and whether it is frozen.
     pub fn holds(&self) -> (Option<Share>, bool) {
         (self.limit.cap(), self.limit == Limit::Frozen)
     }
 
-    /// Does what is due: begins to ask the guards, or goes once round. While it is
-    /// `ending` nothing is set any more.
+    /// Does what is due: opens the guards, or runs one round. While `ending` it sets
+    /// nothing.
     ///
     /// # Errors
-    /// When the group is gone, so that nothing holds what ran in it.
+    /// If the group is gone, so that nothing restricts its former processes.
     pub fn round(
         &mut self,
         group: &mut impl Reach,
@@ -168,14 +167,14 @@ impl Control {
         }
     }
 
-    /// Once round: sample, decide, apply, log.
+    /// One round: sample, decide, apply, log.
     fn step(
         &mut self,
         group: &mut impl Reach,
         ending: bool,
         tell: Tell<'_>,
     ) -> Result<(), SideError> {
-        // Late by more than a period is a machine that slept or was stopped.
+        // Late by more than a period: the machine slept or this process was stopped.
         self.due = (self.due + self.period).max(Instant::now());
         let usage = match group.with(|group| group.usage()) {
             Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
@@ -198,7 +197,7 @@ impl Control {
         {
             tell(Told::NotHeld(warning));
         }
-        // Of CPUs that went off nothing can be given.
+        // CPUs that went offline cannot be granted.
         let present = self.sampler.present();
         let decision = self.law.decide(&self.state, &sample);
         if !ending {
@@ -236,7 +235,7 @@ impl Control {
         }
     }
 
-    /// Whether it has not been told before.
+    /// Whether this warning is new.
     fn warn_once(&mut self, told: Told, tell: Tell<'_>) -> bool {
         let new = self.warned.insert(told.clone());
         if new {
@@ -245,8 +244,8 @@ impl Control {
         new
     }
 
-    /// What is not the service: the sideload's processes, and our own unless we
-    /// serve.
+    /// PIDs that are not the service: the sideload's processes, and our own unless the
+    /// service runs in this process.
     fn except(&self, group: &mut impl Reach) -> Vec<u32> {
         let mut pids = group.with(|group| group.processes().unwrap_or_default());
         if !self.serves_here {

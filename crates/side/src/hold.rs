@@ -1,5 +1,5 @@
-//! By which mechanism a sideload is held while it runs, and what follows from
-//! that for the law.
+//! The mechanism that restricts a sideload while it runs, and the law that follows
+//! from it.
 
 use plimsoll_control::{Capabilities, ControlError, Group, Mechanism, Weight};
 use plimsoll_law::{Headroom, Mode, ParameterError, Parameters, Plimsoll, PlimsollState, State};
@@ -7,25 +7,23 @@ use plimsoll_model::Share;
 use std::fmt;
 use std::time::Duration;
 
-/// The mechanism that holds a sideload while it runs. Freezing comes on top of
-/// each.
+/// The mechanism that restricts a running sideload. Each can freeze, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
-    /// The least weight: it runs at once when nobody else wants a CPU.
+    /// The lowest weight: it runs at once when no other task wants a CPU.
     Weight,
-    /// Idle scheduling: it runs only when nobody else wants a CPU.
+    /// Idle scheduling: it runs only when no other task wants a CPU.
     Idle,
-    /// So much CPU time in every 10 ms.
+    /// A quota of CPU time per 10 ms.
     Quota,
     /// Whole CPUs.
     CpuSet,
 }
 
 impl Hold {
-    /// All of them.
     pub const ALL: [Hold; 4] = [Hold::Weight, Hold::Idle, Hold::Quota, Hold::CpuSet];
 
-    /// What it needs of the machine.
+    /// The mechanism that it needs.
     pub fn mechanism(self) -> Mechanism {
         match self {
             Hold::Weight => Mechanism::Weight,
@@ -35,10 +33,10 @@ impl Hold {
         }
     }
 
-    /// Sets what holds for as long as the group is there.
+    /// Sets what stays constant for the life of the group.
     ///
     /// # Errors
-    /// When the group cannot be set so.
+    /// If the group does not support it.
     pub fn set(self, group: &mut Group) -> Result<(), ControlError> {
         match self {
             Hold::Weight => group.set_weight(Weight::LEAST),
@@ -47,14 +45,14 @@ impl Hold {
         }
     }
 
-    /// Whether the kernel takes the CPU from the sideload as soon as somebody else
-    /// wants it, so that the law need only freeze and thaw.
+    /// Whether the kernel preempts the sideload as soon as another task wants the CPU,
+    /// so that the law only has to freeze and thaw.
     pub fn yields_by_itself(self) -> bool {
         matches!(self, Hold::Weight | Hold::Idle)
     }
 
-    /// The best guess for a machine, and why: nothing has been measured here.
-    /// `capabilities` must have been asked for weights.
+    /// The default for a machine without measurements, and the reason. `capabilities`
+    /// must cover weights.
     pub fn best_guess(capabilities: &Capabilities) -> (Hold, String) {
         match capabilities.reason(Mechanism::Weight) {
             None => (
@@ -68,10 +66,9 @@ impl Hold {
         }
     }
 
-    /// How often to decide if nobody says. Where the kernel lets go by itself,
-    /// once a second is soon enough, and costs least. A share must follow the
-    /// service sooner; below half a second a clock tick of 10 ms is more of two
-    /// CPUs' time than the law's band can bear.
+    /// The default interval between decisions. Where the kernel preempts the sideload,
+    /// 1 s suffices and costs least. A share must follow the service faster; below 0.5
+    /// s a clock tick of 10 ms exceeds the law's band on two CPUs.
     pub fn period(self) -> Duration {
         match self.yields_by_itself() {
             true => Duration::from_secs(1),
@@ -79,11 +76,11 @@ impl Hold {
         }
     }
 
-    /// The law for a machine of so many CPUs. Of whole CPUs none is less than
-    /// one, so below that share it freezes.
+    /// The law for a machine of this many CPUs. With whole CPUs the minimum is one, so
+    /// below that share it freezes.
     ///
     /// # Errors
-    /// When headroom and the least share leave no room.
+    /// If headroom and minimum share leave no room.
     pub fn law(self, headroom: Headroom, cpus: u32) -> Result<Plimsoll, ParameterError> {
         let mut parameters = Parameters::default();
         if self == Hold::CpuSet {
@@ -95,9 +92,8 @@ impl Hold {
         Plimsoll::with(headroom, parameters)
     }
 
-    /// What the law is told to remember before its first sample: that the
-    /// sideload already runs, with the least that it may have. A command that
-    /// takes a moment is not to wait for a calm second.
+    /// The law's state before its first sample: the sideload already runs with its
+    /// minimum, so that a short command does not wait for an idle second.
     pub(crate) fn start(law: &Plimsoll) -> State {
         State::Plimsoll(PlimsollState {
             mode: Mode::Running {

@@ -1,34 +1,33 @@
-//! How a sideload is run: a command held within the headroom beside a service,
-//! by a loop of four steps.
+//! Runs a sideload: a command restricted to the headroom that a service leaves, by
+//! a loop of four steps.
 //!
 //! ```text
 //! sample (host, guards) -> decide (law) -> apply (control) -> log
 //! ```
 //!
-//! [`Sideload::start`] gives the machine back what earlier runs left, makes the
-//! group and starts the command in it at the least that it may have;
-//! [`Sideload::run`] goes round until the command ends, ends all that it has
-//! started, and gives everything back. Signals come in through [`Ears`], so that
-//! the loop runs in any thread of any program.
+//! [`Sideload::start`] undoes changes of earlier runs, makes the group and starts
+//! the command with its minimum. [`Sideload::run`] repeats the loop until the
+//! command ends, ends all its processes, and undoes all changes. Signals come from
+//! a [`SignalSource`], so the loop runs in any thread of any program.
 //!
-//! Who has a group already holds it by the same loop: [`Control`] is told the law by
-//! a [`Rule`] and goes round when it is [due](Control::due). An experiment does that
-//! in a thread, with the laws that ours is compared with.
+//! A caller with its own group uses the same loop: [`Control`] takes a [`Rule`] and
+//! runs a round when it is [due](Control::due). An experiment does that in a
+//! thread, also with the laws that ours is compared with.
 //!
-//! What decides is pure: which mechanism ([`Hold`]), what an action comes to,
-//! what a guard means, what is summed up. This room must not decide what the
-//! law decides, change the machine otherwise than through `control`, or know
-//! flags; it does not print, but tells ([`Told`]).
+//! Decisions are pure: the mechanism ([`Hold`]), the meaning of an action or a
+//! guard, the sums. This crate does not decide what the law decides, change the
+//! machine except through `control`, or know flags. It does not print; it reports
+//! [`Told`] values.
 //!
 //! ```standalone_crate
 //! use plimsoll_control::{Gate, Journals, pass_gate};
 //! use plimsoll_host::Root;
-//! use plimsoll_side::{Care, Ears, Heard, Request, Sideload};
+//! use plimsoll_side::{Care, SignalSource, Signal, Request, Sideload};
 //! use std::{ffi::OsString, time::Duration};
 //!
 //! struct Deaf;
-//! impl Ears for Deaf {
-//!     fn wait(&mut self, at_most: Duration) -> Vec<Heard> {
+//! impl SignalSource for Deaf {
+//!     fn wait(&mut self, at_most: Duration) -> Vec<Signal> {
 //!         std::thread::sleep(at_most.min(Duration::from_millis(10)));
 //!         Vec::new()
 //!     }
@@ -56,7 +55,6 @@
 
 mod advice;
 mod control;
-mod ears;
 mod error;
 mod guard;
 mod hold;
@@ -69,12 +67,12 @@ mod request;
 mod rule;
 mod sample;
 mod sideload;
+mod signal;
 mod still;
 mod tally;
 
 pub use advice::Advice;
 pub use control::Control;
-pub use ears::{Ears, Heard};
 pub use error::SideError;
 pub use guard::{GuardError, GuardSpec, Percentile, Whose};
 pub use hold::Hold;
@@ -83,4 +81,5 @@ pub use reach::Reach;
 pub use request::{Care, Held, Request, Told};
 pub use rule::Rule;
 pub use sideload::{Outcome, Sideload};
+pub use signal::{Signal, SignalSource};
 pub use tally::Summary;

@@ -1,5 +1,5 @@
-//! From what the law allows to what is set on the machine, and whether what was
-//! set seems to hold. Decisions alone.
+//! Translates the law's decision into settings of the machine, and detects a limit
+//! that has no effect. Pure.
 
 use crate::hold::Hold;
 use plimsoll_control::Quota;
@@ -7,27 +7,26 @@ use plimsoll_law::Action;
 use plimsoll_model::{CpuSet, Share};
 use std::time::Duration;
 
-/// The period of a sideload's quota. With all CPUs taken at once, it is in the
-/// way for no longer than this.
+/// The quota period of a sideload. With all CPUs taken at once, it delays the
+/// service for at most this long.
 pub(crate) const QUOTA_PERIOD: Duration = Duration::from_millis(10);
-/// The kernel takes no smaller quota.
+/// The kernel's minimum.
 const LEAST_QUOTA: Duration = Duration::from_millis(1);
 
-/// What is set on the machine until the next decision.
+/// The setting until the next decision.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Limit {
-    /// It runs; the kernel holds it by weight or class.
+    /// Runs; the kernel restricts it by weight or class.
     Runs,
-    /// It runs within a quota, a share of the machine.
+    /// Runs within a quota, a share of the machine.
     Quota(Quota, Share),
-    /// It runs on these of so many CPUs.
+    /// Runs on a subset of the CPUs.
     Cpus(CpuSet, Share),
-    /// It stands still.
     Frozen,
 }
 
 impl Limit {
-    /// What an action comes to on these CPUs, with a quota in periods of `period`.
+    /// The limit for an action on these CPUs, with quota periods of `period`.
     pub(crate) fn of(action: Action, hold: Hold, period: Duration, cpus: &CpuSet) -> Limit {
         let Action::Run { share } = action else {
             return Limit::Frozen;
@@ -41,9 +40,8 @@ impl Limit {
         }
     }
 
-    /// What is to be done where `before` is set. `None` is that nobody knows,
-    /// because the last change failed: a group that could not be frozen in time
-    /// may stand still after all.
+    /// The steps from `before` to this limit. `None` means unknown, because the last
+    /// change failed: a group that was not frozen in time may freeze later.
     pub(crate) fn steps(&self, before: Option<&Limit>) -> Vec<Step<'_>> {
         if before == Some(self) {
             return Vec::new();
@@ -55,13 +53,14 @@ impl Limit {
             Limit::Cpus(cpus, _) => Some(Step::Cpus(cpus)),
         };
         let may_stand = before.is_none_or(|before| *before == Limit::Frozen);
-        // A limit before it goes on, so that it never runs with an older, larger one.
+        // Set the limit before thawing, so that it never runs with an older, larger
+        // one.
         set.into_iter()
             .chain(may_stand.then_some(Step::Thaw))
             .collect()
     }
 
-    /// The share of the machine that it caps; `None` where it caps nothing.
+    /// The share of the machine that it is capped at; `None` if it is not capped.
     pub(crate) fn cap(&self) -> Option<Share> {
         match self {
             Limit::Runs => None,
@@ -70,13 +69,13 @@ impl Limit {
         }
     }
 
-    /// The share of the machine beyond which it is not respected.
+    /// The share of the machine above which the limit counts as violated.
     fn most(&self) -> Share {
         self.cap().unwrap_or(Share::ONE)
     }
 }
 
-/// One thing that is done to a group.
+/// One change to a group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Step<'a> {
     Freeze,
@@ -85,8 +84,8 @@ pub(crate) enum Step<'a> {
     Thaw,
 }
 
-/// The share as CPU time in each period, or in a longer one where that would be
-/// less than the kernel takes.
+/// The share as CPU time per period; the period is longer if the quota would be
+/// below the kernel's minimum.
 fn quota(share: Share, period: Duration, cpus: usize) -> Option<Quota> {
     let cpus_worth = share.get() * cpus as f64;
     let time = period.mul_f64(cpus_worth);
@@ -97,10 +96,10 @@ fn quota(share: Share, period: Duration, cpus: usize) -> Option<Quota> {
     Quota::new(LEAST_QUOTA, period).ok()
 }
 
-/// As many whole CPUs as the share holds, the last ones: the first one often has
-/// the interrupts.
+/// As many whole CPUs as fit the share, from the end: the first CPU often handles
+/// interrupts.
 fn some_cpus(share: Share, cpus: &CpuSet) -> Limit {
-    // A hair more, because 1/3 * 3 need not be 1.
+    // Tolerance, because 1/3 * 3 may differ from 1.
     let count = (share.get() * cpus.len() as f64 + 1e-9).floor() as usize;
     if count == 0 {
         return Limit::Frozen;
@@ -110,21 +109,21 @@ fn some_cpus(share: Share, cpus: &CpuSet) -> Limit {
     Limit::Cpus(chosen, share)
 }
 
-/// Notices a limit that was set and does not hold: a kernel that took it without
-/// applying it, or processes that somebody has moved elsewhere.
+/// Detects a limit without effect: the kernel accepted but does not apply it, or
+/// processes were moved elsewhere.
 #[derive(Debug, Default)]
 pub(crate) struct Respect {
     periods: u32,
 }
 
 impl Respect {
-    /// What the counters of a tick may be off by, as a share of the machine.
+    /// The error of tick-based counters, as a share of the machine.
     const SLACK: f64 = 0.05;
-    /// One period may be the one in which the limit came.
+    /// The first period may have started before the limit.
     const PERIODS: u32 = 3;
 
-    /// Tells once what is wrong when the sideload has used more than its limit
-    /// for some periods in a row. `used` is its share of the machine in one.
+    /// Returns one warning when the sideload exceeds its limit for some periods in a
+    /// row. `used` is its share of the machine in one period.
     pub(crate) fn check(&mut self, limit: &Limit, used: Share) -> Option<String> {
         let most = limit.most();
         if used.get() <= most.get() * 1.25 + Self::SLACK {

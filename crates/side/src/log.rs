@@ -1,4 +1,4 @@
-//! The log of decisions: JSON, one entry a line, as `plimsoll_law::replay` reads it.
+//! The decision log: JSON lines, as `plimsoll_law::replay` reads them.
 
 use crate::error::SideError;
 use plimsoll_law::Entry;
@@ -8,12 +8,12 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A log that is being written. Runs may follow each other in one file, for
-/// each begins with its law.
+/// An open log. Several runs may append to one file, because each begins with its
+/// law.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
-    /// `None` once it could not be written.
+    /// `None` after a write error.
     file: Option<File>,
 }
 
@@ -28,7 +28,7 @@ impl Log {
             .create(true)
             .read(true)
             .append(true)
-            // The law's guards may hold addresses with secrets.
+            // The law's guards may contain URLs with secrets.
             .mode(0o600)
             .open(path)
             .map_err(fail)?;
@@ -44,12 +44,12 @@ impl Log {
         })
     }
 
-    /// Writes an entry. What is wrong is told once, and no more is written: the
-    /// command is worth more than its log.
+    /// Writes an entry. The first error is reported and ends the log; the command
+    /// continues.
     pub(crate) fn write(&mut self, entry: &Entry) -> Option<String> {
         let file = self.file.as_mut()?;
         let written = entry.to_line().map_err(io::Error::other).and_then(|line| {
-            // In one call, so that it is there as a whole or torn at the end.
+            // In one write, so that it is complete or torn at the end.
             file.write_all(format!("{line}\n").as_bytes())
         });
         let error = written.err()?;
@@ -61,9 +61,9 @@ impl Log {
     }
 }
 
-/// A run that was killed in the middle of a line must not spoil the next one's first.
+/// Terminates the torn last line of a killed run.
 fn end_torn_line(file: &mut File) -> io::Result<()> {
-    // A pipe or a device has no end to look at.
+    // A pipe or a device has no last line.
     if !file.metadata()?.is_file() || file.seek(SeekFrom::End(0))? == 0 {
         return Ok(());
     }

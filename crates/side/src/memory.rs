@@ -1,19 +1,17 @@
-//! How limits on memory held a sideload, for the line at its end.
+//! The effect of memory limits on a sideload, for the summary.
 
 use plimsoll_control::{Group, MemoryEvents, MemoryLimits};
 use std::fmt;
 
-/// How its limits on memory held a sideload.
+/// The effect of a sideload's memory limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryHeld {
-    /// What was set.
     pub limits: MemoryLimits,
-    /// How often it was felt.
     pub events: MemoryEvents,
 }
 
 impl MemoryHeld {
-    /// `None` where the group does not tell.
+    /// `None` if the group does not count events.
     pub(crate) fn of(limits: MemoryLimits, group: &Group) -> Option<MemoryHeld> {
         let events = group.memory_events().ok()?;
         Some(MemoryHeld { limits, events })
@@ -21,7 +19,7 @@ impl MemoryHeld {
 }
 
 impl fmt::Display for MemoryHeld {
-    /// Nothing where it was not felt, else a clause that begins with a semicolon.
+    /// Empty without events, else a clause that begins with a semicolon.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let felt = |count: Option<u64>| count.filter(|n| *n > 0);
         if let Some(high) = self

@@ -1,18 +1,20 @@
-//! Before the command runs: what is mounted, what is chosen, what is set.
+//! Preparation before the command starts: repair, choose a mechanism, set limits.
 
 use crate::advice;
 use crate::error::SideError;
 use crate::hold::Hold;
 use crate::limit::{Limit, Step};
 use crate::request::{Care, Held, Request, Told};
-use plimsoll_control::{AtEnd, Ground, Group, Journals, Mechanism, MemoryLimits, Repaired, Weight};
+use plimsoll_control::{
+    AtEnd, CgroupLayout, Group, Journals, Mechanism, MemoryLimits, Repaired, Weight,
+};
 use plimsoll_host::{HostError, Root, online_cpus, own_allowed_cpus};
 use plimsoll_model::CpuSet;
 use std::collections::BTreeSet;
 
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(Told);
 
-/// Gives back what runs that were killed have left, and tells of it.
+/// Undoes changes of killed runs and reports it.
 pub(crate) fn repair(root: &Root, journals: &Journals, tell: Tell<'_>) -> Result<(), SideError> {
     for repaired in journals.repair(root)? {
         if let Some(line) = repair_line(&repaired) {
@@ -22,8 +24,8 @@ pub(crate) fn repair(root: &Root, journals: &Journals, tell: Tell<'_>) -> Result
     Ok(())
 }
 
-/// One line of what was done. What has to wait for another run is nothing to
-/// act upon.
+/// Describes a repair in one line; `None` if only changes that wait for another run
+/// remain.
 fn repair_line(repaired: &Repaired) -> Option<String> {
     let said: Vec<&str> = repaired.done.iter().map(String::as_str).collect();
     let said = said.join(" ");
@@ -36,8 +38,8 @@ fn repair_line(repaired: &Repaired) -> Option<String> {
     })
 }
 
-/// The CPUs that this process may run on and that are on: some kernels allow
-/// more than there are.
+/// The CPUs that this process may run on and that are online: some kernels allow
+/// offline ones.
 pub(crate) fn usable_cpus(root: &Root) -> Result<CpuSet, HostError> {
     let allowed = own_allowed_cpus(root)?;
     let on = online_cpus(root).map(|on| allowed.and(&on));
@@ -51,37 +53,36 @@ pub(crate) struct Ready {
     pub(crate) hold: Option<Hold>,
 }
 
-/// Makes the group. What seemed to be allowed and is refused is done without
-/// cgroups.
+/// Makes the group. Falls back to no cgroups if the kernel refuses.
 pub(crate) fn make(
     root: &Root,
     journals: &Journals,
     request: &Request<'_>,
     tell: Tell<'_>,
 ) -> Result<Ready, SideError> {
-    let ground = Ground::find(root)?;
-    let ground = match request.alone {
-        true => ground.keeping_orphans(),
-        false => ground,
+    let layout = CgroupLayout::find(root)?;
+    let layout = match request.alone {
+        true => layout.keeping_orphans(),
+        false => layout,
     };
     let journal = journals.open(root)?;
-    let make = |ground: &Ground| {
-        let chosen = choose(ground, request)?;
-        let group = Group::make(ground, &chosen.needs, &journal, AtEnd::Kill)?;
+    let make = |layout: &CgroupLayout| {
+        let chosen = choose(layout, request)?;
+        let group = Group::make(layout, &chosen.needs, &journal, AtEnd::Kill)?;
         Ok::<_, SideError>((chosen, group))
     };
-    let (chosen, group) = match make(&ground) {
+    let (chosen, group) = match make(&layout) {
         Err(SideError::Control(error)) => {
             tell(Told::Warning(format!(
                 "no cgroup can be used here: {error}"
             )));
-            make(&ground.without_cgroups())?
+            make(&layout.without_cgroups())?
         }
         other => other?,
     };
     tell(Told::Note(chosen.how));
     let here = group.capabilities();
-    // How a sysload is held is nobody's concern as long as it can be ended.
+    // Any mechanism does for a sysload as long as it can end it.
     if !(here.rung.has_group() && chosen.hold.is_none()) {
         let lost = here.losses().join(" ");
         if !lost.is_empty() {
@@ -100,12 +101,11 @@ pub(crate) fn make(
 struct Chosen {
     hold: Option<Hold>,
     needs: BTreeSet<Mechanism>,
-    /// What to tell of it.
     how: String,
 }
 
-/// What is needed of this ground.
-fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
+/// The mechanisms that the request needs on this machine.
+fn choose(layout: &CgroupLayout, request: &Request<'_>) -> Result<Chosen, SideError> {
     let mut needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
     needs.extend(request.memory.high.map(|_| Mechanism::MemoryHigh));
     needs.extend(request.memory.max.map(|_| Mechanism::MemoryMax));
@@ -113,14 +113,14 @@ fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
     let (hold, how) = match &request.care {
         Care::Sysload => (None, "as a sysload: nothing holds it".to_owned()),
         Care::Sideload(held) => {
-            let (hold, how) = hold_for(ground, &needs, held);
+            let (hold, how) = hold_for(layout, &needs, held);
             (Some(hold), how)
         }
     };
     needs.extend(hold.map(Hold::mechanism));
-    let here = ground.capabilities(&needs);
+    let here = layout.capabilities(&needs);
     let only_max = BTreeSet::from([Mechanism::MemoryMax]);
-    let kills = ground.capabilities(&only_max).can(Mechanism::MemoryMax);
+    let kills = layout.capabilities(&only_max).can(Mechanism::MemoryMax);
     let hard = [
         (
             hold.filter(|h| !h.yields_by_itself()).map(Hold::mechanism),
@@ -152,7 +152,7 @@ fn choose(ground: &Ground, request: &Request<'_>) -> Result<Chosen, SideError> {
     Ok(Chosen { hold, needs, how })
 }
 
-fn hold_for(ground: &Ground, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold, String) {
+fn hold_for(layout: &CgroupLayout, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold, String) {
     let headroom = held.headroom;
     match held.hold {
         Some(hold) => (
@@ -163,19 +163,19 @@ fn hold_for(ground: &Ground, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold,
             let can = |mechanism| {
                 let mut asked = needs.clone();
                 asked.insert(mechanism);
-                ground.capabilities(&asked)
+                layout.capabilities(&asked)
             };
             advice::choose(&held.advice, headroom, can)
         }
     }
 }
 
-/// Whether any limit on memory was asked for.
+/// Whether the request limits memory.
 pub(crate) fn limits_memory(request: &Request<'_>) -> bool {
     request.memory != MemoryLimits::default()
 }
 
-/// Sets what holds for the whole run, before the command starts.
+/// Sets the limits of the whole run, before the command starts.
 pub(crate) fn limit_for_good(
     group: &mut Group,
     hold: Option<Hold>,
@@ -192,14 +192,14 @@ pub(crate) fn limit_for_good(
         && group.capabilities().can(Mechanism::Io)
         && let Err(error) = group.set_io_weight(Weight::LEAST)
     {
-        // The weight is a courtesy; the command can do without.
+        // The I/O weight is optional.
         tell(Told::Warning(format!("no weight at the disks: {error}")));
     }
     Ok(())
 }
 
-/// Sets what changes from one decision to the next. `before` is what is set, as
-/// far as it is known.
+/// Sets the limits that change with each decision. `before` is the current limit,
+/// if known.
 pub(crate) fn apply(
     group: &mut Group,
     limit: &Limit,

@@ -1,12 +1,12 @@
-//! How the loop gets at the group: it is its own, or others have it, too.
+//! Access of the loop to its group, which may be shared.
 
 use plimsoll_control::Group;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A group that can be got at. The loop asks for it in short moments only, so
-/// that whoever shares it is not kept waiting while the machine is read.
+/// Access to a group. The loop uses it briefly and not while it reads the machine,
+/// so that other users of the group do not wait.
 pub trait Reach {
-    /// Has `act` done with the group.
+    /// Calls `act` with the group.
     fn with<T>(&mut self, act: impl FnOnce(&mut Group) -> T) -> T;
 }
 
@@ -18,7 +18,7 @@ impl Reach for Group {
 
 impl Reach for Arc<Mutex<Group>> {
     fn with<T>(&mut self, act: impl FnOnce(&mut Group) -> T) -> T {
-        // A thread that panicked while it held it has left a group all the same.
+        // A thread that panicked with the lock leaves a valid group.
         act(&mut self.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

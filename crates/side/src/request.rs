@@ -1,4 +1,4 @@
-//! What is asked for, and what is told back. Plain data.
+//! The request for a run and its messages. Plain data.
 
 use crate::advice::Advice;
 use crate::guard::GuardSpec;
@@ -9,31 +9,29 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-/// A command and the care with which it is to be run.
+/// A command and how to run it.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// The program and its arguments.
     pub command: &'a [OsString],
-    /// What becomes the command once it is held.
+    /// The gate that starts the command.
     pub gate: &'a Gate,
-    /// How it is held.
     pub care: Care,
-    /// Limits on its memory.
+    /// Memory limits.
     pub memory: MemoryLimits,
-    /// Whether it is to have the lowest weight at the disks.
+    /// Whether to set the lowest I/O weight.
     pub least_io: bool,
-    /// Where to log the decisions.
+    /// The decision log.
     pub log: Option<&'a Path>,
-    /// Whether its standard input is empty: a process group of its own cannot
-    /// read from a terminal.
+    /// Whether its standard input is empty: a background process group cannot read from
+    /// a terminal.
     pub no_input: bool,
-    /// Whether this process starts nothing else, so that it can keep what of the
-    /// command forks away where there is no cgroup.
+    /// Whether this process starts nothing else, so that without a cgroup it can adopt
+    /// orphans of the command.
     pub alone: bool,
 }
 
 impl<'a> Request<'a> {
-    /// A command without any limits but those of its care.
+    /// A command with no limits except those of `care`.
     pub fn new(command: &'a [OsString], gate: &'a Gate, care: Care) -> Request<'a> {
         Request {
             command,
@@ -48,37 +46,37 @@ impl<'a> Request<'a> {
     }
 }
 
-/// With which care a command is run.
+/// How a command is restricted.
 #[derive(Debug)]
 pub enum Care {
     /// As a sideload, within the headroom.
     Sideload(Held),
-    /// As a sysload: with none. Its tree is ended with it all the same.
+    /// As a sysload: unrestricted. Its process tree still ends with it.
     Sysload,
 }
 
-/// How a sideload is held.
+/// The restrictions of a sideload.
 #[derive(Debug, Default)]
 pub struct Held {
-    /// By what; `None` for what is advised, or else the best guess.
+    /// The mechanism; `None` for the advised one or the default.
     pub hold: Option<Hold>,
-    /// What a measurement on this machine says.
+    /// The result of a measurement on this machine.
     pub advice: Advice,
-    /// What is to stay free.
+    /// The share of the machine that stays free.
     pub headroom: Headroom,
-    /// How often to decide; `None` for [`Hold::period`].
+    /// The interval between decisions; `None` for [`Hold::period`].
     pub period: Option<Duration>,
-    /// What else is asked; if nothing, [`GuardSpec::default`] where it can be.
+    /// The guards; if empty, [`GuardSpec::default`] if it is readable.
     pub guards: Vec<GuardSpec>,
 }
 
-/// Something for a person to know, one sentence without a full stop.
+/// A message for the user: one sentence without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Told {
-    /// How it is run.
+    /// How the command is run.
     Note(String),
-    /// Something that is not as was asked for.
+    /// A deviation from the request.
     Warning(String),
-    /// What was decided could not be set, or does not hold.
+    /// A decision could not be set, or has no effect.
     NotHeld(String),
 }

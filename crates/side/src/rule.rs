@@ -1,4 +1,4 @@
-//! By which law something is held, and by what.
+//! The law and the mechanism of a control loop.
 
 use crate::guard::GuardSpec;
 use crate::hold::Hold;
@@ -7,35 +7,33 @@ use crate::request::Held;
 use plimsoll_law::{Action, Law, ParameterError, State};
 use std::time::Duration;
 
-/// A law with all that is needed to hold a group by it.
+/// A law and its parameters for a control loop.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// What decides.
     pub law: Law,
-    /// What it remembers before its first sample.
+    /// Its state before the first sample.
     pub state: State,
-    /// What holds until its first decision.
+    /// The action until the first decision.
     pub first: Action,
-    /// How often it decides.
+    /// The interval between decisions.
     pub period: Duration,
-    /// By what it is held while it runs.
+    /// The mechanism while it runs.
     pub hold: Hold,
-    /// The period of the quota, under [`Hold::Quota`].
+    /// The quota period, under [`Hold::Quota`].
     pub quota_period: Duration,
-    /// What else is asked; `None` for nothing. Of an empty list it is
-    /// [`GuardSpec::default`] where that can be asked.
+    /// The guards; `None` for none. An empty list means [`GuardSpec::default`] if it is
+    /// readable.
     pub guards: Option<Vec<GuardSpec>>,
-    /// Whether the service is in this process, so that the default guard must
-    /// not leave it out.
+    /// Whether the service runs in this process, so that the default guard must include
+    /// it.
     pub serves_here: bool,
 }
 
 impl Rule {
-    /// Our law, as a sideload on so many CPUs is held by it: it already runs with
-    /// the least that it may have.
+    /// Our law for a sideload on this many CPUs. The sideload starts with its minimum.
     ///
     /// # Errors
-    /// When headroom and the least share leave no room.
+    /// If headroom and minimum share leave no room.
     pub fn plimsoll(hold: Hold, held: &Held, cpus: u32) -> Result<Rule, ParameterError> {
         let law = hold.law(held.headroom, cpus)?;
         Ok(Rule {

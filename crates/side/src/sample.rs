@@ -1,11 +1,10 @@
-//! What the law is told: readings of the machine, and the difference of two.
+//! Samples for the law: readings of the machine and their differences.
 
 use plimsoll_host::{CpuTimes, Root};
 use plimsoll_law::{Guard, Sample};
 use plimsoll_model::{CpuSet, CpuTime};
 use std::time::Instant;
 
-/// One reading.
 #[derive(Debug, Clone)]
 struct Seen {
     at: Instant,
@@ -13,7 +12,7 @@ struct Seen {
     sideload: Option<CpuTime>,
 }
 
-/// Reads the machine again and again.
+/// Takes readings of the machine.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     root: Root,
@@ -24,8 +23,8 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Counts from now on. `allowed` are the CPUs that the sideload may run on as
-    /// long as nobody limits it, `gives_way` is [`Sample::gives_way`].
+    /// Starts counting. `allowed` are the CPUs that the sideload may run on without
+    /// limits, `gives_way` is [`Sample::gives_way`].
     pub(crate) fn new(
         root: &Root,
         allowed: CpuSet,
@@ -42,17 +41,17 @@ impl Sampler {
         }
     }
 
-    /// Begins the period anew, because nobody looked for a while.
+    /// Restarts the period after an interruption.
     pub(crate) fn renew(&mut self, sideload: Option<CpuTime>) {
         self.last = read(&self.root, sideload);
     }
 
-    /// The CPUs that the sideload may run on and that are on.
+    /// The CPUs that the sideload may run on and that are online.
     pub(crate) fn present(&self) -> CpuSet {
         present(&self.last, &self.allowed).unwrap_or_else(|| self.allowed.clone())
     }
 
-    /// What happened since the last time, with `sideload` as its CPU time so far.
+    /// The difference to the previous reading; `sideload` is its CPU time so far.
     pub(crate) fn sample(&mut self, sideload: Option<CpuTime>, guards: Vec<Guard>) -> Sample {
         let now = read(&self.root, sideload);
         let sample = between(&self.last, &now, &self.allowed, self.began, guards);
@@ -67,7 +66,7 @@ impl Sampler {
 fn read(root: &Root, sideload: Option<CpuTime>) -> Seen {
     Seen {
         at: Instant::now(),
-        // What cannot be read is missing; the law says so.
+        // A failed reading is missing; the law reports it.
         machine: CpuTimes::read(root).ok().flatten(),
         sideload,
     }
@@ -77,8 +76,7 @@ fn on(times: &CpuTimes) -> CpuSet {
     times.each.keys().copied().collect()
 }
 
-/// `None` of a kernel that does not tell CPUs apart, which has them all in one
-/// line, and where nothing was read.
+/// `None` if the kernel reports all CPUs in one line, or nothing was read.
 fn present(seen: &Seen, allowed: &CpuSet) -> Option<CpuSet> {
     let there = seen.machine.as_ref().map(|now| allowed.and(&on(now)));
     there.filter(|cpus| !cpus.is_empty())

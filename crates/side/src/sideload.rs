@@ -1,7 +1,6 @@
-//! A command that runs as a sideload: started, held by the loop, ended.
+//! Starts a command as a sideload, restricts it by the loop, ends it.
 
 use crate::control::{Control, used};
-use crate::ears::{Ears, Heard};
 use crate::error::SideError;
 use crate::guard;
 use crate::limit::Limit;
@@ -10,26 +9,27 @@ use crate::memory::MemoryHeld;
 use crate::prepare::{self, Tell, limit_for_good, limits_memory, repair, usable_cpus};
 use crate::request::{Care, Request, Told};
 use crate::rule::Rule;
+use crate::signal::{Signal, SignalSource};
 use crate::tally::Summary;
-use plimsoll_control::{Group, Journals, MemoryLimits, Signal, wait_counting};
+use plimsoll_control::{Group, Journals, MemoryLimits, Signal as UnixSignal, wait_counting};
 use plimsoll_host::Root;
 use plimsoll_model::{CpuSet, CpuTime};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a command that was told to end may take for it.
+/// How long a command may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often to look when there is nothing to decide.
+/// Maximum wait when no decision is due.
 const IDLE_LOOK: Duration = Duration::from_secs(60);
 
-/// A command that runs in a group of its own. Dropping it ends all of it.
+/// A command in a group of its own. Dropping it ends all its processes.
 #[derive(Debug)]
 pub struct Sideload {
     root: Root,
     journals: Journals,
     group: Group,
-    /// `None` where nothing limits its memory.
+    /// `None` without memory limits.
     memory: Option<MemoryLimits>,
     child: Child,
     started: Instant,
@@ -39,18 +39,16 @@ pub struct Sideload {
     others_told: bool,
 }
 
-/// How it went.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How the command ended.
+    /// The command's exit status.
     pub status: ExitStatus,
-    /// What it got.
     pub summary: Summary,
 }
 
 impl Sideload {
-    /// Repairs what earlier runs left, makes a group, and starts the command in
-    /// it with the least that the law may give.
+    /// Undoes changes of earlier runs, makes a group, and starts the command in it with
+    /// the law's minimum.
     ///
     /// # Errors
     /// [`SideError`]; the command does not run then.
@@ -95,33 +93,37 @@ impl Sideload {
         })
     }
 
-    /// Holds the command until it ends, ends what is left of it, and gives
-    /// everything back.
+    /// Restricts the command until it ends, ends its remaining processes, and undoes
+    /// all changes.
     ///
     /// # Errors
-    /// When the group is gone, so that nothing holds the command: it is ended. And
-    /// when something could not be given back.
-    pub fn run(mut self, ears: &mut dyn Ears, tell: Tell<'_>) -> Result<Outcome, SideError> {
+    /// If the group is gone, so that nothing restricts the command: it is ended. Also
+    /// if a change could not be undone.
+    pub fn run(
+        mut self,
+        signals: &mut dyn SignalSource,
+        tell: Tell<'_>,
+    ) -> Result<Outcome, SideError> {
         if self.control.is_some() {
             self.look_around(tell);
         }
-        let held = self.hold(ears, tell);
+        let held = self.hold(signals, tell);
         if held.is_err() {
-            // Whatever went wrong, it is not to run beside the service unheld.
-            let _ = self.group.signal(Signal::KILL);
+            // After an error the command must not run unrestricted next to the service.
+            let _ = self.group.signal(UnixSignal::KILL);
         }
         let done = self.finish(tell);
         held.and(done)
     }
 
-    fn hold(&mut self, ears: &mut dyn Ears, tell: Tell<'_>) -> Result<(), SideError> {
+    fn hold(&mut self, signals: &mut dyn SignalSource, tell: Tell<'_>) -> Result<(), SideError> {
         while !has_ended(&self.child)? {
             let now = Instant::now();
             let due = self.control.as_ref().map_or(now + IDLE_LOOK, Control::due);
             let end = self.ending.map(|since| since + GRACE);
             let until = end.map_or(due, |end| end.min(due));
-            for heard in ears.wait(until.saturating_duration_since(now)) {
-                self.hear(heard, ears, tell)?;
+            for heard in signals.wait(until.saturating_duration_since(now)) {
+                self.hear(heard, signals, tell)?;
             }
             self.group.reap()?;
             if end.is_some_and(|end| Instant::now() >= end) {
@@ -140,12 +142,12 @@ impl Sideload {
         Ok(())
     }
 
-    /// Tells once that the machine has another run beside this one.
+    /// Reports once that another run is active on this machine.
     fn look_around(&mut self, tell: Tell<'_>) {
         if self.others_told {
             return;
         }
-        // Who cannot be told of is nothing to end the command for.
+        // An unreadable list of runs is no reason to end the command.
         let others = self.journals.others(&self.root).unwrap_or_default();
         if let Some(line) = beside(&others) {
             tell(Told::Note(line));
@@ -153,28 +155,33 @@ impl Sideload {
         }
     }
 
-    /// Passes a signal on. What stands still could not act upon it, so it goes
-    /// on, and is not frozen again before it has ended.
-    fn hear(&mut self, heard: Heard, ears: &mut dyn Ears, tell: Tell<'_>) -> Result<(), SideError> {
+    /// Forwards a signal. A frozen command could not handle it, so it is thawed and not
+    /// frozen again before it has ended.
+    fn hear(
+        &mut self,
+        heard: Signal,
+        signals: &mut dyn SignalSource,
+        tell: Tell<'_>,
+    ) -> Result<(), SideError> {
         let signal = match heard {
-            Heard::Pause => {
+            Signal::Pause => {
                 self.group.freeze()?;
-                ears.pause();
+                signals.pause();
                 return self.go_on();
             }
-            Heard::HangUp => Signal::HUP,
+            Signal::HangUp => UnixSignal::HUP,
             _ if self.ending.is_some() => {
                 tell(Told::Warning(
                     "told twice to end it, so it is killed".into(),
                 ));
                 return Ok(self.group.kill()?);
             }
-            Heard::Interrupt => Signal::INT,
-            Heard::Quit => Signal::QUIT,
-            Heard::Terminate => Signal::TERM,
+            Signal::Interrupt => UnixSignal::INT,
+            Signal::Quit => UnixSignal::QUIT,
+            Signal::Terminate => UnixSignal::TERM,
         };
         self.group.signal(signal)?;
-        if heard != Heard::HangUp {
+        if heard != Signal::HangUp {
             self.ending = Some(Instant::now());
         }
         if let Some(control) = &mut self.control
@@ -186,7 +193,7 @@ impl Sideload {
         Ok(())
     }
 
-    /// After a pause: as it was before, and the pause counts for nothing.
+    /// Restores the state after a pause; the pause does not count.
     fn go_on(&mut self) -> Result<(), SideError> {
         let Some(control) = &mut self.control else {
             return Ok(self.group.thaw()?);
@@ -199,20 +206,21 @@ impl Sideload {
     }
 
     fn finish(mut self, tell: Tell<'_>) -> Result<Outcome, SideError> {
-        // What is left of it, so that all of its time is counted and nothing stays.
+        // End the remaining processes, so that their CPU time is counted and none
+        // stays.
         let killed = self.group.kill();
         let usage = used(&self.group);
         let memory = self
             .memory
             .and_then(|limits| MemoryHeld::of(limits, &self.group));
-        // Without a group, what has ended is counted where it is waited for.
+        // Without a group, processes are counted when they are reaped.
         let elapsed = self.started.elapsed();
         let ended = wait_counting(&self.root, &mut self.child);
         let (status, ended) = ended.map_err(SideError::Wait)?;
         let cpu = [usage.and_then(|u| u.cpu), ended];
         let cpu: Option<CpuTime> = cpu.into_iter().flatten().max();
         let given_back = self.group.give_back();
-        // What had to wait for others may be free by now.
+        // Changes that waited for other runs may be possible now.
         let repaired = repair(&self.root, &self.journals, tell);
         killed?;
         given_back?;
@@ -244,7 +252,7 @@ fn start(group: &mut Group, request: &Request<'_>) -> Result<Child, SideError> {
     Ok(child)
 }
 
-/// What to tell of other processes of Plimsoll's that hold something here.
+/// Describes other Plimsoll processes that hold changes here.
 fn beside(others: &[u32]) -> Option<String> {
     let (first, rest) = others.split_first()?;
     let more = match rest.len() {
@@ -257,8 +265,8 @@ fn beside(others: &[u32]) -> Option<String> {
     ))
 }
 
-/// Whether the command has ended. It is not waited for yet, so that its number
-/// stays its own while what it has left is ended.
+/// Whether the command has ended. Does not reap it, so that its PID stays reserved
+/// while its remaining processes are ended.
 fn has_ended(child: &Child) -> Result<bool, SideError> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(Pid::from_child(child)), options) {

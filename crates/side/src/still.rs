@@ -1,30 +1,29 @@
-//! When to tell that the command stands still, and that it goes on. Decisions
-//! alone.
+//! When to report that the command is frozen and that it continues. Pure.
 
 use plimsoll_law::Reason;
 use std::time::{Duration, Instant};
 
-/// A pause that is shorter is nothing to tell of.
+/// Shorter pauses are not reported.
 const LONG: Duration = Duration::from_secs(10);
 
-/// Whether the command stands still, since when and why.
+/// Whether the command is frozen, since when and why.
 #[derive(Debug, Default)]
 pub(crate) struct Still {
     since: Option<Instant>,
-    /// What stopped it: that it has to stay so for a while longer is no cause.
+    /// The cause of the freeze. Hysteresis only prolongs it and is no cause.
     cause: String,
     told: bool,
-    /// Told in another way, as long as that is the cause.
+    /// A cause that was reported in another way.
     known: bool,
 }
 
 impl Still {
-    /// It has been told in another way that the command cannot be let run blindly.
+    /// It was already reported that the command must not run without readings.
     pub(crate) fn known(&mut self) {
         self.known = true;
     }
 
-    /// Once for each decision: whether it now stands still, and the reason.
+    /// Called once per decision: whether it is now frozen, and the reason.
     pub(crate) fn decided(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! What a sideload got and what held it back, summed up over its decisions.
+//! Sums over the decisions of a sideload: its CPU time, and what restricted it.
 
 use crate::limit::Limit;
 use crate::memory::MemoryHeld;
@@ -14,26 +14,25 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     frozen: Duration,
-    /// For how long each kind of reason held it back, and the last words of it.
+    /// Duration by kind of reason, and the last sentence of each.
     causes: HashMap<Discriminant<Reason>, (Duration, String)>,
-    /// Guards that could not be read the last time.
+    /// Guards that could not be read at the last decision.
     unknown: BTreeMap<String, String>,
     throttled: u64,
-    /// The periods so far, together.
+    /// Sum of the periods so far.
     counted: Duration,
 }
 
 impl Tally {
-    /// What came after the last decision, until the command ended: the limit
-    /// that was in force then.
+    /// Adds the time from the last decision to the command's end, under the limit in
+    /// force then.
     pub(crate) fn rest(&mut self, elapsed: Duration, limit: &Limit) {
         if *limit == Limit::Frozen {
             self.frozen += elapsed.saturating_sub(self.counted);
         }
     }
 
-    /// One period: the limit in force in it and the reason for that, which is
-    /// `None` before the first decision.
+    /// Adds one period: its limit and the reason, `None` before the first decision.
     pub(crate) fn add(
         &mut self,
         sample: &Sample,
@@ -60,7 +59,7 @@ impl Tally {
         self.unknown = sample.guards.iter().filter_map(unknown).collect();
     }
 
-    /// All together at the end.
+    /// The totals at the end.
     pub(crate) fn summary(
         self,
         elapsed: Duration,
@@ -93,31 +92,28 @@ fn unknown(guard: &Guard) -> Option<(String, String)> {
     }
 }
 
-/// What a sideload got, and what held it back. Displayed, it is one line.
+/// CPU time of a sideload, and what restricted it. `Display` gives one line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// How long it was there.
     pub elapsed: Duration,
-    /// On how many CPUs it might run.
+    /// Number of CPUs that it may run on.
     pub cpus: usize,
-    /// Its CPU time.
     pub cpu: Option<CpuTime>,
-    /// How long it stood still.
+    /// How long it was frozen.
     pub frozen: Duration,
-    /// In which share of the quota's periods it was stopped by the quota; `None`
-    /// where there was none.
+    /// Share of quota periods that were throttled; `None` without a quota.
     pub throttled: Option<Share>,
-    /// How its limits on memory were felt; `None` where there are none, or the
-    /// kernel does not tell.
+    /// Events of its memory limits; `None` without limits, or if the kernel does not
+    /// count them.
     pub memory: Option<MemoryHeld>,
-    /// Why it was held back for most of the time that it was.
+    /// The reason that restricted it longest.
     pub cause: Option<String>,
-    /// Guards that could not be read in the end, and why.
+    /// Guards unreadable at the end, and why.
     pub unknown: Vec<(String, String)>,
 }
 
 impl Summary {
-    /// What it got of the machine.
+    /// Its share of the machine's CPU time.
     pub fn share(&self) -> Option<Share> {
         let whole = self.elapsed.checked_mul(u32::try_from(self.cpus).ok()?)?;
         Share::of(self.cpu?.0, whole)

@@ -1,10 +1,9 @@
-//! Machines, or versions of a service, side by side.
+//! Compares machines, or versions of a service.
 //!
-//! Each is held against the first. What was measured apart is independent, so
-//! the interval of a quotient follows from the intervals of its two parts
-//! (`mover.rs` has the formula and its source). A verdict is given only where
-//! the interval lies on one side; several verdicts are not corrected for being
-//! several.
+//! Each is compared with the first. Separate measurements are independent, so the
+//! interval of a quotient follows from the intervals of its two parts (`mover.rs`
+//! has the formula and its source). A verdict is given only if the interval
+//! excludes equality. No correction for multiple comparisons.
 
 mod cautions;
 mod error;

@@ -7,7 +7,7 @@ use plimsoll_model::{
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// All that can be concluded from the trials of a run of copies so far.
+/// The findings of a run of copies so far.
 pub fn findings(plan: &CopiesPlan, trials: &[CopiesTrial]) -> CopiesFindings {
     let copies = copies(trials);
     let idle = |t: &&CopiesTrial| t.spec.phase == Phase::Idle && t.verdict.is_valid();
@@ -40,8 +40,8 @@ pub fn copies(trials: &[CopiesTrial]) -> Vec<CopiesFinding> {
     rows
 }
 
-/// Valid trials if there are any. Disturbed ones are shown for want of better,
-/// and nothing is concluded from them.
+/// Valid trials if there are any; else the invalid ones, for display without
+/// findings.
 fn row(copies: u32, trials: &[&CopiesTrial]) -> Option<CopiesFinding> {
     let valid: Vec<&CopiesTrial> = trials
         .iter()

@@ -1,22 +1,21 @@
-//! CPU use at a rate: read off the curve, or off the trials at that very rate.
-//! A run that was stopped early may have one load and no curve yet; what was
-//! measured at that load is known all the same.
+//! CPU use at a rate: from the curve, or from the trials at that rate. A run that
+//! was stopped early may have one load and no curve, but its CPU use at that load
+//! is known.
 
 use crate::curve::Curve;
 use crate::{at_rates, levels};
 use plimsoll_model::{Estimate, Plan, Rate, Share, Trial};
 
-/// Rates that differ by less than this factor are one rate: what was asked for
-/// is carried to within a few percent by what was achieved.
+/// Rates that differ by less than this factor count as equal: the achieved rate is
+/// within a few percent of the offered one.
 pub(crate) const NEAR: f64 = 1.05;
 
-/// Whether two rates are one.
 pub(crate) fn is_near(one: f64, other: f64) -> bool {
     one <= NEAR * other && other <= NEAR * one
 }
 
-/// CPU use in percent at a rate that is itself known within an interval;
-/// `None` where no trial that counts tells it.
+/// CPU use in percent at a rate that has an interval of its own; `None` if no valid
+/// trial covers it.
 pub(crate) fn at(
     rate: Estimate,
     curve: Option<&Curve>,

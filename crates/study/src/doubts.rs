@@ -1,29 +1,29 @@
-//! What is odd about the figures themselves: rows of a table that contradict
-//! each other or are in another unit, and a CPU use that tells nothing of load.
+//! Implausible figures: rows of a table that contradict each other or are in
+//! another unit, and a CPU use that does not depend on load.
 //!
-//! Nothing is corrected here. An answer made of odd figures is still the answer
-//! to these figures; whoever gave them can look at them again.
+//! This module corrects nothing: findings from implausible figures stand, and the
+//! user can check the figures.
 
 use crate::levels::Level;
 use plimsoll_model::{CapacityFinding, Doubt, GivenLatency, Plan, ThresholdFinding, Workload};
 use std::time::Duration;
 
-/// Rows at one load that differ by this factor and more do so by no chance:
+/// Rows at one load that differ by this factor or more do not differ by chance:
 /// repeated percentiles at one load differ by a few tens of percent.
 const FAR_APART: f64 = 10.0;
 
-/// Nothing is answered so many times as fast because there is more to do:
-/// batches, warm caches and CPUs that are awake make it two or three.
+/// Higher load does not make answers faster by more than this factor: batches, warm
+/// caches and awake CPUs give a factor of two or three.
 const FASTER: f64 = 5.0;
 
-/// No answer over a socket takes less: it costs at least a wake-up and two
-/// passes through the kernel, several microseconds together.
+/// Minimum latency over a socket: a wake-up and two passes through the kernel,
+/// several microseconds together.
 const LEAST_LATENCY: Duration = Duration::from_micros(10);
 
-/// CPU use this close, in points, is the same but for binary fractions.
+/// CPU uses this close, in points, are equal except for rounding.
 const SAME_POINTS: f64 = 1e-6;
 
-/// What is odd, in the order in which it should be looked at.
+/// The implausible figures, most important first.
 pub(crate) fn of(
     plan: &Plan,
     levels: &[Level],

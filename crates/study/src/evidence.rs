@@ -1,4 +1,4 @@
-//! What trials say about a goal, one by one.
+//! The evidence of single trials about a goal.
 
 use crate::carried::trial_is_carried;
 use crate::decide::{Decision, decide, thinning};
@@ -6,40 +6,41 @@ use crate::levels::cpu_share;
 use plimsoll_model::{Goal, Plan, Setting, Trial};
 use std::time::Duration;
 
-/// What one trial says about one goal at its rate.
+/// The evidence of one trial about one goal at its rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
-    /// The rate that was asked for, per second.
+    /// The offered rate, per second.
     pub rate: f64,
     /// How long it measured.
     pub seconds: f64,
-    /// What was seen.
+    /// The observation.
     pub seen: Seen,
 }
 
-/// What was seen of the quantity that a goal bounds.
+/// The observation of the quantity that a goal bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Seen {
-    /// So many of the requests broke it.
+    /// This many requests exceeded it.
     Counted {
-        /// Those that did.
+        /// Requests that exceeded it.
         over: f64,
         /// All.
         of: f64,
-        /// How many successive requests at the bound say no more than one.
+        /// Number of successive requests at the bound that are worth one independent
+        /// request.
         thinning: f64,
-        /// How many of all say something of their own, at the latency there
-        /// was: below the bound queues are shorter, and fewer share one.
+        /// Effective number of independent requests at the measured latency: below the
+        /// bound queues are shorter, so fewer requests share one.
         independent: f64,
     },
     /// The quantity itself, as a share.
     Measured(f64),
-    /// The service did not keep up: no goal is kept, and what else was
-    /// measured depends on how long one looked.
+    /// The service did not keep up: it meets no goal, and the other quantities depend
+    /// on the length of the trial.
     NotCarried,
 }
 
-/// A goal with its limit worked out.
+/// A goal with its resolved limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     /// At most `share` of the requests take longer than `limit_s`.
@@ -56,7 +57,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The bound of `goal`; `limit_s` is what a limit on latency came to.
+    /// The bound of `goal`; `limit_s` is the resolved latency limit.
     pub fn of(goal: &Goal, limit_s: f64) -> Bound {
         match *goal {
             Goal::Latency { quantile, .. } => Bound::Latency {
@@ -83,13 +84,13 @@ impl Bound {
         }
     }
 
-    /// Whether a trial that counts kept the bound, over all of its requests.
+    /// Whether a valid trial met the bound, over all of its requests.
     pub fn is_kept(&self, plan: &Plan, trial: &Trial) -> Option<bool> {
         Some(self.evidence(plan, trial)?.share() <= self.share())
     }
 
-    /// What a trial says; `None` when it does not count, offered no rate, or
-    /// did not measure what the bound is about.
+    /// The evidence of a trial; `None` if it is invalid, offered no rate, or did not
+    /// measure the bounded quantity.
     pub fn evidence(&self, plan: &Plan, trial: &Trial) -> Option<Evidence> {
         let Setting::Offer { rate } = trial.spec.setting else {
             return None;

@@ -1,12 +1,11 @@
-//! How far CPU use is from telling the truth about work.
+//! How far CPU use deviates from work.
 //!
-//! The headroom index H = Xmax / (X50 / 0.5) holds the work at full load
-//! against what CPU use at half load promised: 1 when work is proportional to
-//! CPU use, less when the second half of CPU use carries less than the first.
-//! The published Graviton study takes X50 / 0.5 from the measured level
-//! nearest to 50 % CPU use, as X / u; between levels it can be interpolated at
-//! 50 % itself. Both are given, for the two differ by as much as the levels
-//! are apart.
+//! The headroom index H = Xmax / (X50 / 0.5) compares the work at full load with
+//! the linear extrapolation from half load: 1 if work is proportional to CPU use,
+//! less if the second half of CPU use carries less than the first. The published
+//! Graviton study takes X50 / 0.5 from the measured level nearest to 50 % CPU use,
+//! as X / u; it can also be interpolated at 50 %. Both are given, because they
+//! differ by as much as the distance of the levels.
 
 use crate::curve::{Curve, Line};
 use crate::levels::Level;
@@ -18,8 +17,8 @@ const HALF_PCT: f64 = 50.0;
 /// How far from 50 % CPU use the middle level may be, in points.
 const MIDDLE_REACH: f64 = 15.0;
 
-/// The headroom index of a run; where the trials do not tell, the first reason
-/// in the order of [`NoHeadroom`].
+/// The headroom index of a run, or the first reason in the order of [`NoHeadroom`]
+/// for its absence.
 pub fn headroom(
     levels: &[Level<'_>],
     curve: Option<&Curve>,
@@ -49,15 +48,15 @@ fn known(
 
 /// Both indices, with intervals where the curve's trials allow them.
 ///
-/// `limited_by_service` tells whether the highest rate is the service's own.
+/// `limited_by_service`: whether the service saturated at the highest rate.
 ///
 /// # Errors
 ///
-/// Without a highest rate of the service's own, without CPU use beyond 50 %,
-/// or without a level near 50 %: then there is no index, for this reason.
+/// If the service did not saturate, CPU use did not exceed 50 %, or no level is
+/// near 50 %.
 pub fn index(curve: &Curve, limited_by_service: bool) -> Result<HeadroomIndex, NoHeadroom> {
-    // Asked before how far CPU use went: a load that never was enough leaves
-    // CPU use low, and says nothing about what else could be at its end.
+    // Checked before CPU use: an insufficient load keeps CPU use low and says nothing
+    // about other bottlenecks.
     if !limited_by_service {
         return Err(NoHeadroom::NotSaturated);
     }

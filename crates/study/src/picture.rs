@@ -1,4 +1,4 @@
-//! What pictures of a run show besides its findings.
+//! Data of a run's charts besides its findings.
 
 mod work;
 
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// smooth line, few enough for a page with hundreds of them.
 const POINTS_PER_DECADE: u32 = 6;
 
-/// What pictures show of the trials of a run so far.
+/// The data of the charts for the trials so far.
 pub fn picture(plan: &Plan, trials: &[Trial]) -> Picture {
     let rated = rated::rated(plan, trials);
     let levels = levels(plan, trials, rated.as_ref());
@@ -68,7 +68,7 @@ pub fn of_copies(plan: &CopiesPlan, trials: &[CopiesTrial]) -> Vec<TrialPicture>
     pictures
 }
 
-/// The CPUs that the service may use; `None` where they cannot be seen.
+/// The CPUs that the service may use; `None` if unknown.
 pub fn service_cpus(plan: &Plan, trials: &[Trial]) -> Option<u32> {
     let of_trial = |t: &Trial| {
         let offered = matches!(t.spec.setting, Setting::Offer { .. });

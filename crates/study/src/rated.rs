@@ -6,15 +6,14 @@ use plimsoll_model::{
     Invalid, NeverCarried, Phase, Plan, Rate, RatedRate, Trial, TrialSetting, Verdict, Workload,
 };
 
-/// Whether a calibration trial ended short of its rate for the generator's
-/// own limits. One that carried its rate tells what it was asked, however
-/// late single requests were.
+/// Whether the generator's limits kept a calibration trial below its rate. A trial
+/// that met its rate is valid for it, however late single requests were.
 pub fn limited_by_generator<S: TrialSetting, O>(trial: &Trial<S, O>) -> bool {
     let own = |r: &Invalid| matches!(r, Invalid::Slip { .. });
     !trial_is_carried(trial) && !was_disturbed(trial) && any(trial, own)
 }
 
-/// Whether somebody else disturbed the trial.
+/// Whether other load disturbed the trial.
 fn was_disturbed<S, O>(trial: &Trial<S, O>) -> bool {
     let others = |r: &Invalid| matches!(r, Invalid::Steal { .. } | Invalid::OtherLoad { .. });
     any(trial, others)
@@ -27,15 +26,15 @@ fn any<S, O>(trial: &Trial<S, O>, is: impl Fn(&Invalid) -> bool) -> bool {
     }
 }
 
-/// Whether a calibration trial is worth another try: it was disturbed, or
-/// ended short of its rate in a way that may have been chance.
+/// Whether to repeat a calibration trial: it was disturbed, or may have missed its
+/// rate by chance.
 pub fn is_doubtful<S: TrialSetting, O>(plan: &Plan, trial: &Trial<S, O>) -> bool {
     let may_retry = trial.spec.attempt < plan.calibration.retries;
     may_retry && (was_disturbed(trial) || limited_by_generator(trial))
 }
 
-/// The calibration trials that tell something, in order. One that was in
-/// doubt at its last try counts: there is nothing better.
+/// The usable calibration trials, in order. A doubtful last repeat counts, because
+/// there is nothing better.
 pub fn usable<'a, S: TrialSetting, O>(
     plan: &Plan,
     trials: &'a [Trial<S, O>],
@@ -80,8 +79,8 @@ pub fn rated<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<
     })
 }
 
-/// Whether a trial that counts, calibration apart, shows the service at its
-/// end: it did not keep up, or had all the CPU time there is.
+/// Whether a valid trial after calibration shows the service saturated: it did not
+/// keep up, or used all CPU time.
 fn shows_the_end<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> bool {
     let is_full =
         |t: &Trial<S, O>| cpu_share(&plan.run.cpus, t).is_some_and(|cpu| cpu.pct() >= FULL_CPU_PCT);
@@ -91,7 +90,7 @@ fn shows_the_end<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> boo
         .any(|t| !trial_is_carried(t) || is_full(t))
 }
 
-/// What there was instead, if no level was carried.
+/// The result of the levels if none met its rate; `None` if one did.
 fn never_carried<S: TrialSetting, O>(trials: &[Trial<S, O>]) -> Option<NeverCarried> {
     let is_level = |t: &&Trial<S, O>| matches!(t.spec.phase, Phase::Level { .. });
     let at_levels = || trials.iter().filter(is_level);

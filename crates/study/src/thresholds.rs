@@ -1,16 +1,14 @@
 //! Which CPU use leaves which true headroom.
 //!
-//! True headroom is the part of the capacity that is not in use, in work: at a
-//! headroom of 20 % the service carries 80 % of the highest rate that keeps
-//! its promise. The CPU use at that rate is read off the measured curve.
+//! True headroom is the unused part of the capacity, in work: at a headroom of 20 %
+//! the service carries 80 % of the highest rate that meets its goal. The CPU use at
+//! that rate comes from the measured curve.
 //!
-//! **The linear rule** that it is held against: whoever wants 20 % headroom
-//! and has nothing but CPU use to go by sets a target of 80 %. That is what an
-//! autoscaler takes for granted: Kubernetes' HorizontalPodAutoscaler asks for
-//! `ceil(current replicas x current use / target)` replicas, which is right
-//! only if work is proportional to CPU use and ends at 100 %. Neither the CPU
-//! use at which the service really ends, nor the curve on the way there, is
-//! known to that rule; so none of it is put into it here.
+//! **The linear rule** for comparison: for 20 % headroom it sets a CPU target of 80
+//! %. Autoscalers assume this: Kubernetes' HorizontalPodAutoscaler requests
+//! `ceil(current replicas x current use / target)` replicas, which is correct only
+//! if work is proportional to CPU use up to 100 %. The rule knows neither the CPU
+//! use at saturation nor the curve below it, so the comparison uses neither for it.
 
 use crate::curve::{Curve, Line};
 use plimsoll_model::{Estimate, ThresholdFinding};
@@ -65,8 +63,8 @@ pub fn thresholds(curve: &Curve, capacity_rps: Estimate) -> Vec<ThresholdFinding
     ordered(HEADROOMS_PCT.map(row).to_vec())
 }
 
-/// The rows with ends that do not contradict each other: where 20 % are surely
-/// free, so are 10 %. Each end by itself is chance's, and may say otherwise.
+/// Makes the rows consistent: if 20 % are free, so are 10 %. Ends that were
+/// estimated separately may contradict each other.
 fn ordered(mut rows: Vec<ThresholdFinding>) -> Vec<ThresholdFinding> {
     let mut surely = None::<f64>;
     for row in rows.iter_mut().rev() {

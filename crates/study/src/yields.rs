@@ -1,4 +1,4 @@
-//! What batch work beside a service gains, and what the service pays for it.
+//! Gain of batch work next to a service, and its cost for the service.
 //!
 //! Every figure that compares is a difference within a pass: an arm against
 //! the service alone, or against the job alone, of the same pass. Latencies are

@@ -1,4 +1,4 @@
-//! Who belongs to a group that has no cgroup, and ending what is in one.
+//! Members of a group without a cgroup; ending all processes of a group.
 
 use super::Group;
 use crate::error::ControlError;
@@ -9,27 +9,28 @@ use plimsoll_model::CpuTime;
 use rustix::process::Signal;
 
 impl Group {
-    /// Sends a signal to the process groups of the commands that were started
-    /// here; what has made itself a group of its own does not get it. What
-    /// stands still acts upon it once it goes on. Ask before the commands have
-    /// been waited for: their numbers are theirs until then.
+    /// Sends a signal to the process groups of the commands started here. A process
+    /// that has left its process group does not get it. A frozen process handles it
+    /// when thawed. Call this before the commands are reaped, while their PIDs are
+    /// still reserved.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     pub fn signal(&self, signal: Signal) -> Result<(), ControlError> {
         self.leaders
             .iter()
             .try_for_each(|leader| tasks::signal_group(&self.root, *leader, signal))
     }
 
-    /// Kills all that runs in it and waits until it is empty. Whoever started
-    /// the commands still has to wait for them.
+    /// Kills all processes and waits until the group is empty. The caller must still
+    /// reap the commands it started.
     ///
     /// # Errors
-    /// [`ControlError::StillThere`] when something does not die.
+    /// [`ControlError::StillThere`] if a process does not die.
     pub fn kill(&mut self) -> Result<(), ControlError> {
         if !self.made.is_empty() {
-            // The one that may be frozen first: not all of it needs to be in there.
+            // The folder that may be frozen comes first: it may lack some of the
+            // processes.
             let mut folders = self.made.iter().rev().map(|made| &made.folder);
             return folders.try_for_each(|folder| folder::kill(folder));
         }
@@ -39,26 +40,25 @@ impl Group {
         self.reap()
     }
 
-    /// Tells what a command of this group had used that was waited for
-    /// ([`crate::wait_counting`]): without a cgroup nobody else knows it then,
-    /// and what the group has used would become less.
+    /// Adds the CPU time of a command that was reaped ([`crate::wait_counting`]).
+    /// Without a cgroup this time is otherwise lost, and the usage of the group would
+    /// decrease.
     pub fn count_ended(&mut self, used: CpuTime) {
         self.ended_used = self.ended_used + used;
     }
 
-    /// Waits for orphans of the commands that were adopted and have ended:
-    /// worth a call now and then where
-    /// [`Capabilities::keeps_orphans`](crate::Capabilities::keeps_orphans), as
-    /// their numbers stay taken until then. Does nothing elsewhere.
+    /// Reaps adopted orphans of the commands, whose PIDs stay reserved until then. Call
+    /// it now and then where
+    /// [`Capabilities::keeps_orphans`](crate::Capabilities::keeps_orphans) is set;
+    /// elsewhere it does nothing.
     ///
     /// # Errors
-    /// When /proc does not tell.
+    /// If /proc cannot be read.
     pub fn reap(&mut self) -> Result<(), ControlError> {
         if !self.capabilities.keeps_orphans {
             return Ok(());
         }
-        // Orphans are the first tree's; the leaders of others are waited for by
-        // whoever started them.
+        // Orphans belong to the first tree; the caller reaps the leaders of the others.
         let tree = self.trees().next().filter(|_| self.leaders.len() == 1);
         if let Some(tree) = tree {
             let used = tree::reap(&self.root, tree)?;
@@ -67,8 +67,8 @@ impl Group {
         Ok(())
     }
 
-    /// The commands without a cgroup. Orphans cannot be told apart, so all of
-    /// them belong to the first.
+    /// The commands that run without a cgroup. The parent of an orphan is unknown, so
+    /// all orphans belong to the first command.
     pub(super) fn trees(&self) -> impl Iterator<Item = Tree> {
         let keeps = self.capabilities.keeps_orphans;
         let own = keeps.then(std::process::id);

@@ -1,19 +1,19 @@
-//! Limiting a group's memory, and what came of it.
+//! Limits the memory of a group and reads its memory events.
 
 use super::Group;
 use crate::error::ControlError;
 use crate::files;
-use crate::ground::Version;
+use crate::layout::Version;
 use crate::mechanism::Mechanism::{self, MemoryHigh, MemoryMax};
 use crate::settings::{MemoryEvents, MemoryLimits};
 use plimsoll_model::Bytes;
 
 impl Group {
-    /// Limits its memory. Limits that were not asked for when the group was made
-    /// must be `None`.
+    /// Limits its memory. Limits that were not requested when the group was made must
+    /// be `None`.
     ///
     /// # Errors
-    /// When it cannot be set here; version 1 has no limit `high`.
+    /// If it cannot be set here; version 1 has no limit `high`.
     pub fn set_memory(&mut self, limits: &MemoryLimits) -> Result<(), ControlError> {
         const HINT: &str = "what is in use already may not fit below it";
         let kills = limits.max.is_some() || limits.swap_max.is_some();
@@ -44,7 +44,7 @@ impl Group {
             let file = made.folder.join(name);
             match limit {
                 Some(bytes) => files::write(&file, &bytes.0.to_string(), HINT)?,
-                // Without swap there is no such file, and no limit on it either.
+                // A kernel without swap has no such file and no such limit.
                 None if file.exists() => files::write(&file, none, HINT)?,
                 None => {}
             }
@@ -52,11 +52,10 @@ impl Group {
         Ok(())
     }
 
-    /// How often its limits on memory were felt; nothing is known where no cgroup
-    /// limits it.
+    /// How often the group hit its memory limits; unknown if no cgroup limits it.
     ///
     /// # Errors
-    /// When the file is unreadable, or the group was removed.
+    /// If the file is unreadable, or the group was removed.
     pub fn memory_events(&self) -> Result<MemoryEvents, ControlError> {
         let limits = |need: &Mechanism| matches!(need, MemoryHigh | MemoryMax);
         let limited = |made: &&super::Made| made.place.serves.iter().any(limits);

@@ -1,4 +1,4 @@
-//! A group of our own that commands run in: made, owned, given back.
+//! A group of our own that commands run in, and its removal.
 
 mod end;
 mod memory;
@@ -8,8 +8,8 @@ mod start;
 use crate::error::ControlError;
 use crate::files;
 use crate::folder;
-use crate::ground::{Ground, Place, Version};
 use crate::journal::{AtEnd, Change, Entry, Journal, Undone, random, undo};
+use crate::layout::{CgroupLayout, Place, Version};
 use crate::mechanism::{Capabilities, Mechanism};
 use crate::settings::{Usage, Weight};
 use crate::tasks::Who;
@@ -21,25 +21,25 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where commands run, and the means to slow them, place them, stop them and
-/// end them. Dropping it gives everything back that was changed for it.
+/// A group of processes with the mechanisms to slow, place, stop and end them.
+/// Dropping it undoes all changes that were made for it.
 ///
-/// By what means depends on what was found: [`Group::capabilities`]. The calls
-/// are the same on every rung; what a rung cannot do is
-/// [`ControlError::NotHere`], with the reason.
+/// The mechanisms depend on the machine: [`Group::capabilities`]. The calls are the
+/// same on every rung; a call that a rung does not support returns
+/// [`ControlError::NotHere`] with the reason.
 #[derive(Debug)]
 pub struct Group {
     root: Root,
     journal: Journal,
     at_end: AtEnd,
     capabilities: Capabilities,
-    /// One folder in each hierarchy that is used.
+    /// One folder for each hierarchy in use.
     made: Vec<Made>,
-    /// What is to be given back, the first first.
+    /// Changes to undo, oldest first.
     changes: Vec<(Entry, Change)>,
     /// The commands that were started here.
     leaders: Vec<Who>,
-    /// Of commands that have ended, and of orphans that were adopted and have.
+    /// CPU time of commands that have ended and of adopted orphans that have ended.
     ended_used: CpuTime,
     wishes: Wishes,
 }
@@ -61,7 +61,7 @@ impl Made {
     }
 }
 
-/// What has been set, where a later call must know.
+/// Current settings, where a later call depends on them.
 #[derive(Debug)]
 struct Wishes {
     weight: Weight,
@@ -71,22 +71,21 @@ struct Wishes {
 }
 
 impl Group {
-    /// Makes a group on what was found, with means for `needs` and no others: a
-    /// controller that nobody asked for is not touched. Where no group can be
-    /// made at all, commands will be held without one.
+    /// Makes a group with the mechanisms `needs` only: it does not touch other
+    /// controllers. If no cgroup can be made at all, the group works without one.
     ///
     /// # Errors
-    /// When the kernel refuses what it seemed to allow. Nothing is left then.
-    /// [`Ground::without_cgroups`] is the way on.
+    /// If the kernel refuses what seemed permitted. All changes are undone then; retry
+    /// with [`CgroupLayout::without_cgroups`].
     pub fn make(
-        ground: &Ground,
+        layout: &CgroupLayout,
         needs: &BTreeSet<Mechanism>,
         journal: &Journal,
         at_end: AtEnd,
     ) -> Result<Group, ControlError> {
-        let choice = ground.found.choose(needs);
+        let choice = layout.found.choose(needs);
         let mut group = Group {
-            root: ground.root.clone(),
+            root: layout.root.clone(),
             journal: journal.clone(),
             at_end,
             capabilities: choice.capabilities,
@@ -109,39 +108,38 @@ impl Group {
         }
         if group.capabilities.keeps_orphans {
             let own = i32::try_from(own).ok().and_then(RawPid::from_raw);
-            // Where it is refused the children of orphans go as they always did.
+            // If the kernel refuses, orphans go to their usual parent.
             group.capabilities.keeps_orphans = set_child_subreaper(own).is_ok();
         }
         Ok(group)
     }
 
-    /// What can be set here, by what means, and what is lost.
+    /// Which mechanisms work here, by which means, and what is lost.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    /// The folders of the group, one in each hierarchy that is used; none where
-    /// there is no cgroup.
+    /// The folders of the group, one for each hierarchy in use; empty without a cgroup.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
         self.made.iter().map(|made| made.folder.as_path())
     }
 
-    /// The folder of version 1 that counts CPU time, which holds all of the group
-    /// from the beginning.
+    /// The folder of version 1 that counts CPU time. It holds all processes from the
+    /// start.
     fn holder(&self) -> Option<&Made> {
         let counts = |made: &&Made| made.place.controllers.contains("cpuacct");
         self.made.iter().find(counts)
     }
 
-    /// Whether nobody has removed a folder of it.
+    /// Fails if a folder of the group was removed.
     fn all_there(&self) -> Result<(), ControlError> {
         self.made.iter().try_for_each(Made::is_there)
     }
 
     fn build(&mut self, place: Place, name: &str) -> Result<(), ControlError> {
         let folder = place.parent.join(format!("{}{name}", folder::PREFIX));
-        // From looking what is enabled until our group stands there as a reason
-        // to leave it so.
+        // Held from reading the enabled controllers until our group exists, which keeps
+        // other runs from disabling them.
         let _lock = match place.version {
             Version::V2 if !place.controllers.is_empty() => {
                 let lock = folder::lock(&place.parent)?;
@@ -158,7 +156,7 @@ impl Group {
         Ok(())
     }
 
-    /// Has the parent pass on what the place needs.
+    /// Enables in the parent the controllers that the place needs.
     fn enable(&mut self, place: &Place, name: &str) -> Result<(), ControlError> {
         let former = folder::enabled(&place.parent)?;
         let wanted = place.controllers.iter().cloned();
@@ -188,7 +186,7 @@ impl Group {
         self.change(change, || folder::make(path))
     }
 
-    /// Makes a change that stands in the journal first.
+    /// Records a change in the journal, then makes it.
     fn change(
         &mut self,
         change: Change,
@@ -199,10 +197,10 @@ impl Group {
         act()
     }
 
-    /// The processes in it.
+    /// The processes in the group.
     ///
     /// # Errors
-    /// When the kernel does not tell, or the group was removed.
+    /// If they cannot be read, or the group was removed.
     pub fn processes(&self) -> Result<Vec<Pid>, ControlError> {
         if let Some(made) = self.holder().or(self.made.last()) {
             made.is_there()?;
@@ -216,17 +214,17 @@ impl Group {
         Ok(pids)
     }
 
-    /// What it has used since it was made.
+    /// Resource usage since the group was made.
     ///
     /// # Errors
-    /// When a file is unreadable, or the group was removed.
+    /// If a file is unreadable, or the group was removed.
     pub fn usage(&self) -> Result<Usage, ControlError> {
         let mut usage = Usage::default();
         for made in &self.made {
             let nanos = made.folder.join("cpuacct.usage");
             if made.place.controllers.contains("cpuacct") {
                 let text = files::read(&nanos)?;
-                let ns = text.trim().parse().map_err(|_| ControlError::Garbled {
+                let ns = text.trim().parse().map_err(|_| ControlError::Malformed {
                     path: nanos,
                     found: text.trim().to_owned(),
                 })?;
@@ -239,7 +237,7 @@ impl Group {
             let text = files::read(&made.folder.join("cpu.stat"))?;
             let us = |key| files::keyed(&text, key).map(Duration::from_micros);
             let ns = |key| files::keyed(&text, key).map(Duration::from_nanos);
-            // Beside a holder it knows only what has been frozen.
+            // Next to a version 1 holder it counts only from the first freeze.
             usage.cpu = usage.cpu.or(us("usage_usec").map(CpuTime));
             usage.periods = files::keyed(&text, "nr_periods").or(usage.periods);
             usage.throttled = files::keyed(&text, "nr_throttled").or(usage.throttled);
@@ -257,11 +255,11 @@ impl Group {
         Ok(usage)
     }
 
-    /// Gives everything back, as a drop does, and says what went wrong.
+    /// Undoes all changes, as a drop does, and reports errors.
     ///
     /// # Errors
-    /// The first thing that could not be given back; it stays in the journal,
-    /// and the rest is given back all the same.
+    /// The first change that could not be undone. It stays in the journal; the others
+    /// are undone anyway.
     pub fn give_back(mut self) -> Result<(), ControlError> {
         self.give_all().map_or(Ok(()), Err)
     }
@@ -269,7 +267,7 @@ impl Group {
     fn give_all(&mut self) -> Option<ControlError> {
         let mut first = None;
         if self.capabilities.keeps_orphans && self.at_end == AtEnd::Kill {
-            // The way back below does not know whom we have adopted.
+            // The undo below does not know adopted orphans.
             first = self.kill().err();
         }
         while let Some((entry, change)) = self.changes.pop() {
@@ -287,7 +285,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // What fails stays in the journal, and the next start says so.
+        // A failed change stays in the journal; the next start reports it.
         let _ = self.give_all();
     }
 }

@@ -1,10 +1,10 @@
-//! Setting a group's limits, by whatever means there are.
+//! Sets the limits of a group, by cgroup or by the fallback.
 
 use super::{Group, Made};
 use crate::error::ControlError;
 use crate::files;
 use crate::folder;
-use crate::ground::Version;
+use crate::layout::Version;
 use crate::mechanism::Mechanism;
 use crate::schedule;
 use crate::settings::{Quota, Weight};
@@ -12,15 +12,15 @@ use crate::tree;
 use plimsoll_model::CpuSet;
 
 impl Group {
-    /// Gives it a share of the CPUs in proportion to others. Without a cgroup it
-    /// is nice, which an ordinary user can only raise. Under
-    /// [idle scheduling](Group::set_idle) it counts once that ends.
+    /// Sets its CPU weight relative to other groups. Without a cgroup this sets nice,
+    /// which an unprivileged user can only raise. Under [idle
+    /// scheduling](Group::set_idle) the weight applies once idle scheduling ends.
     ///
     /// # Errors
-    /// When it cannot be set here, or the kernel refuses.
+    /// If it cannot be set here, or the kernel refuses.
     pub fn set_weight(&mut self, weight: Weight) -> Result<(), ControlError> {
         if let Some(made) = self.serving(Mechanism::Weight)? {
-            // While cpu.idle is 1 the kernel takes no weight (EINVAL).
+            // While cpu.idle is 1 the kernel refuses a weight (EINVAL).
             if !self.wishes.idle {
                 write_weight(made, weight)?;
             }
@@ -38,16 +38,17 @@ impl Group {
         Ok(())
     }
 
-    /// Lets it run only when nobody else wants the CPU, or no longer so.
+    /// Turns idle scheduling on or off: the group runs only when no other task wants
+    /// the CPU.
     ///
     /// # Errors
-    /// When it cannot be set here; without a cgroup, once a command was started.
+    /// If it cannot be set here; without a cgroup, also after a command was started.
     pub fn set_idle(&mut self, on: bool) -> Result<(), ControlError> {
         const HINT: &str = "the uppermost group cannot be idle";
         if let Some(made) = self.serving(Mechanism::Idle)? {
             let file = made.folder.join("cpu.idle");
             files::write(&file, if on { "1" } else { "0" }, HINT)?;
-            // The kernel has gone back to the normal weight.
+            // The kernel resets the weight to its default.
             if !on && self.wishes.weight != Weight::NORMAL {
                 write_weight(made, self.wishes.weight)?;
             }
@@ -61,10 +62,10 @@ impl Group {
         Ok(())
     }
 
-    /// Gives it so much CPU time in each period and no more; `None` for no limit.
+    /// Limits CPU time per period; `None` removes the limit.
     ///
     /// # Errors
-    /// When it cannot be set here, or a group above has a smaller quota.
+    /// If it cannot be set here, or an ancestor has a smaller quota.
     pub fn set_quota(&mut self, quota: Option<Quota>) -> Result<(), ControlError> {
         const HINT: &str = "a group above may have a smaller quota";
         let Some(made) = self.serving(Mechanism::Quota)? else {
@@ -81,8 +82,8 @@ impl Group {
                 let period = q.period_us().to_string();
                 let known = files::read(&made.folder.join("cpu.cfs_period_us"))?;
                 if known.trim() != period {
-                    // A new period with the old quota may be more than a group
-                    // above allows.
+                    // The new period with the old quota may exceed the limit of an
+                    // ancestor.
                     write("cpu.cfs_quota_us", "-1")?;
                     write("cpu.cfs_period_us", &period)?;
                 }
@@ -91,10 +92,10 @@ impl Group {
         }
     }
 
-    /// Lets it run on these CPUs alone.
+    /// Restricts it to these CPUs.
     ///
     /// # Errors
-    /// When it cannot be set here, or the groups above do not have these CPUs.
+    /// If it cannot be set here, or an ancestor lacks these CPUs.
     pub fn set_cpus(&mut self, cpus: &CpuSet) -> Result<(), ControlError> {
         if cpus.is_empty() {
             return Err(ControlError::OutOfRange {
@@ -103,8 +104,8 @@ impl Group {
             });
         }
         if let Some(made) = self.serving(Mechanism::CpuSet)? {
-            // Version 1 refuses others as if it were a matter of permission, and
-            // version 2 takes them and lets the group run anywhere.
+            // Version 1 refuses other CPUs with a permission error; version 2 accepts
+            // them and lets the group run anywhere.
             let given = cpus_above(made)?;
             if !cpus.without(&given).is_empty() {
                 return Err(ControlError::NotHere {
@@ -124,11 +125,11 @@ impl Group {
         Ok(())
     }
 
-    /// Gives it a share of the disks. It counts only on disks whose scheduler
-    /// or cost model shares them out (`io.cost.qos`, BFQ).
+    /// Sets its I/O weight. Only disks whose scheduler or cost model supports weights
+    /// (`io.cost.qos`, BFQ) apply it.
     ///
     /// # Errors
-    /// When it cannot be set here.
+    /// If it cannot be set here.
     pub fn set_io_weight(&mut self, weight: Weight) -> Result<(), ControlError> {
         const HINT: &str = "no disk here shares by weight";
         let Some(made) = self.serving(Mechanism::Io)? else {
@@ -138,7 +139,7 @@ impl Group {
             made.folder.join("io.weight"),
             made.folder.join("io.bfq.weight"),
         );
-        // BFQ goes to 1000 and no further.
+        // The maximum of BFQ is 1000.
         let (file, value) = match !any.exists() && bfq.exists() {
             true => (bfq, weight.get().min(1000)),
             false => (any, weight.get()),
@@ -146,19 +147,19 @@ impl Group {
         files::write(&file, &format!("default {value}"), HINT)
     }
 
-    /// Stops all of it and waits until nothing runs any more.
+    /// Stops all its processes and waits until none runs.
     ///
     /// # Errors
-    /// [`ControlError::NotFrozen`] when something does not stand still in time;
-    /// it may stop later.
+    /// [`ControlError::NotFrozen`] if a process does not stop in time; it may stop
+    /// later.
     pub fn freeze(&mut self) -> Result<(), ControlError> {
         self.set_frozen(true)
     }
 
-    /// Lets it go on.
+    /// Continues all its processes.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     pub fn thaw(&mut self) -> Result<(), ControlError> {
         self.set_frozen(false)
     }
@@ -183,7 +184,7 @@ impl Group {
         Ok(())
     }
 
-    /// The folder that serves a need; `None` where it is served without a cgroup.
+    /// The folder that provides a mechanism; `None` if it is provided without a cgroup.
     pub(super) fn serving(&self, mechanism: Mechanism) -> Result<Option<&Made>, ControlError> {
         if !self.capabilities.can(mechanism) {
             return Err(self.not_here(mechanism));
@@ -219,7 +220,7 @@ fn cpus_above(made: &Made) -> Result<CpuSet, ControlError> {
     };
     let path = made.place.parent.join(name);
     let text = files::read(&path)?;
-    text.trim().parse().map_err(|_| ControlError::Garbled {
+    text.trim().parse().map_err(|_| ControlError::Malformed {
         path,
         found: text.trim().to_owned(),
     })

@@ -1,19 +1,18 @@
-//! Starting a command so that nothing of it ever runs outside its limits.
+//! Starts a command so that no part of it runs outside its limits.
 //!
-//! A process at the [`Gate`] goes into the group where it can do so by itself
-//! ([`Joins`]), stops itself, is moved into the rest of it, and becomes the command
-//! when it goes on. It is in a process group of its own: if this process is killed
-//! while it stands still, that group has no parent in its session left,
-//! and the kernel itself ends it (SIGHUP to a stopped orphaned process group,
-//! setpgid(2)). In a container whose init is in the same session it does not;
-//! there the journal knows it.
+//! A process at the [`Gate`] joins the groups that it can join by itself
+//! ([`Joins`]), stops itself, is moved into the other groups, and becomes the
+//! command when it is continued. It has its own process group: if this process is
+//! killed meanwhile, the kernel ends the stopped process (SIGHUP to a stopped
+//! orphaned process group, setpgid(2)). In a container whose init is in the same
+//! session the kernel does not; there the journal has it.
 
 use super::{Group, Made};
 use crate::error::ControlError;
 use crate::folder;
 use crate::gate::Gate;
-use crate::ground::Version;
 use crate::journal::Change;
+use crate::layout::Version;
 use crate::mechanism::Mechanism;
 use crate::schedule::{self, Class};
 use crate::tasks::{self, Who};
@@ -25,20 +24,20 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
 
-/// How a command comes into one of the folders of its group.
+/// How a command enters one of the folders of its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joins {
-    /// It goes there by itself: version 1.
+    /// It joins by itself: version 1.
     Itself,
-    /// It is moved there, for which the kernel waits until no process forks or
-    /// exits: a grace period of RCU, of 12 to 32 ms where it was measured.
+    /// It is moved there. The kernel waits until no process forks or exits: an RCU
+    /// grace period, measured at 12 to 32 ms.
     Moved,
-    /// It is moved there once it is to be frozen: nothing else needs it, and
-    /// other folders hold all of it meanwhile.
+    /// It is moved there when it is first frozen. Only freezing needs this folder;
+    /// other folders hold the command meanwhile.
     ToFreeze,
 }
 
-/// What a command inherits from the thread that starts it.
+/// Attributes that a command inherits from the thread that starts it.
 #[derive(Debug, Clone, Default)]
 struct Inherited {
     class: Class,
@@ -47,7 +46,7 @@ struct Inherited {
 }
 
 impl Inherited {
-    /// Sets it on the calling thread.
+    /// Applies them to the calling thread.
     fn take(&self) -> Result<(), ControlError> {
         schedule::take_class(self.class);
         if let Some(nice) = self.nice {
@@ -61,15 +60,15 @@ impl Inherited {
 }
 
 impl Group {
-    /// Starts a command in the group, through `gate`. `prepare` may set its folder, environment
-    /// and where it reads and writes, but no other program. It runs in a process
-    /// group of its own: Ctrl-C at the terminal does not reach it, and it cannot
-    /// read from the terminal, so give it another standard input.
+    /// Starts a command in the group, through `gate`. `prepare` may set its working
+    /// directory, environment and standard streams, but not its program. The command
+    /// has its own process group: Ctrl-C at the terminal does not reach it, and it
+    /// cannot read from the terminal, so redirect its standard input.
     ///
-    /// That a program does not exist shows as the exit code 127, as in a shell.
+    /// A missing program shows as exit code 127, as in a shell.
     ///
     /// # Errors
-    /// When it cannot be started or cannot be moved; it does not run then.
+    /// If the command cannot be started or moved; it does not run then.
     pub fn start(
         &mut self,
         gate: &Gate,
@@ -90,7 +89,7 @@ impl Group {
         match self.take_in(&child, &shown) {
             Ok(()) => Ok(child),
             Err(error) => {
-                // It has not become the command yet; there is nothing to lose.
+                // It has not become the command yet, so killing it loses nothing.
                 let _ = child.kill();
                 let _ = child.wait();
                 Err(error)
@@ -115,7 +114,7 @@ impl Group {
         Ok(inherited)
     }
 
-    /// The nice value for the weight that was set, never below this process' own.
+    /// The nice value for the current weight, never below that of this process.
     pub(super) fn nice(&self) -> i32 {
         schedule::nice_for(self.wishes.weight).max(own_nice())
     }
@@ -135,7 +134,7 @@ impl Group {
             Ok(false) => self.all_there().and(Err(early())),
             Err(error) => Err(error),
         };
-        // From here on the group is what holds it, or else it is about to be killed.
+        // From here on the group holds the process, or it is killed below.
         if joined.is_err() || !self.made.is_empty() {
             self.journal.given_back(entry)?;
         } else {
@@ -161,7 +160,7 @@ impl Group {
     }
 
     fn joins(&self, made: &Made) -> Joins {
-        // Who goes into what is frozen stands still before the rest.
+        // A process that enters a frozen group is stopped at once.
         let frozen = self.wishes.frozen && made.place.serves.contains(&Mechanism::Freeze);
         let controls = !made.place.controllers.is_empty();
         match made.place.version {
@@ -172,7 +171,7 @@ impl Group {
     }
 }
 
-/// Whether it stands still at the gate now; it has ended otherwise.
+/// Waits until the process stops at the gate; `false` if it has ended instead.
 fn wait_until_stopped(child: &Child, shown: &str) -> Result<bool, ControlError> {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(RawPid::from_child(child)), options) {
@@ -188,7 +187,7 @@ fn own_nice() -> i32 {
     getpriority_process(None).unwrap_or(0)
 }
 
-/// On a thread of its own, which ends: what it takes on stays with the command.
+/// Runs on a short-lived thread: the command inherits the thread's attributes.
 fn spawn(mut command: Command, inherited: &Inherited, shown: &str) -> Result<Child, ControlError> {
     let fail = |source| ControlError::Start {
         command: shown.to_owned(),

@@ -1,4 +1,4 @@
-//! Giving all back from another thread, before the process ends where it is.
+//! Undoes all changes from another thread, right before the process exits.
 
 use super::{Entry, Journal, Undone, undo};
 use plimsoll_host::Root;
@@ -6,9 +6,9 @@ use std::fs;
 use std::sync::{Arc, PoisonError};
 
 impl Journal {
-    /// What gives back all that stands in the journal, whatever its owner is doing,
-    /// and lets nothing be started any more: for the moment before the process
-    /// exits. It keeps no journal open, and does nothing for one that is gone.
+    /// Returns a function that undoes all changes in the journal, whatever its owner is
+    /// doing, and refuses further starts: for the moment before the process exits. The
+    /// function does not keep the journal open, and does nothing if it is closed.
     pub fn at_once(&self) -> impl Fn() + Send + Sync + use<> {
         let (root, open) = (self.root.clone(), Arc::downgrade(&self.open));
         let starts = Arc::clone(&self.starts);
@@ -20,14 +20,12 @@ impl Journal {
         }
     }
 
-    /// The machine that it is of.
     pub(crate) fn root(&self) -> &Root {
         &self.root
     }
 
     fn give_back_all(&self) {
-        // What is being started now is waited for, and what comes later waits for
-        // the end.
+        // Waits for starts in progress; later starts wait until the process exits.
         let _nothing_starts = self.starts.write().unwrap_or_else(PoisonError::into_inner);
         let changes = {
             let mut open = self.lock();
@@ -35,7 +33,7 @@ impl Journal {
             open.outstanding.clone()
         };
         for (nth, change) in changes.into_iter().rev() {
-            // What fails stays in the journal, and the next start says so.
+            // A failed change stays in the journal; the next start reports it.
             if matches!(undo(&self.root, &change), Ok(Undone::GivenBack(_))) {
                 let _ = self.given_back(Entry(nth));
             }

@@ -1,10 +1,10 @@
-//! What has been changed and not yet given back, on disk, so that the next start
-//! can give it back if this process is killed.
+//! The journal: changes that are not yet undone, on disk, so that the next start
+//! can undo them if this process is killed.
 //!
-//! One file for each process that changes something, in JSON lines: who it is,
-//! then each change *before* it is made, then that it was given back. A line cut
-//! short is a change that was never made. Nothing is synced to the disk: what
-//! takes the page cache with it takes the cgroups too.
+//! One file of JSON lines per process that changes something: a header that
+//! identifies the process, then each change *before* it is made, then its undoing.
+//! A torn line is a change that was never made. Nothing is synced to disk: a crash
+//! that loses the page cache loses the cgroups, too.
 
 mod at_once;
 mod repair;
@@ -29,39 +29,37 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
-/// What becomes of processes that are left when a group is given back.
+/// What happens to the remaining processes when a group is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
-    /// They are killed.
     Kill,
-    /// They go on, thawed and without limits, in the group that they would have
-    /// been in without us. Without cgroups they keep their nice value, class
-    /// and CPUs.
+    /// They continue, thawed and without limits, in the group that they would have been
+    /// in without us. Without cgroups they keep their nice value, class and CPUs.
     Leave,
 }
 
-/// Something changed on the machine, with what is needed to give it back. What
-/// is set inside a group of our own goes with the group.
+/// A change to the machine, with the data that undoing it needs. Settings inside
+/// our own group disappear with the group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Change {
-    /// There was no such group.
+    /// A group was created.
     GroupMade {
         folder: PathBuf,
-        /// Where processes go that are left and not killed.
+        /// The group for the remaining processes if they are not killed.
         home: PathBuf,
         at_end: AtEnd,
     },
-    /// A group passes more controllers on than it did.
+    /// A group enables more controllers than before.
     ControllersEnabled {
         folder: PathBuf,
         former: Vec<String>,
         added: Vec<String>,
     },
-    /// A command was started in a process group of its own.
+    /// A command was started in its own process group.
     TreeStarted { leader: Who, at_end: AtEnd },
-    /// A folder was made for what is not to be kept.
+    /// A temporary directory was created.
     FolderMade { folder: PathBuf },
 }
 
@@ -70,9 +68,9 @@ pub(crate) enum Change {
 struct Header {
     journal: u32,
     owner: Who,
-    /// Of another boot nothing is left.
+    /// Identifies the boot: no change survives a reboot.
     boot_id: Option<String>,
-    /// Numbers of processes mean nothing in another namespace.
+    /// PIDs are valid in one PID namespace only.
     pid_namespace: Option<PathBuf>,
 }
 
@@ -91,7 +89,7 @@ impl Header {
     }
 }
 
-/// The lines after it.
+/// All further lines.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
@@ -99,18 +97,18 @@ enum Line {
     GivenBack { nth: u64 },
 }
 
-/// The folder that holds the journals of all runs of this user.
+/// The folder of the journals of all runs of this user.
 #[derive(Debug, Clone)]
 pub struct Journals {
     dir: PathBuf,
 }
 
 impl Journals {
-    /// Where they usually are: `plimsoll` in `$XDG_RUNTIME_DIR` if that is this
-    /// user's, for root in `/run`, else `/tmp/plimsoll-UID`.
+    /// The default folder: `plimsoll` in `$XDG_RUNTIME_DIR` if that belongs to this
+    /// user; `/run/plimsoll` for root; else `/tmp/plimsoll-UID`.
     pub fn usual() -> Journals {
         let uid = geteuid().as_raw();
-        // sudo may pass on the folder of another user, where a root's journal is
+        // sudo may pass on another user's runtime directory, where a journal of root is
         // not safe.
         let own = |dir: &OsString| fs::metadata(dir).is_ok_and(|m| m.is_dir() && m.uid() == uid);
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(own);
@@ -118,16 +116,16 @@ impl Journals {
         Journals::at(usual_dir(runtime, uid, run))
     }
 
-    /// In this folder, which is made when it is needed.
+    /// Uses this folder, which is created on demand.
     pub fn at(dir: impl Into<PathBuf>) -> Journals {
         Journals { dir: dir.into() }
     }
 
-    /// A journal for this process.
+    /// Opens a journal for this process.
     ///
     /// # Errors
-    /// [`ControlError::UnsafeJournal`] when others can write into the folder;
-    /// [`ControlError::File`] when it cannot be made.
+    /// [`ControlError::UnsafeJournal`] if others can write to the folder;
+    /// [`ControlError::File`] if it cannot be created.
     pub fn open(&self, root: &Root) -> Result<Journal, ControlError> {
         let own = std::process::id();
         let owner = Who::now(root, own)?.ok_or_else(|| ControlError::File {
@@ -142,7 +140,8 @@ impl Journals {
         let mut options = OpenOptions::new();
         options.create_new(true).append(true).mode(0o600);
         let mut file = options.open(&path).map_err(fail)?;
-        // Held as long as the journal is: nobody repairs under its owner's feet.
+        // Held for the life of the journal, so that no other process repairs it
+        // meanwhile.
         flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|e| fail(e.into()))?;
         append(&mut file, &Header::here(root, owner)).map_err(fail)?;
         Ok(Journal {
@@ -172,7 +171,8 @@ impl Journals {
         self.check_dir()
     }
 
-    /// Whoever can write here can have groups removed and processes killed.
+    /// Refuses a folder that others can write to: its journals cause groups to be
+    /// removed and processes to be killed.
     fn check_dir(&self) -> Result<(), ControlError> {
         let meta =
             fs::symlink_metadata(&self.dir).map_err(|source| on_file(&self.dir, "read", source))?;
@@ -195,12 +195,12 @@ fn usual_dir(runtime: Option<OsString>, uid: u32, run: bool) -> PathBuf {
     }
 }
 
-/// The journal of this process. Clones are the same journal; its file goes with
-/// the last of them, unless something is left to be given back.
+/// The journal of this process. Clones share one file. The last clone removes it,
+/// unless a change is not undone.
 #[derive(Debug, Clone)]
 pub struct Journal {
     open: Arc<Mutex<Open>>,
-    /// Read from before a process is started until it stands in the journal.
+    /// Read-locked from before a process is started until its start is in the journal.
     starts: Arc<RwLock<()>>,
     root: Root,
 }
@@ -211,16 +211,16 @@ struct Open {
     file: File,
     next: u64,
     outstanding: BTreeMap<u64, Change>,
-    /// All is being given back, and nothing may be changed any more.
+    /// Everything is being undone; no further changes are allowed.
     is_closed: bool,
 }
 
-/// The place of a change in the journal.
+/// The position of a change in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 
 impl Journal {
-    /// Writes down what is about to be changed.
+    /// Records a change before it is made.
     pub(crate) fn enter(&self, change: &Change) -> Result<Entry, ControlError> {
         let mut open = self.lock();
         if open.is_closed {
@@ -237,7 +237,7 @@ impl Journal {
         Ok(Entry(nth))
     }
 
-    /// Takes a change out that was given back, or never made.
+    /// Records that a change was undone, or never made.
     pub(crate) fn given_back(&self, entry: Entry) -> Result<(), ControlError> {
         let mut open = self.lock();
         open.append(&Line::GivenBack { nth: entry.0 })?;
@@ -245,7 +245,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Keeps all from being given back until what is started now stands here.
+    /// Blocks [`Journal::at_once`] until the process that is being started is in the
+    /// journal.
     pub(crate) fn starting(&self) -> RwLockReadGuard<'_, ()> {
         self.starts.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -264,22 +265,21 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         if self.outstanding.is_empty() {
-            // An empty journal that stays is removed by the next start.
+            // The next start removes an empty journal that remains.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// One line in one call, so that it is there as a whole or torn at the end.
+/// Appends a line in one write, so that it is complete or torn at the end.
 fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
     file.write_all(&text)
 }
 
-/// The changes of a journal's text that were not given back, the first first,
-/// and its header. What cannot be read was written by a process that was killed
-/// in the middle of it.
+/// The header of a journal and the changes that are not undone, oldest first.
+/// Unreadable lines were torn when the writer was killed.
 fn outstanding(text: &str) -> Option<(Header, BTreeMap<u64, Change>)> {
     let mut lines = text.lines();
     let header: Header = serde_json::from_str(lines.next()?).ok()?;
@@ -297,10 +297,10 @@ fn outstanding(text: &str) -> Option<(Header, BTreeMap<u64, Change>)> {
     (header.journal == VERSION).then_some((header, changes))
 }
 
-/// Sixteen hexadecimal digits that no other run has.
+/// A random name of 16 hexadecimal digits.
 pub(crate) fn random() -> String {
     use std::hash::{BuildHasher, RandomState};
-    // Its keys come from the kernel, so no generator is needed for a name.
+    // The keys of `RandomState` come from the kernel; no other generator is needed.
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
 }
 

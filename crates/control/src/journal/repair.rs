@@ -1,4 +1,4 @@
-//! What processes that were killed have left, given back at the next start.
+//! Restores at the next start what killed processes have left.
 
 use super::{ENDING, Header, Journals, Line, Undone, append, on_file, outstanding, undo};
 use crate::error::ControlError;
@@ -10,25 +10,26 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What was done about a dead process' changes, or could not be.
+/// The result of restoring the changes of one dead process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
-    /// The process that left them.
+    /// The process that made the changes.
     pub owner: u32,
-    /// What was given back, each a sentence.
+    /// Restored changes, one sentence each.
     pub done: Vec<String>,
-    /// What was not, each a sentence with the reason. The next start tries again.
+    /// Changes not restored, one sentence each with the reason. The next start tries
+    /// again.
     pub left: Vec<String>,
 }
 
 impl Journals {
-    /// Finds journals of processes that are no more and gives back what is in
-    /// them. Those of live ones are left alone, as is what is in use. Worth
-    /// calling at the start, and again at the end for what had to wait for others.
+    /// Finds journals of dead processes and restores their changes. Leaves journals of
+    /// live processes and groups in use alone. Call it at the start, and again at the
+    /// end for changes that had to wait for other runs.
     ///
     /// # Errors
-    /// When the folder cannot be read, or is not this user's alone. What goes
-    /// wrong with one change is in [`Repaired::left`].
+    /// If the folder cannot be read, or other users can write to it. Failures of single
+    /// changes are in [`Repaired::left`].
     pub fn repair(&self, root: &Root) -> Result<Vec<Repaired>, ControlError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
@@ -39,7 +40,7 @@ impl Journals {
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         let mut all: BTreeMap<PathBuf, Repaired> = BTreeMap::new();
-        // What one journal has to wait for may go with another one.
+        // Restoring one journal may unblock another.
         loop {
             let mut progress = false;
             for path in &paths {
@@ -59,10 +60,10 @@ impl Journals {
 }
 
 impl Journals {
-    /// Other processes that change something on this machine now.
+    /// Other live processes that hold changes on this machine.
     ///
     /// # Errors
-    /// When /proc does not tell. A folder that cannot be read has nobody.
+    /// If /proc cannot be read. An unreadable folder counts as empty.
     pub fn others(&self, root: &Root) -> Result<Vec<Pid>, ControlError> {
         let mut others = BTreeSet::new();
         for entry in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
@@ -77,7 +78,7 @@ impl Journals {
     }
 }
 
-/// Adds what another round has done; what is left is what it has left.
+/// Merges the result of another round: adds to `done`, replaces `left`.
 fn merge(all: &mut BTreeMap<PathBuf, Repaired>, path: &Path, again: Option<Repaired>) {
     match (all.get_mut(path), again) {
         (Some(known), Some(again)) => {
@@ -92,7 +93,8 @@ fn merge(all: &mut BTreeMap<PathBuf, Repaired>, path: &Path, again: Option<Repai
     }
 }
 
-/// Who wrote a journal, from its name; `None` for what is no journal.
+/// The process that wrote a journal, from the file name; `None` if the file is no
+/// journal.
 fn owner(path: &Path) -> Option<Who> {
     let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
     let mut parts = name.split('-');
@@ -106,7 +108,7 @@ fn repair_one(root: &Root, path: &Path, owner: Who) -> Result<Option<Repaired>, 
     let mut options = OpenOptions::new();
     let mut file = match options.read(true).append(true).open(path) {
         Ok(file) => file,
-        // Another start was faster.
+        // Another process was faster.
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(on_file(path, "read", source)),
     };
@@ -125,7 +127,8 @@ fn repair_one(root: &Root, path: &Path, owner: Who) -> Result<Option<Repaired>, 
     if let Some((header, changes)) = outstanding(&text) {
         match foreign(&header, &Header::here(root, owner)) {
             Foreign::No => {
-                // A torn last line must not swallow what is appended.
+                // Terminate a torn last line, so that it does not swallow the next
+                // entry.
                 let end = if text.ends_with('\n') { "" } else { "\n" };
                 file.write_all(end.as_bytes())
                     .and_then(|()| {
@@ -150,8 +153,8 @@ enum Foreign {
     Namespace,
 }
 
-/// Whether a journal is of another boot, of which nothing is left, or of a
-/// container whose processes cannot be told from here.
+/// Whether a journal is from another boot, whose changes are gone, or from another
+/// PID namespace, whose processes are not visible here.
 fn foreign(theirs: &Header, here: &Header) -> Foreign {
     fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
         a.zip(b).is_some_and(|(a, b)| a != b)

@@ -1,4 +1,5 @@
-//! Giving one change back: the same way at the end of a run and after a crash.
+//! Undoes one change. The end of a run and the repair after a crash use the same
+//! code.
 
 use super::{AtEnd, Change};
 use crate::error::ControlError;
@@ -8,12 +9,12 @@ use crate::tasks::{Tree, Who};
 use plimsoll_host::Root;
 use std::path::Path;
 
-/// What became of a change.
+/// The result of undoing a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Undone {
-    /// It is given back; a sentence says how. `None` when there was nothing left to do.
+    /// Undone; a sentence describes it. `None` if there was nothing to undo.
     GivenBack(Option<String>),
-    /// It has to stay for now; a sentence says why. The next start tries again.
+    /// Not possible yet; a sentence says why. The next start tries again.
     Later(String),
 }
 
@@ -32,7 +33,7 @@ pub(crate) fn undo(root: &Root, change: &Change) -> Result<Undone, ControlError>
 
 fn group(folder: &Path, home: &Path, at_end: AtEnd) -> Result<Undone, ControlError> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    // A journal is not to be a way to remove what is not ours.
+    // A forged journal must not remove other groups.
     if !name.starts_with(folder::PREFIX) || !folder::is_there(folder) {
         return Ok(Undone::GivenBack(None));
     }
@@ -85,7 +86,7 @@ fn controllers(parent: &Path, added: &[String]) -> Result<Undone, ControlError> 
             "{shown} no longer passes on {}.",
             enabled.join(", ")
         )))),
-        // Somebody has built on it meanwhile.
+        // Another process depends on it.
         Err(ControlError::Refused { .. }) => Ok(Undone::Later(format!(
             "{shown} goes on passing on {}, because another program uses it.",
             enabled.join(", ")
@@ -117,11 +118,11 @@ fn started(root: &Root, leader: Who, at_end: AtEnd) -> Result<Undone, ControlErr
 }
 
 fn folder_made(root: &Root, folder: &Path) -> Result<Undone, ControlError> {
-    // A journal is not to be a way to remove what is not ours.
+    // A forged journal must not remove other directories.
     if !scratch::is_ours(folder) {
         return Ok(Undone::GivenBack(None));
     }
-    // Whose start was not written down any more.
+    // Processes whose start is not in the journal.
     let killed = scratch::kill_inside(root, folder)?;
     scratch::remove(folder)?;
     let and = match killed {

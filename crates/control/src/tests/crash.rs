@@ -4,7 +4,7 @@
 
 use super::{BUSY, Bench, permitted, skip, wait};
 use crate::Mechanism::{Freeze, Kill, Quota};
-use crate::{AtEnd, Ground, Group, Journals};
+use crate::{AtEnd, CgroupLayout, Group, Journals};
 use plimsoll_host::{Root, life};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -26,16 +26,16 @@ fn owner() {
     let mode = std::env::var(MODE).unwrap();
     let root = Root::machine();
     let journal = Journals::at(dir).open(&root).unwrap();
-    let mut ground = Ground::find(&root).unwrap();
+    let mut layout = CgroupLayout::find(&root).unwrap();
     if mode.contains("tree") {
-        ground = ground.without_cgroups();
+        layout = layout.without_cgroups();
     }
     let at_end = match mode.contains("leave") {
         true => AtEnd::Leave,
         false => AtEnd::Kill,
     };
     let needs = BTreeSet::from([Freeze, Kill, Quota]);
-    let mut group = Group::make(&ground, &needs, &journal, at_end).unwrap();
+    let mut group = Group::make(&layout, &needs, &journal, at_end).unwrap();
     let child = group.start(&super::gate(), OsStr::new("sh"), &["-c", BUSY], |command| {
         command.stdout(Stdio::null()).stdin(Stdio::null());
     });
@@ -118,7 +118,7 @@ impl Owner {
 fn what_a_killed_process_has_left_is_given_back_by_the_next_start() {
     let bench = Bench::new();
     for mode in ["group kill", "group kill running", "tree kill running"] {
-        if mode.starts_with("group") && !permitted(&bench.ground(), &[Freeze]) {
+        if mode.starts_with("group") && !permitted(&bench.layout(), &[Freeze]) {
             continue;
         }
         let mut owner = Owner::start(&bench, mode);
@@ -156,7 +156,7 @@ fn what_stood_still_without_a_cgroup_does_not_outlive_its_owner_for_ever() {
 fn what_was_not_to_be_killed_goes_on_after_the_repair() {
     let bench = Bench::new();
     for mode in ["group leave", "tree leave running"] {
-        if mode.starts_with("group") && !permitted(&bench.ground(), &[Freeze]) {
+        if mode.starts_with("group") && !permitted(&bench.layout(), &[Freeze]) {
             continue;
         }
         let mut owner = Owner::start(&bench, mode);
@@ -207,8 +207,8 @@ struct Scope {
 
 impl Scope {
     fn make(bench: &Bench) -> Option<Scope> {
-        let ground = bench.ground();
-        let top = ground.found.v2.last()?;
+        let layout = bench.layout();
+        let top = layout.found.v2.last()?;
         if !(top.uppermost && top.ours && top.controllers.contains("cpu")) {
             return None;
         }

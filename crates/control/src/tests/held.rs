@@ -1,6 +1,6 @@
 //! Stopping, going on, ending, and giving back: on every rung.
 
-use super::{BUSY, Bench, folders, gate, grounds, shell, wait};
+use super::{BUSY, Bench, folders, gate, layouts, shell, wait};
 use crate::wait_counting;
 use crate::{AtEnd, ControlError, Mechanism};
 use Mechanism::{Freeze, Kill, Quota, Weight};
@@ -15,8 +15,8 @@ const HELD: [Mechanism; 3] = [Weight, Freeze, Kill];
 #[test]
 fn what_is_frozen_does_not_advance_and_goes_on_when_thawed() {
     let bench = Bench::new();
-    for (name, ground) in grounds(&bench) {
-        let mut group = bench.group_on(&ground, &HELD, AtEnd::Kill);
+    for (name, layout) in layouts(&bench) {
+        let mut group = bench.group_on(&layout, &HELD, AtEnd::Kill);
         let mut child = shell(&mut group, BUSY);
         bench.wait_until_busy(&child, Duration::ZERO);
         group.freeze().unwrap();
@@ -41,8 +41,8 @@ fn what_is_frozen_does_not_advance_and_goes_on_when_thawed() {
 #[test]
 fn what_is_frozen_can_be_killed_and_its_children_with_it() {
     let bench = Bench::new();
-    for (name, ground) in grounds(&bench) {
-        let mut group = bench.group_on(&ground, &HELD, AtEnd::Kill);
+    for (name, layout) in layouts(&bench) {
+        let mut group = bench.group_on(&layout, &HELD, AtEnd::Kill);
         let mut child = shell(&mut group, "sleep 1000 & sleep 1000 & wait");
         wait("the children", || group.processes().unwrap().len() == 3);
         group.freeze().unwrap();
@@ -55,8 +55,8 @@ fn what_is_frozen_can_be_killed_and_its_children_with_it() {
 #[test]
 fn a_command_started_while_all_stands_still_does_not_run() {
     let bench = Bench::new();
-    for (name, ground) in grounds(&bench) {
-        let mut group = bench.group_on(&ground, &HELD, AtEnd::Kill);
+    for (name, layout) in layouts(&bench) {
+        let mut group = bench.group_on(&layout, &HELD, AtEnd::Kill);
         let file = bench.dir.path().join("ran");
         group.freeze().unwrap();
         let script = format!("echo > '{}'", file.display());
@@ -99,8 +99,8 @@ fn version_1_has_a_command_from_its_birth_and_version_2_once_it_is_frozen() {
 #[test]
 fn what_is_left_goes_on_if_it_is_not_to_be_killed() {
     let bench = Bench::new();
-    for (name, ground) in grounds(&bench) {
-        let mut group = bench.group_on(&ground, &HELD, AtEnd::Leave);
+    for (name, layout) in layouts(&bench) {
+        let mut group = bench.group_on(&layout, &HELD, AtEnd::Leave);
         let mut child = shell(&mut group, BUSY);
         group.freeze().unwrap();
         let folders = folders(&group);
@@ -117,8 +117,8 @@ fn what_is_left_goes_on_if_it_is_not_to_be_killed() {
 fn what_commands_had_used_that_have_ended_is_not_lost_without_a_cgroup() {
     const COUNTING: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
     let bench = Bench::new();
-    let ground = bench.ground().without_cgroups();
-    let mut group = bench.group_on(&ground, &[Kill], AtEnd::Kill);
+    let layout = bench.layout().without_cgroups();
+    let mut group = bench.group_on(&layout, &[Kill], AtEnd::Kill);
     let mut sum = CpuTime::ZERO;
     for _ in 0..2 {
         let mut child = shell(&mut group, COUNTING);
@@ -134,8 +134,8 @@ fn what_commands_had_used_that_have_ended_is_not_lost_without_a_cgroup() {
 #[test]
 fn nothing_stays_in_the_journal_of_what_was_given_back() {
     let bench = Bench::new();
-    for (name, ground) in grounds(&bench) {
-        let mut group = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+    for (name, layout) in layouts(&bench) {
+        let mut group = bench.group_on(&layout, &[Freeze, Kill], AtEnd::Kill);
         let mut child = shell(&mut group, "sleep 1000");
         group.give_back().unwrap();
         child.wait().unwrap();
@@ -150,9 +150,9 @@ fn nothing_stays_in_the_journal_of_what_was_given_back() {
 #[test]
 fn two_groups_at_once_do_not_disturb_each_other() {
     let bench = Bench::new();
-    for (name, ground) in grounds(&bench) {
-        let mut one = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
-        let mut other = bench.group_on(&ground, &[Freeze, Kill], AtEnd::Kill);
+    for (name, layout) in layouts(&bench) {
+        let mut one = bench.group_on(&layout, &[Freeze, Kill], AtEnd::Kill);
+        let mut other = bench.group_on(&layout, &[Freeze, Kill], AtEnd::Kill);
         let mut first = shell(&mut one, BUSY);
         let mut second = shell(&mut other, BUSY);
         one.freeze().unwrap();

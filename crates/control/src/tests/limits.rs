@@ -17,7 +17,7 @@ fn quota(time_ms: u64, period_ms: u64) -> Quota {
 #[test]
 fn a_busy_child_under_a_quota_is_throttled() {
     let bench = Bench::new();
-    if !permitted(&bench.ground(), &[Mechanism::Quota]) {
+    if !permitted(&bench.layout(), &[Mechanism::Quota]) {
         return;
     }
     let mut group = bench.group(&[Mechanism::Quota, Kill], AtEnd::Kill);
@@ -44,7 +44,7 @@ fn a_busy_child_under_a_quota_is_throttled() {
 fn a_weight_given_while_idle_counts_afterwards() {
     let bench = Bench::new();
     let needs = [Mechanism::Weight, Idle];
-    if !permitted(&bench.ground(), &needs) {
+    if !permitted(&bench.layout(), &needs) {
         return;
     }
     let mut group = bench.group(&needs, AtEnd::Kill);
@@ -63,8 +63,8 @@ fn a_weight_given_while_idle_counts_afterwards() {
 fn a_child_runs_only_on_the_cpus_of_the_group() {
     let bench = Bench::new();
     let online = online_cpus(&bench.root).unwrap();
-    for ground in [bench.ground(), bench.ground().without_cgroups()] {
-        let mut group = bench.group_on(&ground, &[CpuSet, Kill], AtEnd::Kill);
+    for layout in [bench.layout(), bench.layout().without_cgroups()] {
+        let mut group = bench.group_on(&layout, &[CpuSet, Kill], AtEnd::Kill);
         let last = online.iter().last().into_iter().collect();
         group.set_cpus(&last).unwrap();
         let mut child = shell(&mut group, BUSY);
@@ -81,7 +81,7 @@ fn a_child_runs_only_on_the_cpus_of_the_group() {
 #[test]
 fn cpus_that_are_not_there_are_refused_with_those_that_are() {
     let bench = Bench::new();
-    if !permitted(&bench.ground(), &[CpuSet]) {
+    if !permitted(&bench.layout(), &[CpuSet]) {
         return;
     }
     let mut group = bench.group(&[CpuSet], AtEnd::Kill);
@@ -93,13 +93,13 @@ fn cpus_that_are_not_there_are_refused_with_those_that_are() {
 #[test]
 fn a_child_beyond_its_memory_is_killed() {
     let bench = Bench::new();
-    let ground = bench.ground();
-    if !permitted(&ground, &[MemoryMax]) {
+    let layout = bench.layout();
+    if !permitted(&layout, &[MemoryMax]) {
         return;
     }
     // Whoever put this process into a group of version 1 counts on what is in it.
-    let inner = |l: &crate::ground::Level| l.folder.join("../memory.limit_in_bytes").exists();
-    if ground.found.v1.get("memory").is_some_and(inner) {
+    let inner = |l: &crate::layout::Level| l.folder.join("../memory.limit_in_bytes").exists();
+    if layout.found.v1.get("memory").is_some_and(inner) {
         return skip("memory is limited here by someone else's group, which is left alone");
     }
     let mut group = bench.group(&[MemoryMax, Kill], AtEnd::Kill);
@@ -128,7 +128,7 @@ fn version_2_is_given_each_memory_limit_and_the_weight_for_disks() {
     let bench = Bench::new();
     let needs = [MemoryHigh, MemoryMax, Io];
     // Version 1 has no weight for disks, so this is version 2.
-    if !permitted(&bench.ground(), &needs) {
+    if !permitted(&bench.layout(), &needs) {
         return;
     }
     let mut group = bench.group(&needs, AtEnd::Kill);
@@ -155,11 +155,11 @@ fn version_2_is_given_each_memory_limit_and_the_weight_for_disks() {
 #[test]
 fn without_a_cgroup_a_child_has_the_lowest_class_and_nice() {
     let bench = Bench::new();
-    let ground = bench.ground().without_cgroups();
+    let layout = bench.layout().without_cgroups();
     let needs = [Mechanism::Weight, Idle, Freeze, Kill];
     let nice =
         |child: &std::process::Child| getpriority_process(Some(Pid::from_child(child))).unwrap();
-    let mut idle = bench.group_on(&ground, &needs, AtEnd::Kill);
+    let mut idle = bench.group_on(&layout, &needs, AtEnd::Kill);
     idle.set_idle(true).unwrap();
     let mut child = shell(&mut idle, BUSY);
     assert_eq!(nice(&child), 19);
@@ -171,7 +171,7 @@ fn without_a_cgroup_a_child_has_the_lowest_class_and_nice() {
         .unwrap()
         .split_whitespace()
         .nth(41 - 3);
-    let expected = match ground.found.class {
+    let expected = match layout.found.class {
         crate::schedule::Class::Idle => "5",
         crate::schedule::Class::Batch => "3",
         crate::schedule::Class::Other => "0",
@@ -182,7 +182,7 @@ fn without_a_cgroup_a_child_has_the_lowest_class_and_nice() {
     idle.kill().unwrap();
     child.wait().unwrap();
 
-    let mut weighed = bench.group_on(&ground, &needs, AtEnd::Kill);
+    let mut weighed = bench.group_on(&layout, &needs, AtEnd::Kill);
     let mut child = shell(&mut weighed, BUSY);
     let before = nice(&child);
     weighed.set_weight(Weight::LEAST).unwrap();
@@ -197,8 +197,8 @@ fn what_was_not_asked_for_or_is_not_here_is_refused_with_a_reason() {
     let mut group = bench.group(&[Kill], AtEnd::Kill);
     let error = group.set_quota(None).unwrap_err().to_string();
     assert!(error.contains("was not asked for"), "{error}");
-    let ground = bench.ground().without_cgroups();
-    let mut group = bench.group_on(&ground, &[Io, MemoryMax], AtEnd::Kill);
+    let layout = bench.layout().without_cgroups();
+    let mut group = bench.group_on(&layout, &[Io, MemoryMax], AtEnd::Kill);
     let error = group.set_io_weight(Weight::NORMAL).unwrap_err().to_string();
     assert!(error.contains("no cgroups to use"), "{error}");
     assert!(group.set_memory(&MemoryLimits::default()).is_err());

@@ -7,8 +7,8 @@ mod held;
 mod limits;
 mod refused;
 
-use crate::{AtEnd, Gate, Ground, Group, Journal, Journals, Mechanism};
-use plimsoll_host::{Life, Root, life};
+use crate::{AtEnd, CgroupLayout, Gate, Group, Journal, Journals, Mechanism};
+use plimsoll_host::{ProcessId, Root, life};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -49,20 +49,20 @@ impl Bench {
         }
     }
 
-    fn ground(&self) -> Ground {
-        Ground::find(&self.root).unwrap()
+    fn layout(&self) -> CgroupLayout {
+        CgroupLayout::find(&self.root).unwrap()
     }
 
     fn group(&self, needs: &[Mechanism], at_end: AtEnd) -> Group {
-        self.group_on(&self.ground(), needs, at_end)
+        self.group_on(&self.layout(), needs, at_end)
     }
 
-    fn group_on(&self, ground: &Ground, needs: &[Mechanism], at_end: AtEnd) -> Group {
+    fn group_on(&self, layout: &CgroupLayout, needs: &[Mechanism], at_end: AtEnd) -> Group {
         let needs: BTreeSet<Mechanism> = needs.iter().copied().collect();
-        Group::make(ground, &needs, &self.journal, at_end).unwrap()
+        Group::make(layout, &needs, &self.journal, at_end).unwrap()
     }
 
-    fn life(&self, child: &Child) -> Option<Life> {
+    fn life(&self, child: &Child) -> Option<ProcessId> {
         life(&self.root, child.id()).unwrap()
     }
 
@@ -107,9 +107,9 @@ fn shell(group: &mut Group, script: &str) -> Child {
 }
 
 /// Whether a test can be made with a cgroup for these; says why not.
-fn permitted(ground: &Ground, needs: &[Mechanism]) -> bool {
+fn permitted(layout: &CgroupLayout, needs: &[Mechanism]) -> bool {
     let set: BTreeSet<Mechanism> = needs.iter().copied().collect();
-    let capabilities = ground.capabilities(&set);
+    let capabilities = layout.capabilities(&set);
     let missing = needs.iter().find(|need| !capabilities.by_group(**need));
     if let Some(need) = missing {
         skip(&format!("{need}: {}", capabilities.reason(*need).unwrap()));
@@ -126,14 +126,14 @@ fn folders(group: &Group) -> Vec<PathBuf> {
     group.folders().map(PathBuf::from).collect()
 }
 
-/// The machine's own ground and the same without its parts: version 1 alone,
+/// The machine's own layout and the same without its parts: version 1 alone,
 /// and no cgroup at all.
-fn grounds(bench: &Bench) -> Vec<(&'static str, Ground)> {
-    let mut v1 = bench.ground();
+fn layouts(bench: &Bench) -> Vec<(&'static str, CgroupLayout)> {
+    let mut v1 = bench.layout();
     v1.found.v2.clear();
     vec![
-        ("as it is", bench.ground()),
+        ("as it is", bench.layout()),
         ("version 1 alone", v1),
-        ("no cgroup", bench.ground().without_cgroups()),
+        ("no cgroup", bench.layout().without_cgroups()),
     ]
 }

@@ -22,7 +22,7 @@ fn nobody() {
         ..Bench::new()
     };
     let all: BTreeSet<Mechanism> = Mechanism::ALL.into_iter().collect();
-    let capabilities = bench.ground().capabilities(&all);
+    let capabilities = bench.layout().capabilities(&all);
     assert!(!capabilities.rung.has_group(), "{capabilities:?}");
     assert_ne!(capabilities.rung, Rung::PartOfGroup);
     for need in Mechanism::ALL {

@@ -158,7 +158,7 @@ impl Experiment for CopiesOfCommand {
     }
 }
 
-/// Every number from 1 to one per CPU, or those given.
+/// Every number from 1 to one per CPU, or the given ones.
 fn numbers(asked: Option<&[u32]>, cpus: usize) -> Result<Vec<u32>, RunError> {
     let most = u32::try_from(cpus).unwrap_or(u32::MAX);
     let Some(asked) = asked else {

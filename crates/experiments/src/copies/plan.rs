@@ -1,4 +1,4 @@
-//! The plan of a run of copies, and which trial is next.
+//! The plan of a run of copies, and its planner.
 
 use crate::defaults::{Tolerance, bounds};
 use plimsoll_engine::visits::VisitPlanner;
@@ -8,7 +8,7 @@ use plimsoll_model::{
 };
 use std::time::Duration;
 
-/// A run of copies as it was asked for. What is `None` gets its default.
+/// A requested run of copies. `None` means the default.
 #[derive(Debug, Clone)]
 pub struct CopiesRequest {
     /// The command.
@@ -25,11 +25,9 @@ pub struct CopiesRequest {
     pub tolerance: Tolerance,
     /// Where the kernel counts the time of interrupts.
     pub interrupts: InterruptTime,
-    /// Seeds everything.
     pub seed: u64,
 }
 
-/// The plan for what was asked.
 pub fn plan(asked: CopiesRequest) -> CopiesPlan {
     let ms = Duration::from_millis;
     let (trials, idle, budget) = match asked.quick {

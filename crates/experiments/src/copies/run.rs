@@ -1,5 +1,5 @@
-//! A trial of copies: a command several times at once, on a CPU each, core by
-//! core: no two share a core while there is one for each.
+//! A trial of copies: concurrent runs of a command, each on its own CPU; two share
+//! a core only if there are more copies than cores.
 
 use crate::experiment::Machine;
 use plimsoll_control::Scratch;

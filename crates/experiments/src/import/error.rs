@@ -1,9 +1,9 @@
-//! What can be wrong with a table, each in a sentence.
+//! Errors of a table, one sentence each.
 
 use plimsoll_model::{counted, for_count};
 
-/// Why a table cannot be imported. The sentence begins with what is wrong
-/// "in it": whoever shows it says in which file.
+/// Why a table cannot be imported. The sentence starts with what is wrong "in it";
+/// the caller adds the file name.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TableError {
     /// Not UTF-8.
@@ -15,10 +15,10 @@ pub enum TableError {
     /// Two bytes per character.
     #[error("it is text in UTF-16; save the table as CSV in UTF-8")]
     Utf16,
-    /// Nothing but blanks.
+    /// Only blanks.
     #[error("it is empty; {}", EXAMPLE)]
     Empty,
-    /// Columns separated by something else.
+    /// Columns with another separator.
     #[error(
         "its columns are separated by {by}; separate them by commas, and write decimals with a point"
     )]
@@ -26,38 +26,29 @@ pub enum TableError {
         /// Semicolons or tabs.
         by: &'static str,
     },
-    /// The first line is a row.
+    /// No header line.
     #[error("line {line} should name the columns but holds numbers; {}", EXAMPLE)]
     NoHeader {
         /// The line, from 1.
         line: u64,
     },
-    /// A column that means nothing here.
+    /// An unknown column.
     #[error("the column '{name}' has no place here; leave it out: {}", EXAMPLE)]
-    UnknownColumn {
-        /// Its name.
-        name: String,
-    },
-    /// A column that is needed.
+    UnknownColumn { name: String },
+    /// A missing column.
     #[error("the column '{name}' is missing; {}", EXAMPLE)]
-    MissingColumn {
-        /// Its name.
-        name: &'static str,
-    },
-    /// A column that is there twice.
+    MissingColumn { name: &'static str },
+    /// A duplicate column.
     #[error("the column '{name}' is there twice; leave one out")]
-    RepeatedColumn {
-        /// Its name.
-        name: &'static str,
-    },
-    /// CPUs that do not make whole cores.
+    RepeatedColumn { name: &'static str },
+    /// The CPUs do not make whole cores.
     #[error(
         "{} {} not make cores of {threads} threads; give --cpus and --threads-per-core of the machine that was measured",
         counted(*cpus, "CPU", "CPUs"),
         for_count(*cpus, "does", "do")
     )]
     Cores {
-        /// How many CPUs.
+        /// Number of CPUs.
         cpus: u32,
         /// Threads per core.
         threads: u32,
@@ -74,16 +65,16 @@ pub enum TableError {
         /// Columns.
         expected: usize,
     },
-    /// A value that is none.
+    /// An invalid value.
     #[error("line {line}: {column} is {given}; {wanted}")]
     Value {
         /// The line, from 1.
         line: u64,
         /// The column.
         column: &'static str,
-        /// What stands there.
+        /// The value found.
         given: String,
-        /// What could stand there.
+        /// The values allowed.
         wanted: &'static str,
     },
     /// Less than two rows.
@@ -92,24 +83,24 @@ pub enum TableError {
     /// All rows at one load.
     #[error("all rows are at the same load, from which nothing follows; give at least two loads")]
     OneLoad,
-    /// More loads than there are load levels.
+    /// More loads than the maximum number of levels.
     #[error("it has rows at {0} different rates; give at most {MOST_RATES}")]
     ManyRates(usize),
-    /// Shares where percent are due.
+    /// Shares instead of percent.
     #[error(
         "cpu_pct never exceeds 1, as if it were a share; give percent of all CPU time, 0 to 100"
     )]
     Shares,
-    /// More than any table has.
+    /// More rows than allowed.
     #[error("it is larger than {} MB, which is no table of levels; give one row per level", MOST_BYTES / 1_000_000)]
     Large,
 }
 
-/// What a table looks like.
+/// An example of a table.
 const EXAMPLE: &str =
     "the first line names the columns, rate_rps,cpu_pct,latency_us or copies,cpu_pct,seconds";
 
-/// Levels are told apart to a tenth of a percent of the highest rate.
+/// Levels differ by at least 0.1 % of the highest rate.
 pub(super) const MOST_RATES: usize = 1000;
 
 /// A thousand rows take a hundredth of this.

@@ -1,11 +1,10 @@
-//! `plimsoll import`: a table that somebody else measured becomes a run.
+//! `plimsoll import`: turns a table measured elsewhere into a run.
 //!
-//! [`Table::read`] reads the table, [`Table::run`] makes the plan, the trials
-//! and the provenance of a run whose trials they are, so that everything that
-//! is concluded from a sweep is concluded from a table too. Each row is one
-//! trial of one number: which statistic a latency is, how long was measured
-//! and what was disturbed, the table does not tell. Repeated rows at one load
-//! are repeated trials. What is not told stays unknown.
+//! [`Table::read`] reads the table; [`Table::run`] makes the plan, the trials and
+//! the provenance of a run, so that all findings of a sweep apply to a table, too.
+//! Each row is one trial with one number. The table does not say which latency
+//! statistic it holds, how long a trial measured, or what disturbed it; these stay
+//! unknown. Repeated rows at one load are repeated trials.
 
 mod error;
 mod table;

@@ -1,4 +1,4 @@
-//! Reading a table: bytes to rows, with every doubt refused.
+//! Reads a table: bytes to rows. Refuses ambiguous input.
 
 use super::error::{MOST_BYTES, TableError};
 use csv::{ReaderBuilder, StringRecord, Trim};
@@ -14,37 +14,37 @@ pub enum Table {
     Copies(Vec<CopiesRow>),
 }
 
-/// What was seen at a rate.
+/// A measurement at a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateRow {
     /// Requests per second, above 0.
     pub rate: Rate,
     /// CPU use of the machine.
     pub cpu: Share,
-    /// A latency; the table does not say which.
+    /// A latency; the table does not say which statistic.
     pub latency: Duration,
 }
 
-/// What was seen with a number of copies.
+/// A measurement with a number of copies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CopiesRow {
-    /// How many at once.
+    /// Number of concurrent copies.
     pub copies: u32,
     /// CPU use of the machine.
     pub cpu: Share,
-    /// How long a copy took.
+    /// The duration of a copy.
     pub time: Duration,
 }
 
 const RATES: [&str; 3] = ["rate_rps", "cpu_pct", "latency_us"];
 const COPIES: [&str; 3] = ["copies", "cpu_pct", "seconds"];
 
-/// Beyond is a number in another unit.
+/// A larger number is in another unit.
 const HIGHEST_RATE: f64 = 1e9;
-/// The longest latency that a histogram holds.
+/// The maximum latency of a histogram.
 const LONGEST_LATENCY_US: f64 = 3.6e9;
 const LONGEST_SECONDS: f64 = 30.0 * 86_400.0;
-/// As many as the kernel has numbers for CPUs.
+/// The kernel's maximum number of CPUs.
 const MOST_COPIES: f64 = 8192.0;
 
 impl Table {
@@ -54,7 +54,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// The sentence says what is wrong, on which line, and what to do.
+    /// The error says what is wrong, on which line, and how to fix it.
     pub fn read(bytes: &[u8]) -> Result<Table, TableError> {
         let text = text(bytes)?;
         let mut reader = ReaderBuilder::new()
@@ -63,8 +63,8 @@ impl Table {
             .trim(Trim::All)
             .from_reader(text.as_bytes());
         let mut records = reader.records().filter_map(|record| {
-            // The text is UTF-8 and rows may have any length: nothing else
-            // can fail on bytes in memory.
+            // The text is UTF-8 and rows may have any length; reading from memory
+            // cannot fail otherwise.
             let record = record.ok()?;
             let line = record.position().map_or(0, csv::Position::line);
             Some((line, record))
@@ -101,10 +101,10 @@ fn text(bytes: &[u8]) -> Result<&str, TableError> {
     Ok(text)
 }
 
-/// Which value of a row is what.
+/// The columns of a row.
 struct Columns {
     names: [&'static str; 3],
-    /// Where the three stand.
+    /// The positions of the three.
     at: [usize; 3],
 }
 
@@ -124,7 +124,7 @@ impl Columns {
         if given.iter().all(|name| name.parse::<f64>().is_ok()) {
             return Err(TableError::NoHeader { line });
         }
-        // CPU use stands in both kinds and tells nothing.
+        // CPU use is in both kinds of table.
         let has = |own: [&str; 3]| given.iter().any(|name| name == own[0] || name == own[2]);
         let names = if has(COPIES) && !has(RATES) {
             COPIES
@@ -198,7 +198,7 @@ impl Columns {
     }
 }
 
-/// Refuses rows that nothing follows from.
+/// Refuses rows without a result.
 fn check(rows: &[Row]) -> Result<(), TableError> {
     if rows.len() < 2 {
         return Err(TableError::FewRows(rows.len()));
@@ -207,7 +207,7 @@ fn check(rows: &[Row]) -> Result<(), TableError> {
         return Err(TableError::OneLoad);
     }
     let highest = rows.iter().map(|row| row.1.get()).fold(0.0, f64::max);
-    // Nobody sweeps a machine up to 1 % CPU use; 0 is a column left out.
+    // A sweep goes beyond 1 % CPU use; 0 is an omitted column.
     if highest <= 0.01 {
         return Err(TableError::Shares);
     }
@@ -239,7 +239,7 @@ impl Cell<'_> {
     fn number(&self, wanted: &'static str) -> Result<f64, TableError> {
         let number = |text: &str| text.parse().ok().filter(|n: &f64| n.is_finite());
         number(self.given).ok_or_else(|| {
-            // Digits grouped, or a decimal comma: a number to a reader.
+            // Digit grouping or a decimal comma: a number to a reader.
             let grouped = self.given.contains([',', '\'', ' ', '_']);
             let digits: String = self.given.chars().filter(|c| c.is_ascii_digit()).collect();
             match grouped && number(&digits).is_some() {
@@ -251,7 +251,7 @@ impl Cell<'_> {
 
     fn above_zero(&self, most: f64, wanted: &'static str) -> Result<f64, TableError> {
         let number = self.number(wanted)?;
-        // What rounds to no time at all is none.
+        // A value that rounds to zero.
         let fits = number > 1e-6 && number <= most;
         fits.then_some(number).ok_or_else(|| self.wants(wanted))
     }
@@ -269,7 +269,7 @@ impl Cell<'_> {
     }
 }
 
-/// Text of a file, short and without what drives a terminal.
+/// Shortened text of a file without terminal control characters.
 fn shown(text: &str) -> String {
     const LONGEST: usize = 40;
     let mut out: String = text

@@ -1,5 +1,4 @@
-//! The load of a self-test: a new server for each trial, and the HTTP
-//! generator that asks it.
+//! The load of a self-test: a new server for each trial, and the HTTP generator.
 
 use super::KnownService;
 use plimsoll_engine::order::derive;
@@ -9,12 +8,12 @@ use plimsoll_load::{Load, LoadError, Offer, Running, Threads, Tick, WindowTimes}
 use plimsoll_model::{CpuId, CpuSet, HttpService, ServiceAt, Work};
 use std::time::{Duration, Instant};
 
-/// More than any queue within the limits is long.
+/// More than the length of any queue within the limits.
 const CONNECTIONS: u32 = 128;
-/// Longer than any answer takes.
+/// Longer than any answer time.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a server at `url` is asked.
+/// The HTTP service at `url`.
 pub(super) fn asked_at(url: String) -> HttpService {
     HttpService {
         url,
@@ -30,8 +29,8 @@ pub(super) fn asked_at(url: String) -> HttpService {
     }
 }
 
-/// Starts a server for each trial, so that none begins with the queue of the
-/// one before, and stops it with the trial.
+/// Starts a server for each trial, so that no trial inherits a queue, and stops it
+/// afterwards.
 #[derive(Debug)]
 pub(super) struct KnownLoad {
     service: &'static KnownService,
@@ -55,7 +54,7 @@ impl KnownLoad {
 
 impl Load for KnownLoad {
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
-        // Not the seed of the arrivals: chance in the service is its own.
+        // A different seed than for the arrivals.
         let discipline = self.service.discipline(derive(offer.seed, 0));
         let behaviour = Behaviour::Queue(discipline);
         let server = KnownServer::start_pinned(behaviour, self.serves_on).map_err(|source| {
@@ -72,7 +71,7 @@ impl Load for KnownLoad {
     }
 }
 
-/// The generator and its server; it is the generator that stops first.
+/// The generator and its server. The generator stops first.
 struct Both {
     asked: Box<dyn Running>,
     server: KnownServer,

@@ -1,15 +1,14 @@
-//! `plimsoll selftest`: how wrong is Plimsoll, here and now?
+//! `plimsoll selftest`: the measurement error of Plimsoll on this machine.
 //!
-//! The generator, the planner, the search and the study that a sweep uses,
-//! against servers on the loopback whose answers are due on virtual time
-//! ([`plimsoll_load::known`]). What they carry is known by construction: the
-//! CPU only has to be in time, and being late by less than a tenth of the limit
-//! changes little. One service is calibrated; to the searches its rate at
-//! saturation is given, so that their time goes into what they have to find.
-//! What is not tested is how CPU use is measured: nothing is known about that.
+//! Runs the generator, planner, search and study of a sweep against servers on the
+//! loopback whose answers are due on virtual time ([`plimsoll_load::known`]). Their
+//! capacity is known by construction and independent of the CPU, as long as answers
+//! are late by less than a tenth of the limit. One service is calibrated; the
+//! searches get their saturation rate, so that they spend their time on the search.
+//! CPU use is not tested, because its true value is unknown.
 //!
-//! [`Selftest::run`] measures one service; [`truth`] says what it should have
-//! found, and `verdict` holds the one against the other.
+//! [`Selftest::run`] measures one service; [`truth`] gives the expected result, and
+//! `verdict` compares the two.
 
 mod load;
 mod plan;

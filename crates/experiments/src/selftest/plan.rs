@@ -1,4 +1,4 @@
-//! What is done with each service, and how long it takes.
+//! The plan for each service, and its duration.
 
 use super::KnownService;
 use super::load::asked_at;
@@ -12,46 +12,45 @@ use plimsoll_model::{
 };
 use std::time::Duration;
 
-/// The rate at which a service that stalls is asked.
+/// The rate for a service with stalls.
 const STALL_RATE: f64 = 500.0;
-/// Where a calibration begins: far below what the service carries.
+/// The first rate of a calibration: far below the capacity.
 const FIRST_RATE: f64 = 500.0;
-/// Trials of a calibration that begins there: three that are carried, one that
-/// is not, and one of mild overload.
+/// Trials of such a calibration: three that meet their rate, one that does not, and
+/// one of mild overload.
 const CALIBRATION_TRIALS: u32 = 5;
-/// What a trial takes beside warm-up and window.
+/// Time of a trial besides warm-up and window.
 const AROUND: Duration = Duration::from_millis(100);
-/// Several times as long as these queues take to forget how they began.
+/// Several times the relaxation time of these queues.
 const WARM_UP: Duration = ms(200);
-/// A trial of a calibration counts a thousand answers in it.
+/// Answers in a trial of a calibration: a thousand.
 const CALIBRATION_WINDOW: Duration = ms(400);
-/// As tries go on until the time is used, this only ends a run in which
-/// nothing else would.
+/// Tries continue until the time is used; this only ends a run that nothing else
+/// ends.
 const TRIES: u32 = 100;
 
-/// A p90, for in the few seconds that there are for each service what breaks it
-/// is seen ten times as often as what breaks a p99.
+/// A p90, because within the few seconds per service ten times as many requests
+/// exceed it as exceed a p99.
 const LIMIT: &str = "p90<5ms";
-/// The default promise of a sweep is of this kind. At three times the latency at
-/// light load, because what the loopback adds counts three times in the limit
-/// and once in the latency: it moves a knee at twice by about 1 %.
+/// The default goal of a sweep is of this kind. At three times the light-load
+/// latency, because the loopback's own latency counts three times in the limit and
+/// once in the measurement: a knee at twice moves by about 1 %.
 const KNEE: &str = "p90<3x";
 const FEW_REFUSALS: &str = "errors<1%";
 
-/// The numbers that differ between efforts.
+/// The numbers that depend on the effort.
 struct Times {
-    /// In the full test many short trials tell more than a few long ones, for it
-    /// is from how far trials lie from their line that the width of an interval
-    /// follows. In the quick one there are eight in all, and a line through so few
-    /// needs more from each.
+    /// The full test uses many short trials instead of few long ones, because the width
+    /// of an interval follows from the scatter of trials around their line. The quick
+    /// test has eight in all, and needs more requests from each.
     window: Duration,
-    /// One whole period of the stall and more; in the full test four.
+    /// A bit more than one period of the stall; four in the full test.
     stall_window: Duration,
     search: Duration,
     confirm: Duration,
-    /// For trials that do not count and are made again, per service.
+    /// Time per service to repeat invalid trials.
     again: Duration,
-    /// How often a trial of the calibration is made again.
+    /// Maximum repeats of a calibration trial.
     calibrated_again: u32,
 }
 
@@ -80,12 +79,12 @@ fn times(effort: Effort) -> Times {
     }
 }
 
-/// The precision at which a search may stop before its time is used.
+/// The precision at which a search may stop early.
 const PRECISION: f64 = 0.02;
 
-/// The goals and the levels, in percent of saturation, of what is asked. Two
-/// levels take the boundary between them, and the search does the rest; a knee
-/// is told from the latency at light load, which needs a level of its own.
+/// Goals and levels (percent of saturation) for each question. Two levels bracket
+/// the boundary for the search; a knee needs a level of its own for the light-load
+/// latency.
 fn asked(asks: Asks) -> (&'static [&'static str], &'static [f64]) {
     match asks {
         Asks::Latency => (&[LIMIT], &[75.0, 103.0]),
@@ -118,7 +117,7 @@ pub(super) fn plan(
         goals: goals.map_err(|e| RunError::Stuck(e.to_string()))?,
         arrivals: match service.asks {
             Asks::Latency | Asks::Knee | Asks::Saturation => Arrivals::Poisson,
-            // What is refused, and who meets a stall, is then no chance.
+            // Removes randomness from refusals and stalls.
             Asks::Refusals | Asks::Stall => Arrivals::Constant,
         },
         levels: levels
@@ -162,16 +161,14 @@ fn window(asks: Asks, times: &Times) -> Duration {
     }
 }
 
-/// The levels, each tried once.
 fn levels_take(asks: Asks, times: &Times) -> Duration {
     (WARM_UP + window(asks, times) + AROUND) * asked(asks).1.len() as u32
 }
 
-/// The plan with the time that trials which do not count have used up, as far
-/// as there is time for that: so a service keeps its trials whether the machine
-/// was disturbed or not. Levels that have to be tried again may take half of
-/// the search's time, for without any there is nothing to search; what they
-/// leave is the search's.
+/// The plan with extra time for the invalid trials, as far as time is left, so that
+/// a service gets its trials on a disturbed machine, too. Repeats of levels may
+/// take half of the search's time, because a search needs levels; the rest goes to
+/// the search.
 pub(super) fn extended(plan: &Plan, trials: &[Trial], effort: Effort) -> Plan {
     let sum = |is: &dyn Fn(&Trial) -> bool| -> Duration {
         trials.iter().filter(|t| is(t)).map(|t| t.took).sum()
@@ -188,7 +185,7 @@ pub(super) fn extended(plan: &Plan, trials: &[Trial], effort: Effort) -> Plan {
     extended
 }
 
-/// About how long a service takes, if all trials count.
+/// The estimated duration for a service if all trials are valid.
 pub(super) fn takes(service: &KnownService, effort: Effort) -> Duration {
     let times = times(effort);
     let levels = levels_take(service.asks, &times);
@@ -199,7 +196,7 @@ pub(super) fn takes(service: &KnownService, effort: Effort) -> Duration {
     }
 }
 
-/// The longest that it may take.
+/// The maximum duration.
 #[cfg(test)]
 pub(super) fn takes_at_most(service: &KnownService, effort: Effort) -> Duration {
     let times = times(effort);

@@ -1,38 +1,38 @@
-//! The services, and what is asked of them.
+//! The services of the self-test and the question for each.
 
 use plimsoll_load::known::Discipline;
 use std::time::Duration;
 
-/// How far an answer may be from the truth, in percent of it.
+/// Tolerance of an answer, in percent of the truth.
 pub(super) const TOLERANCE_PCT: f64 = 5.0;
 
-/// A service whose answers are known by construction.
+/// A service whose capacity is known by construction.
 #[derive(Debug)]
 pub struct KnownService {
-    /// What it does, in a few words.
+    /// Its behaviour, in a few words.
     pub name: &'static str,
     pub(super) asks: Asks,
     pub(super) discipline: fn(u64) -> Discipline,
 }
 
-/// What is asked of a service.
+/// The question for a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asks {
-    /// The highest rate that keeps a limit on latency.
+    /// The highest rate that meets a latency limit.
     Latency,
-    /// The knee: the highest rate at which latency has not left its value at
-    /// light load by more than a factor.
+    /// The knee: the highest rate at which latency exceeds its light-load value by at
+    /// most a factor.
     Knee,
-    /// The highest rate at which hardly anything is refused.
+    /// The highest rate at which almost no request is refused.
     Refusals,
-    /// The throughput at saturation, which the calibration has to find.
+    /// The throughput at saturation, from calibration.
     Saturation,
-    /// How long it stalls.
+    /// The length of its stalls.
     Stall,
 }
 
 impl KnownService {
-    /// What it does; `seed` decides what is chance.
+    /// Its behaviour; `seed` drives its random times.
     pub(super) fn discipline(&self, seed: u64) -> Discipline {
         (self.discipline)(seed)
     }
@@ -42,7 +42,7 @@ const fn us(n: u64) -> Duration {
     Duration::from_micros(n)
 }
 
-/// One server with a fixed time: two questions are asked of it.
+/// One server with a fixed service time; it answers two questions.
 fn one_server(_: u64) -> Discipline {
     Discipline::Servers {
         each: us(400),
@@ -50,14 +50,13 @@ fn one_server(_: u64) -> Discipline {
     }
 }
 
-/// Requests between two pauses, and pauses until the shortest comes again.
-/// The whole cycle takes 24 ms at the capacity: a trial sees sixteen of them and
-/// more, so that it hardly matters where in one it begins or ends.
+/// Requests between two pauses, and pauses per cycle. A cycle takes 24 ms at
+/// capacity: a trial covers at least sixteen, so its phase hardly matters.
 const PAUSES: (u32, u32) = (14, 4);
 
-/// All of which a latency is asked saturate at about 2,500 to 4,000 a second: far
-/// below what the loopback carries, and often enough for the few seconds that
-/// there are for each.
+/// Services with a latency goal saturate at about 2,500 to 4,000/s: far below the
+/// capacity of the loopback, and enough requests for the few seconds available for
+/// each.
 pub(super) static SERVICES: [KnownService; 8] = [
     KnownService {
         name: "fixed 0.4 ms in one server",

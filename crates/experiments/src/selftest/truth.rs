@@ -1,14 +1,13 @@
-//! What a self-test must find.
+//! The expected results of a self-test.
 //!
-//! The very queue that the server runs ([`plimsoll_load::known::Queue`]) is
-//! fed with long arrivals on virtual time, and the rate at which the share of
-//! broken requests crosses what the goal allows is closed in. At all rates the
-//! arrivals have the same pattern, stretched, and the service times are the
-//! same, so that the share rises with the rate almost without noise.
+//! Simulates the server's own queue ([`plimsoll_load::known::Queue`]) on virtual
+//! time with many arrivals, and bisects for the rate at which the share of broken
+//! requests crosses the goal's limit. All rates use the same scaled arrivals and
+//! the same service times, so the share rises with the rate almost without noise.
 //!
-//! Exponential times in one server have a closed form, which is used: their
-//! simulation is the one that chance moves most. The tests hold the others
-//! against closed forms (M/D/k, M/M/k), within 0.5 %.
+//! Exponential times on one server use the closed form, because their simulation
+//! has the largest variance. The tests compare the others with closed forms (M/D/k,
+//! M/M/k), within 0.5 %.
 
 use super::KnownService;
 use super::services::Asks;
@@ -20,34 +19,33 @@ use plimsoll_load::known::{Discipline, Queue};
 use plimsoll_model::{Arrivals, Goal, Histogram, LIGHT_PCT, LatencyLimit, Plan, Rate};
 use std::time::Duration;
 
-/// The seed of all truths.
 const SEED: u64 = 0x706C_696D_736F_6C6C;
-/// The part of all requests that comes before the first that counts, so that
-/// the empty queue of the beginning is forgotten.
+/// The share of requests before counting starts, to forget the empty queue.
 const LEAD_IN: f64 = 0.02;
-/// Rates are closed in to this part of themselves.
+/// Relative width at which the bisection stops.
 const PRECISION: f64 = 5e-4;
-/// Rates from here to there are looked at, as parts of saturation.
+/// The range of rates that is searched, relative to saturation.
 const LOOKED_AT: (f64, f64) = (0.2, 1.3);
 
-/// What is known of a service by construction.
+/// The known properties of a service.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Truth {
-    /// The highest rate that keeps this goal.
+    /// The highest rate that meets this goal.
     Capacity(Goal, Rate),
-    /// The throughput when there is always a request waiting.
+    /// The throughput while requests are always waiting.
     Saturation(Rate),
-    /// How long it stalls.
+    /// The length of its stalls.
     Stall(Duration),
 }
 
-/// The truth about what `plan` asks of a service.
+/// The truth about the goal of `plan` for a service.
 pub(super) fn of(service: &KnownService, plan: &Plan, effort: Effort) -> Result<Truth, RunError> {
     let requests = match effort {
         Effort::Quick => 1_000_000,
         Effort::Full => 4_000_000,
     };
-    // Not the seed of the arrivals, or gaps and service times would be alike.
+    // A different seed than for the arrivals, or gaps and service times would be
+    // correlated.
     let discipline = service.discipline(derive(SEED, 0));
     let known = match (service.asks, &discipline) {
         (_, Discipline::Stall { lasting, .. }) => Some(Truth::Stall(*lasting)),
@@ -65,12 +63,12 @@ pub(super) fn of(service: &KnownService, plan: &Plan, effort: Effort) -> Result<
     })
 }
 
-/// The highest rate that keeps `goal` in the long run, from `requests`
-/// requests at each rate where there is no closed form; `None` where no rate
-/// between a fifth and 1.3 times saturation does, or nothing limits it, or the
-/// goal is on CPU use.
+/// The highest rate that meets `goal` in the long run, from `requests` requests at
+/// each rate unless there is a closed form. `None` if no rate between 0.2 and 1.3
+/// times saturation does, if nothing limits it, or if the goal is on CPU use.
 ///
-/// A limit that is a multiple of the latency at light load is one of that at a
+/// A limit that is a multiple of the light-load latency refers to the latency at a
+/// fifth of saturation.
 /// fifth of saturation.
 pub fn capacity(
     discipline: &Discipline,
@@ -104,8 +102,8 @@ pub fn capacity(
     })
 }
 
-/// The time in M/M/1 is exponential with rate `mu - lambda` (Kleinrock,
-/// Queueing Systems I, 1975, section 3.2).
+/// The time in M/M/1 is exponential with rate `mu - lambda` (Kleinrock, Queueing
+/// Systems I, 1975, section 3.2).
 fn exponential(
     discipline: &Discipline,
     arrivals: Arrivals,
@@ -122,7 +120,7 @@ fn exponential(
     }
 }
 
-/// Where `holds` turns false between the rates that are looked at.
+/// Bisects for the rate at which `holds` turns false.
 fn crossing(saturation: f64, holds: impl Fn(f64) -> bool) -> Option<Rate> {
     let (mut low, mut high) = (LOOKED_AT.0 * saturation, LOOKED_AT.1 * saturation);
     if !holds(low) || holds(high) {
@@ -139,8 +137,7 @@ fn crossing(saturation: f64, holds: impl Fn(f64) -> bool) -> Option<Rate> {
     Rate::per_second(0.5 * (low + high))
 }
 
-/// The share of requests at `rate` that are refused, or are answered later
-/// than `limit`.
+/// The share of requests at `rate` that are refused or exceed `limit`.
 fn broken_share(
     discipline: &Discipline,
     arrivals: Arrivals,
@@ -168,8 +165,7 @@ fn latency(
     Some(all)
 }
 
-/// Gives the latency of each of `requests` requests; `None` for one that is
-/// refused.
+/// Calls back with the latency of each of `requests` requests; `None` if refused.
 fn each(
     discipline: &Discipline,
     arrivals: Arrivals,

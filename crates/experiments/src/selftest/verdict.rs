@@ -1,4 +1,4 @@
-//! What was measured, held against the truth: pure.
+//! Compares the measurement with the truth. Pure.
 
 use super::KnownService;
 use super::services::TOLERANCE_PCT;
@@ -13,20 +13,20 @@ use plimsoll_study::carried::trial_is_carried;
 use plimsoll_study::rated::{rated, usable};
 use std::time::Duration;
 
-/// A stall is seen in a percentile that is at least this part of it.
+/// A stall is visible in a percentile that is at least this fraction of it.
 const SEEN: f64 = 0.5;
 
-/// Histograms have 3 digits: the largest value is given at the upper edge of a
-/// bin that is at most this part of it wide.
+/// Histograms have 3 digits: a maximum is the upper edge of a bin of at most this
+/// relative width.
 const ROUNDING: f64 = 1e-3;
 
-/// How far the ends of an interval may be from its answer, in percent.
+/// Tolerance of the ends of an interval, in percent of the answer.
 ///
-/// An interval of the full test may reach as far as an answer may be off: then
-/// another run would most likely be within the tolerance too. The eight to ten
-/// trials of a quick test cannot narrow an interval down to that; on virtual
-/// time, where nothing disturbs them, nine in ten of its intervals reach less
-/// than 40 %. Beyond a half it only says that nothing is known.
+/// In the full test it equals the tolerance of the answer: another run would most
+/// likely be within the tolerance, too. The eight to ten trials of a quick test
+/// cannot narrow an interval that far; on virtual time, without disturbance, nine
+/// in ten of its intervals are within 40 %. An interval beyond 50 % is
+/// inconclusive.
 pub(super) fn widest_pct(effort: Effort) -> f64 {
     match effort {
         Effort::Quick => 50.0,
@@ -34,7 +34,7 @@ pub(super) fn widest_pct(effort: Effort) -> f64 {
     }
 }
 
-/// All that a verdict needs.
+/// The input of a verdict.
 pub(super) struct Measured<'a> {
     pub(super) service: &'a KnownService,
     pub(super) effort: Effort,
@@ -43,7 +43,7 @@ pub(super) struct Measured<'a> {
     pub(super) trials: &'a [Trial],
 }
 
-/// Holds what the trials say against what is known.
+/// Compares the trials with the truth.
 pub(super) fn judge(measured: &Measured<'_>) -> SelftestAnswer {
     let (plan, trials) = (measured.plan, measured.trials);
     let (known, mut note) = match measured.truth {
@@ -90,7 +90,7 @@ pub(super) fn verdict(known: &KnownAnswer, widest_pct: f64) -> SelftestVerdict {
     let is_wide = known.reach_pct().is_none_or(|reach| reach > widest_pct);
     match (unseen, is_wide, is_near) {
         (true, ..) => SelftestVerdict::Missed,
-        // It says itself that it may be so far off.
+        // Its interval already covers such an error.
         (_, true, _) if is_near || known.is_held() => SelftestVerdict::TooWide,
         (_, false, true) => SelftestVerdict::Recovered,
         _ => SelftestVerdict::Missed,
@@ -98,10 +98,9 @@ pub(super) fn verdict(known: &KnownAnswer, widest_pct: f64) -> SelftestVerdict {
 }
 
 /// The highest throughput of the calibration. The ends are the lowest and the
-/// highest of its overloaded trials, each of which is a measurement of
-/// saturation, give or take the one request that is at a window's edge. A
-/// calibration goes on with trials that do not count; an answer needs one that
-/// does.
+/// highest of its overloaded trials; each measures saturation, except for one
+/// request at a window's edge. A calibration includes invalid trials; an answer
+/// needs a valid one.
 fn saturation(truth_rps: f64, plan: &Plan, trials: &[Trial]) -> (KnownAnswer, Option<String>) {
     let usable = usable(plan, trials);
     let counts = |t: &&&Trial| !trial_is_carried(t) && t.verdict.is_valid();
@@ -123,7 +122,7 @@ fn saturation(truth_rps: f64, plan: &Plan, trials: &[Trial]) -> (KnownAnswer, Op
     (known, note)
 }
 
-/// A boundary that was not seen from both sides is no answer.
+/// A boundary needs trials on both sides.
 fn capacity(
     goal: Goal,
     truth_rps: f64,
@@ -150,13 +149,12 @@ fn capacity(
     (known, note)
 }
 
-/// The longest latency is that of whoever came first into a stall. Arrivals
-/// are even, so the stall was longer than that by at most the time between two of
-/// them. It was shorter by what else is in that latency: what an answer takes
-/// without a stall, what the generator was late by, and what the histogram
-/// rounds up.
+/// The maximum latency belongs to the first request of a stall. Arrivals are even,
+/// so the stall is longer than it by at most one gap. The stall is shorter by the
+/// other parts of that latency: the answer time without a stall, the slip, and the
+/// rounding of the histogram.
 ///
-/// Stalls are rare, so the 90th percentile of the latency knows nothing of them.
+/// Stalls are rare, so the 90th percentile does not include them.
 fn stall(lasting: Duration, plan: &Plan, trials: &[Trial]) -> (KnownAnswer, Option<String>) {
     let (mut latency, mut slip) = (Histogram::new(), Histogram::new());
     for trial in trials.iter().filter(|t| t.verdict.is_valid()) {
@@ -189,7 +187,7 @@ fn stall(lasting: Duration, plan: &Plan, trials: &[Trial]) -> (KnownAnswer, Opti
     (known, note)
 }
 
-/// The last reason why a trial does not count.
+/// The last reason for an invalid trial.
 fn disturbance(trials: &[Trial]) -> Option<String> {
     trials.iter().rev().find_map(|t| match &t.verdict {
         Verdict::Invalid(reasons) => reasons.first().map(ToString::to_string),

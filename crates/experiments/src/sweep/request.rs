@@ -1,4 +1,4 @@
-//! From what is asked to a plan: all defaults of a sweep stand here.
+//! Turns a request into a plan; holds all defaults of a sweep.
 
 use crate::defaults::{Tolerance, bounds, first_rate};
 use plimsoll_model::{
@@ -17,11 +17,10 @@ pub enum Effort {
     Full,
 }
 
-/// A sweep as it was asked for. What was not asked for is `None` and gets
-/// the default of the effort.
+/// A requested sweep. `None` means the default of the effort.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What is driven.
+    /// The workload.
     pub workload: Workload,
     /// How much time it may take.
     pub effort: Effort,
@@ -42,13 +41,12 @@ pub struct Request {
     pub restart: Option<String>,
     /// The rated rate, where it is known.
     pub rated: Option<Rate>,
-    /// Which CPUs serve and which ask.
+    /// The CPUs of the service and of the generator.
     pub cpus: CpuPlan,
-    /// What does not make a trial invalid yet.
+    /// The bounds below which a trial is valid.
     pub tolerance: Tolerance,
     /// Where the kernel below the service counts the time of interrupts.
     pub interrupts: InterruptTime,
-    /// Seeds everything.
     pub seed: u64,
 }
 
@@ -60,7 +58,7 @@ pub fn default_levels() -> Vec<LoadLevel> {
         .collect()
 }
 
-/// The numbers that differ between efforts.
+/// The numbers that depend on the effort.
 struct Times {
     trials: u32,
     window: Duration,
@@ -74,9 +72,9 @@ struct Times {
     smt: SmtPlan,
 }
 
-/// The precision that a full sweep has time for within 6 minutes.
+/// The precision that a full sweep reaches within 6 minutes.
 const PRECISION: f64 = 0.05;
-/// What a finer one may take beyond that.
+/// Additional time for a finer precision.
 const FINER: Duration = Duration::from_secs(240);
 
 impl Effort {
@@ -96,7 +94,7 @@ impl Effort {
                 search_window: ms(1500),
                 search: ms(18_000),
                 confirm: ms(0),
-                // Three of each kind are the fewest that give an interval.
+                // Three of each kind are the minimum for an interval.
                 smt: SmtPlan {
                     trials: 3,
                     warm_up: ms(300),
@@ -129,7 +127,7 @@ impl Effort {
 }
 
 impl Request {
-    /// A sweep of `workload` of which nothing else was asked.
+    /// A sweep of `workload` with defaults.
     pub fn new(workload: Workload, effort: Effort, cpus: CpuPlan, seed: u64) -> Request {
         Request {
             workload,
@@ -149,11 +147,10 @@ impl Request {
         }
     }
 
-    /// The plan for what was asked.
     pub fn plan(self) -> Plan {
         let mut times = self.effort.times();
         let smt = smt_plan(&times, &self.workload, &self.cpus);
-        // What they take is taken from the search.
+        // Their time is taken from the search.
         times.search -= smt.map_or(Duration::ZERO, |smt| smt.budget);
         let goals = match self.goals {
             asked if !asked.is_empty() => asked,
@@ -162,7 +159,7 @@ impl Request {
         let mut levels = self.levels.unwrap_or_else(default_levels);
         levels.sort_unstable();
         levels.dedup();
-        // Two starts cannot tell how starts differ.
+        // Two starts cannot show the variance between starts.
         let default_trials = match self.restart {
             Some(_) => 3,
             None => times.trials,
@@ -171,8 +168,8 @@ impl Request {
             calibration: CalibrationPlan {
                 first: first_rate(&self.workload, &self.cpus),
                 window: times.calibration,
-                // Once: a machine that is disturbed all the time would else
-                // spend the whole run on its calibration.
+                // Once: on a disturbed machine the calibration would take the whole
+                // run.
                 retries: 1,
                 rated: self.rated,
             },
@@ -197,15 +194,15 @@ impl Request {
     }
 }
 
-/// Trials on one thread of each core and on both: of the hash service alone,
-/// for no other service's threads are Plimsoll's to place, and copies show it
-/// in their own table.
+/// Trials on one thread of each core and on both: for the hash service only,
+/// because Plimsoll does not place the threads of other services, and copies show
+/// it in their own table.
 fn smt_plan(times: &Times, workload: &Workload, cpus: &CpuPlan) -> Option<SmtPlan> {
     let ours = matches!(workload, Workload::Hash(_));
     (ours && cpus.two_thread_cores().is_ok()).then_some(times.smt)
 }
 
-/// The search that there is time for.
+/// The search that fits the remaining time.
 fn search_plan(times: &Times, precision: Option<Share>, window: Option<Duration>) -> SearchPlan {
     let coarse = Share::new(PRECISION).unwrap_or(Share::ONE);
     let precision = precision.unwrap_or(coarse);

@@ -1,6 +1,6 @@
-//! Narrowing down the capacity under each goal: short trials around the
-//! boundary until its interval is narrow enough or the time is used, then one
-//! longer trial at its lower end.
+//! Narrows down the capacity under each goal: short trials around the boundary
+//! until its interval is narrow enough or the time is used, then one longer trial
+//! at its lower end.
 
 use plimsoll_model::{Estimate, Phase, Plan, Rate, SearchPlan, Trial};
 use plimsoll_study::boundary::{Boundary, Interval, locate};
@@ -9,24 +9,23 @@ use plimsoll_study::evidence::{Bound, Evidence};
 use plimsoll_study::rated::rated;
 use std::time::Duration;
 
-/// Trials near the boundary that an interval rests on at least: resampling
-/// fewer says little about what others would have given.
+/// Minimum number of trials near the boundary: resampling fewer underestimates the
+/// variance.
 const FEWEST: usize = 16;
-/// Trials by which each side of a gap has to be ahead: one can be disturbed.
+/// Lead in trials that each side of a gap needs: one trial can be disturbed.
 const VOTES: i32 = 2;
-/// Far above what any budget allows: ends a search whose trials take no time.
+/// Far above any budget: ends a search whose trials take no time.
 const MOST: usize = 400;
-/// How far beyond the rated rate a goal is followed that still holds there.
+/// How far above the rated rate a goal is followed that is still met there.
 const BEYOND: f64 = 1.3;
 /// How far below the lowest level a goal is followed that is broken there.
 const BENEATH: f64 = 1.0 / 16.0;
-/// A step beyond what was tried so far.
+/// Step beyond the rates tried so far.
 const STEP: f64 = 1.1;
-/// Confirmations of one goal: when the second fails too, the machine does not
-/// repeat itself, and more trials would only look for a lucky one.
+/// Maximum confirmations of one goal. After two failures the machine is not
+/// repeatable, and more trials would only wait for a lucky one.
 const CONFIRMATIONS: usize = 2;
 
-/// A trial that the search asks for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ask {
     pub(super) phase: Phase,
@@ -73,14 +72,14 @@ pub(super) fn step(plan: &Plan, trials: &[Trial]) -> Option<Ask> {
     ask(Phase::Confirmation, low, search.confirm)
 }
 
-/// What the search may still take.
+/// The remaining time of the search.
 pub(super) fn left(plan: &Plan, trials: &[Trial]) -> Duration {
     plan.search
         .map_or(Duration::ZERO, |s| s.budget.saturating_sub(spent(trials)))
 }
 
-/// The step of a grid nearest to `rate`, so that trials at the same load add
-/// up; to confirm, the one below.
+/// The nearest rate on a grid, so that trials accumulate at the same loads; for a
+/// confirmation, the next lower one.
 fn on_grid(rated_rps: f64, search: &SearchPlan, phase: Phase, rate: f64) -> Option<Rate> {
     let grain = rated_rps * search.precision.get() / 4.0;
     let steps = match phase {
@@ -110,26 +109,26 @@ fn confirm_time(plan: &Plan, search: &SearchPlan) -> Duration {
     }
 }
 
-/// A rate that a goal wants to be tried, and how much it needs it.
+/// A rate that a goal requests, and its priority.
 #[derive(Debug, Clone, Copy)]
 struct Want {
     rate: f64,
     need: f64,
 }
 
-/// One goal and what is known about it.
+/// The state of one goal.
 struct OneGoal {
     bound: Bound,
     precision: f64,
     boundary: Boundary,
     /// The same before the last trial of the search.
     before: Option<Boundary>,
-    /// Trials of the search that count, at all.
+    /// Number of valid trials of the search.
     tried: usize,
     near: Vec<Evidence>,
-    /// Up to which rate it is followed.
+    /// Its upper bound.
     ceiling: f64,
-    /// Down to which.
+    /// Its lower bound.
     floor: f64,
 }
 
@@ -153,8 +152,8 @@ impl OneGoal {
             before,
             tried: searched(trials).filter(|t| t.verdict.is_valid()).count(),
             near: evidence,
-            // What the generator cannot offer cannot be tried; where the end was
-            // that of a disturbed machine, nobody knows where the real one is.
+            // A rate above the generator's limit cannot be tried. If disturbed trials
+            // set that limit, the true one is unknown.
             ceiling: match (rated.limited_by_service, rated.disturbed) {
                 (true, _) => rated.rate_rps * BEYOND,
                 (false, true) => f64::INFINITY,
@@ -164,7 +163,7 @@ impl OneGoal {
         })
     }
 
-    /// The rate to try next, unless this goal's boundary is known well enough.
+    /// The next rate, unless this goal's boundary is known well enough.
     fn wants(&self) -> Option<Want> {
         match self.boundary {
             Boundary::Above(highest) => {
@@ -179,8 +178,8 @@ impl OneGoal {
             Boundary::Line { rate, slope } => {
                 let width = self.width(rate);
                 let done = width <= self.precision && self.beside(rate.value) >= FEWEST;
-                // One e-fold of odds to either side: near enough to be on the
-                // line, far enough to tell its slope.
+                // One e-fold of odds to either side: close enough for the line, far
+                // enough to estimate its slope.
                 let reach = (1.0 / slope).max(self.precision / 2.0).min(0.1);
                 let offset = [0.0, -reach, reach][self.tried % 3];
                 (!done).then_some(Want {
@@ -191,8 +190,8 @@ impl OneGoal {
         }
     }
 
-    /// Half the width of the interval, now or one trial ago, whichever was
-    /// wider: to stop at the first narrow one would be to wait for luck.
+    /// Half the width of the interval, now or one trial ago, whichever is wider: a stop
+    /// at the first narrow interval would be biased.
     fn width(&self, rate: Estimate) -> f64 {
         let of = |rate: Estimate| rate.relative_half_width().unwrap_or(1.0);
         match self.before {
@@ -201,7 +200,7 @@ impl OneGoal {
         }
     }
 
-    /// Halves the gap; once it is narrow, sees that each side was no chance.
+    /// Halves the gap; once it is narrow, repeats each side.
     fn within(&self, low: f64, high: f64) -> Option<Want> {
         let width = (high - low) / (high + low);
         if width > self.precision {
@@ -219,7 +218,7 @@ impl OneGoal {
         (votes < VOTES).then_some(Want { rate, need: 1.0 })
     }
 
-    /// How many more trials at a rate say so than say the opposite.
+    /// Trials at a rate that agree, minus those that disagree.
     fn votes(&self, rate: f64, says: impl Fn(f64) -> bool) -> i32 {
         let at = self.near.iter().filter(|e| e.rate == rate);
         at.map(|e| if says(e.share()) { 1 } else { -1 }).sum()
@@ -231,7 +230,7 @@ impl OneGoal {
         self.near.iter().filter(near).count()
     }
 
-    /// The rate to confirm, unless it is confirmed or was tried often enough.
+    /// The rate to confirm, unless it is confirmed or the attempts are used up.
     fn to_confirm(&self, plan: &Plan, trials: &[Trial]) -> Option<f64> {
         let low = match self.boundary {
             Boundary::Line { rate, .. } => rate.low.unwrap_or(rate.value),

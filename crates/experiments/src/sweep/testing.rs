@@ -4,8 +4,7 @@ use super::{Effort, Request};
 use plimsoll_model::{Bytes, CpuPlan, CpuTime, HashService, Plan, Workload};
 use std::time::Duration;
 
-/// A quick sweep with nothing but defaults, of a service on CPU 0 by a
-/// generator on CPU 1.
+/// A quick sweep with defaults, of a service on CPU 0 by a generator on CPU 1.
 pub(crate) fn request(workload: Workload) -> Request {
     let cpus = CpuPlan {
         service: [0].into_iter().collect(),
@@ -15,7 +14,7 @@ pub(crate) fn request(workload: Workload) -> Request {
     Request::new(workload, Effort::Quick, cpus, 11)
 }
 
-/// A hash service whose requests cost a millisecond.
+/// A hash service whose requests cost 1 ms of CPU time.
 pub(crate) fn hash() -> Workload {
     Workload::Hash(HashService {
         mean_block: Bytes(1 << 20),

@@ -1,12 +1,12 @@
-//! What a second busy thread of a core adds: trials at full load with the
-//! service on one thread of each core, and on both, in turns.
+//! The gain from a second busy thread per core: trials at full load with the
+//! service on one thread of each core and on both, alternating.
 
 use plimsoll_engine::visits::AROUND;
 use plimsoll_model::{Phase, Plan, Rate, Setting, Trial, TrialSpec, WarmUp};
 use plimsoll_study::rated::rated;
 use std::time::Duration;
 
-/// There and back again, so that a drift does not look like a speed-up.
+/// Mirrored, so that drift does not look like a speed-up.
 const ORDER: [Phase; 4] = [
     Phase::OneThreadPerCore,
     Phase::TwoThreadsPerCore,
@@ -14,17 +14,16 @@ const ORDER: [Phase; 4] = [
     Phase::OneThreadPerCore,
 ];
 
-/// The offered rate over the rated one: a good part of what may have been
-/// missed while the rated rate was sought is still beyond the service.
+/// The offered rate relative to the rated one: it saturates the service even if the
+/// calibration underestimated the rated rate.
 const OVERLOAD: f64 = 1.2;
 
-/// Until the last request of a window is answered there may be as long a
-/// backlog as the runner waits for.
+/// The backlog at the end of a window may take as long as the runner waits for it.
 const BACKLOG: Duration = Duration::from_secs(1);
 
-/// The next of these trials; `None` when there are enough that count, when
-/// their time is used, or where nothing would come of them: below its end, a
-/// service does the same work on either.
+/// The next of these trials; `None` if there are enough valid ones, if their time
+/// is used, or if the service is not saturated: below saturation it does the same
+/// work on either.
 pub(super) fn step(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec> {
     let smt = plan.smt?;
     if left(plan, trials) < typical(plan, trials)? {
@@ -49,7 +48,7 @@ pub(super) fn step(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec
     })
 }
 
-/// What they may still take.
+/// The remaining time.
 pub(super) fn left(plan: &Plan, trials: &[Trial]) -> Duration {
     let Some(smt) = plan.smt else {
         return Duration::ZERO;
@@ -65,7 +64,7 @@ pub(super) fn left(plan: &Plan, trials: &[Trial]) -> Duration {
     }
 }
 
-/// What the next one takes: as long as the longest so far.
+/// The estimated time of the next one: the longest so far.
 fn typical(plan: &Plan, trials: &[Trial]) -> Option<Duration> {
     let smt = plan.smt?;
     let longest = made(trials).map(|t| t.took).max();

@@ -1,52 +1,52 @@
-//! How each arm holds a job. A new arm is a new branch of [`hold`].
+//! How each arm restricts a job. A new arm is a new branch of [`hold`].
 
 use super::laws::{self, Wish};
 use super::shared::FLOOR;
 use plimsoll_control::{
-    AtEnd, ControlError, Ground, Group, Journal, Mechanism, Quota, Rung, Weight,
+    AtEnd, CgroupLayout, ControlError, Group, Journal, Mechanism, Quota, Rung, Weight,
 };
 use plimsoll_host::Root;
 use plimsoll_model::{Arm, CpuSet, Share};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// A group for a job, held as `arm` says, before anything runs in it. Of its
-/// `cpus` the job may use `allowed` at most, where the arm has such a limit. What
-/// a law decides comes on top ([`laws::control`]).
+/// Makes a group for a job with the limits of `arm`, before anything runs in it.
+/// The job may use at most `allowed` of its `cpus` if the arm has such a limit. A
+/// law adds its decisions later ([`laws::control`]).
 pub(super) fn hold(
     arm: Arm,
     allowed: Option<Share>,
     cpus: &CpuSet,
-    ground: &Ground,
+    layout: &CgroupLayout,
     journal: &Journal,
 ) -> Result<Group, ControlError> {
     let allowed = allowed.map_or(1.0, Share::get);
-    let by_tree = ground.clone().without_cgroups();
-    let make = |ground: &Ground, mechanism: Mechanism| {
+    let by_tree = layout.clone().without_cgroups();
+    let make = |layout: &CgroupLayout, mechanism: Mechanism| {
         let needs = BTreeSet::from([mechanism, Mechanism::CpuSet, Mechanism::Kill]);
-        Group::make(ground, &needs, journal, AtEnd::Kill)
+        Group::make(layout, &needs, journal, AtEnd::Kill)
     };
     let mut placed = cpus.clone();
     let mut group = match arm {
         Arm::Weight => {
-            let mut group = make(ground, Mechanism::Weight)?;
+            let mut group = make(layout, Mechanism::Weight)?;
             group.set_weight(Weight::LEAST)?;
             group
         }
         Arm::CpuIdle => {
-            let mut group = make(ground, Mechanism::Idle)?;
+            let mut group = make(layout, Mechanism::Idle)?;
             group.set_idle(true)?;
             group
         }
         Arm::Quota10ms | Arm::Quota100ms => {
             let period = Duration::from_millis(if arm == Arm::Quota10ms { 10 } else { 100 });
-            let mut group = make(ground, Mechanism::Quota)?;
+            let mut group = make(layout, Mechanism::Quota)?;
             group.set_quota(Some(quota(period, cpus, allowed)?))?;
             group
         }
         Arm::CpuSet => {
             placed = some_of(cpus, allowed);
-            make(ground, Mechanism::CpuSet)?
+            make(layout, Mechanism::CpuSet)?
         }
         Arm::Nice => {
             let mut group = make(&by_tree, Mechanism::Weight)?;
@@ -58,9 +58,9 @@ pub(super) fn hold(
             group.set_idle(true)?;
             group
         }
-        Arm::Resctl | Arm::Koordinator => laws::group(arm, ground, journal)?,
-        Arm::Plimsoll => match laws::group(arm, ground, journal) {
-            // As `plimsoll side` does, where what seems to be allowed is refused.
+        Arm::Resctl | Arm::Koordinator => laws::group(arm, layout, journal)?,
+        Arm::Plimsoll => match laws::group(arm, layout, journal) {
+            // As `plimsoll side` does if the kernel refuses.
             Err(_) => laws::group(arm, &by_tree, journal)?,
             Ok(group) => group,
         },
@@ -72,13 +72,12 @@ pub(super) fn hold(
     Ok(group)
 }
 
-/// Whether `arm` can hold a job here; if not, why, as a sentence without its
-/// end.
+/// Whether `arm` works here; if not, why, as a sentence without its full stop.
 pub(super) fn try_once(
     arm: Arm,
     headroom: Share,
     cpus: &CpuSet,
-    ground: &Ground,
+    layout: &CgroupLayout,
     journal: &Journal,
     root: &Root,
 ) -> Result<(), String> {
@@ -91,7 +90,7 @@ pub(super) fn try_once(
         return Ok(());
     }
     let allowed = Share::new(FLOOR);
-    let mut group = hold(arm, allowed, cpus, ground, journal).map_err(said)?;
+    let mut group = hold(arm, allowed, cpus, layout, journal).map_err(said)?;
     let capabilities = group.capabilities();
     let of_group = match arm {
         Arm::Weight => Some(Mechanism::Weight),
@@ -122,14 +121,13 @@ fn said(error: ControlError) -> String {
     error.to_string()
 }
 
-/// So much of all `cpus` in each period.
+/// A quota of this share of all `cpus`.
 fn quota(period: Duration, cpus: &CpuSet, allowed: f64) -> Result<Quota, ControlError> {
     let time = period.mul_f64(cpus.len() as f64 * allowed);
     Quota::new(time.max(Duration::from_millis(1)), period)
 }
 
-/// The last of the CPUs, as many as are allowed: one at least, and all but one
-/// at most.
+/// The last CPUs, as many as allowed: at least one, at most all but one.
 fn some_of(cpus: &CpuSet, allowed: f64) -> CpuSet {
     let most = cpus.len().saturating_sub(1).max(1);
     let n = ((cpus.len() as f64 * allowed).floor() as usize).clamp(1, most);

@@ -1,6 +1,6 @@
-//! What `plimsoll yield` found best on this machine, kept for `plimsoll side`: a
-//! small file of JSON in the user's folder for state. It is a convenience: when it
-//! cannot be written or read, that is said once, and nothing fails.
+//! The best arm that `plimsoll yield` found on this machine, stored for `plimsoll
+//! side` in a small JSON file in the user's state directory. It is optional: a read
+//! or write error is reported once and is not fatal.
 
 use plimsoll_host::Root;
 use plimsoll_model::{Arm, Budget, Provenance, YieldFindings, utc_date};
@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 const VERSION: u32 = 1;
-/// No such file is longer.
+/// Maximum size of the file.
 const MOST_BYTES: u64 = 64 * 1024;
 
-/// What the file says.
+/// The content of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Best {
     version: u32,
@@ -28,18 +28,18 @@ struct Best {
     found_unix_ms: u64,
     kernel: String,
     cpu_model: String,
-    /// The file that the trials are in.
+    /// The file of the trials.
     record: String,
     budget: Budget,
-    /// Work of the job, of what it does alone.
+    /// Work of the job relative to the job alone.
     gained_share: f64,
-    /// Of the budget's quantile.
+    /// The increase of the budget's quantile.
     change_pct: f64,
 }
 
-/// Where it is: `plimsoll/best.json` in `$XDG_STATE_HOME`, or in `.local/state` at
-/// home (XDG Base Directory Specification 0.8, by which a path that is not
-/// absolute does not count); `None` where there is neither.
+/// The path: `plimsoll/best.json` in `$XDG_STATE_HOME`, or in `.local/state` in the
+/// home directory (XDG Base Directory Specification 0.8, which ignores relative
+/// paths); `None` if neither is set.
 pub fn usual_file() -> Option<PathBuf> {
     file_in(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
 }
@@ -51,8 +51,8 @@ fn file_in(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     Some(dir.join("plimsoll/best.json"))
 }
 
-/// Keeps what a complete run recommends, if it does: a sentence says so, or why
-/// it could not be kept.
+/// Stores the recommendation of a complete run, if there is one. Returns a sentence
+/// with the result.
 pub(super) fn keep(
     findings: &YieldFindings,
     machine: &Provenance,
@@ -67,7 +67,7 @@ pub(super) fn keep(
     })
 }
 
-/// What it says about this machine. The other value is a warning.
+/// The advice for this machine. The second value is a warning.
 pub fn advice(file: &Path, root: &Root) -> Result<Advice, String> {
     match read(file) {
         Ok(None) => Ok(Advice::Unknown),
@@ -87,7 +87,7 @@ fn write(best: &Best, file: &Path) -> Result<(), String> {
     let json = serde_json::to_string_pretty(best).map_err(|e| e.to_string())? + "\n";
     let written = || {
         if let Some(dir) = file.parent() {
-            // As the XDG Base Directory Specification has it.
+            // Mode required by the XDG Base Directory Specification.
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         }
         write_private(file, json.as_bytes(), Existing::Replace)
@@ -96,7 +96,7 @@ fn write(best: &Best, file: &Path) -> Result<(), String> {
 }
 
 fn read(file: &Path) -> Result<Option<Best>, String> {
-    // A pipe would be waited for.
+    // Opening a pipe would block.
     match fs::metadata(file) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e.to_string()),
@@ -107,7 +107,7 @@ fn read(file: &Path) -> Result<Option<Best>, String> {
     let opened = fs::File::open(file).map_err(|e| e.to_string())?;
     let mut some = opened.take(MOST_BYTES);
     some.read_to_string(&mut text).map_err(|e| e.to_string())?;
-    // What serde says may quote the file, of which nothing is to reach a terminal.
+    // A serde error may quote the file, whose text must not reach a terminal.
     let best: Best =
         serde_json::from_str(&text).map_err(|e| format!("line {} is wrong", e.line()))?;
     match best.is_sound() {
@@ -146,11 +146,11 @@ impl Best {
     fn is_sound(&self) -> bool {
         let gained = (0.0..=10.0).contains(&self.gained_share);
         let change = (-100.0..=1e6).contains(&self.change_pct);
-        // The year 9999 ends then.
+        // The end of the year 9999.
         self.version == VERSION && gained && change && self.found_unix_ms < 253_402_300_800_000
     }
 
-    /// Whether it holds on this machine, and can be done by `plimsoll side` at all.
+    /// Whether it applies to this machine and `plimsoll side` supports it.
     fn advice(&self, here: &Provenance) -> Advice {
         let found = self.found();
         let leave = |why: &str| Advice::Leave {

@@ -1,5 +1,5 @@
-//! A job that is a command: run again and again while the window lasts, each
-//! run timed to its end.
+//! A job that is a command: run repeatedly during the window, with the time of each
+//! run.
 
 use super::shared::{SharedGroup, lock};
 use plimsoll_control::{ControlError, Gate, Group, wait_counting};
@@ -13,17 +13,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A run that is shorter tells how long it takes to start a shell.
+/// A shorter run mostly measures the start of a shell.
 const SHORTEST: Duration = Duration::from_millis(50);
 
 /// How long a raised stop may stay unseen.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Whether a command line can be a job, as far as can be told without running
-/// it: a shell can read it, and knows what its first word is.
+/// Checks without running it whether a command line can be a job: a shell can parse
+/// it, and finds its first word.
 ///
 /// # Errors
-/// A [`LoadError::Mistake`] that says what is wrong with it.
+/// A [`LoadError::Mistake`] with the reason.
 pub fn check(line: &str) -> Result<(), LoadError> {
     let Some(first) = line.split_whitespace().next() else {
         return Err(LoadError::Mistake(
@@ -38,7 +38,7 @@ pub fn check(line: &str) -> Result<(), LoadError> {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
-        // Without a shell no job can be started, which is told better then.
+        // Without a shell no job can start; the start reports that better.
         asked.is_ok_and(|status| !status.success())
     };
     if asks(&["-n", "-c", line]) {
@@ -46,7 +46,7 @@ pub fn check(line: &str) -> Result<(), LoadError> {
             "the job `{line}` cannot be read by the shell; look at its quotes and brackets"
         )));
     }
-    // An assignment, a bracket or a quote is no name of a command.
+    // An assignment, a bracket or a quote is not a command name.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+".contains(c);
     let is_name = first.chars().all(is_plain);
     if is_name && asks(&["-c", "command -v -- \"$1\"", "sh", first]) {
@@ -58,7 +58,7 @@ pub fn check(line: &str) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Names that a shell takes for its own, whatever programs there are.
+/// Builtins and keywords of the shell.
 const OF_SHELLS: [&str; 45] = [
     ".", ":", "alias", "bg", "break", "case", "cd", "command", "continue", "do", "done", "elif",
     "else", "esac", "eval", "exec", "exit", "export", "fc", "fg", "fi", "for", "getopts", "hash",
@@ -66,10 +66,9 @@ const OF_SHELLS: [&str; 45] = [
     "time", "times", "trap", "type", "ulimit", "umask", "unset", "until", "wait", "while",
 ];
 
-/// The program of a job's line and its arguments. A line of plain words is started
-/// as it stands, since a shell may drop variables of the environment whose names
-/// are no identifiers (dash does), and the command would do something else than in
-/// the user's own shell. Everything else needs a shell.
+/// The program of a job's line and its arguments. A line of plain words starts
+/// without a shell, because a shell may drop environment variables whose names are
+/// not identifiers (dash does). Every other line needs a shell.
 fn program(line: &str) -> (&str, Vec<&str>) {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:,@% \t".contains(c);
     let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
@@ -85,7 +84,7 @@ fn program(line: &str) -> (&str, Vec<&str>) {
     }
 }
 
-/// A command that is started again whenever it ends.
+/// A command that is restarted whenever it ends.
 #[derive(Debug)]
 pub(super) struct Repeated {
     root: Root,
@@ -95,7 +94,7 @@ pub(super) struct Repeated {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is run, and how it is started.
+/// The command and how it is started.
 #[derive(Debug, Clone)]
 struct Job {
     line: String,
@@ -110,11 +109,11 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// No more runs are wanted.
+    /// No further runs.
     enough: bool,
-    /// How long each took that has ended well.
+    /// The durations of the successful runs.
     runs: Vec<Duration>,
-    /// Why there will be no more.
+    /// Why there are no further runs.
     failed: Option<Failed>,
 }
 
@@ -126,14 +125,14 @@ enum Failed {
     Lost(std::io::Error),
 }
 
-/// What became of the first run.
+/// The result of the first run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waited {
-    /// So many have ended, which took so long in sum.
+    /// This many runs have ended, with this total duration.
     Ended(u64, Duration),
-    /// It has not, in the time that there was for it.
+    /// It has not ended in time.
     TooLong,
-    /// Nobody wants to know any more.
+    /// The wait was stopped.
     Stopped,
 }
 
@@ -176,13 +175,13 @@ impl Repeated {
         Ok(())
     }
 
-    /// Whether the first run goes on.
+    /// Whether the first run continues.
     pub(super) fn is_in_first_run(&self) -> bool {
         let state = self.shared.state();
         state.runs.is_empty() && state.failed.is_none()
     }
 
-    /// Waits until one run has ended, or for so long.
+    /// Waits until a run has ended, or for this long.
     pub(super) fn wait(&self, until: Instant, stop: &AtomicBool) -> Result<Waited, RunError> {
         let mut state = self.shared.state();
         loop {
@@ -214,11 +213,11 @@ impl Repeated {
         ))
     }
 
-    /// Kills it and waits until it is gone.
+    /// Kills it and waits until it has ended.
     pub(super) fn end(mut self) -> Result<(), ControlError> {
         self.shared.state().enough = true;
         let killed = lock(&self.group).kill();
-        // A thread that could not kill its job would be waited for in vain.
+        // If the thread cannot kill its job, a join would never return.
         if let Some(thread) = self.thread.take()
             && killed.is_ok()
         {
@@ -307,8 +306,8 @@ fn again_and_again(
     }
 }
 
-/// The next run. Whoever ends the job says so before it takes the group's lock,
-/// so what is started here is either not started or killed.
+/// Starts the next run. The end of the job is flagged before it takes the group's
+/// lock, so a run is either not started or killed.
 fn start_unless_enough(
     job: &Job,
     group: &SharedGroup,

@@ -13,7 +13,7 @@ use plimsoll_model::{
 use plimsoll_report::Document;
 use plimsoll_report::yields::YieldPicture;
 
-/// The service's load, unless it is asked for.
+/// The service's default load.
 const LOAD_PCT: f64 = 60.0;
 
 /// What does batch work next to a service gain, and what does the service pay?
@@ -189,9 +189,9 @@ fn job(text: &str) -> Result<Job, RunError> {
     Ok(Job::Command(text.to_owned()))
 }
 
-/// Those of the service: the job runs where the service does. The load
-/// generator's are left alone, because its lateness would pass for the
-/// service's.
+/// The CPUs of the service, because the job runs where the service does. The job
+/// does not use the load generator's CPUs, because slip would look like latency of
+/// the service.
 fn job_cpus(workload: &Workload, cpus: &CpuPlan) -> CpuSet {
     let beside = cpus.service.without(&cpus.generator);
     match workload {
@@ -200,7 +200,7 @@ fn job_cpus(workload: &Workload, cpus: &CpuPlan) -> CpuSet {
     }
 }
 
-/// The job and its arms, with a remark for each that this machine lacks.
+/// The job and its arms, with a message for each arm that is unavailable here.
 fn sideload(
     args: &YieldArgs,
     job: Job,

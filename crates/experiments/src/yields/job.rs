@@ -1,12 +1,12 @@
-//! The job of a trial: started in its group, counted at the window's edges,
-//! ended with all that it has started.
+//! The job of a trial: started in its group, measured at the window's edges, ended
+//! with all its processes.
 
 use super::arms;
 use super::command::{Repeated, Waited};
 use super::laws::{self, Holding, Wish};
 use super::shared::{SharedGroup, lock};
 use crate::experiment::Machine;
-use plimsoll_control::{Ground, Journal, Usage};
+use plimsoll_control::{CgroupLayout, Journal, Usage};
 use plimsoll_engine::RunError;
 use plimsoll_engine::{BackgroundJob, validity::Allowance};
 use plimsoll_host::{Root, life};
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Starts the job of each trial anew.
+/// Starts a new job for each trial.
 #[derive(Debug)]
 pub(super) struct SideJob<'a> {
     side: &'a SideloadPlan,
@@ -28,7 +28,7 @@ pub(super) struct SideJob<'a> {
     serves_here: bool,
     machine: &'a Machine,
     root: Root,
-    ground: Ground,
+    layout: CgroupLayout,
     journal: Journal,
     held: Option<Held>,
 }
@@ -39,7 +39,7 @@ struct Held {
     arm: Arm,
     group: SharedGroup,
     work: Work,
-    /// What holds it by a law, in an arm that is one.
+    /// The thread that runs its law, if the arm has one.
     law: Option<Holding>,
     opened: Option<Edge>,
     closed: Option<Edge>,
@@ -71,7 +71,7 @@ impl<'a> SideJob<'a> {
             side,
             serves_here,
             machine,
-            ground: Ground::find(&machine.root)?,
+            layout: CgroupLayout::find(&machine.root)?,
             journal: machine.journal()?.clone(),
             root: machine.root.clone(),
             held: None,
@@ -91,7 +91,7 @@ impl<'a> SideJob<'a> {
         if !arm.has_job() {
             return Ok(None);
         }
-        let mut group = arms::hold(arm, allowed, &self.side.cpus, &self.ground, &self.journal)?;
+        let mut group = arms::hold(arm, allowed, &self.side.cpus, &self.layout, &self.journal)?;
         let wish = Wish {
             arm,
             headroom: headroom.unwrap_or(self.side.headroom),
@@ -151,7 +151,7 @@ impl Held {
             Work::Command(_) => 0,
         };
         let at = Instant::now();
-        // Of a group that is gone nothing is known; the law that holds it says so.
+        // A removed group has no counters; the law's thread reports it.
         let usage = lock(&self.group).usage().unwrap_or_default();
         let by_group = usage.cpu;
         let cpu = match &self.work {
@@ -166,7 +166,7 @@ impl Held {
         })
     }
 
-    /// What was done between the window's edges.
+    /// The work between the window's edges.
     fn done(&self, runs: Option<(u64, Duration)>) -> Option<JobWork> {
         let (opened, closed) = (self.opened?, self.closed?);
         let (done, over) = runs.unwrap_or_else(|| {
@@ -190,38 +190,38 @@ impl Held {
         }
     }
 
-    /// When its first run is given up.
+    /// When to give up on its first run.
     fn patience(&self, timeout: Duration) -> Instant {
         self.opened.map_or_else(Instant::now, |opened| opened.at) + timeout
     }
 
-    /// For how long its law has left it next to nothing, if it has since the window
-    /// opened. That no run has ended is what the law did, and no failure of the job.
+    /// How long its law has left it next to nothing since the window opened. If no run
+    /// has ended then, the law is the cause and the job has not failed.
     fn starved(&self) -> Option<Duration> {
         let (opened, now) = (self.opened?.at, Instant::now());
         let held = self.law.as_ref()?.between(opened, now);
         laws::starves(&held).then(|| now.saturating_duration_since(opened))
     }
 
-    /// Why a law that was to hold it does not any more.
+    /// Why its law no longer restricts it.
     fn check(&self) -> Result<(), RunError> {
         self.law.as_ref().map_or(Ok(()), Holding::check)
     }
 
     fn end(self) -> Result<(), RunError> {
-        // First, so that nothing is set on what is being ended.
+        // First, so that the law changes nothing while the job ends.
         drop(self.law);
         let killed = match self.work {
             Work::Burn { mut child, .. } => {
                 let killed = lock(&self.group).kill();
-                // Killed or not, it is no longer asked about.
+                // The result no longer matters.
                 let _ = child.wait();
                 killed
             }
             Work::Command(repeated) => repeated.end(),
         };
         killed?;
-        // Nobody else has it any more, so that it is given back here.
+        // No other thread holds the group, so it is undone here.
         if let Some(group) = Arc::into_inner(self.group) {
             let group = group.into_inner().unwrap_or_else(PoisonError::into_inner);
             group.give_back()?;
@@ -283,7 +283,7 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
             Work::Burn { .. } => None,
             Work::Command(repeated) => {
                 let waited = repeated.wait(held.patience(timeout), stop);
-                // A job that its law gave up was killed, and did not fail itself.
+                // A job that its law gave up was killed; it has not failed.
                 held.check()?;
                 match (waited?, held.starved()) {
                     (Waited::Ended(runs, took), _) => Some((runs, took)),
@@ -309,13 +309,13 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
 
 impl Drop for SideJob<'_> {
     fn drop(&mut self) {
-        // What fails stays in the journal, and the next start says so.
+        // A failed change stays in the journal; the next start reports it.
         let _ = self.ends();
     }
 }
 
-/// What a trial at `setting` is allowed. `serves_here` says that the service is
-/// in this process.
+/// The allowance of a trial at `setting`. `serves_here`: the service is in this
+/// process.
 pub(super) fn allowance(
     serves_here: bool,
     setting: &YieldSetting,
@@ -333,7 +333,7 @@ pub(super) fn allowance(
     }
 }
 
-/// In which part of its quota's periods the quota stopped it.
+/// The share of quota periods that were throttled.
 fn throttled(opened: &Usage, closed: &Usage) -> Option<Share> {
     let periods = closed.periods?.checked_sub(opened.periods?)?;
     let throttled = closed.throttled?.checked_sub(opened.throttled?)?;

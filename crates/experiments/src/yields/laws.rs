@@ -1,24 +1,21 @@
-//! The arms by law: by which rule each holds a job. The thread that does is in
-//! [`holding`].
+//! The arms by law: the rule of each. [`holding`] runs them in a thread.
 //!
-//! What decides and what sets it is the loop of `plimsoll side`
-//! ([`plimsoll_side::Control`]); here stands what each law holds by in life. The
-//! sideloader of resctl-demo gives its slice the least weight and a quota in
-//! periods of 10 ms (`cpu_throttle_period` of its configuration). Koordinator's
-//! suppression sets a quota in periods of 100 ms on the best-effort tier, which
-//! Kubernetes gives the least `cpu.shares`. Ours holds by what `plimsoll side`
-//! chooses if nobody says, and is started with the job. The other two are
-//! daemons, which have watched the service when a job comes: they begin with
-//! what they would remember of it. Of both it is what they decide about the CPU:
-//! neither resctl-demo's guards of memory and disk pressure nor Koordinator's of
-//! memory are asked.
+//! The loop is that of `plimsoll side` ([`plimsoll_side::Control`]); this module
+//! has the mechanism of each law. The sideloader of resctl-demo gives its slice the
+//! lowest weight and a quota in periods of 10 ms (`cpu_throttle_period` of its
+//! configuration). Koordinator's suppression sets a quota in periods of 100 ms on
+//! the best-effort tier, which Kubernetes gives the lowest `cpu.shares`. Ours uses
+//! the default mechanism of `plimsoll side`, and starts with the job. The other two
+//! are daemons that have observed the service before a job starts: they begin with
+//! that state. Only their CPU decisions are compared: neither resctl-demo's guards
+//! of memory and disk pressure nor Koordinator's of memory are used.
 
 mod holding;
 
 pub(super) use holding::{Holding, not_held};
 
 use super::shared::FLOOR;
-use plimsoll_control::{AtEnd, ControlError, Ground, Group, Journal, Mechanism, Weight};
+use plimsoll_control::{AtEnd, CgroupLayout, ControlError, Group, Journal, Mechanism, Weight};
 use plimsoll_host::Root;
 use plimsoll_law::{Action, Headroom, Koordinator, Law, ResctlDemo, Sample, State};
 use plimsoll_model::{Arm, CpuSet, CpuTime, CpuUse, JobHeld, Share};
@@ -26,35 +23,37 @@ use plimsoll_side::{Control, Held, Hold, Rule};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How often the two daemons decide.
+/// The interval between decisions of the two daemons.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// For how long they have watched the service: longer than resctl-demo's longest
-/// window, the hold of the overload that it begins with, and its decay.
+/// How long they have observed the service: longer than resctl-demo's longest
+/// window, the hold of its initial overload, and its decay.
 const WATCHED: u32 = 60;
 
-/// What a job by law may have.
+/// The limits of a job under a law.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
-    /// Which law.
     pub(super) arm: Arm,
-    /// What is to stay free.
+    /// The headroom.
     pub(super) headroom: Share,
-    /// What the service alone leaves beyond it.
+    /// The share that the service alone leaves idle beyond it.
     pub(super) allowed: Share,
-    /// The job's CPUs.
     pub(super) cpus: &'a CpuSet,
     /// Whether the service is in this process.
     pub(super) serves_here: bool,
 }
 
-/// A group for a job that a law will hold, before anything runs in it.
-pub(super) fn group(arm: Arm, ground: &Ground, journal: &Journal) -> Result<Group, ControlError> {
+/// Makes a group for a job under a law, before anything runs in it.
+pub(super) fn group(
+    arm: Arm,
+    layout: &CgroupLayout,
+    journal: &Journal,
+) -> Result<Group, ControlError> {
     let hold = match arm {
-        Arm::Plimsoll => Hold::best_guess(&ground.capabilities(&needs(Hold::Weight))).0,
+        Arm::Plimsoll => Hold::best_guess(&layout.capabilities(&needs(Hold::Weight))).0,
         _ => Hold::Quota,
     };
-    let mut group = Group::make(ground, &needs(hold), journal, AtEnd::Kill)?;
+    let mut group = Group::make(layout, &needs(hold), journal, AtEnd::Kill)?;
     hold.set(&mut group)?;
     if hold == Hold::Quota && group.capabilities().by_group(Mechanism::Weight) {
         group.set_weight(Weight::LEAST)?;
@@ -71,8 +70,8 @@ fn needs(hold: Hold) -> BTreeSet<Mechanism> {
     needs
 }
 
-/// What holds the job of `wish` in a [`group`] of its arm from now on; a sentence
-/// without its end if it cannot.
+/// Starts the law on a [`group`] of its arm; the error is a sentence without its
+/// full stop.
 pub(super) fn control(wish: &Wish<'_>, root: &Root, group: &mut Group) -> Result<Control, String> {
     let capabilities = group.capabilities();
     let hold = match wish.arm {
@@ -129,15 +128,15 @@ fn rule(wish: &Wish<'_>, hold: Hold) -> Result<Rule, String> {
     })
 }
 
-/// Whether a law left a job less than any other way to hold one gives it.
+/// Whether a law left a job less than any other arm does.
 pub(super) fn starves(held: &JobHeld) -> bool {
     let runs = held.frozen.map(|frozen| 1.0 - frozen.get());
     let left = held.allowed.map(Share::get).or(runs);
     left.is_some_and(|left| left < FLOOR)
 }
 
-/// What a law remembers, and what it lets run, after it has seen the service
-/// alone for a while: use as the trial before the passes saw it, and no job.
+/// The state of a law, and its first action, after it has observed the service
+/// alone for a while: with the CPU use of the trial before the passes, and no job.
 fn watched(law: &Law, wish: &Wish<'_>, cpus: u32) -> (State, Action) {
     let idle = (wish.allowed.get() + wish.headroom.get()).min(1.0);
     let whole = PERIOD * cpus;

@@ -1,14 +1,14 @@
-//! `plimsoll yield`: what does batch work beside a service gain, and what does
-//! the service pay?
+//! `plimsoll yield`: what does batch work next to a service gain, and what does the
+//! service pay?
 //!
-//! The rated rate is found as in a sweep, unless a rate was given; one trial of
-//! the service alone tells what it leaves idle; then every arm is visited once
-//! in each pass, shuffled and mirrored, with the service alone twice.
+//! The rated rate is calibrated as in a sweep, unless it is given. One trial of the
+//! service alone measures the idle CPU time. Then each pass visits every arm once,
+//! shuffled and mirrored, and the service alone twice.
 //!
-//! An arm is data ([`plimsoll_model::Arm`]), and how it holds a job is one
-//! function (`arms::hold`); what decides again and again is the loop of `plimsoll
-//! side`, which `laws` gives its law. [`Request::plan`] makes the plan, [`YieldPlanner`]
-//! says which trial is next, and [`runner`] carries it out.
+//! An arm is data ([`plimsoll_model::Arm`]); one function (`arms::hold`) applies it
+//! to a job. Arms that decide repeatedly use the loop of `plimsoll side` with a law
+//! from `laws`. [`Request::plan`] makes the plan, [`YieldPlanner`] returns the next
+//! trial, and [`runner`] runs it.
 
 mod args;
 mod arms;
@@ -37,7 +37,7 @@ pub use request::{Effort, Request, StepLoads};
 
 use crate::experiment::Machine;
 use job::SideJob;
-use plimsoll_control::Ground;
+use plimsoll_control::CgroupLayout;
 use plimsoll_engine::{RunError, Runner, Site};
 use plimsoll_model::{
     Arm, CpuSet, MissingArm, Share, Workload, YieldOutcome, YieldPlan, YieldSetting,
@@ -55,10 +55,10 @@ pub fn able(
     machine: &Machine,
 ) -> Result<(Vec<Arm>, Vec<MissingArm>), RunError> {
     let root = &machine.root;
-    let ground = Ground::find(root)?;
+    let layout = CgroupLayout::find(root)?;
     let (mut arms, mut missing) = (Vec::new(), Vec::new());
     for &arm in wanted {
-        match arms::try_once(arm, headroom, cpus, &ground, machine.journal()?, root) {
+        match arms::try_once(arm, headroom, cpus, &layout, machine.journal()?, root) {
             Ok(()) => arms.push(arm),
             Err(reason) => missing.push(MissingArm { arm, reason }),
         }

@@ -1,4 +1,4 @@
-//! Which trial is next: a pure function of the plan and the trials so far.
+//! The planner: a pure function of the plan and the trials so far.
 
 use super::progress::progress;
 use super::shared::FLOOR;
@@ -71,9 +71,9 @@ fn next(plan: &YieldPlan, trials: &[YieldTrial]) -> Next<YieldSetting> {
         None => Next::Done,
         Some(visit) => {
             let seed = match plan.step {
-                // Every arm of a pass gets the same requests at the same time,
-                // so that its slots differ from those of the service alone by
-                // what the job does, and not by chance.
+                // All arms of a pass get the same requests at the same times, so that
+                // their slots differ from those of the service alone by the effect of
+                // the job only.
                 Some(_) => derive(plan.load.run.seed, u64::from(visit.pass)),
                 None => seed,
             };
@@ -82,14 +82,14 @@ fn next(plan: &YieldPlan, trials: &[YieldTrial]) -> Next<YieldSetting> {
     }
 }
 
-/// The rate that a job finds when it is held: where the load steps, the lower
-/// one, for a limit that is set once knows nothing of a step to come.
+/// The rate at which the limit of a job is set: with a stepped load the lower one,
+/// because a static limit does not anticipate the step.
 fn before_step(plan: &YieldPlan, rate: Rate) -> Rate {
     let low = |step: &StepPlan| step.offered(rate, Duration::ZERO).low;
     plan.step.as_ref().map_or(rate, low)
 }
 
-/// The rate of the service, or what is to be asked to find it.
+/// The rate of the service, or the trial that finds it.
 enum Found {
     Rate(Rate),
     Ask(Rate),
@@ -112,8 +112,8 @@ fn rate(plan: &YieldPlan, side: &SideloadPlan, calibration: &[YieldTrial]) -> Fo
     })
 }
 
-/// What is to be seen before the passes: what the service alone leaves idle,
-/// and whether a command can be a job at all.
+/// The measurements before the passes: the idle CPU time next to the service alone,
+/// and whether a command works as a job.
 fn reference(
     plan: &YieldPlan,
     side: &SideloadPlan,
@@ -161,13 +161,13 @@ fn settings(side: &SideloadPlan, rate: Rate, trials: &[YieldTrial]) -> Vec<(Phas
     side.visits().into_iter().map(of).collect()
 }
 
-/// What the job may use of its CPUs, or a law begins with: all that the service alone leaves idle,
-/// but for the headroom.
+/// The share of its CPUs that the job may use, or that a law starts with: what the
+/// service alone leaves idle, minus the headroom.
 pub(super) fn allowed(idle: Share, headroom: Share) -> Option<Share> {
     Share::new((idle.get() - headroom.get()).max(FLOOR))
 }
 
-/// What the service alone left idle, as far as it has been seen.
+/// The share that the service alone left idle, as far as measured.
 pub(super) fn left_idle(trials: &[YieldTrial]) -> Option<Share> {
     let is_reference = |t: &&YieldTrial| {
         let alone = matches!(
@@ -179,7 +179,7 @@ pub(super) fn left_idle(trials: &[YieldTrial]) -> Option<Share> {
         );
         alone && t.spec.phase == Phase::Calibration
     };
-    // One that was disturbed is better than none.
+    // A disturbed one is better than none.
     let references = || trials.iter().filter(is_reference);
     let seen = references().find(|t| t.verdict.is_valid());
     let seen = seen.or_else(|| references().next())?;

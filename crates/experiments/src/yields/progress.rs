@@ -1,4 +1,4 @@
-//! How far a yield run is, and about how long the rest of it takes.
+//! The progress of a yield run, and its estimated remaining time.
 
 use super::plan::{allowed, left_idle};
 use plimsoll_engine::Progress;
@@ -9,10 +9,10 @@ use plimsoll_model::{
 };
 use std::time::Duration;
 
-/// What is visited once in every pass.
+/// The visits of one pass.
 type Visit = (Arm, Option<Share>);
 
-/// How far a yield run is.
+/// The progress of a yield run.
 pub(super) fn progress(plan: &YieldPlan, trials: &[YieldTrial]) -> Progress {
     let side = &plan.sideload;
     let first =
@@ -45,9 +45,9 @@ fn visit(trial: &YieldTrial) -> Option<Visit> {
     }
 }
 
-/// About how long a visit takes. A command has no fixed length: before an arm
-/// was seen it is what the command took alone, over the part of the machine that
-/// the arm will leave it.
+/// The estimated time of a visit. The duration of a command varies: before an arm's
+/// first visit it is the command's time alone, divided by the share of the machine
+/// that the arm leaves it.
 fn expected(
     plan: &YieldPlan,
     side: &SideloadPlan,
@@ -70,8 +70,7 @@ fn expected(
     }
 }
 
-/// The part of the machine that a job will have, and never none; `None` where
-/// there is no job.
+/// The share of the machine that a job gets, never zero; `None` without a job.
 fn left_to_job(trials: &[YieldTrial], (arm, headroom): Visit) -> Option<Share> {
     let idle = left_idle(trials).unwrap_or(Share::ONE);
     match (arm.has_job(), arm.has_service()) {

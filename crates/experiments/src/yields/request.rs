@@ -1,4 +1,4 @@
-//! From what is asked to a plan: all defaults of a yield run stand here.
+//! Turns a request into a plan; holds all defaults of a yield run.
 
 use crate::defaults::{Tolerance, bounds, first_rate};
 use plimsoll_model::{
@@ -16,15 +16,13 @@ pub enum Effort {
     Full,
 }
 
-/// A yield run as it was asked for. What was not asked for is `None` and gets
-/// the default of the effort.
+/// A requested yield run. `None` means the default of the effort.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The service.
     pub workload: Workload,
-    /// The job beside it, and how it is held.
+    /// The job and its restrictions.
     pub side: SideloadPlan,
-    /// The load before and after a step, where that is asked for.
+    /// The load before and after a step, if requested.
     pub step: Option<StepLoads>,
     /// How much time it may take.
     pub effort: Effort,
@@ -34,31 +32,28 @@ pub struct Request {
     pub rated: Option<Rate>,
     /// How often each arm is visited.
     pub passes: Option<u32>,
-    /// How long each trial measures; how long after each step, where there are
-    /// steps.
+    /// How long each trial measures; with steps, how long after each.
     pub window: Option<Duration>,
-    /// Which CPUs serve and which ask.
+    /// The CPUs of the service and of the generator.
     pub cpus: CpuPlan,
-    /// What does not make a trial invalid yet.
+    /// The bounds below which a trial is valid.
     pub tolerance: Tolerance,
     /// Where the kernel counts the time of interrupts.
     pub interrupts: InterruptTime,
-    /// Seeds everything.
     pub seed: u64,
 }
 
 /// The load before and after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepLoads {
-    /// Before it.
     pub low: LoadLevel,
-    /// After it, and higher.
+    /// Higher than `before`.
     pub high: LoadLevel,
 }
 
-/// What is told apart after a step: half of the longest period that a quota
-/// commonly has (100 ms), so that being held off once shows, and long enough
-/// for some tens of requests of a service that answers a thousand a second.
+/// The time resolution after a step: half of the longest common quota period (100
+/// ms), so that a single throttling is visible, and long enough for some tens of
+/// requests at 1,000/s.
 const SLOT: Duration = Duration::from_millis(50);
 
 struct Times {
@@ -76,22 +71,22 @@ struct StepTimes {
     steps: u32,
     before: Duration,
     after: Duration,
-    /// Always the same, for the steps lie at fixed times of the load.
+    /// Constant, because steps are at fixed times of the load.
     warm_up: Duration,
 }
 
 impl Effort {
-    /// Whether an arm is tried if nobody names arms. A law decides once a second,
-    /// and a quick trial is over by then.
+    /// Whether an arm is tried by default. A law decides once a second, which is too
+    /// slow for a quick trial.
     pub fn tries(self, arm: Arm) -> bool {
         self == Effort::Full || !arm.is_law()
     }
 
-    /// The arms of a curve over headrooms, unless others are asked for.
+    /// The default arms of a curve over headrooms.
     pub const ARMS_OF_CURVE: [Arm; 2] = [Arm::Quota10ms, Arm::Quota100ms];
 
-    /// The arms of a run whose load steps, unless others are asked for: those that
-    /// differ most, of which not all are run.
+    /// The default arms of a run with a stepped load: the most different ones, because
+    /// there is no time for all.
     pub const ARMS_OF_STEP: [Arm; 6] = [
         Arm::None,
         Arm::Nice,
@@ -101,8 +96,7 @@ impl Effort {
         Arm::Quota10ms,
     ];
 
-    /// Leaves one way of each kind: a cgroup's, or where there is none that of
-    /// the processes.
+    /// Keeps one arm of each kind: the cgroup's, or without cgroups the fallback.
     pub fn leave_one_of_a_kind(arms: &mut Vec<Arm>) {
         for (by_group, by_process) in [(Arm::Weight, Arm::Nice), (Arm::CpuIdle, Arm::SchedIdle)] {
             if arms.contains(&by_group) {
@@ -111,8 +105,8 @@ impl Effort {
         }
     }
 
-    /// The headrooms of a curve, unless others are asked for. They lie closer
-    /// to nothing, where latency is expected to rise.
+    /// The default headrooms of a curve. They are denser near zero, where latency is
+    /// expected to rise.
     pub fn headrooms(self) -> Vec<Share> {
         let pct: &[f64] = match self {
             Effort::Quick => &[0.0, 5.0, 10.0, 20.0, 40.0],
@@ -123,8 +117,8 @@ impl Effort {
             .collect()
     }
 
-    /// Passes are at least 6: of fewer paired differences the extremes
-    /// themselves hold the truth in less than 95 of 100 cases.
+    /// At least 6 passes: the range of fewer paired differences has less than 95 %
+    /// coverage.
     fn times(self) -> Times {
         let ms = Duration::from_millis;
         let warm_up = |min, max| WarmUp {
@@ -152,7 +146,7 @@ impl Effort {
                 window_of_curve: ms(2500),
                 step: StepTimes {
                     steps: 2,
-                    // What piled up after a step is worked off until the next.
+                    // The queue after a step drains before the next one.
                     before: ms(2000),
                     after: ms(3000),
                     warm_up: ms(500),
@@ -179,7 +173,6 @@ impl StepTimes {
 }
 
 impl Request {
-    /// The plan for what was asked.
     pub fn plan(self) -> YieldPlan {
         let times = self.effort.times();
         let step = self.step.map(|loads| times.step.plan(loads, self.window));

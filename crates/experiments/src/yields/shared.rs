@@ -1,17 +1,17 @@
-//! What all arms share: the least that a job is given, and a job's group, which
-//! more than one thread uses.
+//! Shared by all arms: the minimum for a job, and access to a job's group from
+//! several threads.
 
 use plimsoll_control::Group;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a job is never given less than: the kernel takes no quota below a
-/// millisecond, and a job without any CPU time tells nothing.
+/// The minimum CPU time of a job: the kernel's minimum quota is 1 ms, and a job
+/// without CPU time yields no measurement.
 pub(super) const FLOOR: f64 = 0.05;
 
-/// The group is used by the thread that starts a command again, too.
+/// The thread that restarts a command uses the group, too.
 pub(super) type SharedGroup = Arc<Mutex<Group>>;
 
 pub(super) fn lock(group: &SharedGroup) -> MutexGuard<'_, Group> {
-    // A thread that panicked while it held it has left a group all the same.
+    // A thread that panicked with the lock leaves a valid group.
     group.lock().unwrap_or_else(PoisonError::into_inner)
 }

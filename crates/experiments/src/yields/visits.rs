@@ -1,5 +1,5 @@
-//! Which arms and headrooms a run visits: all arms with one headroom, a curve, or
-//! those that differ most where the load steps.
+//! The arms and headrooms that a run visits: all arms with one headroom, a curve,
+//! or the most different arms where the load steps.
 
 use super::Effort;
 use super::args::YieldArgs;
@@ -13,8 +13,8 @@ pub(super) fn effort(args: &YieldArgs) -> Effort {
     }
 }
 
-/// The arms to try. Work gained is not asked for where the load steps, so the
-/// job is not run alone then.
+/// The arms to try. With a stepped load the work gained is not measured, so the job
+/// does not run alone.
 pub(super) fn wanted(args: &YieldArgs) -> Result<Vec<Arm>, RunError> {
     let beside = beside(args)?;
     let is_wanted = |arm: &Arm| match arm.is_beside() {
@@ -24,14 +24,14 @@ pub(super) fn wanted(args: &YieldArgs) -> Result<Vec<Arm>, RunError> {
     Ok(Arm::ALL.into_iter().filter(is_wanted).collect())
 }
 
-/// Of the arms that can be had here, those that the run takes the time for.
+/// The arms available here that fit the time of the run.
 pub(super) fn leave_alike(args: &YieldArgs, arms: &mut Vec<Arm>) {
     if args.step.is_some() && args.arms.is_none() {
         Effort::leave_one_of_a_kind(arms);
     }
 }
 
-/// The ways to hold the job that are asked for.
+/// The requested arms.
 fn beside(args: &YieldArgs) -> Result<Vec<Arm>, RunError> {
     let usual = match (args.curve, args.step) {
         (true, _) => Effort::ARMS_OF_CURVE.to_vec(),
@@ -52,7 +52,7 @@ fn beside(args: &YieldArgs) -> Result<Vec<Arm>, RunError> {
     }
 }
 
-/// The headrooms of a curve, ascending; none of a run that is about arms.
+/// The headrooms of a curve, ascending; empty for a run that compares arms.
 pub(super) fn headrooms(args: &YieldArgs) -> Result<Vec<Share>, RunError> {
     if !args.curve {
         return Ok(Vec::new());

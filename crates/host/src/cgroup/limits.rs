@@ -1,7 +1,7 @@
 use super::Cgroups;
 use super::mounts::Mount;
 use super::own::own_path;
-use crate::error::{Garbled, HostError, number};
+use crate::error::{HostError, Malformed, number};
 use crate::root::Root;
 use plimsoll_model::Bytes;
 use std::path::{Path, PathBuf};
@@ -113,11 +113,11 @@ fn memory_v1(root: &Root, folder: &Path) -> Result<Option<u64>, HostError> {
 fn read<T>(
     root: &Root,
     file: &Path,
-    parse: impl FnOnce(&str) -> Result<Option<T>, Garbled>,
+    parse: impl FnOnce(&str) -> Result<Option<T>, Malformed>,
 ) -> Result<Option<T>, HostError> {
     match root.optional(file)? {
         None => Ok(None),
-        Some(text) => parse(&text).map_err(|garbled| garbled.at(&root.path(file))),
+        Some(text) => parse(&text).map_err(|malformed| malformed.at(&root.path(file))),
     }
 }
 

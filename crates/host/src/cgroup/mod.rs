@@ -12,7 +12,7 @@ mod own;
 pub use limits::{Limits, own_limits};
 pub use own::{OwnGroup, OwnGroups};
 
-use crate::error::{Garbled, HostError, number};
+use crate::error::{HostError, Malformed, number};
 use crate::pressure::some_total;
 use crate::process::Pid;
 use crate::root::Root;
@@ -87,13 +87,13 @@ impl Cgroups {
             if let Some(text) = root.optional(&file)? {
                 return number(&text, "a number of nanoseconds")
                     .map(|ns| CpuTime(Duration::from_nanos(ns)))
-                    .map_err(|garbled| garbled.at(&root.path(file)));
+                    .map_err(|malformed| malformed.at(&root.path(file)));
             }
         }
         let mount = self.v2.as_ref().ok_or_else(no_cgroup)?;
         let file = format!("{}/cpu.stat", mount.folder(name));
         let text = root.optional(&file)?.ok_or_else(no_cgroup)?;
-        usage_usec(&text).map_err(|garbled| garbled.at(&root.path(file)))
+        usage_usec(&text).map_err(|malformed| malformed.at(&root.path(file)))
     }
 
     /// PSI: time in which at least one task of the group `name` or its
@@ -142,8 +142,8 @@ fn processes_below(root: &Root, folder: String) -> Result<Vec<Pid>, HostError> {
         for line in text.lines() {
             let pid = line
                 .parse()
-                .map_err(|_| Garbled::new("a process ID", line))
-                .map_err(|garbled| garbled.at(&root.path(&file)))?;
+                .map_err(|_| Malformed::new("a process ID", line))
+                .map_err(|malformed| malformed.at(&root.path(&file)))?;
             pids.push(pid);
         }
         for name in root.names(&folder)? {
@@ -158,12 +158,12 @@ fn processes_below(root: &Root, folder: String) -> Result<Vec<Pid>, HostError> {
     Ok(pids)
 }
 
-fn usage_usec(cpu_stat: &str) -> Result<CpuTime, Garbled> {
+fn usage_usec(cpu_stat: &str) -> Result<CpuTime, Malformed> {
     const EXPECTED: &str = "a line 'usage_usec MICROSECONDS'";
     let usage = cpu_stat
         .lines()
         .find_map(|line| line.strip_prefix("usage_usec "))
-        .ok_or_else(|| Garbled::new(EXPECTED, cpu_stat))?;
+        .ok_or_else(|| Malformed::new(EXPECTED, cpu_stat))?;
     Ok(CpuTime(Duration::from_micros(number(usage, EXPECTED)?)))
 }
 

@@ -1,28 +1,26 @@
-//! Copies of a command, started at once, each on a CPU of its own.
+//! Copies of a command, started at once, each on its own CPU.
 //!
-//! This measures a machine by work that is no service: a compiler run, a
-//! benchmark. Copy `i` runs pinned to the `i`-th CPU of a given
-//! order, in a fresh working directory, with its number in `PLIMSOLL_COPY` (from 0), with nothing to
-//! read, and with what it writes kept in `stdout.txt` and `stderr.txt` there.
+//! This measures a machine by batch work: a compiler run, a benchmark. Copy `i` is
+//! pinned to the `i`-th CPU of a given order and runs in a new working directory,
+//! with its number in `PLIMSOLL_COPY` (from 0), with empty standard input, and with
+//! its output in `stdout.txt` and `stderr.txt` there.
 //!
-//! - All copies have a common start: their threads stand ready, pinned, and
-//!   are let go together. A copy's time runs from there, so it includes making
-//!   the process, to the exit of its first process, as seen by a thread that
-//!   waits for nothing else.
-//! - A copy is a process group. When its first process has ended, by itself or
-//!   not, what is left of the group is killed, so that nothing goes on beside
-//!   the next trial. A process that has made a group or a session of its own
-//!   is not found by that.
+//! - All copies have a common start: their pinned threads wait and are released
+//!   together. A copy's time runs from there, so it includes the start of the
+//!   process, to the exit of its first process, as seen by its own thread.
+//! - A copy is a process group. When its first process has ended, the rest of the
+//!   group is killed, so that nothing runs into the next trial. A process that has
+//!   left the process group is not found.
 //! - When one copy fails, the others are ended: the trial is void.
-//! - Working directories are removed when all went well or the run was
-//!   interrupted, and kept when a copy failed.
+//! - Working directories are removed after a success or an interruption, and kept
+//!   after a failure.
 
-mod ground;
+mod directories;
 mod program;
 mod thread;
 
 use crate::LoadError;
-use ground::Ground;
+use directories::WorkingDirectories;
 use plimsoll_control::Scratch;
 use plimsoll_model::{Copies, CpuId, CpuSet, human_duration};
 use program::Program;
@@ -32,10 +30,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use thread::{Event, Member};
 
-/// How often the stop flag is looked at.
+/// Polling interval of the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Copies that all ended well.
+/// A successful run of all copies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopiesRun {
     /// From the common start to the end of the last copy.
@@ -46,27 +44,26 @@ pub struct CopiesRun {
     pub left_behind: Option<PathBuf>,
 }
 
-/// One copy that ended well.
+/// A successful copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyRun {
-    /// Where it ran.
     pub cpu: CpuId,
     /// From the common start to its end.
     pub wall: Duration,
 }
 
-/// Why copies did not all end well.
+/// Why a run of copies is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum CopiesError {
-    /// The stop flag was set. All copies were ended.
+    /// The stop flag was set, and all copies were ended.
     #[error("interrupted while the copies ran; they were ended")]
     Interrupted,
-    /// The command, a copy or the system failed. All copies were ended.
+    /// The command, a copy or the system failed, and all copies were ended.
     #[error(transparent)]
     Load(#[from] LoadError),
 }
 
-/// Copies that run. Dropping it ends them and removes what they have written.
+/// Running copies. Dropping it ends them and removes their files.
 #[derive(Debug)]
 pub struct RunningCopies {
     command: String,
@@ -74,9 +71,9 @@ pub struct RunningCopies {
     began: Instant,
     copies: Vec<RunningCopy>,
     events: Receiver<(usize, Event)>,
-    /// Ends of short copies, seen before the last copy had started.
+    /// Ends of short copies, received before the last copy had started.
     early: Vec<(usize, Event)>,
-    ground: Ground,
+    directories: WorkingDirectories,
 }
 
 #[derive(Debug)]
@@ -87,10 +84,10 @@ struct RunningCopy {
     wall: Option<Duration>,
 }
 
-/// Whether the command is there and is a program, before anything is run.
+/// Checks, without running it, that the command exists and is executable.
 ///
 /// # Errors
-/// A [`LoadError::Mistake`] that says what it is instead.
+/// A [`LoadError::Mistake`] with the reason.
 pub fn check(copies: &Copies) -> Result<(), LoadError> {
     Program::find(&copies.command).map(|_| ())
 }
@@ -106,12 +103,11 @@ pub fn run(
     start(copies, n, cpus, scratch)?.wait(stop)
 }
 
-/// Starts `n` copies at once on the first `n` of `cpus`, which are all
-/// different, in their order, with their working directories in `scratch`.
+/// Starts `n` copies at once on the first `n` of `cpus`, which must be distinct, in
+/// their order, with their working directories in `scratch`.
 ///
-/// Either all copies run, or none does any more and the error says why. It is
-/// a [`LoadError::Mistake`] when the command is not to be found or is no
-/// program, and when there are more copies than CPUs.
+/// On an error no copy runs. The error is [`LoadError::Mistake`] if the command is
+/// missing or not executable, or if there are more copies than CPUs.
 pub fn start(
     copies: &Copies,
     n: u32,
@@ -128,9 +124,14 @@ pub fn start(
             cpus.len()
         )));
     }
-    let ground = Ground::lay(scratch, wanted)?;
+    let directories = WorkingDirectories::lay(scratch, wanted)?;
     let (sender, events) = channel();
-    let members = thread::stand_ready(&program, cpus[..wanted].iter().copied(), &ground, sender)?;
+    let members = thread::stand_ready(
+        &program,
+        cpus[..wanted].iter().copied(),
+        &directories,
+        sender,
+    )?;
     let began = Instant::now();
     for member in &members {
         member.go();
@@ -147,15 +148,15 @@ pub fn start(
         copies: copies_of.collect(),
         events,
         early: Vec::new(),
-        ground,
+        directories,
     };
     running.await_starts(&program)?;
     Ok(running)
 }
 
 impl RunningCopies {
-    /// The ids of the copies' first processes, which are their process groups'
-    /// ids too, in the order of the CPUs.
+    /// The PIDs of the copies' first processes, which are also their process group IDs,
+    /// in the order of the CPUs.
     pub fn pids(&self) -> Vec<u32> {
         self.copies.iter().filter_map(|c| c.pid).collect()
     }
@@ -165,8 +166,8 @@ impl RunningCopies {
         self.began
     }
 
-    /// Waits until all copies have ended well, one has failed, the time-out of
-    /// the command is over, or `stop` is set (seen within 50 ms).
+    /// Waits until all copies have succeeded, one has failed, the command's time-out is
+    /// over, or `stop` is set (detected within 50 ms).
     pub fn wait(mut self, stop: &AtomicBool) -> Result<CopiesRun, CopiesError> {
         for (i, event) in std::mem::take(&mut self.early) {
             self.note(i, event)?;
@@ -200,12 +201,12 @@ impl RunningCopies {
         Ok(CopiesRun {
             wall: copies.iter().map(|c| c.wall).max().unwrap_or_default(),
             copies,
-            left_behind: self.ground.clear(),
+            left_behind: self.directories.clear(),
         })
     }
 
-    /// Waits until it is known of each copy whether it has started, so that
-    /// all that have can be ended when one has not.
+    /// Waits until the start of every copy has succeeded or failed, so that all can be
+    /// ended after a failure.
     fn await_starts(&mut self, program: &Program) -> Result<(), LoadError> {
         let mut known = 0;
         let mut failed = None;
@@ -224,7 +225,7 @@ impl RunningCopies {
         failed.map_or(Ok(()), |source| Err(program.not_started(source)))
     }
 
-    /// Notes that a copy has ended; an error if it has not ended well.
+    /// Records the end of a copy; an error if it has failed.
     fn note(&mut self, i: usize, event: Event) -> Result<(), LoadError> {
         let Event::Ended { at, status } = event else {
             return Ok(());
@@ -261,12 +262,12 @@ impl RunningCopies {
     }
 
     fn failure(&mut self, i: usize, what: &str) -> LoadError {
-        self.ground.keep();
+        self.directories.keep();
         LoadError::Service(format!(
             "copy {i} of `{}` on CPU {} {what}. {}",
             self.command,
             self.copies[i].member.cpu,
-            self.ground.last_words(i),
+            self.directories.last_words(i),
         ))
     }
 
@@ -286,7 +287,7 @@ impl Drop for RunningCopies {
     }
 }
 
-/// A thread that ends without a word would be a defect of this program.
+/// A thread that ends without an event is a bug.
 fn lost() -> LoadError {
     LoadError::Service("a copy was lost: nothing waits for it any more; run it again".to_owned())
 }

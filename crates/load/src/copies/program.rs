@@ -1,10 +1,10 @@
-//! Which program a command means.
+//! Looks up the program of a command.
 //!
-//! It is looked up before anything starts, from where Plimsoll was started:
-//! copies run in other directories, where `./build.sh` would mean something
-//! else, and a mistyped name is told once and not per copy.
+//! The lookup uses the current directory before anything starts: copies run in
+//! other directories, where `./build.sh` would not exist, and a mistyped name is
+//! reported once instead of per copy.
 
-use super::ground::Ground;
+use super::directories::WorkingDirectories;
 use crate::LoadError;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -12,10 +12,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The variable that tells a copy its number.
+/// The environment variable with a copy's number.
 const COPY: &str = "PLIMSOLL_COPY";
 
-/// A program that is there, and its arguments.
+/// An existing program and its arguments.
 #[derive(Debug)]
 pub(super) struct Program {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// The program that `command` means here and now.
+    /// Looks up the program of `command`.
     pub(super) fn find(command: &[String]) -> Result<Program, LoadError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Program::find_in(command, &path)
@@ -44,20 +44,24 @@ impl Program {
         Ok(Program { path, args })
     }
 
-    /// Copy `i` of it, on its ground.
-    pub(super) fn command(&self, i: usize, ground: &Ground) -> Result<Command, LoadError> {
+    /// The command line of copy `i`, in its working directory.
+    pub(super) fn command(
+        &self,
+        i: usize,
+        directories: &WorkingDirectories,
+    ) -> Result<Command, LoadError> {
         let mut command = Command::new(&self.path);
         command
             .args(&self.args)
             .env(COPY, i.to_string())
-            .current_dir(ground.of(i))
+            .current_dir(directories.of(i))
             .stdin(Stdio::null())
-            .stdout(ground.stdout(i)?)
-            .stderr(ground.stderr(i)?);
+            .stdout(directories.stdout(i)?)
+            .stderr(directories.stderr(i)?);
         Ok(command)
     }
 
-    /// What it means that the program could not be started.
+    /// The error for a program that could not be started.
     pub(super) fn not_started(&self, source: std::io::Error) -> LoadError {
         let what = format!("{} could not be started", self.path.display());
         match Errno::from_io_error(&source) {
@@ -74,7 +78,7 @@ impl Program {
     }
 }
 
-/// The program at a path that was given.
+/// The program at a given path.
 fn at_path(name: &str) -> Result<PathBuf, LoadError> {
     let shown = std::path::absolute(name).unwrap_or_else(|_| PathBuf::from(name));
     let path = shown.canonicalize().map_err(|error| {

@@ -1,10 +1,10 @@
-//! One thread per copy: it pins itself, makes the process, and waits for it.
+//! One thread per copy: it pins itself, starts the process, and waits for it.
 //!
-//! A process starts with the CPU affinity of the thread that makes it, so the
-//! copy is pinned from its first instruction on. The thread stays on the same
-//! CPU: it sleeps while the copy runs, and the copy's end frees the CPU for it.
+//! A process inherits the CPU affinity of the thread that starts it, so the copy is
+//! pinned from its first instruction on. The thread stays on the same CPU: it
+//! sleeps while the copy runs, and the end of the copy frees the CPU for it.
 
-use super::ground::Ground;
+use super::directories::WorkingDirectories;
 use super::program::Program;
 use crate::LoadError;
 use plimsoll_control::Scratch;
@@ -18,14 +18,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// What a thread tells: `Started` and later `Ended`, or `NotStarted`.
+/// Events of a copy's thread: `Started` and later `Ended`, or `NotStarted`.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// The copy runs, in a process of this id.
+    /// The copy runs as this PID.
     Started(u32),
-    /// The process could not be made.
+    /// The process could not be started.
     NotStarted(std::io::Error),
-    /// Its first process has ended, its others have been killed.
+    /// Its first process has ended, and its others were killed.
     Ended {
         at: Instant,
         status: std::io::Result<ExitStatus>,
@@ -44,7 +44,7 @@ pub(super) struct Member {
 impl Member {
     /// Lets the copy start.
     pub(super) fn go(&self) {
-        // A thread waits for this until it comes or the sender is dropped.
+        // The thread waits for this, or for the sender to be dropped.
         let _ = self.go.send(());
     }
 
@@ -53,37 +53,36 @@ impl Member {
         self.group.kill();
     }
 
-    /// Waits for the thread, and so for the copy.
+    /// Waits for the thread, and thus for the copy.
     pub(super) fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // The panic hook has told of a panic; nothing is left to do here.
+            // The panic hook has reported a panic.
             let _ = thread.join();
         }
     }
 }
 
-/// Makes a thread for each CPU and gives them when all are pinned and wait for
-/// their word. When one cannot be had, all end. They tell `events` what
-/// becomes of which copy.
+/// Starts a thread for each CPU and returns when all are pinned and ready. If one
+/// cannot start, all end. The threads send the state of their copies to `events`.
 pub(super) fn stand_ready(
     program: &Program,
     cpus: impl Iterator<Item = CpuId>,
-    ground: &Ground,
+    directories: &WorkingDirectories,
     events: Sender<(usize, Event)>,
 ) -> Result<Vec<Member>, LoadError> {
     let (ready, reports) = channel();
     let mut members = Vec::new();
     for (i, cpu) in cpus.enumerate() {
-        let command = program.command(i, ground)?;
-        let scratch = ground.scratch().clone();
+        let command = program.command(i, directories)?;
+        let scratch = directories.scratch().clone();
         let (go, wait_for_go) = channel();
         let group = Arc::new(Group::default());
         let (own_group, ready, events) = (Arc::clone(&group), ready.clone(), events.clone());
         let body = move || {
             let pinned = pin_this_thread(cpu);
             let is_pinned = pinned.is_ok();
-            // Nobody listens when another thread could not be had; then no
-            // word comes either.
+            // If another thread could not start, nobody receives this, and no start
+            // signal follows.
             let _ = ready.send(pinned);
             if is_pinned && wait_for_go.recv().is_ok() {
                 live(command, &scratch, &own_group, |event| {
@@ -109,7 +108,7 @@ pub(super) fn stand_ready(
     Ok(members)
 }
 
-/// The life of a copy.
+/// Runs a copy to its end.
 fn live(mut command: Command, scratch: &Scratch, group: &Group, tell: impl Fn(Event)) {
     let (child, working) = match scratch.start(&mut command) {
         Ok(started) => started,
@@ -124,16 +123,16 @@ fn live(mut command: Command, scratch: &Scratch, group: &Group, tell: impl Fn(Ev
     tell(Event::Ended { at, status });
 }
 
-/// Waits until the process has ended, and leaves it to be reaped.
+/// Waits until the process has ended, without reaping it.
 fn wait_for_exit(pid: Pid) -> Instant {
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while waitid(WaitId::Pid(pid), ended).err() == Some(Errno::INTR) {}
-    // Any other error is the reaping's to report.
+    // The reaping reports any other error.
     Instant::now()
 }
 
-/// A copy's process group while its first process is not reaped. Only so long
-/// is the id surely its own; after that the kernel may give it to others.
+/// A copy's process group while its first process is not reaped: its ID cannot be
+/// reused until then.
 #[derive(Debug, Default)]
 struct Group(Mutex<Option<Pid>>);
 
@@ -152,8 +151,7 @@ impl Group {
         }
     }
 
-    /// Kills what is left of the group, then reaps its first process, which
-    /// has ended.
+    /// Kills the rest of the group, then reaps its first process, which has ended.
     fn end(&self, mut child: Child) -> std::io::Result<ExitStatus> {
         let mut pid = self.lock();
         if let Some(pid) = pid.take() {
@@ -164,6 +162,6 @@ impl Group {
 }
 
 fn kill(pid: Pid) {
-    // It fails when nothing is left to kill, and that is what is wanted.
+    // Fails if the group is empty, which is the goal.
     let _ = kill_process_group(pid, Signal::KILL);
 }

@@ -1,5 +1,5 @@
-//! A guard that asks a server a few times a second, as an open loop: how long its
-//! answers take from when they were due to be asked for.
+//! A guard that probes a server several times a second in an open loop, with
+//! latency from the intended start.
 
 use super::{Percentile, Value};
 use plimsoll_load::http::HttpLoad;
@@ -8,22 +8,22 @@ use plimsoll_model::{Arrivals, CpuSet, HttpService, Rate, ServiceAt};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Enough to see a service that is slow, and no load for one that is not.
+/// Enough to detect a slow service, and little load.
 const PER_SECOND: f64 = 10.0;
-/// For how long answers count.
+/// The age up to which answers count.
 const KEPT: Duration = Duration::from_secs(2);
-/// A server that takes so many times its limit has failed.
+/// The time-out, as a multiple of the limit.
 const TIMEOUT_LIMITS: u32 = 4;
 
-/// A probe that goes on by itself.
+/// A probe with its own thread.
 pub(super) struct Http {
     running: Result<Box<dyn Running>, String>,
     percentile: Percentile,
     recent: Recent,
 }
 
-/// The load, before it speaks to anybody. Its thread runs on the last CPU, for
-/// the first one often has the interrupts.
+/// Prepares the probe without contacting the server. Its thread runs on the last
+/// CPU, because the first one often handles interrupts.
 pub(super) fn prepare(url: &str, limit: Duration, cpus: &CpuSet) -> Result<HttpLoad, LoadError> {
     let timeout = limit
         .saturating_mul(TIMEOUT_LIMITS)
@@ -67,7 +67,7 @@ impl Http {
     }
 }
 
-/// What came in the last moments.
+/// The recent ticks.
 #[derive(Default)]
 struct Recent(VecDeque<(Instant, Tick)>);
 
@@ -77,7 +77,7 @@ impl Recent {
         self.0.retain(|(at, _)| now.duration_since(*at) <= KEPT);
     }
 
-    /// The worst of the moments, in milliseconds: percentiles are not averaged.
+    /// The maximum over the ticks, in milliseconds: percentiles are not averaged.
     fn slowest(&self, percentile: Percentile) -> Value {
         let sum = |of: fn(&Tick) -> u64| -> u64 { self.0.iter().map(|(_, t)| of(t)).sum() };
         let (completed, errors) = (sum(|t| t.completed), sum(|t| t.errors));

@@ -1,37 +1,37 @@
-//! Guards that the kernel answers: waiting for a CPU, by task and by pressure.
+//! Guards from kernel counters: run delay and PSI.
 
 use super::{Value, Whose};
-use plimsoll_host::{Cgroups, HostError, Pid, Root, RunDelays, Waited, Waiters, life, pressure};
+use plimsoll_host::{Cgroups, DelayScope, HostError, Pid, Root, RunDelays, Waited, life, pressure};
 use std::time::{Duration, Instant};
 
 const FIRST: &str = "it has been read only once";
 const NO_DELAYS: &str = "this kernel does not count it (CONFIG_SCHED_INFO)";
 const NO_PRESSURE: &str = "this kernel does not count it (psi=1, and cgroup v2 for groups)";
 
-/// Whether this is no more than the beginning.
+/// Whether the value is missing only because a difference needs two readings.
 pub(super) fn is_first(why: &str) -> bool {
     why == FIRST
 }
 
-/// How long tasks waited for a CPU.
+/// Run delay of a set of tasks.
 pub(super) struct Delay {
-    /// `None` where the kernel does not count.
+    /// `None` if the kernel does not count it.
     delays: Option<RunDelays>,
     last: Instant,
 }
 
 impl Delay {
-    /// Fails where the process or cgroup is not there.
+    /// Fails if the process or cgroup does not exist.
     pub(super) fn open(root: &Root, whose: &Whose) -> Result<Delay, HostError> {
         let waiters = match whose {
-            Whose::Others => Waiters::Others,
+            Whose::Others => DelayScope::Others,
             Whose::Cgroup(name) => {
                 Cgroups::find(root)?.processes(root, name)?;
-                Waiters::Cgroup(name.clone())
+                DelayScope::Cgroup(name.clone())
             }
             Whose::Process(pid) => {
                 let there = life(root, *pid)?.filter(|life| !life.has_ended());
-                Waiters::Tree(there.ok_or(HostError::NoProcess { pid: *pid })?)
+                DelayScope::Tree(there.ok_or(HostError::NoProcess { pid: *pid })?)
             }
         };
         Ok(Delay {
@@ -40,7 +40,7 @@ impl Delay {
         })
     }
 
-    /// Whether this kernel counts, or why not.
+    /// Whether this kernel counts run delay, or why not.
     pub(super) fn counts(&self) -> Result<(), &'static str> {
         self.delays.as_ref().map(|_| ()).ok_or(NO_DELAYS)
     }
@@ -55,9 +55,8 @@ impl Delay {
     }
 }
 
-/// Of the time that tasks wanted a CPU, the percentage in which they waited. A
-/// handful of wake-ups on an idle machine tells little, so that time counts as no
-/// less than a hundredth of the machine's.
+/// Run delay in percent of the time that tasks wanted a CPU. That time counts as at
+/// least 1 % of the machine's, because a few wake-ups on an idle machine are noise.
 fn delay_pct(waited: Waited, period: Duration, cpus: usize) -> Value {
     if waited.threads > RunDelays::MOST_THREADS {
         return Err(format!(
@@ -73,7 +72,7 @@ fn delay_pct(waited: Waited, period: Duration, cpus: usize) -> Value {
     Ok(100.0 * waited.waited.as_secs_f64() / wanted.max(least))
 }
 
-/// In which share of the time some task waited for a CPU.
+/// Share of the time in which some task waited for a CPU.
 pub(super) struct Psi {
     root: Root,
     cgroup: Option<String>,
@@ -98,12 +97,13 @@ impl Psi {
         let (at, before) = last.ok_or(FIRST)?;
         let period = now.duration_since(at).as_secs_f64();
         let waited = total.saturating_sub(before).as_secs_f64();
-        // The kernel adds up every two seconds or when it is asked; a period may
-        // get a little of the one before.
+        // The kernel updates the total every two seconds or when read, so a period may
+        // include a little of the previous one.
         Ok((100.0 * waited / period).min(100.0))
     }
 
-    /// Whether this kernel counts, or why not. Fails where the cgroup is not there.
+    /// Whether this kernel counts pressure, or why not. Fails if the cgroup does not
+    /// exist.
     pub(super) fn counts(&self) -> Result<Result<(), &'static str>, HostError> {
         Ok(self.total()?.map(|_| ()).ok_or(NO_PRESSURE))
     }

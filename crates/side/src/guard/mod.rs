@@ -1,8 +1,8 @@
-//! Guards: what is asked, besides the machine's CPU time, whether the service is
-//! well. What a reading means is pure; asking is at the edge.
+//! Guards: measures of the service's health besides CPU time. Interpreting a
+//! reading is pure; reading is at the edge.
 //!
-//! A guard never stops the loop: those that speak to a server do it in threads of
-//! their own. What cannot be read is unknown, with its reason, and the law closes.
+//! A guard never blocks the loop: guards that query a server use their own threads.
+//! An unreadable guard is unknown, with a reason, and the law closes.
 
 mod http;
 mod kernel;
@@ -20,10 +20,9 @@ use plimsoll_model::CpuSet;
 use prometheus::Prometheus;
 use std::fmt;
 
-/// A value in the guard's unit, or why there is none.
+/// A value in the guard's unit, or the reason for its absence.
 type Value = Result<f64, String>;
 
-/// The guards of one run.
 pub(crate) struct Guards {
     all: Vec<Watched>,
 }
@@ -34,15 +33,15 @@ struct Watched {
 }
 
 enum Watch {
-    /// Or why it cannot be asked.
+    /// Cannot be read; the reason.
     Delay(Result<Delay, String>),
     Psi(Psi),
     Http(Http),
     Prometheus(Prometheus),
 }
 
-/// Looks for mistakes before the command runs: what no server could answer, and
-/// what is not there to be asked. That a server does not answer yet is none.
+/// Checks the guards before the command runs: URLs that no server could answer,
+/// targets that do not exist. A server that does not answer yet is no error.
 pub(crate) fn check(root: &Root, specs: &[GuardSpec], cpus: &CpuSet) -> Result<(), SideError> {
     for spec in specs {
         match spec {
@@ -50,7 +49,7 @@ pub(crate) fn check(root: &Root, specs: &[GuardSpec], cpus: &CpuSet) -> Result<(
                 http::prepare(url, *limit, cpus).map_err(SideError::Guard)?;
             }
             GuardSpec::Prometheus { url, .. } => {
-                // The same grammar of URLs, and the same host to be found.
+                // The same URL grammar and host lookup as for a load.
                 http::prepare(url, prometheus::TIMEOUT, cpus).map_err(SideError::Guard)?;
             }
             GuardSpec::RunDelay { of, .. } => {
@@ -67,7 +66,7 @@ pub(crate) fn check(root: &Root, specs: &[GuardSpec], cpus: &CpuSet) -> Result<(
     Ok(())
 }
 
-/// A guard that would stop the command for ever.
+/// The error for a guard that would freeze the command for ever.
 fn never(spec: &GuardSpec, reason: &str) -> SideError {
     SideError::NotHere {
         what: format!("the guard {}", spec.name()),
@@ -85,8 +84,8 @@ impl fmt::Debug for Guards {
 }
 
 impl Guards {
-    /// Begins to watch. Without a wish, everything else's waiting is watched if it
-    /// can be; the second is why not.
+    /// Opens the guards. Without any, opens the default guard if it is readable; the
+    /// second value is the reason if it is not.
     pub(crate) fn open(
         root: &Root,
         specs: &[GuardSpec],
@@ -106,7 +105,7 @@ impl Guards {
             }
         } else {
             for watched in &mut all {
-                // What counts from a first reading has it now.
+                // Take the first reading of counters now.
                 if let Watch::Delay(_) | Watch::Psi(_) = watched.watch {
                     let _ = watched.watch.value(cpus, except);
                 }
@@ -115,7 +114,7 @@ impl Guards {
         (Guards { all }, left_out)
     }
 
-    /// What each says now. `except` are the sideload's processes and our own.
+    /// Reads all guards. `except` are the sideload's processes and our own.
     pub(crate) fn read(&mut self, cpus: &CpuSet, except: &[Pid]) -> Vec<Guard> {
         let all = self.all.iter_mut();
         all.map(|watched| Guard {
@@ -125,7 +124,7 @@ impl Guards {
         .collect()
     }
 
-    /// Whether any needs to know the sideload's processes.
+    /// Whether any guard needs the PIDs of the sideload.
     pub(crate) fn needs_processes(&self) -> bool {
         let of_others =
             |w: &Watched| matches!(&w.spec, GuardSpec::RunDelay { of, .. } if *of == Whose::Others);
@@ -133,7 +132,7 @@ impl Guards {
     }
 }
 
-/// To a tenth: what is shown and logged is no more exact.
+/// Rounded to one decimal, the precision of display and log.
 fn reading(value: Value, limit: f64) -> Reading {
     match value {
         Ok(value) => Reading::of((value * 10.0).round() / 10.0, limit),

@@ -1,4 +1,4 @@
-//! A guard that asks a Prometheus server for one number.
+//! A guard that queries one number from a Prometheus server.
 //!
 //! Instant queries, <https://prometheus.io/docs/prometheus/latest/querying/api/>.
 
@@ -10,14 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long an answer may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
-/// How often to ask. Servers scrape less often than that.
+/// The query interval. Servers usually scrape less often.
 const EVERY: Duration = Duration::from_secs(1);
-/// An answer that is older tells nothing of now.
+/// Maximum age of an answer.
 const STALE: Duration = Duration::from_secs(5);
 
-/// The last answer; a thread asks again and again.
+/// The last answer of a thread that queries repeatedly.
 pub(super) struct Prometheus {
     shared: Arc<Shared>,
 }
@@ -35,8 +34,8 @@ impl Prometheus {
         });
         let url = query(url, expression);
         let theirs = Arc::clone(&shared);
-        // It ends by itself soon after this guard has gone: nobody waits for a
-        // server that does not answer.
+        // The thread is not joined: it ends soon after the guard is dropped, even if
+        // the server does not answer.
         std::thread::spawn(move || {
             while !theirs.stop.load(Ordering::Relaxed) {
                 let answer = get_text(&url, TIMEOUT).map_err(|e| e.to_string());
@@ -80,7 +79,7 @@ fn query(url: &str, expression: &str) -> String {
     query
 }
 
-/// The one number of an answer.
+/// The single number of an answer.
 fn number(answer: &str) -> Value {
     let json: Json = serde_json::from_str(answer).map_err(|_| "the answer is no JSON")?;
     let result = &json["data"]["result"];

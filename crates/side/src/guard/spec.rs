@@ -1,71 +1,66 @@
-//! What a guard is asked, as it is typed: `run-delay<30%`, `http URL p99<10ms`.
+//! The syntax of guards: `run-delay<30%`, `http URL p99<10ms`.
 
 use plimsoll_host::Pid;
 use plimsoll_model::{Share, parse_duration};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A guard: what to ask whether the service is well.
+/// A guard: a measure of the service's health, and its limit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GuardSpec {
-    /// In which share of the time that tasks wanted a CPU they waited for one.
+    /// Run delay as a share of the time that tasks wanted a CPU.
     RunDelay {
-        /// Whose tasks.
         of: Whose,
-        /// The most that is well.
+        /// The maximum.
         limit: Share,
     },
-    /// In which share of the time some task waited for a CPU (PSI).
+    /// Share of the time in which some task waited for a CPU (PSI).
     Psi {
-        /// Of which cgroup; `None` for the whole machine, the sideload included.
+        /// A cgroup; `None` for the whole machine, the sideload included.
         cgroup: Option<String>,
-        /// The most that is well.
+        /// The maximum.
         limit: Share,
     },
-    /// How long a server takes to answer.
+    /// The response time of a server.
     Http {
-        /// What is asked for.
         url: String,
-        /// The slowest one of how many answers is held against the limit.
+        /// The percentile that is compared with the limit.
         percentile: Percentile,
-        /// The longest that is well.
+        /// The maximum.
         limit: Duration,
     },
-    /// What an expression gives.
+    /// The value of a PromQL expression.
     Prometheus {
         /// The server, without the path of its API.
         url: String,
-        /// In PromQL; it must give one number.
+        /// It must give one number.
         expression: String,
-        /// The most that is well.
+        /// The maximum.
         limit: f64,
     },
 }
 
-/// Whose tasks are meant.
+/// Whose tasks are sampled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whose {
-    /// Those of everything but the sideload.
+    /// All except the sideload's.
     Others,
-    /// Those of a process and its descendants.
+    /// A process and its descendants.
     Process(Pid),
-    /// Those in a cgroup.
+    /// A cgroup.
     Cgroup(String),
 }
 
-/// Percentiles that are kept of a probe's answers.
+/// The percentiles that a probe keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Percentile {
-    /// The median.
     P50,
-    /// 99 of 100 are no slower.
     P99,
 }
 
 impl Default for GuardSpec {
-    /// Everything else waits for longer than it runs: at twice the time that it
-    /// would take alone, a queue is no longer the service's own affair. A choice
-    /// that nothing has measured.
+    /// At 50 % tasks wait as long as they run, so the service takes twice the time that
+    /// it takes alone. The value is a choice, not a measurement.
     fn default() -> GuardSpec {
         GuardSpec::RunDelay {
             of: Whose::Others,
@@ -105,16 +100,14 @@ impl GuardSpec {
     }
 }
 
-/// Why a guard could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{given}' is no guard: {why}; write run-delay<50%, 'run-delay pid 1234', \
      'psi<20% cgroup NAME', 'http URL p99<10ms' or 'prometheus URL EXPR<LIMIT'"
 )]
 pub struct GuardError {
-    /// What was given.
+    /// The input.
     pub given: String,
-    /// What is wrong with it.
     pub why: &'static str,
 }
 
@@ -189,7 +182,7 @@ fn http(rest: &str) -> Result<GuardSpec, &'static str> {
 
 fn prometheus(rest: &str) -> Result<GuardSpec, &'static str> {
     let (url, rest) = words(rest).ok_or("prometheus needs a URL, an expression and a limit")?;
-    // PromQL has comparisons of its own; the limit comes last.
+    // PromQL has comparison operators; the limit comes last.
     let (expression, limit) = rest.rsplit_once('<').ok_or("its limit has no '<'")?;
     let limit: f64 = limit.trim().parse().unwrap_or(f64::NAN);
     if !limit.is_finite() {
@@ -205,7 +198,7 @@ fn prometheus(rest: &str) -> Result<GuardSpec, &'static str> {
     }
 }
 
-/// The first word and the rest; `None` of nothing.
+/// The first word and the rest; `None` if empty.
 fn words(text: &str) -> Option<(&str, &str)> {
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (!first.is_empty()).then_some((first, rest.trim()))
@@ -222,7 +215,7 @@ fn percent(limit: Option<&str>, usual: f64) -> Result<Share, &'static str> {
         .ok_or("its limit is not between 0% and 100%, written with its unit like 50%")
 }
 
-/// A limit in the unit of the guard's name.
+/// The limit in the unit of [`GuardSpec::name`].
 impl GuardSpec {
     pub(crate) fn limit(&self) -> f64 {
         match self {

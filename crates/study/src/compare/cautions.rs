@@ -1,10 +1,10 @@
-//! What a reader of a comparison should know.
+//! Cautions about a comparison.
 
 use super::{Capacity, Machine};
 use plimsoll_model::{ComparisonCaution, Goal, Workload};
 use std::time::Duration;
 
-/// What may make figures that can be compared mean different things.
+/// Differences between runs that limit a comparison.
 pub(super) fn of(machines: &[Machine]) -> Vec<ComparisonCaution> {
     let all = [
         connections(machines),
@@ -23,7 +23,7 @@ fn differ<T: PartialEq>(values: &[T]) -> bool {
     values.windows(2).any(|pair| pair[0] != pair[1])
 }
 
-/// Their number changes what a server carries.
+/// The number of connections changes the capacity.
 fn connections(machines: &[Machine]) -> Option<ComparisonCaution> {
     let connections = machines.iter().filter_map(|m| match &m.workload {
         Workload::Http(http) => Some(http.connections),
@@ -32,7 +32,7 @@ fn connections(machines: &[Machine]) -> Option<ComparisonCaution> {
     differ(&connections.collect::<Vec<u32>>()).then_some(ComparisonCaution::Connections)
 }
 
-/// Where requests arrive at random more of them wait.
+/// Random arrivals queue more.
 fn arrivals(machines: &[Machine]) -> Option<ComparisonCaution> {
     let known: Vec<_> = machines.iter().filter_map(|m| m.arrivals).collect();
     differ(&known).then_some(ComparisonCaution::Arrivals)
@@ -48,8 +48,8 @@ fn exact_power(machines: &[Machine]) -> Option<ComparisonCaution> {
     (machines.iter().filter(measured).count() > 1).then_some(ComparisonCaution::ExactPower)
 }
 
-/// A service on twice the CPUs rarely carries twice as much, so figures per CPU
-/// flatter the smaller one.
+/// Twice the CPUs rarely carry twice as much, so figures per CPU favour the smaller
+/// machine.
 fn cpus(machines: &[Machine]) -> Option<ComparisonCaution> {
     let known = machines
         .iter()
@@ -59,7 +59,7 @@ fn cpus(machines: &[Machine]) -> Option<ComparisonCaution> {
     differ(&numbers).then_some(ComparisonCaution::Cpus(known))
 }
 
-/// Differences that are smaller than an interval is wide are hardly ever seen.
+/// Differences smaller than the width of an interval are rarely detected.
 fn wide(machines: &[Machine]) -> Vec<ComparisonCaution> {
     let of = |machine: &Machine, capacity: &Capacity| {
         Some(ComparisonCaution::WideCapacity {
@@ -74,8 +74,7 @@ fn wide(machines: &[Machine]) -> Vec<ComparisonCaution> {
     pairs.filter_map(|(m, c)| of(m, c)).collect()
 }
 
-/// A goal that is a multiple of a machine's own latency is another promise on
-/// each machine.
+/// A goal relative to a machine's own latency is a different goal on each machine.
 fn relative_limits(machines: &[Machine]) -> Vec<ComparisonCaution> {
     let goals = machines.first().map_or(&[][..], |m| &m.capacities);
     let relative = goals.iter().map(|c| c.goal).filter(Goal::is_relative);

@@ -1,10 +1,10 @@
-//! What a machine draws at a rate.
+//! The power of a machine at a rate.
 
 use plimsoll_model::{Setting, Trial};
 
-/// The power in watts at a rate, in requests per second: mean power of the
-/// valid trials at each rate, straight from one rate to the next. `None` where
-/// a trial has no energy, or outside of the rates that were tried.
+/// The power in watts at a rate, in requests per second: mean power of the valid
+/// trials at each rate, interpolated linearly. `None` if a trial has no energy, or
+/// outside the measured rates.
 pub fn watts_at(trials: &[Trial], rate_rps: f64) -> Option<f64> {
     let counts = |t: &&Trial| {
         let offered = matches!(t.spec.setting, Setting::Offer { .. });

@@ -1,4 +1,4 @@
-//! Whether two records were asked the same thing.
+//! Checks that two records had the same workload and goals.
 
 use super::{CompareError, Machine};
 use plimsoll_model::{HttpService, WorkUnit, Workload};
@@ -36,8 +36,8 @@ fn sorted(machine: &Machine) -> Vec<String> {
     texts
 }
 
-/// What differs between what two machines were asked, in a few words and
-/// without values that may be secret.
+/// The differences between two plans, in a few words and without values that may be
+/// secret.
 fn difference(a: &Workload, b: &Workload) -> Option<String> {
     match (a, b) {
         (Workload::Hash(a), Workload::Hash(b)) => {
@@ -58,7 +58,7 @@ fn kind(workload: &Workload) -> &'static str {
     }
 }
 
-/// The host is left out: it is what is compared.
+/// The host is the subject of the comparison.
 fn request_difference(a: &HttpService, b: &HttpService) -> Option<String> {
     let (scheme_a, path_a) = parts(&a.url);
     let (scheme_b, path_b) = parts(&b.url);
@@ -104,7 +104,7 @@ fn parts(url: &str) -> (String, &str) {
     (scheme.to_lowercase(), path)
 }
 
-/// What the rates of a workload are counted in across machines.
+/// The unit of a workload's rates across machines.
 pub(super) fn unit(workload: &Workload) -> WorkUnit {
     match workload {
         Workload::Hash(_) => WorkUnit::HashedBytes,

@@ -1,23 +1,23 @@
-//! What an autoscaler is told, and what its fleet is over time.
+//! The target of an autoscaler, and its fleet over time.
 
 use super::target::{CpuAt, Target, mean_running, running, whole};
 use super::{MOST_INSTANCES, SizingError, Traffic};
 use plimsoll_model::{Autoscaler, FleetOverTime, FleetStep, FloorFrom, Rate};
 use std::time::Duration;
 
-/// How many smallest fleets are tried for the cheapest.
+/// How many minimum fleet sizes are tried for the lowest cost.
 const FLOORS_TRIED: u32 = 200;
 
-/// Instances that are all alike, and what must not happen to them.
+/// Identical instances, and the events that they must survive.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fleet {
-    /// What one of them carries within the goal.
+    /// The capacity of one instance within the goal.
     pub(super) carried: Rate,
-    /// How many may be lost at once.
+    /// How many may fail at once.
     pub(super) failures: u32,
-    /// How much more there may be when a new one is ready: 1 + g T.
+    /// Growth of the load until a new instance is ready: 1 + g T.
     pub(super) growth: f64,
-    /// How long a new one takes: T.
+    /// Start-up time of an instance: T.
     pub(super) ready_in: Duration,
 }
 
@@ -39,12 +39,12 @@ impl Fleet {
         }
     }
 
-    /// What an instance may be asked for in fleets of `floor` and more.
+    /// The load per instance in fleets of `floor` and more.
     fn target(&self, floor: u32) -> Rate {
         self.carried.times(self.left(floor) / self.growth)
     }
 
-    /// The share of a fleet that is left after the failures.
+    /// The share of a fleet that remains after the failures.
     fn left(&self, floor: u32) -> f64 {
         1.0 - f64::from(self.failures) / f64::from(floor)
     }
@@ -69,8 +69,7 @@ impl Fleet {
         low
     }
 
-    /// What it is told, how many it holds at the peak, and the rate at which
-    /// it holds each.
+    /// The target, the fleet at the peak, and the resulting rate per instance.
     pub(super) fn autoscaler(
         &self,
         (floor, floor_from): (u32, FloorFrom),

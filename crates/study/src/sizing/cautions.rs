@@ -1,12 +1,12 @@
-//! What is in doubt about a plan.
+//! Cautions about a plan.
 
 use super::autoscale::Fleet;
 use super::{Request, SizingError};
 use crate::cpu_use::NEAR;
 use plimsoll_model::{Carried, CpuFigure, FleetOverTime, Rate, SizingCaution};
 
-/// The cautions of a plan whose instances are asked for `target` at most, and
-/// for `at_peak` at the peak.
+/// The cautions of a plan with at most `target` per instance, and `at_peak` at the
+/// peak.
 pub(super) fn of(
     request: &Request<'_>,
     fleet: &Fleet,
@@ -21,7 +21,7 @@ pub(super) fn of(
     let below = figures
         .into_iter()
         .filter_map(|(figure, rate)| below_measured(request, figure, rate));
-    // What overloads a service comes first.
+    // Overload comes first.
     let mut out: Vec<SizingCaution> = over_time.and_then(too_steep).into_iter().collect();
     out.extend(below);
     out.extend(wide_capacity(request, fleet)?);
@@ -35,7 +35,7 @@ fn too_steep(over_time: &FleetOverTime) -> Option<SizingCaution> {
 
 fn below_measured(request: &Request<'_>, figure: CpuFigure, rate: f64) -> Option<SizingCaution> {
     let lowest = request.lowest_measured?.get();
-    // A CPU use that is not stated cannot be in doubt.
+    // Only a stated CPU use needs a caution.
     let is_stated = Rate::per_second(rate).and_then(request.cpu).is_some();
     (is_stated && rate * NEAR < lowest).then_some(SizingCaution::BelowMeasured {
         figure,

@@ -4,9 +4,8 @@ use crate::cpu_use::{self, NEAR};
 use crate::curve::Curve;
 use plimsoll_model::{Estimate, Plan, Rate, Trial};
 
-/// CPU use over rate: the measured curve, and below its lowest level a
-/// straight line from the CPU use without load. Of a run that has measured
-/// one load, that line alone.
+/// CPU use over rate: the measured curve, extended below its lowest level by a
+/// straight line from the idle CPU use. For a run with one load, that line alone.
 #[derive(Debug, Clone)]
 pub struct CpuLine {
     curve: Option<Curve>,
@@ -16,8 +15,7 @@ pub struct CpuLine {
 }
 
 impl CpuLine {
-    /// The line through the trials of a run; `None` where CPU use was measured
-    /// at no load.
+    /// The line of a run's trials; `None` if CPU use was not measured at any load.
     pub fn of(plan: &Plan, trials: &[Trial]) -> Option<CpuLine> {
         let curve = crate::trials_curve(plan, trials);
         let points = curve.as_ref().map_or_else(Vec::new, Curve::points);
@@ -28,8 +26,8 @@ impl CpuLine {
                 (rate.get(), Estimate::alone(pct))
             }
         };
-        // Without a look at the idle machine nothing is taken for granted to
-        // be used there; the line is then the lowest that there can be.
+        // Without an idle trial the idle CPU use counts as zero, which gives the lowest
+        // possible line.
         let idle_pct = crate::idle_cpu_pct(plan, trials).unwrap_or(0.0);
         Some(CpuLine {
             lowest_rps,
@@ -39,14 +37,12 @@ impl CpuLine {
         })
     }
 
-    /// The lowest rate at which CPU use was measured. Below it, CPU use is an
-    /// assumption.
+    /// The lowest rate with measured CPU use. Below it, CPU use is an assumption.
     pub fn lowest(&self) -> Option<Rate> {
         Rate::per_second(self.lowest_rps)
     }
 
-    /// The highest rate at which CPU use was measured. Beyond it nothing is
-    /// known.
+    /// The highest rate with measured CPU use. Beyond it, CPU use is unknown.
     pub fn highest(&self) -> Option<Rate> {
         Rate::per_second(self.most_rps())
     }

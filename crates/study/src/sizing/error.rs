@@ -1,4 +1,4 @@
-//! What makes no sense, each in a sentence.
+//! Errors of a plan, one sentence each.
 
 use plimsoll_model::{Rate, counted, human_duration};
 use std::time::Duration;
@@ -6,36 +6,36 @@ use std::time::Duration;
 /// Why no plan can be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SizingError {
-    /// The trials do not tell what an instance carries.
+    /// The trials give no capacity per instance.
     #[error(
         "what an instance carries is not known, so nothing can be planned with it; take a record whose capacity was found"
     )]
     NoCapacity,
-    /// An interval that reaches down to nothing.
+    /// The interval of the capacity reaches zero.
     #[error(
         "the interval of what an instance carries reaches down to nothing, with which nothing can be planned; measure its capacity more closely, with more or longer trials, or take a record whose capacity was found"
     )]
     Capacity(f64),
-    /// Nothing to carry.
+    /// The load is zero.
     #[error("the peak is 0 requests per second; give the highest rate that has to be carried")]
     NoPeak,
-    /// More lost at once than anybody plans for.
+    /// Too many simultaneous failures.
     #[error(
         "{0} instances lost at once make no sense; give how many may fail together, 0 to 1000, such as 1"
     )]
     Failures(u32),
-    /// No growth, in percent per minute.
+    /// Invalid growth, in percent per minute.
     #[error(
         "growth of {0} % per minute makes no sense; give 0 % to 1000 % per minute, such as 10%/min"
     )]
     Growth(f64),
-    /// Longer than anybody waits.
+    /// The start-up time is too long.
     #[error(
         "an instance that is ready in {} makes no sense; give at most 24h, such as 3min",
         human_duration(*.0)
     )]
     ReadyIn(Duration),
-    /// No price.
+    /// Invalid price.
     #[error(
         "a price of {0} per hour makes no sense; give what an instance costs per hour, above 0 and up to 1000000, such as 0.34"
     )]
@@ -56,37 +56,37 @@ pub enum SizingError {
         "that needs more than 1000000 instances of {planned} each; check that the peak and the capacity are both in requests per second"
     )]
     TooMany {
-        /// What one instance is planned to carry.
+        /// The planned load of one instance.
         planned: Rate,
     },
-    /// Traffic of one moment.
+    /// Fewer than two moments of traffic.
     #[error(
         "the traffic has {}; give at least two, with the time in seconds and the rate",
         counted(*.0, "moment", "moments")
     )]
     FewMoments(usize),
-    /// A time that is none.
+    /// Invalid time.
     #[error(
         "moment {moment} of the traffic is at {seconds} s; give seconds from the start, from 0 up to ten years"
     )]
     Time {
-        /// Which, from 1.
+        /// The position, from 1.
         moment: usize,
         /// Its time.
         seconds: f64,
     },
-    /// Times that go back or stand still.
+    /// Times that do not increase.
     #[error("moment {moment} of the traffic is not later than the one before; sort them by time")]
     Order {
-        /// Which, from 1.
+        /// The position, from 1.
         moment: usize,
     },
-    /// A rate that is none.
+    /// Invalid rate.
     #[error(
         "moment {moment} of the traffic has a rate of {rate} requests per second; give 0 or more"
     )]
     TrafficRate {
-        /// Which, from 1.
+        /// The position, from 1.
         moment: usize,
         /// Its rate.
         rate: f64,
@@ -94,7 +94,7 @@ pub enum SizingError {
 }
 
 impl SizingError {
-    /// The moment of the traffic that is wrong, from 1.
+    /// The position of the invalid moment, from 1.
     pub fn moment(&self) -> Option<usize> {
         match *self {
             SizingError::Time { moment, .. }

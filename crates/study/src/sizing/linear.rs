@@ -1,21 +1,20 @@
-//! What comes of taking CPU use for work.
+//! The result of the linear rule, which takes CPU use for work.
 
 use super::MOST_INSTANCES;
 use super::autoscale::Fleet;
 use plimsoll_model::{Autoscaler, Estimate, LinearRule, Rate};
 
-/// A rule that needs more rounds than this goes in circles.
+/// A rule that needs more rounds than this oscillates.
 const MOST_ROUNDS: usize = 100;
 
-/// What the linear rule does on this machine at `peak`, which needs `needed`
-/// instances.
+/// The fleet that the linear rule reaches on this machine at `peak`, which needs
+/// `needed` instances.
 ///
-/// Whoever takes CPU use for work and wants a share of an instance's capacity
-/// to be used sets that share as the target for its CPU use: the same rule as
-/// in [`crate::thresholds`]. From there the autoscaler goes by
-/// `desired = ceil(current * U / U_target)` (Kubernetes documentation,
-/// "Horizontal Pod Autoscaling", algorithm details), here without its
-/// tolerance, so that what is shown is the error of the rule alone.
+/// The rule sets the wanted share of an instance's capacity as the target of its
+/// CPU use, as in [`crate::thresholds`]. The autoscaler then follows `desired =
+/// ceil(current * U / U_target)` (Kubernetes documentation, "Horizontal Pod
+/// Autoscaling", algorithm details), here without its tolerance, so that the result
+/// is the error of the rule alone.
 pub(super) fn rule(
     fleet: &Fleet,
     autoscaler: &Autoscaler,

@@ -1,30 +1,27 @@
-//! The CPU use that an autoscaler holds its instances at, and what each of
-//! them then carries.
+//! The CPU use that an autoscaler keeps, and the resulting load of each instance.
 //!
-//! A target is read off the lower end of CPU use, so that the headroom is
-//! surely there. What an autoscaler then does follows from the CPU use that it
-//! sees, for which the best guess is the middle of the curve: it ends with more
-//! instances than the peak would take at the rate of the target. Whatever is
-//! counted and priced is therefore counted at the rate that it *holds*.
+//! The target is the lower end of CPU use, which guarantees the headroom. The
+//! autoscaler reacts to the actual CPU use, estimated by the middle of the curve,
+//! so it ends with more instances than the peak would need at the rate of the
+//! target. Counts and prices therefore use the rate that it *holds*.
 
 use plimsoll_model::{Estimate, HPA_TOLERANCE, Rate};
 
 /// CPU use in percent of an instance at a rate.
 pub(super) type CpuAt<'a> = &'a dyn Fn(Rate) -> Option<Estimate>;
 
-/// So often the range of the held rate is halved: to less than any rounding of
-/// a count of instances shows.
+/// Number of bisections of the held rate: more precise than any rounded count of
+/// instances.
 const HALVINGS: usize = 60;
 
-/// What an autoscaler is told, and what comes of it.
+/// The target of an autoscaler, and its effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Target {
-    /// CPU use in percent that must not be exceeded.
+    /// Maximum CPU use in percent.
     pub(super) cpu_pct: Option<f64>,
     /// The same for a HorizontalPodAutoscaler, in whole percent.
     pub(super) hpa_pct: Option<u32>,
-    /// What an instance carries while CPU use is held there; without a target,
-    /// what it may be asked for.
+    /// The rate of an instance at that CPU use; without a target, its maximum rate.
     pub(super) held: Rate,
 }
 
@@ -38,10 +35,10 @@ impl Target {
         }
     }
 
-    /// For instances that may be asked for `rate`. Where CPU use is above the
-    /// target however little an instance carries, there is none.
+    /// For instances with a maximum of `rate`. There is no target if CPU use exceeds it
+    /// at any load.
     pub(super) fn at(rate: Rate, cpu: CpuAt<'_>) -> Target {
-        // The CPU use that is seen at this rate may be as low as that.
+        // The lower end of CPU use at this rate.
         let limit = cpu(rate).map(|cpu| cpu.low.unwrap_or(cpu.value));
         let found = limit.and_then(|limit| {
             let hpa = (limit / (1.0 + HPA_TOLERANCE)).floor() as u32;
@@ -106,11 +103,11 @@ fn held(pct: f64, most: Rate, cpu: CpuAt<'_>) -> Option<Rate> {
             high = middle;
         }
     }
-    // What is next to nothing takes more instances than there can be.
+    // A capacity near zero needs more instances than possible.
     (low > 1e-9).then(|| most.times(low))
 }
 
-/// Instances that carry a rate while each is held at another.
+/// Number of instances at a load, each kept at another one.
 pub(super) fn running(floor: u32, held: Rate, rate: Rate) -> f64 {
     whole(rate.get() / held.get()).max(f64::from(floor))
 }

@@ -4,11 +4,10 @@ use super::SizingError;
 use plimsoll_model::Rate;
 use std::time::Duration;
 
-/// Ten years in seconds: what is longer is in another unit.
+/// Ten years in seconds: a longer time is in another unit.
 const LONGEST_SECONDS: f64 = 3.2e8;
 
-/// A stretch of time in which the rate goes straight from one end to the other,
-/// up or down.
+/// An interval of time in which the rate is linear.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
     pub(super) from: Duration,
@@ -17,8 +16,7 @@ pub(super) struct Stretch {
     pub(super) high: Rate,
 }
 
-/// Rates by time; between two moments the rate goes straight from one to the
-/// next.
+/// Rates over time, linear between two moments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traffic(Vec<(Duration, Rate)>);
 
@@ -27,8 +25,7 @@ impl Traffic {
     ///
     /// # Errors
     ///
-    /// Less than two moments, times that do not rise, or a time or a rate
-    /// that is none.
+    /// Fewer than two moments, times that do not increase, or an invalid time or rate.
     pub fn new(moments: &[(f64, f64)]) -> Result<Traffic, SizingError> {
         if moments.len() < 2 {
             return Err(SizingError::FewMoments(moments.len()));
@@ -95,10 +92,9 @@ impl Traffic {
         low.get() + part * (high.get() - low.get())
     }
 
-    /// The times at which anything that follows from the rate now and the rate
-    /// `ahead` of now can be extreme: where either bends, and where the rate
-    /// crosses `level`. Between them such a figure is the quotient of two
-    /// straight lines, which only rises or only falls.
+    /// The times at which any function of the rate now and the rate `ahead` of now can
+    /// be extreme: where either has a corner, and where the rate crosses `level`. In
+    /// between such a function is a quotient of two linear ones, which is monotonic.
     pub(super) fn turns(&self, ahead: Duration, level: f64) -> Vec<f64> {
         let (start, ahead) = (self.start().as_secs_f64(), ahead.as_secs_f64());
         let mut times: Vec<f64> = Vec::with_capacity(3 * self.0.len());

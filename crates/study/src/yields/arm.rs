@@ -1,4 +1,4 @@
-//! What one arm gained, and what it cost.
+//! The gain and the cost of one arm.
 
 use super::{Seen, mean, resampled, verdict};
 use crate::carried::trial_is_carried;
@@ -8,7 +8,7 @@ use plimsoll_model::{
 };
 use std::time::Duration;
 
-/// All that is known of `arm`.
+/// The findings for `arm`.
 pub(super) fn finding(
     seen: &Seen<'_>,
     arm: Arm,
@@ -51,9 +51,9 @@ pub(super) fn finding(
     }
 }
 
-/// Whether the service never kept up beside the job, and always did alone. What
-/// waits grows for as long as one looks then, so that no interval is needed to
-/// call its latency beyond a budget.
+/// Whether the service never kept up next to the job, and always did alone. Its
+/// queue then grows as long as the trial lasts, so its latency exceeds any budget
+/// and needs no interval.
 fn falls_behind(seen: &Seen<'_>, arm: Arm) -> bool {
     let keeps_up = |arm| {
         let mut trials = seen.counting(arm).map(trial_is_carried).peekable();
@@ -94,8 +94,7 @@ fn us(trial: &YieldTrial, quantile: f64) -> Option<f64> {
     Some(time.as_secs_f64() * 1e6)
 }
 
-/// The job's work against that of the job alone in the same pass; nothing
-/// where there was none.
+/// The job's work relative to the job alone in the same pass; empty without a job.
 fn gained_in_passes(seen: &Seen<'_>, arm: Arm) -> Vec<(f64, f64)> {
     let pairs = seen.pairs(arm, Arm::JobAlone);
     let share = |(with, alone): &(&YieldTrial, &YieldTrial)| {
@@ -117,8 +116,8 @@ fn gained(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
     mean(&shares, seed)
 }
 
-/// Work of the job and of the service together, each as a share of what it
-/// does when the machine is all its own.
+/// Work of the job and of the service together, each relative to what it does
+/// alone.
 fn total(seen: &Seen<'_>, arm: Arm, rated_rps: Option<f64>, seed: u64) -> Option<Estimate> {
     let rated = rated_rps.filter(|rate| *rate > 0.0)?;
     let shares: Vec<f64> = match arm.has_job() {
@@ -162,7 +161,7 @@ fn price(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
     })
 }
 
-/// Means over the trials that tell.
+/// Means over the trials that have the value.
 fn held(counting: &[&YieldTrial]) -> JobHeld {
     let mean = |of: &dyn Fn(&JobHeld) -> Option<Share>| {
         let told = counting.iter().filter_map(|t| of(&t.outcome.job?.held));
@@ -178,7 +177,7 @@ fn held(counting: &[&YieldTrial]) -> JobHeld {
     }
 }
 
-/// Over all trials that count, merged.
+/// Merged over all valid trials.
 fn latency_us(counting: &[&YieldTrial]) -> Option<LatencyUs> {
     let mut merged = Histogram::new();
     for trial in counting {
@@ -193,8 +192,8 @@ fn latency_us(counting: &[&YieldTrial]) -> Option<LatencyUs> {
     })
 }
 
-/// The trials that count; and per request, the time that the service waited
-/// for a CPU, and its CPU time, both in microseconds.
+/// The valid trials; and per request the service's run delay and CPU time in
+/// microseconds.
 fn per_request<'t>(seen: &Seen<'t>, arm: Arm) -> (Vec<&'t YieldTrial>, Option<f64>, Option<f64>) {
     let trials: Vec<&YieldTrial> = seen.counting(arm).collect();
     if !arm.has_service() {
@@ -202,7 +201,7 @@ fn per_request<'t>(seen: &Seen<'t>, arm: Arm) -> (Vec<&'t YieldTrial>, Option<f6
     }
     let requests: u64 = trials.iter().map(|t| t.work.completed).sum();
     let sum = |of: &dyn Fn(&YieldTrial) -> Option<Duration>| {
-        // One that does not tell makes a sum of less than all requests.
+        // A trial without the value would make the sum too small.
         let times: Option<Vec<Duration>> = trials.iter().map(|t| of(t)).collect();
         let whole: Duration = times?.iter().sum();
         (requests > 0).then(|| whole.as_secs_f64() * 1e6 / requests as f64)
@@ -212,11 +211,11 @@ fn per_request<'t>(seen: &Seen<'t>, arm: Arm) -> (Vec<&'t YieldTrial>, Option<f6
     (trials, run_delay, cpu)
 }
 
-/// A cause that has this part of the extra time has nearly all of it.
+/// A cause with this share of the extra time explains nearly all of it.
 const NEARLY_ALL: f64 = 0.75;
 
-/// Where the extra time of a request went, if there is any: the change of p99
-/// or of the median must be seen to be above zero.
+/// Where the extra time of a request went, if the change of p99 or of the median is
+/// significantly above zero.
 fn cause(seen: &Seen<'_>, arm: Arm, change: &LatencyChange) -> Option<Cause> {
     let is_slower = |e: Estimate| e.low.is_some_and(|low| low > 0.0);
     if !arm.is_beside() || !(is_slower(change.p99) || is_slower(change.p50)) {

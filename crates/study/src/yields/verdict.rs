@@ -1,14 +1,13 @@
-//! An arm held against the latency budget, and which one to take.
+//! Compares an arm with the latency budget, and recommends one.
 
 use plimsoll_model::{Arm, ArmFinding, Budget, BudgetVerdict, Estimate, Recommended};
 
-/// More passes than this are no advice.
+/// The maximum number of passes to advise.
 const MOST_PASSES: f64 = 1000.0;
 
-/// Within or beyond only where all of the interval is. Where two equal
-/// measurements differ by more than the budget, nothing can be said to be
-/// within it, and only what differs by more than they do is beyond it. `noise`
-/// is `None` where that is not known.
+/// Within or beyond the budget only if the whole interval is. If the A/A difference
+/// exceeds the budget, no arm is within it, and only an arm that differs by more
+/// than A/A is beyond it. `noise` is `None` if unknown.
 pub(super) fn held_against(
     budget: &Budget,
     noise: Option<f64>,
@@ -26,9 +25,9 @@ pub(super) fn held_against(
     }
 }
 
-/// Intervals narrow with the square root of the number of passes: that of the
-/// arm must become as narrow as its middle is far from the budget, and the noise
-/// as small as the budget.
+/// Intervals narrow with the square root of the number of passes. The arm's must
+/// become as narrow as its distance from the budget, and the A/A noise as small as
+/// the budget.
 pub(super) fn passes_to_tell(
     budget: &Budget,
     noise: Option<f64>,
@@ -56,20 +55,20 @@ pub(super) fn passes_to_tell(
     (passes <= MOST_PASSES).then_some(passes as u32 + 1)
 }
 
-/// Of a mixture of two loads no budget says anything.
+/// A budget does not apply to a mixture of two loads.
 pub(super) fn leave_out(found: &mut ArmFinding) {
     found.verdict = None;
     found.passes_to_tell = None;
 }
 
-/// The arm that gains the most of those within the budget, with its headroom in
-/// percent where it leaves one.
+/// The arm within the budget that gains the most, with its headroom in percent if
+/// it leaves one.
 pub(super) fn recommended(tried: &[(Option<f64>, &ArmFinding)]) -> Recommended {
     let gained = |a: &ArmFinding| a.work_gained_share.map_or(0.0, |share| share.value);
     let with = |verdict: BudgetVerdict| {
         tried
             .iter()
-            // A job that gains nothing is not worth holding.
+            // A job without gain is not worth restricting.
             .filter(move |(_, a)| a.verdict == Some(verdict) && gained(a) > 0.0)
     };
     let best = with(BudgetVerdict::Within).max_by(|a, b| gained(a.1).total_cmp(&gained(b.1)));
@@ -79,7 +78,7 @@ pub(super) fn recommended(tried: &[(Option<f64>, &ArmFinding)]) -> Recommended {
         .map(|(_, a)| a.arm)
         .collect();
     undecided.dedup();
-    // An arm without a single trial that counts has told nothing either way.
+    // An arm without valid trials is inconclusive.
     let untold = tried
         .iter()
         .any(|(_, a)| a.verdict == Some(BudgetVerdict::CannotTell));

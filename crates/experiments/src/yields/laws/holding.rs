@@ -1,4 +1,4 @@
-//! The thread that holds a job by a law, and what was in force when.
+//! The thread that runs a law on a job, and the history of its limits.
 
 use crate::yields::shared::{SharedGroup, lock};
 use plimsoll_engine::RunError;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The thread that holds a job by a law for as long as its trial lasts.
+/// The thread that runs a law on a job during a trial.
 #[derive(Debug)]
 pub(in crate::yields) struct Holding {
     arm: Arm,
@@ -26,17 +26,17 @@ struct Shared {
 struct Going {
     /// The trial is over.
     enough: bool,
-    /// Why the job is not held any more, a sentence without its end.
+    /// Why the job is no longer restricted; a sentence without its full stop.
     failed: Option<String>,
-    /// What was in force, in order.
+    /// The limits over time, in order.
     stretches: Vec<Stretch>,
 }
 
-/// What was in force from some moment on.
+/// The limit from a moment on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Stretch {
     from: Instant,
-    /// The share of the job's CPUs that it might use, where that was capped.
+    /// The share of the job's CPUs that it may use, if capped.
     cap: Option<Share>,
     frozen: bool,
 }
@@ -72,7 +72,7 @@ impl Shared {
 }
 
 impl Holding {
-    /// Lets `control` hold the group from now on.
+    /// Starts `control` on the group.
     pub(in crate::yields) fn start(
         arm: Arm,
         control: Control,
@@ -92,7 +92,7 @@ impl Holding {
         })
     }
 
-    /// Whether the job is held still.
+    /// Whether the job is still restricted.
     pub(in crate::yields) fn check(&self) -> Result<(), RunError> {
         match &self.shared.going().failed {
             None => Ok(()),
@@ -100,14 +100,14 @@ impl Holding {
         }
     }
 
-    /// What was in force between two moments.
+    /// The limits between two moments.
     pub(in crate::yields) fn between(&self, from: Instant, to: Instant) -> JobHeld {
         between(&self.shared.going().stretches, from, to)
     }
 }
 
 impl Drop for Holding {
-    /// Ends the thread; the group stays as it is.
+    /// Ends the thread; the group keeps its settings.
     fn drop(&mut self) {
         self.shared.going().enough = true;
         self.shared.changed.notify_all();
@@ -117,7 +117,7 @@ impl Drop for Holding {
     }
 }
 
-/// A sentence for a job that runs and is not held.
+/// A sentence for a job that runs unrestricted.
 pub(in crate::yields) fn not_held(arm: Arm, why: &str) -> RunError {
     RunError::Stuck(format!(
         "the job beside the service is not held by '{arm}': {why}; go on with --resume, or leave \
@@ -125,7 +125,6 @@ pub(in crate::yields) fn not_held(arm: Arm, why: &str) -> RunError {
     ))
 }
 
-/// The thread.
 fn hold(mut control: Control, mut group: SharedGroup, shared: &Shared) {
     while shared.sleep_until(control.due()) {
         let mut failed = None;
@@ -140,7 +139,7 @@ fn hold(mut control: Control, mut group: SharedGroup, shared: &Shared) {
         if let Some(why) = failed {
             going.failed = Some(why);
             drop(going);
-            // It is not to run beside the service unheld.
+            // The job must not run unrestricted next to the service.
             let _ = lock(&group).kill();
             return;
         }
@@ -151,8 +150,7 @@ fn hold(mut control: Control, mut group: SharedGroup, shared: &Shared) {
     }
 }
 
-/// The part of the time in which it stood still, and the mean of what it might
-/// use, where that was always capped.
+/// The share of time that it was frozen, and the mean cap, if it was always capped.
 fn between(stretches: &[Stretch], from: Instant, to: Instant) -> JobHeld {
     let (mut frozen, mut capped, mut always) = (Duration::ZERO, Duration::ZERO, true);
     for (nth, stretch) in stretches.iter().enumerate() {
@@ -180,7 +178,7 @@ fn between(stretches: &[Stretch], from: Instant, to: Instant) -> JobHeld {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_control::{AtEnd, Gate, Ground, Group, Journals, Mechanism};
+    use plimsoll_control::{AtEnd, CgroupLayout, Gate, Group, Journals, Mechanism};
     use plimsoll_host::Root;
     use plimsoll_law::{Action, Headroom, Koordinator, Law};
     use plimsoll_side::{Hold, Rule};
@@ -218,9 +216,9 @@ mod tests {
         let root = Root::machine();
         let journals = Journals::at(folder.path().join("plimsoll"));
         let journal = journals.open(&root).unwrap();
-        let ground = Ground::find(&root).unwrap().without_cgroups();
+        let layout = CgroupLayout::find(&root).unwrap().without_cgroups();
         let needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
-        let mut group = Group::make(&ground, &needs, &journal, AtEnd::Kill).unwrap();
+        let mut group = Group::make(&layout, &needs, &journal, AtEnd::Kill).unwrap();
         let mut job = group
             .start(&gate(), "sleep".as_ref(), &["1000"], |_| {})
             .unwrap();

@@ -1,11 +1,10 @@
-//! Where a group is made, and by what means each need is met: a pure function
-//! of what was found.
+//! Chooses where a group is made and by which means each need is met: a pure
+//! function of the layout.
 //!
-//! Version 2 first: the nearest group upwards that can serve the most needs, so
-//! that as little as possible is changed for others. What it cannot serve,
-//! version 1 may; what neither can, is done without a cgroup or not at all.
-//! Where both could (hybrid systems), the controllers are on one of them only,
-//! and freezing is taken from version 2, where what is frozen can be killed.
+//! Version 2 comes first: the nearest ancestor that serves the most needs, so that
+//! little changes for other processes. Needs that it cannot serve go to version 1,
+//! then to a fallback without cgroups. On hybrid systems each controller is on one
+//! version only; freezing uses version 2, where a frozen process can be killed.
 
 use super::{Found, Holds, Level};
 use crate::mechanism::{Capabilities, Means, Mechanism, Rung};
@@ -13,34 +12,33 @@ use crate::schedule::Class;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The version of a hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
     V1,
     V2,
 }
 
-/// A hierarchy in which a group is to be made.
+/// A hierarchy in which a group will be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) version: Version,
-    /// The group in which ours is made.
+    /// The parent of our group.
     pub(crate) parent: PathBuf,
-    /// Where processes go that are left when ours is removed.
+    /// Where remaining processes go when our group is removed.
     pub(crate) home: PathBuf,
-    /// Version 2: controllers that must be enabled in the parent. Version 1:
-    /// those of this mount.
+    /// Version 2: controllers that the parent must enable. Version 1: the controllers
+    /// of this mount.
     pub(crate) controllers: BTreeSet<String>,
-    /// Whether this process must first move into a leaf of its own, because the
-    /// parent may not hold processes and pass on controllers at once.
+    /// Whether this process must first move into a leaf of its own, because a group of
+    /// version 2 cannot both hold processes and enable controllers.
     pub(crate) leaf: bool,
     pub(crate) serves: BTreeSet<Mechanism>,
 }
 
-/// What follows from what was found.
+/// The choice for a layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
-    /// In the order in which groups are made; the one that freezes is last.
+    /// In the order of creation; the freezing group is last.
     pub(crate) places: Vec<Place>,
     pub(crate) capabilities: Capabilities,
 }
@@ -54,8 +52,8 @@ impl Found {
         }
         let mut places = self.places_v1(&left);
         places.extend(v2);
-        // Children of the freezing group must be thawed before others are
-        // emptied, and groups are given back from the last to the first.
+        // Frozen processes must be thawed before other groups are emptied, and groups
+        // are undone last to first.
         places.sort_by_key(|place| place.serves.contains(&Mechanism::Freeze));
         let served: BTreeSet<Mechanism> = places.iter().flat_map(|p| p.serves.clone()).collect();
         let means: BTreeMap<Mechanism, Means> = needs
@@ -95,7 +93,8 @@ impl Found {
         best
     }
 
-    /// What a group made in `level` would serve; nothing where none can be made.
+    /// The place for a group in `level`; it serves nothing if no group can be made
+    /// there.
     fn place_at(
         &self,
         level: &Level,
@@ -140,7 +139,7 @@ impl Found {
             .filter_map(|need| Some((need.controller_v1()?, Some(*need))));
         let mut wanted: Vec<(&str, Option<Mechanism>)> = wanted.collect();
         if wanted.iter().any(|(controller, _)| *controller == "cpu") {
-            // CPU time is counted by a controller of its own.
+            // CPU time has its own controller.
             wanted.push(("cpuacct", None));
         }
         for (controller, need) in wanted {
@@ -165,7 +164,7 @@ impl Found {
             places[nth].controllers.insert(controller.to_owned());
             places[nth].serves.extend(need);
         }
-        // Only with processes in a group is there something to kill.
+        // Killing needs a group that holds processes.
         if needs.contains(&Mechanism::Kill)
             && let Some(place) = places.last_mut()
         {
@@ -212,7 +211,7 @@ impl Found {
         }
     }
 
-    /// Why no cgroup serves this need, a sentence without its end.
+    /// Why no cgroup serves this need; a sentence without its full stop.
     fn reason(&self, need: Mechanism) -> String {
         if need == Mechanism::MemoryHigh && self.v1.contains_key("memory") {
             return "memory belongs to cgroup version 1 here, which has only a limit that kills"

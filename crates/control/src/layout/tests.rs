@@ -48,7 +48,9 @@ impl Machine {
     }
 
     fn found(&self) -> Found {
-        let found = Ground::find(&Root::at(self.dir.path())).unwrap().found;
+        let found = CgroupLayout::find(&Root::at(self.dir.path()))
+            .unwrap()
+            .found;
         Found {
             class: Class::Idle,
             ..found

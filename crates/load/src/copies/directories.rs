@@ -6,44 +6,43 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How much of what a copy wrote last is shown when it fails.
+/// How much of a failed copy's standard error is shown.
 const LAST_LINES: usize = 8;
 const LAST_BYTES: u64 = 2048;
 
 const STDERR: &str = "stderr.txt";
 
-/// A fresh directory with one for each copy in it. Dropping it removes it with
-/// all that is in it, unless it is to be kept.
+/// A new directory with one subdirectory per copy. Dropping it removes it with its
+/// content, unless it is kept.
 #[derive(Debug)]
-pub(super) struct Ground {
-    /// What it is in: the folder stays open as long as there are paths by it.
+pub(super) struct WorkingDirectories {
+    /// The parent; it stays open while paths by its descriptor are in use.
     scratch: Scratch,
     name: String,
     is_kept: bool,
 }
 
-impl Ground {
-    /// Makes directories for `n` copies in `scratch`, in the first of
-    /// `copies-1`, `copies-2`, … that is not there yet.
-    pub(super) fn lay(scratch: &Scratch, n: usize) -> Result<Ground, LoadError> {
+impl WorkingDirectories {
+    /// Makes directories for `n` copies in `scratch`, in the first of `copies-1`,
+    /// `copies-2`, … that does not exist.
+    pub(super) fn lay(scratch: &Scratch, n: usize) -> Result<WorkingDirectories, LoadError> {
         let fail = |path: &Path, source| LoadError::System {
             what: format!("the working directory {} could not be made", path.display()),
             source,
             way_out: "choose a place that this user may write to and that has space".to_owned(),
         };
         let name = fresh(&scratch.held()).map_err(|e| fail(scratch.path(), e))?;
-        let ground = Ground {
+        let directories = WorkingDirectories {
             scratch: scratch.clone(),
             name,
             is_kept: false,
         };
         for i in 0..n {
-            fs::create_dir(ground.of(i)).map_err(|e| fail(&ground.shown(i), e))?;
+            fs::create_dir(directories.of(i)).map_err(|e| fail(&directories.shown(i), e))?;
         }
-        Ok(ground)
+        Ok(directories)
     }
 
-    /// What it is in.
     pub(super) fn scratch(&self) -> &Scratch {
         &self.scratch
     }
@@ -53,7 +52,7 @@ impl Ground {
         self.root().join(copy(i))
     }
 
-    /// Its path, to be shown.
+    /// Its path, for display.
     pub(super) fn shown(&self, i: usize) -> PathBuf {
         self.scratch.path().join(&self.name).join(copy(i))
     }
@@ -62,12 +61,12 @@ impl Ground {
         self.scratch.held().join(&self.name)
     }
 
-    /// A new file for what copy `i` prints.
+    /// A new file for the standard output of copy `i`.
     pub(super) fn stdout(&self, i: usize) -> Result<File, LoadError> {
         self.new_file(i, "stdout.txt")
     }
 
-    /// A new file for the errors that copy `i` prints.
+    /// A new file for the standard error of copy `i`.
     pub(super) fn stderr(&self, i: usize) -> Result<File, LoadError> {
         self.new_file(i, STDERR)
     }
@@ -80,12 +79,12 @@ impl Ground {
         })
     }
 
-    /// From now on nothing is removed.
+    /// Keeps the directory when this is dropped.
     pub(super) fn keep(&mut self) {
         self.is_kept = true;
     }
 
-    /// Removes it all; where it is if that failed.
+    /// Removes the directory; returns its path if that failed.
     pub(super) fn clear(&mut self) -> Option<PathBuf> {
         self.is_kept = true;
         fs::remove_dir_all(self.root())
@@ -93,8 +92,7 @@ impl Ground {
             .then(|| self.scratch.path().join(&self.name))
     }
 
-    /// A sentence or two with what copy `i` wrote last to its standard error,
-    /// and where all of it is.
+    /// Describes the last lines of copy `i`'s standard error, and the path of the file.
     pub(super) fn last_words(&self, i: usize) -> String {
         let kept = format!("Its output is kept in {}", self.shown(i).display());
         match tail(&self.of(i).join(STDERR)) {
@@ -105,11 +103,10 @@ impl Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for WorkingDirectories {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be removed stays where the user said; a drop has
-            // nobody to tell.
+            // Errors cannot be reported from a drop.
             let _ = fs::remove_dir_all(self.root());
         }
     }
@@ -131,7 +128,7 @@ fn fresh(dir: &Path) -> io::Result<String> {
     }
 }
 
-/// The last lines of a file, indented, with what is not UTF-8 replaced.
+/// The last lines of a file, indented; invalid UTF-8 is replaced.
 fn tail(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -161,8 +158,8 @@ mod tests {
     fn every_ground_is_fresh_and_goes_when_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let place = scratch(&dir);
-        let first = Ground::lay(&place, 2).unwrap();
-        let second = Ground::lay(&place, 2).unwrap();
+        let first = WorkingDirectories::lay(&place, 2).unwrap();
+        let second = WorkingDirectories::lay(&place, 2).unwrap();
         assert_ne!(first.of(0), second.of(0));
         assert!(first.of(1).is_dir() && second.of(1).is_dir());
         fs::write(first.of(1).join("output"), "of the copy").unwrap();
@@ -174,10 +171,10 @@ mod tests {
     fn what_is_kept_stays() {
         let dir = tempfile::tempdir().unwrap();
         let scratch = scratch(&dir);
-        let mut ground = Ground::lay(&scratch, 1).unwrap();
-        let copy = ground.shown(0);
-        ground.keep();
-        drop((ground, scratch));
+        let mut directories = WorkingDirectories::lay(&scratch, 1).unwrap();
+        let copy = directories.shown(0);
+        directories.keep();
+        drop((directories, scratch));
         assert!(copy.is_dir());
     }
 
@@ -185,16 +182,20 @@ mod tests {
     fn only_the_last_lines_are_shown() {
         let dir = tempfile::tempdir().unwrap();
         let scratch = scratch(&dir);
-        let ground = Ground::lay(&scratch, 1).unwrap();
-        assert!(ground.last_words(0).contains("cannot be read"));
+        let directories = WorkingDirectories::lay(&scratch, 1).unwrap();
+        assert!(directories.last_words(0).contains("cannot be read"));
         let lines: Vec<String> = (0..1000).map(|i| format!("line {i}")).collect();
-        fs::write(ground.of(0).join("stderr.txt"), lines.join("\n")).unwrap();
-        let words = ground.last_words(0);
+        fs::write(directories.of(0).join("stderr.txt"), lines.join("\n")).unwrap();
+        let words = directories.last_words(0);
         assert!(words.ends_with("    line 998\n    line 999"), "{words}");
         assert!(!words.contains("line 991\n"), "{words}");
-        fs::write(ground.of(0).join("stderr.txt"), b"\xff\xfe broken").unwrap();
-        assert!(ground.last_words(0).ends_with("\u{fffd}\u{fffd} broken"));
-        fs::write(ground.of(0).join("stderr.txt"), "").unwrap();
-        assert!(ground.last_words(0).starts_with("It wrote no errors."));
+        fs::write(directories.of(0).join("stderr.txt"), b"\xff\xfe broken").unwrap();
+        assert!(
+            directories
+                .last_words(0)
+                .ends_with("\u{fffd}\u{fffd} broken")
+        );
+        fs::write(directories.of(0).join("stderr.txt"), "").unwrap();
+        assert!(directories.last_words(0).starts_with("It wrote no errors."));
     }
 }

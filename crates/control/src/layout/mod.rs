@@ -1,8 +1,8 @@
-//! What there is to build a group on: which hierarchies are mounted, where in
-//! them this process may make groups, and what those could hold.
+//! The cgroup layout of a machine: the mounted hierarchies, where this process may
+//! make groups, and what those groups support.
 //!
-//! Found by what is mounted, never by the distribution. This module reads; the
-//! choice is in [`choose`] and is pure.
+//! Reads mounts and permissions, never the distribution's name. This module reads;
+//! [`choose`] decides and is pure.
 
 mod choose;
 #[cfg(test)]
@@ -22,39 +22,39 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What was found on a machine, for [`Group::make`](crate::Group::make) to build on.
+/// The cgroup layout of a machine, input of [`Group::make`](crate::Group::make).
 #[derive(Debug, Clone)]
-pub struct Ground {
+pub struct CgroupLayout {
     pub(crate) root: Root,
     pub(crate) found: Found,
 }
 
-/// The facts. Paths are those to open.
+/// The readings. Paths are ready to open.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Found {
-    /// Groups of version 2 from this process' own up to the uppermost.
+    /// The groups of version 2 from this process' own group up to the root.
     pub(crate) v2: Vec<Level>,
     /// This process' own groups of version 1 by controller.
     pub(crate) v1: BTreeMap<String, Level>,
-    /// Whether the kernel is at least 5.15, where version 2 got `cpu.idle`.
+    /// Whether the kernel is at least 5.15, which added `cpu.idle` to version 2.
     pub(crate) idle_in_v2: bool,
     pub(crate) class: schedule::Class,
-    /// Whether CPU time is first divided among sessions (`autogroup`).
+    /// Whether the scheduler divides CPU time among sessions first (`autogroup`).
     pub(crate) by_session: bool,
-    /// Whether orphans of commands are taken over where there is no cgroup.
+    /// Whether this process adopts orphans of commands where there is no cgroup.
     pub(crate) orphans: bool,
 }
 
-/// A group below which one of our own might be made.
+/// A group that may become the parent of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Level {
     pub(crate) folder: PathBuf,
-    /// The true uppermost group of the machine, which may hold processes and
-    /// groups at once.
+    /// The root cgroup of the machine, which may both hold processes and enable
+    /// controllers.
     pub(crate) uppermost: bool,
     /// Whether this user may make groups in it and move processes below it.
     pub(crate) ours: bool,
-    /// Whether this user may enable controllers in it.
+    /// Whether this user may enable its controllers.
     pub(crate) may_enable: bool,
     pub(crate) controllers: BTreeSet<String>,
     pub(crate) enabled: BTreeSet<String>,
@@ -63,7 +63,7 @@ pub(crate) struct Level {
     pub(crate) idle_file: bool,
 }
 
-/// Which processes are in a group itself.
+/// The processes directly in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Holds {
     #[default]
@@ -73,13 +73,12 @@ pub(crate) enum Holds {
     Others,
 }
 
-impl Ground {
-    /// Looks at what is mounted and what this process may do there. Changes
-    /// nothing.
+impl CgroupLayout {
+    /// Reads the mounts and this process' permissions. Changes nothing.
     ///
     /// # Errors
-    /// When /proc does not tell what is mounted.
-    pub fn find(root: &Root) -> Result<Ground, ControlError> {
+    /// If the mounts cannot be read from /proc.
+    pub fn find(root: &Root) -> Result<CgroupLayout, ControlError> {
         let own = Cgroups::find(root)?.own(root)?;
         let found = Found {
             v2: own.v2.map(|own| levels(root, &own)).unwrap_or_default(),
@@ -96,43 +95,42 @@ impl Ground {
                 .is_some_and(|t| t.trim() == "1"),
             orphans: false,
         };
-        Ok(Ground {
+        Ok(CgroupLayout {
             root: root.clone(),
             found,
         })
     }
 
-    /// The same machine as if it had no cgroups: for whoever does not want to use
-    /// them, or was refused.
+    /// The same machine without cgroups, for callers that do not want them or were
+    /// refused.
     #[must_use]
-    pub fn without_cgroups(mut self) -> Ground {
+    pub fn without_cgroups(mut self) -> CgroupLayout {
         self.found.v1.clear();
         self.found.v2.clear();
         self
     }
 
-    /// The same machine, on which a command's children that leave its process
-    /// group and outlive their parent become this process' (prctl(2),
-    /// `PR_SET_CHILD_SUBREAPER`) where there is no cgroup to hold them. For a
-    /// process that starts nothing but the one command: all its children are taken
-    /// for the command's. So it changes nothing where this process already has
-    /// children, or is the init that the orphans of others come to.
+    /// The same machine, on which this process adopts children of a command that leave
+    /// its process group and outlive their parent (prctl(2), `PR_SET_CHILD_SUBREAPER`),
+    /// where there is no cgroup. Only for a process that starts nothing but the one
+    /// command: all its children count as the command's. Changes nothing if this
+    /// process already has children or is init.
     #[must_use]
-    pub fn keeping_orphans(mut self) -> Ground {
-        // Looking through all processes for a child takes longer than many a command.
+    pub fn keeping_orphans(mut self) -> CgroupLayout {
+        // waitid is faster than a search through all processes.
         let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let childless = matches!(waitid(WaitId::All, any), Err(Errno::CHILD));
         self.found.orphans = std::process::id() != 1 && childless;
         self
     }
 
-    /// What could be done here for these needs, and how.
+    /// Which of these needs can be met here, and how.
     pub fn capabilities(&self, needs: &BTreeSet<Mechanism>) -> Capabilities {
         self.found.choose(needs).capabilities
     }
 }
 
-/// The group and those around it, up to the mount.
+/// A group and its ancestors, up to the mount.
 fn levels(root: &Root, own: &OwnGroup) -> Vec<Level> {
     own.folder
         .ancestors()
@@ -152,7 +150,8 @@ fn level(folder: &Path) -> Level {
     }
 }
 
-/// What counts in version 1, whose groups pass nothing on and may hold anything.
+/// A group of version 1. Such groups enable no controllers for children and may
+/// hold processes at any level.
 fn level_v1(folder: &Path) -> Level {
     Level {
         ours: writable(folder) && writable(&folder.join("cgroup.procs")),
@@ -166,7 +165,7 @@ fn writable(path: &Path) -> bool {
     access(path, Access::WRITE_OK).is_ok()
 }
 
-/// Of a list of all processes of a machine, enough to tell one from many.
+/// The beginning of a list of processes: enough to distinguish one from many.
 fn beginning(path: &Path) -> String {
     let mut first = [0; 64];
     let read = File::open(path).and_then(|mut file| file.read(&mut first));
@@ -183,7 +182,7 @@ fn holds(procs: &str, own: u32) -> Holds {
     }
 }
 
-/// `MAJOR.MINOR…`, as in /proc/sys/kernel/osrelease.
+/// Parses `MAJOR.MINOR…`, as in /proc/sys/kernel/osrelease.
 fn at_least_5_15(release: &str) -> bool {
     let mut parts = release
         .split(|c: char| !c.is_ascii_digit())
