@@ -35,9 +35,12 @@ error, 130 stopped by Ctrl-C or q.";
 /// Lines of examples that a page asked for with `-h` has room for.
 const SHORT_EXAMPLES: usize = 6;
 
+/// Flags of what makes a trial invalid: part of every plan.
+const BOUNDS: [&str; 3] = ["max_slip", "max_steal", "max_other"];
+
 /// Headings of every experiment, below its own, and the flags under them.
 const FRAME_HEADINGS: [Heading; 2] = [
-    ("Validity", &["max_slip", "max_steal", "max_other"]),
+    ("Validity", &BOUNDS),
     (
         "Output",
         &["output", "resume", "format", "no_html", "plain"],
@@ -105,7 +108,7 @@ pub(crate) fn experiment(command: Command, page: &HelpPage) -> Command {
         .copied()
         .collect();
     let short: Vec<(&str, &'static str)> = page.short.iter().chain(&FRAME_SHORT).copied().collect();
-    let fixed: Vec<&'static str> = page.fixed.to_vec();
+    let fixed: Vec<&'static str> = page.fixed.iter().chain(&BOUNDS).copied().collect();
     sorted(command, &headings, &short).mut_arg("resume", |arg| arg.conflicts_with_all(fixed))
 }
 

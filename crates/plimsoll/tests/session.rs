@@ -186,3 +186,21 @@ fn a_repeated_goal_counts_once_everywhere() {
     let json = folder.run(&["report", "run.plimsoll", "--format", "json"]);
     assert_eq!(json.json()["plan"]["goals"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn no_flag_of_the_plan_is_ignored_on_resuming() {
+    let folder = Folder::new();
+    for (name, flag, value) in [
+        ("sweep", "--cpus", "0"),
+        ("sweep", "--restart", "true"),
+        ("yield", "--passes", "3"),
+        ("copies", "--numbers", "1"),
+        ("lateness", "--passes", "3"),
+    ] {
+        for (flag, value) in [(flag, value), ("--max-other", "5%")] {
+            folder
+                .run(&[name, "--resume", "run.plimsoll", flag, value])
+                .says(2, &["--resume", flag]);
+        }
+    }
+}

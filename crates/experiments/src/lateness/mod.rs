@@ -23,7 +23,7 @@ pub use study::LatenessFindings;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  plimsoll lateness --sleeps 100us,1ms,10ms")]
 pub struct LatenessArgs {
-    /// The lengths of the sleeps.
+    /// The lengths of the sleeps, up to 1s.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "50us,200us,1ms,5ms,20ms", value_parser = positive_duration)]
     sleeps: Vec<Duration>,
     /// How often each length is visited, every second time in the reverse order.
@@ -87,6 +87,10 @@ impl Experiment for WakeUps {
         let mut sleeps = args.sleeps.clone();
         sleeps.sort_unstable();
         sleeps.dedup();
+        if sleeps.iter().any(|length| *length > Duration::from_secs(1)) {
+            let why = "--sleeps has a length above 1s, which Ctrl-C would wait for";
+            return Err(RunError::Usage(why.to_owned()));
+        }
         let (passes, window) = (args.passes, args.duration);
         let run = args.run.plan(passes, window, sleeps.len(), &machine.root)?;
         Ok(Prepared::new(LatenessPlan { sleeps, run }, ()))

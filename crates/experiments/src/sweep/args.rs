@@ -45,7 +45,21 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("connections", "Connections kept open (default: 128)"),
         ("insecure", "Accept any TLS certificate"),
     ],
-    fixed: &[],
+    // The other flags are compared with the record.
+    fixed: &[
+        "quick",
+        "precision",
+        "arrivals",
+        "cpus",
+        "restart",
+        "node_metrics",
+        "data",
+        "insecure",
+        "expect_status",
+        "service_cpus",
+        "service_pid",
+        "service_cgroup",
+    ],
 };
 
 /// `plimsoll sweep`

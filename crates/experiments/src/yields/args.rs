@@ -71,9 +71,6 @@ pub(super) const HELP: HelpPage = HelpPage {
         "arrivals",
         "seed",
         "cpus",
-        "max_slip",
-        "max_steal",
-        "max_other",
     ],
 };
 
