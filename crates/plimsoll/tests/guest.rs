@@ -83,6 +83,6 @@ fn doctor_finds_the_limit_of_its_cgroup() {
     let group = Group::new("limited");
     group.set("cpu.max", "150000 100000");
     let said = group.doctor();
-    let limit = "missing CPU time without a limit: with 1.50 of 2 CPUs,";
+    let limit = "missing CPU time without a limit: with a limit of 1.50 of 2 CPUs,";
     assert!(said.iter().any(|l| l.starts_with(limit)), "{said:#?}");
 }
