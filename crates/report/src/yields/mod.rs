@@ -21,7 +21,7 @@ use crate::table::Ink;
 use plimsoll_model::{StepCourse, TrialPicture, YieldFindings, YieldPlan};
 
 /// The version of the schema that the JSON keeps to.
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
 
 /// All that is shown of a yield run.
 pub type YieldReport<'a> = Report<'a, YieldPlan, YieldFindings>;
