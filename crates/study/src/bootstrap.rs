@@ -1,7 +1,8 @@
 //! Intervals by resampling.
 
+use crate::decide::needed;
 use crate::seeded::Rng;
-use plimsoll_model::{CONFIDENCE, Estimate, Trial};
+use plimsoll_model::{CONFIDENCE, Estimate, Histogram, Trial};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// How many resamples an interval is read from: its ends then rest on the
@@ -72,10 +73,14 @@ pub fn mean(values: &[f64], seed: u64) -> Option<Estimate> {
 }
 
 /// A quantile of the latency in microseconds: the mean over trials, with its
-/// interval.
+/// interval. Trials with fewer values than the quantile takes to show
+/// ([`needed`]: 299 for p99) are left out, and without others it is `None`.
 pub fn quantile_us<S, O>(trials: &[&Trial<S, O>], q: f64, seed: u64) -> Option<Estimate> {
-    let each = trials.iter().filter_map(|t| t.work.latency.quantile(q));
-    let each: Vec<f64> = each.map(|latency| latency.as_secs_f64() * 1e6).collect();
+    let shows = |latency: &&Histogram| latency.count() as f64 >= needed(1.0 - q);
+    let each = trials.iter().map(|t| &t.work.latency).filter(shows);
+    let each: Vec<f64> = each
+        .filter_map(|latency| Some(latency.quantile(q)?.as_secs_f64() * 1e6))
+        .collect();
     mean(&each, seed)
 }
 
@@ -104,6 +109,8 @@ pub fn resample_times(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::{Phase, TrialSpec};
+    use std::time::Duration;
 
     /// Means of `n` normal values: does the interval hold the true mean?
     fn covered(n: usize, seed: u64) -> bool {
@@ -132,5 +139,20 @@ mod tests {
             estimate(1.0, vec![f64::NAN; RESAMPLES], 9),
             Estimate::alone(1.0)
         );
+    }
+
+    #[test]
+    fn a_quantile_that_trials_are_too_short_to_show_is_unknown() {
+        let trial = |values: u64| {
+            let spec = TrialSpec::blank(Phase::Idle, (), Duration::ZERO);
+            let mut trial: Trial<(), ()> = Trial::begun(spec, 0);
+            (1..=values).for_each(|us| trial.work.count(Duration::from_micros(us)));
+            trial
+        };
+        let (short, long) = (trial(298), trial(299));
+        assert_eq!(quantile_us(&[&short, &short, &short], 0.99, 1), None);
+        let p99 = quantile_us(&[&short, &long, &long, &long], 0.99, 1).unwrap();
+        assert!((295.0..=298.0).contains(&p99.value), "{p99:?}");
+        assert!(quantile_us(&[&short], 0.5, 1).is_some());
     }
 }
