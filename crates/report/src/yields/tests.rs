@@ -226,7 +226,7 @@ fn the_json_keeps_to_its_schema_which_lets_nothing_else_through() {
         schema().accepts(&sample.json());
     }
     let wrong = [
-        ("/schema_version", json!(2)),
+        ("/schema_version", json!(1)),
         ("/kind", json!("sweep")),
         ("/findings/arms/0/arm", json!("service-again")),
         ("/findings/arms/0/verdict", json!("maybe")),
