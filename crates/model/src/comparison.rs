@@ -274,7 +274,8 @@ pub enum DifferenceVerdict {
     /// Less, beyond chance.
     Worse,
     /// The intervals do not tell.
-    CannotTell,
+    #[serde(rename = "cannot_tell")]
+    Inconclusive,
 }
 
 /// A machine against the first, by one measure.

@@ -382,7 +382,8 @@ pub enum DirectionVerdict {
     /// It does, and it is narrow.
     NoDifferenceSeen,
     /// Too few levels were met from both sides.
-    CannotTell,
+    #[serde(rename = "cannot_tell")]
+    Inconclusive,
 }
 
 /// A number of copies at once.

@@ -54,5 +54,6 @@ pub enum KneeStatus {
     None,
     /// There are too few passes or headrooms, or the interval is wider than
     /// half of the range that was tried.
-    CannotTell,
+    #[serde(rename = "cannot_tell")]
+    Inconclusive,
 }

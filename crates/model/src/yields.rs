@@ -174,7 +174,8 @@ pub enum BudgetVerdict {
     /// All of the interval is beyond it, or the service never kept up.
     Beyond,
     /// The interval holds the budget, or there is none.
-    CannotTell,
+    #[serde(rename = "cannot_tell")]
+    Inconclusive,
 }
 
 /// What an arm costs when the load steps up.
@@ -211,7 +212,8 @@ pub enum StepStatus {
     /// Not while it was watched.
     NotWithinWindow,
     /// Too few steps count, or too few requests came.
-    CannotTell,
+    #[serde(rename = "cannot_tell")]
+    Inconclusive,
 }
 
 /// Which arm gains the most within the budget.

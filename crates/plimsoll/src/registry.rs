@@ -14,10 +14,10 @@ use std::marker::PhantomData;
 
 /// The experiments in the order of the help.
 pub(crate) const EXPERIMENTS: &[&dyn Entry] = &[
-    &Of::<plimsoll_experiments::sweep::Sweep>::NEW,
-    &Of::<plimsoll_experiments::yields::Yield>::NEW,
-    &Of::<plimsoll_experiments::copies::CopiesOfCommand>::NEW,
-    &Of::<plimsoll_experiments::lateness::WakeUps>::NEW,
+    &Registered::<plimsoll_experiments::sweep::Sweep>::NEW,
+    &Registered::<plimsoll_experiments::yields::Yield>::NEW,
+    &Registered::<plimsoll_experiments::copies::CopiesOfCommand>::NEW,
+    &Registered::<plimsoll_experiments::lateness::WakeUps>::NEW,
 ];
 
 /// An experiment, its types apart.
@@ -56,13 +56,13 @@ pub(crate) fn of(record: &Record) -> Result<&'static dyn Entry, Failure> {
 }
 
 /// An experiment as an [`Entry`].
-struct Of<E>(PhantomData<fn() -> E>);
+struct Registered<E>(PhantomData<fn() -> E>);
 
-impl<E> Of<E> {
-    const NEW: Of<E> = Of(PhantomData);
+impl<E> Registered<E> {
+    const NEW: Registered<E> = Registered(PhantomData);
 }
 
-impl<E: Experiment> Entry for Of<E> {
+impl<E: Experiment> Entry for Registered<E> {
     fn name(&self) -> &'static str {
         E::NAME
     }

@@ -8,7 +8,7 @@ use crate::signals::Signals;
 use plimsoll_control::{Gate, Journals, MemoryLimits, hasten_moves};
 use plimsoll_experiments::yields;
 use plimsoll_host::Root;
-use plimsoll_side::{Advice, Care, Held, Request, Sideload, Told};
+use plimsoll_side::{Advice, Care, Held, Notice, Request, Sideload};
 use std::io::IsTerminal;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -19,10 +19,10 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     let root = Root::machine();
     hasten_moves(&root);
     let mut signals = Signals::listen(&root)?;
-    let mut tell = |told: Told| match told {
-        Told::Warning(text) | Told::NotHeld(text) => note(&format!("plimsoll: {text}")),
-        Told::Note(text) if !args.quiet => note(&format!("plimsoll: {text}")),
-        Told::Note(_) => {}
+    let mut tell = |told: Notice| match told {
+        Notice::Warning(text) | Notice::NotHeld(text) => note(&format!("plimsoll: {text}")),
+        Notice::Note(text) if !args.quiet => note(&format!("plimsoll: {text}")),
+        Notice::Note(_) => {}
     };
     if let Care::Sideload(held) = &mut request.care
         && held.hold.is_none()
@@ -30,13 +30,13 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     {
         match yields::advice(&file, &root) {
             Ok(advice) => held.advice = advice,
-            Err(warning) => tell(Told::Warning(warning)),
+            Err(warning) => tell(Notice::Warning(warning)),
         }
     }
     let journals = Journals::usual();
     let sideload = Sideload::start(&root, &journals, &request, &mut tell)?;
     let outcome = sideload.run(&mut signals, &mut tell)?;
-    tell(Told::Note(outcome.summary.to_string()));
+    tell(Notice::Note(outcome.summary.to_string()));
     match code(outcome.status) {
         0 => Ok(()),
         code => Err(Failure::Command(code)),

@@ -9,7 +9,7 @@ use crate::limit::{Limit, Respect};
 use crate::log::Log;
 use crate::prepare::{Tell, apply};
 use crate::reach::Reach;
-use crate::request::Told;
+use crate::request::Notice;
 use crate::rule::Rule;
 use crate::sample::Sampler;
 use crate::still::Still;
@@ -47,7 +47,7 @@ pub struct Control {
     pub(crate) tally: Tally,
     respect: Respect,
     still: Still,
-    warned: BTreeSet<Told>,
+    warned: BTreeSet<Notice>,
 }
 
 /// Whether guards are read.
@@ -156,7 +156,7 @@ impl Control {
             let (guards, left_out) = Guards::open(&self.root, specs, &self.cpus, &except);
             self.watching = Watching::Guards(guards);
             if let Some(why) = left_out {
-                tell(Told::Warning(format!(
+                tell(Notice::Warning(format!(
                     "no guard watches how long everything else waits for a CPU: {why}"
                 )));
             }
@@ -195,7 +195,7 @@ impl Control {
             && let Some(used) = Share::of(used.0, sample.period * sample.cpus)
             && let Some(warning) = self.respect.check(&self.limit, used)
         {
-            tell(Told::NotHeld(warning));
+            tell(Notice::NotHeld(warning));
         }
         // CPUs that went offline cannot be granted.
         let present = self.sampler.present();
@@ -209,20 +209,20 @@ impl Control {
                 Ok(()) => self.limit = limit,
                 Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
                 Err(error) => {
-                    self.warn_once(Told::NotHeld(error.to_string()), tell);
+                    self.warn_once(Notice::NotHeld(error.to_string()), tell);
                 }
             }
         }
         if let (Action::Frozen, Reason::Blind { missing, .. }) = (decision.action, &decision.reason)
         {
             let warning = format!("{missing}, so the command stands still until it can be");
-            if self.warn_once(Told::Warning(warning), tell) {
+            if self.warn_once(Notice::Warning(warning), tell) {
                 self.still.known();
             }
         }
         let frozen = self.limit == Limit::Frozen;
         let told = self.still.decided(Instant::now(), frozen, &decision.reason);
-        told.into_iter().for_each(|line| tell(Told::Note(line)));
+        told.into_iter().for_each(|line| tell(Notice::Note(line)));
         self.write(&Entry::of(&sample, &decision), tell);
         self.state = decision.state;
         self.reason = Some(decision.reason);
@@ -231,12 +231,12 @@ impl Control {
 
     fn write(&mut self, entry: &Entry, tell: Tell<'_>) {
         if let Some(warning) = self.log.as_mut().and_then(|log| log.write(entry)) {
-            tell(Told::Warning(warning));
+            tell(Notice::Warning(warning));
         }
     }
 
     /// Whether this warning is new.
-    fn warn_once(&mut self, told: Told, tell: Tell<'_>) -> bool {
+    fn warn_once(&mut self, told: Notice, tell: Tell<'_>) -> bool {
         let new = self.warned.insert(told.clone());
         if new {
             tell(told);

@@ -17,7 +17,7 @@
 //! Decisions are pure: the mechanism ([`Hold`]), the meaning of an action or a
 //! guard, the sums. This crate does not decide what the law decides, change the
 //! machine except through `control`, or know flags. It does not print; it reports
-//! [`Told`] values.
+//! [`Notice`] values.
 //!
 //! ```standalone_crate
 //! use plimsoll_control::{Gate, Journals, pass_gate};
@@ -78,7 +78,7 @@ pub use guard::{GuardError, GuardSpec, Percentile, Whose};
 pub use hold::Hold;
 pub use memory::MemoryHeld;
 pub use reach::Reach;
-pub use request::{Care, Held, Request, Told};
+pub use request::{Care, Held, Notice, Request};
 pub use rule::Rule;
 pub use sideload::{Outcome, Sideload};
 pub use signal::{Signal, SignalSource};

@@ -4,7 +4,7 @@ use crate::advice;
 use crate::error::SideError;
 use crate::hold::Hold;
 use crate::limit::{Limit, Step};
-use crate::request::{Care, Held, Request, Told};
+use crate::request::{Care, Held, Notice, Request};
 use plimsoll_control::{
     AtEnd, CgroupLayout, Group, Journals, Mechanism, MemoryLimits, Repaired, Weight,
 };
@@ -12,13 +12,13 @@ use plimsoll_host::{HostError, Root, online_cpus, own_allowed_cpus};
 use plimsoll_model::CpuSet;
 use std::collections::BTreeSet;
 
-pub(crate) type Tell<'a> = &'a mut dyn FnMut(Told);
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(Notice);
 
 /// Undoes changes of killed runs and reports it.
 pub(crate) fn repair(root: &Root, journals: &Journals, tell: Tell<'_>) -> Result<(), SideError> {
     for repaired in journals.repair(root)? {
         if let Some(line) = repair_line(&repaired) {
-            tell(Told::Warning(line));
+            tell(Notice::Warning(line));
         }
     }
     Ok(())
@@ -73,20 +73,20 @@ pub(crate) fn make(
     };
     let (chosen, group) = match make(&layout) {
         Err(SideError::Control(error)) => {
-            tell(Told::Warning(format!(
+            tell(Notice::Warning(format!(
                 "no cgroup can be used here: {error}"
             )));
             make(&layout.without_cgroups())?
         }
         other => other?,
     };
-    tell(Told::Note(chosen.how));
+    tell(Notice::Note(chosen.how));
     let here = group.capabilities();
     // Any mechanism does for a sysload as long as it can end it.
     if !(here.rung.has_group() && chosen.hold.is_none()) {
         let lost = here.losses().join(" ");
         if !lost.is_empty() {
-            tell(Told::Warning(format!(
+            tell(Notice::Warning(format!(
                 "what is lost here: {}",
                 lost.trim_end_matches('.')
             )));
@@ -193,7 +193,7 @@ pub(crate) fn limit_for_good(
         && let Err(error) = group.set_io_weight(Weight::LEAST)
     {
         // The I/O weight is optional.
-        tell(Told::Warning(format!("no weight at the disks: {error}")));
+        tell(Notice::Warning(format!("no weight at the disks: {error}")));
     }
     Ok(())
 }

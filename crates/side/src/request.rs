@@ -72,7 +72,7 @@ pub struct Held {
 
 /// A message for the user: one sentence without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Told {
+pub enum Notice {
     /// How the command is run.
     Note(String),
     /// A deviation from the request.

@@ -7,7 +7,7 @@ use crate::limit::Limit;
 use crate::log::Log;
 use crate::memory::MemoryHeld;
 use crate::prepare::{self, Tell, limit_for_good, limits_memory, repair, usable_cpus};
-use crate::request::{Care, Request, Told};
+use crate::request::{Care, Notice, Request};
 use crate::rule::Rule;
 use crate::signal::{Signal, SignalSource};
 use crate::tally::Summary;
@@ -127,7 +127,7 @@ impl Sideload {
             }
             self.group.reap()?;
             if end.is_some_and(|end| Instant::now() >= end) {
-                tell(Told::Warning(format!(
+                tell(Notice::Warning(format!(
                     "the command did not end within {} s, so it is killed",
                     GRACE.as_secs()
                 )));
@@ -150,7 +150,7 @@ impl Sideload {
         // An unreadable list of runs is no reason to end the command.
         let others = self.journals.others(&self.root).unwrap_or_default();
         if let Some(line) = beside(&others) {
-            tell(Told::Note(line));
+            tell(Notice::Note(line));
             self.others_told = true;
         }
     }
@@ -171,7 +171,7 @@ impl Sideload {
             }
             Signal::HangUp => UnixSignal::HUP,
             _ if self.ending.is_some() => {
-                tell(Told::Warning(
+                tell(Notice::Warning(
                     "told twice to end it, so it is killed".into(),
                 ));
                 return Ok(self.group.kill()?);

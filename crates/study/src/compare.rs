@@ -214,7 +214,7 @@ fn held_against(
         let bounded = r.low.is_some() || r.high.is_some();
         bounded || !(open(base) || open(carried))
     });
-    let verdict = ratio.map_or(DifferenceVerdict::CannotTell, |r| verdict(r, 1.0));
+    let verdict = ratio.map_or(DifferenceVerdict::Inconclusive, |r| verdict(r, 1.0));
     (ratio, verdict, why_not([first, other], ratio))
 }
 
@@ -253,7 +253,7 @@ fn verdict(figure: Estimate, even: f64) -> DifferenceVerdict {
     } else if figure.high.is_some_and(|high| high < even) {
         DifferenceVerdict::Worse
     } else {
-        DifferenceVerdict::CannotTell
+        DifferenceVerdict::Inconclusive
     }
 }
 

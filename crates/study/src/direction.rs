@@ -143,7 +143,7 @@ pub fn up_against_down(visits: &[Visit], seed: u64) -> UpAgainstDown {
         bootstrap::estimate(mean(logs.iter().copied()), replicates, logs.len()).map_rising(f64::exp)
     });
     UpAgainstDown {
-        verdict: overall.map_or(DirectionVerdict::CannotTell, verdict),
+        verdict: overall.map_or(DirectionVerdict::Inconclusive, verdict),
         down_over_up_ratio: overall,
         levels,
     }
@@ -152,14 +152,14 @@ pub fn up_against_down(visits: &[Visit], seed: u64) -> UpAgainstDown {
 /// The verdict on a ratio.
 fn verdict(ratio: Estimate) -> DirectionVerdict {
     let Some((low, high)) = ratio.interval() else {
-        return DirectionVerdict::CannotTell;
+        return DirectionVerdict::Inconclusive;
     };
     if low > 1.0 / MATTERS_RATIO && high < MATTERS_RATIO {
         DirectionVerdict::NoDifferenceSeen
     } else if low > MATTERS_RATIO || high < 1.0 / MATTERS_RATIO {
         DirectionVerdict::Different
     } else {
-        DirectionVerdict::CannotTell
+        DirectionVerdict::Inconclusive
     }
 }
 

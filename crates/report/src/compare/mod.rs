@@ -202,7 +202,7 @@ fn ink(verdict: DifferenceVerdict) -> Ink {
     match verdict {
         DifferenceVerdict::Better => Ink::Green,
         DifferenceVerdict::Worse => Ink::Red,
-        DifferenceVerdict::CannotTell => Ink::Yellow,
+        DifferenceVerdict::Inconclusive => Ink::Yellow,
     }
 }
 
@@ -324,7 +324,7 @@ fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sen
         let at = match at.len() {
             0 => return None,
             n if n > 1 && n == own.len() => match verdict {
-                DifferenceVerdict::CannotTell => "at any headroom".to_owned(),
+                DifferenceVerdict::Inconclusive => "at any headroom".to_owned(),
                 DifferenceVerdict::Better | DifferenceVerdict::Worse => {
                     "at every headroom".to_owned()
                 }
@@ -337,7 +337,7 @@ fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sen
         part(DifferenceVerdict::Better, "may be higher (better)"),
         part(DifferenceVerdict::Worse, "must be lower (worse)"),
         part(
-            DifferenceVerdict::CannotTell,
+            DifferenceVerdict::Inconclusive,
             "is not significantly different",
         ),
     ];

@@ -69,8 +69,8 @@ fn comparison(unit: WorkUnit, carried: Carried) -> Comparison {
     let verdicts = [
         DifferenceVerdict::Better,
         DifferenceVerdict::Worse,
-        DifferenceVerdict::CannotTell,
-        DifferenceVerdict::CannotTell,
+        DifferenceVerdict::Inconclusive,
+        DifferenceVerdict::Inconclusive,
     ];
     Comparison {
         work_unit: unit,
@@ -84,7 +84,7 @@ fn comparison(unit: WorkUnit, carried: Carried) -> Comparison {
             against: "a".to_owned(),
             headroom_pct: 20.0,
             cpu_points: Estimate::alone(-3.0),
-            verdict: DifferenceVerdict::CannotTell,
+            verdict: DifferenceVerdict::Inconclusive,
         }],
         cautions: vec![ComparisonCaution::Connections],
     }
@@ -412,7 +412,7 @@ fn what_cannot_be_told_by_any_measure_is_said_once() {
     let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
     for difference in &mut comparison.differences {
         difference.ratio = None;
-        difference.verdict = DifferenceVerdict::CannotTell;
+        difference.verdict = DifferenceVerdict::Inconclusive;
         difference.why = Some("nothing is known".to_owned());
     }
     let text = compared(&comparison);

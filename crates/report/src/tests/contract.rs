@@ -103,7 +103,7 @@ fn every_sample() -> Vec<Sample> {
         sample.findings.headroom = Headroom::Unknown { why };
         samples.push(sample);
     }
-    for verdict in [DirectionVerdict::Different, DirectionVerdict::CannotTell] {
+    for verdict in [DirectionVerdict::Different, DirectionVerdict::Inconclusive] {
         let mut sample = sweep();
         let direction = sample.findings.direction.as_mut().unwrap();
         direction.verdict = verdict;

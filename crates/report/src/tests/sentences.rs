@@ -340,7 +340,7 @@ fn the_way_to_a_load_is_told_loudly_only_if_it_matters() {
         ),
         (
             DirectionFinding {
-                verdict: DirectionVerdict::CannotTell,
+                verdict: DirectionVerdict::Inconclusive,
                 levels: 0,
                 down_over_up_ratio: None,
                 restarts: None,

@@ -39,7 +39,7 @@ fn percent(
 pub(super) fn sentences(findings: &YieldFindings) -> Vec<Sentence> {
     let of = |curve: &HeadroomCurve| {
         let ink = match curve.knee.status {
-            KneeStatus::CannotTell => Ink::Yellow,
+            KneeStatus::Inconclusive => Ink::Yellow,
             KneeStatus::Found | KneeStatus::None => Ink::Plain,
         };
         let text = format!(

@@ -189,7 +189,7 @@ fn cheapest(report: &YieldReport<'_>) -> String {
 
 /// What it would take to tell.
 fn needed(report: &YieldReport<'_>) -> String {
-    let is_open = |a: &&ArmFinding| a.verdict == Some(BudgetVerdict::CannotTell);
+    let is_open = |a: &&ArmFinding| a.verdict == Some(BudgetVerdict::Inconclusive);
     let tried = report.findings.tried().map(|(_, found)| found);
     let open = tried.filter(is_open);
     // Which one is best is known only when all are decided.

@@ -92,7 +92,7 @@ pub(crate) fn back_after(found: &StepFinding) -> Cell {
         (Some(StepStatus::AtOnce), _) => ("at once".to_owned(), Ink::Green),
         (Some(StepStatus::After), Some(time)) => (trimmed_pct(time.value), Ink::Plain),
         (Some(StepStatus::NotWithinWindow), _) => ("not back".to_owned(), Ink::Red),
-        (Some(StepStatus::CannotTell | StepStatus::After), _) => {
+        (Some(StepStatus::Inconclusive | StepStatus::After), _) => {
             ("inconclusive".to_owned(), Ink::Yellow)
         }
     };

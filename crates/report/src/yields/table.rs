@@ -104,7 +104,7 @@ fn verdict(arm: &ArmFinding) -> Cell {
     let (text, ink) = match arm.verdict {
         Some(BudgetVerdict::Within) => ("within", Ink::Green),
         Some(BudgetVerdict::Beyond) => ("beyond", Ink::Red),
-        Some(BudgetVerdict::CannotTell) => ("inconclusive", Ink::Yellow),
+        Some(BudgetVerdict::Inconclusive) => ("inconclusive", Ink::Yellow),
         None => (MISSING, Ink::Plain),
     };
     Cell::new(ink, text)

@@ -88,7 +88,7 @@ fn a_difference_beyond_chance_has_a_verdict_and_another_has_none() {
     let near = of(base, found(1030.0, 980.0, 1080.0));
     assert_eq!(
         (near.verdict, near.why),
-        (DifferenceVerdict::CannotTell, None)
+        (DifferenceVerdict::Inconclusive, None)
     );
 }
 
@@ -140,14 +140,14 @@ fn a_machine_that_was_not_driven_to_its_end_can_still_be_better() {
     let less = of(base, Carried::AtLeast(900.0));
     assert_eq!(
         (less.verdict, less.ratio.unwrap().high),
-        (DifferenceVerdict::CannotTell, None)
+        (DifferenceVerdict::Inconclusive, None)
     );
 }
 
 #[test]
 fn what_has_no_interval_cannot_be_told_apart_and_says_why() {
     let two_ends = of(Carried::AtLeast(736_860.0), Carried::AtLeast(591_411.0));
-    assert_eq!(two_ends.verdict, DifferenceVerdict::CannotTell);
+    assert_eq!(two_ends.verdict, DifferenceVerdict::Inconclusive);
     assert_eq!(
         two_ends.ratio, None,
         "a quotient of two bounds says nothing"
@@ -230,7 +230,7 @@ fn thresholds_stand_side_by_side_in_points() {
     assert_eq!(rows.len(), 2, "headrooms that both have");
     assert_eq!(
         (rows[0].cpu_points, rows[0].verdict),
-        (Estimate::alone(-11.0), DifferenceVerdict::CannotTell)
+        (Estimate::alone(-11.0), DifferenceVerdict::Inconclusive)
     );
     let reach = 8.0f64.sqrt();
     assert!((rows[1].cpu_points.low.unwrap() - (-17.0 - reach)).abs() < 1e-9);

@@ -119,14 +119,14 @@ fn noise_and_levels_reached_one_way_allow_no_verdict() {
         within: 1.0,
     };
     let found = up_against_down(&noisy.visits(1, 3), 3);
-    assert_eq!(found.verdict, DirectionVerdict::CannotTell, "{found:?}");
+    assert_eq!(found.verdict, DirectionVerdict::Inconclusive, "{found:?}");
     let mut rising = noisy.visits(1, 3);
     rising.sort_by_key(|v| v.level);
     (0..).zip(&mut rising).for_each(|(at, visit)| visit.at = at);
     let found = up_against_down(&rising, 3);
     assert_eq!(
         (found.verdict, found.down_over_up_ratio),
-        (DirectionVerdict::CannotTell, None)
+        (DirectionVerdict::Inconclusive, None)
     );
 }
 

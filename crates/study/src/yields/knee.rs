@@ -43,11 +43,11 @@ pub(super) fn knee(points: &[AtHeadroom], noise_pct: Option<f64>, seed: u64) -> 
     let n = passes.len();
     let all: Vec<usize> = (0..n).collect();
     let Some(found) = Bend::of(points, &passes, &all) else {
-        return told(KneeStatus::CannotTell, None, None);
+        return told(KneeStatus::Inconclusive, None, None);
     };
     if n < FEWEST_PAIRS {
         let (at, rise) = (Estimate::alone(found.at()), Estimate::alone(found.rise_pct));
-        return told(KneeStatus::CannotTell, Some(at), Some(rise));
+        return told(KneeStatus::Inconclusive, Some(at), Some(rise));
     }
     // The same seed draws the same passes for all three.
     let of = |figure: fn(&Bend) -> f64, value: f64| {
@@ -66,7 +66,7 @@ pub(super) fn knee(points: &[AtHeadroom], noise_pct: Option<f64>, seed: u64) -> 
         (Some(noise), Some(low)) if low > noise && is_narrow => {
             told(KneeStatus::Found, at, Some(rise))
         }
-        _ => told(KneeStatus::CannotTell, at, Some(rise)),
+        _ => told(KneeStatus::Inconclusive, at, Some(rise)),
     }
 }
 

@@ -142,12 +142,12 @@ impl Look {
     /// When latency is back, and after which time.
     fn yields(&self, pairs: &[Pair]) -> (StepStatus, Option<Estimate>) {
         let Some(band) = self.band else {
-            return (StepStatus::CannotTell, None);
+            return (StepStatus::Inconclusive, None);
         };
         let above: Vec<Above> = pairs.iter().map(|pair| is_above(pair, band)).collect();
         let all: Vec<&Above> = above.iter().collect();
         let status = match back(&all) {
-            Back::Unknown => return (StepStatus::CannotTell, None),
+            Back::Unknown => return (StepStatus::Inconclusive, None),
             Back::Never => return (StepStatus::NotWithinWindow, None),
             Back::After(0) => StepStatus::AtOnce,
             Back::After(_) => StepStatus::After,
@@ -179,7 +179,7 @@ impl Look {
         match status {
             // Not shown to be late is not shown to be back: by other draws of the
             // same steps it may be late to the end.
-            StepStatus::AtOnce if is_open => (StepStatus::CannotTell, None),
+            StepStatus::AtOnce if is_open => (StepStatus::Inconclusive, None),
             status => (status, found),
         }
     }

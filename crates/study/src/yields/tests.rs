@@ -161,7 +161,7 @@ fn a_service_that_never_keeps_up_beside_a_job_is_beyond_any_budget() {
         let found = found(&plan, trials);
         (of(&found, late).verdict, of(&found, Arm::SchedIdle).verdict)
     };
-    let (beyond, untold) = (BudgetVerdict::Beyond, BudgetVerdict::CannotTell);
+    let (beyond, untold) = (BudgetVerdict::Beyond, BudgetVerdict::Inconclusive);
     assert_eq!(
         found_of(&trials),
         (Some(beyond), Some(untold)),
@@ -244,7 +244,7 @@ fn noise_as_large_as_the_budget_leaves_it_open_and_says_what_it_would_take() {
     let plan = plan(6);
     let found = found(&plan, &run(&plan, 0.3, 4));
     let idle = of(&found, Arm::SchedIdle);
-    assert_eq!(idle.verdict, Some(BudgetVerdict::CannotTell));
+    assert_eq!(idle.verdict, Some(BudgetVerdict::Inconclusive));
     assert!(idle.passes_to_tell.unwrap() > 6);
     assert_eq!(found.recommended.arm, None);
     assert_eq!(found.recommended.within_budget, None);
@@ -279,7 +279,7 @@ fn few_passes_give_figures_without_intervals_and_no_verdict() {
     let found = found(&plan, &run(&plan, 0.001, 5));
     let idle = of(&found, Arm::SchedIdle);
     assert_eq!(idle.latency_change_pct.unwrap().p99.interval(), None);
-    assert_eq!(idle.verdict, Some(BudgetVerdict::CannotTell));
+    assert_eq!(idle.verdict, Some(BudgetVerdict::Inconclusive));
     assert_eq!((found.noise_floor_pct, found.recommended.arm), (None, None));
     assert_eq!(found.passes, 4);
 }

@@ -14,14 +14,14 @@ pub(super) fn held_against(
     change: Option<&Estimate>,
 ) -> BudgetVerdict {
     let Some((noise, (low, high))) = noise.zip(change.and_then(Estimate::interval)) else {
-        return BudgetVerdict::CannotTell;
+        return BudgetVerdict::Inconclusive;
     };
     if high <= budget.more_pct && noise <= budget.more_pct {
         BudgetVerdict::Within
     } else if low > budget.more_pct.max(noise) {
         BudgetVerdict::Beyond
     } else {
-        BudgetVerdict::CannotTell
+        BudgetVerdict::Inconclusive
     }
 }
 
@@ -34,7 +34,7 @@ pub(super) fn passes_to_tell(
     change: &Estimate,
     pairs: u32,
 ) -> Option<u32> {
-    if held_against(budget, noise, Some(change)) != BudgetVerdict::CannotTell {
+    if held_against(budget, noise, Some(change)) != BudgetVerdict::Inconclusive {
         return None;
     }
     let (low, high) = change.interval()?;
@@ -73,7 +73,7 @@ pub(super) fn recommended(tried: &[(Option<f64>, &ArmFinding)]) -> Recommended {
     };
     let best = with(BudgetVerdict::Within).max_by(|a, b| gained(a.1).total_cmp(&gained(b.1)));
     let most = best.map_or(0.0, |(_, a)| gained(a));
-    let mut undecided: Vec<Arm> = with(BudgetVerdict::CannotTell)
+    let mut undecided: Vec<Arm> = with(BudgetVerdict::Inconclusive)
         .filter(|(_, a)| gained(a) > most)
         .map(|(_, a)| a.arm)
         .collect();
@@ -81,7 +81,7 @@ pub(super) fn recommended(tried: &[(Option<f64>, &ArmFinding)]) -> Recommended {
     // An arm without valid trials is inconclusive.
     let untold = tried
         .iter()
-        .any(|(_, a)| a.verdict == Some(BudgetVerdict::CannotTell));
+        .any(|(_, a)| a.verdict == Some(BudgetVerdict::Inconclusive));
     let beside = tried.iter().any(|(_, a)| a.verdict.is_some());
     Recommended {
         arm: best.map(|(_, a)| a.arm),

@@ -3,7 +3,7 @@
 use crate::yields::shared::{SharedGroup, lock};
 use plimsoll_engine::RunError;
 use plimsoll_model::{Arm, JobHeld, Share};
-use plimsoll_side::{Control, Told};
+use plimsoll_side::{Control, Notice};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -129,7 +129,7 @@ fn hold(mut control: Control, mut group: SharedGroup, shared: &Shared) {
     while shared.sleep_until(control.due()) {
         let mut failed = None;
         let round = control.round(&mut group, false, &mut |told| {
-            if let Told::NotHeld(why) = told {
+            if let Notice::NotHeld(why) = told {
                 failed.get_or_insert(why);
             }
         });

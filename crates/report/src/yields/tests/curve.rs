@@ -58,7 +58,7 @@ fn the_knee_and_the_headroom_to_take_are_said() {
         ),
         (
             with_knee(Knee {
-                status: KneeStatus::CannotTell,
+                status: KneeStatus::Inconclusive,
                 headroom_pct: Some(Estimate::within(20.0, 2.0, 48.0)),
                 rise_pct: None,
             }),
@@ -66,7 +66,7 @@ fn the_knee_and_the_headroom_to_take_are_said() {
         ),
         (
             with_knee(Knee {
-                status: KneeStatus::CannotTell,
+                status: KneeStatus::Inconclusive,
                 ..NONE
             }),
             "it takes at least 5 passes and 4 headrooms.",
@@ -145,7 +145,7 @@ fn the_titles_of_its_page_state_the_knee_and_what_to_take() {
         ..NONE
     });
     let untold = with_knee(Knee {
-        status: KneeStatus::CannotTell,
+        status: KneeStatus::Inconclusive,
         ..NONE
     });
     for (sample, words) in [

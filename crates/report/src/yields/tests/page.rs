@@ -259,7 +259,7 @@ fn anywhere(which: Arm, gained: f64, change: f64, reach: f64) -> ArmFinding {
             p99: change,
             p999: change,
         }),
-        verdict: Some(BudgetVerdict::CannotTell),
+        verdict: Some(BudgetVerdict::Inconclusive),
         cause: Some(Cause::Both),
         ..like.clone()
     }

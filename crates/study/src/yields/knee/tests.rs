@@ -119,7 +119,7 @@ fn noise_that_hides_where_it_rises_is_said_to_do_so() {
     };
     let wrongly: Vec<u64> = (0..100).filter(|seed| wrong(seed).is_some()).collect();
     assert!(wrongly.len() <= 5, "{wrongly:?}");
-    let told = (0..100).filter(|s| found(at_15, 6, 0.6, *s).status == KneeStatus::CannotTell);
+    let told = (0..100).filter(|s| found(at_15, 6, 0.6, *s).status == KneeStatus::Inconclusive);
     assert!(told.count() > 0);
 }
 
@@ -131,11 +131,11 @@ fn few_passes_or_headrooms_or_no_floor_tell_nothing() {
     };
     assert_eq!(knee_of(8, 8, Some(3.0)).status, KneeStatus::Found);
     let few = knee_of(4, 8, Some(3.0));
-    assert_eq!(few.status, KneeStatus::CannotTell);
+    assert_eq!(few.status, KneeStatus::Inconclusive);
     assert_eq!(few.headroom_pct.unwrap().interval(), None);
-    assert_eq!(knee_of(8, 3, Some(3.0)).status, KneeStatus::CannotTell);
-    assert_eq!(knee_of(8, 8, None).status, KneeStatus::CannotTell);
-    assert_eq!(knee(&[], Some(1.0), 1).status, KneeStatus::CannotTell);
+    assert_eq!(knee_of(8, 3, Some(3.0)).status, KneeStatus::Inconclusive);
+    assert_eq!(knee_of(8, 8, None).status, KneeStatus::Inconclusive);
+    assert_eq!(knee(&[], Some(1.0), 1).status, KneeStatus::Inconclusive);
 }
 
 #[test]

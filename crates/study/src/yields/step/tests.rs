@@ -215,7 +215,7 @@ fn what_is_late_in_most_steps_is_not_called_back_though_that_is_not_shown() {
     trials.extend(late);
     // 4 of 6 steps are above the band all the time, which coins may be too.
     let found = found(&plan, &trials);
-    assert_eq!(found.status, Some(StepStatus::CannotTell), "{found:?}");
+    assert_eq!(found.status, Some(StepStatus::Inconclusive), "{found:?}");
     assert_eq!(found.yield_time_ms, None);
 }
 
@@ -240,7 +240,7 @@ fn the_cost_is_the_extra_time_of_all_requests() {
 #[test]
 fn few_steps_and_few_requests_cannot_tell() {
     for found in of_seeds(2, never) {
-        assert_eq!(found.status, Some(StepStatus::CannotTell));
+        assert_eq!(found.status, Some(StepStatus::Inconclusive));
         assert_eq!(found.yield_time_ms, None);
         assert!(found.settled_change_pct.is_some());
     }
@@ -250,7 +250,7 @@ fn few_steps_and_few_requests_cannot_tell() {
         slots.fill(Slot::default());
     }
     let silent = found(&plan, &trials);
-    assert_eq!(silent.status, Some(StepStatus::CannotTell));
+    assert_eq!(silent.status, Some(StepStatus::Inconclusive));
     assert_eq!(silent.worst_slot_p99_us, None);
 }
 

@@ -268,7 +268,7 @@ fn paid_title(view: Arms<'_>) -> String {
         true => String::new(),
         false => format!(" held by {}", and(arms)),
     };
-    let (none, untold) = (with(KneeStatus::None), with(KneeStatus::CannotTell));
+    let (none, untold) = (with(KneeStatus::None), with(KneeStatus::Inconclusive));
     let parts = [
         (!found.is_empty())
             .then(|| format!("{quantile} begins to rise below a headroom of {found}")),

@@ -138,7 +138,7 @@ fn verdict_look(arm: &ArmFinding) -> (Tone, Shape, bool) {
     match arm.verdict {
         Some(BudgetVerdict::Within) => (Tone::Within, Shape::Circle, false),
         Some(BudgetVerdict::Beyond) => (Tone::Beyond, Shape::Diamond, false),
-        Some(BudgetVerdict::CannotTell) | None => (Tone::Open, Shape::Square, true),
+        Some(BudgetVerdict::Inconclusive) | None => (Tone::Open, Shape::Square, true),
     }
 }
 
@@ -183,7 +183,7 @@ fn verdict_words(arm: &ArmFinding) -> Option<&'static str> {
     Some(match arm.verdict? {
         BudgetVerdict::Within => "within the budget",
         BudgetVerdict::Beyond => "beyond the budget",
-        BudgetVerdict::CannotTell => "whether that is within the budget is inconclusive",
+        BudgetVerdict::Inconclusive => "whether that is within the budget is inconclusive",
     })
 }
 

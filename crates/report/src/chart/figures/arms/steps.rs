@@ -105,7 +105,7 @@ fn title(view: Arms<'_>, panels: &[Panel<'_>]) -> String {
         (Some(only), _) => format!("after {} ms", ms(*only)),
         (None, _) => String::new(),
     };
-    let open = of(StepStatus::CannotTell);
+    let open = of(StepStatus::Inconclusive);
     let parts = [
         (of(StepStatus::AtOnce), "at once".to_owned()),
         (times, when),
@@ -194,7 +194,7 @@ fn tone(found: &StepFinding) -> Tone {
     match found.status {
         Some(StepStatus::AtOnce | StepStatus::After) => Tone::Within,
         Some(StepStatus::NotWithinWindow) => Tone::Beyond,
-        Some(StepStatus::CannotTell) | None => Tone::Open,
+        Some(StepStatus::Inconclusive) | None => Tone::Open,
     }
 }
 

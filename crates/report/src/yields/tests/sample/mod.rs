@@ -112,7 +112,7 @@ fn arms() -> Vec<ArmFinding> {
         passes_to_tell: Some(21),
         trials: 7,
         invalid_trials: 2,
-        ..arm(Arm::Nice, 0.41, 4.0, 9.0, BudgetVerdict::CannotTell)
+        ..arm(Arm::Nice, 0.41, 4.0, 9.0, BudgetVerdict::Inconclusive)
     };
     let alone = ArmFinding {
         work_gained_share: Some(Estimate::within(0.0, 0.0, 0.0)),
@@ -250,7 +250,7 @@ pub(crate) fn nothing() -> Sample {
             cpu_us_per_request: None,
             held: JobHeld::default(),
             cause: None,
-            verdict: arm.verdict.map(|_| BudgetVerdict::CannotTell),
+            verdict: arm.verdict.map(|_| BudgetVerdict::Inconclusive),
             passes_to_tell: None,
             trials: 0,
             invalid_trials: 0,

@@ -93,7 +93,7 @@ pub(crate) fn stepped() -> Sample {
             Some(Estimate::within(0.0, 0.0, 50.0)),
             0.1,
         ),
-        found(Arm::Nice, StepStatus::CannotTell, None, 1.0),
+        found(Arm::Nice, StepStatus::Inconclusive, None, 1.0),
     ];
     findings.step_band_pct = Some(6.2);
     findings.step_slot_ms = Some(50.0);
