@@ -205,13 +205,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn unreadable_register_is_an_error_with_the_path() {
-        let tree = FakeTree::new().file("dev/cpu/0/msr", "short");
-        let error = ClockMeter::open(tree.root(), &"0".parse().unwrap(), &mut 1).unwrap_err();
-        assert!(error.to_string().contains("dev/cpu/0/msr"), "{error}");
-    }
-
-    #[test]
     fn other_cpus_or_a_stopped_counter_give_no_ratio() {
         let other = ClockCounts([(1, Counts { aperf: 9, mperf: 9 })].into());
         assert_eq!(other.ratio_since(&ClockCounts::alone(3, 3)), None);

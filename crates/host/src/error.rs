@@ -72,3 +72,117 @@ pub(crate) fn number(text: &str, expected: &'static str) -> Result<u64, Malforme
         .parse()
         .map_err(|_| Malformed::new(expected, text))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::cgroup::tests::{V2, mounted};
+    use crate::cgroup::{Cgroups, own_limits};
+    use crate::clock::ClockMeter;
+    use crate::energy::EnergyMeter;
+    use crate::fake_tree::FakeTree;
+    use crate::frequency::frequency_hz;
+    use crate::pressure::pressure;
+    use crate::process::{ProcessStat, allowed_cpus, own_ignored_signals};
+    use crate::run_delay::{DelayScope, RunDelays};
+    use crate::socket::listeners;
+    use crate::stat::CpuTimes;
+    use crate::task::ThreadReader;
+
+    type Reader = fn(&FakeTree) -> Option<super::HostError>;
+
+    /// A file, contents that do not match its documentation, and its reader.
+    const CASES: [(&str, &[&str], Reader); 12] = [
+        (
+            "proc/stat",
+            &[
+                "",
+                "intr 5\n",
+                "cpu \n",
+                "cpux 1 2 3 4\n",
+                "cpu  -1 2 3 4\n",
+                "cpu  1 2 3\n",
+                "cpu  1 2 three 4\n",
+            ],
+            |tree| CpuTimes::read(tree.root()).err(),
+        ),
+        (
+            "proc/42/stat",
+            &["", "42", "42 (a", "42 (a) S 1 2", "x (a) S"],
+            |tree| ProcessStat::read(tree.root(), 42).err(),
+        ),
+        ("proc/42/status", &["", "Cpus_allowed_list:\tx\n"], |tree| {
+            allowed_cpus(tree.root(), 42).err()
+        }),
+        (
+            "proc/self/status",
+            &["", "Name:\tx\n", "SigIgn:\tx\n"],
+            |tree| own_ignored_signals(tree.root()).err(),
+        ),
+        (
+            "proc/100/task/100/schedstat",
+            &["1 2\n", "1 2 x\n", "\n"],
+            |tree| ThreadReader::new(100).read(&mut tree.task_files(), 1).err(),
+        ),
+        ("proc/10/task/10/schedstat", &["many\n"], |tree| {
+            let delays = RunDelays::new(tree.root(), DelayScope::Others);
+            delays.unwrap().read(&[]).err()
+        }),
+        (
+            "proc/pressure/memory",
+            &["", "full total=1", "some avg10=1", "some total=x"],
+            |tree| pressure(tree.root()).err(),
+        ),
+        (
+            "proc/net/tcp",
+            &[
+                "sl\nx\n",
+                "sl\n0: 0100007F:1F90 0:0 0A 0 0 0 0 0 inode\n",
+                "sl\n0: 01:1F90 0 0A 0 0 0 0 0 7\n",
+            ],
+            |tree| listeners(tree.root(), "127.0.0.1:80".parse().unwrap()).err(),
+        ),
+        (
+            "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq",
+            &["fast\n"],
+            |tree| frequency_hz(tree.root(), &"0-2".parse().unwrap()).err(),
+        ),
+        (
+            "sys/class/powercap/intel-rapl:0/max_energy_range_uj",
+            &["lots\n"],
+            |tree| EnergyMeter::open(tree.root()).err(),
+        ),
+        ("sys/fs/cgroup/a/cpu.stat", &["usage_usec many\n"], |tree| {
+            let found = Cgroups::find(tree.root()).unwrap();
+            found.cpu_time(tree.root(), "a").err()
+        }),
+        ("sys/fs/cgroup/cpu.max", &["half 100000\n"], |tree| {
+            own_limits(tree.root()).err()
+        }),
+    ];
+
+    #[test]
+    fn errors_name_the_file_and_quote_its_content() {
+        for (file, contents, read) in CASES {
+            for content in contents {
+                let tree = mounted(V2).files(&[
+                    ("proc/self/schedstat", "1 1 1\n"),
+                    ("sys/class/powercap/intel-rapl:0/name", "package-0\n"),
+                    (file, content),
+                ]);
+                let message = read(&tree).map(|error| error.to_string());
+                let message = message.unwrap_or_else(|| panic!("{file}: {content:?} is accepted"));
+                assert!(message.contains(file), "{content:?}: {message}");
+            }
+        }
+        let tree = FakeTree::new().file("proc/stat", "cpu  1 2 three 4\n");
+        let message = CpuTimes::read(tree.root()).unwrap_err().to_string();
+        assert!(message.contains("three"), "{message}");
+    }
+
+    #[test]
+    fn unreadable_register_is_named() {
+        let tree = FakeTree::new().file("dev/cpu/0/msr", "short");
+        let error = ClockMeter::open(tree.root(), &"0".parse().unwrap(), &mut 1).unwrap_err();
+        assert!(error.to_string().contains("dev/cpu/0/msr"), "{error}");
+    }
+}

@@ -1,8 +1,11 @@
 //! A fake /proc and /sys for tests.
 
 use crate::Root;
+use crate::task::{Source, TaskFiles};
+use plimsoll_model::CpuTime;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A directory that is removed when the test ends.
@@ -63,25 +66,20 @@ impl FakeTree {
     }
 
     /// Adds or updates a process; threads that are not listed disappear.
-    pub(crate) fn process(&self, process: &FakeProcess<'_>) {
-        let FakeProcess {
-            pid, ppid, comm, ..
-        } = *process;
-        let threads = process.threads.len().max(1);
+    pub(crate) fn process(&self, process: FakeProcess<'_>) {
+        let (pid, ppid) = (process.pid, process.ppid);
         let line = format!(
-            "{pid} ({comm}) S {ppid} {pid} {pid} 0 -1 4194304 1 0 0 0 {} 0 {} 0 20 0 {threads} 0 \
-             {} 3133440 390 18446744073709551615\n",
-            process.own_ticks, process.reaped_ticks, process.started,
+            "{pid} (fake) S {ppid} {pid} {pid} 0 -1 4194304 1 0 0 0 {} 0 0 0 20 0 {} 0 {} 3133440 \
+             390 18446744073709551615\n",
+            process.own_ticks,
+            process.threads.len().max(1),
+            process.started,
         );
         self.write(&format!("proc/{pid}/stat"), &line);
         let tasks = format!("proc/{pid}/task");
-        let path = self.dir.path().join(&tasks);
-        if let Ok(listed) = fs::read_dir(&path) {
-            for entry in listed {
-                let tid = entry.unwrap().file_name().into_string().unwrap();
-                if !process.threads.iter().any(|t| t.0.to_string() == tid) {
-                    self.remove(&format!("{tasks}/{tid}"));
-                }
+        for tid in self.root.numbers(format!("/{tasks}")).unwrap() {
+            if !process.threads.iter().any(|thread| thread.0 == tid) {
+                self.remove(&format!("{tasks}/{tid}"));
             }
         }
         for (tid, cpu_ns, delay_ns, slices) in process.threads {
@@ -91,28 +89,51 @@ impl FakeTree {
             );
         }
     }
+
+    pub(crate) fn task_files(&self) -> TaskFiles {
+        TaskFiles {
+            root: self.root.clone(),
+            source: Source::Schedstat,
+            allowance: 100,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct FakeProcess<'a> {
     pub(crate) pid: u32,
     pub(crate) ppid: u32,
-    pub(crate) comm: &'a str,
     pub(crate) own_ticks: u64,
-    pub(crate) reaped_ticks: u64,
     pub(crate) started: u64,
-    /// Thread id, ns on a CPU, ns of run delay, number of time slices.
+    /// Thread ID, ns on a CPU, ns of run delay, number of time slices.
     pub(crate) threads: &'a [(u32, u64, u64, u64)],
 }
 
-impl FakeProcess<'_> {
-    pub(crate) const ANY: FakeProcess<'static> = FakeProcess {
-        pid: 100,
-        ppid: 1,
-        comm: "fake",
-        own_ticks: 0,
-        reaped_ticks: 0,
-        started: 5,
-        threads: &[],
-    };
+impl<'a> FakeProcess<'a> {
+    pub(crate) const ANY: FakeProcess<'static> = FakeProcess::new(100, 1);
+
+    pub(crate) const fn new(pid: u32, ppid: u32) -> FakeProcess<'a> {
+        FakeProcess {
+            pid,
+            ppid,
+            own_ticks: 0,
+            started: 5,
+            threads: &[],
+        }
+    }
+
+    pub(crate) fn started(self, started: u64) -> FakeProcess<'a> {
+        FakeProcess { started, ..self }
+    }
+
+    pub(crate) fn threads(self, threads: &'a [(u32, u64, u64, u64)]) -> FakeProcess<'a> {
+        FakeProcess { threads, ..self }
+    }
+}
+
+/// Nanoseconds in a millisecond.
+pub(crate) const MS: u64 = 1_000_000;
+
+pub(crate) fn ms(n: u64) -> CpuTime {
+    CpuTime(Duration::from_millis(n))
 }

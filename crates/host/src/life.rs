@@ -72,13 +72,10 @@ mod tests {
     #[test]
     fn reused_pid_has_another_start_time() {
         let tree = FakeTree::new();
-        tree.process(&FakeProcess::ANY);
+        tree.process(FakeProcess::ANY);
         let first = life(tree.root(), 100).unwrap().unwrap();
         assert_eq!((first.started, first.parent, first.group), (5, 1, 100));
-        tree.process(&FakeProcess {
-            started: 6,
-            ..FakeProcess::ANY
-        });
+        tree.process(FakeProcess::ANY.started(6));
         let second = life(tree.root(), 100).unwrap().unwrap();
         assert_ne!(first, second);
         assert_eq!(lives(tree.root()).unwrap(), [second]);

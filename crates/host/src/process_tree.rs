@@ -149,9 +149,8 @@ impl Member {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::tests::{ms, sample};
-
-    const MS: u64 = 1_000_000;
+    use crate::account::tests::sample;
+    use crate::fake_tree::{MS, ms};
 
     /// A process with one thread; times in milliseconds.
     fn process(pid: Pid, ppid: Pid, own: u64, reaped: u64) -> ProcessSample {

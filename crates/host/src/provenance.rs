@@ -1,6 +1,6 @@
 //! Description of the machine for a record.
 
-use crate::cgroup::{Cgroups, Hierarchy, own_limits};
+use crate::cgroup::{Cgroups, own_limits};
 use crate::cpu_model::cpu_model;
 use crate::frequency::{boost, governor};
 use crate::root::Root;
@@ -27,7 +27,7 @@ pub fn provenance(root: &Root, plimsoll_version: &str) -> Provenance {
         virtualisation: virtualisation(root),
         cgroup_cpu_limit: limits.cpu,
         cgroup_memory_limit: limits.memory,
-        cgroup_version: hierarchy(root).map(Hierarchy::version),
+        cgroup_version: Cgroups::find(root).ok().and_then(|found| found.version()),
         memory: memory(root),
         clock_source: clock_source(root),
         steal_since_boot_share: steal_since_boot(root),
@@ -44,10 +44,6 @@ pub(crate) fn steal_since_boot(root: &Root) -> Option<f64> {
     times.all.steal_share().map(|share| share.get())
 }
 
-fn hierarchy(root: &Root) -> Option<Hierarchy> {
-    Cgroups::find(root).ok()?.hierarchy()
-}
-
 /// Kernels before 6.1 do not report it; fall back to the build target.
 fn architecture(root: &Root) -> String {
     root.line("/proc/sys/kernel/arch")
@@ -56,14 +52,13 @@ fn architecture(root: &Root) -> String {
 
 fn mitigations(root: &Root) -> BTreeMap<String, String> {
     const FOLDER: &str = "/sys/devices/system/cpu/vulnerabilities";
-    let names = root.names(FOLDER).unwrap_or_default();
-    names
-        .into_iter()
-        .filter_map(|name| {
-            let told = root.line(format!("{FOLDER}/{name}"))?;
-            Some((name, told))
-        })
-        .collect()
+    let mut found = BTreeMap::new();
+    for name in root.names(FOLDER).unwrap_or_default() {
+        if let Some(state) = root.line(format!("{FOLDER}/{name}")) {
+            found.insert(name, state);
+        }
+    }
+    found
 }
 
 fn memory(root: &Root) -> Option<Bytes> {
@@ -106,43 +101,43 @@ mod tests {
                 "sys/devices/system/clocksource/clocksource0/current_clocksource",
                 "tsc\n",
             );
-        let told = provenance(tree.root(), "1.2.3");
+        let found = provenance(tree.root(), "1.2.3");
         let text = |s: &str| Some(s.to_owned());
-        assert_eq!(told.plimsoll_version, "1.2.3");
-        assert_eq!(told.hostname, text("box"));
-        assert_eq!(told.cpu_model, text("Some CPU"));
-        assert_eq!(told.architecture, text("riscv64"));
-        assert_eq!(told.topology.online.len(), 1);
-        assert_eq!(told.governor, text("powersave"));
-        assert_eq!(told.boost, Some(true));
-        assert_eq!(told.kernel, text("6.12.1"));
-        assert_eq!(told.mitigations["meltdown"], "Not affected");
-        assert_eq!(told.virtualisation, text("container lxc"));
-        assert_eq!(told.cgroup_cpu_limit, Some(1.5));
-        assert_eq!(told.cgroup_memory_limit, Some(Bytes(4096)));
-        assert_eq!(told.cgroup_version, Some(2));
-        assert_eq!(told.memory, Some(Bytes(1 << 20)));
-        assert_eq!(told.clock_source, text("tsc"));
-        assert_eq!(told.steal_since_boot_share, Some(0.1));
+        assert_eq!(found.plimsoll_version, "1.2.3");
+        assert_eq!(found.hostname, text("box"));
+        assert_eq!(found.cpu_model, text("Some CPU"));
+        assert_eq!(found.architecture, text("riscv64"));
+        assert_eq!(found.topology.online.len(), 1);
+        assert_eq!(found.governor, text("powersave"));
+        assert_eq!(found.boost, Some(true));
+        assert_eq!(found.kernel, text("6.12.1"));
+        assert_eq!(found.mitigations["meltdown"], "Not affected");
+        assert_eq!(found.virtualisation, text("container lxc"));
+        assert_eq!(found.cgroup_cpu_limit, Some(1.5));
+        assert_eq!(found.cgroup_memory_limit, Some(Bytes(4096)));
+        assert_eq!(found.cgroup_version, Some(2));
+        assert_eq!(found.memory, Some(Bytes(1 << 20)));
+        assert_eq!(found.clock_source, text("tsc"));
+        assert_eq!(found.steal_since_boot_share, Some(0.1));
     }
 
     #[test]
     fn provenance_of_an_empty_tree_is_none() {
-        let told = provenance(FakeTree::new().root(), "1.2.3");
+        let found = provenance(FakeTree::new().root(), "1.2.3");
         let expected = Provenance {
             plimsoll_version: "1.2.3".to_owned(),
             architecture: Some(std::env::consts::ARCH.to_owned()),
             ..Provenance::default()
         };
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]
     fn provenance_of_this_machine_has_the_basics() {
-        let told = provenance(&Root::machine(), "1.2.3");
-        assert!(told.kernel.is_some());
-        assert!(told.memory > Some(Bytes(0)));
-        assert!(!told.topology.online.is_empty());
-        assert!(!told.topology.allowed.is_empty());
+        let found = provenance(&Root::machine(), "1.2.3");
+        assert!(found.kernel.is_some());
+        assert!(found.memory > Some(Bytes(0)));
+        assert!(!found.topology.online.is_empty());
+        assert!(!found.topology.allowed.is_empty());
     }
 }

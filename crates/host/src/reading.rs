@@ -109,11 +109,8 @@ pub fn difference(earlier: &Reading, later: &Reading) -> Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fake_tree::ms;
     use std::time::Duration;
-
-    fn ms(n: u64) -> CpuTime {
-        CpuTime(Duration::from_millis(n))
-    }
 
     fn busy(user: u64, cpus: u32) -> CpuTimes {
         let one = CpuUse {

@@ -1,6 +1,6 @@
 //! Reading files of /proc and /sys below a root directory.
 
-use crate::error::HostError;
+use crate::error::{HostError, Malformed};
 use rustix::io::Errno;
 use std::fs;
 use std::io;
@@ -53,8 +53,27 @@ impl Root {
 
     /// The content of a file; `None` if this kernel does not have it.
     pub(crate) fn optional(&self, absolute: impl AsRef<Path>) -> Result<Option<String>, HostError> {
-        match self.text(absolute) {
-            Ok(text) => Ok(Some(text)),
+        self.parse_optional(absolute, |text| Ok(text.to_owned()))
+    }
+
+    /// Parses a file that must exist.
+    pub(crate) fn parse<T>(
+        &self,
+        absolute: impl AsRef<Path>,
+        parse: impl FnOnce(&str) -> Result<T, Malformed>,
+    ) -> Result<T, HostError> {
+        let text = self.text(&absolute)?;
+        parse(&text).map_err(|malformed| malformed.at(&self.path(absolute)))
+    }
+
+    /// Parses a file; `None` if this kernel does not have it.
+    pub(crate) fn parse_optional<T>(
+        &self,
+        absolute: impl AsRef<Path>,
+        parse: impl FnOnce(&str) -> Result<T, Malformed>,
+    ) -> Result<Option<T>, HostError> {
+        match self.parse(absolute, parse) {
+            Ok(parsed) => Ok(Some(parsed)),
             Err(HostError::Unreadable { source, .. }) if means_absent(&source) => Ok(None),
             Err(other) => Err(other),
         }

@@ -8,11 +8,11 @@
 //! sampled set, which matters little for a service with long-lived threads.
 
 use crate::cgroup::Cgroups;
-use crate::error::{HostError, Malformed, number};
+use crate::error::HostError;
 use crate::life::{ProcessId, life};
 use crate::process::{Pid, Tid, processes, with_descendants};
 use crate::root::Root;
-use crate::task::Source;
+use crate::task::{Source, schedstat};
 use plimsoll_model::CpuTime;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -45,8 +45,8 @@ pub struct RunDelays {
     last: Option<BTreeMap<Tid, Times>>,
 }
 
-/// Nanoseconds on a CPU and waiting for one.
-type Times = (u64, u64);
+/// CPU time and run delay of a thread.
+type Times = (CpuTime, Duration);
 
 impl RunDelays {
     /// Reading more threads than this in every period is too expensive.
@@ -73,8 +73,8 @@ impl RunDelays {
                 let path = format!("/proc/{pid}/task/{tid}/schedstat");
                 // Skips threads that have ended or are hidden from this user.
                 if let Some(line) = self.root.line(&path) {
-                    let times = parse(&line).map_err(|g| g.at(&self.root.path(&path)))?;
-                    now.insert(tid, times);
+                    let times = schedstat(&line).map_err(|m| m.at(&self.root.path(&path)))?;
+                    now.insert(tid, (times.cpu, times.run_delay.unwrap_or_default()));
                 }
                 if now.len() > Self::MOST_THREADS {
                     break;
@@ -116,17 +116,10 @@ fn added(last: &BTreeMap<Tid, Times>, now: &BTreeMap<Tid, Times>) -> Waited {
         // A new thread, or a thread ID that was reused, counts from zero.
         let before = last.get(tid).filter(|(r, w)| r <= ran && w <= waited);
         let (ran_before, waited_before) = before.copied().unwrap_or_default();
-        sum.ran = sum.ran + CpuTime(Duration::from_nanos(ran - ran_before));
-        sum.waited += Duration::from_nanos(waited - waited_before);
+        sum.ran = sum.ran + ran.since(ran_before);
+        sum.waited += *waited - waited_before;
     }
     sum
-}
-
-fn parse(line: &str) -> Result<Times, Malformed> {
-    const EXPECTED: &str = "three numbers of schedstat";
-    let mut words = line.split_ascii_whitespace();
-    let mut next = || number(words.next().unwrap_or_default(), EXPECTED);
-    Ok((next()?, next()?))
 }
 
 #[cfg(test)]
@@ -167,25 +160,17 @@ mod tests {
     #[test]
     fn ended_process_is_an_error_even_if_its_pid_is_reused() {
         let tree = tree();
-        tree.process(&FakeProcess::ANY);
+        tree.process(FakeProcess::ANY);
         let head = life(tree.root(), 100).unwrap().unwrap();
         let mut delays = RunDelays::new(tree.root(), DelayScope::Tree(head)).unwrap();
         assert!(delays.read(&[]).is_ok());
-        tree.process(&FakeProcess {
-            started: 99,
-            ..FakeProcess::ANY
-        });
+        tree.process(FakeProcess::ANY.started(99));
         let gone = delays.read(&[]).unwrap_err();
         assert!(matches!(gone, HostError::NoProcess { pid: 100 }), "{gone}");
     }
 
     #[test]
-    fn unsupported_kernel_is_none_and_garbage_names_the_file() {
+    fn unsupported_kernel_is_none() {
         assert!(RunDelays::new(FakeTree::new().root(), DelayScope::Others).is_none());
-        let tree = tree();
-        thread(&tree, 10, 10, "many\n");
-        let mut delays = RunDelays::new(tree.root(), DelayScope::Others).unwrap();
-        let error = delays.read(&[]).unwrap_err().to_string();
-        assert!(error.contains("task/10/schedstat"), "{error}");
     }
 }

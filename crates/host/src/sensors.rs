@@ -11,11 +11,10 @@ use crate::process::{Pid, Tid};
 use crate::reading::Reading;
 use crate::root::Root;
 use crate::stat::CpuTimes;
-use crate::task::{Source, TaskTimes};
+use crate::task::{Source, TaskFiles, TaskTimes};
 use crate::tracking::{OwnProcess, ServiceProcesses, ThreadRoles};
 use plimsoll_model::CpuSet;
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// The location of the service under test.
@@ -46,38 +45,6 @@ pub enum ServiceSource {
     Cgroup(String),
 }
 
-/// A counter that may be missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Counter {
-    /// CPU time by mode, and context switches, of the machine.
-    MachineCpu,
-    Pressure,
-    Frequency,
-    /// Mean clock while not halted, over a window.
-    Clock,
-    /// Energy of the CPU packages.
-    Energy,
-    ServiceCpu,
-    RunDelay,
-    /// CPU time of Plimsoll's own threads.
-    OwnCpu,
-}
-
-impl fmt::Display for Counter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Counter::MachineCpu => "CPU time of the machine",
-            Counter::Pressure => "pressure stall information",
-            Counter::Frequency => "clock frequency",
-            Counter::Clock => "mean clock while busy",
-            Counter::Energy => "energy",
-            Counter::ServiceCpu => "CPU time of the service",
-            Counter::RunDelay => "run delay of the service",
-            Counter::OwnCpu => "CPU time of Plimsoll's own threads",
-        })
-    }
-}
-
 /// Reads all counters. With a thousand threads, one reading per second costs
 /// well below 1 % of a CPU.
 ///
@@ -86,16 +53,14 @@ impl fmt::Display for Counter {
 /// are counted.
 #[derive(Debug)]
 pub struct Sensors {
-    root: Root,
+    files: TaskFiles,
     service_cpus: Option<CpuSet>,
     service: Service,
     own: Option<OwnProcess>,
     energy: Option<EnergyMeter>,
     clock: Option<ClockMeter>,
     has_generator: bool,
-    /// How many more thread files may be kept open.
-    allowance: usize,
-    missing: Missing,
+    unsupported: Unsupported,
 }
 
 #[derive(Debug)]
@@ -114,11 +79,13 @@ impl Sensors {
     ///
     /// # Errors
     /// If the service or a named thread does not exist. A counter that this
-    /// machine does not provide is no error: see [`Sensors::missing`].
+    /// machine does not provide is no error: its readings are `None`.
     pub fn new(root: &Root, subject: Subject, generator: &[Tid]) -> Result<Sensors, HostError> {
-        let thread_source = Source::of(root);
-        let mut allowance = files_to_keep(root);
-        let mut missing = Missing::default();
+        let mut files = TaskFiles {
+            root: root.clone(),
+            source: Source::of(root),
+            allowance: files_to_keep(root),
+        };
         let mut roles = ThreadRoles {
             generator: generator.iter().copied().collect(),
             ..ThreadRoles::default()
@@ -133,17 +100,10 @@ impl Sensors {
                 roles.service = tids.into_iter().collect();
                 Service::OwnThreads
             }
-            ServiceSource::Processes(pids) => Service::Processes(ServiceProcesses::open(
-                root,
-                &pids,
-                thread_source,
-                &mut allowance,
-            )?),
-            ServiceSource::Children => Service::Processes(ServiceProcesses::children(
-                root,
-                thread_source,
-                &mut allowance,
-            )?),
+            ServiceSource::Processes(pids) => {
+                Service::Processes(ServiceProcesses::open(&mut files, &pids)?)
+            }
+            ServiceSource::Children => Service::Processes(ServiceProcesses::children(&mut files)?),
             ServiceSource::Cgroup(name) => {
                 let cgroups = Cgroups::find(root)?;
                 // Fails early if the group does not exist.
@@ -152,39 +112,24 @@ impl Sensors {
             }
         };
         let has_generator = !roles.generator.is_empty();
-        let own = match OwnProcess::open(root, roles, thread_source, &mut allowance) {
-            Ok(own) => Some(own),
+        let own = match OwnProcess::open(&mut files, roles) {
             Err(error @ HostError::NoThread { .. }) => return Err(error),
-            Err(error) => missing.mark_unsupported(Counter::OwnCpu, error.to_string()),
+            opened => opened.ok(),
         };
-        let energy = match service_cpus {
-            Some(_) => missing.try_open(Counter::Energy, EnergyMeter::open(root)),
-            None => None,
-        };
-        let clock = service_cpus.as_ref().and_then(|cpus| {
-            let opened = ClockMeter::open(root, cpus, &mut allowance);
-            missing.try_open(Counter::Clock, opened)
-        });
-        missing.note_run_delay(&service, thread_source);
+        let here = service_cpus.as_ref();
+        let energy = here.and_then(|_| EnergyMeter::open(root).ok()?);
+        let clock =
+            here.and_then(|cpus| ClockMeter::open(root, cpus, &mut files.allowance).ok()?);
         Ok(Sensors {
-            root: root.clone(),
+            files,
             service_cpus,
             service,
             own,
             energy,
             clock,
             has_generator,
-            allowance,
-            missing,
+            unsupported: Unsupported::default(),
         })
-    }
-
-    /// The counters that the last reading lacked, each with the reason. A
-    /// counter that the kernel does not provide is not read again; a failed
-    /// read is retried at the next reading.
-    pub fn missing(&self) -> impl Iterator<Item = (Counter, &str)> {
-        let all = self.missing.unsupported.iter().chain(&self.missing.failed);
-        all.map(|(counter, why)| (*counter, why.as_str()))
     }
 
     /// Whether the service's CPU time includes all these processes; `false` if
@@ -194,14 +139,13 @@ impl Sensors {
     /// If the processes cannot be listed.
     pub fn count_all(&mut self, pids: &[Pid]) -> Result<bool, HostError> {
         match &mut self.service {
-            Service::Processes(processes) => processes.has_all(&self.root, pids),
+            Service::Processes(processes) => processes.has_all(&self.files.root, pids),
             Service::Unknown | Service::OwnThreads | Service::Cgroup(..) => Ok(false),
         }
     }
 
     pub fn read(&mut self) -> Reading {
         let mut reading = Reading::blank(Instant::now());
-        self.missing.failed.clear();
         self.read_machine(&mut reading);
         self.read_tasks(&mut reading);
         reading
@@ -211,11 +155,7 @@ impl Sensors {
     /// clock costs two reads per CPU and is not used between the edges.
     pub fn read_edge(&mut self) -> Reading {
         let mut reading = self.read();
-        if let Some(meter) = &self.clock {
-            reading.clock = self
-                .missing
-                .try_read(Counter::Clock, || meter.read().map(Some));
-        }
+        reading.clock = self.clock.as_ref().and_then(|meter| meter.read().ok());
         reading
     }
 
@@ -223,21 +163,18 @@ impl Sensors {
         let Some(cpus) = &self.service_cpus else {
             return;
         };
-        let (root, missing) = (&self.root, &mut self.missing);
+        let (root, machine) = (&self.files.root, &mut self.unsupported);
         reading.service_cpus = cpus.clone();
-        reading.cpu = missing.try_read(Counter::MachineCpu, || CpuTimes::read(root));
-        reading.pressure = missing.try_read(Counter::Pressure, || pressure(root));
-        reading.frequency_hz = missing.try_read(Counter::Frequency, || frequency_hz(root, cpus));
-        if let Some(meter) = &mut self.energy {
-            reading.energy = missing.try_read(Counter::Energy, || meter.read(root).map(Some));
-        }
+        reading.cpu = machine.read(Counter::Cpu, || CpuTimes::read(root));
+        reading.pressure = machine.read(Counter::Pressure, || pressure(root));
+        reading.frequency_hz = machine.read(Counter::Frequency, || frequency_hz(root, cpus));
+        let energy = self.energy.as_mut();
+        reading.energy = energy.and_then(|meter| meter.read(root).ok());
     }
 
     fn read_tasks(&mut self, reading: &mut Reading) {
-        let (root, missing, allowance) = (&self.root, &mut self.missing, &mut self.allowance);
-        let own = self.own.as_mut().and_then(|own| {
-            missing.try_read(Counter::OwnCpu, || own.read(root, allowance).map(Some))
-        });
+        let files = &mut self.files;
+        let own = self.own.as_mut().and_then(|own| own.read(files).ok());
         reading.observer = own.map(|own| own.other.cpu);
         if self.has_generator {
             reading.generator = own.map(|own| own.generator.cpu);
@@ -245,17 +182,11 @@ impl Sensors {
         reading.service = match &mut self.service {
             Service::Unknown => None,
             Service::OwnThreads => own.map(|own| own.service),
-            Service::Processes(processes) => missing.try_read(Counter::ServiceCpu, || {
-                processes.read(root, allowance).map(Some)
-            }),
-            Service::Cgroup(cgroups, name) => missing.try_read(Counter::ServiceCpu, || {
-                let cpu = cgroups.cpu_time(root, name)?;
-                Ok(Some(TaskTimes {
-                    cpu,
-                    run_delay: None,
-                    context_switches: None,
-                }))
-            }),
+            Service::Processes(processes) => processes.read(files).ok(),
+            Service::Cgroup(cgroups, name) => {
+                let cpu = cgroups.cpu_time(&files.root, name).ok();
+                cpu.map(TaskTimes::cpu_only)
+            }
         };
     }
 }
@@ -279,55 +210,32 @@ pub(crate) fn open_files_limit(root: &Root) -> Option<u64> {
     }
 }
 
-/// The missing counters; unsupported ones are not read again.
+/// The counters of the machine that the kernel does not provide. They are not
+/// read again; a failed read is retried at the next reading.
 #[derive(Debug, Default)]
-struct Missing {
-    unsupported: BTreeMap<Counter, String>,
-    failed: BTreeMap<Counter, String>,
+struct Unsupported(BTreeSet<Counter>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Counter {
+    Cpu,
+    Pressure,
+    Frequency,
 }
 
-impl Missing {
-    const NOT_AVAILABLE: &str = "not available on this machine";
-
-    fn try_read<T>(
+impl Unsupported {
+    fn read<T>(
         &mut self,
         counter: Counter,
         read: impl FnOnce() -> Result<Option<T>, HostError>,
     ) -> Option<T> {
-        if self.unsupported.contains_key(&counter) {
+        if self.0.contains(&counter) {
             return None;
         }
-        match read() {
-            Ok(Some(value)) => Some(value),
-            Ok(None) => self.mark_unsupported(counter, Missing::NOT_AVAILABLE.to_owned()),
-            Err(error) => {
-                self.failed.insert(counter, error.to_string());
-                None
-            }
+        let value = read().ok()?;
+        if value.is_none() {
+            self.0.insert(counter);
         }
-    }
-
-    /// For a counter that is opened once and not retried.
-    fn try_open<T>(&mut self, counter: Counter, opened: Result<Option<T>, HostError>) -> Option<T> {
-        match opened {
-            Ok(Some(value)) => Some(value),
-            Ok(None) => self.mark_unsupported(counter, Missing::NOT_AVAILABLE.to_owned()),
-            Err(error) => self.mark_unsupported(counter, error.to_string()),
-        }
-    }
-
-    fn mark_unsupported<T>(&mut self, counter: Counter, why: String) -> Option<T> {
-        self.unsupported.insert(counter, why);
-        None
-    }
-
-    fn note_run_delay(&mut self, service: &Service, source: Source) {
-        let why = match (service, source) {
-            (Service::Cgroup(..), _) => "not available for a cgroup",
-            (Service::Processes(_) | Service::OwnThreads, Source::Stat) => Missing::NOT_AVAILABLE,
-            _ => return,
-        };
-        self.unsupported.insert(Counter::RunDelay, why.to_owned());
+        value
     }
 }
 

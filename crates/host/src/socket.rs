@@ -74,13 +74,12 @@ struct Socket {
 }
 
 fn listening(root: &Root, path: &str) -> Result<Vec<Socket>, HostError> {
+    let sockets = root.parse_optional(path, |text| {
+        let lines = text.lines().skip(1);
+        lines.filter_map(|line| socket(line).transpose()).collect()
+    })?;
     // A kernel without IPv6 has no tcp6.
-    let text = root.optional(path)?.unwrap_or_default();
-    text.lines()
-        .skip(1)
-        .filter_map(|line| socket(line).transpose())
-        .collect::<Result<_, _>>()
-        .map_err(|malformed| malformed.at(&root.path(path)))
+    Ok(sockets.unwrap_or_default())
 }
 
 /// `None` if the socket does not listen.

@@ -12,7 +12,6 @@ use crate::root::{Root, Tick, means_absent};
 use plimsoll_model::{CpuTime, ServiceUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
@@ -33,31 +32,42 @@ impl TaskTimes {
         context_switches: Some(0),
     };
 
+    pub(crate) fn cpu_only(cpu: CpuTime) -> TaskTimes {
+        TaskTimes {
+            cpu,
+            run_delay: None,
+            context_switches: None,
+        }
+    }
+
     /// The sum; a counter unknown in either is unknown in the sum.
     pub(crate) fn plus(self, other: TaskTimes) -> TaskTimes {
         TaskTimes {
             cpu: self.cpu + other.cpu,
-            run_delay: self.run_delay.zip(other.run_delay).map(|(a, b)| a + b),
-            context_switches: self
-                .context_switches
-                .zip(other.context_switches)
-                .map(|(a, b)| a + b),
+            run_delay: both(self.run_delay, other.run_delay, Duration::saturating_add),
+            context_switches: both(
+                self.context_switches,
+                other.context_switches,
+                u64::saturating_add,
+            ),
         }
     }
 
     pub(crate) fn since(self, earlier: TaskTimes) -> TaskTimes {
         TaskTimes {
             cpu: self.cpu.since(earlier.cpu),
-            run_delay: self
-                .run_delay
-                .zip(earlier.run_delay)
-                .map(|(now, then)| now.saturating_sub(then)),
-            context_switches: self
-                .context_switches
-                .zip(earlier.context_switches)
-                .map(|(now, then)| now.saturating_sub(then)),
+            run_delay: both(self.run_delay, earlier.run_delay, Duration::saturating_sub),
+            context_switches: both(
+                self.context_switches,
+                earlier.context_switches,
+                u64::saturating_sub,
+            ),
         }
     }
+}
+
+fn both<T>(a: Option<T>, b: Option<T>, combine: fn(T, T) -> T) -> Option<T> {
+    Some(combine(a?, b?))
 }
 
 impl From<TaskTimes> for ServiceUse {
@@ -99,16 +109,14 @@ impl Source {
     fn parse(self, text: &str, tick: Tick) -> Result<TaskTimes, Malformed> {
         match self {
             Source::Schedstat => schedstat(text),
-            Source::Stat => ProcessStat::parse(text, tick).map(|stat| TaskTimes {
-                cpu: stat.own,
-                run_delay: None,
-                context_switches: None,
-            }),
+            Source::Stat => {
+                ProcessStat::parse(text, tick).map(|stat| TaskTimes::cpu_only(stat.own))
+            }
         }
     }
 }
 
-fn schedstat(text: &str) -> Result<TaskTimes, Malformed> {
+pub(crate) fn schedstat(text: &str) -> Result<TaskTimes, Malformed> {
     const EXPECTED: &str = "three numbers of schedstat";
     let mut words = text.split_ascii_whitespace();
     let mut next = || number(words.next().unwrap_or_default(), EXPECTED);
@@ -117,6 +125,19 @@ fn schedstat(text: &str) -> Result<TaskTimes, Malformed> {
         run_delay: Some(Duration::from_nanos(next()?)),
         context_switches: Some(next()?),
     })
+}
+
+/// Access to the files of tasks.
+///
+/// Files stay open as long as the allowance permits: re-reading costs a third
+/// of reopening, and an open file refers to its own thread even after the TID
+/// is reused.
+#[derive(Debug)]
+pub(crate) struct TaskFiles {
+    pub(crate) root: Root,
+    pub(crate) source: Source,
+    /// How many more files may be kept open.
+    pub(crate) allowance: usize,
 }
 
 /// One reading of a thread.
@@ -129,13 +150,8 @@ pub(crate) struct ThreadSample {
 }
 
 /// Reads the threads of one process.
-///
-/// Files stay open as long as the allowance permits: re-reading costs a third
-/// of reopening, and an open file refers to its own thread even after the TID
-/// is reused.
 #[derive(Debug)]
 pub(crate) struct ThreadReader {
-    source: Source,
     pid: Pid,
     threads: BTreeMap<Tid, Thread>,
     next_key: u64,
@@ -151,9 +167,8 @@ impl ThreadReader {
     /// Above this number of threads, reading `status` is too expensive.
     const MAX_STATUS_FILES: usize = 256;
 
-    pub(crate) fn new(source: Source, pid: Pid) -> ThreadReader {
+    pub(crate) fn new(pid: Pid) -> ThreadReader {
         ThreadReader {
-            source,
             pid,
             threads: BTreeMap::new(),
             next_key: 0,
@@ -162,59 +177,46 @@ impl ThreadReader {
 
     /// Samples all live threads. `count` is the process' own thread count;
     /// threads are listed again only if it differs from the known number or a
-    /// known thread has ended. `allowance` is how many more files may be kept
-    /// open in total.
+    /// known thread has ended.
     pub(crate) fn read(
         &mut self,
-        root: &Root,
+        files: &mut TaskFiles,
         count: u64,
-        allowance: &mut usize,
     ) -> Result<Vec<ThreadSample>, HostError> {
         if self.threads.len() as u64 != count {
-            self.list(root, allowance)?;
+            self.list(files)?;
         }
-        let known: Vec<Tid> = self.threads.keys().copied().collect();
-        let mut samples = self.sample(root, &known, allowance)?;
+        let known: BTreeSet<Tid> = self.threads.keys().copied().collect();
+        let mut samples = self.sample(files, &known)?;
         if samples.len() < known.len() {
-            let new = self.list(root, allowance)?;
-            samples.extend(self.sample(root, &new, allowance)?);
+            let new = self.list(files)?;
+            samples.extend(self.sample(files, &new)?);
         }
-        if self.source == Source::Stat && samples.len() <= Self::MAX_STATUS_FILES {
-            return self.with_switches(root, samples);
+        if files.source == Source::Stat && samples.len() <= Self::MAX_STATUS_FILES {
+            return self.with_switches(&files.root, samples);
         }
         Ok(samples)
     }
 
     /// Returns the open files to the allowance.
-    pub(crate) fn close(self, allowance: &mut usize) {
-        *allowance += self.threads.values().filter(|t| t.file.is_some()).count();
+    pub(crate) fn close(self, files: &mut TaskFiles) {
+        files.allowance += self.threads.values().filter(|t| t.file.is_some()).count();
     }
 
     fn sample(
         &mut self,
-        root: &Root,
-        tids: &[Tid],
-        allowance: &mut usize,
+        files: &mut TaskFiles,
+        tids: &BTreeSet<Tid>,
     ) -> Result<Vec<ThreadSample>, HostError> {
         let mut samples = Vec::with_capacity(tids.len());
         for &tid in tids {
             let Some(thread) = self.threads.get_mut(&tid) else {
                 continue;
             };
-            let path = || root.path(path_of(self.pid, tid, self.source.file()));
-            let (key, source) = (thread.key, self.source);
-            let read = thread.read(&path, allowance, |text| source.parse(text, root.tick()));
-            match read {
-                Ok(Some(parsed)) => samples.push(ThreadSample {
-                    key,
-                    tid,
-                    times: parsed.map_err(|malformed| malformed.at(&path()))?,
-                }),
-                Ok(None) => self.forget(tid, allowance),
-                Err(source) => {
-                    let path = path();
-                    return Err(HostError::Unreadable { path, source });
-                }
+            let key = thread.key;
+            match thread.read(files, self.pid, tid)? {
+                Some(times) => samples.push(ThreadSample { key, tid, times }),
+                None => self.forget(tid, files),
             }
         }
         Ok(samples)
@@ -226,59 +228,53 @@ impl ThreadReader {
         root: &Root,
         samples: Vec<ThreadSample>,
     ) -> Result<Vec<ThreadSample>, HostError> {
-        let mut counted = Vec::with_capacity(samples.len());
+        let mut live = Vec::with_capacity(samples.len());
         for mut sample in samples {
-            let path = path_of(self.pid, sample.tid, "status");
-            if let Some(text) = root.optional(&path)? {
-                sample.times.context_switches =
-                    switches(&text).map_err(|malformed| malformed.at(&root.path(&path)))?;
-                counted.push(sample);
+            let file = path_of(self.pid, sample.tid, "status");
+            if let Some(switches) = root.parse_optional(file, switches)? {
+                sample.times.context_switches = switches;
+                live.push(sample);
             }
         }
-        Ok(counted)
+        Ok(live)
     }
 
     /// Synchronizes the known threads with the directory and returns the new
     /// ones.
-    fn list(&mut self, root: &Root, allowance: &mut usize) -> Result<Vec<Tid>, HostError> {
-        let listed = root.numbers(format!("/proc/{}/task", self.pid))?;
-        let listed: BTreeSet<Tid> = listed.into_iter().collect();
-        let gone: Vec<Tid> = self
-            .threads
-            .keys()
-            .filter(|tid| !listed.contains(tid))
-            .copied()
-            .collect();
-        for tid in gone {
-            self.forget(tid, allowance);
-        }
-        let mut new = Vec::new();
-        for tid in listed {
-            if !self.threads.contains_key(&tid) {
-                let key = self.next_key;
-                self.next_key += 1;
-                self.threads.insert(tid, Thread { key, file: None });
-                new.push(tid);
+    fn list(&mut self, files: &mut TaskFiles) -> Result<BTreeSet<Tid>, HostError> {
+        let listed = files.root.numbers(format!("/proc/{}/task", self.pid))?;
+        let mut listed: BTreeSet<Tid> = listed.into_iter().collect();
+        let known: Vec<Tid> = self.threads.keys().copied().collect();
+        for tid in known {
+            if !listed.remove(&tid) {
+                self.forget(tid, files);
             }
         }
-        Ok(new)
+        for &tid in &listed {
+            let key = self.next_key;
+            self.next_key += 1;
+            self.threads.insert(tid, Thread { key, file: None });
+        }
+        Ok(listed)
     }
 
-    fn forget(&mut self, tid: Tid, allowance: &mut usize) {
+    fn forget(&mut self, tid: Tid, files: &mut TaskFiles) {
         if let Some(Thread { file: Some(_), .. }) = self.threads.remove(&tid) {
-            *allowance += 1;
+            files.allowance += 1;
         }
     }
 }
 
 impl Thread {
-    /// Applies `parse` to the file's text; `None` if the thread has ended.
-    fn read<T>(
+    /// `None` if the thread has ended.
+    fn read(
         &mut self,
-        path: &dyn Fn() -> std::path::PathBuf,
-        allowance: &mut usize,
-        parse: impl FnOnce(&str) -> T,
-    ) -> io::Result<Option<T>> {
+        files: &mut TaskFiles,
+        pid: Pid,
+        tid: Tid,
+    ) -> Result<Option<TaskTimes>, HostError> {
+        let (root, source) = (&files.root, files.source);
+        let path = || root.path(path_of(pid, tid, source.file()));
         // Longer than any line of these files: 52 numbers of at most 20 digits
         // in `stat`, and a name of at most 64 bytes.
         let mut buffer = [0u8; 1280];
@@ -286,8 +282,8 @@ impl Thread {
             Some(file) => file.read_at(&mut buffer, 0),
             None => File::open(path()).and_then(|file| {
                 let read = file.read_at(&mut buffer, 0);
-                if *allowance > 0 {
-                    *allowance -= 1;
+                if files.allowance > 0 {
+                    files.allowance -= 1;
                     self.file = Some(file);
                 }
                 read
@@ -295,9 +291,15 @@ impl Thread {
         };
         match read {
             Ok(0) => Ok(None),
-            Ok(n) => Ok(Some(parse(&String::from_utf8_lossy(&buffer[..n])))),
+            Ok(n) => source
+                .parse(&String::from_utf8_lossy(&buffer[..n]), root.tick())
+                .map(Some)
+                .map_err(|malformed| malformed.at(&path())),
             Err(error) if means_absent(&error) => Ok(None),
-            Err(error) => Err(error),
+            Err(source) => Err(HostError::Unreadable {
+                path: path(),
+                source,
+            }),
         }
     }
 }

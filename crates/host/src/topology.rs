@@ -8,7 +8,7 @@ use plimsoll_model::{Bytes, CacheSize, CpuId, CpuSet, Topology};
 use std::collections::BTreeSet;
 
 /// Sockets, cores, threads, NUMA nodes and caches; what sysfs lacks is `None`.
-pub fn topology(root: &Root) -> Topology {
+pub(crate) fn topology(root: &Root) -> Topology {
     let online = online_cpus(root).unwrap_or_else(|_| counted_cpus(root));
     let allowed = own_allowed_cpus(root).unwrap_or_default();
     let cores = cores(root, &online);

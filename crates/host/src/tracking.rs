@@ -5,7 +5,7 @@ use crate::error::HostError;
 use crate::process::{Pid, ProcessStat, Tid, descend, processes};
 use crate::process_tree::{Counted, ProcessTree};
 use crate::root::Root;
-use crate::task::{Source, TaskTimes, ThreadReader};
+use crate::task::{TaskFiles, TaskTimes, ThreadReader};
 use std::collections::BTreeSet;
 
 #[derive(Debug)]
@@ -17,26 +17,22 @@ struct ProcessReader {
 }
 
 impl ProcessReader {
-    fn new(stat: &ProcessStat, source: Source) -> ProcessReader {
+    fn new(stat: &ProcessStat) -> ProcessReader {
         ProcessReader {
             pid: stat.pid,
             ppid: stat.ppid,
             started: stat.started,
-            threads: ThreadReader::new(source, stat.pid),
+            threads: ThreadReader::new(stat.pid),
         }
     }
 
     /// `None` if the process has ended.
-    fn read(
-        &mut self,
-        root: &Root,
-        allowance: &mut usize,
-    ) -> Result<Option<ProcessSample>, HostError> {
-        let stat = match ProcessStat::read(root, self.pid)? {
+    fn read(&mut self, files: &mut TaskFiles) -> Result<Option<ProcessSample>, HostError> {
+        let stat = match ProcessStat::read(&files.root, self.pid)? {
             Some(stat) if stat.started == self.started => stat,
             _ => return Ok(None),
         };
-        let threads = self.threads.read(root, stat.threads, allowance)?;
+        let threads = self.threads.read(files, stat.threads)?;
         Ok(Some(ProcessSample { stat, threads }))
     }
 }
@@ -44,7 +40,6 @@ impl ProcessReader {
 /// The processes of a service and their descendants.
 #[derive(Debug)]
 pub(crate) struct ServiceProcesses {
-    source: Source,
     /// Parents before children, as [`ProcessTree`] requires.
     members: Vec<ProcessReader>,
     /// Processes known not to belong to the service.
@@ -58,55 +53,42 @@ pub(crate) struct ServiceProcesses {
 
 impl ServiceProcesses {
     /// Counts these processes and their descendants from now on.
-    pub(crate) fn open(
-        root: &Root,
-        pids: &[Pid],
-        source: Source,
-        allowance: &mut usize,
-    ) -> Result<ServiceProcesses, HostError> {
+    pub(crate) fn open(files: &mut TaskFiles, pids: &[Pid]) -> Result<ServiceProcesses, HostError> {
         let mut heads = Vec::new();
         for pid in pids.iter().collect::<BTreeSet<_>>() {
-            let stat = ProcessStat::read(root, *pid)?;
+            let stat = ProcessStat::read(&files.root, *pid)?;
             heads.push(stat.ok_or(HostError::NoProcess { pid: *pid })?);
         }
         // A parent starts before its children.
         heads.sort_by_key(|stat| stat.started);
-        ServiceProcesses::watch(root, &heads, Counted::All, source, allowance)
+        ServiceProcesses::watch(files, &heads, Counted::All)
     }
 
     /// Counts the descendants of this process from now on.
-    pub(crate) fn children(
-        root: &Root,
-        source: Source,
-        allowance: &mut usize,
-    ) -> Result<ServiceProcesses, HostError> {
-        let own = own_stat(root)?;
+    pub(crate) fn children(files: &mut TaskFiles) -> Result<ServiceProcesses, HostError> {
+        let own = own_stat(&files.root)?;
         let counted = Counted::AllBut(own.pid);
-        ServiceProcesses::watch(root, &[own], counted, source, allowance)
+        ServiceProcesses::watch(files, &[own], counted)
     }
 
     fn watch(
-        root: &Root,
+        files: &mut TaskFiles,
         heads: &[ProcessStat],
         counted: Counted,
-        source: Source,
-        allowance: &mut usize,
     ) -> Result<ServiceProcesses, HostError> {
-        let tick = root.tick();
-        let heads = heads.iter().map(|stat| ProcessReader::new(stat, source));
+        let (source, tick) = (files.source, files.root.tick());
         let mut service = ServiceProcesses {
-            source,
-            members: heads.collect(),
+            members: heads.iter().map(ProcessReader::new).collect(),
             unrelated: BTreeSet::new(),
             roots: BTreeSet::new(),
             root_ended: false,
             tree: ProcessTree::open(&[], counted, source, tick),
         };
-        service.add_descendants(root)?;
+        service.add_descendants(&files.root)?;
         let members = &service.members;
         let roots = members.iter().filter(|m| !service.is_member(m.ppid));
         service.roots = roots.map(|m| m.pid).collect();
-        let samples = service.sample(root, allowance)?;
+        let samples = service.sample(files)?;
         service.tree = ProcessTree::open(&samples, counted, source, tick);
         Ok(service)
     }
@@ -116,13 +98,9 @@ impl ServiceProcesses {
     /// # Errors
     /// From the moment on that a member without a member parent has ended: its
     /// final CPU time is unknown, and so are the processes that replace it.
-    pub(crate) fn read(
-        &mut self,
-        root: &Root,
-        allowance: &mut usize,
-    ) -> Result<TaskTimes, HostError> {
-        self.add_descendants(root)?;
-        let samples = self.sample(root, allowance)?;
+    pub(crate) fn read(&mut self, files: &mut TaskFiles) -> Result<TaskTimes, HostError> {
+        self.add_descendants(&files.root)?;
+        let samples = self.sample(files)?;
         if self.root_ended {
             return Err(HostError::ServiceEnded);
         }
@@ -159,28 +137,21 @@ impl ServiceProcesses {
 
         let members = self.members.iter().map(|m| m.pid).collect();
         let mut others: Vec<(Pid, Pid)> = stats.iter().map(|s| (s.pid, s.ppid)).collect();
-        for pid in descend(members, &mut others)
-            .iter()
-            .skip(self.members.len())
-        {
-            if let Some(stat) = stats.iter().find(|stat| stat.pid == *pid) {
-                self.members.push(ProcessReader::new(stat, self.source));
-            }
+        let members = descend(members, &mut others);
+        for pid in &members[self.members.len()..] {
+            let stat = stats.iter().find(|stat| stat.pid == *pid);
+            self.members.extend(stat.map(ProcessReader::new));
         }
         self.unrelated.extend(others.iter().map(|(pid, _)| *pid));
         Ok(())
     }
 
-    fn sample(
-        &mut self,
-        root: &Root,
-        allowance: &mut usize,
-    ) -> Result<Vec<ProcessSample>, HostError> {
+    fn sample(&mut self, files: &mut TaskFiles) -> Result<Vec<ProcessSample>, HostError> {
         let mut samples = Vec::with_capacity(self.members.len());
         // In place, so that an error leaves the members for the next reading.
         let mut at = 0;
         while let Some(member) = self.members.get_mut(at) {
-            match member.read(root, allowance)? {
+            match member.read(files)? {
                 Some(sample) => {
                     samples.push(sample);
                     at += 1;
@@ -188,7 +159,7 @@ impl ServiceProcesses {
                 None => {
                     let ended = self.members.remove(at);
                     self.root_ended |= self.roots.contains(&ended.pid);
-                    ended.threads.close(allowance);
+                    ended.threads.close(files);
                 }
             }
         }
@@ -199,9 +170,9 @@ impl ServiceProcesses {
 /// /proc/self/stat has this process' PID in the namespace of the /proc that is
 /// read.
 fn own_stat(root: &Root) -> Result<ProcessStat, HostError> {
-    const STAT: &str = "/proc/self/stat";
-    ProcessStat::parse(&root.text(STAT)?, root.tick())
-        .map_err(|malformed| malformed.at(&root.path(STAT)))
+    root.parse("/proc/self/stat", |text| {
+        ProcessStat::parse(text, root.tick())
+    })
 }
 
 /// This process, with CPU time by thread role.
@@ -234,15 +205,10 @@ impl ThreadRoles {
 
 impl OwnProcess {
     /// Counts from now on. The named threads must already run.
-    pub(crate) fn open(
-        root: &Root,
-        roles: ThreadRoles,
-        source: Source,
-        allowance: &mut usize,
-    ) -> Result<OwnProcess, HostError> {
-        let stat = own_stat(root)?;
-        let mut reader = ProcessReader::new(&stat, source);
-        let sample = reader.read(root, allowance)?;
+    pub(crate) fn open(files: &mut TaskFiles, roles: ThreadRoles) -> Result<OwnProcess, HostError> {
+        let stat = own_stat(&files.root)?;
+        let mut reader = ProcessReader::new(&stat);
+        let sample = reader.read(files)?;
         let sample = sample.ok_or(HostError::NoProcess { pid: stat.pid })?;
         let unknown = roles
             .service
@@ -251,10 +217,9 @@ impl OwnProcess {
         if let Some(tid) = unknown {
             return Err(HostError::NoThread { tid: *tid });
         }
-        let tick = root.tick();
-        let account = ProcessAccount::open(&sample, CountFrom::FirstSample, source, tick, &|tid| {
-            roles.of(tid)
-        });
+        let (source, tick) = (files.source, files.root.tick());
+        let role_of = |tid| roles.of(tid);
+        let account = ProcessAccount::open(&sample, CountFrom::FirstSample, source, tick, &role_of);
         Ok(OwnProcess {
             reader,
             account,
@@ -262,19 +227,14 @@ impl OwnProcess {
         })
     }
 
-    pub(crate) fn read(
-        &mut self,
-        root: &Root,
-        allowance: &mut usize,
-    ) -> Result<RoleTimes, HostError> {
-        let sample = self.reader.read(root, allowance)?;
-        let sample = sample.ok_or(HostError::NoProcess {
-            pid: self.reader.pid,
-        })?;
+    pub(crate) fn read(&mut self, files: &mut TaskFiles) -> Result<RoleTimes, HostError> {
+        let pid = self.reader.pid;
+        let sample = self.reader.read(files)?;
+        let sample = sample.ok_or(HostError::NoProcess { pid })?;
         self.account.update(&sample, &|tid| self.roles.of(tid));
         Ok(self.account.parts())
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -148,58 +148,61 @@ mod tests {
             .file("sys/class/dmi/id/product_name", product)
     }
 
-    fn told(tree: &FakeTree) -> Option<String> {
+    fn detected(tree: &FakeTree) -> Option<String> {
         virtualisation(tree.root())
     }
 
     #[test]
     fn cloud_metal_is_not_reported_as_virtual() {
         let vm = dmi("flags : hypervisor\n", "Amazon EC2\n", "m7i.large\n");
-        assert_eq!(told(&vm).as_deref(), Some("kvm (Amazon EC2 m7i.large)"));
+        assert_eq!(detected(&vm).as_deref(), Some("kvm (Amazon EC2 m7i.large)"));
         let metal = dmi("flags : vmx\n", "Amazon EC2\n", "m7i.metal-24xl\n");
-        assert_eq!(told(&metal), None);
+        assert_eq!(detected(&metal), None);
         let arm = dmi(NEOVERSE_N1, "Amazon EC2\n", "m6g.large\n");
-        assert_eq!(told(&arm).as_deref(), Some("kvm (Amazon EC2 m6g.large)"));
+        assert_eq!(
+            detected(&arm).as_deref(),
+            Some("kvm (Amazon EC2 m6g.large)")
+        );
         let arm_metal = dmi(NEOVERSE_N1, "Amazon EC2\n", "m6g.metal\n");
-        assert_eq!(told(&arm_metal), None);
+        assert_eq!(detected(&arm_metal), None);
         let server = dmi("flags : vmx\n", "Dell Inc.\n", "PowerEdge R740\n");
-        assert_eq!(told(&server), None);
+        assert_eq!(detected(&server), None);
     }
 
     #[test]
     fn unnamed_hypervisor_is_reported() {
         let nameless = FakeTree::new().file("proc/cpuinfo", "flags : hypervisor\n");
-        assert_eq!(told(&nameless).as_deref(), Some("virtual machine"));
+        assert_eq!(detected(&nameless).as_deref(), Some("virtual machine"));
         let clocks = "sys/devices/system/clocksource/clocksource0/available_clocksource";
         let firecracker = nameless.file(clocks, "tsc kvm-clock \n");
-        assert_eq!(told(&firecracker).as_deref(), Some("kvm"));
+        assert_eq!(detected(&firecracker).as_deref(), Some("kvm"));
     }
 
     #[test]
     fn xen_and_device_tree_are_detected() {
         let xen = FakeTree::new().file("sys/hypervisor/type", "xen\n");
-        assert_eq!(told(&xen).as_deref(), Some("xen"));
+        assert_eq!(detected(&xen).as_deref(), Some("xen"));
         let file = "sys/firmware/devicetree/base/hypervisor/compatible";
         let kvm = FakeTree::new().file(file, "linux,kvm\0");
-        assert_eq!(told(&kvm).as_deref(), Some("kvm"));
+        assert_eq!(detected(&kvm).as_deref(), Some("kvm"));
     }
 
     #[test]
     fn containers_are_reported_with_the_machine() {
         let docker = FakeTree::new().file(".dockerenv", "");
-        assert_eq!(told(&docker).as_deref(), Some("container docker"));
+        assert_eq!(detected(&docker).as_deref(), Some("container docker"));
         let pod = "0::/kubepods.slice/pod1/cri-containerd-2.scope\n";
         let both = dmi("flags : hypervisor\n", "QEMU", "").file("proc/self/cgroup", pod);
         let expected = "kvm (QEMU), container kubepods";
-        assert_eq!(told(&both).as_deref(), Some(expected));
+        assert_eq!(detected(&both).as_deref(), Some(expected));
         let nspawn = FakeTree::new().file("run/systemd/container", "systemd-nspawn\n");
         assert_eq!(container(nspawn.root()).as_deref(), Some("systemd-nspawn"));
     }
 
     #[test]
     fn empty_tree_detects_nothing() {
-        assert_eq!(told(&FakeTree::new()), None);
+        assert_eq!(detected(&FakeTree::new()), None);
         let own = FakeTree::new().file("proc/self/cgroup", "0::/user.slice\n");
-        assert_eq!(told(&own), None);
+        assert_eq!(detected(&own), None);
     }
 }

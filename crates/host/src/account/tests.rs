@@ -1,11 +1,6 @@
 use super::*;
+use crate::fake_tree::{MS, ms};
 use proptest::prelude::*;
-
-const MS: u64 = 1_000_000;
-
-pub(crate) fn ms(n: u64) -> CpuTime {
-    CpuTime(Duration::from_millis(n))
-}
 
 /// A sample with `own_ticks` of 10 ms each and threads as (key, nanoseconds).
 /// The run delay of each thread is a tenth of its CPU time.
@@ -163,9 +158,9 @@ proptest! {
             }
             a.update(&at(*own, live), &rest);
             let truth = *own - before;
-            let told = a.parts().sum().cpu.0.as_nanos() as u64;
-            prop_assert!(told <= truth, "{told} above {truth}");
-            prop_assert!(told + 40 * MS >= truth, "{told} far below {truth}");
+            let counted = a.parts().sum().cpu.0.as_nanos() as u64;
+            prop_assert!(counted <= truth, "{counted} above {truth}");
+            prop_assert!(counted + 40 * MS >= truth, "{counted} far below {truth}");
         }
     }
 }

@@ -54,7 +54,7 @@ impl Cgroups {
 
 /// Path of this process in the hierarchy of a controller. Lines are
 /// `NUMBER:CONTROLLERS:PATH`; version 2 has an empty controller list.
-pub(super) fn own_path(table: &str, controller: &str) -> String {
+fn own_path(table: &str, controller: &str) -> String {
     table
         .lines()
         .filter_map(|line| {

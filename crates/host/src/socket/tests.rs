@@ -112,19 +112,6 @@ fn unspecified_address_is_this_host() {
 }
 
 #[test]
-fn garbage_names_the_file() {
-    for bad in [
-        "x",
-        "0: 0100007F:1F90 0:0 0A 0 0 0 0 0 inode",
-        "0: 01:1F90 0 0A 0 0 0 0 0 7",
-    ] {
-        let tree = tree(&[format!("{bad}\n")], &[]);
-        let error = listeners(tree.root(), "127.0.0.1:80".parse().unwrap()).unwrap_err();
-        assert!(error.to_string().contains("proc/net/tcp"), "{error}");
-    }
-}
-
-#[test]
 fn own_listener_is_found() {
     let ours = Listeners::Found(vec![std::process::id()]);
     let find = |at: SocketAddr| listeners(&Root::machine(), at).unwrap();

@@ -1,53 +1,50 @@
 use super::*;
-use crate::fake_tree::{FakeProcess, FakeTree};
-
-fn read(reader: &mut ThreadReader, tree: &FakeTree, count: u64) -> Vec<(Tid, u64)> {
-    let samples = reader.read(tree.root(), count, &mut 1).unwrap();
-    let pairs = samples.iter().map(|s| (s.tid, s.times.cpu.0.as_nanos()));
-    pairs.map(|(tid, ns)| (tid, ns as u64)).collect()
-}
-
-fn process(tree: &FakeTree, threads: &[(u32, u64, u64, u64)]) {
-    tree.process(&FakeProcess {
-        threads,
-        ..FakeProcess::ANY
-    });
-}
+use crate::fake_tree::{FakeProcess, FakeTree, ms};
 
 #[test]
-fn threads_start_and_end_with_and_without_open_files() {
+fn threads_are_followed_with_and_without_open_files() {
     let tree = FakeTree::new();
-    let mut reader = ThreadReader::new(Source::Schedstat, 100);
-    process(&tree, &[(100, 5, 0, 1), (101, 6, 0, 1)]);
-    assert_eq!(read(&mut reader, &tree, 2), [(100, 5), (101, 6)]);
-    process(&tree, &[(100, 7, 0, 1), (101, 8, 0, 1)]);
-    assert_eq!(read(&mut reader, &tree, 2), [(100, 7), (101, 8)]);
-    process(&tree, &[(100, 9, 0, 1), (102, 1, 0, 1), (103, 2, 0, 1)]);
-    assert_eq!(read(&mut reader, &tree, 3), [(100, 9), (102, 1), (103, 2)]);
-}
-
-#[test]
-fn replaced_thread_is_found_with_unchanged_count() {
-    let tree = FakeTree::new();
-    let mut reader = ThreadReader::new(Source::Schedstat, 100);
-    process(&tree, &[(100, 5, 0, 1), (101, 6, 0, 1)]);
-    read(&mut reader, &tree, 2);
-    process(&tree, &[(100, 5, 0, 1), (102, 7, 0, 1)]);
-    assert_eq!(read(&mut reader, &tree, 2), [(100, 5), (102, 7)]);
+    let mut files = TaskFiles {
+        allowance: 1,
+        ..tree.task_files()
+    };
+    let mut reader = ThreadReader::new(100);
+    for (case, threads) in [
+        ("first", &[(100, 5, 0, 1), (101, 6, 0, 1)][..]),
+        ("both ran", &[(100, 7, 0, 1), (101, 8, 0, 1)]),
+        (
+            "ended and started",
+            &[(100, 9, 0, 1), (102, 1, 0, 1), (103, 2, 0, 1)],
+        ),
+        (
+            "replaced, same count",
+            &[(100, 9, 0, 1), (102, 4, 0, 1), (104, 7, 0, 1)],
+        ),
+    ] {
+        tree.process(FakeProcess::ANY.threads(threads));
+        let samples = reader.read(&mut files, threads.len() as u64).unwrap();
+        let found = samples.iter().map(|s| (s.tid, s.times.cpu.0.as_nanos()));
+        let expected = threads.iter().map(|t| (t.0, u128::from(t.1)));
+        assert!(found.eq(expected), "{case}: {samples:?}");
+    }
 }
 
 #[test]
 fn open_files_stay_within_the_allowance_and_are_returned() {
     let tree = FakeTree::new();
-    process(&tree, &[(100, 1, 0, 1), (101, 1, 0, 1), (102, 1, 0, 1)]);
-    let mut allowance = 2;
-    let mut reader = ThreadReader::new(Source::Schedstat, 100);
-    reader.read(tree.root(), 3, &mut allowance).unwrap();
-    assert_eq!(allowance, 0);
-    process(&tree, &[(102, 1, 0, 1)]);
-    reader.read(tree.root(), 1, &mut allowance).unwrap();
-    reader.close(&mut allowance);
-    assert_eq!(allowance, 2);
+    let threads = [(100, 1, 0, 1), (101, 1, 0, 1), (102, 1, 0, 1)];
+    tree.process(FakeProcess::ANY.threads(&threads));
+    let mut files = TaskFiles {
+        allowance: 2,
+        ..tree.task_files()
+    };
+    let mut reader = ThreadReader::new(100);
+    reader.read(&mut files, 3).unwrap();
+    assert_eq!(files.allowance, 0);
+    tree.process(FakeProcess::ANY.threads(&threads[2..]));
+    reader.read(&mut files, 1).unwrap();
+    reader.close(&mut files);
+    assert_eq!(files.allowance, 2);
 }
 
 #[test]
@@ -62,12 +59,14 @@ fn without_schedstat_stat_and_status_are_used() {
         ),
     ]);
     assert_eq!(Source::of(tree.root()), Source::Stat);
-    let mut reader = ThreadReader::new(Source::Stat, 100);
-    let samples = reader.read(tree.root(), 1, &mut 9).unwrap();
+    let mut files = TaskFiles {
+        source: Source::Stat,
+        ..tree.task_files()
+    };
+    let samples = ThreadReader::new(100).read(&mut files, 1).unwrap();
     let expected = TaskTimes {
-        cpu: CpuTime(Duration::from_millis(500)),
-        run_delay: None,
         context_switches: Some(42),
+        ..TaskTimes::cpu_only(ms(500))
     };
     assert_eq!(samples[0].times, expected);
 }
@@ -80,16 +79,6 @@ fn zero_schedstat_counts_as_unsupported() {
     };
     assert_eq!(source("0 0 0\n"), Source::Stat);
     assert_eq!(source("330185 0 2\n"), Source::Schedstat);
-}
-
-#[test]
-fn garbage_names_the_file() {
-    for bad in ["1 2\n", "1 2 x\n", "\n"] {
-        let tree = FakeTree::new().file("proc/100/task/100/schedstat", bad);
-        let mut reader = ThreadReader::new(Source::Schedstat, 100);
-        let message = reader.read(tree.root(), 1, &mut 9).unwrap_err().to_string();
-        assert!(message.contains("task/100/schedstat"), "{message}");
-    }
 }
 
 #[test]
@@ -111,11 +100,8 @@ fn schedstat_slices_equal_context_switches() {
         return;
     }
     let sleeper = std::thread::spawn(|| {
-        let of = |file| {
-            Root::machine()
-                .text(format!("/proc/thread-self/{file}"))
-                .unwrap()
-        };
+        let root = Root::machine();
+        let of = |file| root.text(format!("/proc/thread-self/{file}")).unwrap();
         let slices = || schedstat(&of("schedstat")).unwrap().context_switches;
         // On a slow machine a sleep may be over before it begins, without a
         // switch.
