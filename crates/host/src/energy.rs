@@ -57,9 +57,6 @@ impl EnergyMeter {
     }
 
     /// Energy of all packages since the meter was opened.
-    ///
-    /// # Errors
-    /// If a counter cannot be read.
     pub(crate) fn read(&mut self, root: &Root) -> Result<Energy, HostError> {
         for package in &mut self.packages {
             let now = counter(root, &package.file)?;

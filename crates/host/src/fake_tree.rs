@@ -5,6 +5,7 @@ use crate::task::{Source, TaskFiles};
 use plimsoll_model::CpuTime;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -39,9 +40,7 @@ impl FakeTree {
 
     /// Adds a symbolic link; the target need not exist.
     pub(crate) fn link(self, path: &str, target: &str) -> FakeTree {
-        let path = self.dir.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        symlink(target, path).unwrap();
+        symlink(target, self.new_path(path)).unwrap();
         self
     }
 
@@ -51,9 +50,13 @@ impl FakeTree {
     }
 
     pub(crate) fn write_bytes(&self, path: &str, bytes: &[u8]) {
-        let path = self.dir.path().join(path);
+        fs::write(self.new_path(path), bytes).unwrap();
+    }
+
+    fn new_path(&self, path: &str) -> PathBuf {
+        let path = self.root.path(format!("/{path}"));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
+        path
     }
 
     pub(crate) fn remove(&self, path: &str) {

@@ -7,9 +7,6 @@ use plimsoll_model::{CpuId, CpuSet};
 
 /// Mean clock frequency in Hz of those CPUs of a set that report one; `None` if
 /// none does, as in most virtual machines.
-///
-/// # Errors
-/// If a file cannot be read or holds no number.
 pub(crate) fn frequency_hz(root: &Root, cpus: &CpuSet) -> Result<Option<f64>, HostError> {
     let mut sum = 0.0;
     let mut count = 0u32;
@@ -79,61 +76,44 @@ mod tests {
     use super::*;
     use crate::fake_tree::FakeTree;
 
-    fn cpus() -> CpuSet {
-        "0-2".parse().unwrap()
-    }
-
     #[test]
     fn mean_frequency_is_over_cpus_that_report_one() {
-        let tree = FakeTree::new().files(&[
-            (
-                "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
-                "2000000\n",
-            ),
-            (
-                "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_cur_freq",
-                "9000000\n",
-            ),
-            (
-                "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq",
-                "<unknown>\n",
-            ),
-            (
-                "sys/devices/system/cpu/cpu1/cpufreq/cpuinfo_cur_freq",
-                "3000000\n",
-            ),
-        ]);
-        let mean = frequency_hz(tree.root(), &cpus()).unwrap();
-        assert_eq!(mean, Some(2.5e9));
-        assert_eq!(
-            frequency_hz(tree.root(), &"2".parse().unwrap()).unwrap(),
-            None
-        );
+        let tree = FakeTree::new()
+            .file(&of_cpu(0, "scaling_cur_freq"), "2000000\n")
+            .file(&of_cpu(0, "cpuinfo_cur_freq"), "9000000\n")
+            .file(&of_cpu(1, "scaling_cur_freq"), "<unknown>\n")
+            .file(&of_cpu(1, "cpuinfo_cur_freq"), "3000000\n");
+        let mean = |cpus: &str| frequency_hz(tree.root(), &cpus.parse().unwrap()).unwrap();
+        assert_eq!(mean("0-2"), Some(2.5e9));
+        assert_eq!(mean("2"), None);
     }
 
     #[test]
     fn different_governors_give_none() {
-        let file = |n| format!("sys/devices/system/cpu/cpu{n}/cpufreq/scaling_governor");
-        let tree = FakeTree::new()
-            .file(&file(0), "performance\n")
-            .file(&file(1), "performance\n");
-        let two = "0-1".parse().unwrap();
-        assert_eq!(governor(tree.root(), &two).as_deref(), Some("performance"));
-        assert_eq!(governor(tree.root(), &cpus()), None);
-        let tree = tree.file(&file(1), "powersave\n");
-        assert_eq!(governor(tree.root(), &two), None);
+        let of = |governors: &[&str]| {
+            let tree = FakeTree::new();
+            for (cpu, name) in (0..).zip(governors) {
+                tree.write(&of_cpu(cpu, "scaling_governor"), name);
+            }
+            governor(tree.root(), &"0-1".parse().unwrap())
+        };
+        let same = of(&["performance\n", "performance\n"]);
+        assert_eq!(same.as_deref(), Some("performance"));
+        assert_eq!(of(&["performance\n", "powersave\n"]), None);
+        assert_eq!(of(&["performance\n"]), None);
     }
 
     #[test]
     fn boost_is_read_from_either_driver() {
-        let count = |file: &str, text: &str| {
-            let file = format!("sys/devices/system/cpu/{file}");
-            boost(FakeTree::new().file(&file, text).root())
-        };
-        assert_eq!(count("cpufreq/boost", "1\n"), Some(true));
-        assert_eq!(count("cpufreq/boost", "0\n"), Some(false));
-        assert_eq!(count("intel_pstate/no_turbo", "0\n"), Some(true));
-        assert_eq!(count("intel_pstate/no_turbo", "1\n"), Some(false));
-        assert_eq!(count("cpufreq/other", "1\n"), None);
+        for (file, text, expected) in [
+            ("cpufreq/boost", "1\n", Some(true)),
+            ("cpufreq/boost", "0\n", Some(false)),
+            ("intel_pstate/no_turbo", "0\n", Some(true)),
+            ("intel_pstate/no_turbo", "1\n", Some(false)),
+            ("cpufreq/other", "1\n", None),
+        ] {
+            let tree = FakeTree::new().file(&format!("sys/devices/system/cpu/{file}"), text);
+            assert_eq!(boost(tree.root()), expected, "{file} {text}");
+        }
     }
 }

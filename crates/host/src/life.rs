@@ -43,17 +43,11 @@ impl ProcessId {
 }
 
 /// The process that has this PID now.
-///
-/// # Errors
-/// If /proc/PID/stat exists but cannot be read or parsed.
 pub fn life(root: &Root, pid: Pid) -> Result<Option<ProcessId>, HostError> {
     Ok(ProcessStat::read(root, pid)?.as_ref().map(ProcessId::of))
 }
 
 /// All visible processes.
-///
-/// # Errors
-/// If /proc cannot be read.
 pub fn lives(root: &Root) -> Result<Vec<ProcessId>, HostError> {
     let mut found = Vec::new();
     for pid in processes(root)? {

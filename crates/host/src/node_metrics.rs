@@ -5,7 +5,7 @@
 //! user time includes guest time; it is subtracted here.
 
 use crate::pressure;
-use crate::stat::CpuTimes;
+use crate::stat::{CpuTimes, sum};
 use plimsoll_model::{CpuId, CpuTime, CpuUse, Pressure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -127,7 +127,7 @@ fn cpu_times(
         return Err(NodeMetricsError::NoCpus);
     }
     Ok(CpuTimes {
-        all: each.values().copied().fold(CpuUse::default(), |a, b| a + b),
+        all: sum(&each),
         each,
         context_switches,
     })
@@ -193,8 +193,8 @@ impl<'a> Sample<'a> {
     }
 
     fn count(&self) -> Option<u64> {
-        let counts = self.value.is_finite() && self.value >= 0.0;
-        counts.then_some(self.value as u64)
+        let is_valid = self.value.is_finite() && self.value >= 0.0;
+        is_valid.then_some(self.value as u64)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::error::{HostError, Malformed, number};
 use crate::root::Root;
+use crate::task::both;
 use plimsoll_model::Pressure;
 use std::time::Duration;
 
@@ -19,11 +20,11 @@ pub fn pressure(root: &Root) -> Result<Option<Pressure>, HostError> {
 }
 
 pub(crate) fn since(now: &Pressure, earlier: &Pressure) -> Pressure {
-    let added = |of: fn(&Pressure) -> Option<Duration>| Some(of(now)?.saturating_sub(of(earlier)?));
+    let added = |now, then| both(now, then, Duration::saturating_sub);
     Pressure {
-        cpu_some: added(|p| p.cpu_some),
-        memory_some: added(|p| p.memory_some),
-        io_some: added(|p| p.io_some),
+        cpu_some: added(now.cpu_some, earlier.cpu_some),
+        memory_some: added(now.memory_some, earlier.memory_some),
+        io_some: added(now.io_some, earlier.io_some),
     }
 }
 

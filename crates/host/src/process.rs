@@ -110,18 +110,12 @@ pub fn allowed_cpus(root: &Root, pid: Pid) -> Result<CpuSet, HostError> {
 }
 
 /// CPU affinity of this process.
-///
-/// # Errors
-/// If /proc/self/status cannot be read.
 pub fn own_allowed_cpus(root: &Root) -> Result<CpuSet, HostError> {
     root.parse("/proc/self/status", allowed_list)
 }
 
 /// The signals that this process was started to ignore (for instance by
 /// `nohup`), as a bit mask: signal `n` is bit `n - 1` (SigIgn, proc(5)).
-///
-/// # Errors
-/// If /proc/self/status cannot be read.
 pub fn own_ignored_signals(root: &Root) -> Result<u64, HostError> {
     root.parse("/proc/self/status", |text| {
         let mask = text.lines().find_map(|line| line.strip_prefix("SigIgn:"));

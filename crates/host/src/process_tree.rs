@@ -152,8 +152,11 @@ mod tests {
     use crate::account::tests::sample;
     use crate::fake_tree::{MS, ms};
 
-    /// A process with one thread; times in milliseconds.
-    fn process(pid: Pid, ppid: Pid, own: u64, reaped: u64) -> ProcessSample {
+    /// PID, parent, own CPU time and that of reaped children in milliseconds.
+    type Process = (Pid, Pid, u64, u64);
+
+    /// A process with one thread.
+    fn process((pid, ppid, own, reaped): Process) -> ProcessSample {
         let mut sample = sample(own / 10, &[(0, own * MS)]);
         sample.stat.pid = pid;
         sample.stat.ppid = ppid;
@@ -161,11 +164,7 @@ mod tests {
         sample
     }
 
-    fn used(readings: &[Vec<ProcessSample>]) -> CpuTime {
-        used_by(Counted::All, readings)
-    }
-
-    fn used_by(counted: Counted, readings: &[Vec<ProcessSample>]) -> CpuTime {
+    fn used(counted: Counted, readings: &[Vec<ProcessSample>]) -> CpuTime {
         let (source, tick) = (Source::Schedstat, Tick::hundredth());
         let mut tree = ProcessTree::open(&readings[0], counted, source, tick);
         for samples in &readings[1..] {
@@ -175,95 +174,87 @@ mod tests {
     }
 
     #[test]
-    fn master_and_workers_are_summed_from_the_first_sample() {
-        let readings = [
-            vec![process(1, 0, 500, 70), process(2, 1, 100, 0)],
-            vec![process(1, 0, 510, 70), process(2, 1, 190, 0)],
+    fn each_process_counts_once() {
+        let cases: [(&str, &[&[Process]], u64); 6] = [
+            (
+                "a master and its worker count from the first sample",
+                &[
+                    &[(1, 0, 500, 70), (2, 1, 100, 0)],
+                    &[(1, 0, 510, 70), (2, 1, 190, 0)],
+                ],
+                100,
+            ),
+            (
+                "a new child counts in full",
+                &[&[(1, 0, 500, 0)], &[(1, 0, 500, 0), (2, 1, 70, 0)]],
+                70,
+            ),
+            (
+                // It used 200 ms more before it ended: the parent has 600 ms in
+                // all. Of these 200 ms, two ticks may be truncation.
+                "a reaped child counts in full",
+                &[
+                    &[(1, 0, 500, 70), (2, 1, 100, 0)],
+                    &[(1, 0, 500, 70), (2, 1, 400, 0)],
+                    &[(1, 0, 500, 670)],
+                ],
+                300 + 180,
+            ),
+            (
+                "unobserved children are in the parent's counter",
+                &[
+                    &[(1, 0, 500, 70)],
+                    &[(1, 0, 500, 1070)],
+                    &[(1, 0, 500, 2070)],
+                ],
+                2000 - 20,
+            ),
+            (
+                "an unreaped child keeps its last value",
+                &[
+                    &[(1, 0, 500, 0), (2, 1, 100, 0)],
+                    &[(1, 0, 500, 0), (2, 1, 400, 0)],
+                    &[(1, 0, 500, 0)],
+                    &[(1, 0, 510, 0)],
+                ],
+                310,
+            ),
+            (
+                "a reaped grandchild counts once",
+                &[
+                    &[(1, 0, 0, 0), (2, 1, 0, 0), (3, 2, 0, 0)],
+                    &[(1, 0, 0, 0), (2, 1, 0, 0), (3, 2, 300, 0)],
+                    &[(1, 0, 0, 0), (2, 1, 0, 300)],
+                    &[(1, 0, 0, 300)],
+                ],
+                300,
+            ),
         ];
-        assert_eq!(used(&readings), ms(100));
-    }
-
-    #[test]
-    fn new_child_counts_in_full() {
-        let readings = [
-            vec![process(1, 0, 500, 0)],
-            vec![process(1, 0, 500, 0), process(2, 1, 70, 0)],
-        ];
-        assert_eq!(used(&readings), ms(70));
-    }
-
-    #[test]
-    fn reaped_child_counts_once_and_in_full() {
-        let readings = [
-            vec![process(1, 0, 500, 70), process(2, 1, 100, 0)],
-            vec![process(1, 0, 500, 70), process(2, 1, 400, 0)],
-            // It used 200 ms more before it ended: the parent has 600 ms in
-            // all.
-            vec![process(1, 0, 500, 670)],
-        ];
-        // 300 ms observed, 200 ms unobserved, of which two ticks may be
-        // truncation.
-        assert_eq!(used(&readings), ms(300 + 180));
-    }
-
-    #[test]
-    fn unobserved_children_are_found_in_the_parents_counter() {
-        let readings = [
-            vec![process(1, 0, 500, 70)],
-            vec![process(1, 0, 500, 1070)],
-            vec![process(1, 0, 500, 2070)],
-        ];
-        assert_eq!(used(&readings), ms(2000 - 20));
-    }
-
-    #[test]
-    fn unreaped_child_keeps_its_last_value() {
-        let readings = [
-            vec![process(1, 0, 500, 0), process(2, 1, 100, 0)],
-            vec![process(1, 0, 500, 0), process(2, 1, 400, 0)],
-            vec![process(1, 0, 500, 0)],
-            vec![process(1, 0, 510, 0)],
-        ];
-        assert_eq!(used(&readings), ms(310));
-    }
-
-    #[test]
-    fn reaped_grandchild_counts_once() {
-        let readings = [
-            vec![
-                process(1, 0, 0, 0),
-                process(2, 1, 0, 0),
-                process(3, 2, 0, 0),
-            ],
-            vec![
-                process(1, 0, 0, 0),
-                process(2, 1, 0, 0),
-                process(3, 2, 300, 0),
-            ],
-            vec![process(1, 0, 0, 0), process(2, 1, 0, 300)],
-            vec![process(1, 0, 0, 300)],
-        ];
-        assert_eq!(used(&readings), ms(300));
+        for (case, readings, expected) in cases {
+            let samples = |reading: &&[Process]| reading.iter().copied().map(process).collect();
+            let readings: Vec<_> = readings.iter().map(samples).collect();
+            assert_eq!(used(Counted::All, &readings), ms(expected), "{case}");
+        }
     }
 
     #[test]
     fn children_count_with_the_parent_excluded() {
         let readings = [
-            vec![process(1, 0, 500, 70)],
-            vec![process(1, 0, 900, 70), process(2, 1, 400, 0)],
-            vec![process(1, 0, 990, 1070)],
+            vec![process((1, 0, 500, 70))],
+            vec![process((1, 0, 900, 70)), process((2, 1, 400, 0))],
+            vec![process((1, 0, 990, 1070))],
         ];
-        assert_eq!(used_by(Counted::AllBut(1), &readings), ms(1000 - 20));
+        assert_eq!(used(Counted::AllBut(1), &readings), ms(1000 - 20));
     }
 
     #[test]
     fn reused_pid_is_a_new_process() {
-        let mut reused = process(2, 1, 30, 0);
+        let mut reused = process((2, 1, 30, 0));
         reused.stat.started = 99;
         let readings = [
-            vec![process(1, 0, 0, 0), process(2, 1, 1000, 0)],
-            vec![process(1, 0, 0, 1000), reused],
+            vec![process((1, 0, 0, 0)), process((2, 1, 1000, 0))],
+            vec![process((1, 0, 0, 1000)), reused],
         ];
-        assert_eq!(used(&readings), ms(30));
+        assert_eq!(used(Counted::All, &readings), ms(30));
     }
 }

@@ -4,6 +4,7 @@
 use crate::cgroup::own_limits;
 use crate::clock::ClockMeter;
 use crate::energy::EnergyMeter;
+use crate::error::HostError;
 use crate::frequency::{boost, boost_off, frequency_hz, governor};
 use crate::pressure::pressure;
 use crate::provenance::{clock_source, steal_since_boot};
@@ -72,15 +73,29 @@ fn missed(lost: impl Into<String>, remedy: impl Into<String>) -> Outcome {
     }
 }
 
-fn psi(root: &Root) -> Outcome {
-    match pressure(root) {
-        Ok(Some(_)) => met("/proc/pressure"),
-        Ok(None) => missed(
-            "waiting times for CPU, memory and disk are unknown",
-            "boot a kernel 4.20 or later with psi=1",
-        ),
-        Err(error) => missed(format!("waiting times are unknown: {error}"), "run as root"),
+/// A counter that the kernel has, lacks, or refuses to show.
+fn counter<T>(
+    read: Result<Option<T>, HostError>,
+    found: impl FnOnce(T) -> String,
+    lost: &str,
+    remedy: &str,
+    unknown: &str,
+) -> Outcome {
+    match read {
+        Ok(Some(value)) => met(found(value)),
+        Ok(None) => missed(lost, remedy),
+        Err(error) => missed(format!("{unknown}: {error}"), "run as root"),
     }
+}
+
+fn psi(root: &Root) -> Outcome {
+    counter(
+        pressure(root),
+        |_| "/proc/pressure".to_owned(),
+        "waiting times for CPU, memory and disk are unknown",
+        "boot a kernel 4.20 or later with psi=1",
+        "waiting times are unknown",
+    )
 }
 
 fn schedstat(root: &Root) -> Outcome {
@@ -94,17 +109,13 @@ fn schedstat(root: &Root) -> Outcome {
 }
 
 fn frequency(root: &Root, topology: &Topology) -> Outcome {
-    match frequency_hz(root, &topology.online) {
-        Ok(Some(hz)) => met(format!("{:.2} GHz now", hz / 1e9)),
-        Ok(None) => missed(
-            "clock changes under load cannot be distinguished from changes in CPU cost",
-            "none in most virtual machines; on metal, load a cpufreq driver",
-        ),
-        Err(error) => missed(
-            format!("the clock frequency is unknown: {error}"),
-            "run as root",
-        ),
-    }
+    counter(
+        frequency_hz(root, &topology.online),
+        |hz| format!("{:.2} GHz now", hz / 1e9),
+        "clock changes under load cannot be distinguished from changes in CPU cost",
+        "none in most virtual machines; on metal, load a cpufreq driver",
+        "the clock frequency is unknown",
+    )
 }
 
 /// Relevant only where threads share cores or the clock frequency changes.
@@ -129,14 +140,13 @@ fn busy_clock(root: &Root, topology: &Topology) -> Option<Outcome> {
 }
 
 fn energy(root: &Root) -> Outcome {
-    match EnergyMeter::open(root) {
-        Ok(Some(_)) => met("of the CPU packages (powercap)"),
-        Ok(None) => missed(
-            "work per joule is unknown",
-            "none in most virtual machines; on metal, load intel_rapl_msr",
-        ),
-        Err(error) => missed(format!("work per joule is unknown: {error}"), "run as root"),
-    }
+    counter(
+        EnergyMeter::open(root),
+        |_| "of the CPU packages (powercap)".to_owned(),
+        "work per joule is unknown",
+        "none in most virtual machines; on metal, load intel_rapl_msr",
+        "work per joule is unknown",
+    )
 }
 
 fn cpus(topology: &Topology) -> Outcome {

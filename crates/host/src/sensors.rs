@@ -134,9 +134,6 @@ impl Sensors {
 
     /// Whether the service's CPU time includes all these processes; `false` if
     /// the service is not given by processes.
-    ///
-    /// # Errors
-    /// If the processes cannot be listed.
     pub fn count_all(&mut self, pids: &[Pid]) -> Result<bool, HostError> {
         match &mut self.service {
             Service::Processes(processes) => processes.has_all(&self.files.root, pids),

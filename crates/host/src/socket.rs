@@ -36,9 +36,6 @@ pub enum Listeners {
 /// As in the kernel (inet_lookup_listener), a socket bound to the exact address
 /// takes precedence over a wildcard socket, and one of the same family over an
 /// IPv6 socket that also accepts IPv4.
-///
-/// # Errors
-/// If the socket tables cannot be read.
 pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostError> {
     let ip = match address.ip().to_canonical() {
         // Connecting to the unspecified address reaches this host.

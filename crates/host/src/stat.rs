@@ -2,6 +2,7 @@
 
 use crate::error::{HostError, Malformed, number};
 use crate::root::{Root, Tick};
+use crate::task::both;
 use plimsoll_model::{CpuId, CpuSet, CpuTime, CpuUse};
 use std::collections::BTreeMap;
 
@@ -37,15 +38,16 @@ impl CpuTimes {
         let all = if each.is_empty() {
             since(&self.all, &earlier.all)
         } else {
-            each.values().copied().fold(CpuUse::default(), |a, b| a + b)
+            sum(&each)
         };
         CpuTimes {
             all,
             each,
-            context_switches: self
-                .context_switches
-                .zip(earlier.context_switches)
-                .map(|(now, then)| now.saturating_sub(then)),
+            context_switches: both(
+                self.context_switches,
+                earlier.context_switches,
+                u64::saturating_sub,
+            ),
         }
     }
 
@@ -58,6 +60,10 @@ impl CpuTimes {
             Some(sum + *self.each.get(&cpu)?)
         })
     }
+}
+
+pub(crate) fn sum(each: &BTreeMap<CpuId, CpuUse>) -> CpuUse {
+    each.values().copied().fold(CpuUse::default(), |a, b| a + b)
 }
 
 /// Increment per mode; zero where a counter decreased.

@@ -66,7 +66,7 @@ impl TaskTimes {
     }
 }
 
-fn both<T>(a: Option<T>, b: Option<T>, combine: fn(T, T) -> T) -> Option<T> {
+pub(crate) fn both<T>(a: Option<T>, b: Option<T>, combine: fn(T, T) -> T) -> Option<T> {
     Some(combine(a?, b?))
 }
 

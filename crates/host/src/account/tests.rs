@@ -35,30 +35,65 @@ fn rest(_: u32) -> Role {
     Role::Other
 }
 
-fn account(first: &ProcessSample, from: CountFrom, source: Source) -> ProcessAccount {
-    ProcessAccount::open(first, from, source, Tick::hundredth(), &rest)
-}
-
-fn used(samples: &[ProcessSample]) -> CpuTime {
-    let mut account = account(&samples[0], CountFrom::FirstSample, Source::Schedstat);
-    for sample in &samples[1..] {
-        account.update(sample, &rest);
-    }
-    account.parts().sum().cpu
+fn account(first: &ProcessSample, from: CountFrom) -> ProcessAccount {
+    ProcessAccount::open(first, from, Source::Schedstat, Tick::hundredth(), &rest)
 }
 
 #[test]
-fn sum_is_exact_while_no_thread_ends() {
-    let first = sample(10, &[(0, 60 * MS), (1, 49 * MS)]);
-    let later = sample(13, &[(0, 70 * MS), (1, 50 * MS + 7)]);
-    assert_eq!(used(&[first, later]).0, Duration::from_nanos(11 * MS + 7));
+fn threads_count_from_the_first_sample_and_after_their_end() {
+    let cases: [(&str, &[ProcessSample], Duration); 5] = [
+        (
+            "exact while no thread ends",
+            &[
+                sample(10, &[(0, 60 * MS), (1, 49 * MS)]),
+                sample(13, &[(0, 70 * MS), (1, 50 * MS + 7)]),
+            ],
+            Duration::from_nanos(11 * MS + 7),
+        ),
+        (
+            "an ended thread keeps its last value",
+            &[
+                sample(10, &[(0, 50 * MS), (1, 50 * MS)]),
+                sample(14, &[(0, 60 * MS), (1, 80 * MS)]),
+                sample(15, &[(0, 70 * MS)]),
+            ],
+            ms(50).0,
+        ),
+        (
+            // 500 ms by threads that started and ended unobserved; two ticks
+            // may be truncation.
+            "unobserved threads are in the process total",
+            &[sample(10, &[(0, 100 * MS)]), sample(61, &[(0, 110 * MS)])],
+            ms(10 + 480).0,
+        ),
+        (
+            "threads that ended before do not count",
+            &[
+                sample(1000, &[(0, 100 * MS)]),
+                sample(1001, &[(0, 110 * MS)]),
+            ],
+            ms(10).0,
+        ),
+        (
+            "a decreasing time subtracts nothing",
+            &[sample(10, &[(0, 100 * MS)]), sample(10, &[(0, 90 * MS)])],
+            Duration::ZERO,
+        ),
+    ];
+    for (case, samples, expected) in cases {
+        let mut account = account(&samples[0], CountFrom::FirstSample);
+        for sample in &samples[1..] {
+            account.update(sample, &rest);
+        }
+        assert_eq!(account.parts().sum().cpu.0, expected, "{case}");
+    }
 }
 
 #[test]
 fn new_thread_counts_in_full() {
     let first = sample(10, &[(0, 100 * MS)]);
     let later = sample(18, &[(0, 120 * MS), (1, 60 * MS)]);
-    let mut a = account(&first, CountFrom::FirstSample, Source::Schedstat);
+    let mut a = account(&first, CountFrom::FirstSample);
     a.update(&later, &rest);
     assert_eq!(a.parts().other.cpu, ms(80));
     assert_eq!(a.parts().other.run_delay, Some(Duration::from_millis(8)));
@@ -66,46 +101,9 @@ fn new_thread_counts_in_full() {
 }
 
 #[test]
-fn ended_thread_keeps_its_last_value() {
-    let samples = [
-        sample(10, &[(0, 50 * MS), (1, 50 * MS)]),
-        sample(14, &[(0, 60 * MS), (1, 80 * MS)]),
-        sample(15, &[(0, 70 * MS)]),
-    ];
-    assert_eq!(used(&samples), ms(50));
-}
-
-#[test]
-fn time_of_unobserved_threads_comes_from_the_process_total() {
-    let first = sample(10, &[(0, 100 * MS)]);
-    // 500 ms by threads that started and ended unobserved; 2 ticks may be
-    // truncation.
-    let later = sample(61, &[(0, 110 * MS)]);
-    assert_eq!(used(&[first, later]), ms(10 + 480));
-}
-
-#[test]
-fn threads_that_ended_before_observation_do_not_count() {
-    let first = sample(1000, &[(0, 100 * MS)]);
-    let later = sample(1001, &[(0, 110 * MS)]);
-    assert_eq!(used(&[first, later]), ms(10));
-}
-
-#[test]
 fn process_started_during_observation_counts_in_full() {
-    let a = account(
-        &sample(30, &[(0, 100 * MS)]),
-        CountFrom::Start,
-        Source::Schedstat,
-    );
+    let a = account(&sample(30, &[(0, 100 * MS)]), CountFrom::Start);
     assert_eq!(a.parts().sum().cpu, ms(300));
-}
-
-#[test]
-fn decreasing_thread_time_subtracts_nothing() {
-    let first = sample(10, &[(0, 100 * MS)]);
-    let later = sample(10, &[(0, 90 * MS)]);
-    assert_eq!(used(&[first, later]), CpuTime::ZERO);
 }
 
 #[test]
@@ -118,13 +116,8 @@ fn roles_are_separate_and_unobserved_time_is_other() {
     for source in [Source::Schedstat, Source::Stat] {
         let first = sample(30, &[(0, 100 * MS), (1, 100 * MS), (2, 100 * MS)]);
         let later = sample(100, &[(0, 140 * MS), (1, 110 * MS), (2, 130 * MS)]);
-        let mut a = ProcessAccount::open(
-            &first,
-            CountFrom::FirstSample,
-            source,
-            Tick::hundredth(),
-            &part,
-        );
+        let tick = Tick::hundredth();
+        let mut a = ProcessAccount::open(&first, CountFrom::FirstSample, source, tick, &part);
         a.update(&later, &part);
         let parts = a.parts();
         assert_eq!((parts.service.cpu, parts.generator.cpu), (ms(40), ms(10)));
@@ -145,7 +138,7 @@ proptest! {
     ) {
         let mut clock = (before, vec![(0u64, before)], 0u64);
         let at = |own: u64, live: &[(u64, u64)]| sample(own / (10 * MS), live);
-        let mut a = account(&at(clock.0, &clock.1), CountFrom::FirstSample, Source::Schedstat);
+        let mut a = account(&at(clock.0, &clock.1), CountFrom::FirstSample);
         for (seen, unseen, ends) in steps {
             let (own, live, next) = &mut clock;
             *own += seen + unseen;

@@ -16,9 +16,6 @@ pub(crate) struct Limits {
 /// Reads the smallest limits from this process' cgroup up to the topmost
 /// visible one. In a container the topmost visible group is often its own;
 /// limits of groups above it apply but are not visible.
-///
-/// # Errors
-/// If the cgroup tables or a limit cannot be read.
 pub(crate) fn own_limits(root: &Root) -> Result<Limits, HostError> {
     let own = Cgroups::find(root)?.own(root)?;
     let cpu = match (own.v1.get("cpu"), &own.v2) {

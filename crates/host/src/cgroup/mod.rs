@@ -31,9 +31,6 @@ pub struct Cgroups {
 
 impl Cgroups {
     /// Reads /proc/self/mountinfo.
-    ///
-    /// # Errors
-    /// If the mount table cannot be read.
     pub fn find(root: &Root) -> Result<Cgroups, HostError> {
         let table = root.text("/proc/self/mountinfo")?;
         Ok(mounts::parse(&table))
@@ -56,9 +53,7 @@ impl Cgroups {
     /// # Errors
     /// [`HostError::NoCgroup`] if no group of that name counts CPU time.
     pub fn cpu_time(&self, root: &Root, name: &str) -> Result<CpuTime, HostError> {
-        let no_cgroup = || HostError::NoCgroup {
-            name: name.to_owned(),
-        };
+        let no_cgroup = || no_cgroup(name);
         // On a hybrid system, version 1 has the CPU controller.
         if let Some(mount) = self.v1.get("cpuacct") {
             let file = format!("{}/cpuacct.usage", mount.folder(name));
@@ -84,9 +79,7 @@ impl Cgroups {
         let folder = mounts
             .map(|mount| mount.folder(name))
             .find(|folder| root.has(folder));
-        let folder = folder.ok_or_else(|| HostError::NoCgroup {
-            name: name.to_owned(),
-        })?;
+        let folder = folder.ok_or_else(|| no_cgroup(name))?;
         some_total(root, &format!("{folder}/cpu.pressure"))
     }
 
@@ -96,15 +89,16 @@ impl Cgroups {
     /// [`HostError::NoCgroup`] if there is no group of that name.
     pub fn processes(&self, root: &Root, name: &str) -> Result<Vec<Pid>, HostError> {
         let mounts = self.v1.get("cpuacct").into_iter().chain(&self.v2);
-        for mount in mounts {
-            let folder = mount.folder(name);
-            if root.has(format!("{folder}/cgroup.procs")) {
-                return processes_below(root, folder);
-            }
-        }
-        Err(HostError::NoCgroup {
-            name: name.to_owned(),
-        })
+        let folder = mounts
+            .map(|mount| mount.folder(name))
+            .find(|folder| root.has(format!("{folder}/cgroup.procs")));
+        processes_below(root, folder.ok_or_else(|| no_cgroup(name))?)
+    }
+}
+
+fn no_cgroup(name: &str) -> HostError {
+    HostError::NoCgroup {
+        name: name.to_owned(),
     }
 }
 
@@ -114,12 +108,9 @@ fn processes_below(root: &Root, folder: String) -> Result<Vec<Pid>, HostError> {
     while let Some(folder) = folders.pop() {
         let found = root.parse_optional(format!("{folder}/cgroup.procs"), process_ids)?;
         pids.extend(found.unwrap_or_default());
-        for name in root.names(&folder)? {
-            let inner = format!("{folder}/{name}");
-            if root.path(&inner).is_dir() {
-                folders.push(inner);
-            }
-        }
+        let inner = root.names(&folder)?.into_iter();
+        let inner = inner.map(|name| format!("{folder}/{name}"));
+        folders.extend(inner.filter(|path| root.path(path).is_dir()));
     }
     pids.sort_unstable();
     pids.dedup();

@@ -28,9 +28,6 @@ pub struct OwnGroups {
 impl Cgroups {
     /// The groups of this process. A group outside of the mounted subtree is
     /// reported as the top of the mount.
-    ///
-    /// # Errors
-    /// If /proc/self/cgroup cannot be read.
     pub fn own(&self, root: &Root) -> Result<OwnGroups, HostError> {
         let table = root.optional("/proc/self/cgroup")?.unwrap_or_default();
         let group = |mount: &Mount, controller: &str| {

@@ -67,7 +67,7 @@ fn each_missed_requirement_is_named() {
         format!("{CPU}/cpufreq/boost"),
         format!("{CPU}/cpu0/cpufreq/scaling_governor"),
     );
-    let lacks = [
+    let cases = [
         ("proc/pressure/cpu", "garbage", "pressure stall information"),
         (
             "proc/self/schedstat",
@@ -90,7 +90,7 @@ fn each_missed_requirement_is_named() {
         (clock, "hpet\n", "a fast clock source"),
         (".dockerenv", "", "a view of the whole machine"),
     ];
-    for (file, text, name) in lacks {
+    for (file, text, name) in cases {
         assert_eq!(missing(&good().file(file, text)), [name], "{file}");
     }
     let other = format!("{CPU}/cpu1/cpufreq/scaling_governor");
