@@ -11,7 +11,7 @@ use plimsoll_load::http::HttpLoad;
 use plimsoll_load::known::{Behaviour, KnownServer};
 use plimsoll_load::{Load, Offer};
 use plimsoll_model::{
-    Arrivals, CpuId, CpuTime, Histogram, HttpService, Rate, ServiceAt, Work, human_duration,
+    Arrivals, CpuId, CpuTime, Histogram, HttpService, Rate, Work, human_duration,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
@@ -57,16 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn drive(url: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let service = HttpService {
-        url: url.to_owned(),
-        method: "GET".to_owned(),
-        headers: Vec::new(),
-        omitted_headers: Vec::new(),
-        body: Vec::new(),
-        connections: arguments.connections,
-        timeout: Duration::from_secs(5),
-        expected_status: None,
         insecure: true,
-        service: ServiceAt::Find,
+        ..HttpService::get(url, arguments.connections, Duration::from_secs(5))
     };
     let mut load = HttpLoad::new(&service, [arguments.cpu].into_iter().collect())?;
     println!("{:?}", load.probe()?);

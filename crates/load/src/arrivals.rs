@@ -40,40 +40,25 @@ impl Schedule {
         schedule
     }
 
-    /// The schedule of thread `index` of `threads` that share `rate`.
+    /// The part of `offer` for thread `index` of `threads`.
     ///
     /// A Poisson process split among threads is a Poisson process on each;
     /// constant arrivals are assigned round-robin.
-    pub fn shared(
-        arrivals: Arrivals,
-        rate: Rate,
-        seed: u64,
-        index: usize,
-        threads: usize,
-    ) -> Schedule {
-        let threads = threads.max(1);
-        let part = rate.times(1.0 / threads as f64);
-        // Any odd multiplier gives each thread a distinct seed.
-        let own_seed = seed.wrapping_add((index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let mut schedule = Schedule::new(arrivals, part, own_seed);
-        if arrivals == Arrivals::Constant {
-            schedule.gaps = (index + 1) as f64 / threads as f64;
-        }
-        schedule
-    }
-
-    /// The part of `offer` for thread `index` of `threads`.
     pub fn offered(offer: &Offer, index: usize, threads: usize) -> Schedule {
         let threads = threads.max(1);
         let part = |rate: Rate| rate.times(1.0 / threads as f64);
-        let steps = offer.steps.map(|steps| SteppedRate {
+        // Any odd multiplier gives each thread a distinct seed.
+        let own_seed = (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let seed = offer.seed.wrapping_add(own_seed);
+        let mut schedule = Schedule::new(offer.arrivals, part(offer.rate), seed);
+        schedule.steps = offer.steps.map(|steps| SteppedRate {
             low: part(steps.low),
             ..steps
         });
-        Schedule {
-            steps,
-            ..Schedule::shared(offer.arrivals, offer.rate, offer.seed, index, threads)
+        if offer.arrivals == Arrivals::Constant {
+            schedule.gaps = (index + 1) as f64 / threads as f64;
         }
+        schedule
     }
 
     /// The next intended start, without advancing.
@@ -128,7 +113,7 @@ fn when_expected(steps: &SteppedRate, high_gap_ns: f64, count: f64) -> f64 {
 }
 
 /// Uniform in [0, 1) with 53 bits.
-pub(crate) fn uniform(rng: &mut Xoshiro256PlusPlus) -> f64 {
+pub(crate) fn uniform(rng: &mut impl Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
@@ -142,17 +127,9 @@ mod tests {
 
     #[test]
     fn seed_determines_the_arrivals() {
-        let starts: Vec<u64> = Schedule::new(Arrivals::Poisson, rate(1000.0), 42)
-            .take(4)
-            .collect();
-        let again: Vec<u64> = Schedule::new(Arrivals::Poisson, rate(1000.0), 42)
-            .take(4)
-            .collect();
-        let other: Vec<u64> = Schedule::new(Arrivals::Poisson, rate(1000.0), 43)
-            .take(4)
-            .collect();
-        assert_eq!(starts, again);
-        assert_ne!(starts, other);
+        let of = |seed| Schedule::new(Arrivals::Poisson, rate(1000.0), seed).take(4);
+        assert!(of(42).eq(of(42)));
+        assert!(of(42).ne(of(43)));
     }
 
     #[test]
@@ -172,9 +149,13 @@ mod tests {
 
     #[test]
     fn constant_arrivals_are_assigned_round_robin() {
-        let mut all: Vec<u64> = (0..4)
-            .flat_map(|i| Schedule::shared(Arrivals::Constant, rate(1000.0), 0, i, 4).take(2))
-            .collect();
+        let offer = Offer {
+            rate: rate(1000.0),
+            steps: None,
+            ..stepped(Arrivals::Constant, 0)
+        };
+        let starts = (0..4).flat_map(|i| Schedule::offered(&offer, i, 4).take(2));
+        let mut all: Vec<u64> = starts.collect();
         all.sort_unstable();
         let even: Vec<u64> = (1..=8).map(|i| i * 1_000_000).collect();
         assert_eq!(all, even);
@@ -255,9 +236,7 @@ mod tests {
 
     #[test]
     fn nothing_starts_at_rate_zero() {
-        assert_eq!(
-            Schedule::new(Arrivals::Poisson, Rate::ZERO, 0).peek(),
-            u64::MAX
-        );
+        let never = Schedule::new(Arrivals::Poisson, Rate::ZERO, 0);
+        assert_eq!(never.peek(), u64::MAX);
     }
 }

@@ -1,6 +1,8 @@
 //! The interface of a load: start at a rate, observe, open a window, finish.
 
+use crate::tally::Session;
 use plimsoll_model::{Arrivals, Rate, SteppedRate, Work};
+use std::io;
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,13 +38,20 @@ pub trait Running: Send {
     /// What happened since the previous call.
     fn tick(&mut self) -> Tick;
 
+    /// The clock and the window of its threads.
+    fn session(&self) -> &Session;
+
     /// Opens a window of `length` shortly after now; requests intended within
     /// it count.
-    fn open_window(&mut self, length: Duration) -> WindowTimes;
+    fn open_window(&mut self, length: Duration) -> WindowTimes {
+        self.session().open_window(length)
+    }
 
     /// Extends the open window and returns its new end. Call it well before the
     /// window closes.
-    fn extend_window(&mut self, by: Duration) -> Instant;
+    fn extend_window(&mut self, by: Duration) -> Instant {
+        self.session().extend_window(by)
+    }
 
     /// Waits for the answers of the window (see [`Offer::drain`]), stops, and
     /// returns the counts. Without a window, all counts are zero.
@@ -93,8 +102,26 @@ pub enum LoadError {
     #[error("{what}: {source}; {way_out}")]
     System {
         what: String,
-        source: std::io::Error,
+        source: io::Error,
         /// What the user can do.
         way_out: String,
     },
+}
+
+impl LoadError {
+    pub(crate) fn mistake<T>(message: impl Into<String>) -> Result<T, LoadError> {
+        Err(LoadError::Mistake(message.into()))
+    }
+
+    pub(crate) fn system(
+        what: impl Into<String>,
+        source: impl Into<io::Error>,
+        way_out: &str,
+    ) -> LoadError {
+        LoadError::System {
+            what: what.into(),
+            source: source.into(),
+            way_out: way_out.to_owned(),
+        }
+    }
 }

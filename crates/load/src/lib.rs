@@ -29,4 +29,17 @@ pub mod http;
 pub mod known;
 pub mod tally;
 
+use std::time::Duration;
+
 pub use drive::{Load, LoadError, Offer, Running, Threads, Tick, WindowTimes};
+
+/// Nanoseconds; durations above 584 years saturate.
+fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The kernel's ID of the calling thread.
+fn thread_id() -> u32 {
+    let tid = rustix::thread::gettid().as_raw_nonzero();
+    tid.get().cast_unsigned()
+}

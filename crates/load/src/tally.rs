@@ -6,7 +6,8 @@
 //! announced shortly before it opens, so that every thread knows it before its
 //! first request.
 
-use crate::drive::{Offer, Tick, WindowTimes};
+use crate::drive::{Tick, WindowTimes};
+use crate::ns;
 use plimsoll_model::{Errors, Histogram, Slot, SteppedRate, Work};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,28 +42,16 @@ pub struct Session {
     steps: Option<SteppedRate>,
 }
 
-impl Default for Session {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Session {
-    pub fn new() -> Session {
+    /// Begins now; `steps` as in [`Offer::steps`](crate::Offer::steps).
+    pub fn new(steps: Option<SteppedRate>) -> Session {
         Session {
             began: Instant::now(),
             opens_ns: AtomicU64::new(u64::MAX),
             closes_ns: AtomicU64::new(u64::MAX),
             ends_ns: AtomicU64::new(u64::MAX),
             stopped: AtomicBool::new(false),
-            steps: None,
-        }
-    }
-
-    pub fn of(offer: &Offer) -> Session {
-        Session {
-            steps: offer.steps,
-            ..Session::new()
+            steps,
         }
     }
 
@@ -125,10 +114,6 @@ impl Session {
     }
 }
 
-fn ns(d: Duration) -> u64 {
-    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
-}
-
 /// Counts of one thread. The thread locks them once per request, others a few
 /// times a second.
 #[derive(Debug, Default)]
@@ -173,24 +158,6 @@ impl Tally {
         &self.session
     }
 
-    /// Records a latency after a rate step, independent of the window, which
-    /// opens and closes in the low phases.
-    fn after_step(&self, counts: &mut Counts, intended_ns: u64, latency_ns: u64) {
-        let Some(stepped) = &self.session.steps else {
-            return;
-        };
-        let Some((step, slot)) = stepped.slot_of(Duration::from_nanos(intended_ns)) else {
-            return;
-        };
-        let steps = &mut counts.work.steps;
-        if steps.is_empty() {
-            *steps = vec![vec![Slot::default(); stepped.slots_per_step()]; stepped.steps as usize];
-        }
-        if let Some(slot) = steps.get_mut(step).and_then(|slots| slots.get_mut(slot)) {
-            slot.record_ns(latency_ns);
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, Counts> {
         // Counts are plain numbers: they stay valid after a panic.
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
@@ -221,53 +188,33 @@ impl Tally {
     /// A good answer ended at `now_ns`.
     pub fn done(&self, intended_ns: u64, now_ns: u64) {
         let latency_ns = now_ns.saturating_sub(intended_ns);
-        let in_window = self.session.counts(intended_ns);
         let arrived_in_window = self.session.counts(now_ns);
-        let mut counts = self.lock();
+        let (mut counts, in_window) = self.end(intended_ns);
         counts.tick.completed += 1;
         counts.tick.latency.record_ns(latency_ns);
-        counts.in_flight = counts.in_flight.saturating_sub(1);
-        if arrived_in_window {
-            counts.work.completed += 1;
-        }
-        if in_window {
-            counts.open_in_window = counts.open_in_window.saturating_sub(1);
-            counts.work.latency.record_ns(latency_ns);
-        }
-        self.after_step(&mut counts, intended_ns, latency_ns);
+        counts.work.completed += u64::from(arrived_in_window);
+        self.record(&mut counts, in_window, intended_ns, latency_ns);
     }
 
-    /// A sent request failed at `now_ns`.
+    /// A sent request failed at `now_ns`. Only a time-out has a latency.
     pub fn failed(&self, intended_ns: u64, failure: Failure, now_ns: u64) {
         let waited_ns = now_ns.saturating_sub(intended_ns);
-        let in_window = self.session.counts(intended_ns);
-        let mut counts = self.lock();
+        let (mut counts, in_window) = self.end(intended_ns);
         counts.tick.errors += 1;
-        counts.in_flight = counts.in_flight.saturating_sub(1);
         if in_window {
-            counts.open_in_window = counts.open_in_window.saturating_sub(1);
             count_failure(&mut counts.work.errors, failure);
-            if failure == Failure::Timeout {
-                counts.work.latency.record_ns(waited_ns);
-            }
         }
         if failure == Failure::Timeout {
-            self.after_step(&mut counts, intended_ns, waited_ns);
+            self.record(&mut counts, in_window, intended_ns, waited_ns);
         }
     }
 
     /// A sent request had no answer when the trial ended at `now_ns`.
     pub fn unfinished(&self, intended_ns: u64, now_ns: u64) {
         let waited_ns = now_ns.saturating_sub(intended_ns);
-        let in_window = self.session.counts(intended_ns);
-        let mut counts = self.lock();
-        counts.in_flight = counts.in_flight.saturating_sub(1);
-        if in_window {
-            counts.open_in_window = counts.open_in_window.saturating_sub(1);
-            counts.work.unfinished += 1;
-            counts.work.latency.record_ns(waited_ns);
-        }
-        self.after_step(&mut counts, intended_ns, waited_ns);
+        let (mut counts, in_window) = self.end(intended_ns);
+        counts.work.unfinished += u64::from(in_window);
+        self.record(&mut counts, in_window, intended_ns, waited_ns);
     }
 
     /// A due request was not sent before the trial ended at `now_ns`: no
@@ -276,11 +223,41 @@ impl Tally {
         let waited_ns = now_ns.saturating_sub(intended_ns);
         let in_window = self.session.counts(intended_ns);
         let mut counts = self.lock();
+        counts.work.unfinished += u64::from(in_window);
+        self.record(&mut counts, in_window, intended_ns, waited_ns);
+    }
+
+    /// Locks the counts and removes a sent request; returns also whether it
+    /// belongs to the window.
+    fn end(&self, intended_ns: u64) -> (MutexGuard<'_, Counts>, bool) {
+        let in_window = self.session.counts(intended_ns);
+        let mut counts = self.lock();
+        counts.in_flight = counts.in_flight.saturating_sub(1);
         if in_window {
-            counts.work.unfinished += 1;
-            counts.work.latency.record_ns(waited_ns);
+            counts.open_in_window = counts.open_in_window.saturating_sub(1);
         }
-        self.after_step(&mut counts, intended_ns, waited_ns);
+        (counts, in_window)
+    }
+
+    /// Records a latency in the window, and after a rate step. The window opens
+    /// and closes in the low phases, so the two are independent.
+    fn record(&self, counts: &mut Counts, in_window: bool, intended_ns: u64, latency_ns: u64) {
+        if in_window {
+            counts.work.latency.record_ns(latency_ns);
+        }
+        let Some(stepped) = &self.session.steps else {
+            return;
+        };
+        let Some((step, slot)) = stepped.slot_of(Duration::from_nanos(intended_ns)) else {
+            return;
+        };
+        let steps = &mut counts.work.steps;
+        if steps.is_empty() {
+            *steps = vec![vec![Slot::default(); stepped.slots_per_step()]; stepped.steps as usize];
+        }
+        if let Some(slot) = steps.get_mut(step).and_then(|slots| slots.get_mut(slot)) {
+            slot.record_ns(latency_ns);
+        }
     }
 
     /// Sent requests of the window that have not ended.
@@ -359,7 +336,7 @@ mod tests {
 
     /// A tally with an announced window, and the time at which it opens.
     fn open() -> (Tally, u64) {
-        let session = Arc::new(Session::new());
+        let session = Arc::new(Session::new(None));
         let times = session.open_window(Duration::from_secs(1));
         let opens = ns(times.opens - session.began());
         (Tally::new(session), opens)
@@ -367,35 +344,26 @@ mod tests {
 
     #[test]
     fn request_belongs_by_intended_start_and_completes_by_arrival() {
-        let (tally, opens) = open();
-        let second = 1_000_000_000;
-        for (intended, ended) in [
-            (opens - 1, opens + 5),
-            (opens, opens + 5),
-            (opens + second - 1, opens + second + 5),
-            (opens + second, opens + second + 5),
-        ] {
-            tally.due(intended, 0);
-            tally.sent(intended);
-            tally.done(intended, ended);
+        const SECOND: u64 = 1_000_000_000;
+        for extended_s in [0, 2] {
+            let (tally, opens) = open();
+            let session = tally.session();
+            session.extend_window(Duration::from_secs(extended_s));
+            let closes = opens + (1 + extended_s) * SECOND;
+            for (intended, ended) in [
+                (opens - 1, opens + 5),
+                (opens, opens + 5),
+                (closes - 1, closes + 5),
+                (closes, closes + 5),
+            ] {
+                tally.due(intended, 0);
+                tally.sent(intended);
+                tally.done(intended, ended);
+            }
+            let work = total(&[tally]);
+            assert_eq!((work.intended, work.sent, work.completed), (2, 2, 2));
+            assert_eq!(work.latency.count(), 2, "extended by {extended_s} s");
         }
-        let work = total(&[tally]);
-        assert_eq!((work.intended, work.sent, work.completed), (2, 2, 2));
-        assert_eq!(work.latency.count(), 2);
-    }
-
-    #[test]
-    fn extended_window_keeps_counting() {
-        let (tally, opens) = open();
-        let second = 1_000_000_000;
-        tally.session().extend_window(Duration::from_secs(2));
-        for intended in [opens, opens + second, opens + 3 * second] {
-            tally.due(intended, 0);
-            tally.sent(intended);
-            tally.done(intended, intended + 5);
-        }
-        let work = total(&[tally]);
-        assert_eq!((work.intended, work.sent, work.completed), (2, 2, 2));
     }
 
     #[test]
@@ -423,21 +391,14 @@ mod tests {
     #[test]
     fn latencies_after_a_step_are_split_into_slots() {
         let ms = Duration::from_millis;
-        let rate = plimsoll_model::Rate::per_second(1.0).unwrap();
-        let session = Arc::new(Session::of(&Offer {
-            rate,
-            arrivals: plimsoll_model::Arrivals::Constant,
-            seed: 0,
-            drain: ms(1),
-            steps: Some(SteppedRate {
-                low: rate,
-                first: ms(100),
-                after: ms(100),
-                before: ms(50),
-                steps: 2,
-                slot: ms(50),
-            }),
-        }));
+        let session = Arc::new(Session::new(Some(SteppedRate {
+            low: plimsoll_model::Rate::ZERO,
+            first: ms(100),
+            after: ms(100),
+            before: ms(50),
+            steps: 2,
+            slot: ms(50),
+        })));
         let tallies: Vec<Tally> = (0..3).map(|_| Tally::new(Arc::clone(&session))).collect();
         let at = |ms: u64| ms * 1_000_000;
         tallies[0].done(at(99), at(100));
@@ -457,7 +418,7 @@ mod tests {
 
     #[test]
     fn without_a_window_only_ticks_count() {
-        let tally = Tally::new(Arc::new(Session::new()));
+        let tally = Tally::new(Arc::new(Session::new(None)));
         tally.due(1, 0);
         tally.sent(1);
         assert_eq!(tick(std::slice::from_ref(&tally)).in_flight, 1);

@@ -61,6 +61,24 @@ pub struct HttpService {
     pub service: ServiceAt,
 }
 
+impl HttpService {
+    /// A plain GET of `url` on any server whose certificate is trusted.
+    pub fn get(url: impl Into<String>, connections: u32, timeout: Duration) -> HttpService {
+        HttpService {
+            url: url.into(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            omitted_headers: Vec::new(),
+            body: Vec::new(),
+            connections,
+            timeout,
+            expected_status: None,
+            insecure: false,
+            service: ServiceAt::Find,
+        }
+    }
+}
+
 /// Where the service's own CPU time is found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

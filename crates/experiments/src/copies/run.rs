@@ -57,9 +57,8 @@ impl<'a> CopiesRunner<'a> {
             |trial: &mut CopiesTrial| {
                 let run = copies::start(command, copies, &cpus, scratch)?;
                 match run.wait(stop) {
-                    Ok(run) => {
-                        trial.outcome.copy_times =
-                            run.copies.iter().map(|copy| copy.wall).collect();
+                    Ok(times) => {
+                        trial.outcome.copy_times = times;
                         Ok(true)
                     }
                     Err(CopiesError::Interrupted) => Ok(false),

@@ -4,9 +4,10 @@ use super::KnownService;
 use plimsoll_engine::order::derive;
 use plimsoll_load::http::HttpLoad;
 use plimsoll_load::known::{Behaviour, KnownServer};
-use plimsoll_load::{Load, LoadError, Offer, Running, Threads, Tick, WindowTimes};
+use plimsoll_load::tally::Session;
+use plimsoll_load::{Load, LoadError, Offer, Running, Threads, Tick};
 use plimsoll_model::{CpuId, CpuSet, HttpService, ServiceAt, Work};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// More than the length of any queue within the limits.
 const CONNECTIONS: u32 = 128;
@@ -89,12 +90,8 @@ impl Running for Both {
         self.asked.tick()
     }
 
-    fn open_window(&mut self, length: Duration) -> WindowTimes {
-        self.asked.open_window(length)
-    }
-
-    fn extend_window(&mut self, by: Duration) -> Instant {
-        self.asked.extend_window(by)
+    fn session(&self) -> &Session {
+        self.asked.session()
     }
 
     fn finish(self: Box<Self>) -> Result<Work, LoadError> {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const LAST_LINES: usize = 8;
 const LAST_BYTES: u64 = 2048;
 
-const STDERR: &str = "stderr.txt";
+pub(super) const STDERR: &str = "stderr.txt";
 
 /// A new directory with one subdirectory per copy. Dropping it removes it with its
 /// content, unless it is kept.
@@ -25,11 +25,11 @@ pub(super) struct WorkingDirectories {
 impl WorkingDirectories {
     /// Makes directories for `n` copies in `scratch`, in the first of `copies-1`,
     /// `copies-2`, … that does not exist.
-    pub(super) fn lay(scratch: &Scratch, n: usize) -> Result<WorkingDirectories, LoadError> {
-        let fail = |path: &Path, source| LoadError::System {
-            what: format!("the working directory {} could not be made", path.display()),
-            source,
-            way_out: "choose a place that this user may write to and that has space".to_owned(),
+    pub(super) fn create(scratch: &Scratch, n: usize) -> Result<WorkingDirectories, LoadError> {
+        let fail = |path: &Path, error: io::Error| {
+            let what = format!("the working directory {} could not be made", path.display());
+            let way_out = "choose a place that this user may write to and that has space";
+            LoadError::system(what, error, way_out)
         };
         let name = fresh(&scratch.held()).map_err(|e| fail(scratch.path(), e))?;
         let directories = WorkingDirectories {
@@ -61,35 +61,18 @@ impl WorkingDirectories {
         self.scratch.held().join(&self.name)
     }
 
-    /// A new file for the standard output of copy `i`.
-    pub(super) fn stdout(&self, i: usize) -> Result<File, LoadError> {
-        self.new_file(i, "stdout.txt")
-    }
-
-    /// A new file for the standard error of copy `i`.
-    pub(super) fn stderr(&self, i: usize) -> Result<File, LoadError> {
-        self.new_file(i, STDERR)
-    }
-
-    fn new_file(&self, i: usize, name: &str) -> Result<File, LoadError> {
-        File::create_new(self.of(i).join(name)).map_err(|source| LoadError::System {
-            what: format!("{} could not be made", self.shown(i).join(name).display()),
-            source,
-            way_out: "choose a place that has space, and see `ulimit -n`".to_owned(),
+    /// A new file in the working directory of copy `i`.
+    pub(super) fn new_file(&self, i: usize, name: &str) -> Result<File, LoadError> {
+        File::create_new(self.of(i).join(name)).map_err(|error| {
+            let what = format!("{} could not be made", self.shown(i).join(name).display());
+            let way_out = "choose a place that has space, and see `ulimit -n`";
+            LoadError::system(what, error, way_out)
         })
     }
 
     /// Keeps the directory when this is dropped.
     pub(super) fn keep(&mut self) {
         self.is_kept = true;
-    }
-
-    /// Removes the directory; returns its path if that failed.
-    pub(super) fn clear(&mut self) -> Option<PathBuf> {
-        self.is_kept = true;
-        fs::remove_dir_all(self.root())
-            .is_err()
-            .then(|| self.scratch.path().join(&self.name))
     }
 
     /// Describes the last lines of copy `i`'s standard error, and the path of the file.
@@ -155,11 +138,11 @@ mod tests {
     }
 
     #[test]
-    fn every_ground_is_fresh_and_goes_when_dropped() {
+    fn each_run_gets_new_directories_that_are_removed_on_drop() {
         let dir = tempfile::tempdir().unwrap();
         let place = scratch(&dir);
-        let first = WorkingDirectories::lay(&place, 2).unwrap();
-        let second = WorkingDirectories::lay(&place, 2).unwrap();
+        let first = WorkingDirectories::create(&place, 2).unwrap();
+        let second = WorkingDirectories::create(&place, 2).unwrap();
         assert_ne!(first.of(0), second.of(0));
         assert!(first.of(1).is_dir() && second.of(1).is_dir());
         fs::write(first.of(1).join("output"), "of the copy").unwrap();
@@ -168,10 +151,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_stays() {
+    fn kept_directories_are_not_removed() {
         let dir = tempfile::tempdir().unwrap();
         let scratch = scratch(&dir);
-        let mut directories = WorkingDirectories::lay(&scratch, 1).unwrap();
+        let mut directories = WorkingDirectories::create(&scratch, 1).unwrap();
         let copy = directories.shown(0);
         directories.keep();
         drop((directories, scratch));
@@ -182,20 +165,19 @@ mod tests {
     fn only_the_last_lines_are_shown() {
         let dir = tempfile::tempdir().unwrap();
         let scratch = scratch(&dir);
-        let directories = WorkingDirectories::lay(&scratch, 1).unwrap();
+        let directories = WorkingDirectories::create(&scratch, 1).unwrap();
         assert!(directories.last_words(0).contains("cannot be read"));
         let lines: Vec<String> = (0..1000).map(|i| format!("line {i}")).collect();
-        fs::write(directories.of(0).join("stderr.txt"), lines.join("\n")).unwrap();
-        let words = directories.last_words(0);
+        let words_for = |errors: &[u8]| {
+            fs::write(directories.of(0).join(STDERR), errors).unwrap();
+            directories.last_words(0)
+        };
+        let words = words_for(lines.join("\n").as_bytes());
         assert!(words.ends_with("    line 998\n    line 999"), "{words}");
         assert!(!words.contains("line 991\n"), "{words}");
-        fs::write(directories.of(0).join("stderr.txt"), b"\xff\xfe broken").unwrap();
-        assert!(
-            directories
-                .last_words(0)
-                .ends_with("\u{fffd}\u{fffd} broken")
-        );
-        fs::write(directories.of(0).join("stderr.txt"), "").unwrap();
-        assert!(directories.last_words(0).starts_with("It wrote no errors."));
+        let words = words_for(b"\xff\xfe broken");
+        assert!(words.ends_with("\u{fffd}\u{fffd} broken"), "{words}");
+        let words = words_for(b"");
+        assert!(words.starts_with("It wrote no errors."), "{words}");
     }
 }

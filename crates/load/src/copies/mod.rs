@@ -24,33 +24,13 @@ use directories::WorkingDirectories;
 use plimsoll_control::Scratch;
 use plimsoll_model::{Copies, CpuId, CpuSet, human_duration};
 use program::Program;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use thread::{Event, Member};
 
 /// Polling interval of the stop flag.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// A successful run of all copies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CopiesRun {
-    /// From the common start to the end of the last copy.
-    pub wall: Duration,
-    /// Each copy, in the order of the CPUs.
-    pub copies: Vec<CopyRun>,
-    /// The working directories, if they could not be removed.
-    pub left_behind: Option<PathBuf>,
-}
-
-/// A successful copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CopyRun {
-    pub cpu: CpuId,
-    /// From the common start to its end.
-    pub wall: Duration,
-}
+const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// Why a run of copies is incomplete.
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +60,7 @@ pub struct RunningCopies {
 struct RunningCopy {
     member: Member,
     pid: Option<u32>,
-    /// Once it has ended well.
+    /// From the common start to its end, once it has succeeded.
     wall: Option<Duration>,
 }
 
@@ -90,17 +70,6 @@ struct RunningCopy {
 /// A [`LoadError::Mistake`] with the reason.
 pub fn check(copies: &Copies) -> Result<(), LoadError> {
     Program::find(&copies.command).map(|_| ())
-}
-
-/// Runs `n` copies to their end: [`start`], then [`RunningCopies::wait`].
-pub fn run(
-    copies: &Copies,
-    n: u32,
-    cpus: &[CpuId],
-    scratch: &Scratch,
-    stop: &AtomicBool,
-) -> Result<CopiesRun, CopiesError> {
-    start(copies, n, cpus, scratch)?.wait(stop)
 }
 
 /// Starts `n` copies at once on the first `n` of `cpus`, which must be distinct, in
@@ -117,16 +86,16 @@ pub fn start(
     let program = Program::find(&copies.command)?;
     let wanted = n as usize;
     if wanted == 0 || wanted > cpus.len() {
-        return Err(LoadError::Mistake(format!(
+        return LoadError::mistake(format!(
             "{n} copies were asked for, and each needs one of the CPUs {} for itself; ask for \
              1 to {}",
             cpus.iter().copied().collect::<CpuSet>(),
             cpus.len()
-        )));
+        ));
     }
-    let directories = WorkingDirectories::lay(scratch, wanted)?;
+    let directories = WorkingDirectories::create(scratch, wanted)?;
     let (sender, events) = channel();
-    let members = thread::stand_ready(
+    let members = thread::start_threads(
         &program,
         cpus[..wanted].iter().copied(),
         &directories,
@@ -134,7 +103,7 @@ pub fn start(
     )?;
     let began = Instant::now();
     for member in &members {
-        member.go();
+        member.start();
     }
     let copies_of = members.into_iter().map(|member| RunningCopy {
         member,
@@ -161,20 +130,16 @@ impl RunningCopies {
         self.copies.iter().filter_map(|c| c.pid).collect()
     }
 
-    /// The common start.
-    pub fn began(&self) -> Instant {
-        self.began
-    }
-
     /// Waits until all copies have succeeded, one has failed, the command's time-out is
-    /// over, or `stop` is set (detected within 50 ms).
-    pub fn wait(mut self, stop: &AtomicBool) -> Result<CopiesRun, CopiesError> {
+    /// over, or `stop` is set (detected within 50 ms). Returns the time from the common
+    /// start to the end of each copy, in the order of the CPUs.
+    pub fn wait(mut self, stop: &AtomicBool) -> Result<Vec<Duration>, CopiesError> {
         for (i, event) in std::mem::take(&mut self.early) {
             self.note(i, event)?;
         }
         while self.copies.iter().any(|c| c.wall.is_none()) {
             let left = self.timeout.saturating_sub(self.began.elapsed());
-            match self.events.recv_timeout(left.min(LOOK)) {
+            match self.events.recv_timeout(left.min(STOP_POLL)) {
                 Ok((i, event)) => self.note(i, event)?,
                 Err(RecvTimeoutError::Disconnected) => return Err(lost().into()),
                 Err(RecvTimeoutError::Timeout) => {
@@ -187,22 +152,7 @@ impl RunningCopies {
                 }
             }
         }
-        self.end();
-        let copies: Vec<CopyRun> = self
-            .copies
-            .iter()
-            .filter_map(|c| {
-                Some(CopyRun {
-                    cpu: c.member.cpu,
-                    wall: c.wall?,
-                })
-            })
-            .collect();
-        Ok(CopiesRun {
-            wall: copies.iter().map(|c| c.wall).max().unwrap_or_default(),
-            copies,
-            left_behind: self.directories.clear(),
-        })
+        Ok(self.copies.iter().filter_map(|c| c.wall).collect())
     }
 
     /// Waits until the start of every copy has succeeded or failed, so that all can be

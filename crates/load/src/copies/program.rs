@@ -4,11 +4,11 @@
 //! other directories, where `./build.sh` would not exist, and a mistyped name is
 //! reported once instead of per copy.
 
-use super::directories::WorkingDirectories;
+use super::directories::{STDERR, WorkingDirectories};
 use crate::LoadError;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -31,9 +31,9 @@ impl Program {
 
     fn find_in(command: &[String], search: &OsStr) -> Result<Program, LoadError> {
         let Some((name, args)) = command.split_first() else {
-            return Err(LoadError::Mistake(
-                "no command was given to run copies of; give a program and its arguments".into(),
-            ));
+            return LoadError::mistake(
+                "no command was given to run copies of; give a program and its arguments",
+            );
         };
         let path = if name.contains('/') {
             at_path(name)?
@@ -56,8 +56,8 @@ impl Program {
             .env(COPY, i.to_string())
             .current_dir(directories.of(i))
             .stdin(Stdio::null())
-            .stdout(directories.stdout(i)?)
-            .stderr(directories.stderr(i)?);
+            .stdout(directories.new_file(i, "stdout.txt")?)
+            .stderr(directories.new_file(i, STDERR)?);
         Ok(command)
     }
 
@@ -69,11 +69,10 @@ impl Program {
                 "{what}: {source}; a program must be made for this machine, and a script must \
                  begin with the path of an interpreter that is there, such as #!/bin/sh"
             )),
-            _ => LoadError::System {
-                what,
-                source,
-                way_out: "see `ulimit -u`, pids.max of the cgroup, and free memory".to_owned(),
-            },
+            _ => {
+                let way_out = "see `ulimit -u`, pids.max of the cgroup, and free memory";
+                LoadError::system(what, source, way_out)
+            }
         }
     }
 }
@@ -88,10 +87,10 @@ fn at_path(name: &str) -> Result<PathBuf, LoadError> {
         ))
     })?;
     if path.is_dir() {
-        return Err(LoadError::Mistake(format!(
+        return LoadError::mistake(format!(
             "{} is a directory, not a program; name a file in it",
             path.display()
-        )));
+        ));
     }
     if !is_executable(&path) {
         return Err(not_executable(&path));
@@ -109,14 +108,11 @@ fn in_search_path(name: &str, search: &OsStr) -> Result<PathBuf, LoadError> {
     match (executable, candidates.first()) {
         (Some(path), _) => Ok(path.clone()),
         (None, Some(path)) => Err(not_executable(path)),
-        (None, None) => {
-            let dirs = OsString::from(search);
-            Err(LoadError::Mistake(format!(
-                "the command `{name}` was looked for in PATH ({}) and is not there; install it or \
-                 give its path",
-                dirs.display()
-            )))
-        }
+        (None, None) => LoadError::mistake(format!(
+            "the command `{name}` was looked for in PATH ({}) and is not there; install it or \
+             give its path",
+            search.display()
+        )),
     }
 }
 
@@ -149,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_the_first_executable_file_in_the_search_path() {
+    fn a_name_finds_the_first_executable_file_in_the_search_path() {
         let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         file(&a.path().join("tool"), 0o644);
         file(&b.path().join("tool"), 0o755);
@@ -166,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_means_itself_seen_from_here() {
+    fn a_path_is_relative_to_the_current_directory() {
         let dir = tempfile::tempdir().unwrap();
         let tool = dir.path().join("tool");
         file(&tool, 0o755);

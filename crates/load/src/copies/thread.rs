@@ -37,15 +37,15 @@ pub(super) enum Event {
 pub(super) struct Member {
     pub(super) cpu: CpuId,
     group: Arc<Group>,
-    go: Sender<()>,
+    start: Sender<()>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Member {
     /// Lets the copy start.
-    pub(super) fn go(&self) {
+    pub(super) fn start(&self) {
         // The thread waits for this, or for the sender to be dropped.
-        let _ = self.go.send(());
+        let _ = self.start.send(());
     }
 
     /// Kills the processes of the copy, if it runs.
@@ -64,7 +64,7 @@ impl Member {
 
 /// Starts a thread for each CPU and returns when all are pinned and ready. If one
 /// cannot start, all end. The threads send the state of their copies to `events`.
-pub(super) fn stand_ready(
+pub(super) fn start_threads(
     program: &Program,
     cpus: impl Iterator<Item = CpuId>,
     directories: &WorkingDirectories,
@@ -75,7 +75,7 @@ pub(super) fn stand_ready(
     for (i, cpu) in cpus.enumerate() {
         let command = program.command(i, directories)?;
         let scratch = directories.scratch().clone();
-        let (go, wait_for_go) = channel();
+        let (start, wait_for_start) = channel();
         let group = Arc::new(Group::default());
         let (own_group, ready, events) = (Arc::clone(&group), ready.clone(), events.clone());
         let body = move || {
@@ -84,8 +84,8 @@ pub(super) fn stand_ready(
             // If another thread could not start, nobody receives this, and no start
             // signal follows.
             let _ = ready.send(pinned);
-            if is_pinned && wait_for_go.recv().is_ok() {
-                live(command, &scratch, &own_group, |event| {
+            if is_pinned && wait_for_start.recv().is_ok() {
+                run_copy(command, &scratch, &own_group, |event| {
                     let _ = events.send((i, event));
                 });
             }
@@ -97,7 +97,7 @@ pub(super) fn stand_ready(
         members.push(Member {
             cpu,
             group,
-            go,
+            start,
             thread: Some(thread),
         });
     }
@@ -109,18 +109,18 @@ pub(super) fn stand_ready(
 }
 
 /// Runs a copy to its end.
-fn live(mut command: Command, scratch: &Scratch, group: &Group, tell: impl Fn(Event)) {
+fn run_copy(mut command: Command, scratch: &Scratch, group: &Group, report: impl Fn(Event)) {
     let (child, working) = match scratch.start(&mut command) {
         Ok(started) => started,
-        Err(error) => return tell(Event::NotStarted(error)),
+        Err(error) => return report(Event::NotStarted(error)),
     };
     let pid = Pid::from_child(&child);
     group.set(pid);
-    tell(Event::Started(child.id()));
+    report(Event::Started(child.id()));
     let at = wait_for_exit(pid);
     let status = group.end(child);
     drop(working);
-    tell(Event::Ended { at, status });
+    report(Event::Ended { at, status });
 }
 
 /// Waits until the process has ended, without reaping it.

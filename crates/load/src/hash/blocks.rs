@@ -1,6 +1,7 @@
 //! The block that each request hashes, and the data that blocks are taken from.
 
 use crate::LoadError;
+use crate::arrivals::uniform;
 use plimsoll_model::HashService;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
@@ -51,15 +52,15 @@ impl Blocks {
     pub(super) fn new(service: &HashService, seed: u64) -> Result<Blocks, LoadError> {
         let share = service.deviation_share;
         if service.mean_block.0 == 0 {
-            return Err(LoadError::Mistake(
-                "the hash service has blocks of 0 bytes; calibrate it again".to_owned(),
-            ));
+            return LoadError::mistake(
+                "the hash service has blocks of 0 bytes; calibrate it again",
+            );
         }
         // Above 0.5, clamping would shift the mean by more than 1 %.
         if !(0.0..=0.5).contains(&share) {
-            return Err(LoadError::Mistake(format!(
+            return LoadError::mistake(format!(
                 "the hash service's block size deviation is {share} of the mean; give 0 to 0.5"
-            )));
+            ));
         }
         let mean = service.mean_block.0 as f64;
         Ok(Blocks {
@@ -78,7 +79,7 @@ impl Blocks {
     pub(super) fn of_request(&self, index: u64) -> Block {
         let state = index.wrapping_mul(DRAWS).wrapping_mul(GAMMA);
         let mut rng = SplitMix64::seed_from_u64(self.seed.wrapping_add(state));
-        let (u, v) = (uniform(rng.next_u64()), uniform(rng.next_u64()));
+        let (u, v) = (uniform(&mut rng), uniform(&mut rng));
         let normal = (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos();
         let size = self.mean + self.deviation * normal;
         let clamped = size.clamp(0.1 * self.mean, 3.0 * self.mean);
@@ -94,11 +95,6 @@ impl Block {
     pub(super) fn length(&self) -> u64 {
         self.length as u64
     }
-}
-
-/// Uniform in [0, 1) with 53 bits.
-fn uniform(draw: u64) -> f64 {
-    (draw >> 11) as f64 / (1u64 << 53) as f64
 }
 
 #[derive(Debug, Clone)]

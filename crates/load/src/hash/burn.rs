@@ -31,10 +31,8 @@ const SLOT: u64 = 8;
 pub fn burn(threads: usize, counts: &File, mut until: impl Read) -> Result<(), LoadError> {
     let data = Data::prepare();
     let stop = AtomicBool::new(false);
-    let failed = |what: &str, source| LoadError::System {
-        what: what.to_owned(),
-        source,
-        way_out: "raise `ulimit -u`, or free memory".to_owned(),
+    let failed = |what: &str, error: io::Error| {
+        LoadError::system(what, error, "raise `ulimit -u`, or free memory")
     };
     std::thread::scope(|scope| {
         let mut workers = Vec::new();
@@ -98,10 +96,8 @@ impl Counts {
             file.set_len(threads as u64 * SLOT)?;
             Ok(file)
         };
-        let file = make().map_err(|source: io::Error| LoadError::System {
-            what: "cannot count the job's work".to_owned(),
-            source,
-            way_out: "free some memory".to_owned(),
+        let file = make().map_err(|error: io::Error| {
+            LoadError::system("cannot count the job's work", error, "free some memory")
         })?;
         Ok(Counts { file, threads })
     }

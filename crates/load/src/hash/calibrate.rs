@@ -38,10 +38,10 @@ const MAX_DURATION: Duration = Duration::from_millis(400);
 /// [`LoadError::System`] if `cpu` is not available.
 pub fn calibrate(target: CpuTime, cpu: CpuId) -> Result<HashService, LoadError> {
     if !TARGETS.contains(&target.0) {
-        return Err(LoadError::Mistake(format!(
+        return LoadError::mistake(format!(
             "a request of the hash service cannot cost {:?} of CPU time; give 20us to 1s",
             target.0
-        )));
+        ));
     }
     // In its own thread, because the caller could not undo the pinning.
     let measure = std::thread::Builder::new()
@@ -50,10 +50,9 @@ pub fn calibrate(target: CpuTime, cpu: CpuId) -> Result<HashService, LoadError> 
             pin_this_thread(cpu)?;
             Ok(ns_per_byte(&Data::prepare(), target))
         });
-    let measured = measure.map_err(|source| LoadError::System {
-        what: "cannot start a thread for the calibration".to_owned(),
-        source,
-        way_out: "raise `ulimit -u` or pids.max of the cgroup".to_owned(),
+    let measured = measure.map_err(|error| {
+        let way_out = "raise `ulimit -u` or pids.max of the cgroup";
+        LoadError::system("cannot start a thread for the calibration", error, way_out)
     })?;
     let ns_per_byte = measured
         .join()

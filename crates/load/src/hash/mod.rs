@@ -76,7 +76,7 @@ impl Load for HashLoad {
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
         let blocks = Blocks::new(&self.service, offer.seed)?;
         let data = self.data.clone();
-        let session = Arc::new(Session::of(offer));
+        let session = Arc::new(Session::new(offer.steps));
         let tallies: Vec<Tally> = (0..self.cpus.len())
             .map(|_| Tally::new(Arc::clone(&session)))
             .collect();
@@ -105,25 +105,20 @@ impl Load for HashLoad {
 
 impl From<PoolError> for LoadError {
     fn from(error: PoolError) -> LoadError {
-        let system = |what: String, source, way_out: &str| LoadError::System {
-            what,
-            source,
-            way_out: way_out.to_owned(),
-        };
         match error {
             PoolError::NoCpu => LoadError::Mistake(error.to_string()),
-            PoolError::Pin { cpu, source } => system(
+            PoolError::Pin { cpu, source } => LoadError::system(
                 format!("cannot pin a thread to CPU {cpu}"),
                 source,
                 "choose a CPU from Cpus_allowed_list in /proc/self/status",
             ),
-            PoolError::Spawn { cpu, source } => system(
+            PoolError::Spawn { cpu, source } => LoadError::system(
                 format!("cannot start a thread for CPU {cpu}"),
                 source,
                 "raise `ulimit -u` or pids.max of the cgroup",
             ),
-            PoolError::Affinity(source) => system(
-                "cannot read this process' CPU affinity".to_owned(),
+            PoolError::Affinity(source) => LoadError::system(
+                "cannot read this process' CPU affinity",
                 source,
                 "give the CPUs explicitly",
             ),

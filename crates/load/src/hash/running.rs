@@ -2,11 +2,11 @@
 
 use crate::arrivals::Schedule;
 use crate::tally::{self, Session, Tally};
-use crate::{LoadError, Running, Threads, Tick, WindowTimes};
+use crate::{LoadError, Running, Threads, Tick};
 use plimsoll_model::Work;
 use plimsoll_pool::Pool;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Polling interval for the end of the window's last request: short compared
 /// with a drain, long compared with the cost of a poll.
@@ -77,12 +77,8 @@ impl Running for HashRunning {
         tick
     }
 
-    fn open_window(&mut self, length: Duration) -> WindowTimes {
-        self.session.open_window(length)
-    }
-
-    fn extend_window(&mut self, by: Duration) -> Instant {
-        self.session.extend_window(by)
+    fn session(&self) -> &Session {
+        &self.session
     }
 
     /// Requests that are being hashed at the end of the drain complete.
@@ -96,12 +92,12 @@ impl Running for HashRunning {
         let closes = self.session.closes_ns();
         // A trial that is cut short does not count requests that were not yet
         // due.
-        let come = |start: &u64| *start < closes && *start <= ended;
+        let is_due = |start: &u64| *start < closes && *start <= ended;
         if let (rest, Some(tally)) = (self.pool.stop(), self.tallies.first())
             && closes < u64::MAX
         {
             let now = self.session.now_ns();
-            for start in rest.take_while(come) {
+            for start in rest.take_while(is_due) {
                 tally.due(start, 0);
                 tally.unsent(start, now);
             }

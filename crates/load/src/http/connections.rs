@@ -5,7 +5,7 @@ use super::Job;
 use super::conn::{Conn, Outcome, Phase};
 use super::deadlines::Deadlines;
 use super::parser::Answer;
-use super::poller::{Poller, Ready};
+use super::poller::{Poller, Ready, token};
 use crate::tally::{Failure, Session};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -146,8 +146,7 @@ impl Connections {
     }
 
     pub(super) fn on_ready(&mut self, ready: Ready) -> Option<Completion> {
-        // The halves that `token` combined.
-        let (index, generation) = (ready.token as u32 as usize, (ready.token >> 32) as u32);
+        let (index, generation) = ready.socket();
         if self.conns.get(index)?.generation != generation {
             return None;
         }
@@ -334,9 +333,4 @@ impl Drop for Connections {
     fn drop(&mut self) {
         self.conns.iter_mut().for_each(Conn::abort);
     }
-}
-
-/// Identifies a socket among all that the thread ever opened.
-fn token(index: usize, generation: u32) -> u64 {
-    u64::from(generation) << 32 | (index as u32 as u64)
 }

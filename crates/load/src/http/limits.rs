@@ -35,10 +35,10 @@ fn check(
         }
         _ => format!("raise the limit with: ulimit -n {needed}"),
     };
-    Err(LoadError::Mistake(format!(
+    LoadError::mistake(format!(
         "{connections} connections need more open files than this process may have ({soft}): \
          {possible} connections are possible; use fewer with --connections, or {raise}"
-    )))
+    ))
 }
 
 #[cfg(test)]

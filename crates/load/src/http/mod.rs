@@ -29,21 +29,10 @@
 //!
 //! ```no_run
 //! use plimsoll_load::{Load, Offer, http::HttpLoad};
-//! use plimsoll_model::{Arrivals, HttpService, Rate, ServiceAt};
+//! use plimsoll_model::{Arrivals, HttpService, Rate};
 //! use std::time::Duration;
 //!
-//! let service = HttpService {
-//!     url: "http://localhost:8080/".into(),
-//!     method: "GET".into(),
-//!     headers: vec![],
-//!     omitted_headers: vec![],
-//!     body: vec![],
-//!     connections: 16,
-//!     timeout: Duration::from_secs(5),
-//!     expected_status: None,
-//!     insecure: false,
-//!     service: ServiceAt::Find,
-//! };
+//! let service = HttpService::get("http://localhost:8080/", 16, Duration::from_secs(5));
 //! let mut load = HttpLoad::new(&service, [1].into_iter().collect())?;
 //! println!("the service answers {}", load.probe()?.status);
 //! let mut running = load.start(&Offer {
@@ -81,7 +70,7 @@ mod worker;
 pub use probe::Probe;
 pub use text::get_text;
 
-use crate::{Load, LoadError, Offer, Running};
+use crate::{Load, LoadError, Offer, Running, ns};
 use plimsoll_model::{CpuSet, HttpService};
 use request::Request;
 use std::sync::Arc;
@@ -127,15 +116,18 @@ impl HttpLoad {
     /// # Errors
     /// [`LoadError::Mistake`] for what cannot work with any server.
     pub fn new(service: &HttpService, generator_cpus: CpuSet) -> Result<HttpLoad, LoadError> {
-        let mistake = |message: &str| Err(LoadError::Mistake(message.to_owned()));
         if generator_cpus.is_empty() {
-            return mistake("no CPU is left for the load generator; give it at least one");
+            return LoadError::mistake(
+                "no CPU is left for the load generator; give it at least one",
+            );
         }
         if service.connections == 0 {
-            return mistake("a load needs at least one connection; set --connections");
+            return LoadError::mistake("a load needs at least one connection; set --connections");
         }
         if service.timeout.is_zero() {
-            return mistake("with a time-out of zero no request can succeed; use a longer one");
+            return LoadError::mistake(
+                "with a time-out of zero no request can succeed; use a longer one",
+            );
         }
         let location = target::parse_url(&service.url)?;
         let request = request::prepare(service, &location)?;
@@ -143,7 +135,7 @@ impl HttpLoad {
         let job = Job {
             target: Target::new(&service.url, &location, service.insecure)?,
             request,
-            timeout_ns: u64::try_from(service.timeout.as_nanos()).unwrap_or(u64::MAX),
+            timeout_ns: ns(service.timeout),
             expected_status: service.expected_status,
         };
         Ok(HttpLoad {

@@ -100,7 +100,7 @@ mod tests {
 
     /// One request per millisecond, all of them in a window of `length`.
     fn pacer(length: Duration) -> (Pacer, Tally, u64) {
-        let session = Arc::new(Session::new());
+        let session = Arc::new(Session::new(None));
         session.open_window(length);
         let rate = Rate::per_second(1000.0).unwrap();
         let mut pacer = Pacer::new(Schedule::new(Arrivals::Constant, rate, 1));

@@ -30,6 +30,19 @@ pub(crate) struct Ready {
     pub(crate) hang_up: bool,
 }
 
+impl Ready {
+    /// The index and generation of the socket; see [`token`].
+    pub(crate) fn socket(self) -> (usize, u32) {
+        (self.token as u32 as usize, (self.token >> 32) as u32)
+    }
+}
+
+/// Identifies a socket among all that its thread ever opened: its place, and
+/// how many sockets the place has had.
+pub(crate) fn token(index: usize, generation: u32) -> u64 {
+    u64::from(generation) << 32 | (index as u32 as u64)
+}
+
 /// Edge-triggered sockets and a timer.
 ///
 /// The timer is a timerfd: unlike epoll's time-out it has nanosecond resolution
@@ -113,11 +126,11 @@ impl Poller {
             Ok(_) | Err(Errno::INTR) => {}
             Err(e) => return Err(e),
         }
-        let mut came = None;
+        let mut fired = None;
         for event in &self.events {
             let (token, flags) = (event.data.u64(), event.flags);
             match token {
-                TIMER => came = self.armed_for.take(),
+                TIMER => fired = self.armed_for.take(),
                 WAKER => {}
                 _ => {
                     let gone = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
@@ -127,7 +140,7 @@ impl Poller {
             }
         }
         // A timer that fired without a wait says nothing about wake-up latency.
-        Ok(came.filter(|_| timeout.is_none() && ready.is_empty()))
+        Ok(fired.filter(|_| timeout.is_none() && ready.is_empty()))
     }
 
     /// Sets the timer, unless it is set already. It is relative to now, which
@@ -182,26 +195,26 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn a_wait_is_never_shorter_than_asked() {
+    fn a_wait_is_never_shorter_than_requested() {
         let mut poller = Poller::new(4).unwrap();
         let mut ready = Vec::new();
         let began = Instant::now();
-        let came = poller.wait(0, Until::At(3_000_000), &mut ready);
-        assert_eq!(came, Ok(Some(3_000_000)));
+        let fired = poller.wait(0, Until::At(3_000_000), &mut ready);
+        assert_eq!(fired, Ok(Some(3_000_000)));
         assert!(began.elapsed().as_millis() >= 3);
         assert_eq!(poller.wait(7, Until::At(7), &mut ready), Ok(None));
         assert!(ready.is_empty());
     }
 
     #[test]
-    fn a_waker_ends_a_wait_without_end() {
+    fn a_waker_ends_an_unlimited_wait() {
         let mut poller = Poller::new(4).unwrap();
         let waker = Waker::new().unwrap();
         poller.add_waker(&waker).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| waker.wake());
-            let came = poller.wait(0, Until::At(u64::MAX), &mut Vec::new());
-            assert_eq!(came, Ok(None));
+            let fired = poller.wait(0, Until::At(u64::MAX), &mut Vec::new());
+            assert_eq!(fired, Ok(None));
         });
     }
 }

@@ -12,10 +12,6 @@ pub(super) struct Request {
     pub(super) is_head: bool,
 }
 
-fn mistake<T>(message: String) -> Result<T, LoadError> {
-    Err(LoadError::Mistake(message))
-}
-
 /// Serializes the request. A given `Host` header replaces the URL's.
 pub(super) fn prepare(service: &HttpService, to: &Location) -> Result<Request, LoadError> {
     let method = method(&service.method)?;
@@ -51,17 +47,20 @@ pub(super) fn prepare(service: &HttpService, to: &Location) -> Result<Request, L
 }
 
 fn method(text: &str) -> Result<Method, LoadError> {
-    let method = Method::from_bytes(text.as_bytes())
-        .or_else(|_| mistake(format!("'{text}' is not an HTTP method; write GET or POST")))?;
+    let method = Method::from_bytes(text.as_bytes()).or_else(|_| {
+        LoadError::mistake(format!("'{text}' is not an HTTP method; write GET or POST"))
+    })?;
     if method == Method::CONNECT {
-        return mistake("CONNECT opens a tunnel and is not supported; use another method".into());
+        return LoadError::mistake(
+            "CONNECT opens a tunnel and is not supported; use another method",
+        );
     }
     Ok(method)
 }
 
 fn check_header(name: &str, value: &str) -> Result<HeaderValue, LoadError> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
-        return mistake(format!("'{name}' is not a valid header name"));
+        return LoadError::mistake(format!("'{name}' is not a valid header name"));
     }
     let own = [
         "content-length",
@@ -70,12 +69,12 @@ fn check_header(name: &str, value: &str) -> Result<HeaderValue, LoadError> {
         "expect",
     ];
     if own.iter().any(|own| name.eq_ignore_ascii_case(own)) {
-        return mistake(format!(
+        return LoadError::mistake(format!(
             "the header {name} is set by Plimsoll, which depends on the message framing; omit it"
         ));
     }
     HeaderValue::from_str(value).or_else(|_| {
-        mistake(format!(
+        LoadError::mistake(format!(
             "the value of header {name} contains control characters"
         ))
     })
@@ -92,24 +91,15 @@ fn push_header(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
 mod tests {
     use super::*;
     use crate::http::target::parse_url;
-    use plimsoll_model::ServiceAt;
     use std::time::Duration;
 
     fn prepared(method: &str, headers: &[(&str, &str)], body: &str) -> Result<String, LoadError> {
+        let headers = headers.iter().map(|(n, v)| ((*n).into(), (*v).into()));
         let service = HttpService {
-            url: "http://a:81/p?q".into(),
             method: method.into(),
-            headers: headers
-                .iter()
-                .map(|(n, v)| ((*n).into(), (*v).into()))
-                .collect(),
-            omitted_headers: Vec::new(),
+            headers: headers.collect(),
             body: body.into(),
-            connections: 1,
-            timeout: Duration::from_secs(1),
-            expected_status: None,
-            insecure: false,
-            service: ServiceAt::Find,
+            ..HttpService::get("http://a:81/p?q", 1, Duration::from_secs(1))
         };
         let request = prepare(&service, &parse_url(&service.url)?)?;
         Ok(String::from_utf8(request.bytes).unwrap())
@@ -122,20 +112,13 @@ mod tests {
             prepared("GET", &[], "").unwrap(),
             format!("GET /p?q HTTP/1.1\r\nHost: a:81\r\n{agent}\r\n\r\n")
         );
+        let given = [("user-agent", "me"), ("host", "b"), ("X", "y")];
         assert_eq!(
-            prepared(
-                "POST",
-                &[("user-agent", "me"), ("host", "b"), ("X", "y")],
-                "{}"
-            )
-            .unwrap(),
+            prepared("POST", &given, "{}").unwrap(),
             "POST /p?q HTTP/1.1\r\nuser-agent: me\r\nhost: b\r\nX: y\r\nContent-Length: 2\r\n\r\n{}"
         );
-        assert!(
-            prepared("PUT", &[], "")
-                .unwrap()
-                .contains("Content-Length: 0")
-        );
+        let empty = prepared("PUT", &[], "").unwrap();
+        assert!(empty.contains("Content-Length: 0"), "{empty}");
     }
 
     #[test]
@@ -148,10 +131,8 @@ mod tests {
             ("GET", vec![("Content-Length", "5")]),
             ("GET", vec![("transfer-encoding", "chunked")]),
         ] {
-            assert!(
-                prepared(method, &headers, "").is_err(),
-                "{method} {headers:?}"
-            );
+            let refused = prepared(method, &headers, "");
+            assert!(refused.is_err(), "{method} {headers:?}");
         }
     }
 }

@@ -6,14 +6,17 @@ use super::poller::Waker;
 use super::worker::Worker;
 use crate::arrivals::Schedule;
 use crate::tally::{self, Session, Tally};
-use crate::{LoadError, Offer, Running, Threads, Tick, WindowTimes};
+use crate::{LoadError, Offer, Running, Threads, Tick, thread_id};
 use plimsoll_model::{CpuId, CpuSet, Work};
-use rustix::thread::{gettid, sched_setaffinity, set_current_timer_slack};
+use plimsoll_pool::{PoolError, pin_this_thread};
+use rustix::io::Errno;
+use rustix::thread::set_current_timer_slack;
+use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 type ThreadResult = Result<(), LoadError>;
 
@@ -46,7 +49,7 @@ impl HttpRun {
         let count = cpus.len().min(connections);
         let waker = Waker::new().map_err(|e| system("creating an eventfd", e))?;
         let mut run = HttpRun {
-            session: Arc::new(Session::of(offer)),
+            session: Arc::new(Session::new(offer.steps)),
             waker: Arc::new(waker),
             tallies: Vec::new(),
             threads: Vec::new(),
@@ -69,9 +72,7 @@ impl HttpRun {
         }
         // If a thread cannot start, dropping the run ends the others.
         drop(report);
-        for id in reports {
-            run.ids.push(id);
-        }
+        run.ids.extend(reports);
         if run.ids.len() < count {
             run.stop(Duration::ZERO);
             run.join()?;
@@ -98,14 +99,13 @@ impl HttpRun {
                     .and_then(|worker| worker.poller().add_waker(&waker).map(|()| worker))
                     .map_err(|e| system("creating an epoll and a timer", e))?;
                 // The only receiver waits for this message.
-                let _ = started.send(gettid().as_raw_nonzero().get().cast_unsigned());
+                let _ = started.send(thread_id());
                 drop(started);
                 worker.run().map_err(|e| system("waiting for answers", e))
             })
-            .map_err(|source| LoadError::System {
-                what: format!("cannot start a generator thread for CPU {}", part.cpu),
-                source,
-                way_out: "raise the limit on processes (ulimit -u)".into(),
+            .map_err(|error| {
+                let what = format!("cannot start a generator thread for CPU {}", part.cpu);
+                LoadError::system(what, error, "raise the limit on processes (ulimit -u)")
             })?;
         self.threads.push(thread);
         Ok(())
@@ -139,12 +139,8 @@ impl Running for HttpRun {
         tally::tick(&self.tallies)
     }
 
-    fn open_window(&mut self, length: Duration) -> WindowTimes {
-        self.session.open_window(length)
-    }
-
-    fn extend_window(&mut self, by: Duration) -> Instant {
-        self.session.extend_window(by)
+    fn session(&self) -> &Session {
+        &self.session
     }
 
     fn finish(mut self: Box<Self>) -> Result<Work, LoadError> {
@@ -165,32 +161,28 @@ impl Drop for HttpRun {
 }
 
 fn pin(cpu: CpuId) -> Result<(), LoadError> {
-    let mut set = rustix::thread::CpuSet::new();
-    let error = |source| LoadError::System {
-        what: format!("cannot pin the load generator to CPU {cpu}"),
-        source,
-        way_out: "choose generator CPUs that are online and allowed for this process".into(),
-    };
-    let index = cpu as usize;
-    if index >= rustix::thread::CpuSet::MAX_CPU {
-        return Err(error(std::io::ErrorKind::InvalidInput.into()));
-    }
-    set.set(index);
-    sched_setaffinity(None, &set).map_err(|e| error(e.into()))
+    pin_this_thread(cpu).map_err(|error| match error {
+        PoolError::Pin { cpu, source } => LoadError::system(
+            format!("cannot pin the load generator to CPU {cpu}"),
+            source,
+            "choose generator CPUs that are online and allowed for this process",
+        ),
+        other => other.into(),
+    })
 }
 
-fn system(what: &str, error: rustix::io::Errno) -> LoadError {
-    LoadError::System {
-        what: format!("the load generator failed in {what}"),
-        source: error.into(),
-        way_out: "check the limits on open files and memory of this process".into(),
-    }
+fn system(what: &str, error: Errno) -> LoadError {
+    LoadError::system(
+        format!("the load generator failed in {what}"),
+        error,
+        "check the limits on open files and memory of this process",
+    )
 }
 
 fn panicked() -> LoadError {
-    LoadError::System {
-        what: "a thread of the load generator panicked".into(),
-        source: std::io::ErrorKind::Other.into(),
-        way_out: "please report this, with the message above".into(),
-    }
+    LoadError::system(
+        "a thread of the load generator panicked",
+        io::ErrorKind::Other,
+        "please report this, with the message above",
+    )
 }

@@ -32,13 +32,9 @@ pub(super) struct Target {
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
 
-fn mistake<T>(message: String) -> Result<T, LoadError> {
-    Err(LoadError::Mistake(message))
-}
-
 pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
     let Some((scheme, _)) = url.split_once("://") else {
-        return mistake(format!(
+        return LoadError::mistake(format!(
             "the URL '{url}' does not say how to connect; write http://{url} or https://{url}"
         ));
     };
@@ -46,20 +42,20 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
         "http" => false,
         "https" => true,
         _ => {
-            return mistake(format!(
+            return LoadError::mistake(format!(
                 "the URL '{url}' begins with {scheme}://; only http:// and https:// are supported"
             ));
         }
     };
     let uri: Uri = url.parse().or_else(|e| {
-        mistake(format!(
+        LoadError::mistake(format!(
             "'{url}' is not a URL ({e}); write it like http://localhost:8080/path, \
              other characters as %XX"
         ))
     })?;
     let authority = uri.authority().map_or("", |a| a.as_str());
     if authority.contains('@') {
-        return mistake(format!(
+        return LoadError::mistake(format!(
             "the URL '{url}' contains a user name; use an Authorization header instead"
         ));
     }
@@ -70,14 +66,14 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
         Some(text) => match text.parse() {
             Ok(port) if port != 0 => port,
             _ => {
-                return mistake(format!(
+                return LoadError::mistake(format!(
                     "the port '{text}' of the URL '{url}' is not within 1 to 65535"
                 ));
             }
         },
     };
     if host.is_empty() {
-        return mistake(format!("the URL '{url}' has no host"));
+        return LoadError::mistake(format!("the URL '{url}' has no host"));
     }
     Ok(Location {
         secure,
@@ -106,19 +102,19 @@ impl Target {
         let addresses: Vec<SocketAddr> = (host.as_str(), location.port)
             .to_socket_addrs()
             .or_else(|e| {
-                mistake(format!(
+                LoadError::mistake(format!(
                     "the host '{host}' of {url} cannot be resolved ({e}); check its spelling and DNS"
                 ))
             })?
             .collect();
         if addresses.is_empty() {
-            return mistake(format!("the host '{host}' of {url} has no address"));
+            return LoadError::mistake(format!("the host '{host}' of {url} has no address"));
         }
         let tls = match location.secure {
             false => None,
             true => {
                 let name = ServerName::try_from(host.clone()).or_else(|_| {
-                    mistake(format!(
+                    LoadError::mistake(format!(
                         "'{host}' in {url} is not a valid name for a certificate"
                     ))
                 })?;

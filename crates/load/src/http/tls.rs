@@ -35,14 +35,12 @@ fn trusted() -> Result<RootCertStore, LoadError> {
     if added > 0 {
         return Ok(roots);
     }
-    let why = match found.errors.first() {
-        Some(error) => format!(" ({error})"),
-        None => String::new(),
-    };
-    Err(LoadError::Mistake(format!(
+    let error = found.errors.first();
+    let why = error.map_or_else(String::new, |error| format!(" ({error})"));
+    LoadError::mistake(format!(
         "this machine has no trusted certificates{why}; install the package ca-certificates, \
          or accept any certificate with --insecure"
-    )))
+    ))
 }
 
 /// Accepts any certificate, even an expired or malformed one.

@@ -25,9 +25,9 @@ impl WakeUp {
         at_ns.saturating_sub(self.lateness_ns)
     }
 
-    /// Records a wake-up at `now` that was requested for `asked_ns`.
-    pub(super) fn record(&mut self, asked_ns: u64, now: u64) {
-        let late = now.saturating_sub(asked_ns);
+    /// Records a wake-up at `now` that was planned for `planned_ns`.
+    pub(super) fn record(&mut self, planned_ns: u64, now: u64) {
+        let late = now.saturating_sub(planned_ns);
         self.lateness_ns = if late > self.lateness_ns {
             (self.lateness_ns + (ONE_IN - 1) * STEP_NS).min(MAX_NS)
         } else {

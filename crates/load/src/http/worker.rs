@@ -11,6 +11,7 @@ use super::connections::{Completion, Connections};
 use super::pacer::Pacer;
 use super::poller::{Poller, Ready, Until};
 use super::wakeup::WakeUp;
+use crate::ns;
 use crate::tally::{Failure, Session, Tally};
 use rustix::io::Errno;
 use std::sync::Arc;
@@ -68,8 +69,8 @@ impl Worker {
                 }
                 until => self.poller.wait(now, until, &mut ready)?,
             };
-            if let Some(asked) = woken {
-                self.wake_up.record(asked, self.session.now_ns());
+            if let Some(planned) = woken {
+                self.wake_up.record(planned, self.session.now_ns());
             }
             self.step(&mut ready);
             now = self.session.now_ns();
@@ -167,8 +168,7 @@ impl Worker {
                 answer,
                 age,
             } if self.job.expects(answer.status) => {
-                let age_ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
-                self.tally.done(intended_ns, now.saturating_sub(age_ns));
+                self.tally.done(intended_ns, now.saturating_sub(ns(age)));
             }
             Completion::Answered { intended_ns, .. } => {
                 self.tally.failed(intended_ns, Failure::Status, now);

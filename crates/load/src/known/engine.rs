@@ -5,7 +5,8 @@ use super::conn::{Conn, ReadEvent, StepResult};
 use super::queue::Queue;
 use super::script::{Script, refusal, script};
 use super::{Behaviour, WaitMode};
-use crate::http::poller::{Poller, Ready, Until, Waker};
+use crate::http::poller::{Poller, Ready, Until, Waker, token};
+use crate::ns;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -115,8 +116,7 @@ impl Engine {
             self.accept();
             return;
         }
-        // The halves that `token` combined.
-        let id = (ready.token as u32 as usize, (ready.token >> 32) as u32);
+        let id = ready.socket();
         let Some(conn) = conn(&mut self.slots, id) else {
             return;
         };
@@ -163,14 +163,10 @@ impl Engine {
             });
             let slot = &mut self.slots[index];
             slot.generation = slot.generation.wrapping_add(1);
-            if self
-                .poller
-                .add(&stream, token((index, slot.generation)))
-                .is_ok()
-            {
-                slot.conn = Some(Conn::new(stream));
-            } else {
-                self.vacant.push(index);
+            let token = token(index, slot.generation);
+            match self.poller.add(&stream, token) {
+                Ok(()) => slot.conn = Some(Conn::new(stream)),
+                Err(_) => self.vacant.push(index),
             }
         }
     }
@@ -214,12 +210,4 @@ impl Engine {
 fn conn(slots: &mut [Slot], (index, generation): Id) -> Option<&mut Conn> {
     let slot = slots.get_mut(index)?;
     slot.conn.as_mut().filter(|_| slot.generation == generation)
-}
-
-fn token((index, generation): Id) -> u64 {
-    u64::from(generation) << 32 | index as u64
-}
-
-fn ns(d: Duration) -> u64 {
-    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
 }

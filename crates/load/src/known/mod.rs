@@ -28,6 +28,7 @@ mod script;
 pub use queue::{Discipline, Queue};
 
 use crate::http::poller::Waker;
+use crate::thread_id;
 use engine::Engine;
 use plimsoll_model::CpuId;
 use std::io;
@@ -186,11 +187,4 @@ fn pin(cpu: Option<CpuId>) -> io::Result<()> {
         Some(cpu) => plimsoll_pool::pin_this_thread(cpu).map_err(io::Error::other),
         None => Ok(()),
     }
-}
-
-fn thread_id() -> u32 {
-    rustix::thread::gettid()
-        .as_raw_nonzero()
-        .get()
-        .cast_unsigned()
 }

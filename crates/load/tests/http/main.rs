@@ -3,10 +3,12 @@
 
 #![cfg(test)]
 
+mod tls;
+
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_load::known::{Behaviour, Discipline, KnownServer};
 use plimsoll_load::{Load, LoadError, Offer};
-use plimsoll_model::{Arrivals, CpuSet, HttpService, Rate, ServiceAt, Work};
+use plimsoll_model::{Arrivals, CpuSet, Errors, HttpService, Rate, Work};
 use plimsoll_pool::allowed_cpus;
 use rustix::net::{AddressFamily, SocketType};
 use std::io::{Read, Write};
@@ -20,25 +22,14 @@ fn cpus() -> CpuSet {
     allowed_cpus().unwrap().iter().take(1).collect()
 }
 
-fn service(url: String) -> HttpService {
-    HttpService {
-        url,
-        method: "GET".into(),
-        headers: vec![],
-        omitted_headers: vec![],
-        body: vec![],
-        connections: 4,
-        timeout: 5000 * MS,
-        expected_status: None,
-        insecure: false,
-        service: ServiceAt::Find,
-    }
+fn service(url: &str) -> HttpService {
+    HttpService::get(url, 4, 5000 * MS)
 }
 
 /// A server and its service description.
 fn known(behaviour: Behaviour) -> (KnownServer, HttpService) {
     let server = KnownServer::start(behaviour).unwrap();
-    let service = service(format!("http://{}/", server.addr()));
+    let service = service(&format!("http://{}/", server.addr()));
     (server, service)
 }
 
@@ -52,13 +43,16 @@ fn offer(rate: f64) -> Offer {
     }
 }
 
-/// Drives a window of `length`, from the first request on.
-fn drive_for(service: &HttpService, offer: &Offer, length: Duration) -> Work {
-    let mut load = HttpLoad::new(service, cpus()).unwrap();
+fn drive_window(load: &mut HttpLoad, offer: &Offer, length: Duration) -> Work {
     let mut running = load.start(offer).unwrap();
     let times = running.open_window(length);
     std::thread::sleep(times.closes.saturating_duration_since(Instant::now()));
-    let work = running.finish().unwrap();
+    running.finish().unwrap()
+}
+
+/// Drives a window of `length` and checks that no request is lost.
+fn drive_for(service: &HttpService, offer: &Offer, length: Duration) -> Work {
+    let work = drive_window(&mut HttpLoad::new(service, cpus()).unwrap(), offer, length);
     let ended = work.latency.count();
     let at_once = work.errors.total() - work.errors.timeout;
     assert_eq!(
@@ -76,7 +70,10 @@ fn drive(service: &HttpService, rate: f64) -> Work {
 }
 
 fn probe(service: &HttpService) -> Result<Probe, String> {
-    let load = HttpLoad::new(service, cpus()).unwrap();
+    probe_with(&HttpLoad::new(service, cpus()).unwrap())
+}
+
+fn probe_with(load: &HttpLoad) -> Result<Probe, String> {
     load.probe().map_err(|error| match error {
         LoadError::Service(sentence) | LoadError::Mistake(sentence) => sentence,
         other => panic!("{other:?}"),
@@ -142,7 +139,7 @@ fn closed_port_fails_requests_but_not_the_run() {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let addr = SocketAddr::try_from(rustix::net::getsockname(&socket).unwrap()).unwrap();
-    let service = service(format!("http://{addr}/"));
+    let service = service(&format!("http://{addr}/"));
     assert_refused(&service, "nothing listens on 127.0.0.1");
     let work = drive(&service, 1000.0);
     assert_eq!(work.errors.connect, work.intended);
@@ -152,24 +149,11 @@ fn closed_port_fails_requests_but_not_the_run() {
 fn connections_closed_at_once_are_resets() {
     let (_server, service) = known(Behaviour::CloseAtOnce);
     assert_refused(&service, "closed the connection without an answer");
-    let work = drive_for(
-        &service,
-        &Offer {
-            drain: MS,
-            ..offer(200.0)
-        },
-        300 * MS,
-    );
+    let mut offer = offer(200.0);
+    offer.drain = MS;
+    let work = drive_for(&service, &offer, 300 * MS);
     assert!(work.errors.reset > 0, "{work:?}");
     assert_eq!(work.latency.count(), work.unfinished, "{work:?}");
-}
-
-#[test]
-fn one_shot_connections_are_reopened() {
-    let (_server, service) = known(Behaviour::CloseAfterAnswer { announced: true });
-    assert!(!probe(&service).unwrap().keeps_alive);
-    let work = drive(&service, 200.0);
-    assert_eq!(work.latency.count(), work.intended, "{work:?}");
 }
 
 /// Serves one connection at a time, each for one request, as the simplest
@@ -197,7 +181,7 @@ fn idle_connections_do_not_block_a_server_that_serves_one_at_a_time() {
     let server = std::thread::spawn(move || serve_one_at_a_time(&listener));
     let service = HttpService {
         connections: 128,
-        ..service(format!("http://{addr}/"))
+        ..service(&format!("http://{addr}/"))
     };
     let work = drive(&service, 200.0);
     let mut last = TcpStream::connect(addr).unwrap();
@@ -220,85 +204,90 @@ fn unannounced_close_is_detected() {
     assert!(work.completed > 0);
 }
 
-#[test]
-fn truncated_answer_is_a_reset() {
-    let (_server, service) = known(Behaviour::DieInBody);
-    assert_refused(&service, "within its answer, after 49 B");
-    let work = drive(&service, 200.0);
-    assert_eq!(work.errors.reset, work.intended, "{work:?}");
+type ErrorCount = fn(&Errors) -> u64;
+
+/// Asserts what the probe says, and that each request counts as one error.
+fn assert_fault(service: &HttpService, rate: f64, message: &str, count: ErrorCount) -> Work {
+    assert_refused(service, message);
+    let work = drive(service, rate);
+    assert_eq!(count(&work.errors), work.intended, "{message}: {work:?}");
+    work
 }
 
 #[test]
-fn garbage_is_a_protocol_error() {
-    let (_server, service) = known(Behaviour::Garbage);
-    assert_refused(&service, "220 mail.invalid ESMTP");
-    let work = drive(&service, 200.0);
-    assert_eq!(work.errors.protocol, work.intended, "{work:?}");
+fn faulty_answers_are_explained_and_counted() {
+    let redirect = Behaviour::Redirect("http://elsewhere/".into());
+    let unexpected = "status 404 where 200 to 299 was expected";
+    let cases: [(Behaviour, &str, ErrorCount); 4] = [
+        (Behaviour::DieInBody, "within its answer, after 49 B", |e| {
+            e.reset
+        }),
+        (Behaviour::Garbage, "220 mail.invalid ESMTP", |e| e.protocol),
+        (Behaviour::Status(404), unexpected, |e| e.status),
+        (redirect, "redirects to http://elsewhere/ (302)", |e| {
+            e.status
+        }),
+    ];
+    for (behaviour, message, count) in cases {
+        let (_server, service) = known(behaviour);
+        assert_fault(&service, 200.0, message, count);
+    }
 }
 
 #[test]
-fn an_unexpected_status_is_a_status_error_unless_it_is_expected() {
+fn incomplete_answers_time_out() {
+    let slow = Behaviour::SlowHead { per_byte: MS };
+    let endless = Behaviour::Large { bytes: 10 << 30 };
+    for (behaviour, timeout_ms, rate, message) in [
+        (Behaviour::Silent, 50, 50.0, "gave no answer within 50ms"),
+        (slow, 20, 50.0, "did not complete its answer within 20ms"),
+        (
+            endless,
+            100,
+            20.0,
+            "did not complete its answer within 100ms",
+        ),
+    ] {
+        let (_server, mut service) = known(behaviour);
+        service.timeout = timeout_ms * MS;
+        let work = assert_fault(&service, rate, message, |e| e.timeout);
+        let shortest = work.latency.quantile(0.0);
+        assert!(shortest >= Some(service.timeout), "{message}: {work:?}");
+    }
+}
+
+#[test]
+fn unusual_answers_are_complete() {
+    let closing = Behaviour::CloseAfterAnswer { announced: true };
+    let slow = Behaviour::SlowHead { per_byte: MS };
+    for (behaviour, bytes, keeps_alive, rate) in [
+        (Behaviour::OddChunks, 16, true, 200.0),
+        (Behaviour::UntilClose, 12, false, 200.0),
+        (closing, 3, false, 200.0),
+        (slow, 3, true, 50.0),
+    ] {
+        let (_server, service) = known(behaviour.clone());
+        let probe = probe(&service).unwrap();
+        assert_eq!(
+            (probe.body.0, probe.keeps_alive),
+            (bytes, keeps_alive),
+            "{behaviour:?}"
+        );
+        let work = drive(&service, rate);
+        assert_eq!(
+            work.latency.count(),
+            work.intended,
+            "{behaviour:?}: {work:?}"
+        );
+    }
+}
+
+#[test]
+fn any_status_can_be_expected() {
     let (_server, mut service) = known(Behaviour::Status(404));
-    assert_refused(&service, "status 404 where 200 to 299 was expected");
-    let work = drive(&service, 200.0);
-    assert_eq!(work.errors.status, work.intended, "{work:?}");
     service.expected_status = Some(404);
     assert_eq!(probe(&service).unwrap().status, 404);
     assert_eq!(drive(&service, 200.0).errors.total(), 0);
-}
-
-#[test]
-fn redirect_is_an_error_with_its_location() {
-    let (_server, service) = known(Behaviour::Redirect("http://elsewhere/".into()));
-    assert_refused(&service, "redirects to http://elsewhere/ (302)");
-    let work = drive(&service, 200.0);
-    assert_eq!(work.errors.status, work.intended, "{work:?}");
-}
-
-#[test]
-fn fragmented_chunks_are_complete_answers() {
-    let (_server, service) = known(Behaviour::OddChunks);
-    assert_eq!(probe(&service).unwrap().body.0, 16);
-    let work = drive(&service, 200.0);
-    assert_eq!(work.latency.count(), work.intended, "{work:?}");
-}
-
-#[test]
-fn body_ended_by_close_is_complete() {
-    let (_server, service) = known(Behaviour::UntilClose);
-    let probe = probe(&service).unwrap();
-    assert_eq!((probe.body.0, probe.keeps_alive), (12, false));
-    let work = drive(&service, 200.0);
-    assert_eq!(work.latency.count(), work.intended, "{work:?}");
-}
-
-#[test]
-fn silent_server_times_out() {
-    let (_server, mut service) = known(Behaviour::Silent);
-    service.timeout = 50 * MS;
-    assert_refused(&service, "gave no answer within 50ms");
-    let work = drive(&service, 50.0);
-    assert_eq!(work.errors.timeout, work.intended, "{work:?}");
-    assert!(work.latency.quantile(0.0) >= Some(50 * MS), "{work:?}");
-}
-
-#[test]
-fn head_sent_byte_by_byte_is_complete() {
-    let (_server, mut service) = known(Behaviour::SlowHead { per_byte: MS });
-    assert_eq!(drive(&service, 50.0).errors.total(), 0);
-    service.timeout = 20 * MS;
-    assert_refused(&service, "did not complete its answer within 20ms");
-    let work = drive(&service, 50.0);
-    assert_eq!(work.errors.timeout, work.intended, "{work:?}");
-}
-
-#[test]
-fn endless_body_times_out_without_blocking_the_thread() {
-    let (_server, mut service) = known(Behaviour::Large { bytes: 10 << 30 });
-    service.timeout = 100 * MS;
-    assert_refused(&service, "did not complete its answer within 100ms");
-    let work = drive(&service, 20.0);
-    assert_eq!(work.errors.timeout, work.intended, "{work:?}");
 }
 
 #[test]
@@ -327,15 +316,15 @@ fn load_reports_ticks_and_ends_when_dropped() {
     }
     drop(running);
     // The kernel may take a moment to remove an ended thread.
-    let patience = Instant::now() + 10_000 * MS;
+    let deadline = Instant::now() + 10_000 * MS;
     while task.exists() {
-        assert!(Instant::now() < patience, "the thread runs on");
+        assert!(Instant::now() < deadline, "the thread runs on");
         std::thread::yield_now();
     }
 }
 
 #[test]
-fn a_load_without_a_window_ends_at_once_and_counts_nothing() {
+fn load_without_a_window_ends_at_once_and_counts_nothing() {
     let (_server, service) = known(Behaviour::Silent);
     let mut load = HttpLoad::new(&service, cpus()).unwrap();
     let running = load.start(&offer(100.0)).unwrap();
@@ -365,23 +354,16 @@ fn invalid_settings_are_refused_before_connecting() {
         Err(LoadError::Mistake(message)) => message,
         other => panic!("{other:?}"),
     };
-    let good = service("http://127.0.0.1:1/".into());
+    let good = service("http://127.0.0.1:1/");
     assert!(refused(&good, CpuSet::default()).contains("no CPU"));
-    let none = HttpService {
-        connections: 0,
-        ..good.clone()
-    };
-    assert!(refused(&none, cpus()).contains("--connections"));
-    let many = HttpService {
-        connections: u32::MAX,
-        ..good.clone()
-    };
-    assert!(refused(&many, cpus()).contains("connections are possible"));
-    let hasty = HttpService {
-        timeout: Duration::ZERO,
-        ..good
-    };
-    assert!(refused(&hasty, cpus()).contains("time-out of zero"));
+    for (connections, timeout, message) in [
+        (0, MS, "--connections"),
+        (u32::MAX, MS, "connections are possible"),
+        (1, Duration::ZERO, "time-out of zero"),
+    ] {
+        let sentence = refused(&HttpService::get(&good.url, connections, timeout), cpus());
+        assert!(sentence.contains(message), "{sentence}");
+    }
 }
 
 #[test]

@@ -1,17 +1,14 @@
 //! The HTTP load generator over TLS, with a generated certificate.
 
-#![cfg(test)]
-
+use super::{MS, assert_refused, cpus, drive_window, offer, probe_with, service};
+use plimsoll_load::Offer;
 use plimsoll_load::http::HttpLoad;
-use plimsoll_load::{Load, LoadError, Offer};
-use plimsoll_model::{Arrivals, CpuSet, HttpService, Rate, ServiceAt, Work};
-use plimsoll_pool::allowed_cpus;
+use plimsoll_model::{Arrivals, HttpService, Work};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// A server with an untrusted certificate. Its threads end with the test
 /// process, or with their client.
@@ -55,41 +52,19 @@ fn serve(stream: StreamOwned<ServerConnection, TcpStream>, body: &[u8]) -> std::
 
 fn load(addr: SocketAddr, insecure: bool) -> HttpLoad {
     let service = HttpService {
-        url: format!("https://localhost:{}/", addr.port()),
-        method: "GET".into(),
-        headers: vec![],
-        omitted_headers: vec![],
-        body: vec![],
-        connections: 3,
-        timeout: Duration::from_secs(10),
-        expected_status: None,
         insecure,
-        service: ServiceAt::Find,
+        ..service(&format!("https://localhost:{}/", addr.port()))
     };
-    let cpus: CpuSet = allowed_cpus().unwrap().iter().take(1).collect();
-    HttpLoad::new(&service, cpus).unwrap()
+    HttpLoad::new(&service, cpus()).unwrap()
 }
 
+/// Offers 60 requests.
 fn drive(load: &mut HttpLoad) -> Work {
-    let mut running = load
-        .start(&Offer {
-            rate: Rate::per_second(200.0).unwrap(),
-            arrivals: Arrivals::Constant,
-            seed: 1,
-            drain: Duration::from_secs(10),
-            steps: None,
-        })
-        .unwrap();
-    let times = running.open_window(Duration::from_millis(300));
-    std::thread::sleep(times.closes.saturating_duration_since(Instant::now()));
-    running.finish().unwrap()
-}
-
-fn sentence(load: &HttpLoad) -> String {
-    match load.probe() {
-        Err(LoadError::Service(sentence) | LoadError::Mistake(sentence)) => sentence,
-        other => panic!("{other:?}"),
-    }
+    let offer = Offer {
+        arrivals: Arrivals::Constant,
+        ..offer(200.0)
+    };
+    drive_window(load, &offer, 300 * MS)
 }
 
 #[test]
@@ -113,7 +88,7 @@ fn answers_of_many_tls_records_are_complete() {
 #[test]
 fn untrusted_certificate_is_a_tls_error() {
     let mut load = load(tls_server(b""), false);
-    let sentence = sentence(&load);
+    let sentence = probe_with(&load).unwrap_err();
     assert!(
         sentence.contains("certificate is not trusted"),
         "{sentence}"
@@ -134,7 +109,7 @@ fn a_server_without_tls_is_recognised() {
         // Reads until the client closes.
         std::io::copy(&mut stream, &mut std::io::sink())
     });
-    let sentence = sentence(&load);
+    let sentence = probe_with(&load).unwrap_err();
     assert!(sentence.contains("write http://"), "{sentence}");
     server.join().unwrap().unwrap();
 }
@@ -142,22 +117,6 @@ fn a_server_without_tls_is_recognised() {
 #[test]
 fn a_server_with_tls_is_recognised_by_a_plain_request() {
     let addr = tls_server(b"");
-    let service = HttpService {
-        url: format!("http://{addr}/"),
-        method: "GET".into(),
-        headers: vec![],
-        omitted_headers: vec![],
-        body: vec![],
-        connections: 1,
-        timeout: Duration::from_secs(10),
-        expected_status: None,
-        insecure: false,
-        service: ServiceAt::Find,
-    };
-    let load = HttpLoad::new(&service, [0].into_iter().collect()).unwrap();
-    let sentence = sentence(&load);
-    assert!(
-        sentence.contains("it speaks TLS; write https://"),
-        "{sentence}"
-    );
+    let plain = service(&format!("http://{addr}/"));
+    assert_refused(&plain, "it speaks TLS; write https://");
 }

@@ -121,12 +121,12 @@ fn members<'a>(headers: &'a [Header<'_>], name: &'a str) -> impl Iterator<Item =
 }
 
 fn keeps_alive(response: &Response<'_, '_>) -> bool {
-    let says = |token: &[u8]| {
+    let has = |token: &[u8]| {
         members(response.headers, "connection").any(|member| member.eq_ignore_ascii_case(token))
     };
     match response.version {
-        Some(1) => !says(b"close"),
-        _ => says(b"keep-alive"),
+        Some(1) => !has(b"close"),
+        _ => has(b"keep-alive"),
     }
 }
 

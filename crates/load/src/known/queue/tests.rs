@@ -26,8 +26,8 @@ fn requests_go_to_the_first_free_server() {
         servers,
     };
     assert_eq!(answers(of(1), &[0, 1, 2, 100]), all(&[10, 20, 30, 110]));
-    let came = [0, 1, 2, 3, 4, 30];
-    assert_eq!(answers(of(3), &came), all(&[10, 11, 12, 20, 21, 40]));
+    let arrivals = [0, 1, 2, 3, 4, 30];
+    assert_eq!(answers(of(3), &arrivals), all(&[10, 11, 12, 20, 21, 40]));
 }
 
 #[test]
@@ -36,8 +36,8 @@ fn stall_delays_answers_until_its_end() {
         every: ms(2000),
         lasting: ms(200),
     };
-    let came = [0, 150, 200, 1999, 2050];
-    assert_eq!(answers(stall, &came), all(&[200, 200, 200, 1999, 2200]));
+    let arrivals = [0, 150, 200, 1999, 2050];
+    assert_eq!(answers(stall, &arrivals), all(&[200, 200, 200, 1999, 2200]));
 }
 
 #[test]
@@ -46,14 +46,14 @@ fn bucket_refuses_when_empty_and_refills() {
         per_second: 100,
         burst: 2,
     };
-    let came = [100, 100, 100, 109, 110, 111, 200, 200, 200];
+    let arrivals = [100, 100, 100, 109, 110, 111, 200, 200, 200];
     let refused = [2, 3, 5, 8];
-    let expected: Vec<Option<u64>> = came
+    let expected: Vec<Option<u64>> = arrivals
         .iter()
         .enumerate()
         .map(|(i, at)| (!refused.contains(&i)).then_some(*at))
         .collect();
-    assert_eq!(answers(bucket, &came), expected);
+    assert_eq!(answers(bucket, &arrivals), expected);
 }
 
 #[test]
@@ -62,9 +62,9 @@ fn bucket_starts_empty() {
         per_second: 100,
         burst: 3,
     };
-    let came = [0, 9, 10, 11, 20, 30];
+    let arrivals = [0, 9, 10, 11, 20, 30];
     let expected = [None, None, Some(10), None, Some(20), Some(30)];
-    assert_eq!(answers(bucket, &came), expected);
+    assert_eq!(answers(bucket, &arrivals), expected);
 }
 
 #[test]

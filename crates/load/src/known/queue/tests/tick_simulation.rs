@@ -28,14 +28,14 @@ struct Machine {
     pauses: Vec<u64>,
 }
 
-fn run(machine: &Machine, came: &[u64]) -> Vec<u64> {
+fn run(machine: &Machine, arrivals: &[u64]) -> Vec<u64> {
     let mut line: VecDeque<usize> = VecDeque::new();
     let mut waiting: VecDeque<usize> = VecDeque::new();
     let mut servers = vec![Doing::Nothing; machine.servers];
     let mut lock_free = 0;
-    let mut answered = vec![0; came.len()];
+    let mut answered = vec![0; arrivals.len()];
     let (mut next, mut done, mut now) = (0, 0, 0);
-    while done < came.len() {
+    while done < arrivals.len() {
         for server in &mut servers {
             match *server {
                 Doing::Working(request, until) if until == now => {
@@ -49,7 +49,7 @@ fn run(machine: &Machine, came: &[u64]) -> Vec<u64> {
                 _ => {}
             }
         }
-        while next < came.len() && came[next] == now {
+        while next < arrivals.len() && arrivals[next] == now {
             line.push_back(next);
             next += 1;
         }
@@ -76,7 +76,7 @@ fn run(machine: &Machine, came: &[u64]) -> Vec<u64> {
 }
 
 /// Arrivals at full and at light load, in ticks.
-fn came(mean_gap: f64) -> Vec<u64> {
+fn arrivals(mean_gap: f64) -> Vec<u64> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
     let mut at = 0.0;
     let next = |_| {
@@ -136,9 +136,9 @@ fn recursion_matches_tick_simulation() {
     for (discipline, machine) in pairs() {
         let full = 1000.0 / discipline.saturation().unwrap().get();
         for load in [0.5, 0.9, 1.2] {
-            let came = came(full / load);
-            let expected = run(&machine, &came);
-            let found = answers(discipline.clone(), &came);
+            let arrivals = arrivals(full / load);
+            let expected = run(&machine, &arrivals);
+            let found = answers(discipline.clone(), &arrivals);
             assert_eq!(found, all(&expected), "{discipline:?}");
         }
     }
