@@ -54,7 +54,7 @@ impl FakeTree {
     }
 
     fn new_path(&self, path: &str) -> PathBuf {
-        let path = self.root.path(format!("/{path}"));
+        let path = self.root.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         path
     }

@@ -120,23 +120,16 @@ mod tests {
 
     /// Two sockets of two cores of two threads; the last thread is offline.
     fn smt() -> FakeTree {
-        let mut tree = FakeTree::new().files(&[
+        let tree = FakeTree::new().files(&[
             ("sys/devices/system/cpu/online", "0-6\n"),
             ("sys/devices/system/node/online", "0-1\n"),
             ("proc/self/status", "Cpus_allowed_list:\t1-3\n"),
         ]);
         for cpu in 0..7 {
-            let dir = format!("sys/devices/system/cpu/cpu{cpu}/topology");
             let core = cpu % 4;
-            tree = tree
-                .file(
-                    &format!("{dir}/physical_package_id"),
-                    &format!("{}\n", core / 2),
-                )
-                .file(
-                    &format!("{dir}/core_cpus_list"),
-                    &format!("{core},{}\n", core + 4),
-                );
+            let file = |name| topology_file(cpu, name);
+            tree.write(&file("physical_package_id"), &format!("{}\n", core / 2));
+            tree.write(&file("core_cpus_list"), &format!("{core},{}\n", core + 4));
         }
         tree
     }
@@ -191,23 +184,17 @@ mod tests {
     fn caches_are_those_of_the_first_online_cpu() {
         let dir = "sys/devices/system/cpu/cpu1/cache";
         let tree = FakeTree::new().file("sys/devices/system/cpu/online", "1-2\n");
-        let tree = [
-            ("Data", "1", "32K"),
-            ("Instruction", "1", "64K"),
-            ("Unified", "3", "32M"),
-        ]
-        .iter()
-        .enumerate()
-        .fold(tree, |tree, (n, (kind, level, size))| {
-            tree.file(&format!("{dir}/index{n}/type"), kind)
-                .file(&format!("{dir}/index{n}/level"), level)
-                .file(&format!("{dir}/index{n}/size"), size)
-        });
-        let caches = topology(tree.root()).caches;
-        let shown: Vec<String> = caches
-            .iter()
-            .map(|c| format!("{} {}", c.name, c.size))
-            .collect();
+        for (n, kind, level, size) in [
+            (0, "Data", "1", "32K"),
+            (1, "Instruction", "1", "64K"),
+            (2, "Unified", "3", "32M"),
+        ] {
+            tree.write(&format!("{dir}/index{n}/type"), kind);
+            tree.write(&format!("{dir}/index{n}/level"), level);
+            tree.write(&format!("{dir}/index{n}/size"), size);
+        }
+        let caches = topology(tree.root()).caches.into_iter();
+        let shown: Vec<String> = caches.map(|c| format!("{} {}", c.name, c.size)).collect();
         assert_eq!(shown, ["L1d 32.0 KiB", "L1i 64.0 KiB", "L3 32.0 MiB"]);
     }
 }

@@ -101,70 +101,64 @@ fn memory_v1(root: &Root, folder: &Path) -> Result<Option<u64>, HostError> {
 mod tests {
     use super::*;
     use crate::cgroup::tests::{UNIFIED, V1, V2, mounted};
-    use crate::fake_tree::FakeTree;
 
     const UNLIMITED_V1: &str = "9223372036854771712\n";
 
-    fn limits(tree: &FakeTree) -> Limits {
-        own_limits(tree.root()).unwrap()
+    fn assert_limits(
+        case: &str,
+        table: &str,
+        files: &[(&str, &str)],
+        (cpu, memory): (Option<f64>, Option<u64>),
+    ) {
+        let found = own_limits(mounted(table).files(files).root()).unwrap();
+        let memory = memory.map(Bytes);
+        assert_eq!(found, Limits { cpu, memory }, "{case}");
     }
 
     #[test]
     fn smallest_limit_up_to_the_top_applies() {
-        let tree = mounted(V2).files(&[
+        let files = [
             ("proc/self/cgroup", "0::/a.slice/b.scope\n"),
             ("sys/fs/cgroup/a.slice/cpu.max", "150000 100000\n"),
             ("sys/fs/cgroup/a.slice/b.scope/cpu.max", "400000 100000\n"),
             ("sys/fs/cgroup/a.slice/memory.max", "max\n"),
             ("sys/fs/cgroup/a.slice/b.scope/memory.max", "1048576\n"),
-        ]);
-        let expected = Limits {
-            cpu: Some(1.5),
-            memory: Some(Bytes(1 << 20)),
-        };
-        assert_eq!(limits(&tree), expected);
-    }
-
-    #[test]
-    fn container_sees_its_own_group_as_the_top() {
-        let tree = mounted(V2).files(&[
+        ];
+        assert_limits("service", V2, &files, (Some(1.5), Some(1 << 20)));
+        let files = [
             ("proc/self/cgroup", "0::/\n"),
             ("sys/fs/cgroup/cpu.max", "50000 100000\n"),
             ("sys/fs/cgroup/memory.max", "2097152\n"),
-        ]);
-        assert_eq!(limits(&tree).cpu, Some(0.5));
-        assert_eq!(limits(&tree).memory, Some(Bytes(2 << 20)));
-    }
-
-    #[test]
-    fn container_without_cgroup_namespace_is_found_below_the_mount() {
-        let table = V1.replace(" / /sys/fs/cgroup/", " /docker/abc /sys/fs/cgroup/");
+        ];
+        assert_limits("container", V2, &files, (Some(0.5), Some(2 << 20)));
         let own = "3:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc/x\n1:name=systemd:/\n";
-        let tree = mounted(&table).files(&[
+        let files = [
             ("proc/self/cgroup", own),
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n"),
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
             ("sys/fs/cgroup/memory/memory.limit_in_bytes", "4096\n"),
             ("sys/fs/cgroup/memory/x/memory.limit_in_bytes", UNLIMITED_V1),
-        ]);
-        assert_eq!(limits(&tree).cpu, Some(2.0));
-        assert_eq!(limits(&tree).memory, Some(Bytes(4096)));
+        ];
+        let table = V1.replace(" / /sys/fs/cgroup/", " /docker/abc /sys/fs/cgroup/");
+        let case = "container without a cgroup namespace";
+        assert_limits(case, &table, &files, (Some(2.0), Some(4096)));
     }
 
     #[test]
-    fn no_limit_is_none_in_either_version() {
-        let v1 = mounted(&format!("{V1}{UNIFIED}")).files(&[
+    fn no_limit_is_none() {
+        let files = [
             ("proc/self/cgroup", "2:memory:/\n1:cpu,cpuacct:/\n0::/\n"),
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
             ("sys/fs/cgroup/memory/memory.limit_in_bytes", UNLIMITED_V1),
-        ]);
-        assert_eq!(limits(&v1), Limits::default());
-        let v2 = mounted(V2).files(&[
+        ];
+        let hybrid = format!("{V1}{UNIFIED}");
+        assert_limits("version 1", &hybrid, &files, (None, None));
+        let files = [
             ("proc/self/cgroup", "0::/\n"),
             ("sys/fs/cgroup/cpu.max", "max 100000\n"),
-        ]);
-        assert_eq!(limits(&v2), Limits::default());
-        assert_eq!(limits(&mounted("")), Limits::default());
+        ];
+        assert_limits("version 2", V2, &files, (None, None));
+        assert_limits("no cgroups", "", &[], (None, None));
     }
 }
