@@ -92,13 +92,11 @@ impl Conn {
     /// Closes the connection. With an outstanding answer it is aborted, so that
     /// the server need not finish it.
     pub(super) fn close(&mut self) {
-        let owed = matches!(self.phase, Phase::Busy { .. });
-        self.phase = Phase::Closed;
-        if let Some(transport) = self.transport.take()
-            && owed
-        {
-            transport.abort();
+        if matches!(self.phase, Phase::Busy { .. }) {
+            return self.abort();
         }
+        self.phase = Phase::Closed;
+        self.transport = None;
     }
 
     /// Closes the connection without TIME_WAIT.
@@ -157,9 +155,7 @@ impl Conn {
     }
 
     fn secure(&mut self) -> Result<Outcome, Failure> {
-        let Some(transport) = &mut self.transport else {
-            return Ok(Outcome::Nothing);
-        };
+        let transport = self.transport.as_mut().ok_or(Failure::Reset)?;
         // Any failure during a handshake counts as a TLS failure.
         if transport.handshake().map_err(|_| Failure::Tls)? {
             self.phase = Phase::Idle;
@@ -183,18 +179,14 @@ impl Conn {
     }
 
     fn flush(&mut self) -> Result<(), Failure> {
-        match &mut self.transport {
-            Some(transport) => transport.flush().map(|_| ()).map_err(failure_of),
-            None => Ok(()),
-        }
+        let transport = self.transport.as_mut().ok_or(Failure::Reset)?;
+        transport.flush().map(|_| ()).map_err(failure_of)
     }
 
     /// An idle connection can only be closed by the server; data is a protocol
     /// error.
     fn read_idle(&mut self, buf: &mut [u8]) -> Result<Outcome, Failure> {
-        let Some(transport) = &mut self.transport else {
-            return Ok(Outcome::Nothing);
-        };
+        let transport = self.transport.as_mut().ok_or(Failure::Reset)?;
         match transport.read(buf).map_err(failure_of)? {
             Input::Blocked => Ok(Outcome::Nothing),
             Input::End => Err(Failure::Reset),
@@ -203,9 +195,7 @@ impl Conn {
     }
 
     fn read_answer(&mut self, request: &[u8], buf: &mut [u8]) -> Result<Outcome, Failure> {
-        let Some(transport) = &mut self.transport else {
-            return Ok(Outcome::Nothing);
-        };
+        let transport = self.transport.as_mut().ok_or(Failure::Reset)?;
         let (bytes, drained) = match transport.read(buf).map_err(failure_of)? {
             Input::Blocked => return Ok(Outcome::Nothing),
             Input::End => return self.ended(),

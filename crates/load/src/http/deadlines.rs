@@ -74,7 +74,7 @@ mod tests {
         deadlines.set(0, 100);
         deadlines.set(2, 50);
         assert_eq!(deadlines.next_scan(), 50);
-        assert_eq!(expired(&mut deadlines, 49), [] as [usize; 0]);
+        assert!(expired(&mut deadlines, 49).is_empty());
         assert_eq!(expired(&mut deadlines, 50), [2]);
         let next = deadlines.next_scan();
         assert_eq!(expired(&mut deadlines, next), [0]);
@@ -87,7 +87,7 @@ mod tests {
         deadlines.set(0, 10);
         deadlines.set(1, 10_000_000);
         deadlines.clear(0);
-        assert_eq!(expired(&mut deadlines, 10), [] as [usize; 0]);
+        assert!(expired(&mut deadlines, 10).is_empty());
         assert_eq!(deadlines.next_scan(), 10_000_000);
     }
 
@@ -107,7 +107,7 @@ mod tests {
     fn a_deadline_set_after_a_scan_is_not_missed() {
         let mut deadlines = Deadlines::new(2);
         deadlines.set(0, u64::MAX - 1);
-        assert_eq!(expired(&mut deadlines, 5), [] as [usize; 0]);
+        assert!(expired(&mut deadlines, 5).is_empty());
         deadlines.set(1, 7);
         assert_eq!(expired(&mut deadlines, 7), [1]);
     }

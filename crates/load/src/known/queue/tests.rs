@@ -19,15 +19,39 @@ fn all(times: &[u64]) -> Vec<Option<u64>> {
     times.iter().copied().map(Some).collect()
 }
 
+fn servers(each: u64, servers: u32) -> Discipline {
+    let each = ms(each);
+    Discipline::Servers { each, servers }
+}
+
+fn lock(serial: u64, parallel: u64, servers: u32) -> Discipline {
+    Discipline::Lock {
+        serial: ms(serial),
+        parallel: ms(parallel),
+        servers,
+    }
+}
+
+/// `every` and `steps` count requests and pauses; `first` and `growth` are in
+/// milliseconds.
+fn saw_tooth(each: u64, every: u32, (first, growth): (u64, u64), steps: u32) -> Discipline {
+    Discipline::SawTooth {
+        each: ms(each),
+        every,
+        first: ms(first),
+        growth: ms(growth),
+        steps,
+        into: 0,
+    }
+}
+
 #[test]
 fn requests_go_to_the_first_free_server() {
-    let of = |servers| Discipline::Servers {
-        each: ms(10),
-        servers,
-    };
-    assert_eq!(answers(of(1), &[0, 1, 2, 100]), all(&[10, 20, 30, 110]));
+    let arrivals = [0, 1, 2, 100];
+    assert_eq!(answers(servers(10, 1), &arrivals), all(&[10, 20, 30, 110]));
     let arrivals = [0, 1, 2, 3, 4, 30];
-    assert_eq!(answers(of(3), &arrivals), all(&[10, 11, 12, 20, 21, 40]));
+    let expected = all(&[10, 11, 12, 20, 21, 40]);
+    assert_eq!(answers(servers(10, 3), &arrivals), expected);
 }
 
 #[test]
@@ -41,130 +65,79 @@ fn stall_delays_answers_until_its_end() {
 }
 
 #[test]
-fn bucket_refuses_when_empty_and_refills() {
-    let bucket = Discipline::TokenBucket {
-        per_second: 100,
-        burst: 2,
+fn bucket_starts_empty_refuses_when_empty_and_refills() {
+    let answered = |burst, arrivals: &[u64]| -> Vec<u64> {
+        let per_second = 100;
+        let found = answers(Discipline::TokenBucket { per_second, burst }, arrivals);
+        assert!(
+            found
+                .iter()
+                .zip(arrivals)
+                .all(|(f, at)| f.is_none_or(|f| f == *at))
+        );
+        let indices = (0..).zip(found).filter(|(_, found)| found.is_some());
+        indices.map(|(index, _)| index).collect()
     };
     let arrivals = [100, 100, 100, 109, 110, 111, 200, 200, 200];
-    let refused = [2, 3, 5, 8];
-    let expected: Vec<Option<u64>> = arrivals
-        .iter()
-        .enumerate()
-        .map(|(i, at)| (!refused.contains(&i)).then_some(*at))
-        .collect();
-    assert_eq!(answers(bucket, &arrivals), expected);
-}
-
-#[test]
-fn bucket_starts_empty() {
-    let bucket = Discipline::TokenBucket {
-        per_second: 100,
-        burst: 3,
-    };
-    let arrivals = [0, 9, 10, 11, 20, 30];
-    let expected = [None, None, Some(10), None, Some(20), Some(30)];
-    assert_eq!(answers(bucket, &arrivals), expected);
+    assert_eq!(answered(2, &arrivals), [0, 1, 4, 6, 7]);
+    assert_eq!(answered(3, &[0, 9, 10, 11, 20, 30]), [2, 4, 5]);
 }
 
 #[test]
 fn pauses_grow_and_restart() {
-    let saw = Discipline::SawTooth {
-        each: ms(1),
-        every: 2,
-        first: ms(10),
-        growth: ms(5),
-        steps: 2,
-        into: 0,
-    };
-    let all_at_once = [0; 8];
+    let saw = saw_tooth(1, 2, (10, 5), 2);
     let expected = [1, 2, 13, 14, 30, 31, 42, 43];
-    assert_eq!(answers(saw, &all_at_once), all(&expected));
+    assert_eq!(answers(saw, &[0; 8]), all(&expected));
 }
 
 #[test]
 fn cycle_offset_is_respected() {
-    let saw = |into| Discipline::SawTooth {
-        each: ms(1),
-        every: 2,
-        first: ms(10),
-        growth: ms(5),
-        steps: 2,
-        into,
-    };
-    // One more request until the second pause, the longer one.
-    assert_eq!(answers(saw(3), &[0; 4]), all(&[1, 17, 18, 29]));
-    // The same a whole cycle later.
-    assert_eq!(answers(saw(7), &[0; 4]), all(&[1, 17, 18, 29]));
+    // 3: one more request until the second pause, the longer one. 7: the same a
+    // whole cycle later.
+    for offset in [3, 7] {
+        let mut saw = saw_tooth(1, 2, (10, 5), 2);
+        if let Discipline::SawTooth { into, .. } = &mut saw {
+            *into = offset;
+        }
+        assert_eq!(answers(saw, &[0; 4]), all(&[1, 17, 18, 29]), "{offset}");
+    }
 }
 
 #[test]
 fn pause_runs_without_waiting_requests() {
     // The pause starts with the answer before it, whether a request waits or
     // not.
-    let saw = Discipline::SawTooth {
-        each: ms(1),
-        every: 1,
-        first: ms(10),
-        growth: ms(0),
-        steps: 1,
-        into: 0,
-    };
+    let saw = saw_tooth(1, 1, (10, 0), 1);
     assert_eq!(answers(saw, &[0, 50, 55]), all(&[1, 51, 62]));
 }
 
 #[test]
 fn lock_serializes_only_the_locked_part() {
-    let lock = |servers| Discipline::Lock {
-        serial: ms(10),
-        parallel: ms(30),
-        servers,
-    };
-    assert_eq!(answers(lock(9), &[0, 0, 0, 0]), all(&[40, 50, 60, 70]));
+    assert_eq!(answers(lock(10, 30, 9), &[0; 4]), all(&[40, 50, 60, 70]));
     // With two servers the third request waits for the first to end.
-    assert_eq!(answers(lock(2), &[0, 0, 0, 0]), all(&[40, 50, 80, 90]));
+    assert_eq!(answers(lock(10, 30, 2), &[0; 4]), all(&[40, 50, 80, 90]));
 }
 
 #[test]
 fn saturated_queues_answer_at_the_saturation_rate() {
-    let disciplines = [
-        Discipline::Servers {
-            each: ms(3),
-            servers: 4,
-        },
-        Discipline::Exponential {
-            mean: ms(3),
-            servers: 2,
-            seed: 1,
-        },
-        Discipline::SawTooth {
-            each: ms(2),
-            every: 7,
-            first: ms(1),
-            growth: ms(2),
-            steps: 5,
-            into: 0,
-        },
-        Discipline::Lock {
-            serial: ms(2),
-            parallel: ms(9),
-            servers: 4,
-        },
-        Discipline::Lock {
-            serial: ms(4),
-            parallel: ms(1),
-            servers: 4,
-        },
-    ];
+    let exponential = Discipline::Exponential {
+        mean: ms(3),
+        servers: 2,
+        seed: 1,
+    };
     let requests = 40_000;
-    for discipline in disciplines {
+    for discipline in [
+        servers(3, 4),
+        exponential,
+        saw_tooth(2, 7, (1, 2), 5),
+        lock(2, 9, 4),
+        lock(4, 1, 4),
+    ] {
         let expected = discipline.saturation().unwrap().get();
         let mut queue = Queue::new(discipline.clone());
         let last = (0..requests).filter_map(|_| queue.answers_at(Duration::ZERO));
         let rate = f64::from(requests) / last.max().unwrap().as_secs_f64();
-        assert!(
-            (rate / expected - 1.0).abs() < 0.02,
-            "{discipline:?}: {rate}"
-        );
+        let error = (rate / expected - 1.0).abs();
+        assert!(error < 0.02, "{discipline:?}: {rate}");
     }
 }

@@ -2,7 +2,7 @@
 //! queue, servers take them, hold the lock, work and pause. Shares no code with
 //! the queue.
 
-use super::{all, answers, ms};
+use super::{all, answers, lock, saw_tooth, servers};
 use crate::arrivals::uniform;
 use crate::known::Discipline;
 use rand_core::SeedableRng;
@@ -100,31 +100,14 @@ impl Machine {
 
 /// Disciplines and their equivalents in ticks of a millisecond.
 fn pairs() -> [(Discipline, Machine); 4] {
-    let servers = Discipline::Servers {
-        each: ms(16),
-        servers: 4,
-    };
-    let saw = Discipline::SawTooth {
-        each: ms(6),
-        every: 14,
-        first: ms(10),
-        growth: ms(10),
-        steps: 4,
-        into: 0,
-    };
     let pausing = Machine {
         every: 14,
         pauses: vec![10, 20, 30, 40],
         ..Machine::new(1, 0, 6)
     };
-    let lock = |serial, parallel, servers| Discipline::Lock {
-        serial: ms(serial),
-        parallel: ms(parallel),
-        servers,
-    };
     [
-        (servers, Machine::new(4, 0, 16)),
-        (saw, pausing),
+        (servers(16, 4), Machine::new(4, 0, 16)),
+        (saw_tooth(6, 14, (10, 10), 4), pausing),
         (lock(4, 8, 4), Machine::new(4, 4, 8)),
         // Here the number of servers is the limit, not the lock.
         (lock(3, 20, 2), Machine::new(2, 3, 20)),
