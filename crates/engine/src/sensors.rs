@@ -128,7 +128,7 @@ impl OpenSensors {
         let text = get_text(url, METRICS_TIMEOUT)?;
         let metrics = NodeMetrics::parse(&text)
             .map_err(|error| RunError::Sensor(format!("--node-metrics {url}: {error}")))?;
-        Ok(reading.with_elsewhere(metrics))
+        Ok(reading.with_node_metrics(metrics))
     }
 
     /// What was used between two readings. All that another host does counts
@@ -152,7 +152,7 @@ impl OpenSensors {
         let mut window = self.window(earlier, later);
         if let ServiceTarget::Listening(at) = self.target {
             let same = match listeners(&self.root, at)? {
-                Listeners::Found(pids) => self.sensors.count_all(&pids)?,
+                Listeners::Found(pids) => self.sensors.includes_all(&pids)?,
                 _ => false,
             };
             window.service = window.service.filter(|_| same);

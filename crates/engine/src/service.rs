@@ -67,11 +67,11 @@ pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
 fn who_listens(root: &Root, probe: &Probe) -> Result<Who, RunError> {
     Ok(match listeners(root, probe.peer)? {
         Listeners::Found(pids) => Who::Listening(pids),
-        Listeners::Elsewhere => Who::Elsewhere,
+        Listeners::OtherHost => Who::Elsewhere,
         Listeners::Hidden { unreadable } => Who::Unseen(format!(
             "{unreadable} processes of other users cannot be looked into"
         )),
-        Listeners::OutOfSight | Listeners::Nobody => {
+        Listeners::HolderInvisible | Listeners::NotListening => {
             Who::Unseen("it runs in a container or forwards to one".to_owned())
         }
     })

@@ -43,9 +43,6 @@ pub enum NodeMetricsError {
     },
 }
 
-const CPU: &str = "node_cpu_seconds_total";
-const GUEST: &str = "node_cpu_guest_seconds_total";
-
 /// Time by CPU and mode.
 type Modes<'a> = BTreeMap<(CpuId, &'a str), Duration>;
 
@@ -70,24 +67,18 @@ impl NodeMetrics {
             };
             let name_ends = line.find(['{', ' ', '\t']).ok_or_else(malformed)?;
             let (name, rest) = line.split_at(name_ends);
-            let slot = match name {
-                CPU | GUEST => {
-                    let sample = Sample::parse(rest).ok_or_else(malformed)?;
-                    let all = if name == CPU { &mut modes } else { &mut guests };
-                    add(all, &sample, malformed)?;
-                    continue;
+            let sample = || Sample::parse(rest).ok_or_else(malformed);
+            match name {
+                "node_cpu_seconds_total" => add(&mut modes, &sample()?, malformed)?,
+                "node_cpu_guest_seconds_total" => add(&mut guests, &sample()?, malformed)?,
+                "node_context_switches_total" => context_switches = sample()?.count(),
+                "node_pressure_cpu_waiting_seconds_total" => waits.cpu_some = sample()?.time(),
+                "node_pressure_memory_waiting_seconds_total" => {
+                    waits.memory_some = sample()?.time();
                 }
-                "node_context_switches_total" => {
-                    let sample = Sample::parse(rest).ok_or_else(malformed)?;
-                    context_switches = sample.count();
-                    continue;
-                }
-                "node_pressure_cpu_waiting_seconds_total" => &mut waits.cpu_some,
-                "node_pressure_memory_waiting_seconds_total" => &mut waits.memory_some,
-                "node_pressure_io_waiting_seconds_total" => &mut waits.io_some,
-                _ => continue,
-            };
-            *slot = Sample::parse(rest).ok_or_else(malformed)?.time();
+                "node_pressure_io_waiting_seconds_total" => waits.io_some = sample()?.time(),
+                _ => {}
+            }
         }
         Ok(NodeMetrics {
             cpu: cpu_times(&modes, &guests, context_switches)?,

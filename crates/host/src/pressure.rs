@@ -1,9 +1,9 @@
 //! Pressure stall information (PSI), from `some avg10=… total=MICROSECONDS`
 //! (Documentation/accounting/psi.rst).
 
+use crate::both;
 use crate::error::{HostError, Malformed, number};
 use crate::root::Root;
-use crate::task::both;
 use plimsoll_model::Pressure;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub fn pressure(root: &Root) -> Result<Option<Pressure>, HostError> {
     Ok(Some(pressure).filter(|p| *p != UNKNOWN))
 }
 
-pub(crate) fn since(now: &Pressure, earlier: &Pressure) -> Pressure {
+pub(crate) fn since(now: Pressure, earlier: Pressure) -> Pressure {
     let added = |now, then| both(now, then, Duration::saturating_sub);
     Pressure {
         cpu_some: added(now.cpu_some, earlier.cpu_some),
@@ -81,8 +81,8 @@ mod tests {
             ..UNKNOWN
         };
         let ms = |n| Some(Duration::from_millis(n));
-        assert_eq!(since(&p(ms(5)), &p(ms(2))).cpu_some, ms(3));
-        assert_eq!(since(&p(ms(5)), &p(None)).cpu_some, None);
-        assert_eq!(since(&p(ms(2)), &p(ms(5))).cpu_some, ms(0));
+        assert_eq!(since(p(ms(5)), p(ms(2))).cpu_some, ms(3));
+        assert_eq!(since(p(ms(5)), p(None)).cpu_some, None);
+        assert_eq!(since(p(ms(2)), p(ms(5))).cpu_some, ms(0));
     }
 }

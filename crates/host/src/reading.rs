@@ -1,11 +1,12 @@
 //! Sensor readings and the difference between two of them.
 
+use crate::both;
 use crate::clock::ClockCounts;
 use crate::node_metrics::NodeMetrics;
 use crate::pressure;
 use crate::stat::CpuTimes;
 use crate::task::TaskTimes;
-use plimsoll_model::{CpuSet, CpuTime, CpuUse, Energy, MachineUse, Pressure, ServiceUse};
+use plimsoll_model::{CpuSet, CpuTime, Energy, MachineUse, Pressure, ServiceUse};
 use std::time::Instant;
 
 /// All counters at one moment; see [`difference`].
@@ -39,15 +40,11 @@ impl Reading {
         }
     }
 
-    pub fn at(&self) -> Instant {
-        self.at
-    }
-
     /// This reading with the machine counters of the host that runs the
     /// service, all CPUs of which are the service's. This machine's own CPU
     /// time, pressure, frequency and energy do not describe that host.
     #[must_use]
-    pub fn with_elsewhere(self, metrics: NodeMetrics) -> Reading {
+    pub fn with_node_metrics(self, metrics: NodeMetrics) -> Reading {
         Reading {
             service_cpus: metrics.cpu.each.keys().copied().collect(),
             cpu: Some(metrics.cpu),
@@ -75,34 +72,29 @@ pub struct Window {
 /// Subtracts two readings of the same sensors. A counter that one of them lacks
 /// is `None`.
 pub fn difference(earlier: &Reading, later: &Reading) -> Window {
-    let between = |now: Option<CpuTime>, then: Option<CpuTime>| {
-        now.zip(then).map(|(now, then)| now.since(then))
-    };
     let cpu = later.cpu.as_ref().zip(earlier.cpu.as_ref());
     let cpu = cpu.map(|(now, then)| now.since(then));
-    let service_cpu = cpu.as_ref().and_then(|cpu| cpu.of(&later.service_cpus));
-    let pressure = later.pressure.zip(earlier.pressure);
-    let energy = later.energy.zip(earlier.energy);
     let clock = later.clock.as_ref().zip(earlier.clock.as_ref());
-    let service = later.service.zip(earlier.service);
+    let used = |now: Energy, then: Energy| Energy((now.0 - then.0).max(0.0));
+    let service = both(later.service, earlier.service, TaskTimes::since);
     Window {
         machine: MachineUse {
             window: later.at.saturating_duration_since(earlier.at),
-            cpu: cpu.as_ref().map(|cpu| -> CpuUse { cpu.all }),
+            cpu: cpu.as_ref().map(|cpu| cpu.all),
             service_cpus: later.service_cpus.clone(),
-            service_cpu,
+            service_cpu: cpu.as_ref().and_then(|cpu| cpu.of(&later.service_cpus)),
             context_switches: cpu.and_then(|cpu| cpu.context_switches),
-            pressure: pressure.map(|(now, then)| pressure::since(&now, &then)),
+            pressure: both(later.pressure, earlier.pressure, pressure::since),
             frequency_hz: later.frequency_hz,
             clock_ratio: clock.and_then(|(now, then)| now.ratio_since(then)),
-            energy: energy.map(|(now, then)| Energy((now.0 - then.0).max(0.0))),
-            observer_cpu: between(later.observer, earlier.observer),
+            energy: both(later.energy, earlier.energy, used),
+            observer_cpu: both(later.observer, earlier.observer, CpuTime::since),
             // The live view's CPU time is not a kernel counter; the experiment
             // sets it.
             view_cpu: None,
         },
-        service: service.map(|(now, then)| now.since(then).into()),
-        generator_cpu: between(later.generator, earlier.generator),
+        service: service.map(ServiceUse::from),
+        generator_cpu: both(later.generator, earlier.generator, CpuTime::since),
     }
 }
 
@@ -110,6 +102,7 @@ pub fn difference(earlier: &Reading, later: &Reading) -> Window {
 mod tests {
     use super::*;
     use crate::fake_tree::ms;
+    use plimsoll_model::CpuUse;
     use std::time::Duration;
 
     fn busy(user: u64, cpus: u32) -> CpuTimes {
@@ -190,13 +183,13 @@ mod tests {
     #[test]
     fn remote_service_uses_its_own_hosts_counters() {
         let at = Instant::now();
-        let elsewhere = |n| {
-            full(at, n).with_elsewhere(NodeMetrics {
+        let remote = |n| {
+            full(at, n).with_node_metrics(NodeMetrics {
                 cpu: busy(n, 8),
                 pressure: None,
             })
         };
-        let window = difference(&elsewhere(10), &elsewhere(15));
+        let window = difference(&remote(10), &remote(15));
         let machine = window.machine;
         assert_eq!(machine.service_cpus.to_string(), "0-7");
         assert_eq!(machine.service_cpu, machine.cpu);

@@ -26,7 +26,7 @@ pub enum Subject {
         service: ServiceSource,
     },
     /// On another host: this machine's counters do not describe it;
-    /// [`Reading::with_elsewhere`] adds those that do.
+    /// [`Reading::with_node_metrics`] adds those that do.
     Elsewhere,
 }
 
@@ -134,7 +134,7 @@ impl Sensors {
 
     /// Whether the service's CPU time includes all these processes; `false` if
     /// the service is not given by processes.
-    pub fn count_all(&mut self, pids: &[Pid]) -> Result<bool, HostError> {
+    pub fn includes_all(&mut self, pids: &[Pid]) -> Result<bool, HostError> {
         match &mut self.service {
             Service::Processes(processes) => processes.has_all(&self.files.root, pids),
             Service::Unknown | Service::OwnThreads | Service::Cgroup(..) => Ok(false),

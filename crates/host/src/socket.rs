@@ -24,11 +24,11 @@ pub enum Listeners {
     },
     /// The socket exists, but no visible process holds it: the holder is in
     /// another PID namespace (a container) or in the kernel.
-    OutOfSight,
+    HolderInvisible,
     /// The address is of this host, and nothing listens there.
-    Nobody,
+    NotListening,
     /// The address is not of this host.
-    Elsewhere,
+    OtherHost,
 }
 
 /// Finds the processes that serve `address` on this host.
@@ -44,13 +44,13 @@ pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostErro
         ip => ip,
     };
     if !is_local(root, ip)? {
-        return Ok(Listeners::Elsewhere);
+        return Ok(Listeners::OtherHost);
     }
     let mut sockets = listening(root, "/proc/net/tcp")?;
     sockets.extend(listening(root, "/proc/net/tcp6")?);
     let inodes = reachable_inodes(&sockets, ip, address.port());
     if inodes.is_empty() {
-        return Ok(Listeners::Nobody);
+        return Ok(Listeners::NotListening);
     }
     let (pids, unreadable) = holders(root, &inodes)?;
     Ok(classify(pids, unreadable))
@@ -59,7 +59,7 @@ pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostErro
 fn classify(holders: Vec<Pid>, unreadable: usize) -> Listeners {
     match (holders.is_empty(), unreadable) {
         (false, _) => Listeners::Found(holders),
-        (true, 0) => Listeners::OutOfSight,
+        (true, 0) => Listeners::HolderInvisible,
         (true, unreadable) => Listeners::Hidden { unreadable },
     }
 }

@@ -1,8 +1,8 @@
 //! CPU time by mode and by CPU, from /proc/stat.
 
+use crate::both;
 use crate::error::{HostError, Malformed, number};
 use crate::root::{Root, Tick};
-use crate::task::both;
 use plimsoll_model::{CpuId, CpuSet, CpuTime, CpuUse};
 use std::collections::BTreeMap;
 

@@ -6,6 +6,7 @@
 //! number of context switches and costs a third of reading them from `status`.
 //! Without this file, `stat` provides CPU time in ticks.
 
+use crate::both;
 use crate::error::{HostError, Malformed, number};
 use crate::process::{Pid, ProcessStat, Tid};
 use crate::root::{Root, Tick, means_absent};
@@ -64,10 +65,6 @@ impl TaskTimes {
             ),
         }
     }
-}
-
-pub(crate) fn both<T>(a: Option<T>, b: Option<T>, combine: fn(T, T) -> T) -> Option<T> {
-    Some(combine(a?, b?))
 }
 
 impl From<TaskTimes> for ServiceUse {

@@ -42,13 +42,13 @@ fn master_and_workers_hold_the_socket() {
         .link("proc/9/fd/7", "/dev/null")
         .link("proc/31/fd/0", "socket:[78]");
     assert_eq!(find(&tree, "127.0.0.1:8080"), Listeners::Found(vec![9, 30]));
-    assert_eq!(find(&tree, "127.0.0.1:8081"), Listeners::Nobody);
+    assert_eq!(find(&tree, "127.0.0.1:8081"), Listeners::NotListening);
 }
 
 #[test]
 fn a_connection_is_not_a_listener() {
     let tree = tree(&[line("127.0.0.1:8080", "01", 77)], &[]).link("proc/9/fd/6", "socket:[77]");
-    assert_eq!(find(&tree, "127.0.0.1:8080"), Listeners::Nobody);
+    assert_eq!(find(&tree, "127.0.0.1:8080"), Listeners::NotListening);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn wildcard_sockets_serve_local_addresses_only() {
         assert_eq!(find(&tree, here), found, "{here}");
     }
     for there in ["192.0.2.3:80", "192.0.2.0:80", "[fd00::3]:80"] {
-        assert_eq!(find(&tree, there), Listeners::Elsewhere, "{there}");
+        assert_eq!(find(&tree, there), Listeners::OtherHost, "{there}");
     }
 }
 
@@ -67,7 +67,7 @@ fn wildcard_sockets_serve_local_addresses_only() {
 fn an_ipv4_wildcard_does_not_serve_ipv6() {
     let tree = tree(&[line("0.0.0.0:80", "0A", 5)], &[]).link("proc/9/fd/3", "socket:[5]");
     assert_eq!(find(&tree, "192.0.2.2:80"), Listeners::Found(vec![9]));
-    assert_eq!(find(&tree, "[::1]:80"), Listeners::Nobody);
+    assert_eq!(find(&tree, "[::1]:80"), Listeners::NotListening);
 }
 
 #[test]
@@ -97,9 +97,9 @@ fn reuseport_sockets_are_all_found() {
 }
 
 #[test]
-fn socket_without_visible_holder_is_out_of_sight() {
+fn socket_without_visible_holder_is_reported() {
     let tree = tree(&[line("0.0.0.0:80", "0A", 1)], &[]).link("proc/1/fd/3", "socket:[9]");
-    assert_eq!(find(&tree, "127.0.0.1:80"), Listeners::OutOfSight);
+    assert_eq!(find(&tree, "127.0.0.1:80"), Listeners::HolderInvisible);
     // If some processes cannot be inspected, they may hold the socket.
     assert_eq!(classify(vec![], 3), Listeners::Hidden { unreadable: 3 });
     assert_eq!(classify(vec![9], 3), Listeners::Found(vec![9]));
