@@ -31,11 +31,13 @@ fn shell(script: &str, dir: &Path, timeout: Duration) -> Copies {
     command(&["sh", "-c", script, "sh", place], timeout)
 }
 
-/// A folder for working directories below `dir`.
-fn scratch(dir: &TempDir) -> Scratch {
+/// A directory, and one in it for the copies' working directories.
+fn directories() -> (TempDir, Scratch) {
+    let dir = tempfile::tempdir().unwrap();
     let journals = Journals::at(dir.path().join("journals"));
     let journal = journals.open(&Root::machine()).unwrap();
-    Scratch::make(&journal, dir.path(), "test").unwrap()
+    let work = Scratch::make(&journal, dir.path(), "test").unwrap();
+    (dir, work)
 }
 
 fn run(copies: &Copies, n: u32, dir: &Scratch) -> Result<Vec<Duration>, CopiesError> {
@@ -88,8 +90,7 @@ fn wait_until_gone(pid: &str) {
 
 #[test]
 fn successful_copies_leave_their_times_and_no_files() {
-    let dir = tempfile::tempdir().unwrap();
-    let work = scratch(&dir);
+    let (_dir, work) = directories();
     let n = cpus().len();
     let times = run(&command(&["true"], LONG), n as u32, &work).unwrap();
     assert_eq!(times.len(), n);
@@ -99,16 +100,14 @@ fn successful_copies_leave_their_times_and_no_files() {
 
 #[test]
 fn a_copy_takes_at_least_as_long_as_its_command() {
-    let dir = tempfile::tempdir().unwrap();
-    let work = scratch(&dir);
+    let (_dir, work) = directories();
     let wall = run_one(&command(&["sleep", "0.2"], LONG), &work).unwrap();
     assert!(wall >= Duration::from_millis(200), "{wall:?}");
 }
 
 #[test]
 fn each_copy_has_its_number_directory_cpu_and_process_group() {
-    let dir = tempfile::tempdir().unwrap();
-    let work = scratch(&dir);
+    let (_dir, work) = directories();
     let seen = tempfile::tempdir().unwrap();
     // Standard input is empty.
     let script = r#"cat; {
@@ -137,8 +136,7 @@ fn each_copy_has_its_number_directory_cpu_and_process_group() {
 
 #[test]
 fn failed_copy_is_named_with_its_status_and_last_errors() {
-    let dir = tempfile::tempdir().unwrap();
-    let work = scratch(&dir);
+    let (dir, work) = directories();
     let script = "echo out; echo 'no such input' >&2; exit 3";
     let error = run_one(&shell(script, dir.path(), LONG), &work).unwrap_err();
     assert!(matches!(error, CopiesError::Load(LoadError::Service(_))));
@@ -160,8 +158,7 @@ fn failed_copy_is_named_with_its_status_and_last_errors() {
 
 #[test]
 fn a_failed_copy_ends_the_others() {
-    let dir = tempfile::tempdir().unwrap();
-    let work = scratch(&dir);
+    let (dir, work) = directories();
     let script = r#"[ "$PLIMSOLL_COPY" = 1 ] && exit 7; exec sleep 600"#;
     if cpus().len() < 2 {
         return;
@@ -176,8 +173,7 @@ fn a_failed_copy_ends_the_others() {
 
 #[test]
 fn timed_out_copy_is_ended_with_its_children() {
-    let dir = tempfile::tempdir().unwrap();
-    let work = scratch(&dir);
+    let (dir, work) = directories();
     let script = r#"sleep 600 & echo $! > "$1/child"; wait"#;
     let copies = shell(script, dir.path(), Duration::from_millis(300));
     let running = start(&copies, 1, &cpus(), &work).unwrap();
@@ -191,8 +187,7 @@ fn timed_out_copy_is_ended_with_its_children() {
 
 #[test]
 fn background_processes_of_a_copy_are_ended_with_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let work = scratch(&dir);
+    let (dir, work) = directories();
     let script = r#"sleep 600 & echo $! > "$1/child""#;
     run_one(&shell(script, dir.path(), LONG), &work).unwrap();
     wait_until_gone(&read_when_there(&dir.path().join("child")));
@@ -200,10 +195,9 @@ fn background_processes_of_a_copy_are_ended_with_it() {
 
 #[test]
 fn stop_flag_ends_copies_and_removes_their_files() {
-    let dir = tempfile::tempdir().unwrap();
-    let place = scratch(&dir);
+    let (dir, work) = directories();
     let script = r#"echo $$ > "$1/child"; exec sleep 600"#;
-    let running = start(&shell(script, dir.path(), LONG), 1, &cpus(), &place).unwrap();
+    let running = start(&shell(script, dir.path(), LONG), 1, &cpus(), &work).unwrap();
     let child = read_when_there(&dir.path().join("child"));
     let stop = AtomicBool::new(false);
     let ended = std::thread::scope(|scope| {
@@ -212,13 +206,12 @@ fn stop_flag_ends_copies_and_removes_their_files() {
     });
     assert!(matches!(ended, Err(CopiesError::Interrupted)));
     wait_until_gone(&child);
-    assert!(is_empty(place.path()));
+    assert!(is_empty(work.path()));
 }
 
 #[test]
 fn dropping_copies_ends_them() {
-    let dir = tempfile::tempdir().unwrap();
-    let work = scratch(&dir);
+    let (_dir, work) = directories();
     let running = start(&command(&["sleep", "600"], LONG), 1, &cpus(), &work).unwrap();
     let pid = running.pids()[0].to_string();
     drop(running);
@@ -228,12 +221,11 @@ fn dropping_copies_ends_them() {
 
 #[test]
 fn usage_errors_leave_no_files() {
-    let dir = tempfile::tempdir().unwrap();
+    let (dir, work) = directories();
     let no_interpreter = dir.path().join("script");
     fs::write(&no_interpreter, "#!/surely/not/there\n").unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(&no_interpreter, mode).unwrap();
-    let work = scratch(&dir);
     let too_many = cpus().len() as u32 + 1;
     for (words, n, message) in [
         (&["surely-no-such-command"][..], 1, "surely-no-such-command"),
@@ -252,8 +244,7 @@ fn usage_errors_leave_no_files() {
 
 #[test]
 fn unavailable_cpu_is_an_error_before_anything_runs() {
-    let dir = tempfile::tempdir().unwrap();
-    let work = scratch(&dir);
+    let (_dir, work) = directories();
     let nowhere: [CpuId; 1] = [8000];
     let error = start(&command(&["true"], LONG), 1, &nowhere, &work).unwrap_err();
     assert!(matches!(error, LoadError::System { .. }), "{error}");

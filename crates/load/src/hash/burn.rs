@@ -25,9 +25,6 @@ const SLOT: u64 = 8;
 /// Hashes blocks on `threads` threads until `until` reaches its end or fails.
 /// Writes the bytes hashed by each thread to `counts`, 8 bytes (native order)
 /// per thread.
-///
-/// # Errors
-/// If a thread cannot be started, or the counts cannot be written.
 pub fn burn(threads: usize, counts: &File, mut until: impl Read) -> Result<(), LoadError> {
     let data = Data::prepare();
     let stop = AtomicBool::new(false);
@@ -86,9 +83,6 @@ pub struct Counts {
 
 impl Counts {
     /// Counters of `threads` threads, all zero, in an anonymous file in memory.
-    ///
-    /// # Errors
-    /// If the kernel cannot allocate the memory.
     pub fn new(threads: usize) -> Result<Counts, LoadError> {
         let threads = threads.max(1);
         let make = || {
@@ -103,17 +97,11 @@ impl Counts {
     }
 
     /// A handle to pass to the job's process.
-    ///
-    /// # Errors
-    /// If the kernel has no more file descriptors.
     pub fn file(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
     /// Bytes hashed so far.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn bytes(&self) -> io::Result<u64> {
         let mut sum: u64 = 0;
         for nth in 0..self.threads as u64 {

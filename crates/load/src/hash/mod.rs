@@ -93,13 +93,15 @@ impl Load for HashLoad {
         };
         let began = session.began();
         let pool = Pool::start(&self.cpus, Waiting::Sleep, began, schedule, serve)?;
-        Ok(Box::new(HashRunning::new(
+        Ok(Box::new(HashRunning {
             session,
             tallies,
             pool,
             arrived,
-            offer.drain,
-        )))
+            arrivals: 0,
+            begun: 0,
+            drain: offer.drain,
+        }))
     }
 }
 

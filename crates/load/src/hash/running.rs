@@ -13,36 +13,18 @@ use std::time::Duration;
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 pub(super) struct HashRunning {
-    session: Arc<Session>,
-    tallies: Vec<Tally>,
-    pool: Pool<Schedule>,
+    pub(super) session: Arc<Session>,
+    pub(super) tallies: Vec<Tally>,
+    pub(super) pool: Pool<Schedule>,
     /// A clone of the schedule that follows the clock instead of the workers;
     /// its lead over them is the queue length.
-    arrived: Schedule,
-    arrivals: u64,
-    begun: u64,
-    drain: Duration,
+    pub(super) arrived: Schedule,
+    pub(super) arrivals: u64,
+    pub(super) begun: u64,
+    pub(super) drain: Duration,
 }
 
 impl HashRunning {
-    pub(super) fn new(
-        session: Arc<Session>,
-        tallies: Vec<Tally>,
-        pool: Pool<Schedule>,
-        arrived: Schedule,
-        drain: Duration,
-    ) -> HashRunning {
-        HashRunning {
-            session,
-            tallies,
-            pool,
-            arrived,
-            arrivals: 0,
-            begun: 0,
-            drain,
-        }
-    }
-
     fn count_arrivals(&mut self) -> u64 {
         let now = self.session.now_ns();
         while self.arrived.peek() <= now {

@@ -96,9 +96,6 @@ pub struct KnownServer {
 
 impl KnownServer {
     /// Starts a server on a free port of 127.0.0.1.
-    ///
-    /// # Errors
-    /// If the system provides no port, thread or file.
     pub fn start(behaviour: Behaviour) -> io::Result<KnownServer> {
         KnownServer::start_on(behaviour, None, WaitMode::SleepThenPoll)
     }
@@ -106,18 +103,12 @@ impl KnownServer {
     /// Starts a server pinned to one CPU that sleeps until an answer is due. It
     /// uses CPU time only for reading and writing; its answers are late by the
     /// wake-up latency, 20 to 50 us in a virtual machine.
-    ///
-    /// # Errors
-    /// As [`KnownServer::start`], and if it may not run on that CPU.
     pub fn start_pinned(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
         KnownServer::start_on(behaviour, Some(cpu), WaitMode::Sleep)
     }
 
     /// Starts a server that polls on its own CPU: its delays are accurate to
     /// some microseconds.
-    ///
-    /// # Errors
-    /// As [`KnownServer::start`], and if it may not run on that CPU.
     pub fn start_polling(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
         KnownServer::start_on(behaviour, Some(cpu), WaitMode::Poll)
     }
