@@ -24,8 +24,7 @@ pub(crate) enum Maker {
 /// It is there already, its folder is not there, or what the system says.
 pub(crate) fn check(path: &Path, maker: Maker) -> Result<(), Failure> {
     if path.is_dir() {
-        let path = path.to_owned();
-        return Err(RecordError::IsDirectory { path }.into());
+        return Err(RecordError::IsDirectory { path: path.into() }.into());
     }
     if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
         match fs::metadata(folder) {
@@ -47,10 +46,7 @@ pub(crate) fn check(path: &Path, maker: Maker) -> Result<(), Failure> {
 fn cannot(path: &Path, maker: Maker, error: &io::Error) -> Failure {
     if error.kind() == ErrorKind::AlreadyExists {
         return match maker {
-            Maker::Run => RecordError::Exists {
-                path: path.to_owned(),
-            }
-            .into(),
+            Maker::Run => RecordError::Exists { path: path.into() }.into(),
             Maker::Import => Failure::Mistake(format!(
                 "{} exists already; choose another file with -o",
                 path.display()

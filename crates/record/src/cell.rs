@@ -1,7 +1,11 @@
-//! Conversion of numbers to and from SQLite's integers.
+//! Values of the model to and from cells. An invalid cell is an error: a
+//! default would be an invented measurement.
 
-use rusqlite::types::FromSqlError;
-use rusqlite::{Result, Row};
+use plimsoll_model::{LoadLevel, Share};
+use rusqlite::types::{FromSql, FromSqlError, ToSql, ToSqlOutput};
+use rusqlite::{Connection, Result, Row};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::time::Duration;
 
 /// SQLite's integers are signed. Larger values, which no count or duration in
@@ -14,10 +18,84 @@ pub(crate) fn ns(d: Duration) -> i64 {
     i64::try_from(d.as_nanos()).unwrap_or(i64::MAX)
 }
 
+/// A value that is stored as JSON.
+pub(crate) struct Json<'a, T>(pub(crate) &'a T);
+
+impl<T: Serialize> ToSql for Json<'_, T> {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        match serde_json::to_string(self.0) {
+            Ok(text) => Ok(text.into()),
+            Err(e) => Err(rusqlite::Error::ToSqlConversionFailure(e.into())),
+        }
+    }
+}
+
+/// Adds a row with these cells, given by column.
+pub(crate) fn insert(conn: &Connection, table: &str, cells: &[(&str, &dyn ToSql)]) -> Result<()> {
+    let (columns, values): (Vec<&str>, Vec<&dyn ToSql>) = cells.iter().copied().unzip();
+    let marks = vec!["?"; cells.len()].join(", ");
+    let sql = format!(
+        "INSERT INTO {table} ({}) VALUES ({marks})",
+        columns.join(", ")
+    );
+    conn.execute(&sql, values.as_slice())?;
+    Ok(())
+}
+
+pub(crate) fn has(row: &Row<'_>, column: &str) -> bool {
+    row.as_ref().column_index(column).is_ok()
+}
+
+/// The cell of a column, converted; `None` for NULL.
+fn optional<C: FromSql, T>(
+    row: &Row<'_>,
+    column: &'static str,
+    convert: impl Fn(C) -> Option<T>,
+) -> Result<Option<T>> {
+    let cell: Option<C> = row.get(column)?;
+    cell.map(|cell| convert(cell).ok_or_else(|| wrong(column)))
+        .transpose()
+}
+
 /// An integer that must not be negative.
 pub(crate) fn count_in(row: &Row<'_>, column: &'static str) -> Result<u64> {
     let n: i64 = row.get(column)?;
     u64::try_from(n).map_err(|_| wrong(column))
+}
+
+pub(crate) fn ns_in(row: &Row<'_>, column: &'static str) -> Result<Duration> {
+    count_in(row, column).map(Duration::from_nanos)
+}
+
+pub(crate) fn optional_ns(row: &Row<'_>, column: &'static str) -> Result<Option<Duration>> {
+    optional(row, column, |n: i64| {
+        u64::try_from(n).ok().map(Duration::from_nanos)
+    })
+}
+
+pub(crate) fn optional_share(row: &Row<'_>, column: &'static str) -> Result<Option<Share>> {
+    optional(row, column, Share::new)
+}
+
+pub(crate) fn optional_level(row: &Row<'_>, column: &'static str) -> Result<Option<LoadLevel>> {
+    optional(row, column, LoadLevel::percent)
+}
+
+pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Result<T> {
+    optional_json(row, column)?.ok_or_else(|| wrong(column))
+}
+
+pub(crate) fn optional_json<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: &'static str,
+) -> Result<Option<T>> {
+    let text: Option<String> = row.get(column)?;
+    text.map(|text| serde_json::from_str(&text).map_err(|e| invalid_json(column, &e)))
+        .transpose()
+}
+
+pub(crate) fn invalid_json(column: &str, e: &serde_json::Error) -> rusqlite::Error {
+    FromSqlError::Other(format!("{column}: {e}").into()).into()
 }
 
 /// The error for a value outside of its column's domain.

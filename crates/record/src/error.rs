@@ -1,125 +1,113 @@
 //! Errors of run files, each a sentence with a remedy.
 
 use rusqlite::{ErrorCode, ffi};
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+/// A path, displayed with control characters escaped, as they could move a
+/// terminal's cursor.
+#[derive(Debug, Clone)]
+pub struct PrintablePath(PathBuf);
+
+impl<P: AsRef<Path> + ?Sized> From<&P> for PrintablePath {
+    fn from(path: &P) -> PrintablePath {
+        PrintablePath(path.as_ref().to_owned())
+    }
+}
+
+impl fmt::Display for PrintablePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&escaped(&self.0.to_string_lossy()))
+    }
+}
 
 /// Why a record could not be created, read or appended to.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     #[error(
-        "{} exists already; choose another file with -o, or continue its run with --resume",
-        shown(path)
+        "{path} exists already; choose another file with -o, or continue its run with --resume"
     )]
-    Exists { path: PathBuf },
-    #[error("{} exists already; give an empty or a new directory", shown(path))]
-    ExportExists { path: PathBuf },
-    #[error("there is no file {}; check the name", shown(path))]
-    NoSuchFile { path: PathBuf },
-    #[error("{} is a directory; give a file in it", shown(path))]
-    IsDirectory { path: PathBuf },
+    Exists { path: PrintablePath },
+    #[error("{path} exists already; give an empty or a new directory")]
+    ExportExists { path: PrintablePath },
+    #[error("there is no file {path}; check the name")]
+    NoSuchFile { path: PrintablePath },
+    #[error("{path} is a directory; give a file in it")]
+    IsDirectory { path: PrintablePath },
     #[error(
-        "{} cannot be created because a part of its path is a file; choose another file with -o",
-        shown(path)
+        "{path} cannot be created because a part of its path is a file; choose another file with -o"
     )]
-    NotInADirectory { path: PathBuf },
+    NotInADirectory { path: PrintablePath },
+    #[error("{path} is not a Plimsoll record: {why}; give a file that a run wrote")]
+    NotARecord {
+        path: PrintablePath,
+        why: &'static str,
+    },
     #[error(
-        "{} is not a Plimsoll record: {why}; give a file that a run wrote",
-        shown(path)
-    )]
-    NotARecord { path: PathBuf, why: &'static str },
-    #[error(
-        "{} was written by a newer Plimsoll (schema {schema}, this one reads up to {reads_up_to}); update Plimsoll",
-        shown(path)
+        "{path} was written by a newer Plimsoll (schema {schema}, this one reads up to {reads_up_to}); update Plimsoll"
     )]
     Newer {
-        path: PathBuf,
+        path: PrintablePath,
         schema: u32,
         reads_up_to: u32,
     },
     #[error(
-        "the directory {} cannot be created; choose another one, such as one below the current directory",
-        shown(path)
+        "the directory {path} cannot be created; choose another one, such as one below the current directory"
     )]
-    NoDirectory { path: PathBuf },
+    NoDirectory { path: PrintablePath },
     #[error(
-        "{} is being written by another run; wait for it to end, or choose another file with -o",
-        shown(path)
+        "{path} is being written by another run; wait for it to end, or choose another file with -o"
     )]
-    BeingWritten { path: PathBuf },
+    BeingWritten { path: PrintablePath },
     #[error(
-        "{} is damaged or cut short ({detail}); use an intact copy, or run again with another file",
-        shown(path)
+        "{path} is damaged or cut short ({detail}); use an intact copy, or run again with another file"
     )]
-    Damaged { path: PathBuf, detail: String },
+    Damaged { path: PrintablePath, detail: String },
     #[error("{}", disk_full(path, *kept))]
     DiskFull {
-        path: PathBuf,
+        path: PrintablePath,
         /// Number of trials in the file.
         kept: u64,
     },
     #[error(
-        "the disk is full, so {} could not be created; free some space, or choose a file on another disk",
-        shown(path)
+        "the disk is full, so {path} could not be created; free some space, or choose a file on another disk"
     )]
-    NoSpace { path: PathBuf },
+    NoSpace { path: PrintablePath },
     #[error(
-        "no permission to {doing} {}; change its permissions or its directory's, or choose another file",
-        shown(path)
+        "no permission to {doing} {path}; change its permissions or its directory's, or choose another file"
     )]
     PermissionDenied {
-        path: PathBuf,
+        path: PrintablePath,
         /// The refused operation: "read", "write", "make".
         doing: &'static str,
     },
     /// Somebody else may have written the commands that a resumed run would run.
-    #[error(
-        "{} {why}, and --resume runs the commands in a record; {way_out}",
-        shown(path)
-    )]
+    #[error("{path} {why}, and --resume runs the commands in a record; {way_out}")]
     NotTrusted {
-        /// The file.
-        path: PathBuf,
+        path: PrintablePath,
         /// Who may have written it.
         why: String,
         /// What to do about it.
         way_out: &'static str,
     },
-    /// The file system takes no writes.
-    #[error(
-        "{} is on a read-only file system; choose a file elsewhere",
-        shown(path)
-    )]
-    ReadOnlyFileSystem { path: PathBuf },
+    #[error("{path} is on a read-only file system; choose a file elsewhere")]
+    ReadOnlyFileSystem { path: PrintablePath },
     /// Another program holds an SQLite lock for too long.
     #[error(
-        "{} is locked by another program, such as an open sqlite3 shell; close it and retry",
-        shown(path)
+        "{path} is locked by another program, such as an open sqlite3 shell; close it and retry"
     )]
-    Busy { path: PathBuf },
+    Busy { path: PrintablePath },
     #[error(
-        "{} was moved or deleted while the run wrote to it; do not move it until the run has ended",
-        shown(path)
+        "{path} was moved or deleted while the run wrote to it; do not move it until the run has ended"
     )]
-    Gone { path: PathBuf },
+    Gone { path: PrintablePath },
     /// An append to a record that was opened for reading.
-    #[error(
-        "{} was opened for reading only; open it to resume its run",
-        shown(path)
-    )]
-    OpenedForReading { path: PathBuf },
-    #[error("{what} cannot be serialized into {}: {detail}", shown(path))]
-    Unwritable {
-        path: PathBuf,
-        what: &'static str,
-        detail: String,
-    },
-    /// Any other error of the operating system or SQLite.
-    #[error(
-        "{} could not be used ({detail}); check its disk, quota and permissions",
-        shown(path)
-    )]
-    Io { path: PathBuf, detail: String },
+    #[error("{path} was opened for reading only; open it to resume its run")]
+    OpenedForReading { path: PrintablePath },
+    #[error("a value cannot be serialized into {path}: {detail}")]
+    Unwritable { path: PrintablePath, detail: String },
+    #[error("{path} could not be used ({detail}); check its disk, quota and permissions")]
+    Io { path: PrintablePath, detail: String },
 }
 
 impl RecordError {
@@ -151,80 +139,90 @@ impl RecordError {
 
     pub(crate) fn damaged(path: &Path, detail: impl AsRef<str>) -> RecordError {
         RecordError::Damaged {
-            path: path.to_owned(),
+            path: path.into(),
             detail: first_line(detail.as_ref()),
+        }
+    }
+
+    pub(crate) fn not_a_record(path: &Path, why: &'static str) -> RecordError {
+        let path = path.into();
+        RecordError::NotARecord { path, why }
+    }
+
+    pub(crate) fn unwritable(path: &Path, detail: impl fmt::Display) -> RecordError {
+        RecordError::Unwritable {
+            path: path.into(),
+            detail: detail.to_string(),
+        }
+    }
+
+    pub(crate) fn denied(path: &Path, doing: &'static str) -> RecordError {
+        let path = path.into();
+        RecordError::PermissionDenied { path, doing }
+    }
+
+    fn other(path: &Path, error: &impl fmt::Display) -> RecordError {
+        RecordError::Io {
+            path: path.into(),
+            detail: first_line(&error.to_string()),
         }
     }
 
     /// Converts an error of the operating system; `doing` names the refused
     /// operation.
     pub(crate) fn from_io(path: &Path, e: &io::Error, doing: &'static str) -> RecordError {
-        let path = path.to_owned();
+        use io::ErrorKind::*;
         match e.kind() {
-            io::ErrorKind::AlreadyExists => RecordError::Exists { path },
-            io::ErrorKind::NotFound => RecordError::NoSuchFile { path },
-            io::ErrorKind::IsADirectory => RecordError::IsDirectory { path },
-            io::ErrorKind::NotADirectory => RecordError::NotInADirectory { path },
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                RecordError::NoSpace { path }
-            }
-            io::ErrorKind::PermissionDenied => RecordError::PermissionDenied { path, doing },
-            io::ErrorKind::ReadOnlyFilesystem => RecordError::ReadOnlyFileSystem { path },
-            _ => RecordError::Io {
-                path,
-                detail: first_line(&e.to_string()),
-            },
+            AlreadyExists => RecordError::Exists { path: path.into() },
+            NotFound => RecordError::NoSuchFile { path: path.into() },
+            IsADirectory => RecordError::IsDirectory { path: path.into() },
+            NotADirectory => RecordError::NotInADirectory { path: path.into() },
+            StorageFull | QuotaExceeded => RecordError::NoSpace { path: path.into() },
+            PermissionDenied => RecordError::denied(path, doing),
+            ReadOnlyFilesystem => RecordError::ReadOnlyFileSystem { path: path.into() },
+            _ => RecordError::other(path, e),
         }
     }
 
     /// Converts an error of SQLite about a file with `kept` trials.
     pub(crate) fn from_sqlite(path: &Path, e: rusqlite::Error, kept: u64) -> RecordError {
-        let Some(said) = e.sqlite_error().copied() else {
+        if let rusqlite::Error::ToSqlConversionFailure(detail) = e {
+            return RecordError::unwritable(path, detail);
+        }
+        let Some(code) = e.sqlite_error() else {
             // The file is readable, but a value is invalid.
             return RecordError::damaged(path, e.to_string());
         };
-        let path = path.to_owned();
-        if said.extended_code == ffi::SQLITE_READONLY_DBMOVED {
-            return RecordError::Gone { path };
+        if code.extended_code == ffi::SQLITE_READONLY_DBMOVED {
+            return RecordError::Gone { path: path.into() };
         }
-        match said.code {
-            ErrorCode::DiskFull => RecordError::DiskFull { path, kept },
-            ErrorCode::NotADatabase => RecordError::NotARecord {
-                path,
-                why: "it is not an SQLite file",
-            },
+        match code.code {
+            ErrorCode::DiskFull => {
+                let path = path.into();
+                RecordError::DiskFull { path, kept }
+            }
+            ErrorCode::NotADatabase => RecordError::not_a_record(path, "it is not an SQLite file"),
             // "no such table" and the like: not the tables of a record.
-            ErrorCode::DatabaseCorrupt | ErrorCode::Unknown => RecordError::Damaged {
-                path,
-                detail: first_line(&e.to_string()),
-            },
-            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => RecordError::Busy { path },
+            ErrorCode::DatabaseCorrupt | ErrorCode::Unknown => {
+                RecordError::damaged(path, e.to_string())
+            }
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+                RecordError::Busy { path: path.into() }
+            }
             // CannotOpen comes from the journal, which is created next to the
             // file.
             ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen => {
-                RecordError::PermissionDenied {
-                    path,
-                    doing: "write",
-                }
+                RecordError::denied(path, "write")
             }
-            _ => RecordError::Io {
-                path,
-                detail: first_line(&e.to_string()),
-            },
+            _ => RecordError::other(path, &e),
         }
     }
 }
 
-/// A path with control characters escaped, as they could move a terminal's
-/// cursor.
-fn shown(path: &Path) -> String {
-    escaped(&path.to_string_lossy())
-}
-
 /// The first line, truncated; SQLite quotes whole statements.
-fn first_line(said: &str) -> String {
+fn first_line(message: &str) -> String {
     const LONGEST: usize = 120;
-    let line = said.lines().next().unwrap_or_default();
+    let line = message.lines().next().unwrap_or_default();
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => escaped(&line[..end]) + "...",
         None => escaped(line),
@@ -243,8 +241,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-fn disk_full(path: &Path, kept: u64) -> String {
-    let path = shown(path);
+fn disk_full(path: &PrintablePath, kept: u64) -> String {
     let recorded = match kept {
         0 => {
             return format!(

@@ -6,6 +6,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use plimsoll_model::{Histogram, LoadLevel, Phase, Trial};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -32,11 +33,7 @@ pub fn export_hdr<S, O>(
             && trial.verdict.is_valid()
         {
             let log = logs.entry(level).or_default();
-            add(log, level, &trial).map_err(|detail| RecordError::Unwritable {
-                path: dir.to_owned(),
-                what: "a histogram",
-                detail,
-            })?;
+            add(log, level, &trial).map_err(|detail| RecordError::unwritable(dir, detail))?;
         }
     }
     let files: Vec<(PathBuf, Vec<u8>)> = logs
@@ -82,25 +79,20 @@ const LEGEND: &[u8] =
 
 fn write_all(dir: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(), RecordError> {
     fs::create_dir_all(dir).map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => RecordError::NotInADirectory {
-            path: dir.to_owned(),
-        },
+        ErrorKind::AlreadyExists => RecordError::NotInADirectory { path: dir.into() },
         // Parents are created too, so the file system accepts no directories
         // here.
-        std::io::ErrorKind::NotFound => RecordError::NoDirectory {
-            path: dir.to_owned(),
-        },
+        ErrorKind::NotFound => RecordError::NoDirectory { path: dir.into() },
         _ => RecordError::from_io(dir, &e, "make"),
     })?;
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
-        return Err(RecordError::ExportExists { path: path.clone() });
+        return Err(RecordError::ExportExists { path: path.into() });
     }
     for (path, log) in files {
-        let fail = |e: std::io::Error| match e.kind() {
-            std::io::ErrorKind::AlreadyExists => RecordError::ExportExists { path: path.clone() },
+        write_private(path, log, Existing::Keep).map_err(|e| match e.kind() {
+            ErrorKind::AlreadyExists => RecordError::ExportExists { path: path.into() },
             _ => RecordError::from_io(path, &e, "make"),
-        };
-        write_private(path, log, Existing::Keep).map_err(fail)?;
+        })?;
     }
     Ok(())
 }

@@ -1,22 +1,19 @@
 //! Records of versions 1 to 3, in which the trial table had a column for each
-//! quantity of each experiment: what those columns say in the words of version
-//! 4, and how such a file is brought up to date before a trial is added.
+//! quantity of each experiment: conversion of those columns to the JSON of version
+//! 4, and migration of the file before a trial is added.
 
-use crate::cell::{count_in, wrong};
-use crate::read::{has, json, optional_ns, optional_share};
+use crate::cell::{count_in, has, json, ns, optional_ns, optional_share, wrong};
 use crate::{RecordError, schema};
 use plimsoll_model::{Rate, SCHEMA_VERSION, Share};
 use rusqlite::{Connection, Result, Row, Transaction, TransactionBehavior, params};
 use serde_json::{Value, json as value};
 use std::path::Path;
-use std::time::Duration;
 
-/// The experiment that made a plan, told by the parts that it has.
+/// The experiment that made a plan, by the parts that it has.
 pub(crate) fn experiment(plan: &Value) -> &'static str {
-    let is_there = |key: &str| plan.get(key).is_some_and(|part| !part.is_null());
     let copies = plan.get("copies").and_then(Value::as_array);
     match copies {
-        _ if is_there("sideload") => "yield",
+        _ if plan.get("sideload").is_some_and(|part| !part.is_null()) => "yield",
         Some(numbers) if !numbers.is_empty() => "copies",
         _ => "sweep",
     }
@@ -59,11 +56,10 @@ fn job(row: &Row<'_>) -> Result<Value> {
         return Ok(Value::Null);
     }
     let share = |column| optional_share(row, column).map(|share| share.map(Share::get));
-    let ns = |time: Option<Duration>| time.map(|time| time.as_nanos() as u64);
     Ok(value!({
         "done": count_in(row, "job_done")?,
         "over_ns": count_in(row, "job_over_ns")?,
-        "cpu_ns": ns(optional_ns(row, "job_cpu_ns")?),
+        "cpu_ns": optional_ns(row, "job_cpu_ns")?.map(ns),
         "held": {
             "allowed_share": share("job_allowed_share")?,
             "frozen_share": share("job_frozen_share")?,

@@ -31,7 +31,6 @@ mod record;
 mod run;
 mod schema;
 mod slots;
-mod trials;
 mod trust;
 mod write;
 
@@ -40,7 +39,6 @@ pub use hdr_log::export_hdr;
 pub use private::{Existing, write_private};
 pub use record::Record;
 pub use run::NewRun;
-pub use trials::Trials;
 
 #[cfg(test)]
 mod tests;

@@ -32,9 +32,7 @@ impl WriterLock {
         }
         match file.try_lock() {
             Ok(()) => Ok(WriterLock { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(RecordError::BeingWritten {
-                path: path.to_owned(),
-            }),
+            Err(TryLockError::WouldBlock) => Err(RecordError::BeingWritten { path: path.into() }),
             Err(TryLockError::Error(e)) => Err(RecordError::from_io(path, &e, "lock")),
         }
     }

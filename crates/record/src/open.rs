@@ -1,8 +1,9 @@
-//! Files and connections: what stands between a path and an open database.
+//! Files and connections: from a path to an open database.
 
 use crate::{RecordError, schema};
 use rusqlite::{Connection, OpenFlags, ffi};
 use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -13,18 +14,14 @@ const PRIVATE: u32 = 0o600;
 pub(crate) fn new_file(path: &Path) -> Result<File, RecordError> {
     let fail = |e| RecordError::from_io(path, &e, "make");
     if path.is_dir() {
-        return Err(RecordError::IsDirectory {
-            path: path.to_owned(),
-        });
+        return Err(RecordError::IsDirectory { path: path.into() });
     }
     if let Some(above) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
         let mut builder = DirBuilder::new();
         let made = builder.recursive(true).mode(0o755).create(above);
         made.map_err(|e| match e.kind() {
             // What exists already is a file where a directory has to be.
-            std::io::ErrorKind::AlreadyExists => RecordError::NotInADirectory {
-                path: path.to_owned(),
-            },
+            ErrorKind::AlreadyExists => RecordError::NotInADirectory { path: path.into() },
             _ => fail(e),
         })?;
     }
@@ -41,43 +38,30 @@ pub(crate) fn new_file(path: &Path) -> Result<File, RecordError> {
 pub(crate) fn check_kind(path: &Path) -> Result<(), RecordError> {
     let about = fs::metadata(path).map_err(|e| match e.kind() {
         // A file with a name below it: to a reader, that is no such file.
-        std::io::ErrorKind::NotADirectory => RecordError::NoSuchFile {
-            path: path.to_owned(),
-        },
+        ErrorKind::NotADirectory => RecordError::NoSuchFile { path: path.into() },
         _ => RecordError::from_io(path, &e, "read"),
     })?;
-    let not_a_record = |why| {
-        Err(RecordError::NotARecord {
-            path: path.to_owned(),
-            why,
-        })
-    };
     if about.is_dir() {
-        return Err(RecordError::IsDirectory {
-            path: path.to_owned(),
-        });
+        return Err(RecordError::IsDirectory { path: path.into() });
     }
     if !about.is_file() {
-        return not_a_record("it is a device or a pipe");
+        return Err(RecordError::not_a_record(path, "it is a device or a pipe"));
     }
     if about.len() == 0 {
-        return not_a_record("it is empty");
+        return Err(RecordError::not_a_record(path, "it is empty"));
     }
     Ok(())
 }
 
-/// A connection with the settings that all have.
+/// A connection with the settings of every connection.
 pub(crate) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, RecordError> {
     // An absolute path is never taken for a URI or for a database in memory.
     let absolute = std::path::absolute(path).map_err(|e| RecordError::from_io(path, &e, "read"))?;
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(absolute, flags)
         .and_then(|conn| schema::configure(&conn).map(|()| conn))
-        .map_err(|e| match e.sqlite_error().map(|said| said.code) {
-            Some(rusqlite::ErrorCode::CannotOpen) => RecordError::PermissionDenied {
-                path: path.to_owned(),
-                doing: "read",
-            },
+        .map_err(|e| match e.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::CannotOpen) => RecordError::denied(path, "read"),
             _ => RecordError::from_sqlite(path, e, 0),
         })
 }
@@ -85,14 +69,14 @@ pub(crate) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Reco
 /// A connection for reading.
 ///
 /// A run that was killed within a commit leaves a journal, and the first to
-/// open the file has to roll it back, which needs leave to write; without a
-/// journal, leave to read is enough.
+/// open the file has to roll it back, which needs permission to write; without
+/// a journal, permission to read is enough.
 pub(crate) fn connect_to_read(path: &Path) -> Result<Connection, RecordError> {
     let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let probe = conn.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0));
     let needs_rollback = probe.is_err_and(|e| {
         e.sqlite_error()
-            .is_some_and(|said| said.extended_code == ffi::SQLITE_READONLY_ROLLBACK)
+            .is_some_and(|error| error.extended_code == ffi::SQLITE_READONLY_ROLLBACK)
     });
     if !needs_rollback {
         return Ok(conn);

@@ -1,18 +1,19 @@
-//! Conversion of rows to a run and its trials. An invalid value is an error: a
-//! default would be an invented measurement.
+//! Conversion of rows to a run and its trials.
 
-use crate::cell::{count_in, wrong};
+use crate::cell::{
+    count_in, has, invalid_json, json, ns_in, optional_json, optional_level, optional_ns,
+    optional_share, wrong,
+};
 use crate::run::Run;
 use crate::{RecordError, histogram, legacy, slots};
 use plimsoll_model::{
-    CpuTime, Errors, Histogram, Invalid, LoadLevel, Phase, RunEnd, Second, Share, Trial, TrialSpec,
-    Verdict, WarmUp, Work,
+    CpuTime, Errors, Histogram, Invalid, Phase, RunEnd, Second, Trial, TrialSpec, Verdict, WarmUp,
+    Work,
 };
-use rusqlite::types::{FromSqlError, Type};
+use rusqlite::types::Type;
 use rusqlite::{Connection, Result, Row};
 use serde::de::DeserializeOwned;
 use std::path::Path;
-use std::time::Duration;
 
 pub(crate) fn run(conn: &Connection, path: &Path) -> std::result::Result<Run, RecordError> {
     conn.query_row("SELECT * FROM run WHERE id = 1", [], |row| {
@@ -48,11 +49,9 @@ fn end(row: &Row<'_>) -> Result<Option<RunEnd>> {
 
 /// The number of trials. They are numbered from 1 without gaps.
 pub(crate) fn count(conn: &Connection, path: &Path) -> std::result::Result<u64, RecordError> {
-    let count = conn.query_row("SELECT coalesce(max(id), 0) FROM trial", [], |row| {
-        row.get::<_, i64>(0)
-    });
-    let count = count.map_err(|e| RecordError::from_sqlite(path, e, 0))?;
-    u64::try_from(count).map_err(|_| RecordError::damaged(path, "a trial has no number"))
+    let sql = "SELECT coalesce(max(id), 0) AS trials FROM trial";
+    conn.query_row(sql, [], |row| count_in(row, "trials"))
+        .map_err(|e| RecordError::from_sqlite(path, e, 0))
 }
 
 /// Trial `number`.
@@ -71,10 +70,10 @@ pub(crate) fn trial<S: DeserializeOwned, O: DeserializeOwned>(
             Ok(Trial {
                 spec: spec(row)?,
                 started_unix_ms: count_in(row, "started_unix_ms")?,
-                took: ns(row, "took_ns")?,
-                warm_up: ns(row, "warm_up_ns")?,
+                took: ns_in(row, "took_ns")?,
+                warm_up: ns_in(row, "warm_up_ns")?,
                 steady: row.get("steady")?,
-                window: ns(row, "window_ns")?,
+                window: ns_in(row, "window_ns")?,
                 work: Work {
                     steps: slots::of_trial(conn, id)?,
                     ..work(row, latency, slip)?
@@ -91,12 +90,12 @@ pub(crate) fn trial<S: DeserializeOwned, O: DeserializeOwned>(
             })
         })
     };
-    read().map_err(|e| match RecordError::from_sqlite(path, e, 0) {
-        RecordError::Damaged { path, detail } => RecordError::Damaged {
-            path,
-            detail: format!("trial {number}: {detail}"),
-        },
-        other => other,
+    read().map_err(|e| {
+        let mut e = RecordError::from_sqlite(path, e, 0);
+        if let RecordError::Damaged { detail, .. } = &mut e {
+            detail.insert_str(0, &format!("trial {number}: "));
+        }
+        e
     })
 }
 
@@ -105,7 +104,9 @@ fn spec<S: DeserializeOwned>(row: &Row<'_>) -> Result<TrialSpec<S>> {
     let phase = match phase.as_str() {
         "idle" => Phase::Idle,
         "calibration" => Phase::Calibration,
-        "level" => Phase::Level { level: level(row)? },
+        "level" => Phase::Level {
+            level: optional_level(row, "load_pct")?,
+        },
         "search" => Phase::Search,
         "confirmation" => Phase::Confirmation,
         "one_thread_per_core" => Phase::OneThreadPerCore,
@@ -123,31 +124,16 @@ fn spec<S: DeserializeOwned>(row: &Row<'_>) -> Result<TrialSpec<S>> {
         pass: row.get("pass")?,
         attempt: row.get("attempt")?,
         warm_up: WarmUp {
-            min: ns(row, "warm_up_min_ns")?,
-            max: ns(row, "warm_up_max_ns")?,
+            min: ns_in(row, "warm_up_min_ns")?,
+            max: ns_in(row, "warm_up_max_ns")?,
         },
-        window: ns(row, "asked_window_ns")?,
-        limit: limit(row)?,
+        window: ns_in(row, "asked_window_ns")?,
+        limit: match has(row, "limit_ns") {
+            true => optional_ns(row, "limit_ns")?,
+            false => None, // version 1
+        },
         seed: seed.parse().map_err(|_| wrong("seed"))?,
     })
-}
-
-/// Records of version 1 do not have it.
-fn limit(row: &Row<'_>) -> Result<Option<Duration>> {
-    match has(row, "limit_ns") {
-        true => optional_ns(row, "limit_ns"),
-        false => Ok(None),
-    }
-}
-
-pub(crate) fn has(row: &Row<'_>, column: &str) -> bool {
-    row.as_ref().column_index(column).is_ok()
-}
-
-fn level(row: &Row<'_>) -> Result<Option<LoadLevel>> {
-    let pct: Option<f64> = row.get("load_pct")?;
-    pct.map(|pct| LoadLevel::percent(pct).ok_or_else(|| wrong("load_pct")))
-        .transpose()
 }
 
 fn work(row: &Row<'_>, latency: Histogram, slip: Histogram) -> Result<Work> {
@@ -193,8 +179,8 @@ fn seconds_of(conn: &Connection, trial: i64) -> Result<Vec<Second>> {
     let mut statement = conn.prepare("SELECT * FROM second WHERE trial = ? ORDER BY number")?;
     let rows = statement.query_map([trial], |row| {
         Ok(Second {
-            at: ns(row, "at_ns")?,
-            length: ns(row, "length_ns")?,
+            at: ns_in(row, "at_ns")?,
+            length: ns_in(row, "length_ns")?,
             measured: row.get("measured")?,
             sent: count_in(row, "sent")?,
             completed: count_in(row, "completed")?,
@@ -209,40 +195,6 @@ fn seconds_of(conn: &Connection, trial: i64) -> Result<Vec<Second>> {
     rows.collect()
 }
 
-pub(crate) fn ns(row: &Row<'_>, column: &'static str) -> Result<Duration> {
-    count_in(row, column).map(Duration::from_nanos)
-}
-
-pub(crate) fn optional_ns(row: &Row<'_>, column: &'static str) -> Result<Option<Duration>> {
-    let n: Option<i64> = row.get(column)?;
-    n.map(|n| {
-        u64::try_from(n)
-            .map(Duration::from_nanos)
-            .map_err(|_| wrong(column))
-    })
-    .transpose()
-}
-
-pub(crate) fn optional_share(row: &Row<'_>, column: &'static str) -> Result<Option<Share>> {
-    let x: Option<f64> = row.get(column)?;
-    x.map(|x| Share::new(x).ok_or_else(|| wrong(column)))
-        .transpose()
-}
-
-pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Result<T> {
-    optional_json(row, column)?.ok_or_else(|| wrong(column))
-}
-
-fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: &'static str) -> Result<Option<T>> {
-    let text: Option<String> = row.get(column)?;
-    text.map(|text| {
-        serde_json::from_str(&text)
-            .map_err(|e| FromSqlError::Other(format!("{column}: {e}").into()).into())
-    })
-    .transpose()
-}
-
 fn from_value<T: DeserializeOwned>(value: serde_json::Value, column: &'static str) -> Result<T> {
-    serde_json::from_value(value)
-        .map_err(|e| FromSqlError::Other(format!("{column}: {e}").into()).into())
+    serde_json::from_value(value).map_err(|e| invalid_json(column, &e))
 }

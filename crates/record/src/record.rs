@@ -1,7 +1,7 @@
 use crate::lock::WriterLock;
 use crate::open::{check_kind, connect, connect_to_read, new_file};
 use crate::run::{NewRun, Run};
-use crate::{RecordError, Trials, legacy, read, schema, trust, write};
+use crate::{RecordError, legacy, read, schema, trust, write};
 use plimsoll_model::{Provenance, Requirement, RunEnd, Trial, TrialSetting};
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::OFlags;
@@ -29,14 +29,10 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// The file exists already, or it cannot be made; a file that was begun
-    /// is taken away again.
+    /// The file exists already, or it cannot be made; an unfinished file is
+    /// removed.
     pub fn create<P: Serialize>(path: &Path, new: &NewRun<'_, P>) -> Result<Record, RecordError> {
-        let run = Run::new(new, now_unix_ms()).map_err(|e| RecordError::Unwritable {
-            path: path.to_owned(),
-            what: "the plan",
-            detail: e.to_string(),
-        })?;
+        let run = Run::new(new, now_unix_ms()).map_err(|e| RecordError::unwritable(path, e))?;
         let file = new_file(path)?;
         initialize(path, file, run).inspect_err(|_| {
             // The file is ours: it was created above. If removing it fails too,
@@ -137,9 +133,10 @@ impl Record {
     fn check_writable(&self) -> Result<(), RecordError> {
         match self.writer {
             Some(_) => Ok(()),
-            None => Err(RecordError::OpenedForReading {
-                path: self.path.clone(),
-            }),
+            None => {
+                let path = (&self.path).into();
+                Err(RecordError::OpenedForReading { path })
+            }
         }
     }
 
@@ -147,17 +144,24 @@ impl Record {
     /// time: two histograms make half a megabyte of each. `S` and `O` are the
     /// experiment's setting and outcome.
     ///
+    /// The iterator ends after the first error. It holds no lock between two
+    /// trials, so a run may write at the same time.
+    ///
     /// # Errors
     ///
     /// The file cannot be read any more.
-    pub fn trials<S, O>(&self) -> Result<Trials<'_, S, O>, RecordError> {
-        let count = read::count(&self.conn, &self.path)?;
-        Ok(Trials::new(
-            &self.conn,
-            &self.path,
-            &self.run.experiment,
-            count,
-        ))
+    pub fn trials<S: DeserializeOwned, O: DeserializeOwned>(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<Trial<S, O>, RecordError>> + '_, RecordError> {
+        let mut left = 1..=read::count(&self.conn, &self.path)?;
+        Ok(std::iter::from_fn(move || {
+            let number = left.next()?;
+            let trial = read::trial(&self.conn, &self.path, &self.run.experiment, number);
+            if trial.is_err() {
+                left = 1..=0;
+            }
+            Some(trial)
+        }))
     }
 
     /// Trials in the file when it was opened, plus those appended since.
@@ -165,7 +169,6 @@ impl Record {
         self.trials
     }
 
-    /// The name of the experiment.
     pub fn experiment(&self) -> &str {
         &self.run.experiment
     }
@@ -179,7 +182,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// It is no such plan.
+    /// The plan is another experiment's.
     pub fn plan<P: DeserializeOwned>(&self) -> Result<P, RecordError> {
         serde_json::from_str(&self.run.plan_json)
             .map_err(|e| RecordError::damaged(&self.path, format!("plan_json: {e}")))
@@ -190,7 +193,6 @@ impl Record {
         &self.run.provenance
     }
 
-    /// The requirements of the run, met or missed.
     pub fn requirements(&self) -> &[Requirement] {
         &self.run.requirements
     }
@@ -210,7 +212,6 @@ impl Record {
         self.run.end.as_ref()
     }
 
-    /// The path as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -220,15 +221,14 @@ impl Record {
 fn initialize(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
     let lock = WriterLock::take(file, path)?;
     let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    let row = write::RunRow::new(&run, path)?;
-    let made = (|| {
+    let mut make = || {
         schema::configure_writer(&conn)?;
         let tx = conn.transaction()?;
         schema::make_tables(&tx)?;
-        row.insert(&tx)?;
+        write::run(&tx, &run)?;
         tx.commit()
-    })();
-    made.map_err(|e| match RecordError::from_sqlite(path, e, 0) {
+    };
+    make().map_err(|e| match RecordError::from_sqlite(path, e, 0) {
         RecordError::DiskFull { path, .. } => RecordError::NoSpace { path },
         other => other,
     })?;

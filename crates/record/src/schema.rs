@@ -6,23 +6,22 @@ use rusqlite::Connection;
 use std::path::Path;
 use std::time::Duration;
 
-/// `PLIM` in ASCII: what `file` and we know a record by. SQLite keeps it at
+/// `PLIM` in ASCII, which identifies a record. SQLite keeps it at
 /// byte 68 of the file (<https://www.sqlite.org/fileformat2.html>).
 const APPLICATION_ID: i32 = 0x504c_494d;
 
 const TABLES: &str = include_str!("schema.sql");
 
-/// One row per trial.
 pub(crate) const TRIAL_TABLE: &str = include_str!("trial.sql");
 
 /// A view for the sqlite3 shell.
 pub(crate) const OVERVIEW: &str = include_str!("overview.sql");
 
-/// What records of versions 1 and 2 lack as a whole.
+/// Records of versions 1 and 2 lack it.
 pub(crate) const SLOT_TABLE: &str = include_str!("slot.sql");
 
 /// How long to wait for a lock that another program holds. A commit holds it
-/// for milliseconds; somebody who pages through a query holds it for longer.
+/// for milliseconds, a shell with an open query for longer.
 const BUSY: Duration = Duration::from_secs(30);
 
 /// Settings of every connection.
@@ -48,7 +47,7 @@ pub(crate) fn configure_writer(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "synchronous", "EXTRA")
 }
 
-/// Makes the tables and says what the file is.
+/// Makes the tables and marks the file as a record.
 pub(crate) fn make_tables(conn: &Connection) -> rusqlite::Result<()> {
     for part in [TABLES, TRIAL_TABLE, SLOT_TABLE, OVERVIEW] {
         conn.execute_batch(part)?;
@@ -57,57 +56,50 @@ pub(crate) fn make_tables(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 
-/// Whether this is a record that this program reads, and whole.
+/// Whether this is a complete record that this program can read.
 pub(crate) fn check(conn: &Connection, path: &Path) -> Result<(), RecordError> {
     let fail = |e| RecordError::from_sqlite(path, e, 0);
     let number = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     if number("application_id").map_err(fail)? != APPLICATION_ID {
-        return Err(RecordError::NotARecord {
-            path: path.to_owned(),
-            why: "it is another program's SQLite file",
-        });
+        let why = "it is another program's SQLite file";
+        return Err(RecordError::not_a_record(path, why));
     }
     let version = number("user_version").map_err(fail)?;
     match u32::try_from(version) {
-        Ok(1..=SCHEMA_VERSION) => {}
-        Ok(schema) if schema > SCHEMA_VERSION => {
-            return Err(RecordError::Newer {
-                path: path.to_owned(),
-                schema,
-                reads_up_to: SCHEMA_VERSION,
-            });
-        }
+        Ok(1..=SCHEMA_VERSION) => check_complete(conn, path),
+        Ok(schema) if schema > SCHEMA_VERSION => Err(RecordError::Newer {
+            path: path.into(),
+            schema,
+            reads_up_to: SCHEMA_VERSION,
+        }),
         _ => {
-            return Err(RecordError::damaged(
-                path,
-                format!("there is no schema {version}"),
-            ));
+            let detail = format!("there is no schema {version}");
+            Err(RecordError::damaged(path, detail))
         }
     }
-    check_whole(conn, path)
 }
 
-/// Whether all pages are there and hang together.
+/// Whether all pages are there and consistent.
 ///
-/// SQLite itself takes what is missing of the last page for zeros. The length
-/// is looked at within a transaction, so that no run is adding to it.
-fn check_whole(conn: &Connection, path: &Path) -> Result<(), RecordError> {
+/// SQLite reads the missing part of a truncated last page as zeros. The length
+/// is read within a transaction, so that no run is adding to it.
+fn check_complete(conn: &Connection, path: &Path) -> Result<(), RecordError> {
     let look = || {
         let tx = conn.unchecked_transaction()?;
         let number = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let bytes = number("page_count")?.saturating_mul(number("page_size")?);
         let length = std::fs::metadata(path).map(|about| about.len());
-        let said: String = tx.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-        Ok((bytes, length, said))
+        let findings: String = tx.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        Ok((bytes, length, findings))
     };
-    let (bytes, length, said) = look().map_err(|e| RecordError::from_sqlite(path, e, 0))?;
+    let (bytes, length, findings) = look().map_err(|e| RecordError::from_sqlite(path, e, 0))?;
     let length = length.map_err(|e| RecordError::from_io(path, &e, "read"))?;
     if i64::try_from(length).is_ok_and(|length| length < bytes) {
         let detail = format!("it has {length} bytes of {bytes}");
         return Err(RecordError::damaged(path, detail));
     }
     // The finding is on the last line, below which database it is in.
-    match said.lines().next_back() {
+    match findings.lines().next_back() {
         Some("ok") => Ok(()),
         finding => Err(RecordError::damaged(path, finding.unwrap_or_default())),
     }

@@ -1,27 +1,24 @@
 //! Latency slots after load steps. Each row has a small histogram as LEB128
 //! numbers, about 2 bytes per non-empty bucket.
 
-use crate::cell::{count_in, int, ns, wrong};
+use crate::cell::{count_in, insert, int, ns, wrong};
 use plimsoll_model::Slot;
-use rusqlite::{Connection, OptionalExtension, Result, Row, Transaction, params};
+use rusqlite::{Connection, Result, Row, ToSql, Transaction};
 
-pub(crate) fn insert(tx: &Transaction<'_>, trial: i64, steps: &[Vec<Slot>]) -> Result<()> {
-    let sql = "INSERT INTO slot (trial, step, number, requests, sum_ns, p50_ns, p99_ns, buckets)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-    let mut statement = tx.prepare(sql)?;
+pub(crate) fn write(tx: &Transaction<'_>, trial: i64, steps: &[Vec<Slot>]) -> Result<()> {
     for (step, slots) in (1i64..).zip(steps) {
         for (number, slot) in (1i64..).zip(slots) {
-            let quantile = |q| slot.quantile(q).map(ns);
-            statement.execute(params![
-                trial,
-                step,
-                number,
-                int(slot.requests()),
-                int(slot.sum_ns()),
-                quantile(0.5),
-                quantile(0.99),
-                encode(slot),
-            ])?;
+            let row: &[(&str, &dyn ToSql)] = &[
+                ("trial", &trial),
+                ("step", &step),
+                ("number", &number),
+                ("requests", &int(slot.requests())),
+                ("sum_ns", &int(slot.sum_ns())),
+                ("p50_ns", &slot.quantile(0.5).map(ns)),
+                ("p99_ns", &slot.quantile(0.99).map(ns)),
+                ("buckets", &encode(slot)),
+            ];
+            insert(tx, "slot", row)?;
         }
     }
     Ok(())
@@ -29,8 +26,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, trial: i64, steps: &[Vec<Slot>]) -> R
 
 /// The slots of a trial. Records of versions 1 and 2 have none.
 pub(crate) fn of_trial(conn: &Connection, trial: i64) -> Result<Vec<Vec<Slot>>> {
-    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'slot'";
-    if conn.query_row(sql, [], |_| Ok(())).optional()?.is_none() {
+    if !conn.table_exists(None, "slot")? {
         return Ok(Vec::new());
     }
     let mut statement = conn.prepare("SELECT * FROM slot WHERE trial = ? ORDER BY step, number")?;
@@ -41,11 +37,10 @@ pub(crate) fn of_trial(conn: &Connection, trial: i64) -> Result<Vec<Vec<Slot>>> 
         if step == steps.len() as u64 + 1 && number == 1 {
             steps.push(Vec::new());
         }
-        let of = step == steps.len() as u64;
-        let slots = steps
-            .last_mut()
-            .filter(|_| of)
-            .ok_or_else(|| wrong("step"))?;
+        if step != steps.len() as u64 {
+            return Err(wrong("step"));
+        }
+        let slots = steps.last_mut().ok_or_else(|| wrong("step"))?;
         if number != slots.len() as u64 + 1 {
             return Err(wrong("number"));
         }

@@ -46,32 +46,26 @@ pub(crate) fn check(opened: &Metadata, resolved: &Path, path: &Path) -> Result<(
         uid: geteuid().as_raw(),
         gid: getegid().as_raw(),
     };
-    let refuse = |(why, way_out): (String, &'static str)| RecordError::NotTrusted {
-        path: path.to_owned(),
-        why,
-        way_out,
+    let refuse = |(why, way_out): (String, &'static str)| {
+        let path = path.into();
+        Err(RecordError::NotTrusted { path, why, way_out })
     };
-    let found = distrust_file(Access::of(opened), user);
-    found.map_or(Ok(()), |found| Err(refuse(found)))?;
     let read = |e: std::io::Error| RecordError::from_io(path, &e, "read");
+    distrust_file(Access::of(opened), user).map_or(Ok(()), refuse)?;
     if let Some(folder) = resolved.parent() {
-        let about = fs::metadata(folder).map_err(read)?;
-        let found = distrust_folder(Access::of(&about), user);
-        found.map_or(Ok(()), |found| Err(refuse(found)))?;
+        let folder = fs::metadata(folder).map_err(read)?;
+        distrust_folder(Access::of(&folder), user).map_or(Ok(()), refuse)?;
     }
     for ending in SIDE_FILES {
         let mut name = resolved.as_os_str().to_owned();
         name.push(ending);
-        match fs::symlink_metadata(&name) {
-            Err(e) if e.kind() == ErrorKind::NotFound => {}
-            Err(e) => return Err(read(e)),
-            Ok(about) => {
-                let safe = about.is_file() && distrust_file(Access::of(&about), user).is_none();
-                if !safe {
-                    let why = format!("has a file NAME{ending} beside it that others made");
-                    return Err(refuse((why, "remove that file")));
-                }
-            }
+        let about = match fs::symlink_metadata(&name) {
+            Err(e) if e.kind() == ErrorKind::NotFound => continue,
+            about => about.map_err(read)?,
+        };
+        if !about.is_file() || distrust_file(Access::of(&about), user).is_some() {
+            let why = format!("has a file NAME{ending} beside it that others made");
+            return refuse((why, "remove that file"));
         }
     }
     Ok(())

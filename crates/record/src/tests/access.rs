@@ -194,7 +194,8 @@ fn readers_work_while_a_run_writes() {
     writer.append(&trial(1)).unwrap();
     assert!(trials.next().is_none());
     assert_eq!(read_all(&reader), [trial(0), trial(1)]);
-    // The first reader's end must not release the file for a second writer.
+    // Closing the reader must not release the file for a second writer.
+    drop(trials);
     drop(reader);
     let second = Record::open_for_resume(&test_dir.path("run.plimsoll"));
     assert!(matches!(second, Err(RecordError::BeingWritten { .. })));
