@@ -153,13 +153,12 @@ impl Record {
     pub fn trials<S: DeserializeOwned, O: DeserializeOwned>(
         &self,
     ) -> Result<impl Iterator<Item = Result<Trial<S, O>, RecordError>> + '_, RecordError> {
-        let mut left = 1..=read::count(&self.conn, &self.path)?;
+        let last = read::count(&self.conn, &self.path)?;
+        let mut next = 1;
         Ok(std::iter::from_fn(move || {
-            let number = left.next()?;
+            let number = (next <= last).then_some(next)?;
             let trial = read::trial(&self.conn, &self.path, &self.run.experiment, number);
-            if trial.is_err() {
-                left = 1..=0;
-            }
+            next = if trial.is_ok() { number + 1 } else { last + 1 };
             Some(trial)
         }))
     }

@@ -79,18 +79,14 @@ fn copies_setting() -> impl Strategy<Value = CopiesSetting> {
     ]
 }
 
-fn job() -> impl Strategy<Value = JobWork> {
-    let held = vec(option::of(share()), 3).prop_map(|s| JobHeld {
-        allowed: s[0],
-        frozen: s[1],
-        throttled: s[2],
-    });
-    (count(), time(), option::of(cpu_time()), held).prop_map(|(done, over, cpu, held)| JobWork {
-        done,
-        over,
-        cpu,
-        held,
-    })
+prop_compose! {
+    fn job()(
+        done in count(), over in time(), cpu in option::of(cpu_time()),
+        held in vec(option::of(share()), 3),
+    ) -> JobWork {
+        let held = JobHeld { allowed: held[0], frozen: held[1], throttled: held[2] };
+        JobWork { done, over, cpu, held }
+    }
 }
 
 fn spec<S: TrialSetting>(

@@ -1,7 +1,7 @@
 //! `docs/record.md` describes the content of the file.
 
-use super::sample::{TestDir, copies_trial, trial, yield_trial};
-use plimsoll_model::{Invalid, Verdict};
+use super::sample::{TestDir, copies_trial, invalid_trial, seconds, trial, yield_trial};
+use plimsoll_model::Trial;
 
 const DOCS: &str = include_str!("../../../../docs/record.md");
 
@@ -26,13 +26,13 @@ fn every_table_and_column_is_documented() {
 fn documented_queries_work() {
     let test_dir = TestDir::new();
     let mut record = test_dir.create("run.plimsoll");
-    let mut invalid = trial(0);
-    invalid.verdict = Verdict::Invalid(vec![Invalid::Steal {
-        stolen: plimsoll_model::Share::ONE,
-        bound: plimsoll_model::Share::ZERO,
-    }]);
-    invalid.seconds = super::sample::seconds(3);
-    record.append(&invalid).unwrap();
+    let seconds = seconds(3);
+    record
+        .append(&Trial {
+            seconds,
+            ..invalid_trial(0)
+        })
+        .unwrap();
     record.append(&yield_trial()).unwrap();
     let queries: Vec<&str> = DOCS
         .split("```sql\n")

@@ -4,30 +4,21 @@
 use crate::RecordError;
 use crate::lock::flock_equals_fcntl;
 use rusqlite::ffi;
-use std::io;
 use std::path::Path;
-
-fn from_sqlite(code: i32) -> RecordError {
-    let said = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-    RecordError::from_sqlite(Path::new("run.plimsoll"), said, 5)
-}
 
 #[test]
 fn io_errors_have_a_remedy() {
+    use std::io::ErrorKind::*;
     for (kind, expected, mistake) in [
         (
-            io::ErrorKind::PermissionDenied,
-            "no permission to write run.plimsoll; change its",
+            PermissionDenied,
+            "no permission to write run.plimsoll",
             true,
         ),
-        (
-            io::ErrorKind::ReadOnlyFilesystem,
-            "read-only file system; choose",
-            true,
-        ),
-        (io::ErrorKind::StorageFull, "the disk is full", false),
-        (io::ErrorKind::QuotaExceeded, "the disk is full", false),
-        (io::ErrorKind::Other, "check its disk", false),
+        (ReadOnlyFilesystem, "read-only file system; choose", true),
+        (StorageFull, "the disk is full", false),
+        (QuotaExceeded, "the disk is full", false),
+        (Other, "check its disk", false),
     ] {
         let e = RecordError::from_io(Path::new("run.plimsoll"), &kind.into(), "write");
         assert!(e.to_string().contains(expected), "{kind}: {e}");
@@ -38,10 +29,7 @@ fn io_errors_have_a_remedy() {
 #[test]
 fn sqlite_errors_have_a_remedy() {
     for (code, expected) in [
-        (
-            ffi::SQLITE_FULL,
-            "the 5 trials recorded before are kept in run.plimsoll; free",
-        ),
+        (ffi::SQLITE_FULL, "5 trials recorded before are kept in run"),
         (ffi::SQLITE_CORRUPT, "damaged"),
         (ffi::SQLITE_NOTADB, "not a Plimsoll record"),
         (ffi::SQLITE_BUSY, "locked by another program"),
@@ -50,7 +38,8 @@ fn sqlite_errors_have_a_remedy() {
         (ffi::SQLITE_READONLY_DBMOVED, "moved or deleted"),
         (ffi::SQLITE_IOERR_WRITE, "check its disk"),
     ] {
-        let message = from_sqlite(code).to_string();
+        let e = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        let message = RecordError::from_sqlite(Path::new("run.plimsoll"), e, 5).to_string();
         assert!(message.contains(expected), "{code}: {message}");
     }
 }

@@ -1,16 +1,12 @@
 //! Records of versions 1 to 3, made with the SQL that those versions had.
 
 use super::sample::create_for;
-use plimsoll_model::{Bytes, CpuTime, Share};
-use plimsoll_model::{
-    CopiesOutcome, CopiesSetting, HashService, JobWork, Plan, Setting, Trial, TrialSetting,
-    Workload, YieldOutcome, YieldSetting,
-};
+use plimsoll_model::{Bytes, CpuTime, HashService, Plan, Trial, TrialSetting, Workload};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use serde::Serialize;
+use serde_json::Value as Json;
 use std::path::Path;
-use std::time::Duration;
 
 /// As they were when each version was written first (1 and 2) and last (3).
 const SCHEMAS: [&str; 3] = [
@@ -19,113 +15,53 @@ const SCHEMAS: [&str; 3] = [
     include_str!("schema-3.sql"),
 ];
 
-/// A column of the old trial table, and what it holds.
-pub(super) type Cell = (&'static str, Value);
-
-fn ns(d: Duration) -> i64 {
-    i64::try_from(d.as_nanos()).unwrap()
+fn real(json: &Json) -> Value {
+    json.as_f64().into()
 }
 
-/// A setting in the columns that all the old versions had for it.
-fn common(kind: &str, rate: Option<f64>, copies: Option<u32>) -> Vec<Cell> {
-    vec![
+fn integer(json: &Json) -> Value {
+    json.as_i64().into()
+}
+
+/// The cells of a trial in the columns that a version had for experiments.
+pub(super) fn cells<S: Serialize, O: Serialize>(
+    version: u32,
+    trial: &Trial<S, O>,
+) -> Vec<(&'static str, Value)> {
+    let setting = serde_json::to_value(&trial.spec.setting).unwrap();
+    let outcome = serde_json::to_value(&trial.outcome).unwrap();
+    let idle = (&"idle".to_owned(), &Json::Null);
+    let tagged = setting.as_object().and_then(|object| object.iter().next());
+    let (kind, of) = tagged.unwrap_or(idle);
+    let times = outcome.get("copy_times_ns").map(Json::to_string);
+    let mut cells = vec![
         ("setting", kind.to_owned().into()),
-        ("asked_rps", rate.into()),
-        ("copies", copies.into()),
-    ]
-}
-
-/// What old versions had columns for.
-pub(super) trait Old {
-    fn cells(&self) -> Vec<Cell>;
-}
-
-impl Old for Setting {
-    fn cells(&self) -> Vec<Cell> {
-        match self {
-            Setting::Idle => common("idle", None, None),
-            Setting::Offer { rate } => common("offer", Some(rate.get()), None),
-        }
+        ("asked_rps", real(&of["rate_rps"])),
+        ("copies", integer(&of["copies"])),
+        (
+            "copy_times_ns_json",
+            times.unwrap_or("[]".to_owned()).into(),
+        ),
+    ];
+    if version == 3 {
+        let job = &outcome["job"];
+        cells.extend([
+            ("arm", of["arm"].as_str().map(str::to_owned).into()),
+            ("allowed_share", real(&of["allowed_share"])),
+            ("headroom_share", real(&of["headroom_share"])),
+            ("job_done", integer(&job["done"])),
+            ("job_over_ns", integer(&job["over_ns"])),
+            ("job_cpu_ns", integer(&job["cpu_ns"])),
+            ("job_allowed_share", real(&job["held"]["allowed_share"])),
+            ("job_frozen_share", real(&job["held"]["frozen_share"])),
+            ("job_throttled_share", real(&job["held"]["throttled_share"])),
+        ]);
     }
-}
-
-impl Old for CopiesSetting {
-    fn cells(&self) -> Vec<Cell> {
-        match self {
-            CopiesSetting::Idle => common("idle", None, None),
-            CopiesSetting::Copies { copies } => common("copies", None, Some(*copies)),
-        }
-    }
-}
-
-impl Old for YieldSetting {
-    fn cells(&self) -> Vec<Cell> {
-        match self {
-            YieldSetting::Offer { rate } => common("offer", Some(rate.get()), None),
-            YieldSetting::Beside {
-                rate,
-                arm,
-                allowed,
-                headroom,
-            } => {
-                let mut cells = common("beside", Some(rate.get()), None);
-                cells.push(("arm", arm.name().to_owned().into()));
-                cells.push(("allowed_share", allowed.map(Share::get).into()));
-                cells.push(("headroom_share", headroom.map(Share::get).into()));
-                cells
-            }
-        }
-    }
-}
-
-fn copy_times(times: &[Duration]) -> Cell {
-    let times: Vec<i64> = times.iter().map(|d| ns(*d)).collect();
-    let text = serde_json::to_string(&times).unwrap();
-    ("copy_times_ns_json", text.into())
-}
-
-impl Old for () {
-    fn cells(&self) -> Vec<Cell> {
-        vec![copy_times(&[])]
-    }
-}
-
-impl Old for CopiesOutcome {
-    fn cells(&self) -> Vec<Cell> {
-        vec![copy_times(&self.copy_times)]
-    }
-}
-
-impl Old for YieldOutcome {
-    fn cells(&self) -> Vec<Cell> {
-        let job = self.job;
-        let number = |of: fn(JobWork) -> i64| Value::from(job.map(of));
-        let share =
-            |of: fn(JobWork) -> Option<Share>| Value::from(job.and_then(of).map(Share::get));
-        vec![
-            copy_times(&[]),
-            ("job_done", number(|j| j.done as i64)),
-            ("job_over_ns", number(|j| ns(j.over))),
-            (
-                "job_cpu_ns",
-                job.and_then(|j| j.cpu).map(|c| ns(c.0)).into(),
-            ),
-            ("job_allowed_share", share(|j| j.held.allowed)),
-            ("job_frozen_share", share(|j| j.held.frozen)),
-            ("job_throttled_share", share(|j| j.held.throttled)),
-        ]
-    }
-}
-
-/// What a trial had in columns of its own experiment.
-pub(super) fn cells<S: Old, O: Old>(trial: &Trial<S, O>) -> Vec<Cell> {
-    let mut cells = trial.spec.setting.cells();
-    cells.extend(trial.outcome.cells());
     cells
 }
 
 /// A plan as old versions wrote it: one structure for all experiments.
-fn old_plan<P: Serialize>(version: usize, plan: &P) -> String {
+fn old_plan<P: Serialize>(version: u32, plan: &P) -> String {
     let workload = Workload::Hash(HashService {
         mean_block: Bytes(1),
         deviation_share: 0.0,
@@ -158,11 +94,11 @@ fn shared(conn: &Connection, table: &str) -> String {
 
 /// Makes a record of an old version. What is the same in all versions comes
 /// from a record of this one.
-pub(super) fn write<P, S, O>(path: &Path, version: usize, plan: &P, trials: &[Trial<S, O>])
+pub(super) fn write<P, S, O>(path: &Path, version: u32, plan: &P, trials: &[Trial<S, O>])
 where
     P: Serialize,
-    S: TrialSetting + Serialize + Old,
-    O: Serialize + Old,
+    S: TrialSetting + Serialize,
+    O: Serialize,
 {
     let new = path.with_extension("new");
     let mut record = create_for(&new, "", plan).unwrap();
@@ -172,7 +108,7 @@ where
     drop(record);
 
     let conn = Connection::open(path).unwrap();
-    conn.execute_batch(SCHEMAS[version - 1]).unwrap();
+    conn.execute_batch(SCHEMAS[version as usize - 1]).unwrap();
     conn.execute_batch(&format!(
         "PRAGMA application_id = 0x504c494d; PRAGMA user_version = {version}"
     ))
@@ -187,7 +123,8 @@ where
     .unwrap();
     let same = shared(&conn, "trial");
     for (id, trial) in (1i64..).zip(trials) {
-        let (names, mut values): (Vec<&str>, Vec<Value>) = cells(trial).into_iter().unzip();
+        let (names, mut values): (Vec<&str>, Vec<Value>) =
+            cells(version, trial).into_iter().unzip();
         let (names, marks) = (names.join(", "), vec!["?"; names.len()].join(", "));
         values.push(id.into());
         conn.execute(

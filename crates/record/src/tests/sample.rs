@@ -2,13 +2,14 @@
 
 use crate::{NewRun, Record, RecordError};
 use plimsoll_model::{
-    Arm, Arrivals, BesideRate, Bounds, Bytes, CalibrationPlan, Copies, CopiesOutcome, CopiesPlan,
-    CopiesSetting, CopiesTrial, CopiesWorkload, CpuPlan, CpuSet, CpuTime, CpuUse, Histogram,
-    HttpService, InterruptTime, Job, JobHeld, JobWork, LoadLevel, MachineUse, Outcome, Phase, Plan,
+    Arm, Arrivals, BesideRate, Bytes, CalibrationPlan, Copies, CopiesOutcome, CopiesPlan,
+    CopiesSetting, CopiesTrial, CopiesWorkload, CpuSet, CpuTime, CpuUse, Histogram, HttpService,
+    InterruptTime, Invalid, Job, JobHeld, JobWork, LoadLevel, MachineUse, Outcome, Phase, Plan,
     Provenance, Rate, Requirement, RunPlan, Second, ServiceAt, Setting, Share, SideloadPlan,
     StepPlan, Trial, TrialSpec, Verdict, WarmUp, Work, Workload, YieldOutcome, YieldPlan,
     YieldSetting, YieldTrial,
 };
+use rusqlite::Connection;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -16,62 +17,51 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 pub(super) fn plan() -> Plan {
+    let service = HttpService {
+        url: "http://localhost:8080/".to_owned(),
+        method: "GET".to_owned(),
+        headers: vec![("Authorization".to_owned(), "Bearer abc".to_owned())],
+        omitted_headers: Vec::new(),
+        body: vec![0, 255, 7],
+        connections: 16,
+        timeout: Duration::from_secs(5),
+        expected_status: None,
+        insecure: false,
+        service: ServiceAt::Find,
+    };
     Plan {
-        workload: Workload::Http(HttpService {
-            url: "http://localhost:8080/".to_owned(),
-            method: "GET".to_owned(),
-            headers: vec![("Authorization".to_owned(), "Bearer abc".to_owned())],
-            omitted_headers: Vec::new(),
-            body: vec![0, 255, 7],
-            connections: 16,
-            timeout: Duration::from_secs(5),
-            expected_status: None,
-            insecure: false,
-            service: ServiceAt::Find,
-        }),
         goals: vec!["p99<10ms".parse().unwrap(), "p99.9<2x".parse().unwrap()],
         arrivals: Arrivals::Poisson,
-        levels: [10.0, 33.3, 90.0]
-            .map(|p| LoadLevel::percent(p).unwrap())
-            .to_vec(),
+        levels: vec![percent(10.0), percent(33.3), percent(90.0)],
         calibration: CalibrationPlan {
             first: Rate::per_second(0.1 + 0.2).unwrap(),
             window: Duration::from_secs(2),
             retries: 1,
             rated: None,
         },
-        restart: None,
-        smt: None,
-        search: None,
         run: run_plan(),
+        ..Plan::blank(Workload::Http(service))
     }
 }
 
 fn run_plan() -> RunPlan {
-    RunPlan {
-        passes: 2,
-        window: Duration::from_secs(10),
-        warm_up: WarmUp {
-            min: Duration::from_secs(1),
-            max: Duration::from_secs(8),
-        },
-        idle: Duration::from_secs(3),
-        bounds: Bounds {
-            slip: Duration::from_micros(500),
-            slip_share: Share::new(0.1).unwrap(),
-            steal_share: Share::new(0.02).unwrap(),
-            other_share: Share::new(0.05).unwrap(),
-            interrupts: InterruptTime::InTasks,
-            retries: 3,
-        },
-        cpus: CpuPlan {
-            service: "0-2".parse().unwrap(),
-            generator: "3".parse().unwrap(),
-            cores: Vec::new(),
-        },
-        seed: u64::MAX - 1,
-        budget: Duration::from_secs(600),
-    }
+    let mut run = RunPlan::blank();
+    run.passes = 2;
+    run.warm_up = WarmUp {
+        min: Duration::from_secs(1),
+        max: Duration::from_secs(8),
+    };
+    run.bounds.slip_share = Share::new(0.1).unwrap();
+    run.bounds.interrupts = InterruptTime::InTasks;
+    run.cpus.service = "0-2".parse().unwrap();
+    run.cpus.generator = "3".parse().unwrap();
+    run.seed = u64::MAX - 1;
+    run.budget = Duration::from_secs(600);
+    run
+}
+
+fn percent(pct: f64) -> LoadLevel {
+    LoadLevel::percent(pct).unwrap()
 }
 
 pub(super) fn yield_plan() -> YieldPlan {
@@ -79,7 +69,7 @@ pub(super) fn yield_plan() -> YieldPlan {
         load: plan(),
         sideload: SideloadPlan {
             job: Job::Command("make -j2".to_owned()),
-            service: BesideRate::Load(LoadLevel::percent(60.0).unwrap()),
+            service: BesideRate::Load(percent(60.0)),
             arms: vec![Arm::ServiceAlone, Arm::JobAlone, Arm::Plimsoll],
             missing_arms: vec![],
             headroom: Share::new(0.1 + 0.2).unwrap(),
@@ -89,8 +79,8 @@ pub(super) fn yield_plan() -> YieldPlan {
             timeout: Duration::from_secs(600),
         },
         step: Some(StepPlan {
-            low: LoadLevel::percent(20.0).unwrap(),
-            high: LoadLevel::percent(80.0).unwrap(),
+            low: percent(20.0),
+            high: percent(80.0),
             before: Duration::from_secs(2),
             after: Duration::from_secs(1),
             steps: 3,
@@ -137,19 +127,15 @@ pub(super) fn requirements() -> Vec<Requirement> {
 }
 
 /// A temporary directory for records.
-pub(super) struct TestDir {
-    dir: TempDir,
-}
+pub(super) struct TestDir(TempDir);
 
 impl TestDir {
     pub(super) fn new() -> TestDir {
-        TestDir {
-            dir: TempDir::new().unwrap(),
-        }
+        TestDir(TempDir::new().unwrap())
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        self.0.path().join(name)
     }
 
     pub(super) fn create(&self, name: &str) -> Record {
@@ -162,6 +148,11 @@ impl TestDir {
         (0..n).for_each(|pass| record.append(&trial(pass)).unwrap());
         self.path(name)
     }
+}
+
+/// Changes a record by SQL.
+pub(super) fn execute(path: &Path, sql: &str) {
+    Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
 pub(super) fn create(path: &Path) -> Result<Record, RecordError> {
@@ -224,6 +215,18 @@ pub(super) fn trial(pass: u32) -> Trial {
     trial_of(Setting::Offer { rate }, (), pass)
 }
 
+/// The same, but its CPUs were stolen.
+pub(super) fn invalid_trial(pass: u32) -> Trial {
+    let reason = Invalid::Steal {
+        stolen: Share::ONE,
+        bound: Share::ZERO,
+    };
+    Trial {
+        verdict: Verdict::Invalid(vec![reason]),
+        ..trial(pass)
+    }
+}
+
 fn trial_of<S, O>(setting: S, outcome: O, pass: u32) -> Trial<S, O> {
     let mut latency = Histogram::new();
     let mut slip = Histogram::new();
@@ -231,18 +234,15 @@ fn trial_of<S, O>(setting: S, outcome: O, pass: u32) -> Trial<S, O> {
         latency.record(Duration::from_micros(us * (u64::from(pass) + 1)));
         slip.record(Duration::from_nanos(us * 100));
     }
+    let phase = Phase::Level {
+        level: Some(percent(50.0)),
+    };
     Trial {
         spec: TrialSpec {
-            phase: Phase::Level {
-                level: LoadLevel::percent(50.0),
-            },
-            setting,
             pass,
-            attempt: 0,
             warm_up: plan().run.warm_up,
-            window: Duration::from_secs(10),
-            limit: None,
             seed: u64::from(pass),
+            ..TrialSpec::blank(phase, setting, Duration::from_secs(10))
         },
         started_unix_ms: 1_700_000_000_000 + u64::from(pass) * 20_000,
         took: Duration::from_secs(12),
