@@ -12,7 +12,7 @@ use std::fs;
 /// It moves this process to the group that it is already in, so nothing changes. If
 /// the kernel refuses, a later move waits as usual. Making a group waits for the
 /// same lock, so call this only at the very start.
-pub fn hasten_moves(root: &Root) {
+pub fn start_attach_wait(root: &Root) {
     let root = root.clone();
     std::thread::spawn(move || {
         let own = Cgroups::find(&root).and_then(|found| found.own(&root));

@@ -1,23 +1,21 @@
 //! Errors of changes to the machine.
 
 use crate::mechanism::Mechanism;
+use crate::poll::TIMEOUT;
 use plimsoll_host::HostError;
 use std::io;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 /// Why something could not be changed or undone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// The mechanism is unavailable here.
     #[error("{mechanism} cannot be set here: {reason}")]
     NotHere {
         mechanism: Mechanism,
         /// A sentence without its full stop.
         reason: String,
     },
-    /// The kernel refuses permission.
     #[error(
         "this user may not change {}; run as root, or in a cgroup of your own: \
          systemd-run --user --scope -p Delegate=yes COMMAND; without one, commands are held by \
@@ -37,11 +35,9 @@ pub enum ControlError {
         .path.display()
     )]
     NoController { path: PathBuf },
-    /// The kernel rejects a value.
     #[error("the kernel does not take '{value}' for {}: {source}; {hint}", .path.display())]
     Refused {
         path: PathBuf,
-        /// The rejected value.
         value: String,
         source: io::Error,
         /// What to check.
@@ -55,55 +51,34 @@ pub enum ControlError {
         verb: &'static str,
         source: io::Error,
     },
-    /// The content of a file does not match its documentation.
     #[error("{} holds '{found}'; this kernel writes it in a way that is not known here", .path.display())]
-    Malformed {
-        path: PathBuf,
-        /// The content.
-        found: String,
-    },
-    /// A group did not freeze.
+    Malformed { path: PathBuf, found: String },
     #[error(
         "{what} did not stop within {} s; a process that waits for a disk or a driver cannot be \
-         stopped until it has its answer, so try again or kill it", .patience.as_secs()
+         stopped until it has its answer, so try again or kill it", TIMEOUT.as_secs()
     )]
-    NotFrozen {
-        /// The group.
-        what: String,
-        /// The timeout.
-        patience: Duration,
-    },
+    NotFrozen { what: String },
     /// A group could not be emptied or removed.
     #[error(
         "{what} still has processes after {} s ({processes}); end them, and the next start removes \
-         what is left", .patience.as_secs()
+         what is left", TIMEOUT.as_secs()
     )]
     StillThere {
-        /// The group.
         what: String,
         /// PIDs.
         processes: String,
-        /// The timeout.
-        patience: Duration,
     },
     #[error(
         "'{command}' cannot be started under control: {source}; see `ulimit -u` and pids.max of the cgroup, and whether \
          the program file of Plimsoll is still there"
     )]
-    Start {
-        /// The program.
-        command: String,
-        source: io::Error,
-    },
+    Start { command: String, source: io::Error },
     /// Everything is being undone, so nothing may start.
     #[error("this run is being ended, so nothing more is started; start it again")]
     Ending,
     /// The command ended before its limits were set.
     #[error("'{command}' ended before it was under control; somebody killed it, so start it again")]
-    EndedEarly {
-        /// The program.
-        command: String,
-    },
+    EndedEarly { command: String },
     /// A setting that works only before a command starts came too late.
     #[error("{mechanism} must be set before a command is started: {reason}")]
     TooLate {
@@ -127,4 +102,12 @@ pub enum ControlError {
     UnsafeJournal { dir: PathBuf },
     #[error(transparent)]
     Host(#[from] HostError),
+}
+
+impl ControlError {
+    /// `verb` is the failed action, as a participle.
+    pub(crate) fn file(path: &Path, verb: &'static str, source: io::Error) -> ControlError {
+        let path = path.to_owned();
+        ControlError::File { path, verb, source }
+    }
 }

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
+use std::str::FromStr;
 
 /// Writes a value in one call, as the kernel requires. Does not create the file.
 pub(crate) fn write(path: &Path, value: &str, hint: &'static str) -> Result<(), ControlError> {
@@ -20,11 +21,17 @@ pub(crate) fn write(path: &Path, value: &str, hint: &'static str) -> Result<(), 
 pub(crate) fn read(path: &Path) -> Result<String, ControlError> {
     fs::read_to_string(path).map_err(|source| match is_absent(&source) {
         true => absent(path),
-        false => ControlError::File {
-            path: path.to_owned(),
-            verb: "read",
-            source,
-        },
+        false => ControlError::file(path, "read", source),
+    })
+}
+
+/// The value that is all of a file.
+pub(crate) fn parse<T: FromStr>(path: &Path) -> Result<T, ControlError> {
+    let text = read(path)?;
+    let found = text.trim();
+    found.parse().map_err(|_| ControlError::Malformed {
+        path: path.to_owned(),
+        found: found.to_owned(),
     })
 }
 
@@ -54,25 +61,24 @@ pub(crate) fn is_denied(error: &io::Error) -> bool {
 }
 
 fn explain(path: &Path, value: &str, source: io::Error, hint: &'static str) -> ControlError {
-    match &source {
-        e if is_denied(e) => ControlError::Denied {
-            path: path.to_owned(),
-        },
-        e if is_absent(e) => absent(path),
-        _ => ControlError::Refused {
-            path: path.to_owned(),
-            value: value.to_owned(),
-            source,
-            hint,
-        },
+    if is_absent(&source) {
+        return absent(path);
+    }
+    let path = path.to_owned();
+    if is_denied(&source) {
+        return ControlError::Denied { path };
+    }
+    ControlError::Refused {
+        path,
+        value: value.to_owned(),
+        source,
+        hint,
     }
 }
 
 fn absent(path: &Path) -> ControlError {
-    match path.parent() {
-        Some(folder) if !folder.join("cgroup.procs").exists() => ControlError::Gone {
-            folder: folder.to_owned(),
-        },
+    match path.parent().map(Path::to_owned) {
+        Some(folder) if !folder.join("cgroup.procs").exists() => ControlError::Gone { folder },
         _ => ControlError::NoController {
             path: path.to_owned(),
         },

@@ -3,7 +3,7 @@
 
 use crate::error::ControlError;
 use crate::files::{self, is_absent, is_denied};
-use crate::patience::{PATIENCE, until};
+use crate::poll::{until, until_or};
 use crate::tasks;
 use plimsoll_host::Pid;
 use rustix::fs::{FlockOperation, flock};
@@ -35,7 +35,7 @@ pub(crate) fn attach(folder: &Path, pid: Pid) -> Result<(), ControlError> {
 
 /// Moves all processes of `from` into `into`; children that they start stay there.
 /// Ignores processes that have ended.
-pub(crate) fn gather(from: &Path, into: &Path) -> Result<(), ControlError> {
+pub(crate) fn move_into(from: &Path, into: &Path) -> Result<(), ControlError> {
     let mut asked: BTreeSet<Pid> = BTreeSet::new();
     loop {
         asked.extend(processes(into)?);
@@ -82,10 +82,9 @@ fn with_inner(folder: &Path) -> Vec<PathBuf> {
     let mut nth = 0;
     while nth < folders.len() {
         if let Ok(entries) = fs::read_dir(&folders[nth]) {
+            let entries = entries.flatten();
             // The directory listing has the file types, so no stat per entry.
-            let is_folder =
-                |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let inner = entries.flatten().filter(is_folder);
+            let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
             folders.extend(inner.map(|entry| entry.path()));
         }
         nth += 1;
@@ -117,7 +116,6 @@ pub(crate) fn freeze(folder: &Path, on: bool) -> Result<bool, ControlError> {
         Ok(false) if !on => Ok(true),
         Ok(false) => Err(ControlError::NotFrozen {
             what: folder.display().to_string(),
-            patience: PATIENCE,
         }),
         Err(error) => Err(error),
     }
@@ -126,7 +124,7 @@ pub(crate) fn freeze(folder: &Path, on: bool) -> Result<bool, ControlError> {
 /// Kills all processes in a group, repeatedly until none is left.
 pub(crate) fn kill(folder: &Path) -> Result<(), ControlError> {
     let whole = folder.join("cgroup.kill");
-    let empty = until(|| {
+    let kill_all = || {
         let pids = processes(folder)?;
         if pids.is_empty() {
             return Ok(true);
@@ -142,34 +140,30 @@ pub(crate) fn kill(folder: &Path) -> Result<(), ControlError> {
             freeze(folder, false)?;
         }
         Ok(false)
-    });
-    match empty {
-        Ok(true) | Err(ControlError::Gone { .. }) => Ok(()),
-        Ok(false) => Err(still_there(folder)),
-        Err(other) => Err(other),
+    };
+    match until_or(kill_all, || still_there(folder)) {
+        Err(ControlError::Gone { .. }) => Ok(()),
+        other => other,
     }
 }
 
 /// Moves all processes of a group to `home`, repeatedly until none is left. Ignores
 /// processes that have ended.
 pub(crate) fn move_out(folder: &Path, home: &Path) -> Result<(), ControlError> {
-    let empty = until(|| {
+    let move_all = || {
         let pids = processes(folder)?;
         for pid in &pids {
             attach_living(home, *pid)?;
         }
-        Ok::<bool, ControlError>(pids.is_empty())
-    })?;
-    match empty {
-        true => Ok(()),
-        false => Err(still_there(folder)),
-    }
+        Ok(pids.is_empty())
+    };
+    until_or(move_all, || still_there(folder))
 }
 
 /// Removes a group and its descendants. Waits, because a killed process stays in
 /// its group until the kernel has reaped it. Succeeds if the group is gone.
 pub(crate) fn remove(folder: &Path) -> Result<(), ControlError> {
-    let gone = until(|| {
+    let remove_all = || {
         for folder in with_inner(folder).iter().rev() {
             match fs::remove_dir(folder) {
                 Ok(()) => {}
@@ -179,11 +173,8 @@ pub(crate) fn remove(folder: &Path) -> Result<(), ControlError> {
             }
         }
         Ok(true)
-    })?;
-    match gone {
-        true => Ok(()),
-        false => Err(still_there(folder)),
-    }
+    };
+    until_or(remove_all, || still_there(folder))
 }
 
 pub(crate) fn is_there(folder: &Path) -> bool {
@@ -222,11 +213,8 @@ pub(crate) fn pass_on(parent: &Path, controllers: &[String], on: bool) -> Result
     const HINT: &str = "a group below may use the controller, or this group holds processes itself";
     let sign = if on { '+' } else { '-' };
     let words: Vec<String> = controllers.iter().map(|c| format!("{sign}{c}")).collect();
-    files::write(
-        &parent.join("cgroup.subtree_control"),
-        &words.join(" "),
-        HINT,
-    )
+    let file = parent.join("cgroup.subtree_control");
+    files::write(&file, &words.join(" "), HINT)
 }
 
 /// A new `cpuset` group of version 1 has no CPUs and no memory nodes and accepts no
@@ -255,7 +243,6 @@ fn still_there(folder: &Path) -> ControlError {
             true => "none with a number here".to_owned(),
             false => pids.join(", "),
         },
-        patience: PATIENCE,
     }
 }
 
@@ -266,10 +253,11 @@ fn is_busy(error: &io::Error) -> bool {
 }
 
 fn on_folder(path: &Path, verb: &'static str, source: io::Error) -> ControlError {
-    let path = path.to_owned();
     match is_denied(&source) {
-        true => ControlError::Denied { path },
-        false => ControlError::File { path, verb, source },
+        true => ControlError::Denied {
+            path: path.to_owned(),
+        },
+        false => ControlError::file(path, verb, source),
     }
 }
 
@@ -278,19 +266,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_no_number_here_is_not_gathered() {
+    fn pids_outside_our_namespace_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let (from, into) = (dir.path().join("from"), dir.path().join("into"));
         for (folder, procs) in [(&from, "0\n"), (&into, "")] {
             make(folder).unwrap();
             fs::write(folder.join(PROCS), procs).unwrap();
         }
-        let gathered = || {
-            gather(&from, &into).unwrap();
+        let moved = || {
+            move_into(&from, &into).unwrap();
             fs::read_to_string(into.join(PROCS)).unwrap()
         };
-        assert_eq!(gathered(), "");
+        assert_eq!(moved(), "");
         fs::write(from.join(PROCS), "0\n4000000000\n").unwrap();
-        assert_eq!(gathered(), "4000000000");
+        assert_eq!(moved(), "4000000000");
     }
 }

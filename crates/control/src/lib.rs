@@ -44,17 +44,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod ended;
+mod attach_wait;
 mod error;
 mod files;
 mod folder;
 mod gate;
 mod group;
-mod hasten;
 mod journal;
 mod layout;
 mod mechanism;
-mod patience;
+mod poll;
 mod schedule;
 mod scratch;
 mod settings;
@@ -63,11 +62,10 @@ mod tasks;
 mod tests;
 mod tree;
 
-pub use ended::wait_counting;
+pub use attach_wait::start_attach_wait;
 pub use error::ControlError;
 pub use gate::{Gate, NotPassed, pass_gate};
-pub use group::Group;
-pub use hasten::hasten_moves;
+pub use group::{Group, wait_with_cpu_time};
 pub use journal::{AtEnd, Journal, Journals, Repaired};
 pub use layout::CgroupLayout;
 pub use mechanism::{Capabilities, Means, Mechanism, Rung};

@@ -125,22 +125,17 @@ impl Rung {
 
     /// What this rung lacks compared with a full cgroup, one sentence each.
     fn losses(self) -> &'static [&'static str] {
-        const TREE: [&str; 4] = [
+        const TREE: [&str; 5] = [
             "There is no limit on CPU time, memory or disks.",
             "CPU time of children that end unseen is not counted.",
             "A process that is stopped by a signal shows that to its parent, and a shell may report it.",
             "If Plimsoll is killed while the command stands still, the kernel ends the command too.",
+            "It competes for the CPU with nice 19 and does not wait until nobody else wants it.",
         ];
         match self {
             Rung::Group | Rung::PartOfGroup => &[],
-            Rung::IdleTree => &TREE,
-            Rung::NiceTree => &[
-                TREE[0],
-                TREE[1],
-                TREE[2],
-                TREE[3],
-                "It competes for the CPU with nice 19 and does not wait until nobody else wants it.",
-            ],
+            Rung::IdleTree => &TREE[..4],
+            Rung::NiceTree => &TREE,
         }
     }
 }
@@ -194,9 +189,10 @@ impl Capabilities {
                 Some("Children that leave the process group and outlive their parent are not held.")
             }
         };
-        let lost = orphans.iter().chain(self.rung.losses());
-        let mut lost: Vec<String> = lost.map(|s| (*s).into()).collect();
+        let general = orphans.iter().chain(self.rung.losses());
+        let mut lost: Vec<String> = general.copied().map(String::from).collect();
         for (mechanism, means) in &self.means {
+            let subject = capital(&mechanism.to_string());
             match means {
                 Means::Group => {}
                 Means::Instead {
@@ -204,14 +200,10 @@ impl Capabilities {
                     because,
                     lost: what,
                 } => lost.push(format!(
-                    "{} is done by {by}, because {because}: {what}.",
-                    capital(&mechanism.to_string())
+                    "{subject} is done by {by}, because {because}: {what}."
                 )),
                 Means::Missing { because } => {
-                    lost.push(format!(
-                        "{} cannot be had, because {because}.",
-                        capital(&mechanism.to_string())
-                    ));
+                    lost.push(format!("{subject} cannot be had, because {because}."));
                 }
             }
         }
@@ -222,7 +214,10 @@ impl Capabilities {
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
+    let first = chars.next();
+    first
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(chars)
+        .collect()
 }

@@ -1,19 +1,22 @@
 //! Polls the kernel until a requested change has happened.
 
+use crate::error::ControlError;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Maximum time for a group to freeze or to become empty.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Polls `done` at growing intervals until it returns `true` or [`PATIENCE`] has
+/// Polls `done` at growing intervals until it returns `true` or [`TIMEOUT`] has
 /// passed; returns its last answer.
 ///
 /// # Errors
 /// Any error of `done`.
-pub(crate) fn until<E>(mut done: impl FnMut() -> Result<bool, E>) -> Result<bool, E> {
+pub(crate) fn until(
+    mut done: impl FnMut() -> Result<bool, ControlError>,
+) -> Result<bool, ControlError> {
     const LONGEST: Duration = Duration::from_millis(50);
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     let mut pause = Duration::from_micros(100);
     loop {
         if done()? {
@@ -24,5 +27,16 @@ pub(crate) fn until<E>(mut done: impl FnMut() -> Result<bool, E>) -> Result<bool
         }
         sleep(pause);
         pause = (pause * 2).min(LONGEST);
+    }
+}
+
+/// The same, with an error if the time has passed.
+pub(crate) fn until_or(
+    done: impl FnMut() -> Result<bool, ControlError>,
+    timed_out: impl FnOnce() -> ControlError,
+) -> Result<(), ControlError> {
+    match until(done)? {
+        true => Ok(()),
+        false => Err(timed_out()),
     }
 }

@@ -6,12 +6,11 @@
 
 use crate::error::ControlError;
 use crate::settings::Weight;
+use crate::tasks;
 use plimsoll_host::Pid;
 use plimsoll_model::CpuSet;
-use rustix::io::Errno;
-use rustix::process::{Pid as RawPid, setpriority_process};
+use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet as Mask, sched_setaffinity};
-use std::path::PathBuf;
 use thread_priority::{
     NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id, thread_schedule_policy,
@@ -59,10 +58,13 @@ pub(crate) fn nice_for(weight: Weight) -> i32 {
     (-steps).round().clamp(0.0, 19.0) as i32
 }
 
+const SET: &str = "given its priority or its CPUs";
+
 /// Sets nice for a thread; 0 is the calling thread. Ignores a thread that has
 /// ended.
 pub(crate) fn set_nice(tid: Pid, nice: i32) -> Result<(), ControlError> {
-    task(tid, |pid| setpriority_process(pid, nice))
+    let set = setpriority_process(tasks::raw(tid), nice);
+    tasks::outcome(set, tid, SET)
 }
 
 /// Sets the CPUs of a thread; 0 is the calling thread. Ignores a thread that has
@@ -72,24 +74,8 @@ pub(crate) fn set_affinity(tid: Pid, cpus: &CpuSet) -> Result<(), ControlError> 
     for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < Mask::MAX_CPU) {
         mask.set(cpu as usize);
     }
-    task(tid, |pid| sched_setaffinity(pid, &mask))
-}
-
-fn task(
-    tid: Pid,
-    change: impl FnOnce(Option<RawPid>) -> Result<(), Errno>,
-) -> Result<(), ControlError> {
-    let raw = i32::try_from(tid).ok().and_then(RawPid::from_raw);
-    let path = || PathBuf::from(format!("/proc/{tid}"));
-    match change(raw) {
-        Ok(()) | Err(Errno::SRCH) => Ok(()),
-        Err(Errno::ACCESS | Errno::PERM) => Err(ControlError::Denied { path: path() }),
-        Err(errno) => Err(ControlError::File {
-            path: path(),
-            verb: "given its priority or its CPUs",
-            source: errno.into(),
-        }),
-    }
+    let set = sched_setaffinity(tasks::raw(tid), &mask);
+    tasks::outcome(set, tid, SET)
 }
 
 #[cfg(test)]
@@ -109,10 +95,7 @@ mod tests {
     #[test]
     fn a_thread_gets_the_class_that_was_found() {
         let class = lowest_class();
-        assert!(
-            std::thread::spawn(move || take_class(class))
-                .join()
-                .unwrap()
-        );
+        let taken = std::thread::spawn(move || take_class(class)).join();
+        assert!(taken.unwrap());
     }
 }

@@ -9,8 +9,9 @@
 //! start ends those processes and removes the directory.
 
 use crate::error::ControlError;
+use crate::folder::PREFIX;
 use crate::journal::{AtEnd, Change, Entry, Journal, random};
-use crate::patience::until;
+use crate::poll::until;
 use crate::tasks::{self, Who};
 use plimsoll_host::{Root, lives};
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -24,9 +25,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
-
-/// Prefix of the names.
-const PREFIX: &str = "plimsoll-";
 
 /// A directory that only this user can read. Clones share it; the last clone
 /// removes it if it is empty.
@@ -73,7 +71,7 @@ impl Scratch {
             }),
             Err(source) => {
                 journal.given_back(entry)?;
-                Err(on_folder(&path, "made", source))
+                Err(ControlError::file(&path, "made", source))
             }
         }
     }
@@ -83,14 +81,10 @@ impl Scratch {
     /// # Errors
     /// If it cannot be started or recorded in the journal; it does not run then.
     pub fn start(&self, command: &mut Command) -> io::Result<(Child, Working)> {
-        let journal = &self.made.journal;
-        let _starting = journal.starting();
+        let _starting = self.made.journal.starting();
         let mut child = command.process_group(0).spawn()?;
         match self.enter(&child) {
-            Ok(entry) => {
-                let journal = journal.clone();
-                Ok((child, Working { journal, entry }))
-            }
+            Ok(working) => Ok((child, working)),
             Err(error) => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -99,15 +93,17 @@ impl Scratch {
         }
     }
 
-    fn enter(&self, child: &Child) -> Result<Entry, ControlError> {
+    fn enter(&self, child: &Child) -> Result<Working, ControlError> {
         // A zombie is still visible until it is reaped.
-        let leader = Who::now(self.made.journal.root(), child.id())?;
+        let journal = self.made.journal.clone();
+        let leader = Who::now(journal.root(), child.id())?;
         let leader = leader.ok_or_else(|| ControlError::EndedEarly {
             command: child.id().to_string(),
         })?;
         let at_end = AtEnd::Kill;
         let change = Change::TreeStarted { leader, at_end };
-        self.made.journal.enter(&change)
+        let entry = journal.enter(&change)?;
+        Ok(Working { journal, entry })
     }
 
     /// Its path, for display.
@@ -162,7 +158,7 @@ pub(crate) fn kill_inside(root: &Root, folder: &Path) -> Result<usize, ControlEr
             tasks::signal(life.pid, Signal::KILL, still)?;
             killed.insert((life.pid, life.started));
         }
-        Ok::<bool, ControlError>(inside.is_empty())
+        Ok(inside.is_empty())
     })?;
     Ok(killed.len())
 }
@@ -170,14 +166,11 @@ pub(crate) fn kill_inside(root: &Root, folder: &Path) -> Result<usize, ControlEr
 /// Removes a folder and its content. Does not follow links.
 pub(crate) fn remove(folder: &Path) -> Result<(), ControlError> {
     match fs::remove_dir_all(folder) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(on_folder(folder, "removed", e)),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(ControlError::file(folder, "removed", e))
+        }
         _ => Ok(()),
     }
-}
-
-fn on_folder(path: &Path, verb: &'static str, source: io::Error) -> ControlError {
-    let path = path.to_owned();
-    ControlError::File { path, verb, source }
 }
 
 /// Creates a folder and opens it.

@@ -11,6 +11,8 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+const SENT: &str = "sent a signal";
+
 /// A process, identified by PID and start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Who {
@@ -45,7 +47,7 @@ pub(crate) fn signal(
     signal: Signal,
     still: impl FnOnce() -> Result<bool, ControlError>,
 ) -> Result<(), ControlError> {
-    let Some(raw) = i32::try_from(pid).ok().and_then(RawPid::from_raw) else {
+    let Some(raw) = raw(pid) else {
         return Ok(());
     };
     let sent = match pidfd_open(raw, PidfdFlags::empty()) {
@@ -60,19 +62,27 @@ pub(crate) fn signal(
         },
         Err(errno) => Err(errno),
     };
-    self::sent(sent, pid)
+    outcome(sent, pid, SENT)
 }
 
-fn sent(sent: Result<(), Errno>, pid: Pid) -> Result<(), ControlError> {
-    match sent {
+/// The result of a system call on a process or thread. One that has ended is no
+/// error; `verb` is the failed action, as a participle.
+pub(crate) fn outcome(
+    result: Result<(), Errno>,
+    pid: Pid,
+    verb: &'static str,
+) -> Result<(), ControlError> {
+    let path = PathBuf::from(format!("/proc/{pid}"));
+    match result {
         Ok(()) | Err(Errno::SRCH) => Ok(()),
-        Err(Errno::PERM | Errno::ACCESS) => Err(ControlError::Denied { path: path(pid) }),
-        Err(errno) => Err(ControlError::File {
-            path: path(pid),
-            verb: "sent a signal",
-            source: errno.into(),
-        }),
+        Err(Errno::PERM | Errno::ACCESS) => Err(ControlError::Denied { path }),
+        Err(errno) => Err(ControlError::file(&path, verb, errno.into())),
     }
+}
+
+/// The PID as system calls take it; `None` for 0, the caller.
+pub(crate) fn raw(pid: Pid) -> Option<RawPid> {
+    i32::try_from(pid).ok().and_then(RawPid::from_raw)
 }
 
 /// Sends a signal to a process identified by PID and start time.
@@ -83,18 +93,14 @@ pub(crate) fn signal_who(root: &Root, who: Who, number: Signal) -> Result<(), Co
 /// Sends a signal to the process group of `leader`, unless the leader's PID was
 /// reused. An empty process group is no error.
 pub(crate) fn signal_group(root: &Root, leader: Who, signal: Signal) -> Result<(), ControlError> {
-    let Some(raw) = i32::try_from(leader.pid).ok().and_then(RawPid::from_raw) else {
+    let Some(raw) = raw(leader.pid) else {
         return Ok(());
     };
     // A zombie keeps its PID.
     if Who::now(root, leader.pid)? != Some(leader) {
         return Ok(());
     }
-    sent(kill_process_group(raw, signal), leader.pid)
-}
-
-fn path(pid: Pid) -> PathBuf {
-    PathBuf::from(format!("/proc/{pid}"))
+    outcome(kill_process_group(raw, signal), leader.pid, SENT)
 }
 
 /// A command and its processes, without a cgroup: the process group of its leader,

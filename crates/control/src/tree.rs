@@ -2,38 +2,30 @@
 //! per-thread settings.
 
 use crate::error::ControlError;
-use crate::patience::{PATIENCE, until};
+use crate::poll::until;
 use crate::tasks::{self, Tree, Who};
-use plimsoll_host::{Pid, ProcessId, Root};
+use plimsoll_host::{Pid, Root};
 use plimsoll_model::CpuTime;
-use rustix::process::{Pid as RawPid, Signal, WaitOptions, waitpid};
+use rustix::process::{Signal, WaitOptions, waitpid};
 use std::fs;
 
 /// Stops or continues the tree. A process may fork before the signal reaches it, so
 /// this repeats until all are stopped.
 pub(crate) fn freeze(root: &Root, tree: Tree, on: bool) -> Result<(), ControlError> {
-    let (signal, wanted) = if on {
-        (Signal::STOP, true)
-    } else {
-        (Signal::CONT, false)
-    };
+    let signal = if on { Signal::STOP } else { Signal::CONT };
     let reached = until(|| {
-        let wrong: Vec<ProcessId> = tree
-            .members(root)?
-            .into_iter()
-            // `t` is stopped by a debugger; leave it alone.
-            .filter(|l| matches!(l.state, 'T' | 't') != wanted)
-            .collect();
+        let mut wrong = tree.members(root)?;
+        // `t` is stopped by a debugger; leave it alone.
+        wrong.retain(|life| matches!(life.state, 'T' | 't') != on);
         for life in &wrong {
             tasks::signal_who(root, Who::of(life), signal)?;
         }
-        Ok::<bool, ControlError>(wrong.is_empty())
+        Ok(wrong.is_empty())
     })?;
     match reached || !on {
         true => Ok(()),
         false => Err(ControlError::NotFrozen {
             what: format!("the process group {}", tree.leader.pid),
-            patience: PATIENCE,
         }),
     }
 }
@@ -43,21 +35,20 @@ pub(crate) fn kill(root: &Root, tree: Tree) -> Result<(), ControlError> {
     // A stopped process cannot fork. A process that cannot be stopped is killed anyway.
     let _ = freeze(root, tree, true);
     let mut left = Vec::new();
-    let empty = until(|| {
+    let kill_all = || {
         left = tree.members(root)?;
         for life in &left {
             tasks::signal_who(root, Who::of(life), Signal::KILL)?;
         }
-        Ok::<bool, ControlError>(left.is_empty())
-    })?;
-    if empty {
+        Ok(left.is_empty())
+    };
+    if until(kill_all)? {
         return Ok(());
     }
     let pids: Vec<String> = left.iter().map(|l| l.pid.to_string()).collect();
     Err(ControlError::StillThere {
         what: format!("the process group {}", tree.leader.pid),
         processes: pids.join(", "),
-        patience: PATIENCE,
     })
 }
 
@@ -95,7 +86,7 @@ pub(crate) fn reap(root: &Root, tree: Tree) -> Result<CpuTime, ControlError> {
     let mut used = CpuTime::ZERO;
     for orphan in tree.ended_orphans(root)? {
         // It has ended, so this returns at once.
-        if let Some(pid) = i32::try_from(orphan.pid).ok().and_then(RawPid::from_raw)
+        if let Some(pid) = tasks::raw(orphan.pid)
             && let Ok(Some(_)) = waitpid(Some(pid), WaitOptions::NOHANG)
         {
             used = used + orphan.cpu;

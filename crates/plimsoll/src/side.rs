@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::gate;
 use crate::output::note;
 use crate::signals::Signals;
-use plimsoll_control::{Gate, Journals, MemoryLimits, hasten_moves};
+use plimsoll_control::{Gate, Journals, MemoryLimits, start_attach_wait};
 use plimsoll_experiments::yields;
 use plimsoll_host::Root;
 use plimsoll_side::{Advice, Care, Held, Notice, Request, Sideload};
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     let gate = gate::gate();
     let mut request = request(args, &gate)?;
     let root = Root::machine();
-    hasten_moves(&root);
+    start_attach_wait(&root);
     let mut signals = Signals::listen(&root)?;
     let mut tell = |told: Notice| match told {
         Notice::Warning(text) | Notice::NotHeld(text) => note(&format!("plimsoll: {text}")),

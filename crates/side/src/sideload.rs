@@ -11,7 +11,7 @@ use crate::request::{Care, Notice, Request};
 use crate::rule::Rule;
 use crate::signal::{Signal, SignalSource};
 use crate::tally::Summary;
-use plimsoll_control::{Group, Journals, MemoryLimits, Signal as UnixSignal, wait_counting};
+use plimsoll_control::{Group, Journals, MemoryLimits, Signal as UnixSignal, wait_with_cpu_time};
 use plimsoll_host::Root;
 use plimsoll_model::{CpuSet, CpuTime};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -215,7 +215,7 @@ impl Sideload {
             .and_then(|limits| MemoryHeld::of(limits, &self.group));
         // Without a group, processes are counted when they are reaped.
         let elapsed = self.started.elapsed();
-        let ended = wait_counting(&self.root, &mut self.child);
+        let ended = wait_with_cpu_time(&self.root, &mut self.child);
         let (status, ended) = ended.map_err(SideError::Wait)?;
         let cpu = [usage.and_then(|u| u.cpu), ended];
         let cpu: Option<CpuTime> = cpu.into_iter().flatten().max();

@@ -5,8 +5,12 @@ use crate::error::ControlError;
 use crate::folder;
 use crate::tasks::{self, Tree};
 use crate::tree;
+use plimsoll_host::{Root, life};
 use plimsoll_model::CpuTime;
-use rustix::process::Signal;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+use std::io;
+use std::process::{Child, ExitStatus};
 
 impl Group {
     /// Sends a signal to the process groups of the commands started here. A process
@@ -40,7 +44,7 @@ impl Group {
         self.reap()
     }
 
-    /// Adds the CPU time of a command that was reaped ([`crate::wait_counting`]).
+    /// Adds the CPU time of a command that was reaped ([`wait_with_cpu_time`]).
     /// Without a cgroup this time is otherwise lost, and the usage of the group would
     /// decrease.
     pub fn count_ended(&mut self, used: CpuTime) {
@@ -78,4 +82,21 @@ impl Group {
             adopter: own.filter(|_| nth == 0),
         })
     }
+}
+
+/// Waits until a command has ended. Returns its exit status and the CPU time of it
+/// and of all descendants that were waited for, read while its PID is still
+/// reserved; `None` if /proc does not have it.
+///
+/// # Errors
+/// If the command cannot be waited for.
+pub fn wait_with_cpu_time(
+    root: &Root,
+    child: &mut Child,
+) -> io::Result<(ExitStatus, Option<CpuTime>)> {
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let command = WaitId::Pid(Pid::from_child(child));
+    while waitid(command.clone(), ended).err() == Some(Errno::INTR) {}
+    let life = life(root, child.id()).ok().flatten();
+    Ok((child.wait()?, life.map(|life| life.cpu)))
 }

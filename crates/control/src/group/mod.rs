@@ -5,6 +5,8 @@ mod memory;
 mod set;
 mod start;
 
+pub use end::wait_with_cpu_time;
+
 use crate::error::ControlError;
 use crate::files;
 use crate::folder;
@@ -12,11 +14,11 @@ use crate::journal::{AtEnd, Change, Entry, Journal, Undone, random, undo};
 use crate::layout::{CgroupLayout, Place, Version};
 use crate::mechanism::{Capabilities, Mechanism};
 use crate::settings::{Usage, Weight};
-use crate::tasks::Who;
+use crate::tasks::{self, Who};
 use crate::tree;
 use plimsoll_host::{Pid, Root};
 use plimsoll_model::{CpuSet, CpuTime};
-use rustix::process::{Pid as RawPid, set_child_subreaper};
+use rustix::process::set_child_subreaper;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -107,9 +109,8 @@ impl Group {
             group.build(place, &name)?;
         }
         if group.capabilities.keeps_orphans {
-            let own = i32::try_from(own).ok().and_then(RawPid::from_raw);
             // If the kernel refuses, orphans go to their usual parent.
-            group.capabilities.keeps_orphans = set_child_subreaper(own).is_ok();
+            group.capabilities.keeps_orphans = set_child_subreaper(tasks::raw(own)).is_ok();
         }
         Ok(group)
     }
@@ -221,17 +222,11 @@ impl Group {
     pub fn usage(&self) -> Result<Usage, ControlError> {
         let mut usage = Usage::default();
         for made in &self.made {
-            let nanos = made.folder.join("cpuacct.usage");
             if made.place.controllers.contains("cpuacct") {
-                let text = files::read(&nanos)?;
-                let ns = text.trim().parse().map_err(|_| ControlError::Malformed {
-                    path: nanos,
-                    found: text.trim().to_owned(),
-                })?;
+                let ns = files::parse(&made.folder.join("cpuacct.usage"))?;
                 usage.cpu = Some(CpuTime(Duration::from_nanos(ns)));
             }
-            let counts = made.place.version == Version::V2;
-            if !(counts || made.place.controllers.contains("cpu")) {
+            if made.place.version == Version::V1 && !made.place.controllers.contains("cpu") {
                 continue;
             }
             let text = files::read(&made.folder.join("cpu.stat"))?;

@@ -135,10 +135,7 @@ impl Group {
         let Some(made) = self.serving(Mechanism::Io)? else {
             return Err(self.not_here(Mechanism::Io));
         };
-        let (any, bfq) = (
-            made.folder.join("io.weight"),
-            made.folder.join("io.bfq.weight"),
-        );
+        let [any, bfq] = ["io.weight", "io.bfq.weight"].map(|name| made.folder.join(name));
         // The maximum of BFQ is 1000.
         let (file, value) = match !any.exists() && bfq.exists() {
             true => (bfq, weight.get().min(1000)),
@@ -169,7 +166,7 @@ impl Group {
             // Version 2 has no freezer before Linux 5.2.
             Some(made) => {
                 if let Some(holder) = self.holder().filter(|_| on) {
-                    folder::gather(&holder.folder, &made.folder)?;
+                    folder::move_into(&holder.folder, &made.folder)?;
                 }
                 folder::freeze(&made.folder, on)?
             }
@@ -218,10 +215,5 @@ fn cpus_above(made: &Made) -> Result<CpuSet, ControlError> {
         Version::V2 => "cpuset.cpus.effective",
         Version::V1 => "cpuset.effective_cpus",
     };
-    let path = made.place.parent.join(name);
-    let text = files::read(&path)?;
-    text.trim().parse().map_err(|_| ControlError::Malformed {
-        path,
-        found: text.trim().to_owned(),
-    })
+    files::parse(&made.place.parent.join(name))
 }

@@ -26,7 +26,7 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 /// What happens to the remaining processes when a group is removed.
@@ -128,15 +128,14 @@ impl Journals {
     /// [`ControlError::File`] if it cannot be created.
     pub fn open(&self, root: &Root) -> Result<Journal, ControlError> {
         let own = std::process::id();
-        let owner = Who::now(root, own)?.ok_or_else(|| ControlError::File {
-            path: root.path("/proc/self/stat"),
-            verb: "read",
-            source: io::ErrorKind::NotFound.into(),
+        let owner = Who::now(root, own)?.ok_or_else(|| {
+            let source = io::ErrorKind::NotFound.into();
+            ControlError::file(&root.path("/proc/self/stat"), "read", source)
         })?;
         self.make_dir()?;
         let name = format!("{}-{}-{}{ENDING}", owner.pid, owner.started, random());
         let path = self.dir.join(name);
-        let fail = |source| on_file(&path, "made", source);
+        let fail = |source| ControlError::file(&path, "made", source);
         let mut options = OpenOptions::new();
         options.create_new(true).append(true).mode(0o600);
         let mut file = options.open(&path).map_err(fail)?;
@@ -158,24 +157,24 @@ impl Journals {
     }
 
     #[cfg(test)]
-    pub(crate) fn dir(&self) -> &Path {
+    pub(crate) fn dir(&self) -> &std::path::Path {
         &self.dir
     }
 
     fn make_dir(&self) -> Result<(), ControlError> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        builder
-            .create(&self.dir)
-            .map_err(|source| on_file(&self.dir, "made", source))?;
+        let made = DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.dir);
+        made.map_err(|source| ControlError::file(&self.dir, "made", source))?;
         self.check_dir()
     }
 
     /// Refuses a folder that others can write to: its journals cause groups to be
     /// removed and processes to be killed.
     fn check_dir(&self) -> Result<(), ControlError> {
-        let meta =
-            fs::symlink_metadata(&self.dir).map_err(|source| on_file(&self.dir, "read", source))?;
+        let meta = fs::symlink_metadata(&self.dir)
+            .map_err(|source| ControlError::file(&self.dir, "read", source))?;
         let ours = meta.is_dir() && meta.uid() == geteuid().as_raw() && meta.mode() & 0o022 == 0;
         match ours {
             true => Ok(()),
@@ -227,13 +226,13 @@ impl Journal {
             return Err(ControlError::Ending);
         }
         let nth = open.next;
-        let change = change.clone();
-        let line = Line::Change { nth, change };
+        let line = Line::Change {
+            nth,
+            change: change.clone(),
+        };
         open.append(&line)?;
         open.next += 1;
-        if let Line::Change { change, .. } = line {
-            open.outstanding.insert(nth, change);
-        }
+        open.outstanding.insert(nth, change.clone());
         Ok(Entry(nth))
     }
 
@@ -258,7 +257,8 @@ impl Journal {
 
 impl Open {
     fn append(&mut self, line: &Line) -> Result<(), ControlError> {
-        append(&mut self.file, line).map_err(|source| on_file(&self.path, "written", source))
+        append(&mut self.file, line)
+            .map_err(|source| ControlError::file(&self.path, "written", source))
     }
 }
 
@@ -302,12 +302,4 @@ pub(crate) fn random() -> String {
     use std::hash::{BuildHasher, RandomState};
     // The keys of `RandomState` come from the kernel; no other generator is needed.
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
-}
-
-fn on_file(path: &Path, verb: &'static str, source: io::Error) -> ControlError {
-    ControlError::File {
-        path: path.to_owned(),
-        verb,
-        source,
-    }
 }

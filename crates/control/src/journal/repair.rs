@@ -1,6 +1,6 @@
 //! Restores at the next start what killed processes have left.
 
-use super::{ENDING, Header, Journals, Line, Undone, append, on_file, outstanding, undo};
+use super::{ENDING, Header, Journals, Line, Undone, append, outstanding, undo};
 use crate::error::ControlError;
 use crate::tasks::Who;
 use plimsoll_host::{Pid, Root};
@@ -34,7 +34,7 @@ impl Journals {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(on_file(&self.dir, "read", source)),
+            Err(source) => return Err(ControlError::file(&self.dir, "read", source)),
         };
         self.check_dir()?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -57,9 +57,7 @@ impl Journals {
             }
         }
     }
-}
 
-impl Journals {
     /// Other live processes that hold changes on this machine.
     ///
     /// # Errors
@@ -67,11 +65,11 @@ impl Journals {
     pub fn others(&self, root: &Root) -> Result<Vec<Pid>, ControlError> {
         let mut others = BTreeSet::new();
         for entry in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
-            match owner(&entry.path()) {
-                Some(owner) if owner.pid != std::process::id() && owner.lives(root)? => {
-                    others.insert(owner.pid);
-                }
-                _ => {}
+            if let Some(owner) = owner(&entry.path())
+                && owner.pid != std::process::id()
+                && owner.lives(root)?
+            {
+                others.insert(owner.pid);
             }
         }
         Ok(others.into_iter().collect())
@@ -80,16 +78,14 @@ impl Journals {
 
 /// Merges the result of another round: adds to `done`, replaces `left`.
 fn merge(all: &mut BTreeMap<PathBuf, Repaired>, path: &Path, again: Option<Repaired>) {
-    match (all.get_mut(path), again) {
-        (Some(known), Some(again)) => {
-            known.done.extend(again.done);
-            known.left = again.left;
-        }
-        (Some(known), None) => known.left.clear(),
-        (None, Some(first)) => {
-            all.insert(path.to_owned(), first);
-        }
-        (None, None) => {}
+    if let Some(known) = all.get_mut(path) {
+        let (done, left) = again
+            .map(|again| (again.done, again.left))
+            .unwrap_or_default();
+        known.done.extend(done);
+        known.left = left;
+    } else if let Some(first) = again {
+        all.insert(path.to_owned(), first);
     }
 }
 
@@ -110,14 +106,14 @@ fn repair_one(root: &Root, path: &Path, owner: Who) -> Result<Option<Repaired>, 
         Ok(file) => file,
         // Another process was faster.
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(on_file(path, "read", source)),
+        Err(source) => return Err(ControlError::file(path, "read", source)),
     };
     if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Ok(None);
     }
     let mut text = Vec::new();
     file.read_to_end(&mut text)
-        .map_err(|source| on_file(path, "read", source))?;
+        .map_err(|source| ControlError::file(path, "read", source))?;
     let text = String::from_utf8_lossy(&text);
     let mut repaired = Repaired {
         owner: owner.pid,
@@ -134,14 +130,14 @@ fn repair_one(root: &Root, path: &Path, owner: Who) -> Result<Option<Repaired>, 
                     .and_then(|()| {
                         give_back(root, &mut file, changes.into_iter().rev(), &mut repaired)
                     })
-                    .map_err(|source| on_file(path, "written", source))?;
+                    .map_err(|source| ControlError::file(path, "written", source))?;
             }
             Foreign::Boot => {}
             Foreign::Namespace => return Ok(None),
         }
     }
     if repaired.left.is_empty() {
-        fs::remove_file(path).map_err(|source| on_file(path, "removed", source))?;
+        fs::remove_file(path).map_err(|source| ControlError::file(path, "removed", source))?;
     }
     let silent = repaired.done.is_empty() && repaired.left.is_empty();
     Ok((!silent).then_some(repaired))

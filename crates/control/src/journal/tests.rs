@@ -2,6 +2,7 @@
 
 use super::*;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use tempfile::TempDir;
 
 /// A root in which process 77 is gone, and one group without a kernel behind it.

@@ -6,6 +6,7 @@ use crate::error::ControlError;
 use crate::folder;
 use crate::scratch;
 use crate::tasks::{Tree, Who};
+use crate::tree;
 use plimsoll_host::Root;
 use std::path::Path;
 
@@ -16,6 +17,16 @@ pub(crate) enum Undone {
     GivenBack(Option<String>),
     /// Not possible yet; a sentence says why. The next start tries again.
     Later(String),
+}
+
+impl Undone {
+    fn done(sentence: String) -> Result<Undone, ControlError> {
+        Ok(Undone::GivenBack(Some(sentence)))
+    }
+
+    fn nothing() -> Result<Undone, ControlError> {
+        Ok(Undone::GivenBack(None))
+    }
 }
 
 pub(crate) fn undo(root: &Root, change: &Change) -> Result<Undone, ControlError> {
@@ -35,7 +46,7 @@ fn group(folder: &Path, home: &Path, at_end: AtEnd) -> Result<Undone, ControlErr
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     // A forged journal must not remove other groups.
     if !name.starts_with(folder::PREFIX) || !folder::is_there(folder) {
-        return Ok(Undone::GivenBack(None));
+        return Undone::nothing();
     }
     let left = folder::processes(folder)?.len();
     if left > 0 && at_end == AtEnd::Kill {
@@ -59,14 +70,12 @@ fn group(folder: &Path, home: &Path, at_end: AtEnd) -> Result<Undone, ControlErr
         (n, AtEnd::Leave) => format!(" and let go on what ran in it ({n})"),
     };
     let folder = folder.display();
-    Ok(Undone::GivenBack(Some(format!(
-        "Removed the cgroup {folder}{what}."
-    ))))
+    Undone::done(format!("Removed the cgroup {folder}{what}."))
 }
 
 fn controllers(parent: &Path, added: &[String]) -> Result<Undone, ControlError> {
     if !folder::is_there(parent) {
-        return Ok(Undone::GivenBack(None));
+        return Undone::nothing();
     }
     let _lock = folder::lock(parent)?;
     let shown = parent.display();
@@ -79,13 +88,13 @@ fn controllers(parent: &Path, added: &[String]) -> Result<Undone, ControlError> 
     let mut enabled = folder::enabled(parent)?;
     enabled.retain(|controller| added.contains(controller));
     if enabled.is_empty() {
-        return Ok(Undone::GivenBack(None));
+        return Undone::nothing();
     }
     match folder::pass_on(parent, &enabled, false) {
-        Ok(()) => Ok(Undone::GivenBack(Some(format!(
+        Ok(()) => Undone::done(format!(
             "{shown} no longer passes on {}.",
             enabled.join(", ")
-        )))),
+        )),
         // Another process depends on it.
         Err(ControlError::Refused { .. }) => Ok(Undone::Later(format!(
             "{shown} goes on passing on {}, because another program uses it.",
@@ -99,28 +108,28 @@ fn started(root: &Root, leader: Who, at_end: AtEnd) -> Result<Undone, ControlErr
     let tree = Tree::of(leader);
     let left = tree.members(root)?.len();
     if left == 0 {
-        return Ok(Undone::GivenBack(None));
+        return Undone::nothing();
     }
     let pid = leader.pid;
     let what = match at_end {
         AtEnd::Kill => {
-            crate::tree::kill(root, tree)?;
+            tree::kill(root, tree)?;
             "Killed"
         }
         AtEnd::Leave => {
-            crate::tree::freeze(root, tree, false)?;
+            tree::freeze(root, tree, false)?;
             "Let go on"
         }
     };
-    Ok(Undone::GivenBack(Some(format!(
+    Undone::done(format!(
         "{what} the process group {pid} with all that it has started ({left})."
-    ))))
+    ))
 }
 
 fn folder_made(root: &Root, folder: &Path) -> Result<Undone, ControlError> {
     // A forged journal must not remove other directories.
     if !scratch::is_ours(folder) {
-        return Ok(Undone::GivenBack(None));
+        return Undone::nothing();
     }
     // Processes whose start is not in the journal.
     let killed = scratch::kill_inside(root, folder)?;
@@ -130,7 +139,5 @@ fn folder_made(root: &Root, folder: &Path) -> Result<Undone, ControlError> {
         n => format!(" and killed what ran in it ({n})"),
     };
     let folder = folder.display();
-    Ok(Undone::GivenBack(Some(format!(
-        "Removed the folder {folder}{and}."
-    ))))
+    Undone::done(format!("Removed the folder {folder}{and}."))
 }

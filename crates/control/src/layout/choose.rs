@@ -55,13 +55,14 @@ impl Found {
         // Frozen processes must be thawed before other groups are emptied, and groups
         // are undone last to first.
         places.sort_by_key(|place| place.serves.contains(&Mechanism::Freeze));
-        let served: BTreeSet<Mechanism> = places.iter().flat_map(|p| p.serves.clone()).collect();
         let means: BTreeMap<Mechanism, Means> = needs
             .iter()
-            .map(|need| match served.contains(need) {
-                true => (*need, Means::Group),
-                false => (*need, self.instead(*need)),
-            })
+            .map(
+                |need| match places.iter().any(|p| p.serves.contains(need)) {
+                    true => (*need, Means::Group),
+                    false => (*need, self.fallback(*need)),
+                },
+            )
             .collect();
         let rung = match (places.is_empty(), self.class) {
             (true, Class::Idle) => Rung::IdleTree,
@@ -83,14 +84,11 @@ impl Found {
 
     fn place_v2(&self, needs: &BTreeSet<Mechanism>) -> Option<Place> {
         let home = &self.v2.first()?.folder;
-        let mut best: Option<Place> = None;
-        for (nth, level) in self.v2.iter().enumerate() {
-            let place = self.place_at(level, nth == 0, home, needs);
-            if place.serves.len() > best.as_ref().map_or(0, |b| b.serves.len()) {
-                best = Some(place);
-            }
-        }
-        best
+        let places = self.v2.iter().enumerate().rev();
+        let places = places.map(|(nth, level)| self.place_at(level, nth == 0, home, needs));
+        // Of places that serve as many needs, the last one: the nearest.
+        let best = places.max_by_key(|place| place.serves.len());
+        best.filter(|place| !place.serves.is_empty())
     }
 
     /// The place for a group in `level`; it serves nothing if no group can be made
@@ -134,10 +132,10 @@ impl Found {
     /// One for each mounted hierarchy, which may have several controllers.
     fn places_v1(&self, needs: &BTreeSet<Mechanism>) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();
-        let wanted = needs
+        let mut wanted: Vec<(&str, Option<Mechanism>)> = needs
             .iter()
-            .filter_map(|need| Some((need.controller_v1()?, Some(*need))));
-        let mut wanted: Vec<(&str, Option<Mechanism>)> = wanted.collect();
+            .filter_map(|need| Some((need.controller_v1()?, Some(*need))))
+            .collect();
         if wanted.iter().any(|(controller, _)| *controller == "cpu") {
             // CPU time has its own controller.
             wanted.push(("cpuacct", None));
@@ -173,49 +171,46 @@ impl Found {
         places
     }
 
-    fn instead(&self, need: Mechanism) -> Means {
+    fn fallback(&self, need: Mechanism) -> Means {
         let because = self.reason(need);
-        let instead = |by, lost| Means::Instead {
-            by,
-            because: because.clone(),
-            lost,
-        };
-        match need {
-            Mechanism::Weight => instead(
+        let (by, lost) = match need {
+            Mechanism::Weight => (
                 "nice",
                 "it holds for each process and not for all together, so more processes get more",
             ),
             Mechanism::Idle => match self.class {
-                Class::Idle => instead(
+                Class::Idle => (
                     "the scheduling class SCHED_IDLE",
                     "it must be set before the command starts",
                 ),
-                Class::Batch => instead(
+                Class::Batch => (
                     "the scheduling class SCHED_BATCH and nice 19",
                     "it still competes for the CPU",
                 ),
-                Class::Other => instead("nice 19", "it still competes for the CPU"),
+                Class::Other => ("nice 19", "it still competes for the CPU"),
             },
-            Mechanism::CpuSet => instead("affinity", "a process may give itself other CPUs again"),
-            Mechanism::Freeze => instead(
+            Mechanism::CpuSet => ("affinity", "a process may give itself other CPUs again"),
+            Mechanism::Freeze => (
                 "the signals SIGSTOP and SIGCONT",
                 "children that leave the process group and outlive their parent go on",
             ),
-            Mechanism::Kill => instead(
+            Mechanism::Kill => (
                 "the signal SIGKILL",
                 "children that leave the process group and outlive their parent live on",
             ),
             Mechanism::Quota | Mechanism::MemoryHigh | Mechanism::MemoryMax | Mechanism::Io => {
-                Means::Missing { because }
+                return Means::Missing { because };
             }
-        }
+        };
+        Means::Instead { by, because, lost }
     }
 
     /// Why no cgroup serves this need; a sentence without its full stop.
     fn reason(&self, need: Mechanism) -> String {
         if need == Mechanism::MemoryHigh && self.v1.contains_key("memory") {
-            return "memory belongs to cgroup version 1 here, which has only a limit that kills"
-                .to_owned();
+            let reason =
+                "memory belongs to cgroup version 1 here, which has only a limit that kills";
+            return reason.to_owned();
         }
         let v1 = need.controller_v1().and_then(|c| self.v1.get(c));
         if let Some(level) = v1 {

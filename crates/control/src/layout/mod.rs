@@ -80,19 +80,19 @@ impl CgroupLayout {
     /// If the mounts cannot be read from /proc.
     pub fn find(root: &Root) -> Result<CgroupLayout, ControlError> {
         let own = Cgroups::find(root)?.own(root)?;
+        let v1 = own
+            .v1
+            .into_iter()
+            .filter(|(controller, _)| !controller.contains('='));
+        let kernel = |name: &str| text(&root.path("/proc/sys/kernel").join(name));
         let found = Found {
             v2: own.v2.map(|own| levels(root, &own)).unwrap_or_default(),
-            v1: own
-                .v1
-                .iter()
-                .filter(|(controller, _)| !controller.contains('='))
-                .map(|(controller, own)| (controller.clone(), level_v1(&root.path(&own.folder))))
+            v1: v1
+                .map(|(controller, own)| (controller, level_v1(&root.path(&own.folder))))
                 .collect(),
-            idle_in_v2: text(&root.path("/proc/sys/kernel/osrelease"))
-                .is_some_and(|release| at_least_5_15(&release)),
+            idle_in_v2: at_least_5_15(&kernel("osrelease")),
             class: schedule::lowest_class(),
-            by_session: text(&root.path("/proc/sys/kernel/sched_autogroup_enabled"))
-                .is_some_and(|t| t.trim() == "1"),
+            by_session: kernel("sched_autogroup_enabled").trim() == "1",
             orphans: false,
         };
         Ok(CgroupLayout {
@@ -184,20 +184,17 @@ fn holds(procs: &str, own: u32) -> Holds {
 
 /// Parses `MAJOR.MINOR…`, as in /proc/sys/kernel/osrelease.
 fn at_least_5_15(release: &str) -> bool {
-    let mut parts = release
-        .split(|c: char| !c.is_ascii_digit())
-        .map(|part| part.parse::<u32>());
-    matches!((parts.next(), parts.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (5, 15))
+    let parts = release.split(|c: char| !c.is_ascii_digit()).take(2);
+    let parts: Result<Vec<u32>, _> = parts.map(str::parse).collect();
+    parts.is_ok_and(|version| version >= vec![5, 15])
 }
 
 fn words(path: &Path) -> BTreeSet<String> {
-    text(path)
-        .unwrap_or_default()
-        .split_ascii_whitespace()
-        .map(str::to_owned)
-        .collect()
+    let text = text(path);
+    text.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-fn text(path: &Path) -> Option<String> {
-    fs::read_to_string(path).ok()
+/// The content of a file; empty if it cannot be read.
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
 }

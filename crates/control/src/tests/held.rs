@@ -1,7 +1,7 @@
 //! Stopping, going on, ending, and giving back: on every rung.
 
 use super::{BUSY, Bench, folders, gate, layouts, shell, wait};
-use crate::wait_counting;
+use crate::wait_with_cpu_time;
 use crate::{AtEnd, ControlError, Mechanism};
 use Mechanism::{Freeze, Kill, Quota, Weight};
 use plimsoll_model::CpuTime;
@@ -122,7 +122,7 @@ fn what_commands_had_used_that_have_ended_is_not_lost_without_a_cgroup() {
     let mut sum = CpuTime::ZERO;
     for _ in 0..2 {
         let mut child = shell(&mut group, COUNTING);
-        let (status, used) = wait_counting(&bench.root, &mut child).unwrap();
+        let (status, used) = wait_with_cpu_time(&bench.root, &mut child).unwrap();
         assert!(status.success());
         assert!(used > Some(CpuTime::ZERO));
         sum = sum + used.unwrap();

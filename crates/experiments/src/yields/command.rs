@@ -2,7 +2,7 @@
 //! run.
 
 use super::shared::{SharedGroup, lock};
-use plimsoll_control::{ControlError, Gate, Group, wait_counting};
+use plimsoll_control::{ControlError, Gate, Group, wait_with_cpu_time};
 use plimsoll_engine::RunError;
 use plimsoll_host::Root;
 use plimsoll_load::LoadError;
@@ -269,7 +269,7 @@ fn again_and_again(
 ) {
     let (mut child, mut began) = first;
     loop {
-        let ended = wait_counting(root, &mut child);
+        let ended = wait_with_cpu_time(root, &mut child);
         let took = began.elapsed();
         if let Ok((_, Some(used))) = &ended {
             lock(group).count_ended(*used);
