@@ -60,7 +60,7 @@ fn row(law: &Law, spec: SharedSpec, period: Duration, weights: &str) {
     let unchanged = |_: &mut Sample| {};
     let mut rig = Rig::new(law.clone(), spec.clone(), period);
     rig.run(UP, load, unchanged);
-    let before = rig.action.share().get();
+    let before = rig.share();
     let high = rig.run(DOWN - UP, load, unchanged);
     let after = rig.run(120.0, load, unchanged);
 

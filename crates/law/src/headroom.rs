@@ -29,23 +29,18 @@ impl Headroom {
     ///
     /// [`HeadroomError`] unless `pct` is within 1 to 90.
     pub fn pct(pct: f64) -> Result<Headroom, HeadroomError> {
-        let why = if pct.is_nan() {
-            HeadroomWhy::NoNumber
-        } else if pct < 0.0 {
-            HeadroomWhy::Negative
-        } else if pct < Self::MIN_PCT {
-            HeadroomWhy::TooLittle
-        } else if pct > Self::MAX_PCT {
-            HeadroomWhy::TooMuch
-        } else if let Some(share) = Share::new(pct / 100.0) {
-            return Ok(Headroom(share));
-        } else {
-            HeadroomWhy::TooMuch
+        let share = Share::new(pct / 100.0).filter(|_| pct <= Self::MAX_PCT);
+        let why = match share {
+            _ if pct.is_nan() => NOT_A_NUMBER,
+            _ if pct < 0.0 => "it is negative",
+            _ if pct < Self::MIN_PCT => {
+                "below 1 % a higher demand of the service cannot be detected"
+            }
+            Some(share) => return Ok(Headroom(share)),
+            None => "it leaves the sideload too little CPU to run",
         };
-        Err(HeadroomError {
-            given: pct.to_string(),
-            why,
-        })
+        let given = pct.to_string();
+        Err(HeadroomError { given, why })
     }
 
     pub fn share(self) -> Share {
@@ -78,7 +73,7 @@ impl FromStr for Headroom {
             why,
         };
         let number = text.trim().trim_end_matches('%').trim_end();
-        let pct: f64 = number.parse().map_err(|_| fail(HeadroomWhy::NoNumber))?;
+        let pct: f64 = number.parse().map_err(|_| fail(NOT_A_NUMBER))?;
         Headroom::pct(pct).map_err(|e| fail(e.why))
     }
 }
@@ -101,21 +96,11 @@ impl From<Headroom> for Share {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{given}' is not a headroom: {why}; give 1 to 90 percent of the machine, such as 20")]
 pub struct HeadroomError {
-    pub given: String,
-    pub why: HeadroomWhy,
+    given: String,
+    why: &'static str,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum HeadroomWhy {
-    #[error("it is not a number")]
-    NoNumber,
-    #[error("it is negative")]
-    Negative,
-    #[error("below 1 % a higher demand of the service cannot be detected")]
-    TooLittle,
-    #[error("it leaves the sideload too little CPU to run")]
-    TooMuch,
-}
+const NOT_A_NUMBER: &str = "it is not a number";
 
 #[cfg(test)]
 mod tests {
@@ -123,18 +108,18 @@ mod tests {
 
     #[test]
     fn invalid_headroom_is_refused_in_one_sentence() {
-        let said = |text: &str| text.parse::<Headroom>().unwrap_err().to_string();
+        let error = |text: &str| text.parse::<Headroom>().unwrap_err().to_string();
         assert_eq!(
-            said("0"),
+            error("0"),
             "'0' is not a headroom: below 1 % a higher demand of the service cannot be detected; \
              give 1 to 90 percent of the machine, such as 20"
         );
-        assert!(said("100").contains("too little CPU to run"));
-        assert!(said("-5").contains("it is negative"));
+        assert!(error("100").contains("too little CPU to run"));
+        assert!(error("-5").contains("it is negative"));
         for text in ["abc", "", "%", "NaN", "20 percent"] {
-            assert!(said(text).contains("not a number"), "{text}");
+            assert!(error(text).contains("not a number"), "{text}");
         }
-        assert!(said("inf").contains("too little CPU"));
+        assert!(error("inf").contains("too little CPU"));
     }
 
     #[test]

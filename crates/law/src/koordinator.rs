@@ -19,6 +19,7 @@
 //!
 //! Missing input: the original logs it and returns, so the last quota stays.
 
+use crate::law::Decided;
 use crate::view::share;
 use crate::{Action, Headroom, Missing, Reason, Sample};
 use plimsoll_model::Share;
@@ -48,31 +49,21 @@ pub struct Koordinator {
 impl Koordinator {
     /// The default parameters with another headroom.
     pub fn new(headroom: Headroom) -> Koordinator {
-        let pct = |pct: f64| Share::new(pct / 100.0).unwrap_or(Share::ZERO);
         Koordinator {
             headroom,
             reserved: Share::ZERO,
-            least_change: pct(1.0),
-            most_growth: pct(10.0),
+            least_change: share(0.01),
+            most_growth: share(0.1),
         }
     }
 
     /// Decides by the formula in the module documentation.
-    pub fn decide(
-        &self,
-        state: &KoordinatorState,
-        sample: &Sample,
-    ) -> (KoordinatorState, Action, Reason) {
+    pub fn decide(&self, state: &KoordinatorState, sample: &Sample) -> Decided<KoordinatorState> {
         let (quota, least) = match self.quota(sample) {
             Ok(quota) => quota,
             Err(missing) => {
                 let share = state.quota.unwrap_or(Share::ONE);
-                let reason = Reason::Blind {
-                    missing,
-                    periods: 1,
-                    freezes_after: None,
-                };
-                return (*state, Action::Run { share }, reason);
+                return (*state, Action::Run { share }, Reason::ignored(missing));
             }
         };
         let set = |new: Share, reason| {
@@ -85,19 +76,12 @@ impl Koordinator {
         };
         let change = quota.get() - last.get();
         if change.abs() < self.least_change.get() && quota > least {
-            let reason = Reason::Unchanged {
-                change: share(change.abs()),
-                least: self.least_change,
-            };
-            return set(last, reason);
+            let (change, least) = (share(change.abs()), self.least_change);
+            return set(last, Reason::Unchanged { change, least });
         }
         if change > self.most_growth.get() {
-            let grown = share(last.get() + self.most_growth.get());
-            let reason = Reason::Grows {
-                room: quota,
-                share: grown,
-            };
-            return set(grown, reason);
+            let (room, share) = (quota, share(last.get() + self.most_growth.get()));
+            return set(share, Reason::Grows { room, share });
         }
         set(quota, follows)
     }

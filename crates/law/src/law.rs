@@ -88,26 +88,28 @@ impl Law {
     pub fn decide(&self, state: &State, sample: &Sample) -> Decision {
         match (self, state) {
             (Law::Plimsoll(law), State::Plimsoll(state)) => {
-                let (state, action, reason) = law.decide(state, sample);
-                decision(State::Plimsoll(state), action, reason)
+                Decision::of(law.decide(state, sample), State::Plimsoll)
             }
             (Law::ResctlDemo(law), State::ResctlDemo(state)) => {
-                let (state, action, reason) = law.decide(state, sample);
-                decision(State::ResctlDemo(state), action, reason)
+                Decision::of(law.decide(state, sample), State::ResctlDemo)
             }
             (Law::Koordinator(law), State::Koordinator(state)) => {
-                let (state, action, reason) = law.decide(state, sample);
-                decision(State::Koordinator(state), action, reason)
+                Decision::of(law.decide(state, sample), State::Koordinator)
             }
             (law, _) => law.decide(&law.start(), sample),
         }
     }
 }
 
-fn decision(state: State, action: Action, reason: Reason) -> Decision {
-    Decision {
-        state,
-        action,
-        reason,
+/// The next state of one of the laws, its action and its reason.
+pub(crate) type Decided<S> = (S, Action, Reason);
+
+impl Decision {
+    fn of<S>((state, action, reason): Decided<S>, wrap: fn(S) -> State) -> Decision {
+        Decision {
+            state: wrap(state),
+            action,
+            reason,
+        }
     }
 }

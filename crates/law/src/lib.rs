@@ -25,13 +25,11 @@
 //! let second = |busy_ms| {
 //!     let cpu = |ms| CpuTime(Duration::from_millis(ms));
 //!     Sample {
-//!         at: Duration::ZERO,
 //!         period: Duration::from_secs(1),
 //!         cpus: 2,
 //!         machine: Some(CpuUse { user: cpu(busy_ms), idle: cpu(2000 - busy_ms), ..CpuUse::default() }),
 //!         sideload: Some(CpuTime::ZERO),
-//!         gives_way: false,
-//!         guards: Vec::new(),
+//!         ..Sample::default()
 //!     }
 //! };
 //! let calm = law.decide(&law.start(), &second(400));
@@ -54,7 +52,7 @@ mod sample;
 mod testing;
 mod view;
 
-pub use headroom::{Headroom, HeadroomError, HeadroomWhy};
+pub use headroom::{Headroom, HeadroomError};
 pub use koordinator::{Koordinator, KoordinatorState};
 pub use law::{Action, Decision, Law, State};
 pub use log::{Difference, Entry, replay};

@@ -33,6 +33,7 @@ mod tests;
 pub use parameters::{ParameterError, Parameters};
 pub use state::{Mode, PlimsollState};
 
+use crate::law::Decided;
 use crate::view::share;
 use crate::{Action, Headroom, Reason, Sample};
 use bounds::Evaluation;
@@ -90,11 +91,8 @@ impl Plimsoll {
                 (100.0 * most).floor(),
                 parameters.floor
             );
-            return Err(parameters::out_of_range(
-                "headroom",
-                allowed,
-                headroom.to_string(),
-            ));
+            let given = headroom.to_string();
+            return Err(parameters::out_of_range("headroom", allowed, given));
         }
         Ok(Plimsoll {
             headroom,
@@ -116,11 +114,7 @@ impl Plimsoll {
     }
 
     /// Decides by the formula in the module documentation.
-    pub fn decide(
-        &self,
-        state: &PlimsollState,
-        sample: &Sample,
-    ) -> (PlimsollState, Action, Reason) {
+    pub fn decide(&self, state: &PlimsollState, sample: &Sample) -> Decided<PlimsollState> {
         match state.mode {
             Mode::Running { share, ran_for } => self.running(state, share, ran_for, sample),
             Mode::Frozen { frozen_for } => self.frozen(state, frozen_for, sample),
@@ -133,7 +127,7 @@ impl Plimsoll {
         has: Share,
         ran_for: Duration,
         sample: &Sample,
-    ) -> (PlimsollState, Action, Reason) {
+    ) -> Decided<PlimsollState> {
         let seen = self.evaluate(state, has.get(), sample);
         let ran_for = ran_for.saturating_add(sample.period);
         let next = |new: f64, calm: Duration, reason: Reason| {
@@ -142,7 +136,7 @@ impl Plimsoll {
                 mode: Mode::Running { share, ran_for },
                 calm,
                 blind_periods: seen.blind_periods,
-                hold: state.hold,
+                ..*state
             };
             (state, Action::Run { share }, reason)
         };
@@ -157,24 +151,17 @@ impl Plimsoll {
             return next(has.get(), Duration::ZERO, seen.bound.reason);
         };
         let calm = state.calm.saturating_add(sample.period);
-        let shown = share(room);
-        if room < has.get() + p.band.get() {
-            return next(has.get(), calm, Reason::Steady { room: shown });
+        let grown = (has.get() + self.step(sample.period).get()).min(room);
+        let grows = room >= has.get() + p.band.get();
+        let (room, share) = (share(room), share(grown));
+        if !grows {
+            return next(has.get(), calm, Reason::Steady { room });
         }
         if calm < p.settle {
             let remaining = p.settle - calm;
-            let reason = Reason::Settling {
-                room: shown,
-                remaining,
-            };
-            return next(has.get(), calm, reason);
+            return next(has.get(), calm, Reason::Settling { room, remaining });
         }
-        let grown = (has.get() + self.step(sample.period).get()).min(room);
-        let reason = Reason::Grows {
-            room: shown,
-            share: share(grown),
-        };
-        next(grown, calm, reason)
+        next(grown, calm, Reason::Grows { room, share })
     }
 
     /// A relapse within [`Parameters::hold_max`] of the last thaw doubles the
@@ -184,18 +171,14 @@ impl Plimsoll {
         state: &PlimsollState,
         ran_for: Duration,
         seen: Evaluation,
-    ) -> (PlimsollState, Action, Reason) {
+    ) -> Decided<PlimsollState> {
         let p = &self.parameters;
-        let doubled = state.hold.saturating_mul(2);
-        let hold = if ran_for < p.hold_max {
-            doubled.clamp(p.hold_min, p.hold_max)
-        } else {
-            p.hold_min
+        let hold = match ran_for < p.hold_max {
+            true => state.hold.saturating_mul(2).clamp(p.hold_min, p.hold_max),
+            false => p.hold_min,
         };
         let state = PlimsollState {
-            mode: Mode::Frozen {
-                frozen_for: Duration::ZERO,
-            },
+            mode: Mode::FROZEN,
             calm: Duration::ZERO,
             blind_periods: seen.blind_periods,
             hold,
@@ -211,7 +194,7 @@ impl Plimsoll {
         state: &PlimsollState,
         frozen_for: Duration,
         sample: &Sample,
-    ) -> (PlimsollState, Action, Reason) {
+    ) -> Decided<PlimsollState> {
         let p = &self.parameters;
         let seen = self.evaluate(state, 0.0, sample);
         let frozen_for = frozen_for.saturating_add(sample.period);
@@ -225,7 +208,7 @@ impl Plimsoll {
             mode: Mode::Frozen { frozen_for },
             calm,
             blind_periods: seen.blind_periods,
-            hold: state.hold,
+            ..*state
         };
         let Some(room) = room else {
             return (stays, Action::Frozen, seen.bound.reason);

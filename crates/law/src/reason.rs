@@ -1,3 +1,4 @@
+use crate::{Reading, Sample};
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -15,9 +16,8 @@ pub enum Reason {
         #[serde(rename = "headroom_share")]
         headroom: Share,
     },
-    /// The available share is below the sideload's current share.
+    /// The available share (`room`) is below the sideload's current share.
     LessRoom {
-        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
         /// The use of everything else.
@@ -26,7 +26,6 @@ pub enum Reason {
     },
     /// The sideload's share grows towards the available share.
     Grows {
-        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
         /// The sideload's share from now on.
@@ -36,13 +35,11 @@ pub enum Reason {
     /// The available share differs too little from the current share for a
     /// change.
     Steady {
-        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
     },
     /// More is available, but not yet for long enough.
     Settling {
-        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
         /// How much longer it must be available.
@@ -56,7 +53,6 @@ pub enum Reason {
         remaining: Duration,
     },
     Thaws {
-        /// The available share.
         #[serde(rename = "room_share")]
         room: Share,
     },
@@ -112,6 +108,29 @@ pub enum Missing {
     },
 }
 
+impl Reason {
+    /// An input is missing, and the law keeps its last decision.
+    pub(crate) fn ignored(missing: Missing) -> Reason {
+        Reason::Blind {
+            missing,
+            periods: 1,
+            freezes_after: None,
+        }
+    }
+
+    /// The first guard over its limit.
+    pub(crate) fn guard_over(sample: &Sample) -> Option<Reason> {
+        sample.guards.iter().find_map(|guard| match guard.reading {
+            Reading::Over { value, limit } => Some(Reason::GuardOver {
+                guard: guard.name.clone(),
+                value,
+                limit,
+            }),
+            _ => None,
+        })
+    }
+}
+
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -127,36 +146,32 @@ impl fmt::Display for Missing {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::ServiceNeedsCpu { left, headroom } => write!(
-                f,
-                "others need the CPU: {} left of {} headroom",
-                Pct(*left),
-                Pct(*headroom)
-            ),
+            Reason::ServiceNeedsCpu { left, headroom } => {
+                let (left, headroom) = (Pct(*left), Pct(*headroom));
+                write!(f, "others need the CPU: {left} left of {headroom} headroom")
+            }
             Reason::LessRoom { room, others } => write!(
                 f,
                 "everything else uses {}, so {} are available within the headroom",
                 Pct(*others),
                 Pct(*room)
             ),
-            Reason::Grows { room, share } => write!(
-                f,
-                "{} are available, so it grows to {}",
-                Pct(*room),
-                Pct(*share)
-            ),
+            Reason::Grows { room, share } => {
+                let (room, share) = (Pct(*room), Pct(*share));
+                write!(f, "{room} are available, so it grows to {share}")
+            }
             Reason::Steady { room } => write!(f, "it already has the available {}", Pct(*room)),
-            Reason::Settling { room, remaining } => write!(
-                f,
-                "{} are available and must stay so for another {}",
-                Pct(*room),
-                Seconds(*remaining)
-            ),
-            Reason::Held { remaining } => write!(
-                f,
-                "it stays frozen for another {} (hysteresis)",
-                Seconds(*remaining)
-            ),
+            Reason::Settling { room, remaining } => {
+                let (room, remaining) = (Pct(*room), Seconds(*remaining));
+                write!(
+                    f,
+                    "{room} are available and must stay so for another {remaining}"
+                )
+            }
+            Reason::Held { remaining } => {
+                let remaining = Seconds(*remaining);
+                write!(f, "it stays frozen for another {remaining} (hysteresis)")
+            }
             Reason::Thaws { room } => {
                 write!(f, "it resumes, because {} are available again", Pct(*room))
             }
@@ -177,12 +192,10 @@ impl fmt::Display for Reason {
                 Pct(*needed)
             ),
             Reason::Follows { share } => write!(f, "the formula gives {}", Pct(*share)),
-            Reason::Unchanged { change, least } => write!(
-                f,
-                "a change of {} is below the minimum of {}",
-                Pct(*change),
-                Pct(*least)
-            ),
+            Reason::Unchanged { change, least } => {
+                let (change, least) = (Pct(*change), Pct(*least));
+                write!(f, "a change of {change} is below the minimum of {least}")
+            }
         }
     }
 }
@@ -194,12 +207,10 @@ fn write_blind(
     freezes_after: Option<u32>,
 ) -> fmt::Result {
     match freezes_after {
-        Some(after) if periods >= after => {
-            write!(
-                f,
-                "{missing}, and inputs were missing in {periods} consecutive periods"
-            )
-        }
+        Some(after) if periods >= after => write!(
+            f,
+            "{missing}, and inputs were missing in {periods} consecutive periods"
+        ),
         Some(after) => write!(
             f,
             "{missing}, so it does not grow, and freezes after {after} consecutive periods with missing \
@@ -215,11 +226,8 @@ struct Pct(Share);
 impl fmt::Display for Pct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tenths = (self.0.pct() * 10.0).round();
-        if tenths >= 100.0 || tenths % 10.0 == 0.0 {
-            write!(f, "{:.0} %", tenths / 10.0)
-        } else {
-            write!(f, "{:.1} %", tenths / 10.0)
-        }
+        let decimals = usize::from(tenths < 100.0 && tenths % 10.0 != 0.0);
+        write!(f, "{:.decimals$} %", tenths / 10.0)
     }
 }
 
@@ -244,37 +252,36 @@ mod tests {
 
     #[test]
     fn reasons_are_sentences() {
-        let reason = Reason::ServiceNeedsCpu {
-            left: pct(3.0),
-            headroom: pct(20.0),
-        };
-        assert_eq!(
-            reason.to_string(),
-            "others need the CPU: 3 % left of 20 % headroom"
-        );
-        let reason = Reason::GuardOver {
+        let (left, headroom) = (pct(3.0), pct(20.0));
+        let guard_over = Reason::GuardOver {
             guard: "p99_ms".to_owned(),
             value: 12.5,
             limit: 10.0,
         };
-        assert_eq!(reason.to_string(), "p99_ms is 12.5, over its limit of 10");
-        let reason = Reason::Blind {
+        let blind = Reason::Blind {
             missing: Missing::Machine,
             periods: 5,
             freezes_after: Some(5),
         };
-        assert_eq!(
-            reason.to_string(),
-            "the machine's CPU time could not be read, and inputs were missing in 5 consecutive \
-             periods"
-        );
-        let reason = Reason::Held {
-            remaining: Duration::from_millis(1_240),
-        };
-        assert_eq!(
-            reason.to_string(),
-            "it stays frozen for another 1.3 s (hysteresis)"
-        );
+        let remaining = Duration::from_millis(1_240);
+        for (reason, sentence) in [
+            (
+                Reason::ServiceNeedsCpu { left, headroom },
+                "others need the CPU: 3 % left of 20 % headroom",
+            ),
+            (guard_over, "p99_ms is 12.5, over its limit of 10"),
+            (
+                blind,
+                "the machine's CPU time could not be read, and inputs were missing in 5 \
+                 consecutive periods",
+            ),
+            (
+                Reason::Held { remaining },
+                "it stays frozen for another 1.3 s (hysteresis)",
+            ),
+        ] {
+            assert_eq!(reason.to_string(), sentence);
+        }
     }
 
     #[test]

@@ -28,8 +28,9 @@
 #[cfg(test)]
 mod tests;
 
+use crate::law::Decided;
 use crate::view::share;
-use crate::{Action, Headroom, Missing, Reading, Reason, Sample};
+use crate::{Action, Headroom, Missing, Reason, Sample};
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -70,13 +71,12 @@ pub struct ResctlDemo {
 impl ResctlDemo {
     /// The default parameters with another headroom.
     pub fn new(headroom: Headroom) -> ResctlDemo {
-        let pct = |pct: f64| Share::new(pct / 100.0).unwrap_or(Share::ZERO);
         ResctlDemo {
             headroom,
             headroom_window: Duration::from_secs(5),
             short_window: Duration::from_secs(1),
-            floor: pct(5.0),
-            min_avail: pct(10.0),
+            floor: share(0.05),
+            min_avail: share(0.1),
             overload_window: Duration::from_secs(10),
             hold_base: Duration::from_secs(10),
             hold_max: Duration::from_secs(30),
@@ -123,16 +123,11 @@ impl Default for ResctlState {
 
 impl ResctlDemo {
     /// Decides by the formula in the module documentation.
-    pub fn decide(&self, state: &ResctlState, sample: &Sample) -> (ResctlState, Action, Reason) {
+    pub fn decide(&self, state: &ResctlState, sample: &Sample) -> Decided<ResctlState> {
         let mut state = state.clone();
         if let Err(missing) = self.push_period(&mut state.seen, sample) {
-            let reason = Reason::Blind {
-                missing,
-                periods: 1,
-                freezes_after: None,
-            };
             let last = state.last;
-            return (state, last, reason);
+            return (state, last, Reason::ignored(missing));
         }
         let reason = match self.overload(&state.seen, sample) {
             Some(cause) => {
@@ -182,19 +177,10 @@ impl ResctlDemo {
         let (idle, side) = averages(seen, self.overload_window);
         let margin = (side + idle - self.headroom.share().get()).max(0.0);
         if margin < self.min_avail.get() {
-            return Some(Reason::Overload {
-                margin: share(margin),
-                needed: self.min_avail,
-            });
+            let (margin, needed) = (share(margin), self.min_avail);
+            return Some(Reason::Overload { margin, needed });
         }
-        sample.guards.iter().find_map(|guard| match guard.reading {
-            Reading::Over { value, limit } => Some(Reason::GuardOver {
-                guard: guard.name.clone(),
-                value,
-                limit,
-            }),
-            _ => None,
-        })
+        Reason::guard_over(sample)
     }
 
     /// Continues or ends an overload whose cause is gone.
@@ -205,9 +191,8 @@ impl ResctlDemo {
             return None;
         }
         state.without_cause = Some(without);
-        Some(Reason::Held {
-            remaining: state.hold - without,
-        })
+        let remaining = state.hold - without;
+        Some(Reason::Held { remaining })
     }
 
     fn share(&self, seen: &[PeriodUse]) -> Share {
@@ -221,14 +206,12 @@ impl ResctlDemo {
 
 /// How many of the last periods cover `window`; `None` if there are too few.
 fn periods_covering(seen: &[PeriodUse], window: Duration) -> Option<usize> {
-    let mut back = Duration::ZERO;
-    for (i, period) in seen.iter().rev().enumerate() {
-        back += period.period;
-        if back >= window {
-            return Some(i + 1);
-        }
-    }
-    None
+    let mut covered = Duration::ZERO;
+    let last = seen.iter().rev().position(|seen| {
+        covered += seen.period;
+        covered >= window
+    });
+    last.map(|index| index + 1)
 }
 
 /// Average shares of idle and of the sideload over a window; 0 until it is
@@ -238,11 +221,7 @@ fn averages(seen: &[PeriodUse], window: Duration) -> (f64, f64) {
         return (0.0, 0.0);
     };
     let last = &seen[seen.len() - periods..];
-    let total: f64 = last.iter().map(|s| s.total).sum();
-    let idle: f64 = last.iter().map(|s| s.idle).sum();
-    let side: f64 = last.iter().map(|s| s.sideload).sum();
-    (
-        (idle / total).clamp(0.0, 1.0),
-        (side / total).clamp(0.0, 1.0),
-    )
+    let sum = |of: fn(&PeriodUse) -> f64| last.iter().map(of).sum::<f64>();
+    let share = |of| (sum(of) / sum(|s| s.total)).clamp(0.0, 1.0);
+    (share(|s| s.idle), share(|s| s.sideload))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The measurements of one control period. A failed reading is `None` or
 /// [`Reading::Unknown`], never a number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The end of the period, since the controller started. For readers of the
     /// log; no law uses it.

@@ -13,7 +13,6 @@ pub(crate) fn sample(service: u64, sideload: u64) -> Sample {
 pub(crate) fn sample_with_iowait(service: u64, sideload: u64, iowait: u64) -> Sample {
     let cpus = |n| CpuTime(Duration::from_secs(n));
     Sample {
-        at: Duration::ZERO,
         period: Duration::from_secs(1),
         cpus: 100,
         machine: Some(CpuUse {
@@ -23,7 +22,6 @@ pub(crate) fn sample_with_iowait(service: u64, sideload: u64, iowait: u64) -> Sa
             ..CpuUse::default()
         }),
         sideload: Some(cpus(sideload)),
-        gives_way: false,
-        guards: Vec::new(),
+        ..Sample::default()
     }
 }

@@ -83,12 +83,8 @@ mod tests {
     }
 
     fn without(mechanism: Mechanism) -> Capabilities {
-        here(
-            mechanism,
-            Means::Missing {
-                because: "there is no cgroup".to_owned(),
-            },
-        )
+        let because = "there is no cgroup".to_owned();
+        here(mechanism, Means::Missing { because })
     }
 
     fn take(hold: Hold, in_group: bool) -> Advice {
@@ -100,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_best_is_taken_where_it_can_be_had() {
+    fn the_advised_mechanism_is_used_if_available() {
         for hold in Hold::ALL {
             let (chosen, how) = choose(&take(hold, true), Headroom::default(), by_group);
             assert_eq!(chosen, hold);
@@ -111,36 +107,28 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_now_is_a_guess_that_says_so() {
+    fn an_unavailable_mechanism_is_replaced_and_named() {
         let (chosen, how) = choose(&take(Hold::Quota, true), Headroom::default(), without);
         assert_eq!(chosen, Hold::Idle);
-        assert!(
-            how.ends_with(
-                "; quota, which somebody found best here, cannot be had now (there is no cgroup)"
-            ),
-            "{how}"
-        );
+        let end = "; quota, which somebody found best here, cannot be had now (there is no cgroup)";
+        assert!(how.ends_with(end), "{how}");
     }
 
     #[test]
-    fn what_was_measured_in_a_cgroup_says_nothing_of_its_stand_in() {
-        let instead = |mechanism| {
-            here(
-                mechanism,
-                Means::Instead {
-                    by: "the scheduling class",
-                    because: "there is no cgroup".to_owned(),
-                    lost: "some",
-                },
-            )
+    fn advice_from_a_cgroup_does_not_apply_to_the_fallback() {
+        let fallback = Means::Instead {
+            by: "the scheduling class",
+            because: "there is no cgroup".to_owned(),
+            lost: "some",
         };
+        let instead = |mechanism| here(mechanism, fallback.clone());
         let how = |in_group| choose(&take(Hold::Idle, in_group), Headroom::default(), instead).1;
         assert!(how(true).contains("cannot be had now"), "{}", how(true));
         assert!(how(false).contains("found best here, headroom"));
     }
 
     #[test]
-    fn without_advice_it_is_the_best_guess_and_why() {
+    fn without_advice_the_default_is_used() {
         let of = |advice| choose(&advice, Headroom::default(), by_group);
         let (hold, guess) = of(Advice::Unknown);
         assert_eq!(hold, Hold::Weight);

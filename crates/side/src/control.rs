@@ -3,22 +3,22 @@
 //! signals, an experiment in a thread.
 
 use crate::error::SideError;
+use crate::freeze_reports::FreezeReports;
 use crate::guard::{GuardSpec, Guards};
 use crate::hold::Hold;
-use crate::limit::{Limit, Respect};
+use crate::limit::{Limit, LimitCheck};
 use crate::log::Log;
-use crate::prepare::{Tell, apply};
-use crate::reach::Reach;
-use crate::request::Notice;
+use crate::prepare::apply;
+use crate::request::{Notice, Notify};
 use crate::rule::Rule;
 use crate::sample::Sampler;
-use crate::still::Still;
 use crate::tally::Tally;
 use plimsoll_control::{ControlError, Group, Usage};
 use plimsoll_host::Root;
 use plimsoll_law::{Action, Entry, Law, Reason, State};
 use plimsoll_model::{CpuSet, Share};
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Guards are opened after this time: opening them takes longer than a short
@@ -45,9 +45,28 @@ pub struct Control {
     serves_here: bool,
     log: Option<Log>,
     pub(crate) tally: Tally,
-    respect: Respect,
-    still: Still,
+    limit_check: LimitCheck,
+    freeze_reports: FreezeReports,
     warned: BTreeSet<Notice>,
+}
+
+/// Access to a group, which may be shared. The loop uses it briefly and not while
+/// it reads the machine, so that other users of the group do not wait.
+pub trait GroupAccess {
+    fn with<T>(&mut self, act: impl FnOnce(&mut Group) -> T) -> T;
+}
+
+impl GroupAccess for Group {
+    fn with<T>(&mut self, act: impl FnOnce(&mut Group) -> T) -> T {
+        act(self)
+    }
+}
+
+impl GroupAccess for Arc<Mutex<Group>> {
+    fn with<T>(&mut self, act: impl FnOnce(&mut Group) -> T) -> T {
+        // A thread that panicked with the lock leaves a valid group.
+        act(&mut self.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Whether guards are read.
@@ -98,14 +117,14 @@ impl Control {
             reason: None,
             log: None,
             tally: Tally::default(),
-            respect: Respect::default(),
-            still: Still::default(),
+            limit_check: LimitCheck::default(),
+            freeze_reports: FreezeReports::default(),
             warned: BTreeSet::new(),
         })
     }
 
     /// Starts counting and logging.
-    pub(crate) fn begin(&mut self, group: &mut Group, log: Option<Log>, tell: Tell<'_>) {
+    pub(crate) fn begin(&mut self, group: &mut Group, log: Option<Log>, notify: Notify<'_>) {
         self.log = log;
         self.renew(group);
         if let Watching::From(at, _) = &mut self.watching {
@@ -115,7 +134,7 @@ impl Control {
             law: self.law.clone(),
             state: self.state.clone(),
         };
-        self.write(&entry, tell);
+        self.write(&entry, notify);
     }
 
     /// Restarts the period after an interruption.
@@ -144,9 +163,9 @@ impl Control {
     /// If the group is gone, so that nothing restricts its former processes.
     pub fn round(
         &mut self,
-        group: &mut impl Reach,
+        group: &mut impl GroupAccess,
         ending: bool,
-        tell: Tell<'_>,
+        notify: Notify<'_>,
     ) -> Result<(), SideError> {
         let now = Instant::now();
         if let Watching::From(at, specs) = &self.watching
@@ -156,13 +175,13 @@ impl Control {
             let (guards, left_out) = Guards::open(&self.root, specs, &self.cpus, &except);
             self.watching = Watching::Guards(guards);
             if let Some(why) = left_out {
-                tell(Notice::Warning(format!(
-                    "no guard watches how long everything else waits for a CPU: {why}"
-                )));
+                let warning =
+                    format!("no guard watches how long everything else waits for a CPU: {why}");
+                notify(Notice::Warning(warning));
             }
         }
         match now >= self.due {
-            true => self.step(group, ending, tell),
+            true => self.step(group, ending, notify),
             false => Ok(()),
         }
     }
@@ -170,9 +189,9 @@ impl Control {
     /// One round: sample, decide, apply, log.
     fn step(
         &mut self,
-        group: &mut impl Reach,
+        group: &mut impl GroupAccess,
         ending: bool,
-        tell: Tell<'_>,
+        notify: Notify<'_>,
     ) -> Result<(), SideError> {
         // Late by more than a period: the machine slept or this process was stopped.
         self.due = (self.due + self.period).max(Instant::now());
@@ -193,9 +212,9 @@ impl Control {
             .add(&sample, &self.limit, self.reason.as_ref(), usage);
         if let Some(used) = sample.sideload
             && let Some(used) = Share::of(used.0, sample.period * sample.cpus)
-            && let Some(warning) = self.respect.check(&self.limit, used)
+            && let Some(warning) = self.limit_check.check(&self.limit, used)
         {
-            tell(Notice::NotHeld(warning));
+            notify(Notice::NotHeld(warning));
         }
         // CPUs that went offline cannot be granted.
         let present = self.sampler.present();
@@ -209,44 +228,46 @@ impl Control {
                 Ok(()) => self.limit = limit,
                 Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
                 Err(error) => {
-                    self.warn_once(Notice::NotHeld(error.to_string()), tell);
+                    self.warn_once(Notice::NotHeld(error.to_string()), notify);
                 }
             }
         }
         if let (Action::Frozen, Reason::Blind { missing, .. }) = (decision.action, &decision.reason)
         {
             let warning = format!("{missing}, so the command stands still until it can be");
-            if self.warn_once(Notice::Warning(warning), tell) {
-                self.still.known();
+            if self.warn_once(Notice::Warning(warning), notify) {
+                self.freeze_reports.mark_reported();
             }
         }
         let frozen = self.limit == Limit::Frozen;
-        let told = self.still.decided(Instant::now(), frozen, &decision.reason);
-        told.into_iter().for_each(|line| tell(Notice::Note(line)));
-        self.write(&Entry::of(&sample, &decision), tell);
+        let reports = &mut self.freeze_reports;
+        if let Some(line) = reports.update(Instant::now(), frozen, &decision.reason) {
+            notify(Notice::Note(line));
+        }
+        self.write(&Entry::of(&sample, &decision), notify);
         self.state = decision.state;
         self.reason = Some(decision.reason);
         Ok(())
     }
 
-    fn write(&mut self, entry: &Entry, tell: Tell<'_>) {
+    fn write(&mut self, entry: &Entry, notify: Notify<'_>) {
         if let Some(warning) = self.log.as_mut().and_then(|log| log.write(entry)) {
-            tell(Notice::Warning(warning));
+            notify(Notice::Warning(warning));
         }
     }
 
     /// Whether this warning is new.
-    fn warn_once(&mut self, told: Notice, tell: Tell<'_>) -> bool {
-        let new = self.warned.insert(told.clone());
+    fn warn_once(&mut self, notice: Notice, notify: Notify<'_>) -> bool {
+        let new = self.warned.insert(notice.clone());
         if new {
-            tell(told);
+            notify(notice);
         }
         new
     }
 
     /// PIDs that are not the service: the sideload's processes, and our own unless the
     /// service runs in this process.
-    fn except(&self, group: &mut impl Reach) -> Vec<u32> {
+    fn except(&self, group: &mut impl GroupAccess) -> Vec<u32> {
         let mut pids = group.with(|group| group.processes().unwrap_or_default());
         if !self.serves_here {
             pids.push(std::process::id());

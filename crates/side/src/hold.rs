@@ -125,7 +125,6 @@ mod tests {
     fn second(others_ms: u64, sideload_ms: u64) -> Sample {
         let cpu = |ms| CpuTime(Duration::from_millis(ms));
         Sample {
-            at: Duration::ZERO,
             period: Duration::from_secs(1),
             cpus: 2,
             machine: Some(CpuUse {
@@ -134,8 +133,7 @@ mod tests {
                 ..CpuUse::default()
             }),
             sideload: Some(cpu(sideload_ms)),
-            gives_way: false,
-            guards: Vec::new(),
+            ..Sample::default()
         }
     }
 
@@ -150,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sideload_that_yields_by_itself_may_fill_the_machine() {
+    fn a_preemptible_sideload_may_fill_the_machine() {
         for hold in [Hold::Weight, Hold::Idle] {
             assert_ne!(decided(hold, 200, 1800), Action::Frozen, "{hold}");
             assert_eq!(decided(hold, 1700, 300), Action::Frozen, "{hold}");
@@ -161,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_cpus_need_room_for_one() {
+    fn whole_cpus_need_one_cpu_beside_the_headroom() {
         let headroom = "60".parse().unwrap();
         assert!(Hold::CpuSet.law(headroom, 2).is_err());
         assert!(Hold::CpuSet.law(headroom, 8).is_ok());

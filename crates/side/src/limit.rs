@@ -68,11 +68,6 @@ impl Limit {
             Limit::Frozen => Some(Share::ZERO),
         }
     }
-
-    /// The share of the machine above which the limit counts as violated.
-    fn most(&self) -> Share {
-        self.cap().unwrap_or(Share::ONE)
-    }
 }
 
 /// One change to a group.
@@ -112,11 +107,11 @@ fn some_cpus(share: Share, cpus: &CpuSet) -> Limit {
 /// Detects a limit without effect: the kernel accepted but does not apply it, or
 /// processes were moved elsewhere.
 #[derive(Debug, Default)]
-pub(crate) struct Respect {
+pub(crate) struct LimitCheck {
     periods: u32,
 }
 
-impl Respect {
+impl LimitCheck {
     /// The error of tick-based counters, as a share of the machine.
     const SLACK: f64 = 0.05;
     /// The first period may have started before the limit.
@@ -125,16 +120,16 @@ impl Respect {
     /// Returns one warning when the sideload exceeds its limit for some periods in a
     /// row. `used` is its share of the machine in one period.
     pub(crate) fn check(&mut self, limit: &Limit, used: Share) -> Option<String> {
-        let most = limit.most();
+        let most = limit.cap().unwrap_or(Share::ONE);
         if used.get() <= most.get() * 1.25 + Self::SLACK {
-            self.periods = self.periods.min(Self::PERIODS);
             if self.periods < Self::PERIODS {
                 self.periods = 0;
             }
             return None;
         }
-        self.periods = self.periods.saturating_add(1);
-        (self.periods == Self::PERIODS).then(|| {
+        let reports = self.periods + 1 == Self::PERIODS;
+        self.periods = (self.periods + 1).min(Self::PERIODS);
+        reports.then(|| {
             format!(
                 "the command uses {used} of the machine where it may use {most}: its limit does \
                  not hold; see whether something of it was moved to another cgroup, and try \
@@ -179,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_whole_and_the_last_ones_and_none_is_frozen() {
+    fn cpus_are_whole_and_the_last_ones() {
         let limit = |x, list: &str| Limit::of(run(x), Hold::CpuSet, QUOTA_PERIOD, &cpus(list));
         assert_eq!(limit(0.5, "0-3"), Limit::Cpus(cpus("2-3"), share(0.5)));
         assert_eq!(
@@ -194,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn under_a_weight_a_share_is_only_leave_to_run() {
+    fn under_a_weight_a_share_sets_no_limit() {
         assert_eq!(
             Limit::of(run(0.05), Hold::Weight, QUOTA_PERIOD, &cpus("0-1")),
             Limit::Runs
@@ -204,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changes_is_done_and_after_a_failure_all_of_it() {
+    fn only_changes_are_applied_and_all_after_a_failure() {
         let second = cpus("1");
         let both = &Limit::Cpus(cpus("0-1"), Share::ONE);
         let one = &Limit::Cpus(second.clone(), share(0.5));
@@ -220,12 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_does_not_hold_is_told_once_and_not_for_one_period() {
-        let mut respect = Respect::default();
+    fn a_limit_without_effect_is_reported_once_after_three_periods() {
+        let mut limit_check = LimitCheck::default();
         let limit = Limit::of(run(0.1), Hold::Quota, QUOTA_PERIOD, &cpus("0-1"));
-        let mut told = |used| respect.check(&limit, share(used)).is_some();
-        assert!(!told(0.9) && !told(0.9) && !told(0.1) && !told(0.9) && !told(0.9));
-        assert!(told(0.9));
-        assert!(!told(0.9) && !told(0.1) && !told(0.9));
+        let mut reported = |used| limit_check.check(&limit, share(used)).is_some();
+        assert!(
+            !reported(0.9) && !reported(0.9) && !reported(0.1) && !reported(0.9) && !reported(0.9)
+        );
+        assert!(reported(0.9));
+        assert!(!reported(0.9) && !reported(0.1) && !reported(0.9));
     }
 }

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_run_in_one_file_begins_on_a_line_of_its_own() {
+    fn a_torn_last_line_is_ended_first() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         std::fs::write(&path, "{\"entry\":\"dec").unwrap();
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_for_its_owner_alone() {
+    fn a_log_has_mode_0600() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         Log::open(&path).unwrap();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn two_runs_do_not_write_into_one_log_at_once() {
+    fn a_log_in_use_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let first = Log::open(&path).unwrap();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_once() {
+    fn a_full_disk_is_reported_once() {
         let mut log = Log::open(Path::new("/dev/full")).unwrap();
         assert!(log.write(&begin()).unwrap().contains("/dev/full"));
         assert_eq!(log.write(&begin()), None);

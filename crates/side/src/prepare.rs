@@ -4,38 +4,30 @@ use crate::advice;
 use crate::error::SideError;
 use crate::hold::Hold;
 use crate::limit::{Limit, Step};
-use crate::request::{Care, Held, Notice, Request};
-use plimsoll_control::{
-    AtEnd, CgroupLayout, Group, Journals, Mechanism, MemoryLimits, Repaired, Weight,
-};
+use crate::request::{Care, Held, Notice, Notify, Request};
+use plimsoll_control::{AtEnd, CgroupLayout, Group, Journals, Mechanism, MemoryLimits, Weight};
 use plimsoll_host::{HostError, Root, online_cpus, own_allowed_cpus};
 use plimsoll_model::CpuSet;
 use std::collections::BTreeSet;
 
-pub(crate) type Tell<'a> = &'a mut dyn FnMut(Notice);
-
 /// Undoes changes of killed runs and reports it.
-pub(crate) fn repair(root: &Root, journals: &Journals, tell: Tell<'_>) -> Result<(), SideError> {
+pub(crate) fn repair(
+    root: &Root,
+    journals: &Journals,
+    notify: Notify<'_>,
+) -> Result<(), SideError> {
     for repaired in journals.repair(root)? {
-        if let Some(line) = repair_line(&repaired) {
-            tell(Notice::Warning(line));
+        let done = repaired.done.join(" ");
+        // Without any, the remaining changes wait for another run.
+        if !done.is_empty() {
+            notify(Notice::Warning(format!(
+                "repaired what process {} left when it was killed: {}",
+                repaired.owner,
+                done.trim_end_matches('.')
+            )));
         }
     }
     Ok(())
-}
-
-/// Describes a repair in one line; `None` if only changes that wait for another run
-/// remain.
-fn repair_line(repaired: &Repaired) -> Option<String> {
-    let said: Vec<&str> = repaired.done.iter().map(String::as_str).collect();
-    let said = said.join(" ");
-    (!said.is_empty()).then(|| {
-        format!(
-            "repaired what process {} left when it was killed: {}",
-            repaired.owner,
-            said.trim_end_matches('.')
-        )
-    })
 }
 
 /// The CPUs that this process may run on and that are online: some kernels allow
@@ -58,7 +50,7 @@ pub(crate) fn make(
     root: &Root,
     journals: &Journals,
     request: &Request<'_>,
-    tell: Tell<'_>,
+    notify: Notify<'_>,
 ) -> Result<Ready, SideError> {
     let layout = CgroupLayout::find(root)?;
     let layout = match request.alone {
@@ -73,23 +65,20 @@ pub(crate) fn make(
     };
     let (chosen, group) = match make(&layout) {
         Err(SideError::Control(error)) => {
-            tell(Notice::Warning(format!(
-                "no cgroup can be used here: {error}"
-            )));
+            let warning = format!("no cgroup can be used here: {error}");
+            notify(Notice::Warning(warning));
             make(&layout.without_cgroups())?
         }
         other => other?,
     };
-    tell(Notice::Note(chosen.how));
+    notify(Notice::Note(chosen.how));
     let here = group.capabilities();
     // Any mechanism does for a sysload as long as it can end it.
     if !(here.rung.has_group() && chosen.hold.is_none()) {
         let lost = here.losses().join(" ");
         if !lost.is_empty() {
-            tell(Notice::Warning(format!(
-                "what is lost here: {}",
-                lost.trim_end_matches('.')
-            )));
+            let lost = lost.trim_end_matches('.');
+            notify(Notice::Warning(format!("what is lost here: {lost}")));
         }
     }
     Ok(Ready {
@@ -154,20 +143,16 @@ fn choose(layout: &CgroupLayout, request: &Request<'_>) -> Result<Chosen, SideEr
 
 fn hold_for(layout: &CgroupLayout, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold, String) {
     let headroom = held.headroom;
-    match held.hold {
-        Some(hold) => (
-            hold,
-            format!("as a sideload by {hold}, headroom {headroom}"),
-        ),
-        None => {
-            let can = |mechanism| {
-                let mut asked = needs.clone();
-                asked.insert(mechanism);
-                layout.capabilities(&asked)
-            };
-            advice::choose(&held.advice, headroom, can)
-        }
+    if let Some(hold) = held.hold {
+        let how = format!("as a sideload by {hold}, headroom {headroom}");
+        return (hold, how);
     }
+    let can = |mechanism| {
+        let mut asked = needs.clone();
+        asked.insert(mechanism);
+        layout.capabilities(&asked)
+    };
+    advice::choose(&held.advice, headroom, can)
 }
 
 /// Whether the request limits memory.
@@ -180,7 +165,7 @@ pub(crate) fn limit_for_good(
     group: &mut Group,
     hold: Option<Hold>,
     request: &Request<'_>,
-    tell: Tell<'_>,
+    notify: Notify<'_>,
 ) -> Result<(), SideError> {
     if let Some(hold) = hold {
         hold.set(group)?;
@@ -193,7 +178,7 @@ pub(crate) fn limit_for_good(
         && let Err(error) = group.set_io_weight(Weight::LEAST)
     {
         // The I/O weight is optional.
-        tell(Notice::Warning(format!("no weight at the disks: {error}")));
+        notify(Notice::Warning(format!("no weight at the disks: {error}")));
     }
     Ok(())
 }
@@ -205,13 +190,13 @@ pub(crate) fn apply(
     limit: &Limit,
     before: Option<&Limit>,
 ) -> Result<(), plimsoll_control::ControlError> {
-    limit
-        .steps(before)
-        .into_iter()
-        .try_for_each(|step| match step {
-            Step::Freeze => group.freeze(),
-            Step::Quota(quota) => group.set_quota(Some(quota)),
-            Step::Cpus(cpus) => group.set_cpus(cpus),
-            Step::Thaw => group.thaw(),
-        })
+    for step in limit.steps(before) {
+        match step {
+            Step::Freeze => group.freeze()?,
+            Step::Quota(quota) => group.set_quota(Some(quota))?,
+            Step::Cpus(cpus) => group.set_cpus(cpus)?,
+            Step::Thaw => group.thaw()?,
+        }
+    }
+    Ok(())
 }

@@ -70,6 +70,8 @@ pub struct Held {
     pub guards: Vec<GuardSpec>,
 }
 
+pub(crate) type Notify<'a> = &'a mut dyn FnMut(Notice);
+
 /// A message for the user: one sentence without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Notice {

@@ -54,12 +54,14 @@ impl Sampler {
     /// The difference to the previous reading; `sideload` is its CPU time so far.
     pub(crate) fn sample(&mut self, sideload: Option<CpuTime>, guards: Vec<Guard>) -> Sample {
         let now = read(&self.root, sideload);
-        let sample = between(&self.last, &now, &self.allowed, self.began, guards);
-        self.last = now;
-        Sample {
+        let sample = Sample {
+            at: now.at.saturating_duration_since(self.began),
             gives_way: self.gives_way,
-            ..sample
-        }
+            guards,
+            ..between(&self.last, &now, &self.allowed)
+        };
+        self.last = now;
+        sample
     }
 }
 
@@ -82,13 +84,8 @@ fn present(seen: &Seen, allowed: &CpuSet) -> Option<CpuSet> {
     there.filter(|cpus| !cpus.is_empty())
 }
 
-fn between(
-    then: &Seen,
-    now: &Seen,
-    allowed: &CpuSet,
-    began: Instant,
-    guards: Vec<Guard>,
-) -> Sample {
+/// The use of CPU time between two readings.
+fn between(then: &Seen, now: &Seen, allowed: &CpuSet) -> Sample {
     let cpus = present(now, allowed);
     let count = cpus.as_ref().unwrap_or(allowed).len();
     let machine = now.machine.as_ref().zip(then.machine.as_ref());
@@ -99,17 +96,13 @@ fn between(
             None => Some(added.all),
         }
     });
+    let sideload = now.sideload.zip(then.sideload);
     Sample {
-        at: now.at.saturating_duration_since(began),
         period: now.at.saturating_duration_since(then.at),
         cpus: u32::try_from(count).unwrap_or(u32::MAX),
         machine,
-        sideload: now
-            .sideload
-            .zip(then.sideload)
-            .map(|(now, then)| now.since(then)),
-        gives_way: false,
-        guards,
+        sideload: sideload.map(|(now, then)| now.since(then)),
+        ..Sample::default()
     }
 }
 
@@ -140,35 +133,33 @@ mod tests {
     }
 
     #[test]
-    fn only_the_cpus_that_it_may_run_on_count() {
+    fn only_allowed_cpus_are_counted() {
         let start = Instant::now();
         let then = seen(start, &[(0, 0), (1, 0), (2, 0)]);
-        let now = seen(
-            start + Duration::from_secs(1),
-            &[(0, 900), (1, 500), (2, 100)],
-        );
-        let sample = between(&then, &now, &"1-2".parse().unwrap(), start, Vec::new());
+        let later = start + Duration::from_secs(1);
+        let now = seen(later, &[(0, 900), (1, 500), (2, 100)]);
+        let sample = between(&then, &now, &"1-2".parse().unwrap());
         assert_eq!((sample.cpus, sample.machine.unwrap().idle), (2, ms(600)));
         assert_eq!((sample.period.as_secs(), sample.sideload), (1, Some(ms(0))));
     }
 
     #[test]
-    fn a_cpu_that_went_off_is_no_longer_counted() {
+    fn offline_cpus_are_not_counted() {
         let start = Instant::now();
         let then = seen(start, &[(0, 0), (1, 0)]);
         let now = seen(start, &[(0, 900)]);
-        let sample = between(&then, &now, &"0-1".parse().unwrap(), start, Vec::new());
+        let sample = between(&then, &now, &"0-1".parse().unwrap());
         assert_eq!((sample.cpus, sample.machine.unwrap().idle), (1, ms(900)));
         assert_eq!(present(&now, &"0-1".parse().unwrap()), "0".parse().ok());
     }
 
     #[test]
-    fn what_was_unread_on_one_side_is_unknown_between() {
+    fn a_difference_to_a_failed_reading_is_unknown() {
         let start = Instant::now();
         let mut then = seen(start, &[(0, 0)]);
         (then.machine, then.sideload) = (None, None);
         let now = seen(start, &[(0, 900)]);
-        let sample = between(&then, &now, &"0".parse().unwrap(), start, Vec::new());
+        let sample = between(&then, &now, &"0".parse().unwrap());
         assert_eq!((sample.machine, sample.sideload), (None, None));
     }
 }

@@ -5,12 +5,11 @@ use crate::error::SideError;
 use crate::guard;
 use crate::limit::Limit;
 use crate::log::Log;
-use crate::memory::MemoryHeld;
-use crate::prepare::{self, Tell, limit_for_good, limits_memory, repair, usable_cpus};
-use crate::request::{Care, Notice, Request};
+use crate::prepare::{self, limit_for_good, limits_memory, repair, usable_cpus};
+use crate::request::{Care, Notice, Notify, Request};
 use crate::rule::Rule;
 use crate::signal::{Signal, SignalSource};
-use crate::tally::Summary;
+use crate::tally::{MemoryHeld, Summary};
 use plimsoll_control::{Group, Journals, MemoryLimits, Signal as UnixSignal, wait_with_cpu_time};
 use plimsoll_host::Root;
 use plimsoll_model::{CpuSet, CpuTime};
@@ -36,7 +35,7 @@ pub struct Sideload {
     cpus: CpuSet,
     control: Option<Control>,
     ending: Option<Instant>,
-    others_told: bool,
+    other_runs_reported: bool,
 }
 
 #[derive(Debug)]
@@ -56,17 +55,17 @@ impl Sideload {
         root: &Root,
         journals: &Journals,
         request: &Request<'_>,
-        tell: Tell<'_>,
+        notify: Notify<'_>,
     ) -> Result<Sideload, SideError> {
-        repair(root, journals, tell)?;
+        repair(root, journals, notify)?;
         let cpus = usable_cpus(root)?;
         if let Care::Sideload(held) = &request.care {
             guard::check(root, &held.guards, &cpus)?;
         }
         let log = request.log.map(Log::open).transpose()?;
-        let ready = prepare::make(root, journals, request, tell)?;
+        let ready = prepare::make(root, journals, request, notify)?;
         let mut group = ready.group;
-        limit_for_good(&mut group, ready.hold, request, tell)?;
+        limit_for_good(&mut group, ready.hold, request, notify)?;
         let mut control = match (ready.hold, &request.care) {
             (Some(hold), Care::Sideload(held)) => {
                 let rule = Rule::plimsoll(hold, held, cpus.len() as u32)?;
@@ -77,7 +76,7 @@ impl Sideload {
         let child = start(&mut group, request)?;
         let started = Instant::now();
         if let Some(control) = &mut control {
-            control.begin(&mut group, log, tell);
+            control.begin(&mut group, log, notify);
         }
         Ok(Sideload {
             root: root.clone(),
@@ -89,7 +88,7 @@ impl Sideload {
             cpus,
             control,
             ending: None,
-            others_told: false,
+            other_runs_reported: false,
         })
     }
 
@@ -102,32 +101,36 @@ impl Sideload {
     pub fn run(
         mut self,
         signals: &mut dyn SignalSource,
-        tell: Tell<'_>,
+        notify: Notify<'_>,
     ) -> Result<Outcome, SideError> {
         if self.control.is_some() {
-            self.look_around(tell);
+            self.report_other_runs(notify);
         }
-        let held = self.hold(signals, tell);
+        let held = self.hold(signals, notify);
         if held.is_err() {
             // After an error the command must not run unrestricted next to the service.
             let _ = self.group.signal(UnixSignal::KILL);
         }
-        let done = self.finish(tell);
+        let done = self.finish(notify);
         held.and(done)
     }
 
-    fn hold(&mut self, signals: &mut dyn SignalSource, tell: Tell<'_>) -> Result<(), SideError> {
+    fn hold(
+        &mut self,
+        signals: &mut dyn SignalSource,
+        notify: Notify<'_>,
+    ) -> Result<(), SideError> {
         while !has_ended(&self.child)? {
             let now = Instant::now();
             let due = self.control.as_ref().map_or(now + IDLE_LOOK, Control::due);
             let end = self.ending.map(|since| since + GRACE);
             let until = end.map_or(due, |end| end.min(due));
-            for heard in signals.wait(until.saturating_duration_since(now)) {
-                self.hear(heard, signals, tell)?;
+            for signal in signals.wait(until.saturating_duration_since(now)) {
+                self.forward(signal, signals, notify)?;
             }
             self.group.reap()?;
             if end.is_some_and(|end| Instant::now() >= end) {
-                tell(Notice::Warning(format!(
+                notify(Notice::Warning(format!(
                     "the command did not end within {} s, so it is killed",
                     GRACE.as_secs()
                 )));
@@ -135,45 +138,44 @@ impl Sideload {
                 self.ending = None;
             }
             if let Some(control) = &mut self.control {
-                control.round(&mut self.group, self.ending.is_some(), tell)?;
-                self.look_around(tell);
+                control.round(&mut self.group, self.ending.is_some(), notify)?;
+                self.report_other_runs(notify);
             }
         }
         Ok(())
     }
 
     /// Reports once that another run is active on this machine.
-    fn look_around(&mut self, tell: Tell<'_>) {
-        if self.others_told {
+    fn report_other_runs(&mut self, notify: Notify<'_>) {
+        if self.other_runs_reported {
             return;
         }
         // An unreadable list of runs is no reason to end the command.
         let others = self.journals.others(&self.root).unwrap_or_default();
-        if let Some(line) = beside(&others) {
-            tell(Notice::Note(line));
-            self.others_told = true;
+        if let Some(line) = describe_others(&others) {
+            notify(Notice::Note(line));
+            self.other_runs_reported = true;
         }
     }
 
     /// Forwards a signal. A frozen command could not handle it, so it is thawed and not
     /// frozen again before it has ended.
-    fn hear(
+    fn forward(
         &mut self,
-        heard: Signal,
+        received: Signal,
         signals: &mut dyn SignalSource,
-        tell: Tell<'_>,
+        notify: Notify<'_>,
     ) -> Result<(), SideError> {
-        let signal = match heard {
+        let signal = match received {
             Signal::Pause => {
                 self.group.freeze()?;
                 signals.pause();
-                return self.go_on();
+                return self.resume();
             }
             Signal::HangUp => UnixSignal::HUP,
             _ if self.ending.is_some() => {
-                tell(Notice::Warning(
-                    "told twice to end it, so it is killed".into(),
-                ));
+                let warning = "told twice to end it, so it is killed".into();
+                notify(Notice::Warning(warning));
                 return Ok(self.group.kill()?);
             }
             Signal::Interrupt => UnixSignal::INT,
@@ -181,7 +183,7 @@ impl Sideload {
             Signal::Terminate => UnixSignal::TERM,
         };
         self.group.signal(signal)?;
-        if heard != Signal::HangUp {
+        if received != Signal::HangUp {
             self.ending = Some(Instant::now());
         }
         if let Some(control) = &mut self.control
@@ -194,7 +196,7 @@ impl Sideload {
     }
 
     /// Restores the state after a pause; the pause does not count.
-    fn go_on(&mut self) -> Result<(), SideError> {
+    fn resume(&mut self) -> Result<(), SideError> {
         let Some(control) = &mut self.control else {
             return Ok(self.group.thaw()?);
         };
@@ -205,14 +207,13 @@ impl Sideload {
         Ok(())
     }
 
-    fn finish(mut self, tell: Tell<'_>) -> Result<Outcome, SideError> {
+    fn finish(mut self, notify: Notify<'_>) -> Result<Outcome, SideError> {
         // End the remaining processes, so that their CPU time is counted and none
         // stays.
         let killed = self.group.kill();
         let usage = used(&self.group);
-        let memory = self
-            .memory
-            .and_then(|limits| MemoryHeld::of(limits, &self.group));
+        let memory = self.memory;
+        let memory = memory.and_then(|limits| MemoryHeld::of(limits, &self.group));
         // Without a group, processes are counted when they are reaped.
         let elapsed = self.started.elapsed();
         let ended = wait_with_cpu_time(&self.root, &mut self.child);
@@ -221,7 +222,7 @@ impl Sideload {
         let cpu: Option<CpuTime> = cpu.into_iter().flatten().max();
         let given_back = self.group.give_back();
         // Changes that waited for other runs may be possible now.
-        let repaired = repair(&self.root, &self.journals, tell);
+        let repaired = repair(&self.root, &self.journals, notify);
         killed?;
         given_back?;
         repaired?;
@@ -253,7 +254,7 @@ fn start(group: &mut Group, request: &Request<'_>) -> Result<Child, SideError> {
 }
 
 /// Describes other Plimsoll processes that hold changes here.
-fn beside(others: &[u32]) -> Option<String> {
+fn describe_others(others: &[u32]) -> Option<String> {
     let (first, rest) = others.split_first()?;
     let more = match rest.len() {
         0 => String::new(),

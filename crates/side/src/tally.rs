@@ -1,8 +1,7 @@
 //! Sums over the decisions of a sideload: its CPU time, and what restricted it.
 
 use crate::limit::Limit;
-use crate::memory::MemoryHeld;
-use plimsoll_control::Usage;
+use plimsoll_control::{Group, MemoryEvents, MemoryLimits, Usage};
 use plimsoll_law::{Guard, Reading, Reason, Sample};
 use plimsoll_model::{CpuTime, Share, human_duration};
 use std::collections::{BTreeMap, HashMap};
@@ -67,7 +66,7 @@ impl Tally {
         cpu: Option<CpuTime>,
         usage: Option<Usage>,
     ) -> Summary {
-        let throttled = usage.and_then(|u| u.throttled.zip(u.periods));
+        let throttled = usage.and_then(|u| u.throttled.zip(u.periods).filter(|(_, of)| *of > 0));
         let mut causes: Vec<(Duration, String)> = self.causes.into_values().collect();
         causes.sort();
         Summary {
@@ -75,9 +74,7 @@ impl Tally {
             cpus,
             cpu,
             frozen: self.frozen.min(elapsed),
-            throttled: throttled
-                .filter(|(_, of)| *of > 0)
-                .and_then(|(n, of)| Share::new(n as f64 / of as f64)),
+            throttled: throttled.and_then(|(n, of)| Share::new(n as f64 / of as f64)),
             memory: None,
             cause: causes.pop().map(|(_, words)| words),
             unknown: self.unknown.into_iter().collect(),
@@ -140,10 +137,10 @@ impl fmt::Display for Summary {
             true => write!(f, "; never frozen")?,
             false => write!(f, "; frozen for {frozen} of the time")?,
         }
-        if let Some(throttled) = self.throttled {
+        if let Some(share) = self.throttled {
             write!(
                 f,
-                ", stopped by its quota in {throttled} of the quota's periods"
+                ", stopped by its quota in {share} of the quota's periods"
             )?;
         }
         if let Some(cause) = &self.cause {
@@ -159,9 +156,46 @@ impl fmt::Display for Summary {
     }
 }
 
+/// The effect of a sideload's memory limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryHeld {
+    pub limits: MemoryLimits,
+    pub events: MemoryEvents,
+}
+
+impl MemoryHeld {
+    /// `None` if the group does not count events.
+    pub(crate) fn of(limits: MemoryLimits, group: &Group) -> Option<MemoryHeld> {
+        let events = group.memory_events().ok()?;
+        Some(MemoryHeld { limits, events })
+    }
+}
+
+impl fmt::Display for MemoryHeld {
+    /// Empty without events, else a clause that begins with a semicolon.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let felt = |count: Option<u64>| count.filter(|n| *n > 0);
+        if let (Some(high), Some(_)) = (self.limits.high, felt(self.events.high)) {
+            write!(f, "; slowed down at its {high} of memory")?;
+        }
+        if let Some(killed) = felt(self.events.killed) {
+            let processes = if killed == 1 { "process" } else { "processes" };
+            write!(
+                f,
+                "; the kernel killed {killed} {processes} of it for want of memory"
+            )?;
+            if let Some(max) = self.limits.max {
+                write!(f, ", of which it may have {max}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::Bytes;
 
     fn share(x: f64) -> Share {
         Share::new(x).unwrap()
@@ -169,18 +203,14 @@ mod tests {
 
     fn sample(guards: Vec<Guard>) -> Sample {
         Sample {
-            at: Duration::ZERO,
             period: Duration::from_secs(1),
-            cpus: 2,
-            machine: None,
-            sideload: None,
-            gives_way: false,
             guards,
+            ..Sample::default()
         }
     }
 
     #[test]
-    fn the_line_says_what_it_got_and_what_held_it_back_longest() {
+    fn the_summary_has_cpu_time_and_the_longest_cause() {
         let needs = Reason::ServiceNeedsCpu {
             left: share(0.03),
             headroom: share(0.2),
@@ -212,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_nothing_held_back_says_so_and_a_blind_guard_is_named() {
+    fn an_unrestricted_command_and_an_unreadable_guard_are_described() {
         let guard = Guard {
             name: "psi_pct".into(),
             reading: Reading::Unknown {
@@ -226,6 +256,33 @@ mod tests {
             summary.to_string(),
             "got CPU time that could not be counted in 20ms; never frozen; psi_pct could not be \
              read in the end (it is gone)"
+        );
+    }
+
+    #[test]
+    fn memory_limits_with_events_are_described() {
+        let mib = |n: u64| Some(Bytes(n << 20));
+        let described = |high, killed| {
+            let held = MemoryHeld {
+                limits: MemoryLimits {
+                    high: mib(16),
+                    max: mib(32),
+                    swap_max: None,
+                },
+                events: MemoryEvents { high, killed },
+            };
+            held.to_string()
+        };
+        assert_eq!(described(Some(0), Some(0)), "");
+        assert_eq!(described(None, None), "");
+        let slowed = "; slowed down at its 16.0 MiB of memory";
+        assert_eq!(described(Some(3), Some(0)), slowed);
+        assert_eq!(
+            described(Some(3), Some(2)),
+            format!(
+                "{slowed}; the kernel killed 2 processes of it for want of memory, of which it may \
+                 have 32.0 MiB"
+            )
         );
     }
 }

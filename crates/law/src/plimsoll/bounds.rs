@@ -2,7 +2,7 @@
 
 use super::{Plimsoll, PlimsollState};
 use crate::view::{View, missing, share};
-use crate::{Reading, Reason, Sample};
+use crate::{Reason, Sample};
 use plimsoll_model::Share;
 
 pub(super) struct Bound {
@@ -44,13 +44,7 @@ impl Plimsoll {
             .into_iter()
             .chain(self.by_guards(sample, has, use_now))
             .chain(by_blindness)
-            .reduce(|least, next| {
-                if next.share < least.share {
-                    next
-                } else {
-                    least
-                }
-            });
+            .min_by(|a, b| a.share.total_cmp(&b.share));
         // Unreachable: a sample without a view has a missing input. Freeze if
         // it happens.
         let bound = bound.unwrap_or(Bound {
@@ -71,16 +65,15 @@ impl Plimsoll {
         let sideload = view.sideload.unwrap_or(has);
         let left = view.free / (self.parameters.full_below.get() * headroom);
         let room = (sideload + view.free - headroom).clamp(0.0, 1.0) * left.min(1.0);
-        let reason = if view.free < headroom {
-            Reason::ServiceNeedsCpu {
+        let reason = match view.free < headroom {
+            true => Reason::ServiceNeedsCpu {
                 left: share(view.free),
                 headroom: self.headroom.share(),
-            }
-        } else {
-            Reason::LessRoom {
+            },
+            false => Reason::LessRoom {
                 room: share(room),
                 others: share(view.others),
-            }
+            },
         };
         Bound {
             share: room,
@@ -93,16 +86,7 @@ impl Plimsoll {
     fn by_guards(&self, sample: &Sample, has: f64, use_now: f64) -> Option<Bound> {
         let p = &self.parameters;
         let basis = has.min(use_now.max(p.floor.get()));
-        sample.guards.iter().find_map(|guard| match guard.reading {
-            Reading::Over { value, limit } => Some(Bound {
-                share: basis * p.guard_keeps.get(),
-                reason: Reason::GuardOver {
-                    guard: guard.name.clone(),
-                    value,
-                    limit,
-                },
-            }),
-            _ => None,
-        })
+        let share = basis * p.guard_keeps.get();
+        Reason::guard_over(sample).map(|reason| Bound { share, reason })
     }
 }

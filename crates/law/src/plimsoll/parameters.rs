@@ -1,5 +1,6 @@
 //! Parameters of the project's law, and their ranges.
 
+use crate::view::share;
 use plimsoll_model::Share;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -56,14 +57,13 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Parameters {
-        let pct = |pct: f64| Share::new(pct / 100.0).unwrap_or(Share::ZERO);
         Parameters {
-            floor: pct(5.0),
-            band: pct(2.0),
-            growth_per_s: pct(5.0),
+            floor: share(0.05),
+            band: share(0.02),
+            growth_per_s: share(0.05),
             settle: Duration::from_secs(1),
-            full_below: pct(50.0),
-            guard_keeps: pct(50.0),
+            full_below: share(0.5),
+            guard_keeps: share(0.5),
             blind_periods: 5,
             hold_min: Duration::from_secs(2),
             hold_max: Duration::from_secs(30),
@@ -86,16 +86,11 @@ impl Parameters {
     ///
     /// [`ParameterError`] for the first that is not.
     pub fn check(&self) -> Result<(), ParameterError> {
+        let growth = self.growth_per_s;
         let shares = [
             ("floor", self.floor, 0.001, 0.5, "0.1 to 50 %"),
             ("band", self.band, 0.0, 0.2, "0 to 20 %"),
-            (
-                "growth_per_s",
-                self.growth_per_s,
-                0.001,
-                1.0,
-                "0.1 to 100 %",
-            ),
+            ("growth_per_s", growth, 0.001, 1.0, "0.1 to 100 %"),
             ("full_below", self.full_below, 0.01, 1.0, "1 to 100 %"),
             ("guard_keeps", self.guard_keeps, 0.0, 0.9, "0 to 90 %"),
         ];

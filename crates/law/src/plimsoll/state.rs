@@ -17,6 +17,13 @@ pub enum Mode {
     },
 }
 
+impl Mode {
+    /// Frozen from now on.
+    pub(super) const FROZEN: Mode = Mode::Frozen {
+        frozen_for: Duration::ZERO,
+    };
+}
+
 /// State of the project's law between two decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PlimsollState {
@@ -35,9 +42,7 @@ impl Default for PlimsollState {
     /// Fail-safe: frozen until the first settling time has passed.
     fn default() -> PlimsollState {
         PlimsollState {
-            mode: Mode::Frozen {
-                frozen_for: Duration::ZERO,
-            },
+            mode: Mode::FROZEN,
             calm: Duration::ZERO,
             blind_periods: 0,
             hold: Duration::ZERO,

@@ -50,30 +50,22 @@ fn preemptible_sideload_time_counts_as_idle() {
         gives_way: true,
         ..sample(service, sideload)
     };
-    assert_eq!(
-        pct(&running(40.0), &given(30, 70)),
-        pct(&running(40.0), &sample(30, 0))
-    );
-    assert_eq!(
-        pct(&running(40.0), &given(60, 40)),
-        pct(&running(40.0), &sample(60, 0))
-    );
-    let mut unread = given(30, 20);
-    unread.sideload = None;
-    assert!(matches!(
-        law().decide(&running(40.0), &unread).2,
-        Reason::Blind {
-            missing: Missing::Sideload,
-            ..
-        }
-    ));
     // Its own clock counts more than the machine's: the excess adds no time.
     let mut odd = given(0, 50);
     odd.sideload = Some(CpuTime(Duration::from_secs(70)));
-    assert_eq!(
-        pct(&running(40.0), &odd),
-        pct(&running(40.0), &sample(0, 0))
-    );
+    for (given, service) in [(given(30, 70), 30), (given(60, 40), 60), (odd, 0)] {
+        let without = pct(&running(40.0), &sample(service, 0));
+        assert_eq!(pct(&running(40.0), &given), without, "{service}");
+    }
+    let mut unread = given(30, 20);
+    unread.sideload = None;
+    let missing = Missing::Sideload;
+    let blind = Reason::Blind {
+        missing,
+        periods: 1,
+        freezes_after: Some(5),
+    };
+    assert_eq!(law().decide(&running(40.0), &unread).2, blind);
 }
 
 #[test]
@@ -112,13 +104,11 @@ fn tenth(service: u64, sideload: u64) -> Sample {
 }
 
 fn frozen(calm: Duration) -> PlimsollState {
+    let frozen_for = Duration::from_secs(100);
     PlimsollState {
-        mode: Mode::Frozen {
-            frozen_for: Duration::from_secs(100),
-        },
+        mode: Mode::Frozen { frozen_for },
         calm,
-        blind_periods: 0,
-        hold: Duration::from_secs(2),
+        ..running(0.0)
     }
 }
 
@@ -180,12 +170,8 @@ fn hold_doubles_per_relapse_up_to_its_maximum_and_resets_after_a_long_run() {
 fn cause_during_a_hold_does_not_restart_it() {
     let law = law();
     let mut state = PlimsollState {
-        mode: Mode::Frozen {
-            frozen_for: Duration::ZERO,
-        },
         hold: Duration::from_secs(10),
-        calm: Duration::ZERO,
-        blind_periods: 0,
+        ..PlimsollState::default()
     };
     for second in 1..=10 {
         let now = sample(if second == 8 { 90 } else { 10 }, 0);
@@ -219,24 +205,25 @@ fn strictest_bound_gives_the_reason() {
 fn alternating_missing_inputs_count_as_consecutive() {
     let law = law();
     let mut state = running(40.0);
-    let mut last = None;
-    for i in 0..5 {
+    for periods in 1..=5 {
         let mut now = sample(10, 40);
-        match i % 2 {
-            0 => now.machine = None,
+        let missing = match periods % 2 {
+            1 => Missing::Machine,
+            _ => Missing::Sideload,
+        };
+        match missing {
+            Missing::Machine => now.machine = None,
             _ => now.sideload = None,
         }
         let (next, action, reason) = law.decide(&state, &now);
-        (state, last) = (next, Some((action, reason)));
+        let blind = Reason::Blind {
+            missing,
+            periods,
+            freezes_after: Some(5),
+        };
+        assert_eq!((action == Action::Frozen, reason), (periods == 5, blind));
+        state = next;
     }
-    let (action, reason) = last.unwrap();
-    assert_eq!(action, Action::Frozen);
-    let expected = Reason::Blind {
-        missing: Missing::Machine,
-        periods: 5,
-        freezes_after: Some(5),
-    };
-    assert_eq!(reason, expected);
 }
 
 #[test]
@@ -255,33 +242,35 @@ fn cpus_offline_within_the_period_are_not_counted() {
 
 #[test]
 fn parameters_out_of_range_are_refused_in_one_sentence() {
-    let out_of_range = |change: fn(&mut Parameters)| {
+    type Change = fn(&mut Parameters);
+    let cases: [(Change, &str); 5] = [
+        (
+            |p| p.floor = Share::ZERO,
+            "floor must be 0.1 to 50 %; it is 0.0 %",
+        ),
+        (
+            |p| p.guard_keeps = Share::ONE,
+            "guard_keeps must be 0 to 90 %; it is 100.0 %",
+        ),
+        (
+            |p| p.blind_periods = 0,
+            "blind_periods must be 1 to 1000; it is 0",
+        ),
+        (
+            |p| p.hold_max = SECOND,
+            "hold_max must be at least hold_min; it is 1s",
+        ),
+        (
+            |p| p.settle = SECOND * 61,
+            "settle must be 0 to 60 s; it is 61s",
+        ),
+    ];
+    for (change, sentence) in cases {
         let mut parameters = Parameters::default();
         change(&mut parameters);
-        Plimsoll::with(Headroom::default(), parameters)
-            .unwrap_err()
-            .to_string()
-    };
-    assert_eq!(
-        out_of_range(|p| p.floor = Share::ZERO),
-        "floor must be 0.1 to 50 %; it is 0.0 %"
-    );
-    assert_eq!(
-        out_of_range(|p| p.guard_keeps = Share::ONE),
-        "guard_keeps must be 0 to 90 %; it is 100.0 %"
-    );
-    assert_eq!(
-        out_of_range(|p| p.blind_periods = 0),
-        "blind_periods must be 1 to 1000; it is 0"
-    );
-    assert_eq!(
-        out_of_range(|p| p.hold_max = SECOND),
-        "hold_max must be at least hold_min; it is 1s"
-    );
-    assert_eq!(
-        out_of_range(|p| p.settle = SECOND * 61),
-        "settle must be 0 to 60 s; it is 61s"
-    );
+        let refused = Plimsoll::with(Headroom::default(), parameters).unwrap_err();
+        assert_eq!(refused.to_string(), sentence);
+    }
 }
 
 #[test]

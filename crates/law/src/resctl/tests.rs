@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Guard, testing};
+use crate::{Guard, Reading, testing};
 
 /// A tenth of the machine waits for its disk, which counts as idle here.
 fn sample(service: u64, sideload: u64) -> Sample {

@@ -62,13 +62,12 @@ fn sample() -> impl Strategy<Value = Sample> {
     .prop_map(|((cpus, period), machine, side, guards)| {
         let busy = machine.map_or(period, |m| (m.user + m.system).0);
         Sample {
-            at: Duration::ZERO,
             period,
             cpus,
             machine,
             sideload: side.map(|part| CpuTime(busy.mul_f64(part))),
-            gives_way: false,
             guards,
+            ..Sample::default()
         }
     })
 }

@@ -1,6 +1,6 @@
 //! A law and a simulated machine in a loop, with virtual time.
 
-use plimsoll_law::{Action, Decision, Entry, Law, Reason, Sample, State};
+use plimsoll_law::{Action, Entry, Law, Reason, Sample, State};
 use plimsoll_simulate::{SharedMachine, SharedPeriod, SharedSpec};
 use std::time::Duration;
 
@@ -54,6 +54,11 @@ impl Rig {
         }
     }
 
+    /// The sideload's share since the last decision.
+    pub(crate) fn share(&self) -> f64 {
+        self.action.share().get()
+    }
+
     /// Runs for some seconds. `load` is the service's demand at a time; `tamper`
     /// modifies the sample that the law receives.
     pub(crate) fn run(
@@ -78,27 +83,21 @@ impl Rig {
             cpus: self.machine.cpus(),
             machine: Some(seen.machine),
             sideload: Some(seen.sideload),
-            gives_way: false,
-            guards: Vec::new(),
+            ..Sample::default()
         };
         tamper(&mut sample);
         let decision = self.law.decide(&self.state, &sample);
         self.lines.extend(Entry::of(&sample, &decision).to_line());
-        let Decision {
-            state,
-            action,
-            reason,
-        } = decision;
-        self.state = state;
-        self.action = action;
+        self.state = decision.state;
+        self.action = decision.action;
         let whole = self.period.as_secs_f64() * f64::from(self.machine.cpus());
         Step {
             at: self.at.as_secs_f64(),
             in_force,
             seen,
             free: seen.machine.idle.0.as_secs_f64() / whole,
-            action,
-            reason,
+            action: decision.action,
+            reason: decision.reason,
         }
     }
 }

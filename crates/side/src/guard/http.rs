@@ -82,13 +82,10 @@ impl Recent {
         let sum = |of: fn(&Tick) -> u64| -> u64 { self.0.iter().map(|(_, t)| of(t)).sum() };
         let (completed, errors) = (sum(|t| t.completed), sum(|t| t.errors));
         if errors > 0 {
-            return Err(format!(
-                "{errors} of {} requests failed",
-                errors + completed
-            ));
+            let requests = errors + completed;
+            return Err(format!("{errors} of {requests} requests failed"));
         }
-        let ticks = self.0.iter();
-        let slowest = ticks.filter_map(|(_, tick)| match percentile {
+        let slowest = self.0.iter().filter_map(|(_, tick)| match percentile {
             Percentile::P50 => tick.p50,
             Percentile::P99 => tick.p99,
         });
@@ -111,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_of_the_last_moments_counts_and_older_ones_do_not() {
+    fn only_recent_latency_is_used() {
         let (mut recent, start) = (Recent::default(), Instant::now());
         let at = |s| start + Duration::from_secs(s);
         assert!(recent.slowest(Percentile::P99).is_err());
@@ -126,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_fails_now_and_then_is_no_quick_one() {
+    fn failed_requests_make_latency_unknown() {
         let mut recent = Recent::default();
         recent.add(Instant::now(), tick(9, 1, Some(1)));
         let why = recent.slowest(Percentile::P99).unwrap_err();
@@ -134,12 +131,10 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_cannot_be_meant_is_a_mistake_before_anything_runs() {
+    fn an_invalid_url_is_a_usage_error() {
         let cpus = "0".parse().unwrap();
         let second = Duration::from_secs(1);
-        assert!(matches!(
-            prepare("localhost:80", second, &cpus),
-            Err(LoadError::Mistake(_))
-        ));
+        let prepared = prepare("localhost:80", second, &cpus);
+        assert!(matches!(prepared, Err(LoadError::Mistake(_))));
     }
 }

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_told_as_a_part_of_what_was_wanted() {
+    fn run_delay_is_a_share_of_wanted_cpu_time() {
         assert_eq!(pct(300, 100), 25.0);
         assert_eq!(pct(0, 500), 100.0);
         // A hundredth of two CPUs is 20 ms: 1 of 2 ms counts as 1 of 20.
@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_and_far_too_many_are_unknown() {
+    fn no_threads_and_too_many_are_unknown() {
         let period = Duration::from_secs(1);
         assert!(delay_pct(waited(0, 0, 0), period, 2).is_err());
         assert!(delay_pct(waited(0, 0, 5001), period, 2).is_err());
     }
 
     #[test]
-    fn what_is_not_there_cannot_be_opened_or_is_unknown() {
+    fn missing_targets_are_errors() {
         let root = Root::machine();
         let nobody = Delay::open(&root, &Whose::Process(u32::MAX - 1)).err();
         assert!(matches!(nobody, Some(HostError::NoProcess { .. })));
@@ -163,11 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_a_delay_from_the_second_reading_on() {
+    fn a_second_reading_gives_a_delay() {
         let root = Root::machine();
         let mut delay = Delay::open(&root, &Whose::Process(std::process::id())).unwrap();
         let first = delay.value(1, &[]).unwrap_err();
-        // Some kernels do not count; what they say is not the first reading's.
+        // Some kernels do not count run delay.
         if is_first(&first) {
             assert!(delay.value(1, &[]).is_ok());
         } else {

@@ -33,7 +33,7 @@ struct Watched {
 }
 
 enum Watch {
-    /// Cannot be read; the reason.
+    /// Or why it cannot be read.
     Delay(Result<Delay, String>),
     Psi(Psi),
     Http(Http),
@@ -44,42 +44,35 @@ enum Watch {
 /// targets that do not exist. A server that does not answer yet is no error.
 pub(crate) fn check(root: &Root, specs: &[GuardSpec], cpus: &CpuSet) -> Result<(), SideError> {
     for spec in specs {
-        match spec {
+        let counts = match spec {
             GuardSpec::Http { url, limit, .. } => {
                 http::prepare(url, *limit, cpus).map_err(SideError::Guard)?;
+                continue;
             }
             GuardSpec::Prometheus { url, .. } => {
                 // The same URL grammar and host lookup as for a load.
                 http::prepare(url, prometheus::TIMEOUT, cpus).map_err(SideError::Guard)?;
+                continue;
             }
-            GuardSpec::RunDelay { of, .. } => {
-                let counts = Delay::open(root, of).map_err(SideError::Target)?.counts();
-                counts.map_err(|reason| never(spec, reason))?;
-            }
-            GuardSpec::Psi { cgroup, .. } => {
-                let psi = Psi::open(root, cgroup.clone());
-                let counts = psi.counts().map_err(SideError::Target)?;
-                counts.map_err(|reason| never(spec, reason))?;
-            }
-        }
+            GuardSpec::RunDelay { of, .. } => Delay::open(root, of).map(|delay| delay.counts()),
+            GuardSpec::Psi { cgroup, .. } => Psi::open(root, cgroup.clone()).counts(),
+        };
+        // A guard that is never read would freeze the command for ever.
+        counts
+            .map_err(SideError::Target)?
+            .map_err(|reason| SideError::NotHere {
+                what: format!("the guard {}", spec.name()),
+                reason: reason.to_owned(),
+                way_out: "choose another --guard",
+            })?;
     }
     Ok(())
 }
 
-/// The error for a guard that would freeze the command for ever.
-fn never(spec: &GuardSpec, reason: &str) -> SideError {
-    SideError::NotHere {
-        what: format!("the guard {}", spec.name()),
-        reason: reason.to_owned(),
-        way_out: "choose another --guard",
-    }
-}
-
 impl fmt::Debug for Guards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.all.iter().map(|watched| &watched.spec))
-            .finish()
+        let specs = self.all.iter().map(|watched| &watched.spec);
+        f.debug_list().entries(specs).finish()
     }
 }
 
@@ -92,26 +85,22 @@ impl Guards {
         cpus: &CpuSet,
         except: &[Pid],
     ) -> (Guards, Option<String>) {
-        let mut all: Vec<Watched> = Vec::new();
-        let mut left_out = None;
-        for spec in specs {
-            all.push(Watched::open(root, spec.clone(), cpus));
-        }
         if specs.is_empty() {
             let mut usual = Watched::open(root, GuardSpec::default(), cpus);
-            match usual.watch.value(cpus, except) {
-                Err(why) if !kernel::is_first(&why) => left_out = Some(why),
-                _ => all.push(usual),
-            }
-        } else {
-            for watched in &mut all {
-                // Take the first reading of counters now.
-                if let Watch::Delay(_) | Watch::Psi(_) = watched.watch {
-                    let _ = watched.watch.value(cpus, except);
-                }
+            return match usual.watch.value(cpus, except) {
+                Err(why) if !kernel::is_first(&why) => (Guards { all: Vec::new() }, Some(why)),
+                _ => (Guards { all: vec![usual] }, None),
+            };
+        }
+        let open = |spec: &GuardSpec| Watched::open(root, spec.clone(), cpus);
+        let mut all: Vec<Watched> = specs.iter().map(open).collect();
+        for watched in &mut all {
+            // Take the first reading of counters now.
+            if let Watch::Delay(_) | Watch::Psi(_) = watched.watch {
+                let _ = watched.watch.value(cpus, except);
             }
         }
-        (Guards { all }, left_out)
+        (Guards { all }, None)
     }
 
     /// Reads all guards. `except` are the sideload's processes and our own.
@@ -126,9 +115,9 @@ impl Guards {
 
     /// Whether any guard needs the PIDs of the sideload.
     pub(crate) fn needs_processes(&self) -> bool {
-        let of_others =
-            |w: &Watched| matches!(&w.spec, GuardSpec::RunDelay { of, .. } if *of == Whose::Others);
-        self.all.iter().any(of_others)
+        let mut specs = self.all.iter().map(|watched| &watched.spec);
+        let of = Whose::Others;
+        specs.any(|spec| matches!(spec, GuardSpec::RunDelay { of: whose, .. } if *whose == of))
     }
 }
 

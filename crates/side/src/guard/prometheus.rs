@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expression_is_one_part_of_a_url() {
+    fn expressions_are_escaped_in_the_url() {
         assert_eq!(
             query("http://p:9090", "rate(x{a=\"b\"}[1m]) & 1"),
             "http://p:9090/api/v1/query?query=rate%28x%7Ba%3D%22b%22%7D%5B1m%5D%29%20%26%201"
@@ -124,12 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn one_number_is_taken_and_nothing_else() {
+    fn an_answer_must_be_one_number() {
         assert_eq!(of("scalar", r#"[1.5,"0.25"]"#), Ok(0.25));
-        assert_eq!(
-            of("vector", r#"[{"metric":{},"value":[1.5,"7"]}]"#),
-            Ok(7.0)
-        );
+        let vector = r#"[{"metric":{},"value":[1.5,"7"]}]"#;
+        assert_eq!(of("vector", vector), Ok(7.0));
         for (kind, result, why) in [
             ("vector", "[]", "gives nothing"),
             ("vector", "[{},{}]", "gives 2 numbers"),
@@ -137,8 +135,8 @@ mod tests {
             ("matrix", "[]", "no scalar"),
             ("scalar", r#"[1,"NaN"]"#, "gives NaN"),
         ] {
-            let said = of(kind, result).unwrap_err();
-            assert!(said.contains(why), "{said}");
+            let error = of(kind, result).unwrap_err();
+            assert!(error.contains(why), "{error}");
         }
         assert!(number("<html>").unwrap_err().contains("no JSON"));
     }

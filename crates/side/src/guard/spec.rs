@@ -9,16 +9,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 pub enum GuardSpec {
     /// Run delay as a share of the time that tasks wanted a CPU.
-    RunDelay {
-        of: Whose,
-        /// The maximum.
-        limit: Share,
-    },
+    RunDelay { of: Whose, limit: Share },
     /// Share of the time in which some task waited for a CPU (PSI).
     Psi {
         /// A cgroup; `None` for the whole machine, the sideload included.
         cgroup: Option<String>,
-        /// The maximum.
         limit: Share,
     },
     /// The response time of a server.
@@ -26,7 +21,6 @@ pub enum GuardSpec {
         url: String,
         /// The percentile that is compared with the limit.
         percentile: Percentile,
-        /// The maximum.
         limit: Duration,
     },
     /// The value of a PromQL expression.
@@ -35,7 +29,6 @@ pub enum GuardSpec {
         url: String,
         /// It must give one number.
         expression: String,
-        /// The maximum.
         limit: f64,
     },
 }
@@ -98,6 +91,15 @@ impl GuardSpec {
             GuardSpec::Prometheus { expression, .. } => expression.clone(),
         }
     }
+
+    /// The limit in the unit of [`GuardSpec::name`].
+    pub(crate) fn limit(&self) -> f64 {
+        match self {
+            GuardSpec::RunDelay { limit, .. } | GuardSpec::Psi { limit, .. } => limit.pct(),
+            GuardSpec::Http { limit, .. } => limit.as_secs_f64() * 1e3,
+            GuardSpec::Prometheus { limit, .. } => *limit,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -120,16 +122,16 @@ impl FromStr for GuardSpec {
             why,
         };
         let text = text.trim();
-        let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let (first, rest) = words(text).unwrap_or_default();
         let (kind, limit) = match first.split_once('<') {
             Some((kind, limit)) => (kind, Some(limit)),
             None => (first, None),
         };
         let guard = match (kind, limit) {
-            ("run-delay", limit) => run_delay(limit, rest.trim()),
-            ("psi", limit) => psi(limit, rest.trim()),
-            ("http", None) => http(rest.trim()),
-            ("prometheus", None) => prometheus(rest.trim()),
+            ("run-delay", limit) => run_delay(limit, rest),
+            ("psi", limit) => psi(limit, rest),
+            ("http", None) => http(rest),
+            ("prometheus", None) => prometheus(rest),
             _ => Err("its kind is not run-delay, psi, http or prometheus"),
         };
         guard.map_err(fail)
@@ -139,12 +141,10 @@ impl FromStr for GuardSpec {
 fn run_delay(limit: Option<&str>, of: &str) -> Result<GuardSpec, &'static str> {
     let of = match words(of) {
         None => Whose::Others,
-        Some(("pid", pid)) => Whose::Process(
-            pid.parse()
-                .ok()
-                .filter(|pid| *pid > 0)
-                .ok_or("the number of a process is above 0")?,
-        ),
+        Some(("pid", pid)) => match pid.parse() {
+            Ok(pid) if pid > 0 => Whose::Process(pid),
+            _ => return Err("the number of a process is above 0"),
+        },
         Some(("cgroup", name)) if !name.is_empty() => Whose::Cgroup(name.to_owned()),
         _ => return Err("only 'pid NUMBER' or 'cgroup NAME' may follow run-delay"),
     };
@@ -215,52 +215,37 @@ fn percent(limit: Option<&str>, usual: f64) -> Result<Share, &'static str> {
         .ok_or("its limit is not between 0% and 100%, written with its unit like 50%")
 }
 
-/// The limit in the unit of [`GuardSpec::name`].
-impl GuardSpec {
-    pub(crate) fn limit(&self) -> f64 {
-        match self {
-            GuardSpec::RunDelay { limit, .. } | GuardSpec::Psi { limit, .. } => limit.pct(),
-            GuardSpec::Http { limit, .. } => limit.as_secs_f64() * 1e3,
-            GuardSpec::Prometheus { limit, .. } => *limit,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn spec(text: &str) -> GuardSpec {
-        text.parse().unwrap()
-    }
-
     #[test]
     fn guards_are_read_as_they_are_typed() {
-        assert_eq!(spec("run-delay"), GuardSpec::default());
-        assert_eq!(spec("run-delay<30%").limit(), 30.0);
-        assert_eq!(
-            spec("run-delay<5% pid 12").name(),
-            "run_delay_pct of process 12"
-        );
-        assert_eq!(
-            spec(" run-delay  cgroup a/b c ").name(),
-            "run_delay_pct of cgroup a/b c"
-        );
-        assert_eq!(
-            (spec("psi").name(), spec("psi").limit()),
-            ("psi_cpu_pct".into(), 20.0)
-        );
-        assert_eq!(spec("psi<7.5% cgroup x").limit(), 7.5);
-        let http = spec("http http://localhost:1/x p99<10ms");
-        assert_eq!(
-            (&*http.name(), http.limit()),
-            ("p99_ms of http://localhost:1/x", 10.0)
-        );
-        let prometheus = spec("prometheus http://p:9090/ max(a) < bool 2 < 0.5");
-        assert_eq!(
-            (&*prometheus.name(), prometheus.limit()),
-            ("max(a) < bool 2", 0.5)
-        );
+        assert_eq!("run-delay".parse(), Ok(GuardSpec::default()));
+        for (text, name, limit) in [
+            ("run-delay<30%", "run_delay_pct of everything else", 30.0),
+            ("run-delay<5% pid 12", "run_delay_pct of process 12", 5.0),
+            (
+                " run-delay  cgroup a/b c ",
+                "run_delay_pct of cgroup a/b c",
+                50.0,
+            ),
+            ("psi", "psi_cpu_pct", 20.0),
+            ("psi<7.5% cgroup x", "psi_cpu_pct of cgroup x", 7.5),
+            ("http http://a:1/x p99<10ms", "p99_ms of http://a:1/x", 10.0),
+            (
+                "prometheus http://p:9090/ max(a) < bool 2 < 0.5",
+                "max(a) < bool 2",
+                0.5,
+            ),
+        ] {
+            let guard: GuardSpec = text.parse().unwrap();
+            assert_eq!(
+                (guard.name().as_str(), guard.limit()),
+                (name, limit),
+                "{text}"
+            );
+        }
     }
 
     #[test]
@@ -284,9 +269,9 @@ mod tests {
             ("prometheus http://a x<y", "no number"),
             ("prometheus http://a <1", "no expression"),
         ] {
-            let said = text.parse::<GuardSpec>().unwrap_err().to_string();
-            assert!(said.contains(why), "{text}: {said}");
-            assert!(said.contains("write run-delay<50%"), "{said}");
+            let error = text.parse::<GuardSpec>().unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+            assert!(error.contains("write run-delay<50%"), "{error}");
         }
     }
 }

@@ -128,8 +128,8 @@ pub(in crate::yields) fn not_held(arm: Arm, why: &str) -> RunError {
 fn hold(mut control: Control, mut group: SharedGroup, shared: &Shared) {
     while shared.sleep_until(control.due()) {
         let mut failed = None;
-        let round = control.round(&mut group, false, &mut |told| {
-            if let Notice::NotHeld(why) = told {
+        let round = control.round(&mut group, false, &mut |notice| {
+            if let Notice::NotHeld(why) = notice {
                 failed.get_or_insert(why);
             }
         });
