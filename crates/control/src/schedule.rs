@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nice_follows_the_weight_and_never_asks_for_more_than_normal() {
+    fn nice_follows_the_weight_and_is_never_negative() {
         let nice = |weight| nice_for(Weight::new(weight).unwrap());
         assert_eq!(nice(100), 0);
         assert_eq!(nice(80), 1);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_gets_the_class_that_was_found() {
+    fn a_thread_can_take_the_lowest_class() {
         let class = lowest_class();
         let taken = std::thread::spawn(move || take_class(class)).join();
         assert!(taken.unwrap());

@@ -192,6 +192,7 @@ fn folder(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
     use crate::Journals;
+    use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
     fn journals(parent: &TempDir) -> Journals {
@@ -211,21 +212,17 @@ mod tests {
 
     /// The journal of a process that was killed, as a copy of a live one's.
     fn left_behind(parent: &TempDir) -> Journals {
-        let live = fs::read_dir(journals(parent).dir())
-            .unwrap()
-            .next()
-            .unwrap();
-        let live = live.unwrap().path();
+        let mut live = fs::read_dir(journals(parent).dir()).unwrap();
+        let live = live.next().unwrap().unwrap().path();
         let journals = Journals::at(parent.path().join("left"));
         drop(journals.open(&Root::machine()).unwrap());
         let text = fs::read_to_string(live).unwrap();
         fs::write(journals.dir().join("4194304-1-x.jsonl"), text).unwrap();
         journals
     }
-    use std::os::unix::fs::symlink;
 
     #[test]
-    fn it_is_new_and_for_this_user_alone() {
+    fn it_is_new_and_private() {
         let parent = tempfile::tempdir().unwrap();
         let [one, other] = [(); 2].map(|()| make(&parent));
         assert_ne!(one.path(), other.path());
@@ -243,13 +240,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_is_ended_and_removed_by_the_next_start() {
+    fn the_next_start_ends_processes_and_removes_the_folder() {
         let parent = tempfile::tempdir().unwrap();
         let scratch = make(&parent);
         let (mut known, working) = sleeper(&scratch);
         fs::write(scratch.held().join("file"), "").unwrap();
         let left = left_behind(&parent);
-        // Killed before that was written down.
+        // Its start is not in the copied journal.
         let (mut unknown, _) = sleeper(&scratch);
         let repaired = left.repair(&Root::machine()).unwrap();
         assert_eq!(repaired.len(), 1);
@@ -262,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_given_back_at_once_and_nothing_is_started_any_more() {
+    fn undoing_at_once_refuses_further_starts() {
         let parent = tempfile::tempdir().unwrap();
         let scratch = make(&parent);
         let (mut child, _working) = sleeper(&scratch);
@@ -278,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_somebody_else_is_not_removed() {
+    fn folders_of_others_are_not_removed() {
         let parent = tempfile::tempdir().unwrap();
         let [open, link, other] =
             ["plimsoll-open", "plimsoll-link", "other"].map(|n| parent.path().join(n));
@@ -295,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_is_refused() {
+    fn an_existing_name_is_refused() {
         let parent = tempfile::tempdir().unwrap();
         let [there, link] = ["there", "link"].map(|name| parent.path().join(name));
         fs::create_dir(&there).unwrap();
@@ -307,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leads_elsewhere_is_no_way_in() {
+    fn a_replaced_path_is_not_followed() {
         let parent = tempfile::tempdir().unwrap();
         let scratch = make(&parent);
         let (moved, theirs) = (parent.path().join("moved"), parent.path().join("theirs"));

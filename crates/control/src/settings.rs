@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_no_kernel_takes_are_refused_before_it_is_asked() {
+    fn values_outside_the_kernels_limits_are_refused() {
         assert!(Weight::new(0).is_err());
         assert!(Weight::new(10_001).is_err());
         let ms = Duration::from_millis;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_normal_weight_is_a_normal_share() {
+    fn weights_scale_to_shares() {
         assert_eq!(Weight::NORMAL.shares(), 1024);
         assert_eq!(Weight::LEAST.shares(), 10);
         assert_eq!(Weight::new(10_000).unwrap().shares(), 102_400);

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_the_process_group_and_whatever_descends_from_it() {
+    fn a_tree_is_the_process_group_and_its_descendants() {
         let leader = life(900_010, 1, 900_010, 50);
         let in_group = life(900_011, 1, 900_010, 51);
         let left_group = life(900_012, 900_011, 900_012, 52);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn orphans_belong_to_it_where_they_are_adopted() {
+    fn adopted_orphans_belong_to_the_tree() {
         let adopter = 900_001;
         let leader = life(900_010, adopter, 900_010, 50);
         let orphan = life(900_012, adopter, 900_012, 52);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_group_outlives_its_leader_but_not_the_reuse_of_its_number() {
+    fn the_group_outlives_its_leader_until_the_pid_is_reused() {
         let member = life(900_011, 1, 900_010, 51);
         assert_eq!(pids(vec![member]), [900_011]);
         let reused = life(900_010, 1, 900_010, 70);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_before_or_has_ended_is_no_member() {
+    fn older_and_ended_processes_are_no_members() {
         let older = life(900_011, 1, 900_010, 49);
         let mut ended = life(900_010, 1, 900_010, 50);
         ended.state = 'Z';

@@ -1,7 +1,7 @@
 //! Errors of a task, each a sentence with a remedy.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Why a task failed. A failing test is not an error but an exit status.
@@ -32,12 +32,12 @@ pub(crate) enum XtaskError {
     NoImage { place: PathBuf },
     #[error("{program} did not start: {source}")]
     Start { program: String, source: io::Error },
-    #[error("`{command}` failed ({status}); {said}")]
+    #[error("`{command}` failed ({status}); {output}")]
     Command {
         command: String,
         status: std::process::ExitStatus,
         /// Its standard error, or where that went.
-        said: String,
+        output: String,
     },
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
@@ -65,6 +65,12 @@ pub(crate) enum XtaskError {
 }
 
 impl XtaskError {
+    /// Converts an error of the operating system on a file.
+    pub(crate) fn on(path: &Path) -> impl FnOnce(io::Error) -> XtaskError {
+        let path = path.to_owned();
+        move |source| XtaskError::File { path, source }
+    }
+
     /// 2 for usage errors and missing prerequisites, otherwise 1.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {

@@ -1,4 +1,4 @@
-//! Journals that were left behind, torn, foreign, or not to be trusted.
+//! Journals of killed processes, torn, foreign, or unsafe.
 
 use super::*;
 use std::os::unix::fs::PermissionsExt;
@@ -62,8 +62,16 @@ fn made(folder: &Path) -> String {
     serde_json::to_string(&Line::Change { nth: 1, change }).unwrap()
 }
 
+fn group_made() -> Change {
+    Change::GroupMade {
+        folder: "/x/plimsoll-1".into(),
+        home: "/x".into(),
+        at_end: AtEnd::Kill,
+    }
+}
+
 #[test]
-fn the_folder_is_the_users_own() {
+fn the_folder_belongs_to_the_user() {
     let dir = |runtime: Option<&str>, uid, run| usual_dir(runtime.map(OsString::from), uid, run);
     let user = dir(Some("/run/user/1000"), 1000, true);
     assert_eq!(user, Path::new("/run/user/1000/plimsoll"));
@@ -74,15 +82,11 @@ fn the_folder_is_the_users_own() {
 }
 
 #[test]
-fn a_change_stands_in_the_journal_until_it_is_given_back() {
+fn a_change_is_in_the_journal_until_it_is_undone() {
     let dir = tempfile::tempdir().unwrap();
     let journals = Journals::at(dir.path().join("plimsoll"));
     let journal = journals.open(&Root::machine()).unwrap();
-    let change = Change::GroupMade {
-        folder: "/x/plimsoll-1".into(),
-        home: "/x".into(),
-        at_end: AtEnd::Kill,
-    };
+    let change = group_made();
     let first = journal.enter(&change).unwrap();
     let second = journal.enter(&change).unwrap();
     journal.given_back(first).unwrap();
@@ -96,17 +100,12 @@ fn a_change_stands_in_the_journal_until_it_is_given_back() {
 }
 
 #[test]
-fn a_live_process_is_left_alone_and_its_number_given_again_is_not_it() {
+fn journals_of_live_processes_are_skipped_but_not_of_reused_pids() {
     let dir = tempfile::tempdir().unwrap();
     let journals = Journals::at(dir.path().join("plimsoll"));
     let root = Root::machine();
     let journal = journals.open(&root).unwrap();
-    let change = Change::GroupMade {
-        folder: "/x/plimsoll-1".into(),
-        home: "/x".into(),
-        at_end: AtEnd::Kill,
-    };
-    journal.enter(&change).unwrap();
+    journal.enter(&group_made()).unwrap();
     let path = journal.open.lock().unwrap().path.clone();
     assert_eq!(journals.repair(&root).unwrap(), []);
     assert!(path.exists());
@@ -120,7 +119,7 @@ fn a_live_process_is_left_alone_and_its_number_given_again_is_not_it() {
 }
 
 #[test]
-fn a_torn_line_is_a_change_that_was_never_made() {
+fn a_torn_line_is_ignored() {
     let left = Left::new();
     let folder = left.group("plimsoll-1");
     let whole = made(&folder);
@@ -131,7 +130,7 @@ fn a_torn_line_is_a_change_that_was_never_made() {
 }
 
 #[test]
-fn of_another_boot_nothing_is_left() {
+fn a_journal_of_another_boot_is_removed() {
     let left = Left::new();
     let folder = left.group("plimsoll-1");
     let path = left.journal("another", &made(&folder));
@@ -150,9 +149,9 @@ fn a_group_that_is_not_ours_is_never_removed() {
 }
 
 #[test]
-fn what_cannot_be_given_back_is_said_and_tried_again() {
+fn a_failed_undo_is_reported_and_retried() {
     let left = Left::new();
-    // Nobody's home is there to take the process that is left.
+    // The group that the remaining process would go to does not exist.
     let folder = left.group("plimsoll-1");
     left.file("groups/plimsoll-1/cgroup.procs", "999999\n");
     let path = left.journal(BOOT, &made(&folder));

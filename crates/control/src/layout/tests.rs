@@ -1,5 +1,6 @@
-//! What is found on made trees, and what follows from it.
+//! Choices for layouts on fake trees.
 
+use super::choose::Choice;
 use super::*;
 use crate::mechanism::{Means, Rung};
 use crate::schedule::Class;
@@ -8,6 +9,7 @@ use tempfile::TempDir;
 
 const V2: &str = "24 1 0:21 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
 const ALL: &str = "cpuset cpu io memory pids\n";
+const SOME: &str = "memory pids\n";
 
 struct Machine {
     dir: TempDir,
@@ -48,22 +50,20 @@ impl Machine {
     }
 
     fn found(&self) -> Found {
-        let found = CgroupLayout::find(&Root::at(self.dir.path()))
-            .unwrap()
-            .found;
+        let layout = CgroupLayout::find(&Root::at(self.dir.path())).unwrap();
         Found {
             class: Class::Idle,
-            ..found
+            ..layout.found
         }
+    }
+
+    fn choose<const N: usize>(&self, needs: [Mechanism; N]) -> Choice {
+        self.found().choose(&BTreeSet::from(needs))
     }
 
     fn path(&self, at: &str) -> PathBuf {
         self.dir.path().join(format!("sys/fs/cgroup{at}"))
     }
-}
-
-fn needs<const N: usize>(needs: [Mechanism; N]) -> BTreeSet<Mechanism> {
-    BTreeSet::from(needs)
 }
 
 fn strings<const N: usize>(words: [&str; N]) -> BTreeSet<String> {
@@ -81,25 +81,20 @@ fn desktop(own: &str) -> Machine {
         .not_ours("/user.slice")
         .group("/user.slice/user-1000.slice", ALL, ALL, "")
         .not_ours("/user.slice/user-1000.slice")
-        .group(USER, ALL, "memory pids\n", "")
-        .group(
-            &format!("{USER}/app.slice"),
-            "memory pids\n",
-            "memory pids\n",
-            "",
-        )
+        .group(USER, ALL, SOME, "")
+        .group(&format!("{USER}/app.slice"), SOME, SOME, "")
         .group(
             &format!("{USER}/app.slice/term.scope"),
-            "memory pids\n",
+            SOME,
             "",
             "70\n71\n",
         )
 }
 
 #[test]
-fn a_delegated_user_gets_a_group_where_all_that_is_needed_can_be_enabled() {
+fn a_delegated_user_gets_a_group_with_all_needs() {
     let machine = desktop(&format!("{USER}/app.slice/term.scope"));
-    let choice = machine.found().choose(&needs([Weight, Quota, Freeze]));
+    let choice = machine.choose([Weight, Quota, Freeze]);
     let [place] = &choice.places[..] else {
         panic!("{choice:?}");
     };
@@ -111,24 +106,21 @@ fn a_delegated_user_gets_a_group_where_all_that_is_needed_can_be_enabled() {
 }
 
 #[test]
-fn as_little_as_possible_is_changed_for_others() {
+fn the_nearest_sufficient_ancestor_is_chosen() {
     let machine = desktop(&format!("{USER}/app.slice/term.scope"));
-    let choice = machine.found().choose(&needs([MemoryHigh, Freeze, Kill]));
+    let choice = machine.choose([MemoryHigh, Freeze, Kill]);
     let app = machine.path(&format!("{USER}/app.slice"));
     assert_eq!(choice.places[0].parent, app);
     assert_eq!(choice.places[0].home, app.join("term.scope"));
 }
 
 #[test]
-fn a_session_that_is_not_delegated_has_no_group_and_is_told_the_way_out() {
+fn an_undelegated_session_has_no_group_and_a_remedy() {
     let session = "/user.slice/user-1000.slice/session-3.scope";
     let machine = desktop(session)
         .group(session, ALL, "", "80\n81\n")
         .not_ours(session);
-    let capabilities = machine
-        .found()
-        .choose(&needs([Idle, Quota, Freeze]))
-        .capabilities;
+    let capabilities = machine.choose([Idle, Quota, Freeze]).capabilities;
     assert_eq!(capabilities.rung, Rung::IdleTree);
     assert!(!capabilities.can(Quota));
     assert!(capabilities.can(Freeze) && !capabilities.by_group(Freeze));
@@ -142,25 +134,25 @@ fn a_session_that_is_not_delegated_has_no_group_and_is_told_the_way_out() {
 }
 
 #[test]
-fn alone_in_a_delegated_group_this_process_makes_way_into_a_leaf() {
+fn a_process_alone_in_its_group_moves_into_a_leaf() {
     let own = std::process::id().to_string();
     let scope = "/run.scope";
     let machine = Machine::new(V2, "0::/run.scope\n")
         .group("", ALL, ALL, "1\n")
         .not_ours("")
         .group(scope, ALL, "", &own);
-    let choice = machine.found().choose(&needs([Quota]));
+    let choice = machine.choose([Quota]);
     assert_eq!(choice.places[0].parent, machine.path(scope));
     assert!(choice.places[0].leaf);
     // Controllers that are passed on already can stay so.
-    let without = machine.found().choose(&needs([Freeze, Kill]));
+    let without = machine.choose([Freeze, Kill]);
     assert!(!without.places[0].leaf);
 }
 
 #[test]
-fn a_container_with_others_in_it_cannot_pass_controllers_on() {
+fn a_group_with_other_processes_cannot_enable_controllers() {
     let machine = Machine::new(V2, "0::/\n").group("", ALL, "", "1\n42\n");
-    let choice = machine.found().choose(&needs([Quota, Freeze]));
+    let choice = machine.choose([Quota, Freeze]);
     assert_eq!(choice.capabilities.rung, Rung::PartOfGroup);
     assert!(choice.capabilities.by_group(Freeze));
     let reason = choice.capabilities.reason(Quota).unwrap();
@@ -168,12 +160,10 @@ fn a_container_with_others_in_it_cannot_pass_controllers_on() {
 }
 
 #[test]
-fn the_uppermost_group_may_hold_processes_and_pass_on() {
+fn the_root_group_may_hold_processes_and_enable_controllers() {
     let machine = Machine::new(V2, "0::/\n").group("", ALL, "cpu\n", "1\n2\n");
     fs::remove_file(machine.path("/cgroup.type")).unwrap();
-    let choice = machine
-        .found()
-        .choose(&needs([Quota, CpuSet, MemoryMax, Io]));
+    let choice = machine.choose([Quota, CpuSet, MemoryMax, Io]);
     assert_eq!(choice.capabilities.rung, Rung::Group);
     assert_eq!(
         choice.places[0].controllers,
@@ -182,9 +172,9 @@ fn the_uppermost_group_may_hold_processes_and_pass_on() {
 }
 
 #[test]
-fn a_controller_that_is_nowhere_is_named() {
+fn a_missing_controller_is_named() {
     let machine = Machine::new(V2, "0::/\n").group("", "memory\n", "", "");
-    let capabilities = machine.found().choose(&needs([Quota, Io])).capabilities;
+    let capabilities = machine.choose([Quota, Io]).capabilities;
     assert!(capabilities.reason(Quota).unwrap().contains("'cpu'"));
     assert!(capabilities.reason(Io).unwrap().contains("'io'"));
 }
@@ -195,8 +185,7 @@ fn an_old_kernel_has_no_idle_group() {
         Machine::new(V2, "0::/\n")
             .group("", ALL, ALL, "")
             .file("proc/sys/kernel/osrelease", release)
-            .found()
-            .choose(&needs([Idle, Weight]))
+            .choose([Idle, Weight])
             .capabilities
     };
     assert!(!old("5.10.0-9-amd64\n").by_group(Idle));
@@ -225,33 +214,27 @@ fn hybrid(mounts: &str) -> Machine {
 }
 
 #[test]
-fn on_a_hybrid_system_version_2_freezes_and_kills_and_version_1_does_the_rest() {
+fn on_a_hybrid_system_version_2_only_freezes_and_kills() {
     let machine = hybrid(&format!("{HYBRID}{UNIFIED}"));
-    let all = needs([Weight, Idle, Quota, CpuSet, Freeze, Kill]);
-    let choice = machine.found().choose(&all);
+    let choice = machine.choose([Weight, Idle, Quota, CpuSet, Freeze, Kill]);
     assert_eq!(choice.capabilities.rung, Rung::Group);
     let parents: Vec<PathBuf> = choice.places.iter().map(|p| p.parent.clone()).collect();
     assert_eq!(parents.len(), 3);
     assert_eq!(parents.last(), Some(&machine.path("/unified")));
     let last = choice.places.last().unwrap();
-    assert_eq!(last.serves, needs([Freeze, Kill]));
+    assert_eq!(last.serves, BTreeSet::from([Freeze, Kill]));
     assert!(last.controllers.is_empty());
 }
 
 #[test]
-fn version_1_alone_has_one_folder_for_each_mount_and_freezes_last() {
+fn version_1_has_one_folder_per_mount_and_the_freezer_last() {
     let machine = hybrid(HYBRID);
-    let choice = machine
-        .found()
-        .choose(&needs([Quota, Weight, CpuSet, Freeze, Kill, Io]));
+    let choice = machine.choose([Quota, Weight, CpuSet, Freeze, Kill, Io]);
     let parents: Vec<PathBuf> = choice.places.iter().map(|p| p.parent.clone()).collect();
     assert_eq!(parents.len(), 3);
     assert_eq!(parents[2], machine.path("/freezer"));
-    let cpu = choice
-        .places
-        .iter()
-        .find(|p| p.controllers.contains("cpu"))
-        .unwrap();
+    let mut places = choice.places.iter();
+    let cpu = places.find(|p| p.controllers.contains("cpu")).unwrap();
     assert_eq!(cpu.controllers, strings(["cpu", "cpuacct"]));
     assert!(choice.capabilities.by_group(Kill));
     assert_eq!(choice.capabilities.rung, Rung::PartOfGroup);
@@ -260,7 +243,7 @@ fn version_1_alone_has_one_folder_for_each_mount_and_freezes_last() {
 }
 
 #[test]
-fn version_1_kills_beyond_a_limit_and_does_not_pass_that_off_as_slowing_down() {
+fn version_1_has_a_hard_memory_limit_only() {
     let memory = "\
         35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
     let own = "5:memory:/\n0::/\n";
@@ -268,10 +251,7 @@ fn version_1_kills_beyond_a_limit_and_does_not_pass_that_off_as_slowing_down() {
         let machine = Machine::new(&mounts, own)
             .file("sys/fs/cgroup/memory/cgroup.procs", "1\n")
             .file("sys/fs/cgroup/unified/cgroup.procs", "1\n");
-        let capabilities = machine
-            .found()
-            .choose(&needs([MemoryHigh, MemoryMax]))
-            .capabilities;
+        let capabilities = machine.choose([MemoryHigh, MemoryMax]).capabilities;
         assert!(capabilities.by_group(MemoryMax));
         let reason = capabilities.reason(MemoryHigh).unwrap();
         assert!(reason.contains("version 1"), "{reason}");
@@ -280,15 +260,15 @@ fn version_1_kills_beyond_a_limit_and_does_not_pass_that_off_as_slowing_down() {
 }
 
 #[test]
-fn a_controller_that_nobody_needs_is_left_alone() {
+fn unneeded_controllers_are_not_used() {
     let machine = hybrid(&format!("{HYBRID}{UNIFIED}"));
-    let choice = machine.found().choose(&needs([Freeze]));
+    let choice = machine.choose([Freeze]);
     assert_eq!(choice.places.len(), 1);
-    assert!(machine.found().choose(&needs([])).places.is_empty());
+    assert!(machine.choose([]).places.is_empty());
 }
 
 #[test]
-fn without_any_cgroup_the_ladder_ends_at_what_the_scheduler_allows() {
+fn without_cgroups_the_rung_follows_the_scheduling_class() {
     let all = BTreeSet::from(Mechanism::ALL);
     let rung = |class| {
         let found = Found {

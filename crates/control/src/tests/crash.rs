@@ -1,6 +1,6 @@
-//! A process that is killed with a group in its hands, and the next start.
+//! A process that is killed while it owns a group, and the repair at the next start.
 //!
-//! The process is this test program again, told by its environment what to be.
+//! The process is this test program again; environment variables select its role.
 
 use super::{BUSY, Bench, permitted, skip, wait};
 use crate::Mechanism::{Freeze, Kill, Quota};
@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 const DIR: &str = "PLIMSOLL_TEST_OWNER_DIR";
 const MODE: &str = "PLIMSOLL_TEST_OWNER_MODE";
 
-/// Not a test: what the tests below start and kill.
+/// Not a test: the process that the tests below start and kill.
 #[test]
 #[ignore = "started by the tests below"]
 fn owner() {
@@ -39,7 +39,7 @@ fn owner() {
     let child = group.start(&super::gate(), OsStr::new("sh"), &["-c", BUSY], |command| {
         command.stdout(Stdio::null()).stdin(Stdio::null());
     });
-    // Without a cgroup the kernel would end what stands still with its owner.
+    // Without a cgroup the kernel would end a stopped command with its owner.
     if !mode.contains("running") {
         group.freeze().unwrap();
     }
@@ -49,7 +49,7 @@ fn owner() {
     }
     println!("ready");
     std::io::stdout().flush().unwrap();
-    // Until it is killed, or whoever started it is gone.
+    // Until it is killed, or its parent is gone.
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
@@ -65,7 +65,7 @@ impl Owner {
         Owner::start_by(command, bench, mode)
     }
 
-    /// The same in a cgroup of version 2, alone.
+    /// Starts one alone in a cgroup of version 2.
     fn start_in(scope: &Path, bench: &Bench, mode: &str) -> Owner {
         let mut command = Command::new("sh");
         command
@@ -108,6 +108,10 @@ impl Owner {
         self.process.wait().unwrap();
     }
 
+    fn has_folders(&self) -> bool {
+        self.folders.iter().any(|folder| folder.exists())
+    }
+
     fn child_lives(&self, bench: &Bench) -> bool {
         let life = life(&bench.root, self.child).unwrap();
         life.is_some_and(|l| !l.has_ended())
@@ -115,7 +119,7 @@ impl Owner {
 }
 
 #[test]
-fn what_a_killed_process_has_left_is_given_back_by_the_next_start() {
+fn changes_of_a_killed_process_are_undone_by_the_next_start() {
     let bench = Bench::new();
     for mode in ["group kill", "group kill running", "tree kill running"] {
         if mode.starts_with("group") && !permitted(&bench.layout(), &[Freeze]) {
@@ -131,10 +135,7 @@ fn what_a_killed_process_has_left_is_given_back_by_the_next_start() {
         let done = repaired[0].done.join(" ").to_lowercase();
         assert!(done.contains("killed"), "{done}");
         wait("the child to die", || !owner.child_lives(&bench));
-        assert!(
-            owner.folders.iter().all(|folder| !folder.exists()),
-            "{mode}"
-        );
+        assert!(!owner.has_folders(), "{mode}");
         // Only the journal of this process is left.
         assert_eq!(bench.journals_left(), 1);
         assert_eq!(bench.journals.repair(&bench.root).unwrap(), []);
@@ -142,18 +143,18 @@ fn what_a_killed_process_has_left_is_given_back_by_the_next_start() {
 }
 
 #[test]
-fn what_stood_still_without_a_cgroup_does_not_outlive_its_owner_for_ever() {
+fn a_stopped_command_without_a_cgroup_ends_with_its_owner() {
     let bench = Bench::new();
     let mut owner = Owner::start(&bench, "tree kill");
     owner.kill();
-    // The kernel ends a stopped process group that nobody is left to wake, but not
-    // where the init of a container is in its session. Then this does.
+    // The kernel ends a stopped orphaned process group, but not where the init of a
+    // container is in its session. Then the repair does.
     bench.journals.repair(&bench.root).unwrap();
     wait("the child to die", || !owner.child_lives(&bench));
 }
 
 #[test]
-fn what_was_not_to_be_killed_goes_on_after_the_repair() {
+fn processes_to_be_left_continue_after_the_repair() {
     let bench = Bench::new();
     for mode in ["group leave", "tree leave running"] {
         if mode.starts_with("group") && !permitted(&bench.layout(), &[Freeze]) {
@@ -164,10 +165,7 @@ fn what_was_not_to_be_killed_goes_on_after_the_repair() {
         let cpu = || life(&bench.root, owner.child).unwrap().unwrap().cpu;
         let frozen = cpu();
         bench.journals.repair(&bench.root).unwrap();
-        assert!(
-            owner.folders.iter().all(|folder| !folder.exists()),
-            "{mode}"
-        );
+        assert!(!owner.has_folders(), "{mode}");
         wait("the child to go on", || cpu() > frozen);
         let pid = i32::try_from(owner.child).ok();
         let pid = pid.and_then(rustix::process::Pid::from_raw).unwrap();
@@ -176,12 +174,12 @@ fn what_was_not_to_be_killed_goes_on_after_the_repair() {
 }
 
 #[test]
-fn a_repair_does_not_touch_what_a_live_process_owns() {
+fn a_repair_leaves_live_processes_alone() {
     let bench = Bench::new();
     let mut owner = Owner::start(&bench, "group kill");
     let mut other = Owner::start(&bench, "group kill");
     if owner.folders.is_empty() {
-        skip("there is no cgroup; the process group is looked at instead");
+        skip("there is no cgroup; the process group is tested instead");
     }
     owner.kill();
     let repaired = bench.journals.repair(&bench.root).unwrap();
@@ -190,15 +188,15 @@ fn a_repair_does_not_touch_what_a_live_process_owns() {
     assert!(other.child_lives(&bench));
     assert!(other.folders.iter().all(|folder| folder.exists()));
     other.kill();
-    // What one of them enabled and had to leave to the other goes now as well.
+    // Controllers that were left to the other run are now disabled as well.
     let repaired = bench.journals.repair(&bench.root).unwrap();
     assert!(repaired.iter().all(|r| r.left.is_empty()), "{repaired:?}");
     assert_eq!(bench.journals_left(), 1);
     wait("the child to die", || !other.child_lives(&bench));
 }
 
-/// A group as a service manager makes one for a command, with `cpu` in it, taken
-/// away at the end.
+/// A group with the controller `cpu`, as a service manager makes one for a command.
+/// Removed when dropped.
 struct Scope {
     top: PathBuf,
     folder: PathBuf,
@@ -241,7 +239,7 @@ impl Drop for Scope {
 }
 
 #[test]
-fn a_process_alone_in_its_group_leaves_no_leaf_behind() {
+fn the_leaf_of_a_process_alone_in_its_group_is_removed() {
     let bench = Bench::new();
     let Some(scope) = Scope::make(&bench) else {
         return skip("no cgroup version 2 with 'cpu' in which this user may make groups");

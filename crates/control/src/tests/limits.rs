@@ -41,7 +41,7 @@ fn a_busy_child_under_a_quota_is_throttled() {
 }
 
 #[test]
-fn a_weight_given_while_idle_counts_afterwards() {
+fn a_weight_set_while_idle_applies_afterwards() {
     let bench = Bench::new();
     let needs = [Mechanism::Weight, Idle];
     if !permitted(&bench.layout(), &needs) {
@@ -79,7 +79,7 @@ fn a_child_runs_only_on_the_cpus_of_the_group() {
 }
 
 #[test]
-fn cpus_that_are_not_there_are_refused_with_those_that_are() {
+fn missing_cpus_are_refused_by_name() {
     let bench = Bench::new();
     if !permitted(&bench.layout(), &[CpuSet]) {
         return;
@@ -97,26 +97,24 @@ fn a_child_beyond_its_memory_is_killed() {
     if !permitted(&layout, &[MemoryMax]) {
         return;
     }
-    // Whoever put this process into a group of version 1 counts on what is in it.
+    // A group of version 1 that others made may be limited by them.
     let inner = |l: &crate::layout::Level| l.folder.join("../memory.limit_in_bytes").exists();
     if layout.found.v1.get("memory").is_some_and(inner) {
-        return skip("memory is limited here by someone else's group, which is left alone");
+        return skip("memory is limited here by a group of others, which is left alone");
     }
     let mut group = bench.group(&[MemoryMax, Kill], AtEnd::Kill);
-    let limit = Some(Bytes(16 << 20));
-    group
-        .set_memory(&MemoryLimits {
-            max: limit,
-            ..MemoryLimits::default()
-        })
-        .unwrap();
-    // The shell doubles a text until it no longer fits.
+    let limits = MemoryLimits {
+        max: Some(Bytes(16 << 20)),
+        ..MemoryLimits::default()
+    };
+    group.set_memory(&limits).unwrap();
+    // The shell doubles a string until it exceeds the limit.
     let mut child = shell(&mut group, "x=0123456789abcdef; while :; do x=$x$x; done");
     assert!(!child.wait().unwrap().success());
     assert_eq!(group.memory_events().unwrap().killed, Some(1));
 }
 
-/// The text of a file of the group, in whichever folder it is.
+/// The content of a file in one of the group's folders.
 fn read(group: &Group, name: &str) -> Option<String> {
     let mut files = group.folders().map(|folder| folder.join(name));
     let text = files.find_map(|file| fs::read_to_string(file).ok())?;
@@ -124,7 +122,7 @@ fn read(group: &Group, name: &str) -> Option<String> {
 }
 
 #[test]
-fn version_2_is_given_each_memory_limit_and_the_weight_for_disks() {
+fn version_2_gets_all_memory_limits_and_the_io_weight() {
     let bench = Bench::new();
     let needs = [MemoryHigh, MemoryMax, Io];
     // Version 1 has no weight for disks, so this is version 2.
@@ -165,12 +163,8 @@ fn without_a_cgroup_a_child_has_the_lowest_class_and_nice() {
     assert_eq!(nice(&child), 19);
     // The policy is field 41 of /proc/PID/stat (proc(5)); SCHED_IDLE is 5.
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
-    let policy = stat
-        .rsplit(')')
-        .next()
-        .unwrap()
-        .split_whitespace()
-        .nth(41 - 3);
+    let (_, after_name) = stat.rsplit_once(')').unwrap();
+    let policy = after_name.split_whitespace().nth(41 - 3);
     let expected = match layout.found.class {
         crate::schedule::Class::Idle => "5",
         crate::schedule::Class::Batch => "3",
@@ -192,7 +186,7 @@ fn without_a_cgroup_a_child_has_the_lowest_class_and_nice() {
 }
 
 #[test]
-fn what_was_not_asked_for_or_is_not_here_is_refused_with_a_reason() {
+fn unrequested_and_unavailable_mechanisms_are_refused_with_a_reason() {
     let bench = Bench::new();
     let mut group = bench.group(&[Kill], AtEnd::Kill);
     let error = group.set_quota(None).unwrap_err().to_string();

@@ -1,11 +1,10 @@
-//! Groups on the machine that the tests run on, on whatever is mounted there.
-//! Where something is not permitted a test says so and passes; what cannot be
-//! told without a cgroup is told on the rung below.
+//! Groups on this machine, with the cgroups that are mounted here. A test that
+//! lacks permission prints why it is skipped, and passes.
 
 mod crash;
-mod held;
+mod lifecycle;
 mod limits;
-mod refused;
+mod unprivileged;
 
 use crate::{AtEnd, CgroupLayout, Gate, Group, Journal, Journals, Mechanism};
 use plimsoll_host::{ProcessId, Root, life};
@@ -30,8 +29,7 @@ struct Bench {
     _alone: MutexGuard<'static, ()>,
 }
 
-/// One at a time: what one leaves to another run is not what the tests ask for,
-/// unless they do.
+/// One test at a time: concurrent runs leave changes to each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 impl Bench {
@@ -70,9 +68,17 @@ impl Bench {
         self.life(child).map_or(Duration::ZERO, |l| l.cpu.0)
     }
 
-    /// Waits until the child has used CPU time beyond `from`.
+    /// Waits until the child has used more CPU time than `from`.
     fn wait_until_busy(&self, child: &Child, from: Duration) {
         wait("the child to run", || self.cpu(child) > from);
+    }
+
+    /// Drops the journal, which must leave no file.
+    fn closes_its_journal(self) {
+        let Bench { journal, dir, .. } = self;
+        drop(journal);
+        let left = std::fs::read_dir(dir.path().join("plimsoll")).unwrap();
+        assert_eq!(left.count(), 0);
     }
 
     fn journals_left(&self) -> usize {
@@ -81,16 +87,16 @@ impl Bench {
     }
 }
 
-/// Waits for what must come, however slow the machine is.
+/// Polls for a condition, with a time-out for a loaded machine.
 fn wait(what: &str, mut done: impl FnMut() -> bool) {
     let end = Instant::now() + LONG;
     while !done() {
-        assert!(Instant::now() < end, "waited in vain for {what}");
+        assert!(Instant::now() < end, "timed out waiting for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// What [`crate::pass_gate`] does, by a shell: this test program has threads.
+/// [`crate::pass_gate`] as a shell script, as this test program has threads.
 fn gate() -> Gate {
     const PASS: &str = r#"n=$1; shift
 while [ "$n" -gt 0 ]; do echo 0 2>/dev/null >"$1/tasks" || exit 126; shift; n=$((n - 1)); done
@@ -106,7 +112,7 @@ fn shell(group: &mut Group, script: &str) -> Child {
         .unwrap()
 }
 
-/// Whether a test can be made with a cgroup for these; says why not.
+/// Whether cgroups provide these mechanisms; prints the reason if not.
 fn permitted(layout: &CgroupLayout, needs: &[Mechanism]) -> bool {
     let set: BTreeSet<Mechanism> = needs.iter().copied().collect();
     let capabilities = layout.capabilities(&set);
@@ -117,7 +123,6 @@ fn permitted(layout: &CgroupLayout, needs: &[Mechanism]) -> bool {
     missing.is_none()
 }
 
-/// A test that does not run must say so.
 fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
 }
@@ -126,14 +131,20 @@ fn folders(group: &Group) -> Vec<PathBuf> {
     group.folders().map(PathBuf::from).collect()
 }
 
-/// The machine's own layout and the same without its parts: version 1 alone,
-/// and no cgroup at all.
-fn layouts(bench: &Bench) -> Vec<(&'static str, CgroupLayout)> {
+/// A group on each layout: the machine's own, version 1 alone, and no cgroup.
+fn groups<const N: usize>(
+    bench: &Bench,
+    needs: [Mechanism; N],
+    at_end: AtEnd,
+) -> impl Iterator<Item = (&'static str, Group)> {
     let mut v1 = bench.layout();
     v1.found.v2.clear();
-    vec![
-        ("as it is", bench.layout()),
+    let layouts = [
+        ("own layout", bench.layout()),
         ("version 1 alone", v1),
         ("no cgroup", bench.layout().without_cgroups()),
-    ]
+    ];
+    layouts
+        .into_iter()
+        .map(move |(name, layout)| (name, bench.group_on(&layout, &needs, at_end)))
 }

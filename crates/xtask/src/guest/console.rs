@@ -25,16 +25,17 @@ pub(crate) enum ScriptMessage {
 /// The message in a line, possibly after unfinished output of a test or the
 /// kernel.
 pub(crate) fn script_message(line: &str) -> Option<ScriptMessage> {
-    let (_, said) = line.split_once(MARK)?;
-    match said.trim().split_once(' ') {
-        None if said.trim() == "begin" => Some(ScriptMessage::Begin),
+    let (_, message) = line.split_once(MARK)?;
+    match message.trim().split_once(' ') {
+        None if message.trim() == "begin" => Some(ScriptMessage::Begin),
         Some(("exit", status)) => status.parse().ok().map(ScriptMessage::Exit),
         _ => None,
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Phase {
+    #[default]
     Boot,
     Tests,
     Over(u8),
@@ -47,7 +48,7 @@ pub(crate) enum End {
     TimeLimit(Duration),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Console {
     phase: Phase,
     boot: VecDeque<String>,
@@ -57,16 +58,6 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    pub(crate) fn new() -> Console {
-        Console {
-            phase: Phase::Boot,
-            boot: VecDeque::new(),
-            last: String::new(),
-            panic: None,
-            passed_or_failed: 0,
-        }
-    }
-
     /// Processes one line and returns the text to show: nothing during boot,
     /// everything during tests.
     pub(crate) fn line(&mut self, bytes: &[u8]) -> Option<String> {
@@ -160,7 +151,7 @@ mod tests {
     const RAN: &str = "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out";
 
     fn after(lines: &[&str]) -> (Console, Vec<String>) {
-        let mut console = Console::new();
+        let mut console = Console::default();
         let shown = lines
             .iter()
             .filter_map(|line| console.line(format!("{line}\r\n").as_bytes()))
@@ -254,10 +245,8 @@ mod tests {
 
     #[test]
     fn only_complete_messages_are_parsed() {
-        assert_eq!(
-            script_message("plimsoll-guest: begin "),
-            Some(ScriptMessage::Begin)
-        );
+        let begin = script_message("plimsoll-guest: begin ");
+        assert_eq!(begin, Some(ScriptMessage::Begin));
         for line in [
             "begin",
             "plimsoll-guest: beginning",

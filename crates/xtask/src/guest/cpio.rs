@@ -76,9 +76,9 @@ fn name_of(path: &Path) -> Result<String, XtaskError> {
             (Component::RootDir, _) => (),
             (Component::Normal(_), Some(name)) => parts.push(name),
             _ => {
+                let path = path.display();
                 return Err(XtaskError::Unexpected(format!(
-                    "{} cannot be added to the guest: use a path without '..'",
-                    path.display()
+                    "{path} cannot be added to the guest: use a path without '..'"
                 )));
             }
         }
@@ -181,10 +181,8 @@ mod tests {
 
     #[test]
     fn parent_components_are_refused() {
-        let error = Archive::default()
-            .folder(Path::new("/a/../b"))
-            .unwrap_err()
-            .to_string();
+        let refused = Archive::default().folder(Path::new("/a/../b"));
+        let error = refused.unwrap_err().to_string();
         assert!(error.contains("/a/../b"), "{error}");
     }
 }

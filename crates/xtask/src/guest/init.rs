@@ -1,7 +1,7 @@
 //! The guest's init process: a script for busybox.
 
 use crate::guest::console::MARK;
-use std::path::Path;
+use crate::guest::suites::Built;
 use std::time::Duration;
 
 /// Mount points of the script, and folders of its programs.
@@ -10,25 +10,15 @@ pub(crate) const FOLDERS: [&str; 6] = ["/bin", "/dev", "/proc", "/run", "/sys", 
 /// How much longer than its time limit an unattended guest lives.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A test program and its working folder.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Job<'a> {
-    /// Absolute path.
-    pub(crate) program: &'a Path,
-    pub(crate) folder: &'a Path,
-}
-
-/// The script. It reports on the console when tests begin, and at the end the
+/// The script that runs the tests among `built`. It reports on the console when tests begin, and at the end the
 /// status of the last failed test program, or 0.
-pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) -> String {
+pub(crate) fn script(built: &[Built], filter: &[String], time_limit: Duration) -> String {
     let lifetime = (time_limit + GRACE).as_secs();
-    let filter: String = filter
-        .iter()
-        .map(|word| format!(" {}", quoted(word)))
-        .collect();
-    let run = |job: &Job<'_>| {
-        let folder = quoted(&job.folder.to_string_lossy());
-        let program = quoted(&job.program.to_string_lossy());
+    let filter = filter.iter().map(|word| format!(" {}", quoted(word)));
+    let filter: String = filter.collect();
+    let run = |test: &Built| {
+        let folder = quoted(&test.folder.to_string_lossy());
+        let program = quoted(&test.program.to_string_lossy());
         // Without --color=never tests take the console for a terminal.
         format!(
             "echo; echo {program}\n\
@@ -36,7 +26,8 @@ pub(crate) fn script(jobs: &[Job<'_>], filter: &[String], time_limit: Duration) 
              || status=$?\n"
         )
     };
-    let runs: String = jobs.iter().map(run).collect();
+    let tests = built.iter().filter(|built| built.is_test);
+    let runs: String = tests.map(run).collect();
     // /run and /tmp are already in memory; a mount would hide a checkout below
     // them. A command that fails before the tests ends the script, which causes
     // a kernel panic after the command's own message. The guest does not power
@@ -79,13 +70,13 @@ mod tests {
     use crate::guest::console::{ScriptMessage, script_message};
 
     fn sample(filter: &[&str]) -> String {
-        let jobs = [("/t/deps/a-1", "/s/a"), ("/t/deps/b-2", "/s/b")];
-        let jobs = jobs.map(|(program, folder)| Job {
-            program: Path::new(program),
-            folder: Path::new(folder),
-        });
+        let built = [
+            Built::of("/t/deps/a-1", "/s/a", true),
+            Built::of("/t/deps/b-2", "/s/b", true),
+            Built::of("/t/b", "/s/b", false),
+        ];
         let filter: Vec<String> = filter.iter().map(|s| (*s).to_owned()).collect();
-        script(&jobs, &filter, Duration::from_secs(20))
+        script(&built, &filter, Duration::from_secs(20))
     }
 
     #[test]
@@ -102,21 +93,19 @@ mod tests {
                 "{line}"
             );
         }
+        assert!(!script.contains("'/t/b'"), "{script}");
     }
 
     #[test]
     fn nothing_is_mounted_over_a_checkout() {
         let script = sample(&[]);
         let mounts = script.lines().filter(|line| line.starts_with("mount "));
-        let on: Vec<&str> = mounts
-            .filter_map(|line| line.split(' ').next_back())
-            .collect();
-        assert!(on.contains(&"/proc"), "{on:?}");
-        for folder in on {
-            let is_the_kernels = ["/proc", "/sys", "/dev"]
-                .iter()
-                .any(|f| folder.starts_with(f));
-            assert!(is_the_kernels, "{folder}");
+        let folders = mounts.filter_map(|line| line.split(' ').next_back());
+        let folders: Vec<&str> = folders.collect();
+        assert!(folders.contains(&"/proc"), "{folders:?}");
+        for folder in folders {
+            let mut own = ["/proc", "/sys", "/dev"].iter();
+            assert!(own.any(|kernels| folder.starts_with(kernels)), "{folder}");
         }
     }
 
@@ -129,17 +118,15 @@ mod tests {
     fn script_is_valid_shell_and_its_messages_parse() {
         let file = std::env::temp_dir().join(format!("plimsoll-init-{}", std::process::id()));
         std::fs::write(&file, sample(&["it's"])).unwrap();
-        let ended = std::process::Command::new("sh")
-            .arg("-n")
-            .arg(&file)
-            .output();
+        let mut shell = std::process::Command::new("sh");
+        let ended = shell.arg("-n").arg(&file).output();
         std::fs::remove_file(&file).unwrap();
         let ended = ended.unwrap();
         assert!(ended.status.success(), "{ended:?}");
 
-        let said = |text: &str| script_message(&format!("{MARK} {text}"));
-        assert_eq!(said("begin"), Some(ScriptMessage::Begin));
-        assert_eq!(said("exit 101"), Some(ScriptMessage::Exit(101)));
+        let message = |text: &str| script_message(&format!("{MARK} {text}"));
+        assert_eq!(message("begin"), Some(ScriptMessage::Begin));
+        assert_eq!(message("exit 101"), Some(ScriptMessage::Exit(101)));
         assert!(sample(&[]).contains(&format!("echo '{MARK} begin'")));
         assert!(sample(&[]).contains(&format!("echo \"{MARK} exit $status\"")));
     }

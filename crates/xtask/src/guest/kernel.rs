@@ -21,24 +21,19 @@ pub(crate) fn kernel(cache: &Path) -> Result<PathBuf, XtaskError> {
     if let Some(kept) = kernel_in(cache)? {
         return Ok(kept);
     }
-    require(&[APT_CACHE, APT_GET, DPKG_DEB], |tool| {
-        tool.path().is_some()
-    })?;
+    require(&[APT_CACHE, APT_GET, DPKG_DEB])?;
     let no_kernel = || XtaskError::NoKernel { package: PACKAGE };
     // apt-cache fails for an unknown name.
-    let said = output(APT_CACHE.command().args(["depends", PACKAGE])).map_err(|_| no_kernel())?;
-    let package = dependency(&said).ok_or_else(no_kernel)?;
+    let depends =
+        output(APT_CACHE.command().args(["depends", PACKAGE])).map_err(|_| no_kernel())?;
+    let package = dependency(&depends).ok_or_else(no_kernel)?;
 
     // Remove remains of an interrupted run.
     let scratch = cache.join("fetch");
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        move |source| XtaskError::File { path, source }
-    };
     if scratch.exists() {
-        fs::remove_dir_all(&scratch).map_err(at(&scratch))?;
+        fs::remove_dir_all(&scratch).map_err(XtaskError::on(&scratch))?;
     }
-    fs::create_dir_all(&scratch).map_err(at(&scratch))?;
+    fs::create_dir_all(&scratch).map_err(XtaskError::on(&scratch))?;
     let mut fetch = APT_GET.command();
     output(fetch.args(["download", package]).current_dir(&scratch))?;
     let archive = first(&scratch, |name| name.ends_with(".deb"))?;
@@ -52,8 +47,8 @@ pub(crate) fn kernel(cache: &Path) -> Result<PathBuf, XtaskError> {
     let fetched = kernel_in(&boot)?.ok_or(XtaskError::NoImage { place: boot })?;
     // Renamed last, so that a cached file is complete.
     let kept = cache.join(fetched.file_name().unwrap_or_default());
-    fs::rename(&fetched, &kept).map_err(at(&kept))?;
-    fs::remove_dir_all(&scratch).map_err(at(&scratch))?;
+    fs::rename(&fetched, &kept).map_err(XtaskError::on(&kept))?;
+    fs::remove_dir_all(&scratch).map_err(XtaskError::on(&scratch))?;
     Ok(kept)
 }
 
@@ -66,13 +61,9 @@ fn first(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Option<PathBuf>
     if !folder.exists() {
         return Ok(None);
     }
-    let failed = |source| XtaskError::File {
-        path: folder.to_owned(),
-        source,
-    };
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    for entry in fs::read_dir(folder).map_err(XtaskError::on(folder))? {
+        let entry = entry.map_err(XtaskError::on(folder))?;
         if wanted(&entry.file_name().to_string_lossy()) {
             found.push(entry.path());
         }
@@ -81,8 +72,8 @@ fn first(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Option<PathBuf>
 }
 
 /// The package in the first `Depends:` line of `apt-cache depends`.
-fn dependency(said: &str) -> Option<&str> {
-    let mut lines = said.lines().map(str::trim);
+fn dependency(depends: &str) -> Option<&str> {
+    let mut lines = depends.lines().map(str::trim);
     lines.find_map(|line| line.strip_prefix("Depends: "))
 }
 
@@ -92,8 +83,8 @@ mod tests {
 
     #[test]
     fn the_kernel_is_what_the_package_depends_on() {
-        let said = "linux-image-6.12-cloud-amd64\n  Depends: linux-image-6.12.1-cloud-amd64\n";
-        assert_eq!(dependency(said), Some("linux-image-6.12.1-cloud-amd64"));
+        let depends = "linux-image-6.12-cloud-amd64\n  Depends: linux-image-6.12.1-cloud-amd64\n";
+        assert_eq!(dependency(depends), Some("linux-image-6.12.1-cloud-amd64"));
         assert_eq!(dependency("linux-image-6.12-cloud-amd64\n"), None);
     }
 }

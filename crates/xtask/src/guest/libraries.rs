@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 /// # Errors
 ///
 /// If one of them is not on this machine.
-pub(crate) fn libraries(program: &Path, ldd_said: &str) -> Result<Vec<PathBuf>, XtaskError> {
+pub(crate) fn libraries(program: &Path, ldd_output: &str) -> Result<Vec<PathBuf>, XtaskError> {
     let mut found = Vec::new();
-    for line in ldd_said.lines().map(str::trim) {
+    for line in ldd_output.lines().map(str::trim) {
         let (name, place) = line.split_once(" => ").unwrap_or((line, line));
         // The load address follows the path.
         let place = place.rsplit_once(" (").map_or(place, |(path, _)| path);
@@ -34,13 +34,13 @@ pub(crate) fn libraries(program: &Path, ldd_said: &str) -> Result<Vec<PathBuf>, 
 mod tests {
     use super::*;
 
-    fn of(said: &str) -> Result<Vec<PathBuf>, XtaskError> {
-        libraries(Path::new("/t/prog"), said)
+    fn of(output: &str) -> Result<Vec<PathBuf>, XtaskError> {
+        libraries(Path::new("/t/prog"), output)
     }
 
     #[test]
     fn libraries_and_the_loader_are_found() {
-        let said = "\tlinux-vdso.so.1 (0x00007ffc2b5f2000)\n\
+        let output = "\tlinux-vdso.so.1 (0x00007ffc2b5f2000)\n\
                     \tlibgcc_s.so.1 => /lib/x86_64-linux-gnu/libgcc_s.so.1 (0x00007f3e4d2a0000)\n\
                     \tlibodd.so => /opt/a (b)/libodd.so (0x00007f3e4d2a0000)\n\
                     \t/lib64/ld-linux-x86-64.so.2 (0x00007f3e4d6c8000)\n";
@@ -49,13 +49,13 @@ mod tests {
             "/opt/a (b)/libodd.so",
             "/lib64/ld-linux-x86-64.so.2",
         ];
-        assert_eq!(of(said).unwrap(), expected.map(PathBuf::from));
+        assert_eq!(of(output).unwrap(), expected.map(PathBuf::from));
     }
 
     #[test]
     fn a_static_program_needs_none() {
-        for said in ["\tstatically linked\n", "\tnot a dynamic executable\n"] {
-            assert!(of(said).unwrap().is_empty(), "{said}");
+        for output in ["\tstatically linked\n", "\tnot a dynamic executable\n"] {
+            assert!(of(output).unwrap().is_empty(), "{output}");
         }
     }
 

@@ -15,7 +15,6 @@ use crate::args::GuestArgs;
 use crate::error::XtaskError;
 use console::Console;
 use cpio::Archive;
-use init::Job;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -36,14 +35,10 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
         return Err(XtaskError::Architecture { arch });
     }
     let wanted = suites::select(suites::SUITES, &args.packages)?;
-    let needed = [tools::QEMU, tools::BUSYBOX, tools::LDD, tools::STRIP];
-    tools::require(&needed, |tool| tool.path().is_some())?;
+    tools::require(&[tools::QEMU, tools::BUSYBOX, tools::LDD, tools::STRIP])?;
     let workspace = workspace()?;
-    let folder = workspace.target().join("guest");
-    std::fs::create_dir_all(&folder).map_err(|source| XtaskError::File {
-        path: folder.clone(),
-        source,
-    })?;
+    let folder = workspace.target.join("guest");
+    std::fs::create_dir_all(&folder).map_err(XtaskError::on(&folder))?;
     let kernel = match &args.kernel {
         Some(given) => given.clone(),
         None => kernel::kernel(&folder)?,
@@ -58,9 +53,8 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
 }
 
 fn workspace() -> Result<Workspace, XtaskError> {
-    let mut command = cargo();
-    command.args(["metadata", "--no-deps", "--format-version=1"]);
-    Workspace::read(&tools::output(&mut command)?)
+    let arguments = ["metadata", "--no-deps", "--format-version=1"];
+    Workspace::read(&tools::output(cargo().args(arguments))?)
 }
 
 /// The cargo that started this program, without the variables that describe
@@ -99,20 +93,9 @@ fn write_image(image: &Path, built: &[Built], args: &GuestArgs) -> Result<(), Xt
         archive.folder(&built.folder)?;
         add_program(&mut archive, &built.program, &built.program, image)?;
     }
-    let jobs: Vec<Job<'_>> = built
-        .iter()
-        .filter(|built| built.is_test)
-        .map(|built| Job {
-            program: &built.program,
-            folder: &built.folder,
-        })
-        .collect();
-    let script = init::script(&jobs, &args.filter, args.time_limit);
+    let script = init::script(built, &args.filter, args.time_limit);
     archive.file(Path::new("/init"), script.into_bytes())?;
-    std::fs::write(image, archive.bytes()?).map_err(|source| XtaskError::File {
-        path: image.to_owned(),
-        source,
-    })
+    std::fs::write(image, archive.bytes()?).map_err(XtaskError::on(image))
 }
 
 /// Adds a program and its libraries to the guest. Debug information, which is
@@ -141,7 +124,7 @@ fn add_program(
 /// The output of ldd, which fails for a static program.
 fn ldd(program: &Path) -> Result<String, XtaskError> {
     match tools::output(tools::LDD.command().env("LC_ALL", "C").arg(program)) {
-        Err(XtaskError::Command { said, .. }) if said.contains("not a dynamic executable") => {
+        Err(XtaskError::Command { output, .. }) if output.contains("not a dynamic executable") => {
             Ok(String::new())
         }
         other => other,
@@ -149,7 +132,7 @@ fn ldd(program: &Path) -> Result<String, XtaskError> {
 }
 
 fn boot(kernel: &Path, image: &Path, args: &GuestArgs) -> Result<u8, XtaskError> {
-    let mut console = Console::new();
+    let mut console = Console::default();
     let arguments = qemu::arguments(kernel, image);
     let end = qemu::boot(&arguments, args.time_limit, &mut console, show)?;
     for line in console.failed_boot() {

@@ -93,9 +93,7 @@ pub(crate) fn cargo_calls(suites: &[Suite], by_name: bool) -> Vec<Vec<&'static s
 
 /// Whether `cargo run` sets this variable to describe the package.
 pub(crate) fn describes_package(variable: &str) -> bool {
-    ["CARGO_PKG_", "CARGO_MANIFEST_"]
-        .iter()
-        .any(|prefix| variable.starts_with(prefix))
+    variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,6 +106,19 @@ pub(crate) struct Built {
     pub(crate) folder: PathBuf,
     /// A test, rather than a program that tests start.
     pub(crate) is_test: bool,
+}
+
+#[cfg(test)]
+impl Built {
+    pub(crate) fn of(program: &str, folder: &str, is_test: bool) -> Built {
+        Built {
+            package: String::new(),
+            target: String::new(),
+            program: program.into(),
+            folder: folder.into(),
+            is_test,
+        }
+    }
 }
 
 /// The programs in cargo's messages that `suites` include.
@@ -214,20 +225,15 @@ mod tests {
         ];
         let workspace = Workspace::of(&["a", "b", "c"]);
         let found = built(&messages.join("\n"), &workspace, LIST).unwrap();
-        let found: Vec<(&str, &str, bool)> = found
-            .iter()
-            .map(|b| {
-                (
-                    b.program.to_str().unwrap(),
-                    b.folder.to_str().unwrap(),
-                    b.is_test,
-                )
-            })
-            .collect();
+        let of = |name: &str, target: &str, built| Built {
+            package: name.to_owned(),
+            target: target.to_owned(),
+            ..built
+        };
         let expected = [
-            ("/t/a-1", "/s/a", true),
-            ("/t/b", "/s/b", false),
-            ("/t/guest-1", "/s/b", true),
+            of("a", "a", Built::of("/t/a-1", "/s/a", true)),
+            of("b", "b", Built::of("/t/b", "/s/b", false)),
+            of("b", "guest", Built::of("/t/guest-1", "/s/b", true)),
         ];
         assert_eq!(found, expected);
     }

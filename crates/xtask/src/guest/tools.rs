@@ -1,7 +1,7 @@
 //! External programs needed to make a guest.
 
 use crate::error::XtaskError;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -38,9 +38,9 @@ impl Tool {
 
 /// # Errors
 ///
-/// Lists all tools for which `is_there` is false.
-pub(crate) fn require(tools: &[Tool], is_there: impl Fn(Tool) -> bool) -> Result<(), XtaskError> {
-    let missing: Vec<Tool> = tools.iter().copied().filter(|t| !is_there(*t)).collect();
+/// Lists all tools that are not there.
+pub(crate) fn require(tools: &[Tool]) -> Result<(), XtaskError> {
+    let missing: Vec<&Tool> = tools.iter().filter(|tool| tool.path().is_none()).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -67,29 +67,20 @@ pub(crate) fn output(command: &mut Command) -> Result<String, XtaskError> {
     if ended.status.success() {
         return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<&OsStr> = words.collect();
     Err(XtaskError::Command {
-        command: display(command),
+        command: words.join(OsStr::new(" ")).to_string_lossy().into_owned(),
         status: ended.status,
-        said: if said.is_empty() {
-            "see its output above".to_owned()
-        } else {
-            format!("its output: {said}")
+        output: match String::from_utf8_lossy(&ended.stderr).trim() {
+            "" => "see its output above".to_owned(),
+            output => format!("its output: {output}"),
         },
     })
 }
 
-fn display(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<OsString> = words.map(OsStr::to_owned).collect();
-    words.join(OsStr::new(" ")).to_string_lossy().into_owned()
-}
-
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, XtaskError> {
-    std::fs::read(path).map_err(|source| XtaskError::File {
-        path: path.to_owned(),
-        source,
-    })
+    std::fs::read(path).map_err(XtaskError::on(path))
 }
 
 #[cfg(test)]
@@ -98,27 +89,30 @@ mod tests {
 
     #[test]
     fn missing_tools_are_listed_with_packages() {
-        let wanted = [QEMU, BUSYBOX, APT_CACHE, APT_GET];
-        assert!(require(&wanted, |_| true).is_ok());
-        let error = require(&wanted, |tool| tool.name == "busybox").unwrap_err();
-        let said = error.to_string();
+        let there = Tool::new("sh", "dash");
+        assert!(require(&[there]).is_ok());
+        let missing = |name| Tool::new(name, "none");
+        let wanted = [
+            Tool::new("no-a", "some"),
+            there,
+            missing("no-b"),
+            missing("no-c"),
+        ];
+        let error = require(&wanted).unwrap_err().to_string();
+        assert!(error.starts_with("no-a, no-b, no-c not"), "{error}");
         assert!(
-            said.starts_with("qemu-system-x86_64, apt-cache, apt-get not"),
-            "{said}"
-        );
-        assert!(
-            said.ends_with("--no-install-recommends qemu-system-x86 apt"),
-            "{said}"
+            error.ends_with("--no-install-recommends some none"),
+            "{error}"
         );
     }
 
     #[test]
     fn failed_command_is_reported_with_its_output() {
         let error = output(Command::new("sh").args(["-c", "echo so it is >&2; exit 3"]));
-        let said = error.unwrap_err().to_string();
+        let error = error.unwrap_err().to_string();
         assert!(
-            said.contains("sh -c") && said.contains("so it is"),
-            "{said}"
+            error.contains("sh -c") && error.contains("so it is"),
+            "{error}"
         );
         assert_eq!(output(Command::new("echo").arg("x")).unwrap(), "x\n");
     }

@@ -3,11 +3,11 @@
 use crate::error::XtaskError;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    target: PathBuf,
+    pub(crate) target: PathBuf,
     /// Names by the package IDs of messages.
     names: BTreeMap<String, String>,
 }
@@ -20,17 +20,10 @@ impl Workspace {
     /// If it has another form.
     pub(crate) fn read(metadata: &str) -> Result<Workspace, XtaskError> {
         let metadata = serde_json::from_str(metadata).unwrap_or_default();
-        let workspace = parts(&metadata).map(|(target, names)| Workspace { target, names });
-        workspace.ok_or_else(|| {
-            XtaskError::Unexpected(
-                "cargo metadata has no packages or no target directory: check its output"
-                    .to_owned(),
-            )
+        parts(&metadata).ok_or_else(|| {
+            let message = "cargo metadata has no packages or no target directory: check its output";
+            XtaskError::Unexpected(message.to_owned())
         })
-    }
-
-    pub(crate) fn target(&self) -> &Path {
-        &self.target
     }
 
     /// The name of the package with this ID.
@@ -40,23 +33,24 @@ impl Workspace {
 
     #[cfg(test)]
     pub(crate) fn of(packages: &[&str]) -> Workspace {
-        let names = packages.iter();
+        let names = packages
+            .iter()
+            .map(|name| (format!("id of {name}"), (*name).to_owned()));
         Workspace {
             target: "/t".into(),
-            names: names
-                .map(|name| (format!("id of {name}"), (*name).to_owned()))
-                .collect(),
+            names: names.collect(),
         }
     }
 }
 
-fn parts(metadata: &Value) -> Option<(PathBuf, BTreeMap<String, String>)> {
+fn parts(metadata: &Value) -> Option<Workspace> {
     let mut names = BTreeMap::new();
     for package in metadata["packages"].as_array()? {
         let text = |key: &str| package[key].as_str().map(str::to_owned);
         names.insert(text("id")?, text("name")?);
     }
-    Some((metadata["target_directory"].as_str()?.into(), names))
+    let target = metadata["target_directory"].as_str()?.into();
+    Some(Workspace { target, names })
 }
 
 #[cfg(test)]
@@ -68,7 +62,7 @@ mod tests {
         let metadata = r#"{"packages":[{"id":"path+file:///s/a#0.1.0","name":"a"}],
                            "target_directory":"/s/target"}"#;
         let workspace = Workspace::read(metadata).unwrap();
-        assert_eq!(workspace.target(), Path::new("/s/target"));
+        assert_eq!(workspace.target, PathBuf::from("/s/target"));
         assert_eq!(workspace.package("path+file:///s/a#0.1.0"), Some("a"));
         assert_eq!(workspace.package("a"), None);
     }

@@ -1,33 +1,32 @@
-//! Stopping, going on, ending, and giving back: on every rung.
+//! Freeze, thaw, kill and restore, with each kind of cgroup and without.
 
-use super::{BUSY, Bench, folders, gate, layouts, shell, wait};
+use super::{BUSY, Bench, folders, gate, groups, shell, wait};
 use crate::wait_with_cpu_time;
 use crate::{AtEnd, ControlError, Mechanism};
 use Mechanism::{Freeze, Kill, Quota, Weight};
 use plimsoll_model::CpuTime;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
-/// What holding a command by weight needs.
 const HELD: [Mechanism; 3] = [Weight, Freeze, Kill];
 
 #[test]
-fn what_is_frozen_does_not_advance_and_goes_on_when_thawed() {
+fn a_frozen_command_stops_and_continues_when_thawed() {
     let bench = Bench::new();
-    for (name, layout) in layouts(&bench) {
-        let mut group = bench.group_on(&layout, &HELD, AtEnd::Kill);
+    for (name, mut group) in groups(&bench, HELD, AtEnd::Kill) {
         let mut child = shell(&mut group, BUSY);
         bench.wait_until_busy(&child, Duration::ZERO);
         group.freeze().unwrap();
-        // The kernel says that it stands still a moment before it leaves its CPU,
-        // and only then adds what it has used.
-        let still = (0..5).any(|_| {
+        // The kernel reports it frozen a moment before it leaves its CPU and its CPU
+        // time is added.
+        let is_stopped = (0..5).any(|_| {
             let used = bench.cpu(&child);
             std::thread::sleep(Duration::from_millis(300));
             bench.cpu(&child) == used
         });
-        assert!(still, "{name}");
+        assert!(is_stopped, "{name}");
         let frozen = bench.cpu(&child);
         group.thaw().unwrap();
         bench.wait_until_busy(&child, frozen);
@@ -39,10 +38,9 @@ fn what_is_frozen_does_not_advance_and_goes_on_when_thawed() {
 }
 
 #[test]
-fn what_is_frozen_can_be_killed_and_its_children_with_it() {
+fn a_frozen_command_is_killed_with_its_children() {
     let bench = Bench::new();
-    for (name, layout) in layouts(&bench) {
-        let mut group = bench.group_on(&layout, &HELD, AtEnd::Kill);
+    for (name, mut group) in groups(&bench, HELD, AtEnd::Kill) {
         let mut child = shell(&mut group, "sleep 1000 & sleep 1000 & wait");
         wait("the children", || group.processes().unwrap().len() == 3);
         group.freeze().unwrap();
@@ -53,10 +51,9 @@ fn what_is_frozen_can_be_killed_and_its_children_with_it() {
 }
 
 #[test]
-fn a_command_started_while_all_stands_still_does_not_run() {
+fn a_command_started_in_a_frozen_group_waits() {
     let bench = Bench::new();
-    for (name, layout) in layouts(&bench) {
-        let mut group = bench.group_on(&layout, &HELD, AtEnd::Kill);
+    for (name, mut group) in groups(&bench, HELD, AtEnd::Kill) {
         let file = bench.dir.path().join("ran");
         group.freeze().unwrap();
         let script = format!("echo > '{}'", file.display());
@@ -70,7 +67,7 @@ fn a_command_started_while_all_stands_still_does_not_run() {
 }
 
 #[test]
-fn version_1_has_a_command_from_its_birth_and_version_2_once_it_is_frozen() {
+fn processes_enter_version_1_at_start_and_version_2_at_the_first_freeze() {
     let bench = Bench::new();
     let mut group = bench.group(&HELD, AtEnd::Kill);
     let at = |name: &str| {
@@ -78,7 +75,7 @@ fn version_1_has_a_command_from_its_birth_and_version_2_once_it_is_frozen() {
         folders.find(|folder| folder.join(name).exists())
     };
     let (Some(cpu), Some(freezes)) = (at("cpu.shares"), at("cgroup.freeze")) else {
-        return super::skip("not both versions are there");
+        return super::skip("only one version is mounted");
     };
     let count = |folder: &Path| crate::folder::processes(folder).unwrap().len();
     let mut child = shell(&mut group, "sleep 1000 & sleep 1000 & wait");
@@ -87,7 +84,7 @@ fn version_1_has_a_command_from_its_birth_and_version_2_once_it_is_frozen() {
     group.freeze().unwrap();
     assert_eq!(count(&freezes), 3);
     group.thaw().unwrap();
-    // What is started now, and stands outside when all of it is killed.
+    // Started now, it is only in version 1 when the group is killed.
     let mut second = shell(&mut group, BUSY);
     assert_eq!((count(&cpu), count(&freezes)), (4, 3));
     group.kill().unwrap();
@@ -97,10 +94,9 @@ fn version_1_has_a_command_from_its_birth_and_version_2_once_it_is_frozen() {
 }
 
 #[test]
-fn what_is_left_goes_on_if_it_is_not_to_be_killed() {
+fn remaining_processes_continue_if_left() {
     let bench = Bench::new();
-    for (name, layout) in layouts(&bench) {
-        let mut group = bench.group_on(&layout, &HELD, AtEnd::Leave);
+    for (name, mut group) in groups(&bench, HELD, AtEnd::Leave) {
         let mut child = shell(&mut group, BUSY);
         group.freeze().unwrap();
         let folders = folders(&group);
@@ -114,7 +110,7 @@ fn what_is_left_goes_on_if_it_is_not_to_be_killed() {
 }
 
 #[test]
-fn what_commands_had_used_that_have_ended_is_not_lost_without_a_cgroup() {
+fn without_a_cgroup_ended_commands_count() {
     const COUNTING: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
     let bench = Bench::new();
     let layout = bench.layout().without_cgroups();
@@ -132,27 +128,22 @@ fn what_commands_had_used_that_have_ended_is_not_lost_without_a_cgroup() {
 }
 
 #[test]
-fn nothing_stays_in_the_journal_of_what_was_given_back() {
+fn undone_changes_leave_the_journal() {
     let bench = Bench::new();
-    for (name, layout) in layouts(&bench) {
-        let mut group = bench.group_on(&layout, &[Freeze, Kill], AtEnd::Kill);
+    for (name, mut group) in groups(&bench, [Freeze, Kill], AtEnd::Kill) {
         let mut child = shell(&mut group, "sleep 1000");
         group.give_back().unwrap();
         child.wait().unwrap();
         assert_eq!(bench.journals_left(), 1, "{name}");
     }
-    let Bench { journal, dir, .. } = bench;
-    drop(journal);
-    let left = std::fs::read_dir(dir.path().join("plimsoll")).unwrap();
-    assert_eq!(left.count(), 0);
+    bench.closes_its_journal();
 }
 
 #[test]
-fn two_groups_at_once_do_not_disturb_each_other() {
+fn concurrent_groups_are_independent() {
     let bench = Bench::new();
-    for (name, layout) in layouts(&bench) {
-        let mut one = bench.group_on(&layout, &[Freeze, Kill], AtEnd::Kill);
-        let mut other = bench.group_on(&layout, &[Freeze, Kill], AtEnd::Kill);
+    let pairs = || groups(&bench, [Freeze, Kill], AtEnd::Kill);
+    for ((name, mut one), (_, mut other)) in pairs().zip(pairs()) {
         let mut first = shell(&mut one, BUSY);
         let mut second = shell(&mut other, BUSY);
         one.freeze().unwrap();
@@ -169,7 +160,7 @@ fn two_groups_at_once_do_not_disturb_each_other() {
 }
 
 #[test]
-fn a_group_removed_under_our_feet_is_said_and_drops_in_peace() {
+fn a_group_removed_by_others_is_reported() {
     let bench = Bench::new();
     let mut group = bench.group(&[Freeze, Kill, Quota], AtEnd::Kill);
     if group.folders().next().is_none() {
@@ -178,41 +169,31 @@ fn a_group_removed_under_our_feet_is_said_and_drops_in_peace() {
     for folder in folders(&group) {
         std::fs::remove_dir(folder).unwrap();
     }
-    let gone = group.freeze().unwrap_err();
-    assert!(matches!(gone, ControlError::Gone { .. }), "{gone}");
-    let gone = group.processes().unwrap_err();
-    assert!(matches!(gone, ControlError::Gone { .. }), "{gone}");
     let started = group.start(&gate(), OsStr::new("true"), &[] as &[&str], |_| {});
-    let gone = started.unwrap_err();
-    assert!(matches!(gone, ControlError::Gone { .. }), "{gone}");
+    for gone in [
+        group.freeze().unwrap_err(),
+        group.processes().unwrap_err(),
+        started.unwrap_err(),
+    ] {
+        assert!(matches!(gone, ControlError::Gone { .. }), "{gone}");
+    }
     group.give_back().unwrap();
-    let Bench { journal, dir, .. } = bench;
-    drop(journal);
-    let left = std::fs::read_dir(dir.path().join("plimsoll")).unwrap();
-    assert_eq!(left.count(), 0);
+    bench.closes_its_journal();
 }
 
 #[test]
-fn arguments_reach_the_command_as_they_are() {
+fn arguments_are_passed_unchanged() {
     let bench = Bench::new();
     let mut group = bench.group(&[Kill], AtEnd::Kill);
-    let child = group.start(
-        &gate(),
-        OsStr::new("printf"),
-        &["%s|", "a b", "$HOME", "'", "-c"],
-        |command| {
-            command.stdout(std::process::Stdio::piped());
-        },
-    );
+    let args = ["%s|", "a b", "$HOME", "'", "-c"];
+    let child = group.start(&gate(), OsStr::new("printf"), &args, |command| {
+        command.stdout(Stdio::piped());
+    });
     let output = child.unwrap().wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "a b|$HOME|'|-c|");
-    let missing = group.start(
-        &gate(),
-        OsStr::new("/no/such/program"),
-        &[] as &[&str],
-        |command| {
-            command.stderr(std::process::Stdio::null());
-        },
-    );
+    let missing = OsStr::new("/no/such/program");
+    let missing = group.start(&gate(), missing, &[] as &[&str], |command| {
+        command.stderr(Stdio::null());
+    });
     assert_eq!(missing.unwrap().wait().unwrap().code(), Some(127));
 }

@@ -1,16 +1,15 @@
-//! A user who may not make cgroups: the ladder, told and working.
-//!
-//! This test program again, as nobody.
+//! The fallbacks of a user who may not make cgroups: this test program again, run
+//! as nobody.
 
 use super::{Bench, skip};
-use crate::{Journals, Mechanism, Rung};
+use crate::{Journals, Mechanism};
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 const DIR: &str = "PLIMSOLL_TEST_NOBODY_DIR";
 
-/// Not a test: what nobody does.
+/// Not a test: the checks that run as nobody.
 #[test]
 #[ignore = "started by the test below"]
 fn nobody() {
@@ -24,7 +23,6 @@ fn nobody() {
     let all: BTreeSet<Mechanism> = Mechanism::ALL.into_iter().collect();
     let capabilities = bench.layout().capabilities(&all);
     assert!(!capabilities.rung.has_group(), "{capabilities:?}");
-    assert_ne!(capabilities.rung, Rung::PartOfGroup);
     for need in Mechanism::ALL {
         let reason = capabilities.reason(need).unwrap();
         assert!(!reason.is_empty() && !reason.ends_with('.'), "{reason}");
@@ -33,18 +31,18 @@ fn nobody() {
 }
 
 #[test]
-fn a_user_without_permission_is_held_by_the_ladder() {
+fn a_user_without_permission_gets_the_fallbacks() {
     if !rustix::process::geteuid().is_root() {
         return skip("only root can become nobody");
     }
     let dir = tempfile::tempdir().unwrap();
-    // Nobody cannot read where the tests are built.
+    // Nobody cannot read the build directory.
     let program = dir.path().join("tests");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(dir.path(), open).unwrap();
     let run = |name: &str, ignored: &[&str]| {
-        // Root's other groups go with its user.
+        // This also drops root's supplementary groups.
         Command::new(&program)
             .uid(65534)
             .gid(65534)
@@ -55,12 +53,12 @@ fn a_user_without_permission_is_held_by_the_ladder() {
             .output()
             .unwrap()
     };
-    let output = run("tests::refused::nobody", &["--ignored"]);
+    let output = run("tests::unprivileged::nobody", &["--ignored"]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
-    // And what needs no group works there as well.
+    // Tests that need no cgroup pass as well.
     for test in [
-        "tests::held::what_is_frozen_does_not_advance_and_goes_on_when_thawed",
+        "tests::lifecycle::a_frozen_command_stops_and_continues_when_thawed",
         "tests::limits::without_a_cgroup_a_child_has_the_lowest_class_and_nice",
     ] {
         let output = run(test, &[]);
