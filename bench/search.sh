@@ -18,4 +18,4 @@ if ! command -v cargo >/dev/null; then
     exit 2
 fi
 
-exec cargo run --quiet --release -p plimsoll-experiment --example search_methods -- "$@"
+exec cargo run --quiet --release -p plimsoll-experiments --example search_methods -- "$@"

@@ -5,7 +5,7 @@
 # the machine does hits both, and the median of the differences. It should stay
 # below 20 ms; the script fails if it does not. A pause before each turn keeps
 # one run from sparing the next a wait in the kernel (moving a process into a
-# cgroup of version 2 waits for all CPUs, but not again if somebody has just waited).
+# cgroup of version 2 waits for all CPUs, but not again soon after another wait).
 #
 # Then its CPU time: that of the process that holds a command by the default
 # guard, without the command's, while the command sleeps and while it burns.

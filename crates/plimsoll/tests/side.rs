@@ -140,7 +140,7 @@ fn signals_are_passed_on_and_the_second_one_kills() {
         running.signal("-TERM");
         !lives(&pid)
     });
-    running.end().says(137, &["told twice to end it"]);
+    running.end().says(137, &["a second signal to end it"]);
     assert!(!lives(&pid));
 }
 

@@ -113,28 +113,16 @@ pub enum RecordError {
 impl RecordError {
     /// Whether this is a usage error, to be fixed by other arguments.
     pub fn is_mistake(&self) -> bool {
-        match self {
-            RecordError::Exists { .. }
-            | RecordError::ExportExists { .. }
-            | RecordError::NoSuchFile { .. }
-            | RecordError::IsDirectory { .. }
-            | RecordError::NotInADirectory { .. }
-            | RecordError::NotARecord { .. }
-            | RecordError::Newer { .. }
-            | RecordError::BeingWritten { .. }
-            | RecordError::NoDirectory { .. }
-            | RecordError::Damaged { .. }
-            | RecordError::PermissionDenied { .. }
-            | RecordError::NotTrusted { .. }
-            | RecordError::ReadOnlyFileSystem { .. } => true,
+        !matches!(
+            self,
             RecordError::DiskFull { .. }
-            | RecordError::NoSpace { .. }
-            | RecordError::Busy { .. }
-            | RecordError::Gone { .. }
-            | RecordError::OpenedForReading { .. }
-            | RecordError::Unwritable { .. }
-            | RecordError::Io { .. } => false,
-        }
+                | RecordError::NoSpace { .. }
+                | RecordError::Busy { .. }
+                | RecordError::Gone { .. }
+                | RecordError::OpenedForReading { .. }
+                | RecordError::Unwritable { .. }
+                | RecordError::Io { .. }
+        )
     }
 
     pub(crate) fn damaged(path: &Path, detail: impl AsRef<str>) -> RecordError {
@@ -232,10 +220,9 @@ fn first_line(message: &str) -> String {
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
-        if c.is_control() {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
+        match c.is_control() {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
         }
     }
     out

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What becomes of a file that already has the name.
+/// What happens to an existing file of that name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It is replaced, once the new one is complete.
+    /// It is replaced once the new one is complete.
     Replace,
     /// It is kept, and the write fails.
     Keep,
@@ -49,14 +49,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap().flatten();
-        let names = entries.map(|entry| entry.file_name().into_string().unwrap());
-        names.collect()
-    }
-
     #[test]
-    fn a_file_is_for_its_owner_alone_also_where_one_was_for_all() {
+    fn the_mode_is_0600_even_if_a_public_file_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("page.html");
         fs::write(&path, "old").unwrap();
@@ -68,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symlink_of_that_name_is_replaced_and_not_followed() {
+    fn a_symlink_is_replaced_and_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let victim = dir.path().join("victim");
         fs::write(&victim, "precious").unwrap();
@@ -80,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_fails_leaves_nothing() {
+    fn a_failed_write_leaves_no_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("there");
         fs::create_dir(&path).unwrap();
         assert!(write_private(&path, b"text", Existing::Replace).is_err());
         let kept = write_private(&path, b"text", Existing::Keep).unwrap_err();
         assert_eq!(kept.kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(names(dir.path()), ["there"]);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

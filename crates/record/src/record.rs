@@ -19,8 +19,8 @@ pub struct Record {
     writer: Option<WriterLock>,
     path: PathBuf,
     run: Run,
-    /// Trials in the file; the next one has the next number.
-    trials: u64,
+    /// Number of trials in the file.
+    pub(crate) trials: u64,
 }
 
 impl Record {
@@ -45,7 +45,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// Another run is writing it, somebody else may have written it, or it is
+    /// Another run is writing it, another user may have written it, or it is
     /// missing, no record, or damaged.
     pub fn open_for_resume(path: &Path) -> Result<Record, RecordError> {
         check_kind(path)?;
@@ -109,9 +109,8 @@ impl Record {
         O: Serialize,
     {
         self.check_writable()?;
-        let number = self.trials + 1;
-        write::trial(&mut self.conn, &self.path, number, trial)?;
-        self.trials = number;
+        write::trial(&mut self.conn, &self.path, self.trials + 1, trial)?;
+        self.trials += 1;
         self.run.end = None;
         Ok(())
     }
@@ -161,11 +160,6 @@ impl Record {
             next = if trial.is_ok() { number + 1 } else { last + 1 };
             Some(trial)
         }))
-    }
-
-    /// Trials in the file when it was opened, plus those appended since.
-    pub fn trial_count(&self) -> u64 {
-        self.trials
     }
 
     pub fn experiment(&self) -> &str {

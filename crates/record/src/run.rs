@@ -1,9 +1,9 @@
-//! What a record holds besides its trials.
+//! The content of a record besides its trials.
 
 use plimsoll_model::{Provenance, Requirement, RunEnd};
 use serde::Serialize;
 
-/// What a new record is made for.
+/// The content of a new record.
 #[derive(Debug, Clone)]
 pub struct NewRun<'a, P> {
     /// The name of the experiment, which decides what plan, settings and
@@ -11,15 +11,12 @@ pub struct NewRun<'a, P> {
     pub experiment: &'a str,
     /// What is under test, in a few words.
     pub workload: String,
-    /// The plan.
     pub plan: &'a P,
-    /// The plan's seed.
     pub seed: u64,
-    /// The machine and the program.
     pub provenance: &'a Provenance,
     /// The program and its arguments as typed.
     pub command_line: &'a [String],
-    /// What the run needs of the machine, and what of it is there.
+    /// What the run needs of the machine, met or missed.
     pub requirements: &'a [Requirement],
 }
 

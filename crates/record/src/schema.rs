@@ -35,13 +35,12 @@ pub(crate) fn configure(conn: &Connection) -> rusqlite::Result<()> {
 
 /// Settings of a connection that writes.
 ///
-/// A rollback journal and not a write-ahead log, so that after each commit
-/// the one file is all there is to copy. `EXTRA`, because with a rollback
-/// journal a commit is only there for good once the removal of the journal
-/// has reached the disk, and only `EXTRA` waits for that: with `NORMAL` a
-/// power cut can damage the file, with `FULL` it can take the last trial
-/// back (<https://www.sqlite.org/pragma.html#pragma_synchronous>). It costs a
-/// few disk flushes once per trial, between the measured windows.
+/// A rollback journal and not a write-ahead log, so that after each commit the
+/// one file is complete. `EXTRA`, because a commit is durable once the removal
+/// of the journal has reached the disk, and only `EXTRA` waits for that: with
+/// `NORMAL` a power cut can damage the file, with `FULL` it can lose the last
+/// trial (<https://www.sqlite.org/pragma.html#pragma_synchronous>). It costs a
+/// few disk flushes per trial, between the measured windows.
 pub(crate) fn configure_writer(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
     conn.pragma_update(None, "synchronous", "EXTRA")

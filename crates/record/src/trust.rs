@@ -39,7 +39,7 @@ impl Access {
     }
 }
 
-/// Refuses a record that somebody else may have written to. `opened` is of the open file,
+/// Refuses a record that another user may have written to. `opened` is of the open file,
 /// and `resolved` its path without symlinks, which SQLite is given then.
 pub(crate) fn check(opened: &Metadata, resolved: &Path, path: &Path) -> Result<(), RecordError> {
     let user = User {
@@ -95,8 +95,10 @@ fn distrust_folder(folder: Access, user: User) -> Option<(String, &'static str)>
     let is_theirs = folder.uid != user.uid && folder.uid != 0;
     (is_theirs || folder.mode & others != 0).then(|| {
         let why = "is in a folder that others can write to".to_owned();
-        let way_out = "if you trust it, move it to a folder that only you can write to";
-        (why, way_out)
+        (
+            why,
+            "if you trust it, move it to a folder that only you can write to",
+        )
     })
 }
 
@@ -116,42 +118,38 @@ mod tests {
 
     #[test]
     fn a_file_is_trusted_if_only_this_user_can_write_it() {
-        let trusts = |file, user| distrust_file(file, user).is_none();
-        assert!(trusts(access(1000, 1000, 0o600), ALICE));
-        assert!(trusts(access(1000, 1000, 0o644), ALICE));
-        for (file, user) in [
-            (access(1000, 1000, 0o664), ALICE),
-            (access(1000, 1000, 0o602), ALICE),
-            (access(1001, 1000, 0o600), ALICE),
-            (access(0, 0, 0o600), ALICE),
-            (access(1000, 1000, 0o600), ROOT),
+        for (file, user, trusted) in [
+            (access(1000, 1000, 0o600), ALICE, true),
+            (access(1000, 1000, 0o644), ALICE, true),
+            (access(1000, 1000, 0o664), ALICE, false),
+            (access(1000, 1000, 0o602), ALICE, false),
+            (access(1001, 1000, 0o600), ALICE, false),
+            (access(0, 0, 0o600), ALICE, false),
+            (access(1000, 1000, 0o600), ROOT, false),
         ] {
-            assert!(!trusts(file, user), "{file:?} {user:?}");
+            let found = distrust_file(file, user);
+            assert_eq!(found.is_none(), trusted, "{file:?} {user:?}");
         }
     }
 
     #[test]
-    fn a_folder_is_trusted_if_nobody_else_can_make_files_in_it() {
-        let trusts = |folder, user| distrust_folder(folder, user).is_none();
-        for (folder, user) in [
-            (access(1000, 1000, 0o755), ALICE),
-            (access(1000, 1000, 0o775), ALICE),
-            (access(0, 0, 0o755), ALICE),
-            (access(0, 0, 0o755), ROOT),
-        ] {
-            assert!(trusts(folder, user), "{folder:?} {user:?}");
-        }
+    fn a_folder_is_trusted_if_only_this_user_can_make_files_in_it() {
         let in_group = User { gid: 100, ..ALICE };
-        for (folder, user) in [
-            (access(1000, 100, 0o775), in_group),
-            (access(1000, 100, 0o775), ALICE),
-            (access(1001, 1001, 0o755), ALICE),
-            (access(1000, 1000, 0o755), ROOT),
+        for (folder, user, trusted) in [
+            (access(1000, 1000, 0o755), ALICE, true),
+            (access(1000, 1000, 0o775), ALICE, true),
+            (access(0, 0, 0o755), ALICE, true),
+            (access(0, 0, 0o755), ROOT, true),
+            (access(1000, 100, 0o775), in_group, false),
+            (access(1000, 100, 0o775), ALICE, false),
+            (access(1001, 1001, 0o755), ALICE, false),
+            (access(1000, 1000, 0o755), ROOT, false),
             // /tmp
-            (access(0, 0, 0o1777), ALICE),
-            (access(0, 0, 0o1777), ROOT),
+            (access(0, 0, 0o1777), ALICE, false),
+            (access(0, 0, 0o1777), ROOT, false),
         ] {
-            assert!(!trusts(folder, user), "{folder:?} {user:?}");
+            let found = distrust_folder(folder, user);
+            assert_eq!(found.is_none(), trusted, "{folder:?} {user:?}");
         }
     }
 }

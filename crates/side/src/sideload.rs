@@ -174,7 +174,7 @@ impl Sideload {
             }
             Signal::HangUp => UnixSignal::HUP,
             _ if self.ending.is_some() => {
-                let warning = "told twice to end it, so it is killed".into();
+                let warning = "a second signal to end it, so it is killed".into();
                 notify(Notice::Warning(warning));
                 return Ok(self.group.kill()?);
             }

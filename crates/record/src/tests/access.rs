@@ -210,7 +210,7 @@ fn locked_file_is_reported_and_can_be_retried() {
     shell.execute_batch("BEGIN; SELECT * FROM run").unwrap();
     let e = record.append(&trial(0)).unwrap_err();
     assert!(matches!(e, RecordError::Busy { .. }), "{e}");
-    assert_eq!(record.trial_count(), 0);
+    assert_eq!(record.trials, 0);
     drop(shell);
     record.append(&trial(0)).unwrap();
     assert_eq!(read_all(&record), [trial(0)]);

@@ -3,7 +3,9 @@
 
 use super::any::{any_copies_trial, any_trial, any_yield_trial};
 use super::old;
-use super::sample::{TestDir, copies_plan, execute, plan, read_all, trial, yield_plan};
+use super::sample::{
+    Stored, TestDir, copies_plan, execute, is_read, plan, read_all, trial, yield_plan,
+};
 use crate::{Record, RecordError};
 use plimsoll_model::{
     CopiesOutcome, CopiesPlan, CopiesSetting, Phase, Plan, SCHEMA_VERSION, Setting, Trial,
@@ -12,9 +14,6 @@ use plimsoll_model::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rusqlite::Connection;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::fmt::Debug;
 use std::fs;
 use std::path::Path;
 
@@ -40,40 +39,23 @@ fn as_of<S, O>(version: u32, mut trial: Trial<S, O>) -> Trial<S, O> {
     trial
 }
 
-fn is_read<P, S, O>(record: &Record, experiment: &str, plan: &P, trials: &[Trial<S, O>])
-where
-    P: DeserializeOwned + PartialEq + Debug,
-    S: DeserializeOwned + PartialEq + Debug,
-    O: DeserializeOwned + PartialEq + Debug,
-{
-    assert_eq!(record.experiment(), experiment);
-    assert_eq!(&record.plan::<P>().unwrap(), plan);
-    assert_eq!(read_all::<S, O>(record), trials);
-}
-
 /// Reads a record of an old version, resumes it, adds a trial and reads it
 /// again.
-fn is_carried_over<P, S, O>(
+fn is_carried_over<P: Stored, S: TrialSetting + Stored, O: Stored>(
     version_then: u32,
     experiment: &str,
     plan: &P,
     trials: Vec<Trial<S, O>>,
     more: Trial<S, O>,
-) where
-    P: Serialize + DeserializeOwned + PartialEq + Debug,
-    S: TrialSetting + Serialize + DeserializeOwned,
-    O: Serialize + DeserializeOwned + PartialEq + Debug + Clone,
-{
+) {
     let mut trials: Vec<_> = trials.into_iter().map(|t| as_of(version_then, t)).collect();
     let test_dir = TestDir::new();
     let path = test_dir.path("run.plimsoll");
     old::write(&path, version_then, plan, &trials);
     let bytes = fs::read(&path).unwrap();
     is_read(&Record::open(&path).unwrap(), experiment, plan, &trials);
-    assert!(
-        fs::read(&path).unwrap() == bytes,
-        "reading changed the file"
-    );
+    let is_unchanged = fs::read(&path).unwrap() == bytes;
+    assert!(is_unchanged, "reading changed the file");
 
     let mut record = Record::open_for_resume(&path).unwrap();
     is_read(&record, experiment, plan, &trials);
@@ -156,12 +138,7 @@ fn invalid_values_are_refused_with_their_column() {
 
 /// Each trial's old columns, by SQL and by reading it; then the same once the
 /// record is brought up to date.
-fn columns_are_read<P, S, O>(path: &Path, experiment: &str)
-where
-    P: DeserializeOwned + PartialEq + Debug,
-    S: TrialSetting + Serialize + DeserializeOwned,
-    O: Serialize + DeserializeOwned + PartialEq + Debug,
-{
+fn columns_are_read<P: Stored, S: TrialSetting + Stored, O: Stored>(path: &Path, experiment: &str) {
     let record = Record::open(path).unwrap();
     let trials: Vec<Trial<S, O>> = read_all(&record);
     for (id, trial) in (1i64..).zip(&trials) {
@@ -201,7 +178,7 @@ fn the_examples_are_read() {
         };
         assert_eq!(version(&path), version_then, "{name}");
         assert_eq!(record.experiment(), experiment, "{name}");
-        assert_eq!(record.trial_count(), trials, "{name}");
+        assert_eq!(record.trials, trials, "{name}");
         assert_eq!((rate("ASC"), rate("DESC")), (first, Some(last)), "{name}");
         match experiment {
             "sweep" => columns_are_read::<Plan, Setting, ()>(&path, experiment),

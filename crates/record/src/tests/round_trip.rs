@@ -1,8 +1,10 @@
 //! A record returns what was stored.
 
 use super::any::{any_copies_trial, any_trial, any_yield_trial};
-use super::sample::{TestDir, command_line, copies_plan, create, create_for, plan, provenance};
-use super::sample::{invalid_trial, read_all, requirements, trial, yield_plan};
+use super::sample::{
+    Stored, TestDir, command_line, copies_plan, create, create_for, plan, provenance,
+};
+use super::sample::{invalid_trial, is_read, read_all, requirements, trial, yield_plan};
 use crate::{Record, RecordError, export_hdr};
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -12,31 +14,24 @@ use plimsoll_model::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rusqlite::Row;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::fmt::Debug;
 use std::fs;
 use std::time::Duration;
 
-/// The trials of a new record, and of the same one opened again.
-fn written_and_read<P, S, O>(experiment: &str, plan: &P, trials: &[Trial<S, O>])
-where
-    P: Serialize + DeserializeOwned + PartialEq + Debug,
-    S: TrialSetting + Serialize + DeserializeOwned,
-    O: Serialize + DeserializeOwned + PartialEq + Debug,
-{
+/// Reads the trials of a new record, before and after it is closed.
+fn written_and_read<P: Stored, S: TrialSetting + Stored, O: Stored>(
+    experiment: &str,
+    plan: &P,
+    trials: &[Trial<S, O>],
+) {
     let test_dir = TestDir::new();
     let path = test_dir.path("run.plimsoll");
     let mut record = create_for(&path, experiment, plan).unwrap();
     for trial in trials {
         record.append(trial).unwrap();
     }
-    assert_eq!(read_all::<S, O>(&record), trials);
+    is_read(&record, experiment, plan, trials);
     drop(record);
-    let record = Record::open(&path).unwrap();
-    assert_eq!(record.experiment(), experiment);
-    assert_eq!(&record.plan::<P>().unwrap(), plan);
-    assert_eq!(read_all::<S, O>(&record), trials);
+    is_read(&Record::open(&path).unwrap(), experiment, plan, trials);
 }
 
 proptest! {
@@ -71,7 +66,7 @@ fn the_run_is_read_back_equal() {
     assert_eq!(record.command_line(), command_line());
     assert_eq!(record.requirements(), requirements());
     assert!(record.created_unix_ms() > 1_600_000_000_000);
-    assert_eq!(record.trial_count(), 0);
+    assert_eq!(record.trials, 0);
 }
 
 #[test]
@@ -97,15 +92,11 @@ fn run_without_recorded_end_has_none() {
     let test_dir = TestDir::new();
     let path = test_dir.record_of("run.plimsoll", 1);
     assert_eq!(Record::open(&path).unwrap().end(), None);
-    for end in [
-        RunEnd::Complete,
-        RunEnd::Interrupted,
-        RunEnd::Failed("the server went away; start it again".to_owned()),
-    ] {
-        Record::open_for_resume(&path)
-            .unwrap()
-            .mark_finished(&end)
-            .unwrap();
+    let failed = RunEnd::Failed("the server went away; start it again".to_owned());
+    for end in [RunEnd::Complete, RunEnd::Interrupted, failed] {
+        let mut record = Record::open_for_resume(&path).unwrap();
+        record.mark_finished(&end).unwrap();
+        drop(record);
         assert_eq!(Record::open(&path).unwrap().end(), Some(&end));
     }
     // A resumed run has no end.
@@ -120,7 +111,7 @@ fn resumed_run_appends_after_the_last_trial() {
     let test_dir = TestDir::new();
     let path = test_dir.record_of("run.plimsoll", 2);
     let mut record = Record::open_for_resume(&path).unwrap();
-    assert_eq!(record.trial_count(), 2);
+    assert_eq!(record.trials, 2);
     record.append(&trial(2)).unwrap();
     assert_eq!(read_all(&record), [trial(0), trial(1), trial(2)]);
 }
@@ -137,7 +128,7 @@ fn parent_directories_are_created_and_odd_names_work() {
     for name in names {
         let path = test_dir.path(name);
         create(&path).unwrap().append(&trial(0)).unwrap();
-        assert_eq!(Record::open(&path).unwrap().trial_count(), 1, "{name}");
+        assert_eq!(Record::open(&path).unwrap().trials, 1, "{name}");
     }
 }
 

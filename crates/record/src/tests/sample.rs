@@ -12,6 +12,7 @@ use plimsoll_model::{
 use rusqlite::Connection;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -111,9 +112,8 @@ pub(super) fn provenance() -> Provenance {
 }
 
 pub(super) fn command_line() -> Vec<String> {
-    ["plimsoll", "sweep", "--goal", "p99<10ms"]
-        .map(str::to_owned)
-        .to_vec()
+    let words = ["plimsoll", "sweep", "--goal", "p99<10ms"];
+    words.map(str::to_owned).to_vec()
 }
 
 pub(super) fn requirements() -> Vec<Requirement> {
@@ -180,6 +180,23 @@ pub(super) fn read_all<S: DeserializeOwned, O: DeserializeOwned>(
     record: &Record,
 ) -> Vec<Trial<S, O>> {
     record.trials().unwrap().map(Result::unwrap).collect()
+}
+
+/// A plan, a setting or an outcome.
+pub(super) trait Stored: Serialize + DeserializeOwned + PartialEq + Debug {}
+
+impl<T: Serialize + DeserializeOwned + PartialEq + Debug> Stored for T {}
+
+/// Asserts what is read from a record.
+pub(super) fn is_read<P: Stored, S: Stored, O: Stored>(
+    record: &Record,
+    experiment: &str,
+    plan: &P,
+    trials: &[Trial<S, O>],
+) {
+    assert_eq!(record.experiment(), experiment);
+    assert_eq!(&record.plan::<P>().unwrap(), plan);
+    assert_eq!(read_all::<S, O>(record), trials);
 }
 
 /// A valid trial with a job that has a quota.
