@@ -57,7 +57,7 @@ fn a_mistake_about_the_file_is_told_before_anything_is_written() {
         ("run.plimsoll", &["does not end in .html"]),
         (
             "no/where.html",
-            &["no/where.html", "cannot be written", "-o"],
+            &["no/where.html cannot be written: No such file or directory (os error 2);"],
         ),
     ] {
         folder

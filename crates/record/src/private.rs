@@ -30,17 +30,27 @@ pub fn write_private(path: &Path, bytes: &[u8], existing: Existing) -> io::Resul
         .prefix(".plimsoll-")
         .suffix(OsStr::new(".part"))
         .rand_bytes(16)
-        .tempfile_in(folder)?;
-    temporary.write_all(bytes)?;
+        .tempfile_in(folder)
+        .map_err(without_path)?;
+    temporary.write_all(bytes).map_err(without_path)?;
     temporary.as_file().sync_all()?;
     match existing {
         Existing::Replace => temporary.persist(path),
         Existing::Keep => temporary.persist_noclobber(path),
     }
-    .map_err(|failed| failed.error)?;
+    .map_err(|failed| without_path(failed.error))?;
     // Makes the rename durable. Some file systems cannot sync a folder.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+/// The error without the name of the temporary file, which `tempfile` adds and the
+/// user does not know.
+fn without_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((cause, _)) => io::Error::new(error.kind(), cause),
+        None => error,
+    }
 }
 
 #[cfg(test)]
@@ -82,5 +92,8 @@ mod tests {
         let kept = write_private(&path, b"text", Existing::Keep).unwrap_err();
         assert_eq!(kept.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        let nowhere = dir.path().join("none/page.html");
+        let error = write_private(&nowhere, b"text", Existing::Replace).unwrap_err();
+        assert_eq!(error.to_string(), "No such file or directory (os error 2)");
     }
 }
