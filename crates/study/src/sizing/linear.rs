@@ -8,7 +8,7 @@ use plimsoll_model::{Autoscaler, Estimate, LinearRule, Rate};
 const MOST_ROUNDS: usize = 100;
 
 /// The fleet that the linear rule reaches on this machine at `peak`, which needs
-/// `needed` instances.
+/// `needed` instances. As for the plan, no fleet is smaller than `floor`.
 ///
 /// The rule sets the wanted share of an instance's capacity as the target of its
 /// CPU use, as in [`crate::thresholds`]. The autoscaler then follows `desired =
@@ -18,14 +18,14 @@ const MOST_ROUNDS: usize = 100;
 pub(super) fn rule(
     fleet: &Fleet,
     autoscaler: &Autoscaler,
-    needed: u32,
+    (needed, floor): (u32, Option<u32>),
     peak: Rate,
     cpu: &dyn Fn(Rate) -> Option<Estimate>,
 ) -> Option<LinearRule> {
     let cpu_at_planned_pct = cpu(fleet.carried)?.value;
     let used = autoscaler.left_after_failures_share * autoscaler.left_for_growth_share;
     let target_cpu_pct = 100.0 * used;
-    let smallest = fleet.failures + 1;
+    let smallest = floor.unwrap_or(0).max(fleet.failures + 1);
     let (rounds_instances, settled) = rounds(smallest, target_cpu_pct, peak, cpu);
     let instances = resting(&rounds_instances, settled).unwrap_or(smallest);
     // Never none: no round is smaller than the smallest that survives.
@@ -38,7 +38,7 @@ pub(super) fn rule(
         settled,
         runs_away: f64::from(instances) >= MOST_INSTANCES,
         load_ratio: peak.get() * fleet.growth / (left * fleet.carried.get()),
-        missing_instances: i64::from(needed) - i64::from(instances),
+        missing_instances: i64::from(needed.max(smallest)) - i64::from(instances),
     })
 }
 

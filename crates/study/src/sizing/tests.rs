@@ -197,6 +197,19 @@ fn work_that_is_cpu_use_makes_the_linear_rule_right() {
 }
 
 #[test]
+fn the_linear_rule_keeps_the_floor_of_the_plan_that_it_is_compared_with() {
+    let demand = Demand::Peak(rate(10_000.0));
+    let cpu = |rate: Rate| pct(rate.get() / 10.0);
+    let mut asked = request(&demand, &cpu);
+    asked.floor = Some(20);
+    let sizing = size(&asked).unwrap();
+    let linear = sizing.linear_rule.unwrap();
+    assert_eq!((sizing.least_instances, sizing.instances), (10, 20));
+    assert_eq!((linear.instances, linear.missing_instances), (20, 0));
+    assert_eq!(linear.rounds_instances, [20]);
+}
+
+#[test]
 fn the_linear_rule_is_wrong_in_the_way_that_the_curve_bends() {
     let demand = Demand::Peak(rate(20_000.0));
     let ends = |bend: f64| {
