@@ -101,14 +101,15 @@ impl Target {
         let host = &location.host;
         let addresses: Vec<SocketAddr> = (host.as_str(), location.port)
             .to_socket_addrs()
-            .or_else(|e| {
-                LoadError::mistake(format!(
+            .map_err(|e| {
+                LoadError::Service(format!(
                     "the host '{host}' of {url} cannot be resolved ({e}); check its spelling and DNS"
                 ))
             })?
             .collect();
         if addresses.is_empty() {
-            return LoadError::mistake(format!("the host '{host}' of {url} has no address"));
+            let why = format!("the host '{host}' of {url} has no address");
+            return Err(LoadError::Service(why));
         }
         let tls = match location.secure {
             false => None,
