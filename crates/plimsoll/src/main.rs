@@ -33,6 +33,7 @@ mod side;
 mod signals;
 mod stop;
 mod tally;
+mod terminal;
 
 use args::{Cli, Command, CommonArgs};
 use clap::{ArgMatches, FromArgMatches};

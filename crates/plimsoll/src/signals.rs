@@ -1,5 +1,5 @@
-//! Signals as what a sideload hears: what is passed on to the command, and that
-//! a child has ended.
+//! Signals of `plimsoll side`: those that are passed on to the command, and
+//! SIGCHLD.
 
 use crate::failure::Failure;
 use plimsoll_host::{Root, own_ignored_signals};
@@ -14,18 +14,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Signals to this process from the moment on that it is made.
+/// Signals to this process since this was made.
 #[derive(Debug)]
 pub(crate) struct Signals {
-    /// Has something to read when any of them came.
+    /// Readable after any of them.
     woken: UnixStream,
     raised: Vec<(Signal, Arc<AtomicBool>)>,
 }
 
 impl Signals {
     pub(crate) fn listen(root: &Root) -> Result<Signals, Failure> {
-        // What was ignored before is ignored by the command too: `nohup` and
-        // shells that start something in the background mean it.
+        // Signals that are ignored stay ignored, by the command too: `nohup` and
+        // background jobs of shells rely on it.
         let ignored = own_ignored_signals(root).unwrap_or(0);
         Signals::handle(ignored)
             .map_err(|e| Failure::Run(format!("signals cannot be handled: {e}")))
@@ -34,7 +34,7 @@ impl Signals {
     fn handle(ignored: u64) -> std::io::Result<Signals> {
         let (woken, wake) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
-        let heard = [
+        let passed_on = [
             (SIGINT, Signal::Interrupt),
             (SIGTERM, Signal::Terminate),
             (SIGQUIT, Signal::Quit),
@@ -42,15 +42,15 @@ impl Signals {
             (SIGTSTP, Signal::Pause),
         ];
         let mut raised = Vec::new();
-        for (signal, heard) in heard {
-            if ignored & (1 << (signal - 1)) != 0 {
+        for (number, signal) in passed_on {
+            if ignored & (1 << (number - 1)) != 0 {
                 continue;
             }
             let up = Arc::new(AtomicBool::new(false));
-            flag::register(signal, Arc::clone(&up))?;
-            // After the flag, so that whoever wakes finds it up.
-            pipe::register(signal, wake.try_clone()?)?;
-            raised.push((heard, up));
+            flag::register(number, Arc::clone(&up))?;
+            // After the flag, so that the thread that wakes up finds it raised.
+            pipe::register(number, wake.try_clone()?)?;
+            raised.push((signal, up));
         }
         pipe::register(SIGCHLD, wake)?;
         Ok(Signals { woken, raised })
@@ -71,12 +71,12 @@ impl SignalSource for Signals {
         self.raised
             .iter()
             .filter(up)
-            .map(|(heard, _)| *heard)
+            .map(|(signal, _)| *signal)
             .collect()
     }
 
     fn pause(&mut self) {
-        // Until SIGCONT. What cannot be stopped goes on.
+        // Until SIGCONT. A process that cannot be stopped continues.
         let _ = kill_process(getpid(), rustix::process::Signal::STOP);
     }
 }

@@ -2,7 +2,7 @@
 //! at once, when what the run has started has been ended.
 
 use crate::failure::Failure;
-use crate::live;
+use crate::terminal;
 use plimsoll_host::{Root, own_ignored_signals};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::low_level::pipe;
@@ -18,8 +18,6 @@ use std::time::{Duration, Instant};
 /// shell and by the kernel, and timeout(1) sends its signal to the process and to
 /// its group.
 const ONE: Duration = Duration::from_millis(500);
-/// A terminal that takes longer to be given back is gone.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether a run is to end.
 #[derive(Clone, Default)]
@@ -40,27 +38,25 @@ impl Stop {
     pub(crate) fn on_signals() -> Result<Stop, Failure> {
         let stop = Stop::default();
         let ignored = own_ignored_signals(&Root::machine()).unwrap_or(0);
-        let heard = listen(ignored).and_then(|signals| {
+        let listening = listen(ignored).and_then(|signals| {
             let stop = stop.clone();
             let thread = thread::Builder::new().name("signals".to_owned());
             thread.spawn(move || stop.act_on(signals))
         });
-        heard.map_err(|e| Failure::Run(format!("signals cannot be handled: {e}")))?;
+        listening.map_err(|e| Failure::Run(format!("signals cannot be handled: {e}")))?;
         Ok(stop)
     }
 
-    /// What is to be done before the process ends where it is: once, by the first
-    /// who says.
+    /// Has `act` called before the process ends at once. Only the first call
+    /// has an effect.
     pub(crate) fn before_exit(&self, act: impl Fn() + Send + Sync + 'static) {
         let _ = self.shared.before_exit.set(Box::new(act));
     }
 
-    /// The flag itself, for those who run trials.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.shared.raised
     }
 
-    /// Whether the run is to end.
     pub(crate) fn is_raised(&self) -> bool {
         self.flag().load(Ordering::Relaxed)
     }
@@ -79,11 +75,11 @@ impl Stop {
         }
         let (done, is_done) = channel();
         let given_back = thread::Builder::new().spawn(move || {
-            live::give_back();
+            terminal::give_back();
             let _ = done.send(());
         });
         if given_back.is_ok() {
-            let _ = is_done.recv_timeout(PATIENCE);
+            let _ = is_done.recv_timeout(terminal::PATIENCE);
         }
         std::process::exit(i32::from(Failure::INTERRUPTED));
     }
@@ -106,8 +102,8 @@ fn ends_at_once(first: Option<Instant>, now: Instant) -> bool {
     first.is_some_and(|first| now.saturating_duration_since(first) >= ONE)
 }
 
-/// Where a byte comes for each signal that ends a run. Who has SIGHUP or SIGQUIT
-/// ignored, as under nohup, means it.
+/// Receives a byte for each signal that ends a run. SIGHUP and SIGQUIT stay
+/// ignored where they are, as under nohup.
 fn listen(ignored: u64) -> Result<UnixStream, Error> {
     let (signals, wake) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {

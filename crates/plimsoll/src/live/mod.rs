@@ -1,55 +1,36 @@
-//! A run one can watch: charts that grow, the trial that goes on, the plan as
-//! a strip of cells, and keys.
+//! The live view: growing charts, the current trial, the plan as a strip of
+//! cells, and keys.
 //!
-//! What is drawn is a pure function ([`draw`]) of a state, and the state a
-//! fold over what happens ([`state`]). Both are asked from a thread of low
-//! priority that draws at most five times a second ([`thread`]); the thread
-//! that measures only puts events into a queue. What drawing costs is told to
-//! the experiment, which keeps it with each trial. The terminal is given back
-//! whatever happens ([`screen`]).
-//!
-//! This room must not decide anything about a run but to hold and to end it.
+//! Drawing is a pure function ([`draw`]) of a state, which is a fold over events
+//! ([`state`]). A thread of low priority does both at most five times a second
+//! ([`thread`]); the thread that measures only puts events into a queue. Each
+//! trial records what drawing has cost. The view decides nothing about a run,
+//! but keys pause and end it.
 
-mod done;
 mod draw;
 mod reasons;
-#[cfg(test)]
-mod sample;
-mod screen;
 mod state;
+#[cfg(test)]
+mod tests;
 mod thread;
 
 use crate::output::Output;
 use crate::stop::Stop;
+use crate::terminal::{self, Screen};
 use plimsoll_engine::{Ended, Observer, Planner, Progress, Started};
 use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{CpuTime, Second};
-use screen::Screen;
-pub(crate) use screen::give_back;
 use state::{About, Event, State, Tick};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use thread::Shared;
 
-/// How often somebody who holds the run is asked whether it may go on.
+/// How often a paused run looks whether it may continue.
 const HOLD_GRAIN: Duration = Duration::from_millis(50);
-/// A terminal that takes longer to be given back is gone, and the run's end
-/// does not wait for it.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// What the thread that measures and the one that draws both know.
-#[derive(Debug, Default)]
-struct Shared {
-    /// The run is to be held before the next trial.
-    pause: AtomicBool,
-    /// The view is to end.
-    over: AtomicBool,
-    /// CPU time of the view's thread, in nanoseconds.
-    cpu_ns: AtomicU64,
-}
 
 /// The view of a run; `None` where the terminal cannot show it.
 pub(crate) fn observe<E: Experiment>(
@@ -59,6 +40,18 @@ pub(crate) fn observe<E: Experiment>(
     output: &Output,
     stop: &Stop,
 ) -> Option<Box<dyn Observer>> {
+    let state = state::<E>(plan, record, trials, output);
+    let screen = Screen::open().ok()?;
+    Live::start(screen, state, stop.clone()).map(|live| Box::new(live) as Box<dyn Observer>)
+}
+
+/// The state of the view at the start of a run that has these trials.
+fn state<E: Experiment>(
+    plan: &E::Plan,
+    record: &Path,
+    trials: &[TrialOf<E>],
+    output: &Output,
+) -> State {
     let planner = E::planner(plan);
     let about = About {
         workload: plimsoll_report::safe(&E::workload(&E::shown(plan))),
@@ -70,9 +63,7 @@ pub(crate) fn observe<E: Experiment>(
         charset: output.charset,
     };
     let done = trials.iter().map(|trial| planner.summarize(trial));
-    let state = State::new(about, done.collect());
-    let screen = Screen::open().ok()?;
-    Live::start(screen, state, stop.clone()).map(|live| Box::new(live) as Box<dyn Observer>)
+    State::new(about, done.collect())
 }
 
 /// An observer that draws on another thread.
@@ -85,7 +76,7 @@ struct Live {
 }
 
 impl Live {
-    /// `None` if there is no thread to be had.
+    /// `None` if no thread can be started.
     fn start(screen: Screen, state: State, stop: Stop) -> Option<Live> {
         let shared = Arc::new(Shared::default());
         let (events, receiver) = channel();
@@ -109,7 +100,7 @@ impl Live {
     }
 
     /// A view that has gone is no reason to stop measuring.
-    fn tell(&self, event: Event) {
+    fn send(&self, event: Event) {
         let _ = self.events.send(event);
     }
 }
@@ -120,15 +111,15 @@ impl Observer for Live {
         if !is_held() {
             return;
         }
-        self.tell(Event::Held);
+        self.send(Event::Paused);
         while is_held() {
             std::thread::sleep(HOLD_GRAIN);
         }
-        self.tell(Event::GoesOn);
+        self.send(Event::Continued);
     }
 
     fn trial_started(&mut self, trial: &Started, progress: &Progress) {
-        self.tell(Event::Started {
+        self.send(Event::Started {
             trial: trial.clone(),
             progress: *progress,
         });
@@ -136,7 +127,7 @@ impl Observer for Live {
 
     fn second(&mut self, second: &Second) {
         let length = second.length.as_secs_f64().max(1e-3);
-        self.tell(Event::Second(Tick {
+        self.send(Event::Second(Tick {
             rate: second.completed as f64 / length,
             p99: second.p99,
             cpu: second.cpu.map(|cpu| cpu.pct()),
@@ -145,7 +136,7 @@ impl Observer for Live {
     }
 
     fn trial_ended(&mut self, trial: &Ended) {
-        self.tell(Event::Ended(trial.clone()));
+        self.send(Event::Ended(trial.clone()));
     }
 
     fn cpu_used(&self) -> Option<CpuTime> {
@@ -157,9 +148,9 @@ impl Observer for Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
-        let gone = self.ended.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout);
+        let gone = self.ended.recv_timeout(terminal::PATIENCE) != Err(RecvTimeoutError::Timeout);
         if let Some(thread) = self.thread.take().filter(|_| gone) {
-            // If it panicked, that was told when it happened.
+            // A panic was reported when it happened.
             let _ = thread.join();
         }
     }

@@ -1,15 +1,15 @@
 //! What the live view shows: a fold over what has happened.
 
-use crate::live::done::Group;
 use plimsoll_engine::{Ended, Progress, Started};
 use plimsoll_experiments::Stage;
+use plimsoll_model::Phase;
 use plimsoll_report::chart::Charset;
 use plimsoll_report::chart::LiveCharts;
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Seconds that are remembered: more than the widest terminal shows.
-const REMEMBERED: usize = 512;
+pub(crate) const REMEMBERED: usize = 512;
 
 /// What does not change while the view is there.
 #[derive(Debug, Clone)]
@@ -29,6 +29,42 @@ pub(crate) struct About {
     pub(crate) colour: bool,
     /// What the terminal can show.
     pub(crate) charset: Charset,
+}
+
+/// A part of a run, as the strip of trials shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    Idle,
+    Calibration,
+    Levels,
+    Threads,
+    Search,
+    Confirmation,
+}
+
+impl Group {
+    pub(crate) fn of(phase: Phase) -> Group {
+        match phase {
+            Phase::Idle => Group::Idle,
+            Phase::Calibration => Group::Calibration,
+            Phase::Level { .. } => Group::Levels,
+            Phase::OneThreadPerCore | Phase::TwoThreadsPerCore => Group::Threads,
+            Phase::Search => Group::Search,
+            Phase::Confirmation => Group::Confirmation,
+        }
+    }
+
+    /// In a word or two.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Group::Idle => "idle",
+            Group::Calibration => "calibration",
+            Group::Levels => "settings",
+            Group::Threads => "threads",
+            Group::Search => "search",
+            Group::Confirmation => "confirmation",
+        }
+    }
 }
 
 /// A second of a trial, or its warm-up.
@@ -82,10 +118,9 @@ pub(crate) enum Event {
     },
     Second(Tick),
     Ended(Ended),
-    /// The run is held between two trials.
-    Held,
-    /// It goes on.
-    GoesOn,
+    /// The run is paused between two trials.
+    Paused,
+    Continued,
     Key(Key),
     /// Somebody ends the run, by a key or by a signal.
     Ending,
@@ -106,9 +141,9 @@ pub(crate) struct State {
     pub(crate) progress: Option<(Progress, Duration)>,
     /// Whether the run is to be held after this trial.
     pub(crate) pause_asked: bool,
-    pub(crate) held_since: Option<Duration>,
+    pub(crate) paused_since: Option<Duration>,
     /// How long it was held before.
-    held: Duration,
+    paused: Duration,
     pub(crate) is_ending: bool,
     pub(crate) shows_help: bool,
 }
@@ -125,8 +160,8 @@ impl State {
             seconds: VecDeque::new(),
             progress: None,
             pause_asked: false,
-            held_since: None,
-            held: Duration::ZERO,
+            paused_since: None,
+            paused: Duration::ZERO,
             is_ending: false,
             shows_help: false,
         }
@@ -154,10 +189,10 @@ impl State {
                 self.now = None;
                 self.done.push(done);
             }
-            Event::Held => self.held_since = Some(self.clock),
-            Event::GoesOn => {
-                let since = self.held_since.take().unwrap_or(self.clock);
-                self.held += self.clock - since;
+            Event::Paused => self.paused_since = Some(self.clock),
+            Event::Continued => {
+                let since = self.paused_since.take().unwrap_or(self.clock);
+                self.paused += self.clock - since;
             }
             Event::Key(key) => self.key(key),
             Event::Ending => self.is_ending = true,
@@ -188,14 +223,14 @@ impl State {
 
     /// How long the run has gone on, without the time it was held.
     pub(crate) fn gone(&self) -> Duration {
-        let now = self.held_since.unwrap_or(self.clock);
-        now.saturating_sub(self.held)
+        let now = self.paused_since.unwrap_or(self.clock);
+        now.saturating_sub(self.paused)
     }
 
     /// About how long the rest takes; `None` before that was told.
     pub(crate) fn left(&self) -> Option<Duration> {
         let (progress, told) = self.progress?;
-        let now = self.held_since.unwrap_or(self.clock);
+        let now = self.paused_since.unwrap_or(self.clock);
         let since = now.saturating_sub(told).min(self.trial_time());
         Some(progress.left.saturating_sub(since))
     }
@@ -207,7 +242,3 @@ impl State {
         began.map_or(Duration::MAX, |began| self.clock.saturating_sub(began))
     }
 }
-
-#[cfg(test)]
-#[path = "state_tests.rs"]
-mod tests;

@@ -1,15 +1,15 @@
 //! The thread that draws.
 
-use super::screen::Screen;
+use super::draw;
 use super::state::{Event, Key, State};
-use super::{Shared, draw};
 use crate::stop::Stop;
+use crate::terminal::Screen;
 use ratatui::crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use rustix::process::setpriority_process;
 use rustix::thread::gettid;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,17 @@ use std::time::{Duration, Instant};
 const FRAME: Duration = Duration::from_millis(200);
 /// The lowest priority: whatever is measured goes first.
 const NICE: i32 = 19;
+
+/// State shared by the thread that measures and the one that draws.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// The run pauses before the next trial.
+    pub(super) pause: AtomicBool,
+    /// The view ends.
+    pub(super) over: AtomicBool,
+    /// CPU time of the view's thread, in nanoseconds.
+    pub(super) cpu_ns: AtomicU64,
+}
 
 /// All that the thread has.
 pub(super) struct View {
@@ -64,7 +75,7 @@ impl View {
                 }
                 shown = Some(began.elapsed());
             }
-            self.tell_cost();
+            self.store_cpu_time();
         }
         // A view that is gone must not hold the run for ever.
         self.shared.pause.store(false, Ordering::Relaxed);
@@ -135,7 +146,7 @@ impl View {
         }
     }
 
-    fn tell_cost(&self) {
+    fn store_cpu_time(&self) {
         let used = clock_gettime(ClockId::ThreadCPUTime);
         let ns = used.tv_sec.saturating_mul(1_000_000_000) + used.tv_nsec;
         let ns = u64::try_from(ns).unwrap_or(0);

@@ -1,8 +1,7 @@
 //! The charts as they grow: a dot per trial, dim where it invalid.
 
 use super::style;
-use crate::live::done::Group;
-use crate::live::state::State;
+use crate::live::state::{Group, State};
 use plimsoll_engine::Ended;
 use plimsoll_report::chart::{Chart, Picture, Progress, TrialPoint, progress};
 use ratatui::buffer::Buffer;

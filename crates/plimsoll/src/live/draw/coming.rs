@@ -2,8 +2,7 @@
 
 use super::put;
 use super::strip::Mark;
-use crate::live::done::Group;
-use crate::live::state::State;
+use crate::live::state::{Group, State};
 use plimsoll_engine::Ended;
 use plimsoll_experiments::Stage;
 use plimsoll_model::human_minutes;
@@ -67,7 +66,7 @@ fn mark(state: &State, stage: &Stage) -> Mark {
     match (is_now, done.clone().next()) {
         (true, _) => Mark::Now,
         (false, None) => Mark::ToCome,
-        (false, Some(_)) if done.any(Ended::is_valid) => Mark::Counts,
-        (false, Some(_)) => Mark::DoesNot,
+        (false, Some(_)) if done.any(Ended::is_valid) => Mark::Valid,
+        (false, Some(_)) => Mark::Invalid,
     }
 }

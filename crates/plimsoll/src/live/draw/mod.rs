@@ -7,8 +7,7 @@ mod seconds;
 mod strip;
 mod trials;
 
-use super::done::Group;
-use super::state::State;
+use super::state::{Group, State};
 use plimsoll_model::human_minutes;
 use plimsoll_report::Ink;
 use plimsoll_report::chart::Charset;
@@ -127,7 +126,7 @@ fn by(height: u16, low: u16, middle: u16, high: u16) -> u16 {
 
 /// Whose run this is on the left, and its time on the right.
 fn header(state: &State, area: Rect, buffer: &mut Buffer) {
-    let time = match (state.held_since, state.left()) {
+    let time = match (state.paused_since, state.left()) {
         _ if state.is_ending => "ending".to_owned(),
         (Some(_), Some(left)) => format!("paused, {} left", human_minutes(left)),
         (None, Some(left)) => {
@@ -152,7 +151,7 @@ fn header(state: &State, area: Rect, buffer: &mut Buffer) {
         let workload = within(&state.about.workload, room - NAME, cut);
         put(buffer, title, NAME, &workload, Ink::Plain);
     }
-    let ink = if state.is_ending || state.held_since.is_some() {
+    let ink = if state.is_ending || state.paused_since.is_some() {
         Ink::Yellow
     } else {
         Ink::Bold
@@ -226,4 +225,4 @@ fn style(ink: Ink) -> Style {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

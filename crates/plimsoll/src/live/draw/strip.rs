@@ -1,8 +1,7 @@
 //! The plan as a strip: a cell per trial, part by part.
 
 use super::put;
-use crate::live::done::Group;
-use crate::live::state::State;
+use crate::live::state::{Group, State};
 use plimsoll_report::Ink;
 use plimsoll_report::chart::Charset;
 use ratatui::buffer::Buffer;
@@ -11,19 +10,19 @@ use ratatui::layout::Rect;
 /// What a trial is to the strip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
-    Counts,
-    DoesNot,
+    Valid,
+    Invalid,
     Now,
     ToCome,
 }
 
 impl Mark {
-    pub(super) const ALL: [Mark; 4] = [Mark::Counts, Mark::DoesNot, Mark::Now, Mark::ToCome];
+    pub(super) const ALL: [Mark; 4] = [Mark::Valid, Mark::Invalid, Mark::Now, Mark::ToCome];
 
     pub(super) fn symbol(self, charset: Charset) -> &'static str {
         match self {
-            Mark::Counts => charset.pick("■", "#"),
-            Mark::DoesNot => charset.pick("×", "x"),
+            Mark::Valid => charset.pick("■", "#"),
+            Mark::Invalid => charset.pick("×", "x"),
             Mark::Now => charset.pick("▶", ">"),
             Mark::ToCome => charset.pick("·", "."),
         }
@@ -31,8 +30,8 @@ impl Mark {
 
     pub(super) fn ink(self) -> Ink {
         match self {
-            Mark::Counts => Ink::Green,
-            Mark::DoesNot => Ink::Red,
+            Mark::Valid => Ink::Green,
+            Mark::Invalid => Ink::Red,
             Mark::Now => Ink::Yellow,
             Mark::ToCome => Ink::Dim,
         }
@@ -40,8 +39,8 @@ impl Mark {
 
     pub(super) fn words(self) -> &'static str {
         match self {
-            Mark::Counts => "a valid trial",
-            Mark::DoesNot => "an invalid trial; it may be repeated",
+            Mark::Valid => "a valid trial",
+            Mark::Invalid => "an invalid trial; it may be repeated",
             Mark::Now => "the current trial",
             Mark::ToCome => "a planned trial",
         }
@@ -126,9 +125,9 @@ fn parts(state: &State) -> Vec<Part> {
         let mut marks: Vec<Mark> = done
             .map(|done| {
                 if done.is_valid() {
-                    Mark::Counts
+                    Mark::Valid
                 } else {
-                    Mark::DoesNot
+                    Mark::Invalid
                 }
             })
             .collect();
@@ -247,8 +246,8 @@ impl Pen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::sample::{LEVELS, done, under_way};
     use crate::live::state::Event;
+    use crate::live::tests::sample::{LEVELS, done, under_way};
     use std::time::Duration;
 
     fn shown(parts: &[Part]) -> Vec<(Group, usize, bool)> {
@@ -262,7 +261,7 @@ mod tests {
         let levels = &parts[2];
         assert_eq!(levels.marks.len(), 22);
         let count = |mark| levels.marks.iter().filter(|m| **m == mark).count();
-        assert_eq!((count(Mark::Counts), count(Mark::DoesNot)), (8, 1));
+        assert_eq!((count(Mark::Valid), count(Mark::Invalid)), (8, 1));
         assert_eq!((count(Mark::Now), count(Mark::ToCome)), (1, 12));
     }
 

@@ -2,8 +2,8 @@
 //! files anew; read the difference before you commit it.
 
 use super::*;
-use crate::live::sample::{LEVELS, begins, begins_idle, copies, done, tick, under_way};
 use crate::live::state::{Event, Key, State, Tick};
+use crate::live::tests::sample::{LEVELS, begins, begins_idle, copies, done, tick, under_way};
 use plimsoll_model::{Invalid, LoadLevel, Phase, Share};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -90,7 +90,7 @@ fn paused() -> State {
     state.fold(Event::Key(Key::Pause), at);
     let ended = state.done[12].clone();
     state.fold(Event::Ended(ended), at);
-    state.fold(Event::Held, at);
+    state.fold(Event::Paused, at);
     state.fold(Event::Clock, Duration::from_secs(53));
     state
 }
@@ -105,7 +105,7 @@ fn long() -> State {
     state
 }
 
-fn screen(state: &State, width: u16, height: u16) -> String {
+pub(crate) fn screen(state: &State, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(state, frame)).unwrap();
     let buffer = terminal.backend().buffer();

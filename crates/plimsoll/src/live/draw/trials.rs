@@ -58,7 +58,7 @@ fn write(
 
 /// The trial under way, or why there is none.
 fn now(state: &State) -> Option<Line> {
-    if let Some(since) = state.held_since {
+    if let Some(since) = state.paused_since {
         let held = human_minutes(state.clock.saturating_sub(since));
         let text = format!("paused for {held}, which is not measured; p resumes");
         return Some((text, Ink::Yellow));

@@ -1,11 +1,11 @@
 //! A terminal that is given back when the program panics: at a real
 //! pseudo-terminal, in a process of its own.
 
-use super::*;
+use super::sample::under_way;
 use crate::live::Live;
 use crate::live::draw::draw;
-use crate::live::sample::under_way;
 use crate::stop::Stop;
+use crate::terminal::Screen;
 use plimsoll_engine::Observer;
 use plimsoll_model::CpuTime;
 use pty::Pty;
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 #[allow(dead_code, reason = "nobody presses a key here")]
-#[path = "../../tests/e2e/pty.rs"]
+#[path = "../../../tests/e2e/pty.rs"]
 mod pty;
 
 /// Tells the process that it is the one that is to panic.
@@ -24,7 +24,7 @@ const PANICS: &str = "PLIMSOLL_TEST_PANICS";
 #[track_caller]
 fn terminal_survives(name: &str, words: &str) {
     let pty = Pty::open();
-    let name = format!("live::screen::tests::{name}");
+    let name = format!("live::tests::terminal::{name}");
     let mut child = Command::new(std::env::current_exe().unwrap());
     child
         .args([&name, "--exact", "--nocapture"])

@@ -1,8 +1,9 @@
 //! The fold, event by event.
 
-use super::*;
-use crate::live::sample::{about, begins, done, tick};
+use super::sample::{about, begins, done, tick};
+use crate::live::state::{Event, Group, Key, REMEMBERED, State};
 use plimsoll_model::Phase;
+use std::time::Duration;
 
 fn at(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -46,17 +47,17 @@ fn a_pause_counts_neither_as_gone_nor_towards_what_is_left() {
     state.fold(begins(Phase::Search, 900, 0, 60), at(10));
     state.fold(Event::Key(Key::Pause), at(11));
     assert!(state.pause_asked, "asked for, and the trial goes on");
-    assert_eq!(state.held_since, None);
+    assert_eq!(state.paused_since, None);
     state.fold(Event::Ended(done(Phase::Search, 900.0, true)), at(12));
-    state.fold(Event::Held, at(12));
+    state.fold(Event::Paused, at(12));
     state.fold(Event::Clock, at(500));
     assert_eq!((state.gone(), state.left()), (at(12), Some(at(58))));
     state.fold(Event::Key(Key::Pause), at(500));
-    state.fold(Event::GoesOn, at(500));
+    state.fold(Event::Continued, at(500));
     state.fold(begins(Phase::Search, 900, 0, 57), at(500));
     state.fold(Event::Clock, at(501));
     assert_eq!((state.gone(), state.left()), (at(13), Some(at(56))));
-    assert_eq!(state.held_since, None);
+    assert_eq!(state.paused_since, None);
 }
 
 #[test]

@@ -1,7 +1,5 @@
-//! The terminal, taken and given back.
-//!
-//! The view is on standard error, so that findings can be piped while one
-//! looks on.
+//! The terminal of the live view: taken, drawn on, and given back whatever
+//! happens. It is that of standard error, so that findings can be piped.
 
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::execute;
@@ -16,6 +14,7 @@ use std::cell::Cell;
 use std::io::{BufWriter, Error, Result, Stderr, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// Whether the terminal is ours now. A static, because a panic of any thread
 /// gives it back.
@@ -30,17 +29,20 @@ thread_local! {
     static DRAWS: Cell<bool> = const { Cell::new(false) };
 }
 
+/// A terminal that takes longer to be given back is gone.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+
 /// What is written at once: a whole screen with its colours.
 const BUFFER: usize = 64 << 10;
 
-/// The size of a terminal that does not tell it.
+/// The size of a terminal that does not report it.
 const USUAL: Rect = Rect::new(0, 0, 80, 24);
 
 type Backend = CrosstermBackend<BufWriter<Stderr>>;
 
 /// A terminal in raw mode on its alternate screen; dropping it gives it back.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(crate) struct Screen {
     terminal: Terminal<Backend>,
     area: Rect,
 }
@@ -50,7 +52,7 @@ impl Screen {
     ///
     /// # Errors
     /// It is none, it can do too little, or it belongs to another job.
-    pub(super) fn open() -> Result<Screen> {
+    pub(crate) fn open() -> Result<Screen> {
         let too_little = std::env::var("TERM").is_ok_and(|term| term == "dumb");
         if !isatty(stderr()) || too_little || !is_in_foreground() {
             return Err(Error::other("no terminal for a view"));
@@ -71,7 +73,7 @@ impl Screen {
     ///
     /// # Errors
     /// The terminal cannot be written to, or has been given back.
-    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {
+    pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {
         let _alone = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
         if !TAKEN.load(Ordering::SeqCst) {
             return Err(Error::other("the terminal was given back"));
@@ -96,7 +98,7 @@ impl Screen {
     ///
     /// # Errors
     /// The terminal cannot be written to.
-    pub(super) fn redraw(&mut self) -> Result<()> {
+    pub(crate) fn redraw(&mut self) -> Result<()> {
         self.terminal = terminal(self.area)?;
         execute!(stderr(), Clear(ClearType::All))
     }
@@ -119,12 +121,12 @@ pub(crate) fn give_back() {
     }
 }
 
-/// A panic is told on the screen that it will be looked for on.
+/// A panic message belongs on the usual screen.
 fn give_back_on_panic() {
-    let tell = std::panic::take_hook();
+    let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         give_back();
-        tell(panic);
+        report(panic);
     }));
 }
 
@@ -151,7 +153,3 @@ fn terminal(area: Rect) -> Result<Terminal<Backend>> {
     let viewport = Viewport::Fixed(area);
     Terminal::with_options(backend, TerminalOptions { viewport })
 }
-
-#[cfg(test)]
-#[path = "screen_tests.rs"]
-mod tests;

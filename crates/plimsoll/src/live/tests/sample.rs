@@ -1,6 +1,6 @@
 //! Runs that tests look at.
 
-use super::state::{About, Event, State, Tick};
+use crate::live::state::{About, Event, State, Tick};
 use plimsoll_engine::{Ended, Progress, Started};
 use plimsoll_experiments::copies::CopiesOfCommand;
 use plimsoll_experiments::{Experiment, Stage, sweep};
@@ -9,7 +9,7 @@ use plimsoll_report::chart::{Charset, LiveCharts};
 use std::time::Duration;
 
 /// The phase of the visits of levels.
-pub(super) const LEVELS: Phase = Phase::Level { level: None };
+pub(crate) const LEVELS: Phase = Phase::Level { level: None };
 
 fn stage(phase: Phase, words: &str) -> Stage {
     Stage {
@@ -18,7 +18,7 @@ fn stage(phase: Phase, words: &str) -> Stage {
     }
 }
 
-pub(super) fn about() -> About {
+pub(crate) fn about() -> About {
     About {
         workload: "GET http://localhost:8080/".to_owned(),
         record: "plimsoll-runs/20261121-154529-sweep.plimsoll".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn about() -> About {
 }
 
 /// A trial at `rate` begins, `done` of 22 visits done, so many seconds left.
-pub(super) fn begins(phase: Phase, rate: u64, done: usize, left_s: u64) -> Event {
+pub(crate) fn begins(phase: Phase, rate: u64, done: usize, left_s: u64) -> Event {
     let second = Duration::from_secs(1);
     let rate = Rate::of(rate, second);
     started(
@@ -56,7 +56,7 @@ pub(super) fn begins(phase: Phase, rate: u64, done: usize, left_s: u64) -> Event
 }
 
 /// The machine without load.
-pub(super) fn begins_idle(done: usize, left_s: u64) -> Event {
+pub(crate) fn begins_idle(done: usize, left_s: u64) -> Event {
     let spec = TrialSpec::blank(Phase::Idle, Setting::Idle, Duration::from_secs(3));
     started(spec, done, left_s)
 }
@@ -72,7 +72,7 @@ fn started(spec: TrialSpec, done: usize, left_s: u64) -> Event {
     }
 }
 
-pub(super) fn tick(rate: f64) -> Tick {
+pub(crate) fn tick(rate: f64) -> Tick {
     Tick {
         rate,
         p99: Some(Duration::from_micros(rate as u64)),
@@ -82,7 +82,7 @@ pub(super) fn tick(rate: f64) -> Tick {
 }
 
 /// A trial that has ended, on a machine whose latency doubles at 5,000/s.
-pub(super) fn done(phase: Phase, rate: f64, is_valid: bool) -> Ended {
+pub(crate) fn done(phase: Phase, rate: f64, is_valid: bool) -> Ended {
     let p50 = 500.0 * (1.0 + (rate / 5_000.0).powi(3));
     let steal = Invalid::Steal {
         stolen: Share::new(0.05).unwrap(),
@@ -101,7 +101,7 @@ pub(super) fn done(phase: Phase, rate: f64, is_valid: bool) -> Ended {
 }
 
 /// Halfway through the levels, 40 s after the start.
-pub(super) fn under_way() -> State {
+pub(crate) fn under_way() -> State {
     let mut idle = done(Phase::Idle, 0.0, true);
     idle.x = None;
     let mut state = State::new(about(), vec![idle]);
@@ -140,7 +140,7 @@ pub(super) fn under_way() -> State {
 }
 
 /// Copies of a command, two at once after one alone.
-pub(super) fn copies() -> State {
+pub(crate) fn copies() -> State {
     let about = About {
         workload: "copies of make -j1".to_owned(),
         limit_us: None,
