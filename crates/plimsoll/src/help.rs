@@ -1,9 +1,5 @@
-//! How the flags are shown: what a first look needs, and under which heading
-//! the rest is found.
-//!
-//! The flags themselves are in [`crate::args`]. A page that is asked for with
-//! `-h` fits a screen; `--help` and the manual have all of it, with examples
-//! and exit codes.
+//! Help pages: `-h` fits a screen; `--help` and the manual have all flags under
+//! headings, examples and exit codes.
 
 use crate::args::Cli;
 use crate::registry::EXPERIMENTS;
@@ -29,8 +25,9 @@ Exit status: 0 success, 1 the run failed, 2 usage error, 130 stopped by Ctrl-C."
 
 /// Of an experiment, whose run can be ended by a key.
 const RUN_EXIT_STATUS: &str = "\
-Exit status: 0 success, 1 the run failed or none of its trials is valid, 2 usage
-error, 130 stopped by Ctrl-C or q.";
+Exit status: 0 success, 1 the run failed (for example, a server cannot be
+reached) or none of its trials is valid, 2 usage error, 130 stopped by Ctrl-C or
+q.";
 
 /// Lines of examples that a page asked for with `-h` has room for.
 const SHORT_EXAMPLES: usize = 6;
@@ -61,7 +58,7 @@ const REPORT_EXAMPLES: &str = "\
 Examples:
   plimsoll report plimsoll-runs/FILE
   plimsoll report FILE -o report.html         as a page with charts
-  plimsoll report FILE --goal 'p99<5ms'       against another promise
+  plimsoll report FILE --goal 'p99<5ms'       by another goal
   plimsoll report FILE --no-charts --format csv > levels.csv";
 
 const EXPORT_EXAMPLES: &str = "\
@@ -74,10 +71,10 @@ Example:
 
 /// The command line as it is parsed, completed and documented.
 pub(crate) fn command() -> Command {
-    let experiments = EXPERIMENTS.iter().map(|entry| entry.command());
     let mut cli = Cli::command();
     // Before the commands that use their records.
-    for (order, experiment) in experiments.enumerate() {
+    for (order, entry) in EXPERIMENTS.iter().enumerate() {
+        let experiment = experiment(entry.command(), &entry.help());
         cli = cli.subcommand(experiment.display_order(order));
     }
     let mut command = with_below(
@@ -100,7 +97,7 @@ pub(crate) fn command() -> Command {
 
 /// The help of an experiment: its flags under headings, and the rarer ones left
 /// out of `-h`.
-pub(crate) fn experiment(command: Command, page: &HelpPage) -> Command {
+fn experiment(command: Command, page: &HelpPage) -> Command {
     let headings: Vec<Heading> = page
         .headings
         .iter()

@@ -1,12 +1,12 @@
-//! The experiments, a line each, and what the program asks of any of them.
+//! The experiments, one line each, behind one object-safe trait.
 
 use crate::args::FrameArgs;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::session;
 use crate::session::{Conclusion, run};
-use crate::{help, session};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use plimsoll_experiments::{Experiment, LoadLine};
+use plimsoll_experiments::{Experiment, HelpPage, LoadLine};
 use plimsoll_model::Goal;
 use plimsoll_record::Record;
 use plimsoll_report::{Format, Look};
@@ -20,12 +20,14 @@ pub(crate) const EXPERIMENTS: &[&dyn Entry] = &[
     &Registered::<plimsoll_experiments::lateness::WakeUps>::NEW,
 ];
 
-/// An experiment, its types apart.
+/// An experiment without its types.
 pub(crate) trait Entry: Sync {
-    /// Its name: the command, and the tag in a record.
+    /// The command, and the tag in a record.
     fn name(&self) -> &'static str;
-    /// Its flags and help.
+    /// Its flags, in no order.
     fn command(&self) -> Command;
+    /// How its help is laid out.
+    fn help(&self) -> HelpPage;
     /// Runs it.
     fn run(&self, matches: &ArgMatches, output: &Output) -> Result<(), Failure>;
     /// What a record of it says, in a format. `goals` replace those of the run.
@@ -40,10 +42,10 @@ pub(crate) trait Entry: Sync {
     fn load_line(&self, record: &Record, goals: &[Goal]) -> Result<Option<LoadLine>, Failure>;
 }
 
-/// The experiment of this name.
+/// The experiment of a record.
 ///
 /// # Errors
-/// There is none: the record is of a newer version.
+/// This version does not have it.
 pub(crate) fn of(record: &Record) -> Result<&'static dyn Entry, Failure> {
     let name = record.experiment();
     let found = EXPERIMENTS.iter().find(|entry| entry.name() == name);
@@ -69,7 +71,11 @@ impl<E: Experiment> Entry for Registered<E> {
 
     fn command(&self) -> Command {
         let command = FrameArgs::augment_args(E::Args::augment_args(Command::new(E::NAME)));
-        help::experiment(command.about(E::ABOUT).long_about(None), &E::HELP)
+        command.about(E::ABOUT).long_about(None)
+    }
+
+    fn help(&self) -> HelpPage {
+        E::HELP
     }
 
     fn run(&self, matches: &ArgMatches, output: &Output) -> Result<(), Failure> {
