@@ -1,6 +1,5 @@
-//! What is told while a run goes on where there is no live view: lines, or a
-//! bar for the self-test on a terminal. Both go to standard error, so that
-//! findings can be piped.
+//! Progress without a live view, on standard error: lines, or a bar for the
+//! self-test on a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_engine::{Ended, Observer, Progress, Started};
@@ -64,8 +63,7 @@ impl Observer for Bar {
 
     fn trial_ended(&mut self, trial: &Ended) {
         self.last = outcome(trial);
-        let is_visit = matches!(trial.phase, Phase::Level { .. });
-        self.bar.inc(u64::from(trial.attempt == 0 && is_visit));
+        self.bar.inc(visits(trial.phase, trial.attempt) as u64);
         self.show("");
     }
 }
@@ -76,7 +74,7 @@ impl Drop for Bar {
     }
 }
 
-/// A line per trial.
+/// Prints a line when a trial has ended, with the visits that are then done.
 #[derive(Default)]
 struct Lines {
     place: String,
@@ -86,7 +84,7 @@ impl Observer for Lines {
     fn trial_started(&mut self, trial: &Started, progress: &Progress) {
         self.place = format!(
             "[{}/{}, {} left] {}",
-            progress.done,
+            progress.done + visits(trial.phase, trial.attempt),
             progress.visits,
             human_minutes(progress.left),
             described(&trial.what, trial.attempt)
@@ -99,8 +97,14 @@ impl Observer for Lines {
     }
 }
 
+/// How many planned visits a trial does: none if it repeats one, or is part of
+/// the preparation or the search.
+fn visits(phase: Phase, attempt: u32) -> usize {
+    usize::from(attempt == 0 && matches!(phase, Phase::Level { .. }))
+}
+
 /// The setting of a trial, and whether it is a repeat.
-pub(crate) fn described(what: &str, attempt: u32) -> String {
+fn described(what: &str, attempt: u32) -> String {
     match attempt {
         0 => what.to_owned(),
         _ => format!("{what} (again)"),
@@ -131,4 +135,34 @@ fn outcome(trial: &Ended) -> String {
     let parts = [trial.measured.clone(), invalid].into_iter();
     let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{Setting, TrialSpec};
+    use std::time::Duration;
+
+    #[test]
+    fn a_line_has_the_visits_that_are_done_with_its_trial() {
+        let level = Phase::Level { level: None };
+        for (phase, attempt, expected) in [
+            (Phase::Idle, 0, "[3/4, 5 s left] x"),
+            (level, 0, "[4/4, 5 s left] x"),
+            (level, 1, "[3/4, 5 s left] x (again)"),
+            (Phase::Search, 0, "[3/4, 5 s left] x"),
+        ] {
+            let mut lines = Lines::default();
+            let mut spec = TrialSpec::blank(phase, Setting::Idle, Duration::ZERO);
+            spec.attempt = attempt;
+            let left = Duration::from_secs(5);
+            let progress = Progress {
+                done: 3,
+                visits: 4,
+                left,
+            };
+            lines.trial_started(&Started::of(&spec, "x".to_owned()), &progress);
+            assert_eq!(lines.place, expected);
+        }
+    }
 }
