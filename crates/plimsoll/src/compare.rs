@@ -1,33 +1,97 @@
 //! `plimsoll compare`: machines, or versions of a service, side by side.
 
-use crate::args::{CompareArgs, CompareFormat, Ending, Price};
 use crate::failure::Failure;
-use crate::loaded::Loaded;
+use crate::format::{ByExtension, CompareFormat};
+use crate::load_record::LoadRecord;
 use crate::output::{Output, spare_sources};
 use crate::session::rendered;
+use clap::Args;
 use plimsoll_model::{
-    CapacityFinding, Carried, ComparisonCaution, CpuThreshold, Respect, ThresholdFinding, Workload,
+    CapacityFinding, Carried, ComparisonCaution, CpuThreshold, Goal, Respect, ThresholdFinding,
+    Workload,
 };
 use plimsoll_report::compare::{CompareReport, ComparedRun, Source};
 use plimsoll_study::compare::{Capacity, CompareError, Machine, compare, factors, watts_at};
 use plimsoll_study::picture::picture;
 use std::path::{Path, PathBuf};
 
+const COMPARE_HELP: &str = "\
+Each record is compared with the first. A difference is called better or worse
+only where its 95 % interval lies on one side; else it is inconclusive. Records
+of different workloads or goals are refused, and those of copies, which have no
+capacity. With several goals the table of CPU use by headroom is of the one that
+allows the least. A record is called by the name of its machine (of
+its table, if it is imported), or by its file where two have the same.
+
+Worked example: web1 carries 1,000/s (950 to 1,050) and web2 1,200/s (1,150 to
+1,250). 1.2 times as much (1.12 to 1.29) lies above 1 as a whole: better. At
+--price web1=0.30 --price web2=0.40 it is 0.9 times (0.84 to 0.97) as much for
+the same money: worse.
+
+Examples:
+  plimsoll compare old.plimsoll new.plimsoll
+  plimsoll compare web1.plimsoll web2.plimsoll --goal 'p99<10ms' \\
+      --price web1=0.34 --price web2=0.29";
+
+/// `plimsoll compare`
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_HELP)]
+pub(crate) struct CompareArgs {
+    /// The records, two or more.
+    #[arg(required = true, value_name = "RECORD")]
+    files: Vec<PathBuf>,
+
+    /// What a machine costs per hour, such as web1=0.34; all in one currency. Repeatable.
+    #[arg(long = "price", value_name = "NAME=PRICE", value_parser = price)]
+    prices: Vec<Price>,
+
+    /// Judge all trials by another goal. Repeatable; replaces those of the runs.
+    #[arg(long = "goal", value_name = "GOAL")]
+    goals: Vec<Goal>,
+
+    /// How to print the comparison (default: as the name after -o ends, else text).
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<CompareFormat>,
+
+    /// Write it to this file, such as compare.html, instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What a machine costs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Price {
+    /// Its name.
+    name: String,
+    /// Per hour; any number that can be written.
+    per_hour: f64,
+}
+
+fn price(text: &str) -> Result<Price, String> {
+    // A name may hold a '=', a price does not.
+    let parts = text.rsplit_once('=');
+    let price = parts.and_then(|(name, price)| {
+        Some(Price {
+            name: name.trim().to_owned(),
+            per_hour: price.trim().parse().ok()?,
+        })
+    });
+    price
+        .filter(|p| !p.name.is_empty())
+        .ok_or_else(|| "give a machine's name and what it costs per hour, such as web1=0.34".into())
+}
+
 pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
     if args.files.len() < 2 {
         return Err(mistake(CompareError::TooFew));
     }
     let file = args.output.as_deref();
-    let format = CompareFormat::of(args.format, file, CompareFormat::Text);
-    let format = format.map_err(Failure::Mistake)?;
+    let format = CompareFormat::choose(args.format, file)?;
     let records: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     spare_sources(file, &records)?;
-    let open = |file| Loaded::open(file, &args.goals);
-    let loaded: Vec<Loaded> = args
-        .files
-        .iter()
-        .map(|f| open(f))
-        .collect::<Result<_, _>>()?;
+    let open = |file: &PathBuf| LoadRecord::open(file, &args.goals);
+    let loaded: Vec<LoadRecord> = args.files.iter().map(open).collect::<Result<_, _>>()?;
+    refuse_same_run(&loaded)?;
     let names = names(&loaded);
     let prices = prices(&args.prices, &names)?;
     let machines: Vec<Machine> = loaded
@@ -38,7 +102,7 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
         .collect();
     let mut comparison = compare(&machines).map_err(mistake)?;
     comparison.cautions.extend(cautions(&loaded, &names));
-    let sources: Vec<Source<'_>> = loaded.iter().map(Loaded::source).collect();
+    let sources: Vec<Source<'_>> = loaded.iter().map(LoadRecord::source).collect();
     let report = CompareReport {
         comparison: &comparison,
         sources: &sources,
@@ -49,9 +113,32 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
     output.put(&written, file)
 }
 
+/// Refuses copies of one record: a run does not differ from itself.
+fn refuse_same_run(loaded: &[LoadRecord]) -> Result<(), Failure> {
+    let run = |one: &LoadRecord| {
+        (
+            one.created_unix_ms,
+            one.plan.run.seed,
+            one.provenance.clone(),
+        )
+    };
+    for (nth, other) in loaded.iter().enumerate() {
+        let same = loaded[..nth].iter().find(|one| run(one) == run(other));
+        // A file that is named twice is refused for that.
+        if let Some(one) = same.filter(|one| one.file != other.file) {
+            return Err(Failure::Mistake(format!(
+                "{} and {} hold the same run, which cannot be compared with itself; name records of different runs",
+                one.file.display(),
+                other.file.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// What is drawn of each machine.
-fn runs(loaded: &[Loaded], machines: &[Machine]) -> Vec<ComparedRun> {
-    let run = |(loaded, machine): (&Loaded, &Machine)| ComparedRun {
+fn runs(loaded: &[LoadRecord], machines: &[Machine]) -> Vec<ComparedRun> {
+    let run = |(loaded, machine): (&LoadRecord, &Machine)| ComparedRun {
         findings: loaded.findings.clone(),
         picture: picture(&loaded.plan, &loaded.trials),
         factors: factors(machine),
@@ -64,10 +151,10 @@ fn mistake(error: CompareError) -> Failure {
 }
 
 /// A name for each record: its own, or its file's where others have the same.
-fn names(loaded: &[Loaded]) -> Vec<String> {
-    let mut names: Vec<String> = loaded.iter().map(Loaded::name).collect();
-    let path = |l: &Loaded| l.file.to_string_lossy().into_owned();
-    for next in [Loaded::stem, path] {
+fn names(loaded: &[LoadRecord]) -> Vec<String> {
+    let mut names: Vec<String> = loaded.iter().map(LoadRecord::name).collect();
+    let path = |l: &LoadRecord| l.file.to_string_lossy().into_owned();
+    for next in [LoadRecord::stem, path] {
         let taken = names.clone();
         let is_shared = |name: &String| taken.iter().filter(|other| *other == name).count() > 1;
         for (name, loaded) in names.iter_mut().zip(loaded) {
@@ -99,7 +186,7 @@ fn prices(given: &[Price], names: &[String]) -> Result<Vec<Option<f64>>, Failure
     Ok(names.iter().map(of).collect())
 }
 
-fn machine(loaded: &Loaded, name: &str, price_per_hour: Option<f64>) -> Machine {
+fn machine(loaded: &LoadRecord, name: &str, price_per_hour: Option<f64>) -> Machine {
     let findings = &loaded.findings;
     let is_table = matches!(loaded.plan.workload, Workload::Imported(_));
     Machine {
@@ -118,7 +205,7 @@ fn machine(loaded: &Loaded, name: &str, price_per_hour: Option<f64>) -> Machine 
     }
 }
 
-fn capacity(loaded: &Loaded, finding: &CapacityFinding) -> Capacity {
+fn capacity(loaded: &LoadRecord, finding: &CapacityFinding) -> Capacity {
     let carried = Carried::from(finding);
     let rate = carried.estimate().map(|rate| rate.value);
     Capacity {
@@ -138,7 +225,7 @@ fn threshold(finding: &ThresholdFinding) -> Option<CpuThreshold> {
 }
 
 /// What may differ besides what is compared, and what is in doubt.
-fn cautions(loaded: &[Loaded], names: &[String]) -> Vec<ComparisonCaution> {
+fn cautions(loaded: &[LoadRecord], names: &[String]) -> Vec<ComparisonCaution> {
     let mut out = Vec::new();
     let Some((first, others)) = loaded.split_first() else {
         return out;
@@ -171,4 +258,18 @@ fn cautions(loaded: &[Loaded], names: &[String]) -> Vec<ComparisonCaution> {
         }));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_what_parts_it_from_its_price() {
+        let read = price("a=b = 0.5").unwrap();
+        assert_eq!((read.name.as_str(), read.per_hour), ("a=b", 0.5));
+        for bad in ["web1", "=0.5", "web1=", "web1=cheap", ""] {
+            assert!(price(bad).unwrap_err().contains("web1=0.34"), "{bad}");
+        }
+    }
 }

@@ -1,14 +1,28 @@
 //! `plimsoll export`: a record's measurements in other formats.
 
-use crate::args::ExportArgs;
 use crate::failure::Failure;
-use crate::loaded::Loaded;
 use crate::output::Output;
-use plimsoll_record::export_hdr;
+use crate::registry;
+use clap::Args;
+use plimsoll_experiments::LoadLine;
+use plimsoll_model::Workload;
+use plimsoll_record::{Record, export_hdr};
+use std::path::{Path, PathBuf};
+
+/// `plimsoll export`
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The record of a run.
+    file: PathBuf,
+
+    /// Write HdrHistogram interval logs, one per level, into this directory.
+    #[arg(long, value_name = "DIR", required = true)]
+    hdr: PathBuf,
+}
 
 pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
-    let loaded = Loaded::open(&args.file, &[])?;
-    let written = export_hdr(loaded.trials.into_iter().map(Ok), &args.hdr)?;
+    let line = load_line(&args.file)?;
+    let written = export_hdr(line.trials.into_iter().map(Ok), &args.hdr)?;
     if written.is_empty() {
         return Err(Failure::Mistake(format!(
             "{} holds no latencies at load levels to export: the run ended before its levels",
@@ -19,4 +33,22 @@ pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
         output.print(&format!("{}\n", path.display()))?;
     }
     Ok(())
+}
+
+/// The load line of a record that has measured histograms at load levels.
+fn load_line(file: &Path) -> Result<LoadLine, Failure> {
+    let record = Record::open(file)?;
+    let shown = file.display();
+    let Some(line) = registry::of(&record)?.load_line(&record, &[])? else {
+        return Err(Failure::Mistake(format!(
+            "{shown} is a record of plimsoll {}; only a record of plimsoll sweep has histograms of load levels to export",
+            record.experiment()
+        )));
+    };
+    if matches!(line.plan.workload, Workload::Imported(_)) {
+        return Err(Failure::Mistake(format!(
+            "{shown} is an imported table, which has no histograms to export; export a record of plimsoll sweep"
+        )));
+    }
+    Ok(line)
 }

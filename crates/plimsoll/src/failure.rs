@@ -18,7 +18,7 @@ pub(crate) enum Failure {
     Interrupted(String),
     /// A command that was run for the user has ended with this code: no message.
     Command(u8),
-    /// Whoever read our output has gone, as `head` does: no message, exit code 0.
+    /// The reader of our output is gone, as with `head`: no message, exit code 0.
     OutputClosed,
 }
 
@@ -37,9 +37,9 @@ impl Failure {
         }
     }
 
-    /// The same failure, with more to say.
+    /// The same failure, with another sentence on a line of its own.
     pub(crate) fn with(self, more: &str) -> Failure {
-        let and = |sentence: String| format!("{sentence}\n{more}");
+        let and = |sentence: String| format!("{sentence}\nplimsoll: {more}");
         match self {
             Failure::Mistake(s) => Failure::Mistake(and(s)),
             Failure::Run(s) => Failure::Run(and(s)),

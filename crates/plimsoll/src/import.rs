@@ -1,10 +1,11 @@
 //! `plimsoll import`: a table that somebody measured becomes a record.
 
-use crate::args::ImportArgs;
 use crate::failure::Failure;
+use crate::format::Format;
 use crate::output::Output;
 use crate::record_file::{self, Maker};
 use crate::session::show;
+use clap::Args;
 use plimsoll_experiments::copies::CopiesOfCommand;
 use plimsoll_experiments::import::{About, ImportedRows, Table};
 use plimsoll_experiments::sweep::Sweep;
@@ -13,7 +14,64 @@ use plimsoll_model::{Provenance, RunEnd};
 use plimsoll_record::{NewRun, Record};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+const IMPORT_HELP: &str = "\
+The table is CSV: a line with the names of the columns, then a row per load.
+Columns are
+  rate_rps,cpu_pct,latency_us   a rate, CPU use (0 to 100), the latency at it
+  copies,cpu_pct,seconds        copies of a job at once, CPU use, time of a copy
+in any order. Repeated rows at one load are repeated trials. What is concluded
+from a sweep is concluded from a table too, but a load with one row has no
+interval of its own; what is fitted through several loads may have one, from how
+they scatter. The table does not say which latency it has (a mean, a
+percentile): --note can.
+
+Worked example, with a table web1.csv of three rows
+  rate_rps,cpu_pct,latency_us
+  1000,12,800
+  4000,41,950
+  8000,83,2100
+it is known that 4,000/s are carried within twice the latency of light load
+(1600 us) and 8,000/s are not; what lies between is a gap, and the report says
+so:
+  plimsoll import web1.csv -o web1.plimsoll --cpus 8 --note 'p99, from wrk2'";
+
+/// `plimsoll import`
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_HELP)]
+pub(crate) struct ImportArgs {
+    /// The table, in CSV.
+    table: PathBuf,
+
+    /// Where to write the record.
+    #[arg(short, long, value_name = "FILE", required = true)]
+    output: PathBuf,
+
+    /// What was measured, such as the machine's name (default: the name of the table's file).
+    #[arg(long, value_name = "NAME", value_parser = words)]
+    name: Option<String>,
+
+    /// How many CPUs the machine has.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8192))]
+    cpus: Option<u32>,
+
+    /// How many threads its cores have. The first copies are then taken to have run on cores of their own.
+    #[arg(long, value_name = "N", requires = "cpus", value_parser = clap::value_parser!(u32).range(1..=8))]
+    threads_per_core: Option<u32>,
+
+    /// Where the table comes from and what its latency is; the record keeps it.
+    #[arg(long, value_name = "TEXT", value_parser = words)]
+    note: Option<String>,
+
+    /// Format of the findings on standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+
+    /// Leave out the page with charts beside the record.
+    #[arg(long)]
+    no_html: bool,
+}
 
 /// A byte more than any table that is taken, so that a larger one is noticed
 /// without being read to its end, which a device may not have.
@@ -104,4 +162,11 @@ fn write<E: Experiment>(
             Err(error.into())
         }
     }
+}
+
+fn words(text: &str) -> Result<String, String> {
+    let words = text.trim();
+    let fits = !words.is_empty() && words.chars().count() <= 500;
+    fits.then(|| words.to_owned())
+        .ok_or_else(|| "give 1 to 500 characters".into())
 }

@@ -1,28 +1,23 @@
-//! The command: what was typed, what is meant, experiment, view, exit code.
-//!
-//! This is the only room that knows flags, exit codes and colours. It
-//! measures nothing and concludes nothing.
+//! The command line: flags, commands, output, exit codes.
 
 mod args;
-mod burn;
 mod compare;
 mod doctor;
 mod export;
 mod failure;
-mod gate;
+mod format;
 mod help;
+mod helper;
 mod import;
 mod leftovers;
 mod live;
-mod loaded;
-mod needs;
+mod load_record;
 mod output;
 mod page_file;
 mod plan;
 mod progress;
 mod record_file;
 mod registry;
-mod remark;
 mod replay;
 mod report;
 mod selftest;
@@ -44,21 +39,19 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if std::env::args_os().len() <= 1 {
-        // Git and its like answer a bare command with what can be done, and
-        // with failure, for nothing was.
+        // As git does: a bare command prints first steps, and fails.
         let _ = std::io::stderr().write_all(help::FIRST_STEPS.as_bytes());
         return Failure::Mistake(String::new()).exit_code();
     }
-    if let Some(code) = gate::if_asked().or_else(burn::if_asked) {
+    if let Some(code) = helper::run_if_asked() {
         return code;
     }
     let matches = help::command().get_matches_from(shim::arguments(std::env::args_os()));
-    let done = run(&matches);
-    match done {
+    match run(&matches) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if let Some(sentence) = failure.sentence() {
-                // There is nobody left to tell if this fails too.
+                // No other channel is left if this fails too.
                 let _ = writeln!(std::io::stderr(), "plimsoll: {sentence}");
             }
             failure.exit_code()
@@ -66,7 +59,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs an experiment, or a command of another kind.
 fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let common = CommonArgs::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
     let output = output::Output::new(common.color, !common.no_charts);

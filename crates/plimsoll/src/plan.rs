@@ -3,12 +3,15 @@
 //! Nothing is run, so whatever a record does not tell is put right by asking
 //! for something else: another record, another goal.
 
+mod args;
 mod refuse;
 mod traffic;
 
-use crate::args::{Ending, PlanArgs, PlanFormat};
+pub(crate) use args::PlanArgs;
+
 use crate::failure::Failure;
-use crate::loaded::Loaded;
+use crate::format::{ByExtension, PlanFormat};
+use crate::load_record::LoadRecord;
 use crate::output::{Output, spare_sources};
 use crate::session::rendered;
 use plimsoll_model::{CapacityFinding, Carried, Estimate, Rate};
@@ -19,12 +22,12 @@ use std::path::Path;
 
 pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
     let file = args.output.as_deref();
-    let format = PlanFormat::of(args.format, file, PlanFormat::Text).map_err(Failure::Mistake)?;
+    let format = PlanFormat::choose(args.format, file)?;
     let sources = [Some(&args.file), args.traffic.as_ref()];
     let sources: Vec<&Path> = sources.into_iter().flatten().map(AsRef::as_ref).collect();
     spare_sources(file, &sources)?;
     let demand = demand(args)?;
-    let loaded = Loaded::open(&args.file, &args.goals)?;
+    let loaded = LoadRecord::open(&args.file, &args.goals)?;
     let capacity = lowest(&loaded)?;
     let line = CpuLine::of(&loaded.plan, &loaded.trials);
     let cpu = |rate: Rate| -> Option<Estimate> { line.as_ref()?.at(rate) };
@@ -80,7 +83,7 @@ fn demand(args: &PlanArgs) -> Result<Demand, Failure> {
 }
 
 /// The goal that is planned for, if all of them can be.
-fn lowest(loaded: &Loaded) -> Result<&CapacityFinding, Failure> {
+fn lowest(loaded: &LoadRecord) -> Result<&CapacityFinding, Failure> {
     refuse::without_rates(loaded)?;
     let all = &loaded.findings.capacity;
     if let Some(unknown) = all.iter().find(|c| Carried::from(*c) == Carried::Unknown) {

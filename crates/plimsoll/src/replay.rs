@@ -1,9 +1,25 @@
 //! `plimsoll replay`: a log of decisions, decided again.
 
-use crate::args::ReplayArgs;
 use crate::failure::Failure;
 use crate::output::Output;
+use clap::Args;
 use plimsoll_law::{Difference, replay};
+use std::path::PathBuf;
+
+const REPLAY_HELP: &str = "\
+Example:
+  plimsoll side --log side.jsonl -- make && plimsoll replay side.jsonl
+
+Exit status: 0 all decided the same, 1 one was decided otherwise, 2 a mistake in
+what was asked, or no log.";
+
+/// `plimsoll replay`
+#[derive(Debug, Args)]
+#[command(after_help = REPLAY_HELP)]
+pub(crate) struct ReplayArgs {
+    /// A log of `plimsoll side --log`.
+    log: PathBuf,
+}
 
 pub(crate) fn run(args: &ReplayArgs, output: &Output) -> Result<(), Failure> {
     let shown = args.log.display();

@@ -1,14 +1,36 @@
 //! `plimsoll report`: the findings of a record, made again.
 
-use crate::args::{Ending, Format, ReportArgs};
 use crate::failure::Failure;
+use crate::format::{ByExtension, Format};
 use crate::output::{Output, spare_sources};
 use crate::registry;
+use clap::Args;
+use plimsoll_model::Goal;
 use plimsoll_record::Record;
+use std::path::PathBuf;
+
+/// `plimsoll report`
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The record of a run.
+    file: PathBuf,
+
+    /// How to print the findings (default: as the name after -o ends, else text).
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+
+    /// Write them to this file, such as report.html, instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Judge the trials by another goal. Repeatable; replaces those of the run.
+    #[arg(long = "goal", value_name = "GOAL")]
+    goals: Vec<Goal>,
+}
 
 pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
     let file = args.output.as_deref();
-    let format = Format::of(args.format, file, Format::Text).map_err(Failure::Mistake)?;
+    let format = Format::choose(args.format, file)?;
     spare_sources(file, &[&args.file])?;
     let record = Record::open(&args.file)?;
     let experiment = registry::of(&record)?;

@@ -1,13 +1,46 @@
 //! `plimsoll completions` and `plimsoll man`: made from the flags as they are
 //! parsed, by the program that parses them, so that they cannot drift apart.
 
-use crate::args::{CompletionsArgs, ManArgs};
 use crate::failure::Failure;
 use crate::help;
 use crate::output::Output;
-use clap::Command;
+use clap::{Args, Command};
+use clap_complete::Shell;
 use clap_mangen::Man;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  plimsoll completions bash > /etc/bash_completion.d/plimsoll
+  plimsoll completions zsh > ~/.zfunc/_plimsoll
+  plimsoll completions fish > ~/.config/fish/completions/plimsoll.fish";
+
+/// `plimsoll completions`
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_HELP)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    shell: Shell,
+}
+
+const MAN_HELP: &str = "\
+Examples:
+  plimsoll man | man -l -                             read it
+  plimsoll man sweep | man -l -                       that of one command
+  plimsoll man --dir ~/.local/share/man/man1          install all of them";
+
+/// `plimsoll man`
+#[derive(Debug, Args)]
+#[command(after_help = MAN_HELP)]
+pub(crate) struct ManArgs {
+    /// The command whose page to print (default: that of plimsoll itself).
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+
+    /// Write all pages into this directory instead.
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    dir: Option<PathBuf>,
+}
 
 /// Sections that no flag tells of. roff: a line that begins with a dot is a
 /// request.

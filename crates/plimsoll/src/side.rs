@@ -1,10 +1,14 @@
 //! `plimsoll side`: a command in what the machine has left.
 
-use crate::args::{MechanismChoice, RunAs, SideArgs};
+mod args;
+
+pub(crate) use args::SideArgs;
+
 use crate::failure::Failure;
-use crate::gate;
+use crate::helper;
 use crate::output::note;
 use crate::signals::Signals;
+use args::{MechanismChoice, RunAs};
 use plimsoll_control::{Gate, Journals, MemoryLimits, start_attach_wait};
 use plimsoll_experiments::yields;
 use plimsoll_host::Root;
@@ -14,7 +18,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
-    let gate = gate::gate();
+    let gate = helper::gate();
     let mut request = request(args, &gate)?;
     let root = Root::machine();
     start_attach_wait(&root);

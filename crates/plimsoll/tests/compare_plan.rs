@@ -1,5 +1,5 @@
-//! Machines held against each other and fleets planned, from published tables;
-//! and what makes no sense, each in one sentence with the way out.
+//! Machines compared and fleets planned, from published tables; bad input is
+//! refused with one sentence and the way out.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,11 +21,15 @@ fn published() -> Folder {
         ("intel-smt-netty", "smt"),
         ("intel-smt-compile", "compile"),
     ] {
-        let csv = format!("{}/tests/data/{table}.csv", env!("CARGO_MANIFEST_DIR"));
-        let args = ["import", &csv, "-o", record, "--name", table, "--cpus", "8"];
-        assert_eq!(folder.run(&args).code, Some(0));
+        import(&folder, table, record);
     }
     folder
+}
+
+fn import(folder: &Folder, table: &str, record: &str) {
+    let csv = format!("{}/tests/data/{table}.csv", env!("CARGO_MANIFEST_DIR"));
+    let args = ["import", &csv, "-o", record, "--name", table, "--cpus", "8"];
+    folder.run(&args).says(0, &[]);
 }
 
 /// The whole text, whatever its lines.
@@ -136,6 +140,11 @@ fn records_that_cannot_be_compared_say_why() {
     refused(&[], &["RECORD"]);
     refused(&["arm"], &["at least two"]);
     refused(&["arm", "arm"], &["name each record once"]);
+    std::fs::copy(folder.path("arm"), folder.path("copy")).unwrap();
+    refused(
+        &["smt", "arm", "copy"],
+        &["arm and copy hold the same run, which cannot be compared with itself"],
+    );
     refused(&["arm", "none"], &["none"]);
     refused(&["arm", "text"], &["text"]);
     refused(
@@ -200,7 +209,7 @@ fn records_of_other_goals_and_other_workloads_are_refused() {
 #[test]
 fn machines_of_one_name_are_called_by_their_files() {
     let folder = published();
-    std::fs::copy(folder.path("arm"), folder.path("later.plimsoll")).unwrap();
+    import(&folder, "graviton3-netty", "later.plimsoll");
     let args = [
         "compare",
         "arm",
@@ -214,7 +223,7 @@ fn machines_of_one_name_are_called_by_their_files() {
     assert_eq!(json["machines"][0]["name"], "arm");
     assert_eq!(json["machines"][1]["name"], "later");
     std::fs::create_dir(folder.path("b")).unwrap();
-    std::fs::copy(folder.path("arm"), folder.path("b/arm")).unwrap();
+    import(&folder, "graviton3-netty", "b/arm");
     let json = folder
         .run(&["compare", "arm", "b/arm", "--format", "json"])
         .json();
@@ -408,7 +417,7 @@ fn services_on_different_numbers_of_cpus_are_not_compared_by_cpu_without_a_word(
 #[test]
 fn three_records_fit_into_80_columns() {
     let folder = published();
-    std::fs::copy(folder.path("arm"), folder.path("later-with-a-long-name")).unwrap();
+    import(&folder, "graviton3-netty", "later-with-a-long-name");
     let mut compare = folder.command(&["compare", "arm", "smt", "later-with-a-long-name"]);
     let ended = compare.env("COLUMNS", "80").output().unwrap();
     assert!(ended.status.success(), "{ended:#?}");
@@ -597,4 +606,23 @@ fn a_record_without_a_capacity_says_why_and_what_to_do() {
     replan(&folder, "smt", |plan| plan["goals"] = serde_json::json!([]));
     plan("smt", &[]).says(2, &["without a goal", "--goal 'p99<10ms'"]);
     assert_eq!(trials_in(&folder.path("smt")), 12, "a record is only read");
+}
+
+#[test]
+fn imported_tables_have_no_histograms_to_export() {
+    let folder = published();
+    for (record, words) in [
+        (
+            "arm",
+            "arm is an imported table, which has no histograms to export",
+        ),
+        (
+            "compile",
+            "compile is a record of plimsoll copies; only a record of plimsoll sweep",
+        ),
+    ] {
+        let args = ["export", record, "--hdr", "logs"];
+        folder.run(&args).says(2, &[words]);
+    }
+    assert!(!folder.path("logs").exists());
 }

@@ -87,10 +87,22 @@ fn a_cpu_that_is_not_there_is_named() {
 }
 
 #[test]
-fn an_unknown_host_is_a_mistake() {
-    Folder::new()
-        .run(&["sweep", "http://no-such-host.invalid/"])
-        .says(2, &["no-such-host.invalid"]);
+fn a_target_that_cannot_be_reached_fails_the_run_whatever_the_reason() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap().to_string();
+    drop(free);
+    for (host, words) in [
+        (&*address, [&*address, "nothing listens"]),
+        (
+            "no-such-host.invalid",
+            ["no-such-host.invalid", "cannot be resolved"],
+        ),
+    ] {
+        for command in ["sweep", "yield"] {
+            let url = format!("http://{host}/");
+            Folder::new().run(&[command, &url]).says(1, &words);
+        }
+    }
 }
 
 #[test]
@@ -104,16 +116,6 @@ fn an_address_that_is_no_url_is_a_mistake() {
     ] {
         folder.run(&["sweep", url]).says(2, &["http://"]);
     }
-}
-
-#[test]
-fn a_refused_connection_says_where() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap().to_string();
-    drop(free);
-    Folder::new()
-        .run(&["sweep", &format!("http://{address}/")])
-        .says(1, &[&address, "nothing listens"]);
 }
 
 /// What a sweep of a server that behaves like this says before it begins.
@@ -281,11 +283,17 @@ fn commands_that_cannot_be_copied_say_why() {
 }
 
 #[test]
-fn a_command_that_fails_at_once_is_not_offered_to_be_gone_on_with() {
+fn copies_that_fail_at_once_are_not_offered_to_be_resumed() {
     let folder = Folder::new();
-    let failed = folder.run(&["sweep", "--quick", "--copies", "--", "false"]);
+    let failed = folder.run(&["sweep", "--quick", "--copies", "-o", "x", "--", "false"]);
     failed.says(1, &["`false`", "exit status: 1"]);
-    assert!(!failed.stderr.contains("--resume"), "{}", failed.stderr);
+    let (_, ours) = failed.stderr.split_once("plimsoll: ").unwrap();
+    let next = ours.lines().nth(1).unwrap();
+    assert!(next.starts_with("plimsoll: x has only "), "{next}");
+    assert!(
+        next.ends_with("; mend the cause and start a new run"),
+        "{next}"
+    );
 }
 
 #[test]
@@ -305,7 +313,7 @@ fn a_record_that_cannot_be_made_says_where_and_why() {
     // Asked for before the server is, and not left behind when that fails.
     folder
         .run(&["sweep", "-o", "mine", "http://no-such-host.invalid/"])
-        .says(2, &["no-such-host.invalid"]);
+        .says(1, &["no-such-host.invalid"]);
     assert!(!folder.path("mine").exists());
 }
 

@@ -204,3 +204,17 @@ fn no_flag_of_the_plan_is_ignored_on_resuming() {
         }
     }
 }
+
+#[test]
+fn help_speaks_of_requests_only_where_there_are_any() {
+    let folder = Folder::new();
+    for name in ["copies", "lateness"] {
+        let page = folder.run(&[name, "--help"]).stdout;
+        for flag in ["--seed", "--cpus", "--max-slip", "csv:"] {
+            assert!(page.contains(flag), "{name}: {flag}: {page}");
+        }
+        for words in ["load generator", "hash service", "arrivals", "per arm"] {
+            assert!(!page.contains(words), "{name}: {words}: {page}");
+        }
+    }
+}

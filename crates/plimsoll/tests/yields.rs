@@ -220,14 +220,23 @@ fn such_a_record_is_shown_again_and_taken_for_no_sweep() {
     assert_eq!(again.json()["findings"], *findings);
     let text = run(&folder, &["report", "run.plimsoll"]);
     assert!(text.stdout.contains("inconclusive"), "{}", text.stdout);
-    for wrong in [
-        &["report", "run.plimsoll", "--goal", "p99<5ms"][..],
-        &["compare", "run.plimsoll", "run.plimsoll"],
-        &["export", "run.plimsoll", "--hdr", "logs"],
-        &["sweep", "--resume", "run.plimsoll"],
-        &["yield", "--resume", "run.plimsoll"],
+    for (wrong, words) in [
+        (
+            &["report", "run.plimsoll", "--goal", "p99<5ms"][..],
+            "--goal",
+        ),
+        (&["compare", "run.plimsoll", "run.plimsoll"], "no capacity"),
+        (
+            &["export", "run.plimsoll", "--hdr", "logs"],
+            "record of plimsoll yield; only a record of plimsoll sweep has histograms",
+        ),
+        (
+            &["sweep", "--resume", "run.plimsoll"],
+            "plimsoll yield --resume",
+        ),
+        (&["yield", "--resume", "run.plimsoll"], "is complete"),
     ] {
-        run(&folder, wrong).says(2, &[]);
+        run(&folder, wrong).says(2, &[words]);
     }
 }
 

@@ -13,15 +13,15 @@ use std::time::Duration;
 /// Flags of every experiment: seed, CPUs, and when a trial is invalid.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
-    /// Seed of the order of settings and of the arrivals (default: any; the record has it).
+    /// Seed of all random choices, such as the order of settings (default: any; the record has it).
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
-    /// CPUs of what Plimsoll starts: the hash service, copies or jobs, or the load generator; such as 0-3,8.
+    /// CPUs of what Plimsoll itself runs or starts, such as 0-3,8.
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub cpus: Option<CpuSet>,
 
-    /// p99 slip (send delay of the load generator) above which a trial is invalid, unless it is below a tenth of the p99 latency (default: 100us).
+    /// p99 slip (delay in sending requests) above which a trial is invalid, unless it is below a tenth of the p99 latency; without requests there is none (default: 100us).
     #[arg(long, value_name = "TIME", value_parser = positive_duration, allow_hyphen_values = true)]
     pub max_slip: Option<Duration>,
 

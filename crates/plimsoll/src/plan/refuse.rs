@@ -1,7 +1,7 @@
 //! Why no plan can be made from a record, each in a sentence with the way out.
 
 use crate::failure::Failure;
-use crate::loaded::Loaded;
+use crate::load_record::LoadRecord;
 use crate::tally::tally;
 use plimsoll_model::{CapacityFinding, CapacityNote, Trial, counted};
 use plimsoll_report::reason;
@@ -9,7 +9,7 @@ use plimsoll_report::sizing::PlanReport;
 
 /// Refuses a record that has no trial at a rate that counts: no other goal and
 /// no other level would help there.
-pub(super) fn without_rates(loaded: &Loaded) -> Result<(), Failure> {
+pub(super) fn without_rates(loaded: &LoadRecord) -> Result<(), Failure> {
     let file = loaded.file.display();
     let at_load = loaded.trials.iter().filter(|t| t.spec.phase.shows_load());
     match none_counts(at_load) {
@@ -31,14 +31,14 @@ fn none_counts<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<String> {
     Some(match tally.all {
         0 => "its run ended before the first trial at a load; resume it (plimsoll sweep --resume), or sweep again".to_owned(),
         n => format!(
-            "none of its {} at a level or of the search counts{reason}; sweep again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other",
+            "none of its {} at a level or of the search is valid{reason}; sweep again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other",
             counted(n, "trial", "trials")
         ),
     })
 }
 
 /// The trials count, but not towards this goal.
-pub(super) fn not_told(loaded: &Loaded, unknown: &CapacityFinding) -> Failure {
+pub(super) fn not_told(loaded: &LoadRecord, unknown: &CapacityFinding) -> Failure {
     let why = unknown.note.as_ref();
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     Failure::Mistake(format!(
@@ -70,7 +70,7 @@ fn way_out(note: Option<CapacityNote>) -> String {
 }
 
 /// There is no promise to plan for.
-pub(super) fn no_goal(loaded: &Loaded) -> Failure {
+pub(super) fn no_goal(loaded: &LoadRecord) -> Failure {
     Failure::Mistake(format!(
         "{} was made without a goal, so it has no capacity; give one with --goal, such as --goal 'p99<10ms'",
         loaded.file.display()

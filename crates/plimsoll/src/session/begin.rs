@@ -2,12 +2,11 @@
 
 use crate::args::FrameArgs;
 use crate::failure::Failure;
-use crate::needs;
 use crate::output::note;
 use crate::record_file::{self, Maker};
 use plimsoll_experiments::{Experiment, Machine, Prepared};
 use plimsoll_host::Root;
-use plimsoll_model::{Mismatch, RunEnd, utc_stamp};
+use plimsoll_model::{Mismatch, Outcome, Requirement, RunEnd, utc_stamp};
 use plimsoll_record::{NewRun, Record};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -36,7 +35,7 @@ pub(super) fn new<E: Experiment>(
     let Prepared { plan, site, notes } = E::prepare(args, machine)?;
     notes.iter().for_each(|text| note(&format!("note: {text}")));
     let mut requirements = E::requirements(&plan, &site, machine);
-    needs::check(&requirements)?;
+    check(&requirements)?;
     requirements.extend(plimsoll_host::requirements(&machine.root));
     let provenance = plimsoll_host::provenance(&machine.root, env!("CARGO_PKG_VERSION"));
     let typed: Vec<String> = std::env::args().collect();
@@ -52,6 +51,26 @@ pub(super) fn new<E: Experiment>(
     };
     let record = Record::create(&path, &run)?;
     Ok(Begun { record, plan, site })
+}
+
+/// Prints the requirements that are met or missed.
+///
+/// # Errors
+/// The run cannot start without one of them.
+fn check(requirements: &[Requirement]) -> Result<(), Failure> {
+    let mut fatal = Vec::new();
+    for requirement in requirements {
+        match &requirement.outcome {
+            Outcome::Met { found } => note(&format!("found: {found}")),
+            Outcome::Missed { lost, remedy } => note(&format!("note: {lost}; {remedy}")),
+            Outcome::Failed { why, remedy } => fatal.push(format!("{why}; {remedy}")),
+        }
+    }
+    if fatal.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Mistake(fatal.join("\n")))
+    }
 }
 
 /// `plimsoll-runs/<time>-<experiment>.plimsoll`, in UTC.

@@ -1,17 +1,18 @@
-//! The end of a run: its record is marked, its findings are shown as far as
-//! there are any, and the user is told how to resume.
+//! The end of a run: marks the record, shows the findings, and says how to
+//! resume.
 
 use super::begin::Begun;
 use super::conclusion::Conclusion;
 use crate::args::FrameArgs;
 use crate::failure::Failure;
 use crate::output::{Output, note};
-use crate::{page_file, remark};
+use crate::page_file;
+use crate::tally::tally;
 use plimsoll_engine::Outcome;
 use plimsoll_experiments::{Experiment, TrialOf};
-use plimsoll_model::RunEnd;
+use plimsoll_model::{Phase, RunEnd, Trial, counted};
 use plimsoll_record::Record;
-use plimsoll_report::Format;
+use plimsoll_report::{Format, reason};
 
 /// Ends a run whose trials have `ended` so.
 pub(super) fn finish<E: Experiment>(
@@ -40,16 +41,19 @@ pub(super) fn finish<E: Experiment>(
         marked?;
         let conclusion = show::<E>(record, frame.format.into(), !frame.no_html, output)?;
         conclusion.conclude().iter().for_each(|text| note(text));
-        return remark::none_counts(trials, &path).map_or(Ok(()), |why| Err(Failure::Run(why)));
+        return no_valid_trial(trials, &path).map_or(Ok(()), |why| Err(Failure::Run(why)));
     };
     let was_stopped = matches!(failure, Failure::Interrupted(_));
+    let flags = E::flags_to_resume(&record.plan()?);
+    let mut command = Some(format!("plimsoll {} --resume {path}{flags}", E::NAME));
     if was_stopped && !trials.is_empty() {
-        show::<E>(record, frame.format.into(), !frame.no_html, output)?;
+        let format = frame.format.into();
+        show::<E>(record, format, !frame.no_html, output)?;
+        // The text has this command, except for the flags.
+        command = command.filter(|_| format != Format::Text || !flags.is_empty());
     }
-    let recorded: E::Plan = record.plan()?;
-    let flags = E::flags_to_resume(&recorded);
-    let how = remark::how_to_resume(E::NAME, trials, was_stopped, &path, &flags);
-    Err(failure.with(&how))
+    let next = next_step(trials, was_stopped, &path, command.as_deref());
+    Err(failure.with(&next))
 }
 
 /// Prints the findings of a record, and writes the page with charts next to it:
@@ -69,4 +73,127 @@ pub(crate) fn show<'a, E: Experiment>(
     }
     page.iter().for_each(|sentence| note(sentence));
     Ok(conclusion)
+}
+
+/// Why a complete run has failed: none of its trials under load is valid,
+/// calibration included. A caller that only looks at the exit status must not
+/// take it for an answer.
+fn no_valid_trial<S, O>(trials: &[Trial<S, O>], path: &str) -> Option<String> {
+    let loaded = trials.iter().filter(|t| t.spec.phase != Phase::Idle);
+    let tally = tally(loaded);
+    if tally.invalid < tally.all || tally.all == 0 {
+        return None;
+    }
+    let (none, often, are) = match tally.all {
+        1 => (
+            "the only trial under load is invalid".to_owned(),
+            "",
+            "it is",
+        ),
+        n => (
+            format!("none of the {n} trials under load is valid"),
+            "most often ",
+            "all are",
+        ),
+    };
+    let why = tally.commonest.map(reason);
+    let why = why.map_or_else(String::new, |why| format!(", {often}because {why}"));
+    Some(format!(
+        "{none}{why}; {are} kept in {path}; run it again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other"
+    ))
+}
+
+/// What to do after a run that failed or was stopped. `command` resumes it;
+/// `None` if the findings on standard output have it.
+fn next_step<S, O>(
+    trials: &[Trial<S, O>],
+    was_stopped: bool,
+    path: &str,
+    command: Option<&str>,
+) -> String {
+    if trials.is_empty() && !was_stopped {
+        return format!("nothing was measured yet; nothing is lost if {path} is deleted");
+    }
+    let kept = |one, many| counted(trials.len(), one, many);
+    if !was_stopped && trials.iter().all(|t| t.spec.phase == Phase::Idle) {
+        let trials = kept("idle trial", "idle trials");
+        return format!("{path} has only {trials}; mend the cause and start a new run");
+    }
+    let kept = kept("trial is", "trials are");
+    match command {
+        Some(command) => format!("{kept} kept; resume with: {command}"),
+        None => format!("{kept} kept"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{Invalid, Rate, Setting, Share, TrialSpec, Verdict};
+    use std::time::Duration;
+
+    fn trial(phase: Phase) -> Trial {
+        let at_rest = Setting::Offer { rate: Rate::ZERO };
+        let spec = TrialSpec::blank(phase, at_rest, Duration::from_secs(1));
+        Trial::begun(spec, 0)
+    }
+
+    #[test]
+    fn a_run_without_a_valid_trial_has_failed() {
+        let with = |phase, verdict: Verdict| Trial {
+            verdict,
+            ..trial(phase)
+        };
+        let steal = Verdict::Invalid(vec![Invalid::Steal {
+            stolen: Share::new(0.1).unwrap(),
+            bound: Share::new(0.02).unwrap(),
+        }]);
+        let level = Phase::Level { level: None };
+        let idle = with(Phase::Idle, Verdict::Valid);
+        let none = [idle.clone(), with(level, steal.clone())];
+        let why = no_valid_trial(&none, "x").unwrap();
+        assert!(
+            why.contains("only trial") && why.contains("hypervisor"),
+            "{why}"
+        );
+        let one = [idle, with(level, steal), with(level, Verdict::Valid)];
+        assert_eq!(no_valid_trial(&one, "x"), None);
+        assert_eq!(no_valid_trial::<Setting, ()>(&[], "x"), None);
+    }
+
+    #[test]
+    fn the_next_step_depends_on_what_is_recorded() {
+        let (idle, loaded) = (trial(Phase::Idle), trial(Phase::Calibration));
+        let two_idle = [idle.clone(), idle];
+        let resume = Some("plimsoll sweep --resume x");
+        for (trials, was_stopped, command, expected) in [
+            (
+                &[][..],
+                false,
+                resume,
+                "nothing was measured yet; nothing is lost if x is deleted",
+            ),
+            (
+                &two_idle,
+                false,
+                resume,
+                "x has only 2 idle trials; mend the cause and start a new run",
+            ),
+            (
+                &two_idle,
+                true,
+                resume,
+                "2 trials are kept; resume with: plimsoll sweep --resume x",
+            ),
+            (
+                &[loaded],
+                false,
+                resume,
+                "1 trial is kept; resume with: plimsoll sweep --resume x",
+            ),
+            (&two_idle, true, None, "2 trials are kept"),
+        ] {
+            assert_eq!(next_step(trials, was_stopped, "x", command), expected);
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::args::FrameArgs;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::stop::Stop;
-use crate::{burn, gate, leftovers, live, progress};
+use crate::{helper, leftovers, live, progress};
 use begin::Begun;
 use plimsoll_control::{Journal, Journals};
 use plimsoll_engine::{Observer, Outcome, conduct};
@@ -68,6 +68,6 @@ fn machine(stop: &Stop) -> Machine {
     let stop = stop.clone();
     // A second signal ends at once, but first all that the run has started.
     let opened = move |journal: &Journal| stop.before_exit(journal.at_once());
-    let programs = (burn::command(), gate::gate());
+    let programs = (helper::burner(), helper::gate());
     Machine::new(Root::machine(), Journals::usual(), programs, opened)
 }

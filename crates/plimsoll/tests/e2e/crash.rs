@@ -87,7 +87,9 @@ fn control_c_ends_with_what_there_is() {
     assert_eq!(ended.status.code(), Some(130));
     let stdout = String::from_utf8_lossy(&ended.stdout);
     assert!(stdout.contains("offered"), "the table so far: {stdout}");
-    assert!(String::from_utf8_lossy(&ended.stderr).contains("--resume"));
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    let hints = [stdout, stderr].map(|text| text.matches("--resume").count());
+    assert_eq!(hints, [1, 0], "how to resume is said once");
     let resumed = folder.run(&["sweep", "--resume", "run.plimsoll"]);
     assert_eq!(resumed.code, Some(0), "{resumed:#?}");
     assert!(trials_in(&record) >= TRIALS);

@@ -1,6 +1,6 @@
 //! The flags of `plimsoll plan`.
 
-use super::PlanFormat;
+use crate::format::PlanFormat;
 use clap::{ArgGroup, Args};
 use plimsoll_model::{Goal, Rate, parse_duration};
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
     pub(crate) floor: Option<u32>,
 
-    /// The promise to keep: one of the record's, or another to hold its trials against. Repeatable.
+    /// The goal to keep: one of the record's, or another to judge its trials by. Repeatable.
     #[arg(long = "goal", value_name = "GOAL")]
     pub(crate) goals: Vec<Goal>,
 

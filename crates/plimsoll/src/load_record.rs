@@ -1,4 +1,4 @@
-//! A record with what was concluded from it.
+//! A record of a load line with its findings, as `compare` and `plan` need it.
 
 use crate::failure::Failure;
 use crate::registry;
@@ -8,28 +8,34 @@ use plimsoll_record::Record;
 use plimsoll_report::compare::Source;
 use std::path::{Path, PathBuf};
 
-/// A record with what was concluded from it.
-pub(crate) struct Loaded {
+/// A record of a load line with its findings.
+pub(crate) struct LoadRecord {
     pub(crate) file: PathBuf,
+    pub(crate) created_unix_ms: u64,
     pub(crate) plan: Plan,
     pub(crate) provenance: Provenance,
     pub(crate) trials: Vec<Trial>,
     pub(crate) findings: Findings,
 }
 
-impl Loaded {
-    /// Opens a record and makes its findings. `goals` replace its own where
-    /// there are any: the trials are the same.
-    pub(crate) fn open(file: &Path, goals: &[Goal]) -> Result<Loaded, Failure> {
+impl LoadRecord {
+    /// Opens a record and derives its findings. `goals`, if any, replace its own.
+    pub(crate) fn open(file: &Path, goals: &[Goal]) -> Result<LoadRecord, Failure> {
         let record = Record::open(file)?;
-        let line = registry::of(&record)?.load_line(&record, goals)?;
-        let LoadLine {
+        let Some(LoadLine {
             plan,
             trials,
             findings,
-        } = line.ok_or_else(|| without_line(&record))?;
-        Ok(Loaded {
+        }) = registry::of(&record)?.load_line(&record, goals)?
+        else {
+            let (path, made_by) = (record.path().display(), record.experiment());
+            return Err(Failure::Mistake(format!(
+                "{path} is a record of plimsoll {made_by}, which has no capacity; name records of plimsoll sweep, or see this one with plimsoll report {path}"
+            )));
+        };
+        Ok(LoadRecord {
             file: file.to_owned(),
+            created_unix_ms: record.created_unix_ms(),
             provenance: record.provenance().clone(),
             findings,
             plan,
@@ -66,11 +72,4 @@ impl Loaded {
             plan: &self.plan,
         }
     }
-}
-
-fn without_line(record: &Record) -> Failure {
-    let (path, made_by) = (record.path().display(), record.experiment());
-    Failure::Mistake(format!(
-        "{path} is a record of plimsoll {made_by}, which has no capacity; name records of plimsoll sweep, or see this one with plimsoll report {path}"
-    ))
 }

@@ -1,0 +1,152 @@
+//! Output formats: chosen by name, or by the extension of the output file.
+
+use crate::failure::Failure;
+use clap::ValueEnum;
+use std::path::Path;
+
+/// Formats of findings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table and sentences.
+    #[default]
+    Text,
+    /// JSON, as the schemas in docs/schema describe.
+    Json,
+    /// One row per setting.
+    Csv,
+    /// A page with charts that opens in any browser, without a network.
+    Html,
+}
+
+/// Formats of a comparison.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    /// Tables and sentences.
+    #[default]
+    Text,
+    /// JSON, as docs/schema/compare.schema.json describes.
+    Json,
+    /// A page with charts that opens in any browser, without a network.
+    Html,
+}
+
+/// Formats of a plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    /// Sentences, and the snippet for Kubernetes.
+    #[default]
+    Text,
+    /// JSON, as docs/schema/plan.schema.json describes.
+    Json,
+    /// A HorizontalPodAutoscaler for Kubernetes, in YAML.
+    Hpa,
+}
+
+/// Formats of the answers of a self-test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SelftestFormat {
+    /// A table and what it means.
+    Text,
+    /// JSON, with its unit in the name of each value.
+    Json,
+}
+
+/// Maps a format of a command to the backend that renders it.
+macro_rules! rendered_as {
+    ($format:ident: $($variant:ident),+) => {
+        impl From<$format> for plimsoll_report::Format {
+            fn from(format: $format) -> plimsoll_report::Format {
+                match format {
+                    $($format::$variant => plimsoll_report::Format::$variant,)+
+                }
+            }
+        }
+    };
+}
+
+rendered_as!(Format: Text, Json, Csv, Html);
+rendered_as!(CompareFormat: Text, Json, Html);
+rendered_as!(SelftestFormat: Text, Json);
+
+/// A format that the extension of the output file can choose.
+pub(crate) trait ByExtension: Copy + Default + 'static {
+    /// Extensions and formats. Error messages list them in this order.
+    const EXTENSIONS: &'static [(&'static str, Self)];
+
+    /// The requested format, else that of the file's extension; the default
+    /// without a file.
+    fn choose(asked: Option<Self>, file: Option<&Path>) -> Result<Self, Failure> {
+        let (None, Some(file)) = (asked, file) else {
+            return Ok(asked.unwrap_or_default());
+        };
+        let extension = file.extension().unwrap_or_default().to_string_lossy();
+        let extension = extension.to_ascii_lowercase();
+        let known = Self::EXTENSIONS.iter().find(|(name, _)| *name == extension);
+        known.map(|(_, format)| *format).ok_or_else(|| {
+            let known: Vec<String> = Self::EXTENSIONS
+                .iter()
+                .map(|(extension, _)| format!(".{extension}"))
+                .collect();
+            Failure::Mistake(format!(
+                "{} does not end in {}; name the file so, or give --format as well",
+                file.display(),
+                known.join(", ")
+            ))
+        })
+    }
+}
+
+impl ByExtension for Format {
+    const EXTENSIONS: &'static [(&'static str, Format)] = &[
+        ("html", Format::Html),
+        ("json", Format::Json),
+        ("csv", Format::Csv),
+        ("txt", Format::Text),
+        ("htm", Format::Html),
+    ];
+}
+
+impl ByExtension for CompareFormat {
+    const EXTENSIONS: &'static [(&'static str, CompareFormat)] = &[
+        ("html", CompareFormat::Html),
+        ("json", CompareFormat::Json),
+        ("txt", CompareFormat::Text),
+        ("htm", CompareFormat::Html),
+    ];
+}
+
+impl ByExtension for PlanFormat {
+    const EXTENSIONS: &'static [(&'static str, PlanFormat)] = &[
+        ("yaml", PlanFormat::Hpa),
+        ("json", PlanFormat::Json),
+        ("txt", PlanFormat::Text),
+        ("yml", PlanFormat::Hpa),
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_of_the_file_chooses_the_format() {
+        let chosen = |asked, file: &str| Format::choose(asked, Some(Path::new(file)));
+        for (asked, file, expected) in [
+            (None, "a/b.HTML", Format::Html),
+            (None, "b.htm", Format::Html),
+            (None, "b.csv", Format::Csv),
+            (Some(Format::Json), "b.csv", Format::Json),
+        ] {
+            assert_eq!(chosen(asked, file).unwrap(), expected, "{file}");
+        }
+        assert_eq!(Format::choose(None, None).unwrap(), Format::Text);
+        for bad in ["b", "run.plimsoll", ""] {
+            let error = chosen(None, bad).unwrap_err();
+            let sentence = error.sentence().unwrap();
+            assert!(
+                sentence.contains(".html, .json, .csv, .txt, .htm"),
+                "{sentence}"
+            );
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! This program as a helper process of `plimsoll side` and `plimsoll yield`; users
+//! never start it so. `/proc/.../exe` is this very program, even where another has
+//! been installed in its place since.
+
+use plimsoll_control::{Gate, NotPassed, pass_gate};
+use plimsoll_load::hash::burn::burn;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+
+/// The first argument of the gate.
+const GATE: &str = "--start-held";
+/// The first argument of the job that hashes blocks.
+const BURNER: &str = "--burn-blocks";
+
+/// The gate: becomes a command once it is restricted.
+pub(crate) fn gate() -> Gate {
+    Gate::new("/proc/self/exe", [GATE.into()])
+}
+
+/// The command that hashes blocks; the number of threads is added.
+pub(crate) fn burner() -> Vec<OsString> {
+    let program = format!("/proc/{}/exe", std::process::id());
+    vec![program.into(), BURNER.into()]
+}
+
+/// Runs as a helper if the arguments ask for one.
+pub(crate) fn run_if_asked() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    let first = args.next()?;
+    match first.to_str()? {
+        GATE => Some(run_gate(args)),
+        BURNER => Some(run_burner(args)),
+        _ => None,
+    }
+}
+
+/// Becomes the command; otherwise the exit code of one that cannot be started.
+fn run_gate(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let not_passed = pass_gate(args);
+    // The process that made the group reports that it is gone.
+    if !matches!(not_passed, NotPassed::Outside { .. }) {
+        let _ = writeln!(std::io::stderr(), "plimsoll: {not_passed}");
+    }
+    ExitCode::from(not_passed.code())
+}
+
+/// Hashes on as many threads as the next argument says, and writes counts to
+/// standard output, until standard input ends.
+fn run_burner(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let threads = args.next().and_then(|n| n.to_str()?.parse().ok());
+    let counts = std::io::stdout().as_fd().try_clone_to_owned();
+    let done = match (threads, counts) {
+        (Some(threads), Ok(counts)) => burn(threads, &File::from(counts), std::io::stdin()).is_ok(),
+        _ => false,
+    };
+    ExitCode::from(u8::from(!done))
+}
