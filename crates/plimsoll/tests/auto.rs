@@ -76,7 +76,7 @@ fn says_what_it_is() -> bool {
 }
 
 #[test]
-fn what_was_found_best_here_is_taken_and_said_in_the_first_line() {
+fn the_best_arm_found_here_is_used_and_named_in_the_first_line() {
     if !says_what_it_is() {
         eprintln!("skipped: this machine does not tell its kernel and CPU");
         return;
@@ -91,7 +91,7 @@ fn what_was_found_best_here_is_taken_and_said_in_the_first_line() {
 }
 
 #[test]
-fn what_was_found_under_another_kernel_or_in_a_way_of_its_own_is_left() {
+fn an_arm_of_another_kernel_or_of_no_mechanism_is_not_used() {
     let mut elsewhere = best("sched-idle");
     elsewhere["kernel"] = "1.0".into();
     side(Some(&elsewhere.to_string()), &[]).says(
@@ -107,7 +107,7 @@ fn what_was_found_under_another_kernel_or_in_a_way_of_its_own_is_left() {
 }
 
 #[test]
-fn nothing_found_is_nothing_said_and_so_is_what_is_not_asked() {
+fn without_a_file_or_with_a_mechanism_nothing_is_said_about_yield() {
     let ended = side(None, &[]);
     ended.says(0, &["as a sideload by"]);
     assert_eq!(lines_with(&ended, "yield"), 0, "{ended:#?}");

@@ -9,25 +9,21 @@
 
 mod common;
 
-use common::{Folder, hearing, marker, send, sleepers, under_env};
+use common::{Arguments, Folder, marker, send, sleepers, under_env, unignoring, wait};
 use rustix::process::Signal;
 use std::fs;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// How long something may take on a loaded machine.
-const LONG: Duration = Duration::from_secs(120);
 
 /// Three trials of the idle machine and of copies, each as short as its command.
-const COPIES: [&str; 3] = ["copies", "--quick", "--plain"];
+const COPIES: &str = "copies --quick --plain";
 
 /// The binary in `/bin/sh`, which first runs `before`: it has the same process id.
-fn after(folder: &Folder, before: &str, args: &[&str]) -> Command {
+fn after(folder: &Folder, before: &str, args: impl Arguments) -> Command {
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &format!("{before}; exec \"$@\""), "sh"])
         .arg(env!("CARGO_BIN_EXE_plimsoll"))
-        .args(args)
+        .args(args.words())
         .current_dir(folder.0.path())
         .env("XDG_STATE_HOME", folder.path("state"))
         .env("XDG_RUNTIME_DIR", folder.0.path())
@@ -37,22 +33,22 @@ fn after(folder: &Folder, before: &str, args: &[&str]) -> Command {
 }
 
 #[test]
-fn a_folder_that_somebody_prepared_is_not_worked_in() {
+fn a_folder_that_exists_already_is_not_used() {
     let folder = Folder::new();
     let theirs = folder.path("theirs");
     fs::create_dir(&theirs).unwrap();
-    let said = folder.path("said");
+    let output = folder.path("output");
     let script = r#"{ pwd; stat -c %a ../..; } >"$1""#;
-    let mut args = COPIES.to_vec();
-    args.extend(["--", "sh", "-c", script, "sh", said.to_str().unwrap()]);
+    let copies = ["--", "sh", "-c", script, "sh", output.to_str().unwrap()];
+    let args = [COPIES.words(), copies.words()].concat();
     // What an attacker can foresee is the process id.
     for squat in [
         r#"mkdir -m 777 "$TMPDIR/plimsoll-copies-$$""#,
         r#"ln -s "$PWD/theirs" "$TMPDIR/plimsoll-copies-$$""#,
     ] {
-        let output = after(&folder, squat, &args).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        let text = fs::read_to_string(&said).expect(&told);
+        let ended = after(&folder, squat, &args).output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        let text = fs::read_to_string(&output).expect(&stderr);
         let (place, mode) = text.trim().split_once('\n').unwrap();
         assert_eq!(mode, "700", "{place}");
         let squatted = fs::read_dir(folder.path("tmp")).unwrap().flatten();
@@ -60,7 +56,7 @@ fn a_folder_that_somebody_prepared_is_not_worked_in() {
             assert!(!place.starts_with(squatted.to_str().unwrap()), "{place}");
         }
         assert!(!place.contains("theirs"), "{place}");
-        fs::remove_file(&said).unwrap();
+        fs::remove_file(&output).unwrap();
         fs::remove_dir_all(folder.path("tmp")).unwrap();
     }
 }
@@ -80,9 +76,8 @@ impl Sleeping {
     }
 
     fn command(&self) -> Command {
-        let mut args = COPIES.to_vec();
-        args.extend(["--", "sleep", &self.marker]);
-        after(&self.folder, ":", &args)
+        let args = format!("{COPIES} -- sleep {}", self.marker);
+        after(&self.folder, ":", args)
     }
 
     /// Starts it and waits until a copy runs.
@@ -106,15 +101,6 @@ impl Sleeping {
     }
 }
 
-/// Waits for what must come, however slow the machine is.
-fn wait(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + LONG;
-    while !done() {
-        assert!(Instant::now() < end, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 fn signals_that_end_a_run_end_its_copies() {
     use Signal as S;
@@ -126,7 +112,7 @@ fn signals_that_end_a_run_end_its_copies() {
         &[S::HUP, S::HUP],
     ] {
         let sleeping = Sleeping::new();
-        let mut child = sleeping.started(hearing("HUP,QUIT,TERM,INT", &sleeping.command()));
+        let mut child = sleeping.started(unignoring("HUP,QUIT,TERM,INT", &sleeping.command()));
         send(&child, signals);
         assert_eq!(child.wait().unwrap().code(), Some(130), "{signals:?}");
         sleeping.is_over();
@@ -134,9 +120,9 @@ fn signals_that_end_a_run_end_its_copies() {
 }
 
 #[test]
-fn told_again_and_again_it_ends_its_copies_all_the_same() {
+fn repeated_signals_end_the_copies() {
     let sleeping = Sleeping::new();
-    let mut child = sleeping.started(hearing("INT", &sleeping.command()));
+    let mut child = sleeping.started(unignoring("INT", &sleeping.command()));
     wait("the run to end", || {
         send(&child, &[Signal::INT]);
         child.try_wait().unwrap().is_some()
@@ -145,7 +131,7 @@ fn told_again_and_again_it_ends_its_copies_all_the_same() {
 }
 
 #[test]
-fn what_was_ignored_at_the_start_stays_so() {
+fn signals_that_were_ignored_stay_ignored() {
     let sleeping = Sleeping::new();
     let command = under_env("--ignore-signal=HUP,QUIT", &sleeping.command());
     let mut child = sleeping.started(command);
@@ -167,10 +153,9 @@ fn copies_that_kill_9_left_are_ended_by_the_next_start() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(sleepers(&sleeping.marker) > 0);
-    let mut args = COPIES.to_vec();
-    args.extend(["--", "true"]);
-    let next = after(&sleeping.folder, ":", &args).output().unwrap();
-    let told = String::from_utf8_lossy(&next.stderr);
-    assert!(told.contains("an earlier run was killed"), "{told}");
+    let args = format!("{COPIES} -- true");
+    let next = after(&sleeping.folder, ":", args).output().unwrap();
+    let stderr = String::from_utf8_lossy(&next.stderr);
+    assert!(stderr.contains("an earlier run was killed"), "{stderr}");
     sleeping.is_over();
 }

@@ -8,6 +8,9 @@
     reason = "what helps tests may fail them too; clippy sees only #[test]"
 )]
 
+mod common;
+
+use common::Arguments;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,25 +24,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Words as a shell takes them apart, as far as single quotes go.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quoted = false;
-    for c in line.chars() {
-        match c {
-            '\'' => quoted = !quoted,
-            ' ' if !quoted => words.push(String::new()),
-            c => words.last_mut().unwrap().push(c),
-        }
-    }
-    assert!(!quoted, "a quote is left open: {line}");
-    words.retain(|word| !word.is_empty());
-    words
-}
-
 fn prints(line: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-        .args(words(line))
+        .args(line.words())
         .current_dir(root())
         .env("COLUMNS", COLUMNS)
         .env("LC_ALL", "C.UTF-8")

@@ -9,26 +9,23 @@
 
 mod common;
 
-use common::{Ended, Folder, trials_in};
+use common::{Ended, Folder, has, table, trials_in};
 use serde_json::Value;
 
-/// A published table; `tests/data` has them as they were printed.
-fn published(name: &str) -> String {
-    format!("{}/tests/data/{name}.csv", env!("CARGO_MANIFEST_DIR"))
+/// Imports a published table into the record `out`.
+fn import(folder: &Folder, name: &str, flags: &str) -> Ended {
+    folder.run(format!("import '{}' -o out {flags}", table(name)))
 }
 
 /// Imports a published table, and reads the findings from the record again.
 fn findings(name: &str) -> Value {
     let folder = Folder::new();
-    let table = published(name);
-    let args = [
-        "import", &table, "-o", "out", "--name", name, "--cpus", "8", "--format", "json",
-    ];
-    let told = folder.run(&args).json();
-    let again = folder.run(&["report", "out", "--format", "json"]).json();
+    let flags = format!("--name {name} --cpus 8 --format json");
+    let printed = import(&folder, name, &flags).json();
+    let again = folder.run("report out --format json").json();
     assert_eq!(
-        told["findings"], again["findings"],
-        "the record has all of it"
+        printed["findings"], again["findings"],
+        "the record is whole"
     );
     assert_eq!(again["plan"]["workload"]["kind"], "imported");
     assert_eq!(again["provenance"]["hostname"], name);
@@ -73,19 +70,9 @@ fn the_published_compile_times_give_the_published_efficiency() {
 #[test]
 fn the_published_compile_times_give_the_published_speedup_by_smt() {
     let folder = Folder::new();
-    let table = published("intel-smt-compile");
-    let args = [
-        "import",
-        &table,
-        "-o",
-        "out",
-        "--cpus",
-        "8",
-        "--threads-per-core",
-        "2",
-    ];
-    assert_eq!(folder.run(&args).code, Some(0));
-    let found = folder.run(&["report", "out", "--format", "json"]).json();
+    let flags = "--cpus 8 --threads-per-core 2";
+    import(&folder, "intel-smt-compile", flags).says(0, &[]);
+    let found = folder.run("report out --format json").json();
     let smt = &found["findings"]["smt"];
     let speedup = number(&smt["speedup_ratio"]["value"]);
     assert!(
@@ -97,65 +84,65 @@ fn the_published_compile_times_give_the_published_speedup_by_smt() {
     let four = &smt["copies"][3];
     assert_eq!(four["copies"], 4);
     assert!((number(&four["work_pct"]) - 78.65).abs() < 0.05, "{four}");
-    let text = folder.run(&["report", "out"]).stdout;
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        text.contains("do 1.27 (no interval: too few rows) times the work of one"),
-        "{text}"
+    has(
+        &folder.run("report out").text(),
+        &[
+            "do 1.27 (no interval: too few rows) times the work of one",
+            "CPU work efficiency",
+        ],
     );
-    assert!(text.contains("CPU work efficiency"), "a column: {text}");
 }
 
 #[test]
-fn threads_per_core_need_cpus_that_they_divide() {
+fn flags_that_make_no_sense_are_refused() {
     let folder = Folder::new();
-    let table = published("intel-smt-compile");
-    let import = |more: &[&str]| {
-        let args = [&["import", &table, "-o", "out"], more].concat();
-        let ended = folder.run(&args);
-        assert!(!folder.path("out").exists(), "no record was begun");
-        ended
-    };
-    import(&["--threads-per-core", "2"]).says(2, &["--cpus"]);
-    import(&["--cpus", "7", "--threads-per-core", "2"]).says(2, &["7 CPUs", "2 threads"]);
-}
-
-#[test]
-fn the_report_says_that_the_latency_is_as_imported() {
-    let folder = Folder::new();
-    let table = published("graviton3-netty");
-    let note = "Netty, from a headroom study";
-    let ended = folder.run(&["import", &table, "-o", "out", "--note", note]);
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
-    let text = ended
-        .stdout
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    for words in [
-        "graviton3-netty",
-        note,
-        "Imported from a table of 15 rows",
-        "mean or a percentile",
+    for (flags, words) in [
+        ("--threads-per-core 2", &["--cpus"][..]),
+        ("--cpus 7 --threads-per-core 2", &["7 CPUs", "2 threads"]),
+        ("--cpus 0", &["--cpus"]),
+        ("--name ' '", &["--name"]),
     ] {
-        assert!(text.contains(words), "'{words}' is missing: {text}");
+        import(&folder, "intel-smt-compile", flags).says(2, words);
+        assert!(!folder.path("out").exists(), "no record was begun");
     }
 }
 
-/// Imports a table that is wrong: nothing is left behind.
-fn refused(table: &[u8]) -> Ended {
+#[test]
+fn a_table_that_cannot_be_read_is_named() {
     let folder = Folder::new();
-    std::fs::write(folder.path("bad.csv"), table).unwrap();
-    let ended = folder.run(&["import", "bad.csv", "-o", "out"]);
-    assert!(!folder.path("out").exists(), "no record was begun");
-    ended
+    for (args, words) in [
+        ("none.csv -o out", &["none.csv", "check the name"][..]),
+        (". -o out", &["cannot be read"]),
+        ("/dev/zero -o out", &["/dev/zero", "10 MB"]),
+        ("none.csv", &["--output"]),
+    ] {
+        folder.run(format!("import {args}")).says(2, words);
+    }
+}
+
+#[test]
+fn the_report_says_how_it_reads_the_table() {
+    let folder = Folder::new();
+    let note = "Netty, from a headroom study";
+    let ended = import(&folder, "graviton3-netty", &format!("--note '{note}'"));
+    has(
+        &ended.text(),
+        &[
+            "graviton3-netty",
+            note,
+            "Imported from a table of 15 rows",
+            "mean or a percentile",
+            "147,919/s (23.0 % counts as 22.5 %), 197,237/s (22.0 % counts as 22.5 %).",
+            "197,237 22.0 1,178",
+        ],
+    );
 }
 
 #[test]
 fn a_bad_table_is_named_with_its_line_and_the_way_out() {
     let with =
         |row: &str| format!("rate_rps,cpu_pct,latency_us\n1000,10,500\n{row}\n").into_bytes();
-    let cases: [(Vec<u8>, &[&str]); 12] = [
+    let cases: [(Vec<u8>, &[&str]); 15] = [
         (
             with("fast,20,500"),
             &["line 3", "'fast'", "requests per second"],
@@ -173,73 +160,57 @@ fn a_bad_table_is_named_with_its_line_and_the_way_out() {
         (with(""), &["only one row", "at least two"]),
         (with("1000,11,510"), &["same load", "at least two"]),
         (
-            b"rate,cpu\n1,2\n".to_vec(),
+            b"rate,cpu\n1,2\n".into(),
             &["'rate'", "rate_rps,cpu_pct,latency_us"],
         ),
         (
-            b"rate_rps;cpu_pct;latency_us\n1;2;3\n".to_vec(),
+            b"rate_rps;cpu_pct;latency_us\n1;2;3\n".into(),
             &["semicolons", "commas"],
         ),
         (
-            b"1000,10,500\n2000,20,600\n".to_vec(),
+            "\u{feff}rate_rps;cpu_pct;latency_us\r\n1;2;3\r\n".into(),
+            &["semicolons", "commas"],
+        ),
+        (
+            b"1000,10,500\n2000,20,600\n".into(),
             &["line 1", "name the columns"],
         ),
-        (Vec::new(), &["is empty", "copies,cpu_pct,seconds"]),
-        (b"\x7fELF\x02\x01\0\0".to_vec(), &["no text", "UTF-8"]),
+        (
+            b"rate_rps,cpu_pct,latency_us,\n1,2,3,\n".into(),
+            &["column ''", "leave it out"],
+        ),
+        (
+            b"rate_rps,cpu_pct,latency_us\n1000,,500\n2000,,600\n".into(),
+            &["line 2", "cpu_pct is empty"],
+        ),
+        (vec![], &["is empty", "copies,cpu_pct,seconds"]),
+        (b"\x7fELF\x02\x01\0\0".into(), &["no text", "UTF-8"]),
     ];
-    for (table, words) in cases {
-        let ended = refused(&table);
-        ended.says(2, words).says(2, &["bad.csv"]);
-        assert_eq!(
-            ended.stderr.trim_end().lines().count(),
-            1,
-            "{}",
-            ended.stderr
-        );
-    }
-}
-
-#[test]
-fn a_table_that_cannot_be_read_is_named() {
     let folder = Folder::new();
-    folder
-        .run(&["import", "none.csv", "-o", "out"])
-        .says(2, &["none.csv", "check the name"]);
-    folder
-        .run(&["import", ".", "-o", "out"])
-        .says(2, &["cannot be read"]);
-    folder
-        .run(&["import", "/dev/zero", "-o", "out"])
-        .says(2, &["/dev/zero", "10 MB"]);
-    folder.run(&["import", "none.csv"]).says(2, &["--output"]);
-    folder
-        .run(&["import", "none.csv", "-o", "out", "--cpus", "0"])
-        .says(2, &["--cpus"]);
-    folder
-        .run(&["import", "none.csv", "-o", "out", "--name", " "])
-        .says(2, &["--name"]);
+    for (table, words) in cases {
+        folder.write("bad.csv", &table);
+        let ended = folder.run("import bad.csv -o out");
+        assert!(!folder.path("out").exists(), "no record was begun");
+        ended.says(2, words).says(2, &["bad.csv"]);
+        assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{ended:#?}");
+    }
 }
 
 #[test]
 fn an_import_writes_over_nothing_and_cannot_be_resumed() {
     let folder = Folder::new();
-    let table = published("intel-smt-netty");
-    std::fs::write(folder.path("mine"), "precious").unwrap();
-    let over = folder.run(&["import", &table, "-o", "mine"]);
+    let csv = table("intel-smt-netty");
+    folder.write("mine", "precious");
+    let over = folder.run(["import", &csv, "-o", "mine"]);
     over.says(2, &["mine", "exists", "choose another file with -o"]);
     assert!(!over.stderr.contains("--resume"), "{}", over.stderr);
-    folder
-        .run(&["import", &table, "-o", "no/such/out"])
-        .says(2, &["there is no folder no/such", "-o"]);
+    let nowhere = folder.run(["import", &csv, "-o", "no/such/out"]);
+    nowhere.says(2, &["there is no folder no/such", "-o"]);
     assert!(!folder.path("no").exists(), "folders are not made");
-    assert_eq!(
-        std::fs::read_to_string(folder.path("mine")).unwrap(),
-        "precious"
-    );
-    assert_eq!(folder.run(&["import", &table, "-o", "out"]).code, Some(0));
-    folder
-        .run(&["sweep", "--resume", "out"])
-        .says(2, &["(imported table)", "start a new run"]);
+    assert_eq!(folder.read("mine"), "precious");
+    import(&folder, "intel-smt-netty", "").says(0, &[]);
+    let resumed = folder.run("sweep --resume out");
+    resumed.says(2, &["(imported table)", "start a new run"]);
     assert_eq!(trials_in(&folder.path("out")), 12);
 }
 
@@ -248,10 +219,8 @@ fn a_table_as_a_spreadsheet_saves_it_is_taken_in_any_order() {
     let folder = Folder::new();
     let rows = "\u{feff}latency_us,rate_rps,cpu_pct\r\n950.5,4000,41\r\n800,1000,12\r\n\r\n\
                 2100,8000,83\r\n951,4000,43\r\n";
-    std::fs::write(folder.path("t.csv"), rows).unwrap();
-    let json = folder
-        .run(&["import", "t.csv", "-o", "out", "--format", "json"])
-        .json();
+    folder.write("t.csv", rows);
+    let json = folder.run("import t.csv -o out --format json").json();
     let levels = json["findings"]["levels"].as_array().unwrap().clone();
     let of = |key: &str| -> Vec<f64> { levels.iter().map(|l| number(&l[key])).collect() };
     assert_eq!(
@@ -259,35 +228,8 @@ fn a_table_as_a_spreadsheet_saves_it_is_taken_in_any_order() {
         [1.0, 2.0, 1.0],
         "the rate that is there twice"
     );
-    let given: Vec<f64> = levels
-        .iter()
-        .map(|l| number(&l["latency_us"]["max"]))
-        .collect();
+    let given = levels.iter().map(|l| number(&l["latency_us"]["max"]));
+    let given: Vec<f64> = given.collect();
     assert_eq!(given, [800.0, 951.0, 2100.0], "as they stand in the table");
-    let text = folder.run(&["report", "out"]).stdout;
-    assert!(text.contains(" 2,100 "), "{text}");
-}
-
-#[test]
-fn columns_without_a_name_and_without_values_are_refused() {
-    refused(b"rate_rps,cpu_pct,latency_us,\n1,2,3,\n").says(2, &["column ''", "leave it out"]);
-    refused(b"rate_rps,cpu_pct,latency_us\n1000,,500\n2000,,600\n")
-        .says(2, &["line 2", "cpu_pct is empty"]);
-    refused("\u{feff}rate_rps;cpu_pct;latency_us\r\n1;2;3\r\n".as_bytes())
-        .says(2, &["semicolons", "commas"]);
-}
-
-#[test]
-fn rows_that_are_taken_for_something_else_are_named() {
-    let folder = Folder::new();
-    let table = published("graviton3-netty");
-    let ended = folder.run(&["import", &table, "-o", "out"]);
-    let words: Vec<&str> = ended.stdout.split_whitespace().collect();
-    let text = words.join(" ");
-    for said in [
-        "147,919/s (23.0 % counts as 22.5 %), 197,237/s (22.0 % counts as 22.5 %).",
-        "197,237 22.0 1,178",
-    ] {
-        assert!(text.contains(said), "'{said}' is missing: {text}");
-    }
+    has(&folder.run("report out").stdout, &[" 2,100 "]);
 }

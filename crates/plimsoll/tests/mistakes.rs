@@ -9,19 +9,24 @@
 
 mod common;
 
-use common::{Folder, short};
+use common::{Ended, Folder, has, short, table};
 use plimsoll_load::known::{Behaviour, KnownServer};
 use std::net::TcpListener;
+use std::process::Command;
 use std::time::Duration;
 
-#[test]
-fn a_precision_that_makes_no_sense_shows_one_that_does() {
-    for precision in ["0%", "-1%", "NaN%", "60%", "2", "abc"] {
-        let arg = format!("--precision={precision}");
-        Folder::new()
-            .run(&["sweep", &arg])
-            .says(2, &["--precision", "between 0.5% and 50%, such as 2%"]);
-    }
+/// A server that answers at once.
+fn server() -> KnownServer {
+    let after = Duration::ZERO;
+    KnownServer::start(Behaviour::Answer { after }).unwrap()
+}
+
+/// What a shell makes of a script in a folder of its own.
+fn in_shell(script: &str) -> Ended {
+    let folder = Folder::new();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).current_dir(folder.0.path());
+    Ended::of(shell)
 }
 
 #[test]
@@ -38,52 +43,60 @@ fn a_goal_that_cannot_be_read_shows_one_that_can() {
         ("cpu<80x", "not in percent"),
         ("cpu<800%", "between 0 and 100"),
     ] {
-        folder
-            .run(&["sweep", "--goal", goal])
-            .says(2, &[goal, why, "p99<10ms"]);
+        let sweep = format!("sweep --goal {goal}");
+        folder.run(sweep).says(2, &[goal, why, "p99<10ms"]);
     }
 }
 
 #[test]
-fn numbers_that_make_no_sense_are_refused_before_anything_runs() {
+fn values_that_make_no_sense_are_refused_before_anything_runs() {
     let folder = Folder::new();
-    let cases: [(&[&str], &str); 14] = [
-        (&["--rated", "0"], "requests per second"),
-        (&["--rated", "-5"], "requests per second"),
-        (&["--rated", "NaN"], "requests per second"),
-        (&["--rated", "1e30"], "requests per second"),
-        (&["--duration", "0s"], "100ms and 1h"),
-        (&["--duration", "-1s"], "100ms and 1h"),
-        (&["--duration", "1000h"], "100ms and 1h"),
-        (&["--duration", "5"], "with its unit"),
-        (&["--levels", "0"], "load level"),
-        (&["--levels", "10,-5"], "load level"),
-        (&["--levels", "NaN"], "load level"),
-        (&["--levels", "1000"], "load level"),
-        (&["--trials", "0"], "--trials"),
-        (&["--cpus", "0-99999999"], "0-3,8"),
-    ];
-    for (flags, words) in cases {
-        let joined: Vec<String> = match flags {
-            [flag, value] => vec![format!("{flag}={value}")],
-            _ => unreachable!("pairs only"),
-        };
-        let args: Vec<&str> = std::iter::once("sweep")
-            .chain(joined.iter().map(String::as_str))
-            .collect();
-        folder.run(&args).says(2, &[words]);
+    for (flag, words) in [
+        ("--rated=0", "requests per second"),
+        ("--rated=-5", "requests per second"),
+        ("--rated -5", "--rated"),
+        ("--rated=NaN", "requests per second"),
+        ("--rated=1e30", "requests per second"),
+        ("--duration=0s", "100ms and 1h"),
+        ("--duration=-1s", "100ms and 1h"),
+        ("--duration -5", "100ms and 1h"),
+        ("--duration=1000h", "100ms and 1h"),
+        ("--duration=5", "with its unit"),
+        ("--levels=0", "load level"),
+        ("--levels=10,-5", "load level"),
+        ("--levels=NaN", "load level"),
+        ("--levels=1000", "load level"),
+        ("--trials=0", "--trials"),
+        ("--cpus=0-99999999", "0-3,8"),
+        ("--cpus 8000", "CPU 8000"),
+        ("--max-slip -5", "above 0"),
+        ("--precision=0%", "between 0.5% and 50%, such as 2%"),
+        ("--precision=-1%", "between 0.5% and 50%, such as 2%"),
+        ("--precision -5", "between 0.5% and 50%, such as 2%"),
+        ("--precision=NaN%", "between 0.5% and 50%, such as 2%"),
+        ("--precision=60%", "between 0.5% and 50%, such as 2%"),
+        ("--precision=2", "between 0.5% and 50%, such as 2%"),
+        ("--precision=abc", "between 0.5% and 50%, such as 2%"),
+        ("localhost:8080", "http://"),
+        ("ftp://localhost/", "http://"),
+        ("http://", "http://"),
+        ("'http://a b/'", "http://"),
+        ("http://127.0.0.1:1/ -d @nofile", "'nofile' cannot be read"),
+        ("http://127.0.0.1:1/ -d @nofile", "leave out the @"),
+    ] {
+        let refused = folder.run(format!("sweep {flag}"));
+        refused.says(2, &[words]);
+        let name = flag.split(['=', ' ']).next().unwrap();
+        if flag.starts_with("--") {
+            has(&refused.stderr, &[name]);
+        }
+        // What clap advises against a value that looks like a flag.
+        assert!(!refused.stderr.contains("-- -5"), "{}", refused.stderr);
     }
     assert!(
         !folder.path("plimsoll-runs").exists(),
         "no record was begun"
     );
-}
-
-#[test]
-fn a_cpu_that_is_not_there_is_named() {
-    Folder::new()
-        .run(&["sweep", "--cpus", "8000"])
-        .says(2, &["CPU 8000", "--cpus"]);
 }
 
 #[test]
@@ -92,200 +105,105 @@ fn a_target_that_cannot_be_reached_fails_the_run_whatever_the_reason() {
     let address = free.local_addr().unwrap().to_string();
     drop(free);
     for (host, words) in [
-        (&*address, [&*address, "nothing listens"]),
-        (
-            "no-such-host.invalid",
-            ["no-such-host.invalid", "cannot be resolved"],
-        ),
+        (&*address, "nothing listens"),
+        ("no-such-host.invalid", "cannot be resolved"),
     ] {
         for command in ["sweep", "yield"] {
-            let url = format!("http://{host}/");
-            Folder::new().run(&[command, &url]).says(1, &words);
+            let ended = Folder::new().run(format!("{command} http://{host}/"));
+            ended.says(1, &[host, words]);
         }
     }
 }
 
 #[test]
-fn an_address_that_is_no_url_is_a_mistake() {
-    let folder = Folder::new();
-    for url in [
-        "localhost:8080",
-        "ftp://localhost/",
-        "http://",
-        "http://a b/",
+fn a_server_that_does_not_answer_as_expected_is_recognised_before_the_run() {
+    let elsewhere = "http://elsewhere.invalid/";
+    for (behaviour, code, words) in [
+        (Behaviour::Garbage, 1, &["HTTP/1.1"][..]),
+        (Behaviour::CloseAtOnce, 1, &["closed"]),
+        (Behaviour::DieInBody, 1, &["closed"]),
+        (
+            Behaviour::Large { bytes: 10 << 30 },
+            1,
+            &["1s", "--timeout"],
+        ),
+        (Behaviour::Silent, 1, &["1s", "--timeout"]),
+        (Behaviour::Status(503), 1, &["503", "--expect-status"]),
+        // A mistake in the URL.
+        (Behaviour::Status(404), 2, &["404", "--expect-status"]),
+        (Behaviour::Redirect(elsewhere.into()), 2, &[elsewhere]),
     ] {
-        folder.run(&["sweep", url]).says(2, &["http://"]);
+        let server = KnownServer::start(behaviour).unwrap();
+        let folder = Folder::new();
+        let sweep = format!("sweep --quick --timeout 1s http://{}/", server.addr());
+        folder.run(sweep).says(code, words);
+        assert!(!folder.path("plimsoll-runs").exists(), "{words:?}");
     }
-}
-
-/// What a sweep of a server that behaves like this says before it begins.
-#[track_caller]
-fn preflight(behaviour: Behaviour, code: i32, words: &[&str]) {
-    let server = KnownServer::start(behaviour).unwrap();
-    let url = format!("http://{}/", server.addr());
-    let folder = Folder::new();
-    folder
-        .run(&["sweep", "--quick", "--timeout", "1s", &url])
-        .says(code, words);
-    assert!(
-        !folder.path("plimsoll-runs").exists(),
-        "no record was begun"
-    );
-}
-
-#[test]
-fn a_port_that_speaks_something_else_is_recognised() {
-    preflight(Behaviour::Garbage, 1, &["HTTP/1.1"]);
-}
-
-#[test]
-fn a_server_that_closes_every_connection_is_recognised() {
-    preflight(Behaviour::CloseAtOnce, 1, &["closed"]);
-}
-
-#[test]
-fn a_server_that_dies_in_its_answer_is_recognised() {
-    preflight(Behaviour::DieInBody, 1, &["closed"]);
-}
-
-#[test]
-fn a_body_without_end_is_recognised() {
-    preflight(
-        Behaviour::Large { bytes: 10 << 30 },
-        1,
-        &["1s", "--timeout"],
-    );
-}
-
-#[test]
-fn a_server_that_never_answers_is_recognised() {
-    preflight(Behaviour::Silent, 1, &["1s", "--timeout"]);
-}
-
-#[test]
-fn a_status_that_was_not_expected_is_shown() {
-    preflight(Behaviour::Status(503), 1, &["503", "--expect-status"]);
-}
-
-#[test]
-fn a_page_that_is_not_there_is_a_mistake_in_the_url() {
-    preflight(Behaviour::Status(404), 2, &["404", "--expect-status"]);
-}
-
-#[test]
-fn a_process_that_is_not_there_is_a_mistake() {
-    let server = KnownServer::start(Behaviour::Answer {
-        after: Duration::ZERO,
-    })
-    .unwrap();
-    let url = format!("http://{}/", server.addr());
-    Folder::new()
-        .run(&["sweep", "--quick", "--service-pid", "4194305", &url])
-        .says(2, &["no process 4194305"]);
-}
-
-#[test]
-fn copies_of_a_command_and_a_url_at_once_are_told_apart() {
-    let both = ["sweep", "--copies", "http://x/", "--", "true"];
-    Folder::new()
-        .run(&both)
-        .says(2, &["'http://x/'", "Usage: plimsoll copies", "-- <CMD>"]);
-    let flag = ["sweep", "--copies", "-k", "http://x/", "--", "true"];
-    Folder::new()
-        .run(&flag)
-        .says(2, &["'-k'", "Usage: plimsoll copies", "-- <CMD>"]);
-    for command in ["sweep", "yield"] {
-        Folder::new()
-            .run(&[command, "-H", "A: b"])
-            .says(2, &["required", "URL"]);
-    }
-}
-
-#[test]
-fn a_negative_number_after_a_blank_is_refused_for_what_it_is() {
-    for (flag, words) in [
-        ("--rated", "requests per second"),
-        ("--duration", "100ms and 1h"),
-        ("--precision", "0.5% and 50%"),
-        ("--max-slip", "above 0"),
-    ] {
-        let refused = Folder::new().run(&["sweep", flag, "-5"]);
-        refused.says(2, &[flag, words]);
-        assert!(!refused.stderr.contains("-- -5"), "{}", refused.stderr);
-    }
-}
-
-#[test]
-fn a_body_that_cannot_be_read_says_what_to_do() {
-    let args = ["sweep", "http://127.0.0.1:1/", "-d", "@nofile"];
-    Folder::new()
-        .run(&args)
-        .says(2, &["'nofile' cannot be read", "leave out the @"]);
-}
-
-#[test]
-fn a_redirect_is_an_error_and_shows_where_to() {
-    preflight(
-        Behaviour::Redirect("http://elsewhere.invalid/".into()),
-        2,
-        &["http://elsewhere.invalid/"],
-    );
 }
 
 #[test]
 fn a_server_that_speaks_no_tls_is_recognised() {
-    let server = KnownServer::start(Behaviour::Answer {
-        after: Duration::ZERO,
-    })
-    .unwrap();
-    Folder::new()
-        .run(&["sweep", &format!("https://{}/", server.addr())])
-        .says(1, &["TLS"]);
+    let server = server();
+    let sweep = format!("sweep https://{}/", server.addr());
+    Folder::new().run(sweep).says(1, &["TLS"]);
+}
+
+#[test]
+fn a_process_that_does_not_exist_is_a_mistake() {
+    let server = server();
+    let sweep = format!(
+        "sweep --quick --service-pid 4194305 http://{}/",
+        server.addr()
+    );
+    Folder::new().run(sweep).says(2, &["no process 4194305"]);
+}
+
+#[test]
+fn flags_that_do_not_go_together_are_refused() {
+    let folder = Folder::new();
+    let usage = "Usage: plimsoll copies";
+    for (args, words) in [
+        (
+            "sweep --copies http://x/ -- true",
+            &["'http://x/'", usage][..],
+        ),
+        ("sweep --copies -k http://x/ -- true", &["'-k'", usage]),
+        ("sweep --copies", &["-- <CMD>"]),
+        ("sweep -H 'A: b'", &["required", "URL"]),
+        ("yield -H 'A: b'", &["required", "URL"]),
+    ] {
+        folder.run(args).says(2, words);
+    }
 }
 
 #[test]
 fn more_connections_than_descriptors_are_refused_with_the_number_that_fits() {
-    let server = KnownServer::start(Behaviour::Answer {
-        after: Duration::ZERO,
-    })
-    .unwrap();
-    let folder = Folder::new();
-    let script = format!(
+    let server = server();
+    let ended = in_shell(&format!(
         "ulimit -n 64; exec {} sweep --quick -c 5000 http://{}/",
         env!("CARGO_BIN_EXE_plimsoll"),
         server.addr()
-    );
-    let output = std::process::Command::new("sh")
-        .args(["-c", &script])
-        .current_dir(folder.0.path())
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(
-        stderr.contains("5000") && stderr.contains("--connections"),
-        "{stderr}"
-    );
+    ));
+    ended.says(2, &["5000", "--connections"]);
 }
 
 #[test]
 fn commands_that_cannot_be_copied_say_why() {
     let folder = Folder::new();
-    let copies = |rest: &[&str]| {
-        let mut args = vec!["sweep", "--quick", "--levels", "1", "--copies"];
-        args.extend_from_slice(rest);
-        folder.run(&args)
-    };
-    copies(&["--", "no-such-command"]).says(2, &["no-such-command"]);
-    copies(&["--", "sh", "-c", "echo broken >&2; exit 3"]).says(1, &["3", "broken"]);
-    copies(&["--timeout", "300ms", "--", "sleep", "1000"]).says(1, &["300ms", "--timeout"]);
-    folder.run(&["sweep", "--copies"]).says(2, &["CMD"]);
+    for (args, code, words) in [
+        ("-- no-such-command", 2, &["no-such-command"][..]),
+        ("-- sh -c 'echo broken >&2; exit 3'", 1, &["3", "broken"]),
+        ("--timeout 300ms -- sleep 1000", 1, &["300ms", "--timeout"]),
+    ] {
+        let copies = format!("sweep --quick --levels 1 --copies {args}");
+        folder.run(copies).says(code, words);
+    }
 }
 
 #[test]
 fn copies_that_fail_at_once_are_not_offered_to_be_resumed() {
     let folder = Folder::new();
-    let failed = folder.run(&["sweep", "--quick", "--copies", "-o", "x", "--", "false"]);
+    let failed = folder.run("sweep --quick --copies -o x -- false");
     failed.says(1, &["`false`", "exit status: 1"]);
     let (_, ours) = failed.stderr.split_once("plimsoll: ").unwrap();
     let next = ours.lines().nth(1).unwrap();
@@ -299,131 +217,107 @@ fn copies_that_fail_at_once_are_not_offered_to_be_resumed() {
 #[test]
 fn a_record_that_cannot_be_made_says_where_and_why() {
     let folder = Folder::new();
-    std::fs::write(folder.path("file"), "").unwrap();
+    folder.write("file", "");
     for (output, words) in [
         ("/proc/x", ["/proc/x: No such file", "cannot be created"]),
         ("no/such/x", ["there is no folder no/such", "-o"]),
         ("file/x", ["file/x: Not a directory", "cannot be created"]),
         (".", ["is a directory", "give a file"]),
     ] {
-        let ended = folder.run(&short(&["--rated", "100", "-o", output]));
-        ended.says(2, &words);
+        let sweep = short(&format!("--rated 100 -o {output}"));
+        folder.run(sweep).says(2, &words);
     }
     assert!(!folder.path("no").exists(), "folders are not made");
     // Asked for before the server is, and not left behind when that fails.
-    folder
-        .run(&["sweep", "-o", "mine", "http://no-such-host.invalid/"])
-        .says(1, &["no-such-host.invalid"]);
+    let sweep = "sweep -o mine http://no-such-host.invalid/";
+    folder.run(sweep).says(1, &["no-such-host.invalid"]);
     assert!(!folder.path("mine").exists());
 }
 
 #[test]
 fn a_rated_rate_out_of_reach_is_warned_of() {
-    let ended = Folder::new().run(&short(&["--levels", "5", "--rated", "99999999"]));
-    let text = ended.stdout.split_whitespace().collect::<Vec<_>>();
-    let text = text.join(" ");
-    for words in [
-        "99,999,999/s",
-        "far more than the service carries",
-        "Leave --rated out",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
+    let ended = Folder::new().run(short("--levels 5 --rated 99999999"));
+    has(
+        &common::unwrapped(&ended.stdout),
+        &[
+            "99,999,999/s",
+            "far more than the service carries",
+            "Leave --rated out",
+        ],
+    );
 }
 
 #[test]
-fn what_is_no_record_is_not_taken_for_one() {
+fn files_that_are_no_records_are_refused() {
     let folder = Folder::new();
-    std::fs::write(folder.path("text"), "hello").unwrap();
-    std::fs::write(folder.path("empty"), "").unwrap();
-    for (file, words) in [
-        ("none", "none"),
-        ("text", "text"),
-        ("empty", "empty"),
-        (".", "."),
-    ] {
-        folder.run(&["report", file]).says(2, &[words]);
-        folder.run(&["sweep", "--resume", file]).says(2, &[words]);
-        folder
-            .run(&["export", file, "--hdr", "out"])
-            .says(2, &[words]);
+    folder.write("text", "hello");
+    folder.write("empty", "");
+    for file in ["none", "text", "empty", "."] {
+        for command in ["report", "sweep --resume", "export --hdr out"] {
+            folder.run(format!("{command} {file}")).says(2, &[file]);
+        }
     }
 }
 
 #[test]
 fn an_existing_record_is_never_written_over() {
     let folder = Folder::new();
-    std::fs::write(folder.path("mine"), "precious").unwrap();
-    folder
-        .run(&short(&["-o", "mine", "--rated", "100"]))
-        .says(2, &["mine", "--resume"]);
-    let kept = std::fs::read_to_string(folder.path("mine")).unwrap();
-    assert_eq!(kept, "precious");
+    folder.write("mine", "precious");
+    let sweep = short("-o mine --rated 100");
+    folder.run(sweep).says(2, &["mine", "--resume"]);
+    assert_eq!(folder.read("mine"), "precious");
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let folder = Folder::new();
-    let script = format!("{} doctor | true", env!("CARGO_BIN_EXE_plimsoll"));
-    let output = std::process::Command::new("sh")
-        .args(["-c", &script])
-        .current_dir(folder.0.path())
-        .output()
-        .unwrap();
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+    let ended = in_shell(&format!("{} doctor | true", env!("CARGO_BIN_EXE_plimsoll")));
+    assert!(!ended.stderr.contains("panicked"), "{ended:#?}");
 }
 
 #[test]
-fn a_run_goes_on_with_another_clock_source_but_not_with_another_governor() {
+fn a_run_is_resumed_with_another_clock_source_but_not_with_another_governor() {
     let folder = Folder::new();
-    let sweep = short(&["--levels", "5", "--rated", "100", "-o", "run"]);
-    assert_eq!(folder.run(&sweep).code, Some(0));
-    folder.run(&["sweep", "--resume", "run"]).says(
-        2,
-        &["is complete", "plimsoll report run", "start a new run"],
-    );
-    let stop = || {
-        let db = rusqlite::Connection::open(folder.path("run")).unwrap();
-        let set = "UPDATE run SET ended = 'interrupted'";
-        db.execute(set, []).unwrap();
-    };
-    stop();
-    let change = |key: &str, value: &str| {
-        let db = rusqlite::Connection::open(folder.path("run")).unwrap();
+    let sweep = short("--levels 5 --rated 100 -o run");
+    folder.run(sweep).says(0, &[]);
+    let resume = "sweep --resume run";
+    let complete = ["is complete", "plimsoll report run", "start a new run"];
+    folder.run(resume).says(2, &complete);
+    for (key, value, code, words) in [
+        (
+            "clock_source",
+            "sundial",
+            0,
+            &["note:", "against sundial"][..],
+        ),
+        (
+            "governor",
+            "whim",
+            2,
+            &["frequency governor", "against whim", "start a new run"],
+        ),
+    ] {
         let set = format!(
-            "UPDATE run SET provenance_json = json_set(provenance_json, '$.{key}', '{value}')"
+            "UPDATE run SET ended = 'interrupted', \
+             provenance_json = json_set(provenance_json, '$.{key}', '{value}')"
         );
-        db.execute(&set, []).unwrap();
-    };
-    change("clock_source", "sundial");
-    folder
-        .run(&["sweep", "--resume", "run"])
-        .says(0, &["note:", "against sundial"]);
-    stop();
-    change("governor", "whim");
-    folder.run(&["sweep", "--resume", "run"]).says(
-        2,
-        &["frequency governor", "against whim", "start a new run"],
-    );
+        folder.change("run", &set);
+        folder.run(resume).says(code, words);
+    }
 }
 
 #[test]
-fn a_record_of_another_kind_is_a_mistake_whatever_was_asked_of_it() {
+fn a_record_of_another_kind_is_a_mistake_in_every_command() {
     let folder = Folder::new();
-    let table = format!(
-        "{}/tests/data/graviton3-compile.csv",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let csv = table("graviton3-compile");
     for name in ["a", "b"] {
-        let args = ["import", &table, "-o", name];
-        assert_eq!(folder.run(&args).code, Some(0));
+        folder.run(["import", &csv, "-o", name]).says(0, &[]);
     }
     for args in [
-        &["plan", "a", "--peak", "5"][..],
-        &["compare", "a", "b"],
-        &["export", "a", "--hdr", "out"],
-        &["report", "a", "--goal", "p99<10ms"],
-        &["sweep", "--resume", "a"],
+        "plan a --peak 5",
+        "compare a b",
+        "export a --hdr out",
+        "report a --goal p99<10ms",
+        "sweep --resume a",
     ] {
         let ended = folder.run(args);
         ended.says(2, &["a"]);

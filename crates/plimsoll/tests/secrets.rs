@@ -7,11 +7,9 @@
 )]
 
 mod common;
-#[path = "common/server.rs"]
-mod server;
 
+use common::server::Server;
 use common::{Folder, LOUD, short};
-use server::Server;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -24,19 +22,16 @@ fn mode(folder: &Folder, name: &str) -> u32 {
 }
 
 /// A sweep of a server with a secret header.
-fn sweep(folder: &Folder, server: &Server, more: &[&str]) {
-    let header = format!("Authorization: Bearer {SECRET}");
+fn sweep(folder: &Folder, server: &Server, more: &str) {
+    let headers = format!("-H 'Authorization: Bearer {SECRET}' -H 'Accept: text/plain'");
     let url = server.url();
-    let mut args = vec!["--levels", "50", "--rated", "20", "-o", "run.plimsoll"];
-    args.extend(["-H", &header, "-H", "Accept: text/plain", &url]);
-    args.extend(more);
-    let ended = folder.run(&short(&args));
-    ended.says(0, &[]);
+    let run = format!("--levels 50 --rated 20 -o run.plimsoll {headers} {url} {more}");
+    folder.run(short(&run)).says(0, &[]);
 }
 
-fn change(folder: &Folder, sql: &str) {
-    let db = rusqlite::Connection::open(folder.path("run.plimsoll")).unwrap();
-    db.execute_batch(sql).unwrap();
+/// Makes a run one that can be resumed.
+fn interrupt(folder: &Folder) {
+    folder.change("run.plimsoll", "UPDATE run SET ended = 'interrupted'");
 }
 
 fn holds_the_secret(folder: &Folder) -> bool {
@@ -47,18 +42,19 @@ fn holds_the_secret(folder: &Folder) -> bool {
 }
 
 #[test]
-fn what_a_run_and_its_report_write_is_for_their_owner_alone() {
+fn files_of_a_run_and_its_report_are_for_their_owner_alone() {
     let folder = Folder::new();
-    let sweep = short(&["--levels", "5", "--rated", "100", "-o", "run.plimsoll"]);
-    folder.run(&sweep).says(0, &[]);
+    let sweep = short("--levels 5 --rated 100 -o run.plimsoll");
+    folder.run(sweep).says(0, &[]);
     assert_eq!(mode(&folder, "run.plimsoll"), 0o600);
     assert_eq!(mode(&folder, "run.html"), 0o600);
     for name in ["out.html", "out.json", "out.csv", "out.txt"] {
-        let args = ["report", "run.plimsoll", "-o", name];
-        folder.run(&args).says(0, &[]);
+        folder
+            .run(["report", "run.plimsoll", "-o", name])
+            .says(0, &[]);
         assert_eq!(mode(&folder, name), 0o600, "{name}");
     }
-    let args = ["export", "run.plimsoll", "--hdr", "logs"];
+    let args = "export run.plimsoll --hdr logs";
     folder.run(&args).says(0, &[]);
     for log in fs::read_dir(folder.path("logs")).unwrap() {
         let log = log.unwrap().path();
@@ -69,22 +65,18 @@ fn what_a_run_and_its_report_write_is_for_their_owner_alone() {
 #[test]
 fn a_hidden_header_is_not_recorded_and_a_resumed_run_asks_for_it() {
     let (folder, server) = (Folder::new(), Server::start(OK));
-    sweep(&folder, &server, &[]);
+    sweep(&folder, &server, "");
     assert!(!holds_the_secret(&folder));
-    change(&folder, "UPDATE run SET ended = 'interrupted'");
-    let resume = |more: &[&str]| {
-        let mut args = vec!["sweep", "--resume", "run.plimsoll"];
-        args.extend(more);
-        folder.run(&args)
-    };
-    resume(&[]).says(2, &["Authorization", "-H 'NAME: VALUE'"]);
-    resume(&["-H", "Cookie: a"]).says(2, &["no header Cookie"]);
-    let token = format!("authorization: Bearer {SECRET}");
-    resume(&["-H", &token, "-H", "Accept: text/html"]).says(2, &["header Accept"]);
-    resume(&["--keep-headers", "-H", &token]).says(2, &["--keep-headers"]);
-    resume(&["-H", &token]).says(0, &[]);
+    interrupt(&folder);
+    let resume = |more: &str| folder.run(format!("sweep --resume run.plimsoll {more}"));
+    let token = format!("-H 'authorization: Bearer {SECRET}'");
+    resume("").says(2, &["Authorization", "-H 'NAME: VALUE'"]);
+    resume("-H 'Cookie: a'").says(2, &["no header Cookie"]);
+    resume(&format!("{token} -H 'Accept: text/html'")).says(2, &["header Accept"]);
+    resume(&format!("--keep-headers {token}")).says(2, &["--keep-headers"]);
+    resume(&token).says(0, &[]);
     assert!(!holds_the_secret(&folder));
-    let json = folder.run(&["report", "run.plimsoll", "--format", "json"]);
+    let json = folder.run("report run.plimsoll --format json");
     let headers = &json.json()["plan"]["workload"]["headers"];
     let shown = serde_json::json!([["Accept", "text/plain"], ["Authorization", "(hidden)"]]);
     assert_eq!(*headers, shown);
@@ -93,46 +85,43 @@ fn a_hidden_header_is_not_recorded_and_a_resumed_run_asks_for_it() {
 #[test]
 fn headers_are_recorded_when_that_is_asked_for() {
     let (folder, server) = (Folder::new(), Server::start(OK));
-    sweep(&folder, &server, &["--keep-headers"]);
+    sweep(&folder, &server, "--keep-headers");
     assert!(holds_the_secret(&folder));
-    change(&folder, "UPDATE run SET ended = 'interrupted'");
-    let args = ["sweep", "--resume", "run.plimsoll"];
-    folder.run(&args).says(0, &[]);
+    interrupt(&folder);
+    folder.run("sweep --resume run.plimsoll").says(0, &[]);
 }
 
 #[test]
 fn headers_need_a_server_or_a_record() {
     let folder = Folder::new();
     for command in ["sweep", "yield"] {
-        let args = [command, "-H", "Cookie: a"];
-        folder.run(&args).says(2, &["--resume"]);
-        let args = [command, "--keep-headers"];
-        folder.run(&args).says(2, &["<URL>"]);
+        let alone = folder.run([command, "-H", "Cookie: a"]);
+        alone.says(2, &["--resume"]);
+        let alone = folder.run([command, "--keep-headers"]);
+        alone.says(2, &["<URL>"]);
     }
-    let args = ["yield", "--resume", "none.plimsoll", "-H", "Cookie: a"];
-    folder.run(&args).says(2, &["none.plimsoll"]);
+    let resumed = folder.run("yield --resume none.plimsoll -H 'Cookie: a'");
+    resumed.says(2, &["none.plimsoll"]);
 }
 
 #[test]
 fn a_run_is_resumed_only_from_a_record_that_nobody_else_can_write() {
     let folder = Folder::new();
-    let mut args = vec!["copies", "--quick", "--numbers", "1", "-o", "run.plimsoll"];
-    args.extend(LOUD);
-    args.extend(["--", "touch", "ran"]);
-    folder.run(&args).says(0, &[]);
-    change(&folder, "UPDATE run SET ended = 'interrupted'");
+    let loud = LOUD.join(" ");
+    let run = format!("copies --quick --numbers 1 -o run.plimsoll {loud} -- touch ran");
+    folder.run(run).says(0, &[]);
+    interrupt(&folder);
     let path = folder.path("run.plimsoll");
     let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
     set(0o666);
-    let resume = ["copies", "--resume", "run.plimsoll"];
-    let refused = folder.run(&resume);
+    let resume = "copies --resume run.plimsoll";
+    let refused = folder.run(resume);
     refused.says(2, &["can be written by others", "chmod go-w"]);
     assert!(!refused.stderr.contains("resuming runs"), "{refused:#?}");
-    for reader in [&["report"][..], &["report", "--format", "json"]] {
-        let args = [reader, &["run.plimsoll"]].concat();
-        folder.run(&args).says(0, &[]);
+    for reader in ["report", "report --format json"] {
+        folder.run(format!("{reader} run.plimsoll")).says(0, &[]);
     }
     set(0o600);
     let commands = [r#"note: resuming runs copies of the command ["touch", "ran"]"#];
-    folder.run(&resume).says(0, &commands);
+    folder.run(resume).says(0, &commands);
 }

@@ -8,51 +8,42 @@
 
 mod common;
 
-use common::{Folder, LOUD, trials_in};
+use common::{Folder, LOUD, has, table, trials_in, unwrapped};
 use std::collections::BTreeSet;
 
 /// The shortest run of each experiment, as far as its last argument.
-const RUNS: [(&str, &[&str]); 4] = [
+const RUNS: [(&str, &str); 4] = [
     (
         "sweep",
-        &[
-            "--quick", "--trials", "1", "-z", "200ms", "--levels", "20", "--rated", "500",
-        ],
+        "--quick --trials 1 -z 200ms --levels 20 --rated 500",
     ),
     (
         "yield",
-        &[
-            "--quick", "--passes", "1", "-z", "150ms", "--arms", "nice", "--rated", "500",
-        ],
+        "--quick --passes 1 -z 150ms --arms nice --rated 500",
     ),
-    ("copies", &["--quick", "--numbers", "1", "--", "true"]),
-    (
-        "lateness",
-        &["--sleeps", "100us,1ms", "--passes", "1", "-z", "100ms"],
-    ),
+    ("copies", "--quick --numbers 1 -- true"),
+    ("lateness", "--sleeps 100us,1ms --passes 1 -z 100ms"),
 ];
 
 /// Flags of all commands.
 const COMMON: [&str; 3] = ["--color", "--no-charts", "--help"];
 
-const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/");
-
 /// A complete run, recorded in `run.plimsoll`.
-fn complete((name, args): (&str, &[&str])) -> Folder {
+fn complete((name, args): (&str, &str)) -> Folder {
     let folder = Folder::new();
-    let all = [&[name, "--plain", "-o", "run.plimsoll"], &LOUD[..], args].concat();
-    folder.run(&all).says(0, &[]);
+    let loud = LOUD.join(" ");
+    let run = format!("{name} --plain -o run.plimsoll {loud} {args}");
+    folder.run(run).says(0, &[]);
     folder
 }
 
 fn change(folder: &Folder, sql: &str) {
-    let db = rusqlite::Connection::open(folder.path("run.plimsoll")).unwrap();
-    db.execute_batch(sql).unwrap();
+    folder.change("run.plimsoll", sql);
 }
 
 /// A page of help: each flag with the heading above it.
 fn flags(folder: &Folder, command: &str, help: &str) -> Vec<(String, String)> {
-    let page = folder.run(&[command, help]);
+    let page = folder.run([command, help]);
     page.says(0, &[]);
     let mut heading = String::new();
     let mut found = Vec::new();
@@ -72,12 +63,12 @@ fn flags(folder: &Folder, command: &str, help: &str) -> Vec<(String, String)> {
 #[test]
 fn every_experiment_is_in_the_list() {
     let folder = Folder::new();
-    let page = folder.run(&["--help"]).stdout;
+    let page = folder.run("--help").stdout;
     let (_, commands) = page.split_once("\nCommands:\n").unwrap();
     let names = commands.lines().take_while(|line| !line.is_empty());
     let names = names.filter_map(|line| line.split_whitespace().next());
     let resumes = |name: &&str| {
-        let help = folder.run(&[name, "--help"]).stdout;
+        let help = folder.run([name, "--help"]).stdout;
         help.contains("--resume")
     };
     let found: BTreeSet<&str> = names
@@ -124,12 +115,10 @@ fn a_record_that_cannot_be_appended_fails_the_run_of_every_experiment() {
         let record = folder.path("run.plimsoll");
         assert!(trials_in(&record) >= 1, "{}", run.0);
         change(&folder, REFUSES);
-        let resume = [run.0, "--plain", "--resume", "run.plimsoll"];
-        folder
-            .run(&resume)
-            .says(1, &["run.plimsoll", "nothing was measured yet"]);
+        let resumed = folder.run([run.0, "--plain", "--resume", "run.plimsoll"]);
+        resumed.says(1, &["run.plimsoll", "plimsoll: nothing was measured yet"]);
         assert_eq!(trials_in(&record), 0, "{}", run.0);
-        folder.run(&["report", "run.plimsoll"]).says(0, &[]);
+        folder.run("report run.plimsoll").says(0, &[]);
     }
 }
 
@@ -137,70 +126,64 @@ fn a_record_that_cannot_be_appended_fails_the_run_of_every_experiment() {
 fn an_interrupted_run_says_so_in_text_and_page_and_json_for_every_experiment() {
     for run in RUNS {
         let folder = complete(run);
-        let whole = folder.run(&["report", "run.plimsoll"]).stdout;
+        let whole = folder.run("report run.plimsoll").stdout;
         let sentence = "The run was interrupted";
         assert!(!whole.contains(sentence), "{whole}");
         change(&folder, "UPDATE run SET ended = 'interrupted'");
-        let text = folder.run(&["report", "run.plimsoll"]).stdout;
-        let page = ["report", "run.plimsoll", "-o", "page.html"];
-        folder.run(&page).says(0, &[]);
-        let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
+        let text = folder.run("report run.plimsoll").stdout;
+        let written = folder.run("report run.plimsoll -o page.html");
+        written.says(0, &[]);
+        let page = folder.read("page.html");
+        let page = page.replace("<span class=\"flag\">", "");
+        let page = page.replace("</span>", "");
         let resume = format!("plimsoll {} --resume run.plimsoll", run.0);
-        let page = page
-            .replace("<span class=\"flag\">", "")
-            .replace("</span>", "");
         for shown in [text, page] {
-            let shown = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
-            assert!(shown.contains(sentence), "{}: {shown}", run.0);
-            assert!(shown.contains(&resume), "{}: {shown}", run.0);
+            has(&unwrapped(&shown), &[sentence, &resume]);
         }
-        let json = folder.run(&["report", "run.plimsoll", "--format", "json"]);
+        let json = folder.run("report run.plimsoll --format json");
         assert_eq!(json.json()["record"]["ended"], "interrupted", "{}", run.0);
     }
 }
 
 #[test]
-fn a_repeated_goal_counts_once_everywhere() {
+fn a_repeated_goal_has_the_effect_of_one() {
     let folder = Folder::new();
-    for (name, cpus) in [("graviton3-netty", "16"), ("intel-smt-netty", "8")] {
-        let table = format!("{TABLES}{name}.csv");
-        let import = ["import", &table, "-o", name, "--cpus", cpus, "--no-html"];
-        folder.run(&import).says(0, &[]);
+    for name in ["graviton3-netty", "intel-smt-netty"] {
+        let csv = table(name);
+        let import = ["import", &csv, "-o", name, "--cpus", "8", "--no-html"];
+        folder.run(import).says(0, &[]);
     }
-    let (one, two) = ("graviton3-netty", "intel-smt-netty");
     for command in [
-        &["report", one][..],
-        &["compare", one, two],
-        &["plan", one, "--peak", "1e6"],
+        "report graviton3-netty",
+        "compare graviton3-netty intel-smt-netty",
+        "plan graviton3-netty --peak 1e6",
     ] {
         let with = |goals: usize| {
-            let goals = ["--goal", "p99<2x"].repeat(goals);
-            let all = [command, &["--format", "json"], &goals].concat();
-            folder.run(&all).json()
+            let goals = " --goal p99<2x".repeat(goals);
+            folder.run(format!("{command} --format json{goals}")).json()
         };
-        assert_eq!(with(2), with(1), "{command:?}");
+        assert_eq!(with(2), with(1), "{command}");
     }
-    let goals = ["--goal", "p99<10s", "--goal", "p99<10s"];
-    let sweep = [RUNS[0].1, &goals].concat();
-    let folder = complete(("sweep", &sweep));
-    let json = folder.run(&["report", "run.plimsoll", "--format", "json"]);
+    let goals = format!("{} --goal p99<10s --goal p99<10s", RUNS[0].1);
+    let folder = complete(("sweep", &goals));
+    let json = folder.run("report run.plimsoll --format json");
     assert_eq!(json.json()["plan"]["goals"].as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn no_flag_of_the_plan_is_ignored_on_resuming() {
     let folder = Folder::new();
-    for (name, flag, value) in [
-        ("sweep", "--cpus", "0"),
-        ("sweep", "--restart", "true"),
-        ("yield", "--passes", "3"),
-        ("copies", "--numbers", "1"),
-        ("lateness", "--passes", "3"),
+    for (name, flag) in [
+        ("sweep", "--cpus 0"),
+        ("sweep", "--restart true"),
+        ("yield", "--passes 3"),
+        ("copies", "--numbers 1"),
+        ("lateness", "--passes 3"),
     ] {
-        for (flag, value) in [(flag, value), ("--max-other", "5%")] {
-            folder
-                .run(&[name, "--resume", "run.plimsoll", flag, value])
-                .says(2, &["--resume", flag]);
+        for flag in [flag, "--max-other 5%"] {
+            let resumed = folder.run(format!("{name} --resume run.plimsoll {flag}"));
+            let (flag, _) = flag.split_once(' ').unwrap();
+            resumed.says(2, &["--resume", flag]);
         }
     }
 }
@@ -209,10 +192,8 @@ fn no_flag_of_the_plan_is_ignored_on_resuming() {
 fn help_speaks_of_requests_only_where_there_are_any() {
     let folder = Folder::new();
     for name in ["copies", "lateness"] {
-        let page = folder.run(&[name, "--help"]).stdout;
-        for flag in ["--seed", "--cpus", "--max-slip", "csv:"] {
-            assert!(page.contains(flag), "{name}: {flag}: {page}");
-        }
+        let page = folder.run([name, "--help"]).stdout;
+        has(&page, &["--seed", "--cpus", "--max-slip", "csv:"]);
         for words in ["load generator", "hash service", "arrivals", "per arm"] {
             assert!(!page.contains(words), "{name}: {words}: {page}");
         }

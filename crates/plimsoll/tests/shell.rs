@@ -9,13 +9,12 @@
 
 mod common;
 
-use common::Folder;
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use common::{Folder, has};
+use std::process::Command;
 
 #[test]
-fn a_bare_command_says_what_to_try_first_and_no_more() {
-    let ended = Folder::new().run(&[]);
+fn a_bare_command_prints_first_steps_and_no_more() {
+    let ended = Folder::new().run("");
     ended.says(2, &["plimsoll sweep --quick", "plimsoll --help"]);
     assert_eq!(ended.stdout, "");
     assert!(ended.stderr.lines().count() <= 6, "{}", ended.stderr);
@@ -23,87 +22,55 @@ fn a_bare_command_says_what_to_try_first_and_no_more() {
 }
 
 #[test]
-fn help_that_was_asked_for_is_a_result() {
-    for args in [&["--help"][..], &["sweep", "-h"], &["help", "plan"]] {
+fn requested_help_goes_to_standard_output() {
+    for args in ["--help", "sweep -h", "help plan"] {
         let ended = Folder::new().run(args);
-        assert_eq!(ended.code, Some(0), "{args:?}");
-        assert!(ended.stdout.contains("Usage: plimsoll"), "{args:?}");
-        assert_eq!(ended.stderr, "", "{args:?}");
+        has(&ended.says(0, &[]).stdout, &["Usage: plimsoll"]);
+        assert_eq!(ended.stderr, "", "{args}");
     }
 }
 
 #[test]
 fn completions_are_made_for_every_shell_and_bash_can_read_its_own() {
+    let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "elvish"] {
-        let ended = Folder::new().run(&["completions", shell]);
-        assert_eq!(ended.code, Some(0), "{shell}");
-        for word in ["sweep", "goal", "compare"] {
-            assert!(ended.stdout.contains(word), "{shell}: {word}");
-        }
-        if shell == "bash" {
-            let mut bash = Command::new("bash")
-                .arg("-n")
-                .stdin(Stdio::piped())
-                .spawn()
-                .unwrap();
-            let mut stdin = bash.stdin.take().unwrap();
-            stdin.write_all(ended.stdout.as_bytes()).unwrap();
-            drop(stdin);
-            assert!(bash.wait().unwrap().success());
-        }
+        let ended = folder.run(["completions", shell]);
+        let script = &ended.says(0, &[]).stdout;
+        has(script, &["sweep", "goal", "compare"]);
+        folder.write(shell, script);
     }
-    Folder::new()
-        .run(&["completions", "tcsh"])
-        .says(2, &["tcsh"]);
+    let bash = Command::new("bash")
+        .arg("-n")
+        .arg(folder.path("bash"))
+        .status();
+    assert!(bash.unwrap().success());
+    folder.run("completions tcsh").says(2, &["tcsh"]);
 }
 
 #[test]
-fn the_manual_tells_exit_codes_and_every_command_has_a_page() {
+fn the_manual_has_exit_codes_and_a_page_for_every_command() {
     let folder = Folder::new();
-    let page = folder.run(&["man"]);
-    assert_eq!(page.code, Some(0));
-    for words in [".TH plimsoll 1", "EXIT STATUS", "130", "NO_COLOR", "sweep"] {
-        assert!(page.stdout.contains(words), "{words}");
-    }
-    let sweep = folder.run(&["man", "sweep"]);
-    for words in [".TH plimsoll-sweep 1", "max\\-slip", "Examples:"] {
-        assert!(sweep.stdout.contains(words), "{words}: {}", sweep.stdout);
-    }
-    let all = folder.run(&["man", "--dir", "man1"]);
-    assert_eq!(all.code, Some(0), "{all:#?}");
-    for path in all.stdout.lines() {
-        assert!(folder.path(path).exists(), "{path}");
-    }
-    assert!(
-        all.stdout
-            .lines()
-            .any(|path| path == "man1/plimsoll-report.1")
-    );
-    folder
-        .run(&["man", "sweeep"])
-        .says(2, &["sweeep", "--help"]);
+    let page = folder.run("man");
+    let words = [".TH plimsoll 1", "EXIT STATUS", "130", "NO_COLOR", "sweep"];
+    has(&page.says(0, &[]).stdout, &words);
+    let words = [".TH plimsoll-sweep 1", "max\\-slip", "Examples:"];
+    has(&folder.run("man sweep").stdout, &words);
+    let all = folder.run("man --dir man1");
+    let pages: Vec<&str> = all.says(0, &[]).stdout.lines().collect();
+    assert!(pages.iter().all(|page| folder.path(page).exists()));
+    assert!(pages.contains(&"man1/plimsoll-report.1"), "{pages:?}");
+    folder.run("man sweeep").says(2, &["sweeep", "--help"]);
 }
 
 #[test]
-fn who_stops_reading_ends_it_quietly() {
+fn a_closed_pipe_ends_it_quietly() {
     let folder = Folder::new();
-    for args in [
-        &["man", "sweep"][..],
-        &["completions", "zsh"],
-        &["sweep", "--help"],
-        &["doctor"],
-    ] {
+    for args in ["man sweep", "completions zsh", "sweep --help", "doctor"] {
         let mut child = folder.spawn(args);
         // Closed before anything can have been read.
         drop(child.stdout.take());
-        let mut told = String::new();
-        child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut told)
-            .unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}: {told}");
-        assert_eq!(told, "", "{args:?}");
+        let ended = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!((ended.status.code(), &*stderr), (Some(0), ""), "{args}");
     }
 }

@@ -8,56 +8,41 @@
 )]
 
 mod common;
-#[path = "common/place.rs"]
-mod place;
 
-use place::{Place, groups, lives, wait};
+use common::side_folder::{SideFolder, groups, is_root, lives};
+use common::{Ended, has, wait};
 use rustix::process::Signal;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::BufReader;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
-/// What does not concern the law needs no room on a machine that is busy.
-const SYSLOAD: [&str; 3] = ["-q", "--as", "sysload"];
+/// For tests that do not concern the law: runs on a busy machine, too.
+const SYSLOAD: &str = "-q --as sysload";
 
 #[test]
 fn streams_and_exit_codes_are_those_of_the_command() {
-    let place = Place::new();
-    let said = place.side(&[
-        "-q",
-        "--as",
-        "sysload",
-        "--",
-        "sh",
-        "-c",
-        "echo out; echo err >&2; exit 7",
-    ]);
-    assert_eq!(
-        (said.code, &*said.stdout, &*said.stderr),
-        (Some(7), "out\n", "err\n")
-    );
-    let said = place.side(&["--", "true"]);
-    said.says(
-        0,
-        &["as a sideload by", "headroom 20 %", "CPU s", "never frozen"],
-    );
-    place
-        .side(&["-q", "--", "sh", "-c", "kill -9 $$"])
-        .says(137, &[]);
-    place
-        .side(&["-q", "--", "plimsoll-no-such-program"])
-        .says(127, &["not found"]);
-    fs::write(place.folder.path("text"), "no program").unwrap();
-    place.side(&["-q", "--", "./text"]).says(126, &[]);
+    let place = SideFolder::new();
+    let ended = place.side("-q --as sysload -- sh -c 'echo out; echo err >&2; exit 7'");
+    let streams = (&*ended.stdout, &*ended.stderr);
+    assert_eq!((ended.code, streams), (Some(7), ("out\n", "err\n")));
+    place.folder.write("text", "no program");
+    let summary = ["as a sideload by", "headroom 20 %", "CPU s", "never frozen"];
+    for (args, code, words) in [
+        ("-- true", 0, &summary[..]),
+        ("-q -- sh -c 'kill -9 $$'", 137, &[]),
+        ("-q -- plimsoll-no-such-program", 127, &["not found"]),
+        ("-q -- ./text", 126, &[]),
+    ] {
+        place.side(args).says(code, words);
+    }
     assert_eq!(place.journals(), 0);
 }
 
 #[test]
 fn standard_input_reaches_the_command() {
-    let place = Place::new();
-    let mut command = place.command(&["-q", "--as", "sysload", "--", "cat"]);
+    let place = SideFolder::new();
+    let mut command = place.command("-q --as sysload -- cat");
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"through").unwrap();
@@ -66,7 +51,7 @@ fn standard_input_reaches_the_command() {
 
 #[test]
 fn the_environment_reaches_the_command_byte_for_byte() {
-    let place = Place::new();
+    let place = SideFolder::new();
     let printed = |mut command: Command| {
         let output = command
             .env("spring.profile", "a b")
@@ -76,7 +61,7 @@ fn the_environment_reaches_the_command_byte_for_byte() {
             .output();
         output.unwrap().stdout
     };
-    let side = place.command(&["-q", "--as", "sysload", "--", "cat", "/proc/self/environ"]);
+    let side = place.command("-q --as sysload -- cat /proc/self/environ");
     let mut alone = Command::new("cat");
     alone.arg("/proc/self/environ");
     for (name, value) in side.get_envs() {
@@ -91,49 +76,28 @@ fn the_environment_reaches_the_command_byte_for_byte() {
 }
 
 #[test]
-fn a_command_that_fills_a_pipe_which_closes_ends_by_it() {
-    let place = Place::new();
-    let mut running = place.running(&SYSLOAD, "exec yes");
-    assert_eq!(running.line, "y");
-    running.stdout = BufReader::new(fs_null());
-    // The reading end is closed now.
-    assert_eq!(running.child.wait().unwrap().code(), Some(128 + 13));
-}
-
-/// Something of the right type to read from.
-fn fs_null() -> std::process::ChildStdout {
-    let mut child = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
-    let stdout = child.stdout.take().unwrap();
-    child.wait().unwrap();
-    stdout
-}
-
-#[test]
-fn what_forks_away_or_ignores_sigterm_ends_with_the_command() {
-    let place = Place::new();
+fn orphans_that_ignore_sigterm_end_with_the_command() {
+    let place = SideFolder::new();
     let script = "setsid sh -c 'trap \"\" TERM; sleep 1000' >/dev/null 2>&1 & echo $!";
-    let said = place.side(&["-q", "--as", "sysload", "--", "sh", "-c", script]);
-    said.says(0, &[]);
-    assert!(!lives(said.stdout.trim()), "{said:?}");
+    let ended = place.side(["-q", "--as", "sysload", "--", "sh", "-c", script]);
+    ended.says(0, &[]);
+    assert!(!lives(ended.stdout.trim()), "{ended:?}");
     assert_eq!(place.journals(), 0);
 }
 
 #[test]
 fn signals_are_passed_on_and_the_second_one_kills() {
-    let place = Place::new();
+    let place = SideFolder::new();
     let script = "trap 'echo heard; exit 9' TERM; echo ready; while :; do sleep 0.05; done";
-    let running = place.running(&SYSLOAD, script);
+    let running = place.running(SYSLOAD, script);
     running.signal("-TERM");
-    let said = running.end();
-    assert_eq!(
-        (said.code, said.stdout.trim()),
-        (Some(9), "readyheard"),
-        "{said:?}"
-    );
+    let ended = running.end();
+    let stdout = ended.stdout.trim();
+    assert_eq!((ended.code, stdout), (Some(9), "readyheard"), "{ended:?}");
 
-    // Not SIGINT, which whoever runs in the background of a shell ignores.
+    // Not SIGINT, which background jobs of a shell ignore.
     let script = "trap '' TERM; echo $$; while :; do sleep 0.05; done";
-    let running = place.running(&SYSLOAD, script);
+    let running = place.running(SYSLOAD, script);
     let pid = running.line.clone();
     // Signals of one kind that come at once are one.
     wait("the command to be killed", || {
@@ -146,83 +110,70 @@ fn signals_are_passed_on_and_the_second_one_kills() {
 
 #[test]
 fn sigquit_is_passed_on() {
-    // No env(1) to hear it by all means: this runs in the guest, too.
+    // Without env(1), which could reset it: this runs in the guest, too.
     let ignored = plimsoll_host::own_ignored_signals(&plimsoll_host::Root::machine());
     if ignored.unwrap() & (1 << (Signal::QUIT.as_raw() - 1)) != 0 {
-        eprintln!("skipped: whoever runs the tests ignores SIGQUIT");
+        eprintln!("skipped: SIGQUIT is ignored here");
         return;
     }
-    let place = Place::new();
+    let place = SideFolder::new();
     let script = "trap 'echo heard; exit 9' QUIT; echo ready; while :; do sleep 0.05; done";
-    let running = place.running(&SYSLOAD, script);
+    let running = place.running(SYSLOAD, script);
     running.signal("-QUIT");
-    let said = running.end();
-    assert_eq!(said.code, Some(9), "{said:?}");
+    let ended = running.end();
+    assert_eq!(ended.code, Some(9), "{ended:?}");
     assert_eq!(place.journals(), 0);
 }
 
 #[test]
 fn numbers_and_guards_that_make_no_sense_are_refused_before_anything_runs() {
-    let place = Place::new();
-    let cases: [(&[&str], &str); 25] = [
-        (&["--headroom", "0"], "give 1 to 90 percent"),
-        (&["--headroom", "100"], "too little CPU"),
-        (&["--headroom", "-5"], "it is negative"),
-        (&["--headroom", "abc"], "not a number"),
-        (&["--guard", "latency<5ms"], "kind is not"),
-        (&["--guard", "run-delay<200%"], "between 0% and 100%"),
-        (&["--guard", "run-delay<50"], "with its unit like 50%"),
-        (&["--guard", "run-delay pid me"], "number of a process"),
-        (&["--guard", "run-delay pid 4194305"], "no process 4194305"),
+    let place = SideFolder::new();
+    for (flags, words) in [
+        ("--headroom 0", "give 1 to 90 percent"),
+        ("--headroom 100", "too little CPU"),
+        ("--headroom -5", "it is negative"),
+        ("--headroom abc", "not a number"),
+        ("--guard latency<5ms", "kind is not"),
+        ("--guard run-delay<200%", "between 0% and 100%"),
+        ("--guard run-delay<50", "with its unit like 50%"),
+        ("--guard 'run-delay pid me'", "number of a process"),
+        ("--guard 'run-delay pid 4194305'", "no process 4194305"),
+        ("--guard 'run-delay cgroup no/such'", "no cgroup 'no/such'"),
+        ("--guard 'psi cgroup no/such'", "no cgroup 'no/such'"),
+        ("--guard psi<x%", "between 0% and 100%"),
+        ("--guard 'http localhost:80 p99<1ms'", "http://localhost:80"),
+        ("--guard 'http http://localhost:1/ p42<1ms'", "p50 and p99"),
+        ("--guard 'prometheus nowhere up<1'", "http://nowhere"),
+        ("--period 1ms", "100ms and 10s"),
+        ("--memory 2", "with its unit"),
+        ("--memory 10MB", "write 10MiB"),
+        ("--memory-max 2", "with its unit"),
         (
-            &["--guard", "run-delay cgroup no/such"],
-            "no cgroup 'no/such'",
-        ),
-        (&["--guard", "psi cgroup no/such"], "no cgroup 'no/such'"),
-        (&["--guard", "psi<x%"], "between 0% and 100%"),
-        (
-            &["--guard", "http localhost:80 p99<1ms"],
-            "http://localhost:80",
-        ),
-        (
-            &["--guard", "http http://localhost:1/ p42<1ms"],
-            "p50 and p99",
-        ),
-        (&["--guard", "prometheus nowhere up<1"], "http://nowhere"),
-        (&["--period", "1ms"], "100ms and 10s"),
-        (&["--memory", "2"], "with its unit"),
-        (&["--memory", "10MB"], "write 10MiB"),
-        (&["--memory-max", "2"], "with its unit"),
-        (
-            &["--memory", "2GiB", "--memory-max", "2GiB"],
+            "--memory 2GiB --memory-max 2GiB",
             "give a larger --memory-max",
         ),
-        (&["--mechanism", "prayer"], "--mechanism"),
-        (&["--as", "sysload", "--log", "log"], "leave --log or"),
-        (
-            &["--as", "sysload", "--headroom", "20%"],
-            "leave --headroom or",
-        ),
-        (&["--as", "sysload", "--guard", "psi"], "leave --guard or"),
-        (&["--log", "/no/such/folder/log"], "/no/such/folder/log"),
-    ];
-    for (flags, words) in cases {
-        let mut args = flags.to_vec();
-        args.extend(["--", "touch", "ran"]);
-        place.side(&args).says(2, &[words]);
+        ("--mechanism prayer", "--mechanism"),
+        ("--as sysload --log log", "leave --log or"),
+        ("--as sysload --headroom 20%", "leave --headroom or"),
+        ("--as sysload --guard psi", "leave --guard or"),
+        ("--log /no/such/folder/log", "/no/such/folder/log"),
+    ] {
+        place
+            .side(format!("{flags} -- touch ran"))
+            .says(2, &[words]);
     }
-    place.side(&[]).says(2, &["--"]);
+    place.side("").says(2, &["--"]);
     assert!(!place.folder.path("ran").exists());
 }
 
 #[test]
-fn where_memory_is_of_version_1_nothing_is_killed_unless_that_is_asked_for() {
+fn with_memory_of_version_1_only_memory_max_kills() {
     if !fs::exists("/sys/fs/cgroup/memory/cgroup.procs").unwrap() {
         eprintln!("skipped: memory is not of cgroup version 1 here");
         return;
     }
-    let place = Place::new();
-    let ended = place.side(&["--memory", "1GiB", "--", "touch", "ran"]);
+    let place = SideFolder::new();
+    let ended = place.side("--memory 1GiB -- touch ran");
     ended.says(
         2,
         &["version 1", "a limit that kills", "leave --memory out"],
@@ -233,7 +184,7 @@ fn where_memory_is_of_version_1_nothing_is_killed_unless_that_is_asked_for() {
 const SCHEMA: &str = include_str!("../../../docs/schema/decisions.schema.json");
 
 /// Each line of a log that was really written.
-fn keeps_to_schema(place: &Place, log: &str) {
+fn keeps_to_schema(place: &SideFolder, log: &str) {
     let schema = jsonschema::draft202012::new(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
     let text = fs::read_to_string(place.folder.path(log)).unwrap();
     assert!(text.lines().count() > 2, "{text}");
@@ -249,66 +200,59 @@ fn keeps_to_schema(place: &Place, log: &str) {
 
 #[test]
 fn each_decision_is_logged_and_comes_out_the_same_again() {
-    let place = Place::new();
+    let place = SideFolder::new();
     for mechanism in ["auto", "idle"] {
         let log = format!("{mechanism}.jsonl");
         // A process that ends is a guard that cannot be read any more.
         let mut watched = Command::new("sleep").arg("1000").spawn().unwrap();
         let guard = format!("run-delay pid {}", watched.id());
-        let flags = ["--mechanism", mechanism, "--guard", &guard];
-        let running = place.logged(&log, &flags);
+        let flags = format!("--mechanism {mechanism} --guard '{guard}'");
+        let running = place.logged(&log, flags);
         place.wait_for_log(&log, "\"entry\":\"decision\"");
         watched.kill().unwrap();
         watched.wait().unwrap();
         let gone = format!("no process {}", watched.id());
         place.wait_for_log(&log, &gone);
         running.signal("-TERM");
-        running
-            .end()
-            .says(143, &[&gone, "could not be read in the end"]);
+        let ended = running.end();
+        ended.says(143, &[&gone, "could not be read in the end"]);
         keeps_to_schema(&place, &log);
-        let again = place.folder.run(&["replay", &log]);
-        again.says(0, &[]);
-        assert!(again.stdout.contains("the same"), "{again:?}");
+        let again = place.folder.run(["replay", &log]);
+        has(&again.says(0, &[]).stdout, &["the same"]);
     }
     // A decision that was never made, and what is no log.
-    let log = place.folder.path("auto.jsonl");
-    let text = fs::read_to_string(&log).unwrap();
+    let text = place.folder.read("auto.jsonl");
     let mut lines: Vec<serde_json::Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     lines[1]["action"] = serde_json::json!({"action": "run", "share": 0.9876});
     let changed: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    fs::write(&log, changed.join("\n")).unwrap();
-    let again = place.folder.run(&["replay", "auto.jsonl"]);
-    again.says(1, &["line 2", "this version decides"]);
-    fs::write(&log, "no log\n").unwrap();
-    place
-        .folder
-        .run(&["replay", "auto.jsonl"])
-        .says(2, &["line 1"]);
-    fs::write(&log, "").unwrap();
-    place
-        .folder
-        .run(&["replay", "auto.jsonl"])
-        .says(2, &["no decisions"]);
-    place
-        .folder
-        .run(&["replay", "nowhere"])
-        .says(2, &["nowhere"]);
+    for (log, code, words) in [
+        (
+            &*changed.join("\n"),
+            1,
+            &["line 2", "this version decides"][..],
+        ),
+        ("no log\n", 2, &["line 1"]),
+        ("", 2, &["no decisions"]),
+    ] {
+        place.folder.write("auto.jsonl", log);
+        place.folder.run("replay auto.jsonl").says(code, words);
+    }
+    place.folder.run("replay nowhere").says(2, &["nowhere"]);
 }
 
 #[test]
 fn two_sideloads_at_once_leave_each_other_alone() {
-    let place = Place::new();
-    let first = place.logged("first", &[]);
+    let place = SideFolder::new();
+    let first = place.logged("first", "");
     let here = "another run of Plimsoll is here (process";
-    let second = place.logged("second", &[]);
+    let second = place.logged("second", "");
     let (pid, other) = (first.command(), second.command());
-    first.wait_until_told(here);
+    first.wait_until_it_says(here);
     place
-        .side(&["--period", "10s", "--", "true"])
+        .side("--period 10s -- true")
         .says(0, &[here, "and 1 more"]);
     let theirs = groups(&pid);
     assert!(theirs.is_empty() || theirs != groups(&other));
@@ -322,19 +266,16 @@ fn two_sideloads_at_once_leave_each_other_alone() {
 }
 
 #[test]
-fn what_is_left_after_kill_9_is_given_back_by_the_next() {
-    let place = Place::new();
-    let mut running = place.running(
-        &["-q"],
-        "echo $$; trap '' HUP TERM; while :; do sleep 1; done",
-    );
+fn changes_of_a_killed_run_are_restored_by_the_next() {
+    let place = SideFolder::new();
+    let mut running = place.running("-q", "echo $$; trap '' HUP TERM; while :; do sleep 1; done");
     let pid = running.line.clone();
     let groups = groups(&pid);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
     assert_eq!(place.journals(), 1);
     place
-        .side(&["-q", "--", "true"])
+        .side("-q -- true")
         .says(0, &["repaired what process", "left when it was killed"]);
     assert!(!lives(&pid));
     assert!(groups.iter().all(|folder| !folder.exists()), "{groups:?}");
@@ -342,9 +283,9 @@ fn what_is_left_after_kill_9_is_given_back_by_the_next() {
 }
 
 #[test]
-fn a_group_that_is_removed_under_our_feet_ends_the_command_and_says_so() {
-    let place = Place::new();
-    let running = place.running(&["-q", "--period", "1s"], "echo $$; exec sleep 1000");
+fn a_group_removed_by_others_ends_the_command_with_a_message() {
+    let place = SideFolder::new();
+    let running = place.running("-q --period 1s", "echo $$; exec sleep 1000");
     let folders = groups(&running.line);
     if folders.is_empty() {
         eprintln!("skipped: no cgroup can be made here");
@@ -367,16 +308,16 @@ fn a_group_that_is_removed_under_our_feet_ends_the_command_and_says_so() {
 }
 
 #[test]
-fn without_permission_it_falls_down_the_ladder_and_says_so() {
-    let place = Place::new();
-    if !place::is_root() {
+fn without_permission_the_next_best_mechanism_is_used_and_named() {
+    let place = SideFolder::new();
+    if !is_root() {
         eprintln!("skipped: only root can become nobody");
         return;
     }
-    let nobody = |args: &[&str]| place::ended(place.of_nobody(args));
+    let nobody = |args: &str| Ended::of(place.of_nobody(args));
     // The policy in /proc/PID/stat; 5 is SCHED_IDLE.
-    let said = nobody(&["--", "sh", "-c", "cut -d ' ' -f 41 /proc/self/stat; exit 3"]);
-    said.says(
+    let ended = nobody("-- sh -c 'cut -d \" \" -f 41 /proc/self/stat; exit 3'");
+    ended.says(
         3,
         &[
             "by idle",
@@ -385,11 +326,11 @@ fn without_permission_it_falls_down_the_ladder_and_says_so() {
             "stay if Plimsoll is killed",
         ],
     );
-    assert_eq!(said.stdout.trim(), "5", "{said:?}");
+    assert_eq!(ended.stdout.trim(), "5", "{ended:?}");
     // A limit that cannot be had is refused, and nothing runs without it.
-    nobody(&["--mechanism", "quota", "--", "true"]).says(2, &["CPU quota", "--mechanism auto"]);
+    nobody("--mechanism quota -- true").says(2, &["CPU quota", "--mechanism auto"]);
     for flag in ["--memory", "--memory-max"] {
         let leave = format!("leave {flag} out");
-        nobody(&[flag, "1GiB", "--", "true"]).says(2, &["a memory limit that", &leave]);
+        nobody(&format!("{flag} 1GiB -- true")).says(2, &["a memory limit that", &leave]);
     }
 }

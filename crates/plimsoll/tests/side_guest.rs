@@ -8,13 +8,10 @@
 )]
 
 mod common;
-#[path = "common/place.rs"]
-mod place;
-#[path = "common/server.rs"]
-mod server;
 
-use place::{Place, Running, groups, lives, wait};
-use server::Server;
+use common::server::{self, Server};
+use common::side_folder::{Running, SideFolder, groups, lives};
+use common::wait;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -22,12 +19,10 @@ use std::process::{Child, Command, Stdio};
 const WORK: &str = "while :; do :; done";
 
 /// A command that works, under a guard that the server answers for.
-fn guarded(place: &Place, server: &Server, flags: &[&str]) -> Running {
-    let guard = format!("prometheus {} up<1", server.url());
-    let mut all = vec!["--log", "log", "--guard", &guard];
-    all.extend(flags);
+fn guarded(place: &SideFolder, server: &Server, flags: &str) -> Running {
+    let guard = format!("--guard 'prometheus {} up<1'", server.url());
     let script = format!("echo $$; {WORK}");
-    place.running(&all, &script)
+    place.running(format!("--log log {guard} {flags}"), &script)
 }
 
 /// The one group that the command runs in.
@@ -58,7 +53,7 @@ fn ended(running: Running) {
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
 fn each_mechanism_is_set_as_its_help_says() {
-    let place = Place::new();
+    let place = SideFolder::new();
     for (mechanism, file, wanted) in [
         ("weight", "cpu.weight", "1"),
         ("idle", "cpu.idle", "1"),
@@ -66,7 +61,7 @@ fn each_mechanism_is_set_as_its_help_says() {
         ("quota", "cpu.max", "1000 10000"),
         ("cpuset", "cpuset.cpus", "1"),
     ] {
-        let running = place.running(&["--mechanism", mechanism], "echo $$; exec sleep 1000");
+        let running = place.running(["--mechanism", mechanism], "echo $$; exec sleep 1000");
         assert_eq!(setting(&folder(&running), file), wanted, "{mechanism}");
         ended(running);
     }
@@ -75,9 +70,9 @@ fn each_mechanism_is_set_as_its_help_says() {
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
 fn a_quota_grows_and_the_kernel_keeps_it() {
-    let place = Place::new();
-    let flags = ["--mechanism", "quota", "--period", "500ms"];
-    let running = place.running(&flags, &format!("echo $$; {WORK}"));
+    let place = SideFolder::new();
+    let flags = "--mechanism quota --period 500ms";
+    let running = place.running(flags, &format!("echo $$; {WORK}"));
     let folder = folder(&running);
     wait("more than the least", || {
         let quota = setting(&folder, "cpu.max");
@@ -105,10 +100,10 @@ fn memory_event(folder: &Path, name: &str) -> u64 {
 
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
-fn what_wants_more_memory_than_it_should_is_slowed_down_and_lives() {
-    let place = Place::new();
+fn a_command_over_its_memory_is_slowed_down_and_lives() {
+    let place = SideFolder::new();
     let script = format!("echo $$; {GREEDY}");
-    let running = place.running(&["--memory", "16M"], &script);
+    let running = place.running("--memory 16M", &script);
     let group = folder(&running);
     assert_eq!(setting(&group, "memory.high"), MIB_16.to_string());
     assert_eq!(setting(&group, "memory.max"), "max");
@@ -129,14 +124,14 @@ fn what_wants_more_memory_than_it_should_is_slowed_down_and_lives() {
 
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
-fn what_may_be_killed_for_its_memory_is_killed_and_the_end_says_so() {
-    let place = Place::new();
+fn a_command_over_its_memory_max_is_killed_with_a_message() {
+    let place = SideFolder::new();
     let script = format!("echo $$; {GREEDY}");
-    let running = place.running(&["--memory-max", "16M"], &script);
+    let running = place.running("--memory-max 16M", &script);
     let killed = "the kernel killed 1 process of it for want of memory";
     running.end().says(137, &[killed, "16.0 MiB"]);
-    let flags = ["--memory", "8M", "--memory-max", "16M"];
-    let running = place.running(&flags, "echo $$; exec sleep 1000");
+    let flags = "--memory 8M --memory-max 16M";
+    let running = place.running(flags, "echo $$; exec sleep 1000");
     let group = folder(&running);
     assert_eq!(setting(&group, "memory.max"), MIB_16.to_string());
     assert_eq!(setting(&group, "memory.high"), (MIB_16 / 2).to_string());
@@ -145,39 +140,31 @@ fn what_may_be_killed_for_its_memory_is_killed_and_the_end_says_so() {
 
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
-fn while_a_guard_is_over_it_stands_still_and_says_so_after_a_while() {
-    let place = Place::new();
+fn a_guard_over_its_limit_freezes_the_command_and_says_so() {
+    let place = SideFolder::new();
     let server = Server::start(server::ZERO);
-    let running = guarded(
-        &place,
-        &server,
-        &["--mechanism", "idle", "--period", "200ms"],
-    );
+    let running = guarded(&place, &server, "--mechanism idle --period 200ms");
     let folder = folder(&running);
     place.wait_for_log("log", "\"state\":\"fine\"");
     server.answers(server::SEVEN);
     wait("a freeze", || {
         setting(&folder, "cgroup.events").contains("frozen 1")
     });
-    running.wait_until_told("has stood still for");
-    assert!(running.told().contains("up is 7, over its limit of 1"));
+    running.wait_until_it_says("has stood still for");
+    assert!(running.stderr().contains("up is 7, over its limit of 1"));
     let stood = used_us(&folder);
     server.answers(server::ZERO);
-    running.wait_until_told("the command goes on after standing still for");
+    running.wait_until_it_says("the command goes on after standing still for");
     wait("it to work again", || used_us(&folder) > stood);
     ended(running);
 }
 
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
-fn kill_9_while_it_stands_still_is_repaired_by_the_next_run() {
-    let place = Place::new();
+fn a_frozen_group_of_a_killed_run_is_repaired_by_the_next_run() {
+    let place = SideFolder::new();
     let server = Server::start(server::SEVEN);
-    let mut running = guarded(
-        &place,
-        &server,
-        &["--mechanism", "weight", "--period", "500ms"],
-    );
+    let mut running = guarded(&place, &server, "--mechanism weight --period 500ms");
     let (pid, folder) = (running.line.clone(), folder(&running));
     wait("a freeze", || {
         setting(&folder, "cgroup.events").contains("frozen 1")
@@ -187,18 +174,18 @@ fn kill_9_while_it_stands_still_is_repaired_by_the_next_run() {
     // A frozen group outlives its owner, and nothing in it can end by itself.
     assert!(lives(&pid));
     place
-        .side(&["--", "true"])
+        .side("-- true")
         .says(0, &["repaired what process", "killed what ran in it"]);
     assert!(!lives(&pid) && !folder.exists());
 }
 
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
-fn what_forks_away_twice_is_in_the_group_and_ends_with_it() {
-    let place = Place::new();
+fn orphans_are_in_the_group_and_end_with_it() {
+    let place = SideFolder::new();
     let script = "echo $$; setsid sh -c 'trap \"\" TERM; sleep 1000 & echo $! >away; wait' & \
                   exec sleep 1000";
-    let running = place.running(&[], script);
+    let running = place.running("", script);
     let file = place.folder.path("away");
     wait("the orphan", || {
         fs::read_to_string(&file).is_ok_and(|t| t.ends_with('\n'))
@@ -247,11 +234,11 @@ impl Drop for Service {
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
 fn the_pressure_of_a_cgroup_stops_it_and_its_end_lets_it_go_on() {
-    let place = Place::new();
+    let place = SideFolder::new();
     let mut service = Service::new("busy-service");
     let guard = "psi<30% cgroup busy-service";
     let flags = ["--guard", guard, "--period", "500ms", "--log", "log"];
-    let running = place.running(&flags, "echo $$; while :; do sleep 0.1; done");
+    let running = place.running(flags, "echo $$; while :; do sleep 0.1; done");
     let folder = folder(&running);
     service.work();
     place.wait_for_log("log", "\"state\":\"over\"");
@@ -265,7 +252,7 @@ fn the_pressure_of_a_cgroup_stops_it_and_its_end_lets_it_go_on() {
     drop(service);
     // The group that was watched is gone now.
     place.wait_for_log("log", "no cgroup 'busy-service'");
-    running.wait_until_told("so the command stands still until it can be");
+    running.wait_until_it_says("so the command stands still until it can be");
     ended(running);
 }
 
@@ -290,10 +277,10 @@ impl Drop for Off {
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
 fn a_cpu_that_goes_off_and_comes_back_is_followed() {
-    let place = Place::new();
+    let place = SideFolder::new();
     for (mechanism, log) in [("cpuset", "of-cpuset"), ("quota", "of-quota")] {
         let flags = ["--mechanism", mechanism, "--period", "200ms", "--log", log];
-        let running = place.running(&flags, &format!("echo $$; {WORK}"));
+        let running = place.running(flags, &format!("echo $$; {WORK}"));
         let folder = folder(&running);
         place.wait_for_log(log, "\"cpus\":2");
         let off = Off::now();
@@ -315,8 +302,8 @@ fn a_cpu_that_goes_off_and_comes_back_is_followed() {
             let text = fs::read_to_string(&path).unwrap();
             text.lines().skip(then).any(|l| l.contains("\"cpus\":2"))
         });
-        let told = running.told();
-        assert!(!told.contains("cannot be"), "{told}");
+        let stderr = running.stderr();
+        assert!(!stderr.contains("cannot be"), "{stderr}");
         ended(running);
     }
 }
@@ -324,16 +311,16 @@ fn a_cpu_that_goes_off_and_comes_back_is_followed() {
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
 fn a_cpu_that_is_off_from_the_start_is_not_given() {
-    let place = Place::new();
+    let place = SideFolder::new();
     let off = Off::now();
-    let flags = ["--mechanism", "quota"];
-    let running = place.running(&flags, "echo $$; exec sleep 1000");
+    let flags = "--mechanism quota";
+    let running = place.running(flags, "echo $$; exec sleep 1000");
     // 5 % of one CPU is 1 ms in 20.
     assert_eq!(setting(&folder(&running), "cpu.max"), "1000 20000");
     ended(running);
     // Of one CPU no whole one can be given beside a headroom.
     place
-        .side(&["--mechanism", "cpuset", "--", "true"])
+        .side("--mechanism cpuset -- true")
         .says(2, &["choose a smaller headroom"]);
     drop(off);
 }

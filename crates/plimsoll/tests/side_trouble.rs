@@ -8,13 +8,10 @@
 )]
 
 mod common;
-#[path = "common/place.rs"]
-mod place;
-#[path = "common/server.rs"]
-mod server;
 
-use place::{Place, lives, wait};
-use server::Server;
+use common::server::{self, Server};
+use common::side_folder::{SideFolder, is_root, lives};
+use common::{Ended, wait};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -22,9 +19,9 @@ use std::process::Command;
 
 #[test]
 fn a_gigabyte_into_a_slow_pipe_that_closes_ends_the_command() {
-    let place = Place::new();
+    let place = SideFolder::new();
     let script = "echo ready; exec dd if=/dev/zero bs=65536 count=16384";
-    let mut running = place.running(&["-q"], script);
+    let mut running = place.running("-q", script);
     let mut some = vec![0; 1 << 16];
     // Read in pieces: between them the pipe is full and the command waits.
     for _ in 0..16 {
@@ -36,33 +33,33 @@ fn a_gigabyte_into_a_slow_pipe_that_closes_ends_the_command() {
 }
 
 #[test]
-fn without_a_cgroup_what_forks_away_twice_is_held_counted_and_ended() {
-    let place = Place::new();
-    if !place::is_root() {
+fn without_a_cgroup_orphans_are_restricted_counted_and_ended() {
+    let place = SideFolder::new();
+    if !is_root() {
         eprintln!("skipped: only root can become nobody");
         return;
     }
     // An orphan in a session of its own, which works and then stays.
     let work = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; echo $$ >done; sleep 1000";
     let script = format!("setsid sh -c '({work}) &'; until [ -s done ]; do sleep 0.05; done");
-    let said = place::ended(place.of_nobody(&["--period", "10s", "--", "sh", "-c", &script]));
-    said.says(0, &["are held and ended, but stay if Plimsoll is killed"]);
+    let ended = Ended::of(place.of_nobody(["--period", "10s", "--", "sh", "-c", &script]));
+    ended.says(0, &["are held and ended, but stay if Plimsoll is killed"]);
     let orphan = fs::read_to_string(place.folder.path("done")).unwrap();
-    assert!(!lives(orphan.trim()), "{said:?}");
-    let used = said.stderr.split("got ").nth(1).unwrap();
+    assert!(!lives(orphan.trim()), "{ended:?}");
+    let used = ended.stderr.split("got ").nth(1).unwrap();
     let used: f64 = used.split(' ').next().unwrap().parse().unwrap();
-    assert!(used > 0.01, "its work is counted: {said:?}");
+    assert!(used > 0.01, "its work is counted: {ended:?}");
 }
 
 #[test]
 fn without_a_cgroup_orphans_that_end_are_waited_for() {
-    let place = Place::new();
-    if !place::is_root() {
+    let place = SideFolder::new();
+    if !is_root() {
         eprintln!("skipped: only root can become nobody");
         return;
     }
     let script = "setsid sh -c 'sh -c \"echo \\$\\$\" &'; while :; do sleep 0.05; done";
-    let running = place.spawned(place.of_nobody(&["--period", "10s", "--", "sh", "-c", script]));
+    let running = place.spawned(place.of_nobody(["--period", "10s", "--", "sh", "-c", script]));
     let orphan = Path::new("/proc").join(&running.line);
     // Nobody else would ask for it: its entry would stay as long as Plimsoll.
     wait("the orphan's number to be free", || !orphan.exists());
@@ -72,17 +69,17 @@ fn without_a_cgroup_orphans_that_end_are_waited_for() {
 
 #[test]
 fn a_command_that_is_over_at_once_is_no_trouble() {
-    let place = Place::new();
+    let place = SideFolder::new();
     for mechanism in ["weight", "idle"] {
         let flags = ["--mechanism", mechanism, "--period", "10s", "--", "true"];
-        place.side(&flags).says(0, &["never frozen"]);
+        place.side(flags).says(0, &["never frozen"]);
     }
     assert_eq!(place.journals(), 0);
 }
 
 #[test]
 fn a_guard_on_a_process_that_has_ended_is_a_mistake() {
-    let place = Place::new();
+    let place = SideFolder::new();
     let mut ended = Command::new("true").spawn().unwrap();
     let stat = format!("/proc/{}/stat", ended.id());
     wait("the process to end", || {
@@ -90,22 +87,18 @@ fn a_guard_on_a_process_that_has_ended_is_a_mistake() {
     });
     // Its number is still taken, but nobody is there to wait for a CPU.
     let guard = format!("run-delay pid {}", ended.id());
-    place
-        .side(&["--guard", &guard, "--", "touch", "ran"])
-        .says(2, &["a guard cannot be asked", "no process"]);
+    let refused = place.side(["--guard", &guard, "--", "touch", "ran"]);
+    refused.says(2, &["a guard cannot be asked", "no process"]);
     ended.wait().unwrap();
     assert!(!place.folder.path("ran").exists());
 }
 
-/// Runs a command under guards that a server answers with `answer` until the log
-/// has `why` and it stands still; what is said then has `words`.
-fn frozen_by(answer: &'static str, why: &str, words: &[&str]) {
-    let place = Place::new();
-    let server = Server::start(answer);
-    let http = format!("http {}/ p99<10s", server.url());
-    let prometheus = format!("prometheus {} up<1", server.url());
-    let flags = ["--guard", &http, "--guard", &prometheus];
-    let running = place.logged("log", &flags);
+/// Runs a command under guards that ask `url` until the log has `why` and the
+/// command stands still; its end says `words`.
+fn frozen_by(url: &str, why: &str, words: &[&str]) {
+    let place = SideFolder::new();
+    let guards = format!("--guard 'http {url}/ p99<10s' --guard 'prometheus {url} up<1'");
+    let running = place.logged("log", guards);
     place.wait_for_log("log", why);
     place.wait_for_log("log", "\"action\":\"frozen\"");
     running.signal("-TERM");
@@ -113,48 +106,35 @@ fn frozen_by(answer: &'static str, why: &str, words: &[&str]) {
 }
 
 #[test]
-fn a_server_that_talks_nonsense_stops_the_command_and_the_reason_is_told() {
-    frozen_by("garbage\r\n\r\n", "requests failed", &["p99_ms of"]);
-}
-
-#[test]
-fn a_server_that_answers_something_else_stops_the_command() {
+fn a_server_that_does_not_answer_as_it_should_stops_the_command() {
     let page = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>";
-    frozen_by(
-        page,
-        "no JSON",
-        &["up could not be read in the end (the answer is no JSON"],
-    );
+    let no_json = "up could not be read in the end (the answer is no JSON";
+    for (answer, why, words) in [
+        ("garbage\r\n\r\n", "requests failed", "p99_ms of"),
+        (page, "no JSON", no_json),
+        // Accepts, and never answers.
+        ("", "\"state\":\"unknown\"", "could not be read"),
+    ] {
+        let server = Server::start(answer);
+        frozen_by(&server.url(), why, &[words]);
+    }
 }
 
 #[test]
-fn a_server_that_accepts_and_never_answers_stops_the_command() {
-    frozen_by("", "\"state\":\"unknown\"", &["could not be read"]);
-}
-
-#[test]
-fn a_server_that_is_not_there_stops_the_command_and_the_reason_is_told() {
-    let place = Place::new();
+fn a_server_that_is_not_there_stops_the_command_and_the_end_says_why() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", port.local_addr().unwrap());
     drop(port);
-    let http = format!("http {url}/ p99<10ms");
-    let prometheus = format!("prometheus {url} up<1");
-    let running = place.logged("log", &["--guard", &http, "--guard", &prometheus]);
-    place.wait_for_log("log", "\"action\":\"frozen\"");
-    place.wait_for_log("log", "\"state\":\"unknown\"");
-    running.signal("-TERM");
-    running
-        .end()
-        .says(143, &["p99_ms of", "up could not be read"]);
+    let unknown = "\"state\":\"unknown\"";
+    frozen_by(&url, unknown, &["p99_ms of", "up could not be read"]);
 }
 
 #[test]
 fn a_server_that_vanishes_in_the_middle_stops_the_command() {
-    let place = Place::new();
+    let place = SideFolder::new();
     let server = Server::start(server::ZERO);
     let guard = format!("prometheus {} up<1", server.url());
-    let running = place.logged("log", &["--guard", &guard]);
+    let running = place.logged("log", ["--guard", &guard]);
     place.wait_for_log("log", "\"state\":\"fine\"");
     drop(server);
     let path = place.folder.path("log");
@@ -168,18 +148,16 @@ fn a_server_that_vanishes_in_the_middle_stops_the_command() {
 }
 
 #[test]
-fn kill_9_while_the_command_stands_still_leaves_nothing_for_long() {
-    let place = Place::new();
+fn a_frozen_command_of_a_killed_run_is_ended_by_the_next() {
+    let place = SideFolder::new();
     let server = Server::start(server::SEVEN);
     let guard = format!("prometheus {} up<1", server.url());
-    let mut running = place.logged("log", &["-q", "--guard", &guard]);
+    let mut running = place.logged("log", ["-q", "--guard", &guard]);
     let pid = running.command();
     place.wait_for_log("log", "\"action\":\"frozen\"");
     running.child.kill().unwrap();
     running.child.wait().unwrap();
-    place
-        .side(&["-q", "--as", "sysload", "--", "true"])
-        .says(0, &[]);
+    place.side("-q --as sysload -- true").says(0, &[]);
     wait("the command to be gone", || !lives(&pid));
     assert_eq!(place.journals(), 0);
 }

@@ -19,33 +19,26 @@ mod refused;
 #[path = "yields/step.rs"]
 mod step;
 
-use common::{Ended, Folder, LOUD};
+use common::{Arguments, Ended, Folder, LOUD, has, wait};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
-
-/// How long something may take on a loaded machine.
-const LONG: Duration = Duration::from_secs(120);
+use std::process::{Child, Command, Stdio};
 
 /// The shortest run that there is, however busy the machine.
-fn tiny<'a>(more: &[&'a str]) -> Vec<&'a str> {
+fn tiny(more: &str) -> String {
     lasting("150ms", more)
 }
 
 /// The same with trials of this length.
-fn lasting<'a>(duration: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let mut args = vec!["yield", "--quick", "--passes", "1", "-z", duration];
-    args.extend(["--rated", "500", "--seed", "1"]);
-    args.extend(LOUD);
-    args.extend_from_slice(more);
-    args
+fn lasting(duration: &str, more: &str) -> String {
+    let loud = LOUD.join(" ");
+    format!("yield --quick --passes 1 -z {duration} --rated 500 --seed 1 {loud} {more}")
 }
 
 /// The binary with journals of its own.
-fn command(folder: &Folder, args: &[&str]) -> Command {
+fn command(folder: &Folder, args: impl Arguments) -> Command {
     let runtime = folder.path("runtime");
     fs::create_dir_all(&runtime).unwrap();
     let mut command = folder.command(args);
@@ -53,29 +46,19 @@ fn command(folder: &Folder, args: &[&str]) -> Command {
     command
 }
 
-fn run(folder: &Folder, args: &[&str]) -> Ended {
-    ended(command(folder, args))
+fn run(folder: &Folder, args: impl Arguments) -> Ended {
+    Ended::of(command(folder, args))
 }
 
-fn ended(mut command: Command) -> Ended {
-    let output = command.output().unwrap();
-    Ended {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
-}
-
-fn spawn(folder: &Folder, args: &[&str]) -> Child {
+fn spawn(folder: &Folder, args: impl Arguments) -> Child {
     let mut command = command(folder, args);
-    command.stdout(std::process::Stdio::null());
-    command.stderr(std::process::Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
 }
 
 /// A run to its end, watched by its process number meanwhile: what it printed as
 /// JSON. Nothing of it remains.
-fn watched(folder: &Folder, args: &[&str], mut watch: impl FnMut(u32)) -> Value {
+fn watched(folder: &Folder, args: impl Arguments, mut watch: impl FnMut(u32)) -> Value {
     let printed = folder.path("printed.json");
     let mut child = command(folder, args)
         .stdout(fs::File::create(&printed).unwrap())
@@ -91,15 +74,6 @@ fn watched(folder: &Folder, args: &[&str], mut watch: impl FnMut(u32)) -> Value 
     assert_eq!(groups_of(child.id()), Vec::<PathBuf>::new());
     assert_eq!((burners_of(child.id()), journals(folder)), (0, 0));
     serde_json::from_str(&fs::read_to_string(printed).unwrap()).unwrap()
-}
-
-/// Waits for what must come, however slow the machine is.
-fn wait(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + LONG;
-    while !done() {
-        assert!(Instant::now() < end, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Groups that a process has made and not given back.
@@ -168,24 +142,15 @@ fn jobs(record: &Path) -> BTreeMap<String, Job> {
 #[test]
 fn every_arm_is_tried_or_listed_with_its_reason_and_nothing_of_it_remains() {
     let folder = Folder::new();
-    let args = tiny(&["-o", "run.plimsoll", "--format", "json"]);
-    let output = watched(&folder, &args, |_| {});
+    let args = tiny("-o run.plimsoll --format json");
+    let output = watched(&folder, args, |_| {});
     let findings = &output["findings"];
     let mut all = names(&findings["arms"]);
     all.extend(names(&findings["missing_arms"]));
-    let every = [
-        "service-alone",
-        "job-alone",
-        "none",
-        "nice",
-        "sched-idle",
-        "weight",
-        "cpu-idle",
-        "quota-10ms",
-        "quota-100ms",
-        "cpuset",
-    ];
-    assert_eq!(all, every.map(str::to_owned).into());
+    let every = "service-alone job-alone none nice sched-idle weight cpu-idle quota-10ms \
+                 quota-100ms cpuset";
+    let every: BTreeSet<String> = every.split(' ').map(str::to_owned).collect();
+    assert_eq!(all, every);
     for missing in findings["missing_arms"].as_array().unwrap() {
         assert!(!missing["reason"].as_str().unwrap().is_empty());
     }
@@ -211,30 +176,26 @@ fn every_arm_is_tried_or_listed_with_its_reason_and_nothing_of_it_remains() {
 }
 
 #[test]
-fn such_a_record_is_shown_again_and_taken_for_no_sweep() {
+fn a_record_of_yield_is_reported_and_refused_by_sweep_commands() {
     let folder = Folder::new();
-    let args = tiny(&["--arms", "nice", "-o", "run.plimsoll", "--format", "json"]);
-    let output = run(&folder, &args).json();
+    let args = tiny("--arms nice -o run.plimsoll --format json");
+    let output = run(&folder, args).json();
     let findings = &output["findings"];
-    let again = run(&folder, &["report", "run.plimsoll", "--format", "json"]);
+    let again = run(&folder, "report run.plimsoll --format json");
     assert_eq!(again.json()["findings"], *findings);
-    let text = run(&folder, &["report", "run.plimsoll"]);
-    assert!(text.stdout.contains("inconclusive"), "{}", text.stdout);
+    has(
+        &run(&folder, "report run.plimsoll").text(),
+        &["inconclusive"],
+    );
     for (wrong, words) in [
+        ("report run.plimsoll --goal p99<5ms", "--goal"),
+        ("compare run.plimsoll run.plimsoll", "no capacity"),
         (
-            &["report", "run.plimsoll", "--goal", "p99<5ms"][..],
-            "--goal",
-        ),
-        (&["compare", "run.plimsoll", "run.plimsoll"], "no capacity"),
-        (
-            &["export", "run.plimsoll", "--hdr", "logs"],
+            "export run.plimsoll --hdr logs",
             "record of plimsoll yield; only a record of plimsoll sweep has histograms",
         ),
-        (
-            &["sweep", "--resume", "run.plimsoll"],
-            "plimsoll yield --resume",
-        ),
-        (&["yield", "--resume", "run.plimsoll"], "is complete"),
+        ("sweep --resume run.plimsoll", "plimsoll yield --resume"),
+        ("yield --resume run.plimsoll", "is complete"),
     ] {
         run(&folder, wrong).says(2, &[words]);
     }
@@ -243,38 +204,39 @@ fn such_a_record_is_shown_again_and_taken_for_no_sweep() {
 #[test]
 fn a_run_leaves_its_page_and_a_report_is_written_as_its_file_is_named() {
     let folder = Folder::new();
-    let ended = run(&folder, &tiny(&["--arms", "nice", "-o", "run.plimsoll"]));
+    let ended = run(&folder, tiny("--arms nice -o run.plimsoll"));
     ended.says(0, &["Charts: run.html"]);
-    let page = fs::read_to_string(folder.path("run.html")).unwrap();
+    let page = folder.read("run.html");
     // None of one pass has an interval, and a mark needs none.
-    for part in [
-        "data-chart=\"paid\"",
-        "data-chart=\"latency\"",
-        "data-chart=\"total\"",
-        "data-chart=\"time\"",
-        ">service-again</text>",
-        "plimsoll yield",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
+    has(
+        &page,
+        &[
+            "data-chart=\"paid\"",
+            "data-chart=\"latency\"",
+            "data-chart=\"total\"",
+            "data-chart=\"time\"",
+            ">service-again</text>",
+            "plimsoll yield",
+        ],
+    );
     for (file, begins) in [
         ("a.html", "<!doctype html>"),
         ("a.json", "{"),
         ("a.csv", "arm,headroom_pct,allowed_share,work_gained_share,"),
         ("a.txt", "hash service"),
     ] {
-        run(&folder, &["report", "run.plimsoll", "-o", file]).says(0, &[]);
-        let text = fs::read_to_string(folder.path(file)).unwrap();
+        run(&folder, ["report", "run.plimsoll", "-o", file]).says(0, &[]);
+        let text = folder.read(file);
         assert!(text.starts_with(begins), "{file}: {}", &text[..60]);
     }
-    assert_eq!(fs::read_to_string(folder.path("a.html")).unwrap(), page);
-    let csv = run(&folder, &["report", "run.plimsoll", "--format", "csv"]);
+    assert_eq!(folder.read("a.html"), page);
+    let csv = run(&folder, "report run.plimsoll --format csv");
     assert_eq!(
         csv.stdout.lines().count(),
         4,
         "a head and three arms: {csv:#?}"
     );
-    let args = tiny(&["--arms", "nice", "-o", "bare.plimsoll", "--no-html"]);
-    assert_eq!(run(&folder, &args).code, Some(0));
+    let args = tiny("--arms nice -o bare.plimsoll --no-html");
+    run(&folder, args).says(0, &[]);
     assert!(!folder.path("bare.html").exists());
 }

@@ -2,12 +2,68 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
+pub(crate) mod server;
+pub(crate) mod side_folder;
+
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+/// How long something may take on a loaded machine.
+pub(crate) const LONG: Duration = Duration::from_secs(120);
+
+/// Arguments of a command: a list of words, or a line of them, in which single
+/// quotes enclose a word with blanks.
+pub(crate) trait Arguments {
+    fn words(&self) -> Vec<String>;
+}
+
+impl Arguments for str {
+    fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for (nth, part) in self.split('\'').enumerate() {
+            match nth % 2 {
+                0 => words.extend(part.split_whitespace().map(str::to_owned)),
+                _ => words.push(part.to_owned()),
+            }
+        }
+        words
+    }
+}
+
+impl Arguments for String {
+    fn words(&self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl<S: AsRef<str>> Arguments for [S] {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(|word| word.as_ref().to_owned()).collect()
+    }
+}
+
+impl<S: AsRef<str>, const N: usize> Arguments for [S; N] {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
+}
+
+impl<S: AsRef<str>> Arguments for Vec<S> {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
+}
+
+impl<T: Arguments + ?Sized> Arguments for &T {
+    fn words(&self) -> Vec<String> {
+        (**self).words()
+    }
+}
 
 /// A run of the binary that has ended.
 #[derive(Debug)]
@@ -18,26 +74,63 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Runs a command to its end.
+    pub(crate) fn of(mut command: Command) -> Ended {
+        let output = command.output().unwrap();
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Ended with `code`, and says each of `words` in one message on standard
     /// error that is not a panic.
     #[track_caller]
     pub(crate) fn says(&self, code: i32, words: &[&str]) -> &Ended {
         assert_eq!(self.code, Some(code), "{self:#?}");
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
-        for word in words {
-            assert!(
-                self.stderr.contains(word),
-                "'{word}' is missing: {}",
-                self.stderr
-            );
-        }
+        has(&self.stderr, words);
         self
+    }
+
+    /// Standard output of a run that succeeded, on one line.
+    #[track_caller]
+    pub(crate) fn text(&self) -> String {
+        unwrapped(&self.says(0, &[]).stdout)
     }
 
     #[track_caller]
     pub(crate) fn json(&self) -> serde_json::Value {
         assert_eq!(self.code, Some(0), "{self:#?}");
         serde_json::from_str(&self.stdout).unwrap()
+    }
+}
+
+/// Fails unless `text` has all of `words`.
+#[track_caller]
+pub(crate) fn has(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "'{word}' is missing: {text}");
+    }
+}
+
+/// A text on one line, whatever its lines were.
+pub(crate) fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// A published table; `tests/data` has them as they were printed.
+pub(crate) fn table(name: &str) -> String {
+    format!("{}/tests/data/{name}.csv", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Waits for what must come, however slow the machine is.
+pub(crate) fn wait(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !done() {
+        assert!(Instant::now() < end, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -53,10 +146,19 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    #[track_caller]
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn command(&self, args: impl Arguments) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
         command
-            .args(args)
+            .args(args.words())
             .current_dir(self.0.path())
             .env_remove("NO_COLOR")
             .env("XDG_STATE_HOME", self.path("state"))
@@ -64,26 +166,27 @@ impl Folder {
         command
     }
 
-    pub(crate) fn run(&self, args: &[&str]) -> Ended {
-        let output = self.command(args).output().unwrap();
-        Ended {
-            code: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+    pub(crate) fn run(&self, args: impl Arguments) -> Ended {
+        Ended::of(self.command(args))
     }
 
-    pub(crate) fn spawn(&self, args: &[&str]) -> Child {
+    pub(crate) fn spawn(&self, args: impl Arguments) -> Child {
         self.command(args)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap()
     }
+
+    /// Changes a record by SQL.
+    pub(crate) fn change(&self, record: &str, sql: &str) {
+        let db = rusqlite::Connection::open(self.path(record)).unwrap();
+        db.execute_batch(sql).unwrap();
+    }
 }
 
-/// Takes a machine as loud as those that run tests are: a run of which no trial
-/// counts has failed.
+/// Accepts a machine as disturbed as those that run tests: a run without a valid
+/// trial fails.
 pub(crate) const LOUD: [&str; 6] = [
     "--max-slip",
     "10s",
@@ -93,25 +196,13 @@ pub(crate) const LOUD: [&str; 6] = [
     "100%",
 ];
 
-/// Arguments of the shortest sweep that there is.
-pub(crate) fn short<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let mut args = vec![
-        "sweep",
-        "--quick",
-        "--trials",
-        "1",
-        "--duration",
-        "200ms",
-        "--seed",
-        "1",
-    ];
-    args.extend(LOUD);
-    args.extend_from_slice(more);
-    args
+/// The shortest sweep that there is, with more flags.
+pub(crate) fn short(more: &str) -> String {
+    let loud = LOUD.join(" ");
+    format!("sweep --quick --trials 1 --duration 200ms --seed 1 {loud} {more}")
 }
 
-/// A number of seconds to sleep for that no other process has: what sleeps is found
-/// by it.
+/// A number of seconds to sleep that no other process uses: it identifies the sleeper.
 pub(crate) fn marker() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let nth = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -129,9 +220,9 @@ pub(crate) fn sleepers(marker: &str) -> usize {
         .count()
 }
 
-/// The binary as `command` starts it, but with no signal of these ignored, as
-/// whatever runs the tests may have them.
-pub(crate) fn hearing(signals: &str, command: &Command) -> Command {
+/// `command` with none of these signals ignored, as they may be in the process that
+/// runs the tests.
+pub(crate) fn unignoring(signals: &str, command: &Command) -> Command {
     under_env(&format!("--default-signal={signals}"), command)
 }
 

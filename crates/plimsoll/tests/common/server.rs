@@ -1,7 +1,5 @@
 //! A server that says the same to everybody, until it is dropped.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -20,17 +20,15 @@ const ROWS: f64 = 15.0;
 
 /// A page of a table of known rows.
 fn of_table(folder: &Folder, more: &[&str]) -> PathBuf {
-    let mut args = vec!["import", TABLE, "-o", "table.plimsoll", "--cpus", "16"];
-    args.extend(more);
-    let ended = folder.run(&args);
+    let import = ["import", TABLE, "-o", "table.plimsoll", "--cpus", "16"];
+    let ended = folder.run([&import[..], more].concat());
     ended.says(0, &["Charts: table.html"]);
     folder.path("table.html")
 }
 
-/// A page of a short sweep whose trials all count, and its findings.
+/// A page of a short sweep whose trials are all valid, and its findings.
 fn of_sweep(folder: &Folder) -> (PathBuf, Value) {
-    let anything_goes = ["--levels", "20,50,80", "-o", "run.plimsoll"];
-    let ended = folder.run(&short(&anything_goes));
+    let ended = folder.run(short("--levels 20,50,80 -o run.plimsoll"));
     ended.says(0, &["Charts: run.html"]);
     (folder.path("run.html"), findings(folder))
 }
@@ -38,13 +36,13 @@ fn of_sweep(folder: &Folder) -> (PathBuf, Value) {
 /// A page of a record that is kept, and its findings.
 fn of_record(folder: &Folder) -> (PathBuf, Value) {
     std::fs::copy(RECORD, folder.path("run.plimsoll")).unwrap();
-    let report = ["report", "run.plimsoll", "-o", "run.html"];
+    let report = "report run.plimsoll -o run.html";
     folder.run(&report).says(0, &[]);
     (folder.path("run.html"), findings(folder))
 }
 
 fn findings(folder: &Folder) -> Value {
-    let report = ["report", "run.plimsoll", "--format", "json"];
+    let report = "report run.plimsoll --format json";
     folder.run(&report).json()
 }
 
@@ -309,44 +307,21 @@ fn the_findings_can_be_downloaded_from_the_page() {
         );
         std::thread::sleep(Duration::from_millis(50));
     };
-    let report = folder.run(&["report", "table.plimsoll", "--format", "json"]);
+    let report = folder.run("report table.plimsoll --format json");
     assert_eq!(json, report.json());
 }
 
 #[test]
-fn machines_can_be_held_against_each_other_by_cpu_and_price() {
+fn machines_are_compared_by_cpu_and_price() {
     let folder = Folder::new();
     for (record, cpus) in [("a.plimsoll", "16"), ("b.plimsoll", "32")] {
-        let args = [
-            "import",
-            TABLE,
-            "-o",
-            record,
-            "--cpus",
-            cpus,
-            "--name",
-            &record[..1],
-            "--no-html",
-        ];
-        folder.run(&args).says(0, &[]);
+        let name = &record[..1];
+        let flags = format!("-o {record} --cpus {cpus} --name {name} --no-html");
+        folder.run(format!("import '{TABLE}' {flags}")).says(0, &[]);
         assert!(!folder.path("a.html").exists(), "--no-html");
     }
-    let args = [
-        "compare",
-        "a.plimsoll",
-        "b.plimsoll",
-        "-o",
-        "both.html",
-        "--price",
-        "a=1",
-        "--price",
-        "b=2",
-        "--goal",
-        "p99<2x",
-        "--goal",
-        "p99<5ms",
-    ];
-    folder.run(&args).says(0, &[]);
+    let args = "compare a.plimsoll b.plimsoll -o both.html --price a=1 --price b=2 --goal p99<2x --goal p99<5ms";
+    folder.run(args).says(0, &[]);
     let browser = Browser::start();
     for width in [400, 1600] {
         browser.resize(width, 900);

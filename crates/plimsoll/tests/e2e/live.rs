@@ -1,33 +1,17 @@
 //! A run that somebody watches, at a real pseudo-terminal.
 
-use crate::common::{Folder, trials_in};
+use crate::common::{Folder, has, trials_in, unwrapped};
 use crate::crash::send;
 use crate::pty::Pty;
 use rustix::process::Signal;
 use std::process::{Child, Stdio};
 
 /// A sweep of the hash service that takes long enough to be watched.
-const SWEEP: [&str; 16] = [
-    "sweep",
-    "--quick",
-    "--rated",
-    "100",
-    "--levels",
-    "20,40",
-    "--trials",
-    "50",
-    "--duration",
-    "200ms",
-    "--seed",
-    "1",
-    "--cpus",
-    "0",
-    "-o",
-    "run.plimsoll",
-];
+const SWEEP: &str = "sweep --quick --rated 100 --levels 20,40 --trials 50 --duration 200ms \
+                     --seed 1 --cpus 0 -o run.plimsoll";
 
 fn watched(folder: &Folder, pty: &Pty, stdout: Stdio) -> Child {
-    let mut command = folder.command(&SWEEP);
+    let mut command = folder.command(SWEEP);
     command
         .env("TERM", "xterm-256color")
         .env("LC_ALL", "C.UTF-8")
@@ -69,11 +53,8 @@ fn a_watched_run_is_paused_goes_on_and_is_ended_by_keys() {
         !findings.contains('\u{1b}'),
         "it is no terminal: {findings}"
     );
-    let unwrapped = findings.split_whitespace().collect::<Vec<&str>>().join(" ");
-    assert!(
-        unwrapped.contains("plimsoll sweep --resume run.plimsoll"),
-        "{findings}"
-    );
+    let resume = "plimsoll sweep --resume run.plimsoll";
+    has(&unwrapped(&findings), &[resume]);
 
     let db = rusqlite::Connection::open(&record).unwrap();
     let one = |sql: &str| {
@@ -118,7 +99,7 @@ fn a_second_ctrl_c_ends_a_watched_run_at_once_and_gives_the_terminal_back() {
 fn plain_progress_leaves_the_terminal_as_it_is() {
     let folder = Folder::new();
     let pty = Pty::open();
-    let mut command = folder.command(&SWEEP);
+    let mut command = folder.command(SWEEP);
     command
         .arg("--plain")
         .stdin(pty.stdio())

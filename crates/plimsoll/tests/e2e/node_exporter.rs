@@ -42,21 +42,10 @@ fn a_real_node_exporter_tells_the_cpu_use_of_a_service() {
     let exporter = NodeExporter::start();
     let folder = Folder::new();
     let (url, metrics) = (nginx.url(), exporter.url());
-    let args = short(&[
-        "--levels",
-        "50,100",
-        "--rated",
-        // Enough that the exporter's ticks of 10 ms see it.
-        "20000",
-        "--cpus",
-        "1",
-        "--format",
-        "json",
-        "--node-metrics",
-        &metrics,
-        &url,
-    ]);
-    let json = folder.run(&args).json();
+    // At this rate the exporter's ticks of 10 ms see the service.
+    let rated = "--levels 50,100 --rated 20000 --cpus 1 --format json";
+    let args = short(&format!("{rated} --node-metrics {metrics} {url}"));
+    let json = folder.run(args).json();
     for level in json["findings"]["levels"].as_array().unwrap() {
         assert_eq!(level["trials"], 1, "{level}");
         let cpu = level["cpu_pct"].as_f64().unwrap();

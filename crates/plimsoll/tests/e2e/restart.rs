@@ -44,29 +44,12 @@ fn a_service_that_is_started_again_in_the_middle_of_a_run_is_found_again() {
     assert!(unknown <= 1 && known.ends_with(&[true]), "{known:?}");
 }
 
-/// A short sweep that runs `restart` before each pass.
-fn restarting<'a>(url: &'a str, restart: &'a str) -> Vec<&'a str> {
-    let more = [
-        "--levels",
-        "5,50",
-        "--rated",
-        "2000",
-        "--cpus",
-        "1",
-        "--restart",
-        restart,
-        "-o",
-        "run.plimsoll",
-        "--format",
-        "json",
-        url,
-    ];
-    // Its number of passes is what `--restart` makes of it.
-    let mut args = short(&more);
-    if let Some(at) = args.iter().position(|arg| *arg == "--trials") {
-        args.drain(at..at + 2);
-    }
-    args
+/// A short sweep that runs `restart` before each pass. Its number of passes is
+/// what `--restart` makes of it.
+fn restarting(url: &str, restart: &str) -> String {
+    let more = "--levels 5,50 --rated 2000 --cpus 1 -o run.plimsoll --format json";
+    let sweep = short(&format!("{more} --restart '{restart}' {url}"));
+    sweep.replace("--trials 1 ", "")
 }
 
 #[test]
@@ -75,7 +58,7 @@ fn the_restart_command_runs_before_each_pass_and_its_share_is_found() {
     let folder = Folder::new();
     let url = nginx.url();
     let json = folder
-        .run(&restarting(&url, "echo again >> restarts"))
+        .run(restarting(&url, "echo again >> restarts"))
         .json();
     let restarts = std::fs::read_to_string(folder.path("restarts")).unwrap();
     assert_eq!(restarts.lines().count(), 3);
@@ -91,6 +74,6 @@ fn a_restart_that_fails_ends_the_run_with_its_status() {
     let folder = Folder::new();
     let url = nginx.url();
     folder
-        .run(&restarting(&url, "exit 7"))
+        .run(restarting(&url, "exit 7"))
         .says(1, &["--restart 'exit 7'", "exit status: 7"]);
 }

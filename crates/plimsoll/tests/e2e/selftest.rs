@@ -4,7 +4,7 @@ use crate::common::Folder;
 
 #[test]
 fn a_quick_selftest_prints_a_row_for_each_known_service() {
-    let ended = Folder::new().run(&["selftest", "--quick", "--seed", "7"]);
+    let ended = Folder::new().run("selftest --quick --seed 7");
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
     assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
     for service in [

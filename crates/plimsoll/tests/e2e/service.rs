@@ -1,6 +1,6 @@
 //! A sweep of a real server, from the flag to the findings.
 
-use crate::common::{Folder, short};
+use crate::common::{Arguments, Folder, short};
 use crate::is_root;
 use crate::nginx::Nginx;
 use std::os::unix::process::CommandExt as _;
@@ -11,20 +11,8 @@ fn a_sweep_of_nginx_tells_what_it_carries_and_what_it_costs() {
     let nginx = Nginx::start();
     let folder = Folder::new();
     let url = nginx.url();
-    let args = short(&[
-        "--levels",
-        "5,50,100",
-        "--rated",
-        "4000",
-        "--cpus",
-        "1",
-        "-o",
-        "run.plimsoll",
-        "--format",
-        "json",
-        &url,
-    ]);
-    let json = folder.run(&args).json();
+    let flags = "--levels 5,50,100 --rated 4000 --cpus 1 -o run.plimsoll --format json";
+    let json = folder.run(short(&format!("{flags} {url}"))).json();
 
     let levels = json["findings"]["levels"].as_array().unwrap();
     let loads: Vec<f64> = levels
@@ -56,31 +44,22 @@ fn a_sweep_of_nginx_tells_what_it_carries_and_what_it_costs() {
 
 /// The record gives the same findings in every format.
 fn printed_again(folder: &Folder, json: &serde_json::Value) {
-    let again = folder.run(&["report", "run.plimsoll", "--format", "json"]);
+    let again = folder.run("report run.plimsoll --format json");
     assert_eq!(again.json()["findings"], json["findings"], "made again");
-    let csv = folder.run(&["report", "run.plimsoll", "--format", "csv"]);
+    let csv = folder.run("report run.plimsoll --format csv");
     assert_eq!(
         csv.stdout.lines().count(),
         1 + json["findings"]["levels"].as_array().unwrap().len()
     );
-    let text = folder.run(&["report", "run.plimsoll"]);
+    let text = folder.run("report run.plimsoll");
     assert!(
         text.stdout.contains("p99<2x") || text.stdout.contains("twice"),
         "{}",
         text.stdout
     );
-    let other_goal = folder.run(&[
-        "report",
-        "run.plimsoll",
-        "--goal",
-        "p50<10s",
-        "--format",
-        "json",
-    ]);
-    assert_eq!(
-        other_goal.json()["findings"]["capacity"][0]["goal"],
-        "p50<10s"
-    );
+    let other_goal = folder.run("report run.plimsoll --goal p50<10s --format json");
+    let capacity = &other_goal.json()["findings"]["capacity"][0];
+    assert_eq!(capacity["goal"], "p50<10s");
 }
 
 #[test]
@@ -88,11 +67,8 @@ fn a_sweep_finds_the_rated_rate_of_nginx_by_itself() {
     let nginx = Nginx::start();
     let folder = Folder::new();
     let url = nginx.url();
-    let json = folder
-        .run(&short(&[
-            "--levels", "10", "--cpus", "1", "--format", "json", &url,
-        ]))
-        .json();
+    let flags = "--levels 10 --cpus 1 --format json";
+    let json = folder.run(short(&format!("{flags} {url}"))).json();
     let rated = json["findings"]["rated"]["rate_rps"].as_f64().unwrap();
     let offered = json["findings"]["levels"][0]["offered_rps"].as_f64();
     assert!(rated > 0.0, "{json}");
@@ -114,12 +90,11 @@ fn without_the_right_to_look_the_service_is_loaded_all_the_same() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(folder.0.path(), open).unwrap();
     let url = nginx.url();
+    let flags = "--levels 50 --rated 500 --cpus 1 --format json";
     let output = Command::new(&program)
         .uid(65534)
         .gid(65534)
-        .args(short(&[
-            "--levels", "50", "--rated", "500", "--cpus", "1", "--format", "json", &url,
-        ]))
+        .args(short(&format!("{flags} {url}")).words())
         .current_dir(folder.0.path())
         .output()
         .unwrap();

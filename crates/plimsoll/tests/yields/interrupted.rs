@@ -1,23 +1,20 @@
 //! Runs that end before their time.
 
-use super::common::{Folder, hearing, marker, send, sleepers, trials_in};
+use super::common::{Folder, marker, send, sleepers, trials_in, unignoring};
 use super::{burners_of, command, groups_of, journals, lasting, names, run, spawn, tiny, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::PathBuf;
 use std::process::Stdio;
 
 #[test]
-fn a_run_that_is_killed_leaves_nothing_that_the_next_start_does_not_give_back() {
+fn changes_of_a_killed_yield_are_restored_by_the_next_start() {
     let folder = Folder::new();
-    let probe = run(
-        &folder,
-        &tiny(&["--arms", "weight,nice", "--format", "json"]),
-    );
+    let probe = run(&folder, tiny("--arms weight,nice --format json"));
     let has_groups = names(&probe.json()["findings"]["arms"]).contains("weight");
     let arms = if has_groups { "weight" } else { "nice" };
     // Long enough to be found in the middle of a trial.
-    let args = lasting("5s", &["--arms", arms, "-o", "killed.plimsoll"]);
-    let mut child = spawn(&folder, &args);
+    let args = lasting("5s", &format!("--arms {arms} -o killed.plimsoll"));
+    let mut child = spawn(&folder, args);
     let pid = child.id();
     wait("a job in its group", || {
         burners_of(pid) > 0 && (!has_groups || !groups_of(pid).is_empty())
@@ -25,30 +22,27 @@ fn a_run_that_is_killed_leaves_nothing_that_the_next_start_does_not_give_back() 
     child.kill().unwrap();
     child.wait().unwrap();
     wait("the job to end by itself", || burners_of(pid) == 0);
-    let next = run(&folder, &tiny(&["--arms", "nice", "-o", "next.plimsoll"]));
+    let next = run(&folder, tiny("--arms nice -o next.plimsoll"));
     assert_eq!(next.code, Some(0), "{next:#?}");
     assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
     assert_eq!(journals(&folder), 0);
 }
 
 #[test]
-fn a_run_that_was_stopped_goes_on_where_it_was() {
+fn a_stopped_run_is_resumed_where_it_was() {
     let folder = Folder::new();
-    let args = tiny(&["--arms", "none,nice", "-o", "run.plimsoll"]);
+    let args = tiny("--arms none,nice -o run.plimsoll");
     let record = folder.path("run.plimsoll");
-    let mut child = spawn(&folder, &args);
+    let mut child = spawn(&folder, args);
     wait("two trials", || trials_in(&record) >= 2);
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::INT).unwrap();
     let code = child.wait().unwrap().code();
     assert!(matches!(code, Some(130 | 0)), "{code:?}");
     if code == Some(130) {
-        run(
-            &folder,
-            &["yield", "--resume", "run.plimsoll", "--passes", "3"],
-        )
-        .says(2, &["--resume"]);
-        let resumed = run(&folder, &["yield", "--resume", "run.plimsoll"]);
+        let refused = run(&folder, "yield --resume run.plimsoll --passes 3");
+        refused.says(2, &["--resume"]);
+        let resumed = run(&folder, "yield --resume run.plimsoll");
         assert_eq!(resumed.code, Some(0), "{resumed:#?}");
     }
     // The reference, and one pass of the five arms.
@@ -63,9 +57,9 @@ fn signals_that_end_a_run_end_its_job() {
         &[Signal::INT, Signal::INT],
     ] {
         let (folder, marker) = (Folder::new(), marker());
-        let job = format!("sleep {marker}");
-        let args = tiny(&["--arms", "nice", "--job", &job, "-o", "run.plimsoll"]);
-        let mut yields = hearing("HUP,QUIT,INT", &command(&folder, &args));
+        let job = format!("--job 'sleep {marker}'");
+        let args = tiny(&format!("--arms nice {job} -o run.plimsoll"));
+        let mut yields = unignoring("HUP,QUIT,INT", &command(&folder, args));
         let spawned = yields.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let mut child = spawned.unwrap();
         wait("the job", || sleepers(&marker) > 0);
@@ -80,13 +74,13 @@ fn signals_that_end_a_run_end_its_job() {
 #[test]
 fn a_job_that_kill_9_left_is_ended_by_the_next_start() {
     let (folder, marker) = (Folder::new(), marker());
-    let job = format!("sleep {marker}");
-    let mut child = spawn(&folder, &tiny(&["--arms", "nice", "--job", &job]));
+    let job = format!("--job 'sleep {marker}'");
+    let mut child = spawn(&folder, tiny(&format!("--arms nice {job}")));
     wait("the job", || sleepers(&marker) > 0);
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(sleepers(&marker) > 0);
-    run(&folder, &["side", "-q", "--as", "sysload", "--", "true"]).says(0, &["repaired"]);
+    run(&folder, "side -q --as sysload -- true").says(0, &["repaired"]);
     wait("the job to be gone", || sleepers(&marker) == 0);
     assert_eq!(journals(&folder), 0);
 }

@@ -1,7 +1,7 @@
 //! Jobs that are commands, and a server as the service.
 
-use super::common::{Folder, LOUD};
-use super::{command, ended, jobs, run, tiny};
+use super::common::{Ended, Folder, LOUD};
+use super::{command, jobs, run, tiny};
 use plimsoll_load::known::{Behaviour, KnownServer};
 use serde_json::Value;
 use std::fs;
@@ -10,9 +10,8 @@ use std::time::Duration;
 #[test]
 fn a_command_is_timed_to_its_end() {
     let folder = Folder::new();
-    let args = tiny(&["--arms", "nice", "--job", "sleep 0.2", "-o", "run.plimsoll"]);
-    let ended = run(&folder, &args);
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let args = tiny("--arms nice --job 'sleep 0.2' -o run.plimsoll");
+    run(&folder, args).says(0, &[]);
     let jobs = jobs(&folder.path("run.plimsoll"));
     assert!(jobs["nice"].done >= Some(1), "{jobs:?}");
     assert!(jobs["job-alone"].done >= Some(1), "{jobs:?}");
@@ -23,12 +22,12 @@ fn a_command_of_plain_words_has_the_environment_as_it_is() {
     let folder = Folder::new();
     let file = folder.path("environ");
     let job = format!("cp /proc/self/environ {}", file.display());
-    let mut yields = command(&folder, &tiny(&["--arms", "nice", "--job", &job]));
+    let mut yields = command(&folder, tiny(&format!("--arms nice --job '{job}'")));
     yields
         .env("spring.profile", "here")
         .env("BASH_FUNC_f%%", "() { :; }");
     // It has run once when that is found.
-    ended(yields).says(2, &["too short"]);
+    Ended::of(yields).says(2, &["too short"]);
     let environ = fs::read(&file).unwrap();
     let variables: Vec<&[u8]> = environ.split(|byte| *byte == 0).collect();
     assert!(variables.contains(&&b"spring.profile=here"[..]));
@@ -38,9 +37,8 @@ fn a_command_of_plain_words_has_the_environment_as_it_is() {
 #[test]
 fn the_service_is_measured_for_as_long_as_a_run_of_the_command_takes() {
     let folder = Folder::new();
-    let args = tiny(&["--arms", "nice", "--job", "sleep 2", "-o", "run.plimsoll"]);
-    let ended = run(&folder, &args);
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let args = tiny("--arms nice --job 'sleep 2' -o run.plimsoll");
+    run(&folder, args).says(0, &[]);
     let db = rusqlite::Connection::open(folder.path("run.plimsoll")).unwrap();
     let measured = |arm: &str| -> (i64, i64) {
         let sql = "SELECT max(window_ns), max(intended) FROM trial
@@ -60,36 +58,28 @@ fn the_service_is_measured_for_as_long_as_a_run_of_the_command_takes() {
 }
 
 #[test]
-fn a_job_that_ends_at_once_or_fails_is_told_apart() {
+fn a_job_that_ends_at_once_or_fails_is_refused() {
     let folder = Folder::new();
     for (job, sentence) in [("true", "too short to tell"), ("exit 3", "exit status: 3")] {
-        let args = tiny(&["--arms", "nice", "--job", job]);
-        run(&folder, &args).says(2, &[job, sentence]);
+        let args = tiny(&format!("--arms nice --job '{job}'"));
+        run(&folder, args).says(2, &[job, sentence]);
     }
 }
 
 #[test]
 fn the_time_that_a_command_may_take_is_kept() {
     let folder = Folder::new();
-    let args = tiny(&[
-        "--arms",
-        "nice",
-        "--job",
-        "sleep 1000",
-        "--job-timeout",
-        "300ms",
-    ]);
-    run(&folder, &args).says(1, &["did not end within 300ms", "--job-timeout"]);
+    let args = tiny("--arms nice --job 'sleep 1000' --job-timeout 300ms");
+    run(&folder, args).says(1, &["did not end within 300ms", "--job-timeout"]);
 }
 
 #[test]
-fn a_law_that_never_lets_a_command_run_has_it_do_nothing_and_the_run_goes_on() {
+fn a_law_that_never_lets_a_command_run_does_not_end_the_run() {
     let folder = Folder::new();
     // resctl-demo's law lets nothing run with less than a tenth to spare.
-    let mut args = tiny(&["--arms", "nice,resctl", "--headroom", "90%"]);
-    args.extend(["--job", "sleep 0.2", "--job-timeout", "1s"]);
-    args.extend(["-o", "run.plimsoll", "--format", "json"]);
-    let findings = &run(&folder, &args).json()["findings"];
+    let job = "--job 'sleep 0.2' --job-timeout 1s -o run.plimsoll --format json";
+    let args = tiny(&format!("--arms nice,resctl --headroom 90% {job}"));
+    let findings = &run(&folder, args).json()["findings"];
     let jobs = jobs(&folder.path("run.plimsoll"));
     assert!(jobs["nice"].done >= Some(1), "{jobs:?}");
     let arms = findings["arms"].as_array().unwrap();
@@ -104,24 +94,17 @@ fn a_law_that_never_lets_a_command_run_has_it_do_nothing_and_the_run_goes_on() {
 #[test]
 fn a_server_is_measured_beside_a_job() {
     let folder = Folder::new();
-    let server = KnownServer::start(Behaviour::Answer {
-        after: Duration::ZERO,
-    })
-    .unwrap();
-    let url = format!("http://{}/", server.addr());
-    let mut args = vec!["yield", &url, "--quick", "--passes", "1", "-z", "150ms"];
-    args.extend(["--rate", "100", "--arms", "nice", "--format", "json"]);
-    args.extend(LOUD);
-    let ended = run(&folder, &args);
+    let after = Duration::ZERO;
+    let server = KnownServer::start(Behaviour::Answer { after }).unwrap();
+    let (url, loud) = (server.addr(), LOUD.join(" "));
+    let plan = "--quick --passes 1 -z 150ms --rate 100 --arms nice --format json";
+    let ended = run(&folder, format!("yield http://{url}/ {plan} {loud}"));
     let findings = &ended.json()["findings"];
     assert_eq!(findings["rate_rps"], 100.0);
     assert_eq!(findings["rated"], Value::Null);
     let nice = &findings["arms"][2];
     assert_eq!(nice["arm"], "nice");
     assert!(nice["latency_us"]["p50"].as_f64().unwrap() > 0.0, "{nice}");
-    assert_eq!(
-        nice["total_work_share"],
-        Value::Null,
-        "nobody knows its capacity"
-    );
+    let total = &nice["total_work_share"];
+    assert_eq!(*total, Value::Null, "its capacity is unknown");
 }

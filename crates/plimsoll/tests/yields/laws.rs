@@ -1,6 +1,6 @@
 //! Laws as arms, and a curve of headrooms: what holds a job while it runs.
 
-use super::common::{Folder, trials_in};
+use super::common::{Folder, has, trials_in};
 use super::{groups_of, lasting, names, run, tiny, watched};
 use std::fs;
 
@@ -17,15 +17,12 @@ fn has_slow_quota(pid: u32) -> bool {
 }
 
 #[test]
-fn laws_hold_a_job_while_it_runs_and_the_record_says_how_far() {
+fn laws_restrict_a_job_and_the_record_has_their_shares() {
     let folder = Folder::new();
     // Long enough for a decision of each.
-    let args = lasting(
-        "1500ms",
-        &["--arms", "resctl,koordinator,plimsoll", "--format", "json"],
-    );
+    let args = lasting("1500ms", "--arms resctl,koordinator,plimsoll --format json");
     let mut quota_seen = false;
-    let output = watched(&folder, &args, |pid| quota_seen |= has_slow_quota(pid));
+    let output = watched(&folder, args, |pid| quota_seen |= has_slow_quota(pid));
     let findings = &output["findings"];
     let tried = names(&findings["arms"]);
     let mut all = tried.clone();
@@ -51,25 +48,22 @@ fn laws_hold_a_job_while_it_runs_and_the_record_says_how_far() {
 #[test]
 fn a_headroom_that_no_law_takes_leaves_the_laws_out_and_says_why() {
     let folder = Folder::new();
-    let args = tiny(&["--arms", "nice,koordinator,plimsoll", "--headroom", "0%"]);
-    let ended = run(&folder, &args);
+    let args = tiny("--arms nice,koordinator,plimsoll --headroom 0%");
+    let ended = run(&folder, args);
     ended.says(0, &["plimsoll is left out: '0' is not a headroom"]);
 }
 
 #[test]
 fn a_curve_visits_an_arm_with_each_headroom_that_was_asked_for() {
     let folder = Folder::new();
-    let probe = run(
-        &folder,
-        &tiny(&["--arms", "quota-10ms,nice", "--format", "json"]),
-    );
+    let probe = run(&folder, tiny("--arms quota-10ms,nice --format json"));
     if !names(&probe.json()["findings"]["arms"]).contains("quota-10ms") {
         eprintln!("skipped: this system gives no quota");
         return;
     }
-    let more = ["--curve", "--arms", "quota-10ms", "--headrooms", "30%,0,10"];
-    let args = tiny(&[&more[..], &["-o", "run.plimsoll", "--format", "json"]].concat());
-    let output = run(&folder, &args).json();
+    let curve = "--curve --arms quota-10ms --headrooms 30%,0,10";
+    let args = tiny(&format!("{curve} -o run.plimsoll --format json"));
+    let output = run(&folder, args).json();
     let curve = &output["findings"]["curve"];
     assert_eq!(curve.as_array().unwrap().len(), 1);
     assert_eq!(curve[0]["arm"], "quota-10ms");
@@ -96,9 +90,8 @@ fn a_curve_visits_an_arm_with_each_headroom_that_was_asked_for() {
     );
     // The reference, three without a headroom, three with one.
     assert_eq!(trials_in(&folder.path("run.plimsoll")), 7);
-    let again = run(&folder, &["report", "run.plimsoll", "--format", "json"]);
+    let again = run(&folder, "report run.plimsoll --format json");
     assert_eq!(again.json()["findings"], output["findings"]);
-    let text = run(&folder, &["report", "run.plimsoll"]);
-    assert!(text.stdout.contains("headroom"), "{}", text.stdout);
-    run(&folder, &["yield", "--resume", "run.plimsoll"]).says(2, &["is complete"]);
+    has(&run(&folder, "report run.plimsoll").text(), &["headroom"]);
+    run(&folder, "yield --resume run.plimsoll").says(2, &["is complete"]);
 }

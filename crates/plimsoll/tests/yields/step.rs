@@ -1,9 +1,8 @@
 //! A load that steps up beside a job: the real binary, the hash service.
 
-use super::common::Folder;
+use super::common::{Folder, has};
 use super::{jobs, run, tiny};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 /// What a record says of the slots after each step: arm, requests.
@@ -27,16 +26,8 @@ fn slots(record: &Path) -> BTreeMap<String, Vec<(i64, i64, i64)>> {
 #[test]
 fn after_a_step_every_arm_has_had_the_same_requests_in_every_slot() {
     let folder = Folder::new();
-    let args = tiny(&[
-        "--step",
-        "--arms",
-        "nice",
-        "-o",
-        "run.plimsoll",
-        "--format",
-        "json",
-    ]);
-    let output = run(&folder, &args).json();
+    let args = tiny("--step --arms nice -o run.plimsoll --format json");
+    let output = run(&folder, args).json();
     let slots = slots(&folder.path("run.plimsoll"));
     let arms: Vec<&str> = slots.keys().map(String::as_str).collect();
     assert_eq!(arms, ["nice", "service-again", "service-alone"]);
@@ -51,10 +42,9 @@ fn after_a_step_every_arm_has_had_the_same_requests_in_every_slot() {
     assert_eq!(output["plan"]["step"]["low_pct"], 20.0);
     let jobs = jobs(&folder.path("run.plimsoll"));
     assert!(jobs["nice"].done.is_some(), "a job was there: {jobs:?}");
-    let text = run(&folder, &["report", "run.plimsoll"]).stdout;
-    assert!(text.contains("back after"), "{text}");
-    assert!(text.contains("inconclusive"), "{text}");
-    let page = fs::read_to_string(folder.path("run.html")).unwrap();
+    let text = run(&folder, "report run.plimsoll").text();
+    has(&text, &["back after", "inconclusive"]);
+    let page = folder.read("run.html");
     assert!(page.contains("<section id=\"step\""), "its table");
     assert!(page.contains("There is no chart of work gained"));
 }

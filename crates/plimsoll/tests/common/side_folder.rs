@@ -1,9 +1,7 @@
 //! `plimsoll side` in a folder that also has its journals, and what tests look
 //! for around it.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
-use crate::common::{Ended, Folder};
+use super::{Arguments, Ended, Folder, wait};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -11,61 +9,49 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-/// How long something may take on a loaded machine.
-const LONG: Duration = Duration::from_secs(60);
 
 /// One at a time: each looks at what groups are left.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// A folder that also has the journals of what runs in it.
-pub(crate) struct Place {
+pub(crate) struct SideFolder {
     pub(crate) folder: Folder,
     _alone: MutexGuard<'static, ()>,
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
+impl SideFolder {
+    pub(crate) fn new() -> SideFolder {
         let folder = Folder::new();
         fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        Place {
+        SideFolder {
             folder,
             _alone: ALONE.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }
 
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.folder.command(&["side"]);
+    pub(crate) fn command(&self, args: impl Arguments) -> Command {
+        let mut command = self.folder.command("side");
         command
-            .args(args)
+            .args(args.words())
             .env("XDG_RUNTIME_DIR", self.folder.0.path());
         command
     }
 
-    /// To its end, with the first decision late unless the flags say otherwise.
-    pub(crate) fn side(&self, args: &[&str]) -> Ended {
-        let mut all = Vec::new();
-        if !args.contains(&"--period") && !args.contains(&"sysload") {
-            all.extend(["--period", "10s"]);
-        }
-        all.extend(args);
-        ended(self.command(&all))
+    /// Runs to its end. The first decision comes late unless the flags say
+    /// otherwise, because a busy machine has nothing left for the command.
+    pub(crate) fn side(&self, args: impl Arguments) -> Ended {
+        Ended::of(self.command(late(args)))
     }
 
-    /// A command that has said that it runs, and what is to be read of it. Where
-    /// the flags do not say otherwise the first decision comes late, because a
-    /// machine that is busy with other tests has nothing left for it.
-    pub(crate) fn running(&self, flags: &[&str], script: &str) -> Running {
-        let mut args = flags.to_vec();
-        if !flags.contains(&"--period") && !flags.contains(&"sysload") {
-            args.extend(["--period", "10s"]);
-        }
-        args.extend(["--", "sh", "-c", script]);
-        self.spawned(self.command(&args))
+    /// A command that runs and has written its first line; the first decision
+    /// comes as late.
+    pub(crate) fn running(&self, flags: impl Arguments, script: &str) -> Running {
+        let mut command = self.command(late(flags));
+        command.args(["--", "sh", "-c", script]);
+        self.spawned(command)
     }
 
-    /// The same of any command.
+    /// The same of any command line.
     pub(crate) fn spawned(&self, command: Command) -> Running {
         let mut running = self.started(command);
         running.stdout.read_line(&mut running.line).unwrap();
@@ -75,27 +61,27 @@ impl Place {
 
     /// A command that need not have begun.
     pub(crate) fn started(&self, mut command: Command) -> Running {
-        let said = tempfile::NamedTempFile::new().unwrap();
+        let stderr = tempfile::NamedTempFile::new().unwrap();
         command
             .stdout(Stdio::piped())
-            .stderr(said.reopen().unwrap());
+            .stderr(stderr.reopen().unwrap());
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         Running {
             child,
             stdout,
             line: String::new(),
-            said,
+            stderr,
         }
     }
 
     /// Runs something endless that is decided about ten times a second, and logs
     /// it. On a busy machine it stands still before it does anything.
-    pub(crate) fn logged(&self, log: &str, flags: &[&str]) -> Running {
-        let mut all = vec!["--period", "100ms", "--log", log];
-        all.extend(flags);
-        all.extend(["--", "sh", "-c", "while :; do sleep 0.05; done"]);
-        self.started(self.command(&all))
+    pub(crate) fn logged(&self, log: &str, flags: impl Arguments) -> Running {
+        let mut command = self.command(["--period", "100ms", "--log", log]);
+        command.args(flags.words());
+        command.args(["--", "sh", "-c", "while :; do sleep 0.05; done"]);
+        self.started(command)
     }
 
     /// Waits until the log has some text.
@@ -108,7 +94,7 @@ impl Place {
     }
 
     /// `plimsoll side` as the user nobody, who can make no cgroup; as root alone.
-    pub(crate) fn of_nobody(&self, args: &[&str]) -> Command {
+    pub(crate) fn of_nobody(&self, args: impl Arguments) -> Command {
         let folder = self.folder.0.path();
         let program = self.folder.path("plimsoll-copy");
         if !program.exists() {
@@ -120,7 +106,7 @@ impl Place {
             .uid(65534)
             .gid(65534)
             .arg("side")
-            .args(args)
+            .args(args.words())
             .env_remove("XDG_RUNTIME_DIR")
             .stdin(Stdio::null())
             .current_dir(folder);
@@ -134,12 +120,24 @@ impl Place {
     }
 }
 
+/// With a first decision that comes late, unless the flags say otherwise.
+fn late(args: impl Arguments) -> Vec<String> {
+    let mut words = args.words();
+    if !words
+        .iter()
+        .any(|word| word == "--period" || word == "sysload")
+    {
+        words.splice(0..0, ["--period".to_owned(), "10s".to_owned()]);
+    }
+    words
+}
+
 pub(crate) struct Running {
     pub(crate) child: Child,
     pub(crate) stdout: BufReader<std::process::ChildStdout>,
     /// The first line that the command wrote.
     pub(crate) line: String,
-    said: tempfile::NamedTempFile,
+    stderr: tempfile::NamedTempFile,
 }
 
 impl Running {
@@ -149,9 +147,9 @@ impl Running {
         assert!(sent.success());
     }
 
-    /// What is on its standard error so far.
-    pub(crate) fn told(&self) -> String {
-        fs::read_to_string(self.said.path()).unwrap()
+    /// Its standard error so far.
+    pub(crate) fn stderr(&self) -> String {
+        fs::read_to_string(self.stderr.path()).unwrap()
     }
 
     /// The first process that it has started.
@@ -169,37 +167,20 @@ impl Running {
         found.unwrap()
     }
 
-    pub(crate) fn wait_until_told(&self, words: &str) {
-        let end = Instant::now() + LONG;
-        while !self.told().contains(words) {
-            assert!(
-                Instant::now() < end,
-                "'{words}' is missing: {}",
-                self.told()
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
+    pub(crate) fn wait_until_it_says(&self, words: &str) {
+        wait(words, || self.stderr().contains(words));
     }
 
     pub(crate) fn end(mut self) -> Ended {
         let mut stdout = self.line.clone();
         self.stdout.read_to_string(&mut stdout).unwrap();
         let code = self.child.wait().unwrap().code();
-        let stderr = self.told();
+        let stderr = self.stderr();
         Ended {
             code,
             stdout,
             stderr,
         }
-    }
-}
-
-pub(crate) fn ended(mut command: Command) -> Ended {
-    let output = command.output().unwrap();
-    Ended {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
 }
 
@@ -216,14 +197,6 @@ fn parent(pid: &str) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
     rest.split(' ').nth(1).map(str::to_owned)
-}
-
-pub(crate) fn wait(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + LONG;
-    while !done() {
-        assert!(Instant::now() < end, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// The groups of version 1 and 2 that a process is in, if they are Plimsoll's.
