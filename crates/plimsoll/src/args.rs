@@ -23,7 +23,10 @@ Try first:
   plimsoll compare A.plimsoll B.plimsoll     which machine carries more?
   plimsoll plan FILE --peak 5000             how many instances?
   plimsoll side -- make -j8                  batch work in what is left
-  plimsoll doctor                            what can be measured here?";
+  plimsoll doctor                            what can be measured here?
+
+Exit status: 0 success, 1 the run failed, 2 usage error, 130 stopped by Ctrl-C. \
+side ends as its command does.";
 
 /// Tells how much load a machine can really carry.
 #[derive(Debug, Parser)]
@@ -120,14 +123,3 @@ work per joule.
 
 Example:
   plimsoll doctor     before a first sweep, or when a report says what it lacks";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_flags_fit_together() {
-        Cli::command().debug_assert();
-    }
-}

@@ -33,7 +33,6 @@ Examples:
   plimsoll compare web1.plimsoll web2.plimsoll --goal 'p99<10ms' \\
       --price web1=0.34 --price web2=0.29";
 
-/// `plimsoll compare`
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_HELP)]
 pub(crate) struct CompareArgs {
@@ -58,26 +57,23 @@ pub(crate) struct CompareArgs {
     output: Option<PathBuf>,
 }
 
-/// What a machine costs.
+/// The price per hour of the machine of this name; any number.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Price {
-    /// Its name.
+struct Price {
     name: String,
-    /// Per hour; any number that can be written.
     per_hour: f64,
 }
 
 fn price(text: &str) -> Result<Price, String> {
-    // A name may hold a '=', a price does not.
+    // A name may contain a '=', a price does not.
     let parts = text.rsplit_once('=');
-    let price = parts.and_then(|(name, price)| {
-        Some(Price {
-            name: name.trim().to_owned(),
-            per_hour: price.trim().parse().ok()?,
+    parts
+        .and_then(|(name, price)| Some((name.trim(), price.trim().parse().ok()?)))
+        .filter(|(name, _)| !name.is_empty())
+        .map(|(name, per_hour)| Price {
+            name: name.to_owned(),
+            per_hour,
         })
-    });
-    price
-        .filter(|p| !p.name.is_empty())
         .ok_or_else(|| "give a machine's name and what it costs per hour, such as web1=0.34".into())
 }
 
@@ -115,15 +111,12 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
 
 /// Refuses copies of one record: a run does not differ from itself.
 fn refuse_same_run(loaded: &[LoadRecord]) -> Result<(), Failure> {
-    let run = |one: &LoadRecord| {
-        (
-            one.created_unix_ms,
-            one.plan.run.seed,
-            one.provenance.clone(),
-        )
+    let is_same = |a: &LoadRecord, b: &LoadRecord| {
+        let dates = a.created_unix_ms == b.created_unix_ms;
+        dates && a.plan.run.seed == b.plan.run.seed && a.provenance == b.provenance
     };
     for (nth, other) in loaded.iter().enumerate() {
-        let same = loaded[..nth].iter().find(|one| run(one) == run(other));
+        let same = loaded[..nth].iter().find(|one| is_same(one, other));
         // A file that is named twice is refused for that.
         if let Some(one) = same.filter(|one| one.file != other.file) {
             return Err(Failure::Mistake(format!(
@@ -265,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_hold_what_parts_it_from_its_price() {
+    fn the_name_of_a_machine_may_contain_an_equals_sign() {
         let read = price("a=b = 0.5").unwrap();
         assert_eq!((read.name.as_str(), read.per_hour), ("a=b", 0.5));
         for bad in ["web1", "=0.5", "web1=", "web1=cheap", ""] {

@@ -69,7 +69,7 @@ mod tests {
     use plimsoll_control::Rung;
 
     #[test]
-    fn what_a_cgroup_does_is_one_line_and_what_none_does_has_its_own() {
+    fn mechanisms_of_a_cgroup_share_a_line_and_others_have_their_own() {
         let means = [
             (Mechanism::Weight, Means::Group),
             (Mechanism::Quota, Means::Group),
@@ -95,7 +95,7 @@ mod tests {
             notes: Vec::new(),
         };
         let all = beside(&capabilities);
-        let told: Vec<&str> = all
+        let texts: Vec<&str> = all
             .iter()
             .map(|one| match &one.outcome {
                 Outcome::Met { found } => found.as_str(),
@@ -104,7 +104,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            texts,
             [
                 "a CPU weight, a CPU quota",
                 "done by signals, because it is version 1: it is not done at once",

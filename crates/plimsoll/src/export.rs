@@ -9,8 +9,12 @@ use plimsoll_model::Workload;
 use plimsoll_record::{Record, export_hdr};
 use std::path::{Path, PathBuf};
 
-/// `plimsoll export`
+const EXPORT_EXAMPLES: &str = "\
+Example:
+  plimsoll export FILE --hdr logs/     one log per level, to plot";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
 pub(crate) struct ExportArgs {
     /// The record of a run.
     file: PathBuf,

@@ -1,10 +1,12 @@
-//! From errors to one sentence and an exit code, in one place.
+//! Errors as one sentence and an exit code.
 
 use plimsoll_engine::RunError;
 use plimsoll_host::HostError;
 use plimsoll_load::LoadError;
 use plimsoll_record::RecordError;
 use plimsoll_side::SideError;
+use std::fmt::Display;
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 /// Why the command ends without having done what it was asked.
@@ -23,7 +25,21 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// 128 + SIGINT.
+    /// A mistake, or a run that failed.
+    fn of(is_mistake: bool, error: &dyn Display) -> Failure {
+        match is_mistake {
+            true => Failure::Mistake(error.to_string()),
+            false => Failure::Run(error.to_string()),
+        }
+    }
+
+    /// A file cannot be written. Another file can be asked for, but that does
+    /// not help if the disk is full.
+    pub(crate) fn of_writing(error: &io::Error, sentence: &str) -> Failure {
+        let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
+        Failure::of(!full.contains(&error.kind()), &sentence)
+    }
+
     pub(crate) const INTERRUPTED: u8 = 130;
 
     /// The exit code, as the help documents it.
@@ -49,14 +65,13 @@ impl Failure {
     }
 
     /// The same failure, about this file.
-    pub(crate) fn about(self, file: &dyn std::fmt::Display) -> Failure {
+    pub(crate) fn about(self, file: &dyn Display) -> Failure {
         match self {
             Failure::Mistake(s) => Failure::Mistake(format!("{file}: {s}")),
             other => other,
         }
     }
 
-    /// The sentence, if there is one.
     pub(crate) fn sentence(&self) -> Option<&str> {
         match self {
             Failure::Mistake(s) | Failure::Run(s) | Failure::Interrupted(s) => Some(s),
@@ -67,66 +82,42 @@ impl Failure {
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Failure {
-        match error {
-            LoadError::Mistake(_) => Failure::Mistake(error.to_string()),
-            LoadError::Service(_) | LoadError::System { .. } => Failure::Run(error.to_string()),
-        }
+        Failure::of(matches!(error, LoadError::Mistake(_)), &error)
     }
 }
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Failure {
-        if error.is_mistake() {
-            Failure::Mistake(error.to_string())
-        } else {
-            Failure::Run(error.to_string())
-        }
-    }
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Failure {
-        match error {
-            RunError::Usage(sentence) => Failure::Mistake(sentence),
-            RunError::Load(error) => error.into(),
-            RunError::Host(HostError::NoProcess { .. } | HostError::NoCgroup { .. }) => {
-                Failure::Mistake(error.to_string())
-            }
-            RunError::Sensor(_) | RunError::Host(_) | RunError::Control(_) | RunError::Stuck(_) => {
-                Failure::Run(error.to_string())
-            }
-        }
+        Failure::of(error.is_mistake(), &error)
     }
 }
 
 impl From<SideError> for Failure {
     fn from(error: SideError) -> Failure {
-        match error.is_mistake() {
-            true => Failure::Mistake(error.to_string()),
-            false => Failure::Run(error.to_string()),
-        }
+        Failure::of(error.is_mistake(), &error)
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        use HostError::{NoCgroup, NoProcess};
+        let is_mistake = matches!(
+            error,
+            RunError::Usage(_)
+                | RunError::Load(LoadError::Mistake(_))
+                | RunError::Host(NoProcess { .. } | NoCgroup { .. })
+        );
+        Failure::of(is_mistake, &error)
+    }
+}
+
+impl From<io::Error> for Failure {
     /// Errors of writing to standard output.
-    fn from(error: std::io::Error) -> Failure {
-        if error.kind() == std::io::ErrorKind::BrokenPipe {
+    fn from(error: io::Error) -> Failure {
+        if error.kind() == ErrorKind::BrokenPipe {
             Failure::OutputClosed
         } else {
             Failure::Run(format!("standard output cannot be written: {error}"))
         }
-    }
-}
-
-impl From<plimsoll_host::HostError> for Failure {
-    fn from(error: plimsoll_host::HostError) -> Failure {
-        RunError::from(error).into()
-    }
-}
-
-impl From<plimsoll_control::ControlError> for Failure {
-    fn from(error: plimsoll_control::ControlError) -> Failure {
-        RunError::from(error).into()
     }
 }

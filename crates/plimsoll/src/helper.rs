@@ -10,7 +10,6 @@ use std::io::Write;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 
-/// The first argument of the gate.
 const GATE: &str = "--start-held";
 /// The first argument of the job that hashes blocks.
 const BURNER: &str = "--burn-blocks";

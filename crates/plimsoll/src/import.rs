@@ -1,9 +1,9 @@
-//! `plimsoll import`: a table that somebody measured becomes a record.
+//! `plimsoll import`: a table of measurements becomes a record.
 
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::output::Output;
-use crate::record_file::{self, Maker};
+use crate::record_file::{Maker, check, read_table};
 use crate::session::show;
 use clap::Args;
 use plimsoll_experiments::copies::CopiesOfCommand;
@@ -12,8 +12,6 @@ use plimsoll_experiments::sweep::Sweep;
 use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{Provenance, RunEnd};
 use plimsoll_record::{NewRun, Record};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const IMPORT_HELP: &str = "\
@@ -37,7 +35,6 @@ it is known that 4,000/s are carried within twice the latency of light load
 so:
   plimsoll import web1.csv -o web1.plimsoll --cpus 8 --note 'p99, from wrk2'";
 
-/// `plimsoll import`
 #[derive(Debug, Args)]
 #[command(after_help = IMPORT_HELP)]
 pub(crate) struct ImportArgs {
@@ -73,16 +70,16 @@ pub(crate) struct ImportArgs {
     no_html: bool,
 }
 
-/// A byte more than any table that is taken, so that a larger one is noticed
-/// without being read to its end, which a device may not have.
-const MOST_READ: u64 = 10_000_001;
+/// The largest table.
+const MOST_BYTES: u64 = 10_000_000;
 
 pub(crate) fn run(args: &ImportArgs, output: &Output) -> Result<(), Failure> {
     let shown = args.table.display();
     let mistake = |why: &dyn std::fmt::Display| Failure::Mistake(format!("{shown}: {why}"));
-    let table = Table::read(&bytes(&args.table)?).map_err(|e| mistake(&e))?;
+    let table =
+        Table::read(&read_table(&args.table, "table", MOST_BYTES)?).map_err(|e| mistake(&e))?;
     let imported = table.run(about(args)).map_err(|e| mistake(&e))?;
-    record_file::check(&args.output, Maker::Import)?;
+    check(&args.output, Maker::Import)?;
     let made_for = &imported.provenance;
     match &imported.rows {
         ImportedRows::Rates(plan, trials) => keep::<Sweep>(args, plan, trials, made_for, output),
@@ -102,19 +99,6 @@ fn keep<E: Experiment>(
 ) -> Result<(), Failure> {
     let record = write::<E>(&args.output, plan, trials, provenance)?;
     show::<E>(&record, args.format.into(), !args.no_html, output).map(drop)
-}
-
-fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MOST_READ).read_to_end(&mut bytes))
-        .map_err(|e| {
-            let shown = path.display();
-            Failure::Mistake(format!(
-                "the table {shown} cannot be read: {e}; check the name and its permissions"
-            ))
-        })?;
-    Ok(bytes)
 }
 
 fn about(args: &ImportArgs) -> About {

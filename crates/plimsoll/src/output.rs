@@ -1,4 +1,4 @@
-//! Where findings go: standard output, its width and its colours.
+//! Standard output with its width and colours, and output files.
 
 use crate::args::ColorChoice;
 use crate::failure::Failure;
@@ -7,11 +7,10 @@ use plimsoll_report::Look;
 use plimsoll_report::chart::Charset;
 use rustix::termios::tcgetwinsize;
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-/// How wide tables are that leave columns out where they do not fit, when it
-/// goes into no terminal: room for all columns.
+/// The width of tables outside a terminal: room for all columns.
 const ALL_COLUMNS: usize = 160;
 
 /// Standard output, as this command may use it.
@@ -24,7 +23,6 @@ pub(crate) struct Output {
     pub(crate) stderr_colour: bool,
     /// What the locale shows, here and on standard error.
     pub(crate) charset: Charset,
-    /// Whether charts are wanted.
     charts: bool,
 }
 
@@ -33,10 +31,9 @@ impl Output {
         let stdout = std::io::stdout();
         let colour = has_colours(choice, stdout.is_terminal());
         let terminal = tcgetwinsize(&stdout).ok().map(|size| size.ws_col.into());
-        // As POSIX has it for utilities: what the user says, where there is no
-        // terminal to ask.
-        let told = || std::env::var("COLUMNS").ok()?.parse().ok();
-        let width = terminal.filter(|w| *w > 0).or_else(told);
+        // As POSIX has it for utilities: COLUMNS where no terminal reports a width.
+        let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+        let width = terminal.filter(|w| *w > 0).or_else(columns);
         Output {
             colour,
             width: width.filter(|w| *w > 0),
@@ -44,11 +41,6 @@ impl Output {
             charset: charset(|name| std::env::var(name).ok()),
             charts,
         }
-    }
-
-    /// For tables that leave columns out where they do not fit.
-    pub(crate) fn table_width(&self) -> usize {
-        self.width.unwrap_or(ALL_COLUMNS)
     }
 
     /// Prints a text that ends its own lines.
@@ -65,28 +57,22 @@ impl Output {
             return self.print(text);
         };
         write_whole(file, text).map_err(|e| {
-            let why = format!(
-                "{} cannot be written: {e}; choose another file with -o",
-                file.display()
-            );
-            match e.kind() {
-                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Failure::Run(why),
-                _ => Failure::Mistake(why),
-            }
+            let shown = file.display();
+            let why = format!("{shown} cannot be written: {e}; choose another file with -o");
+            Failure::of_writing(&e, &why)
         })
     }
 
     /// How findings look on their way to such a file, or to standard output.
     pub(crate) fn look(&self, file: Option<&Path>) -> Look {
         Look {
-            width: file.map_or(self.table_width(), |_| ALL_COLUMNS),
+            width: self.width.filter(|_| file.is_none()).unwrap_or(ALL_COLUMNS),
             colour: file.is_none() && self.colour,
             charts: self.charts.then_some(self.charset),
         }
     }
 }
 
-/// Whether a stream may be coloured.
 fn has_colours(choice: ColorChoice, is_terminal: bool) -> bool {
     match choice {
         ColorChoice::Always => true,
@@ -147,9 +133,9 @@ pub(crate) fn spare_sources(file: Option<&Path>, sources: &[&Path]) -> Result<()
     Ok(())
 }
 
-/// A remark that is no finding, on standard error.
+/// Prints a note on standard error.
 pub(crate) fn note(text: &str) {
-    // A run does not end because nobody reads its remarks.
+    // A run does not end because nobody reads its notes.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

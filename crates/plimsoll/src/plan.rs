@@ -1,7 +1,7 @@
 //! `plimsoll plan`: how many instances, and at which CPU use to add one.
 //!
-//! Nothing is run, so whatever a record does not tell is put right by asking
-//! for something else: another record, another goal.
+//! Nothing is run, so every failure is a usage error: another record or another
+//! goal may help.
 
 mod args;
 mod refuse;
@@ -87,7 +87,7 @@ fn lowest(loaded: &LoadRecord) -> Result<&CapacityFinding, Failure> {
     refuse::without_rates(loaded)?;
     let all = &loaded.findings.capacity;
     if let Some(unknown) = all.iter().find(|c| Carried::from(*c) == Carried::Unknown) {
-        return Err(refuse::not_told(loaded, unknown));
+        return Err(refuse::unknown_capacity(loaded, unknown));
     }
     least(all).ok_or_else(|| refuse::no_goal(loaded))
 }

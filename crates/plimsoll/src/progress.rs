@@ -15,7 +15,6 @@ pub(crate) fn bar(on_terminal: bool) -> Box<dyn Observer> {
     }
 }
 
-/// A line per trial.
 pub(crate) fn lines() -> Box<dyn Observer> {
     Box::new(Lines::default())
 }

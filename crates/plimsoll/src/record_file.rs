@@ -1,13 +1,11 @@
-//! Where a record goes: what is wrong with the file that was named, before a
-//! minute is spent on anything else.
+//! Files that the user names, checked before anything else is done.
 
 use crate::failure::Failure;
 use plimsoll_record::RecordError;
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// What makes the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Maker {
     /// A run, which can be resumed.
@@ -16,49 +14,50 @@ pub(crate) enum Maker {
     Import,
 }
 
-/// Whether a new file can be made at `path`, which the user has named: it is
-/// made and taken away again. Folders are not made, for a name with a mistake
-/// in it would leave them behind.
+/// Checks that a new file can be made at `path`: it is made and removed again.
+/// Folders are not made, because a mistyped name would leave them behind.
 ///
 /// # Errors
-/// It is there already, its folder is not there, or what the system says.
+/// The file exists, its folder does not, or the system refuses.
 pub(crate) fn check(path: &Path, maker: Maker) -> Result<(), Failure> {
     if path.is_dir() {
         return Err(RecordError::IsDirectory { path: path.into() }.into());
     }
-    if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-        match fs::metadata(folder) {
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                return Err(Failure::Mistake(format!(
-                    "there is no folder {} for the record; make it, or choose another file with -o",
-                    folder.display()
-                )));
-            }
-            // What else may be wrong with it shows in what follows.
-            _ => {}
-        }
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    // Other faults of the folder show below.
+    if let Some(folder) = folder.filter(|folder| matches!(folder.try_exists(), Ok(false))) {
+        return Err(Failure::Mistake(format!(
+            "there is no folder {} for the record; make it, or choose another file with -o",
+            folder.display()
+        )));
     }
     let made = OpenOptions::new().write(true).create_new(true).open(path);
-    made.and_then(|_| fs::remove_file(path))
-        .map_err(|error| cannot(path, maker, &error))
+    let Err(error) = made.and_then(|_| fs::remove_file(path)) else {
+        return Ok(());
+    };
+    let shown = path.display();
+    Err(match (error.kind(), maker) {
+        (ErrorKind::AlreadyExists, Maker::Run) => RecordError::Exists { path: path.into() }.into(),
+        (ErrorKind::AlreadyExists, Maker::Import) => Failure::Mistake(format!(
+            "{shown} exists already; choose another file with -o"
+        )),
+        _ => Failure::of_writing(
+            &error,
+            &format!("a record cannot be created at {shown}: {error}; choose another file with -o"),
+        ),
+    })
 }
 
-fn cannot(path: &Path, maker: Maker, error: &io::Error) -> Failure {
-    if error.kind() == ErrorKind::AlreadyExists {
-        return match maker {
-            Maker::Run => RecordError::Exists { path: path.into() }.into(),
-            Maker::Import => Failure::Mistake(format!(
-                "{} exists already; choose another file with -o",
-                path.display()
-            )),
-        };
-    }
-    let sentence = format!(
-        "a record cannot be created at {}: {error}; choose another file with -o",
-        path.display()
-    );
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Failure::Run(sentence),
-        _ => Failure::Mistake(sentence),
-    }
+/// Reads a table of at most `most` bytes and one more, so that a larger one is
+/// noticed without reading a device to its end, which it may not have.
+pub(crate) fn read_table(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    read.map_err(|e| {
+        let shown = path.display();
+        Failure::Mistake(format!(
+            "the {what} {shown} cannot be read: {e}; check the name and its permissions"
+        ))
+    })?;
+    Ok(bytes)
 }

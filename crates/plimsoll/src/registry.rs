@@ -28,7 +28,6 @@ pub(crate) trait Entry: Sync {
     fn command(&self) -> Command;
     /// How its help is laid out.
     fn help(&self) -> HelpPage;
-    /// Runs it.
     fn run(&self, matches: &ArgMatches, output: &Output) -> Result<(), Failure>;
     /// What a record of it says, in a format. `goals` replace those of the run.
     fn report(

@@ -13,7 +13,6 @@ Example:
 Exit status: 0 all decided the same, 1 one was decided otherwise, 2 a mistake in
 what was asked, or no log.";
 
-/// `plimsoll replay`
 #[derive(Debug, Args)]
 #[command(after_help = REPLAY_HELP)]
 pub(crate) struct ReplayArgs {

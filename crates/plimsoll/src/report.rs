@@ -9,8 +9,15 @@ use plimsoll_model::Goal;
 use plimsoll_record::Record;
 use std::path::PathBuf;
 
-/// `plimsoll report`
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  plimsoll report plimsoll-runs/FILE
+  plimsoll report FILE -o report.html         as a page with charts
+  plimsoll report FILE --goal 'p99<5ms'       by another goal
+  plimsoll report FILE --no-charts --format csv > levels.csv";
+
 #[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
     /// The record of a run.
     file: PathBuf,

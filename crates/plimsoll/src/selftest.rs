@@ -1,4 +1,4 @@
-//! `plimsoll selftest`: known services, measured, and how far off that was.
+//! `plimsoll selftest`: services of known capacity, measured.
 
 use crate::failure::Failure;
 use crate::format::SelftestFormat;
@@ -12,7 +12,7 @@ use plimsoll_experiments::args::any_seed;
 use plimsoll_experiments::selftest::Selftest as Known;
 use plimsoll_experiments::sweep::Effort;
 use plimsoll_host::Root;
-use plimsoll_model::{Selftest, SelftestAnswer, SelftestVerdict};
+use plimsoll_model::{Selftest, SelftestVerdict};
 use std::io::IsTerminal;
 use std::time::Instant;
 
@@ -30,9 +30,11 @@ it than 5 % (with --quick 50 %, as its few trials allow no less); beyond that it
 the verdict is inconclusive.
 
 Exit status: 0 all answers were recovered, 1 not all were, 2 a mistake in what was asked, 130 \
-stopped by Ctrl-C.";
+stopped by Ctrl-C.
 
-/// `plimsoll selftest`
+Example:
+  plimsoll selftest --quick     how wrong is Plimsoll here? (under a minute)";
+
 #[derive(Debug, Args)]
 #[command(after_help = SELFTEST_HELP)]
 pub(crate) struct SelftestArgs {
@@ -92,22 +94,20 @@ fn show(selftest: &Selftest, format: SelftestFormat, output: &Output) -> Result<
     output.print(&rendered(&document, format.into(), output.look(None))?)
 }
 
-/// Which answers are missing, whether any was wrong, and how to see them again.
+/// The answers that were not recovered, and how to repeat the test.
 fn not_recovered(selftest: &Selftest) -> String {
-    let is = |verdict| move |a: &&SelftestAnswer| a.verdict == verdict;
-    let answers = || selftest.answers.iter();
-    let (what, missing): (_, Vec<&SelftestAnswer>) =
-        if answers().any(|a| a.verdict == SelftestVerdict::Missed) {
-            (
-                "were answered wrongly",
-                answers().filter(is(SelftestVerdict::Missed)).collect(),
-            )
-        } else {
-            let told = is(SelftestVerdict::Recovered);
-            let untold = answers().filter(|a| !told(a)).collect();
-            ("are inconclusive, and none was wrong", untold)
-        };
-    let names: Vec<&str> = missing.iter().map(|a| a.service.as_str()).collect();
+    let with = |is: fn(SelftestVerdict) -> bool| -> Vec<&str> {
+        let answers = selftest.answers.iter().filter(|a| is(a.verdict));
+        answers.map(|a| a.service.as_str()).collect()
+    };
+    let wrong = with(|verdict| verdict == SelftestVerdict::Missed);
+    let (what, names) = match wrong.is_empty() {
+        false => ("were answered wrongly", wrong),
+        true => (
+            "are inconclusive, and none was wrong",
+            with(|verdict| verdict != SelftestVerdict::Recovered),
+        ),
+    };
     format!(
         "{} of {} known answers {what}: {} (again with --seed {})",
         names.len(),

@@ -15,7 +15,6 @@ Examples:
   plimsoll completions zsh > ~/.zfunc/_plimsoll
   plimsoll completions fish > ~/.config/fish/completions/plimsoll.fish";
 
-/// `plimsoll completions`
 #[derive(Debug, Args)]
 #[command(after_help = COMPLETIONS_HELP)]
 pub(crate) struct CompletionsArgs {
@@ -29,7 +28,6 @@ Examples:
   plimsoll man sweep | man -l -                       that of one command
   plimsoll man --dir ~/.local/share/man/man1          install all of them";
 
-/// `plimsoll man`
 #[derive(Debug, Args)]
 #[command(after_help = MAN_HELP)]
 pub(crate) struct ManArgs {
@@ -42,8 +40,8 @@ pub(crate) struct ManArgs {
     dir: Option<PathBuf>,
 }
 
-/// Sections that no flag tells of. roff: a line that begins with a dot is a
-/// request.
+/// Sections beside those of the flags. In roff, a line that begins with a dot is
+/// a request.
 const SECTIONS: &str = r#".SH ENVIRONMENT
 .TP
 NO_COLOR
@@ -53,7 +51,7 @@ LC_ALL, LC_CTYPE, LANG
 Charts are drawn with Unicode if the first of these that is set names UTF\-8, else with ASCII.
 .TP
 TERM
-With \fBdumb\fR, progress is told in lines.
+With \fBdumb\fR, progress is printed in lines.
 .SH FILES
 .TP
 plimsoll\-runs/

@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 /// its group.
 const ONE: Duration = Duration::from_millis(500);
 
-/// Whether a run is to end.
 #[derive(Clone, Default)]
 pub(crate) struct Stop {
     shared: Arc<Shared>,

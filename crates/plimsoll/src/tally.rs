@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_generator_counts_only_where_nothing_disturbed_it() {
+    fn slip_is_the_reason_only_of_undisturbed_trials() {
         let trials = [
             trial(Phase::Search, vec![slip(), steal()]),
             trial(Phase::Search, vec![slip(), steal()]),

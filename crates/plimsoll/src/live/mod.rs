@@ -66,7 +66,6 @@ fn state<E: Experiment>(
     State::new(about, done.collect())
 }
 
-/// An observer that draws on another thread.
 struct Live {
     events: Sender<Event>,
     shared: Arc<Shared>,

@@ -1,4 +1,4 @@
-//! Why a trial does not count, in as few words as there is room for.
+//! Why a trial is invalid, in the words that there is room for.
 
 use plimsoll_model::{Invalid, human_duration};
 
@@ -52,7 +52,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_does_not_fit_loses_its_bounds_and_then_its_company() {
+    fn long_reasons_lose_bounds_first_and_then_other_reasons() {
         let share = |share| Share::new(share).unwrap();
         let reasons = [
             Invalid::Slip {

@@ -11,23 +11,18 @@ use std::time::Duration;
 /// Seconds that are remembered: more than the widest terminal shows.
 pub(crate) const REMEMBERED: usize = 512;
 
-/// What does not change while the view is there.
+/// The constant part of the state.
 #[derive(Debug, Clone)]
 pub(crate) struct About {
     /// What is under test.
     pub(crate) workload: String,
-    /// Where the trials are kept.
     pub(crate) record: String,
     /// Where the first goal on latency is broken, in microseconds, and its
     /// name, if that is known before the run.
     pub(crate) limit_us: Option<(f64, String)>,
-    /// The parts of the run, in order.
     pub(crate) stages: Vec<Stage>,
-    /// What the charts show.
     pub(crate) charts: LiveCharts,
-    /// Whether colours may be used.
     pub(crate) colour: bool,
-    /// What the terminal can show.
     pub(crate) charset: Charset,
 }
 
@@ -54,7 +49,6 @@ impl Group {
         }
     }
 
-    /// In a word or two.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Group::Idle => "idle",
@@ -73,20 +67,18 @@ pub(crate) struct Tick {
     /// Good answers per second.
     pub(crate) rate: f64,
     pub(crate) p99: Option<Duration>,
-    /// CPU use in percent.
+    /// In percent.
     pub(crate) cpu: Option<f64>,
     /// Whether it is the first of its trial.
     pub(crate) is_first: bool,
 }
 
-/// The trial that is under way.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Current {
     pub(crate) group: Group,
     /// Whether the same was tried before.
     pub(crate) is_retry: bool,
     pub(crate) words: String,
-    /// Whether it offers requests.
     pub(crate) offers_load: bool,
     /// Its place on the x axis of the charts.
     pub(crate) x: Option<f64>,
@@ -96,20 +88,17 @@ pub(crate) struct Current {
     pub(crate) warm_since: Option<Duration>,
 }
 
-/// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key {
     /// Ends the run after what has been measured.
     End,
-    /// Holds it after this trial, or lets it go on.
+    /// Pauses it after this trial, or continues it.
     Pause,
-    /// Shows or hides what keys there are.
+    /// Shows or hides the help.
     Help,
-    /// Hides it.
     Back,
 }
 
-/// What happens.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Event {
     Started {
@@ -122,13 +111,12 @@ pub(crate) enum Event {
     Paused,
     Continued,
     Key(Key),
-    /// Somebody ends the run, by a key or by a signal.
+    /// The run is ended by a key or by a signal.
     Ending,
-    /// Nothing but time.
+    /// Time passes.
     Clock,
 }
 
-/// All that is drawn.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
     pub(crate) about: About,
@@ -137,20 +125,19 @@ pub(crate) struct State {
     pub(crate) done: Vec<Ended>,
     pub(crate) now: Option<Current>,
     pub(crate) seconds: VecDeque<Tick>,
-    /// The last that was told, and when.
+    /// The last progress, and when it was reported.
     pub(crate) progress: Option<(Progress, Duration)>,
-    /// Whether the run is to be held after this trial.
+    /// Whether the run pauses after this trial.
     pub(crate) pause_asked: bool,
     pub(crate) paused_since: Option<Duration>,
-    /// How long it was held before.
+    /// The length of earlier pauses.
     paused: Duration,
     pub(crate) is_ending: bool,
     pub(crate) shows_help: bool,
 }
 
 impl State {
-    /// Before anything has happened, but for the trials that a resumed run
-    /// has already.
+    /// The start of a run; a resumed one has trials already.
     pub(crate) fn new(about: About, done: Vec<Ended>) -> State {
         State {
             about,
@@ -221,22 +208,22 @@ impl State {
         }
     }
 
-    /// How long the run has gone on, without the time it was held.
+    /// How long the run has lasted, without pauses.
     pub(crate) fn gone(&self) -> Duration {
         let now = self.paused_since.unwrap_or(self.clock);
         now.saturating_sub(self.paused)
     }
 
-    /// About how long the rest takes; `None` before that was told.
+    /// About how long the rest takes; `None` before the first trial.
     pub(crate) fn left(&self) -> Option<Duration> {
-        let (progress, told) = self.progress?;
+        let (progress, reported) = self.progress?;
         let now = self.paused_since.unwrap_or(self.clock);
-        let since = now.saturating_sub(told).min(self.trial_time());
+        let since = now.saturating_sub(reported).min(self.trial_time());
         Some(progress.left.saturating_sub(since))
     }
 
-    /// How long the trial that `progress` was told at has gone on: it says no
-    /// more about the time after it.
+    /// How long the current trial has lasted: the time left that was reported
+    /// at its start runs down no further.
     fn trial_time(&self) -> Duration {
         let began = self.now.as_ref().map(|now| now.began);
         began.map_or(Duration::MAX, |began| self.clock.saturating_sub(began))

@@ -24,13 +24,11 @@ const NICE: i32 = 19;
 pub(super) struct Shared {
     /// The run pauses before the next trial.
     pub(super) pause: AtomicBool,
-    /// The view ends.
     pub(super) over: AtomicBool,
     /// CPU time of the view's thread, in nanoseconds.
     pub(super) cpu_ns: AtomicU64,
 }
 
-/// All that the thread has.
 pub(super) struct View {
     pub(super) screen: Screen,
     pub(super) state: State,
@@ -41,10 +39,8 @@ pub(super) struct View {
     pub(super) ending: Sender<()>,
 }
 
-/// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pressed {
-    /// Something about the view or the run.
     Key(Key),
     /// Ctrl-C: ends cleanly, the second time at once.
     Interrupt,
@@ -130,7 +126,6 @@ impl View {
         }
     }
 
-    /// Takes in what happened meanwhile.
     fn news(&mut self, began: Instant) -> bool {
         let mut changed = false;
         while let Ok(event) = self.events.try_recv() {

@@ -32,7 +32,6 @@ Examples:
   plimsoll plan web.plimsoll --traffic week.csv --price 0.34 --failures 2
   plimsoll plan web.plimsoll --peak 5000 --growth 5%/min -o hpa.yaml";
 
-/// `plimsoll plan`
 #[derive(Debug, Args)]
 #[command(after_help = PLAN_HELP)]
 #[command(group(ArgGroup::new("demand").required(true).args(["peak", "traffic"])))]

@@ -1,4 +1,4 @@
-//! Why no plan can be made from a record, each in a sentence with the way out.
+//! Why no plan can be made from a record, with the way out.
 
 use crate::failure::Failure;
 use crate::load_record::LoadRecord;
@@ -7,12 +7,11 @@ use plimsoll_model::{CapacityFinding, CapacityNote, Trial, counted};
 use plimsoll_report::reason;
 use plimsoll_report::sizing::PlanReport;
 
-/// Refuses a record that has no trial at a rate that counts: no other goal and
-/// no other level would help there.
+/// Refuses a record without a valid trial at a rate: no other goal would help.
 pub(super) fn without_rates(loaded: &LoadRecord) -> Result<(), Failure> {
     let file = loaded.file.display();
     let at_load = loaded.trials.iter().filter(|t| t.spec.phase.shows_load());
-    match none_counts(at_load) {
+    match no_valid_trial(at_load) {
         Some(why) => Err(Failure::Mistake(format!(
             "what an instance carries is not known from {file}: {why}"
         ))),
@@ -20,8 +19,8 @@ pub(super) fn without_rates(loaded: &LoadRecord) -> Result<(), Failure> {
     }
 }
 
-/// Why nothing follows from trials, if none of them counts, and the way out.
-fn none_counts<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<String> {
+/// Why nothing follows from trials of which none is valid, and the way out.
+fn no_valid_trial<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<String> {
     let tally = tally(trials);
     if tally.invalid < tally.all {
         return None;
@@ -37,8 +36,8 @@ fn none_counts<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<String> {
     })
 }
 
-/// The trials count, but not towards this goal.
-pub(super) fn not_told(loaded: &LoadRecord, unknown: &CapacityFinding) -> Failure {
+/// The trials are valid, but do not decide this goal.
+pub(super) fn unknown_capacity(loaded: &LoadRecord, unknown: &CapacityFinding) -> Failure {
     let why = unknown.note.as_ref();
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     Failure::Mistake(format!(
@@ -49,7 +48,6 @@ pub(super) fn not_told(loaded: &LoadRecord, unknown: &CapacityFinding) -> Failur
     ))
 }
 
-/// What helps against it.
 fn way_out(note: Option<CapacityNote>) -> String {
     if let Some(way) = note.and_then(plimsoll_report::sweep::way_out) {
         return format!("; {way}");
@@ -69,7 +67,6 @@ fn way_out(note: Option<CapacityNote>) -> String {
     .to_owned()
 }
 
-/// There is no promise to plan for.
 pub(super) fn no_goal(loaded: &LoadRecord) -> Failure {
     Failure::Mistake(format!(
         "{} was made without a goal, so it has no capacity; give one with --goal, such as --goal 'p99<10ms'",
@@ -77,7 +74,6 @@ pub(super) fn no_goal(loaded: &LoadRecord) -> Failure {
     ))
 }
 
-/// There is nothing to tell Kubernetes.
 pub(super) fn no_target(report: &PlanReport<'_>) -> Failure {
     let auto = &report.sizing.autoscaler;
     let file = report.source.file.display();
@@ -87,10 +83,10 @@ pub(super) fn no_target(report: &PlanReport<'_>) -> Failure {
             "CPU use at {rate:.1} requests per second is {pct:.2} %, too little for a target in whole percent; allow for fewer failures or less growth"
         ),
         (None, Some(most)) => format!(
-            "{file} tells CPU use up to {most} only, and the target is for {rate:.1} requests per second, so there is no CPU target to give Kubernetes; take a record of a sweep with higher levels (--levels)"
+            "{file} has CPU use up to {most} only, and the target is for {rate:.1} requests per second, so there is no CPU target to give Kubernetes; take a record of a sweep with higher levels (--levels)"
         ),
         (None, None) => format!(
-            "{file} has no trial that counts in which the service's CPU use could be read, so there is no CPU target to give Kubernetes; see with plimsoll doctor what is missing where it was swept, and sweep again"
+            "{file} has no valid trial in which the service's CPU use could be read, so there is no CPU target to give Kubernetes; see with plimsoll doctor what is missing where it was swept, and sweep again"
         ),
     })
 }
@@ -110,19 +106,19 @@ mod tests {
     }
 
     #[test]
-    fn where_no_trial_counts_that_is_what_is_said() {
+    fn a_record_without_a_valid_trial_says_so() {
         let stolen = || {
             trial(Verdict::Invalid(vec![Invalid::Steal {
                 stolen: Share::ONE,
                 bound: Share::ZERO,
             }]))
         };
-        let why = none_counts([stolen(), stolen()].iter()).unwrap();
+        let why = no_valid_trial([stolen(), stolen()].iter()).unwrap();
         assert!(why.contains("none of its 2 trials"), "{why}");
         assert!(why.contains("the hypervisor took CPU time"), "{why}");
         assert!(why.contains("--max-steal"), "{why}");
-        assert!(none_counts([].iter()).unwrap().contains("--resume"));
+        assert!(no_valid_trial([].iter()).unwrap().contains("--resume"));
         let one = [stolen(), trial(Verdict::Valid)];
-        assert_eq!(none_counts(one.iter()), None);
+        assert_eq!(no_valid_trial(one.iter()), None);
     }
 }

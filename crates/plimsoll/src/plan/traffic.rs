@@ -1,32 +1,22 @@
 //! Traffic by time, from a CSV file.
 
 use crate::failure::Failure;
+use crate::record_file::read_table;
 use plimsoll_study::sizing::Traffic;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 const TIME: &str = "time_s";
 const RATE: &str = "rate_rps";
 const WANTED: &str = "the first line names the columns, time_s,rate_rps";
 
-/// A year of minutes takes this; a byte more is noticed without reading a
-/// device to its end, which it may not have.
+/// A year of minutes takes this.
 const MOST_BYTES: u64 = 20_000_000;
 
 /// Reads a traffic file: a line with the names of the columns in either order,
 /// then a row per moment. Blank lines and blanks around values are taken.
 pub(super) fn read(path: &Path) -> Result<Traffic, Failure> {
-    let shown = path.display();
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|e| {
-            Failure::Mistake(format!(
-                "the traffic {shown} cannot be read: {e}; check the name and its permissions"
-            ))
-        })?;
-    parse(&bytes).map_err(|why| Failure::Mistake(format!("{shown}: {why}")))
+    let bytes = read_table(path, "traffic", MOST_BYTES)?;
+    parse(&bytes).map_err(|why| Failure::Mistake(format!("{}: {why}", path.display())))
 }
 
 fn parse(bytes: &[u8]) -> Result<Traffic, String> {

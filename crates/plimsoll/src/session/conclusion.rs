@@ -25,12 +25,10 @@ pub(crate) fn plan<E: Experiment>(record: &Record, goals: &[Goal]) -> Result<E::
     })
 }
 
-/// All trials of a record.
 pub(crate) fn trials<E: Experiment>(record: &Record) -> Result<Vec<TrialOf<E>>, Failure> {
     Ok(record.trials()?.collect::<Result<_, _>>()?)
 }
 
-/// What follows from a record.
 pub(crate) struct Conclusion<'a, E: Experiment> {
     record: &'a Record,
     /// With secrets hidden.
@@ -87,7 +85,6 @@ impl<E: Experiment> Conclusion<'_, E> {
     }
 }
 
-/// A document in a format.
 pub(crate) fn rendered(
     document: &Document<'_>,
     format: Format,

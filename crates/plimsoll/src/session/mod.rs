@@ -63,7 +63,6 @@ fn measure<E: Experiment>(
     )
 }
 
-/// This machine.
 fn machine(stop: &Stop) -> Machine {
     let stop = stop.clone();
     // A second signal ends at once, but first all that the run has started.

@@ -59,7 +59,6 @@ Exit status: that of CMD, 128 + N if signal N ended it, 126 if it cannot be run,
 127 if it is not there; 1 if it could not be held to its end, 2 for a mistake in
 what was asked.";
 
-/// `plimsoll side`
 #[derive(Debug, Args)]
 #[command(after_help = SIDE_HELP)]
 pub(crate) struct SideArgs {

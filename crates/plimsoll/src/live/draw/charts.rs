@@ -1,4 +1,4 @@
-//! The charts as they grow: a dot per trial, dim where it invalid.
+//! The charts as they grow: a dot per trial, dim if it is invalid.
 
 use super::style;
 use crate::live::state::{Group, State};

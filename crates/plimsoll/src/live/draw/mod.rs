@@ -20,20 +20,18 @@ use ratatui::style::{Color, Modifier, Style};
 const LEAST_WIDTH: u16 = 60;
 /// The same, downwards.
 const LEAST_HEIGHT: u16 = 20;
-/// Higher charts show no more.
 const HIGHEST_CHART: u16 = 26;
 /// From this height on there is room for trials before the last.
 const ROOM_FOR_MORE: u16 = 40;
 /// What stands before a line: `now`, `last`.
 const LABEL: u16 = 6;
-/// Rows for the trial under way, the last one, and why it does not count.
+/// Rows for the current trial, the last one, and why it is invalid.
 const TRIALS: u16 = 3;
 /// Columns for our own name.
 const NAME: u16 = 10;
 /// A name of what is under test says nothing in less.
 const LEAST_TITLE: u16 = 12;
 
-/// Draws all of it.
 pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
     let area = frame.area();
     let buffer = frame.buffer_mut();

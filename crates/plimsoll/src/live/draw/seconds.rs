@@ -23,10 +23,8 @@ struct Row {
     ink: Ink,
 }
 
-/// What the latest second says, or where that says nothing, as a warm-up says
-/// nothing of latency, the last one that did: a figure that comes and goes
-/// cannot be read.
-#[derive(Default)]
+/// The value of the latest second that has one (a warm-up has no latency): a
+/// figure that comes and goes cannot be read.
 struct Figure {
     text: Option<String>,
     is_old: bool,
@@ -91,12 +89,12 @@ fn rows(seconds: &[&Tick]) -> [Row; 3] {
 }
 
 fn figure(seconds: &[&Tick], of: impl Fn(&Tick) -> Option<String>) -> Figure {
-    let told = |(ago, tick): (usize, &&Tick)| Some((ago, of(tick)?));
-    let told = seconds.iter().rev().enumerate().find_map(told);
-    told.map_or_else(Figure::default, |(ago, text)| Figure {
-        text: Some(text),
-        is_old: ago > 0,
-    })
+    let text = |(ago, tick): (usize, &&Tick)| Some((ago, of(tick)?));
+    let latest = seconds.iter().rev().enumerate().find_map(text);
+    Figure {
+        is_old: latest.as_ref().is_some_and(|(ago, _)| *ago > 0),
+        text: latest.map(|(_, text)| text),
+    }
 }
 
 fn each(seconds: &[&Tick], share: impl Fn(&Tick) -> Option<f64>) -> Vec<Option<f64>> {

@@ -53,11 +53,11 @@ struct Part {
     group: Group,
     marks: Vec<Mark>,
     begun: bool,
-    /// Whether more trials will come, nobody knows how many.
+    /// Whether more trials will come, of unknown number.
     is_open: bool,
     /// Whether the first trials are left out.
     is_cut: bool,
-    /// Whether only their number is told.
+    /// Whether only their number is shown.
     in_short: bool,
 }
 
@@ -156,14 +156,14 @@ fn levels_to_come(state: &State) -> usize {
         return 0;
     };
     let left = progress.visits.saturating_sub(progress.done);
-    // `progress` was told at the beginning of the trial under way, or of the
-    // last one.
-    let told_for = match (&state.now, state.done.last()) {
+    // `progress` was reported at the start of the current trial, or of the last
+    // one.
+    let includes_trial = match (&state.now, state.done.last()) {
         (Some(now), _) => now.group == Group::Levels && !now.is_retry,
         (None, Some(done)) => Group::of(done.phase) == Group::Levels && done.attempt == 0,
         (None, None) => false,
     };
-    left.saturating_sub(usize::from(told_for))
+    left.saturating_sub(usize::from(includes_trial))
 }
 
 impl Part {
@@ -201,7 +201,6 @@ impl Part {
     }
 }
 
-/// How many rows the parts take.
 fn rows_of(parts: &[Part], width: u16) -> u16 {
     let width = usize::from(width).max(1);
     let (mut rows, mut column) = (1, 0);
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_is_seen_longest() {
+    fn the_current_part_is_shortened_last() {
         let state = under_way();
         let cells = |width, most| shown(&fitted(&state, width, most));
         let all = [

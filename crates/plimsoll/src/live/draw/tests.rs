@@ -55,7 +55,7 @@ fn fresh() -> State {
     state
 }
 
-/// The last trial does not count, for two reasons.
+/// The last trial is invalid for two reasons.
 fn disturbed() -> State {
     let mut state = under_way();
     let share = |share| Share::new(share).unwrap();
@@ -158,9 +158,9 @@ fn why_a_trial_does_not_count_is_seen_in_every_window_of_some_size() {
     let state = disturbed();
     for (width, height) in [(40, 10), (60, 20), (80, 24), (120, 40), (200, 60)] {
         let shown = screen(&state, width, height);
-        let told = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
+        let text = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
         for reason in ["invalid: hypervisor", "5.0 % CPU"] {
-            assert!(told.contains(reason), "{width}x{height}:\n{shown}");
+            assert!(text.contains(reason), "{width}x{height}:\n{shown}");
         }
     }
 }

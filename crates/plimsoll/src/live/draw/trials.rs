@@ -11,7 +11,6 @@ use ratatui::layout::Rect;
 
 const INVALID: &str = "invalid: ";
 
-/// A row of text.
 type Line = (String, Ink);
 
 /// What is now, in as many rows as it needs, and below it what came last: the
@@ -28,16 +27,16 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     write(buffer, &mut rows, label, now);
     let mut latest = state.done.iter().rev();
     if let Some(last) = latest.next() {
-        let told = ended(last, width, rows.len(), Ink::Plain);
-        write(buffer, &mut rows, "last", told);
+        let shown = ended(last, width, rows.len(), Ink::Plain);
+        write(buffer, &mut rows, "last", shown);
     }
     for before in latest {
-        let told = ended(before, width, usize::MAX, Ink::Dim);
+        let shown = ended(before, width, usize::MAX, Ink::Dim);
         // A trial of which there is only a part would say too little.
-        if told.len() > rows.len() {
+        if shown.len() > rows.len() {
             break;
         }
-        write(buffer, &mut rows, "", told);
+        write(buffer, &mut rows, "", shown);
     }
 }
 
@@ -91,7 +90,7 @@ fn now(state: &State) -> Option<Line> {
     Some((format!("{}: {step}{pause}", trial.words), Ink::Plain))
 }
 
-/// A trial that has ended: what was measured, and why it does not count. In
+/// A trial that has ended: what was measured, and why it is invalid. In
 /// little room the reason comes first, because it asks for something.
 fn ended(trial: &Ended, width: usize, most: usize, ink: Ink) -> Vec<Line> {
     let measured = match trial.measured.as_str() {
@@ -110,9 +109,9 @@ fn ended(trial: &Ended, width: usize, most: usize, ink: Ink) -> Vec<Line> {
     let reason = reason(width.saturating_sub(INVALID.len()));
     let reason = lines(&reason, width, most, Ink::Red);
     let room = most.saturating_sub(reason.len());
-    let mut told = lines(&measured, width, room, ink);
-    told.extend(reason);
-    told
+    let mut shown = lines(&measured, width, room, ink);
+    shown.extend(reason);
+    shown
 }
 
 /// Text in no more than so many rows.

@@ -43,7 +43,6 @@ fn lateness_is_drawn_with_its_own_charts_and_words() {
     for words in [
         "a thread that sleeps",
         "Lateness (log scale) by sleep, us",
-        "CPU use (%) by sleep, us",
         "now   sleeps of",
         &what,
         "p99 60us",

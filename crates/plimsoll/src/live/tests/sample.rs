@@ -107,9 +107,9 @@ pub(crate) fn under_way() -> State {
     let mut state = State::new(about(), vec![idle]);
     for doubled in 0..7 {
         let rate = 200.0 * f64::from(1 << doubled);
-        let counts = doubled != 2;
+        let is_valid = doubled != 2;
         state.fold(
-            Event::Ended(done(Phase::Calibration, rate, counts)),
+            Event::Ended(done(Phase::Calibration, rate, is_valid)),
             Duration::from_secs(10),
         );
     }

@@ -42,7 +42,7 @@ fn the_time_left_runs_down_with_the_trial_and_not_below_nothing() {
 }
 
 #[test]
-fn a_pause_counts_neither_as_gone_nor_towards_what_is_left() {
+fn pauses_are_no_part_of_the_time_gone_or_left() {
     let mut state = fresh();
     state.fold(begins(Phase::Search, 900, 0, 60), at(10));
     state.fold(Event::Key(Key::Pause), at(11));
@@ -61,7 +61,7 @@ fn a_pause_counts_neither_as_gone_nor_towards_what_is_left() {
 }
 
 #[test]
-fn who_ends_a_run_cannot_pause_it() {
+fn a_run_that_is_ending_cannot_be_paused() {
     let mut state = fresh();
     state.fold(Event::Key(Key::End), at(1));
     state.fold(Event::Key(Key::Pause), at(1));
