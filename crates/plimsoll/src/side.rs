@@ -23,7 +23,7 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     let root = Root::machine();
     start_attach_wait(&root);
     let mut signals = Signals::listen(&root)?;
-    let mut show = |notice: Notice| match notice {
+    let mut notify = |notice: Notice| match notice {
         Notice::Warning(text) | Notice::NotHeld(text) => note(&format!("plimsoll: {text}")),
         Notice::Note(text) if !args.quiet => note(&format!("plimsoll: {text}")),
         Notice::Note(_) => {}
@@ -34,13 +34,13 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     {
         match yields::advice(&file, &root) {
             Ok(advice) => held.advice = advice,
-            Err(warning) => show(Notice::Warning(warning)),
+            Err(warning) => notify(Notice::Warning(warning)),
         }
     }
     let journals = Journals::usual();
-    let sideload = Sideload::start(&root, &journals, &request, &mut show)?;
-    let outcome = sideload.run(&mut signals, &mut show)?;
-    show(Notice::Note(outcome.summary.to_string()));
+    let sideload = Sideload::start(&root, &journals, &request, &mut notify)?;
+    let outcome = sideload.run(&mut signals, &mut notify)?;
+    notify(Notice::Note(outcome.summary.to_string()));
     match code(outcome.status) {
         0 => Ok(()),
         code => Err(Failure::Command(code)),

@@ -47,7 +47,7 @@ fn side(kept: Option<&str>, more: &[&str]) -> Ended {
         fs::write(folder.path("state/plimsoll/best.json"), kept).unwrap();
     }
     let args = [&["side", "--period", "10s"], more, &["--", "true"]].concat();
-    let mut command = folder.command(&args);
+    let mut command = folder.command(args);
     command.env("XDG_RUNTIME_DIR", folder.0.path());
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();

@@ -96,7 +96,7 @@ fn schema() -> Validator {
 #[test]
 fn every_form_of_its_findings_is_there() {
     let folder = Folder::new();
-    let ended = folder.run(&run("3", &["--format", "json"]));
+    let ended = folder.run(run("3", &["--format", "json"]));
     let found = ended.json();
     let faults: Vec<String> = schema()
         .iter_errors(&found)
@@ -113,7 +113,7 @@ fn every_form_of_its_findings_is_there() {
     // At most 7 wake-ups in a trial show no p99.
     assert_eq!(rows[1]["p99_us"], Value::Null);
 
-    let text = folder.run(&["report", "run.plimsoll"]).stdout;
+    let text = folder.run(["report", "run.plimsoll"]).stdout;
     for part in [
         "The highest p99",
         "sleep",
@@ -122,13 +122,13 @@ fn every_form_of_its_findings_is_there() {
     ] {
         assert!(text.contains(part), "'{part}' is missing: {text}");
     }
-    let csv = folder.run(&["report", "run.plimsoll", "--format", "csv"]);
+    let csv = folder.run(["report", "run.plimsoll", "--format", "csv"]);
     let head = "sleep_us,p50_us,p50_us_low,p50_us_high,p99_us,p99_us_low,p99_us_high,trials";
     let lines: Vec<&str> = csv.stdout.lines().collect();
     assert_eq!((lines.len(), lines[0]), (3, head));
     let page = fs::read_to_string(folder.path("run.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("Lateness by length of sleep"));
-    let help = folder.run(&["lateness", "--help"]).stdout;
+    let help = folder.run(["lateness", "--help"]).stdout;
     assert!(help.starts_with("Let a thread sleep"), "{help}");
     assert!(
         help.contains("--sleeps") && help.contains("--resume"),
@@ -139,10 +139,10 @@ fn every_form_of_its_findings_is_there() {
 #[test]
 fn a_killed_run_goes_on_where_it_was() {
     let folder = Folder::new();
-    let mut killed = folder.spawn(&run("40", &[]));
+    let mut killed = folder.spawn(run("40", &[]));
     let file = folder.path("run.plimsoll");
     let trials = || {
-        let ended = folder.run(&["report", file.to_str().unwrap(), "--format", "json"]);
+        let ended = folder.run(["report", file.to_str().unwrap(), "--format", "json"]);
         let said: Value = serde_json::from_str(&ended.stdout).ok()?;
         said["record"]["trials"].as_u64()
     };
@@ -154,7 +154,7 @@ fn a_killed_run_goes_on_where_it_was() {
     killed.wait().unwrap();
     let before = trials().unwrap();
     assert!(before < 80, "{before}");
-    let resumed = folder.run(&["lateness", "--resume", "run.plimsoll", "--format", "json"]);
+    let resumed = folder.run(["lateness", "--resume", "run.plimsoll", "--format", "json"]);
     let record = &resumed.json()["record"];
     assert_eq!(
         (&record["ended"], &record["trials"]),

@@ -54,8 +54,8 @@ fn files_of_a_run_and_its_report_are_for_their_owner_alone() {
             .says(0, &[]);
         assert_eq!(mode(&folder, name), 0o600, "{name}");
     }
-    let args = "export run.plimsoll --hdr logs";
-    folder.run(&args).says(0, &[]);
+    let export = folder.run("export run.plimsoll --hdr logs");
+    export.says(0, &[]);
     for log in fs::read_dir(folder.path("logs")).unwrap() {
         let log = log.unwrap().path();
         assert_eq!(mode(&folder, log.to_str().unwrap()), 0o600, "{log:?}");

@@ -37,13 +37,13 @@ fn of_sweep(folder: &Folder) -> (PathBuf, Value) {
 fn of_record(folder: &Folder) -> (PathBuf, Value) {
     std::fs::copy(RECORD, folder.path("run.plimsoll")).unwrap();
     let report = "report run.plimsoll -o run.html";
-    folder.run(&report).says(0, &[]);
+    folder.run(report).says(0, &[]);
     (folder.path("run.html"), findings(folder))
 }
 
 fn findings(folder: &Folder) -> Value {
     let report = "report run.plimsoll --format json";
-    folder.run(&report).json()
+    folder.run(report).json()
 }
 
 /// How many elements are there and can be seen.
