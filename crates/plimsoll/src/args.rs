@@ -1,17 +1,16 @@
-//! What was typed: the flags, and nothing but the validation of their text.
+//! The command line: flags of all commands, and the commands.
 
 use crate::compare::CompareArgs;
 use crate::export::ExportArgs;
-use crate::format::Format;
 use crate::import::ImportArgs;
+use crate::output::ColorChoice;
 use crate::plan::PlanArgs;
 use crate::replay::ReplayArgs;
 use crate::report::ReportArgs;
 use crate::selftest::SelftestArgs;
 use crate::shell::{CompletionsArgs, ManArgs};
 use crate::side::SideArgs;
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use clap::{Args, Parser, Subcommand};
 
 const AFTER_HELP: &str = "\
 Try first:
@@ -49,41 +48,6 @@ pub(crate) struct CommonArgs {
     /// Tables and sentences without charts.
     #[arg(long, global = true)]
     pub(crate) no_charts: bool,
-}
-
-/// Flags that every experiment has.
-#[derive(Debug, Args)]
-pub(crate) struct FrameArgs {
-    /// Where to write the record (default: plimsoll-runs/TIME-NAME.plimsoll).
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Resume the interrupted run in this record. It runs the commands in the record, so the file must be yours and writable by you alone.
-    #[arg(long, value_name = "FILE", conflicts_with = "output")]
-    pub(crate) resume: Option<PathBuf>,
-
-    /// Format of the findings on standard output.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) format: Format,
-
-    /// Leave out the page with charts next to the record.
-    #[arg(long)]
-    pub(crate) no_html: bool,
-
-    /// Progress as plain lines, also on a terminal.
-    #[arg(long)]
-    pub(crate) plain: bool,
-}
-
-/// When to use colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 /// What to do.

@@ -1,7 +1,7 @@
 //! Standard output with its width and colours, and output files.
 
-use crate::args::ColorChoice;
 use crate::failure::Failure;
+use clap::ValueEnum;
 use plimsoll_record::{Existing, write_private};
 use plimsoll_report::Look;
 use plimsoll_report::chart::Charset;
@@ -12,6 +12,17 @@ use std::path::Path;
 
 /// The width of tables outside a terminal: room for all columns.
 const ALL_COLUMNS: usize = 160;
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
 
 /// Standard output, as this command may use it.
 #[derive(Debug)]

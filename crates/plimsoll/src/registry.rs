@@ -1,10 +1,9 @@
 //! The experiments, one line each, behind one object-safe trait.
 
-use crate::args::FrameArgs;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::session;
-use crate::session::{Conclusion, run};
+use crate::session::{Conclusion, FrameArgs, run};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use plimsoll_experiments::{Experiment, HelpPage, LoadLine};
 use plimsoll_model::Goal;

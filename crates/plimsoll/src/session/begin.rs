@@ -1,6 +1,6 @@
 //! The beginning of a run: a new record, or one that is resumed.
 
-use crate::args::FrameArgs;
+use super::args::FrameArgs;
 use crate::failure::Failure;
 use crate::output::note;
 use crate::record_file::{self, Maker};

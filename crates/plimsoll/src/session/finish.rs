@@ -1,9 +1,9 @@
 //! The end of a run: marks the record, shows the findings, and says how to
 //! resume.
 
+use super::args::FrameArgs;
 use super::begin::Begun;
 use super::conclusion::Conclusion;
-use crate::args::FrameArgs;
 use crate::failure::Failure;
 use crate::output::{Output, note};
 use crate::page_file;

@@ -1,14 +1,15 @@
 //! One run of any experiment: begin or resume, measure, record, observe,
 //! conclude, show.
 
+mod args;
 mod begin;
 mod conclusion;
 mod finish;
 
+pub(crate) use args::FrameArgs;
 pub(crate) use conclusion::{Conclusion, plan, rendered, trials};
 pub(crate) use finish::show;
 
-use crate::args::FrameArgs;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::stop::Stop;

@@ -1,9 +1,8 @@
 //! The view of an experiment of its own kind, from its plan and trials alone.
 
-use crate::args::ColorChoice;
 use crate::live::draw::tests::screen;
 use crate::live::state::Event;
-use crate::output::Output;
+use crate::output::{ColorChoice, Output};
 use clap::{Args, FromArgMatches};
 use plimsoll_control::{Gate, Journals};
 use plimsoll_engine::{Next, Planner};

@@ -1,0 +1,29 @@
+//! Flags of the session.
+
+use crate::format::Format;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Flags that every experiment has.
+#[derive(Debug, Args)]
+pub(crate) struct FrameArgs {
+    /// Where to write the record (default: plimsoll-runs/TIME-NAME.plimsoll).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Resume the interrupted run in this record. It runs the commands in the record, so the file must be yours and writable by you alone.
+    #[arg(long, value_name = "FILE", conflicts_with = "output")]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Format of the findings on standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+
+    /// Leave out the page with charts next to the record.
+    #[arg(long)]
+    pub(crate) no_html: bool,
+
+    /// Progress as plain lines, also on a terminal.
+    #[arg(long)]
+    pub(crate) plain: bool,
+}
