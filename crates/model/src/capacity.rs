@@ -39,7 +39,8 @@ pub enum CapacityStatus {
     /// The goal is far kept just below and far broken just above: the interval
     /// is those two loads, as near to each other as the search went.
     Cliff,
-    /// The goal still held at the highest rate that could be tried.
+    /// The goal still held at the highest rate that could be tried, or at which there
+    /// were enough requests to show it.
     NotReached,
     /// The trials do not tell, for the reason in `note`.
     Undecided,
@@ -101,6 +102,21 @@ pub enum CapacityNote {
         needed: f64,
         /// Independent requests that there were.
         seen: f64,
+    },
+    /// No load that kept the goal has as many requests as show that a goal on such a
+    /// share is kept.
+    TooFewRequestsAtLoad {
+        /// Requests that show it.
+        needed: f64,
+        /// The most that any load had.
+        most: f64,
+    },
+    /// The goal was kept at higher loads, too, with fewer requests than show it.
+    TooFewRequestsAbove {
+        /// Requests that show it.
+        needed: f64,
+        /// The most that any of these loads had.
+        most: f64,
     },
     /// Nothing that counts was measured at light load, of which the limit is a
     /// multiple, nor anything that could stand for it.
@@ -186,7 +202,21 @@ impl fmt::Display for CapacityNote {
             } => write_light(f, basis, up_to_load_pct),
             CapacityNote::TooFewRequests { needed, seen } => write!(
                 f,
-                "this goal takes {needed:.0} independent requests to decide, and there were {seen:.0}"
+                "this goal takes {} independent requests to decide, and there were {}",
+                requests(needed),
+                requests(seen)
+            ),
+            CapacityNote::TooFewRequestsAtLoad { needed, most } => write!(
+                f,
+                "this goal takes {} requests at a load; the longest at which it was met has {}",
+                requests(needed),
+                requests(most)
+            ),
+            CapacityNote::TooFewRequestsAbove { needed, most } => write!(
+                f,
+                "this goal takes {} requests at a load; the higher ones at which it was met have {} at most",
+                requests(needed),
+                requests(most)
             ),
             CapacityNote::NoLightLoad {
                 lowest_pct,
@@ -222,6 +252,14 @@ impl fmt::Display for CapacityNote {
                  requests to show, and there were {seen}"
             ),
         }
+    }
+}
+
+/// A number of requests; a large one with three digits, such as `3.00e8`.
+fn requests(number: f64) -> String {
+    match number < 1e6 {
+        true => format!("{number:.0}"),
+        false => format!("{number:.2e}"),
     }
 }
 

@@ -27,7 +27,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 const FAR: f64 = 10.0;
 /// The widest neighbourhood of the split that a first line is drawn through,
 /// as a part of the load.
-const AROUND: f64 = 0.25;
+pub(crate) const AROUND: f64 = 0.25;
 /// Resamples of an interval that is only gone by.
 const ROUGH: usize = 199;
 /// The confidence that intervals are read at in order to hold the truth as often
@@ -156,11 +156,8 @@ struct Load {
 
 impl Load {
     fn group(evidence: &[Evidence], share: f64) -> Vec<Load> {
-        let mut sorted: Vec<&Evidence> = evidence.iter().collect();
-        sorted.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-        let same = |a: &&Evidence, b: &&Evidence| a.rate.total_cmp(&b.rate).is_eq();
-        let groups = sorted.chunk_by(same);
-        groups.map(|group| Load::of(group, share)).collect()
+        let groups = Evidence::by_load(evidence);
+        groups.iter().map(|group| Load::of(group, share)).collect()
     }
 
     fn of(group: &[&Evidence], share: f64) -> Load {

@@ -9,10 +9,10 @@
 use crate::boundary::{Boundary, Interval, Side, locate};
 use crate::cpu_use;
 use crate::curve::Curve;
-use crate::decide::needed;
-use crate::evidence::{Bound, Evidence, Seen};
+use crate::evidence::{Bound, Evidence};
 use crate::light::{self, Light};
 use crate::rated::rated;
+use crate::shown::{Shown, shown};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightLoad, Phase,
     Plan, Trial, TriedAt, Workload,
@@ -96,16 +96,26 @@ impl Asked {
             .filter(|_| relative)
             .and_then(Light::note);
         let evidence = evidence(bound, plan, trials);
-        let sampled = is_sampled(plan);
-        if let Some(why) = undecidable(bound, &evidence).filter(|_| sampled) {
-            finding.note = Some(why);
-            return;
-        }
         let seed = plan.run.seed;
         let Some(boundary) = locate(&evidence, bound.share(), Interval::Seeded(seed)) else {
             finding.note = Some(missing(bound));
             return;
         };
+        if is_sampled(plan) {
+            match shown(&evidence, bound.share(), boundary) {
+                Shown::Whole => {}
+                Shown::UpTo(rate, why) => {
+                    finding.status = CapacityStatus::NotReached;
+                    finding.rate_rps = Some(at_least(rate));
+                    finding.note = Some(why);
+                    return;
+                }
+                Shown::Nothing(why) => {
+                    finding.note = Some(why);
+                    return;
+                }
+            }
+        }
         let (status, rate) = conclude(boundary, plan);
         finding.status = status;
         finding.rate_rps = rate;
@@ -221,17 +231,6 @@ fn evidence(bound: &Bound, plan: &Plan, trials: &[Trial]) -> Vec<Evidence> {
         .collect()
 }
 
-/// Why so few requests can never decide a goal on a share of them.
-fn undecidable(bound: &Bound, evidence: &[Evidence]) -> Option<CapacityNote> {
-    let independent = evidence.iter().map(|e| match e.seen {
-        Seen::Counted { independent, .. } => Some(independent),
-        Seen::Measured(_) | Seen::NotCarried => None,
-    });
-    let seen: f64 = independent.collect::<Option<Vec<f64>>>()?.iter().sum();
-    let needed = needed(bound.share());
-    (!evidence.is_empty() && seen < needed).then_some(CapacityNote::TooFewRequests { needed, seen })
-}
-
 fn tried(side: Side) -> TriedAt {
     TriedAt {
         rate_rps: side.rate,
@@ -240,16 +239,17 @@ fn tried(side: Side) -> TriedAt {
     }
 }
 
+fn at_least(rate: f64) -> Estimate {
+    Estimate {
+        value: rate,
+        low: Some(rate),
+        high: None,
+    }
+}
+
 fn conclude(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>) {
     match boundary {
-        Boundary::Above(highest) => {
-            let rate = Estimate {
-                value: highest,
-                low: Some(highest),
-                high: None,
-            };
-            (CapacityStatus::NotReached, Some(rate))
-        }
+        Boundary::Above(highest) => (CapacityStatus::NotReached, Some(at_least(highest))),
         Boundary::Below(_) => (CapacityStatus::Undecided, None),
         Boundary::Line { rate, .. } => (CapacityStatus::Found, Some(rate)),
         // As many trials say that it was broken there.

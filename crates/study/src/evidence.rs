@@ -1,7 +1,7 @@
 //! The evidence of single trials about a goal.
 
 use crate::carried::trial_is_carried;
-use crate::decide::{Decision, decide, thinning};
+use crate::decide::thinning;
 use crate::levels::cpu_share;
 use plimsoll_model::{Goal, Plan, Setting, Trial};
 use std::time::Duration;
@@ -137,19 +137,11 @@ impl Evidence {
         }
     }
 
-    /// Whether this trial by itself proves that the goal is kept or broken at
-    /// its rate. A measured quantity is decided by its value: it is no sample.
-    pub fn decision(&self, share: f64) -> Decision {
-        match self.seen {
-            Seen::Counted {
-                over,
-                of,
-                independent,
-                ..
-            } if of > 0.0 => decide(over * independent / of, independent, share),
-            Seen::Counted { .. } => Decision::Undecided,
-            Seen::Measured(seen) if seen <= share => Decision::Holds,
-            Seen::Measured(_) | Seen::NotCarried => Decision::Fails,
-        }
+    /// The evidence at each load, ascending.
+    pub(crate) fn by_load(evidence: &[Evidence]) -> Vec<Vec<&Evidence>> {
+        let mut sorted: Vec<&Evidence> = evidence.iter().collect();
+        sorted.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        let loads = sorted.chunk_by(|a, b| a.rate.total_cmp(&b.rate).is_eq());
+        loads.map(<[_]>::to_vec).collect()
     }
 }

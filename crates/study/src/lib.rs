@@ -35,6 +35,7 @@ pub mod logistic;
 pub mod picture;
 pub mod rated;
 pub mod seeded;
+mod shown;
 pub mod sizing;
 pub mod smt;
 pub mod steady;

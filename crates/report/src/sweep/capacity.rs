@@ -17,7 +17,7 @@ pub(crate) use leading::{Leading, Rank, is_told, leading, seen_broken};
 pub(crate) struct Subject {
     pub(crate) who: &'static str,
     pub(crate) trials: &'static str,
-    pub(crate) tried: &'static str,
+    tried: &'static str,
 }
 
 impl Subject {
@@ -43,6 +43,16 @@ impl Subject {
             Workload::Imported(_) => Subject::MACHINE_OF_TABLE,
         }
     }
+
+    /// Why a lower bound is no higher.
+    pub(crate) fn limited_by(self, finding: &CapacityFinding) -> &'static str {
+        match finding.note {
+            Some(CapacityNote::TooFewRequestsAbove { .. }) => {
+                "the highest load with enough requests"
+            }
+            _ => self.tried,
+        }
+    }
 }
 
 /// How much is carried within the goal that a report leads with.
@@ -66,7 +76,7 @@ pub(crate) fn carries(subject: Subject, finding: &CapacityFinding) -> Sentence {
 }
 
 fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
-    let Subject { who, tried, .. } = subject;
+    let who = subject.who;
     let text = match (finding.status, finding.rate_rps) {
         (CapacityStatus::Found, Some(rate)) => {
             format!("{who} carries {} within {goal}", found(subject, rate))
@@ -81,8 +91,9 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
             format!("{who} carries {low} within {goal} and misses it by far {high}: a cliff")
         }
         (CapacityStatus::NotReached, Some(rate)) => format!(
-            "{who} carries at least {}/s within {goal}, a lower bound: that was {tried}",
-            Written::rate(rate).value
+            "{who} carries at least {}/s within {goal}, a lower bound: that was {}",
+            Written::rate(rate).value,
+            subject.limited_by(finding)
         ),
         _ => return untold(who, goal, finding),
     };
@@ -182,7 +193,9 @@ pub(super) fn note_sentence(note: CapacityNote) -> String {
 /// What to do about a note, as a clause; `None` if nothing helps for certain.
 pub fn way_out(note: CapacityNote) -> Option<&'static str> {
     Some(match note {
-        CapacityNote::TooFewRequests { .. } => {
+        CapacityNote::TooFewRequests { .. }
+        | CapacityNote::TooFewRequestsAtLoad { .. }
+        | CapacityNote::TooFewRequestsAbove { .. } => {
             "measure longer (--duration), or choose a lower percentile"
         }
         CapacityNote::NoLightLoad { planned: true, .. } => {

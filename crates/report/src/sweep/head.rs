@@ -6,7 +6,7 @@ use crate::Report;
 use crate::document::Fact;
 use crate::html::kept;
 use crate::number::{self, Written, confidence, per_second};
-use plimsoll_model::{CapacityFinding, CapacityStatus, Estimate};
+use plimsoll_model::{CapacityFinding, CapacityNote, CapacityStatus, Estimate};
 
 pub(super) fn headline(report: &Report<'_>) -> String {
     let findings = report.findings;
@@ -62,6 +62,11 @@ pub(super) fn tiles(report: &Report<'_>) -> Vec<Fact> {
 fn load_tile(first: &CapacityFinding, rate: Estimate, is_table: bool) -> Fact {
     let written = Written::rate(rate);
     let sure = match (first.status, before_gap(first), written.ends()) {
+        (CapacityStatus::NotReached, _, _)
+            if matches!(first.note, Some(CapacityNote::TooFewRequestsAbove { .. })) =>
+        {
+            "lower bound: too few requests above".to_owned()
+        }
         (CapacityStatus::NotReached, _, _) => "lower bound: not saturated".to_owned(),
         (CapacityStatus::Found, Some(high), _) => format!("below {}", per_second(high)),
         (_, _, Some(ends)) => format!("{} interval {ends}", confidence()),

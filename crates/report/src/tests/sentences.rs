@@ -133,6 +133,34 @@ fn a_capacity_that_was_not_reached_is_only_a_lower_bound() {
 }
 
 #[test]
+fn a_goal_that_too_few_requests_show_says_how_many_do() {
+    let text = |status, note| {
+        with_capacity(CapacityFinding {
+            status,
+            note: Some(note),
+            ..found("p99.999999<1s", 9100.0, None)
+        })
+    };
+    let (needed, most) = (299_573_225.0, 1_234_567.0);
+    let note = CapacityNote::TooFewRequestsAtLoad { needed, most };
+    has(
+        &text(CapacityStatus::Undecided, note),
+        &[
+            "inconclusive. This goal takes 3.00e8 requests at a load; the longest at which it was \
+             met has 1.23e6. Measure longer (--duration), or choose a lower percentile.",
+        ],
+    );
+    let note = CapacityNote::TooFewRequestsAbove { needed, most };
+    has(
+        &text(CapacityStatus::NotReached, note),
+        &[
+            "a lower bound: that was the highest load with enough requests. This goal takes 3.00e8 \
+             requests at a load; the higher ones at which it was met have 1.23e6 at most.",
+        ],
+    );
+}
+
+#[test]
 fn an_undecided_goal_says_why() {
     let text = with_capacity(CapacityFinding {
         status: CapacityStatus::Undecided,

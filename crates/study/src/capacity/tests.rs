@@ -127,6 +127,52 @@ fn a_percentile_that_so_few_requests_never_decide_says_how_many_do() {
 }
 
 #[test]
+fn overload_does_not_show_that_a_percentile_is_kept_below() {
+    let mut overload = mixed(100.0, 1000, 0.5);
+    overload.work.completed /= 2;
+    let rare = |goal| of_trials(goal, &[mixed(50.0, 500, 0.0), overload.clone()]);
+    let found = rare("p99.999999<5ms");
+    assert_eq!(
+        (found.status, found.rate_rps),
+        (CapacityStatus::Undecided, None)
+    );
+    let note = found.note.unwrap().to_string();
+    assert!(note.contains("3.00e8 independent requests"), "{note}");
+    assert_eq!(rare("p99.9<5ms").rate_rps, Some(Estimate::alone(500.0)));
+}
+
+#[test]
+fn a_percentile_is_kept_up_to_the_highest_load_with_enough_requests() {
+    // p99.9 takes 2,995.
+    let mut short = mixed(80.0, 800, 0.0);
+    short.work.latency.clear();
+    short
+        .work
+        .latency
+        .record_many(Duration::from_millis(1), 2000);
+    let long = mixed(50.0, 500, 0.0);
+    let found = of_trials("p99.9<5ms", &[long, short.clone()]);
+    assert_eq!(found.status, CapacityStatus::NotReached);
+    assert_eq!(found.rate_rps.unwrap().low, Some(500.0));
+    let expected = CapacityNote::TooFewRequestsAbove {
+        needed: 2995.0,
+        most: 2000.0,
+    };
+    assert_eq!(found.note, Some(expected));
+    let broken = mixed(90.0, 900, 0.5);
+    let found = of_trials("p99.9<5ms", &[short, broken]);
+    assert_eq!(
+        (found.status, found.rate_rps),
+        (CapacityStatus::Undecided, None)
+    );
+    let expected = CapacityNote::TooFewRequestsAtLoad {
+        needed: 2995.0,
+        most: 2000.0,
+    };
+    assert_eq!(found.note, Some(expected));
+}
+
+#[test]
 fn without_light_load_the_published_rule_is_undecided() {
     let found = solve("p99<2x", &[]);
     assert_eq!(found.status, CapacityStatus::Undecided);

@@ -30,7 +30,7 @@ pub(super) fn title(view: View<'_>) -> String {
         CapacityStatus::NotReached => format!(
             "{what} up to {}/s, {}",
             Written::rate(rate).value,
-            Subject::of(&view.report.plan.workload).tried
+            Subject::of(&view.report.plan.workload).limited_by(first)
         ),
         _ => format!("{what} up to {}/s", Written::rate(rate).value),
     }
