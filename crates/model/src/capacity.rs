@@ -64,8 +64,24 @@ pub struct CapacityFinding {
     pub confirmed: Option<bool>,
     /// The limit that a relative goal came to, in microseconds.
     pub limit_us: Option<f64>,
+    /// Why the goal was missed at the next load, if not by what it is about.
+    pub missed_by: Option<MissedBy>,
     /// What a reader should know about it.
     pub note: Option<CapacityNote>,
+}
+
+/// Why a goal was missed although the quantity that it is about was within it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "code")]
+pub enum MissedBy {
+    /// The service answered fewer requests than were offered: a queue grew for as long
+    /// as the trial lasted.
+    FellBehind {
+        /// Requests offered per second.
+        offered_rps: f64,
+        /// Requests answered per second.
+        achieved_rps: f64,
+    },
 }
 
 impl CapacityFinding {

@@ -327,6 +327,7 @@ mod tests {
                 cpu_pct: None,
                 confirmed: None,
                 limit_us: None,
+                missed_by: None,
                 note: None,
             })
         };

@@ -7,15 +7,15 @@
 //! a percentile needs a number of requests before it says anything.
 
 use crate::boundary::{Boundary, Interval, Side, locate};
-use crate::cpu_use;
 use crate::curve::Curve;
 use crate::evidence::{Bound, Evidence};
 use crate::light::{self, Light};
 use crate::rated::rated;
 use crate::shown::{Shown, shown};
+use crate::{cpu_use, levels};
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightLoad, Phase,
-    Plan, Trial, TriedAt, Workload,
+    CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightLoad,
+    MissedBy, Phase, Plan, Rate, Trial, TriedAt, Workload,
 };
 use std::time::Duration;
 
@@ -119,6 +119,7 @@ impl Asked {
         let (status, rate) = conclude(boundary, plan);
         finding.status = status;
         finding.rate_rps = rate;
+        finding.missed_by = missed_by(bound, plan, trials, boundary);
         match boundary {
             Boundary::Below(lowest) => {
                 finding.note = Some(CapacityNote::MissedAtLowest { lowest_rps: lowest });
@@ -178,6 +179,7 @@ fn nothing_known(goal: &Goal) -> CapacityFinding {
         cpu_pct: None,
         confirmed: None,
         limit_us: None,
+        missed_by: None,
         note: None,
     }
 }
@@ -229,6 +231,30 @@ fn evidence(bound: &Bound, plan: &Plan, trials: &[Trial]) -> Vec<Evidence> {
         .filter(|t| t.spec.phase.shows_load())
         .filter_map(|t| bound.evidence(plan, t))
         .collect()
+}
+
+/// Why the goal was missed at the lowest load beyond the boundary, if for another reason
+/// than the quantity that it is about.
+fn missed_by(bound: &Bound, plan: &Plan, trials: &[Trial], boundary: Boundary) -> Option<MissedBy> {
+    let rate = match boundary {
+        Boundary::Below(rate) => rate,
+        Boundary::Gap { high, .. } => high.rate,
+        Boundary::Above(_) | Boundary::Line { .. } => return None,
+    };
+    let is_missed = |t: &&Trial| {
+        let evidence = bound.evidence(plan, t).filter(|e| e.rate == rate);
+        t.spec.phase.shows_load() && evidence.is_some_and(|e| e.share() > bound.share())
+    };
+    let missed: Vec<&Trial> = trials.iter().filter(is_missed).collect();
+    let is_behind = |t: &&Trial| bound.is_missed_by_throughput(plan, t);
+    if !missed.iter().all(is_behind) {
+        return None;
+    }
+    let mean = |of: fn(&Trial) -> Rate| levels::mean(missed.iter().map(|t| Some(of(t).get())));
+    Some(MissedBy::FellBehind {
+        offered_rps: mean(Trial::offered)?,
+        achieved_rps: mean(Trial::achieved)?,
+    })
 }
 
 fn tried(side: Side) -> TriedAt {

@@ -1,7 +1,7 @@
 //! The evidence of single trials about a goal.
 
 use crate::carried::trial_is_carried;
-use crate::decide::thinning;
+use crate::decide::{Decision, decide, needed, thinning};
 use crate::levels::cpu_share;
 use plimsoll_model::{Goal, Plan, Setting, Trial};
 use std::time::Duration;
@@ -84,22 +84,50 @@ impl Bound {
         }
     }
 
-    /// Whether a valid trial met the bound, over all of its requests.
+    /// Whether a valid trial met the bound, over all of its requests; `None` where they
+    /// are too few to show it.
     pub fn is_kept(&self, plan: &Plan, trial: &Trial) -> Option<bool> {
-        Some(self.evidence(plan, trial)?.share() <= self.share())
+        let evidence = self.evidence(plan, trial)?;
+        let is_kept = evidence.share() <= self.share();
+        match evidence.seen {
+            Seen::Counted { over, of, .. } if of < needed(self.share()) => {
+                (decide(over, of, self.share()) == Decision::Fails).then_some(false)
+            }
+            _ => Some(is_kept),
+        }
+    }
+
+    /// Whether a trial missed the bound for the reason alone that the service fell
+    /// behind the offered rate.
+    pub(crate) fn is_missed_by_throughput(&self, plan: &Plan, trial: &Trial) -> bool {
+        let alone = || Some(self.observe(plan, trial)?.share() <= self.share());
+        !trial_is_carried(trial) && alone().unwrap_or(true)
     }
 
     /// The evidence of a trial; `None` if it is invalid, offered no rate, or did not
     /// measure the bounded quantity.
     pub fn evidence(&self, plan: &Plan, trial: &Trial) -> Option<Evidence> {
+        if !trial.verdict.is_valid() || trial.work.intended == 0 {
+            return None;
+        }
         let Setting::Offer { rate } = trial.spec.setting else {
             return None;
         };
-        let rate = rate.get();
-        let seen = match *self {
-            _ if !trial.verdict.is_valid() || trial.work.intended == 0 => return None,
-            _ if !trial_is_carried(trial) => Seen::NotCarried,
+        Some(Evidence {
+            rate: rate.get(),
+            seconds: trial.window.as_secs_f64(),
+            seen: match trial_is_carried(trial) {
+                true => self.observe(plan, trial)?,
+                false => Seen::NotCarried,
+            },
+        })
+    }
+
+    /// The bounded quantity of a trial, whether the service kept up or not.
+    fn observe(&self, plan: &Plan, trial: &Trial) -> Option<Seen> {
+        Some(match *self {
             Bound::Latency { limit_s, .. } => {
+                let rate = trial.asked().get();
                 let latency = &trial.work.latency;
                 let of = latency.count() as f64;
                 let there_was = latency.quantile(1.0 - self.share())?.as_secs_f64();
@@ -117,24 +145,26 @@ impl Bound {
                 independent: trial.work.intended as f64,
             },
             Bound::Cpu(_) => Seen::Measured(cpu_share(&plan.run.cpus, trial)?.get()),
-        };
-        Some(Evidence {
-            rate,
-            seconds: trial.window.as_secs_f64(),
-            seen,
         })
+    }
+}
+
+impl Seen {
+    /// As a share, 0 to 1; 1 when the rate was not carried.
+    fn share(&self) -> f64 {
+        match *self {
+            Seen::Counted { over, of, .. } if of > 0.0 => over / of,
+            Seen::Counted { .. } => 0.0,
+            Seen::Measured(share) => share,
+            Seen::NotCarried => 1.0,
+        }
     }
 }
 
 impl Evidence {
     /// The seen quantity as a share, 0 to 1; 1 when the rate was not carried.
     pub fn share(&self) -> f64 {
-        match self.seen {
-            Seen::Counted { over, of, .. } if of > 0.0 => over / of,
-            Seen::Counted { .. } => 0.0,
-            Seen::Measured(share) => share,
-            Seen::NotCarried => 1.0,
-        }
+        self.seen.share()
     }
 
     /// The evidence at each load, ascending.

@@ -5,7 +5,7 @@ use crate::sentence::{Sentence, capital};
 use crate::table::Ink;
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightBasis,
-    Quantile, Workload,
+    MissedBy, Quantile, Workload,
 };
 
 mod leading;
@@ -108,7 +108,11 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
         }
         false => "",
     };
-    let text = format!("{text}{}.{wide}{note}", confirmation(finding));
+    let text = format!(
+        "{text}{}.{}{wide}{note}",
+        confirmation(finding),
+        missed_by(finding)
+    );
     let is_sure = finding.status != CapacityStatus::NotReached
         && !is_wide
         && finding.confirmed != Some(false);
@@ -119,8 +123,25 @@ fn untold(who: &str, goal: &str, finding: &CapacityFinding) -> Sentence {
     let note = finding.note.map(note_sentence);
     let note = note.map_or_else(String::new, |note| format!(" {note}"));
     let who = who.to_lowercase();
-    let text = format!("How much {who} carries within {goal}: inconclusive.{note}");
+    let missed_by = missed_by(finding);
+    let text = format!("How much {who} carries within {goal}: inconclusive.{missed_by}{note}");
     Sentence::new(Ink::Yellow, text)
+}
+
+/// Why it carries no more, where that is not what the goal is about.
+fn missed_by(finding: &CapacityFinding) -> String {
+    match finding.missed_by {
+        None => String::new(),
+        Some(MissedBy::FellBehind {
+            offered_rps,
+            achieved_rps,
+        }) => format!(
+            " Throughput is the limit: of {} offered, {} were answered, although what was \
+             answered met the goal.",
+            number::per_second(offered_rps),
+            number::per_second(achieved_rps)
+        ),
+    }
 }
 
 /// The upper end, where nothing was seen between it and the value: not even what is

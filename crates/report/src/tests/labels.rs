@@ -25,6 +25,7 @@ fn with_goals(goals: &[(String, f64)]) -> Sample {
         cpu_pct: Some(Estimate::alone(rate / 110.0)),
         limit_us: None,
         confirmed: None,
+        missed_by: None,
         note: None,
     };
     sample.findings.capacity = goals.iter().map(finding).collect();

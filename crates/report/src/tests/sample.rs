@@ -189,6 +189,7 @@ pub(super) fn nothing_valid() -> Sample {
             rate_rps: None,
             cpu_pct: None,
             limit_us: None,
+            missed_by: None,
             note: Some(CapacityNote::NoLightLoad {
                 lowest_pct: Some(90.0),
                 planned: true,

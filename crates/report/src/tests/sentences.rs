@@ -5,7 +5,8 @@ use super::shown::{has, has_not, tally};
 use crate::Format;
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict, Estimate,
-    Headroom, InvalidKind, LightBasis, NeverCarried, NoHeadroom, RestartsFinding, RunEnd, Workload,
+    Headroom, InvalidKind, LightBasis, MissedBy, NeverCarried, NoHeadroom, RestartsFinding, RunEnd,
+    Workload,
 };
 
 /// The text on one line, so that line breaks do not matter.
@@ -130,6 +131,24 @@ fn a_capacity_that_was_not_reached_is_only_a_lower_bound() {
     );
     has(&text, &["a lower bound: that was the highest load tried"]);
     has(&text, &["CPU use at that rate is not known:"]);
+}
+
+#[test]
+fn a_goal_missed_because_throughput_fell_behind_says_so() {
+    let missed_by = Some(MissedBy::FellBehind {
+        offered_rps: 12_000.0,
+        achieved_rps: 9_000.0,
+    });
+    let why = "Throughput is the limit: of 12,000/s offered, 9,000/s were answered, although what \
+               was answered met the goal.";
+    for status in [CapacityStatus::Found, CapacityStatus::Undecided] {
+        let text = with_capacity(CapacityFinding {
+            status,
+            missed_by,
+            ..found("errors<1%", 9100.0, None)
+        });
+        has(&text, &[why]);
+    }
 }
 
 #[test]

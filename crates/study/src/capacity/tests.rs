@@ -112,9 +112,49 @@ fn a_rate_that_is_not_carried_keeps_no_goal() {
     let mut backlog = trial_at(100.0, 1000, 0.5, 1000.0);
     backlog.work.completed /= 2;
     let trials = [trial_at(50.0, 500, 0.5, 1000.0), backlog];
-    let found = of_trials("cpu<90%", &trials);
-    assert_eq!(found.status, CapacityStatus::Found);
-    assert_eq!(found.rate_rps.unwrap().value, 500.0);
+    let behind = Some(MissedBy::FellBehind {
+        offered_rps: 1000.0,
+        achieved_rps: 500.0,
+    });
+    for (goal, why) in [
+        ("cpu<90%", behind),
+        ("errors<1%", behind),
+        ("p99<10000s", behind),
+        ("p99<500us", None),
+    ] {
+        let found = of_trials(goal, &trials);
+        assert_eq!(found.missed_by, why, "{goal}");
+        if why.is_some() {
+            assert_eq!(found.status, CapacityStatus::Found, "{goal}");
+            assert_eq!(found.rate_rps.unwrap().value, 500.0, "{goal}");
+        }
+        let lowest = of_trials(goal, &trials[1..]);
+        assert_eq!(lowest.missed_by, why, "{goal} at the lowest load");
+    }
+}
+
+#[test]
+fn a_longer_trial_with_too_few_requests_does_not_confirm() {
+    let bound = Bound::of(&"p99<5ms".parse().unwrap(), 5e-3);
+    let of = |requests: u64, slow: u64| {
+        let mut trial = mixed(50.0, 500, 0.0);
+        trial.work.latency.clear();
+        let times = [(1, requests - slow), (10, slow)];
+        for (ms, times) in times {
+            let latency = &mut trial.work.latency;
+            latency.record_many(Duration::from_millis(ms), times);
+        }
+        bound.is_kept(&plan(), &trial)
+    };
+    for (requests, slow, expected) in [
+        (299, 0, Some(true)),
+        (298, 0, None),
+        (100, 1, None),
+        (100, 10, Some(false)),
+        (1000, 11, Some(false)),
+    ] {
+        assert_eq!(of(requests, slow), expected, "{slow} of {requests}");
+    }
 }
 
 #[test]

@@ -79,6 +79,7 @@ mod tests {
             cpu_pct: None,
             limit_us: None,
             confirmed: None,
+            missed_by: None,
             note: None,
         }
     }

@@ -45,6 +45,7 @@ pub(in crate::tests) fn found(goal: &str, rate: f64, cpu_pct: Option<f64>) -> Ca
         cpu_pct: cpu_pct.map(|cpu| within(cpu, 1.9, 2.0)),
         confirmed: None,
         limit_us: None,
+        missed_by: None,
         note: None,
     }
 }
