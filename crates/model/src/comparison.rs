@@ -293,8 +293,31 @@ pub struct Difference {
     pub ratio: Option<Estimate>,
     /// What follows.
     pub verdict: DifferenceVerdict,
-    /// Why it cannot be told, where there is no interval.
-    pub why: Option<String>,
+    /// Why there is no interval.
+    pub why: Option<NoInterval>,
+}
+
+/// Why a difference has no interval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NoInterval {
+    /// The reason.
+    pub code: NoIntervalCode,
+    /// The machines that it holds for.
+    pub machines: Vec<String>,
+}
+
+/// The reason why a difference has no interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoIntervalCode {
+    /// The capacity is inconclusive.
+    UnknownCapacity,
+    /// The goal was met at the highest load tried: the capacity is a lower bound.
+    LowerBound,
+    /// The capacity has no interval.
+    TooFewTrials,
+    /// The interval of a capacity reaches down to 0.
+    ReachesZero,
 }
 
 /// CPU use at a headroom against the first machine's.

@@ -21,7 +21,8 @@ use crate::sizing::HIGHEST_PRICE;
 use mover::{difference_of, ratio_of};
 use plimsoll_model::{
     Arrivals, Carried, ComparedCapacity, ComparedMachine, Comparison, CpuThreshold, Difference,
-    DifferenceVerdict, Estimate, Figure, FigureUnit, Goal, Measure, ThresholdDifference, Workload,
+    DifferenceVerdict, Estimate, Figure, FigureUnit, Goal, Measure, NoInterval, NoIntervalCode,
+    ThresholdDifference, Workload,
 };
 
 /// A machine, or a version of a service, with what is known of it.
@@ -205,7 +206,7 @@ fn differences(first: &ComparedMachine, other: &ComparedMachine) -> Vec<Differen
 fn held_against(
     first: (&str, Carried),
     other: (&str, Carried),
-) -> (Option<Estimate>, DifferenceVerdict, Option<String>) {
+) -> (Option<Estimate>, DifferenceVerdict, Option<NoInterval>) {
     let (base, carried) = (first.1, other.1);
     let ratio = base.estimate().zip(carried.estimate());
     let ratio = ratio.and_then(|(base, carried)| ratio_of(carried, base));
@@ -218,33 +219,29 @@ fn held_against(
     (ratio, verdict, why_not([first, other], ratio))
 }
 
-/// Why there is no interval, if there is none, and whose fault that is.
-fn why_not(both: [(&str, Carried); 2], ratio: Option<Estimate>) -> Option<String> {
+/// Why there is no interval, if there is none, and of which machines.
+fn why_not(both: [(&str, Carried); 2], ratio: Option<Estimate>) -> Option<NoInterval> {
     if ratio.is_some_and(|r| r.low.is_some() || r.high.is_some()) {
         return None;
     }
-    let whose = |is: fn(Carried) -> bool| match both.map(|(_, carried)| is(carried)) {
-        [true, true] => Some("both"),
-        [true, false] => Some(both[0].0),
-        [false, true] => Some(both[1].0),
-        [false, false] => None,
-    };
-    if let Some(whose) = whose(|c| c == Carried::Unknown) {
-        return Some(format!(
-            "what was measured of {whose} does not tell how much is carried"
-        ));
-    }
-    if let Some(whose) = whose(|c| matches!(c, Carried::AtLeast(_))) {
-        return Some(format!(
-            "{whose} still kept the goal at the highest load tried, so the boundary lies outside \
-             of what was tried"
-        ));
-    }
-    let without = whose(|c| c.estimate().is_none_or(|e| e.interval().is_none()));
-    Some(match without {
-        Some(whose) => format!("too little was measured of {whose} for an interval"),
-        None => "the interval of one reaches down to nothing".to_owned(),
-    })
+    let reasons: [(NoIntervalCode, fn(Carried) -> bool); 3] = [
+        (NoIntervalCode::UnknownCapacity, |c| c == Carried::Unknown),
+        (NoIntervalCode::LowerBound, |c| {
+            matches!(c, Carried::AtLeast(_))
+        }),
+        (NoIntervalCode::TooFewTrials, |c| {
+            c.estimate().is_none_or(|e| e.interval().is_none())
+        }),
+    ];
+    let applies = reasons.into_iter().find_map(|(code, holds)| {
+        let machines = both.iter().filter(|(_, carried)| holds(*carried));
+        let machines: Vec<String> = machines.map(|(name, _)| (*name).to_owned()).collect();
+        (!machines.is_empty()).then_some(NoInterval { code, machines })
+    });
+    Some(applies.unwrap_or(NoInterval {
+        code: NoIntervalCode::ReachesZero,
+        machines: Vec::new(),
+    }))
 }
 
 fn verdict(figure: Estimate, even: f64) -> DifferenceVerdict {

@@ -14,15 +14,15 @@ use crate::secrets;
 use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{
-    ComparedMachine, Comparison, Difference, DifferenceVerdict, Findings, Measure, Picture, Plan,
-    ThresholdDifference, WorkUnit,
+    ComparedMachine, Comparison, Difference, DifferenceVerdict, Findings, Measure, NoInterval,
+    NoIntervalCode, Picture, Plan, ThresholdDifference, WorkUnit,
 };
 use serde::Serialize;
 use std::path::Path;
 use tables::{capacity_rows, threshold_rows};
 
 /// The version of the schema that the JSON keeps to.
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
 
 /// All that is shown of a comparison.
 #[derive(Debug, Clone)]
@@ -247,7 +247,7 @@ fn difference_sentence(difference: &Difference) -> Sentence {
             let why = difference
                 .why
                 .as_ref()
-                .map_or_else(String::new, |why| format!(": {why}"));
+                .map_or_else(String::new, |why| format!(": {}", no_interval(why)));
             format!(
                 "{name} against {against}{per} within {goal}: inconclusive{}{why}.",
                 seen.unwrap_or_default()
@@ -255,6 +255,27 @@ fn difference_sentence(difference: &Difference) -> Sentence {
         }
     };
     Sentence::new(ink(difference.verdict), text)
+}
+
+/// Why there is no interval, as a clause.
+fn no_interval(why: &NoInterval) -> String {
+    let machines = match &why.machines[..] {
+        [one] => one,
+        _ => "both",
+    };
+    match why.code {
+        NoIntervalCode::UnknownCapacity => {
+            format!("what was measured of {machines} does not tell how much is carried")
+        }
+        NoIntervalCode::LowerBound => format!(
+            "{machines} still kept the goal at the highest load tried, so the boundary lies \
+             outside of what was tried"
+        ),
+        NoIntervalCode::TooFewTrials => {
+            format!("too little was measured of {machines} for an interval")
+        }
+        NoIntervalCode::ReachesZero => "the interval of one reaches down to nothing".to_owned(),
+    }
 }
 
 /// What the threshold table is of: with several goals, of the one that allows

@@ -9,8 +9,8 @@ use crate::sizing::{self, PlanAsked, PlanReport, plan_hpa};
 use plimsoll_model::{
     Autoscaler, Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution,
     CpuFigure, CpuThreshold, Difference, DifferenceVerdict, Estimate, Figure, FigureUnit,
-    FleetOverTime, FleetStep, FloorFrom, LinearRule, Measure, PlannedFrom, Sizing, SizingCaution,
-    ThresholdDifference, WorkUnit, Workload,
+    FleetOverTime, FleetStep, FloorFrom, LinearRule, Measure, NoInterval, NoIntervalCode,
+    PlannedFrom, Sizing, SizingCaution, ThresholdDifference, WorkUnit, Workload,
 };
 use std::path::Path;
 
@@ -63,8 +63,10 @@ fn comparison(unit: WorkUnit, carried: Carried) -> Comparison {
         measure,
         ratio: (measure != Measure::PerWatt).then(|| within(1.2, 0.04, 0.05)),
         verdict,
-        why: (measure == Measure::PerWatt)
-            .then(|| "what was measured of b does not tell".to_owned()),
+        why: (measure == Measure::PerWatt).then(|| NoInterval {
+            code: NoIntervalCode::UnknownCapacity,
+            machines: vec!["b".to_owned()],
+        }),
     };
     let verdicts = [
         DifferenceVerdict::Better,
@@ -413,10 +415,13 @@ fn what_cannot_be_told_by_any_measure_is_said_once() {
     for difference in &mut comparison.differences {
         difference.ratio = None;
         difference.verdict = DifferenceVerdict::Inconclusive;
-        difference.why = Some("nothing is known".to_owned());
+        difference.why = Some(NoInterval {
+            code: NoIntervalCode::UnknownCapacity,
+            machines: vec![difference.name.clone()],
+        });
     }
     let text = compared(&comparison);
-    assert_eq!(text.matches("inconclusive: nothing").count(), 1, "{text}");
+    assert_eq!(text.matches("does not tell how much").count(), 1, "{text}");
 }
 
 #[test]

@@ -145,32 +145,46 @@ fn a_machine_that_was_not_driven_to_its_end_can_still_be_better() {
 }
 
 #[test]
-fn what_has_no_interval_cannot_be_told_apart_and_says_why() {
-    let two_ends = of(Carried::AtLeast(736_860.0), Carried::AtLeast(591_411.0));
-    assert_eq!(two_ends.verdict, DifferenceVerdict::Inconclusive);
-    assert_eq!(
-        two_ends.ratio, None,
-        "a quotient of two bounds says nothing"
-    );
-    assert!(two_ends.why.unwrap().starts_with("both still kept"));
-    let one_end = of(found(500.0, 490.0, 510.0), Carried::AtLeast(400.0));
-    assert_eq!(one_end.why, None, "one end of the quotient is known");
-    let alone = of(
-        Carried::Found(Estimate::alone(500.0)),
-        Carried::AtLeast(4e3),
-    );
-    assert!(alone.why.unwrap().starts_with("b still kept"));
+fn a_difference_without_an_interval_says_why() {
     let single = Carried::Found(Estimate::alone(500.0));
-    let alone = of(single, Carried::Found(Estimate::alone(900.0)));
-    let ratio = alone.ratio.unwrap();
-    assert!((ratio.value - 1.8).abs() < 1e-9 && ratio.low.is_none() && ratio.high.is_none());
-    assert!(alone.why.unwrap().contains("too little"));
-    assert!(
-        of(single, Carried::Unknown)
-            .why
-            .unwrap()
-            .contains("of b does not tell")
+    let interval = found(500.0, 490.0, 510.0);
+    let bound = Carried::AtLeast(400.0);
+    let why = |first, other| {
+        let difference = of(first, other);
+        let why = difference.why?;
+        assert_eq!(difference.verdict, DifferenceVerdict::Inconclusive);
+        Some((why.code, why.machines.join(" ")))
+    };
+    for (first, other, code, machines) in [
+        (bound, bound, NoIntervalCode::LowerBound, "a b"),
+        (single, bound, NoIntervalCode::LowerBound, "b"),
+        (single, interval, NoIntervalCode::TooFewTrials, "a"),
+        (
+            single,
+            Carried::Unknown,
+            NoIntervalCode::UnknownCapacity,
+            "b",
+        ),
+        (
+            found(5.0, 0.0, f64::INFINITY),
+            interval,
+            NoIntervalCode::ReachesZero,
+            "",
+        ),
+    ] {
+        let expected = Some((code, machines.to_owned()));
+        assert_eq!(why(first, other), expected, "{first:?} {other:?}");
+    }
+    assert_eq!(
+        why(interval, bound),
+        None,
+        "one end of the quotient is known"
     );
+    assert_eq!(of(bound, bound).ratio, None, "a quotient of two bounds");
+    let ratio = of(single, Carried::Found(Estimate::alone(900.0)))
+        .ratio
+        .unwrap();
+    assert!((ratio.value - 1.8).abs() < 1e-9 && ratio.low.is_none() && ratio.high.is_none());
 }
 
 #[test]
