@@ -30,12 +30,11 @@ pub(crate) fn shown(evidence: &[Evidence], share: f64, boundary: Boundary) -> Sh
     }
     let needed = needed(share);
     let loads = Requests::by_load(evidence);
-    // The widest distance at which a line is trusted.
-    let (edge, nearest) = match boundary {
+    let edge = match boundary {
         Boundary::Below(_) => return shown_broken(&loads, share, needed),
-        Boundary::Above(rate) => (rate, rate),
-        Boundary::Gap { low, .. } => (low.rate, low.rate),
-        Boundary::Line { rate, .. } => (rate.value, rate.value * (-AROUND).exp()),
+        Boundary::Above(rate) => rate,
+        Boundary::Gap { low, .. } => low.rate,
+        Boundary::Line { rate, .. } => rate.value,
     };
     let independent: f64 = loads.iter().map(|load| load.independent).sum();
     if independent < needed {
@@ -45,6 +44,12 @@ pub(crate) fn shown(evidence: &[Evidence], share: f64, boundary: Boundary) -> Sh
         });
     }
     let below = || loads.iter().rev().filter(|load| load.rate <= edge);
+    let highest = below().next().map_or(edge, |load| load.rate);
+    let nearest = match boundary {
+        // The widest distance at which a line is trusted.
+        Boundary::Line { rate, .. } => highest.min(rate.value * (-AROUND).exp()),
+        _ => highest,
+    };
     let mut pooled = 0.0;
     let enough = below().find(|load| {
         pooled += load.of;
@@ -230,14 +235,14 @@ mod tests {
             rate: plimsoll_model::Estimate::alone(100.0),
             slope: 10.0,
         };
-        let at = |rate| {
-            shown(
-                &[counted(rate, 0.0, 299.0), counted(101.0, 9.0, 299.0)],
-                P99,
-                line,
-            )
-        };
-        assert_eq!(at(90.0), Shown::Whole);
-        assert!(matches!(at(50.0), Shown::UpTo(50.0, _)));
+        let broken = counted(101.0, 9.0, 299.0);
+        let enough = |rate| counted(rate, 0.0, 299.0);
+        let few = |rate| counted(rate, 0.0, 10.0);
+        let of = |below: &[Evidence]| shown(&[below, &[broken]].concat(), P99, line);
+        assert_eq!(of(&[enough(90.0)]), Shown::Whole);
+        assert_eq!(of(&[enough(80.0), few(90.0)]), Shown::Whole);
+        assert_eq!(of(&[enough(65.0)]), Shown::Whole, "nothing between");
+        let between = of(&[enough(50.0), few(70.0)]);
+        assert!(matches!(between, Shown::UpTo(50.0, _)), "{between:?}");
     }
 }
