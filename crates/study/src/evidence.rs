@@ -43,7 +43,7 @@ pub enum Seen {
 /// A goal with its resolved limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
-    /// At most `share` of the requests take longer than `limit_s`.
+    /// At most `share` of the requests take longer than `limit_s` or fail.
     Latency {
         /// The limit.
         limit_s: f64,
@@ -128,11 +128,16 @@ impl Bound {
         Some(match *self {
             Bound::Latency { limit_s, .. } => {
                 let rate = trial.asked().get();
-                let latency = &trial.work.latency;
-                let of = latency.count() as f64;
+                let (latency, errors) = (&trial.work.latency, &trial.work.errors);
+                // No failure meets a limit. Time-outs are in the histogram, with
+                // the time that they waited, which may be below the limit.
+                let failed = errors.total() - errors.timeout;
+                let above = latency.above(Duration::from_secs_f64(limit_s));
+                let over = (above + failed).max(errors.total()) as f64;
+                let of = (latency.count() + failed) as f64;
                 let there_was = latency.quantile(1.0 - self.share())?.as_secs_f64();
                 Seen::Counted {
-                    over: latency.above(Duration::from_secs_f64(limit_s)) as f64,
+                    over,
                     of,
                     thinning: thinning(rate, limit_s),
                     independent: of / thinning(rate, limit_s.min(there_was)),

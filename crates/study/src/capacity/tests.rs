@@ -42,6 +42,29 @@ fn mixed(load: f64, rate: u64, slow_share: f64) -> Trial {
 }
 
 #[test]
+fn a_failed_request_is_answered_within_no_limit() {
+    // A limiter refuses at once: what it answers is fast at any rate.
+    let mut refused = mixed(80.0, 800, 0.0);
+    refused.work.latency.clear();
+    refused
+        .work
+        .latency
+        .record_many(Duration::from_millis(1), 8000);
+    refused.work.errors.status = 2000;
+    let found = of_trials("p99<5ms", &[mixed(50.0, 500, 0.0), refused.clone()]);
+    assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)), "{found:?}");
+    // A time-out stands in the histogram with the time that it waited.
+    refused.work.errors = plimsoll_model::Errors {
+        timeout: 2000,
+        ..Default::default()
+    };
+    let waited = Duration::from_millis(4);
+    refused.work.latency.record_many(waited, 2000);
+    let found = of_trials("p99<5ms", &[mixed(50.0, 500, 0.0), refused]);
+    assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)));
+}
+
+#[test]
 fn between_levels_that_keep_it_and_break_it_far_nothing_is_made_up() {
     let found = solve("p99<2x", &HOCKEY_STICK);
     assert_eq!(found.status, CapacityStatus::Found);
