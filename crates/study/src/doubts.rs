@@ -20,8 +20,13 @@ const FASTER: f64 = 5.0;
 /// several microseconds together.
 const LEAST_LATENCY: Duration = Duration::from_micros(10);
 
-/// CPU uses this close, in points, are equal except for rounding.
-const SAME_POINTS: f64 = 1e-6;
+/// CPU uses this close, in points, are the same to an autoscaler: its
+/// metric is averaged over instances and over a minute or more.
+const SAME_POINTS: f64 = 5.0;
+
+/// Beyond this ratio CPU use follows the load, however small it is: a service
+/// with one thread on a machine with many CPUs.
+const FOLLOWS: f64 = 1.25;
 
 /// The implausible figures, most important first.
 pub(crate) fn of(
@@ -110,13 +115,14 @@ fn kept_beyond(capacity: &CapacityFinding, rows: &[GivenLatency]) -> Option<Doub
     })
 }
 
-/// CPU use is the same whatever part of the capacity is in use.
+/// CPU use is the same whatever part of the capacity is in use, as of a service that
+/// polls.
 fn flat(thresholds: &[ThresholdFinding]) -> Option<Doubt> {
     let cpu = thresholds.iter().filter_map(|row| Some(row.cpu_pct?.value));
     let cpu: Vec<f64> = cpu.collect();
     let least = cpu.iter().copied().reduce(f64::min)?;
     let most = cpu.iter().copied().reduce(f64::max)?;
-    let is_flat = cpu.len() > 1 && most - least < SAME_POINTS;
+    let is_flat = cpu.len() > 1 && most - least < SAME_POINTS && most < FOLLOWS * least;
     is_flat.then_some(Doubt::FlatCpu { cpu_pct: most })
 }
 
@@ -127,6 +133,7 @@ fn us(time: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::Estimate;
 
     #[test]
     fn a_level_that_is_many_times_as_fast_as_one_with_less_load_is_doubted() {
@@ -143,6 +150,29 @@ mod tests {
             fast_p99_us: 3_600.0,
         };
         assert_eq!(found, Some(expected));
+    }
+
+    #[test]
+    fn cpu_use_of_a_poller_is_flat_and_that_of_one_thread_on_many_cpus_is_not() {
+        let of = |cpu: [f64; 3]| {
+            let row = |(headroom_pct, cpu): (f64, f64)| ThresholdFinding {
+                headroom_pct,
+                rate_rps: 0.0,
+                cpu_pct: Some(Estimate::alone(cpu)),
+                linear_cpu_pct: 100.0 - headroom_pct,
+                linear_headroom_pct: None,
+                linear_error_points: None,
+            };
+            let rows: Vec<_> = [10.0, 30.0, 50.0].into_iter().zip(cpu).map(row).collect();
+            flat(&rows)
+        };
+        assert_eq!(
+            of([99.9, 99.4, 98.0]),
+            Some(Doubt::FlatCpu { cpu_pct: 99.9 })
+        );
+        for rises in [[90.0, 70.0, 50.0], [99.0, 97.0, 93.0], [1.4, 1.1, 0.8]] {
+            assert_eq!(of(rises), None, "{rises:?}");
+        }
     }
 
     #[test]

@@ -64,8 +64,8 @@ fn sentence(doubt: &Doubt) -> String {
             )
         }
         Doubt::FlatCpu { cpu_pct } => format!(
-            "There is no scale-out threshold: CPU use does not rise with the load, it is {} % at \
-             any headroom; check the column.",
+            "There is no scale-out threshold: CPU use hardly depends on the load, it is {} % at \
+             any headroom. The service polls, or the figure is of something else.",
             number::pct(cpu_pct)
         ),
     }
