@@ -1,9 +1,10 @@
 //! Finding the rated rate: open-loop trials that double until the rate is not
 //! carried any more, then one just above what was carried.
 
+use crate::conduct::Next;
 use plimsoll_model::{Phase, Plan, Rate, Trial, TrialSetting, TrialSpec};
 use plimsoll_study::carried::trial_is_carried;
-use plimsoll_study::rated::{is_doubtful, limited_by_generator, usable};
+use plimsoll_study::rated::{is_doubtful, limited_by_generator, rated, usable};
 
 /// About how many trials a calibration makes.
 pub const CALIBRATION_TRIALS: usize = 6;
@@ -24,8 +25,7 @@ const FEWEST_REQUESTS: f64 = 3.0;
 const MOST_TRIALS: usize = 40;
 
 /// What calibration needs next.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step {
+enum Step {
     /// A trial at this rate.
     Offer(Rate),
     /// Nothing: the rated rate can be read off the trials.
@@ -35,7 +35,7 @@ pub enum Step {
 }
 
 /// The next step after `trials`, of which only the calibration trials count.
-pub fn step<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Step {
+fn step<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Step {
     if plan.calibration.rated.is_some() {
         return Step::Done;
     }
@@ -51,7 +51,7 @@ pub fn step<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Step {
     if best <= 0.0 {
         return lower(plan, last.asked());
     }
-    // The generator is at its end: more can be asked but not offered.
+    // The generator is saturated: more can be asked but not offered.
     if usable.iter().any(|t| limited_by_generator(t)) || usable.len() >= MOST_TRIALS {
         return Step::Done;
     }
@@ -97,9 +97,29 @@ fn is_calibration<S, O>(trial: &Trial<S, O>) -> bool {
 }
 
 /// How often the rate of the next trial was tried in vain just before.
-pub fn attempt<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>], rate: Rate) -> u32 {
+fn attempt<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>], rate: Rate) -> u32 {
     let in_vain = |t: &&Trial<S, O>| is_calibration(t) && t.asked() == rate && is_doubtful(plan, t);
     trials.iter().rev().take_while(in_vain).count() as u32
+}
+
+/// The rated rate, or as the error what the run does next to find it: a trial
+/// at the `setting` of a rate, or nothing more.
+pub fn rated_or_next<S: TrialSetting, O>(
+    plan: &Plan,
+    trials: &[Trial<S, O>],
+    setting: fn(Rate) -> S,
+    seed: u64,
+) -> Result<Rate, Next<S>> {
+    match step(plan, trials) {
+        Step::Offer(rate) => {
+            let attempt = attempt(plan, trials, rate);
+            Err(Next::Trial(trial(plan, setting(rate), attempt, seed)))
+        }
+        Step::NothingCarried(rate) => Err(nothing_carried(rate)),
+        Step::Done => rated(plan, trials)
+            .and_then(|found| Rate::per_second(found.rate_rps))
+            .ok_or_else(|| nothing_carried(plan.calibration.first)),
+    }
 }
 
 /// A trial of the calibration at this setting.
@@ -112,9 +132,8 @@ pub fn trial<S>(plan: &Plan, setting: S, attempt: u32, seed: u64) -> TrialSpec<S
     }
 }
 
-/// Why a run whose calibration had no answer cannot continue.
-pub fn nothing_carried(rate: Rate) -> String {
-    format!(
+fn nothing_carried<S>(rate: Rate) -> Next<S> {
+    Next::Stuck(format!(
         "no request was answered within a trial, down to {rate}: see that the service answers, or give trials more time with --duration"
-    )
+    ))
 }

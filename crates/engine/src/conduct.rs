@@ -3,8 +3,9 @@
 use crate::observer::{Ended, Observer, Progress, Started};
 use plimsoll_host::HostError;
 use plimsoll_load::LoadError;
-use plimsoll_model::{Trial, TrialSetting, TrialSpec, human_duration};
+use plimsoll_model::{CpuUse, Rate, Trial, TrialSetting, TrialSpec, Verdict, human_duration};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What a planner answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,19 +35,55 @@ pub trait Planner {
     /// A trial's setting in words, for people who follow the run.
     fn describe(&self, spec: &TrialSpec<Self::Setting>) -> String;
 
+    /// The place of a setting on the x axis of the run's charts.
+    fn x(&self, setting: &Self::Setting) -> Option<f64> {
+        setting.rate().map(Rate::get)
+    }
+
+    /// The times of a trial in microseconds, ascending, and in words. By default
+    /// p50, p99 and p99.9 of the latency, without words.
+    fn times(&self, trial: &Trial<Self::Setting, Self::Outcome>) -> (Vec<f64>, String) {
+        latency_times(trial)
+    }
+
     /// A trial that is about to run, for people who follow the run.
     fn announce(&self, spec: &TrialSpec<Self::Setting>) -> Started {
-        Started::of(spec, self.describe(spec))
+        Started {
+            x: self.x(&spec.setting),
+            ..Started::of(spec, self.describe(spec))
+        }
     }
 
     /// A trial's results for people who follow the run.
     fn summarize(&self, trial: &Trial<Self::Setting, Self::Outcome>) -> Ended {
-        Ended::of(trial, self.describe(&trial.spec), measured(trial))
+        let (times_us, words) = self.times(trial);
+        let words = [words, measured(trial)].into_iter();
+        let words: Vec<String> = words.filter(|part| !part.is_empty()).collect();
+        let cpu = trial.machine.service_cpu.as_ref();
+        Ended {
+            phase: trial.spec.phase,
+            attempt: trial.spec.attempt,
+            what: self.describe(&trial.spec),
+            measured: words.join(" · "),
+            invalid: match &trial.verdict {
+                Verdict::Valid => Vec::new(),
+                Verdict::Invalid(reasons) => reasons.clone(),
+            },
+            x: self.x(&trial.spec.setting),
+            times_us,
+            cpu_pct: cpu.and_then(CpuUse::busy_share).map(|share| share.pct()),
+        }
     }
 }
 
+pub(crate) fn latency_times<S, O>(trial: &Trial<S, O>) -> (Vec<f64>, String) {
+    let times = [0.5, 0.99, 0.999].map(|q| trial.work.latency.quantile(q));
+    let us = |time: Duration| time.as_secs_f64() * 1e6;
+    (times.into_iter().flatten().map(us).collect(), String::new())
+}
+
 /// Rate, p99, CPU use and errors of a trial, as far as it has them, in words.
-pub fn measured<S: TrialSetting, O>(trial: &Trial<S, O>) -> String {
+fn measured<S: TrialSetting, O>(trial: &Trial<S, O>) -> String {
     let mut parts = Vec::new();
     if trial.spec.setting.rate().is_some() {
         parts.push(trial.achieved().to_string());

@@ -29,15 +29,14 @@ mod restart;
 mod sensors;
 mod service;
 mod site;
-#[cfg(test)]
-mod testing;
 pub mod validity;
 pub mod visits;
+mod window;
 
-pub use background::{BackgroundJob, NoJob};
-pub use conduct::{Next, Outcome, Planner, RunError, Runner, conduct, measured};
+pub use background::BackgroundJob;
+pub use conduct::{Next, Outcome, Planner, RunError, Runner, conduct};
 pub use observer::{Ended, Observer, ObserverCost, Progress, Quiet, Started};
-pub use offered::{OfferedLoad, idle_trial, measure, sleep_until, this_thread};
-pub use sensors::{OpenSensors, ServiceTarget, TrialSensors};
-pub use service::FoundService;
+pub use offered::OfferedLoad;
+pub use sensors::{ServiceTarget, TrialSensors};
 pub use site::{Site, in_this_process};
+pub use window::{idle_trial, measure, this_thread};

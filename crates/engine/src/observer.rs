@@ -1,8 +1,6 @@
 //! Observers of a run: progress lines, a bar, the live view.
 
-use plimsoll_model::{
-    CpuTime, CpuUse, Invalid, Phase, Second, Trial, TrialSetting, TrialSpec, Verdict,
-};
+use plimsoll_model::{CpuTime, Invalid, Phase, Second, TrialSetting, TrialSpec};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -71,30 +69,6 @@ impl Started {
 }
 
 impl Ended {
-    /// Of a trial with this setting and these results in words. The x axis is
-    /// the offered rate, and the times are those of the latency.
-    pub fn of<S: TrialSetting, O>(trial: &Trial<S, O>, what: String, measured: String) -> Ended {
-        let cpu = trial.machine.service_cpu.as_ref();
-        let quantiles = [0.5, 0.99, 0.999].into_iter();
-        let latency = &trial.work.latency;
-        Ended {
-            phase: trial.spec.phase,
-            attempt: trial.spec.attempt,
-            what,
-            measured,
-            invalid: match &trial.verdict {
-                Verdict::Valid => Vec::new(),
-                Verdict::Invalid(reasons) => reasons.clone(),
-            },
-            x: trial.spec.setting.rate().map(|rate| rate.get()),
-            times_us: quantiles
-                .filter_map(|q| latency.quantile(q))
-                .map(|time| time.as_secs_f64() * 1e6)
-                .collect(),
-            cpu_pct: cpu.and_then(CpuUse::busy_share).map(|share| share.pct()),
-        }
-    }
-
     /// Whether the trial is valid.
     pub fn is_valid(&self) -> bool {
         self.invalid.is_empty()

@@ -21,15 +21,14 @@ pub enum ServiceTarget {
     /// A process on this host, with all that it starts.
     Process(Pid),
     /// The processes that listen at this address of this host, with all that
-    /// they start. They are found anew for each trial, for a service may be
-    /// started again in the middle of a run.
+    /// they start. Found anew for each trial, because a service may restart.
     Listening(SocketAddr),
     /// The processes that this one starts.
     Children,
     /// A cgroup on this host.
     Cgroup(String),
-    /// On this host, but it cannot be told from the rest.
-    Unseen,
+    /// On this host, but its processes are unknown, for this reason.
+    Unseen(String),
     /// On another host, through its node_exporter.
     Node(String),
     /// On another host, and not at all.
@@ -62,13 +61,12 @@ impl TrialSensors {
             ServiceTarget::Process(pid) => ServiceSource::Processes(vec![*pid]),
             ServiceTarget::Listening(at) => match listeners(&self.root, *at)? {
                 Listeners::Found(pids) => ServiceSource::Processes(pids),
-                // It may just be starting again. If it stays away, the clients
-                // of this trial will tell.
+                // It may just be restarting. If it stays away, requests fail.
                 _ => ServiceSource::None,
             },
             ServiceTarget::Cgroup(path) => ServiceSource::Cgroup(path.clone()),
             ServiceTarget::Children => ServiceSource::Children,
-            ServiceTarget::Unseen | ServiceTarget::Node(_) | ServiceTarget::Elsewhere => {
+            ServiceTarget::Unseen(_) | ServiceTarget::Node(_) | ServiceTarget::Elsewhere => {
                 ServiceSource::None
             }
         };
@@ -131,8 +129,8 @@ impl OpenSensors {
         Ok(reading.with_node_metrics(metrics))
     }
 
-    /// What was used between two readings. All that another host does counts
-    /// as its service's: nothing finer is told.
+    /// What was used between two readings. All CPU time of another host is its
+    /// service's: node_exporter has nothing finer.
     pub fn window(&self, earlier: &Reading, later: &Reading) -> Window {
         let mut window = difference(earlier, later);
         if matches!(self.target, ServiceTarget::Node(_)) {
@@ -145,9 +143,9 @@ impl OpenSensors {
         window
     }
 
-    /// The same for the whole window of a trial. A service whose processes
-    /// have changed in it has no CPU time there: that of those who have come
-    /// is not counted, while their answers are.
+    /// The same for the whole window of a trial. If the service's processes
+    /// changed in it, its CPU time is unknown: that of new processes is not
+    /// counted, while their answers are.
     pub fn whole(&mut self, earlier: &Reading, later: &Reading) -> Result<Window, RunError> {
         let mut window = self.window(earlier, later);
         if let ServiceTarget::Listening(at) = self.target {

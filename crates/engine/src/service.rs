@@ -1,4 +1,4 @@
-//! Where a server is, who it is, and which CPUs it and the generator have.
+//! Where a server runs, its processes, and the CPUs of it and of the generator.
 
 use crate::conduct::RunError;
 use crate::sensors::{ServiceTarget, TrialSensors};
@@ -13,68 +13,55 @@ use plimsoll_model::{CpuPlan, CpuSet, HttpService, Outcome, Requirement, Service
 pub struct FoundService {
     url: String,
     probe: Probe,
-    who: Who,
+    target: ServiceTarget,
+    /// Its processes on this host, as far as known.
+    pids: Vec<Pid>,
     /// Where it may run, if it is on this host.
     may_run_on: Option<CpuSet>,
     allowed: CpuSet,
 }
 
-/// The identity of the server, as far as known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Who {
-    /// A process on this host, as it was named.
-    Process(Pid),
-    /// Processes on this host that listen where the server answered.
-    Listening(Vec<Pid>),
-    /// A cgroup on this host.
-    Cgroup(String),
-    /// A host with a node_exporter.
-    Node(String),
-    /// On this host, but for the reason given it cannot be seen.
-    Unseen(String),
-    /// On another host.
-    Elsewhere,
-}
-
-/// Asks the server once, and looks for who it is.
+/// Asks the server once, and looks for its processes.
 ///
 /// # Errors
 /// The server does not answer as a server does.
 pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunError> {
     let allowed = own_allowed_cpus(root)?;
     let probe = HttpLoad::new(http, allowed.clone())?.probe()?;
-    let who = match &http.service {
-        ServiceAt::Pid(pid) => Who::Process(*pid),
-        ServiceAt::Cgroup(path) => Who::Cgroup(path.clone()),
-        ServiceAt::NodeMetrics(url) => Who::Node(url.clone()),
-        ServiceAt::Find => who_listens(root, &probe)?,
+    let (target, pids) = match &http.service {
+        ServiceAt::Pid(pid) => (ServiceTarget::Process(*pid), vec![*pid]),
+        ServiceAt::Cgroup(path) => (ServiceTarget::Cgroup(path.clone()), vec![]),
+        ServiceAt::NodeMetrics(url) => (ServiceTarget::Node(url.clone()), vec![]),
+        ServiceAt::Find => listening(root, &probe)?,
     };
-    let may_run_on = match &who {
-        Who::Process(pid) => Some(service_cpus(root, &[*pid])?),
-        Who::Listening(pids) => Some(service_cpus(root, pids)?),
-        Who::Cgroup(_) | Who::Unseen(_) => Some(allowed.clone()),
-        Who::Node(_) | Who::Elsewhere => None,
+    let may_run_on = match &target {
+        ServiceTarget::Node(_) | ServiceTarget::Elsewhere => None,
+        _ if pids.is_empty() => Some(allowed.clone()),
+        _ => Some(service_cpus(root, &pids)?),
     };
     Ok(FoundService {
         url: http.url.clone(),
         probe,
-        who,
+        target,
+        pids,
         may_run_on,
         allowed,
     })
 }
 
-fn who_listens(root: &Root, probe: &Probe) -> Result<Who, RunError> {
-    Ok(match listeners(root, probe.peer)? {
-        Listeners::Found(pids) => Who::Listening(pids),
-        Listeners::OtherHost => Who::Elsewhere,
-        Listeners::Hidden { unreadable } => Who::Unseen(format!(
+/// The service that listens where the server answered, and its processes.
+fn listening(root: &Root, probe: &Probe) -> Result<(ServiceTarget, Vec<Pid>), RunError> {
+    let target = match listeners(root, probe.peer)? {
+        Listeners::Found(pids) => return Ok((ServiceTarget::Listening(probe.peer), pids)),
+        Listeners::OtherHost => ServiceTarget::Elsewhere,
+        Listeners::Hidden { unreadable } => ServiceTarget::Unseen(format!(
             "{unreadable} processes of other users cannot be looked into"
         )),
         Listeners::HolderInvisible | Listeners::NotListening => {
-            Who::Unseen("it runs in a container or forwards to one".to_owned())
+            ServiceTarget::Unseen("it runs in a container or forwards to one".to_owned())
         }
-    })
+    };
+    Ok((target, vec![]))
 }
 
 impl FoundService {
@@ -91,129 +78,102 @@ impl FoundService {
         service: Option<&CpuSet>,
         generator: Option<&CpuSet>,
     ) -> CpuPlan {
-        let service = service.or(self.may_run_on.as_ref()).cloned();
-        let generator = generator
-            .cloned()
-            .unwrap_or_else(|| generator_cpus(&self.allowed, service.as_ref()));
+        let service = service.or(self.may_run_on.as_ref());
+        let generator = generator.cloned();
+        let generator = generator.unwrap_or_else(|| generator_cpus(&self.allowed, service));
         // Numbers of another host's CPUs say nothing about this one's cores.
-        let here = service.as_ref().filter(|_| self.may_run_on.is_some());
+        let here = service.filter(|_| self.is_here());
         CpuPlan {
             cores: here.map_or_else(Vec::new, |cpus| cores_of(root, cpus)),
-            service: service.unwrap_or_default(),
+            service: service.cloned().unwrap_or_default(),
             generator,
         }
     }
 
     /// What the sensors of its trials look at.
     pub fn sensors(&self, root: &Root, cpus: &CpuPlan) -> TrialSensors {
-        let target = match &self.who {
-            Who::Process(pid) => ServiceTarget::Process(*pid),
-            Who::Listening(_) => ServiceTarget::Listening(self.probe.peer),
-            Who::Cgroup(path) => ServiceTarget::Cgroup(path.clone()),
-            Who::Node(url) => ServiceTarget::Node(url.clone()),
-            Who::Unseen(_) => ServiceTarget::Unseen,
-            Who::Elsewhere => ServiceTarget::Elsewhere,
-        };
-        TrialSensors::new(root.clone(), cpus.service.clone(), target)
+        TrialSensors::new(root.clone(), cpus.service.clone(), self.target.clone())
     }
 
     /// What was found of it, and what is missed.
     pub fn requirements(&self, root: &Root, cpus: &CpuPlan) -> Vec<Requirement> {
-        vec![
-            self.answers(),
-            self.cpu_time(root),
-            own_cpus(&self.who, cpus),
-        ]
-    }
-
-    fn answers(&self) -> Requirement {
-        let Probe {
-            peer,
-            status,
-            body,
-            keeps_alive,
-        } = &self.probe;
-        let outcome = if *keeps_alive {
-            Outcome::Met {
-                found: format!("{} at {peer}: status {status}, {body}", self.url),
-            }
-        } else {
-            Outcome::Missed {
-                lost: format!(
-                    "{} at {peer} closes each connection: every request pays for a new one",
-                    self.url
-                ),
-                remedy:
-                    "switch keep-alive on in the server, unless this is what you want to measure"
-                        .to_owned(),
-            }
-        };
-        Requirement {
-            name: "a server that answers and keeps connections".to_owned(),
-            outcome,
-        }
-    }
-
-    fn cpu_time(&self, root: &Root) -> Requirement {
-        let outcome = match &self.who {
-            Who::Process(pid) => Outcome::Met {
-                found: processes(root, &[*pid]),
-            },
-            Who::Listening(pids) => Outcome::Met {
-                found: processes(root, pids),
-            },
-            Who::Cgroup(path) => Outcome::Met {
-                found: format!("cgroup {path}"),
-            },
-            Who::Node(url) => Outcome::Met {
-                found: format!("all of the host, by {url}"),
-            },
-            Who::Unseen(why) => Outcome::Missed {
-                lost: format!("the service's own CPU time is not known: {why}"),
-                remedy: "run as root, or name it with --service-pid or --service-cgroup".to_owned(),
-            },
-            Who::Elsewhere => Outcome::Missed {
-                lost: "the service is on another host: its CPU use is not known".to_owned(),
-                remedy: "name its node_exporter with --node-metrics".to_owned(),
-            },
-        };
-        Requirement {
-            name: Requirement::SERVICE.to_owned(),
-            outcome,
-        }
-    }
-}
-
-fn processes(root: &Root, pids: &[u32]) -> String {
-    let names: Vec<String> = pids
-        .iter()
-        .map(|pid| match process_name(root, *pid) {
-            Some(name) => format!("{name} ({pid})"),
-            None => pid.to_string(),
-        })
-        .collect();
-    names.join(", ")
-}
-
-fn own_cpus(who: &Who, cpus: &CpuPlan) -> Requirement {
-    let shared = cpus.generator.and(&cpus.service);
-    let outcome = if shared.is_empty() || matches!(who, Who::Node(_)) {
-        Outcome::Met {
-            found: format!("generator on CPU {}", cpus.generator),
-        }
-    } else {
-        Outcome::Missed {
-            lost: format!(
-                "the service may run on CPU {shared}, where the generator is: at high load they disturb each other, and trials become invalid"
+        let requirements = [
+            (
+                "a server that answers and keeps connections",
+                self.answers(),
             ),
-            remedy: "pin the service to other CPUs (taskset -c), or move the generator with --cpus"
-                .to_owned(),
-        }
-    };
-    Requirement {
-        name: "CPUs of its own for the load generator".to_owned(),
-        outcome,
+            (Requirement::SERVICE, self.cpu_time(root)),
+            (
+                "CPUs of its own for the load generator",
+                own_cpus(&self.target, cpus),
+            ),
+        ];
+        let requirement = |(name, outcome): (&str, Outcome)| Requirement {
+            name: name.to_owned(),
+            outcome,
+        };
+        requirements.map(requirement).into()
     }
+
+    fn answers(&self) -> Outcome {
+        let (url, peer) = (&self.url, self.probe.peer);
+        let Probe { status, body, .. } = &self.probe;
+        match self.probe.keeps_alive {
+            true => met(format!("{url} at {peer}: status {status}, {body}")),
+            false => missed(
+                format!("{url} at {peer} closes each connection: every request pays for a new one"),
+                "switch keep-alive on in the server, unless this is what you want to measure",
+            ),
+        }
+    }
+
+    fn cpu_time(&self, root: &Root) -> Outcome {
+        match &self.target {
+            ServiceTarget::Cgroup(path) => met(format!("cgroup {path}")),
+            ServiceTarget::Node(url) => met(format!("all of the host, by {url}")),
+            ServiceTarget::Unseen(why) => missed(
+                format!("the service's own CPU time is not known: {why}"),
+                "run as root, or name it with --service-pid or --service-cgroup",
+            ),
+            ServiceTarget::Elsewhere => missed(
+                "the service is on another host: its CPU use is not known".to_owned(),
+                "name its node_exporter with --node-metrics",
+            ),
+            _ => met(processes(root, &self.pids)),
+        }
+    }
+}
+
+fn met(found: String) -> Outcome {
+    Outcome::Met { found }
+}
+
+fn missed(lost: String, remedy: &str) -> Outcome {
+    Outcome::Missed {
+        lost,
+        remedy: remedy.to_owned(),
+    }
+}
+
+fn processes(root: &Root, pids: &[Pid]) -> String {
+    let name = |pid: &Pid| match process_name(root, *pid) {
+        Some(name) => format!("{name} ({pid})"),
+        None => pid.to_string(),
+    };
+    pids.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn own_cpus(target: &ServiceTarget, cpus: &CpuPlan) -> Outcome {
+    let shared = cpus.generator.and(&cpus.service);
+    if shared.is_empty() || matches!(target, ServiceTarget::Node(_)) {
+        return met(format!("generator on CPU {}", cpus.generator));
+    }
+    missed(
+        format!(
+            "the service may run on CPU {shared}, where the generator is: at high load they disturb each other, and trials become invalid"
+        ),
+        "pin the service to other CPUs (taskset -c), or move the generator with --cpus",
+    )
 }
 
 /// The CPUs that the service leaves; if it leaves none, the upper half.
@@ -253,9 +213,7 @@ mod tests {
             generator: set("1"),
             cores: Vec::new(),
         };
-        let missed = own_cpus(&Who::Process(1), &shared);
-        assert!(
-            matches!(missed.outcome, Outcome::Missed { remedy, .. } if remedy.contains("taskset"))
-        );
+        let missed = own_cpus(&ServiceTarget::Process(1), &shared);
+        assert!(matches!(missed, Outcome::Missed { remedy, .. } if remedy.contains("taskset")));
     }
 }

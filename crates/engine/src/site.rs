@@ -78,11 +78,11 @@ impl Site {
     ///
     /// # Errors
     /// The load cannot be offered.
-    pub fn runner<'a, S: TrialSetting>(
+    pub fn runner<'a, S: TrialSetting, O: Default>(
         &self,
         plan: &Plan,
         root: &Root,
-    ) -> Result<OfferedLoad<'a, S, ()>, RunError> {
+    ) -> Result<OfferedLoad<'a, S, O>, RunError> {
         let cpus = &plan.run.cpus;
         Ok(match (&plan.workload, self) {
             (Workload::Http(http), Site::Server(found)) => {
@@ -91,7 +91,8 @@ impl Site {
             }
             (Workload::Hash(hash), _) => {
                 let load = HashLoad::new(hash, &cpus.service)?;
-                let one_thread = cpus.one_thread_of_each_core().map(|cpus| load.on(cpus));
+                let on = |cpus| -> Box<dyn Load> { Box::new(load.on(cpus)) };
+                let one_thread = cpus.one_thread_of_each_core().map(on);
                 in_this_process(plan, root, Box::new(load)).with_one_thread(one_thread)
             }
             (Workload::Imported(_), _) => return Err(nothing_to_run()),
@@ -106,11 +107,11 @@ impl Site {
 
 /// The runner of `plan`'s trials on a load that names threads of this process
 /// as its service's.
-pub fn in_this_process<'a, S: TrialSetting>(
+pub fn in_this_process<'a, S: TrialSetting, O: Default>(
     plan: &Plan,
     root: &Root,
     load: Box<dyn Load>,
-) -> OfferedLoad<'a, S, ()> {
+) -> OfferedLoad<'a, S, O> {
     let service = plan.run.cpus.service.clone();
     let sensors = TrialSensors::new(root.clone(), service, ServiceTarget::OwnThreads);
     OfferedLoad::new(plan, load, sensors)

@@ -101,8 +101,20 @@ fn other_load<S: TrialSetting, O>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::bounds;
     use plimsoll_model::{CpuUse, Phase, Rate, ServiceUse, Setting, TrialSpec};
+
+    /// The bounds that a sweep has by default.
+    fn bounds() -> Bounds {
+        let share = |x| Share::new(x).unwrap();
+        Bounds {
+            slip: Duration::from_micros(100),
+            slip_share: share(0.10),
+            steal_share: share(0.02),
+            other_share: share(0.05),
+            interrupts: InterruptTime::Unknown,
+            retries: 3,
+        }
+    }
 
     /// A quiet trial of 10 s on two CPUs: the service and the generator use
     /// 4 s each, and 1000 requests took 1 ms each.
@@ -141,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_trial_counts() {
+    fn a_quiet_trial_is_valid() {
         assert_eq!(reasons(&quiet()), []);
     }
 
@@ -209,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_breaks_no_bound() {
+    fn unknown_quantities_exceed_no_bound() {
         let mut trial = quiet();
         trial.machine.cpu = None;
         trial.generator_cpu = None;
@@ -218,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_that_no_task_pays_for_are_not_somebody_elses_load() {
+    fn interrupts_charged_to_no_task_are_not_other_load() {
         let mut trial = quiet();
         let cpu = trial.machine.cpu.as_mut().unwrap();
         cpu.softirq = CpuTime(Duration::from_secs(5));
@@ -226,12 +238,12 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_that_tasks_pay_for_hide_nobody() {
+    fn interrupts_charged_to_tasks_hide_no_other_load() {
         let mut bounds = bounds();
         let mut trial = quiet();
         let cpu = trial.machine.cpu.as_mut().unwrap();
         // Of the 8 s of service and generator, 3 s are their system calls'
-        // softirqs, and of the 8 s in user mode 3 s are somebody else's.
+        // softirqs, and of the 8 s in user mode 3 s are other load.
         cpu.softirq = CpuTime(Duration::from_secs(3));
         assert_eq!(
             judge(&bounds, &trial, Allowance::default()),
@@ -240,7 +252,7 @@ mod tests {
         );
         bounds.interrupts = InterruptTime::InTasks;
         let Verdict::Invalid(found) = judge(&bounds, &trial, Allowance::default()) else {
-            panic!("somebody else's load was not seen");
+            panic!("other load was not seen");
         };
         assert!(
             matches!(found[..], [Invalid::OtherLoad { .. }]),
@@ -256,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_a_limit_is_held_against_it_and_not_against_its_own_latency() {
+    fn slip_is_judged_by_the_limit_that_the_trial_decides() {
         let trial = |limit_ms: Option<u64>, latency_ms, slip_us| {
             let mut trial = quiet();
             trial.spec.limit = limit_ms.map(Duration::from_millis);
@@ -266,12 +278,12 @@ mod tests {
             }
             trial
         };
-        let counts = |trial: &Trial| slip(&bounds(), trial).is_none();
+        let is_valid = |trial: &Trial| slip(&bounds(), trial).is_none();
         for latency_ms in [2, 50] {
-            assert!(counts(&trial(Some(10), latency_ms, 900)));
-            assert!(!counts(&trial(Some(10), latency_ms, 1100)));
+            assert!(is_valid(&trial(Some(10), latency_ms, 900)));
+            assert!(!is_valid(&trial(Some(10), latency_ms, 1100)));
         }
-        assert!(!counts(&trial(None, 2, 900)));
-        assert!(counts(&trial(None, 50, 900)));
+        assert!(!is_valid(&trial(None, 2, 900)));
+        assert!(is_valid(&trial(None, 50, 900)));
     }
 }

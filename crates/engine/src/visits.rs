@@ -1,8 +1,8 @@
 //! Visits of settings, pass after pass: a pure function of the run's plan and
 //! the trials so far.
 
-use crate::conduct::{Next, Planner, measured};
-use crate::observer::{Ended, Progress, Started};
+use crate::conduct::{Next, Planner, latency_times};
+use crate::observer::Progress;
 use crate::order::{derive, visits};
 use plimsoll_model::{Phase, RunPlan, Trial, TrialSetting, TrialSpec, WarmUp};
 use std::time::Duration;
@@ -11,42 +11,14 @@ use std::time::Duration;
 /// the last answers, writing the record.
 pub const AROUND: Duration = Duration::from_millis(150);
 
-/// A visit of a setting.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Visit<S> {
-    /// The part of the run.
-    pub phase: Phase,
-    /// The setting.
-    pub setting: S,
-    /// The pass, from 0.
-    pub pass: u32,
-    /// How often this visit was tried before.
-    pub attempt: u32,
-}
-
-impl<S: TrialSetting> Visit<S> {
-    /// As a trial of the length that the plan gives to each.
-    pub fn trial(&self, run: &RunPlan, seed: u64) -> TrialSpec<S> {
-        TrialSpec {
-            phase: self.phase,
-            setting: self.setting.clone(),
-            pass: self.pass,
-            attempt: self.attempt,
-            warm_up: run.warm_up,
-            window: run.window,
-            limit: None,
-            seed,
-        }
-    }
-}
-
-/// The next visit: pass after pass, each followed by repeats of its invalid
-/// trials as long as the budget lasts. `None` when all are done.
+/// The trial of the next visit: pass after pass, each followed by repeats of its
+/// invalid trials as long as the budget lasts. `None` when all are done.
 pub fn graduated<S: TrialSetting, O>(
     run: &RunPlan,
     settings: &[(Phase, S)],
     trials: &[Trial<S, O>],
-) -> Option<Visit<S>> {
+    seed: u64,
+) -> Option<TrialSpec<S>> {
     for pass in 0..run.passes {
         let order = visits(settings, run.seed, pass);
         let tries = |(phase, setting): &(Phase, S)| {
@@ -55,11 +27,12 @@ pub fn graduated<S: TrialSetting, O>(
                 t.spec.phase == phase && t.spec.setting == setting && t.spec.pass == pass
             })
         };
-        let visit = |(phase, setting): &(Phase, S), attempt| Visit {
-            phase: *phase,
-            setting: setting.clone(),
+        let visit = |(phase, setting): &(Phase, S), attempt| TrialSpec {
             pass,
             attempt,
+            warm_up: run.warm_up,
+            seed,
+            ..TrialSpec::blank(*phase, setting.clone(), run.window)
         };
         if let Some(first) = order.iter().find(|at| tries(at).next().is_none()) {
             return Some(visit(first, 0));
@@ -157,8 +130,7 @@ pub fn repeats<S: TrialSetting, O>(
     (typical(run, trials) * due as u32).min(room)
 }
 
-/// What observers see of a trial besides its setting: its times in
-/// microseconds, and these in words.
+/// The times of a trial in microseconds, and in words.
 pub type TimesOf<S, O> = fn(&Trial<S, O>) -> (Vec<f64>, String);
 
 /// The planner of experiments that only visit settings: an idle machine if there
@@ -175,8 +147,8 @@ pub struct VisitPlanner<'p, S, O> {
     pub words: fn(&S) -> String,
     /// The place of a setting on the x axis of charts.
     pub x: fn(&S) -> Option<f64>,
-    /// Other times than those of the latency.
-    pub times: Option<TimesOf<S, O>>,
+    /// See [`Planner::times`].
+    pub times: TimesOf<S, O>,
 }
 
 impl<'p, S: TrialSetting, O> VisitPlanner<'p, S, O> {
@@ -193,7 +165,7 @@ impl<'p, S: TrialSetting, O> VisitPlanner<'p, S, O> {
             settings,
             words,
             x,
-            times: None,
+            times: latency_times,
         }
     }
 
@@ -213,10 +185,7 @@ impl<S: TrialSetting, O> Planner for VisitPlanner<'_, S, O> {
         }
         let visit = |setting: &S| (Phase::Level { level: None }, setting.clone());
         let settings: Vec<(Phase, S)> = self.settings.iter().map(visit).collect();
-        match graduated(self.run, &settings, trials) {
-            Some(visit) => Next::Trial(visit.trial(self.run, seed)),
-            None => Next::Done,
-        }
+        graduated(self.run, &settings, trials, seed).map_or(Next::Done, Next::Trial)
     }
 
     fn progress(&self, trials: &[Trial<S, O>]) -> Progress {
@@ -238,27 +207,11 @@ impl<S: TrialSetting, O> Planner for VisitPlanner<'_, S, O> {
         (self.words)(&spec.setting)
     }
 
-    fn announce(&self, spec: &TrialSpec<S>) -> Started {
-        Started {
-            x: (self.x)(&spec.setting),
-            ..Started::of(spec, self.describe(spec))
-        }
+    fn x(&self, setting: &S) -> Option<f64> {
+        (self.x)(setting)
     }
 
-    fn summarize(&self, trial: &Trial<S, O>) -> Ended {
-        let ended = Ended {
-            x: (self.x)(&trial.spec.setting),
-            ..Ended::of(trial, self.describe(&trial.spec), measured(trial))
-        };
-        let Some((times_us, words)) = self.times.map(|of| of(trial)) else {
-            return ended;
-        };
-        let words = [words, ended.measured.clone()].into_iter();
-        let words: Vec<String> = words.filter(|part| !part.is_empty()).collect();
-        Ended {
-            times_us,
-            measured: words.join(" · "),
-            ..ended
-        }
+    fn times(&self, trial: &Trial<S, O>) -> (Vec<f64>, String) {
+        (self.times)(trial)
     }
 }

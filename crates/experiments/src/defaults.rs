@@ -3,17 +3,6 @@
 use plimsoll_model::{Bounds, CpuPlan, InterruptTime, Rate, Share, Workload};
 use std::time::Duration;
 
-/// The bounds of disturbance in a valid trial. `None` means the default.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Tolerance {
-    /// p99 of the slip.
-    pub slip: Option<Duration>,
-    /// Steal, as a share of all CPU time.
-    pub steal: Option<Share>,
-    /// CPU time of other tasks, as a share of all CPU time.
-    pub other: Option<Share>,
-}
-
 /// The first rate of the calibration: for the hash service half of what its
 /// calibrated cost predicts, for an unknown server 1,000/s.
 pub(crate) fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
@@ -29,13 +18,13 @@ pub(crate) fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
 /// A generator with a core of its own keeps a slip p99 of 100 us here
 /// (docs/benchmarks.md); of longer latencies the slip may be a tenth. A busy cloud
 /// machine shows steal below 2 % and other load below 5 % all the time.
-pub(crate) fn bounds(tolerance: Tolerance, interrupts: InterruptTime) -> Bounds {
+pub(crate) fn bounds(interrupts: InterruptTime) -> Bounds {
     let share = |x| Share::new(x).unwrap_or(Share::ZERO);
     Bounds {
-        slip: tolerance.slip.unwrap_or(Duration::from_micros(100)),
+        slip: Duration::from_micros(100),
         slip_share: share(0.10),
-        steal_share: tolerance.steal.unwrap_or(share(0.02)),
-        other_share: tolerance.other.unwrap_or(share(0.05)),
+        steal_share: share(0.02),
+        other_share: share(0.05),
         interrupts,
         retries: 3,
     }

@@ -4,7 +4,9 @@
 use plimsoll_control::{ControlError, Gate, Journal, Journals};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::Root;
-use plimsoll_model::{Findings, Goal, Phase, Plan, Requirement, RunPlan, Trial, TrialSetting};
+use plimsoll_model::{
+    Findings, Goal, Phase, Plan, Requirement, RunPlan, Trial, TrialSetting, human_minutes,
+};
 use plimsoll_report::chart::LiveCharts;
 use plimsoll_report::{Document, Report};
 use serde::Serialize;
@@ -114,6 +116,26 @@ pub struct Stage {
     pub phase: Phase,
     /// Its content and duration, in one line.
     pub words: String,
+}
+
+impl Stage {
+    pub(crate) fn new(phase: Phase, words: impl Into<String>) -> Stage {
+        Stage {
+            phase,
+            words: words.into(),
+        }
+    }
+
+    /// The idle machine, if the run measures it.
+    pub(crate) fn idle(run: &RunPlan) -> Option<Stage> {
+        let words = format!("the machine without load, for {}", human_minutes(run.idle));
+        (!run.idle.is_zero()).then(|| Stage::new(Phase::Idle, words))
+    }
+
+    /// The visits.
+    pub(crate) fn visits(words: impl Into<String>) -> Stage {
+        Stage::new(Phase::Level { level: None }, words)
+    }
 }
 
 /// The position of an experiment's flags in its help.
@@ -232,10 +254,8 @@ pub trait Experiment: Sized + 'static {
     /// The parts that a run of the plan has, in order.
     fn stages(plan: &Self::Plan) -> Vec<Stage> {
         let passes = Self::run(plan).passes;
-        vec![Stage {
-            phase: Phase::Level { level: None },
-            words: format!("every setting {passes} times, in shuffled order"),
-        }]
+        let words = format!("every setting {passes} times, in shuffled order");
+        vec![Stage::visits(words)]
     }
 
     /// The limit that the live view draws, in microseconds, and its name.

@@ -1,7 +1,7 @@
 //! Headers that may hold secrets: what is recorded, and how a resumed run gets the
 //! values again.
 
-use crate::args::{HeaderArgs, ServerArgs};
+use crate::args::{HeaderArgs, LoadArgs};
 use plimsoll_engine::RunError;
 use plimsoll_model::{HttpService, Plan, Workload};
 use plimsoll_report::{HIDDEN, is_hidden_header};
@@ -22,14 +22,13 @@ pub(crate) fn parse(text: &str) -> Result<(String, String), RunError> {
 pub(crate) fn recorded(
     plan: &Plan,
     command_line: Vec<String>,
-    given: &HeaderArgs,
-    http: &ServerArgs,
+    given: &LoadArgs,
 ) -> (Plan, Vec<String>) {
-    match http.keep_headers {
+    match given.server.keep_headers {
         true => (plan.clone(), command_line),
         false => (
             without_values(plan),
-            without_typed_values(command_line, &given.headers),
+            without_typed_values(command_line, &given.header.headers),
         ),
     }
 }
@@ -67,30 +66,6 @@ fn without_typed_values(words: Vec<String>, headers: &[String]) -> Vec<String> {
     words.into_iter().map(hidden).collect()
 }
 
-/// Differences between headers given with `--resume` and the record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Refused {
-    /// The record omits their values, and they were not given.
-    Missing(Vec<String>),
-    /// The record has no such header, or another value.
-    Unknown(String),
-}
-
-impl Refused {
-    /// One sentence.
-    fn sentence(&self) -> String {
-        match self {
-            Refused::Missing(names) => format!(
-                "the record does not hold the values of these headers: {}; give each again with -H 'NAME: VALUE'",
-                names.join(", ")
-            ),
-            Refused::Unknown(name) => format!(
-                "the run was recorded with another plan: its requests have no header {name} or one with another value; leave it out to resume, or start a new run"
-            ),
-        }
-    }
-}
-
 /// The recorded plan with the headers given again. A header whose value reports
 /// hide is checked by name only, because a token may be new. Others must match the
 /// record.
@@ -98,45 +73,49 @@ impl Refused {
 /// # Errors
 /// A header is missing or differs from the record.
 pub(crate) fn supply(plan: &Plan, given: &HeaderArgs) -> Result<Plan, RunError> {
-    let supplied = supply_parsed(plan, given.parsed()?);
-    supplied.map_err(|refused| RunError::Usage(refused.sentence()))
+    supply_parsed(plan, given.parsed()?)
 }
 
-fn supply_parsed(plan: &Plan, given: Vec<(String, String)>) -> Result<Plan, Refused> {
+fn supply_parsed(plan: &Plan, given: Vec<(String, String)>) -> Result<Plan, RunError> {
     let mut plan = plan.clone();
     let Workload::Http(http) = &mut plan.workload else {
         return match given.into_iter().next() {
-            Some((name, _)) => Err(Refused::Unknown(name)),
+            Some((name, _)) => Err(unknown(&name)),
             None => Ok(plan),
         };
     };
     given
         .into_iter()
         .try_for_each(|header| take(http, header))?;
-    match http.omitted_headers.as_slice() {
-        [] => Ok(plan),
-        missing => Err(Refused::Missing(missing.to_vec())),
+    if http.omitted_headers.is_empty() {
+        return Ok(plan);
     }
+    Err(RunError::Usage(format!(
+        "the record does not hold the values of these headers: {}; give each again with -H 'NAME: VALUE'",
+        http.omitted_headers.join(", ")
+    )))
 }
 
-fn take(http: &mut HttpService, (name, value): (String, String)) -> Result<(), Refused> {
+/// The record has no such header, or another value.
+fn unknown(name: &str) -> RunError {
+    RunError::Usage(format!(
+        "the run was recorded with another plan: its requests have no header {name} or one with another value; leave it out to resume, or start a new run"
+    ))
+}
+
+fn take(http: &mut HttpService, (name, value): (String, String)) -> Result<(), RunError> {
     let mut omitted = http.omitted_headers.iter();
     if let Some(at) = omitted.position(|other| other.eq_ignore_ascii_case(&name)) {
         http.omitted_headers.remove(at);
         http.headers.push((name, value));
         return Ok(());
     }
-    let mut recorded = http.headers.iter_mut();
     let same = |(other, recorded): &&mut (String, String)| {
         other.eq_ignore_ascii_case(&name) && (is_hidden_header(&name) || *recorded == value)
     };
-    match recorded.find(same) {
-        Some((_, recorded)) => {
-            *recorded = value;
-            Ok(())
-        }
-        None => Err(Refused::Unknown(name)),
-    }
+    let recorded = http.headers.iter_mut().find(same);
+    recorded.ok_or_else(|| unknown(&name))?.1 = value;
+    Ok(())
 }
 
 /// The flags needed with `--resume FILE` to resume a run with this plan.

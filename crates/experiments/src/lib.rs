@@ -16,5 +16,10 @@ pub mod selftest;
 pub mod sweep;
 pub mod yields;
 
-pub use defaults::Tolerance;
+#[cfg(test)]
+extern crate self as plimsoll_experiments;
+#[cfg(test)]
+#[path = "../tests/simulated/mod.rs"]
+mod simulated;
+
 pub use experiment::{Experiment, HelpPage, LoadLine, Machine, Prepared, ReportOf, Stage, TrialOf};

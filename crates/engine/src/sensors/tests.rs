@@ -86,7 +86,7 @@ fn a_service_that_was_started_again_between_trials_is_found_again() {
     assert_eq!(
         machine.trial(listening(), || ()),
         None,
-        "nobody listens: the clients will tell"
+        "nobody listens: requests fail"
     );
     machine.listens(200);
     assert_eq!(

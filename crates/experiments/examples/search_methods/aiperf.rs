@@ -1,9 +1,9 @@
-//! AIPerf's search for the highest load within a promise, `smooth_isotonic`.
+//! AIPerf's search for the highest load that meets an SLO, `smooth_isotonic`.
 //! Written from its documentation (docs/sweeping/bayesian-optimization.md) and,
 //! where that leaves it open, from what its planner does.
 //!
 //! 1. *Bracket*: a probe at the lowest rate, then at twice that and so on,
-//!    until one breaks the promise.
+//!    until one breaks the SLO.
 //! 2. *Fit*: three probes between the last good and the first bad; isotonic
 //!    regression (PAVA) of the margins, means over the probes at each rate; a
 //!    monotone cubic spline (PCHIP) through the result; its root.
@@ -16,7 +16,7 @@
 //!    is halved.
 //! 5. Done when the bracket is within the precision, or after 30 probes.
 //!
-//! Margins are divided by their sigmas only to find the promise that binds;
+//! Margins are divided by their sigmas only to find the SLO that binds;
 //! here there is but one, and its root is the same.
 
 use crate::pchip::Pchip;
@@ -91,23 +91,23 @@ impl Settings {
     }
 
     /// The example of its documentation for careful users.
-    pub(crate) fn careful(range: Range) -> Settings {
+    pub(crate) fn careful(self) -> Settings {
         Settings {
             length: Length::Requests(10_000.0),
             warm_ups: [Duration::from_secs(60); 2],
             replicates: 5,
-            ..Settings::defaults(range)
+            ..self
         }
     }
 
     /// The precision and the warm-up of Plimsoll's sweep, and probes of so
-    /// many seconds: what its method makes of a given time.
-    pub(crate) fn windows(range: Range, seconds: f64) -> Settings {
+    /// many seconds: the result of its method in a given time.
+    pub(crate) fn windows(self, seconds: f64) -> Settings {
         Settings {
             precision: 0.02,
             length: Length::Window(Duration::from_secs_f64(seconds)),
             warm_ups: [Duration::from_secs(1); 2],
-            ..Settings::defaults(range)
+            ..self
         }
     }
 }
@@ -154,26 +154,26 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether the promise was kept; `None` when all probes are used.
+    /// Whether the SLO was met; `None` when all probes are used.
     fn probe(&mut self, rate: f64) -> Option<bool> {
         if self.recent.len() >= MOST_PROBES {
             return None;
         }
-        let at = self.loads.partition_point(|l| l.rate < rate);
-        let is_new = self.loads.get(at).is_none_or(|l| l.rate > rate);
+        let at = self.loads.binary_search_by(|l| l.rate.total_cmp(&rate));
         let window = match self.settings.length {
             Length::Requests(n) => Duration::from_secs_f64(n / rate),
             Length::Window(window) => window,
         };
-        let warm_up = self.settings.warm_ups[usize::from(!is_new)];
+        let warm_up = self.settings.warm_ups[usize::from(at.is_ok())];
         let p99 = self.bed.offer_seeded(rate, warm_up, window, self.seed).p99;
         let margin = p99 - self.bed.limit;
         self.recent.push((rate, margin));
-        if is_new {
-            let margins = vec![margin];
-            self.loads.insert(at, Load { rate, margins });
-        } else {
-            self.loads[at].margins.push(margin);
+        match at {
+            Ok(at) => self.loads[at].margins.push(margin),
+            Err(at) => {
+                let margins = vec![margin];
+                self.loads.insert(at, Load { rate, margins });
+            }
         }
         let kept = margin < 0.0;
         // Probes that contradict the bracket leave it as it is.

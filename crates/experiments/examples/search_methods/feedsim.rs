@@ -34,8 +34,8 @@ pub(crate) struct Settings {
     run: Duration,
     /// The last one.
     last: Duration,
-    /// Whether it goes on after the bisection.
-    goes_on: bool,
+    /// Whether it tunes the rate after the bisection.
+    tunes: bool,
 }
 
 impl Settings {
@@ -47,7 +47,7 @@ impl Settings {
             warm_up: Duration::from_secs(120),
             run: Duration::from_secs(120),
             last: Duration::from_secs(300),
-            goes_on: true,
+            tunes: true,
         }
     }
 
@@ -65,7 +65,7 @@ impl Settings {
     /// Without tuning and the last run.
     pub(crate) fn bisection_only(self) -> Settings {
         Settings {
-            goes_on: false,
+            tunes: false,
             ..self
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn search(bed: &mut Testbed, settings: &Settings) -> Answer {
         runs: 0,
     };
     let good = search.bisect(peak);
-    let found = if settings.goes_on {
+    let found = if settings.tunes {
         search.lower_to_target();
         search.close_gap();
         let rate = search.rate;
@@ -148,8 +148,8 @@ impl Search<'_> {
 
     fn close_gap(&mut self) {
         let least = self.runs + MOST_RUNS;
-        // The script has no bound here; a rate that is never served would
-        // keep it for ever.
+        // The script has no bound here: a rate that is never served would never
+        // end it.
         while self.rate > NEAR * self.measured.throughput && self.runs < least {
             self.run((self.rate + self.measured.throughput) / 2.0);
         }

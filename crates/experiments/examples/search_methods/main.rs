@@ -16,7 +16,6 @@ mod score;
 mod simulated;
 mod testbed;
 
-use ours::Scope;
 use score::Score;
 use std::time::Duration;
 use testbed::{Answer, Case, Testbed};
@@ -65,121 +64,79 @@ struct Contest<'a> {
 
 impl Contest<'_> {
     fn rows(&self) -> Rows {
+        let published = feedsim::Settings::published();
+        let bisection = published.bisection_only();
+        let defaults = aiperf::Settings::defaults;
         let (mut rows, time) = self.ours();
         for (name, times) in [("as long as Plimsoll", 1.0), (score::TWICE, 2.0)] {
             let target = time.mul_f64(times);
-            let settings = feedsim::Settings::published();
-            rows.push(self.feedsim_within(name, settings, target));
-            let name_only = format!("{name}, bisection only");
-            rows.push(self.feedsim_within(&name_only, settings.bisection_only(), target));
-            rows.push(self.aiperf_within(name, target));
+            for (only, settings) in [("", published), (", bisection only", bisection)] {
+                let run = |part, seed| self.feedsim(settings.scaled(part), seed);
+                let part = self.fitted(target, 0.5, run);
+                rows.push(self.row(format!("FeedSim, {name}{only}"), |seed| run(part, seed)));
+            }
+            let run = |window, seed| self.aiperf(|range| defaults(range).windows(window), seed);
+            let window = self.fitted(target, target.as_secs_f64() / 15.0, run);
+            rows.push(self.row(format!("AIPerf, {name}"), |seed| run(window, seed)));
         }
-        let settings = feedsim::Settings::published();
-        rows.push(self.feedsim("its own settings", settings));
-        let bisection = settings.bisection_only();
-        rows.push(self.feedsim("its own settings, bisection only", bisection));
-        rows.push(self.aiperf("its defaults", &aiperf::Settings::defaults));
-        let careful = "its careful example (10,000 requests, 5 replicates)";
-        rows.push(self.aiperf(careful, &aiperf::Settings::careful));
+        for (only, settings) in [("", published), (", bisection only", bisection)] {
+            let name = format!("FeedSim, its own settings{only}");
+            rows.push(self.row(name, |seed| self.feedsim(settings, seed)));
+        }
+        let name = "AIPerf, its defaults".to_owned();
+        rows.push(self.row(name, |seed| self.aiperf(defaults, seed)));
+        let name = "AIPerf, its careful example (10,000 requests, 5 replicates)".to_owned();
+        rows.push(self.row(name, |seed| {
+            self.aiperf(|range| defaults(range).careful(), seed)
+        }));
         rows
     }
 
     /// Plimsoll's rows, and how long its sweep to 2 % takes.
     fn ours(&self) -> (Rows, Duration) {
-        let run = |scope: Scope, precision: f64| {
-            self.each(|seed| {
-                let found = ours::sweep(&self.case.of(seed), scope, precision, seed);
-                [found.whole, found.search]
-            })
+        let sweeps = |flags: &str| {
+            let run = |seed| ours::sweep(&self.case.of(seed), flags, seed);
+            let (whole, search): (Vec<_>, Vec<_>) = parallel(self.seeds, run).into_iter().unzip();
+            [whole, search].map(|answers| Score::of(&answers, &self.truths))
         };
-        let [fine, part] = self.scores(run(Scope::Whole, 0.02));
-        let [coarse, _] = self.scores(run(Scope::Whole, 0.05));
-        let [brief, _] = self.scores(run(Scope::FewLevels, 0.02));
+        let [fine, part] = sweeps("--precision 2%");
+        let [coarse, _] = sweeps("--precision 5%");
+        // Only the capacity is wanted, and not the curves.
+        let [brief, _] = sweeps("--precision 2% --levels 50,75,100 --trials 1");
         let time = fine.time;
+        let name = |flags: &str| format!("{} {flags}", score::OURS);
         let rows = vec![
-            (format!("{} --precision 2%", score::OURS), fine),
+            (name("--precision 2%"), fine),
             ("the same, only its search counted".to_owned(), part),
-            (format!("{} --precision 5%", score::OURS), coarse),
-            (
-                format!("{} --precision 2%, 3 levels once", score::OURS),
-                brief,
-            ),
+            (name("--precision 5%"), coarse),
+            (name("--precision 2%, 3 levels once"), brief),
         ];
         (rows, time)
     }
 
-    fn feedsim(&self, name: &str, settings: feedsim::Settings) -> (String, Score) {
-        let runs = self.each(|seed| [self.run_feedsim(settings, seed)]);
-        let [score] = self.scores(runs);
-        (format!("FeedSim, {name}"), score)
-    }
-
-    fn feedsim_within(
-        &self,
-        name: &str,
-        settings: feedsim::Settings,
-        target: Duration,
-    ) -> (String, Score) {
-        let part = fitted(target, 0.5, |part| {
-            self.pilot(|seed| self.run_feedsim(settings.scaled(part), seed).took)
-        });
-        self.feedsim(name, settings.scaled(part))
-    }
-
-    fn run_feedsim(&self, settings: feedsim::Settings, seed: u64) -> Answer {
+    fn feedsim(&self, settings: feedsim::Settings, seed: u64) -> Answer {
         let case = self.case.of(seed);
         feedsim::search(&mut Testbed::new(&case, seed), &settings)
     }
 
-    fn aiperf(
-        &self,
-        name: &str,
-        settings: &(dyn Fn(aiperf::Range) -> aiperf::Settings + Sync),
-    ) -> (String, Score) {
-        let runs = self.each(|seed| [self.run_aiperf(settings, seed)]);
-        let [score] = self.scores(runs);
-        (format!("AIPerf, {name}"), score)
-    }
-
-    fn aiperf_within(&self, name: &str, target: Duration) -> (String, Score) {
-        let window = fitted(target, target.as_secs_f64() / 15.0, |window| {
-            let settings = |range| aiperf::Settings::windows(range, window);
-            self.pilot(|seed| self.run_aiperf(&settings, seed).took)
-        });
-        self.aiperf(name, &|range| aiperf::Settings::windows(range, window))
-    }
-
-    fn run_aiperf(
-        &self,
-        settings: &dyn Fn(aiperf::Range) -> aiperf::Settings,
-        seed: u64,
-    ) -> Answer {
+    fn aiperf(&self, settings: impl Fn(aiperf::Range) -> aiperf::Settings, seed: u64) -> Answer {
         let case = self.case.of(seed);
         let range = aiperf::Range::around(case.saturation(), seed);
         aiperf::search(&mut Testbed::new(&case, seed), &settings(range), seed)
     }
 
-    /// The mean time of a few runs, in seconds.
-    fn pilot(&self, took: impl Fn(u64) -> Duration + Sync) -> f64 {
-        let times = parallel(PILOTS, |pilot| took(100_000 + pilot));
-        times.iter().sum::<Duration>().as_secs_f64() / PILOTS as f64
+    fn row(&self, name: String, run: impl Fn(u64) -> Answer + Sync) -> (String, Score) {
+        (name, Score::of(&parallel(self.seeds, run), &self.truths))
     }
 
-    fn each<const N: usize>(&self, run: impl Fn(u64) -> [Answer; N] + Sync) -> Vec<[Answer; N]> {
-        parallel(self.seeds, run)
-    }
-
-    fn scores<const N: usize>(&self, runs: Vec<[Answer; N]>) -> [Score; N] {
-        std::array::from_fn(|method| {
-            let answers: Vec<Answer> = runs.iter().map(|run| run[method]).collect();
-            Score::of(&answers, &self.truths)
+    /// The size at which runs take `target` on average, from a first guess.
+    fn fitted(&self, target: Duration, guess: f64, run: impl Fn(f64, u64) -> Answer + Sync) -> f64 {
+        (0..ROUNDS).fold(guess, |size, _| {
+            let times = parallel(PILOTS, |pilot| run(size, 100_000 + pilot).took);
+            let mean = times.iter().sum::<Duration>().as_secs_f64() / PILOTS as f64;
+            size * target.as_secs_f64() / mean
         })
     }
-}
-
-/// The size at which runs take `target` on average, from a first guess.
-fn fitted(target: Duration, guess: f64, mean_s: impl Fn(f64) -> f64) -> f64 {
-    (0..ROUNDS).fold(guess, |size, _| size * target.as_secs_f64() / mean_s(size))
 }
 
 /// `run` for each seed, on all CPUs, in the order of the seeds.

@@ -31,21 +31,16 @@ pub(crate) struct Score {
 impl Score {
     /// Of answers and the true capacity of each.
     pub(crate) fn of(answers: &[Answer], truths: &[f64]) -> Score {
-        let signed: Vec<f64> = answers
-            .iter()
-            .zip(truths)
+        let pairs = || answers.iter().zip(truths);
+        let signed: Vec<f64> = pairs()
             .filter_map(|(a, truth)| Some(a.rate? / truth - 1.0))
             .collect();
-        let sizes: Vec<f64> = answers
-            .iter()
-            .zip(truths)
+        let sizes: Vec<f64> = pairs()
             .map(|(a, truth)| a.rate.map_or(f64::INFINITY, |r| (r / truth - 1.0).abs()))
             .collect();
         let by_size = sorted(sizes.clone());
         // As parts of the truth.
-        let intervals: Vec<(f64, f64)> = answers
-            .iter()
-            .zip(truths)
+        let intervals: Vec<(f64, f64)> = pairs()
             .filter_map(|(a, truth)| a.interval.map(|(l, h)| (l / truth, h / truth)))
             .collect();
         let holds = |&&(low, high): &&(f64, f64)| (low..=high).contains(&1.0);
@@ -114,30 +109,27 @@ pub(crate) fn print(rows: &[(String, Score)]) {
 }
 
 /// Each row of Plimsoll against each other method at its own settings or with
-/// twice the time: is the median error better, is it worse, or do so few seeds
-/// not tell?
+/// twice the time: is the median error better, worse, or inconclusive over so few
+/// seeds?
 pub(crate) fn print_claims(compared: &[(&str, Vec<(String, Score)>)]) {
     let Some((_, first)) = compared.first() else {
         return;
     };
-    let names = || first.iter().map(|(name, _)| name.as_str());
-    let ours = || names().filter(|name| name.starts_with(OURS));
-    let is_judged = |name: &&str| name.contains(TWICE) || name.contains("its ");
-    let theirs = || {
-        names()
-            .filter(is_judged)
-            .filter(|n| !n.starts_with("the same"))
+    let is_ours = |name: &&str| name.starts_with(OURS);
+    let is_judged = |name: &&str| {
+        (name.contains(TWICE) || name.contains("its ")) && !name.starts_with("the same")
     };
+    let names = || first.iter().map(|(name, _)| name.as_str());
+    let services: Vec<&str> = compared.iter().map(|(name, _)| *name).collect();
     println!(
         "The median error as a part of the other's with its 95 % interval over seeds, and the"
     );
     println!("time as a part of the other's; **bold** where both are as promised.");
-    for ours in ours() {
+    for ours in names().filter(is_ours) {
         println!("\n### {ours}\n");
-        let services: Vec<&str> = compared.iter().map(|(name, _)| *name).collect();
         println!("| against | {} |", services.join(" | "));
         println!("|---{}|", "|---".repeat(services.len()));
-        for theirs in theirs() {
+        for theirs in names().filter(is_judged) {
             let cells: Vec<String> = compared
                 .iter()
                 .filter_map(|(_, rows)| Some(claim(find(rows, ours)?, find(rows, theirs)?)))
@@ -159,7 +151,7 @@ fn claim(ours: &Score, theirs: &Score) -> String {
     let verdict = match (low, high) {
         (_, high) if high <= 1.0 => "better",
         (low, _) if low >= 1.0 => "worse",
-        _ => "cannot tell",
+        _ => "inconclusive",
     };
     let error = ours.median / theirs.median;
     let time = ours.time.as_secs_f64() / theirs.time.as_secs_f64();

@@ -1,16 +1,14 @@
 //! The services, and a simulated machine as the other tools would load it.
 
 use crate::simulated;
-use plimsoll_experiments::sweep::Request;
 use plimsoll_model::{
-    Arrivals, Goal, LatencyLimit, Phase, Plan, Quantile, Rate, Setting, Share, Trial, TrialSpec,
-    WarmUp,
+    Arrivals, Phase, Plan, Quantile, Rate, Setting, Share, Trial, TrialSpec, WarmUp,
 };
 use plimsoll_simulate::{Disturbance, Effect, Machine, Service, truth};
 use plimsoll_study::seeded::Rng;
 use std::time::Duration;
 
-/// A service with a promise about its latency.
+/// A service with a goal for its latency.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
@@ -24,10 +22,6 @@ pub(crate) struct Case {
 /// that a bisection tries are fixed by the peak; on one fixed service they
 /// would hit or miss the capacity by luck, the same for all seeds.
 const LIMITS: f64 = 0.1;
-
-/// The half width that the plan asks for by which single trials are made. It is
-/// for the search alone, which these trials have none of.
-const PRECISION: f64 = 0.05;
 
 /// What one run of a method found.
 #[derive(Debug, Clone, Copy, Default)]
@@ -94,13 +88,9 @@ impl Case {
         self.service.saturation().get()
     }
 
-    /// A full sweep for the promise.
-    pub(crate) fn request(&self, precision: f64, seed: u64) -> Request {
-        let goal = Goal::Latency {
-            quantile: Quantile::P99,
-            limit: LatencyLimit::Absolute(self.limit),
-        };
-        simulated::request(goal, precision, seed)
+    /// Flags of a full sweep for its goal.
+    pub(crate) fn flags(&self, seed: u64) -> String {
+        format!("--goal p99<{}us --seed {seed}", self.limit.as_micros())
     }
 
     pub(crate) fn machine(&self, seed: u64) -> Machine {
@@ -139,7 +129,7 @@ impl Testbed {
     pub(crate) fn new(case: &Case, seed: u64) -> Testbed {
         Testbed {
             machine: case.machine(seed),
-            plan: case.request(PRECISION, seed).plan(),
+            plan: simulated::plan(&case.flags(seed)),
             limit: case.limit.as_secs_f64(),
             saturation: case.saturation(),
             took: Duration::ZERO,

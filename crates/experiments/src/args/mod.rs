@@ -5,5 +5,5 @@ mod server;
 pub mod value;
 
 pub use run::{RunArgs, any_seed};
-pub use server::{ArrivalChoice, FOR_A_SERVER, HeaderArgs, ServerArgs};
-pub(crate) use server::{url_or_record, workload};
+pub use server::{Effort, FOR_A_SERVER};
+pub(crate) use server::{HeaderArgs, LoadArgs, url_or_record};

@@ -1,11 +1,11 @@
 //! Flags of every experiment.
 
 use super::value::{cpus, positive_duration, share};
-use crate::defaults::{Tolerance, bounds};
+use crate::defaults::bounds;
 use clap::Args;
 use plimsoll_engine::RunError;
 use plimsoll_host::{Root, interrupt_time, own_allowed_cpus};
-use plimsoll_model::{CpuSet, RunPlan, Share};
+use plimsoll_model::{Bounds, CpuSet, InterruptTime, RunPlan, Share};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
@@ -41,12 +41,14 @@ pub fn any_seed() -> u64 {
 }
 
 impl RunArgs {
-    /// How much disturbance a trial may show.
-    pub fn tolerance(&self) -> Tolerance {
-        Tolerance {
-            slip: self.max_slip,
-            steal: self.max_steal,
-            other: self.max_other,
+    /// When a trial is invalid.
+    pub fn bounds(&self, interrupts: InterruptTime) -> Bounds {
+        let usual = bounds(interrupts);
+        Bounds {
+            slip: self.max_slip.unwrap_or(usual.slip),
+            steal_share: self.max_steal.unwrap_or(usual.steal_share),
+            other_share: self.max_other.unwrap_or(usual.other_share),
+            ..usual
         }
     }
 
@@ -65,7 +67,7 @@ impl RunArgs {
         let mut plan = RunPlan::blank();
         plan.passes = passes;
         plan.window = window;
-        plan.bounds = bounds(self.tolerance(), interrupt_time(root));
+        plan.bounds = self.bounds(interrupt_time(root));
         plan.cpus.service = self.allowed_cpus(root)?;
         plan.seed = self.seed();
         plan.budget = window * passes * 2 * u32::try_from(settings).unwrap_or(u32::MAX);
@@ -77,11 +79,10 @@ impl RunArgs {
         self.seed.unwrap_or_else(any_seed)
     }
 
-    /// The CPUs that are asked for, if this process may use them all; else all
-    /// that it may use.
+    /// The requested CPUs, by default all that this process may use.
     ///
     /// # Errors
-    /// One of them is not for this process to use.
+    /// It may not use one of them.
     pub fn allowed_cpus(&self, root: &Root) -> Result<CpuSet, RunError> {
         let allowed = own_allowed_cpus(root)?;
         let Some(asked) = &self.cpus else {

@@ -1,23 +1,19 @@
 //! Flags of experiments that load a server.
 
-use super::value::cpus;
-use super::value::positive_duration;
+use super::run::RunArgs;
+use super::value::{cpus, positive_duration};
 use clap::{ArgGroup, Args, ValueEnum};
-use plimsoll_engine::RunError;
+use plimsoll_engine::{RunError, Site};
+use plimsoll_host::Root;
 use plimsoll_load::hash;
-use plimsoll_model::{Arrivals, CpuSet, CpuTime, HttpService, ServiceAt, Workload};
+use plimsoll_model::{
+    Arrivals, CpuPlan, CpuSet, CpuTime, HttpService, InterruptTime, RunPlan, ServiceAt, Workload,
+};
 use std::time::Duration;
 
-/// The group of all flags that make no sense without a server.
-pub(crate) const OF_A_SERVER: &str = "of_a_server";
+/// The group of flags that need a server, or a record of one.
+const URL_OR_RECORD: &str = "url_or_record";
 
-/// The group of headers.
-pub(crate) const HEADERS: &str = "headers_of_a_server";
-
-/// The group of what they make sense with.
-pub(crate) const URL_OR_RECORD: &str = "url_or_record";
-
-/// The group of those two.
 pub(crate) fn url_or_record() -> ArgGroup {
     ArgGroup::new(URL_OR_RECORD)
         .args(["url", "resume"])
@@ -29,9 +25,9 @@ pub const FOR_A_SERVER: &str = "For a server";
 
 /// Flags that concern a server.
 #[derive(Debug, Args)]
-#[group(id = OF_A_SERVER, requires = "url")]
+#[group(requires = "url")]
 #[command(next_help_heading = FOR_A_SERVER)]
-pub struct ServerArgs {
+pub(crate) struct ServerArgs {
     /// The method (default: GET, or POST with --data).
     #[arg(short = 'X', long, visible_alias = "request", value_name = "METHOD")]
     pub method: Option<String>,
@@ -82,9 +78,9 @@ pub struct ServerArgs {
 
 /// Headers, which a run that is resumed may need again.
 #[derive(Debug, Args)]
-#[group(id = HEADERS, requires = URL_OR_RECORD)]
+#[group(requires = URL_OR_RECORD)]
 #[command(next_help_heading = FOR_A_SERVER)]
-pub struct HeaderArgs {
+pub(crate) struct HeaderArgs {
     /// A header, such as 'Accept: text/html'. Repeatable. With --resume, a header whose value the record leaves out.
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
@@ -92,6 +88,7 @@ pub struct HeaderArgs {
 
 impl HeaderArgs {
     /// Names and values.
+    ///
     /// # Errors
     /// One has no name.
     pub(crate) fn parsed(&self) -> Result<Vec<(String, String)>, RunError> {
@@ -102,7 +99,7 @@ impl HeaderArgs {
 
 /// How requests arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ArrivalChoice {
+pub(crate) enum ArrivalChoice {
     /// Independent users: exponential gaps.
     Poisson,
     /// Equal gaps.
@@ -118,22 +115,74 @@ impl From<ArrivalChoice> for Arrivals {
     }
 }
 
-/// The workload that flags ask for: a server at `url`, or the hash service,
-/// calibrated on the first of `cpus`.
-///
-/// # Errors
-/// A flag's value makes no sense, or the hash service cannot be calibrated.
-pub(crate) fn workload(
-    url: Option<&str>,
-    server: &ServerArgs,
-    header: &HeaderArgs,
-    cpus: &CpuSet,
-) -> Result<Workload, RunError> {
-    match url {
-        Some(url) => Ok(Workload::Http(server.service(url, header.parsed()?)?)),
-        None => {
-            let first = cpus.iter().next().unwrap_or(0);
-            Ok(Workload::Hash(hash::calibrate(HASH_REQUEST, first)?))
+/// How much time a run takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// A first look.
+    Quick,
+    /// Figures to act on.
+    Full,
+}
+
+impl Effort {
+    /// As `--quick` asks.
+    pub fn of(quick: bool) -> Effort {
+        match quick {
+            true => Effort::Quick,
+            false => Effort::Full,
+        }
+    }
+}
+
+/// Flags of experiments that load a service.
+#[derive(Debug, Args)]
+pub(crate) struct LoadArgs {
+    /// How requests arrive.
+    #[arg(long, value_name = "LAW", default_value = "poisson")]
+    pub(crate) arrivals: ArrivalChoice,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+
+    #[command(flatten)]
+    pub(crate) header: HeaderArgs,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+impl LoadArgs {
+    /// A server at `url`, or the hash service, calibrated on the first CPU.
+    ///
+    /// # Errors
+    /// A flag's value makes no sense, or the hash service cannot be calibrated.
+    pub(crate) fn workload(&self, url: Option<&str>, root: &Root) -> Result<Workload, RunError> {
+        let allowed = self.run.allowed_cpus(root)?;
+        match url {
+            Some(url) => {
+                let headers = self.header.parsed()?;
+                Ok(Workload::Http(self.server.service(url, headers)?))
+            }
+            None => {
+                let first = allowed.iter().next().unwrap_or(0);
+                Ok(Workload::Hash(hash::calibrate(HASH_REQUEST, first)?))
+            }
+        }
+    }
+
+    /// The CPUs of the service and of the generator.
+    pub(crate) fn cpus(&self, site: &Site, root: &Root) -> CpuPlan {
+        let (asked, service) = (self.run.cpus.as_ref(), self.server.service_cpus.as_ref());
+        site.cpus(root, asked, service)
+    }
+
+    /// A run on `cpus`, with bounds and seed, and nothing else.
+    pub(crate) fn blank_run(&self, cpus: CpuPlan, interrupts: InterruptTime) -> RunPlan {
+        RunPlan {
+            cpus,
+            bounds: self.run.bounds(interrupts),
+            seed: self.run.seed(),
+            ..RunPlan::blank()
         }
     }
 }

@@ -1,14 +1,15 @@
 //! Copies as an experiment.
 
 use super::args::CopiesArgs;
-use super::{CopiesRequest, CopiesRunner};
+use super::plan;
+use super::run::CopiesRunner;
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use plimsoll_engine::{Planner, RunError, Runner};
-use plimsoll_host::{cores_of, interrupt_time};
+use plimsoll_host::cores_of;
 use plimsoll_load::copies::check;
 use plimsoll_model::{
     Copies, CopiesFindings, CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload,
-    CpuPlan, CpuSet, Phase, RunPlan, TrialPicture, counted, for_count, human_minutes,
+    RunPlan, TrialPicture, counted, for_count,
 };
 use plimsoll_report::Document;
 use plimsoll_report::chart::LiveCharts;
@@ -42,27 +43,31 @@ impl Experiment for CopiesOfCommand {
 
     fn prepare(args: &CopiesArgs, machine: &Machine) -> Result<Prepared<CopiesPlan, ()>, RunError> {
         let root = &machine.root;
-        let allowed = args.run.allowed_cpus(root)?;
         let command = Copies {
             command: args.command.clone(),
             timeout: args.timeout.unwrap_or(TIMEOUT),
         };
         check(&command)?;
-        let request = CopiesRequest {
-            command,
-            numbers: numbers(args.numbers.as_deref(), allowed.len())?,
-            quick: args.quick,
-            trials: args.trials,
-            cpus: CpuPlan {
-                generator: CpuSet::default(),
-                cores: cores_of(root, &allowed),
-                service: allowed,
-            },
-            tolerance: args.run.tolerance(),
-            interrupts: interrupt_time(root),
-            seed: args.run.seed(),
+        let s = Duration::from_secs;
+        let (passes, idle, budget) = match args.quick {
+            true => (1, s(2), s(62)),
+            false => (2, s(5), s(205)),
         };
-        Ok(Prepared::new(super::plan(request), ()))
+        // A trial lasts as long as its copies do.
+        let mut run = args
+            .run
+            .plan(args.trials.unwrap_or(passes), s(1), 0, root)?;
+        let allowed = &run.cpus.service;
+        let numbers = numbers(args.numbers.as_deref(), allowed.len())?;
+        run.cpus.cores = cores_of(root, allowed);
+        run.idle = idle;
+        run.budget = budget;
+        let plan = CopiesPlan {
+            workload: CopiesWorkload::Copies(command),
+            numbers,
+            run,
+        };
+        Ok(Prepared::new(plan, ()))
     }
 
     fn reopen(
@@ -104,7 +109,7 @@ impl Experiment for CopiesOfCommand {
     fn planner(
         plan: &CopiesPlan,
     ) -> impl Planner<Setting = CopiesSetting, Outcome = CopiesOutcome> {
-        super::planner(plan)
+        plan::planner(plan)
     }
 
     fn runner<'a>(
@@ -123,23 +128,14 @@ impl Experiment for CopiesOfCommand {
     }
 
     fn stages(plan: &CopiesPlan) -> Vec<Stage> {
-        let idle = (!plan.run.idle.is_zero()).then(|| Stage {
-            phase: Phase::Idle,
-            words: format!(
-                "the machine without load, for {}",
-                human_minutes(plan.run.idle)
-            ),
-        });
         let what = match plan.numbers.as_slice() {
             [] => "no copies".to_owned(),
             [one] => format!("{one} copies at once"),
             [first, .., last] => format!("{first} to {last} copies at once"),
         };
-        let copies = Stage {
-            phase: Phase::Level { level: None },
-            words: format!("{what}, each {} times, in shuffled order", plan.run.passes),
-        };
-        idle.into_iter().chain(Some(copies)).collect()
+        let words = format!("{what}, each {} times, in shuffled order", plan.run.passes);
+        let stages = [Stage::idle(&plan.run), Some(Stage::visits(words))];
+        stages.into_iter().flatten().collect()
     }
 
     fn findings(plan: &CopiesPlan, trials: &[CopiesTrial]) -> CopiesFindings {

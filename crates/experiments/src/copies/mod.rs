@@ -1,8 +1,8 @@
 //! `plimsoll copies`: how long do copies of a command take that run at
 //! once, on 1 to N CPUs?
 //!
-//! [`plan()`] makes the plan, [`planner`] says which trial is next, and
-//! [`CopiesRunner`] carries it out.
+//! [`planner`] returns the next trial, and [`CopiesRunner`](run::CopiesRunner)
+//! carries it out.
 
 mod args;
 mod experiment;
@@ -13,5 +13,3 @@ mod tests;
 
 pub use args::CopiesArgs;
 pub use experiment::CopiesOfCommand;
-pub use plan::{CopiesRequest, plan, planner};
-pub use run::CopiesRunner;

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Runs the trials of a run of copies.
 #[derive(Debug)]
-pub struct CopiesRunner<'a> {
+pub(super) struct CopiesRunner<'a> {
     plan: &'a CopiesPlan,
     command: &'a Copies,
     sensors: TrialSensors,
@@ -25,7 +25,7 @@ impl<'a> CopiesRunner<'a> {
     ///
     /// # Errors
     /// No folder for the copies can be made, or the journal cannot be written.
-    pub fn new(
+    pub(super) fn new(
         plan: &'a CopiesPlan,
         command: &'a Copies,
         machine: &Machine,
@@ -38,35 +38,6 @@ impl<'a> CopiesRunner<'a> {
             scratch: Scratch::make(machine.journal()?, &std::env::temp_dir(), "copies")?,
         })
     }
-
-    fn copies(
-        &self,
-        spec: &TrialSpec<CopiesSetting>,
-        copies: u32,
-        observer: &dyn Observer,
-        stop: &AtomicBool,
-    ) -> Result<Option<CopiesTrial>, RunError> {
-        let cpus = self.plan.run.cpus.core_by_core();
-        let (command, scratch) = (self.command, &self.scratch);
-        let bounds = &self.plan.run.bounds;
-        measure(
-            bounds,
-            (&self.sensors, &[]),
-            spec,
-            observer,
-            |trial: &mut CopiesTrial| {
-                let run = copies::start(command, copies, &cpus, scratch)?;
-                match run.wait(stop) {
-                    Ok(times) => {
-                        trial.outcome.copy_times = times;
-                        Ok(true)
-                    }
-                    Err(CopiesError::Interrupted) => Ok(false),
-                    Err(CopiesError::Load(error)) => Err(error.into()),
-                }
-            },
-        )
-    }
 }
 
 impl Runner<CopiesSetting, CopiesOutcome> for CopiesRunner<'_> {
@@ -76,11 +47,22 @@ impl Runner<CopiesSetting, CopiesOutcome> for CopiesRunner<'_> {
         observer: &mut dyn Observer,
         stop: &AtomicBool,
     ) -> Result<Option<CopiesTrial>, RunError> {
-        match spec.setting {
-            CopiesSetting::Copies { copies } => self.copies(spec, copies, observer, stop),
-            CopiesSetting::Idle => {
-                idle_trial(&self.plan.run.bounds, &self.sensors, spec, observer, stop)
+        let (bounds, sensors) = (&self.plan.run.bounds, &self.sensors);
+        let CopiesSetting::Copies { copies: count } = spec.setting else {
+            return idle_trial(bounds, sensors, spec, observer, stop);
+        };
+        let cpus = self.plan.run.cpus.core_by_core();
+        let work = |trial: &mut CopiesTrial| {
+            let run = copies::start(self.command, count, &cpus, &self.scratch)?;
+            match run.wait(stop) {
+                Ok(times) => {
+                    trial.outcome.copy_times = times;
+                    Ok(true)
+                }
+                Err(CopiesError::Interrupted) => Ok(false),
+                Err(CopiesError::Load(error)) => Err(error.into()),
             }
-        }
+        };
+        measure(bounds, (sensors, &[]), spec, observer, work)
     }
 }

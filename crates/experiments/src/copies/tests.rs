@@ -1,83 +1,47 @@
 //! The planner of copies on a simulated machine: time is arithmetic.
 
-use super::*;
-use crate::Tolerance;
-use plimsoll_engine::{Next, Observer, Outcome, Planner, Quiet, RunError, Runner, conduct};
+use super::plan::planner;
+use crate::defaults::bounds;
+use crate::simulated::conducted;
+use plimsoll_engine::{Next, Outcome, Planner};
 use plimsoll_model::{
-    Copies, CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CpuPlan, CpuSet, InterruptTime,
-    Invalid, Phase, Share, Trial, TrialSpec, Verdict,
+    Copies, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload, InterruptTime, Phase, RunPlan,
+    Trial, TrialSpec,
 };
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A run of 1 to 4 copies, each number twice.
 fn of_four() -> CopiesPlan {
-    plan(CopiesRequest {
-        command: Copies {
+    CopiesPlan {
+        workload: CopiesWorkload::Copies(Copies {
             command: vec!["true".into()],
             timeout: Duration::from_secs(1),
-        },
+        }),
         numbers: vec![1, 2, 3, 4],
-        quick: true,
-        trials: Some(2),
-        cpus: CpuPlan {
-            service: "0-3".parse().unwrap(),
-            generator: CpuSet::default(),
-            cores: Vec::new(),
+        run: RunPlan {
+            passes: 2,
+            idle: Duration::from_secs(2),
+            bounds: bounds(InterruptTime::Unknown),
+            seed: 11,
+            budget: Duration::from_secs(62),
+            ..RunPlan::blank()
         },
-        tolerance: Tolerance::default(),
-        interrupts: InterruptTime::Unknown,
-        seed: 11,
-    })
+    }
 }
 
-/// A machine on which each copy takes a second, disturbed in some trials.
-struct Simulated {
-    disturbed: Disturbed,
-}
-
-type Disturbed = fn(&TrialSpec<CopiesSetting>) -> bool;
-
-const NONE: Disturbed = |_| false;
-
-impl Runner<CopiesSetting, CopiesOutcome> for Simulated {
-    fn run(
-        &mut self,
-        spec: &TrialSpec<CopiesSetting>,
-        _: &mut dyn Observer,
-        _: &AtomicBool,
-    ) -> Result<Option<CopiesTrial>, RunError> {
+/// Continues from `trials` to the end of the plan, on a machine on which each copy
+/// takes a second.
+fn run(plan: &CopiesPlan, mut trials: Vec<CopiesTrial>) -> Vec<CopiesTrial> {
+    let trial = |spec: &TrialSpec<CopiesSetting>| {
         let mut trial: CopiesTrial = Trial::begun(spec.clone(), 0);
         trial.took = Duration::from_secs(1);
         if let CopiesSetting::Copies { copies } = spec.setting {
             trial.outcome.copy_times = vec![trial.took; copies as usize];
         }
-        if (self.disturbed)(spec) {
-            trial.verdict = Verdict::Invalid(vec![Invalid::Steal {
-                stolen: Share::ONE,
-                bound: Share::ZERO,
-            }]);
-        }
-        Ok(Some(trial))
-    }
-}
-
-/// Continues from `trials` to the end of the plan.
-fn run(plan: &CopiesPlan, disturbed: Disturbed, trials: &mut Vec<CopiesTrial>) {
-    let ended = conduct(
-        &planner(plan),
-        trials,
-        &mut Simulated { disturbed },
-        |_| Ok::<(), RunError>(()),
-        &mut Quiet,
-        &AtomicBool::new(false),
-    );
+        trial
+    };
+    let ended = conducted(&planner(plan), &mut trials, trial);
     assert_eq!(ended.unwrap(), Outcome::Complete);
-}
-
-fn all(plan: &CopiesPlan, disturbed: Disturbed) -> Vec<CopiesTrial> {
-    let mut trials = Vec::new();
-    run(plan, disturbed, &mut trials);
     trials
 }
 
@@ -96,7 +60,7 @@ fn is_visit(trial: &CopiesTrial) -> bool {
 
 #[test]
 fn copies_are_visited_without_calibration() {
-    let trials = all(&of_four(), NONE);
+    let trials = run(&of_four(), vec![]);
     let mut visited = numbers(trials.iter().filter(|t| is_visit(t)));
     visited.sort_unstable();
     assert_eq!(visited, [1, 1, 2, 2, 3, 3, 4, 4]);
@@ -108,20 +72,9 @@ fn copies_are_visited_without_calibration() {
 }
 
 #[test]
-fn the_second_pass_mirrors_the_first() {
-    let trials = all(&of_four(), NONE);
-    let (first, mut second): (Vec<_>, Vec<_>) = trials
-        .iter()
-        .filter(|t| is_visit(t))
-        .partition(|t| t.spec.pass == 0);
-    second.reverse();
-    assert_eq!(numbers(first), numbers(second));
-}
-
-#[test]
 fn the_idle_machine_is_measured_first_and_once() {
     let plan = of_four();
-    let trials = all(&plan, NONE);
+    let trials = run(&plan, vec![]);
     assert_eq!(trials[0].spec.setting, CopiesSetting::Idle);
     assert_eq!(trials[0].spec.window, plan.run.idle);
     let idle = trials.iter().filter(|t| t.spec.phase == Phase::Idle);
@@ -131,48 +84,17 @@ fn the_idle_machine_is_measured_first_and_once() {
 #[test]
 fn a_resumed_run_makes_the_trials_that_are_missing() {
     let plan = of_four();
-    let whole = all(&plan, NONE);
+    let whole = run(&plan, vec![]);
     for done in 0..whole.len() {
-        let mut trials = whole[..done].to_vec();
-        run(&plan, NONE, &mut trials);
+        let trials = run(&plan, whole[..done].to_vec());
         assert_eq!(trials, whole, "resumed after {done} trials");
     }
 }
 
 #[test]
-fn invalid_trials_are_repeated_up_to_the_bound() {
-    let plan = of_four();
-    let trials = all(&plan, |spec| {
-        spec.setting == CopiesSetting::Copies { copies: 3 } && spec.pass == 0
-    });
-    let tries = |copies: u32, pass: u32| -> Vec<u32> {
-        let of_visit = |t: &&CopiesTrial| {
-            t.spec.setting == CopiesSetting::Copies { copies } && t.spec.pass == pass
-        };
-        trials
-            .iter()
-            .filter(of_visit)
-            .map(|t| t.spec.attempt)
-            .collect()
-    };
-    let most = plan.run.bounds.retries;
-    assert_eq!(tries(3, 0), (0..=most).collect::<Vec<_>>());
-    assert_eq!(tries(3, 1), [0]);
-    assert_eq!(tries(2, 0), [0]);
-}
-
-#[test]
-fn without_budget_no_trial_is_repeated() {
-    let mut plan = of_four();
-    plan.run.budget = Duration::ZERO;
-    let trials = all(&plan, |_| true);
-    assert_eq!(trials.iter().filter(|t| is_visit(t)).count(), 4 * 2);
-}
-
-#[test]
 fn the_progress_counts_visits_and_ends_with_no_time_left() {
     let plan = of_four();
-    let trials = all(&plan, NONE);
+    let trials = run(&plan, vec![]);
     let progress = |done: usize| planner(&plan).progress(&trials[..done]);
     assert_eq!((progress(0).done, progress(0).visits), (0, 8));
     assert!(progress(0).left > progress(1).left + plan.run.idle / 2);

@@ -34,29 +34,15 @@ pub(super) fn asked_at(url: String) -> HttpService {
 /// afterwards.
 #[derive(Debug)]
 pub(super) struct KnownLoad {
-    service: &'static KnownService,
-    serves_on: CpuId,
-    generator: CpuSet,
-}
-
-impl KnownLoad {
-    pub(super) fn new(
-        service: &'static KnownService,
-        serves_on: CpuId,
-        generator: CpuSet,
-    ) -> KnownLoad {
-        KnownLoad {
-            service,
-            serves_on,
-            generator,
-        }
-    }
+    pub(super) service: &'static KnownService,
+    pub(super) serves_on: CpuId,
+    pub(super) generator: CpuSet,
 }
 
 impl Load for KnownLoad {
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
         // A different seed than for the arrivals.
-        let discipline = self.service.discipline(derive(offer.seed, 0));
+        let discipline = (self.service.discipline)(derive(offer.seed, 0));
         let behaviour = Behaviour::Queue(discipline);
         let server = KnownServer::start_pinned(behaviour, self.serves_on).map_err(|source| {
             LoadError::System {

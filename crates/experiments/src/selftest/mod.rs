@@ -21,7 +21,7 @@ mod tests;
 
 pub use services::KnownService;
 
-use crate::sweep::{self, Effort};
+use crate::sweep::{self, Effort, SweepPlanner};
 use load::KnownLoad;
 use plimsoll_engine::order::derive;
 use plimsoll_engine::{
@@ -90,13 +90,17 @@ impl Selftest {
     ) -> Result<Option<SelftestAnswer>, RunError> {
         let plan = self.plan(service)?;
         let truth = truth::of(service, &plan, self.effort)?;
-        let load = KnownLoad::new(service, self.serves_on, self.cpus.generator.clone());
+        let load = KnownLoad {
+            service,
+            serves_on: self.serves_on,
+            generator: self.cpus.generator.clone(),
+        };
         let mut runner = in_this_process(&plan, &self.root, Box::new(load));
         let mut trials = Vec::new();
         let planner = SelftestPlanner {
-            selftest: self,
             service,
             plan: &plan,
+            effort: self.effort,
         };
         let ended = conduct(
             &planner,
@@ -121,30 +125,19 @@ impl Selftest {
         let seed = derive(self.seed, place(service) as u64);
         plan::plan(service, self.effort, &self.cpus, seed)
     }
-
-    /// How far the whole self-test is.
-    fn progress(&self, service: &KnownService, plan: &Plan, trials: &[Trial]) -> Progress {
-        let later = &SERVICES[place(service) + 1..];
-        let later: Duration = later.iter().map(|s| plan::takes(s, self.effort)).sum();
-        Progress {
-            done: place(service),
-            visits: SERVICES.len(),
-            left: sweep::progress(plan, trials).left + later,
-        }
-    }
 }
 
 /// Plans the trials of one service: those of a sweep whose budget grows with
-/// what invalid trials took.
+/// the time of invalid trials.
 struct SelftestPlanner<'p> {
-    selftest: &'p Selftest,
-    service: &'static KnownService,
+    service: &'p KnownService,
     plan: &'p Plan,
+    effort: Effort,
 }
 
 impl SelftestPlanner<'_> {
     fn plan(&self, trials: &[Trial]) -> Plan {
-        plan::extended(self.plan, trials, self.selftest.effort)
+        plan::extended(self.plan, trials, self.effort)
     }
 }
 
@@ -153,12 +146,19 @@ impl Planner for SelftestPlanner<'_> {
     type Outcome = ();
 
     fn next(&self, trials: &[Trial]) -> Next<Setting> {
-        sweep::next(&self.plan(trials), trials)
+        SweepPlanner(&self.plan(trials)).next(trials)
     }
 
+    /// Of the whole self-test.
     fn progress(&self, trials: &[Trial]) -> Progress {
-        self.selftest
-            .progress(self.service, &self.plan(trials), trials)
+        let done = place(self.service);
+        let later = SERVICES[done + 1..].iter();
+        let later: Duration = later.map(|s| plan::takes(s, self.effort)).sum();
+        Progress {
+            done,
+            visits: SERVICES.len(),
+            left: SweepPlanner(&self.plan(trials)).progress(trials).left + later,
+        }
     }
 
     fn describe(&self, spec: &TrialSpec) -> String {

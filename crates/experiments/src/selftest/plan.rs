@@ -39,26 +39,26 @@ const KNEE: &str = "p90<3x";
 const FEW_REFUSALS: &str = "errors<1%";
 
 /// The numbers that depend on the effort.
-struct Times {
+pub(super) struct Times {
     /// The full test uses many short trials instead of few long ones, because the width
     /// of an interval follows from the scatter of trials around their line. The quick
     /// test has eight in all, and needs more requests from each.
     window: Duration,
     /// A bit more than one period of the stall; four in the full test.
-    stall_window: Duration,
+    pub(super) stall_window: Duration,
     search: Duration,
     confirm: Duration,
     /// Time per service to repeat invalid trials.
-    again: Duration,
+    pub(super) again: Duration,
     /// Maximum repeats of a calibration trial.
-    calibrated_again: u32,
+    pub(super) calibrated_again: u32,
 }
 
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-fn times(effort: Effort) -> Times {
+pub(super) fn times(effort: Effort) -> Times {
     match effort {
         Effort::Quick => Times {
             window: ms(550),
@@ -105,7 +105,7 @@ pub(super) fn plan(
     let times = times(effort);
     let (goals, levels) = asked(service.asks);
     let goals: Result<Vec<Goal>, _> = goals.iter().map(|goal| goal.parse()).collect();
-    let discipline = service.discipline(seed);
+    let discipline = (service.discipline)(seed);
     let rated = match service.asks {
         Asks::Saturation => None,
         Asks::Stall => Rate::per_second(STALL_RATE),
@@ -194,22 +194,6 @@ pub(super) fn takes(service: &KnownService, effort: Effort) -> Duration {
         Asks::Saturation => (WARM_UP + CALIBRATION_WINDOW + AROUND) * CALIBRATION_TRIALS,
         Asks::Latency | Asks::Knee | Asks::Refusals => levels + times.search,
     }
-}
-
-/// The maximum duration.
-#[cfg(test)]
-pub(super) fn takes_at_most(service: &KnownService, effort: Effort) -> Duration {
-    let times = times(effort);
-    takes(service, effort)
-        + match service.asks {
-            Asks::Stall if times.again < times.stall_window => Duration::ZERO,
-            Asks::Saturation => {
-                (WARM_UP + CALIBRATION_WINDOW + AROUND)
-                    * CALIBRATION_TRIALS
-                    * times.calibrated_again
-            }
-            _ => times.again,
-        }
 }
 
 /// How late the generator may be, in one request of a hundred.

@@ -12,6 +12,7 @@ pub struct KnownService {
     /// Its behaviour, in a few words.
     pub name: &'static str,
     pub(super) asks: Asks,
+    /// Its behaviour, with a seed of its random times.
     pub(super) discipline: fn(u64) -> Discipline,
 }
 
@@ -29,13 +30,6 @@ pub(super) enum Asks {
     Saturation,
     /// The length of its stalls.
     Stall,
-}
-
-impl KnownService {
-    /// Its behaviour; `seed` drives its random times.
-    pub(super) fn discipline(&self, seed: u64) -> Discipline {
-        (self.discipline)(seed)
-    }
 }
 
 const fn us(n: u64) -> Duration {

@@ -6,67 +6,36 @@ mod truths;
 use super::services::{Asks, SERVICES};
 use super::truth::Truth;
 use super::verdict::{Measured, judge, verdict, widest_pct};
-use super::{KnownService, plan, truth};
-use crate::sweep::{self, Effort};
+use super::{KnownService, SelftestPlanner, plan, truth};
+use crate::simulated::{conducted, disturbed};
+use crate::sweep::Effort;
 use plimsoll_engine::order::derive;
-use plimsoll_engine::{Next, Observer, Planner, Progress, Quiet, RunError, Runner, conduct};
 use plimsoll_load::arrivals::Schedule;
 use plimsoll_load::known::Queue;
 use plimsoll_model::{
-    CpuPlan, Estimate, Invalid, KnownAnswer, Plan, Rate, SelftestAnswer, SelftestVerdict, Setting,
-    Share, Trial, TrialSpec, Verdict,
+    CpuPlan, Estimate, KnownAnswer, Plan, Rate, SelftestAnswer, SelftestVerdict, Setting, Trial,
+    TrialSpec,
 };
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const fn us(n: u64) -> Duration {
     Duration::from_micros(n)
 }
 
-/// What the way between generator and service adds, and which trials count.
+/// What the path between generator and service adds, and which trials are valid.
 #[derive(Debug, Clone, Copy)]
 struct Conditions {
     /// What each answer takes besides.
     later: Duration,
-    /// Every so many trials one does not count; 0 for none.
+    /// One of so many trials is invalid; 0 for none.
     invalid_every: usize,
 }
 
-/// What the loopback takes, on trials that count.
+/// What the loopback takes, with valid trials only.
 const UNDISTURBED: Conditions = Conditions {
     later: us(100),
     invalid_every: 0,
 };
-
-/// Plans a sweep whose budget grows with the time of invalid trials, as the
-/// self-test does.
-struct Extended<'a> {
-    plan: &'a Plan,
-    effort: Effort,
-}
-
-impl Extended<'_> {
-    fn plan(&self, trials: &[Trial]) -> Plan {
-        plan::extended(self.plan, trials, self.effort)
-    }
-}
-
-impl Planner for Extended<'_> {
-    type Setting = Setting;
-    type Outcome = ();
-
-    fn next(&self, trials: &[Trial]) -> Next<Setting> {
-        sweep::next(&self.plan(trials), trials)
-    }
-
-    fn progress(&self, trials: &[Trial]) -> Progress {
-        sweep::progress(&self.plan(trials), trials)
-    }
-
-    fn describe(&self, spec: &TrialSpec) -> String {
-        sweep::describe(spec)
-    }
-}
 
 /// A service that is asked on virtual time.
 struct Virtual<'a> {
@@ -76,18 +45,11 @@ struct Virtual<'a> {
     trials: usize,
 }
 
-impl Runner<Setting, ()> for Virtual<'_> {
-    fn run(
-        &mut self,
-        spec: &TrialSpec,
-        _: &mut dyn Observer,
-        _: &AtomicBool,
-    ) -> Result<Option<Trial>, RunError> {
-        let Setting::Offer { rate } = spec.setting else {
-            panic!("{spec:?}")
-        };
+impl Virtual<'_> {
+    fn trial(&mut self, spec: &TrialSpec) -> Trial {
         let mut trial = Trial::begun(spec.clone(), 0);
-        let mut queue = Queue::new(self.service.discipline(derive(spec.seed, 0)));
+        let rate = trial.asked();
+        let mut queue = Queue::new((self.service.discipline)(derive(spec.seed, 0)));
         let opens = spec.warm_up.max;
         let closes = opens + spec.window;
         for came in Schedule::new(self.plan.arrivals, rate, spec.seed) {
@@ -111,19 +73,20 @@ impl Runner<Setting, ()> for Virtual<'_> {
         self.trials += 1;
         let every = self.conditions.invalid_every;
         if every > 0 && self.trials.is_multiple_of(every) {
-            let (stolen, bound) = (Share::ONE, Share::ZERO);
-            trial.verdict = Verdict::Invalid(vec![Invalid::Steal { stolen, bound }]);
+            trial.verdict = disturbed();
         }
-        Ok(Some(trial))
+        trial
     }
 }
 
-fn cpus() -> CpuPlan {
-    CpuPlan {
+/// The plan for a service on CPU 0, with the generator on CPU 1.
+fn plan_of(service: &KnownService, effort: Effort, seed: u64) -> Plan {
+    let cpus = CpuPlan {
         service: [0].into_iter().collect(),
         generator: [1].into_iter().collect(),
         cores: Vec::new(),
-    }
+    };
+    plan::plan(service, effort, &cpus, seed).unwrap()
 }
 
 fn measured(
@@ -132,7 +95,7 @@ fn measured(
     seed: u64,
     conditions: Conditions,
 ) -> (SelftestAnswer, Duration) {
-    let plan = plan::plan(service, effort, &cpus(), seed).unwrap();
+    let plan = plan_of(service, effort, seed);
     let truth = truth::of(service, &plan, Effort::Quick).unwrap();
     measured_against(truth, service, effort, &plan, conditions)
 }
@@ -151,15 +114,12 @@ fn measured_against(
         conditions,
         trials: 0,
     };
-    conduct(
-        &Extended { plan, effort },
-        &mut trials,
-        &mut runner,
-        |_| Ok::<(), RunError>(()),
-        &mut Quiet,
-        &AtomicBool::new(false),
-    )
-    .unwrap();
+    let planner = SelftestPlanner {
+        service,
+        plan,
+        effort,
+    };
+    conducted(&planner, &mut trials, |spec| runner.trial(spec)).unwrap();
     let answer = judge(&Measured {
         service,
         effort,
@@ -170,6 +130,18 @@ fn measured_against(
     (answer, trials.iter().map(|t| t.took).sum())
 }
 
+/// The maximum duration for a service.
+fn takes_at_most(service: &KnownService, effort: Effort) -> Duration {
+    let times = plan::times(effort);
+    let takes = plan::takes(service, effort);
+    takes
+        + match service.asks {
+            Asks::Stall if times.again < times.stall_window => Duration::ZERO,
+            Asks::Saturation => takes * times.calibrated_again,
+            _ => times.again,
+        }
+}
+
 fn that_asks(asks: Asks) -> &'static KnownService {
     SERVICES.iter().find(|s| s.asks == asks).unwrap()
 }
@@ -177,10 +149,10 @@ fn that_asks(asks: Asks) -> &'static KnownService {
 #[test]
 fn on_virtual_time_known_answers_are_recovered_but_for_chance() {
     for service in &SERVICES {
-        let plan = plan::plan(service, Effort::Quick, &cpus(), 0).unwrap();
+        let plan = plan_of(service, Effort::Quick, 0);
         let truth = truth::of(service, &plan, Effort::Quick).unwrap();
         let of_seed = |seed| {
-            let plan = plan::plan(service, Effort::Quick, &cpus(), seed).unwrap();
+            let plan = plan_of(service, Effort::Quick, seed);
             let (answer, took) =
                 measured_against(truth, service, Effort::Quick, &plan, UNDISTURBED);
             assert_eq!(answer.invalid_trials, 0);
@@ -216,9 +188,9 @@ fn the_full_test_recovers_with_narrow_intervals_and_confirms_most() {
 }
 
 #[test]
-fn what_is_promised_of_the_time_is_kept() {
+fn the_promised_time_is_kept() {
     let at_most = |effort| -> Duration {
-        let each = SERVICES.iter().map(|s| plan::takes_at_most(s, effort));
+        let each = SERVICES.iter().map(|s| takes_at_most(s, effort));
         each.sum()
     };
     assert!(at_most(Effort::Quick) < Duration::from_secs(57));
@@ -241,14 +213,14 @@ fn a_path_that_adds_milliseconds_is_a_miss() {
 }
 
 #[test]
-fn what_was_disturbed_throughout_was_not_measured_and_says_why() {
+fn a_test_disturbed_throughout_is_not_measured_and_says_why() {
     let throughout = Conditions {
         invalid_every: 1,
         ..UNDISTURBED
     };
     for asks in [Asks::Latency, Asks::Stall, Asks::Saturation] {
         let (answer, time) = measured(that_asks(asks), Effort::Quick, 5, throughout);
-        let measured_in = plan::takes_at_most(that_asks(asks), Effort::Quick) + us(1_000_000);
+        let measured_in = takes_at_most(that_asks(asks), Effort::Quick) + us(1_000_000);
         assert!(time < measured_in, "{asks:?} goes on for {time:?}");
         assert_eq!(answer.verdict, SelftestVerdict::NotMeasured, "{answer:?}");
         assert_eq!((answer.trials, answer.error_pct), (0, None));
@@ -258,13 +230,13 @@ fn what_was_disturbed_throughout_was_not_measured_and_says_why() {
 }
 
 #[test]
-fn trials_that_do_not_count_are_made_again_while_there_is_time() {
+fn invalid_trials_are_repeated_while_there_is_time() {
     let service = that_asks(Asks::Latency);
     let some = Conditions {
         invalid_every: 2,
         ..UNDISTURBED
     };
-    let plan = plan::plan(service, Effort::Full, &cpus(), 5).unwrap();
+    let plan = plan_of(service, Effort::Full, 5);
     let truth = truth::of(service, &plan, Effort::Quick).unwrap();
     let with = |conditions| measured_against(truth, service, Effort::Full, &plan, conditions);
     let (quiet, usual) = with(UNDISTURBED);
@@ -272,7 +244,7 @@ fn trials_that_do_not_count_are_made_again_while_there_is_time() {
     assert!(disturbed.invalid_trials >= 10, "{disturbed:?}");
     assert!(disturbed.trials * 10 >= quiet.trials * 7, "{disturbed:?}");
     assert_eq!(disturbed.verdict, SelftestVerdict::Recovered);
-    assert!(time > usual && time < plan::takes_at_most(service, Effort::Full));
+    assert!(time > usual && time < takes_at_most(service, Effort::Full));
 }
 
 #[test]
@@ -299,7 +271,7 @@ fn a_stalls_interval_holds_it_however_late_its_first_answer_was() {
 /// seen.
 fn stalled(latencies: &[(Duration, u64)]) -> SelftestAnswer {
     let service = that_asks(Asks::Stall);
-    let plan = plan::plan(service, Effort::Quick, &cpus(), 1).unwrap();
+    let plan = plan_of(service, Effort::Quick, 1);
     let rate = Rate::per_second(500.0).unwrap();
     let spec = TrialSpec {
         warm_up: plan.run.warm_up,
@@ -334,7 +306,7 @@ fn found(effort: Effort, (low, value, high): (f64, f64, f64)) -> SelftestVerdict
 }
 
 #[test]
-fn an_answer_with_a_wide_interval_is_not_recovered_however_near_it_is() {
+fn an_answer_with_a_wide_interval_is_not_recovered() {
     use SelftestVerdict::{Missed, Recovered, TooWide};
     for (estimate, full, quick) in [
         ((980.0, 1000.0, 1030.0), Recovered, Recovered),
@@ -360,11 +332,11 @@ fn chance_alone() {
     for effort in [Effort::Quick, Effort::Full] {
         for service in &SERVICES {
             let truth = {
-                let plan = plan::plan(service, effort, &cpus(), 0).unwrap();
+                let plan = plan_of(service, effort, 0);
                 truth::of(service, &plan, Effort::Full).unwrap()
             };
             let runs = (0..60).map(|seed| {
-                let plan = plan::plan(service, effort, &cpus(), seed).unwrap();
+                let plan = plan_of(service, effort, seed);
                 measured_against(truth, service, effort, &plan, UNDISTURBED).0
             });
             let runs: Vec<SelftestAnswer> = runs.collect();

@@ -46,7 +46,7 @@ pub(super) fn of(service: &KnownService, plan: &Plan, effort: Effort) -> Result<
     };
     // A different seed than for the arrivals, or gaps and service times would be
     // correlated.
-    let discipline = service.discipline(derive(SEED, 0));
+    let discipline = (service.discipline)(derive(SEED, 0));
     let known = match (service.asks, &discipline) {
         (_, Discipline::Stall { lasting, .. }) => Some(Truth::Stall(*lasting)),
         (Asks::Saturation, _) => discipline.saturation().map(Truth::Saturation),
@@ -69,7 +69,6 @@ pub(super) fn of(service: &KnownService, plan: &Plan, effort: Effort) -> Result<
 ///
 /// A limit that is a multiple of the light-load latency refers to the latency at a
 /// fifth of saturation.
-/// fifth of saturation.
 pub fn capacity(
     discipline: &Discipline,
     arrivals: Arrivals,
@@ -77,16 +76,19 @@ pub fn capacity(
     requests: u64,
 ) -> Option<Rate> {
     let saturation = discipline.saturation()?.get();
+    let simulated = Simulated {
+        discipline,
+        arrivals,
+        requests,
+    };
     let (limit, allowed) = match *goal {
         Goal::Latency { quantile, limit } => {
-            let light = || {
-                let rate = saturation * LIGHT_PCT / 100.0;
-                let latency = latency(discipline, arrivals, rate, requests)?;
-                latency.quantile(quantile.fraction())
-            };
             let limit = match limit {
                 LatencyLimit::Absolute(limit) => limit,
-                LatencyLimit::TimesLight(times) => light()?.mul_f64(times),
+                LatencyLimit::TimesLight(times) => {
+                    let light = simulated.latency(saturation * LIGHT_PCT / 100.0)?;
+                    light.quantile(quantile.fraction())?.mul_f64(times)
+                }
             };
             (limit, 1.0 - quantile.fraction())
         }
@@ -97,7 +99,7 @@ pub fn capacity(
         return Rate::per_second(exact).filter(|rate| rate.get() >= LOOKED_AT.0 * saturation);
     }
     crossing(saturation, |rate| {
-        let broken = broken_share(discipline, arrivals, rate, limit, requests);
+        let broken = simulated.broken_share(rate, limit);
         broken.is_some_and(|broken| broken <= allowed)
     })
 }
@@ -128,60 +130,52 @@ fn crossing(saturation: f64, holds: impl Fn(f64) -> bool) -> Option<Rate> {
     }
     while high - low > PRECISION * high {
         let middle = 0.5 * (low + high);
-        if holds(middle) {
-            low = middle;
-        } else {
-            high = middle;
+        match holds(middle) {
+            true => low = middle,
+            false => high = middle,
         }
     }
     Rate::per_second(0.5 * (low + high))
 }
 
-/// The share of requests at `rate` that are refused or exceed `limit`.
-fn broken_share(
-    discipline: &Discipline,
+/// A service on virtual time.
+struct Simulated<'a> {
+    discipline: &'a Discipline,
     arrivals: Arrivals,
-    rate: f64,
-    limit: Duration,
+    /// At each rate.
     requests: u64,
-) -> Option<f64> {
-    let mut broken = 0u64;
-    let seen = |latency: Option<Duration>| {
-        broken += u64::from(latency.is_none_or(|latency| latency > limit));
-    };
-    each(discipline, arrivals, rate, requests, seen)?;
-    Some(broken as f64 / requests as f64)
 }
 
-fn latency(
-    discipline: &Discipline,
-    arrivals: Arrivals,
-    rate: f64,
-    requests: u64,
-) -> Option<Histogram> {
-    let mut all = Histogram::new();
-    let seen = |latency: Option<Duration>| latency.into_iter().for_each(|one| all.record(one));
-    each(discipline, arrivals, rate, requests, seen)?;
-    Some(all)
-}
-
-/// Calls back with the latency of each of `requests` requests; `None` if refused.
-fn each(
-    discipline: &Discipline,
-    arrivals: Arrivals,
-    rate: f64,
-    requests: u64,
-    mut see: impl FnMut(Option<Duration>),
-) -> Option<()> {
-    let schedule = Schedule::new(arrivals, Rate::per_second(rate)?, SEED);
-    let mut queue = Queue::new(discipline.clone());
-    let lead_in = (requests as f64 * LEAD_IN) as u64;
-    for (came, n) in schedule.zip(0..lead_in + requests) {
-        let came = Duration::from_nanos(came);
-        let answered = queue.answers_at(came);
-        if n >= lead_in {
-            see(answered.map(|answered| answered - came));
-        }
+impl Simulated<'_> {
+    /// The share of requests at `rate` that are refused or exceed `limit`.
+    fn broken_share(&self, rate: f64, limit: Duration) -> Option<f64> {
+        let mut broken = 0u64;
+        self.each(rate, |latency| {
+            broken += u64::from(latency.is_none_or(|latency| latency > limit));
+        })?;
+        Some(broken as f64 / self.requests as f64)
     }
-    Some(())
+
+    fn latency(&self, rate: f64) -> Option<Histogram> {
+        let mut all = Histogram::new();
+        self.each(rate, |latency| {
+            latency.into_iter().for_each(|one| all.record(one));
+        })?;
+        Some(all)
+    }
+
+    /// Calls back with the latency of each request; `None` if refused.
+    fn each(&self, rate: f64, mut see: impl FnMut(Option<Duration>)) -> Option<()> {
+        let schedule = Schedule::new(self.arrivals, Rate::per_second(rate)?, SEED);
+        let mut queue = Queue::new(self.discipline.clone());
+        let lead_in = (self.requests as f64 * LEAD_IN) as u64;
+        for (came, n) in schedule.zip(0..lead_in + self.requests) {
+            let came = Duration::from_nanos(came);
+            let answered = queue.answers_at(came);
+            if n >= lead_in {
+                see(answered.map(|answered| answered - came));
+            }
+        }
+        Some(())
+    }
 }

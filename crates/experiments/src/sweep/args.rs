@@ -1,7 +1,7 @@
 //! The flags of `plimsoll sweep`.
 
 use crate::args::value::{rate, share, window};
-use crate::args::{ArrivalChoice, HeaderArgs, RunArgs, ServerArgs, url_or_record};
+use crate::args::{Effort, LoadArgs, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::{Goal, LoadLevel, Rate, Share};
@@ -93,22 +93,12 @@ pub struct SweepArgs {
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window, allow_hyphen_values = true)]
     pub(super) duration: Option<Duration>,
 
-    /// How requests arrive.
-    #[arg(long, value_name = "LAW", default_value = "poisson")]
-    pub(super) arrivals: ArrivalChoice,
-
     /// The rated rate in requests per second, if it is known; else it is measured.
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     pub(super) rated: Option<Rate>,
 
     #[command(flatten)]
-    pub(super) run: RunArgs,
-
-    #[command(flatten)]
-    pub(super) header: HeaderArgs,
-
-    #[command(flatten)]
-    pub(super) server: ServerArgs,
+    pub(super) load: LoadArgs,
 
     /// A command that restarts the service, run by sh before each pass over the levels; shows how much varies between restarts.
     #[arg(long, value_name = "CMD", requires = "url", help_heading = crate::args::FOR_A_SERVER)]
@@ -120,6 +110,10 @@ pub struct SweepArgs {
 }
 
 impl SweepArgs {
+    pub(super) fn effort(&self) -> Effort {
+        Effort::of(self.quick)
+    }
+
     /// The goals, each once.
     pub(super) fn goals(&self) -> Vec<Goal> {
         plimsoll_model::each_once(&self.goals)

@@ -1,14 +1,13 @@
 //! The sweep as an experiment.
 
 use super::args::SweepArgs;
-use super::{Effort, Request, SweepPlanner, stages};
-use crate::args::workload;
+use super::{SweepPlanner, stages};
 use crate::experiment::{Experiment, HelpPage, LoadLine, Machine, Prepared, ReportOf, Stage};
 use crate::headers;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    Findings, Goal, HttpService, LatencyLimit, LoadLevel, Picture, Plan, Requirement, RunPlan,
-    ServiceAt, Setting, Trial, Workload, human_duration,
+    Findings, Goal, HttpService, LatencyLimit, Picture, Plan, Requirement, RunPlan, ServiceAt,
+    Setting, Trial, Workload, human_duration,
 };
 use plimsoll_report::Document;
 use std::fmt::Display;
@@ -32,36 +31,14 @@ impl Experiment for Sweep {
 
     fn prepare(args: &SweepArgs, machine: &Machine) -> Result<Prepared<Plan, Site>, RunError> {
         let root = &machine.root;
-        let allowed = args.run.allowed_cpus(root)?;
-        let mut workload = workload(args.url.as_deref(), &args.server, &args.header, &allowed)?;
+        let mut workload = args.load.workload(args.url.as_deref(), root)?;
         if let (Workload::Http(http), Some(url)) = (&mut workload, &args.node_metrics) {
             http.service = ServiceAt::NodeMetrics(url.clone());
         }
         let site = Site::of(&workload, root)?;
-        let request = Request {
-            effort: match args.quick {
-                true => Effort::Quick,
-                false => Effort::Full,
-            },
-            goals: args.goals(),
-            arrivals: args.arrivals.into(),
-            levels: args.levels.clone(),
-            trials: args.trials,
-            window: args.duration,
-            precision: args.precision,
-            restart: args.restart.clone(),
-            rated: args.rated,
-            cpus: site.cpus(
-                root,
-                args.run.cpus.as_ref(),
-                args.server.service_cpus.as_ref(),
-            ),
-            tolerance: args.run.tolerance(),
-            interrupts: site.interrupts(root),
-            seed: args.run.seed(),
-            workload,
-        };
-        Ok(Prepared::new(request.plan(), site))
+        let cpus = args.load.cpus(&site, root);
+        let plan = super::plan(args, workload, cpus, site.interrupts(root));
+        Ok(Prepared::new(plan, site))
     }
 
     fn reopen(
@@ -76,7 +53,7 @@ impl Experiment for Sweep {
                 differences.join("; ")
             )));
         }
-        let plan = headers::supply(&plan, &args.header)?;
+        let plan = headers::supply(&plan, &args.load.header)?;
         let site = Site::of(&plan.workload, &machine.root)?;
         Ok(Prepared::new(plan, site))
     }
@@ -90,7 +67,7 @@ impl Experiment for Sweep {
     }
 
     fn recorded(args: &SweepArgs, plan: &Plan, command_line: Vec<String>) -> (Plan, Vec<String>) {
-        headers::recorded(plan, command_line, &args.header, &args.server)
+        headers::recorded(plan, command_line, &args.load)
     }
 
     fn shown(plan: &Plan) -> Plan {
@@ -170,60 +147,55 @@ impl Experiment for Sweep {
 /// The flags that ask for something else than the plan has. Flags that are not
 /// given are taken from the plan.
 fn differences(args: &SweepArgs, plan: &Plan) -> Vec<String> {
-    let mut found = Differences::default();
-    let recorded_url = match &plan.workload {
-        Workload::Http(http) => Some(http.url.clone()),
+    let http = match &plan.workload {
+        Workload::Http(http) => Some(http),
         Workload::Hash(_) | Workload::Imported(_) => None,
     };
-    found.compare("the URL", args.url.as_ref(), recorded_url.as_ref());
-    if !args.goals.is_empty() {
-        let given = list::<Goal>(&args.goals());
-        found.compare("--goal", Some(&given), Some(&list(&plan.goals)));
-    }
-    if let Some(levels) = &args.levels {
-        let given = list::<LoadLevel>(levels);
-        found.compare("--levels", Some(&given), Some(&list(&plan.levels)));
-    }
-    let run = &plan.run;
-    found.compare("--trials", args.trials.as_ref(), Some(&run.passes));
-    found.compare("--seed", args.run.seed.as_ref(), Some(&run.seed));
-    let rated = plan.calibration.rated.as_ref();
-    found.compare("--rated", args.rated.as_ref(), rated);
+    let (run, server) = (&plan.run, &args.load.server);
+    let goals = (!args.goals.is_empty()).then(|| list(&args.goals()));
+    let of_http =
+        |given: Option<String>, of: fn(&HttpService) -> String| (http.and(given), http.map(of));
+    let (method, was_method) = of_http(server.method.clone(), |http| http.method.clone());
+    let (connections, were_connections) = of_http(shown(server.connections), |http| {
+        http.connections.to_string()
+    });
+    let (timeout, was_timeout) = of_http(server.timeout.map(human_duration), |http| {
+        human_duration(http.timeout)
+    });
     let duration = args.duration.map(human_duration);
-    let recorded = human_duration(run.window);
-    found.compare("--duration", duration.as_ref(), Some(&recorded));
-    if let Workload::Http(http) = &plan.workload {
-        found.http(args, http);
-    }
-    found.0
+    let flags = [
+        (
+            "the URL",
+            args.url.clone(),
+            http.map(|http| http.url.clone()),
+        ),
+        ("--goal", goals, Some(list(&plan.goals))),
+        (
+            "--levels",
+            args.levels.as_deref().map(list),
+            Some(list(&plan.levels)),
+        ),
+        ("--trials", shown(args.trials), shown(Some(run.passes))),
+        ("--seed", shown(args.load.run.seed), shown(Some(run.seed))),
+        ("--rated", shown(args.rated), shown(plan.calibration.rated)),
+        ("--duration", duration, Some(human_duration(run.window))),
+        ("--method", method, was_method),
+        ("--connections", connections, were_connections),
+        ("--timeout", timeout, was_timeout),
+    ];
+    let difference = |(what, given, recorded): (&str, Option<String>, Option<String>)| {
+        let given = given.filter(|given| recorded.as_ref() != Some(given))?;
+        let recorded = recorded.unwrap_or("not given".to_owned());
+        Some(format!("{what} is {given} and was {recorded}"))
+    };
+    flags.into_iter().filter_map(difference).collect()
+}
+
+fn shown<T: Display>(given: Option<T>) -> Option<String> {
+    given.map(|given| given.to_string())
 }
 
 fn list<T: Display>(items: &[T]) -> String {
     let items: Vec<String> = items.iter().map(ToString::to_string).collect();
     items.join(", ")
-}
-
-#[derive(Default)]
-struct Differences(Vec<String>);
-
-impl Differences {
-    fn compare<T: Display>(&mut self, what: &str, given: Option<&T>, recorded: Option<&T>) {
-        let Some(given) = given.map(ToString::to_string) else {
-            return;
-        };
-        let recorded = recorded.map_or("not given".to_owned(), ToString::to_string);
-        if given != recorded {
-            self.0.push(format!("{what} is {given} and was {recorded}"));
-        }
-    }
-
-    fn http(&mut self, args: &SweepArgs, recorded: &HttpService) {
-        let server = &args.server;
-        self.compare("--method", server.method.as_ref(), Some(&recorded.method));
-        let connections = server.connections.as_ref();
-        self.compare("--connections", connections, Some(&recorded.connections));
-        let timeout = server.timeout.map(human_duration);
-        let was = human_duration(recorded.timeout);
-        self.compare("--timeout", timeout.as_ref(), Some(&was));
-    }
 }

@@ -6,22 +6,21 @@
 //! load on one thread of each core and on both; then short trials that narrow
 //! down the capacity under each goal, and a longer one that confirms it.
 //!
-//! [`Request::plan`] makes the plan, [`SweepPlanner`] says which trial is next.
+//! [`plan()`] makes the plan, [`SweepPlanner`] returns the next trial.
 
 mod args;
+mod defaults;
 mod experiment;
 mod plan;
-pub(crate) mod request;
 mod search;
 mod stages;
-#[cfg(test)]
-mod testing;
 mod threads;
 
 #[cfg(test)]
 mod tests;
 
+pub use crate::args::Effort;
 pub use args::SweepArgs;
+pub use defaults::plan;
 pub use experiment::Sweep;
-pub use plan::{SweepPlanner, describe, next, progress};
-pub use request::{Effort, Request, default_levels};
+pub use plan::{SweepPlanner, describe};

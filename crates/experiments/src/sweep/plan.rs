@@ -1,12 +1,11 @@
 //! Which trial is next: a pure function of the plan and the trials so far.
 
 use super::{search, threads};
-use plimsoll_engine::calibration::{self, CALIBRATION_TRIALS, Step};
+use plimsoll_engine::calibration::{CALIBRATION_TRIALS, rated_or_next};
 use plimsoll_engine::order::derive;
 use plimsoll_engine::visits::{self, AROUND, graduated, idle, repeats, typical, visited};
 use plimsoll_engine::{Next, Planner, Progress};
 use plimsoll_model::{Phase, Plan, Rate, Setting, Trial, TrialSpec};
-use plimsoll_study::rated::rated;
 use std::time::Duration;
 
 /// Plans the trials of a sweep.
@@ -18,11 +17,51 @@ impl Planner for SweepPlanner<'_> {
     type Outcome = ();
 
     fn next(&self, trials: &[Trial]) -> Next<Setting> {
-        next(self.0, trials)
+        let plan = self.0;
+        let seed = derive(plan.run.seed, trials.len() as u64);
+        if let Some(spec) = idle(&plan.run, Setting::Idle, trials, seed) {
+            return Next::Trial(spec);
+        }
+        let offer = |rate| Setting::Offer { rate };
+        let rated = match rated_or_next(plan, trials, offer, seed) {
+            Ok(rated) => rated,
+            Err(next) => return next,
+        };
+        graduated(&plan.run, &settings(plan, rated), trials, seed)
+            .or_else(|| threads::step(plan, trials, seed))
+            .or_else(|| search::step(plan, trials, seed))
+            .map_or(Next::Done, Next::Trial)
     }
 
     fn progress(&self, trials: &[Trial]) -> Progress {
-        progress(self.0, trials)
+        let plan = self.0;
+        let done = visited(trials);
+        let visits = plan.levels.len() * plan.run.passes as usize;
+        let calibrates = plan.calibration.rated.is_none();
+        let calibrated = trials
+            .iter()
+            .filter(|t| t.spec.phase == Phase::Calibration)
+            .count();
+        let calibrations_left = match calibrates && done == 0 {
+            true => CALIBRATION_TRIALS.saturating_sub(calibrated),
+            false => 0,
+        };
+        let one_calibration = plan.run.warm_up.min + plan.calibration.window + AROUND;
+        let idle_left = match visits::idle(&plan.run, Setting::Idle, trials, 0) {
+            Some(_) => plan.run.idle,
+            None => Duration::ZERO,
+        };
+        let first_tries = typical(&plan.run, trials) * visits.saturating_sub(done) as u32
+            + one_calibration * calibrations_left as u32
+            + idle_left;
+        Progress {
+            done,
+            visits,
+            left: first_tries
+                + repeats(&plan.run, trials, first_tries)
+                + threads::left(plan, trials)
+                + search::left(plan, trials),
+        }
     }
 
     fn describe(&self, spec: &TrialSpec) -> String {
@@ -47,45 +86,6 @@ pub fn describe(spec: &TrialSpec) -> String {
     }
 }
 
-/// The next trial of a sweep.
-pub fn next(plan: &Plan, trials: &[Trial]) -> Next<Setting> {
-    let seed = derive(plan.run.seed, trials.len() as u64);
-    if let Some(spec) = idle(&plan.run, Setting::Idle, trials, seed) {
-        return Next::Trial(spec);
-    }
-    match calibration::step(plan, trials) {
-        Step::Offer(rate) => {
-            let attempt = calibration::attempt(plan, trials, rate);
-            let setting = Setting::Offer { rate };
-            return Next::Trial(calibration::trial(plan, setting, attempt, seed));
-        }
-        Step::NothingCarried(rate) => return Next::Stuck(calibration::nothing_carried(rate)),
-        Step::Done => {}
-    }
-    let Some(rated) = rated(plan, trials).and_then(|r| Rate::per_second(r.rate_rps)) else {
-        return Next::Stuck(calibration::nothing_carried(plan.calibration.first));
-    };
-    match graduated(&plan.run, &settings(plan, rated), trials) {
-        Some(visit) => Next::Trial(visit.trial(&plan.run, seed)),
-        None => match threads::step(plan, trials, seed) {
-            Some(spec) => Next::Trial(spec),
-            None => searched(plan, trials, seed),
-        },
-    }
-}
-
-fn searched(plan: &Plan, trials: &[Trial], seed: u64) -> Next<Setting> {
-    let Some(ask) = search::step(plan, trials) else {
-        return Next::Done;
-    };
-    Next::Trial(TrialSpec {
-        warm_up: plan.run.warm_up,
-        limit: ask.limit,
-        seed,
-        ..TrialSpec::blank(ask.phase, Setting::Offer { rate: ask.rate }, ask.window)
-    })
-}
-
 fn settings(plan: &Plan, rated: Rate) -> Vec<(Phase, Setting)> {
     let setting = |level: &plimsoll_model::LoadLevel| {
         let rate = level.of(rated);
@@ -93,35 +93,4 @@ fn settings(plan: &Plan, rated: Rate) -> Vec<(Phase, Setting)> {
         (Phase::Level { level }, Setting::Offer { rate })
     };
     plan.levels.iter().map(setting).collect()
-}
-
-/// How far a sweep is.
-pub fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
-    let done = visited(trials);
-    let visits = plan.levels.len() * plan.run.passes as usize;
-    let calibrates = plan.calibration.rated.is_none();
-    let calibrated = trials
-        .iter()
-        .filter(|t| t.spec.phase == Phase::Calibration)
-        .count();
-    let calibrations_left = match calibrates && done == 0 {
-        true => CALIBRATION_TRIALS.saturating_sub(calibrated),
-        false => 0,
-    };
-    let one_calibration = plan.run.warm_up.min + plan.calibration.window + AROUND;
-    let idle_left = match visits::idle(&plan.run, Setting::Idle, trials, 0) {
-        Some(_) => plan.run.idle,
-        None => Duration::ZERO,
-    };
-    let first_tries = typical(&plan.run, trials) * visits.saturating_sub(done) as u32
-        + one_calibration * calibrations_left as u32
-        + idle_left;
-    Progress {
-        done,
-        visits,
-        left: first_tries
-            + repeats(&plan.run, trials, first_tries)
-            + threads::left(plan, trials)
-            + search::left(plan, trials),
-    }
 }

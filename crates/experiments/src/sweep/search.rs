@@ -2,7 +2,7 @@
 //! until its interval is narrow enough or the time is used, then one longer trial
 //! at its lower end.
 
-use plimsoll_model::{Estimate, Phase, Plan, Rate, SearchPlan, Trial};
+use plimsoll_model::{Estimate, Phase, Plan, Rate, SearchPlan, Setting, Trial, TrialSpec};
 use plimsoll_study::boundary::{Boundary, Interval, locate};
 use plimsoll_study::capacity::Asked;
 use plimsoll_study::evidence::{Bound, Evidence};
@@ -26,27 +26,19 @@ const STEP: f64 = 1.1;
 /// repeatable, and more trials would only wait for a lucky one.
 const CONFIRMATIONS: usize = 2;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Ask {
-    pub(super) phase: Phase,
-    pub(super) rate: Rate,
-    pub(super) window: Duration,
-    /// The shortest limit on latency among the goals.
-    pub(super) limit: Option<Duration>,
-}
-
 /// The next trial of the search; `None` when it is done.
-pub(super) fn step(plan: &Plan, trials: &[Trial]) -> Option<Ask> {
+pub(super) fn step(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec> {
     let search = plan.search?;
     let asked = Asked::of(plan, trials);
+    // The shortest limit on latency among the goals.
     let limit = asked.bounds().flatten().filter_map(|b| b.limit()).min();
     let ask = |phase, rate, window| {
         let rate = on_grid(rated(plan, trials)?.rate_rps, &search, phase, rate)?;
-        Some(Ask {
-            phase,
-            rate,
-            window,
+        Some(TrialSpec {
+            warm_up: plan.run.warm_up,
             limit,
+            seed,
+            ..TrialSpec::blank(phase, Setting::Offer { rate }, window)
         })
     };
     let mut goals: Vec<OneGoal> = Vec::new();

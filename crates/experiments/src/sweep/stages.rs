@@ -5,24 +5,19 @@ use plimsoll_model::{Phase, Plan, SearchPlan, human_minutes};
 
 /// The parts that a run of this plan has, in order.
 pub(super) fn of(plan: &Plan) -> Vec<Stage> {
-    let idle = (!plan.run.idle.is_zero()).then(|| {
-        let time = human_minutes(plan.run.idle);
-        (Phase::Idle, format!("the machine without load, for {time}"))
-    });
     let calibration = plan.calibration.rated.is_none().then(|| {
         let words = "load doubles until no more is carried: the rated rate";
-        (Phase::Calibration, words.to_owned())
+        Stage::new(Phase::Calibration, words)
     });
-    let levels = Some((Phase::Level { level: None }, levels(plan)));
     let threads = plan.smt.as_ref().map(|_| {
         let words = "full load on one and on both threads of each core";
-        (Phase::OneThreadPerCore, words.to_owned())
+        Stage::new(Phase::OneThreadPerCore, words)
     });
     let search = plan.search.as_ref();
-    let search = search.map(|search| (Phase::Search, capacity(plan, search)));
-    let parts = [idle, calibration, levels, threads, search];
-    let there = parts.into_iter().flatten();
-    there.map(|(phase, words)| Stage { phase, words }).collect()
+    let search = search.map(|search| Stage::new(Phase::Search, capacity(plan, search)));
+    let levels = Some(Stage::visits(levels(plan)));
+    let parts = [Stage::idle(&plan.run), calibration, levels, threads, search];
+    parts.into_iter().flatten().collect()
 }
 
 fn levels(plan: &Plan) -> String {
@@ -57,7 +52,7 @@ fn capacity(plan: &Plan, search: &SearchPlan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::testing::hash;
+    use crate::simulated::hash;
     use plimsoll_model::{CalibrationPlan, LoadLevel, Rate, RunPlan, Share};
     use std::time::Duration;
 

@@ -1,11 +1,11 @@
 //! The planner on a simulated machine: time is arithmetic.
 
-use super::testing::{hash, plan, request};
-use super::{Effort, SweepPlanner, next, progress};
-use plimsoll_engine::{Next, Observer, ObserverCost, Outcome, Quiet, RunError, Runner, conduct};
-use plimsoll_model::{
-    CpuTime, Invalid, Phase, Plan, Rate, Setting, Share, Trial, TrialSpec, Verdict,
+use super::SweepPlanner;
+use crate::simulated::{self, By, conducted, disturbed};
+use plimsoll_engine::{
+    Observer, ObserverCost, Outcome, Planner, Progress, Quiet, RunError, conduct,
 };
+use plimsoll_model::{CpuTime, Invalid, Phase, Plan, Trial, TrialSpec, Verdict};
 use plimsoll_study::rated::rated;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -28,15 +28,8 @@ impl Simulated {
             trials: 0,
         }
     }
-}
 
-impl Runner<Setting, ()> for Simulated {
-    fn run(
-        &mut self,
-        spec: &TrialSpec,
-        _: &mut dyn Observer,
-        _: &AtomicBool,
-    ) -> Result<Option<Trial>, RunError> {
+    fn trial(&mut self, spec: &TrialSpec) -> Trial {
         let mut trial = Trial::begun(spec.clone(), 0);
         trial.took = spec.warm_up.min + spec.window + Duration::from_millis(100);
         let asked = trial.asked().get();
@@ -44,36 +37,31 @@ impl Runner<Setting, ()> for Simulated {
         let carried = asked.min(self.service_rps).min(self.generator_rps);
         trial.work.intended = (asked * seconds).round() as u64;
         trial.work.completed = (carried * seconds).round() as u64;
-        let mut reasons = vec![];
         if asked > self.generator_rps {
-            reasons.push(Invalid::Slip {
+            trial.verdict = Verdict::Invalid(vec![Invalid::Slip {
                 p99: Duration::from_millis(100),
                 bound: Duration::from_micros(100),
-            });
+            }]);
         }
         if (self.disturbed)(self.trials) {
             trial.work.completed /= 2;
-            reasons.push(Invalid::Steal {
-                stolen: Share::ONE,
-                bound: Share::ZERO,
-            });
+            trial.verdict = disturbed();
         }
-        trial.verdict = Verdict::from_reasons(reasons);
         self.trials += 1;
-        Ok(Some(trial))
+        trial
     }
 }
 
+fn plan() -> Plan {
+    simulated::plan("--quick --seed 11")
+}
+
 fn run(plan: &Plan, machine: &mut Simulated, trials: &mut Vec<Trial>) -> Result<Outcome, RunError> {
-    let stop = AtomicBool::new(false);
-    conduct(
-        &SweepPlanner(plan),
-        trials,
-        machine,
-        |_| Ok::<(), RunError>(()),
-        &mut Quiet,
-        &stop,
-    )
+    conducted(&SweepPlanner(plan), trials, |spec| machine.trial(spec))
+}
+
+fn progress(plan: &Plan, trials: &[Trial]) -> Progress {
+    SweepPlanner(plan).progress(trials)
 }
 
 fn sweep(plan: &Plan, machine: &mut Simulated) -> Vec<Trial> {
@@ -114,18 +102,19 @@ fn a_sweep_visits_each_level_once_a_pass_and_fits_its_time() {
 }
 
 #[test]
-fn the_full_effort_fits_its_time_even_when_a_third_is_disturbed() {
-    let mut request = request(hash());
-    request.effort = Effort::Full;
-    let plan = request.plan();
-    let mut machine = Simulated::of(1900.0);
-    machine.disturbed = |n| n % 3 == 0;
-    let took: Duration = sweep(&plan, &mut machine).iter().map(|t| t.took).sum();
-    assert!(took < Duration::from_secs(358), "{took:?}");
+fn a_disturbed_sweep_fits_its_time() {
+    let third: fn(usize) -> bool = |n| n % 3 == 0;
+    for (flags, disturbed, seconds) in [("", third, 358), ("--quick", |_| true, 90)] {
+        let mut machine = Simulated::of(1900.0);
+        machine.disturbed = disturbed;
+        let plan = simulated::plan(&format!("{flags} --seed 11"));
+        let took: Duration = sweep(&plan, &mut machine).iter().map(|t| t.took).sum();
+        assert!(took < Duration::from_secs(seconds), "{flags}: {took:?}");
+    }
 }
 
 #[test]
-fn a_run_goes_on_where_it_was_killed() {
+fn a_killed_run_is_resumed_with_the_same_trials() {
     let plan = plan();
     let whole = sweep(&plan, &mut Simulated::of(1900.0));
     for killed_after in 0..whole.len() {
@@ -136,7 +125,7 @@ fn a_run_goes_on_where_it_was_killed() {
 }
 
 #[test]
-fn what_is_invalid_is_tried_again_three_times_and_no_more() {
+fn an_invalid_trial_is_repeated_up_to_three_times() {
     let mut plan = plan();
     plan.run.budget = Duration::from_secs(10_000);
     let mut machine = Simulated::of(1900.0);
@@ -152,7 +141,7 @@ fn what_is_invalid_is_tried_again_three_times_and_no_more() {
 }
 
 #[test]
-fn the_budget_ends_the_second_tries_but_not_the_plan() {
+fn the_budget_limits_repeats_but_not_the_plan() {
     let mut plan = plan();
     plan.run.budget = Duration::ZERO;
     let mut machine = Simulated::of(1900.0);
@@ -162,7 +151,7 @@ fn the_budget_ends_the_second_tries_but_not_the_plan() {
 }
 
 #[test]
-fn the_time_left_includes_the_second_tries_that_are_owed() {
+fn the_time_left_includes_due_repeats() {
     let mut plan = plan();
     plan.search = None;
     plan.run.budget = Duration::from_secs(10_000);
@@ -171,7 +160,7 @@ fn the_time_left_includes_the_second_tries_that_are_owed() {
     let trials = sweep(&plan, &mut machine);
     let again = |t: &Trial| t.spec.attempt > 0 && matches!(t.spec.phase, Phase::Level { .. });
     let last_first_try = trials.iter().rposition(|t| !again(t)).unwrap();
-    assert!(last_first_try + 1 < trials.len(), "there is something owed");
+    assert!(last_first_try + 1 < trials.len(), "a repeat is due");
     for begun in last_first_try + 1..trials.len() {
         let now = progress(&plan, &trials[..begun]);
         assert_eq!(now.done, now.visits);
@@ -181,7 +170,7 @@ fn the_time_left_includes_the_second_tries_that_are_owed() {
 }
 
 #[test]
-fn second_tries_that_the_budget_has_no_room_for_are_not_owed() {
+fn repeats_beyond_the_budget_are_not_due() {
     let mut plan = plan();
     plan.search = None;
     plan.run.budget = Duration::ZERO;
@@ -192,7 +181,7 @@ fn second_tries_that_the_budget_has_no_room_for_are_not_owed() {
 }
 
 #[test]
-fn a_disturbed_calibration_does_not_pass_for_saturation() {
+fn a_disturbed_calibration_does_not_look_saturated() {
     let mut machine = Simulated::of(1900.0);
     machine.disturbed = |n| n == 1 || n == 3;
     let trials = sweep(&plan(), &mut machine);
@@ -201,15 +190,7 @@ fn a_disturbed_calibration_does_not_pass_for_saturation() {
 }
 
 #[test]
-fn a_machine_that_is_always_disturbed_is_measured_in_the_same_time() {
-    let mut machine = Simulated::of(1900.0);
-    machine.disturbed = |_| true;
-    let took: Duration = sweep(&plan(), &mut machine).iter().map(|t| t.took).sum();
-    assert!(took < Duration::from_secs(90), "{took:?}");
-}
-
-#[test]
-fn a_generator_at_its_end_is_not_taken_for_the_service() {
+fn a_saturated_generator_does_not_look_like_a_saturated_service() {
     let mut machine = Simulated::of(100_000.0);
     machine.generator_rps = 5000.0;
     let trials = sweep(&plan(), &mut machine);
@@ -228,34 +209,13 @@ fn a_service_that_answers_nothing_ends_the_run_with_a_sentence() {
 
 #[test]
 fn a_given_rate_is_not_calibrated() {
-    let mut request = request(hash());
-    request.rated = Rate::per_second(500.0);
-    let plan = request.plan();
+    let plan = simulated::plan("--quick --rated 500");
     let trials = sweep(&plan, &mut Simulated::of(1900.0));
     assert!(trials.iter().all(|t| t.spec.phase != Phase::Calibration));
     let top = at_levels(&trials)
         .map(|t| t.asked().get())
         .fold(0.0, f64::max);
     assert!((top - 500.0).abs() < 1e-9);
-}
-
-#[test]
-fn a_raised_stop_ends_the_run_before_the_next_trial() {
-    let plan = plan();
-    let stop = AtomicBool::new(true);
-    let mut trials = vec![];
-    let mut machine = Simulated::of(1.0);
-    let ended = conduct(
-        &SweepPlanner(&plan),
-        &mut trials,
-        &mut machine,
-        |_| Ok::<(), RunError>(()),
-        &mut Quiet,
-        &stop,
-    );
-    assert_eq!(ended.unwrap(), Outcome::Interrupted);
-    assert!(trials.is_empty());
-    assert!(matches!(next(&plan, &[]), Next::Trial(_)));
 }
 
 /// Pauses the run before each trial, stops it in one of the pauses, and uses
@@ -281,24 +241,29 @@ impl Observer for Pausing {
     }
 }
 
-fn paused(observer: &mut Pausing) -> (Outcome, Vec<Trial>) {
-    let plan = plan();
+fn observed(observer: &mut dyn Observer, stopped: bool) -> (Outcome, Vec<Trial>) {
     let mut trials = vec![];
+    let mut machine = Simulated::of(1900.0);
     let ended = conduct(
-        &SweepPlanner(&plan),
+        &SweepPlanner(&plan()),
         &mut trials,
-        &mut Simulated::of(1900.0),
+        &mut By(|spec: &TrialSpec| machine.trial(spec)),
         |_| Ok::<(), RunError>(()),
         observer,
-        &AtomicBool::new(false),
+        &AtomicBool::new(stopped),
     );
     (ended.unwrap(), trials)
 }
 
 #[test]
+fn a_raised_stop_ends_the_run_before_the_next_trial() {
+    assert_eq!(observed(&mut Quiet, true), (Outcome::Interrupted, vec![]));
+}
+
+#[test]
 fn a_run_that_is_paused_between_trials_makes_the_same_trials() {
     let mut observer = Pausing::default();
-    let (ended, trials) = paused(&mut observer);
+    let (ended, trials) = observed(&mut observer, false);
     assert_eq!(ended, Outcome::Complete);
     assert_eq!(observer.pauses, trials.len(), "once before each");
     let unpaused = sweep(&plan(), &mut Simulated::of(1900.0));
@@ -312,7 +277,7 @@ fn a_run_that_is_stopped_while_paused_makes_no_more_trials() {
         stops_in: Some(4),
         ..Pausing::default()
     };
-    let (ended, trials) = paused(&mut observer);
+    let (ended, trials) = observed(&mut observer, false);
     assert_eq!((ended, trials.len()), (Outcome::Interrupted, 3));
 }
 

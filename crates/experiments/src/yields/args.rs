@@ -2,35 +2,38 @@
 
 use super::StepLoads;
 use crate::args::value::{positive_duration, rate, share, window};
-use crate::args::{ArrivalChoice, HeaderArgs, RunArgs, ServerArgs, url_or_record};
+use crate::args::{Effort, LoadArgs, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::{Arm, Budget, LoadLevel, Rate, Share};
 use std::time::Duration;
 
+/// Flags that decide the plan: the question, then the measurement.
+const FLAGS: &[&str] = &[
+    "load",
+    "rate",
+    "rated",
+    "step",
+    "job",
+    "job_timeout",
+    "arms",
+    "headroom",
+    "curve",
+    "headrooms",
+    "budget",
+    "quick",
+    "passes",
+    "duration",
+    "arrivals",
+    "seed",
+    "cpus",
+];
+const OF_QUESTION: usize = 12;
+
 pub(super) const HELP: HelpPage = HelpPage {
     headings: &[
-        (
-            "Question",
-            &[
-                "load",
-                "rate",
-                "rated",
-                "step",
-                "job",
-                "job_timeout",
-                "arms",
-                "headroom",
-                "curve",
-                "headrooms",
-                "budget",
-                "quick",
-            ],
-        ),
-        (
-            "Measurement",
-            &["passes", "duration", "arrivals", "seed", "cpus"],
-        ),
+        ("Question", FLAGS.split_at(OF_QUESTION).0),
+        ("Measurement", FLAGS.split_at(OF_QUESTION).1),
     ],
     short: &[
         (
@@ -52,26 +55,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ),
         ("passes", "How often each arm is visited"),
     ],
-    fixed: &[
-        "url",
-        "load",
-        "rate",
-        "rated",
-        "step",
-        "job",
-        "job_timeout",
-        "arms",
-        "headroom",
-        "curve",
-        "headrooms",
-        "budget",
-        "quick",
-        "passes",
-        "duration",
-        "arrivals",
-        "seed",
-        "cpus",
-    ],
+    fixed: FLAGS,
 };
 
 const YIELD_HELP: &str = "\
@@ -106,6 +90,7 @@ Examples:
 #[command(after_help = YIELD_HELP, group = url_or_record())]
 pub struct YieldArgs {
     /// The server to load, http:// or https://, on this machine. Without: the hash service, in this process.
+    #[arg(conflicts_with = "resume")]
     pub(super) url: Option<String>,
 
     /// The service's load, in percent of what it carries alone (default: 60%).
@@ -165,18 +150,14 @@ pub struct YieldArgs {
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window)]
     pub(super) duration: Option<Duration>,
 
-    /// How requests arrive.
-    #[arg(long, value_name = "LAW", default_value = "poisson")]
-    pub(super) arrivals: ArrivalChoice,
-
     #[command(flatten)]
-    pub(super) run: RunArgs,
+    pub(super) service: LoadArgs,
+}
 
-    #[command(flatten)]
-    pub(super) header: HeaderArgs,
-
-    #[command(flatten)]
-    pub(super) server: ServerArgs,
+impl YieldArgs {
+    pub(super) fn effort(&self) -> Effort {
+        Effort::of(self.quick)
+    }
 }
 
 /// Less than nothing is no load, and at all that is carried nothing is left.

@@ -1,7 +1,7 @@
 //! How each arm restricts a job. A new arm is a new branch of [`hold`].
 
+use super::FLOOR;
 use super::laws::{self, Wish};
-use super::shared::FLOOR;
 use plimsoll_control::{
     AtEnd, CgroupLayout, ControlError, Group, Journal, Mechanism, Quota, Rung, Weight,
 };
@@ -28,12 +28,18 @@ pub(super) fn hold(
     };
     let mut placed = cpus.clone();
     let mut group = match arm {
-        Arm::Weight => {
+        Arm::Weight | Arm::Nice => {
+            let layout = if arm == Arm::Nice { &by_tree } else { layout };
             let mut group = make(layout, Mechanism::Weight)?;
             group.set_weight(Weight::LEAST)?;
             group
         }
-        Arm::CpuIdle => {
+        Arm::CpuIdle | Arm::SchedIdle => {
+            let layout = if arm == Arm::SchedIdle {
+                &by_tree
+            } else {
+                layout
+            };
             let mut group = make(layout, Mechanism::Idle)?;
             group.set_idle(true)?;
             group
@@ -47,16 +53,6 @@ pub(super) fn hold(
         Arm::CpuSet => {
             placed = some_of(cpus, allowed);
             make(layout, Mechanism::CpuSet)?
-        }
-        Arm::Nice => {
-            let mut group = make(&by_tree, Mechanism::Weight)?;
-            group.set_weight(Weight::LEAST)?;
-            group
-        }
-        Arm::SchedIdle => {
-            let mut group = make(&by_tree, Mechanism::Idle)?;
-            group.set_idle(true)?;
-            group
         }
         Arm::Resctl | Arm::Koordinator => laws::group(arm, layout, journal)?,
         Arm::Plimsoll => match laws::group(arm, layout, journal) {
@@ -90,7 +86,7 @@ pub(super) fn try_once(
         return Ok(());
     }
     let allowed = Share::new(FLOOR);
-    let mut group = hold(arm, allowed, cpus, layout, journal).map_err(said)?;
+    let mut group = hold(arm, allowed, cpus, layout, journal).map_err(sentence)?;
     let capabilities = group.capabilities();
     let of_group = match arm {
         Arm::Weight => Some(Mechanism::Weight),
@@ -114,10 +110,10 @@ pub(super) fn try_once(
         };
         laws::control(&wish, root, &mut group)?;
     }
-    group.give_back().map_err(said)
+    group.give_back().map_err(sentence)
 }
 
-fn said(error: ControlError) -> String {
+fn sentence(error: ControlError) -> String {
     error.to_string()
 }
 

@@ -1,7 +1,7 @@
 //! A job that is a command: run repeatedly during the window, with the time of each
 //! run.
 
-use super::shared::{SharedGroup, lock};
+use super::{SharedGroup, lock};
 use plimsoll_control::{ControlError, Gate, Group, wait_with_cpu_time};
 use plimsoll_engine::RunError;
 use plimsoll_host::Root;
@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// A [`LoadError::Mistake`] with the reason.
-pub fn check(line: &str) -> Result<(), LoadError> {
+pub(super) fn check(line: &str) -> Result<(), LoadError> {
     let Some(first) = line.split_whitespace().next() else {
         return Err(LoadError::Mistake(
             "the job is an empty command; give --job burn, or a command such as --job 'make -j2'"
@@ -87,22 +87,17 @@ fn program(line: &str) -> (&str, Vec<&str>) {
 /// A command that is restarted whenever it ends.
 #[derive(Debug)]
 pub(super) struct Repeated {
-    root: Root,
-    job: Job,
-    group: SharedGroup,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The command and how it is started.
-#[derive(Debug, Clone)]
-struct Job {
+/// What the thread that restarts the command has, too.
+#[derive(Debug)]
+struct Shared {
+    root: Root,
     line: String,
     gate: Gate,
-}
-
-#[derive(Debug, Default)]
-struct Shared {
+    group: SharedGroup,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -114,15 +109,7 @@ struct State {
     /// The durations of the successful runs.
     runs: Vec<Duration>,
     /// Why there are no further runs.
-    failed: Option<Failed>,
-}
-
-#[derive(Debug)]
-enum Failed {
-    Ended(ExitStatus),
-    TooShort(Duration),
-    Control(ControlError),
-    Lost(std::io::Error),
+    failed: Option<RunError>,
 }
 
 /// The result of the first run.
@@ -136,41 +123,33 @@ pub(super) enum Waited {
     Stopped,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Repeated {
     pub(super) fn new(root: &Root, line: &str, gate: &Gate, group: &SharedGroup) -> Repeated {
-        Repeated {
+        let shared = Shared {
             root: root.clone(),
-            job: Job {
-                line: line.to_owned(),
-                gate: gate.clone(),
-            },
+            line: line.to_owned(),
+            gate: gate.clone(),
             group: Arc::clone(group),
-            shared: Arc::default(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        };
+        Repeated {
+            shared: Arc::new(shared),
             thread: None,
         }
     }
 
     /// Starts the first run.
     pub(super) fn start(&mut self) -> Result<(), RunError> {
-        let first = start(&mut lock(&self.group), &self.job)?;
-        let (root, job) = (self.root.clone(), self.job.clone());
-        let group = Arc::clone(&self.group);
+        let first = self.shared.start(&mut lock(&self.shared.group))?;
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new()
             .name("job".to_owned())
-            .spawn(move || again_and_again(&root, &job, first, &group, &shared));
-        self.thread = Some(thread.map_err(|source| {
-            RunError::Load(LoadError::System {
-                what: "no thread could be made for the job".to_owned(),
-                source,
-                way_out: "see `ulimit -u` and pids.max of the cgroup".to_owned(),
-            })
+            .spawn(move || shared.again_and_again(first));
+        self.thread = Some(thread.map_err(|source| LoadError::System {
+            what: "no thread could be made for the job".to_owned(),
+            source,
+            way_out: "see `ulimit -u` and pids.max of the cgroup".to_owned(),
         })?);
         Ok(())
     }
@@ -186,7 +165,7 @@ impl Repeated {
         let mut state = self.shared.state();
         loop {
             if let Some(failed) = state.failed.take() {
-                return Err(self.sentence(failed));
+                return Err(failed);
             }
             if !state.runs.is_empty() {
                 let took = state.runs.iter().sum();
@@ -208,7 +187,7 @@ impl Repeated {
         RunError::Stuck(format!(
             "the job `{}` did not end within {} held by '{arm}'; give it more time with \
              --job-timeout, give a shorter job, or leave this way of holding it out with --arms",
-            self.job.line,
+            self.shared.line,
             human_duration(timeout)
         ))
     }
@@ -216,7 +195,7 @@ impl Repeated {
     /// Kills it and waits until it has ended.
     pub(super) fn end(mut self) -> Result<(), ControlError> {
         self.shared.state().enough = true;
-        let killed = lock(&self.group).kill();
+        let killed = lock(&self.shared.group).kill();
         // If the thread cannot kill its job, a join would never return.
         if let Some(thread) = self.thread.take()
             && killed.is_ok()
@@ -225,99 +204,87 @@ impl Repeated {
         }
         killed
     }
+}
 
-    fn sentence(&self, failed: Failed) -> RunError {
-        let line = &self.job.line;
-        let mistake = |text: String| RunError::Load(LoadError::Mistake(text));
-        match failed {
-            Failed::Ended(status) => mistake(format!(
-                "the job `{line}` failed ({status}); run it by hand to see what it says, and give \
-                 one that succeeds"
-            )),
-            Failed::TooShort(took) => mistake(format!(
-                "the job `{line}` ended after {}, which is too short to tell what it gains; give \
-                 one that takes {} or more",
-                human_duration(took),
-                human_duration(SHORTEST)
-            )),
-            Failed::Control(error) => error.into(),
-            Failed::Lost(error) => RunError::Stuck(format!(
+/// Whether a run that has ended like this is good.
+fn checked(line: &str, ended: std::io::Result<ExitStatus>, took: Duration) -> Result<(), RunError> {
+    let why = match ended {
+        Err(error) => {
+            return Err(RunError::Stuck(format!(
                 "the job `{line}` could not be waited for: {error}; go on with --resume"
-            )),
+            )));
         }
+        Ok(status) if !status.success() => format!(
+            "the job `{line}` failed ({status}); run it by hand to see what it says, and give one \
+             that succeeds"
+        ),
+        Ok(_) if took < SHORTEST => format!(
+            "the job `{line}` ended after {}, which is too short to tell what it gains; give one \
+             that takes {} or more",
+            human_duration(took),
+            human_duration(SHORTEST)
+        ),
+        Ok(_) => return Ok(()),
+    };
+    Err(LoadError::Mistake(why).into())
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-fn start(group: &mut Group, job: &Job) -> Result<(Child, Instant), ControlError> {
-    let (program, args) = program(&job.line);
-    let child = group.start(&job.gate, program.as_ref(), &args, |command| {
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-    })?;
-    Ok((child, Instant::now()))
-}
+    fn start(&self, group: &mut Group) -> Result<(Child, Instant), ControlError> {
+        let (program, args) = program(&self.line);
+        let child = group.start(&self.gate, program.as_ref(), &args, |command| {
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+        })?;
+        Ok((child, Instant::now()))
+    }
 
-/// The thread that waits for each run and starts the next.
-fn again_and_again(
-    root: &Root,
-    job: &Job,
-    first: (Child, Instant),
-    group: &SharedGroup,
-    shared: &Shared,
-) {
-    let (mut child, mut began) = first;
-    loop {
-        let ended = wait_with_cpu_time(root, &mut child);
-        let took = began.elapsed();
-        if let Ok((_, Some(used))) = &ended {
-            lock(group).count_ended(*used);
-        }
-        let mut state = shared.state();
-        if state.enough {
-            return;
-        }
-        state.failed = match ended {
-            Err(error) => Some(Failed::Lost(error)),
-            Ok((status, _)) if !status.success() => Some(Failed::Ended(status)),
-            Ok(_) if took < SHORTEST => Some(Failed::TooShort(took)),
-            Ok(_) => None,
-        };
-        if state.failed.is_none() {
-            state.runs.push(took);
-        }
-        let failed = state.failed.is_some();
-        drop(state);
-        shared.changed.notify_all();
-        if failed {
-            return;
-        }
-        let started = start_unless_enough(job, group, shared);
-        match started {
-            Ok(Some(next)) => (child, began) = next,
-            Ok(None) => return,
-            Err(error) => {
-                shared.state().failed = Some(Failed::Control(error));
-                shared.changed.notify_all();
+    /// Waits for each run and starts the next.
+    fn again_and_again(&self, first: (Child, Instant)) {
+        let (mut child, mut began) = first;
+        loop {
+            let ended = wait_with_cpu_time(&self.root, &mut child);
+            let took = began.elapsed();
+            if let Ok((_, Some(used))) = &ended {
+                lock(&self.group).count_ended(*used);
+            }
+            let mut state = self.state();
+            if state.enough {
                 return;
+            }
+            let next = checked(&self.line, ended.map(|(status, _)| status), took).and_then(|()| {
+                state.runs.push(took);
+                drop(state);
+                self.changed.notify_all();
+                Ok(self.start_unless_enough()?)
+            });
+            match next {
+                Ok(Some(next)) => (child, began) = next,
+                Ok(None) => return,
+                Err(error) => {
+                    self.state().failed = Some(error);
+                    self.changed.notify_all();
+                    return;
+                }
             }
         }
     }
-}
 
-/// Starts the next run. The end of the job is flagged before it takes the group's
-/// lock, so a run is either not started or killed.
-fn start_unless_enough(
-    job: &Job,
-    group: &SharedGroup,
-    shared: &Shared,
-) -> Result<Option<(Child, Instant)>, ControlError> {
-    let mut group = lock(group);
-    if shared.state().enough {
-        return Ok(None);
+    /// Starts the next run. The end of the job is flagged before it takes the group's
+    /// lock, so a run is either not started or killed.
+    fn start_unless_enough(&self) -> Result<Option<(Child, Instant)>, ControlError> {
+        let mut group = lock(&self.group);
+        if self.state().enough {
+            return Ok(None);
+        }
+        self.start(&mut group).map(Some)
     }
-    start(&mut group, job).map(Some)
 }
 
 #[cfg(test)]

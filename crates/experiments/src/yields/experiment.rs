@@ -1,14 +1,17 @@
 //! The yield as an experiment.
 
 use super::args::YieldArgs;
-use super::{Request, YieldPlanner, able, check_command, runner, visits};
-use crate::args::workload;
+use super::job::SideJob;
+use super::plan::YieldPlanner;
+use super::{arms, command, defaults, visits};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use crate::headers;
+use plimsoll_control::CgroupLayout;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    BesideRate, CpuPlan, CpuSet, Job, LoadLevel, Phase, Plan, Requirement, RunPlan, SideloadPlan,
-    Workload, YieldFindings, YieldOutcome, YieldPlan, YieldSetting, YieldTrial, counted,
+    BesideRate, CpuPlan, CpuSet, Job, LoadLevel, MissingArm, Phase, Plan, Requirement, RunPlan,
+    SideloadPlan, Workload, YieldFindings, YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
+    counted,
 };
 use plimsoll_report::Document;
 use plimsoll_report::yields::YieldPicture;
@@ -37,8 +40,7 @@ impl Experiment for Yield {
     fn prepare(args: &YieldArgs, machine: &Machine) -> Result<Prepared<YieldPlan, Site>, RunError> {
         let root = &machine.root;
         let job = job(&args.job)?;
-        let allowed = args.run.allowed_cpus(root)?;
-        let workload = workload(args.url.as_deref(), &args.server, &args.header, &allowed)?;
+        let workload = args.service.workload(args.url.as_deref(), root)?;
         let site = Site::of(&workload, root)?;
         if !site.is_here() {
             return Err(RunError::Usage(
@@ -47,28 +49,10 @@ impl Experiment for Yield {
                     .to_owned(),
             ));
         }
-        let cpus = site.cpus(
-            root,
-            args.run.cpus.as_ref(),
-            args.server.service_cpus.as_ref(),
-        );
+        let cpus = args.service.cpus(&site, root);
         let (side, notes) = sideload(args, job, job_cpus(&workload, &cpus), machine)?;
-        let request = Request {
-            workload,
-            side,
-            step: args.step,
-            effort: visits::effort(args),
-            arrivals: args.arrivals.into(),
-            rated: args.rated,
-            passes: args.passes,
-            window: args.duration,
-            cpus,
-            tolerance: args.run.tolerance(),
-            interrupts: site.interrupts(root),
-            seed: args.run.seed(),
-        };
         Ok(Prepared {
-            plan: request.plan(),
+            plan: defaults::plan(args, workload, side, cpus, site.interrupts(root)),
             site,
             notes,
         })
@@ -79,7 +63,7 @@ impl Experiment for Yield {
         plan: YieldPlan,
         machine: &Machine,
     ) -> Result<Prepared<YieldPlan, Site>, RunError> {
-        let load = headers::supply(&plan.load, &args.header)?;
+        let load = headers::supply(&plan.load, &args.service.header)?;
         let site = Site::of(&load.workload, &machine.root)?;
         Ok(Prepared::new(YieldPlan { load, ..plan }, site))
     }
@@ -97,7 +81,7 @@ impl Experiment for Yield {
         plan: &YieldPlan,
         command_line: Vec<String>,
     ) -> (YieldPlan, Vec<String>) {
-        let (load, words) = headers::recorded(&plan.load, command_line, &args.header, &args.server);
+        let (load, words) = headers::recorded(&plan.load, command_line, &args.service);
         (with_load(plan, load), words)
     }
 
@@ -129,7 +113,10 @@ impl Experiment for Yield {
         site: &Site,
         machine: &'a Machine,
     ) -> Result<Box<dyn Runner<YieldSetting, YieldOutcome> + 'a>, RunError> {
-        runner(plan, site, machine)
+        let serves_here = matches!(plan.load.workload, Workload::Hash(_));
+        let job = SideJob::new(&plan.sideload, serves_here, machine)?;
+        let offered = site.runner(&plan.load, &machine.root)?;
+        Ok(Box::new(offered.with_job(Box::new(job), plan.step)))
     }
 
     fn stages(plan: &YieldPlan) -> Vec<Stage> {
@@ -144,13 +131,9 @@ impl Experiment for Yield {
             "{visits}, each {} times, in shuffled order",
             plan.load.run.passes
         );
-        let stage = |phase, words: &str| Stage {
-            phase,
-            words: words.to_owned(),
-        };
         vec![
-            stage(Phase::Calibration, calibration),
-            stage(Phase::Level { level: None }, &arms),
+            Stage::new(Phase::Calibration, calibration),
+            Stage::visits(arms),
         ]
     }
 
@@ -185,7 +168,7 @@ fn job(text: &str) -> Result<Job, RunError> {
     if text == "burn" {
         return Ok(Job::Burn);
     }
-    check_command(text)?;
+    command::check(text)?;
     Ok(Job::Command(text.to_owned()))
 }
 
@@ -208,7 +191,16 @@ fn sideload(
     machine: &Machine,
 ) -> Result<(SideloadPlan, Vec<String>), RunError> {
     let wanted = visits::wanted(args)?;
-    let (mut arms, missing_arms) = able(&wanted, args.headroom, &cpus, machine)?;
+    let layout = CgroupLayout::find(&machine.root)?;
+    let journal = machine.journal()?;
+    let (mut arms, mut missing_arms) = (Vec::new(), Vec::new());
+    for arm in wanted {
+        // With nothing in it.
+        match arms::try_once(arm, args.headroom, &cpus, &layout, journal, &machine.root) {
+            Ok(()) => arms.push(arm),
+            Err(reason) => missing_arms.push(MissingArm { arm, reason }),
+        }
+    }
     visits::leave_alike(args, &mut arms);
     let notes = missing_arms
         .iter()

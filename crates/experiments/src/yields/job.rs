@@ -4,7 +4,7 @@
 use super::arms;
 use super::command::{Repeated, Waited};
 use super::laws::{self, Holding, Wish};
-use super::shared::{SharedGroup, lock};
+use super::{SharedGroup, lock};
 use crate::experiment::Machine;
 use plimsoll_control::{CgroupLayout, Journal, Usage};
 use plimsoll_engine::RunError;

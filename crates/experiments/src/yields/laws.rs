@@ -14,7 +14,7 @@ mod holding;
 
 pub(super) use holding::{Holding, not_held};
 
-use super::shared::FLOOR;
+use super::FLOOR;
 use plimsoll_control::{AtEnd, CgroupLayout, ControlError, Group, Journal, Mechanism, Weight};
 use plimsoll_host::Root;
 use plimsoll_law::{Action, Headroom, Koordinator, Law, ResctlDemo, Sample, State};
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_service_needs_the_machine_each_law_begins_as_it_would_go_on() {
+    fn with_nothing_idle_each_law_begins_with_its_own_minimum() {
         let cpus = "0-1".parse().unwrap();
         let first = |arm| {
             rule(&wish(arm, 0.05, 0.2, &cpus), Hold::Quota)
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_is_what_side_would_do() {
+    fn our_rule_is_that_of_side() {
         let cpus = "0-3".parse().unwrap();
         let rule = rule(&wish(Arm::Plimsoll, 0.3, 0.2, &cpus), Hold::Weight).unwrap();
         let side = Rule::plimsoll(Hold::Weight, &Held::default(), 4).unwrap();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn quotas_have_the_periods_that_they_have_in_life() {
+    fn quotas_have_the_periods_of_the_daemons() {
         let cpus = "0-1".parse().unwrap();
         let period = |arm| {
             rule(&wish(arm, 0.3, 0.2, &cpus), Hold::Quota)
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_starved_by_a_law_that_gives_it_next_to_nothing_and_by_nothing_else() {
+    fn a_job_is_starved_only_by_a_law_that_gives_it_almost_nothing() {
         let held = |allowed: Option<f64>, frozen: Option<f64>| JobHeld {
             allowed: allowed.map(share),
             frozen: frozen.map(share),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_headroom_that_no_law_takes_is_told() {
+    fn a_headroom_outside_the_range_of_a_law_is_refused() {
         let cpus = "0-1".parse().unwrap();
         let why = rule(&wish(Arm::Koordinator, 0.3, 0.0, &cpus), Hold::Quota).unwrap_err();
         assert!(why.contains("1 to 90 percent"), "{why}");

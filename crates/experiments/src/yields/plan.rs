@@ -1,34 +1,79 @@
 //! The planner: a pure function of the plan and the trials so far.
 
-use super::progress::progress;
-use super::shared::FLOOR;
+use super::FLOOR;
 use plimsoll_engine::Next;
-use plimsoll_engine::calibration::{self, Step, nothing_carried};
+use plimsoll_engine::calibration::{self, CALIBRATION_TRIALS};
 use plimsoll_engine::order::derive;
-use plimsoll_engine::visits::graduated;
+use plimsoll_engine::visits::{graduated, repeats, typical};
 use plimsoll_engine::{Planner, Progress};
 use plimsoll_model::{
-    Arm, BesideRate, CpuUse, Job, LoadLevel, Phase, Rate, Share, SideloadPlan, StepPlan, TrialSpec,
+    Arm, BesideRate, CpuUse, Job, Phase, Rate, Share, SideloadPlan, StepPlan, TrialSpec,
     YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
 };
-use plimsoll_study::rated::rated;
 use plimsoll_study::yields::before_jobs;
 use std::time::Duration;
 
 /// Plans the trials of a yield run.
 #[derive(Debug, Clone, Copy)]
-pub struct YieldPlanner<'p>(pub &'p YieldPlan);
+pub(super) struct YieldPlanner<'p>(pub(super) &'p YieldPlan);
 
 impl Planner for YieldPlanner<'_> {
     type Setting = YieldSetting;
     type Outcome = YieldOutcome;
 
     fn next(&self, trials: &[YieldTrial]) -> Next<YieldSetting> {
-        next(self.0, trials)
+        let plan = self.0;
+        let side = &plan.sideload;
+        let seed = derive(plan.load.run.seed, trials.len() as u64);
+        let rate = match side.service {
+            BesideRate::Rate(rate) => rate,
+            BesideRate::Load(level) => {
+                let offer = |rate| YieldSetting::Offer { rate };
+                match calibration::rated_or_next(&plan.load, before_jobs(trials), offer, seed) {
+                    Ok(rated) => level.of(rated),
+                    Err(next) => return next,
+                }
+            }
+        };
+        if let Some((setting, attempt)) = reference(plan, before_step(plan, rate), trials) {
+            return Next::Trial(calibration::trial(&plan.load, setting, attempt, seed));
+        }
+        let visit = graduated(&plan.load.run, &settings(side, rate, trials), trials, seed);
+        visit.map_or(Next::Done, |mut spec| {
+            if plan.step.is_some() {
+                // All arms of a pass get the same requests at the same times, so that
+                // their slots differ from those of the service alone by the effect of
+                // the job only.
+                spec.seed = derive(plan.load.run.seed, u64::from(spec.pass));
+            }
+            Next::Trial(spec)
+        })
     }
 
     fn progress(&self, trials: &[YieldTrial]) -> Progress {
-        progress(self.0, trials)
+        let plan = self.0;
+        let side = &plan.sideload;
+        let first =
+            |t: &&YieldTrial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
+        let done: Vec<Visit> = trials.iter().filter(first).filter_map(visit).collect();
+        let still = |wanted: Visit| {
+            let times = done.iter().filter(|visit| **visit == wanted).count() as u32;
+            expected(plan, side, trials, wanted) * plan.load.run.passes.saturating_sub(times)
+        };
+        let visits = side.visits();
+        let calibrates =
+            matches!(side.service, BesideRate::Load(_)) && plan.load.calibration.rated.is_none();
+        let calibrations = match done.len() {
+            0 => (usize::from(calibrates) * CALIBRATION_TRIALS + 1).saturating_sub(trials.len()),
+            _ => 0,
+        };
+        let first_tries = visits.iter().copied().map(still).sum::<Duration>()
+            + (plan.load.run.warm_up.min + plan.load.calibration.window) * calibrations as u32;
+        Progress {
+            done: done.len(),
+            visits: visits.len() * plan.load.run.passes as usize,
+            left: first_tries + repeats(&plan.load.run, trials, first_tries),
+        }
     }
 
     fn describe(&self, spec: &TrialSpec<YieldSetting>) -> String {
@@ -50,38 +95,6 @@ fn describe_arm(arm: Arm, headroom: Option<Share>) -> String {
     }
 }
 
-/// The next trial of a yield run.
-fn next(plan: &YieldPlan, trials: &[YieldTrial]) -> Next<YieldSetting> {
-    let side = &plan.sideload;
-    let seed = derive(plan.load.run.seed, trials.len() as u64);
-    let rate = match rate(plan, side, before_jobs(trials)) {
-        Found::Rate(rate) => rate,
-        Found::Ask(rate) => {
-            let attempt = calibration::attempt(&plan.load, before_jobs(trials), rate);
-            let setting = YieldSetting::Offer { rate };
-            return Next::Trial(calibration::trial(&plan.load, setting, attempt, seed));
-        }
-        Found::Nothing(rate) => return Next::Stuck(nothing_carried(rate)),
-    };
-    let before_step = before_step(plan, rate);
-    if let Some((setting, attempt)) = reference(plan, side, before_step, trials) {
-        return Next::Trial(calibration::trial(&plan.load, setting, attempt, seed));
-    }
-    match graduated(&plan.load.run, &settings(side, rate, trials), trials) {
-        None => Next::Done,
-        Some(visit) => {
-            let seed = match plan.step {
-                // All arms of a pass get the same requests at the same times, so that
-                // their slots differ from those of the service alone by the effect of
-                // the job only.
-                Some(_) => derive(plan.load.run.seed, u64::from(visit.pass)),
-                None => seed,
-            };
-            Next::Trial(visit.trial(&plan.load.run, seed))
-        }
-    }
-}
-
 /// The rate at which the limit of a job is set: with a stepped load the lower one,
 /// because a static limit does not anticipate the step.
 fn before_step(plan: &YieldPlan, rate: Rate) -> Rate {
@@ -89,38 +102,10 @@ fn before_step(plan: &YieldPlan, rate: Rate) -> Rate {
     plan.step.as_ref().map_or(rate, low)
 }
 
-/// The rate of the service, or the trial that finds it.
-enum Found {
-    Rate(Rate),
-    Ask(Rate),
-    Nothing(Rate),
-}
-
-fn rate(plan: &YieldPlan, side: &SideloadPlan, calibration: &[YieldTrial]) -> Found {
-    let level: LoadLevel = match side.service {
-        BesideRate::Rate(rate) => return Found::Rate(rate),
-        BesideRate::Load(level) => level,
-    };
-    match calibration::step(&plan.load, calibration) {
-        Step::Offer(rate) => return Found::Ask(rate),
-        Step::NothingCarried(rate) => return Found::Nothing(rate),
-        Step::Done => {}
-    }
-    let rated = rated(&plan.load, calibration).and_then(|found| Rate::per_second(found.rate_rps));
-    rated.map_or(Found::Nothing(plan.load.calibration.first), |rated| {
-        Found::Rate(level.of(rated))
-    })
-}
-
 /// The measurements before the passes: the idle CPU time next to the service alone,
 /// and whether a command works as a job.
-fn reference(
-    plan: &YieldPlan,
-    side: &SideloadPlan,
-    rate: Rate,
-    trials: &[YieldTrial],
-) -> Option<(YieldSetting, u32)> {
-    let wanted: &[Arm] = match side.job {
+fn reference(plan: &YieldPlan, rate: Rate, trials: &[YieldTrial]) -> Option<(YieldSetting, u32)> {
+    let wanted: &[Arm] = match plan.sideload.job {
         Job::Burn => &[Arm::ServiceAlone],
         Job::Command(_) => &[Arm::ServiceAlone, Arm::JobAlone],
     };
@@ -163,12 +148,12 @@ fn settings(side: &SideloadPlan, rate: Rate, trials: &[YieldTrial]) -> Vec<(Phas
 
 /// The share of its CPUs that the job may use, or that a law starts with: what the
 /// service alone leaves idle, minus the headroom.
-pub(super) fn allowed(idle: Share, headroom: Share) -> Option<Share> {
+fn allowed(idle: Share, headroom: Share) -> Option<Share> {
     Share::new((idle.get() - headroom.get()).max(FLOOR))
 }
 
 /// The share that the service alone left idle, as far as measured.
-pub(super) fn left_idle(trials: &[YieldTrial]) -> Option<Share> {
+fn left_idle(trials: &[YieldTrial]) -> Option<Share> {
     let is_reference = |t: &&YieldTrial| {
         let alone = matches!(
             t.spec.setting,
@@ -186,4 +171,54 @@ pub(super) fn left_idle(trials: &[YieldTrial]) -> Option<Share> {
     let cpu = seen.machine.service_cpu.or(seen.machine.cpu)?;
     let busy = CpuUse::busy_share(&cpu)?;
     Share::new(1.0 - busy.get())
+}
+
+/// The visits of one pass.
+type Visit = (Arm, Option<Share>);
+
+fn visit(trial: &YieldTrial) -> Option<Visit> {
+    match trial.spec.setting {
+        YieldSetting::Beside { arm, headroom, .. } => Some((arm, headroom)),
+        _ => None,
+    }
+}
+
+/// The estimated time of a visit. The duration of a command varies: before an arm's
+/// first visit it is the command's time alone, divided by the share of the machine
+/// that the arm leaves it.
+fn expected(
+    plan: &YieldPlan,
+    side: &SideloadPlan,
+    trials: &[YieldTrial],
+    wanted: Visit,
+) -> Duration {
+    if matches!(side.job, Job::Burn) {
+        return typical(&plan.load.run, trials);
+    }
+    let same = |t: &&YieldTrial| {
+        matches!(t.spec.phase, Phase::Level { .. }) && visit(t).is_some_and(|v| v == wanted)
+    };
+    let seen = typical(&plan.load.run, trials.iter().filter(same));
+    let is_seen = trials.iter().any(|t| same(&t));
+    match (left_to_job(trials, wanted), took_alone(trials)) {
+        (Some(part), Some(alone)) if !is_seen => {
+            seen.max(alone.div_f64(part.get()).min(side.timeout))
+        }
+        _ => seen,
+    }
+}
+
+/// The share of the machine that a job gets, never zero; `None` without a job.
+fn left_to_job(trials: &[YieldTrial], (arm, headroom): Visit) -> Option<Share> {
+    let idle = left_idle(trials).unwrap_or(Share::ONE);
+    match (arm.has_job(), arm.has_service()) {
+        (false, _) => None,
+        (true, false) => Some(Share::ONE),
+        (true, true) => allowed(idle, headroom.unwrap_or(Share::ZERO)),
+    }
+}
+
+fn took_alone(trials: &[YieldTrial]) -> Option<Duration> {
+    let alone = |t: &&YieldTrial| visit(t).is_some_and(|(arm, _)| arm == Arm::JobAlone);
+    trials.iter().rfind(alone).map(|t| t.took)
 }

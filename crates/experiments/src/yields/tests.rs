@@ -1,13 +1,17 @@
 //! The planner on trials that no machine ever ran.
 
+mod step;
+
 use super::job::allowance;
-use super::*;
-use crate::Tolerance;
+use super::plan::YieldPlanner;
+use super::{YieldArgs, defaults, visits};
+use crate::simulated::{self, flags, hash};
 use plimsoll_engine::validity::Allowance;
 use plimsoll_engine::{Next, Planner, Progress};
 use plimsoll_model::{
-    BesideRate, Bytes, CpuPlan, CpuTime, CpuUse, HashService, InterruptTime, Invalid, Job, JobHeld,
-    JobWork, LoadLevel, Phase, Rate, SideloadPlan, TrialSpec, Verdict, YieldTrial,
+    Arm, BesideRate, CpuPlan, CpuSet, CpuTime, CpuUse, InterruptTime, Job, JobHeld, JobWork,
+    LoadLevel, Phase, Rate, Share, SideloadPlan, TrialSpec, YieldOutcome, YieldPlan, YieldSetting,
+    YieldTrial,
 };
 use std::time::Duration;
 
@@ -21,16 +25,7 @@ const ARMS: [Arm; 7] = [
     Arm::Koordinator,
 ];
 
-/// A hash service whose requests cost a millisecond.
-fn hash() -> Workload {
-    Workload::Hash(HashService {
-        mean_block: Bytes(1 << 20),
-        deviation_share: 0.25,
-        request_cpu: CpuTime(Duration::from_millis(1)),
-    })
-}
-
-pub(super) fn next(plan: &YieldPlan, trials: &[YieldTrial]) -> Next<YieldSetting> {
+fn next(plan: &YieldPlan, trials: &[YieldTrial]) -> Next<YieldSetting> {
     YieldPlanner(plan).next(trials)
 }
 
@@ -38,64 +33,34 @@ fn progress(plan: &YieldPlan, trials: &[YieldTrial]) -> Progress {
     YieldPlanner(plan).progress(trials)
 }
 
-pub(super) fn plan(job: Job, passes: u32) -> YieldPlan {
-    let share = |x| Share::new(x).unwrap();
-    let cpus: CpuSet = "0-1".parse().unwrap();
-    let request = Request {
-        workload: hash(),
-        side: SideloadPlan {
-            job,
-            service: BesideRate::Load(LoadLevel::percent(50.0).unwrap()),
-            arms: ARMS.to_vec(),
-            missing_arms: Vec::new(),
-            headroom: share(0.2),
-            headrooms: Vec::new(),
-            budget: "p99+5%".parse().unwrap(),
-            cpus: cpus.clone(),
-            timeout: Duration::from_secs(60),
-        },
-        step: None,
-        effort: Effort::Quick,
-        arrivals: plimsoll_model::Arrivals::Poisson,
-        rated: Rate::per_second(1000.0),
-        passes: Some(passes),
-        window: None,
-        cpus: CpuPlan {
-            service: cpus,
-            generator: CpuSet::default(),
-            cores: Vec::new(),
-        },
-        tolerance: Tolerance::default(),
-        interrupts: InterruptTime::Unknown,
-        seed: 3,
-    };
-    request.plan()
+/// A job beside a service at half of its load.
+fn side(job: Job) -> SideloadPlan {
+    SideloadPlan {
+        job,
+        service: BesideRate::Load(LoadLevel::percent(50.0).unwrap()),
+        arms: ARMS.to_vec(),
+        missing_arms: Vec::new(),
+        headroom: Share::new(0.2).unwrap(),
+        headrooms: Vec::new(),
+        budget: "p99+5%".parse().unwrap(),
+        cpus: "0-1".parse().unwrap(),
+        timeout: Duration::from_secs(60),
+    }
 }
 
-/// The same with steps from 20 to 90 % of 1,000 requests a second.
-pub(super) fn stepped_request(plan: YieldPlan, effort: Effort) -> Request {
-    let level = |pct| LoadLevel::percent(pct).unwrap();
-    let high = level(90.0);
-    Request {
-        workload: plan.load.workload,
-        side: SideloadPlan {
-            service: BesideRate::Load(high),
-            ..plan.sideload
-        },
-        step: Some(StepLoads {
-            low: level(20.0),
-            high,
-        }),
-        effort,
-        arrivals: plan.load.arrivals,
-        rated: plan.load.calibration.rated,
-        passes: Some(2),
-        window: None,
-        cpus: plan.load.run.cpus,
-        tolerance: Tolerance::default(),
-        interrupts: InterruptTime::Unknown,
-        seed: 3,
-    }
+/// The plan that these flags ask for.
+fn asked(args: &YieldArgs, side: SideloadPlan) -> YieldPlan {
+    let cpus = CpuPlan {
+        service: side.cpus.clone(),
+        generator: CpuSet::default(),
+        cores: Vec::new(),
+    };
+    defaults::plan(args, hash(), side, cpus, InterruptTime::Unknown)
+}
+
+fn plan(job: Job, passes: u32) -> YieldPlan {
+    let line = format!("--quick --rated 1000 --seed 3 --passes {passes}");
+    asked(&flags(&line), side(job))
 }
 
 /// What became of a trial: all that was asked is answered, with 45 % of the
@@ -121,15 +86,12 @@ fn outcome(spec: &TrialSpec<YieldSetting>) -> YieldTrial {
 }
 
 fn disturbed(mut trial: YieldTrial) -> YieldTrial {
-    trial.verdict = Verdict::Invalid(vec![Invalid::Steal {
-        stolen: Share::ONE,
-        bound: Share::ZERO,
-    }]);
+    trial.verdict = simulated::disturbed();
     trial
 }
 
 /// All trials, each judged by `judge` on its way.
-pub(super) fn all(plan: &YieldPlan, judge: impl Fn(YieldTrial) -> YieldTrial) -> Vec<YieldTrial> {
+fn all(plan: &YieldPlan, judge: impl Fn(YieldTrial) -> YieldTrial) -> Vec<YieldTrial> {
     let mut trials = Vec::new();
     while let Next::Trial(spec) = next(plan, &trials) {
         trials.push(judge(outcome(&spec)));
@@ -139,7 +101,7 @@ pub(super) fn all(plan: &YieldPlan, judge: impl Fn(YieldTrial) -> YieldTrial) ->
     trials
 }
 
-pub(super) fn arm(trial: &YieldTrial) -> (Arm, Option<f64>) {
+fn arm(trial: &YieldTrial) -> (Arm, Option<f64>) {
     match trial.spec.setting {
         YieldSetting::Beside { arm, allowed, .. } => (arm, allowed.map(Share::get)),
         other => panic!("{other:?}"),
@@ -168,7 +130,7 @@ fn each_pass_visits_every_arm_once_and_the_next_one_mirrors_it() {
 }
 
 #[test]
-fn the_service_alone_tells_first_what_a_job_may_have() {
+fn the_service_alone_decides_first_what_a_job_may_use() {
     let trials = all(&plan(Job::Burn, 1), |t| t);
     assert_eq!(arm(&trials[0]), (Arm::ServiceAlone, None));
     assert_eq!(trials[0].spec.phase, Phase::Calibration);
@@ -230,7 +192,7 @@ fn a_command_is_run_alone_before_the_passes() {
 }
 
 #[test]
-fn what_a_command_took_alone_tells_how_long_the_rest_takes() {
+fn the_time_of_a_command_alone_predicts_the_rest() {
     let long = Duration::from_secs(600);
     let mut plan = plan(Job::Command("make".to_owned()), 1);
     plan.sideload.timeout = long * 100;
@@ -241,7 +203,7 @@ fn what_a_command_took_alone_tells_how_long_the_rest_takes() {
         trial
     });
     let left = |n: usize| progress(&plan, &trials[..n]).left;
-    assert!(left(1) < long, "nobody knows yet");
+    assert!(left(1) < long, "unknown yet");
     let beside = ARMS.iter().filter(|arm| arm.is_beside()).count() as f64;
     // 55 % are idle, and a headroom leaves less.
     assert!(left(2) > long + long.mul_f64(beside / 0.55));
@@ -249,7 +211,7 @@ fn what_a_command_took_alone_tells_how_long_the_rest_takes() {
 }
 
 #[test]
-fn what_was_disturbed_is_tried_again_a_few_times_and_never_for_ever() {
+fn disturbed_trials_are_repeated_a_limited_number_of_times() {
     let plan = plan(Job::Burn, 1);
     let none = |t: &YieldTrial| arm(t).0 == Arm::None;
     let trials = all(&plan, |t| if none(&t) { disturbed(t) } else { t });
@@ -261,7 +223,7 @@ fn what_was_disturbed_is_tried_again_a_few_times_and_never_for_ever() {
 }
 
 #[test]
-fn a_run_that_was_killed_anywhere_goes_on_as_it_would_have() {
+fn a_run_killed_anywhere_is_resumed_with_the_same_trials() {
     let plan = plan(Job::Burn, 2);
     let whole = all(&plan, |t| t);
     for killed_after in 0..whole.len() {
@@ -277,7 +239,7 @@ fn a_run_that_was_killed_anywhere_goes_on_as_it_would_have() {
 }
 
 #[test]
-fn without_a_rated_rate_it_is_looked_for_first() {
+fn an_unknown_rated_rate_is_calibrated_first() {
     let mut plan = plan(Job::Burn, 1);
     plan.load.calibration.rated = None;
     let Next::Trial(spec) = next(&plan, &[]) else {
@@ -285,28 +247,6 @@ fn without_a_rated_rate_it_is_looked_for_first() {
     };
     assert_eq!(spec.phase, Phase::Calibration);
     assert!(matches!(spec.setting, YieldSetting::Offer { .. }));
-}
-
-/// A request for the defaults of an effort.
-fn usual(side: SideloadPlan, effort: Effort) -> Request {
-    Request {
-        workload: hash(),
-        side,
-        step: None,
-        effort,
-        arrivals: plimsoll_model::Arrivals::Poisson,
-        rated: None,
-        passes: None,
-        window: None,
-        cpus: CpuPlan {
-            service: "0-1".parse().unwrap(),
-            generator: CpuSet::default(),
-            cores: Vec::new(),
-        },
-        tolerance: Tolerance::default(),
-        interrupts: InterruptTime::Unknown,
-        seed: 1,
-    }
 }
 
 /// The longest that a plan may take, if no trial is made twice.
@@ -320,47 +260,26 @@ fn longest(plan: &YieldPlan) -> Duration {
     one * visits * plan.load.run.passes + calibration
 }
 
-/// Of all arms, over headrooms, and with steps: what is run if nothing more is
-/// asked for.
-fn all_usual(effort: Effort) -> [Request; 3] {
-    let side = |beside: &dyn Fn(Arm) -> bool| SideloadPlan {
-        arms: Arm::ALL
-            .into_iter()
-            .filter(|arm| !arm.is_beside() || beside(*arm))
-            .collect(),
-        ..plan(Job::Burn, 1).sideload
-    };
-    let curve = SideloadPlan {
-        headrooms: effort.headrooms(),
-        ..side(&|arm| Effort::ARMS_OF_CURVE.contains(&arm))
-    };
-    let mut step = side(&|arm| Effort::ARMS_OF_STEP.contains(&arm));
-    step.arms.retain(|arm| arm.has_service());
-    Effort::leave_one_of_a_kind(&mut step.arms);
-    let stepped = stepped_request(plan(Job::Burn, 1), effort).step;
-    [
-        usual(side(&|arm| effort.tries(arm)), effort),
-        usual(curve, effort),
-        Request {
-            step: stepped,
-            ..usual(step, effort)
-        },
-    ]
-}
-
 #[test]
-fn the_promised_time_holds_every_trial_and_the_second_tries() {
-    for (effort, minutes) in [(Effort::Quick, 2), (Effort::Full, 12)] {
+fn all_trials_and_repeats_fit_the_promised_time() {
+    for (effort, minutes) in [("--quick", 2), ("", 12)] {
         let promised = Duration::from_secs(60 * minutes);
-        for request in all_usual(effort) {
-            let plan = request.plan();
+        for kind in ["", "--curve", "--step"] {
+            let args: YieldArgs = flags(&format!("{effort} {kind}"));
+            let mut arms = visits::wanted(&args).unwrap();
+            visits::leave_alike(&args, &mut arms);
+            let side = SideloadPlan {
+                arms,
+                headrooms: visits::headrooms(&args).unwrap(),
+                ..side(Job::Burn)
+            };
+            let plan = asked(&args, side);
             let longest = longest(&plan);
-            assert!(longest < promised, "{longest:?} of {promised:?}");
+            assert!(longest < promised, "{kind}: {longest:?} of {promised:?}");
             assert!(plan.load.run.budget < promised);
-            let steps = plan
-                .step
-                .map_or(plan.load.run.passes, |s| s.steps * plan.load.run.passes);
-            assert!(steps >= 6, "no interval");
+            let passes = plan.load.run.passes;
+            let steps = plan.step.map_or(passes, |s| s.steps * passes);
+            assert!(steps >= 6, "{kind}: no interval");
         }
     }
 }

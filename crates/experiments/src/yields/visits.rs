@@ -1,17 +1,24 @@
 //! The arms and headrooms that a run visits: all arms with one headroom, a curve,
 //! or the most different arms where the load steps.
 
-use super::Effort;
 use super::args::YieldArgs;
+use crate::args::Effort;
 use plimsoll_engine::RunError;
 use plimsoll_model::{Arm, Share};
 
-pub(super) fn effort(args: &YieldArgs) -> Effort {
-    match args.quick {
-        true => Effort::Quick,
-        false => Effort::Full,
-    }
-}
+/// The default arms of a curve over headrooms.
+const OF_CURVE: [Arm; 2] = [Arm::Quota10ms, Arm::Quota100ms];
+
+/// The default arms of a run with a stepped load: the most different ones, because
+/// there is no time for all.
+const OF_STEP: [Arm; 6] = [
+    Arm::None,
+    Arm::Nice,
+    Arm::SchedIdle,
+    Arm::Weight,
+    Arm::CpuIdle,
+    Arm::Quota10ms,
+];
 
 /// The arms to try. With a stepped load the work gained is not measured, so the job
 /// does not run alone.
@@ -24,20 +31,27 @@ pub(super) fn wanted(args: &YieldArgs) -> Result<Vec<Arm>, RunError> {
     Ok(Arm::ALL.into_iter().filter(is_wanted).collect())
 }
 
-/// The arms available here that fit the time of the run.
+/// Of the default arms of a stepped load that are available here, keeps one of each
+/// kind: the cgroup's, or without cgroups the fallback.
 pub(super) fn leave_alike(args: &YieldArgs, arms: &mut Vec<Arm>) {
-    if args.step.is_some() && args.arms.is_none() {
-        Effort::leave_one_of_a_kind(arms);
+    if args.step.is_none() || args.arms.is_some() {
+        return;
+    }
+    for (by_group, by_process) in [(Arm::Weight, Arm::Nice), (Arm::CpuIdle, Arm::SchedIdle)] {
+        if arms.contains(&by_group) {
+            arms.retain(|arm| *arm != by_process);
+        }
     }
 }
 
 /// The requested arms.
 fn beside(args: &YieldArgs) -> Result<Vec<Arm>, RunError> {
     let usual = match (args.curve, args.step) {
-        (true, _) => Effort::ARMS_OF_CURVE.to_vec(),
-        (false, Some(_)) => Effort::ARMS_OF_STEP.to_vec(),
+        (true, _) => OF_CURVE.to_vec(),
+        (false, Some(_)) => OF_STEP.to_vec(),
+        // A law decides once a second, which is too slow for a quick trial.
         (false, None) => {
-            let tried = |arm: &Arm| effort(args).tries(*arm);
+            let tried = |arm: &Arm| !(args.quick && arm.is_law());
             Arm::ALL.into_iter().filter(tried).collect()
         }
     };
@@ -57,7 +71,17 @@ pub(super) fn headrooms(args: &YieldArgs) -> Result<Vec<Share>, RunError> {
     if !args.curve {
         return Ok(Vec::new());
     }
-    let usual = || effort(args).headrooms();
+    // Denser near zero, where latency is expected to rise.
+    let usual: &[f64] = match args.effort() {
+        Effort::Quick => &[0.0, 5.0, 10.0, 20.0, 40.0],
+        Effort::Full => &[0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0],
+    };
+    let usual = || {
+        usual
+            .iter()
+            .filter_map(|pct| Share::new(pct / 100.0))
+            .collect()
+    };
     let mut headrooms = args.headrooms.clone().unwrap_or_else(usual);
     headrooms.sort_by(|a, b| a.get().total_cmp(&b.get()));
     headrooms.dedup();

@@ -1,4 +1,4 @@
-//! What a late generator does to an answer: why trials count up to a slip of
+//! What a late generator does to an answer: why trials are valid up to a slip of
 //! 2.5 ms and a steal of 5 %.
 //!
 //! The generator stands still now and then, as one whose CPU is taken away does.
@@ -88,7 +88,7 @@ fn moved(discipline: &Discipline, pauses: Pauses) -> (f64, Duration) {
 fn disciplines() -> Vec<(&'static str, Discipline)> {
     let asked = SERVICES.iter().filter(|s| s.asks == Asks::Latency);
     asked
-        .map(|s| (s.name, s.discipline(derive(1, 0))))
+        .map(|s| (s.name, (s.discipline)(derive(1, 0))))
         .collect()
 }
 

@@ -108,7 +108,7 @@ fn growing_pauses_have_the_truth_of_another_simulation() {
             growth,
             steps,
             ..
-        } = service.discipline(3)
+        } = (service.discipline)(3)
         else {
             continue;
         };
@@ -127,7 +127,12 @@ fn growing_pauses_have_the_truth_of_another_simulation() {
         else {
             panic!("{goal}")
         };
-        let ours = capacity(&service.discipline(3), Arrivals::Poisson, &goal, 4_000_000);
+        let ours = capacity(
+            &(service.discipline)(3),
+            Arrivals::Poisson,
+            &goal,
+            4_000_000,
+        );
         let theirs =
             simulate::truth_by_simulation(&theirs, Arrivals::Poisson, quantile, limit).unwrap();
         let error = ours.unwrap().get() / theirs.get() - 1.0;

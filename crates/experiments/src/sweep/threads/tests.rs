@@ -1,14 +1,9 @@
 //! Trials on one thread and on both, on machines whose speed-up is known.
 
-use crate::sweep::testing::{hash, request};
-use crate::sweep::{Effort, SweepPlanner};
-use plimsoll_engine::{Observer, Quiet, RunError, Runner, conduct};
-use plimsoll_model::{
-    Estimate, LoadLevel, NoSpeedup, Phase, Plan, Rate, Setting, Speedup, Trial, TrialSpec,
-};
+use crate::simulated;
+use plimsoll_model::{Estimate, LoadLevel, NoSpeedup, Phase, Plan, Rate, Speedup, Trial};
 use plimsoll_simulate::{Curve, Disturbance, Effect, Machine, Service, TwoThreads};
 use plimsoll_study::findings;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const THREADS: TwoThreads = TwoThreads {
@@ -31,41 +26,19 @@ fn machine(seed: u64) -> Machine {
     }
 }
 
+const FULL: &str = "";
+const QUICK: &str = "--quick";
+
 /// The plan for that machine.
-fn plan(effort: Effort, seed: u64) -> Plan {
-    let mut request = request(hash());
-    request.effort = effort;
-    request.seed = seed;
-    request.cpus.service = "0-3".parse().unwrap();
-    request.cpus.cores = vec!["0,2".parse().unwrap(), "1,3".parse().unwrap()];
-    request.plan()
+fn plan(effort: &str, seed: u64) -> Plan {
+    let cores = ["0,2", "1,3"].map(|core| core.parse().unwrap()).to_vec();
+    let line = format!("{effort} --seed {seed}");
+    simulated::plan_on(&line, "0-3".parse().unwrap(), cores)
 }
 
-struct Simulated<'a>(&'a Machine, &'a Plan);
-
-impl Runner<Setting, ()> for Simulated<'_> {
-    fn run(
-        &mut self,
-        spec: &TrialSpec,
-        _: &mut dyn Observer,
-        _: &AtomicBool,
-    ) -> Result<Option<Trial>, RunError> {
-        Ok(Some(self.0.run(spec, self.1)))
-    }
-}
-
-/// Goes on from `trials` to the end of the plan.
-fn sweep(machine: &Machine, plan: &Plan, mut trials: Vec<Trial>) -> Vec<Trial> {
-    conduct(
-        &SweepPlanner(plan),
-        &mut trials,
-        &mut Simulated(machine, plan),
-        |_| Ok::<(), RunError>(()),
-        &mut Quiet,
-        &AtomicBool::new(false),
-    )
-    .unwrap();
-    trials
+/// Continues from `trials` to the end of the plan.
+fn sweep(machine: &Machine, plan: &Plan, trials: Vec<Trial>) -> Vec<Trial> {
+    simulated::sweep(machine, plan, trials).unwrap()
 }
 
 fn is_pinned(trial: &Trial) -> bool {
@@ -81,8 +54,8 @@ fn pinned(trials: &[Trial]) -> Vec<Phase> {
 }
 
 #[test]
-fn one_thread_and_both_take_turns_there_and_back_after_the_levels_and_before_the_search() {
-    let trials = sweep(&machine(1), &plan(Effort::Full, 1), vec![]);
+fn one_and_two_threads_alternate_between_the_levels_and_the_search() {
+    let trials = sweep(&machine(1), &plan(FULL, 1), vec![]);
     let (one, two) = (Phase::OneThreadPerCore, Phase::TwoThreadsPerCore);
     assert_eq!(pinned(&trials), [one, two, two, one, one, two, two, one]);
     let first = trials.iter().position(is_pinned).unwrap();
@@ -99,20 +72,17 @@ fn one_thread_and_both_take_turns_there_and_back_after_the_levels_and_before_the
 
 #[test]
 fn a_machine_of_one_thread_per_core_makes_none_of_these_trials() {
-    let mut request = request(hash());
-    request.cpus.cores = vec!["0".parse().unwrap()];
-    assert_eq!(request.clone().plan().smt, None);
-    request.cpus.cores = vec!["0-1".parse().unwrap()];
-    assert_eq!(
-        request.plan().smt,
-        None,
-        "and of one thread of a core neither"
-    );
+    let smt = |cores: &str| {
+        let cores = vec![cores.parse().unwrap()];
+        simulated::plan_on(QUICK, "0".parse().unwrap(), cores).smt
+    };
+    assert_eq!(smt("0"), None);
+    assert_eq!(smt("0-1"), None, "one thread of a core");
 }
 
 #[test]
-fn a_service_that_was_not_driven_to_its_end_gets_none_of_these_trials() {
-    let mut plan = plan(Effort::Quick, 1);
+fn an_unsaturated_service_gets_none_of_these_trials() {
+    let mut plan = plan(QUICK, 1);
     plan.calibration.rated = Rate::per_second(400.0);
     let trials = sweep(&machine(1), &plan, vec![]);
     assert_eq!(pinned(&trials), []);
@@ -121,8 +91,8 @@ fn a_service_that_was_not_driven_to_its_end_gets_none_of_these_trials() {
 }
 
 #[test]
-fn they_fit_the_time_that_was_promised_even_on_a_disturbed_machine() {
-    for (effort, promised) in [(Effort::Quick, 88), (Effort::Full, 358)] {
+fn they_fit_the_promised_time_on_a_disturbed_machine() {
+    for (effort, promised) in [(QUICK, 88), (FULL, 358)] {
         let plan = plan(effort, 3);
         let mut machine = machine(3);
         machine.disturbance = Some(Disturbance {
@@ -141,8 +111,8 @@ fn they_fit_the_time_that_was_promised_even_on_a_disturbed_machine() {
 }
 
 #[test]
-fn a_run_that_was_killed_among_them_goes_on_where_it_was() {
-    let (machine, plan) = (machine(5), plan(Effort::Quick, 5));
+fn a_run_killed_among_them_is_resumed_with_the_same_trials() {
+    let (machine, plan) = (machine(5), plan(QUICK, 5));
     let whole = sweep(&machine, &plan, vec![]);
     let first = whole.iter().position(is_pinned).unwrap();
     for killed_after in first..first + 6 {
@@ -152,7 +122,7 @@ fn a_run_that_was_killed_among_them_goes_on_where_it_was() {
 }
 
 /// The speed-up that a sweep finds; the levels are there for the rated rate.
-fn speedup(effort: Effort, seed: u64) -> Speedup {
+fn speedup(effort: &str, seed: u64) -> Speedup {
     let mut plan = plan(effort, seed);
     plan.levels = vec![LoadLevel::percent(50.0).unwrap()];
     plan.search = None;
@@ -162,7 +132,7 @@ fn speedup(effort: Effort, seed: u64) -> Speedup {
 
 #[test]
 fn a_known_speedup_is_found_within_its_interval_as_often_as_stated() {
-    for effort in [Effort::Quick, Effort::Full] {
+    for effort in [QUICK, FULL] {
         let found: Vec<Speedup> = (0..60).map(|seed| speedup(effort, seed)).collect();
         let holds = |estimate: Estimate, truth: f64| {
             let (low, high) = estimate.interval().unwrap();

@@ -72,7 +72,7 @@ fn findings(arm: Arm, within: Option<bool>) -> YieldFindings {
 }
 
 #[test]
-fn it_is_in_the_folder_for_state_and_nowhere_relative() {
+fn the_file_is_in_the_state_directory_and_relative_paths_are_ignored() {
     let file = |state: Option<&str>, home: Option<&str>| {
         let file = file_in(state.map(Into::into), home.map(Into::into));
         file.map(|file| file.display().to_string())
@@ -90,7 +90,7 @@ fn it_is_in_the_folder_for_state_and_nowhere_relative() {
 }
 
 #[test]
-fn what_is_within_the_budget_is_kept_and_read_again() {
+fn an_arm_within_the_budget_is_stored_and_read_again() {
     let now = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_305_600_000);
     let of = |within| {
         let findings = findings(Arm::SchedIdle, within);
@@ -108,7 +108,7 @@ fn what_is_within_the_budget_is_kept_and_read_again() {
 }
 
 #[test]
-fn nothing_is_kept_of_a_machine_that_does_not_say_what_it_is() {
+fn nothing_is_stored_for_an_unknown_machine() {
     let nobody = Provenance::default();
     let findings = findings(Arm::Weight, Some(true));
     let kept = Best::of(&findings, &nobody, Path::new("r"), SystemTime::now());
@@ -143,7 +143,7 @@ fn each_arm_becomes_the_mechanism_that_it_was() {
 }
 
 #[test]
-fn another_kernel_or_cpu_makes_it_worthless_and_so_does_an_unknown_one() {
+fn advice_is_left_on_another_or_an_unknown_kernel_or_cpu() {
     let why = |change: fn(&mut Provenance)| {
         let mut there = here();
         change(&mut there);
@@ -164,14 +164,14 @@ fn another_kernel_or_cpu_makes_it_worthless_and_so_does_an_unknown_one() {
 }
 
 #[test]
-fn less_than_nothing_is_not_minus_nothing() {
+fn a_change_that_rounds_to_zero_has_no_minus_sign() {
     let mut best = best(Arm::Weight);
     best.change_pct = -0.3;
     assert!(best.found().contains("p99 +0 %"), "{}", best.found());
 }
 
 #[test]
-fn a_broken_file_is_one_warning_without_anything_of_what_it_says() {
+fn a_broken_file_is_one_warning_that_does_not_quote_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("best.json");
     let good = serde_json::to_string(&best(Arm::Weight)).unwrap();

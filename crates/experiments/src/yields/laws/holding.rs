@@ -1,6 +1,6 @@
 //! The thread that runs a law on a job, and the history of its limits.
 
-use crate::yields::shared::{SharedGroup, lock};
+use crate::yields::{SharedGroup, lock};
 use plimsoll_engine::RunError;
 use plimsoll_model::{Arm, JobHeld, Share};
 use plimsoll_side::{Control, Notice};
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_a_law_cannot_hold_any_more_is_killed_and_fails_the_trial() {
+    fn a_job_that_its_law_cannot_restrict_is_killed_and_fails_the_trial() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::machine();
         let journals = Journals::at(folder.path().join("plimsoll"));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_in_force_within_the_window_counts() {
+    fn limits_are_averaged_over_the_window() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let stretch = |ms, cap: Option<f64>, frozen| Stretch {

@@ -1,18 +1,21 @@
 //! The planner where the load steps, on trials that no machine ever ran.
 
-use super::tests::{all, arm, next, plan, stepped_request};
 use super::*;
-use plimsoll_engine::Next;
-use plimsoll_model::{Arm, Job, Phase};
-use std::time::Duration;
 
-fn stepped() -> YieldPlan {
-    stepped_request(plan(Job::Burn, 1), Effort::Full).plan()
+/// Steps from 20 to 90 % of 1,000 requests a second.
+fn stepped(line: &str) -> YieldPlan {
+    let line = format!("--step=20%,90% --rated 1000 --passes 2 --seed 3 {line}");
+    let high = LoadLevel::percent(90.0).unwrap();
+    let side = SideloadPlan {
+        service: BesideRate::Load(high),
+        ..side(Job::Burn)
+    };
+    asked(&flags(&line), side)
 }
 
 #[test]
 fn every_arm_of_a_pass_gets_the_same_requests_and_each_pass_others() {
-    let trials = all(&stepped(), |t| t);
+    let trials = all(&stepped(""), |t| t);
     let visits = || trials.iter().filter(|t| t.spec.phase != Phase::Calibration);
     let seed_of = |pass| visits().find(|t| t.spec.pass == pass).unwrap().spec.seed;
     for trial in visits() {
@@ -23,7 +26,7 @@ fn every_arm_of_a_pass_gets_the_same_requests_and_each_pass_others() {
 
 #[test]
 fn a_job_is_held_by_what_was_idle_before_the_step() {
-    let plan = stepped();
+    let plan = stepped("");
     let trials = all(&plan, |t| t);
     let reference = &trials[0];
     assert_eq!(arm(reference).0, Arm::ServiceAlone);
@@ -37,9 +40,7 @@ fn a_job_is_held_by_what_was_idle_before_the_step() {
 
 #[test]
 fn the_time_after_a_step_can_be_asked_for() {
-    let mut request = stepped_request(plan(Job::Burn, 1), Effort::Quick);
-    request.window = Some(Duration::from_secs(7));
-    let plan = request.plan();
+    let plan = stepped("--quick -z 7s");
     let step = plan.step.unwrap();
     assert_eq!(step.after, Duration::from_secs(7));
     assert_eq!(plan.load.run.window, step.window());
@@ -47,7 +48,7 @@ fn the_time_after_a_step_can_be_asked_for() {
 
 #[test]
 fn a_plan_with_steps_asks_for_them_in_trials_of_a_level_alone() {
-    let plan = stepped();
+    let plan = stepped("");
     let Next::Trial(spec) = next(&plan, &[]) else {
         panic!("no trial");
     };
@@ -57,10 +58,12 @@ fn a_plan_with_steps_asks_for_them_in_trials_of_a_level_alone() {
 
 #[test]
 fn of_each_kind_of_arm_there_is_one() {
-    let mut all = Effort::ARMS_OF_STEP.to_vec();
-    Effort::leave_one_of_a_kind(&mut all);
+    let args: YieldArgs = flags("--step");
+    let mut all = visits::wanted(&args).unwrap();
+    visits::leave_alike(&args, &mut all);
+    all.retain(|arm| arm.is_beside());
     assert_eq!(all, [Arm::None, Arm::Weight, Arm::CpuIdle, Arm::Quota10ms]);
     let mut few = vec![Arm::None, Arm::Nice, Arm::SchedIdle, Arm::CpuIdle];
-    Effort::leave_one_of_a_kind(&mut few);
+    visits::leave_alike(&args, &mut few);
     assert_eq!(few, [Arm::None, Arm::Nice, Arm::CpuIdle]);
 }
