@@ -3,42 +3,28 @@
 use plimsoll_model::{counted, for_count};
 
 /// Why a table cannot be imported. The sentence starts with what is wrong "in it";
-/// the caller adds the file name.
+/// the caller adds the file name. Lines count from 1.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TableError {
     /// Not UTF-8.
     #[error("line {line} is no text; save the table as CSV in UTF-8")]
-    NoText {
-        /// The line, from 1.
-        line: u64,
-    },
+    NoText { line: u64 },
     /// Two bytes per character.
     #[error("it is text in UTF-16; save the table as CSV in UTF-8")]
     Utf16,
-    /// Only blanks.
     #[error("it is empty; {}", EXAMPLE)]
     Empty,
     /// Columns with another separator.
     #[error(
         "its columns are separated by {by}; separate them by commas, and write decimals with a point"
     )]
-    Separator {
-        /// Semicolons or tabs.
-        by: &'static str,
-    },
-    /// No header line.
+    Separator { by: &'static str },
     #[error("line {line} should name the columns but holds numbers; {}", EXAMPLE)]
-    NoHeader {
-        /// The line, from 1.
-        line: u64,
-    },
-    /// An unknown column.
+    NoHeader { line: u64 },
     #[error("the column '{name}' has no place here; leave it out: {}", EXAMPLE)]
     UnknownColumn { name: String },
-    /// A missing column.
     #[error("the column '{name}' is missing; {}", EXAMPLE)]
     MissingColumn { name: &'static str },
-    /// A duplicate column.
     #[error("the column '{name}' is there twice; leave one out")]
     RepeatedColumn { name: &'static str },
     /// The CPUs do not make whole cores.
@@ -47,34 +33,21 @@ pub enum TableError {
         counted(*cpus, "CPU", "CPUs"),
         for_count(*cpus, "does", "do")
     )]
-    Cores {
-        /// Number of CPUs.
-        cpus: u32,
-        /// Threads per core.
-        threads: u32,
-    },
+    Cores { cpus: u32, threads: u32 },
     /// A row that is too short or too long.
     #[error(
         "line {line} has {found} values for {expected} columns; give one value per column, without separators within numbers"
     )]
     Values {
-        /// The line, from 1.
         line: u64,
-        /// Values in it.
         found: usize,
-        /// Columns.
         expected: usize,
     },
-    /// An invalid value.
     #[error("line {line}: {column} is {given}; {wanted}")]
     Value {
-        /// The line, from 1.
         line: u64,
-        /// The column.
         column: &'static str,
-        /// The value found.
         given: String,
-        /// The values allowed.
         wanted: &'static str,
     },
     /// Less than two rows.

@@ -13,7 +13,7 @@ mod table;
 mod tests;
 
 pub use error::TableError;
-pub use table::{CopiesRow, RateRow, Table};
+pub use table::Table;
 
 use error::MOST_RATES;
 use plimsoll_model::{
@@ -23,6 +23,7 @@ use plimsoll_model::{
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
+use table::Row;
 
 /// What a user says about a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,8 +60,8 @@ pub enum ImportedRows {
     Copies(Box<CopiesPlan>, Vec<CopiesTrial>),
 }
 
-/// A row counts as at least this many requests, so that its window is long
-/// enough for its rate to be told exactly.
+/// A row is at least this many requests, so that its window is long enough to
+/// express its rate exactly.
 const FEWEST_REQUESTS: f64 = 1000.0;
 
 impl Table {
@@ -87,16 +88,13 @@ impl Table {
         };
         let table = ImportedTable {
             name: about.name,
-            rows: match self {
-                Table::Rates(_) => TableRows::Rates,
-                Table::Copies(_) => TableRows::Copies,
-            },
+            rows: self.kind,
             cpus: about.cpus,
             threads_per_core: about.threads_per_core,
             note: about.note,
-            latencies: match self {
-                Table::Rates(rows) => rows.iter().map(RateRow::given).collect(),
-                Table::Copies(_) => Vec::new(),
+            latencies: match self.kind {
+                TableRows::Rates => self.rows.iter().map(given).collect(),
+                TableRows::Copies => Vec::new(),
             },
         };
         let run = RunPlan {
@@ -107,20 +105,22 @@ impl Table {
             },
             ..RunPlan::blank()
         };
-        let rows = match self {
-            Table::Rates(rows) => of_rates(table, run, rows)?,
-            Table::Copies(rows) => of_copies(table, run, rows),
+        let rows = match self.kind {
+            TableRows::Rates => of_rates(table, run, &self.rows)?,
+            TableRows::Copies => of_copies(table, run, &self.rows),
         };
         Ok(Imported { rows, provenance })
     }
 }
 
-impl RateRow {
-    fn given(&self) -> GivenLatency {
-        GivenLatency {
-            rate: self.rate,
-            latency: self.latency,
-        }
+fn rate(row: &Row) -> Rate {
+    Rate::per_second(row.load).unwrap_or(Rate::ZERO)
+}
+
+fn given(row: &Row) -> GivenLatency {
+    GivenLatency {
+        rate: rate(row),
+        latency: row.time,
     }
 }
 
@@ -139,25 +139,21 @@ fn cores(cpus: &CpuSet, threads: Option<u32>) -> Result<Vec<CpuSet>, TableError>
     Ok((0..cores).map(core).collect())
 }
 
-fn of_rates(
-    table: ImportedTable,
-    run: RunPlan,
-    rows: &[RateRow],
-) -> Result<ImportedRows, TableError> {
+fn of_rates(table: ImportedTable, run: RunPlan, rows: &[Row]) -> Result<ImportedRows, TableError> {
     let levels = levels(rows)?;
     let mut visits = Visits::default();
     let trials = rows.iter().map(|row| {
-        let level = levels.get(&bits(row.rate)).copied();
-        let pass = visits.next(bits(row.rate));
-        let setting = Setting::Offer { rate: row.rate };
-        let requests = row.rate.get().round().max(FEWEST_REQUESTS);
-        let window = Duration::from_secs_f64(requests / row.rate.get());
+        let level = levels.get(&row.load.to_bits()).copied();
+        let pass = visits.next(row.load);
+        let setting = Setting::Offer { rate: rate(row) };
+        let requests = row.load.round().max(FEWEST_REQUESTS);
+        let window = Duration::from_secs_f64(requests / row.load);
         let mut trial: Trial = blank(Phase::Level { level }, setting, pass, window);
         let requests = requests as u64;
         trial.work.intended = requests;
         trial.work.sent = requests;
         trial.work.completed = requests;
-        trial.work.latency.record_many(row.latency, requests);
+        trial.work.latency.record_many(row.time, requests);
         used(&mut trial, &run.cpus.service, row.cpu);
         trial
     });
@@ -169,17 +165,18 @@ fn of_rates(
     };
     plan.goals = vec![Goal::default()];
     plan.levels = levels.values().copied().collect();
-    // The best there is: whether the service or the plan ended there, the
-    // table does not tell.
-    plan.calibration.rated = rows.iter().map(|row| row.rate).reduce(higher);
+    // The best there is: the table does not say whether the service or the plan
+    // ended there.
+    let highest = rows.iter().max_by(|a, b| a.load.total_cmp(&b.load));
+    plan.calibration.rated = highest.map(rate);
     Ok(ImportedRows::Rates(Box::new(plan), trials))
 }
 
-fn of_copies(table: ImportedTable, run: RunPlan, rows: &[CopiesRow]) -> ImportedRows {
+fn of_copies(table: ImportedTable, run: RunPlan, rows: &[Row]) -> ImportedRows {
     let mut visits = Visits::default();
     let trials = rows.iter().map(|row| {
-        let copies = row.copies;
-        let pass = visits.next(u64::from(copies));
+        let copies = row.load as u32;
+        let pass = visits.next(row.load);
         let phase = Phase::Level { level: None };
         let setting = CopiesSetting::Copies { copies };
         let mut trial: CopiesTrial = blank(phase, setting, pass, row.time);
@@ -190,7 +187,11 @@ fn of_copies(table: ImportedTable, run: RunPlan, rows: &[CopiesRow]) -> Imported
     let trials: Vec<CopiesTrial> = trials.collect();
     let plan = CopiesPlan {
         workload: CopiesWorkload::Imported(table),
-        numbers: visits.0.keys().map(|copies| *copies as u32).collect(),
+        numbers: visits
+            .0
+            .keys()
+            .map(|load| f64::from_bits(*load) as u32)
+            .collect(),
         run: RunPlan {
             passes: visits.most(),
             ..run
@@ -200,10 +201,10 @@ fn of_copies(table: ImportedTable, run: RunPlan, rows: &[CopiesRow]) -> Imported
 }
 
 /// A level for each different rate, ascending with it: its share of the
-/// highest, moved by as many tenths of a percent as it takes to tell it from
-/// its neighbours. The rate itself stands in the trial.
-fn levels(rows: &[RateRow]) -> Result<BTreeMap<u64, LoadLevel>, TableError> {
-    let mut rates: Vec<f64> = rows.iter().map(|row| row.rate.get()).collect();
+/// highest, moved by as many tenths of a percent as it takes to differ from its
+/// neighbours. The trial has the rate itself.
+fn levels(rows: &[Row]) -> Result<BTreeMap<u64, LoadLevel>, TableError> {
+    let mut rates: Vec<f64> = rows.iter().map(|row| row.load).collect();
     rates.sort_by(f64::total_cmp);
     rates.dedup();
     if rates.len() > MOST_RATES {
@@ -232,22 +233,14 @@ fn levels(rows: &[RateRow]) -> Result<BTreeMap<u64, LoadLevel>, TableError> {
         .collect())
 }
 
-/// Rates above 0 sort by their bits as they do by value.
-fn bits(rate: Rate) -> u64 {
-    rate.get().to_bits()
-}
-
-fn higher(a: Rate, b: Rate) -> Rate {
-    if b > a { b } else { a }
-}
-
-/// How often each load was there before.
+/// How often each load was there before. Loads above 0 sort by their bits as they
+/// do by value.
 #[derive(Default)]
 struct Visits(BTreeMap<u64, u32>);
 
 impl Visits {
-    fn next(&mut self, load: u64) -> u32 {
-        let seen = self.0.entry(load).or_default();
+    fn next(&mut self, load: f64) -> u32 {
+        let seen = self.0.entry(load.to_bits()).or_default();
         *seen += 1;
         *seen - 1
     }

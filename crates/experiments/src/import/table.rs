@@ -2,38 +2,27 @@
 
 use super::error::{MOST_BYTES, TableError};
 use csv::{ReaderBuilder, StringRecord, Trim};
-use plimsoll_model::{Rate, Share};
+use plimsoll_model::{Share, TableRows};
 use std::time::Duration;
 
-/// The rows of a table, in its order. Rows at one load are repeated trials.
+/// A table of measurements at rates (`rate_rps,cpu_pct,latency_us`) or of copies of
+/// a command (`copies,cpu_pct,seconds`).
 #[derive(Debug, Clone, PartialEq)]
-pub enum Table {
-    /// `rate_rps,cpu_pct,latency_us`.
-    Rates(Vec<RateRow>),
-    /// `copies,cpu_pct,seconds`.
-    Copies(Vec<CopiesRow>),
+pub struct Table {
+    pub(super) kind: TableRows,
+    /// In the table's order. Rows at one load are repeated trials.
+    pub(super) rows: Vec<Row>,
 }
 
-/// A measurement at a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RateRow {
-    /// Requests per second, above 0.
-    pub rate: Rate,
+pub(super) struct Row {
+    /// Requests per second, or the number of copies; above 0.
+    pub(super) load: f64,
     /// CPU use of the machine.
-    pub cpu: Share,
-    /// A latency; the table does not say which statistic.
-    pub latency: Duration,
-}
-
-/// A measurement with a number of copies.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CopiesRow {
-    /// Number of concurrent copies.
-    pub copies: u32,
-    /// CPU use of the machine.
-    pub cpu: Share,
-    /// The duration of a copy.
-    pub time: Duration,
+    pub(super) cpu: Share,
+    /// A latency, of which the table does not say which statistic it is, or the
+    /// duration of a copy.
+    pub(super) time: Duration,
 }
 
 const RATES: [&str; 3] = ["rate_rps", "cpu_pct", "latency_us"];
@@ -75,7 +64,11 @@ impl Table {
             .map(|(line, record)| columns.row(line, &record))
             .collect::<Result<_, _>>()?;
         check(&rows)?;
-        Ok(columns.table(&rows))
+        let kind = match columns.is_copies() {
+            true => TableRows::Copies,
+            false => TableRows::Rates,
+        };
+        Ok(Table { kind, rows })
     }
 }
 
@@ -107,9 +100,6 @@ struct Columns {
     /// The positions of the three.
     at: [usize; 3],
 }
-
-/// A row whose values are within bounds: load, CPU use, latency or time.
-type Row = (f64, Share, f64);
 
 impl Columns {
     fn of(line: u64, header: &StringRecord) -> Result<Columns, TableError> {
@@ -169,32 +159,15 @@ impl Columns {
             cell(0).above_zero(HIGHEST_RATE, wanted)?
         };
         let cpu = cell(1).percent()?;
-        let time = if self.is_copies() {
+        let seconds = if self.is_copies() {
             let wanted = "give seconds, above 0 and up to 30 days";
             cell(2).above_zero(LONGEST_SECONDS, wanted)?
         } else {
             let wanted = "give microseconds, above 0 and up to an hour";
-            cell(2).above_zero(LONGEST_LATENCY_US, wanted)?
+            cell(2).above_zero(LONGEST_LATENCY_US, wanted)? / 1e6
         };
-        Ok((load, cpu, time))
-    }
-
-    fn table(&self, rows: &[Row]) -> Table {
-        if self.is_copies() {
-            let row = |&(load, cpu, seconds): &Row| CopiesRow {
-                copies: load as u32,
-                cpu,
-                time: Duration::from_secs_f64(seconds),
-            };
-            Table::Copies(rows.iter().map(row).collect())
-        } else {
-            let row = |&(load, cpu, us): &Row| RateRow {
-                rate: Rate::per_second(load).unwrap_or(Rate::ZERO),
-                cpu,
-                latency: Duration::from_secs_f64(us / 1e6),
-            };
-            Table::Rates(rows.iter().map(row).collect())
-        }
+        let time = Duration::from_secs_f64(seconds);
+        Ok(Row { load, cpu, time })
     }
 }
 
@@ -203,10 +176,10 @@ fn check(rows: &[Row]) -> Result<(), TableError> {
     if rows.len() < 2 {
         return Err(TableError::FewRows(rows.len()));
     }
-    if rows.iter().all(|row| row.0 == rows[0].0) {
+    if rows.iter().all(|row| row.load == rows[0].load) {
         return Err(TableError::OneLoad);
     }
-    let highest = rows.iter().map(|row| row.1.get()).fold(0.0, f64::max);
+    let highest = rows.iter().map(|row| row.cpu.get()).fold(0.0, f64::max);
     // A sweep goes beyond 1 % CPU use; 0 is an omitted column.
     if highest <= 0.01 {
         return Err(TableError::Shares);

@@ -67,7 +67,7 @@ fn refused(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn each_row_is_a_trial_that_says_what_the_row_says() {
+fn each_row_becomes_a_trial_with_its_values() {
     let (_, trials) = rate_rows(GRAVITON3);
     assert_eq!(trials.len(), 15);
     let trial = &trials[5];
@@ -77,10 +77,7 @@ fn each_row_is_a_trial_that_says_what_the_row_says() {
     let p99 = trial.work.latency.quantile(0.99).unwrap();
     assert!((p99.as_secs_f64() / 1267e-6 - 1.0).abs() < 1e-3);
     assert!(trial.verdict.is_valid());
-    assert_eq!(
-        trial.service, None,
-        "the service's own CPU time is not told"
-    );
+    assert_eq!(trial.service, None, "its own CPU time is unknown");
 }
 
 #[test]
@@ -95,8 +92,8 @@ fn latencies_are_stated_as_the_table_has_them() {
         .map(|row| row.rsplit(',').next().unwrap().parse().unwrap())
         .collect();
     assert_eq!(stated, given);
-    // Of repeated rows each quantile is one of them, also if a histogram does
-    // not tell them apart.
+    // Of repeated rows each quantile is one of them, even if they share a bin of
+    // the histogram.
     let levels = findings(
         "rate_rps,cpu_pct,latency_us\n1000,10,70001.5\n1000,10,70003\n1000,10,500.25\n2000,20,600\n",
     )
@@ -149,7 +146,7 @@ fn a_table_of_copies_gives_the_published_efficiency() {
 }
 
 #[test]
-fn the_machine_is_what_was_said_of_it_and_nothing_of_this_one() {
+fn the_machine_is_the_given_one_and_not_this_one() {
     let provenance = imported(GRAVITON3).provenance;
     assert_eq!(provenance.hostname.as_deref(), Some("Graviton 3"));
     assert_eq!(provenance.topology.online.len(), 8);
@@ -205,16 +202,12 @@ fn rates_that_nearly_agree_keep_levels_of_their_own_in_their_order() {
         Phase::Level { level } => level,
         _ => None,
     };
-    assert!(
-        trials
-            .windows(2)
-            .all(|pair| level(pair[0]) < level(pair[1]))
-    );
+    assert!(trials.is_sorted_by(|a, b| level(a) < level(b)));
     assert!(trials.iter().all(|t| level(t).is_some()));
 }
 
 #[test]
-fn a_low_rate_is_told_exactly() {
+fn a_low_rate_is_exact() {
     let (_, trials) = rate_rows("rate_rps,cpu_pct,latency_us\n0.37,10,500\n12.5,20,600\n");
     for (trial, rate) in trials.iter().zip([0.37, 12.5]) {
         assert!((trial.achieved().get() / rate - 1.0).abs() < 1e-9);
@@ -222,47 +215,27 @@ fn a_low_rate_is_told_exactly() {
 }
 
 #[test]
-fn a_value_that_is_none_is_shown_with_its_line_and_what_is_wanted() {
+fn an_invalid_value_is_shown_with_its_line_and_the_valid_range() {
     for (row, words) in [
-        (
-            "fast,20,500",
-            ["line 3", "rate_rps", "'fast'", "requests per second"],
-        ),
-        ("2000,,500", ["line 3", "cpu_pct", "empty", "percent"]),
-        (
-            "NaN,20,500",
-            ["line 3", "rate_rps", "'NaN'", "requests per second"],
-        ),
-        ("2000,NaN,500", ["line 3", "cpu_pct", "'NaN'", "percent"]),
-        (
-            "2000,20,inf",
-            ["line 3", "latency_us", "'inf'", "microseconds"],
-        ),
-        ("-2000,20,500", ["line 3", "rate_rps", "'-2000'", "above 0"]),
-        ("0,20,500", ["line 3", "rate_rps", "'0'", "above 0"]),
-        ("2000,-1,500", ["line 3", "cpu_pct", "'-1'", "0 to 100"]),
-        ("2000,152,500", ["line 3", "cpu_pct", "'152'", "divide"]),
-        ("2000,20,0", ["line 3", "latency_us", "'0'", "above 0"]),
-        (
-            "2000,20,1e12",
-            ["line 3", "latency_us", "'1e12'", "an hour"],
-        ),
-        (
-            "1e30,20,500",
-            ["line 3", "rate_rps", "'1e30'", "1000000000"],
-        ),
-        ("2000,20%,500", ["line 3", "cpu_pct", "'20%'", "percent"]),
-        (
-            "2000,20",
-            ["line 3", "2 values", "3 columns", "one value per column"],
-        ),
-        (
-            "2,000,20,500",
-            ["line 3", "4 values", "3 columns", "separators"],
-        ),
+        ("fast,20,500", "rate_rps|'fast'|requests per second"),
+        ("2000,,500", "cpu_pct|empty|percent"),
+        ("NaN,20,500", "rate_rps|'NaN'|requests per second"),
+        ("2000,NaN,500", "cpu_pct|'NaN'|percent"),
+        ("2000,20,inf", "latency_us|'inf'|microseconds"),
+        ("-2000,20,500", "rate_rps|'-2000'|above 0"),
+        ("0,20,500", "rate_rps|'0'|above 0"),
+        ("2000,-1,500", "cpu_pct|'-1'|0 to 100"),
+        ("2000,152,500", "cpu_pct|'152'|divide"),
+        ("2000,20,0", "latency_us|'0'|above 0"),
+        ("2000,20,1e12", "latency_us|'1e12'|an hour"),
+        ("1e30,20,500", "rate_rps|'1e30'|1000000000"),
+        ("2000,20%,500", "cpu_pct|'20%'|percent"),
+        ("2000,20", "2 values|3 columns|one value per column"),
+        ("2,000,20,500", "4 values|3 columns|separators"),
+        ("\"2,000\",20,600", "rate_rps|'2,000'|without separators"),
     ] {
         let message = wrong(row);
-        for word in words {
+        for word in ["line 3"].into_iter().chain(words.split('|')) {
             assert!(message.contains(word), "'{word}' is missing: {message}");
         }
     }
@@ -272,9 +245,10 @@ fn a_value_that_is_none_is_shown_with_its_line_and_what_is_wanted() {
 }
 
 #[test]
-fn a_table_that_is_none_says_what_it_should_be() {
+fn an_invalid_table_is_refused_with_the_way_out() {
     let good = "1000,10,500\n2000,20,600\n";
-    let cases: [(&str, &str); 13] = [
+    let twice = "rate_rps,cpu_pct,latency_us,cpu_pct\n";
+    let cases = [
         ("", "is empty"),
         ("\n \n\r\n", "is empty"),
         (good, "line 1 should name the columns"),
@@ -284,31 +258,23 @@ fn a_table_that_is_none_says_what_it_should_be() {
         ("rate_rps,cpu_pct,latency_us,copies\n", "'copies'"),
         ("rate_rps,cpu_pct\n", "'latency_us' is missing"),
         ("cpu_pct,seconds\n", "'copies' is missing"),
-        (
-            "rate_rps,cpu_pct,latency_us,cpu_pct\n",
-            "'cpu_pct' is there twice",
-        ),
+        (twice, "'cpu_pct' is there twice"),
         ("rate_rps,cpu_pct,latency_us\n", "no rows"),
-        ("rate_rps,cpu_pct,latency_us\n1000,10,500\n", "only one row"),
-        (
-            "rate_rps,cpu_pct,latency_us\n9,10,500\n9,10,500\n",
-            "same load",
-        ),
+        ("rate_rps,cpu_pct,latency_us\n1,10,500\n", "only one row"),
+        ("rate_rps,cpu_pct,latency_us\n9,10,5\n9,10,5\n", "same load"),
+        ("rate_rps,cpu_pct,latency_us\n1,0.1,5\n2,0.9,6\n", "percent"),
+        ("\x7fELF\0\0\0", "no text"),
     ];
-    for (text, words) in cases {
-        let message = refused(text.as_bytes());
+    let bytes = cases.map(|(text, words)| (text.as_bytes(), words));
+    let others: [(&[u8], &str); 3] = [
+        (b"rate_rps,cpu_pct,latency_us\n1000,\xff10,500\n", "line 2"),
+        (b"\xff\xfer\0a\0", "UTF-16"),
+        (&vec![b'1'; 20_000_000], "10 MB"),
+    ];
+    for (bytes, words) in bytes.into_iter().chain(others) {
+        let message = refused(bytes);
         assert!(message.contains(words), "{words}: {message}");
     }
-    let shares = refused(b"rate_rps,cpu_pct,latency_us\n1000,0.1,500\n2000,0.9,600\n");
-    assert!(shares.contains("percent"), "{shares}");
-}
-
-#[test]
-fn what_is_no_text_is_told_by_its_line() {
-    assert!(refused(b"rate_rps,cpu_pct,latency_us\n1000,\xff10,500\n").contains("line 2"));
-    assert!(refused(b"\x7fELF\0\0\0").contains("no text"));
-    assert!(refused(b"\xff\xfer\0a\0").contains("UTF-16"));
-    assert!(refused(&vec![b'1'; 20_000_000]).contains("10 MB"));
 }
 
 #[test]
@@ -336,7 +302,7 @@ fn doubts(rows: &str) -> Vec<plimsoll_model::Doubt> {
 }
 
 #[test]
-fn rows_that_contradict_each_other_are_named() {
+fn contradicting_rows_and_likely_milliseconds_are_doubted() {
     use plimsoll_model::Doubt;
     let odd = doubts("1000,12,800\n2000,20,810\n2000,20,90000\n4000,41,950\n8000,83,2100\n");
     let [
@@ -352,15 +318,8 @@ fn rows_that_contradict_each_other_are_named() {
     };
     assert_eq!((rate_rps, broken_rps, kept_rps), (2000.0, 2000.0, 4000.0));
     assert_eq!(doubts("1000,12,800\n4000,41,950\n8000,83,2100\n"), []);
-}
-
-#[test]
-fn latencies_that_are_likely_milliseconds_are_doubted() {
-    let odd = doubts("1000,12,0.8\n4000,41,0.95\n8000,83,2.1\n");
-    assert!(
-        matches!(odd[..], [plimsoll_model::Doubt::ShortLatencies { .. }]),
-        "{odd:?}"
-    );
+    let ms = doubts("1000,12,0.8\n4000,41,0.95\n8000,83,2.1\n");
+    assert!(matches!(ms[..], [Doubt::ShortLatencies { .. }]), "{ms:?}");
 }
 
 #[test]
@@ -371,10 +330,4 @@ fn no_threshold_follows_from_a_cpu_use_that_falls_with_the_load() {
     let is_flat = |d: &plimsoll_model::Doubt| matches!(d, plimsoll_model::Doubt::FlatCpu { .. });
     assert!(findings.doubts.iter().any(is_flat), "{:?}", findings.doubts);
     assert!(findings.thresholds.is_empty());
-}
-
-#[test]
-fn a_number_with_separators_says_how_to_write_it() {
-    let sentence = wrong("\"2,000\",20,600");
-    assert!(sentence.contains("without separators"), "{sentence}");
 }
