@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thread::Shared;
 
 /// How often a paused run looks whether it may continue.
@@ -83,6 +83,7 @@ impl Live {
         let view = thread::View {
             screen,
             state,
+            began: Instant::now(),
             events: receiver,
             shared: Arc::clone(&shared),
             stop,
@@ -106,12 +107,13 @@ impl Live {
 
 impl Observer for Live {
     fn wait_while_paused(&mut self, stop: &AtomicBool) {
-        let is_held = || self.shared.pause.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed);
-        if !is_held() {
+        let is_paused =
+            || self.shared.pause.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed);
+        if !is_paused() {
             return;
         }
         self.send(Event::Paused);
-        while is_held() {
+        while is_paused() {
             std::thread::sleep(HOLD_GRAIN);
         }
         self.send(Event::Continued);

@@ -208,6 +208,17 @@ impl State {
         }
     }
 
+    /// The part of the current trial.
+    pub(crate) fn group_now(&self) -> Option<Group> {
+        self.now.as_ref().map(|now| now.group)
+    }
+
+    /// The trials of a part that have ended.
+    pub(crate) fn done_in(&self, group: Group) -> impl Iterator<Item = &Ended> {
+        let is_in = move |done: &&Ended| Group::of(done.phase) == group;
+        self.done.iter().filter(is_in)
+    }
+
     /// How long the run has lasted, without pauses.
     pub(crate) fn gone(&self) -> Duration {
         let now = self.paused_since.unwrap_or(self.clock);

@@ -32,6 +32,7 @@ pub(super) struct Shared {
 pub(super) struct View {
     pub(super) screen: Screen,
     pub(super) state: State,
+    pub(super) began: Instant,
     pub(super) events: Receiver<Event>,
     pub(super) shared: Arc<Shared>,
     pub(super) stop: Stop,
@@ -53,35 +54,36 @@ impl View {
     pub(super) fn run(mut self) {
         // Where it is refused, the view is as important as the rest.
         let _ = setpriority_process(Some(gettid()), NICE);
-        let began = Instant::now();
-        let mut shown: Option<Duration> = None;
+        let mut shown = None;
         while !self.shared.over.load(Ordering::Relaxed) {
-            let changed = self.keys(began) | self.news(began);
-            self.watch_for_signals(began);
-            let second = began.elapsed().as_secs();
-            let is_stale = changed || shown.is_none_or(|at| at.as_secs() != second);
-            if is_stale {
-                self.state.fold(Event::Clock, began.elapsed());
-                if self
-                    .screen
-                    .draw(|frame| draw::draw(&self.state, frame))
-                    .is_err()
-                {
+            let changed = self.keys() | self.news();
+            if self.stop.is_raised() && !self.state.is_ending {
+                self.fold(Event::Ending);
+            }
+            let second = self.began.elapsed().as_secs();
+            if changed || shown != Some(second) {
+                self.fold(Event::Clock);
+                let drawn = self.screen.draw(|frame| draw::draw(&self.state, frame));
+                if drawn.is_err() {
                     break;
                 }
-                shown = Some(began.elapsed());
+                shown = Some(second);
             }
             self.store_cpu_time();
         }
-        // A view that is gone must not hold the run for ever.
+        // A view that is gone must not pause the run for ever.
         self.shared.pause.store(false, Ordering::Relaxed);
         let View { screen, ending, .. } = self;
         drop(screen);
         drop(ending);
     }
 
-    /// Waits a frame's time, and longer for nobody; takes the keys that came.
-    fn keys(&mut self, began: Instant) -> bool {
+    fn fold(&mut self, event: Event) {
+        self.state.fold(event, self.began.elapsed());
+    }
+
+    /// Waits for the time of a frame, and takes the keys that come.
+    fn keys(&mut self) -> bool {
         let until = Instant::now() + FRAME;
         let mut changed = false;
         loop {
@@ -95,50 +97,41 @@ impl View {
                     return changed;
                 }
             }
-            let pressed = match event::read() {
-                Ok(event::Event::Key(key)) => pressed(key),
-                Ok(event::Event::Resize(..)) => {
-                    changed = true;
-                    None
+            match event::read() {
+                Ok(event::Event::Key(key)) => {
+                    if let Some(pressed) = pressed(key) {
+                        self.act(pressed);
+                        changed = true;
+                    }
                 }
-                _ => None,
-            };
-            if let Some(pressed) = pressed {
-                self.act(pressed, began);
-                changed = true;
+                Ok(event::Event::Resize(..)) => changed = true,
+                _ => {}
             }
         }
     }
 
-    fn act(&mut self, pressed: Pressed, began: Instant) {
+    fn act(&mut self, pressed: Pressed) {
         match pressed {
-            Pressed::Key(key) => self.state.fold(Event::Key(key), began.elapsed()),
+            Pressed::Key(key) => self.fold(Event::Key(key)),
             Pressed::Interrupt if self.stop.is_raised() => self.stop.leave_at_once(),
-            Pressed::Interrupt => self.state.fold(Event::Ending, began.elapsed()),
+            Pressed::Interrupt => self.fold(Event::Ending),
             // If that fails, so does the next frame.
             Pressed::Redraw => drop(self.screen.redraw()),
         }
-        self.shared
-            .pause
-            .store(self.state.pause_asked, Ordering::Relaxed);
+        let pause = self.state.pause_asked;
+        self.shared.pause.store(pause, Ordering::Relaxed);
         if self.state.is_ending {
             self.stop.raise();
         }
     }
 
-    fn news(&mut self, began: Instant) -> bool {
+    fn news(&mut self) -> bool {
         let mut changed = false;
         while let Ok(event) = self.events.try_recv() {
-            self.state.fold(event, began.elapsed());
+            self.fold(event);
             changed = true;
         }
         changed
-    }
-
-    fn watch_for_signals(&mut self, began: Instant) {
-        if self.stop.is_raised() && !self.state.is_ending {
-            self.state.fold(Event::Ending, began.elapsed());
-        }
     }
 
     fn store_cpu_time(&self) {

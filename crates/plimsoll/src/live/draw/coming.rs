@@ -3,7 +3,6 @@
 use super::put;
 use super::strip::Mark;
 use crate::live::state::{Group, State};
-use plimsoll_engine::Ended;
 use plimsoll_experiments::Stage;
 use plimsoll_model::human_minutes;
 use plimsoll_report::{Ink, wrap};
@@ -58,15 +57,12 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
 }
 
 fn mark(state: &State, stage: &Stage) -> Mark {
-    let is_now = state.now.as_ref().map(|now| now.group) == Some(Group::of(stage.phase));
-    let mut done = state
-        .done
-        .iter()
-        .filter(|done| Group::of(done.phase) == Group::of(stage.phase));
-    match (is_now, done.clone().next()) {
-        (true, _) => Mark::Now,
-        (false, None) => Mark::ToCome,
-        (false, Some(_)) if done.any(Ended::is_valid) => Mark::Valid,
-        (false, Some(_)) => Mark::Invalid,
+    let group = Group::of(stage.phase);
+    if state.group_now() == Some(group) {
+        return Mark::Now;
     }
+    // One valid trial is enough.
+    let valid = state.done_in(group).find(|done| done.is_valid());
+    let any = valid.or_else(|| state.done_in(group).next());
+    any.map_or(Mark::ToCome, Mark::of)
 }

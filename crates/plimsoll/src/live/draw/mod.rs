@@ -165,8 +165,9 @@ fn header(state: &State, area: Rect, buffer: &mut Buffer) {
 
 /// Whether the run ends as soon as it knows enough, its time being a bound.
 fn is_searching(state: &State) -> bool {
-    let now = state.now.as_ref().map(|now| now.group);
-    let group = now.or(state.done.last().map(|done| Group::of(done.phase)));
+    let group = state
+        .group_now()
+        .or(state.done.last().map(|done| Group::of(done.phase)));
     matches!(group, Some(Group::Search | Group::Confirmation))
 }
 

@@ -2,6 +2,7 @@
 
 use super::put;
 use crate::live::state::{Group, State};
+use plimsoll_engine::Ended;
 use plimsoll_report::Ink;
 use plimsoll_report::chart::Charset;
 use ratatui::buffer::Buffer;
@@ -18,6 +19,14 @@ pub(super) enum Mark {
 
 impl Mark {
     pub(super) const ALL: [Mark; 4] = [Mark::Valid, Mark::Invalid, Mark::Now, Mark::ToCome];
+
+    /// The mark of a trial that has ended.
+    pub(super) fn of(done: &Ended) -> Mark {
+        match done.is_valid() {
+            true => Mark::Valid,
+            false => Mark::Invalid,
+        }
+    }
 
     pub(super) fn symbol(self, charset: Charset) -> &'static str {
         match self {
@@ -104,36 +113,17 @@ fn fitted(state: &State, width: u16, most: u16) -> Vec<Part> {
 
 /// The parts that have begun or are known to come.
 fn parts(state: &State) -> Vec<Part> {
-    let now = state.now.as_ref().map(|now| now.group);
-    let begun =
-        |group| now == Some(group) || state.done.iter().any(|done| Group::of(done.phase) == group);
-    let mut groups: Vec<Group> = state
-        .about
-        .stages
-        .iter()
-        .map(|stage| Group::of(stage.phase))
-        .collect();
+    let now = state.group_now();
+    let begun = |group| now == Some(group) || state.done_in(group).next().is_some();
+    let stages = state.about.stages.iter();
+    let mut groups: Vec<Group> = stages.map(|stage| Group::of(stage.phase)).collect();
     if begun(Group::Confirmation) {
         groups.push(Group::Confirmation);
     }
     let latest = groups.iter().rposition(|group| begun(*group)).unwrap_or(0);
     let part = |(at, group): (usize, Group)| {
-        let done = state
-            .done
-            .iter()
-            .filter(|done| Group::of(done.phase) == group);
-        let mut marks: Vec<Mark> = done
-            .map(|done| {
-                if done.is_valid() {
-                    Mark::Valid
-                } else {
-                    Mark::Invalid
-                }
-            })
-            .collect();
-        if now == Some(group) {
-            marks.push(Mark::Now);
-        }
+        let mut marks: Vec<Mark> = state.done_in(group).map(Mark::of).collect();
+        marks.extend((now == Some(group)).then_some(Mark::Now));
         let is_levels = group == Group::Levels;
         if is_levels {
             marks.extend(std::iter::repeat_n(Mark::ToCome, levels_to_come(state)));
@@ -167,15 +157,23 @@ fn levels_to_come(state: &State) -> usize {
 }
 
 impl Part {
+    /// The cells behind the name, or their number.
+    fn cells(&self, charset: Charset) -> Vec<(String, Ink)> {
+        if self.in_short {
+            return vec![(self.marks.len().to_string(), Ink::Plain)];
+        }
+        let more = |is_more: bool| is_more.then(|| (charset.pick("…", "~").to_owned(), Ink::Dim));
+        let marks = self.marks.iter();
+        let marks = marks.map(|mark| (mark.symbol(charset).to_owned(), mark.ink()));
+        let cut = more(self.is_cut).into_iter();
+        cut.chain(marks).chain(more(self.is_open)).collect()
+    }
+
     /// Columns of the name, a blank and the cells.
     fn width(&self) -> usize {
-        let name = self.group.name().chars().count() + 1;
-        let marks = self.marks.len();
-        name + if self.in_short {
-            marks.to_string().len()
-        } else {
-            marks + usize::from(self.is_open) + usize::from(self.is_cut)
-        }
+        let cells = self.cells(Charset::Ascii);
+        let cells: usize = cells.iter().map(|(text, _)| text.chars().count()).sum();
+        self.group.name().chars().count() + 1 + cells
     }
 
     fn draw(&self, charset: Charset, pen: &mut Pen, buffer: &mut Buffer) {
@@ -184,18 +182,8 @@ impl Part {
         }
         pen.put(buffer, self.group.name(), Ink::Dim);
         pen.column += 1;
-        if self.in_short {
-            pen.put(buffer, &self.marks.len().to_string(), Ink::Plain);
-        } else {
-            if self.is_cut {
-                pen.put(buffer, charset.pick("…", "~"), Ink::Dim);
-            }
-            for mark in &self.marks {
-                pen.put(buffer, mark.symbol(charset), mark.ink());
-            }
-            if self.is_open {
-                pen.put(buffer, charset.pick("…", "~"), Ink::Dim);
-            }
+        for (text, ink) in self.cells(charset) {
+            pen.put(buffer, &text, ink);
         }
         pen.column += 2;
     }
