@@ -8,11 +8,14 @@
 //! The directory and each process that works in it are in the journal, so the next
 //! start ends those processes and removes the directory.
 
+#[cfg(test)]
+mod tests;
+
 use crate::error::ControlError;
 use crate::folder::PREFIX;
 use crate::journal::{AtEnd, Change, Entry, Journal, random};
 use crate::poll::until;
-use crate::tasks::{self, Who};
+use crate::tasks::{self, ProcessKey};
 use plimsoll_host::{Root, lives};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Signal, geteuid};
@@ -70,7 +73,7 @@ impl Scratch {
                 }),
             }),
             Err(source) => {
-                journal.given_back(entry)?;
+                journal.mark_undone(entry)?;
                 Err(ControlError::file(&path, "made", source))
             }
         }
@@ -96,7 +99,7 @@ impl Scratch {
     fn enter(&self, child: &Child) -> Result<Working, ControlError> {
         // A zombie is still visible until it is reaped.
         let journal = self.made.journal.clone();
-        let leader = Who::now(journal.root(), child.id())?;
+        let leader = ProcessKey::now(journal.root(), child.id())?;
         let leader = leader.ok_or_else(|| ControlError::EndedEarly {
             command: child.id().to_string(),
         })?;
@@ -106,7 +109,7 @@ impl Scratch {
         Ok(Working { journal, entry })
     }
 
-    /// Its path, for display.
+    /// For display; see [`Scratch::held`].
     pub fn path(&self) -> &Path {
         &self.made.path
     }
@@ -122,13 +125,13 @@ impl Drop for Made {
     fn drop(&mut self) {
         // Fails if a file in it is kept.
         let _ = fs::remove_dir(&self.path);
-        let _ = self.journal.given_back(self.entry);
+        let _ = self.journal.mark_undone(self.entry);
     }
 }
 
 impl Drop for Working {
     fn drop(&mut self) {
-        let _ = self.journal.given_back(self.entry);
+        let _ = self.journal.mark_undone(self.entry);
     }
 }
 
@@ -173,7 +176,6 @@ pub(crate) fn remove(folder: &Path) -> Result<(), ControlError> {
     }
 }
 
-/// Creates a folder and opens it.
 fn folder(path: &Path) -> io::Result<File> {
     DirBuilder::new().mode(0o700).create(path)?;
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -185,134 +187,5 @@ fn folder(path: &Path) -> io::Result<File> {
             io::ErrorKind::PermissionDenied,
             "somebody has put another folder in its place",
         )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Journals;
-    use std::os::unix::fs::symlink;
-    use tempfile::TempDir;
-
-    fn journals(parent: &TempDir) -> Journals {
-        Journals::at(parent.path().join("journals"))
-    }
-
-    fn make(parent: &TempDir) -> Scratch {
-        let journal = journals(parent).open(&Root::machine()).unwrap();
-        Scratch::make(&journal, parent.path(), "test").unwrap()
-    }
-
-    fn sleeper(scratch: &Scratch) -> (Child, Working) {
-        let mut command = Command::new("sleep");
-        let started = command.arg("1000").current_dir(scratch.held());
-        scratch.start(started).unwrap()
-    }
-
-    /// The journal of a process that was killed, as a copy of a live one's.
-    fn left_behind(parent: &TempDir) -> Journals {
-        let mut live = fs::read_dir(journals(parent).dir()).unwrap();
-        let live = live.next().unwrap().unwrap().path();
-        let journals = Journals::at(parent.path().join("left"));
-        drop(journals.open(&Root::machine()).unwrap());
-        let text = fs::read_to_string(live).unwrap();
-        fs::write(journals.dir().join("4194304-1-x.jsonl"), text).unwrap();
-        journals
-    }
-
-    #[test]
-    fn it_is_new_and_private() {
-        let parent = tempfile::tempdir().unwrap();
-        let [one, other] = [(); 2].map(|()| make(&parent));
-        assert_ne!(one.path(), other.path());
-        let meta = fs::symlink_metadata(one.path()).unwrap();
-        assert_eq!(meta.mode() & 0o7777, 0o700);
-        let path = one.path().to_owned();
-        fs::write(one.held().join("file"), "kept").unwrap();
-        let kept = one.clone();
-        drop(one);
-        fs::remove_file(path.join("file")).unwrap();
-        assert!(path.exists());
-        drop((kept, other));
-        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
-        assert_eq!(fs::read_dir(journals(&parent).dir()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn the_next_start_ends_processes_and_removes_the_folder() {
-        let parent = tempfile::tempdir().unwrap();
-        let scratch = make(&parent);
-        let (mut known, working) = sleeper(&scratch);
-        fs::write(scratch.held().join("file"), "").unwrap();
-        let left = left_behind(&parent);
-        // Its start is not in the copied journal.
-        let (mut unknown, _) = sleeper(&scratch);
-        let repaired = left.repair(&Root::machine()).unwrap();
-        assert_eq!(repaired.len(), 1);
-        assert_eq!(repaired[0].left, [] as [String; 0]);
-        assert_eq!(repaired[0].done.len(), 2, "{repaired:?}");
-        assert!(!known.wait().unwrap().success());
-        assert!(!unknown.wait().unwrap().success());
-        assert!(!scratch.path().exists());
-        drop(working);
-    }
-
-    #[test]
-    fn undoing_at_once_refuses_further_starts() {
-        let parent = tempfile::tempdir().unwrap();
-        let scratch = make(&parent);
-        let (mut child, _working) = sleeper(&scratch);
-        let at_once = scratch.made.journal.at_once();
-        at_once();
-        assert!(!child.wait().unwrap().success());
-        assert!(!scratch.path().exists());
-        assert_eq!(fs::read_dir(journals(&parent).dir()).unwrap().count(), 0);
-        let refused = scratch.start(&mut Command::new("true")).unwrap_err();
-        assert!(refused.to_string().contains("being ended"), "{refused}");
-        drop((_working, scratch));
-        at_once();
-    }
-
-    #[test]
-    fn folders_of_others_are_not_removed() {
-        let parent = tempfile::tempdir().unwrap();
-        let [open, link, other] =
-            ["plimsoll-open", "plimsoll-link", "other"].map(|n| parent.path().join(n));
-        for folder in [&open, &other] {
-            DirBuilder::new().mode(0o700).create(folder).unwrap();
-        }
-        assert!(is_ours(&open));
-        let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-        fs::set_permissions(&open, all).unwrap();
-        symlink(&other, &link).unwrap();
-        for path in [&open, &link, &other] {
-            assert!(!is_ours(path), "{}", path.display());
-        }
-    }
-
-    #[test]
-    fn an_existing_name_is_refused() {
-        let parent = tempfile::tempdir().unwrap();
-        let [there, link] = ["there", "link"].map(|name| parent.path().join(name));
-        fs::create_dir(&there).unwrap();
-        symlink(&there, &link).unwrap();
-        for path in [&there, &link] {
-            let refused = folder(path).unwrap_err();
-            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
-        }
-    }
-
-    #[test]
-    fn a_replaced_path_is_not_followed() {
-        let parent = tempfile::tempdir().unwrap();
-        let scratch = make(&parent);
-        let (moved, theirs) = (parent.path().join("moved"), parent.path().join("theirs"));
-        fs::rename(scratch.path(), &moved).unwrap();
-        fs::create_dir(&theirs).unwrap();
-        symlink(&theirs, scratch.path()).unwrap();
-        fs::write(scratch.held().join("file"), "ours").unwrap();
-        assert_eq!(fs::read_to_string(moved.join("file")).unwrap(), "ours");
-        assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
     }
 }

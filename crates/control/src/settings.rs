@@ -11,7 +11,6 @@ use std::time::Duration;
 pub struct Weight(u16);
 
 impl Weight {
-    /// The default.
     pub const NORMAL: Weight = Weight(100);
     pub const LEAST: Weight = Weight(1);
 

@@ -13,30 +13,29 @@ use std::path::PathBuf;
 
 const SENT: &str = "sent a signal";
 
-/// A process, identified by PID and start time.
+/// Identifies a process even if its PID is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Who {
+pub(crate) struct ProcessKey {
     pub(crate) pid: Pid,
     /// In clock ticks since boot, from /proc/PID/stat.
     pub(crate) started: u64,
 }
 
-impl Who {
-    pub(crate) fn of(life: &ProcessId) -> Who {
-        Who {
+impl ProcessKey {
+    pub(crate) fn of(life: &ProcessId) -> ProcessKey {
+        ProcessKey {
             pid: life.pid,
             started: life.started,
         }
     }
 
     /// The process that has this PID now.
-    pub(crate) fn now(root: &Root, pid: Pid) -> Result<Option<Who>, HostError> {
-        Ok(life(root, pid)?.as_ref().map(Who::of))
+    pub(crate) fn now(root: &Root, pid: Pid) -> Result<Option<ProcessKey>, HostError> {
+        Ok(life(root, pid)?.as_ref().map(ProcessKey::of))
     }
 
-    /// Whether it exists and has not ended.
     pub(crate) fn lives(self, root: &Root) -> Result<bool, HostError> {
-        Ok(life(root, self.pid)?.is_some_and(|l| Who::of(&l) == self && !l.has_ended()))
+        Ok(life(root, self.pid)?.is_some_and(|l| ProcessKey::of(&l) == self && !l.has_ended()))
     }
 }
 
@@ -86,18 +85,26 @@ pub(crate) fn raw(pid: Pid) -> Option<RawPid> {
 }
 
 /// Sends a signal to a process identified by PID and start time.
-pub(crate) fn signal_who(root: &Root, who: Who, number: Signal) -> Result<(), ControlError> {
-    signal(who.pid, number, || Ok(who.lives(root)?))
+pub(crate) fn signal_process(
+    root: &Root,
+    process: ProcessKey,
+    number: Signal,
+) -> Result<(), ControlError> {
+    signal(process.pid, number, || Ok(process.lives(root)?))
 }
 
 /// Sends a signal to the process group of `leader`, unless the leader's PID was
 /// reused. An empty process group is no error.
-pub(crate) fn signal_group(root: &Root, leader: Who, signal: Signal) -> Result<(), ControlError> {
+pub(crate) fn signal_group(
+    root: &Root,
+    leader: ProcessKey,
+    signal: Signal,
+) -> Result<(), ControlError> {
     let Some(raw) = raw(leader.pid) else {
         return Ok(());
     };
     // A zombie keeps its PID.
-    if Who::now(root, leader.pid)? != Some(leader) {
+    if ProcessKey::now(root, leader.pid)? != Some(leader) {
         return Ok(());
     }
     outcome(kill_process_group(raw, signal), leader.pid, SENT)
@@ -107,7 +114,7 @@ pub(crate) fn signal_group(root: &Root, leader: Who, signal: Signal) -> Result<(
 /// and all descendants of its members.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tree {
-    pub(crate) leader: Who,
+    pub(crate) leader: ProcessKey,
     /// A process whose children also belong to the tree, because it adopts the tree's
     /// orphans and has no other children.
     pub(crate) adopter: Option<Pid>,
@@ -115,7 +122,7 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// Without orphans that have left the process group.
-    pub(crate) fn of(leader: Who) -> Tree {
+    pub(crate) fn of(leader: ProcessKey) -> Tree {
         let adopter = None;
         Tree { leader, adopter }
     }
@@ -132,7 +139,7 @@ impl Tree {
             return Ok(Vec::new());
         };
         let mut ended = lives(root)?;
-        ended.retain(|l| l.parent == adopter && l.has_ended() && Who::of(l) != self.leader);
+        ended.retain(|l| l.parent == adopter && l.has_ended() && ProcessKey::of(l) != self.leader);
         Ok(ended)
     }
 }
@@ -178,7 +185,7 @@ mod tests {
         }
     }
 
-    const LEADER: Who = Who {
+    const LEADER: ProcessKey = ProcessKey {
         pid: 900_010,
         started: 50,
     };

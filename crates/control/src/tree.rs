@@ -3,7 +3,7 @@
 
 use crate::error::ControlError;
 use crate::poll::until;
-use crate::tasks::{self, Tree, Who};
+use crate::tasks::{self, ProcessKey, Tree};
 use plimsoll_host::{Pid, Root};
 use plimsoll_model::CpuTime;
 use rustix::process::{Signal, WaitOptions, waitpid};
@@ -18,7 +18,7 @@ pub(crate) fn freeze(root: &Root, tree: Tree, on: bool) -> Result<(), ControlErr
         // `t` is stopped by a debugger; leave it alone.
         wrong.retain(|life| matches!(life.state, 'T' | 't') != on);
         for life in &wrong {
-            tasks::signal_who(root, Who::of(life), signal)?;
+            tasks::signal_process(root, ProcessKey::of(life), signal)?;
         }
         Ok(wrong.is_empty())
     })?;
@@ -38,7 +38,7 @@ pub(crate) fn kill(root: &Root, tree: Tree) -> Result<(), ControlError> {
     let kill_all = || {
         left = tree.members(root)?;
         for life in &left {
-            tasks::signal_who(root, Who::of(life), Signal::KILL)?;
+            tasks::signal_process(root, ProcessKey::of(life), Signal::KILL)?;
         }
         Ok(left.is_empty())
     };

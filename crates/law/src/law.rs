@@ -42,7 +42,6 @@ impl fmt::Display for Action {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "law", rename_all = "snake_case")]
 pub enum Law {
-    /// This project's law.
     Plimsoll(Plimsoll),
     ResctlDemo(ResctlDemo),
     Koordinator(Koordinator),
@@ -74,7 +73,6 @@ impl Law {
         }
     }
 
-    /// The state before the first sample.
     pub fn start(&self) -> State {
         match self {
             Law::Plimsoll(_) => State::Plimsoll(PlimsollState::default()),

@@ -11,7 +11,6 @@ use plimsoll_law::Headroom;
 pub enum Advice {
     #[default]
     Unknown,
-    /// Use this mechanism.
     Take {
         hold: Hold,
         /// Whether it was measured in a cgroup, so that the advice does not apply

@@ -123,7 +123,6 @@ impl Control {
         })
     }
 
-    /// Starts counting and logging.
     pub(crate) fn begin(&mut self, group: &mut Group, log: Option<Log>, notify: Notify<'_>) {
         self.log = log;
         self.renew(group);

@@ -23,7 +23,6 @@ pub enum Hold {
 impl Hold {
     pub const ALL: [Hold; 4] = [Hold::Weight, Hold::Idle, Hold::Quota, Hold::CpuSet];
 
-    /// The mechanism that it needs.
     pub fn mechanism(self) -> Mechanism {
         match self {
             Hold::Weight => Mechanism::Weight,

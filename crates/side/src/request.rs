@@ -13,14 +13,11 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Request<'a> {
     pub command: &'a [OsString],
-    /// The gate that starts the command.
     pub gate: &'a Gate,
     pub care: Care,
-    /// Memory limits.
     pub memory: MemoryLimits,
     /// Whether to set the lowest I/O weight.
     pub least_io: bool,
-    /// The decision log.
     pub log: Option<&'a Path>,
     /// Whether its standard input is empty: a background process group cannot read from
     /// a terminal.

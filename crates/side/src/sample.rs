@@ -12,7 +12,6 @@ struct Seen {
     sideload: Option<CpuTime>,
 }
 
-/// Takes readings of the machine.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     root: Root,

@@ -40,7 +40,6 @@ pub struct Sideload {
 
 #[derive(Debug)]
 pub struct Outcome {
-    /// The command's exit status.
     pub status: ExitStatus,
     pub summary: Summary,
 }

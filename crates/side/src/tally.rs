@@ -9,7 +9,6 @@ use std::fmt;
 use std::mem::{Discriminant, discriminant};
 use std::time::Duration;
 
-/// The sums so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     frozen: Duration,
@@ -58,7 +57,6 @@ impl Tally {
         self.unknown = sample.guards.iter().filter_map(unknown).collect();
     }
 
-    /// The totals at the end.
     pub(crate) fn summary(
         self,
         elapsed: Duration,
@@ -96,7 +94,6 @@ pub struct Summary {
     /// Number of CPUs that it may run on.
     pub cpus: usize,
     pub cpu: Option<CpuTime>,
-    /// How long it was frozen.
     pub frozen: Duration,
     /// Share of quota periods that were throttled; `None` without a quota.
     pub throttled: Option<Share>,

@@ -14,7 +14,7 @@ use crate::journal::{AtEnd, Change, Entry, Journal, Undone, random, undo};
 use crate::layout::{CgroupLayout, Place, Version};
 use crate::mechanism::{Capabilities, Mechanism};
 use crate::settings::{Usage, Weight};
-use crate::tasks::{self, Who};
+use crate::tasks::{self, ProcessKey};
 use crate::tree;
 use plimsoll_host::{Pid, Root};
 use plimsoll_model::{CpuSet, CpuTime};
@@ -39,11 +39,10 @@ pub struct Group {
     made: Vec<Made>,
     /// Changes to undo, oldest first.
     changes: Vec<(Entry, Change)>,
-    /// The commands that were started here.
-    leaders: Vec<Who>,
+    leaders: Vec<ProcessKey>,
     /// CPU time of commands that have ended and of adopted orphans that have ended.
     ended_used: CpuTime,
-    wishes: Wishes,
+    current: CurrentSettings,
 }
 
 #[derive(Debug)]
@@ -65,7 +64,7 @@ impl Made {
 
 /// Current settings, where a later call depends on them.
 #[derive(Debug)]
-struct Wishes {
+struct CurrentSettings {
     weight: Weight,
     idle: bool,
     frozen: bool,
@@ -95,7 +94,7 @@ impl Group {
             changes: Vec::new(),
             leaders: Vec::new(),
             ended_used: CpuTime::ZERO,
-            wishes: Wishes {
+            current: CurrentSettings {
                 weight: Weight::NORMAL,
                 idle: false,
                 frozen: false,
@@ -103,7 +102,7 @@ impl Group {
             },
         };
         let own = std::process::id();
-        let started = Who::now(&group.root, own)?.map_or(0, |who| who.started);
+        let started = ProcessKey::now(&group.root, own)?.map_or(0, |process| process.started);
         let name = format!("{own}-{started}-{}", random());
         for place in choice.places {
             group.build(place, &name)?;
@@ -132,7 +131,6 @@ impl Group {
         self.made.iter().find(counts)
     }
 
-    /// Fails if a folder of the group was removed.
     fn all_there(&self) -> Result<(), ControlError> {
         self.made.iter().try_for_each(Made::is_there)
     }
@@ -256,10 +254,10 @@ impl Group {
     /// The first change that could not be undone. It stays in the journal; the others
     /// are undone anyway.
     pub fn give_back(mut self) -> Result<(), ControlError> {
-        self.give_all().map_or(Ok(()), Err)
+        self.undo_all().map_or(Ok(()), Err)
     }
 
-    fn give_all(&mut self) -> Option<ControlError> {
+    fn undo_all(&mut self) -> Option<ControlError> {
         let mut first = None;
         if self.capabilities.keeps_orphans && self.at_end == AtEnd::Kill {
             // The undo below does not know adopted orphans.
@@ -267,7 +265,7 @@ impl Group {
         }
         while let Some((entry, change)) = self.changes.pop() {
             let outcome = match undo(&self.root, &change) {
-                Ok(Undone::GivenBack(_)) => self.journal.given_back(entry),
+                Ok(Undone::Done(_)) => self.journal.mark_undone(entry),
                 // Another run needs it; the journal keeps it for the next start.
                 Ok(Undone::Later(_)) => Ok(()),
                 Err(error) => Err(error),
@@ -281,6 +279,6 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // A failed change stays in the journal; the next start reports it.
-        let _ = self.give_all();
+        let _ = self.undo_all();
     }
 }

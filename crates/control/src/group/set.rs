@@ -21,14 +21,14 @@ impl Group {
     pub fn set_weight(&mut self, weight: Weight) -> Result<(), ControlError> {
         if let Some(made) = self.serving(Mechanism::Weight)? {
             // While cpu.idle is 1 the kernel refuses a weight (EINVAL).
-            if !self.wishes.idle {
+            if !self.current.idle {
                 write_weight(made, weight)?;
             }
-            self.wishes.weight = weight;
+            self.current.weight = weight;
             return Ok(());
         }
-        self.wishes.weight = weight;
-        if self.wishes.idle {
+        self.current.weight = weight;
+        if self.current.idle {
             return Ok(());
         }
         let nice = self.nice();
@@ -49,16 +49,16 @@ impl Group {
             let file = made.folder.join("cpu.idle");
             files::write(&file, if on { "1" } else { "0" }, HINT)?;
             // The kernel resets the weight to its default.
-            if !on && self.wishes.weight != Weight::NORMAL {
-                write_weight(made, self.wishes.weight)?;
+            if !on && self.current.weight != Weight::NORMAL {
+                write_weight(made, self.current.weight)?;
             }
-        } else if on != self.wishes.idle && !self.leaders.is_empty() {
+        } else if on != self.current.idle && !self.leaders.is_empty() {
             return Err(ControlError::TooLate {
                 mechanism: Mechanism::Idle,
                 reason: "without a cgroup it is a scheduling class that commands inherit",
             });
         }
-        self.wishes.idle = on;
+        self.current.idle = on;
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl Group {
                 tree::each_thread(&self.root, tree, |tid| schedule::set_affinity(tid, cpus))?;
             }
         }
-        self.wishes.cpus = Some(cpus.clone());
+        self.current.cpus = Some(cpus.clone());
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl Group {
                 tree::freeze(&self.root, tree, on)?;
             }
         }
-        self.wishes.frozen = on;
+        self.current.frozen = on;
         Ok(())
     }
 

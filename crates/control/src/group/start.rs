@@ -15,7 +15,7 @@ use crate::journal::Change;
 use crate::layout::Version;
 use crate::mechanism::Mechanism;
 use crate::schedule::{self, Class};
-use crate::tasks::{self, Who};
+use crate::tasks::{self, ProcessKey};
 use plimsoll_model::CpuSet;
 use rustix::process::{Pid as RawPid, Signal, WaitId, WaitIdOptions, getpriority_process, waitid};
 use std::ffi::OsStr;
@@ -46,8 +46,7 @@ struct Inherited {
 }
 
 impl Inherited {
-    /// Applies them to the calling thread.
-    fn take(&self) -> Result<(), ControlError> {
+    fn apply(&self) -> Result<(), ControlError> {
         schedule::take_class(self.class);
         if let Some(nice) = self.nice {
             schedule::set_nice(0, nice)?;
@@ -76,7 +75,7 @@ impl Group {
         args: &[impl AsRef<OsStr>],
         prepare: impl FnOnce(&mut Command),
     ) -> Result<Child, ControlError> {
-        let shown = program.to_string_lossy().into_owned();
+        let name = program.to_string_lossy().into_owned();
         let entered: Vec<&Path> = self.joined(Joins::Itself).collect();
         let mut command = gate.command(&entered);
         command.arg(program);
@@ -85,8 +84,8 @@ impl Group {
         command.process_group(0);
         let journal = self.journal.clone();
         let _starting = journal.starting();
-        let mut child = spawn(command, &self.inherited()?, &shown)?;
-        match self.take_in(&child, &shown) {
+        let mut child = spawn(command, &self.inherited()?, &name)?;
+        match self.admit(&child, &name) {
             Ok(()) => Ok(child),
             Err(error) => {
                 // It has not become the command yet, so killing it loses nothing.
@@ -104,54 +103,54 @@ impl Group {
             let nice = self.nice();
             inherited.nice = (nice != own_nice()).then_some(nice);
         }
-        if instead(Mechanism::Idle) && self.wishes.idle {
+        if instead(Mechanism::Idle) && self.current.idle {
             inherited.class = schedule::lowest_class();
             inherited.nice = Some(19);
         }
         if instead(Mechanism::CpuSet) {
-            inherited.cpus.clone_from(&self.wishes.cpus);
+            inherited.cpus.clone_from(&self.current.cpus);
         }
         Ok(inherited)
     }
 
     /// The nice value for the current weight, never below that of this process.
     pub(super) fn nice(&self) -> i32 {
-        schedule::nice_for(self.wishes.weight).max(own_nice())
+        schedule::nice_for(self.current.weight).max(own_nice())
     }
 
-    fn take_in(&mut self, child: &Child, shown: &str) -> Result<(), ControlError> {
+    fn admit(&mut self, child: &Child, name: &str) -> Result<(), ControlError> {
         let early = || ControlError::EndedEarly {
-            command: shown.to_owned(),
+            command: name.to_owned(),
         };
-        let who = Who::now(&self.root, child.id())?.ok_or_else(early)?;
+        let process = ProcessKey::now(&self.root, child.id())?.ok_or_else(early)?;
         let leader = Change::TreeStarted {
-            leader: who,
+            leader: process,
             at_end: self.at_end,
         };
         let entry = self.journal.enter(&leader)?;
-        let joined = match wait_until_stopped(child, shown) {
-            Ok(true) => self.attach(who),
+        let joined = match wait_until_stopped(child, name) {
+            Ok(true) => self.attach(process),
             Ok(false) => self.all_there().and(Err(early())),
             Err(error) => Err(error),
         };
         // From here on the group holds the process, or it is killed below.
         if joined.is_err() || !self.made.is_empty() {
-            self.journal.given_back(entry)?;
+            self.journal.mark_undone(entry)?;
         } else {
             self.changes.push((entry, leader));
         }
         joined?;
-        self.leaders.push(who);
+        self.leaders.push(process);
         let by_signals = !self.capabilities.by_group(Mechanism::Freeze);
-        if self.wishes.frozen && by_signals {
+        if self.current.frozen && by_signals {
             return Ok(());
         }
-        tasks::signal_who(&self.root, who, Signal::CONT)
+        tasks::signal_process(&self.root, process, Signal::CONT)
     }
 
-    fn attach(&self, who: Who) -> Result<(), ControlError> {
+    fn attach(&self, process: ProcessKey) -> Result<(), ControlError> {
         let mut folders = self.joined(Joins::Moved);
-        folders.try_for_each(|folder| folder::attach(folder, who.pid))
+        folders.try_for_each(|folder| folder::attach(folder, process.pid))
     }
 
     fn joined(&self, by: Joins) -> impl Iterator<Item = &Path> {
@@ -161,7 +160,7 @@ impl Group {
 
     fn joins(&self, made: &Made) -> Joins {
         // A process that enters a frozen group is stopped at once.
-        let frozen = self.wishes.frozen && made.place.serves.contains(&Mechanism::Freeze);
+        let frozen = self.current.frozen && made.place.serves.contains(&Mechanism::Freeze);
         let controls = !made.place.controllers.is_empty();
         match made.place.version {
             Version::V1 if !frozen => Joins::Itself,
@@ -172,12 +171,12 @@ impl Group {
 }
 
 /// Waits until the process stops at the gate; `false` if it has ended instead.
-fn wait_until_stopped(child: &Child, shown: &str) -> Result<bool, ControlError> {
+fn wait_until_stopped(child: &Child, name: &str) -> Result<bool, ControlError> {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(RawPid::from_child(child)), options) {
         Ok(status) => Ok(status.is_some_and(|s| s.stopped())),
         Err(errno) => Err(ControlError::Start {
-            command: shown.to_owned(),
+            command: name.to_owned(),
             source: errno.into(),
         }),
     }
@@ -188,14 +187,14 @@ fn own_nice() -> i32 {
 }
 
 /// Runs on a short-lived thread: the command inherits the thread's attributes.
-fn spawn(mut command: Command, inherited: &Inherited, shown: &str) -> Result<Child, ControlError> {
+fn spawn(mut command: Command, inherited: &Inherited, name: &str) -> Result<Child, ControlError> {
     let fail = |source| ControlError::Start {
-        command: shown.to_owned(),
+        command: name.to_owned(),
         source,
     };
     std::thread::scope(|scope| {
         let thread = scope.spawn(move || {
-            inherited.take()?;
+            inherited.apply()?;
             command.spawn().map_err(fail)
         });
         let gone = || fail(io::Error::other("the thread that was to start it is gone"));

@@ -15,7 +15,7 @@ impl Journal {
         move || {
             if let Some(open) = open.upgrade() {
                 let (root, starts) = (root.clone(), Arc::clone(&starts));
-                Journal { open, starts, root }.give_back_all();
+                Journal { open, starts, root }.undo_all();
             }
         }
     }
@@ -24,7 +24,7 @@ impl Journal {
         &self.root
     }
 
-    fn give_back_all(&self) {
+    fn undo_all(&self) {
         // Waits for starts in progress; later starts wait until the process exits.
         let _nothing_starts = self.starts.write().unwrap_or_else(PoisonError::into_inner);
         let changes = {
@@ -34,8 +34,8 @@ impl Journal {
         };
         for (nth, change) in changes.into_iter().rev() {
             // A failed change stays in the journal; the next start reports it.
-            if matches!(undo(&self.root, &change), Ok(Undone::GivenBack(_))) {
-                let _ = self.given_back(Entry(nth));
+            if matches!(undo(&self.root, &change), Ok(Undone::Done(_))) {
+                let _ = self.mark_undone(Entry(nth));
             }
         }
         let open = self.lock();

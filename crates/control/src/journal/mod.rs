@@ -16,7 +16,7 @@ pub use repair::Repaired;
 pub(crate) use undo::{Undone, undo};
 
 use crate::error::ControlError;
-use crate::tasks::Who;
+use crate::tasks::ProcessKey;
 use plimsoll_host::Root;
 use rustix::fs::{Access, FlockOperation, access, flock};
 use rustix::process::geteuid;
@@ -44,7 +44,6 @@ pub enum AtEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Change {
-    /// A group was created.
     GroupMade {
         folder: PathBuf,
         /// The group for the remaining processes if they are not killed.
@@ -58,16 +57,20 @@ pub(crate) enum Change {
         added: Vec<String>,
     },
     /// A command was started in its own process group.
-    TreeStarted { leader: Who, at_end: AtEnd },
-    /// A temporary directory was created.
-    FolderMade { folder: PathBuf },
+    TreeStarted {
+        leader: ProcessKey,
+        at_end: AtEnd,
+    },
+    FolderMade {
+        folder: PathBuf,
+    },
 }
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
     journal: u32,
-    owner: Who,
+    owner: ProcessKey,
     /// Identifies the boot: no change survives a reboot.
     boot_id: Option<String>,
     /// PIDs are valid in one PID namespace only.
@@ -78,7 +81,7 @@ const VERSION: u32 = 1;
 const ENDING: &str = ".jsonl";
 
 impl Header {
-    fn here(root: &Root, owner: Who) -> Header {
+    fn here(root: &Root, owner: ProcessKey) -> Header {
         let boot_id = fs::read_to_string(root.path("/proc/sys/kernel/random/boot_id"));
         Header {
             journal: VERSION,
@@ -128,7 +131,7 @@ impl Journals {
     /// [`ControlError::File`] if it cannot be created.
     pub fn open(&self, root: &Root) -> Result<Journal, ControlError> {
         let own = std::process::id();
-        let owner = Who::now(root, own)?.ok_or_else(|| {
+        let owner = ProcessKey::now(root, own)?.ok_or_else(|| {
             let source = io::ErrorKind::NotFound.into();
             ControlError::file(&root.path("/proc/self/stat"), "read", source)
         })?;
@@ -237,7 +240,7 @@ impl Journal {
     }
 
     /// Records that a change was undone, or never made.
-    pub(crate) fn given_back(&self, entry: Entry) -> Result<(), ControlError> {
+    pub(crate) fn mark_undone(&self, entry: Entry) -> Result<(), ControlError> {
         let mut open = self.lock();
         open.append(&Line::GivenBack { nth: entry.0 })?;
         open.outstanding.remove(&entry.0);
@@ -276,25 +279,6 @@ fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
     file.write_all(&text)
-}
-
-/// The header of a journal and the changes that are not undone, oldest first.
-/// Unreadable lines were torn when the writer was killed.
-fn outstanding(text: &str) -> Option<(Header, BTreeMap<u64, Change>)> {
-    let mut lines = text.lines();
-    let header: Header = serde_json::from_str(lines.next()?).ok()?;
-    let mut changes = BTreeMap::new();
-    for line in lines.filter_map(|line| serde_json::from_str(line).ok()) {
-        match line {
-            Line::Change { nth, change } => {
-                changes.insert(nth, change);
-            }
-            Line::GivenBack { nth } => {
-                changes.remove(&nth);
-            }
-        }
-    }
-    (header.journal == VERSION).then_some((header, changes))
 }
 
 /// A random name of 16 hexadecimal digits.

@@ -1,8 +1,8 @@
 //! Restores at the next start what killed processes have left.
 
-use super::{ENDING, Header, Journals, Line, Undone, append, outstanding, undo};
+use super::{Change, ENDING, Header, Journals, Line, Undone, VERSION, append, undo};
 use crate::error::ControlError;
-use crate::tasks::Who;
+use crate::tasks::ProcessKey;
 use plimsoll_host::{Pid, Root};
 use rustix::fs::{FlockOperation, flock};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// The result of restoring the changes of one dead process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
-    /// The process that made the changes.
     pub owner: u32,
     /// Restored changes, one sentence each.
     pub done: Vec<String>,
@@ -91,16 +90,20 @@ fn merge(all: &mut BTreeMap<PathBuf, Repaired>, path: &Path, again: Option<Repai
 
 /// The process that wrote a journal, from the file name; `None` if the file is no
 /// journal.
-fn owner(path: &Path) -> Option<Who> {
+fn owner(path: &Path) -> Option<ProcessKey> {
     let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
     let mut parts = name.split('-');
-    Some(Who {
+    Some(ProcessKey {
         pid: parts.next()?.parse().ok()?,
         started: parts.next()?.parse().ok()?,
     })
 }
 
-fn repair_one(root: &Root, path: &Path, owner: Who) -> Result<Option<Repaired>, ControlError> {
+fn repair_one(
+    root: &Root,
+    path: &Path,
+    owner: ProcessKey,
+) -> Result<Option<Repaired>, ControlError> {
     let mut options = OpenOptions::new();
     let mut file = match options.read(true).append(true).open(path) {
         Ok(file) => file,
@@ -128,7 +131,7 @@ fn repair_one(root: &Root, path: &Path, owner: Who) -> Result<Option<Repaired>, 
                 let end = if text.ends_with('\n') { "" } else { "\n" };
                 file.write_all(end.as_bytes())
                     .and_then(|()| {
-                        give_back(root, &mut file, changes.into_iter().rev(), &mut repaired)
+                        undo_changes(root, &mut file, changes.into_iter().rev(), &mut repaired)
                     })
                     .map_err(|source| ControlError::file(path, "written", source))?;
             }
@@ -141,6 +144,25 @@ fn repair_one(root: &Root, path: &Path, owner: Who) -> Result<Option<Repaired>, 
     }
     let silent = repaired.done.is_empty() && repaired.left.is_empty();
     Ok((!silent).then_some(repaired))
+}
+
+/// The header of a journal and the changes that are not undone, oldest first.
+/// Unreadable lines were torn when the writer was killed.
+pub(super) fn outstanding(text: &str) -> Option<(Header, BTreeMap<u64, Change>)> {
+    let mut lines = text.lines();
+    let header: Header = serde_json::from_str(lines.next()?).ok()?;
+    let mut changes = BTreeMap::new();
+    for line in lines.filter_map(|line| serde_json::from_str(line).ok()) {
+        match line {
+            Line::Change { nth, change } => {
+                changes.insert(nth, change);
+            }
+            Line::GivenBack { nth } => {
+                changes.remove(&nth);
+            }
+        }
+    }
+    (header.journal == VERSION).then_some((header, changes))
 }
 
 enum Foreign {
@@ -164,15 +186,15 @@ fn foreign(theirs: &Header, here: &Header) -> Foreign {
     }
 }
 
-fn give_back(
+fn undo_changes(
     root: &Root,
     file: &mut File,
-    changes: impl Iterator<Item = (u64, super::Change)>,
+    changes: impl Iterator<Item = (u64, Change)>,
     repaired: &mut Repaired,
 ) -> io::Result<()> {
     for (nth, change) in changes {
         match undo(root, &change) {
-            Ok(Undone::GivenBack(sentence)) => {
+            Ok(Undone::Done(sentence)) => {
                 repaired.done.extend(sentence);
                 append(file, &Line::GivenBack { nth })?;
             }

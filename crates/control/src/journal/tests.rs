@@ -1,5 +1,6 @@
 //! Journals of killed processes, torn, foreign, or unsafe.
 
+use super::repair::outstanding;
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -89,12 +90,12 @@ fn a_change_is_in_the_journal_until_it_is_undone() {
     let change = group_made();
     let first = journal.enter(&change).unwrap();
     let second = journal.enter(&change).unwrap();
-    journal.given_back(first).unwrap();
+    journal.mark_undone(first).unwrap();
     let path = journal.open.lock().unwrap().path.clone();
     let (header, left) = outstanding(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(header.owner.pid, std::process::id());
     assert_eq!(left, BTreeMap::from([(2, change)]));
-    journal.given_back(second).unwrap();
+    journal.mark_undone(second).unwrap();
     drop(journal);
     assert!(!path.exists());
 }

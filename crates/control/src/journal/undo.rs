@@ -5,27 +5,26 @@ use super::{AtEnd, Change};
 use crate::error::ControlError;
 use crate::folder;
 use crate::scratch;
-use crate::tasks::{Tree, Who};
+use crate::tasks::{ProcessKey, Tree};
 use crate::tree;
 use plimsoll_host::Root;
 use std::path::Path;
 
-/// The result of undoing a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Undone {
     /// Undone; a sentence describes it. `None` if there was nothing to undo.
-    GivenBack(Option<String>),
+    Done(Option<String>),
     /// Not possible yet; a sentence says why. The next start tries again.
     Later(String),
 }
 
 impl Undone {
     fn done(sentence: String) -> Result<Undone, ControlError> {
-        Ok(Undone::GivenBack(Some(sentence)))
+        Ok(Undone::Done(Some(sentence)))
     }
 
     fn nothing() -> Result<Undone, ControlError> {
-        Ok(Undone::GivenBack(None))
+        Ok(Undone::Done(None))
     }
 }
 
@@ -104,7 +103,7 @@ fn controllers(parent: &Path, added: &[String]) -> Result<Undone, ControlError> 
     }
 }
 
-fn started(root: &Root, leader: Who, at_end: AtEnd) -> Result<Undone, ControlError> {
+fn started(root: &Root, leader: ProcessKey, at_end: AtEnd) -> Result<Undone, ControlError> {
     let tree = Tree::of(leader);
     let left = tree.members(root)?.len();
     if left == 0 {

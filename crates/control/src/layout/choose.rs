@@ -22,7 +22,6 @@ pub(crate) enum Version {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) version: Version,
-    /// The parent of our group.
     pub(crate) parent: PathBuf,
     /// Where remaining processes go when our group is removed.
     pub(crate) home: PathBuf,
@@ -35,7 +34,6 @@ pub(crate) struct Place {
     pub(crate) serves: BTreeSet<Mechanism>,
 }
 
-/// The choice for a layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
     /// In the order of creation; the freezing group is last.
@@ -55,15 +53,15 @@ impl Found {
         // Frozen processes must be thawed before other groups are emptied, and groups
         // are undone last to first.
         places.sort_by_key(|place| place.serves.contains(&Mechanism::Freeze));
-        let means: BTreeMap<Mechanism, Means> = needs
-            .iter()
-            .map(
-                |need| match places.iter().any(|p| p.serves.contains(need)) {
-                    true => (*need, Means::Group),
-                    false => (*need, self.fallback(*need)),
-                },
-            )
-            .collect();
+        let means = needs.iter().map(|need| {
+            let by_group = places.iter().any(|place| place.serves.contains(need));
+            let means = match by_group {
+                true => Means::Group,
+                false => self.fallback(*need),
+            };
+            (*need, means)
+        });
+        let means: BTreeMap<Mechanism, Means> = means.collect();
         let rung = match (places.is_empty(), self.class) {
             (true, Class::Idle) => Rung::IdleTree,
             (true, _) => Rung::NiceTree,

@@ -68,7 +68,6 @@ pub(crate) struct Level {
 pub(crate) enum Holds {
     #[default]
     Nobody,
-    /// This process and no other.
     OnlyUs,
     Others,
 }

@@ -67,7 +67,6 @@ impl Http {
     }
 }
 
-/// The recent ticks.
 #[derive(Default)]
 struct Recent(VecDeque<(Instant, Tick)>);
 

@@ -16,14 +16,12 @@ pub enum GuardSpec {
         cgroup: Option<String>,
         limit: Share,
     },
-    /// The response time of a server.
     Http {
         url: String,
         /// The percentile that is compared with the limit.
         percentile: Percentile,
         limit: Duration,
     },
-    /// The value of a PromQL expression.
     Prometheus {
         /// The server, without the path of its API.
         url: String,
@@ -33,14 +31,12 @@ pub enum GuardSpec {
     },
 }
 
-/// Whose tasks are sampled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whose {
     /// All except the sideload's.
     Others,
     /// A process and its descendants.
     Process(Pid),
-    /// A cgroup.
     Cgroup(String),
 }
 
@@ -108,7 +104,6 @@ impl GuardSpec {
      'psi<20% cgroup NAME', 'http URL p99<10ms' or 'prometheus URL EXPR<LIMIT'"
 )]
 pub struct GuardError {
-    /// The input.
     pub given: String,
     pub why: &'static str,
 }

@@ -10,8 +10,8 @@ pub(crate) const FOLDERS: [&str; 6] = ["/bin", "/dev", "/proc", "/run", "/sys", 
 /// How much longer than its time limit an unattended guest lives.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// The script that runs the tests among `built`. It reports on the console when tests begin, and at the end the
-/// status of the last failed test program, or 0.
+/// The script that runs the tests among `built`. It reports on the console when
+/// they begin, and at the end the status of the last failed test program, or 0.
 pub(crate) fn script(built: &[Built], filter: &[String], time_limit: Duration) -> String {
     let lifetime = (time_limit + GRACE).as_secs();
     let filter = filter.iter().map(|word| format!(" {}", quoted(word)));
