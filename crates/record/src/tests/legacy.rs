@@ -3,9 +3,8 @@
 
 use super::any::{any_copies_trial, any_trial, any_yield_trial};
 use super::old;
-use super::sample::{
-    Stored, TestDir, copies_plan, execute, is_read, plan, read_all, trial, yield_plan,
-};
+use super::sample::{TestDir, copies_plan, execute, plan, read_all, trial, yield_plan};
+use super::{Stored, is_read};
 use crate::{Record, RecordError};
 use plimsoll_model::{
     CopiesOutcome, CopiesPlan, CopiesSetting, Phase, Plan, SCHEMA_VERSION, Setting, Trial,

@@ -1,10 +1,9 @@
 //! A record returns what was stored.
 
 use super::any::{any_copies_trial, any_trial, any_yield_trial};
-use super::sample::{
-    Stored, TestDir, command_line, copies_plan, create, create_for, plan, provenance,
-};
-use super::sample::{invalid_trial, is_read, read_all, requirements, trial, yield_plan};
+use super::sample::{TestDir, command_line, copies_plan, create, create_for, plan, provenance};
+use super::sample::{invalid_trial, read_all, requirements, trial, yield_plan};
+use super::{Stored, is_read};
 use crate::{Record, RecordError, export_hdr};
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};

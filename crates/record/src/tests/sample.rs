@@ -12,7 +12,6 @@ use plimsoll_model::{
 use rusqlite::Connection;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -180,23 +179,6 @@ pub(super) fn read_all<S: DeserializeOwned, O: DeserializeOwned>(
     record: &Record,
 ) -> Vec<Trial<S, O>> {
     record.trials().unwrap().map(Result::unwrap).collect()
-}
-
-/// A plan, a setting or an outcome.
-pub(super) trait Stored: Serialize + DeserializeOwned + PartialEq + Debug {}
-
-impl<T: Serialize + DeserializeOwned + PartialEq + Debug> Stored for T {}
-
-/// Asserts what is read from a record.
-pub(super) fn is_read<P: Stored, S: Stored, O: Stored>(
-    record: &Record,
-    experiment: &str,
-    plan: &P,
-    trials: &[Trial<S, O>],
-) {
-    assert_eq!(record.experiment(), experiment);
-    assert_eq!(&record.plan::<P>().unwrap(), plan);
-    assert_eq!(read_all::<S, O>(record), trials);
 }
 
 /// A valid trial with a job that has a quota.
