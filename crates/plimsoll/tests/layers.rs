@@ -61,6 +61,15 @@ const EXPERIMENTS: [(&str, &[&str]); 6] = [
     ("lateness", &[]),
 ];
 
+/// Folders of `report` that are of one experiment or command each. None names
+/// another.
+const REPORTS: [&str; 7] = [
+    "compare", "copies", "doctor", "selftest", "sizing", "sweep", "yields",
+];
+
+/// Folders of `report` that all of these use.
+const SHARED_BY_REPORTS: [&str; 6] = ["capacity", "chart", "document", "html", "number", "tests"];
+
 /// Files of these names are pure in every crate.
 const PURE_FILES: [&str; 7] = [
     "plan.rs",
@@ -219,24 +228,36 @@ fn only_the_top_knows_flags_and_only_the_command_knows_screens() {
     }
 }
 
-#[test]
-fn no_experiment_knows_another() {
-    let root = crates().join("experiments/src");
-    let folders = std::fs::read_dir(&root).unwrap().map(|e| e.unwrap().path());
-    let shared = ["args", "headers"];
+/// Asserts that each folder under `root` is in the list or shared, and that none
+/// in the list names another but those that it may.
+#[track_caller]
+fn are_apart(root: &Path, list: &[(&str, &[&str])], shared: &[&str]) {
+    let folders = std::fs::read_dir(root).unwrap().map(|e| e.unwrap().path());
     let folders = folders.filter(|path| path.is_dir() && !shared.iter().any(|s| path.ends_with(s)));
     let folders: BTreeSet<PathBuf> = folders.collect();
-    let listed = EXPERIMENTS.iter().map(|e| root.join(e.0)).collect();
-    assert_eq!(folders, listed, "every experiment is in the list");
-    for (name, may) in EXPERIMENTS {
-        let others = EXPERIMENTS.iter().map(|e| e.0);
-        let others: Vec<&str> = others.filter(|o| *o != name && !may.contains(o)).collect();
+    let listed = list.iter().map(|e| root.join(e.0)).collect();
+    assert_eq!(folders, listed, "every folder is in a list");
+    for (name, may) in list {
+        let others = list.iter().map(|e| e.0);
+        let others: Vec<&str> = others.filter(|o| o != name && !may.contains(o)).collect();
         for (path, text) in sources(&root.join(name)) {
             let named = named_modules(&text);
             let found: Vec<&&str> = others.iter().filter(|o| named.contains(**o)).collect();
             assert!(found.is_empty(), "{}: {found:?}", path.display());
         }
     }
+}
+
+#[test]
+fn no_experiment_knows_another() {
+    let root = crates().join("experiments/src");
+    are_apart(&root, &EXPERIMENTS, &["args", "headers"]);
+}
+
+#[test]
+fn no_report_of_an_experiment_knows_another() {
+    let list = REPORTS.map(|name| (name, &[][..]));
+    are_apart(&crates().join("report/src"), &list, &SHARED_BY_REPORTS);
 }
 
 #[test]

@@ -18,6 +18,7 @@
 //! # Ok::<(), plimsoll_report::RenderError>(())
 //! ```
 
+mod capacity;
 pub mod chart;
 pub mod compare;
 pub mod copies;
@@ -26,6 +27,7 @@ mod document;
 mod escape;
 mod html;
 mod markup;
+mod method;
 mod number;
 mod secrets;
 pub mod selftest;
@@ -47,9 +49,6 @@ pub use secrets::{HIDDEN, hide as hide_secrets, is_hidden_header};
 pub use sentence::Sentence;
 pub use table::{Cell, Column, Ink, wrap};
 pub use yields::YieldReport;
-
-// Charts name these by their former places.
-use sweep::{capacity, headroom, levels};
 
 #[cfg(test)]
 mod tests;

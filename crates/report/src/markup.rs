@@ -30,7 +30,6 @@ impl Html {
         Html(out)
     }
 
-    /// Markup that is part of this program.
     pub(crate) fn fixed(markup: &'static str) -> Html {
         Html(markup.to_owned())
     }
@@ -122,22 +121,26 @@ pub(crate) fn el(name: &'static str) -> El {
 }
 
 impl El {
-    /// An attribute with any text as its value.
     pub(crate) fn attr(mut self, name: &'static str, value: &str) -> El {
         let value = Html::text(value).0;
         let _ = write!(self.attributes, " {name}=\"{value}\"");
         self
     }
 
-    /// An attribute that is there or not.
-    pub(crate) fn flag(mut self, name: &'static str) -> El {
-        let _ = write!(self.attributes, " {name}");
+    /// An attribute without a value.
+    pub(crate) fn flag_if(mut self, name: &'static str, is: bool) -> El {
+        if is {
+            let _ = write!(self.attributes, " {name}");
+        }
         self
     }
 
-    /// `class`.
     pub(crate) fn class(self, class: &str) -> El {
         self.attr("class", class)
+    }
+
+    pub(crate) fn class_if(self, class: &str, is: bool) -> El {
+        if is { self.class(class) } else { self }
     }
 
     /// A number, to a tenth: less than a pixel shows.
@@ -157,7 +160,6 @@ impl El {
         self
     }
 
-    /// Adds each of these to what it holds.
     pub(crate) fn with_all<T: Into<Html>>(self, parts: impl IntoIterator<Item = T>) -> El {
         parts.into_iter().fold(self, |el, part| el.with(part))
     }
@@ -166,12 +168,8 @@ impl El {
 /// A length to a tenth of a pixel. What is no number is drawn nowhere: at the
 /// edge, where it is seen that something is wrong.
 pub(crate) fn pixels(value: f64) -> String {
-    let tenths = if value.is_finite() {
-        (value * 10.0).round() / 10.0 + 0.0
-    } else {
-        0.0
-    };
-    tenths.to_string()
+    let value = if value.is_finite() { value } else { 0.0 };
+    ((value * 10.0).round() / 10.0 + 0.0).to_string()
 }
 
 /// A text that may be very long: its beginning, and the rest on demand.
@@ -229,13 +227,15 @@ pub(crate) fn section(id: &str) -> El {
     el("section").attr("id", id)
 }
 
+/// How to read something.
+pub(crate) fn hint_line(hint: &str) -> El {
+    el("p").class("hint").with(typeset(hint))
+}
+
 pub(crate) fn paragraph(sentence: &Sentence) -> El {
-    let p = el("p");
-    let p = match sentence.ink.class() {
-        // Green is the colour of all that is well, and needs none here.
-        Some("green") | None => p,
-        Some(class) => p.class(class),
-    };
+    // Green is the colour of all that is well, and needs none here.
+    let class = sentence.ink.class().filter(|class| *class != "green");
+    let p = el("p").class_if(class.unwrap_or_default(), class.is_some());
     p.with(typeset(&sentence.text))
 }
 

@@ -2,7 +2,6 @@
 
 use plimsoll_model::{Plan, Workload};
 
-/// What is shown in place of a value.
 pub const HIDDEN: &str = "(hidden)";
 
 /// The plan with what looks like a secret hidden.

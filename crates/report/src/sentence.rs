@@ -9,17 +9,16 @@ pub(crate) fn capital(text: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
-/// A sentence and how it is painted.
 #[derive(Debug, Clone)]
 pub struct Sentence {
     pub(crate) ink: Ink,
     pub(crate) text: String,
 }
 
-impl Sentence {
-    pub fn new(ink: Ink, text: impl Into<String>) -> Sentence {
+impl Ink {
+    pub fn says(self, text: impl Into<String>) -> Sentence {
         Sentence {
-            ink,
+            ink: self,
             text: text.into(),
         }
     }

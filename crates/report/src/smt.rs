@@ -1,9 +1,9 @@
 //! What threads that share a core mean for CPU use: a sentence, and a column
 //! of the copies table.
 
+use crate::capacity::Subject;
 use crate::number;
 use crate::sentence::Sentence;
-use crate::sweep::capacity::Subject;
 use crate::table::{Column, Ink, known};
 use crate::{CopiesReport, Report};
 use plimsoll_model::{
@@ -11,12 +11,10 @@ use plimsoll_model::{
     TableRows,
 };
 
-/// What the sentence depends on besides the speed-up.
 struct Context<'a> {
     subject: Subject,
     cpus: &'a CpuPlan,
     threads_per_core: Option<u32>,
-    /// The table that somebody else measured.
     table: Option<&'a ImportedTable>,
     is_copies: bool,
 }
@@ -34,7 +32,6 @@ pub(crate) fn of_sweep(report: &Report<'_>) -> Option<Sentence> {
     sentence(&report.findings.smt, &context)
 }
 
-/// The same of copies.
 pub(crate) fn of_copies(report: &CopiesReport<'_>) -> Option<Sentence> {
     let table = report.table();
     let context = Context {
@@ -52,8 +49,8 @@ pub(crate) fn of_copies(report: &CopiesReport<'_>) -> Option<Sentence> {
 
 fn sentence(smt: &SmtFinding, context: &Context<'_>) -> Option<Sentence> {
     match smt.speedup {
-        Ok(speedup) => Some(Sentence::new(Ink::Plain, adds(context.subject, &speedup))),
-        Err(why) => unknown(context, why).map(|text| Sentence::new(Ink::Dim, text)),
+        Ok(speedup) => Some(Ink::Plain.says(adds(context.subject, &speedup))),
+        Err(why) => unknown(context, why).map(|text| Ink::Dim.says(text)),
     }
 }
 

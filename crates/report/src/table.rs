@@ -1,16 +1,13 @@
 //! Tables of right-aligned columns that fit a width.
 
-use crate::number::{MISSING, estimate_us};
+use crate::number::{MISSING, Written, estimate_us};
 use plimsoll_model::Estimate;
 
 /// How a piece of text is painted, where it is painted at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
-    /// As the terminal writes.
     Plain,
-    /// What is read first.
     Bold,
-    /// What is read last.
     Dim,
     /// What went wrong.
     Red,
@@ -18,14 +15,11 @@ pub enum Ink {
     Green,
     /// What to be careful about; a line of a chart.
     Yellow,
-    /// A line of a chart.
     Cyan,
-    /// A line of a chart.
     Magenta,
 }
 
 impl Ink {
-    /// How it looks on a page.
     pub(crate) fn class(self) -> Option<&'static str> {
         match self {
             // Cyan and magenta tell lines apart in charts of characters.
@@ -39,7 +33,6 @@ impl Ink {
     }
 }
 
-/// Whether to paint.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint(pub(crate) bool);
 
@@ -64,7 +57,6 @@ impl Paint {
     }
 }
 
-/// One value of a table.
 #[derive(Debug, Clone)]
 pub struct Cell {
     pub(crate) text: String,
@@ -82,10 +74,7 @@ impl Cell {
 
 impl From<String> for Cell {
     fn from(text: String) -> Cell {
-        Cell {
-            text,
-            ink: Ink::Plain,
-        }
+        Cell::new(Ink::Plain, text)
     }
 }
 
@@ -158,7 +147,6 @@ impl Column {
         &self.cells
     }
 
-    /// How many columns of a terminal it takes.
     pub(crate) fn width(&self) -> usize {
         let cells = self.cells.iter().map(|cell| cell.text.as_str());
         let texts = [self.name, self.unit].into_iter().chain(cells);
@@ -166,25 +154,54 @@ impl Column {
     }
 }
 
-/// A value, or a dash where it is not known.
-pub(crate) fn known(value: Option<f64>, show: impl Fn(f64) -> String) -> Cell {
+/// Columns of these rows.
+pub(crate) struct ColumnsOf<'a, T>(pub(crate) &'a [T]);
+
+impl<T> ColumnsOf<'_, T> {
+    /// A column that is never left out.
+    pub(crate) fn column<C: Into<Cell>>(
+        &self,
+        name: &'static str,
+        unit: &'static str,
+        cell: impl Fn(&T) -> C,
+    ) -> Column {
+        self.ranked(name, unit, 0, cell)
+    }
+
+    pub(crate) fn ranked<C: Into<Cell>>(
+        &self,
+        name: &'static str,
+        unit: &'static str,
+        rank: u8,
+        cell: impl Fn(&T) -> C,
+    ) -> Column {
+        Column::new(name, unit, rank, self.0.iter().map(cell))
+    }
+}
+
+/// A value, or a dim dash where it is not known.
+pub(crate) fn known<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> Cell {
     match value {
         Some(value) => show(value).into(),
-        None => Cell {
-            text: MISSING.to_owned(),
-            ink: Ink::Dim,
-        },
+        None => Cell::new(Ink::Dim, MISSING),
     }
+}
+
+/// A value, or a dash like a value where it is not known.
+pub(crate) fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> Cell {
+    value.map_or_else(|| MISSING.to_owned(), show).into()
+}
+
+/// The ends of an interval, or a dash.
+pub(crate) fn ends(written: Option<Written>) -> Cell {
+    or_dash(written.and_then(|written| written.ends()), |ends| ends)
 }
 
 /// `4`, or `4 (1)` where one more is invalid.
 pub(crate) fn trials(valid: u32, invalid: u32) -> Cell {
     match invalid {
         0 => valid.to_string().into(),
-        _ => Cell {
-            text: format!("{valid} ({invalid})"),
-            ink: Ink::Red,
-        },
+        _ => Cell::new(Ink::Red, format!("{valid} ({invalid})")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Axes: which values are on them, and how their ticks are written.
 
-use super::model::Tone;
 use super::scale::Scale;
+use super::tone::Tone;
 use crate::number;
 
 /// An axis with its unit.
@@ -13,37 +13,28 @@ pub struct Axis {
     pub short_label: String,
     /// Which value is where.
     pub scale: Scale,
-    /// How a value is written.
     pub unit: Unit,
     /// The only values that may have a tick; empty for any round ones.
     pub only: Vec<f64>,
     /// Categories in the place of values, from the top: row `n` is from `n` to
     /// `n + 1`.
     pub rows: Vec<Row>,
-    /// How rows are shown.
     pub row_style: RowStyle,
 }
 
-/// A category.
 #[derive(Debug, Clone, Default)]
 pub struct Row {
-    /// What it is called.
     pub name: String,
-    /// Its colour.
     pub tone: Tone,
 }
 
-/// How rows are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RowStyle {
-    /// Names at the left.
     #[default]
     Beside,
-    /// Names above what is in the row.
     Above,
 }
 
-/// How a value on an axis is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Unit {
     /// As it is: `0.5`, `2,000`.
@@ -66,7 +57,6 @@ pub enum Unit {
 }
 
 impl Axis {
-    /// An axis with round ticks.
     pub fn new(label: &str, scale: Scale, unit: Unit) -> Axis {
         Axis {
             label: label.to_owned(),
@@ -76,13 +66,26 @@ impl Axis {
         }
     }
 
-    /// An axis of rows.
     pub fn of_rows(rows: Vec<Row>) -> Axis {
         Axis {
             scale: Scale::linear(rows.len().max(1) as f64, 0.0),
             rows,
             ..Axis::default()
         }
+    }
+
+    /// Rates that are offered, from 0.
+    pub(crate) fn offered(rates: impl IntoIterator<Item = f64>) -> Axis {
+        let scale = Scale::up_to(rates);
+        Axis {
+            short_label: "offered load, requests/s".to_owned(),
+            ..Axis::new("offered load, requests per second", scale, Unit::Rate)
+        }
+    }
+
+    /// Latency on a logarithmic scale around all of these microseconds.
+    pub(crate) fn latency(label: &str, us: impl IntoIterator<Item = f64>) -> Axis {
+        Axis::new(label, Scale::log(us), Unit::Time)
     }
 
     /// About so many values with their names, in the order of the scale.

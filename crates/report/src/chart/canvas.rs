@@ -29,7 +29,6 @@ impl Canvas {
         }
     }
 
-    /// Dots of a cell, across and down.
     fn grain(&self) -> (usize, usize) {
         match self.charset {
             Charset::Unicode => (2, 4),
@@ -37,7 +36,6 @@ impl Canvas {
         }
     }
 
-    /// How many dots there are across and down.
     pub(super) fn dots(&self) -> (usize, usize) {
         let (across, down) = self.grain();
         (self.columns * across, self.rows * down)
@@ -63,7 +61,6 @@ impl Canvas {
         *cell = (cell.0 | BRAILLE[x % across][y % down], glyph, ink);
     }
 
-    /// A point that is seen beside lines.
     pub(super) fn point(&mut self, (x, y): Dot, glyph: char, ink: Ink) {
         self.set((x, y), glyph, ink);
         if self.charset == Charset::Unicode {
@@ -89,7 +86,6 @@ impl Canvas {
         }
     }
 
-    /// The characters, row by row.
     pub(super) fn cells(&self) -> Vec<Vec<Cell>> {
         let show = |&(mask, glyph, ink): &(u8, char, Ink)| {
             let symbol = match (mask, self.charset) {

@@ -1,7 +1,8 @@
 //! Charts as data, with two backends: SVG for pages (`html::charts`) and
 //! characters for terminals, which the live view shows too.
 //!
-//! Each chart is a function from findings to a [`Chart`] (`figures`). A backend
+//! Each chart is a function from findings to a [`Chart`] (in the folders of the
+//! experiments). A backend
 //! is a pure function of the chart and of the room there is; nothing is found
 //! out here.
 //!
@@ -27,30 +28,30 @@
 
 mod axis;
 mod canvas;
-pub(crate) mod figures;
 mod model;
 mod picture;
+mod progress;
 mod scale;
 mod spark;
 mod terminal;
+pub(crate) mod time_line;
+mod tone;
 
 pub use axis::{Axis, Row, RowStyle, Unit};
-pub use figures::progress::{LiveCharts, Progress, TrialPoint, progress};
 pub use model::{
     At, Bar, Chart, Datum, Facets, Height, Key, Line, Mark, MarkKind, Panel, Ranges, Ring, Series,
-    Shape, Subtitle, Tone, Width,
+    Shape, Subtitle, Width,
 };
 pub use picture::{Cell, Picture};
+pub use progress::{LiveCharts, Progress, TrialPoint, progress};
 pub use scale::Scale;
 pub use spark::{bar, sparkline};
 pub(crate) use terminal::text;
+pub use tone::Tone;
 
-/// Which characters a terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charset {
-    /// Braille patterns, blocks, box drawing.
     Unicode,
-    /// ASCII alone.
     Ascii,
 }
 

@@ -3,24 +3,23 @@
 
 #![allow(missing_docs, reason = "most names of fields and variants say it all")]
 
-use super::axis::Axis;
+use super::axis::{Axis, Unit};
+use super::scale::Scale;
+use super::tone::Tone;
 use crate::table::Column;
 use plimsoll_model::Estimate;
 
 /// A chart with its title, its panels and the numbers behind it.
 #[derive(Debug, Clone, Default)]
 pub struct Chart {
-    /// Names it within a page.
     pub id: String,
     /// What it shows, as a sentence without a full stop.
     pub title: String,
     /// Titles for a terminal, the longest first; empty where the title does.
     pub short_titles: Vec<String>,
-    /// How to read it.
     pub hint: String,
     /// What is drawn, for those who do not see it; the title follows.
     pub description: String,
-    /// One, or several on a grid.
     pub panels: Vec<Panel>,
     pub facets: Facets,
     pub width: Width,
@@ -28,7 +27,6 @@ pub struct Chart {
     pub picks: Vec<Option<f64>>,
     /// What is told of each item when it is picked.
     pub details: Vec<String>,
-    /// The numbers behind it.
     pub(crate) table: Vec<Column>,
     /// Whether a row of the table is an item that can be picked.
     pub rows_are_picks: bool,
@@ -37,14 +35,11 @@ pub struct Chart {
 /// How much of a page a chart takes from left to right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Width {
-    /// One of two columns.
     #[default]
     Half,
-    /// All of it.
     Full,
 }
 
-/// How panels are arranged: row by row.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facets {
     /// How many stand side by side, at most; 0 is 1.
@@ -57,23 +52,18 @@ pub struct Facets {
     pub shares_y: bool,
 }
 
-/// Two axes and what is between them.
 #[derive(Debug, Clone, Default)]
 pub struct Panel {
-    /// Stands above it.
     pub title: String,
-    /// What was found of it, below the title.
     pub subtitle: Subtitle,
     pub x: Axis,
     pub y: Axis,
     pub height: Height,
-    /// Values that stand out on an axis.
     pub marks: Vec<Mark>,
     pub series: Vec<Series>,
     pub bars: Vec<Bar>,
     /// Places where a line meets its goal.
     pub rings: Vec<Ring>,
-    /// Names of colours, above the plot.
     pub legend: Vec<Key>,
 }
 
@@ -85,7 +75,6 @@ pub struct Subtitle {
     pub tone: Tone,
 }
 
-/// How high the plot of a panel is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Height {
     /// In pixels of the wide drawing.
@@ -102,41 +91,6 @@ impl Default for Height {
     }
 }
 
-/// What a colour stands for. Each backend has its own palette.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Tone {
-    #[default]
-    Plain,
-    Dim,
-    P50,
-    P95,
-    P99,
-    P999,
-    Cpu,
-    Rate,
-    /// The send delay of the load generator.
-    Slip,
-    Work,
-    Growth,
-    /// One of several runs or arms, by its place.
-    Nth(usize),
-    Within,
-    Beyond,
-    Open,
-    Best,
-    Budget,
-    Noise,
-    Service,
-    Job,
-    CpuTime,
-    Wait,
-    /// What needs attention.
-    Late,
-    /// What joins the marks of a row.
-    Span,
-}
-
-/// How the points of a series are joined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Line {
     #[default]
@@ -171,7 +125,6 @@ pub enum Ranges {
     Band,
 }
 
-/// Data that belong together.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
     /// Stands at its end; on a page only where there are several.
@@ -189,14 +142,12 @@ pub struct Series {
     pub aside: f64,
 }
 
-/// A point with its intervals.
 #[derive(Debug, Clone, Default)]
 pub struct Datum {
     pub x: f64,
     pub y: f64,
     /// Its range along the x axis; one that ends in infinity is open.
     pub x_range: Option<(f64, f64)>,
-    /// Its range along the y axis.
     pub y_range: Option<(f64, f64)>,
     pub pick: Option<usize>,
     /// Rests on invalid trials, or is inconclusive.
@@ -210,13 +161,13 @@ pub struct Datum {
 }
 
 impl Chart {
-    /// A chart of one panel.
-    pub fn of(panel: Panel, id: &str, title: &str, hint: &str) -> Chart {
+    pub fn of(panel: Panel, id: &str, title: impl Into<String>, hint: impl Into<String>) -> Chart {
+        let hint = hint.into();
         Chart {
             id: id.to_owned(),
-            title: title.to_owned(),
-            hint: hint.to_owned(),
-            description: hint.to_owned(),
+            title: title.into(),
+            description: hint.clone(),
+            hint,
             panels: vec![panel],
             ..Chart::default()
         }
@@ -224,7 +175,6 @@ impl Chart {
 }
 
 impl Panel {
-    /// Lines between two axes.
     pub fn of(x: Axis, y: Axis, series: Vec<Series>) -> Panel {
         Panel {
             x,
@@ -233,24 +183,71 @@ impl Panel {
             ..Panel::default()
         }
     }
+
+    /// A bar or a point for each row of the y axis.
+    pub(crate) fn of_rows(x: Axis, y: Axis, bars: Vec<Bar>) -> Panel {
+        Panel {
+            x,
+            y,
+            height: Height::Rows,
+            bars,
+            ..Panel::default()
+        }
+    }
+
+    /// CPU use against load, with the diagonal on which both are equal.
+    pub(crate) fn of_cpu(x: Axis, diagonal: Series) -> Panel {
+        let y = Axis::new("CPU use, %", Scale::linear(0.0, 100.0), Unit::Number);
+        Panel::of(x, y, vec![diagonal])
+    }
 }
 
 impl Series {
-    /// Points joined by a line.
     pub fn line(name: &str, tone: Tone, data: Vec<Datum>) -> Series {
         Series {
             name: name.to_owned(),
-            tone,
             line: Line::Solid,
-            marker: Some(Shape::Circle),
+            ..Series::points(tone, Shape::Circle, data)
+        }
+    }
+
+    /// Points joined by a line, in a shape of its own.
+    pub(crate) fn joined(name: &str, tone: Tone, shape: Shape, data: Vec<Datum>) -> Series {
+        Series {
+            marker: Some(shape),
+            ..Series::line(name, tone, data)
+        }
+    }
+
+    pub(crate) fn points(tone: Tone, shape: Shape, data: Vec<Datum>) -> Series {
+        Series {
+            tone,
+            marker: Some(shape),
             data,
+            ..Series::default()
+        }
+    }
+
+    /// Single trials as small dots.
+    pub(crate) fn specks(tone: Tone, points: impl Iterator<Item = (f64, f64)>) -> Series {
+        let data = points.map(|(x, y)| Datum::at(x, y, None)).collect();
+        Series::points(tone, Shape::Speck, data)
+    }
+
+    /// The line on which both axes are equal.
+    pub(crate) fn diagonal(name: &str, most: f64) -> Series {
+        Series {
+            name: name.to_owned(),
+            tone: Tone::Dim,
+            line: Line::Guide,
+            data: [0.0, most].map(|x| Datum::at(x, x, None)).to_vec(),
             ..Series::default()
         }
     }
 }
 
 impl Datum {
-    /// An estimate with its interval.
+    /// A value with its interval upwards.
     pub fn estimate(x: f64, y: Estimate) -> Datum {
         Datum {
             y_range: y.interval(),
@@ -298,7 +295,6 @@ pub enum At {
     Y(f64),
 }
 
-/// What a mark is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkKind {
     /// A load not to be exceeded, named above the plot.
@@ -309,17 +305,14 @@ pub enum MarkKind {
     Goal,
     /// What others are compared with.
     Guide,
-    /// Where nothing changes.
     Zero,
     /// All between the ends of its range, named at the lower end.
     Area,
-    /// Where a curve begins to rise.
     Knee,
     /// When something ends; its interval is a stroke on the axis.
     Moment,
 }
 
-/// A value that stands out on an axis.
 #[derive(Debug, Clone)]
 pub struct Mark {
     pub at: At,
@@ -333,7 +326,6 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// A mark without a name.
     pub fn new(kind: MarkKind, at: At) -> Mark {
         Mark {
             at,
@@ -350,9 +342,7 @@ impl Mark {
 #[derive(Debug, Clone, Default)]
 pub struct Ring {
     pub at: (f64, f64),
-    /// Its interval along the x axis.
     pub x_range: Option<(f64, f64)>,
-    /// The colour of its line.
     pub tone: Tone,
     /// Whether another goal outranks it.
     pub is_other: bool,
@@ -360,7 +350,6 @@ pub struct Ring {
     pub name: String,
 }
 
-/// The name of a colour.
 #[derive(Debug, Clone)]
 pub struct Key {
     pub name: String,

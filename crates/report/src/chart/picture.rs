@@ -2,10 +2,8 @@
 
 use crate::table::{Ink, Paint};
 
-/// A character and its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// What is shown.
     pub symbol: char,
     /// In which colour, where there are colours.
     pub ink: Ink,
@@ -18,7 +16,6 @@ impl Cell {
     };
 }
 
-/// A rectangle of cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     width: usize,
@@ -26,7 +23,6 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Nothing yet, of a size.
     pub(super) fn blank(width: usize, height: usize) -> Picture {
         Picture {
             width,
@@ -82,7 +78,6 @@ impl Picture {
         self
     }
 
-    /// Lines of text, without blanks at their ends.
     pub(super) fn text(&self, paint: Paint) -> String {
         let mut out = String::new();
         for row in &self.rows {

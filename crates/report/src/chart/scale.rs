@@ -1,6 +1,5 @@
 //! From values to places along an axis, and which of them are round.
 
-/// How values lie along an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Law {
     /// Equal steps are equal differences.
@@ -32,7 +31,6 @@ impl Split {
         far.copysign(value)
     }
 
-    /// The value that stands there.
     fn value(&self, place: f64) -> f64 {
         let far = place.abs();
         let times = match far <= 1.0 {
@@ -132,7 +130,6 @@ impl Scale {
         }
     }
 
-    /// Whether all of it is logarithmic.
     pub fn is_log(&self) -> bool {
         self.law == Law::Log
     }
@@ -171,7 +168,6 @@ impl Scale {
         (self.to - self.from).abs()
     }
 
-    /// The largest value.
     pub fn high(&self) -> f64 {
         self.from.max(self.to)
     }

@@ -55,13 +55,11 @@ const AROUND: usize = 4;
 /// Rows between two ticks of the y axis, at least.
 const ROWS_PER_TICK: usize = 3;
 
-/// Where the parts of a picture are.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     /// The first column of the plot, right of the axis.
     left: usize,
     columns: usize,
-    /// The first row of the plot.
     top: usize,
     rows: usize,
     charset: Charset,
@@ -178,7 +176,6 @@ impl Panel {
         picture.write(from, row + 2, label, Ink::Dim);
     }
 
-    /// Marks, then series.
     fn plot(&self, picture: &mut Picture, frame: Frame) {
         let mut canvas = Canvas::new(frame.columns, frame.rows, frame.charset);
         let (width, height) = canvas.dots();

@@ -1,67 +1,43 @@
 //! Machines, or versions of a service, side by side
 //! (`docs/schema/compare.schema.json`).
 
+mod charts;
 mod doubt;
 mod parts;
-pub(crate) mod tables;
+mod tables;
 
+pub use crate::document::Source;
 use crate::document::json::Json;
 use crate::document::{Document, Role, Rows, Table};
-use crate::html::Machine;
 use crate::markup::{El, beginning, el, shortened};
 use crate::number::{self, Written, confidence};
-use crate::secrets;
 use crate::sentence::Sentence;
 use crate::table::Ink;
+use charts::Machine;
 use plimsoll_model::{
     ComparedMachine, Comparison, Difference, DifferenceVerdict, Findings, Measure, NoInterval,
-    NoIntervalCode, Picture, Plan, ThresholdDifference, WorkUnit,
+    NoIntervalCode, Picture, ThresholdDifference, WorkUnit,
 };
 use serde::Serialize;
-use std::path::Path;
 use tables::{capacity_rows, threshold_rows};
 
 /// The version of the schema that the JSON keeps to.
 const SCHEMA_VERSION: u32 = 2;
 
-/// All that is shown of a comparison.
 #[derive(Debug, Clone)]
 pub struct CompareReport<'a> {
-    /// What was concluded.
     pub comparison: &'a Comparison,
     /// Where each of its machines comes from, in the same order.
     pub sources: &'a [Source<'a>],
 }
 
-/// Where figures come from.
-#[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
-    /// The record, as it was named.
-    pub file: &'a Path,
-    /// What was asked.
-    pub plan: &'a Plan,
-}
-
 /// What is drawn of a run on the page.
 #[derive(Debug, Clone)]
 pub struct ComparedRun {
-    /// What was concluded from it.
     pub findings: Findings,
-    /// What is drawn of it.
     pub picture: Picture,
     /// What its rates are multiplied with, by measure.
     pub factors: Vec<(Measure, f64)>,
-}
-
-impl Source<'_> {
-    /// What was under test, in a few words and without secrets.
-    pub(crate) fn workload(&self) -> String {
-        secrets::hide(self.plan).workload.to_string()
-    }
-
-    pub(crate) fn file(&self) -> String {
-        self.file.to_string_lossy().into_owned()
-    }
 }
 
 #[derive(Serialize)]
@@ -86,38 +62,28 @@ struct MachineBody<'a> {
 /// comparison's machines.
 pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[ComparedRun]>) -> Document<'a> {
     let comparison = report.comparison;
-    let names: Vec<String> = comparison
-        .machines
-        .iter()
-        .map(|m| beginning(&m.name, 40))
-        .collect();
+    let names = comparison.machines.iter().map(|m| beginning(&m.name, 40));
     let rows = || comparison.machines.iter().zip(report.sources);
-    let subject = rows().map(|(machine, source)| {
-        let line = format!(
-            "{}: {}, from {}",
-            machine.name,
-            source.workload(),
-            source.file()
-        );
-        Sentence::new(Ink::Dim, line)
+    let subject = rows().map(|(ComparedMachine { name, .. }, source)| {
+        let (workload, file) = (source.workload(), source.file());
+        Ink::Dim.says(format!("{name}: {workload}, from {file}"))
     });
-    let mut out = Document::new(names.join(" and "), subject.collect());
-    let lines = rows()
-        .enumerate()
-        .map(|(i, (m, source))| source_line(i, m, source));
+    let title = names.collect::<Vec<_>>().join(" and ");
+    let mut out = Document::new(title, subject.collect());
+    let lines = rows().enumerate();
+    let lines = lines.map(|(i, (m, source))| source_line(i, m, source));
     out.subject_html = el("ul").class("machines").with_all(lines).into();
     let goals = comparison.machines.first().map_or(&[][..], |m| &m.capacity);
     for goal in goals {
         out.table(Table {
             heading: Some(format!("Within the goal {}", goal.goal)),
-            rows: Rows::Grid(capacity_rows(comparison, goal)),
+            rows: Rows::Grid(capacity_rows(comparison, &goal.goal)),
             ..Table::of(Vec::new())
         });
     }
     if let Some(runs) = runs {
         let drawn = comparison.machines.iter().zip(runs);
-        let machines: Vec<Machine<'_>> =
-            drawn.map(|(machine, run)| drawn_of(machine, run)).collect();
+        let machines: Vec<Machine<'_>> = drawn.map(|(m, run)| drawn_of(m, run)).collect();
         out.blocks.extend(parts::all(comparison, &machines));
     }
     out.table(Table {
@@ -132,10 +98,8 @@ pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[ComparedRun]>) ->
     let first = answers
         .first()
         .filter(|_| !comparison.differences.is_empty());
-    out.headline = match first {
-        Some(first) => first.text.trim_end_matches('.').to_owned(),
-        None => "Machines side by side".to_owned(),
-    };
+    let headline = first.map_or("Machines side by side", |first| &first.text);
+    out.headline = headline.trim_end_matches('.').to_owned();
     out.say(Role::Answer, answers);
     out.json = Some(Json::of(SCHEMA_VERSION, "compare", body(report, cautions)));
     out.download = "compare.json".to_owned();
@@ -144,33 +108,29 @@ pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[ComparedRun]>) ->
 
 /// The differences in words, the capacity's first, and what to know about them.
 fn answers(comparison: &Comparison, cautions: &[String]) -> Vec<Sentence> {
-    let news = comparison
-        .differences
-        .iter()
-        .filter(|d| is_news(d, comparison));
+    let news = comparison.differences.iter();
+    let news = news.filter(|d| is_news(d, comparison));
     let brackets = format!(
         "In brackets: {} intervals. No correction for multiple comparisons.",
         confidence()
     );
-    let cautions = cautions.iter();
     news.map(difference_sentence)
-        .chain(cautions.map(|c| Sentence::new(Ink::Yellow, c.as_str())))
-        .chain([Sentence::new(Ink::Dim, brackets)])
+        .chain(cautions.iter().map(|c| Ink::Yellow.says(c.as_str())))
+        .chain([Ink::Dim.says(brackets)])
         .collect()
 }
 
 fn body<'a>(report: &CompareReport<'a>, cautions: Vec<String>) -> Body<'a> {
     let comparison = report.comparison;
     let machines = comparison.machines.iter().zip(report.sources);
+    let machine = |(machine, source): (&'a ComparedMachine, &Source<'_>)| MachineBody {
+        file: source.file(),
+        workload: source.workload(),
+        machine,
+    };
     Body {
         work_unit: comparison.work_unit,
-        machines: machines
-            .map(|(machine, source)| MachineBody {
-                file: source.file(),
-                workload: source.workload(),
-                machine,
-            })
-            .collect(),
+        machines: machines.map(machine).collect(),
         differences: &comparison.differences,
         threshold_differences: &comparison.threshold_differences,
         cautions,
@@ -228,33 +188,25 @@ fn difference_sentence(difference: &Difference) -> Sentence {
         Measure::PerWatt => " for the same energy",
     };
     let ratio = difference.ratio.map(|ratio| Written::of(ratio, 3));
-    let text = match (&ratio, difference.verdict) {
-        (Some(ratio), DifferenceVerdict::Better | DifferenceVerdict::Worse) => {
-            let verdict = match difference.verdict {
-                DifferenceVerdict::Better => "better",
-                _ => "worse",
-            };
-            format!(
-                "{name} carries {} as much{per} as {against} within {goal}: {verdict}.",
-                ratio.with_ends(" times")
-            )
-        }
+    let verdict = match difference.verdict {
+        DifferenceVerdict::Better => Some("better"),
+        DifferenceVerdict::Worse => Some("worse"),
+        DifferenceVerdict::Inconclusive => None,
+    };
+    let text = match (&ratio, verdict) {
+        (Some(ratio), Some(verdict)) => format!(
+            "{name} carries {} as much{per} as {against} within {goal}: {verdict}.",
+            ratio.with_ends(" times")
+        ),
         _ => {
-            let seen = ratio.map(|ratio| {
-                let times = ratio.with_ends("");
-                format!(" (ratio {times})")
-            });
-            let why = difference
-                .why
-                .as_ref()
-                .map_or_else(String::new, |why| format!(": {}", no_interval(why)));
-            format!(
-                "{name} against {against}{per} within {goal}: inconclusive{}{why}.",
-                seen.unwrap_or_default()
-            )
+            let seen = ratio.map(|ratio| format!(" (ratio {})", ratio.with_ends("")));
+            let why = difference.why.as_ref();
+            let why = why.map(|why| format!(": {}", no_interval(why)));
+            let more = seen.unwrap_or_default() + &why.unwrap_or_default();
+            format!("{name} against {against}{per} within {goal}: inconclusive{more}.")
         }
     };
-    Sentence::new(ink(difference.verdict), text)
+    ink(difference.verdict).says(text)
 }
 
 /// Why there is no interval, as a clause.
@@ -314,17 +266,15 @@ fn threshold_title(comparison: &Comparison) -> String {
 fn threshold_sentences(comparison: &Comparison) -> Vec<Sentence> {
     match comparison.machines.split_first() {
         Some((first, _)) if first.thresholds.is_empty() => {
-            let text = format!(
+            vec![Ink::Yellow.says(format!(
                 "No threshold of {} is known, so there is nothing to compare with.",
                 first.name
-            );
-            vec![Sentence::new(Ink::Yellow, text)]
+            ))]
         }
-        Some((_, others)) => {
-            let each = others.iter();
-            each.map(|machine| threshold_sentence(comparison, machine))
-                .collect()
-        }
+        Some((_, others)) => others
+            .iter()
+            .map(|machine| threshold_sentence(comparison, machine))
+            .collect(),
         None => Vec::new(),
     }
 }
@@ -335,8 +285,9 @@ fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sen
     let own: Vec<_> = own.filter(|d| d.name == machine.name).collect();
     let name = &machine.name;
     let Some(first) = own.first() else {
-        let text = format!("No threshold of {name} is known that could be compared.");
-        return Sentence::new(Ink::Yellow, text);
+        return Ink::Yellow.says(format!(
+            "No threshold of {name} is known that could be compared."
+        ));
     };
     let part = |verdict: DifferenceVerdict, words: &str| {
         let at = own.iter().filter(|d| d.verdict == verdict);
@@ -346,35 +297,29 @@ fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sen
             0 => return None,
             n if n > 1 && n == own.len() => match verdict {
                 DifferenceVerdict::Inconclusive => "at any headroom".to_owned(),
-                DifferenceVerdict::Better | DifferenceVerdict::Worse => {
-                    "at every headroom".to_owned()
-                }
+                _ => "at every headroom".to_owned(),
             },
             _ => format!("at {} % headroom", at.join(", ")),
         };
         Some(format!("{words} {at}"))
     };
+    let same = "is not significantly different";
     let parts = [
         part(DifferenceVerdict::Better, "may be higher (better)"),
         part(DifferenceVerdict::Worse, "must be lower (worse)"),
-        part(
-            DifferenceVerdict::Inconclusive,
-            "is not significantly different",
-        ),
+        part(DifferenceVerdict::Inconclusive, same),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let against = &first.against;
-    let no_interval = own
+    let has_interval = own
         .iter()
-        .all(|d| d.cpu_points.low.is_none() && d.cpu_points.high.is_none());
-    let why = if no_interval {
-        ": too little was measured for an interval"
-    } else {
-        ""
+        .any(|d| d.cpu_points.low.or(d.cpu_points.high).is_some());
+    let why = match has_interval {
+        true => "",
+        false => ": too little was measured for an interval",
     };
-    let text = format!(
+    Ink::Plain.says(format!(
         "Against {against}, the threshold of {name} {}{why}.",
         parts.join("; ")
-    );
-    Sentence::new(Ink::Plain, text)
+    ))
 }

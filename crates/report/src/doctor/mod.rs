@@ -42,7 +42,6 @@ fn fact(requirement: &Requirement) -> Fact {
     }
 }
 
-/// What it is, and its CPUs.
 fn machine(p: &Provenance) -> [Sentence; 2] {
     let known = |x: &Option<String>| x.as_deref().unwrap_or("unknown").to_owned();
     let count = |n: Option<u32>, one, many| match n {
@@ -67,7 +66,7 @@ fn machine(p: &Provenance) -> [Sentence; 2] {
             p.topology.allowed,
         ),
     ]
-    .map(|line| Sentence::new(Ink::Plain, line))
+    .map(|line| Ink::Plain.says(line))
 }
 
 #[cfg(test)]

@@ -4,14 +4,46 @@ use crate::number::MISSING;
 use crate::table;
 use plimsoll_model::Estimate;
 
-/// A column: its name with the unit, and its value in a row.
-pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
+pub(crate) use Field::{Interval, Number, Text};
+
+/// A column: its name with the unit, and its value in a row. What is not known
+/// is an empty field.
+pub(crate) enum Field<T> {
+    Text(&'static str, fn(&T) -> String),
+    Number(&'static str, fn(&T) -> Option<f64>),
+    /// Three columns: an estimate, and its ends with `_low` and `_high` after
+    /// the name.
+    Interval(&'static str, fn(&T) -> Option<Estimate>),
+}
+
+impl<T> Field<T> {
+    fn names(&self) -> Vec<String> {
+        match self {
+            Text(name, _) | Number(name, _) => vec![(*name).to_owned()],
+            Interval(name, _) => ["", "_low", "_high"]
+                .map(|end| format!("{name}{end}"))
+                .into(),
+        }
+    }
+
+    fn values(&self, row: &T) -> Vec<String> {
+        match self {
+            Text(_, text) => vec![text(row)],
+            Number(_, value) => vec![number(value(row))],
+            Interval(_, estimate) => {
+                let estimate = estimate(row);
+                let ends = estimate.map(|e| [Some(e.value), e.low, e.high]);
+                ends.unwrap_or_default().map(number).into()
+            }
+        }
+    }
+}
 
 /// A line per row under a head, in the form of RFC 4180.
-pub(crate) fn table<T>(columns: &[Column<T>], rows: &[T]) -> String {
-    let mut out = line(columns.iter().map(|(name, _)| (*name).to_owned()));
+pub(crate) fn table<T>(fields: &[Field<T>], rows: &[T]) -> String {
+    let mut out = line(fields.iter().flat_map(Field::names));
     for row in rows {
-        out += &line(columns.iter().map(|(_, value)| value(row)));
+        out += &line(fields.iter().flat_map(|field| field.values(row)));
     }
     out
 }
@@ -70,9 +102,9 @@ fn quoted(field: &str) -> String {
 }
 
 /// A number that is none has no form in CSV.
-pub(crate) fn number(value: impl Into<Option<f64>>) -> String {
-    let value = value.into().filter(|v| v.is_finite());
-    value.map_or_else(String::new, |v| v.to_string())
+fn number(value: Option<f64>) -> String {
+    let value = value.filter(|v| v.is_finite());
+    value.map(|v| v.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -93,9 +125,9 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_empty() {
-        assert_eq!(number(f64::NAN), "");
+        assert_eq!(number(Some(f64::NAN)), "");
         assert_eq!(number(None), "");
-        assert_eq!(number(1e21), "1000000000000000000000");
-        assert_eq!(number(0.1), "0.1");
+        assert_eq!(number(Some(1e21)), "1000000000000000000000");
+        assert_eq!(number(Some(0.1)), "0.1");
     }
 }

@@ -27,11 +27,14 @@ pub(super) fn ended(run: &Run<'_>) -> Option<Sentence> {
         }
         None => "The record has no end: the run was killed or is still running.".to_owned(),
     };
-    let resume = run.resume.map_or_else(String::new, |command| {
-        let file = safe(&run.record.file.to_string_lossy());
-        format!(" Resume it with: plimsoll {command} --resume {file}")
-    });
-    Some(Sentence::new(Ink::Yellow, text + &resume))
+    let resume = run
+        .resume
+        .map(|command| {
+            let file = safe(&run.record.file.to_string_lossy());
+            format!(" Resume it with: plimsoll {command} --resume {file}")
+        })
+        .unwrap_or_default();
+    Some(Ink::Yellow.says(text + &resume))
 }
 
 /// How many trials are invalid, and what to do if it is most of them.
@@ -40,7 +43,7 @@ pub(super) fn trials(run: &Run<'_>) -> Option<Sentence> {
     run.resume?;
     let trials = &run.record.trials;
     if trials.all == 0 {
-        return Some(Sentence::new(Ink::Red, "No trial was made."));
+        return Some(Ink::Red.says("No trial was made."));
     }
     let ink = match trials.invalid {
         0 => Ink::Dim,
@@ -50,27 +53,23 @@ pub(super) fn trials(run: &Run<'_>) -> Option<Sentence> {
         true => format!(" {QUIETER}"),
         false => String::new(),
     };
-    Some(Sentence::new(
-        ink,
-        format!("{}.{advice}", trials.in_words()),
-    ))
+    Some(ink.says(format!("{}.{advice}", trials.in_words())))
 }
 
 /// What to do about rows without a valid trial, where [`trials`] does not say it.
 pub(crate) fn remedy(trials: &TrialTally) -> Option<Sentence> {
     let why = reason(trials.commonest?);
     let text = format!("Trials were disturbed, most often because {why}. {QUIETER}");
-    (!trials.asks_for_quiet()).then(|| Sentence::new(Ink::Yellow, text))
+    (!trials.asks_for_quiet()).then(|| Ink::Yellow.says(text))
 }
 
 /// What looking on took, where that is not next to nothing.
 pub(super) fn view(run: &Run<'_>) -> Option<Sentence> {
     let taken = run.record.trials.view_pct.filter(|pct| *pct > 1.0)?;
-    let text = format!(
+    Some(Ink::Yellow.says(format!(
         "Drawing the live view took {} % of one CPU during trials; --plain avoids that.",
         pct(taken)
-    );
-    Some(Sentence::new(Ink::Yellow, text))
+    )))
 }
 
 /// The requirements that the host does not meet, and what is lost without them.

@@ -18,12 +18,12 @@ mod text;
 
 pub(crate) use frame::remedy;
 pub use page::PAGE_MARK;
-pub use run::{RecordFacts, Report};
+pub use run::{RecordFacts, Report, Source};
 pub(crate) use run::{Run, file_name};
 pub use tally::{TrialTally, reason};
 
 use crate::chart::{Charset, Chart};
-use crate::html::Levels;
+use crate::html::Picker;
 use crate::markup::Html;
 use crate::sentence::Sentence;
 use crate::table::{Cell, Column, Ink, Paint};
@@ -31,7 +31,6 @@ use json::Json;
 use serde::Serialize;
 use std::fmt;
 
-/// What a command has to say.
 pub struct Document<'a> {
     pub(crate) title: String,
     /// What it is about: the first lines of the text.
@@ -44,8 +43,7 @@ pub struct Document<'a> {
     pub(crate) tiles: Vec<Fact>,
     pub(crate) blocks: Vec<Block<'a>>,
     /// What can be picked on the page, and is then shown by all charts.
-    pub(crate) picker: Option<Levels>,
-    /// How it was measured, for the page.
+    pub(crate) picker: Option<Picker>,
     pub(crate) method: Vec<Fact>,
     /// The run that it is of, if it is of one.
     pub(crate) run: Option<Run<'a>>,
@@ -56,27 +54,20 @@ pub struct Document<'a> {
 }
 
 pub(crate) enum Block<'a> {
-    /// Sentences with one role.
     Sentences(Role, Vec<Sentence>),
-    /// Names and values.
     Facts(Facts),
-    /// A table.
     Table(Table),
-    /// A chart of the page.
     Chart(Box<Chart>),
     /// Text of its own; `None` where it does not fit.
     Text(OwnText<'a>),
-    /// A section of the page of its own.
     Html(Html),
 }
 
-/// Makes a text that looks as it should.
 pub(crate) type OwnText<'a> = Box<dyn Fn(Look) -> Option<String> + 'a>;
 
 /// What a sentence is for, which decides where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// What was asked for.
     Answer,
     /// What limits the answer: beside it.
     Doubt,
@@ -84,7 +75,6 @@ pub enum Role {
     Note,
 }
 
-/// A name and a value.
 #[derive(Debug, Clone, Default)]
 pub struct Fact {
     /// Such as `ok`, before the name.
@@ -92,7 +82,6 @@ pub struct Fact {
     pub(crate) name: String,
     pub(crate) value: String,
     pub(crate) unit: &'static str,
-    /// What else there is to know of it.
     pub(crate) detail: String,
 }
 
@@ -114,7 +103,6 @@ impl Fact {
         }
     }
 
-    /// Those of which the value is known.
     pub fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<Fact> {
         let known = facts.into_iter();
         known
@@ -124,13 +112,11 @@ impl Fact {
 }
 
 pub(crate) struct Facts {
-    /// Names the section of the page.
     pub(crate) id: &'static str,
     pub(crate) title: String,
     pub(crate) facts: Vec<Fact>,
 }
 
-/// A table, with what stands around it.
 pub struct Table {
     /// Names the section of the page; `None` if the page shows it elsewhere,
     /// such as behind a chart.
@@ -150,7 +136,6 @@ pub(crate) enum Rows {
 }
 
 impl Table {
-    /// One for terminals, without a heading.
     pub fn of(columns: Vec<Column>) -> Table {
         Table {
             id: None,
@@ -195,7 +180,7 @@ impl<'a> Document<'a> {
     /// A document about what a run has under test.
     pub(crate) fn of_workload<P, F>(report: &Report<'a, P, F>) -> Document<'a> {
         let workload = report.workload.clone();
-        let subject = Sentence::new(Ink::Bold, workload.clone());
+        let subject = Ink::Bold.says(workload.clone());
         Document {
             download: file_name(report.record.file),
             ..Document::new(workload, vec![subject])
@@ -220,7 +205,7 @@ impl<'a> Document<'a> {
     /// The answer in a sentence: the headline of the page, too.
     pub fn answer(&mut self, ink: Ink, text: String) {
         self.headline = text.trim_end_matches('.').to_owned();
-        self.say(Role::Answer, [Sentence::new(ink, text)]);
+        self.say(Role::Answer, [ink.says(text)]);
     }
 
     /// The form for spreadsheets: its own, or else that of its first table.
@@ -268,7 +253,6 @@ impl<'a> Document<'a> {
         self.charts([chart]);
     }
 
-    /// Adds charts of the page.
     pub fn charts(&mut self, charts: impl IntoIterator<Item = Chart>) {
         let charts = charts
             .into_iter()
@@ -284,7 +268,6 @@ impl<'a> Document<'a> {
         })));
     }
 
-    /// All sentences of a role.
     fn sentences(&self, role: Role) -> impl Iterator<Item = &Sentence> {
         let own = self.blocks.iter().filter_map(move |block| match block {
             Block::Sentences(of, sentences) if *of == role => Some(sentences),
@@ -294,16 +277,11 @@ impl<'a> Document<'a> {
     }
 }
 
-/// What a document is drawn as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// For a terminal.
     Text,
-    /// For programs.
     Json,
-    /// For spreadsheets.
     Csv,
-    /// A page with charts.
     Html,
 }
 
@@ -313,18 +291,14 @@ pub struct Look {
     /// Columns of the terminal. The less important columns of tables are left
     /// out where they do not fit.
     pub width: usize,
-    /// Whether ANSI colours may be used.
     pub colour: bool,
     /// What charts are drawn with; `None` for no charts.
     pub charts: Option<Charset>,
 }
 
-/// Why a document cannot be drawn.
 #[derive(Debug)]
 pub enum RenderError {
-    /// It has no such form.
     NoForm(Format),
-    /// It cannot be serialized.
     Json(serde_json::Error),
 }
 

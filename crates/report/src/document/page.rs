@@ -2,7 +2,7 @@
 //! answers. Without its script everything can still be read.
 
 use super::{Block, Document, Fact, RenderError, Role, Rows, Run, Table, frame, host};
-use crate::html::{grid, one_chart, table as columns_table};
+use crate::html::{Picker, grid, one_chart, table as columns_table};
 use crate::markup::{El, Html, beginning, el, paragraph, section, shortened, typeset};
 use crate::secrets;
 
@@ -71,13 +71,12 @@ fn page_head(title: &str) -> El {
         .with(el("style").with(Html::fixed(STYLE)))
 }
 
-/// All between the head and the foot.
 fn main(document: &Document<'_>) -> Html {
-    let first = document.picker.as_ref().map_or(0, |picker| picker.first());
+    let first = document.picker.as_ref().map_or(0, Picker::first);
     let sections = document.blocks.iter().map(|block| part(block, first));
     let mut main = Html::default();
     main.push(answer(document));
-    main.push(document.picker.as_ref().and_then(|picker| picker.picker()));
+    main.push(document.picker.as_ref().and_then(Picker::bar));
     main.push(el("div").class("charts").with_all(sections));
     if let Some(run) = &document.run {
         main.push(host::section(run));
@@ -171,7 +170,6 @@ fn table_section(id: &'static str, table: &Table) -> El {
         .with(below)
 }
 
-/// A list of names and values.
 pub(super) fn list(facts: &[Fact]) -> El {
     let row = |fact: &Fact| {
         let mark = fact.mark.as_ref().map(|mark| format!("{} ", mark.text));
@@ -256,7 +254,6 @@ fn without_output(command: &[String]) -> Vec<String> {
     kept
 }
 
-/// A command as a shell reads it.
 fn shell(command: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {

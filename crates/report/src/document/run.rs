@@ -1,6 +1,7 @@
 //! The run that a document is of.
 
 use super::tally::TrialTally;
+use crate::secrets;
 use plimsoll_model::{
     CopiesFindings, CopiesPlan, CopiesWorkload, Findings, ImportedTable, Plan, Provenance,
     Requirement, RunEnd, Workload,
@@ -15,24 +16,18 @@ pub struct Report<'a, P = Plan, F = Findings> {
     pub experiment: &'static str,
     /// What is under test, in a few words, with secrets hidden.
     pub workload: String,
-    /// What is concluded.
     pub findings: &'a F,
-    /// The plan.
     pub plan: &'a P,
-    /// The plan's seed.
     pub seed: u64,
-    /// The machine and the program.
     pub provenance: &'a Provenance,
     /// What the run needs of the machine, and what of it is there.
     pub requirements: &'a [Requirement],
-    /// The file that the trials are in.
     pub record: RecordFacts<'a>,
 }
 
 /// What a report says about the file that its trials are in.
 #[derive(Debug, Clone)]
 pub struct RecordFacts<'a> {
-    /// The file, as it was named.
     pub file: &'a Path,
     /// When it was made, in milliseconds since 1970.
     pub created_unix_ms: u64,
@@ -40,7 +35,6 @@ pub struct RecordFacts<'a> {
     pub ended: Option<&'a RunEnd>,
     /// How many trials there are, of all phases, and how many are invalid.
     pub trials: TrialTally,
-    /// What was typed when the run was made.
     pub command_line: &'a [String],
 }
 
@@ -53,7 +47,6 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether somebody else measured it.
     pub(crate) fn is_imported(&self) -> bool {
         self.table().is_some()
     }
@@ -91,7 +84,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One that somebody else made.
     pub(crate) fn imported<P, F>(report: &Report<'a, P, F>) -> Run<'a> {
         Run {
             provenance: report.provenance,
@@ -109,4 +101,22 @@ pub(crate) fn file_name(record: &Path) -> String {
     let stem = record.file_stem();
     let stem = stem.map_or_else(|| "findings".into(), |stem| stem.to_string_lossy());
     format!("{stem}.json")
+}
+
+/// Where figures come from: a record, as it was named, and its plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    pub file: &'a Path,
+    pub plan: &'a Plan,
+}
+
+impl Source<'_> {
+    /// What was under test, in a few words and without secrets.
+    pub(crate) fn workload(&self) -> String {
+        secrets::hide(self.plan).workload.to_string()
+    }
+
+    pub(crate) fn file(&self) -> String {
+        self.file.to_string_lossy().into_owned()
+    }
 }

@@ -3,12 +3,9 @@
 use crate::number::for_count;
 use plimsoll_model::InvalidKind;
 
-/// Trials by verdict, counted by whoever has them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TrialTally {
-    /// All trials, of all phases.
     pub all: u64,
-    /// Those that are invalid.
     pub invalid: u64,
     /// Why most of those are.
     pub commonest: Option<InvalidKind>,
@@ -20,7 +17,6 @@ pub struct TrialTally {
     pub view_pct: Option<f64>,
 }
 
-/// A reason as a clause.
 pub fn reason(kind: InvalidKind) -> &'static str {
     match kind {
         InvalidKind::Steal => "the hypervisor took CPU time",

@@ -28,12 +28,7 @@ pub(super) fn text(document: &Document<'_>, look: Look) -> String {
     if let Some(run) = &document.run {
         let service = frame::service(run).map(|found| format!("service: {}", safe(&found)));
         let facts = [Some(frame::machine(run.provenance)), service];
-        out.sentences(
-            facts
-                .into_iter()
-                .flatten()
-                .map(|fact| Sentence::new(Ink::Dim, fact)),
-        );
+        out.sentences(facts.into_iter().flatten().map(|fact| Ink::Dim.says(fact)));
     }
     for block in &document.blocks {
         out.block(block);
@@ -47,7 +42,7 @@ pub(super) fn text(document: &Document<'_>, look: Look) -> String {
     out.paragraph(answers.chain(document.sentences(Role::Doubt)));
     if let Some(run) = &document.run {
         let file = safe(&run.record.file.to_string_lossy());
-        out.paragraph([Sentence::new(Ink::Dim, format!("Record: {file}"))]);
+        out.paragraph([Ink::Dim.says(format!("Record: {file}"))]);
     }
     out.text
 }
@@ -75,7 +70,6 @@ impl Lines {
         }
     }
 
-    /// Between one part and the next.
     fn blank_line(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -84,7 +78,7 @@ impl Lines {
 
     fn heading(&mut self, heading: &str) {
         let heading = format!("{}:", safe(heading));
-        self.sentence(&Sentence::new(Ink::Bold, heading));
+        self.sentence(&Ink::Bold.says(heading));
     }
 
     fn table(&mut self, table: &Table) {

@@ -86,7 +86,7 @@ impl Written {
     /// `76.0 % (74.1 to 78.3)`, and without ends `76.0 %`.
     pub(crate) fn with_ends(&self, unit: &str) -> String {
         let ends = self.ends();
-        let ends = ends.map_or_else(String::new, |ends| format!(" ({ends})"));
+        let ends = ends.map(|ends| format!(" ({ends})")).unwrap_or_default();
         format!("{}{unit}{ends}", self.value)
     }
 }

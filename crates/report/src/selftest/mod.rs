@@ -3,7 +3,6 @@
 use crate::document::json::Json;
 use crate::document::{Document, Role, Table};
 use crate::number::{MISSING, grouped, per_second};
-use crate::sentence::Sentence;
 use crate::table::{Cell, Column, Ink};
 use plimsoll_model::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
 use serde::Serialize;
@@ -28,11 +27,10 @@ pub fn document(selftest: &Selftest) -> Document<'_> {
         ..Table::of(columns(&selftest.answers))
     });
     let notes = selftest.answers.iter().filter_map(|answer| {
-        let text = format!("{}: {}.", answer.service, answer.note.as_ref()?);
-        Some(Sentence::new(Ink::Dim, text))
+        Some(Ink::Dim.says(format!("{}: {}.", answer.service, answer.note.as_ref()?)))
     });
     out.say(Role::Note, notes);
-    out.say(Role::Answer, [Sentence::new(Ink::Bold, meaning(selftest))]);
+    out.say(Role::Answer, [Ink::Bold.says(meaning(selftest))]);
     let body = Body {
         passed: selftest.is_passed(),
         selftest,
@@ -120,7 +118,9 @@ fn meaning(selftest: &Selftest) -> String {
     let tolerance = selftest.answers.iter().map(|a| a.tolerance_pct);
     let tolerance = tolerance.fold(0.0, f64::max);
     let worst = selftest.largest_error_pct();
-    let worst = worst.map_or_else(String::new, |w| format!("; the largest error was {w:.1} %"));
+    let worst = worst
+        .map(|w| format!("; the largest error was {w:.1} %"))
+        .unwrap_or_default();
     if selftest.is_passed() && all > 0 {
         return format!(
             "All {all} known answers were recovered within {tolerance:.0} %{worst}. {}",
@@ -155,7 +155,6 @@ fn reliance(selftest: &Selftest, tolerance: f64) -> &'static str {
     }
 }
 
-/// What to do when not all were recovered.
 fn advice(selftest: &Selftest) -> &'static str {
     if selftest.count(SelftestVerdict::Missed) > 0 {
         return "Do not rely on capacities measured on this machine as it is: stop other load on it and try again; if the result stays, the machine itself disturbs measurements.";

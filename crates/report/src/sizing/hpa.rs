@@ -105,9 +105,9 @@ fn capacity(report: &PlanReport<'_>) -> String {
     let planned = per_second(sizing.planned_rps);
     let goal = report.capacity.goal;
     let carried = Carried::from(report.capacity).estimate();
-    let carried = carried.map_or_else(String::new, |carried| {
-        Written::rate(carried).with_ends("/s")
-    });
+    let carried = carried
+        .map(|carried| Written::rate(carried).with_ends("/s"))
+        .unwrap_or_default();
     match sizing.planned_from {
         PlannedFrom::LowerEnd => format!(
             "One instance carries {carried} within {goal}; planned with the lower end, {planned}."

@@ -13,7 +13,6 @@ pub(super) fn linear_ink(linear: &LinearRule) -> Ink {
     }
 }
 
-/// What comes of taking CPU use for work.
 pub(super) fn linear_rule(sizing: &Sizing, linear: &LinearRule) -> String {
     let target = number::pct(linear.target_cpu_pct);
     if linear.runs_away {

@@ -8,12 +8,11 @@ mod over_time;
 
 pub use hpa::plan_hpa;
 
-use crate::compare::Source;
+use crate::capacity::{Subject, carries};
 use crate::document::json::Json;
-use crate::document::{Block, Document, Role};
+use crate::document::{Block, Document, Role, Source};
 use crate::number::{self, Written, counted, for_count, grouped, per_second};
 use crate::sentence::Sentence;
-use crate::sweep::capacity::{Subject, carries};
 use crate::table::{Ink, Paint};
 use linear::{linear_ink, linear_rule};
 use plimsoll_model::{
@@ -24,23 +23,17 @@ use serde::Serialize;
 /// The version of the schema that the JSON keeps to.
 const SCHEMA_VERSION: u32 = 2;
 
-/// All that is shown of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanReport<'a> {
-    /// What was concluded.
     pub sizing: &'a Sizing,
-    /// What it had to hold for.
     pub asked: PlanAsked,
-    /// What one instance carries.
     pub capacity: &'a CapacityFinding,
     /// How many goals were looked at; of several, `capacity` is the lowest.
     pub goals: usize,
-    /// The CPUs that one instance was measured on.
     pub cpus: Option<u32>,
     /// The highest rate at which its CPU use could be read; `None` where it
     /// could be read at none.
     pub cpu_known_to: Option<Rate>,
-    /// Where the capacity comes from.
     pub source: Source<'a>,
 }
 
@@ -75,8 +68,8 @@ pub fn document<'a>(report: &PlanReport<'a>) -> Document<'a> {
     let sizing = report.sizing;
     let file = report.source.file();
     let subject = [
-        Sentence::new(Ink::Bold, format!("Plan from {file}")),
-        Sentence::new(Ink::Dim, report.source.workload()),
+        Ink::Bold.says(format!("Plan from {file}")),
+        Ink::Dim.says(report.source.workload()),
     ];
     let mut out = Document::new(format!("Plan from {file}"), subject.to_vec());
     out.headline = counted(sizing.instances, "instance", "instances");
@@ -111,30 +104,25 @@ fn answers(report: &PlanReport<'_>) -> Vec<Sentence> {
     let subject = Subject::of(&report.source.plan.workload);
     let mut out = vec![
         carries(subject, report.capacity),
-        Sentence::new(Ink::Plain, planned(report)),
-        Sentence::new(Ink::Green, instances(report)),
-        Sentence::new(Ink::Plain, at_peak(report)),
-        Sentence::new(Ink::Green, autoscaler(report)),
+        Ink::Plain.says(planned(report)),
+        Ink::Green.says(instances(report)),
+        Ink::Plain.says(at_peak(report)),
+        Ink::Green.says(autoscaler(report)),
     ];
     let floor = doubt::floor(&sizing.autoscaler);
-    out.extend(floor.map(|why| Sentence::new(Ink::Plain, why)));
+    out.extend(floor.map(|why| Ink::Plain.says(why)));
     let cautions = doubt::cautions(&sizing.cautions, sizing.least_instances);
     let inks = sizing.cautions.iter().map(doubt::ink);
-    out.extend(
-        inks.zip(cautions)
-            .map(|(ink, text)| Sentence::new(ink, text)),
-    );
+    out.extend(inks.zip(cautions).map(|(ink, text)| ink.says(text)));
     out.push(match &sizing.linear_rule {
-        Some(linear) => Sentence::new(linear_ink(linear), linear_rule(sizing, linear)),
+        Some(linear) => linear_ink(linear).says(linear_rule(sizing, linear)),
         None => {
             let why = no_cpu(report.cpu_known_to);
-            Sentence::new(Ink::Yellow, format!("The linear rule: not known ({why})."))
+            Ink::Yellow.says(format!("The linear rule: not known ({why})."))
         }
     });
     let cost = sizing.cost_per_hour.map(money);
-    out.extend(
-        cost.map(|cost| Sentence::new(Ink::Plain, format!("That fleet costs {cost} per hour."))),
-    );
+    out.extend(cost.map(|cost| Ink::Plain.says(format!("That fleet costs {cost} per hour."))));
     out
 }
 
@@ -207,9 +195,10 @@ fn instances(report: &PlanReport<'_>) -> String {
 
 fn at_peak(report: &PlanReport<'_>) -> String {
     let sizing = report.sizing;
-    let cpu = sizing.cpu_at_peak_pct.map_or_else(String::new, |cpu| {
-        format!(", at a CPU use of {}", cpu_use(report, cpu))
-    });
+    let cpu = sizing
+        .cpu_at_peak_pct
+        .map(|cpu| format!(", at a CPU use of {}", cpu_use(report, cpu)))
+        .unwrap_or_default();
     let rate = per_second(sizing.rate_at_peak_rps);
     match sizing.instances {
         1 => format!("It carries {rate}{cpu}."),

@@ -29,13 +29,12 @@ pub(super) fn table(over_time: &FleetOverTime) -> Table {
     }
 }
 
-/// What it saves, and its worst moment.
 pub(super) fn sentences(over_time: &FleetOverTime, fixed_instances: u32) -> Vec<Sentence> {
     let (hours, fixed) = (over_time.instance_hours, over_time.fixed_instance_hours);
     let cost = over_time.cost.zip(over_time.fixed_cost);
-    let cost = cost.map_or_else(String::new, |(cost, fixed)| {
-        format!(", {} instead of {}", money(cost), money(fixed))
-    });
+    let cost = cost
+        .map(|(cost, fixed)| format!(", {} instead of {}", money(cost), money(fixed)))
+        .unwrap_or_default();
     let text = format!(
         "Over this traffic the autoscaled fleet takes {} instance-hours instead of {} for a fixed \
          fleet of {}{cost}.",
@@ -50,5 +49,5 @@ pub(super) fn sentences(over_time: &FleetOverTime, fixed_instances: u32) -> Vec<
         format!("At the worst moment an instance runs at {load} % of its planned capacity.")
     });
     let all = [Some(text), worst].into_iter().flatten();
-    all.map(|text| Sentence::new(Ink::Plain, text)).collect()
+    all.map(|text| Ink::Plain.says(text)).collect()
 }

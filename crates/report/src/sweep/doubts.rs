@@ -17,7 +17,7 @@ pub(super) fn sentences(doubts: &[Doubt]) -> Vec<Sentence> {
         .take(MOST_SCATTERED_SHOWN);
     let others = doubts.iter().filter(|doubt| !is_scattered(doubt));
     let each = scattered.chain(others);
-    each.map(|doubt| Sentence::new(Ink::Yellow, sentence(doubt)))
+    each.map(|doubt| Ink::Yellow.says(sentence(doubt)))
         .collect()
 }
 

@@ -1,10 +1,9 @@
 //! The head of the page: what is carried in one line, and the figures to act on.
 
-use super::capacity::{Rank, Subject, before_gap, leading};
 use super::thresholds;
 use crate::Report;
+use crate::capacity::{Rank, Subject, before_gap, kept, leading};
 use crate::document::Fact;
-use crate::html::kept;
 use crate::number::{self, Written, confidence, per_second};
 use plimsoll_model::{CapacityFinding, CapacityNote, CapacityStatus, Estimate};
 

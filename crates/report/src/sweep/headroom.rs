@@ -1,14 +1,13 @@
 //! How far CPU use is linear in the load, in a sentence.
 
-use super::capacity::{Subject, leading};
+use crate::capacity::{Subject, leading};
 use crate::number::Written;
 use plimsoll_model::{CapacityFinding, Estimate, Findings, Headroom, HeadroomIndex, NoHeadroom};
 
 /// An index this near to 1 is called the truth: it does not matter to plans.
 const NEAR: f64 = 0.05;
 
-/// The sentence about the headroom index.
-pub(crate) fn sentence(subject: Subject, findings: &Findings) -> String {
+pub(super) fn sentence(subject: Subject, findings: &Findings) -> String {
     match &findings.headroom {
         Headroom::Known(index) => {
             let promise = leading(&findings.capacity).map(|first| first.finding);
@@ -33,15 +32,17 @@ fn known(subject: Subject, index: &HeadroomIndex, beyond: Beyond) -> String {
     };
     let more = index
         .extra_over_half_ratio
-        .map_or_else(String::new, |extra| {
+        .map(|extra| {
             let extra = Written::of(extra.map_rising(|ratio| 100.0 * ratio), 0);
             format!(", {} more than at 50 %", extra.with_ends(" %"))
-        });
+        })
+        .unwrap_or_default();
     // By itself in brackets, its interval in none.
     let nearest = Written::of(index.nearest_level_ratio, 2);
     let ends = nearest
         .ends()
-        .map_or_else(String::new, |ends| format!(", {ends}"));
+        .map(|ends| format!(", {ends}"))
+        .unwrap_or_default();
     format!(
         "At 50 % CPU use it does about {}; linear extrapolation predicts {}/s at 100 %. The \
          highest throughput at any level is {most}{more}: headroom index {} [by the level nearest \
@@ -68,7 +69,7 @@ fn ratio_of(subject: Subject, ratio: Estimate) -> String {
 
 /// Which way CPU use is wrong, as far as an index with its interval tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tells {
+pub(super) enum Tells {
     /// There is less room than the idle time suggests: CPU use lags behind.
     Less,
     /// CPU use is the load.
@@ -83,8 +84,7 @@ pub(crate) enum Tells {
     SeemsMore,
 }
 
-/// Which way CPU use is wrong.
-pub(crate) fn tells(ratio: Estimate) -> Tells {
+pub(super) fn tells(ratio: Estimate) -> Tells {
     let Some((low, high)) = ratio.interval() else {
         return match ratio.value {
             value if value < 1.0 - NEAR => Tells::SeemsLess,
@@ -107,7 +107,7 @@ pub(crate) fn tells(ratio: Estimate) -> Tells {
 
 /// Whether the most work that was carried was carried within what is promised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beyond {
+pub(super) enum Beyond {
     /// As far as is known, or nothing was promised.
     Nothing,
     /// The promise was broken by then.
@@ -117,7 +117,7 @@ pub(crate) enum Beyond {
 impl Beyond {
     /// Of the most that was carried and what is carried within the goal that
     /// breaks first. With intervals it is beyond if these do not overlap.
-    pub(crate) fn of(most: Estimate, promise: Option<&CapacityFinding>) -> Beyond {
+    pub(super) fn of(most: Estimate, promise: Option<&CapacityFinding>) -> Beyond {
         let within = promise.and_then(|promise| promise.rate_rps);
         let most = most.low.unwrap_or(most.value);
         match within {
@@ -129,7 +129,7 @@ impl Beyond {
 
 /// What an index says to a planner, as far as its interval lets it. Room that
 /// the goal does not let be used is none to plan with.
-pub(crate) fn advice(ratio: Estimate, beyond: Beyond) -> &'static str {
+pub(super) fn advice(ratio: Estimate, beyond: Beyond) -> &'static str {
     match (tells(ratio), beyond) {
         (Tells::More, Beyond::Promise) => {
             "so there is more capacity than the idle time suggests, but not within the goal"

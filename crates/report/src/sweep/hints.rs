@@ -11,9 +11,7 @@ const MOST: usize = 3;
 
 pub(super) fn sentences(hints: &[HintFinding]) -> Vec<Sentence> {
     let hints = hints.iter().take(MOST);
-    hints
-        .map(|h| Sentence::new(Ink::Plain, sentence(h)))
-        .collect()
+    hints.map(|h| Ink::Plain.says(sentence(h))).collect()
 }
 
 fn sentence(hint: &HintFinding) -> String {
@@ -26,7 +24,8 @@ fn sentence(hint: &HintFinding) -> String {
     let slope = Written::of(hint.slope, 2);
     let ends = slope
         .ends()
-        .map_or_else(String::new, |ends| format!(", {ends}"));
+        .map(|ends| format!(", {ends}"))
+        .unwrap_or_default();
     // "Rose" goes with one and with many.
     format!(
         "Per request, {counter} rose from {} to {}{unit} between {} and {} (slope {}{ends}).",
@@ -61,19 +60,18 @@ pub(super) fn direction(finding: &DirectionFinding) -> Sentence {
         ),
         _ => (Ink::Dim, "Hysteresis: inconclusive.".to_owned()),
     };
-    Sentence::new(ink, text)
+    ink.says(text)
 }
 
 /// How much of the scatter comes from restarts of the service.
 pub(super) fn restarts(finding: &RestartsFinding) -> Sentence {
     let share = finding.between_share.map_rising(|share| 100.0 * share);
-    let text = format!(
+    Ink::Plain.says(format!(
         "Variance of p99 from restarts: {} (scatter between {} starts {} %, between trials of one \
          start {} %).",
         Written::of(share, 0).with_ends(" %"),
         finding.restarts,
         number::short(finding.between_pct),
         number::short(finding.within_pct),
-    );
-    Sentence::new(Ink::Plain, text)
+    ))
 }

@@ -2,59 +2,57 @@
 
 use crate::number::{self, TimeUnit};
 use crate::sentence::Sentence;
-use crate::table::{Cell, Column, Ink, trials};
-
-pub(crate) use crate::table::known;
-
+use crate::table::{Cell, Column, ColumnsOf, Ink, known, trials};
 use plimsoll_model::{LatencySummary, LevelFinding};
 
 /// The columns of the level table, with their ranks in a narrow terminal.
 ///
 /// The rows of an imported table have one latency, of which it is not known
 /// what it is, and nothing about a generator or errors.
-pub(crate) fn columns(levels: &[LevelFinding], imported: bool) -> Vec<Column> {
-    let every = |name, unit, rank, show: &dyn Fn(&LevelFinding) -> Cell| {
-        Column::new(name, unit, rank, levels.iter().map(show))
-    };
+pub(super) fn columns(levels: &[LevelFinding], imported: bool) -> Vec<Column> {
+    let of = ColumnsOf(levels);
     let load = Column::new("load", "%", 0, loads(levels));
-    let rate = |name| every(name, "/s", 0, &|l| known(l.achieved_rps, number::rate));
-    let cpu = every("CPU", "%", 0, &|l| known(l.cpu_pct, number::pct));
-    let cpu_time = every("CPU", "us/req", 7, &|l| {
-        known(l.cpu_us_per_request, number::short)
-    });
-    let count = |name| every(name, "", 1, &|l| trials(l.trials, l.invalid_trials));
+    let rate = |name| of.column(name, "/s", |l| known(l.achieved_rps, number::rate));
+    let cpu = of.column("CPU", "%", |l| known(l.cpu_pct, number::pct));
+    let per_request = |name, rank, us: fn(&LevelFinding) -> Option<f64>| {
+        of.ranked(name, "us/req", rank, |l| known(us(l), number::short))
+    };
+    let cpu_time = per_request("CPU", 7, |l| l.cpu_us_per_request);
+    let count = |name| of.ranked(name, "", 1, |l| trials(l.trials, l.invalid_trials));
     if imported {
-        // In microseconds, as it was given; of repeated rows the worst, for that
-        // is what a goal is held against.
-        let latency = every("latency", "us", 0, &|l| {
-            known(l.latency_us.as_ref().map(|s| s.p99), number::short)
-        });
-        let mut columns = vec![load, rate("rate"), cpu];
-        if levels.iter().any(|l| l.cpu_us_per_request.is_some()) {
-            columns.push(cpu_time);
-        }
-        columns.extend([latency, count("rows")]);
-        return columns;
+        // In microseconds, as it was given; of repeated rows the worst, which is
+        // what a goal is compared with.
+        let latency = |l: &LevelFinding| l.latency_us.as_ref().map(|s| s.p99);
+        let latency = of.column("latency", "us", |l| known(latency(l), number::short));
+        let is_known = levels.iter().any(|l| l.cpu_us_per_request.is_some());
+        let all = [
+            Some(load),
+            Some(rate("rate")),
+            Some(cpu),
+            is_known.then_some(cpu_time),
+        ];
+        return all
+            .into_iter()
+            .flatten()
+            .chain([latency, count("rows")])
+            .collect();
     }
+    let slip = |l: &LevelFinding| l.slip_us.as_ref().map(|s| s.p99);
     vec![
         load,
-        every("offered", "/s", 2, &|l| number::rate(l.offered_rps).into()),
+        of.ranked("offered", "/s", 2, |l| number::rate(l.offered_rps)),
         rate("achieved"),
         cpu,
         cpu_time,
-        every("wait", "us/req", 9, &|l| {
-            known(l.run_delay_us_per_request, number::short)
-        }),
-        latency(levels, "p50", 3, |s| s.p50),
-        latency(levels, "p90", 8, |s| s.p90),
-        latency(levels, "p99", 0, |s| s.p99),
-        latency(levels, "p99.9", 5, |s| s.p999),
-        latency(levels, "max", 6, |s| s.max),
-        every("slip p99", "us", 10, &|l| {
-            known(l.slip_us.as_ref().map(|s| s.p99), number::short)
-        }),
-        every("errors", "%", 4, &errors),
-        every("generator", "CPU %", 11, &|l| {
+        per_request("wait", 9, |l| l.run_delay_us_per_request),
+        latency_column(levels, "p50", 3, |s| s.p50),
+        latency_column(levels, "p90", 8, |s| s.p90),
+        latency_column(levels, "p99", 0, |s| s.p99),
+        latency_column(levels, "p99.9", 5, |s| s.p999),
+        latency_column(levels, "max", 6, |s| s.max),
+        of.ranked("slip p99", "us", 10, |l| known(slip(l), number::short)),
+        of.ranked("errors", "%", 4, errors),
+        of.ranked("generator", "CPU %", 11, |l| {
             known(l.generator_cpu_pct, number::pct)
         }),
         count("trials"),
@@ -69,7 +67,7 @@ const MOST_REASONS: usize = 3;
 /// the rest of them.
 pub(super) fn reasons(levels: &[LevelFinding]) -> Vec<Sentence> {
     if levels.is_empty() {
-        return vec![Sentence::new(Ink::Yellow, "No load level was measured.")];
+        return vec![Ink::Yellow.says("No load level was measured.")];
     }
     let without = levels.iter().filter(|l| l.trials == 0);
     let sentences = without.map(|level| {
@@ -78,21 +76,21 @@ pub(super) fn reasons(levels: &[LevelFinding]) -> Vec<Sentence> {
             0 => "none was made".to_owned(),
             _ => level.invalid_reasons.join("; "),
         };
-        Sentence::new(Ink::Red, format!("No valid trial at {load} % load: {why}."))
+        Ink::Red.says(format!("No valid trial at {load} % load: {why}."))
     });
     let mut sentences: Vec<Sentence> = sentences.collect();
     if sentences.len() > MOST_REASONS + 1 {
         let more = sentences.len() - MOST_REASONS;
         sentences.truncate(MOST_REASONS);
         let text = format!("No valid trials at {more} more levels, for similar reasons.");
-        sentences.push(Sentence::new(Ink::Red, text));
+        sentences.push(Ink::Red.says(text));
     }
     sentences
 }
 
 /// The load that a level really was, in percent of the rated rate: what it
 /// achieved, where that and the rated rate are known.
-pub(crate) fn achieved_pct(level: &LevelFinding, rated_rps: Option<f64>) -> f64 {
+pub(super) fn achieved_pct(level: &LevelFinding, rated_rps: Option<f64>) -> f64 {
     match (level.achieved_rps, rated_rps) {
         (Some(achieved), Some(rated)) => 100.0 * achieved / rated,
         _ => level.load_pct,
@@ -110,7 +108,7 @@ fn loads(levels: &[LevelFinding]) -> Vec<String> {
 }
 
 /// A column of latencies in one unit.
-fn latency(
+pub(super) fn latency_column(
     levels: &[LevelFinding],
     name: &'static str,
     rank: u8,

@@ -1,10 +1,10 @@
 //! How it was measured, as facts.
 
 use crate::document::Fact;
+use crate::method::{cpus, visits};
 use crate::number;
-use plimsoll_model::{Arrivals, CpuPlan, CpuSet, Plan, Workload, human_duration};
+use plimsoll_model::{Arrivals, Plan, Workload, human_duration};
 
-/// How a sweep of this plan was made.
 pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
     let joined = |texts: Vec<String>| texts.join(", ");
     let goals = plan.goals.iter().map(ToString::to_string).collect();
@@ -36,28 +36,11 @@ pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
         ("Load", Some(arrivals.to_owned())),
         ("Requests", request),
         ("Levels, % of the rated rate", Some(joined(levels))),
-        (
-            "Visits of each",
-            Some(format!(
-                "{}, in shuffled order and mirrored",
-                plan.run.passes
-            )),
-        ),
+        ("Visits of each", Some(visits(plan.run.passes))),
         ("Window of a trial", Some(human_duration(plan.run.window))),
         ("Warm-up", Some(format!("until steady, {min} to {max}"))),
         ("Search", search),
         ("CPUs", cpus(&plan.run.cpus)),
         ("Seed", Some(plan.run.seed.to_string())),
     ])
-}
-
-/// Which CPUs do what, where that was decided.
-pub(crate) fn cpus(cpus: &CpuPlan) -> Option<String> {
-    let of = |what: &str, set: &CpuSet| (!set.is_empty()).then(|| format!("{what} {set}"));
-    let parts = [
-        of("service", &cpus.service),
-        of("generator", &cpus.generator),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
 }

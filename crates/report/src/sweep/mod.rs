@@ -1,32 +1,29 @@
 //! A sweep over load levels, or a table that somebody else measured: how much
 //! load a service carries within its goals.
 
-pub(crate) mod capacity;
+mod charts;
 mod csv;
 mod doubts;
 mod head;
-pub(crate) mod headroom;
+mod headroom;
 mod hints;
-pub(crate) mod levels;
-pub(crate) mod method;
+mod levels;
+mod method;
 mod sentences;
 mod thresholds;
 
 use crate::Report;
-use crate::chart::figures::terminal;
+pub use crate::capacity::way_out;
 use crate::document::csv::table as csv_table;
 use crate::document::json::Json;
 use crate::document::{Block, Document, Role, Run, Table};
-use crate::html::{Levels, View, figures};
-use crate::markup::{Html, el, section};
+use crate::markup::{Html, el, hint_line, section};
 use crate::sentence::Sentence;
-pub use capacity::way_out;
 use plimsoll_model::Picture;
-pub(crate) use sentences::imported;
 
 /// The version of `docs/schema/output.schema.json` that the JSON of a sweep, of
 /// an imported table and of copies keeps to.
-pub const SCHEMA_VERSION: u32 = 3;
+const SCHEMA_VERSION: u32 = 3;
 
 /// What a sweep has to say; with charts of a page if there is a picture of its
 /// trials.
@@ -38,25 +35,23 @@ pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Doc
         false => Run::of(report, "levels"),
     });
     out.json = Some(Json::of_run(SCHEMA_VERSION, report, None));
-    out.terminal_charts(|| terminal(report));
+    out.terminal_charts(|| charts::terminal(report));
     out.headline = head::headline(report);
     out.tiles = head::tiles(report);
     out.method = match report.is_imported() {
         true => Vec::new(),
         false => method::facts(report.plan),
     };
-    let charts = picture.map(|picture| View { report, picture }).map(|view| {
-        let (before, after) = figures(view);
-        out.picker = Some(Levels::of(view, &[&before, &after]));
-        (before, after)
-    });
-    let (before, after) = charts.unwrap_or_default();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    if let Some(picture) = picture {
+        let view = charts::View { report, picture };
+        (before, after) = charts::figures(view);
+        out.picker = Some(charts::picker(view, &[&before, &after]));
+    }
     out.blocks.extend(no_latency(report).map(Block::Html));
     out.charts(before);
-    out.table(Table::of(levels::columns(
-        &findings.levels,
-        report.is_imported(),
-    )));
+    let columns = levels::columns(&findings.levels, report.is_imported());
+    out.table(Table::of(columns));
     out.say(Role::Note, levels::reasons(&findings.levels));
     out.say(Role::Note, sentences::notes(report));
     out.say(Role::Note, growing(report));
@@ -98,6 +93,6 @@ fn no_latency(report: &Report<'_>) -> Option<Html> {
                 are invalid.";
     let section = section("no-latency")
         .with(el("h2").with(format!("No chart of latency: {why}")))
-        .with(el("p").class("hint").with(hint));
+        .with(hint_line(hint));
     Some(section.into())
 }

@@ -1,14 +1,12 @@
 //! What was found, in plain words.
 
-use super::capacity::{self, Subject, at_cpu, carries, leading, leads};
 use super::{doubts, headroom, thresholds};
+use crate::capacity::{self, Subject, at_cpu, carries, leading, leads};
 use crate::number::{self, per_second};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use crate::{Report, document, smt};
-use plimsoll_model::{
-    CapacityFinding, CapacityNote, Findings, ImportedTable, LightBasis, PooledCpu, TableRows,
-};
+use crate::{Report, document, method, smt};
+use plimsoll_model::{CapacityFinding, CapacityNote, Findings, LightBasis, PooledCpu};
 
 /// How much work is carried within the goal that breaks first, at which CPU
 /// use, and how far CPU use is linear; then one for each further goal, and when
@@ -21,17 +19,11 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
     match first {
         Some(first) => {
             out.push(leads(subject, first));
-            out.push(Sentence::new(Ink::Plain, at_cpu(subject, first.finding)));
+            out.push(Ink::Plain.says(at_cpu(subject, first.finding)));
         }
-        None => out.push(Sentence::new(
-            Ink::Yellow,
-            "No goal was given, so there is no capacity.",
-        )),
+        None => out.push(Ink::Yellow.says("No goal was given, so there is no capacity.")),
     }
-    out.push(Sentence::new(
-        Ink::Plain,
-        headroom::sentence(subject, findings),
-    ));
+    out.push(Ink::Plain.says(headroom::sentence(subject, findings)));
     let is_first = |c: &CapacityFinding| first.is_some_and(|first| first.is(c));
     for further in findings.capacity.iter().filter(|c| !is_first(c)) {
         let mut sentence = carries(subject, further);
@@ -49,7 +41,7 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
 /// What else a reader should know of the figures.
 pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     let rows = report.record.trials.all;
-    let note = report.table().map(|table| imported(table, rows));
+    let note = report.table().map(|table| method::imported(table, rows));
     let mut out: Vec<Sentence> = note.into_iter().collect();
     out.extend(pooled(&report.findings.cpu_pooled));
     out.extend(doubts::sentences(&report.findings.doubts));
@@ -58,19 +50,6 @@ pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     out.extend(light(report.findings));
     out.extend(smt::of_sweep(report));
     out
-}
-
-/// What a table that somebody else measured leaves open.
-pub(crate) fn imported(table: &ImportedTable, rows: u64) -> Sentence {
-    let open = match table.rows {
-        TableRows::Rates => {
-            " The table does not say whether latency is a mean or a percentile; goals on any \
-             percentile are compared with it as it is."
-        }
-        TableRows::Copies => "",
-    };
-    let text = format!("Imported from a table of {rows} rows with one number each.{open}");
-    Sentence::new(Ink::Yellow, text)
 }
 
 /// More rows than these are for programs.
@@ -94,7 +73,7 @@ fn pooled(rows: &[PooledCpu]) -> Option<Sentence> {
         "CPU use falls between rows whose rate rises; these rows are averaged: {}.",
         shown.join(", ")
     );
-    (!rows.is_empty()).then(|| Sentence::new(Ink::Yellow, text))
+    (!rows.is_empty()).then(|| Ink::Yellow.says(text))
 }
 
 fn rated(report: &Report<'_>) -> Option<Sentence> {
@@ -130,20 +109,18 @@ fn rated(report: &Report<'_>) -> Option<Sentence> {
             format!("100 % load is {rate}, a lower bound: the load generator saturated first.");
         (Ink::Yellow, text)
     };
-    Some(Sentence::new(ink, text))
+    Some(ink.says(text))
 }
 
 /// CPU use without load, or why it is not known although it was looked at.
 fn idle(report: &Report<'_>) -> Option<Sentence> {
     if let Some(idle) = report.findings.idle_cpu_pct {
-        let text = format!("CPU use without load: {} %.", number::pct(idle));
-        return Some(Sentence::new(Ink::Dim, text));
+        return Some(Ink::Dim.says(format!("CPU use without load: {} %.", number::pct(idle))));
     }
     let why = document::reason(report.record.trials.idle_invalid?);
-    let text = format!(
+    Some(Ink::Yellow.says(format!(
         "CPU use without load is not known: the trial without load is invalid, because {why}."
-    );
-    Some(Sentence::new(Ink::Yellow, text))
+    )))
 }
 
 /// Where light load is not that of levels, and no capacity's note says so.
@@ -157,5 +134,5 @@ fn light(findings: &Findings) -> Option<Sentence> {
     };
     let matters = findings.capacity.iter().any(|c| c.goal.is_relative());
     let is_odd = light.basis != LightBasis::Levels && matters && !is_told;
-    is_odd.then(|| Sentence::new(Ink::Yellow, capacity::note_sentence(note)))
+    is_odd.then(|| Ink::Yellow.says(capacity::note_sentence(note)))
 }

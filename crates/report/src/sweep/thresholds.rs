@@ -1,7 +1,7 @@
 //! Which CPU use leaves which part of the capacity free: a table, and what it
 //! comes to.
 
-use super::capacity::Subject;
+use crate::capacity::Subject;
 use crate::document::Table;
 use crate::number::{self, MISSING, Written};
 use crate::sentence::Sentence;
@@ -138,8 +138,10 @@ pub(super) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence
     }
     let Some((row, cpu)) = usual(&findings.thresholds).and_then(|row| Some((row, row.cpu_pct?)))
     else {
-        let text = "The scale-out threshold is not known: CPU use was not measured near it.";
-        return Some(Sentence::new(Ink::Yellow, text));
+        return Some(
+            Ink::Yellow
+                .says("The scale-out threshold is not known: CPU use was not measured near it."),
+        );
     };
     // Down, because acting too late is what costs.
     let at = cpu.low.unwrap_or(cpu.value).floor();
@@ -147,17 +149,15 @@ pub(super) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence
         Some(_) => String::new(),
         None => format!(" (no interval: too few {})", subject.trials),
     };
-    let text = format!(
+    Some(Ink::Green.says(format!(
         "Scale-out threshold for {} % headroom below {of}/s: {at} % CPU use{why}; at {} % (linear \
          rule) {}.",
         number::trimmed_pct(row.headroom_pct),
         number::trimmed_pct(row.linear_cpu_pct),
         leaves(row.linear_headroom_pct),
-    );
-    Some(Sentence::new(Ink::Green, text))
+    )))
 }
 
-/// What the linear rule's CPU use leaves.
 fn leaves(left: Option<Estimate>) -> String {
     match left {
         None => "the headroom is not known".to_owned(),
@@ -174,7 +174,9 @@ fn leaves(left: Option<Estimate>) -> String {
             format!("the load is already {beyond} above that rate")
         }
         Some(left) => {
-            let ends = left_ends(left, 0).map_or_else(String::new, |ends| format!(" ({ends})"));
+            let ends = left_ends(left, 0)
+                .map(|ends| format!(" ({ends})"))
+                .unwrap_or_default();
             format!("the headroom is {} %{ends}", Written::of(left, 0).value)
         }
     }

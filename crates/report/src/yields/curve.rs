@@ -42,13 +42,12 @@ pub(super) fn sentences(findings: &YieldFindings) -> Vec<Sentence> {
             KneeStatus::Inconclusive => Ink::Yellow,
             KneeStatus::Found | KneeStatus::None => Ink::Plain,
         };
-        let text = format!(
+        ink.says(format!(
             "{} {}{}",
             knee(curve, findings),
             within(curve, findings),
             least(curve)
-        );
-        Sentence::new(ink, text)
+        ))
     };
     findings.curve.iter().map(of).collect()
 }
@@ -56,7 +55,7 @@ pub(super) fn sentences(findings: &YieldFindings) -> Vec<Sentence> {
 fn knee(curve: &HeadroomCurve, findings: &YieldFindings) -> String {
     let (arm, quantile) = (curve.arm, findings.budget.quantile);
     let end = |at: Option<&plimsoll_model::CurvePoint>| {
-        at.map_or_else(String::new, |p| trimmed_pct(p.headroom_pct))
+        at.map(|p| trimmed_pct(p.headroom_pct)).unwrap_or_default()
     };
     let (least, most) = (end(curve.points.first()), end(curve.points.last()));
     let knee = &curve.knee;

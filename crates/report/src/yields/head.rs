@@ -24,9 +24,9 @@ pub(super) fn headline(report: &YieldReport<'_>) -> String {
     match (findings.best(), findings.recommended.within_budget) {
         (Some(best), _) => {
             let gained = best.work_gained_share.map(table::pct);
-            let gained = gained.map_or_else(String::new, |gained| {
-                format!(" and gain {} % of its work", Written::pct(gained).value)
-            });
+            let gained = gained
+                .map(|gained| format!(" and gain {} % of its work", Written::pct(gained).value))
+                .unwrap_or_default();
             let headroom = sentences::with(findings.recommended.headroom_pct);
             format!("Use {}{headroom}{gained}, within {budget}", best.arm)
         }
@@ -37,7 +37,6 @@ pub(super) fn headline(report: &YieldReport<'_>) -> String {
     }
 }
 
-/// The figures of the arm to take.
 pub(super) fn tiles(report: &YieldReport<'_>) -> Vec<Fact> {
     let findings = report.findings;
     let Some(best) = findings.best() else {
@@ -70,7 +69,6 @@ pub(super) fn tiles(report: &YieldReport<'_>) -> Vec<Fact> {
     [gained, paid, total].into_iter().flatten().collect()
 }
 
-/// How it was measured.
 pub(super) fn facts(report: &YieldReport<'_>) -> Vec<Fact> {
     let (side, run) = (&report.plan.sideload, &report.plan.load.run);
     let headroom = format!("{} %", trimmed_pct(side.headroom.pct()));

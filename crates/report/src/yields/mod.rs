@@ -1,13 +1,14 @@
 //! What a best-effort job beside a service gained and what the service paid
 //! (`docs/schema/yield.schema.json`).
 
+mod charts;
 mod csv;
-pub(crate) mod curve;
+mod curve;
 mod head;
 mod notes;
 mod sentences;
-pub(crate) mod step;
-pub(crate) mod table;
+mod step;
+mod table;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -15,7 +16,6 @@ pub(crate) mod tests;
 use crate::Report;
 use crate::document::json::Json;
 use crate::document::{Document, Fact, Facts, Role, Run, Table, file_name};
-use crate::html::{Arms, Levels, arm_figures, arm_picks};
 use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{StepCourse, TrialPicture, YieldFindings, YieldPlan};
@@ -23,13 +23,11 @@ use plimsoll_model::{StepCourse, TrialPicture, YieldFindings, YieldPlan};
 /// The version of the schema that the JSON keeps to.
 const SCHEMA_VERSION: u32 = 2;
 
-/// All that is shown of a yield run.
 pub type YieldReport<'a> = Report<'a, YieldPlan, YieldFindings>;
 
 /// What the charts of a page are drawn from.
 #[derive(Debug, Clone)]
 pub struct YieldPicture {
-    /// The trials, in the order they were made.
     pub trials: Vec<TrialPicture>,
     /// Where the load steps: latency after the steps of each arm with a job.
     pub steps: Vec<StepCourse>,
@@ -43,7 +41,7 @@ pub fn document<'a>(
 ) -> Document<'a> {
     let parts = parts(report);
     let (workload, job) = (&report.workload, report.plan.sideload.job.to_string());
-    let subject = Sentence::new(Ink::Bold, format!("{workload}, beside it {job}"));
+    let subject = Ink::Bold.says(format!("{workload}, beside it {job}"));
     let mut out = Document::new(format!("{job} beside {workload}"), vec![subject]);
     out.headline = head::headline(report);
     out.tiles = head::tiles(report);
@@ -52,15 +50,14 @@ pub fn document<'a>(
     out.table(parts.table);
     out.say(Role::Note, parts.notes);
     if let Some(YieldPicture { trials, steps }) = picture {
-        let view = Arms {
+        let view = charts::Arms {
             report,
             trials,
             steps,
         };
-        let figures = arm_figures(view);
-        let picks = arm_picks(view);
-        out.picker = Some(Levels::of_arms(picks, head::first(report), &figures));
-        out.charts(figures);
+        let charts = charts::figures(view);
+        out.picker = Some(charts::picker(view, &charts));
+        out.charts(charts);
     }
     out.facts(missing(report));
     out.say(Role::Answer, parts.answer);
@@ -85,10 +82,8 @@ fn missing(report: &YieldReport<'_>) -> Facts {
 
 /// What differs between a run at one load and one whose load steps.
 struct Parts {
-    /// What the arms have in common.
     asked: Sentence,
     table: Table,
-    /// How the table is to be read.
     notes: Vec<Sentence>,
     answer: Vec<Sentence>,
 }

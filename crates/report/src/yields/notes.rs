@@ -13,7 +13,6 @@ const BEYOND_ALL: f64 = 1.1;
 /// In less time than this a law decides twice at most.
 const FEW_DECISIONS: Duration = Duration::from_secs(3);
 
-/// How the table is to be read.
 pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let budget = &findings.budget;
@@ -24,34 +23,26 @@ pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
         true => " price (in a wide table): p99 paid per percent of work gained.",
         false => "",
     };
-    let mut said = vec![Sentence::new(
-        Ink::Dim,
-        format!(
-            "gained: the job's work as a share of what it does alone. total: that plus the \
+    let mut said = vec![Ink::Dim.says(format!(
+        "gained: the job's work as a share of what it does alone. total: that plus the \
              service's work as a share of its capacity. change: of {}, against the service alone \
              in the same pass. waits: run delay per request.{price}",
-            budget.quantile
-        ),
-    )];
+        budget.quantile
+    ))];
     said.push(match findings.noise_floor_pct {
-        Some(floor) => Sentence::new(
-            Ink::Plain,
-            format!(
-                "Noise floor of {} (A/A): {} % ({}).",
-                budget.quantile,
-                trimmed_pct(floor),
-                confidence()
-            ),
-        ),
-        None => Sentence::new(
-            Ink::Yellow,
+        Some(floor) => Ink::Plain.says(format!(
+            "Noise floor of {} (A/A): {} % ({}).",
+            budget.quantile,
+            trimmed_pct(floor),
+            confidence()
+        )),
+        None => Ink::Yellow.says(
             "The noise floor is not known: fewer than 5 valid passes, so there are no intervals.",
         ),
     });
     said.extend(too_few_pairs(findings));
     if findings.rated.is_none() {
-        said.push(Sentence::new(
-            Ink::Dim,
+        said.push(Ink::Dim.says(
             "total is not known without the service's capacity: give --rated RATE, or --load in \
              place of --rate.",
         ));
@@ -60,11 +51,8 @@ pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
     said.extend(beyond_all(report, doubt.is_some()));
     said.extend(doubt);
     if !findings.curve.is_empty() {
-        said.push(Sentence::new(
-            Ink::Dim,
-            "headroom: the part of the machine that the job must leave unused. allowed: the most it \
-             could use of its CPUs.",
-        ));
+        said.push(Ink::Dim.says("headroom: the part of the machine that the job must leave unused. allowed: the most it \
+             could use of its CPUs."));
     }
     said.extend(coarse(report));
     said.extend(findings.arms.iter().filter_map(held));
@@ -83,11 +71,10 @@ fn too_few_pairs(findings: &YieldFindings) -> Option<Sentence> {
         .collect();
     let is_odd = !without.is_empty() && beside().any(|(_, arm)| has(arm));
     is_odd.then(|| {
-        let text = format!(
+        Ink::Yellow.says(format!(
             "No interval for {}: fewer than 5 passes in which it and the service alone are valid.",
             without.join(", ")
-        );
-        Sentence::new(Ink::Yellow, text)
+        ))
     })
 }
 
@@ -111,7 +98,7 @@ fn beyond_all(report: &YieldReport<'_>, rate_in_doubt: bool) -> Option<Sentence>
     } else {
         return None;
     };
-    Some(Sentence::new(Ink::Yellow, text))
+    Some(Ink::Yellow.says(text))
 }
 
 /// What the service carries alone, where no trial that counts shows its end.
@@ -127,11 +114,10 @@ pub(super) fn doubtful_rate(report: &YieldReport<'_>) -> Option<Sentence> {
         }
         false => "the load generator saturated first",
     };
-    let text = format!(
+    Some(Ink::Yellow.says(format!(
         "{} is a lower bound of what the service carries alone: {why}. Load and total are lower then.",
         per_second(rated.rate_rps)
-    );
-    Some(Sentence::new(Ink::Yellow, text))
+    )))
 }
 
 /// Few CPUs cannot be divided as finely as the headroom was asked for.
@@ -141,17 +127,15 @@ pub(super) fn coarse(report: &YieldReport<'_>) -> Option<Sentence> {
     let grain = 100.0 / side.cpus.len().max(1) as f64;
     let is_about_arms = side.headrooms.is_empty();
     (is_tried && is_about_arms && grain > side.headroom.pct()).then(|| {
-        let text = format!(
+        Ink::Dim.says(format!(
             "cpuset allots whole CPUs, each {} % of this machine: it does not keep {} % headroom \
              exactly.",
             trimmed_pct(grain),
             trimmed_pct(side.headroom.pct())
-        );
-        Sentence::new(Ink::Dim, text)
+        ))
     })
 }
 
-/// What a law did with the job.
 pub(super) fn held(found: &ArmFinding) -> Option<Sentence> {
     let held = found.held;
     let pct = |share: Share| trimmed_pct(share.pct());
@@ -169,8 +153,7 @@ pub(super) fn held(found: &ArmFinding) -> Option<Sentence> {
         .into_iter()
         .flatten()
         .collect();
-    let text = format!("{}: {}.", found.arm, parts.join(", "));
-    Some(Sentence::new(Ink::Dim, text))
+    Some(Ink::Dim.says(format!("{}: {}.", found.arm, parts.join(", "))))
 }
 
 /// A law of which a trial sees hardly a decision.
@@ -178,7 +161,7 @@ pub(super) fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
     let side = &report.plan.sideload;
     let laws: Vec<Arm> = side.arms.iter().copied().filter(|a| a.is_law()).collect();
     (!laws.is_empty() && report.plan.load.run.window < FEW_DECISIONS).then(|| {
-        let text = format!(
+        Ink::Yellow.says(format!(
             "{} {} once a second, so a trial of {} has hardly a decision; measure longer \
              (--duration 5s).",
             names(&laws),
@@ -187,7 +170,6 @@ pub(super) fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
                 _ => "decide",
             },
             human_duration(report.plan.load.run.window)
-        );
-        Sentence::new(Ink::Yellow, text)
+        ))
     })
 }

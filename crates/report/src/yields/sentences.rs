@@ -7,11 +7,10 @@ use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Job, human_duration};
 
-/// What the arms have in common.
 pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
     let findings = report.findings;
     let Some(rate) = findings.rate_rps else {
-        return Sentence::new(Ink::Dim, "Nothing was measured yet.");
+        return Ink::Dim.says("Nothing was measured yet.");
     };
     let side = &report.plan.sideload;
     let of = match &findings.rated {
@@ -30,12 +29,11 @@ pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
         Job::Command(_) => ", or until the command ends",
         Job::Burn => "",
     };
-    let text = format!(
+    Ink::Dim.says(format!(
         "{} requests{of}; {} a trial{to_the_end}; {passes}.",
         per_second(rate),
         human_duration(report.plan.load.run.window)
-    );
-    Sentence::new(Ink::Dim, text)
+    ))
 }
 
 /// In how many passes all arms can be compared.
@@ -55,43 +53,41 @@ pub(super) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
     let mut said = Vec::new();
     match (findings.best(), recommended.within_budget) {
         (Some(best), _) => {
-            said.push(Sentence::new(Ink::Green, take(best, report)));
+            said.push(Ink::Green.says(take(best, report)));
             let headroom = recommended
                 .headroom_pct
                 .filter(|_| best.arm == Arm::Plimsoll);
             said.extend(headroom.map(|headroom| {
                 let headroom = trimmed_pct(headroom);
-                let text = format!("Run it with: plimsoll side --headroom {headroom}% -- COMMAND");
-                Sentence::new(Ink::Plain, text)
+                Ink::Plain.says(format!(
+                    "Run it with: plimsoll side --headroom {headroom}% -- COMMAND"
+                ))
             }));
             if !recommended.undecided.is_empty() {
                 let with = match findings.curve.is_empty() {
                     true => "",
                     false => " with other headrooms",
                 };
-                let text = format!(
+                said.push(Ink::Yellow.says(format!(
                     "{}{with}: inconclusive, with more work gained. {}",
                     names(&recommended.undecided),
                     needed(report)
-                );
-                said.push(Sentence::new(Ink::Yellow, text));
+                )));
             }
         }
         (None, Some(_)) => {
             let cheapest = cheapest(report);
-            let text = format!(
+            said.push(Ink::Red.says(format!(
                 "No isolation mechanism keeps the service within {budget}.{cheapest} Leave more \
                  headroom (--headroom), allow more (--budget), or run the job elsewhere."
-            );
-            said.push(Sentence::new(Ink::Red, text));
+            )));
         }
         (None, None) => {
-            let text = format!(
+            said.push(Ink::Yellow.says(format!(
                 "Budget {budget}: inconclusive.{} {}",
                 best_supported(report),
                 needed(report)
-            );
-            said.push(Sentence::new(Ink::Yellow, text));
+            )));
         }
     }
     said
@@ -99,17 +95,20 @@ pub(super) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
 
 fn take(best: &ArmFinding, report: &YieldReport<'_>) -> String {
     let findings = report.findings;
-    let gained = best.work_gained_share.map_or_else(String::new, |share| {
-        Written::pct(pct(share)).with_ends(" %")
-    });
+    let gained = best
+        .work_gained_share
+        .map(|share| Written::pct(pct(share)).with_ends(" %"))
+        .unwrap_or_default();
     let change = best.latency_change_pct.map(|c| c.under(&findings.budget));
-    let paid = change.map_or_else(String::new, |change| {
-        format!(
-            " and {} changes by {}",
-            findings.budget.quantile,
-            Written::pct(change).with_ends(" %")
-        )
-    });
+    let paid = change
+        .map(|change| {
+            format!(
+                " and {} changes by {}",
+                findings.budget.quantile,
+                Written::pct(change).with_ends(" %")
+            )
+        })
+        .unwrap_or_default();
     format!(
         "Use {}{}: the job gains {gained} of its work beside the service{paid}, within {}.{}",
         best.arm,
@@ -120,12 +119,11 @@ fn take(best: &ArmFinding, report: &YieldReport<'_>) -> String {
 }
 
 pub(crate) fn with(headroom_pct: Option<f64>) -> String {
-    headroom_pct.map_or_else(String::new, |headroom| {
-        format!(" with a headroom of {} %", trimmed_pct(headroom))
-    })
+    headroom_pct
+        .map(|headroom| format!(" with a headroom of {} %", trimmed_pct(headroom)))
+        .unwrap_or_default()
 }
 
-/// What the extra latency comes from.
 fn why(arm: &ArmFinding) -> &'static str {
     match arm.cause {
         Some(Cause::Waiting) => " The cause is run delay.",
@@ -146,21 +144,25 @@ fn best_supported(report: &YieldReport<'_>) -> String {
     });
     let sure = changed.filter(|(_, _, change)| change.interval().is_some());
     let least = sure.min_by(|a, b| a.2.value.total_cmp(&b.2.value));
-    least.map_or_else(String::new, |(headroom, arm, change)| {
-        let total = arm.total_work_share.map_or_else(String::new, |share| {
-            format!(", {} % total work", Written::pct(pct(share)).value)
-        });
-        let written = Written::pct(change);
-        let ends = written
-            .ends()
-            .map_or_else(String::new, |ends| format!(" ({ends})"));
-        format!(
-            " Best supported: {}{}, {} %{ends}{total}.",
-            arm.arm,
-            with(headroom),
-            signed(change)
-        )
-    })
+    least
+        .map(|(headroom, arm, change)| {
+            let total = arm
+                .total_work_share
+                .map(|share| format!(", {} % total work", Written::pct(pct(share)).value))
+                .unwrap_or_default();
+            let written = Written::pct(change);
+            let ends = written
+                .ends()
+                .map(|ends| format!(" ({ends})"))
+                .unwrap_or_default();
+            format!(
+                " Best supported: {}{}, {} %{ends}{total}.",
+                arm.arm,
+                with(headroom),
+                signed(change)
+            )
+        })
+        .unwrap_or_default()
 }
 
 fn cheapest(report: &YieldReport<'_>) -> String {
@@ -170,24 +172,28 @@ fn cheapest(report: &YieldReport<'_>) -> String {
     let nearest = beside
         .filter_map(|(headroom, a)| Some((headroom, a, change(a)?)))
         .min_by(|a, b| a.2.total_cmp(&b.2));
-    nearest.map_or_else(String::new, |(headroom, arm, change)| {
-        let price = arm.price_us_per_pct.map_or_else(String::new, |price| {
+    nearest
+        .map(|(headroom, arm, change)| {
+            let price = arm
+                .price_us_per_pct
+                .map(|price| {
+                    format!(
+                        ", {} of p99 for each percent of work",
+                        time_us(price.value.max(0.0))
+                    )
+                })
+                .unwrap_or_default();
             format!(
-                ", {} of p99 for each percent of work",
-                time_us(price.value.max(0.0))
+                " Closest: {}{}, +{} %{price}.{}",
+                arm.arm,
+                with(headroom),
+                trimmed_pct(change.max(0.0)),
+                why(arm)
             )
-        });
-        format!(
-            " Closest: {}{}, +{} %{price}.{}",
-            arm.arm,
-            with(headroom),
-            trimmed_pct(change.max(0.0)),
-            why(arm)
-        )
-    })
+        })
+        .unwrap_or_default()
 }
 
-/// What it would take to tell.
 fn needed(report: &YieldReport<'_>) -> String {
     let is_open = |a: &&ArmFinding| a.verdict == Some(BudgetVerdict::Inconclusive);
     let tried = report.findings.tried().map(|(_, found)| found);

@@ -11,27 +11,30 @@ use plimsoll_model::{
     Arm, Estimate, KeptUp, StepFinding, StepPlan, StepStatus, YieldFindings, human_duration,
 };
 
-/// What the arms have in common.
 pub(super) fn asked(report: &YieldReport<'_>, step: &StepPlan) -> Sentence {
     let findings = report.findings;
-    let rated = findings.rated.as_ref().map_or_else(String::new, |rated| {
-        format!(
-            " of the {} that the service carries alone",
-            per_second(rated.rate_rps)
-        )
-    });
-    let slots = findings.step_slot_ms.map_or_else(String::new, |ms| {
-        format!(", in slots of {}", time_us(ms * 1e3))
-    });
-    let text = format!(
+    let rated = findings
+        .rated
+        .as_ref()
+        .map(|rated| {
+            format!(
+                " of the {} that the service carries alone",
+                per_second(rated.rate_rps)
+            )
+        })
+        .unwrap_or_default();
+    let slots = findings
+        .step_slot_ms
+        .map(|ms| format!(", in slots of {}", time_us(ms * 1e3)))
+        .unwrap_or_default();
+    Ink::Dim.says(format!(
         "Steps from {} % to {} %{rated}, {} before and {} after each{slots}; {}.",
         trimmed_pct(step.low.pct()),
         trimmed_pct(step.high.pct()),
         human_duration(step.before),
         human_duration(step.after),
         super::sentences::passes(findings.passes)
-    );
-    Sentence::new(Ink::Dim, text)
+    ))
 }
 
 /// Why such a run has no chart of work gained and latency paid.
@@ -99,11 +102,9 @@ pub(crate) fn back_after(found: &StepFinding) -> Cell {
     Cell { text, ink }
 }
 
-/// How the table is to be read.
 pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
-    let mut said = vec![Sentence::new(
-        Ink::Dim,
+    let mut said = vec![Ink::Dim.says(
         "back after: time from the step until the mean latency of a slot returns to that of the \
          service alone, for good. cost: latency above that of the service alone, summed over the \
          requests of a step. settled: what is left of it in the last third. worst p99: that of the \
@@ -111,20 +112,16 @@ pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
          the same times.",
     )];
     said.push(match findings.step_band_pct {
-        Some(band) => Sentence::new(
-            Ink::Plain,
-            format!(
-                "Back means at most {} % above the service alone: what {} allows, or the noise floor \
+        Some(band) => Ink::Plain.says(format!(
+            "Back means at most {} % above the service alone: what {} allows, or the noise floor \
                  (A/A), whichever is more ({}).",
-                trimmed_pct(band),
-                findings.budget,
-                confidence()
-            ),
-        ),
-        None => Sentence::new(
-            Ink::Yellow,
-            "When latency is back: inconclusive, with fewer than 6 valid steps.",
-        ),
+            trimmed_pct(band),
+            findings.budget,
+            confidence()
+        )),
+        None => {
+            Ink::Yellow.says("When latency is back: inconclusive, with fewer than 6 valid steps.")
+        }
     });
     said.extend(super::notes::doubtful_rate(report));
     said.extend(super::notes::coarse(report));
@@ -133,7 +130,6 @@ pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
     said
 }
 
-/// Which arm yields, and how soon.
 pub(super) fn answer(report: &YieldReport<'_>, step: &StepPlan) -> Vec<Sentence> {
     let findings = report.findings;
     let of = |status: StepStatus| {
@@ -144,25 +140,27 @@ pub(super) fn answer(report: &YieldReport<'_>, step: &StepPlan) -> Vec<Sentence>
     let window = human_duration(step.after);
     let mut said: Vec<Sentence> = overload(findings).into_iter().collect();
     match best {
-        Some(best) => said.push(Sentence::new(Ink::Green, yields(best, findings))),
+        Some(best) => said.push(Ink::Green.says(yields(best, findings))),
         None if is_none_back(findings) => {
-            let text = format!(
+            said.push(Ink::Red.says(format!(
                 "With no isolation mechanism is latency back within {window} of a step. Leave more \
                  headroom (--headroom), allow more (--budget), or run the job elsewhere."
-            );
-            said.push(Sentence::new(Ink::Red, text));
+            )));
         }
         None => {
-            let text = "When latency is back after a step: inconclusive. Take more passes (--passes), \
-                        or a service that answers more requests a second.";
-            said.push(Sentence::new(Ink::Yellow, text));
+            said.push(Ink::Yellow.says(
+                "When latency is back after a step: inconclusive. Take more passes (--passes), \
+                        or a service that answers more requests a second.",
+            ));
         }
     }
     let worst = of(StepStatus::NotWithinWindow).filter(|_| best.is_some());
     let not_back: Vec<String> = worst.map(|f| stays(f.arm, f)).collect();
     if !not_back.is_empty() {
-        let text = format!("Not back within {window}: {}.", not_back.join("; "));
-        said.push(Sentence::new(Ink::Red, text));
+        said.push(Ink::Red.says(format!(
+            "Not back within {window}: {}.",
+            not_back.join("; ")
+        )));
     }
     said
 }
@@ -175,11 +173,10 @@ fn overload(findings: &YieldFindings) -> Option<Sentence> {
         KeptUp::FellBehind => "it answered fewer requests than came",
         KeptUp::KeptGrowing => "its latency kept growing",
     };
-    let text = format!(
+    Some(Ink::Red.says(format!(
         "The service alone did not keep up after the step: {how}. When latency is back is \
          meaningless then; step to a lower load (--step=LOW,HIGH), or give the capacity (--rated)."
-    );
-    Some(Sentence::new(Ink::Red, text))
+    )))
 }
 
 /// The arm that costs the least of those that let latency come back.
@@ -234,10 +231,13 @@ fn yields(best: &StepFinding, findings: &YieldFindings) -> String {
             format!("at once, within {}{at_most}", time_us(slot * 1e3))
         }
     };
-    let cost = best.cost_request_seconds.map_or_else(String::new, |cost| {
-        let cost = seconds(cost).with_ends(" request-seconds");
-        format!("; a step costs {cost}")
-    });
+    let cost = best
+        .cost_request_seconds
+        .map(|cost| {
+            let cost = seconds(cost).with_ends(" request-seconds");
+            format!("; a step costs {cost}")
+        })
+        .unwrap_or_default();
     format!(
         "{} costs the least: latency is back {when}{cost}.",
         best.arm
@@ -246,8 +246,9 @@ fn yields(best: &StepFinding, findings: &YieldFindings) -> String {
 
 /// `none (+40 % in the end)`
 fn stays(arm: Arm, found: &StepFinding) -> String {
-    let settled = found.settled_change_pct.map_or_else(String::new, |change| {
-        format!(" ({} % in the end)", signed(change))
-    });
+    let settled = found
+        .settled_change_pct
+        .map(|change| format!(" ({} % in the end)", signed(change)))
+        .unwrap_or_default();
     format!("{arm}{settled}")
 }

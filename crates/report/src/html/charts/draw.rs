@@ -2,20 +2,17 @@
 
 use super::layout::Area;
 use crate::chart::{Shape, Tone};
-use crate::html::markup::{El, Html, el, pixels};
+use crate::markup::{El, Html, el, pixels};
 
 /// Which screen or sheet a chart is drawn for. Each is drawn twice, because a
 /// drawing made for one is unreadable on the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Size {
-    /// From a small window up, and on paper.
     Wide,
-    /// A phone.
     Narrow,
 }
 
 impl Size {
-    /// One of two values.
     pub(super) fn pick<T>(self, wide: T, narrow: T) -> T {
         match self {
             Size::Wide => wide,
@@ -27,7 +24,6 @@ impl Size {
 /// Height of the characters of a chart, in its own pixels.
 pub(super) const FONT: f64 = 12.0;
 
-/// The edges of what is drawn in.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Plot {
     pub(super) left: f64,
@@ -36,11 +32,9 @@ pub(super) struct Plot {
     pub(super) bottom: f64,
 }
 
-/// A chart on its way.
 pub(super) struct Drawing {
     pub(super) size: Size,
     pub(super) width: f64,
-    /// Of the panel that is drawn.
     pub(super) plot: Plot,
     /// Where labels and marks stand that others must not stand on.
     pub(super) taken: Vec<Area>,
@@ -50,7 +44,6 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// Adds a part.
     pub(super) fn put(&mut self, part: impl Into<Html>) {
         self.body.push(part);
     }
@@ -86,7 +79,6 @@ pub(super) fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// A class with that of a tone.
 pub(super) fn toned(name: &str, tone: Tone) -> String {
     match class(tone) {
         "" => name.to_owned(),
@@ -102,7 +94,6 @@ pub(super) fn picked(element: El, pick: Option<usize>) -> El {
     }
 }
 
-/// A straight line.
 pub(super) fn line(from: (f64, f64), to: (f64, f64), class: &str) -> El {
     el("line")
         .class(class)
@@ -123,7 +114,6 @@ pub(super) fn rect(a: (f64, f64), b: (f64, f64), class: &str) -> El {
         .num("height", (a.1 - b.1).abs().max(0.5))
 }
 
-/// A line of text.
 pub(super) fn text(at: (f64, f64), class: &str, words: &str) -> El {
     el("text")
         .class(class)
@@ -165,7 +155,6 @@ fn route(points: &[(f64, f64)]) -> String {
     out
 }
 
-/// A measured point.
 pub(super) fn point((x, y): (f64, f64), shape: Shape, class: &str) -> El {
     let circle = |r| {
         el("circle")

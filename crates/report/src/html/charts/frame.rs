@@ -14,7 +14,6 @@ const GAP: f64 = 12.0;
 /// Above all panels and below them, for names of axes that all share.
 const SHARED: f64 = 18.0;
 
-/// A panel with its place.
 pub(super) struct Cell<'a> {
     pub(super) panel: &'a Panel,
     pub(super) plot: Plot,
@@ -177,13 +176,11 @@ pub(super) fn has_end_names(panel: &Panel) -> bool {
     named.count() > 1
 }
 
-/// Named loads, whose names stand above the plot.
 pub(super) fn loads(panel: &Panel) -> impl Iterator<Item = &Mark> {
     let is_load = |mark: &&Mark| matches!(mark.kind, MarkKind::Load | MarkKind::OtherLoad);
     panel.marks.iter().filter(is_load)
 }
 
-/// Room above the plot.
 fn head(panel: &Panel, name_room: f64, is_shared: bool) -> f64 {
     let has_loads = loads(panel).any(|mark| !mark.name.is_empty());
     let names = match has_loads {

@@ -120,7 +120,6 @@ fn load_names(chart: &mut Drawing, cell: &Cell<'_>) {
     }
 }
 
-/// Which colour is what, above the plot.
 fn legend(chart: &mut Drawing, cell: &Cell<'_>) {
     let Plot { left, top, .. } = chart.plot;
     let keys = &cell.panel.legend;

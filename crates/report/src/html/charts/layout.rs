@@ -5,9 +5,7 @@ use super::draw::Plot;
 /// A label that wants to stand at a place along one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Wish {
-    /// Where its middle wants to be.
     pub(super) at: f64,
-    /// How long it is.
     pub(super) size: f64,
     /// The higher, the earlier it is left out.
     pub(super) rank: u8,
@@ -113,7 +111,6 @@ impl Area {
         }
     }
 
-    /// With so much more on each side.
     pub(super) fn wider_by(self, pixels: f64) -> Area {
         Area {
             left: self.left - pixels,

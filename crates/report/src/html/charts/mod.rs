@@ -9,21 +9,14 @@ mod layout;
 mod overlaps;
 mod panel;
 
-pub(crate) use crate::chart::figures::arms::{Arms, figures as arm_figures, picks as arm_picks};
-pub(crate) use crate::chart::figures::compare::{
-    Basis, Machine, capacities, cpu as cpu_overlay, latency as latency_overlay,
-    work as work_overlay,
-};
-pub(crate) use crate::chart::figures::{View, figures, kept, load_name};
 #[cfg(test)]
 pub(crate) use overlaps::overlapping;
 
-use super::markup::{El, Html, el, pixels};
 use crate::chart::Chart;
+use crate::markup::{El, Html, el, pixels};
 use draw::{Drawing, Plot, Size, line, text};
 use frame::frame;
 
-/// Both drawings of a chart.
 pub(crate) fn svg(chart: &Chart) -> Html {
     let sizes = [Size::Wide, Size::Narrow];
     sizes.into_iter().map(|size| drawing(chart, size)).collect()
@@ -44,12 +37,8 @@ fn drawing(chart: &Chart, size: Size) -> El {
     }
     if let Some(panel) = chart.panels.first().filter(|_| frame.is_shared) {
         out.put(text((2.0, draw::FONT), "axis-name", &panel.y.label));
-        panel::axis_name(
-            &mut out,
-            &panel.x.label,
-            frame.width / 2.0,
-            frame.height - 6.0,
-        );
+        let (middle, below) = (frame.width / 2.0, frame.height - 6.0);
+        panel::axis_name(&mut out, &panel.x.label, middle, below);
     }
     let size = size.pick("wide", "narrow");
     let described = format!("{}-{size}-desc", chart.id);
@@ -68,11 +57,9 @@ fn drawing(chart: &Chart, size: Size) -> El {
         .attr("aria-label", &chart.title)
         .attr("aria-describedby", &described)
         .with(el("desc").attr("id", &described).with(description));
-    if let (Some(first), Some(last), false) = (
-        frame.cells.first(),
-        frame.cells.last(),
-        chart.picks.is_empty(),
-    ) {
+    let is_picked = !chart.picks.is_empty();
+    let ends = frame.cells.first().zip(frame.cells.last());
+    if let Some((first, last)) = ends.filter(|_| is_picked) {
         let place = |x: &Option<f64>| x.map_or_else(|| "-".to_owned(), |x| pixels(first.x(x)));
         let places: Vec<String> = chart.picks.iter().map(place).collect();
         let (top, bottom) = (first.plot.top, last.plot.bottom);

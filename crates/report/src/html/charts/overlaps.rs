@@ -28,7 +28,6 @@ fn unescaped(text: &str) -> String {
         .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-/// Each text with its class and area.
 fn texts(svg: &str) -> Vec<(String, String, Area)> {
     let one = |part: &str| {
         let class = between(part, "class=\"", "\"")?.to_owned();

@@ -9,7 +9,7 @@ use super::layout::{Area, BOLD, along, fitting, thinned, width_of};
 use crate::chart::{
     At, Bar, Datum, Line, Mark, MarkKind, Ranges, Ring, RowStyle, Series, Shape, Tone,
 };
-use crate::html::markup::{El, el};
+use crate::markup::{El, el};
 
 /// Draws a panel. Areas lie under lines, lines under points, and names stand
 /// where the rest leaves room.
@@ -161,7 +161,6 @@ fn rows(chart: &mut Drawing, cell: &Cell<'_>) {
     }
 }
 
-/// What a mark covers.
 fn area(chart: &mut Drawing, cell: &Cell<'_>, mark: &Mark) {
     let Plot {
         left,
@@ -302,7 +301,6 @@ fn ranges_band(chart: &mut Drawing, cell: &Cell<'_>, series: &Series) {
     chart.put(band(&edges, &toned("band", series.tone)));
 }
 
-/// The line of a series.
 fn joined(chart: &mut Drawing, cell: &Cell<'_>, series: &Series) {
     let name = match (series.line, series.pick, series.tone) {
         (Line::None, _, _) => return,
@@ -346,7 +344,6 @@ fn guide_name(chart: &mut Drawing, name: &str, ends: &[(f64, f64)]) {
     }
 }
 
-/// Bars through points, along both axes.
 fn range_bars(chart: &mut Drawing, cell: &Cell<'_>, series: &Series) {
     for datum in &series.data {
         let Some((x, y)) = place(cell, series, datum) else {
@@ -428,7 +425,6 @@ fn ring(chart: &mut Drawing, cell: &Cell<'_>, ring: &Ring) {
     chart.taken.push(Area::around(at, 15.0, 9.5));
 }
 
-/// What stands above the panel.
 fn titles(chart: &mut Drawing, cell: &Cell<'_>) {
     let panel = cell.panel;
     let Plot {

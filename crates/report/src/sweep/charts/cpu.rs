@@ -1,15 +1,17 @@
 //! CPU use against load, both in percent on equal axes.
 
-use super::{View, cpu_panel, diagonal, joined, leads, load_marks, load_name, specks};
+use super::{View, leads, load_marks, load_name};
 use crate::capacity::{self, is_told, leading};
 use crate::chart::{
-    Axis, Chart, Datum, Height, Line, Panel, Ranges, Ring, Scale, Series, Shape, Tone, Unit,
+    Axis, Chart, Datum, Height, Line, Panel, Ranges, Ring, Scale, Series, Tone, Unit,
 };
-use crate::headroom::{Beyond, Tells, advice, tells};
-use crate::levels::{self, known};
-use crate::number::{self, MISSING, Written};
-use crate::table::Column;
-use plimsoll_model::{CapacityStatus, CpuPoint, Headroom, LevelFinding, Phase, TrialPicture};
+use crate::number::{self, Written};
+use crate::sweep::headroom::{Beyond, Tells, advice, tells};
+use crate::sweep::levels::achieved_pct;
+use crate::table::{Column, ColumnsOf, ends, known};
+use plimsoll_model::{
+    CapacityFinding, CapacityStatus, CpuPoint, Headroom, LevelFinding, Phase, TrialPicture,
+};
 
 pub(super) fn chart(view: View<'_>) -> Option<Chart> {
     let levels = view.levels();
@@ -19,23 +21,19 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
         true => " Shaded: its 95 % band; small dots: single trials.",
         false => "",
     };
+    let hint = format!(
+        "CPU use against achieved load on equal axes. On the dotted diagonal CPU use would tell the \
+         load; below it, CPU use lags behind.{band}"
+    );
+    let description = "CPU use in percent over achieved load in percent of the rated rate, with the \
+                       diagonal on which both are equal.";
     Some(Chart {
-        id: "cpu".to_owned(),
-        title: title(view),
         short_titles: short_titles(view),
-        hint: format!(
-            "CPU use against achieved load on equal axes. On the dotted diagonal CPU use would tell \
-             the load; below it, CPU use lags behind.{band}"
-        ),
-        description:
-            "CPU use in percent over achieved load in percent of the rated rate, with the \
-                      diagonal on which both are equal."
-                .to_owned(),
-        panels: vec![panel(view)],
+        description: description.to_owned(),
         picks: picks(view),
         details: levels.iter().map(detail).collect(),
         table: table(view),
-        ..Chart::default()
+        ..Chart::of(panel(view), "cpu", title(view), hint)
     })
 }
 
@@ -123,34 +121,29 @@ fn detail(level: &LevelFinding) -> String {
 /// that it has everywhere, and what it achieved, which is another number. Rates
 /// that the search tried are no level.
 pub(super) fn point_columns(view: View<'_>) -> [Column; 3] {
-    let points = || view.picture.curve.iter();
-    let name = |p: &CpuPoint| {
+    let of = ColumnsOf(&view.picture.curve);
+    let level = |p: &CpuPoint| {
         let same = |l: &&LevelFinding| {
             let achieved = l.achieved_rps.unwrap_or(f64::NAN);
             (achieved - p.rate_rps).abs() <= 1e-6 * p.rate_rps
         };
-        let level = view.levels().iter().find(same);
-        known(level.map(|l| l.load_pct), number::trimmed_pct)
+        view.levels().iter().find(same).map(|l| l.load_pct)
     };
-    let share = |p: &CpuPoint| known(p.load_pct, number::pct);
-    let rate = |p: &CpuPoint| number::rate(p.rate_rps);
     [
-        Column::new("load", "%", 0, points().map(name)),
-        Column::new("achieved", "% of rated", 0, points().map(share)),
-        Column::new("achieved", "/s", 0, points().map(rate)),
+        of.column("load", "%", |p| known(level(p), number::trimmed_pct)),
+        of.column("achieved", "% of rated", |p| known(p.load_pct, number::pct)),
+        of.column("achieved", "/s", |p| number::rate(p.rate_rps)),
     ]
 }
 
 fn table(view: View<'_>) -> Vec<Column> {
-    let points = || view.picture.curve.iter();
+    let of = ColumnsOf(&view.picture.curve);
     let fitted = |p: &CpuPoint| Written::pct(p.cpu_pct);
-    let ends = |p: &CpuPoint| fitted(p).ends().unwrap_or_else(|| MISSING.to_owned());
-    let measured = |p: &CpuPoint| number::pct(p.measured_cpu_pct);
     let mut columns = Vec::from(point_columns(view));
     columns.extend([
-        Column::new("CPU", "%", 0, points().map(measured)),
-        Column::new("fitted", "%", 0, points().map(|p| fitted(p).value)),
-        Column::new("95 % band", "%", 0, points().map(ends)),
+        of.column("CPU", "%", |p| number::pct(p.measured_cpu_pct)),
+        of.column("fitted", "%", |p| fitted(p).value),
+        of.column("95 % band", "%", |p| ends(Some(fitted(p)))),
     ]);
     columns
 }
@@ -178,11 +171,10 @@ pub(super) fn load_axis(view: View<'_>) -> Axis {
     Axis::new("achieved load, % of the rated rate", scale, Unit::Number)
 }
 
-/// The load that a level really was.
 fn load(view: View<'_>, level: &LevelFinding) -> f64 {
     match view.rated() {
         None => level.achieved_rps.unwrap_or(level.offered_rps),
-        rated => levels::achieved_pct(level, rated),
+        rated => achieved_pct(level, rated),
     }
 }
 
@@ -191,13 +183,11 @@ fn loads(view: View<'_>) -> impl Iterator<Item = f64> {
     known.map(move |level| load(view, level))
 }
 
-/// Where levels stand on that axis.
 pub(super) fn picks(view: View<'_>) -> Vec<Option<f64>> {
     let place = |l: &LevelFinding| l.cpu_pct.map(|_| load(view, l));
     view.levels().iter().map(place).collect()
 }
 
-/// Where a rate stands on that axis.
 pub(super) fn place(view: View<'_>) -> impl Fn(f64) -> Option<f64> {
     let rated = view.rated();
     move |rate| Some(rated.map_or(rate, |rated| 100.0 * rate / rated))
@@ -212,23 +202,20 @@ fn panel(view: View<'_>) -> Panel {
         Datum::at(load(view, level), cpu, Some(i))
     };
     let levels = view.levels().iter().enumerate().map(point);
-    let mut points = joined("CPU", Tone::Cpu, Shape::Circle, levels.collect());
+    let mut points = Series::line("CPU", Tone::Cpu, levels.collect());
     // The curve is fitted, and so runs beside the points.
     let fitted = Series {
-        tone: Tone::Cpu,
-        line: Line::Solid,
+        marker: None,
         ranges: Ranges::Band,
-        data: curve,
-        ..Series::default()
+        ..Series::line("", Tone::Cpu, curve)
     };
     if !fitted.data.is_empty() {
         points.line = Line::None;
     }
     let place = place(view);
-    let ring = |capacity: &plimsoll_model::CapacityFinding| {
-        let rate = capacity
-            .rate_rps
-            .filter(|_| is_told(capacity) && is_rated)?;
+    let ring = |capacity: &CapacityFinding| {
+        let known = is_told(capacity) && is_rated;
+        let rate = capacity.rate_rps.filter(|_| known)?;
         let at = capacity::load_line(capacity).map_or(rate.value, |(at, _)| at);
         Some(Ring {
             at: (place(at)?, capacity.cpu_pct?.value),
@@ -236,8 +223,9 @@ fn panel(view: View<'_>) -> Panel {
             ..Ring::default()
         })
     };
-    let trials = specks(Tone::Cpu, view.picture.trials.iter().filter_map(trial));
-    let mut panel = cpu_panel(load_axis(view), diagonal("CPU use = load", 100.0));
+    let trials = Series::specks(Tone::Cpu, view.picture.trials.iter().filter_map(trial));
+    let diagonal = Series::diagonal("CPU use = load", 100.0);
+    let mut panel = Panel::of_cpu(load_axis(view), diagonal);
     panel.height = Height::Equal;
     if !is_rated {
         // A load in percent of nothing that is known would be no load.
@@ -251,8 +239,5 @@ fn panel(view: View<'_>) -> Panel {
 }
 
 fn curve_point(point: &CpuPoint) -> Option<Datum> {
-    Some(Datum {
-        y_range: point.cpu_pct.interval(),
-        ..Datum::at(point.load_pct?, point.cpu_pct.value, None)
-    })
+    Some(Datum::estimate(point.load_pct?, point.cpu_pct))
 }

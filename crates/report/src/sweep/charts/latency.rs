@@ -2,12 +2,11 @@
 
 pub(super) mod title;
 
-use super::super::{Chart, Datum, Panel, Ranges, Ring, Series, Shape, Tone, Width};
-use super::{
-    View, goal_marks, goal_tone, joined, latency_axis, leads, load_marks, offered_axis, specks,
-};
+use super::{View, goal_marks, goal_tone, leads, load_marks, load_name};
 use crate::capacity::seen_broken;
-use crate::chart::Height;
+use crate::chart::{
+    At, Axis, Chart, Datum, Height, Panel, Ranges, Ring, Series, Shape, Tone, Width,
+};
 use crate::number::{per_second, time_us};
 use plimsoll_model::{
     CapacityFinding, Goal, LatencySpread, LatencySummary, LevelFinding, Phase, PictureSetting,
@@ -24,7 +23,6 @@ pub(super) struct Percentile {
     spread: fn(&LatencySpread) -> Span,
 }
 
-/// From the top down.
 pub(super) const PERCENTILES: [Percentile; 3] = [
     Percentile {
         name: "p99.9",
@@ -65,11 +63,9 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
         false => &PERCENTILES,
     };
     let panel = panel(view, lines);
+    let (title, hint) = (title::title(view), title::hint(view, &panel));
     Some(Chart {
-        id: "latency".to_owned(),
-        title: title::title(view),
         short_titles: vec![title::short(view.findings())],
-        hint: title::hint(view, &panel),
         description: format!(
             "Latency over the offered rate, from {} to {}, latency on a logarithmic axis.",
             per_second(levels.first()?.offered_rps),
@@ -77,27 +73,21 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
         ),
         picks: levels.iter().map(|l| Some(l.offered_rps)).collect(),
         details: levels.iter().map(|l| detail(l, lines)).collect(),
-        panels: vec![panel],
         width: Width::Full,
         table: view.level_table(),
         rows_are_picks: true,
-        ..Chart::default()
+        ..Chart::of(panel, "latency", title, hint)
     })
 }
 
-/// A line of what is told of a level.
 fn detail(level: &LevelFinding, lines: &[Percentile]) -> String {
+    let (name, rate) = (load_name(level), per_second(level.offered_rps));
     let Some(latency) = &level.latency_us else {
-        return format!("{}: no trial counts", super::load_name(level));
+        return format!("{name}: no trial counts");
     };
     let part = |line: &Percentile| format!("{} {}", line.name, time_us((line.of)(latency)));
     let parts: Vec<String> = lines.iter().rev().map(part).collect();
-    format!(
-        "{}, {}: {}",
-        super::load_name(level),
-        per_second(level.offered_rps),
-        parts.join(", ")
-    )
+    format!("{name}, {rate}: {}", parts.join(", "))
 }
 
 fn panel(view: View<'_>, lines: &[Percentile]) -> Panel {
@@ -105,33 +95,29 @@ fn panel(view: View<'_>, lines: &[Percentile]) -> Panel {
     let loads = load_marks(findings, Some);
     let searched: Vec<(f64, f64)> = view.picture.trials.iter().filter_map(search).collect();
     let mut series: Vec<Series> = lines.iter().map(|line| percentile(view, *line)).collect();
-    series.push(specks(Tone::P99, searched.iter().copied()));
+    series.push(Series::specks(Tone::P99, searched.iter().copied()));
     // Beyond the end of the axis all would stand at its end.
     let ends = loads.iter().flat_map(|mark| {
         let at = match mark.at {
-            super::At::X(at) | super::At::Y(at) => at,
+            At::X(at) | At::Y(at) => at,
         };
         [at, mark.range.map_or(at, |(_, high)| high)]
     });
     let rates = view.levels().iter().map(|l| l.offered_rps).chain(ends);
-    let x = offered_axis(rates.chain(searched.iter().map(|(rate, _)| *rate)));
+    let x = Axis::offered(rates.chain(searched.iter().map(|(rate, _)| *rate)));
     let data = series.iter().flat_map(|s| &s.data);
     let values = data.flat_map(|d| {
         let (low, high) = d.y_range.unwrap_or((d.y, d.y));
         [low, d.y, high]
     });
-    let limits = findings
-        .capacity
-        .iter()
-        .filter_map(CapacityFinding::latency_limit_us);
+    let goals = findings.capacity.iter();
+    let limits = goals.filter_map(CapacityFinding::latency_limit_us);
+    let y = Axis::latency("latency", values.chain(limits));
     Panel {
-        x,
-        y: latency_axis(values.chain(limits)),
         height: Height::Fixed(320.0),
         marks: loads.into_iter().chain(goal_marks(findings)).collect(),
-        series,
         rings: rings(view),
-        ..Panel::default()
+        ..Panel::of(x, y, series)
     }
 }
 
@@ -159,7 +145,7 @@ fn percentile(view: View<'_>, line: Percentile) -> Series {
     let data = view.levels().iter().enumerate().map(datum).collect();
     Series {
         ranges: Ranges::Band,
-        ..joined(line.name, line.tone, line.shape, data)
+        ..Series::joined(line.name, line.tone, line.shape, data)
     }
 }
 

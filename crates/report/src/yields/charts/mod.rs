@@ -12,27 +12,26 @@ mod steps;
 mod time;
 mod total;
 
-use crate::YieldReport;
+use super::{YieldReport, head, table};
 use crate::chart::{Axis, Chart, Row, Shape, Tone};
-use crate::number::Written;
+use crate::html::Picker;
+use crate::number::{Written, time_us};
 use crate::table::Column;
-use crate::yields::table;
 use plimsoll_model::{
     Arm, ArmFinding, BudgetVerdict, Estimate, StepCourse, TrialPicture, YieldFindings,
 };
 
 /// What the charts of a yield run are drawn from.
 #[derive(Clone, Copy)]
-pub(crate) struct Arms<'a> {
-    pub(crate) report: &'a YieldReport<'a>,
-    /// Its trials, for the time line.
-    pub(crate) trials: &'a [TrialPicture],
+pub(super) struct Arms<'a> {
+    pub(super) report: &'a YieldReport<'a>,
+    pub(super) trials: &'a [TrialPicture],
     /// Latency after steps of the load, where it steps.
-    pub(crate) steps: &'a [StepCourse],
+    pub(super) steps: &'a [StepCourse],
 }
 
 /// All charts that there is something to draw for, in the order of the page.
-pub(crate) fn figures(view: Arms<'_>) -> Vec<Chart> {
+pub(super) fn figures(view: Arms<'_>) -> Vec<Chart> {
     let charts = [
         steps::chart(view),
         curve::paid(view),
@@ -66,7 +65,6 @@ impl<'a> Arms<'a> {
         Some(change.under(&self.findings().budget))
     }
 
-    /// Whether this is the arm to take.
     fn is_best(&self, arm: &ArmFinding) -> bool {
         self.findings().recommended.arm == Some(arm.arm)
     }
@@ -78,7 +76,6 @@ impl<'a> Arms<'a> {
             .collect()
     }
 
-    /// What a chart tells of each arm.
     fn details(&self, tell: impl Fn(&ArmFinding) -> Option<String>) -> Vec<String> {
         let one = |arm: &ArmFinding| {
             let detail = tell(arm).unwrap_or_else(|| "not known".to_owned());
@@ -107,7 +104,6 @@ impl<'a> Arms<'a> {
     }
 }
 
-/// What runs in an arm, in a sentence.
 fn with(arm: &ArmFinding) -> String {
     match arm.arm {
         arm if !arm.has_job() => "with the service alone".to_owned(),
@@ -118,10 +114,10 @@ fn with(arm: &ArmFinding) -> String {
 
 /// `1.2ms with the service alone, 1.3ms with …`, with an "and" before the last.
 fn listed(values: &[(String, f64)], show: impl Fn(f64) -> String) -> String {
-    let parts = values.iter();
-    and(&parts
-        .map(|(name, value)| format!("{} {name}", show(*value)))
-        .collect::<Vec<_>>())
+    let parts = values
+        .iter()
+        .map(|(name, value)| format!("{} {name}", show(*value)));
+    and(&parts.collect::<Vec<_>>())
 }
 
 /// `a, b and c`
@@ -144,29 +140,27 @@ fn verdict_look(arm: &ArmFinding) -> (Tone, Shape, bool) {
 
 /// Everything that can be picked, by name, with what is told of it: the arms,
 /// and those of a curve with each headroom.
-pub(crate) fn picks(view: Arms<'_>) -> impl Iterator<Item = (String, String)> {
+pub(super) fn picker(view: Arms<'_>, charts: &[Chart]) -> Picker {
     let arms = view.arms().iter();
-    let arms = arms.map(move |arm| (arm.arm.to_string(), facts(view, arm)));
+    let arms = arms.map(|arm| (arm.arm.to_string(), facts(view, arm)));
     let points = view.findings().curve.iter().flat_map(|curve| &curve.points);
-    arms.chain(points.map(move |point| (curve::name(point), facts(view, &point.found))))
+    let points = points.map(|point| (curve::name(point), facts(view, &point.found)));
+    Picker::of_arms(arms.chain(points), head::first(view.report), charts)
 }
 
 /// What is told of an arm wherever it is picked.
 fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
-    let mut parts = Vec::new();
-    if let Some(gained) = arm.work_gained_share.filter(|_| arm.arm.has_job()) {
-        let gained = Written::pct(table::pct(gained)).with_ends(" %");
-        parts.push(format!("gained {gained}"));
-    }
-    if let Some(change) = view.change(arm) {
-        let quantile = view.findings().budget.quantile;
-        let change = table::signed(change) + " %" + &ends(change);
-        parts.push(format!("{quantile} {change}"));
-    }
-    if let Some(latency) = &arm.latency_us {
-        parts.push(format!("p99 {}", crate::number::time_us(latency.p99)));
-    }
-    parts.extend(verdict_words(arm).map(str::to_owned));
+    let quantile = view.findings().budget.quantile;
+    let gained = arm.work_gained_share.filter(|_| arm.arm.has_job());
+    let gained = gained.map(|share| Written::pct(table::pct(share)).with_ends(" %"));
+    let change = view.change(arm).map(|c| table::signed(c) + " %" + &ends(c));
+    let parts = [
+        gained.map(|gained| format!("gained {gained}")),
+        change.map(|change| format!("{quantile} {change}")),
+        arm.latency_us.map(|l| format!("p99 {}", time_us(l.p99))),
+        verdict_words(arm).map(str::to_owned),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     match parts.is_empty() {
         true => "no trial counts".to_owned(),
         false => parts.join(" · "),
@@ -176,7 +170,7 @@ fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
 /// ` (0.7 to 3.5)`
 fn ends(estimate: Estimate) -> String {
     let ends = Written::pct(estimate).ends();
-    ends.map_or_else(String::new, |ends| format!(" ({ends})"))
+    ends.map(|ends| format!(" ({ends})")).unwrap_or_default()
 }
 
 fn verdict_words(arm: &ArmFinding) -> Option<&'static str> {
@@ -193,7 +187,6 @@ fn known<T>(view: Arms<'_>, of: impl Fn(&ArmFinding) -> Option<T>) -> Vec<(usize
     arms.filter(|(_, arm)| of(arm).is_some()).collect()
 }
 
-/// A row per arm.
 fn rows(view: Arms<'_>, arms: &[(usize, &ArmFinding)]) -> Axis {
     let row = |(_, arm): &(usize, &ArmFinding)| row(arm.arm.name(), view.is_best(arm));
     Axis::of_rows(arms.iter().map(row).collect())
@@ -209,4 +202,10 @@ fn row(name: &str, is_best: bool) -> Row {
 /// From the top to the bottom of what stands in a row.
 fn within_row(row: usize) -> (f64, f64) {
     (row as f64 + 0.2, row as f64 + 0.8)
+}
+
+/// The service alone, of these.
+fn alone<'a>(arms: &[(usize, &'a ArmFinding)]) -> Option<&'a ArmFinding> {
+    let alone = arms.iter().find(|(_, arm)| !arm.arm.has_job());
+    alone.map(|(_, arm)| *arm)
 }

@@ -1,8 +1,8 @@
 //! The time line of the run: a row for each arm, a bar for each trial.
 
 use super::{Arms, row, within_row};
-use crate::chart::figures::time_line::{bar, time_line};
-use crate::chart::{Axis, Bar, Chart, Height, Panel};
+use crate::chart::time_line::{bar, time_line};
+use crate::chart::{Axis, Bar, Chart, Panel};
 use plimsoll_model::{Arm, PictureSetting, TrialPicture};
 
 pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
@@ -22,18 +22,16 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
         let name = arm.map_or("rated rate", Arm::name);
         row(name, arm.is_some() && *arm == best)
     };
-    let panel = Panel {
-        y: Axis::of_rows(rows.iter().map(name).collect()),
-        height: Height::Rows,
-        bars: view.trials.iter().map(bar).collect(),
-        ..Panel::default()
-    };
+    let y = Axis::of_rows(rows.iter().map(name).collect());
+    let bars = view.trials.iter().map(bar).collect();
+    let title = view.report.record.trials.in_words();
+    let hint = "Each bar is a trial; the pale parts are warm-up and drain. A pass visits every arm \
+                once, in shuffled order, so that a machine that drifts does not favour one.";
     time_line(
         view.trials,
-        view.report.record.trials.in_words(),
-        "Each bar is a trial; the pale parts are warm-up and drain. A pass visits every arm once, \
-         in shuffled order, so that a machine that drifts does not favour one.",
-        panel,
+        title,
+        hint,
+        Panel::of_rows(Axis::default(), y, bars),
     )
 }
 

@@ -1,24 +1,18 @@
 //! Work per CPU-second against load: the chart below CPU use.
 
 use super::cpu::{load_axis, picks, place, point_columns};
-use super::{View, joined, load_marks, load_name};
-use crate::chart::{
-    Axis, Chart, Datum, Height, Mark, Panel, Ranges, Scale, Series, Shape, Tone, Unit,
-};
-use crate::number::{self, MISSING, Written};
-use crate::table::Column;
+use super::{View, load_marks, load_name};
+use crate::chart::{Axis, Chart, Datum, Height, Mark, Panel, Ranges, Scale, Series, Tone, Unit};
+use crate::number::{self, Written};
+use crate::table::{Column, ColumnsOf, ends, or_dash};
 use plimsoll_model::{CpuPoint, Estimate, LevelFinding, WorkOf};
 
 pub(super) fn chart(view: View<'_>) -> Option<Chart> {
     let points = points(view);
     points.first()?;
+    let description = "Requests per CPU-second over achieved load in percent of the rated rate.";
     Some(Chart {
-        id: "work".to_owned(),
-        title: title(view, &points),
-        hint: hint(view).to_owned(),
-        description: "Requests per CPU-second over achieved load in percent of the rated rate."
-            .to_owned(),
-        panels: vec![panel(view, &points)],
+        description: description.to_owned(),
         picks: picks(view),
         details: view.details(|level| match of_level(view, level) {
             Some(work) => {
@@ -28,7 +22,12 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
             None => "work per CPU-second is not known".to_owned(),
         }),
         table: table(view),
-        ..Chart::default()
+        ..Chart::of(
+            panel(view, &points),
+            "work",
+            title(view, &points),
+            hint(view),
+        )
     })
 }
 
@@ -40,32 +39,24 @@ fn panel(view: View<'_>, points: &[(f64, Estimate)]) -> Panel {
     // From 0, so that a small difference looks small.
     let highest =
         |(_, work): &(f64, Estimate)| work.high.unwrap_or(work.value).min(2.0 * work.value);
-    let datum = |(load, work): &(f64, Estimate)| Datum {
-        y_range: work.interval(),
-        ..Datum::at(*load, work.value, None)
+    let scale = Scale::from_zero(points.iter().map(highest), 4);
+    let data = points
+        .iter()
+        .map(|(load, work)| Datum::estimate(*load, *work));
+    let series = Series {
+        ranges: Ranges::Band,
+        ..Series::line("", Tone::Work, data.collect())
     };
-    let data = points.iter().map(datum).collect();
     let unnamed = |mark| Mark {
         name: String::new(),
         ..mark
     };
+    let marks = load_marks(view.findings(), place(view)).into_iter();
+    let y = Axis::new(label, scale, Unit::Rate);
     Panel {
-        x: load_axis(view),
-        y: Axis::new(
-            label,
-            Scale::from_zero(points.iter().map(highest), 4),
-            Unit::Rate,
-        ),
         height: Height::Fixed(180.0),
-        marks: load_marks(view.findings(), place(view))
-            .into_iter()
-            .map(unnamed)
-            .collect(),
-        series: vec![Series {
-            ranges: Ranges::Band,
-            ..joined("", Tone::Work, Shape::Circle, data)
-        }],
-        ..Panel::default()
+        marks: marks.map(unnamed).collect(),
+        ..Panel::of(load_axis(view), y, vec![series])
     }
 }
 
@@ -143,25 +134,17 @@ fn of_level(view: View<'_>, level: &LevelFinding) -> Option<Estimate> {
 }
 
 fn points(view: View<'_>) -> Vec<(f64, Estimate)> {
-    let curve = view.picture.curve.iter();
-    curve
-        .filter_map(|p| Some((p.load_pct?, p.work_per_cpu_s?)))
-        .collect()
+    let known = |p: &CpuPoint| Some((p.load_pct?, p.work_per_cpu_s?));
+    view.picture.curve.iter().filter_map(known).collect()
 }
 
 fn table(view: View<'_>) -> Vec<Column> {
-    let points = || view.picture.curve.iter();
+    let of = ColumnsOf(&view.picture.curve);
     let written = |p: &CpuPoint| p.work_per_cpu_s.map(Written::rate);
-    let value = |p: &CpuPoint| written(p).map_or_else(|| MISSING.to_owned(), |w| w.value);
-    let ends = |p: &CpuPoint| {
-        written(p)
-            .and_then(|w| w.ends())
-            .unwrap_or_else(|| MISSING.to_owned())
-    };
     let mut columns = Vec::from(point_columns(view));
     columns.extend([
-        Column::new("work", "/CPU-s", 0, points().map(value)),
-        Column::new("95 % band", "/CPU-s", 0, points().map(ends)),
+        of.column("work", "/CPU-s", |p| or_dash(written(p), |w| w.value)),
+        of.column("95 % band", "/CPU-s", |p| ends(written(p))),
     ]);
     columns
 }

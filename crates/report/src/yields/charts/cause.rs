@@ -1,14 +1,11 @@
 //! Where the extra latency comes from: CPU time and waiting for a CPU.
 
-use super::{Arms, known, listed, rows, within_row};
-use crate::chart::{
-    At, Axis, Bar, Chart, Facets, Height, Mark, MarkKind, Panel, Scale, Tone, Unit,
-};
+use super::{Arms, alone, known, listed, rows, within_row};
+use crate::chart::{At, Axis, Bar, Chart, Facets, Mark, MarkKind, Panel, Scale, Tone, Unit};
 use crate::number::time_us;
 use crate::yields::table::cause_name;
 use plimsoll_model::ArmFinding;
 
-/// A time per request.
 struct Part {
     tone: Tone,
     name: &'static str,
@@ -33,16 +30,13 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
     arms.first().filter(|_| view.compares())?;
     let is_known = |part: &&Part| arms.iter().any(|(_, arm)| (part.of)(arm).is_some());
     let parts = PARTS.iter().filter(is_known);
+    let hint = "Both are of the service's own threads, per request. What reaches beyond the dotted \
+                line is more than with the service alone: more waiting is lost to the job's turns on \
+                the CPUs, more CPU time to shared caches, memory, cores or clock.";
+    let description =
+        "CPU time of the service and its wait for a CPU, both per request, a bar per arm.";
     Some(Chart {
-        id: "cause".to_owned(),
-        title: title(view),
-        hint: "Both are of the service's own threads, per request. What reaches beyond the dotted \
-               line is more than with the service alone: more waiting is lost to the job's turns on \
-               the CPUs, more CPU time to shared caches, memory, cores or clock."
-            .to_owned(),
-        description: "CPU time of the service and its wait for a CPU, both per request, a bar per \
-                      arm."
-            .to_owned(),
+        description: description.to_owned(),
         panels: parts.map(|part| panel(view, part, &arms)).collect(),
         facets: Facets {
             abreast: 2,
@@ -53,28 +47,26 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
         details: view.details(detail),
         table: view.columns(&["arm", "waits", "CPU time", "cause"]),
         rows_are_picks: true,
-        ..Chart::default()
+        ..Chart::of(Panel::default(), "cause", title(view), hint)
     })
 }
 
 fn title(view: Arms<'_>) -> String {
     let [cpu, wait] = &PARTS;
     let waits = view.of_interest(wait.of);
-    match waits.is_empty() {
-        false => format!("A request waits for a CPU for {}", listed(&waits, time_us)),
-        true => {
-            let values = view.of_interest(cpu.of);
-            format!("A request takes CPU time of {}", listed(&values, time_us))
-        }
+    if !waits.is_empty() {
+        return format!("A request waits for a CPU for {}", listed(&waits, time_us));
     }
+    let times = view.of_interest(cpu.of);
+    format!("A request takes CPU time of {}", listed(&times, time_us))
 }
 
 fn detail(arm: &ArmFinding) -> Option<String> {
     let one = |part: &Part| Some(format!("{} {}", part.name, time_us((part.of)(arm)?)));
     let parts: Vec<String> = PARTS.iter().filter_map(one).collect();
-    let cause = arm.cause.map_or_else(String::new, |cause| {
-        format!("; more latency comes from: {}", cause_name(cause))
-    });
+    let cause = arm.cause.map(cause_name);
+    let cause = cause.map(|cause| format!("; more latency comes from: {cause}"));
+    let cause = cause.unwrap_or_default();
     let known = !parts.is_empty();
     known.then(|| format!("per request {}{cause}", parts.join(", ")))
 }
@@ -93,18 +85,13 @@ fn panel(view: Arms<'_>, part: &Part, arms: &[(usize, &ArmFinding)]) -> Panel {
             ..Bar::default()
         })
     };
-    let alone = arms.iter().find(|(_, arm)| !arm.arm.has_job());
-    let alone = alone.and_then(|(_, arm)| (part.of)(arm));
+    let alone = alone(arms).and_then(part.of);
+    let alone = alone.map(|us| Mark::new(MarkKind::Guide, At::X(us)));
+    let x = Axis::new("per request", Scale::up_to(values), Unit::Time);
+    let bars = arms.iter().enumerate().filter_map(bar).collect();
     Panel {
         title: part.name.to_owned(),
-        x: Axis::new("per request", Scale::up_to(values), Unit::Time),
-        y: rows(view, arms),
-        height: Height::Rows,
-        marks: alone
-            .map(|us| Mark::new(MarkKind::Guide, At::X(us)))
-            .into_iter()
-            .collect(),
-        bars: arms.iter().enumerate().filter_map(bar).collect(),
-        ..Panel::default()
+        marks: alone.into_iter().collect(),
+        ..Panel::of_rows(x, rows(view, arms), bars)
     }
 }

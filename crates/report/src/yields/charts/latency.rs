@@ -1,9 +1,8 @@
 //! Latency of each arm, the service alone on top.
 
-use super::{Arms, known, listed, rows};
-use crate::chart::figures::latency_axis;
+use super::{Arms, alone, known, listed, rows};
 use crate::chart::{
-    At, Bar, Chart, Datum, Height, Key, Mark as Line, MarkKind, Panel, Series, Shape, Tone, Width,
+    At, Axis, Bar, Chart, Datum, Key, Mark as Line, MarkKind, Panel, Series, Shape, Tone, Width,
 };
 use crate::number::time_us;
 use plimsoll_model::{ArmFinding, LatencyUs, Quantile};
@@ -30,23 +29,21 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
     arms.first().filter(|_| view.compares())?;
     let (name, _, _, of) = asked(view.findings().budget.quantile);
     let values = view.of_interest(|arm| arm.latency_us.as_ref().map(of));
+    let hint = format!(
+        "Each row is an arm, its marks are latencies from the intended start of a request. Dashed: \
+         {name} of the service alone. Changes are found pass by pass, so that they may differ from \
+         what lies between two marks here."
+    );
+    let description = "Latency at p50, p95, p99 and p99.9, logarithmic, a row per arm, the service \
+                       alone on top.";
+    let title = format!("{name} is {}", listed(&values, time_us));
     Some(Chart {
-        id: "latency".to_owned(),
-        title: format!("{name} is {}", listed(&values, time_us)),
-        hint: format!(
-            "Each row is an arm, its marks are latencies from the intended start of a request. \
-             Dashed: {name} of the service alone. Changes are found pass by pass, so that they may \
-             differ from what lies between two marks here."
-        ),
-        description: "Latency at p50, p95, p99 and p99.9, logarithmic, a row per arm, the service \
-                      alone on top."
-            .to_owned(),
-        panels: vec![panel(view, &arms)],
+        description: description.to_owned(),
         width: Width::Full,
         details: view.details(detail),
         table: view.columns(&["arm", "p50", "p95", "p99", "p99.9"]),
         rows_are_picks: true,
-        ..Chart::default()
+        ..Chart::of(panel(view, &arms), "latency", title, hint)
     })
 }
 
@@ -68,18 +65,14 @@ fn panel(view: Arms<'_>, arms: &[(usize, &ArmFinding)]) -> Panel {
         tone: Tone::Span,
         ..Bar::default()
     };
-    let series = MARKS.map(|(_, tone, shape, of)| Series {
-        tone,
-        marker: Some(shape),
-        data: known()
-            .map(|(middle, place, latency)| Datum::at(of(latency), middle, Some(place)))
-            .collect(),
-        ..Series::default()
+    let series = MARKS.map(|(_, tone, shape, of)| {
+        let data =
+            known().map(|(middle, place, latency)| Datum::at(of(latency), middle, Some(place)));
+        Series::points(tone, shape, data.collect())
     });
-    let alone = arms.iter().find(|(_, arm)| !arm.arm.has_job());
-    let alone = alone.and_then(|(_, arm)| arm.latency_us.as_ref());
     let (_, tone, _, of) = asked(view.findings().budget.quantile);
-    let limit = alone.map(|alone| Line {
+    let limit = alone(arms).and_then(|arm| arm.latency_us.as_ref());
+    let limit = limit.map(|alone| Line {
         tone,
         ..Line::new(MarkKind::Goal, At::X(of(alone)))
     });
@@ -93,14 +86,14 @@ fn panel(view: Arms<'_>, arms: &[(usize, &ArmFinding)]) -> Panel {
         })
     });
     let values = known().flat_map(|(_, _, latency)| MARKS.map(|(.., of)| of(latency)));
+    let (x, bars) = (
+        Axis::latency("latency", values),
+        known().map(span).collect(),
+    );
     Panel {
-        x: latency_axis(values),
-        y: rows(view, arms),
-        height: Height::Rows,
         marks: limit.into_iter().collect(),
-        bars: known().map(span).collect(),
         series: series.into(),
         legend: legend.collect(),
-        ..Panel::default()
+        ..Panel::of_rows(x, rows(view, arms), bars)
     }
 }

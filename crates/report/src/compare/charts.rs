@@ -1,12 +1,10 @@
 //! Charts of several machines: on the same axes, or side by side.
 
-use super::{cpu_panel, diagonal, joined, latency_axis};
+use super::tables::{MEASURES, Scale as Amount, figure, measure_name};
 use crate::capacity::seen_broken;
-use crate::chart::Bar;
 use crate::chart::{
-    Axis, Chart, Datum, Facets, Height, Panel, Ring, Row, Scale, Series, Shape, Tone, Unit, Width,
+    Axis, Bar, Chart, Datum, Height, Panel, Ring, Row, Scale, Series, Shape, Tone, Unit, Width,
 };
-use crate::compare::tables::{Scale as Amount, measure_name};
 use crate::escape::safe;
 use crate::sentence::capital;
 use plimsoll_model::{
@@ -15,32 +13,34 @@ use plimsoll_model::{
 };
 
 /// A machine in an overlay.
-pub(crate) struct Machine<'a> {
+pub(super) struct Machine<'a> {
     /// Its name, safe to show.
-    pub(crate) name: String,
-    pub(crate) findings: &'a Findings,
-    pub(crate) picture: &'a Picture,
+    pub(super) name: String,
+    pub(super) findings: &'a Findings,
+    pub(super) picture: &'a Picture,
     /// What its rates are multiplied with, by measure.
-    pub(crate) factors: &'a [(Measure, f64)],
+    pub(super) factors: &'a [(Measure, f64)],
 }
 
 impl Machine<'_> {
-    fn factor(&self, basis: Basis) -> Option<f64> {
-        let known = self.factors.iter().find(|(m, _)| *m == basis.measure);
-        known.map(|(_, factor)| *factor / basis.size)
+    pub(super) fn factor(&self, measure: Measure) -> Option<f64> {
+        let known = self.factors.iter().find(|(of, _)| *of == measure);
+        known.map(|(_, factor)| *factor)
+    }
+
+    fn factor_on(&self, basis: Basis) -> Option<f64> {
+        self.factor(basis.measure).map(|factor| factor / basis.size)
     }
 }
 
 /// What rates are divided by in a drawing.
 #[derive(Clone, Copy)]
-pub(crate) struct Basis {
-    /// Names the drawing.
-    pub(crate) id: &'static str,
-    pub(crate) measure: Measure,
+pub(super) struct Basis {
+    pub(super) id: &'static str,
+    pub(super) measure: Measure,
     /// Of how many the unit of the axis consists.
-    pub(crate) size: f64,
-    /// What stands at the axis.
-    pub(crate) axis: &'static str,
+    pub(super) size: f64,
+    pub(super) axis: &'static str,
 }
 
 /// Whether a goal is met somewhere on the one line that is drawn of a machine.
@@ -50,12 +50,11 @@ fn is_met(capacity: &CapacityFinding) -> bool {
     of_p99 && seen_broken(capacity)
 }
 
-/// A line per machine.
 fn lines(machines: &[Machine<'_>], data: impl Fn(&Machine<'_>) -> Vec<(f64, f64)>) -> Vec<Series> {
     let line = |(i, machine): (usize, &Machine<'_>)| {
         let points = data(machine).into_iter();
         let data = points.map(|(x, y)| Datum::at(x, y, None)).collect();
-        joined(&machine.name, Tone::Nth(i), Shape::Circle, data)
+        Series::line(&machine.name, Tone::Nth(i), data)
     };
     machines.iter().enumerate().map(line).collect()
 }
@@ -66,20 +65,18 @@ fn all(series: &[Series]) -> impl Iterator<Item = (f64, f64)> + Clone {
         .flat_map(|s| s.data.iter().map(|d| (d.x, d.y)))
 }
 
-fn one(id: &str, title: &str, description: &str, panel: Panel) -> Chart {
+/// A chart with a line per machine.
+fn one(panel: Panel, id: &str, (title, hint): (String, &str), description: &str) -> Chart {
     Chart {
-        id: id.to_owned(),
-        title: title.to_owned(),
         description: description.to_owned(),
-        panels: vec![panel],
-        ..Chart::default()
+        ..Chart::of(panel, id, title, hint)
     }
 }
 
 /// p99 against load, with the goal's mark on each line.
-pub(crate) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Chart {
+pub(super) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Chart {
     let series = lines(machines, |machine| {
-        let Some(factor) = machine.factor(basis) else {
+        let Some(factor) = machine.factor_on(basis) else {
             return Vec::new();
         };
         let p99 = |l: &LevelFinding| l.latency_us.as_ref().map_or(f64::NAN, |l| l.p99);
@@ -87,7 +84,7 @@ pub(crate) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Ch
         levels.map(|l| (l.offered_rps * factor, p99(l))).collect()
     });
     let of_machine = |(i, machine): (usize, &Machine<'_>)| {
-        let factor = machine.factor(basis);
+        let factor = machine.factor_on(basis);
         let met = machine.findings.capacity.iter().filter(|c| is_met(c));
         let ring = |capacity: &CapacityFinding| {
             let rate = capacity.rate_rps?.value * factor?;
@@ -103,130 +100,102 @@ pub(crate) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Ch
     let times = all(&series)
         .map(|(_, us)| us)
         .chain(rings.iter().map(|r| r.at.1));
+    let loads = Scale::up_to(all(&series).map(|(x, _)| x));
+    let y = Axis::latency("latency, p99", times);
     let panel = Panel {
-        x: Axis::new(
-            basis.axis,
-            Scale::up_to(all(&series).map(|(x, _)| x)),
-            Unit::Rate,
-        ),
-        y: Axis {
-            label: "latency, p99".to_owned(),
-            ..latency_axis(times)
-        },
         height: Height::Fixed(324.0),
-        series,
         rings,
-        ..Panel::default()
+        ..Panel::of(Axis::new(basis.axis, loads, Unit::Rate), y, series)
     };
+    let description = "p99 over load, a line per machine; the marks are the load lines.";
     Chart {
         width: Width::Full,
-        ..one(
-            basis.id,
-            title,
-            "p99 over load, a line per machine; the marks are the load lines.",
-            panel,
-        )
+        ..one(panel, basis.id, (title.to_owned(), ""), description)
     }
 }
 
 fn load_axis() -> Axis {
     let scale = Scale::linear(0.0, 100.0);
-    Axis::new(
-        "achieved load, % of the machine's rated rate",
-        scale,
-        Unit::Number,
-    )
+    let label = "achieved load, % of the machine's rated rate";
+    Axis::new(label, scale, Unit::Number)
 }
 
 /// CPU use against load, both in percent of the machine's own most.
-pub(crate) fn cpu(machines: &[Machine<'_>], title: &str) -> Chart {
-    let mut panel = cpu_panel(load_axis(), diagonal("CPU use = load", 100.0));
+pub(super) fn cpu(machines: &[Machine<'_>], title: String) -> Chart {
+    let mut panel = Panel::of_cpu(load_axis(), Series::diagonal("CPU use = load", 100.0));
     panel.height = Height::Equal;
     panel.series.extend(lines(machines, |machine| {
         let curve = machine.picture.curve.iter();
-        curve
-            .filter_map(|p| Some((p.load_pct?, p.cpu_pct.value)))
-            .collect()
+        let points = curve.filter_map(|p| Some((p.load_pct?, p.cpu_pct.value)));
+        points.collect()
     }));
+    let hint = "CPU use against achieved load, in percent of each machine's own rated rate. The \
+                dotted diagonal is CPU use linear in the load.";
     one(
-        "cpu",
-        title,
-        "CPU use over load, a line per machine.",
         panel,
+        "cpu",
+        (title, hint),
+        "CPU use over load, a line per machine.",
     )
 }
 
 /// Work per CPU-second against load. Its unit is that of the basis.
-pub(crate) fn work(machines: &[Machine<'_>], basis: Basis, title: &str) -> Chart {
+pub(super) fn work(machines: &[Machine<'_>], basis: Basis, (title, hint): (String, &str)) -> Chart {
     let series = lines(machines, |machine| {
         let known = machine.picture.service_cpus.is_some();
-        let Some(factor) = machine.factor(basis).filter(|_| known) else {
+        let Some(factor) = machine.factor_on(basis).filter(|_| known) else {
             return Vec::new();
         };
         let curve = machine.picture.curve.iter();
-        curve
-            .filter_map(|p| Some((p.load_pct?, p.work_per_cpu_s?.value * factor)))
-            .collect()
+        let points = curve.filter_map(|p| Some((p.load_pct?, p.work_per_cpu_s?.value * factor)));
+        points.collect()
     });
+    let scale = Scale::from_zero(all(&series).map(|(_, y)| y), 4);
     let panel = Panel {
-        x: load_axis(),
-        y: Axis::new(
-            basis.axis,
-            Scale::from_zero(all(&series).map(|(_, y)| y), 4),
-            Unit::Rate,
-        ),
         height: Height::Fixed(184.0),
-        series,
-        ..Panel::default()
+        ..Panel::of(
+            load_axis(),
+            Axis::new(basis.axis, scale, Unit::Rate),
+            series,
+        )
     };
-    one(basis.id, title, "Work per CPU-second over load.", panel)
+    one(
+        panel,
+        basis.id,
+        (title, hint),
+        "Work per CPU-second over load.",
+    )
 }
 
 /// What machines carry within a goal: a point and its interval for each, in a
 /// panel for each measure that is known of any machine.
-pub(crate) fn capacities(comparison: &Comparison, goal: &Goal, id: &str, title: &str) -> Chart {
-    let measures = [
-        Measure::Capacity,
-        Measure::PerCpu,
-        Measure::PerPrice,
-        Measure::PerWatt,
-    ];
-    let panels = measures
-        .into_iter()
-        .filter_map(|m| amounts(comparison, goal, m));
+pub(super) fn capacities(comparison: &Comparison, goal: &Goal, id: &str, title: String) -> Chart {
+    let panels = MEASURES.into_iter();
+    let panels = panels.filter_map(|measure| amounts(comparison, goal, measure));
+    let hint = "A point per machine, with its 95 % interval.";
+    let description = "A point and its 95 % interval per machine and measure.";
     Chart {
         panels: panels.collect(),
-        facets: Facets::default(),
         width: Width::Full,
-        ..one(
-            id,
-            title,
-            "A point and its 95 % interval per machine and measure.",
-            Panel::default(),
-        )
+        ..one(Panel::default(), id, (title, hint), description)
     }
 }
 
 fn amounts(comparison: &Comparison, goal: &Goal, measure: Measure) -> Option<Panel> {
-    let figure = |machine: &ComparedMachine| -> Option<Figure> {
-        let capacity = machine.capacity.iter().find(|c| c.goal == *goal)?;
-        capacity
-            .figures
-            .iter()
-            .find(|f| f.measure == measure)
-            .cloned()
-    };
-    let figures: Vec<Option<Figure>> = comparison.machines.iter().map(figure).collect();
+    let figures: Vec<Option<&Figure>> = comparison
+        .machines
+        .iter()
+        .map(|machine| figure(machine, goal, measure))
+        .collect();
     let known = figures.iter().flatten();
-    let known = || known.clone().filter_map(|f| f.carried.estimate());
-    let most = known()
-        .map(|e| e.high.unwrap_or(e.value))
-        .reduce(f64::max)?;
-    let unit = Amount::of(figures.iter().flatten().next()?.unit, most);
+    let estimates = known.clone().filter_map(|f| f.carried.estimate());
+    let most = estimates.map(|e| e.high.unwrap_or(e.value));
+    let most = most.reduce(f64::max)?;
+    let unit = Amount::of(known.clone().next()?.unit, most);
     let (mut data, mut bars) = (Vec::new(), Vec::new());
     for (i, figure) in figures.iter().enumerate() {
         let middle = i as f64 + 0.5;
-        match figure.as_ref().and_then(|f| f.carried.estimate()) {
+        match figure.and_then(|f| f.carried.estimate()) {
             Some(estimate) => {
                 let low = estimate.low.map(|low| low / unit.size);
                 let high = estimate.high.map_or(f64::INFINITY, |high| high / unit.size);
@@ -248,17 +217,10 @@ fn amounts(comparison: &Comparison, goal: &Goal, measure: Measure) -> Option<Pan
         tone: Tone::Nth(i),
     };
     let rows = comparison.machines.iter().enumerate().map(row);
+    let x = Axis::new("", Scale::from_zero([most / unit.size], 6), Unit::Rate);
     Some(Panel {
         title: format!("{}, {}", capital(measure_name(measure)), unit.name),
-        x: Axis::new("", Scale::from_zero([most / unit.size], 6), Unit::Rate),
-        y: Axis::of_rows(rows.collect()),
-        height: Height::Rows,
-        series: vec![Series {
-            marker: Some(Shape::Circle),
-            data,
-            ..Series::default()
-        }],
-        bars,
-        ..Panel::default()
+        series: vec![Series::points(Tone::Plain, Shape::Circle, data)],
+        ..Panel::of_rows(x, Axis::of_rows(rows.collect()), bars)
     })
 }

@@ -2,13 +2,12 @@
 
 use super::change::{self, highest};
 use super::{Arms, ends, verdict_look, verdict_words};
-use crate::chart::{Axis, Chart, Datum, Height, Panel, Scale, Series, Shape, Unit, Width};
+use crate::chart::{Axis, Chart, Datum, Height, Panel, Scale, Series, Shape, Tone, Unit, Width};
 use crate::number::{self, Written};
 use crate::sentence::capital;
 use crate::yields::table::{self, signed};
 use plimsoll_model::{Arm, ArmFinding, Estimate};
 
-/// An arm of which both are known.
 struct Mark<'a> {
     place: usize,
     arm: &'a ArmFinding,
@@ -20,30 +19,27 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
     let marks = marks(view);
     marks.first()?;
     let panel = panel(view, &marks);
+    let hint = format!(
+        "Right is more of the job's work, down is less latency; bars are {} intervals. Filled circle: \
+         within the budget; diamond: beyond it; hollow square: inconclusive. The ring is around the \
+         arm to take.{}",
+        number::confidence(),
+        change::hint(view, &panel.y)
+    );
+    let description = "Each way to hold the job as a mark: to the right, the job's work that it \
+                       gained; upwards, how much more latency it cost; bars are intervals.";
     Some(Chart {
-        id: "paid".to_owned(),
-        title: title(view, &marks),
-        hint: format!(
-            "Right is more of the job's work, down is less latency; bars are {} intervals. Filled \
-             circle: within the budget; diamond: beyond it; hollow square: inconclusive. The \
-             ring is around the arm to take.{}",
-            number::confidence(),
-            change::hint(view, &panel.y)
-        ),
-        description: "Each way to hold the job as a mark: to the right, the job's work that it \
-                      gained; upwards, how much more latency it cost; bars are intervals."
-            .to_owned(),
-        panels: vec![panel],
+        description: description.to_owned(),
         width: Width::Full,
         details: view.details(|arm| detail(view, arm)),
-        table: table::columns(&view.findings().arms, &view.findings().budget),
+        table: table::columns(view.arms(), &view.findings().budget),
         rows_are_picks: true,
-        ..Chart::default()
+        ..Chart::of(panel, "paid", title(view, &marks), hint)
     })
 }
 
 fn marks(view: Arms<'_>) -> Vec<Mark<'_>> {
-    let arms = view.report.findings.arms.iter().enumerate();
+    let arms = view.arms().iter().enumerate();
     let beside = arms.filter(|(_, arm)| arm.arm.is_beside());
     let mark = |(place, arm)| {
         Some(Mark {
@@ -72,13 +68,11 @@ fn title(view: Arms<'_>, marks: &[Mark<'_>]) -> String {
         )
     };
     let best = marks.iter().find(|mark| view.is_best(mark.arm));
-    let nearest = || {
-        let by_price = |a: &&Mark<'_>, b: &&Mark<'_>| a.change.value.total_cmp(&b.change.value);
-        marks.iter().min_by(by_price)
-    };
+    let by_price = |a: &&Mark<'_>, b: &&Mark<'_>| a.change.value.total_cmp(&b.change.value);
+    let nearest = marks.iter().min_by(by_price);
     match (best, findings.recommended.within_budget) {
         (Some(best), _) => capital(&format!("{}, within {budget}", said(best))),
-        (None, Some(_)) => match nearest() {
+        (None, Some(_)) => match nearest {
             Some(near) => format!("No arm is within {budget}. {}", capital(&said(near))),
             None => format!("No arm is within {budget}"),
         },
@@ -100,13 +94,10 @@ fn detail(view: Arms<'_>, arm: &ArmFinding) -> Option<String> {
 
 /// The axis of work gained, up to a little beyond the most.
 pub(super) fn gained_axis(most: f64) -> Axis {
+    let label = "work gained, % of what the job does alone";
     Axis {
         short_label: "work gained, % of the job's alone".to_owned(),
-        ..Axis::new(
-            "work gained, % of what the job does alone",
-            Scale::up_to([most]),
-            Unit::Number,
-        )
+        ..Axis::new(label, Scale::up_to([most]), Unit::Number)
     }
 }
 
@@ -126,16 +117,11 @@ fn panel(view: Arms<'_>, marks: &[Mark<'_>]) -> Panel {
             ..Datum::at(mark.gained.value, mark.change.value, Some(mark.place))
         }
     };
+    let data = marks.iter().map(datum).collect();
+    let series = vec![Series::points(Tone::Plain, Shape::Circle, data)];
     Panel {
-        x: gained_axis(1.04 * most),
         height: Height::Fixed(384.0),
         marks: change::marks(view, &y),
-        series: vec![Series {
-            marker: Some(Shape::Circle),
-            data: marks.iter().map(datum).collect(),
-            ..Series::default()
-        }],
-        y,
-        ..Panel::default()
+        ..Panel::of(gained_axis(1.04 * most), y, series)
     }
 }

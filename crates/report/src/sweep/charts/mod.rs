@@ -1,33 +1,26 @@
-//! Every chart as a function from findings to data.
+//! Each chart of a sweep as a function from findings to data.
 
-pub(crate) mod arms;
-pub(crate) mod compare;
-pub(crate) mod copies;
 mod cpu;
 mod growth;
 mod latency;
 mod offered;
-pub(crate) mod progress;
 mod spectrum;
-mod time_line;
 mod work;
 
-pub(crate) use latency::title::kept;
-
-use super::{
-    At, Axis, Chart, Datum, Line, Mark, MarkKind, Panel, Scale, Series, Shape, Tone, Unit,
-};
+use super::levels;
 use crate::Report;
-use crate::number::{self, Written, time_us};
-use crate::sweep::capacity::{is_told, leading, load_line};
-use crate::sweep::levels;
+use crate::capacity::{is_told, leading, load_line};
+use crate::chart::{At, Chart, Mark, MarkKind, Tone, Unit, time_line};
+use crate::html::Picker;
+use crate::number::{self, Written, per_second, time_us};
+use crate::table::Column;
 use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Goal, LevelFinding, Picture};
 
 /// What the charts of a run are made from.
 #[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    pub(crate) report: &'a Report<'a>,
-    pub(crate) picture: &'a Picture,
+pub(super) struct View<'a> {
+    pub(super) report: &'a Report<'a>,
+    pub(super) picture: &'a Picture,
 }
 
 impl<'a> View<'a> {
@@ -44,8 +37,7 @@ impl<'a> View<'a> {
         self.findings().rated.as_ref().map(|rated| rated.rate_rps)
     }
 
-    /// The table of all levels.
-    fn level_table(&self) -> Vec<crate::table::Column> {
+    fn level_table(&self) -> Vec<Column> {
         levels::columns(self.levels(), self.report.is_imported())
     }
 
@@ -58,12 +50,12 @@ impl<'a> View<'a> {
 
 /// All charts of a sweep that there are data for, in two parts: those before
 /// the threshold table, and those after it.
-pub(crate) fn figures(view: View<'_>) -> (Vec<Chart>, Vec<Chart>) {
+pub(super) fn figures(view: View<'_>) -> (Vec<Chart>, Vec<Chart>) {
     let before = [latency::chart(view), cpu::chart(view), work::chart(view)];
     let after = [
         spectrum::chart(view),
         offered::chart(view),
-        time_line::chart(view),
+        of_trials(view),
         growth::chart(view),
     ];
     (
@@ -72,91 +64,73 @@ pub(crate) fn figures(view: View<'_>) -> (Vec<Chart>, Vec<Chart>) {
     )
 }
 
-/// The charts of a sweep for a terminal.
-pub(crate) fn terminal(report: &Report<'_>) -> Vec<Chart> {
+pub(super) fn terminal(report: &Report<'_>) -> Vec<Chart> {
     let picture = &Picture::default();
     let view = View { report, picture };
     let charts = [latency::chart(view), cpu::chart(view)];
     charts.into_iter().flatten().collect()
 }
 
+/// Of a table it is not known when its rows were measured.
+fn of_trials(view: View<'_>) -> Option<Chart> {
+    let trials = Some(&view.picture.trials).filter(|_| !view.report.is_imported())?;
+    let tally = view.report.record.trials.in_words();
+    time_line::of_loads(trials, tally, "offered, requests per second", Unit::Rate)
+}
+
+/// The levels to pick from.
+pub(super) fn picker(view: View<'_>, charts: &[&[Chart]]) -> Picker {
+    let imported = view.report.is_imported();
+    let levels = view.levels().iter();
+    let items = levels.map(|l| (load_name(l), level_facts(l, imported)));
+    Picker::of_levels(items, first(view), charts)
+}
+
+/// The level that is shown first: the highest at which the load line is kept,
+/// else the highest that was measured.
+fn first(view: View<'_>) -> usize {
+    let findings = view.findings();
+    let rate = leading(&findings.capacity).and_then(|l| l.finding.rate_rps);
+    let measured = |l: &LevelFinding| l.latency_us.is_some();
+    let kept = rate.and_then(|rate| {
+        let below = |l: &LevelFinding| measured(l) && l.offered_rps <= rate.value * 1.03;
+        findings.levels.iter().rposition(below)
+    });
+    let highest = || findings.levels.iter().rposition(measured);
+    kept.or_else(highest).unwrap_or(0)
+}
+
+fn level_facts(level: &LevelFinding, imported: bool) -> String {
+    let mut parts = vec![per_second(level.achieved_rps.unwrap_or(level.offered_rps))];
+    parts.extend(
+        level
+            .cpu_pct
+            .map(|cpu| format!("CPU {} %", number::pct(cpu))),
+    );
+    match &level.latency_us {
+        Some(latency) if imported => parts.push(format!("latency {}", time_us(latency.p99))),
+        Some(latency) => parts.extend([
+            format!("p50 {}", time_us(latency.p50)),
+            format!("p99 {}", time_us(latency.p99)),
+            format!("p99.9 {}", time_us(latency.p999)),
+        ]),
+        None => parts.push("no trial counts".to_owned()),
+    }
+    let errors = level.error_pct.filter(|pct| *pct > 0.0);
+    parts.extend(errors.map(|pct| format!("errors {} %", number::small_pct(pct))));
+    parts.join(" · ")
+}
+
 /// `80 % load`, with a decimal where it needs one.
-pub(crate) fn load_name(level: &LevelFinding) -> String {
+fn load_name(level: &LevelFinding) -> String {
     format!("{} % load", number::trimmed_pct(level.load_pct))
 }
 
-/// Points joined by a line.
-fn joined(name: &str, tone: Tone, shape: Shape, data: Vec<Datum>) -> Series {
-    Series {
-        name: name.to_owned(),
-        tone,
-        line: Line::Solid,
-        marker: Some(shape),
-        data,
-        ..Series::default()
-    }
-}
-
-/// Single trials as small dots.
-fn specks(tone: Tone, points: impl Iterator<Item = (f64, f64)>) -> Series {
-    Series {
-        tone,
-        marker: Some(Shape::Speck),
-        data: points.map(|(x, y)| Datum::at(x, y, None)).collect(),
-        ..Series::default()
-    }
-}
-
-/// The line on which both axes are equal.
-fn diagonal(name: &str, most: f64) -> Series {
-    Series {
-        name: name.to_owned(),
-        tone: Tone::Dim,
-        line: Line::Guide,
-        data: [0.0, most].map(|x| Datum::at(x, x, None)).to_vec(),
-        ..Series::default()
-    }
-}
-
-/// Rates that are offered, from 0.
-fn offered_axis(rates: impl IntoIterator<Item = f64>) -> Axis {
-    Axis {
-        short_label: "offered load, requests/s".to_owned(),
-        ..Axis::new(
-            "offered load, requests per second",
-            Scale::up_to(rates),
-            Unit::Rate,
-        )
-    }
-}
-
-/// Latency on a logarithmic scale around all of these microseconds.
-fn latency_axis(us: impl IntoIterator<Item = f64>) -> Axis {
-    Axis::new("latency", Scale::log(us), Unit::Time)
-}
-
-/// CPU use from nothing to all.
-fn cpu_axis() -> Axis {
-    Axis::new("CPU use, %", Scale::linear(0.0, 100.0), Unit::Number)
-}
-
-/// CPU use against load, with the diagonal on which both are equal.
-fn cpu_panel(x: Axis, diagonal: Series) -> Panel {
-    Panel {
-        x,
-        y: cpu_axis(),
-        series: vec![diagonal],
-        ..Panel::default()
-    }
-}
-
-/// How many goals' loads are known.
 fn known_loads(findings: &Findings) -> impl Iterator<Item = &CapacityFinding> + Clone {
     let known = |c: &&CapacityFinding| is_told(c) && c.rate_rps.is_some();
     findings.capacity.iter().filter(known)
 }
 
-/// Whether the report leads with this goal.
 fn leads(findings: &Findings, capacity: &CapacityFinding) -> bool {
     leading(&findings.capacity).is_some_and(|first| first.is(capacity))
 }
@@ -213,7 +187,6 @@ fn goal_tone(capacity: &CapacityFinding) -> Tone {
     }
 }
 
-/// The limits of goals on latency.
 fn goal_marks(findings: &Findings) -> impl Iterator<Item = Mark> {
     findings.capacity.iter().filter_map(|capacity| {
         let limit = capacity.latency_limit_us()?;

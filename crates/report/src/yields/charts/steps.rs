@@ -2,17 +2,15 @@
 //! the service alone below its line.
 
 use super::Arms;
-use crate::chart::figures::latency_axis;
 use crate::chart::{
     At, Axis, Chart, Datum, Facets, Height, Line, Mark, MarkKind, Panel as Plot, Ranges, Scale,
-    Series, Shape, Subtitle, Tone, Unit, Width,
+    Series, Subtitle, Tone, Unit, Width,
 };
 use crate::number::{Written, grouped, time_us, trimmed_pct};
 use crate::table::Column;
 use crate::yields::step::back_after;
 use plimsoll_model::{Arm, StepCourse, StepFinding, StepSlot, StepStatus, human_duration};
 
-/// An arm with what was found of it.
 struct Panel<'a> {
     place: usize,
     course: &'a StepCourse,
@@ -22,13 +20,10 @@ struct Panel<'a> {
 pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
     let panels = panels(view);
     panels.first()?;
+    let description = "Mean latency of the requests of each slot after the step, a panel per arm, \
+                       with that of the service alone.";
     Some(Chart {
-        id: "slots".to_owned(),
-        title: title(view, &panels),
-        hint: hint(view),
-        description: "Mean latency of the requests of each slot after the step, a panel per arm, \
-                      with that of the service alone."
-            .to_owned(),
+        description: description.to_owned(),
         panels: plots(view, &panels),
         facets: Facets {
             // Four stand better two by two.
@@ -43,23 +38,21 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
             Some(detail(panel, slot_ms(view)))
         }),
         table: table(&panels),
-        ..Chart::default()
+        ..Chart::of(Plot::default(), "slots", title(view, &panels), hint(view))
     })
 }
 
 fn panels(view: Arms<'_>) -> Vec<Panel<'_>> {
     let found = &view.report.findings.step;
-    let mut panels = Vec::new();
-    for course in view.steps {
-        let place = view.arms().iter().position(|a| a.arm == course.arm);
-        let found = found.iter().find(|f| f.arm == course.arm);
-        panels.extend(place.zip(found).map(|(place, found)| Panel {
-            place,
+    let panel = |course| {
+        let &StepCourse { arm, .. } = course;
+        Some(Panel {
+            place: view.arms().iter().position(|a| a.arm == arm)?,
             course,
-            found,
-        }));
-    }
-    panels
+            found: found.iter().find(|f| f.arm == arm)?,
+        })
+    };
+    view.steps.iter().filter_map(panel).collect()
 }
 
 fn slot_ms(view: Arms<'_>) -> f64 {
@@ -68,14 +61,14 @@ fn slot_ms(view: Arms<'_>) -> f64 {
 
 fn hint(view: Arms<'_>) -> String {
     let findings = view.findings();
-    let band = findings.step_band_pct.map_or_else(String::new, |band| {
+    let band = findings.step_band_pct.map(|band| {
         format!(
             " Pale: up to {} % above it, which counts as back. Dots: slots that are above that in \
              more steps than chance would have it. Upright: when latency is back; the stroke \
              on the axis is its interval.",
             trimmed_pct(band)
         )
-    });
+    }).unwrap_or_default();
     format!(
         "Mean latency of the requests of each {} after the step. Thin line: the service alone, \
          which had the same requests.{band}",
@@ -129,7 +122,6 @@ fn title(view: Arms<'_>, panels: &[Panel<'_>]) -> String {
     }
 }
 
-/// Names of few, the number of many.
 fn with(panels: &[&Panel<'_>]) -> String {
     match panels {
         [one] => format!("with {}", one.course.arm),
@@ -139,13 +131,11 @@ fn with(panels: &[&Panel<'_>]) -> String {
 }
 
 fn detail(panel: &Panel<'_>, slot_ms: f64) -> String {
-    let cost = panel
-        .found
-        .cost_request_seconds
-        .map(|cost| Written::of(cost, 3));
-    let cost = cost.map_or_else(String::new, |cost| {
-        format!("; a step costs {}", cost.with_ends(" request-seconds"))
-    });
+    let cost = panel.found.cost_request_seconds;
+    let cost = cost.map(|cost| Written::of(cost, 3).with_ends(" request-seconds"));
+    let cost = cost
+        .map(|cost| format!("; a step costs {cost}"))
+        .unwrap_or_default();
     format!("{}{cost}", status(panel.found, slot_ms))
 }
 
@@ -165,7 +155,6 @@ fn status(found: &StepFinding, slot_ms: f64) -> String {
     }
 }
 
-/// A row per slot, a column per arm.
 fn table(panels: &[Panel<'_>]) -> Vec<Column> {
     let Some(first) = panels.first() else {
         return Vec::new();
@@ -198,42 +187,28 @@ fn tone(found: &StepFinding) -> Tone {
     }
 }
 
-/// The panels on the same axes.
 fn plots(view: Arms<'_>, panels: &[Panel<'_>]) -> Vec<Plot> {
     let back = 1.0 + view.findings().step_band_pct.unwrap_or(0.0) / 100.0;
     let slots = || panels.iter().flat_map(|p| &p.course.slots);
     let us = slots().flat_map(|s| [s.with_us, s.alone_us, s.alone_us * back]);
     let end = slots().map(|s| s.at_ms + slot_ms(view) / 2.0);
-    let x = Axis::new(
-        "time after the step, s",
-        Scale::linear(0.0, end.fold(1.0, f64::max) / 1e3),
-        Unit::Number,
-    );
-    let y = Axis {
-        label: "mean latency of a slot".to_owned(),
-        ..latency_axis(us)
-    };
+    let scale = Scale::linear(0.0, end.fold(1.0, f64::max) / 1e3);
+    let x = Axis::new("time after the step, s", scale, Unit::Number);
+    let y = Axis::latency("mean latency of a slot", us);
     let plot = |panel: &Panel<'_>| {
         let status = status(panel.found, slot_ms(view));
         // Where it has no room, its interval is left to the stroke on the axis.
-        let short = status
-            .split(['(', ','])
-            .next()
-            .unwrap_or_default()
-            .trim_end();
+        let short = status.split(['(', ',']).next().unwrap_or_default();
         Plot {
             title: panel.course.arm.name().to_owned(),
             subtitle: Subtitle {
-                short: short.to_owned(),
+                short: short.trim_end().to_owned(),
                 text: status,
                 tone: tone(panel.found),
             },
-            x: x.clone(),
-            y: y.clone(),
             height: Height::Fixed(130.0),
             marks: moment(panel.found).into_iter().collect(),
-            series: courses(panel, back),
-            ..Plot::default()
+            ..Plot::of(x.clone(), y.clone(), courses(panel, back))
         }
     };
     panels.iter().map(plot).collect()
@@ -258,18 +233,14 @@ fn courses(panel: &Panel<'_>, back: f64) -> Vec<Series> {
             ..Series::default()
         },
         Series {
-            tone: tone(panel.found),
-            line: Line::Solid,
-            data: own.collect(),
+            marker: None,
             pick: Some(panel.place),
-            ..Series::default()
+            ..Series::line("", tone(panel.found), own.collect())
         },
-        Series {
-            tone: Tone::Late,
-            marker: Some(Shape::Speck),
-            data: late.map(|slot| datum(slot, slot.with_us)).collect(),
-            ..Series::default()
-        },
+        Series::specks(
+            Tone::Late,
+            late.map(|slot| (slot.at_ms / 1e3, slot.with_us)),
+        ),
     ]
 }
 

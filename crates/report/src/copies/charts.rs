@@ -1,61 +1,72 @@
 //! A run of copies: how they slow each other down, how much work that is, and
 //! what CPU use says of it.
 
-use super::{cpu_panel, diagonal, joined, specks};
+use super::findings::{columns, is_disturbed, sentences};
 use crate::chart::{
-    At, Axis, Chart, Datum, Height, Mark, MarkKind, Panel, Scale, Shape, Tone, Unit, Width,
+    At, Axis, Chart, Datum, Height, Mark, MarkKind, Panel, Scale, Series, Shape, Tone, Unit, Width,
+    time_line,
 };
-use crate::copies::{columns, is_disturbed, sentences};
+use crate::html::Picker;
 use crate::number::{self, counted};
+use crate::sentence::capital;
 use plimsoll_model::{CopiesFinding, CopiesFindings, PictureSetting, TrialPicture};
 
 /// What the charts of a run of copies are made from.
 #[derive(Clone, Copy)]
-pub(crate) struct CopiesView<'a> {
-    pub(crate) findings: &'a CopiesFindings,
-    pub(crate) trials: &'a [TrialPicture],
-    /// How many trials are invalid, in words.
-    pub(crate) tally: &'a str,
-    /// Whether somebody else measured it.
-    pub(crate) is_imported: bool,
+pub(super) struct View<'a> {
+    pub(super) findings: &'a CopiesFindings,
+    pub(super) trials: &'a [TrialPicture],
 }
 
 /// All charts of a run of copies that there are data for.
-pub(crate) fn figures(view: CopiesView<'_>) -> Vec<Chart> {
-    let charts = [time(view), work(view), cpu(view), time_line(view)];
+pub(super) fn figures(view: View<'_>, time_line: Option<Chart>) -> Vec<Chart> {
+    let charts = [time(view), work(view), cpu(view), time_line];
     charts.into_iter().flatten().collect()
+}
+
+/// When each trial was, with how many are invalid in words.
+pub(super) fn of_trials(trials: &[TrialPicture], tally: String) -> Option<Chart> {
+    time_line::of_loads(trials, tally, "copies at once", Unit::Count)
 }
 
 /// The charts of a run of copies for a terminal.
-pub(crate) fn terminal(findings: &CopiesFindings) -> Vec<Chart> {
-    let view = CopiesView {
+pub(super) fn terminal(findings: &CopiesFindings) -> Vec<Chart> {
+    let view = View {
         findings,
         trials: &[],
-        tally: "",
-        is_imported: false,
     };
     // Of one number of copies there is no curve.
-    let counted = findings.copies.iter().filter(|row| row.trials > 0);
-    let charts = match counted.count() < 2 {
-        true => [None, None],
-        false => [time(view), cpu(view)],
-    };
-    charts.into_iter().flatten().collect()
+    match findings.copies.iter().filter(|row| row.trials > 0).count() {
+        0 | 1 => Vec::new(),
+        _ => [time(view), cpu(view)].into_iter().flatten().collect(),
+    }
 }
 
-fn time_line(view: CopiesView<'_>) -> Option<Chart> {
-    let trials = Some(view.trials).filter(|_| !view.is_imported)?;
-    super::time_line::of_loads(trials, view.tally, "copies at once", Unit::Count)
+/// The numbers of copies to pick from, the largest first.
+pub(super) fn picker(rows: &[CopiesFinding], charts: &[Chart]) -> Picker {
+    let items = rows.iter().map(|row| (name(row), facts(row)));
+    Picker::of_levels(items, rows.len().saturating_sub(1), &[charts])
+}
+
+fn facts(row: &CopiesFinding) -> String {
+    let speed = |ratio| format!("{:.0} % of the speed of one alone", 100.0 * ratio);
+    let parts = [
+        Some(format!("{} s each", number::short(row.seconds))),
+        row.efficiency_ratio.map(speed),
+        row.cpu_pct.map(|cpu| format!("CPU {} %", number::pct(cpu))),
+        is_disturbed(row).then(|| "disturbed: no trial counts".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" · ")
 }
 
 /// `3 copies`
-pub(crate) fn name(row: &CopiesFinding) -> String {
+fn name(row: &CopiesFinding) -> String {
     counted(row.copies, "copy", "copies")
 }
 
-/// What the charts of copies have in common.
 fn chart(
-    view: CopiesView<'_>,
+    view: View<'_>,
     id: &str,
     (title, hint): (String, &str),
     tell: impl Fn(&CopiesFinding) -> String,
@@ -75,46 +86,36 @@ fn chart(
         format!("{}: {}{but}", name(r), tell(r))
     };
     Chart {
-        id: id.to_owned(),
-        title,
-        description: hint.clone(),
-        hint,
-        panels: vec![panel],
         picks: rows.iter().map(|r| Some(f64::from(r.copies))).collect(),
         details: rows.iter().map(detail).collect(),
         table: columns(rows, &view.findings.smt),
         rows_are_picks: true,
-        ..Chart::default()
+        ..Chart::of(panel, id, title, hint)
     }
 }
 
 /// Something of each row, hollow where it rests on invalid trials; a copy is
 /// `each` on the x axis.
-fn data(
-    rows: &[CopiesFinding],
-    each: f64,
-    of: impl Fn(&CopiesFinding) -> Option<f64>,
-) -> Vec<Datum> {
-    let datum = |(i, row): (usize, &CopiesFinding)| Datum {
-        hollow: is_disturbed(row),
-        ..Datum::at(
-            each * f64::from(row.copies),
-            of(row).unwrap_or(f64::NAN),
-            Some(i),
-        )
+fn data(rows: &[CopiesFinding], each: f64, of: fn(&CopiesFinding) -> Option<f64>) -> Vec<Datum> {
+    let datum = |(i, row): (usize, &CopiesFinding)| {
+        let x = each * f64::from(row.copies);
+        Datum {
+            hollow: is_disturbed(row),
+            ..Datum::at(x, of(row).unwrap_or(f64::NAN), Some(i))
+        }
     };
     rows.iter().enumerate().map(datum).collect()
 }
 
 /// The row with the most copies of which a trial counts, and that of one.
-fn ends<'a>(view: CopiesView<'a>) -> Option<(&'a CopiesFinding, &'a CopiesFinding)> {
+fn ends<'a>(view: View<'a>) -> Option<(&'a CopiesFinding, &'a CopiesFinding)> {
     let counted = |r: &&CopiesFinding| r.trials > 0;
     let rows = &view.findings.copies;
     Some((rows.iter().find(counted)?, rows.iter().rfind(counted)?))
 }
 
 /// Numbers of copies, with a tick at each that was tried.
-fn copies_axis(view: CopiesView<'_>) -> Axis {
+fn copies_axis(view: View<'_>) -> Axis {
     let tried = view.findings.copies.iter().map(|r| f64::from(r.copies));
     Axis {
         only: tried.clone().collect(),
@@ -122,7 +123,7 @@ fn copies_axis(view: CopiesView<'_>) -> Axis {
     }
 }
 
-fn trials<'a>(view: CopiesView<'a>) -> impl Iterator<Item = (f64, &'a TrialPicture)> {
+fn trials<'a>(view: View<'a>) -> impl Iterator<Item = (f64, &'a TrialPicture)> {
     let counted = view.trials.iter().filter(|t| t.invalid.is_empty());
     counted.filter_map(|t| match t.setting {
         PictureSetting::Copies { copies } => Some((f64::from(copies), t)),
@@ -130,20 +131,14 @@ fn trials<'a>(view: CopiesView<'a>) -> impl Iterator<Item = (f64, &'a TrialPictu
     })
 }
 
-/// Time of a copy against copies at once.
-fn time(view: CopiesView<'_>) -> Option<Chart> {
+fn time(view: View<'_>) -> Option<Chart> {
     let (first, most) = ends(view)?;
+    let (alone, slow) = (number::short(first.seconds), number::short(most.seconds));
     let title = match first.copies == most.copies {
-        true => format!(
-            "{} at once: {} s each",
-            crate::sentence::capital(&name(first)),
-            number::short(first.seconds)
-        ),
+        true => format!("{} at once: {alone} s each", capital(&name(first))),
         false => format!(
-            "A copy takes {} s with {} at once, and {} s with {}",
-            number::short(first.seconds),
+            "A copy takes {alone} s with {} at once, and {slow} s with {}",
             name(first),
-            number::short(most.seconds),
             most.copies
         ),
     };
@@ -159,46 +154,44 @@ fn time(view: CopiesView<'_>) -> Option<Chart> {
     })
 }
 
-fn time_panel(view: CopiesView<'_>) -> Panel {
+fn time_panel(view: View<'_>) -> Panel {
     let rows = &view.findings.copies;
-    let x = copies_axis(view);
     let times = rows.iter().map(|r| r.slowest_seconds.max(r.seconds));
+    let y = Axis::new(
+        "time of a copy, seconds",
+        Scale::from_zero(times, 5),
+        Unit::Rate,
+    );
     let single = trials(view).filter_map(|(copies, t)| Some((copies, t.copy_s?)));
-    let mut series = vec![specks(Tone::P99, single)];
+    let mut series = vec![Series::specks(Tone::P99, single)];
     // Where a row is one number, as in a table, its slowest copy is that copy.
     let slower = |r: &CopiesFinding| r.slowest_seconds > r.seconds * 1.000_001;
     if rows.iter().any(slower) {
         let slowest = data(rows, 1.0, |r| Some(r.slowest_seconds));
-        series.push(joined("slowest", Tone::P999, Shape::Diamond, slowest));
+        series.push(Series::joined(
+            "slowest",
+            Tone::P999,
+            Shape::Diamond,
+            slowest,
+        ));
     }
     let mean = data(rows, 1.0, |r| Some(r.seconds));
-    series.push(joined("mean", Tone::P99, Shape::Square, mean));
+    series.push(Series::joined("mean", Tone::P99, Shape::Square, mean));
     let alone = rows.iter().find(|r| r.copies == 1);
     let alone = alone.map(|alone| Mark::new(MarkKind::Guide, At::Y(alone.seconds)));
     Panel {
-        x,
-        y: Axis::new(
-            "time of a copy, seconds",
-            Scale::from_zero(times, 5),
-            Unit::Rate,
-        ),
         height: Height::Fixed(284.0),
         marks: alone.into_iter().collect(),
-        series,
-        ..Panel::default()
+        ..Panel::of(copies_axis(view), y, series)
     }
 }
 
-/// Work of all copies against copies at once.
-fn work(view: CopiesView<'_>) -> Option<Chart> {
+fn work(view: View<'_>) -> Option<Chart> {
     let rows = &view.findings.copies;
     rows.iter()
         .find(|r| r.efficiency_ratio.is_some() && r.copies > 1)?;
-    let title = sentences(rows)
-        .first()?
-        .text
-        .trim_end_matches('.')
-        .to_owned();
+    let sentences = sentences(rows);
+    let title = sentences.first()?.text.trim_end_matches('.');
     let hint = "Work of all copies together, in copies that run alone. On the dotted diagonal they \
                 do not disturb each other.";
     let tell = |r: &CopiesFinding| match r.efficiency_ratio {
@@ -214,23 +207,21 @@ fn work(view: CopiesView<'_>) -> Option<Chart> {
     let work = |r: &CopiesFinding| Some(f64::from(r.copies) * r.efficiency_ratio?);
     let x = copies_axis(view);
     let most = rows.iter().filter_map(work).map(|work| 1.04 * work);
-    let most = most.fold(x.scale.high(), f64::max);
-    let label = "work, in copies that run alone";
+    let scale = Scale::linear(0.0, most.fold(x.scale.high(), f64::max));
+    let y = Axis::new("work, in copies that run alone", scale, Unit::Rate);
+    let series = vec![
+        Series::diagonal("no disturbance", x.scale.high()),
+        Series::line("", Tone::Work, data(rows, 1.0, work)),
+    ];
     let panel = Panel {
-        y: Axis::new(label, Scale::linear(0.0, most), Unit::Rate),
         height: Height::Fixed(324.0),
-        series: vec![
-            diagonal("no disturbance", x.scale.high()),
-            joined("", Tone::Work, Shape::Circle, data(rows, 1.0, work)),
-        ],
-        x,
-        ..Panel::default()
+        ..Panel::of(x, y, series)
     };
-    Some(chart(view, "work", (title, hint), tell, panel))
+    Some(chart(view, "work", (title.to_owned(), hint), tell, panel))
 }
 
 /// CPU use against copies, both as a part of the most.
-fn cpu(view: CopiesView<'_>) -> Option<Chart> {
+fn cpu(view: View<'_>) -> Option<Chart> {
     let rows = &view.findings.copies;
     let (first, most) = ends(view)?;
     let known = |r: &CopiesFinding| r.cpu_pct.map(number::pct);
@@ -246,23 +237,21 @@ fn cpu(view: CopiesView<'_>) -> Option<Chart> {
     let hint = "CPU use against copies at once, in percent of the most copies tried. On the dotted \
                 diagonal CPU use would tell how many run.";
     let tell = |r: &CopiesFinding| {
-        known(r).map_or_else(
-            || "CPU use is not known".to_owned(),
-            |cpu| format!("CPU use {cpu} %"),
-        )
+        let told = known(r).map(|cpu| format!("CPU use {cpu} %"));
+        told.unwrap_or_else(|| "CPU use is not known".to_owned())
     };
     let tried = rows.iter().map(|r| f64::from(r.copies)).fold(1.0, f64::max);
     let scale = Scale::linear(0.0, 100.0);
     let percent = |copies: f64| 100.0 * copies / tried;
     let data = data(rows, percent(1.0), |r| r.cpu_pct);
     let x = Axis::new("copies, % of the most tried", scale, Unit::Number);
-    let mut panel = cpu_panel(x, diagonal("", 100.0));
+    let mut panel = Panel::of_cpu(x, Series::diagonal("", 100.0));
     panel.height = Height::Equal;
     let single = trials(view).filter_map(|(copies, t)| Some((percent(copies), t.cpu_pct?)));
-    panel.series.push(specks(Tone::Cpu, single));
-    panel
-        .series
-        .push(joined("CPU", Tone::Cpu, Shape::Circle, data));
+    panel.series.extend([
+        Series::specks(Tone::Cpu, single),
+        Series::line("CPU", Tone::Cpu, data),
+    ]);
     let places = rows.iter().map(|r| Some(percent(f64::from(r.copies))));
     Some(Chart {
         picks: places.collect(),

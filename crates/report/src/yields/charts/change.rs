@@ -23,10 +23,10 @@ pub(super) fn axis(view: Arms<'_>, changes: impl Iterator<Item = Estimate> + Clo
     let least_shown = findings.budget.more_pct.max(noise);
     let most = changes.map(highest).fold(least_shown, f64::max);
     let scale = Scale::around_zero(least, most, matters);
-    let split = scale.split().map_or_else(String::new, |split| {
-        format!(" (logarithmic beyond ±{})", trimmed_pct(split))
-    });
-    let label = format!("change of {}, %{split}", findings.budget.quantile);
+    let split = scale.split().map(trimmed_pct);
+    let split = split.map(|split| format!(" (logarithmic beyond ±{split})"));
+    let quantile = findings.budget.quantile;
+    let label = format!("change of {quantile}, %{}", split.unwrap_or_default());
     Axis::new(&label, scale, Unit::Signed)
 }
 
@@ -36,14 +36,13 @@ pub(super) fn hint(view: Arms<'_>, axis: &Axis) -> String {
         Some(_) => " Grey band: less than what two equal measurements differ by.",
         None => "",
     };
-    let split = axis.scale.split().map_or_else(String::new, |split| {
-        let split = trimmed_pct(split);
+    let split = axis.scale.split().map(trimmed_pct).map(|split| {
         format!(
             " Between the dotted lines at -{split} and +{split} % equal steps are equal \
              differences, beyond them equal factors."
         )
     });
-    format!("{noise}{split}")
+    noise.to_owned() + &split.unwrap_or_default()
 }
 
 /// What the arms are compared with: the budget, noise, no change.
@@ -61,17 +60,10 @@ pub(super) fn marks(view: Arms<'_>, axis: &Axis) -> Vec<Mark> {
         tone: Tone::Noise,
         ..Mark::new(MarkKind::Area, At::Y(0.0))
     });
-    let split = axis
-        .scale
-        .split()
-        .into_iter()
-        .flat_map(|split| [split, -split]);
+    let split = axis.scale.split().into_iter();
+    let split = split.flat_map(|split| [split, -split]);
     let guides = split.map(|at| Mark::new(MarkKind::Guide, At::Y(at)));
     let zero = Mark::new(MarkKind::Zero, At::Y(0.0));
-    [budget]
-        .into_iter()
-        .chain(noise)
-        .chain(guides)
-        .chain([zero])
-        .collect()
+    let marks = std::iter::once(budget).chain(noise).chain(guides);
+    marks.chain([zero]).collect()
 }

@@ -4,8 +4,8 @@ use super::change::{self, highest};
 use super::paid::gained_axis;
 use super::{Arms, and, ends, listed, verdict_look, verdict_words};
 use crate::chart::{
-    At, Axis, Chart, Datum, Height, Line, Mark as Stroke, MarkKind, Panel, Scale, Series, Shape,
-    Tone, Unit, Width,
+    At, Axis, Chart, Datum, Height, Mark as Stroke, MarkKind, Panel, Scale, Series, Tone, Unit,
+    Width,
 };
 use crate::number::{self, Written, trimmed_pct};
 use crate::sentence::capital;
@@ -21,13 +21,11 @@ fn tone(nth: usize) -> Tone {
 /// Headrooms of which something is known, with what that is.
 struct Course<'a> {
     curve: &'a HeadroomCurve,
-    /// Which of all curves.
     nth: usize,
     marks: Vec<Mark<'a>>,
 }
 
 struct Mark<'a> {
-    /// Its place among all that can be picked.
     place: usize,
     point: &'a CurvePoint,
     value: Estimate,
@@ -50,30 +48,25 @@ pub(super) fn paid(view: Arms<'_>) -> Option<Chart> {
         let (change, ends) = (signed(change), ends(change));
         Some(format!("{quantile} changes by {change} %{ends}; {verdict}"))
     };
+    let description = format!(
+        "The change of {quantile} against the service alone, over the headroom that the job leaves, a \
+         line per arm; bars are intervals."
+    );
+    let hint = paid_hint(view, &courses, &panel);
     Some(Chart {
-        id: "curve".to_owned(),
-        title: paid_title(view),
-        hint: paid_hint(view, &courses, &panel),
-        description: format!(
-            "The change of {quantile} against the service alone, over the headroom that the job \
-             leaves, a line per arm; bars are intervals."
-        ),
-        panels: vec![panel],
+        description,
         width: Width::Full,
         details: details(view, tell),
         table: table(view.findings()),
         rows_are_picks: true,
-        ..Chart::default()
+        ..Chart::of(panel, "curve", paid_title(view), hint)
     })
 }
 
-/// Work gained against headroom.
 pub(super) fn gained(view: Arms<'_>) -> Option<Chart> {
     let courses = courses(view, gained_of);
-    let most = courses
-        .iter()
-        .flat_map(|c| &c.marks)
-        .map(|m| highest(m.value));
+    let marks = courses.iter().flat_map(|c| &c.marks);
+    let most = marks.map(|m| highest(m.value));
     let panel = Panel {
         y: gained_axis(most.fold(0.0, f64::max)),
         height: Height::Fixed(224.0),
@@ -81,9 +74,10 @@ pub(super) fn gained(view: Arms<'_>) -> Option<Chart> {
     };
     let tell = |point: &CurvePoint| {
         let gained = Written::pct(gained_of(point)?).with_ends(" %");
-        let allowed = point.allowed_share.map_or_else(String::new, |share| {
-            format!("; allowed {} % of its CPUs", trimmed_pct(share * 100.0))
-        });
+        let allowed = point
+            .allowed_share
+            .map(|share| format!("; allowed {} % of its CPUs", trimmed_pct(share * 100.0)))
+            .unwrap_or_default();
         Some(format!("{gained} of what the job does alone{allowed}"))
     };
     let shown = ["arm", "headroom", "allowed", "gained", "interval"];
@@ -94,27 +88,20 @@ pub(super) fn gained(view: Arms<'_>) -> Option<Chart> {
         intervals += usize::from(column.name() == "interval");
         shown.contains(&column.name()) && (column.name() != "interval" || intervals == 1)
     });
+    let hint = "What the job does of its work beside the service, of what it does alone. A line that \
+                is level was allowed the same whatever headroom was asked for: the service alone \
+                leaves no more idle.";
+    let description = "Work of the job, in percent of what it does alone, over the headroom that it \
+                       leaves, a line per arm; bars are intervals.";
     Some(Chart {
-        id: "curve-gained".to_owned(),
-        title: gained_title(view, &courses)?,
-        hint:
-            "What the job does of its work beside the service, of what it does alone. A line that \
-               is level was allowed the same whatever headroom was asked for: the service alone \
-               leaves no more idle."
-                .to_owned(),
-        description:
-            "Work of the job, in percent of what it does alone, over the headroom that it \
-                      leaves, a line per arm; bars are intervals."
-                .to_owned(),
-        panels: vec![panel],
+        description: description.to_owned(),
         details: details(view, tell),
         table: columns,
         rows_are_picks: true,
-        ..Chart::default()
+        ..Chart::of(panel, "curve-gained", gained_title(view, &courses)?, hint)
     })
 }
 
-/// The curves, as far as they tell this.
 fn courses<'a>(view: Arms<'a>, of: impl Fn(&CurvePoint) -> Option<Estimate>) -> Vec<Course<'a>> {
     let mut before = view.arms().len();
     let mut course = |(nth, curve): (usize, &'a HeadroomCurve)| {
@@ -144,10 +131,8 @@ fn is_best(view: Arms<'_>, point: &CurvePoint) -> bool {
 /// A line per arm over the headrooms, named at its point with the least
 /// headroom, where lines lie furthest apart.
 fn panel(view: Arms<'_>, courses: &[Course<'_>]) -> Panel {
-    let headrooms = courses
-        .iter()
-        .flat_map(|c| &c.marks)
-        .map(|m| m.point.headroom_pct);
+    let headrooms = courses.iter().flat_map(|c| &c.marks);
+    let headrooms = headrooms.map(|m| m.point.headroom_pct);
     let most = headrooms.fold(1.0, f64::max);
     let middle = courses.len().saturating_sub(1) as f64 / 2.0;
     let datum = |(i, course, mark): (usize, &Course<'_>, &Mark<'_>)| {
@@ -166,24 +151,19 @@ fn panel(view: Arms<'_>, courses: &[Course<'_>]) -> Panel {
     };
     let line = |course: &Course<'_>| {
         let marks = course.marks.iter().enumerate();
+        let data = marks.map(|(i, mark)| datum((i, course, mark))).collect();
         Series {
-            tone: tone(course.nth),
-            line: Line::Solid,
-            marker: Some(Shape::Circle),
-            data: marks.map(|(i, mark)| datum((i, course, mark))).collect(),
             aside: course.nth as f64 - middle,
-            ..Series::default()
+            ..Series::line("", tone(course.nth), data)
         }
     };
+    let label = "headroom, % of the machine left unused";
+    // Room for marks at both ends.
+    let scale = Scale::linear(-0.05 * most, 1.05 * most);
     Panel {
         x: Axis {
             short_label: "headroom, %".to_owned(),
-            ..Axis::new(
-                "headroom, % of the machine left unused",
-                // Room for marks at both ends.
-                Scale::linear(-0.05 * most, 1.05 * most),
-                Unit::Number,
-            )
+            ..Axis::new(label, scale, Unit::Number)
         },
         series: courses.iter().map(line).collect(),
         ..Panel::default()
@@ -245,7 +225,6 @@ fn paid_hint(view: Arms<'_>, courses: &[Course<'_>], panel: &Panel) -> String {
     )
 }
 
-/// Where a knee is found, and its interval.
 fn knee(curve: &HeadroomCurve) -> Option<Estimate> {
     let found = curve.knee.status == KneeStatus::Found;
     curve.knee.headroom_pct.filter(|_| found)
@@ -269,19 +248,22 @@ fn paid_title(view: Arms<'_>) -> String {
         false => format!(" held by {}", and(arms)),
     };
     let (none, untold) = (with(KneeStatus::None), with(KneeStatus::Inconclusive));
+    let rises = format!("{quantile} begins to rise below a headroom of {found}");
+    let noise = findings.noise_floor_pct;
+    let noise = noise.map(|n| format!(" ({} %)", trimmed_pct(n)));
+    let level = format!(
+        "less headroom raises {quantile} by no more than noise{}{}",
+        noise.unwrap_or_default(),
+        held(&none)
+    );
+    let open = format!(
+        "where {quantile} begins to rise is inconclusive{}",
+        held(&untold)
+    );
     let parts = [
-        (!found.is_empty())
-            .then(|| format!("{quantile} begins to rise below a headroom of {found}")),
-        (!none.is_empty()).then(|| {
-            let noise = findings.noise_floor_pct;
-            let noise = noise.map_or_else(String::new, |n| format!(" ({} %)", trimmed_pct(n)));
-            let held = held(&none);
-            format!("less headroom raises {quantile} by no more than noise{noise}{held}")
-        }),
-        (!untold.is_empty()).then(|| {
-            let held = held(&untold);
-            format!("where {quantile} begins to rise is inconclusive{held}")
-        }),
+        (!found.is_empty()).then_some(rises),
+        (!none.is_empty()).then_some(level),
+        (!untold.is_empty()).then_some(open),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let title = parts.join("; ");

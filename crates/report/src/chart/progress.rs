@@ -1,11 +1,7 @@
 //! The charts of a run that goes on: a dot per trial, dim where it is invalid.
 
-use super::{cpu_panel, diagonal, latency_axis, offered_axis};
-use crate::chart::{
-    At, Axis, Chart, Datum, Mark, MarkKind, Panel, Scale, Series, Shape, Tone, Unit,
-};
+use super::{At, Axis, Chart, Datum, Mark, MarkKind, Panel, Scale, Series, Shape, Tone, Unit};
 
-/// What a trial comes to.
 #[derive(Debug, Clone, Default)]
 pub struct TrialPoint {
     /// Its place on the x axis.
@@ -14,7 +10,6 @@ pub struct TrialPoint {
     pub times_us: Vec<f64>,
     /// In percent.
     pub cpu_pct: Option<f64>,
-    /// Whether it counts.
     pub is_valid: bool,
 }
 
@@ -22,18 +17,14 @@ pub struct TrialPoint {
 /// use over the x axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveCharts {
-    /// The title of the chart of times.
     pub times_title: &'static str,
-    /// The title of the chart of CPU use.
     pub cpu_title: &'static str,
     /// The names of a trial's times, at most three.
     pub times: &'static [&'static str],
-    /// Whether x counts things.
     pub x_is_count: bool,
 }
 
 impl LiveCharts {
-    /// Latency over the offered load.
     pub const LATENCY: LiveCharts = LiveCharts {
         times_title: "Latency (log scale) by offered/s",
         cpu_title: "CPU use (%) by offered/s",
@@ -42,18 +33,9 @@ impl LiveCharts {
     };
 }
 
-impl Default for LiveCharts {
-    fn default() -> LiveCharts {
-        LiveCharts::LATENCY
-    }
-}
-
-/// A run as far as it is known.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Progress {
-    /// In the order they were made.
     pub trials: Vec<TrialPoint>,
-    /// What the charts show.
     pub charts: LiveCharts,
     /// The load of the trial that is under way.
     pub now: Option<f64>,
@@ -74,26 +56,17 @@ fn times(run: &Progress) -> Option<Chart> {
     let mut series = vec![dots(run, ("", Tone::Dim), false, of(1))];
     let lines = run.charts.times.iter().zip(TONES).enumerate();
     series.extend(lines.map(|(which, (name, tone))| dots(run, (name, tone), true, of(which))));
-    let limit = run.limit_us.iter().map(|(us, _)| *us);
-    let us: Vec<f64> = series
-        .iter()
-        .flat_map(|s| &s.data)
-        .map(|d| d.y)
-        .chain(limit)
-        .collect();
-    if us.is_empty() {
-        return None;
-    }
+    let data = series.iter().flat_map(|s| &s.data).map(|d| d.y);
+    let us: Vec<f64> = data.chain(run.limit_us.iter().map(|(us, _)| *us)).collect();
+    us.first()?;
     let goal = run.limit_us.iter().map(|(us, name)| Mark {
         short_name: name.clone(),
         tone: Tone::Budget,
         ..Mark::new(MarkKind::Goal, At::Y(*us))
     });
     let panel = Panel {
-        y: latency_axis(us),
         marks: goal.collect(),
-        series,
-        ..Panel::default()
+        ..Panel::of(Axis::default(), Axis::latency("", us), series)
     };
     Some(chart(run, run.charts.times_title, panel))
 }
@@ -107,7 +80,7 @@ fn cpu(run: &Progress) -> Option<Chart> {
     series.iter().find(|series| !series.data.is_empty())?;
     let panel = Panel {
         series: series.into(),
-        ..cpu_panel(Axis::default(), diagonal("", 0.0))
+        ..Panel::of_cpu(Axis::default(), Series::default())
     };
     Some(chart(run, run.charts.cpu_title, panel))
 }
@@ -116,27 +89,22 @@ fn cpu(run: &Progress) -> Option<Chart> {
 /// room.
 fn chart(run: &Progress, title: &str, mut panel: Panel) -> Chart {
     let loads = run.trials.iter().map(|trial| trial.load).chain(run.now);
-    panel.x = match run.charts.x_is_count {
-        true => Axis::new("", Scale::up_to(loads), Unit::Count),
-        false => Axis {
-            label: String::new(),
-            ..offered_axis(loads)
-        },
+    let unit = if run.charts.x_is_count {
+        Unit::Count
+    } else {
+        Unit::Rate
     };
+    panel.x = Axis::new("", Scale::up_to(loads), unit);
     panel.y.label.clear();
     panel.marks.extend(run.now.map(|now| Mark {
         short_name: "now".to_owned(),
         tone: Tone::Dim,
         ..Mark::new(MarkKind::Guide, At::X(now))
     }));
-    Chart {
-        title: title.to_owned(),
-        panels: vec![panel],
-        ..Chart::default()
-    }
+    Chart::of(panel, "", title, "")
 }
 
-/// A dot for each trial that counts, or for each that does not.
+/// A dot for each valid trial, or for each invalid one.
 fn dots(
     run: &Progress,
     (name, tone): (&str, Tone),
@@ -150,9 +118,6 @@ fn dots(
     data.sort_by(|a, b| a.x.total_cmp(&b.x));
     Series {
         name: name.to_owned(),
-        tone,
-        marker: Some(Shape::Circle),
-        data,
-        ..Series::default()
+        ..Series::points(tone, Shape::Circle, data)
     }
 }

@@ -1,11 +1,10 @@
 //! What the chart of latency says: its title, and how to read it.
 
 use super::super::{View, known_loads, load_name};
-use super::is_met;
-use crate::capacity::{self, Subject, is_told, leading, share_of};
+use super::{PERCENTILES, is_met};
+use crate::capacity::{self, Subject, is_told, kept, leading};
 use crate::chart::Panel;
-use crate::number::{self, Written, per_second, time_us};
-use crate::sentence::capital;
+use crate::number::{Written, per_second, time_us};
 use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Goal, LevelFinding};
 
 /// What the chart shows: up to which load the goal that leads is kept; if that
@@ -61,53 +60,25 @@ pub(super) fn short(findings: &Findings) -> String {
     }
 }
 
-/// What is kept, in fewer words than a goal has elsewhere.
-/// Of a table it is not known which percentile its latency is.
-pub(crate) fn kept(finding: &CapacityFinding, is_table: bool) -> String {
-    match (finding.goal, finding.latency_limit_us()) {
-        (Goal::Latency { .. }, Some(us)) if is_table => {
-            format!("Latency stays below {}", time_us(us))
-        }
-        (Goal::Latency { quantile, .. }, Some(us)) => {
-            let part = capital(&share_of(quantile));
-            format!("{part} of the requests are answered within {}", time_us(us))
-        }
-        (Goal::Latency { .. }, None) => format!("The goal {} is kept", finding.goal),
-        (Goal::Errors { limit }, _) => format!(
-            "Less than {} % of the requests fail",
-            number::trimmed(limit.pct())
-        ),
-        (Goal::Cpu { limit }, _) => {
-            format!("CPU use stays below {} %", number::trimmed(limit.pct()))
-        }
-    }
-}
-
 /// Without a goal that was found: how latency grows.
 fn growth(levels: &[LevelFinding], view: View<'_>) -> String {
     let name = match view.report.is_imported() {
         true => "Latency",
         false => "p99",
     };
-    let known = |l: &&LevelFinding| l.latency_us.is_some();
-    let first = levels.iter().find(known);
-    let last = levels.iter().rfind(known);
-    let at = |l: &LevelFinding| l.latency_us.as_ref().map_or(0.0, |s| s.p99);
+    let known = |l: &LevelFinding| Some((l.load_pct, load_name(l), l.latency_us.as_ref()?.p99));
+    let first = levels.iter().find_map(known);
+    let last = levels.iter().rev().find_map(known);
     match (first, last) {
-        (Some(first), Some(last)) if first.load_pct < last.load_pct => format!(
-            "{} goes from {} at {} to {} at {}",
-            name,
-            time_us(at(first)),
-            load_name(first),
-            time_us(at(last)),
-            load_name(last)
-        ),
-        (Some(only), _) => format!("{name} is {} at {}", time_us(at(only)), load_name(only)),
+        (Some((low, at, us)), Some((high, end, most))) if low < high => {
+            let (us, most) = (time_us(us), time_us(most));
+            format!("{name} goes from {us} at {at} to {most} at {end}")
+        }
+        (Some((_, at, us)), _) => format!("{name} is {} at {at}", time_us(us)),
         _ => "No level has a trial that counts".to_owned(),
     }
 }
 
-/// How to read the chart.
 pub(super) fn hint(view: View<'_>, panel: &Panel) -> String {
     let findings = view.findings();
     let data = || panel.series.iter().flat_map(|s| &s.data);
@@ -174,7 +145,7 @@ fn line_of(finding: &CapacityFinding, levels: &[LevelFinding]) -> Option<Vec<(f6
         return None;
     };
     let name = quantile.to_string();
-    let line = super::PERCENTILES.iter().find(|line| line.name == name)?;
+    let line = PERCENTILES.iter().find(|line| line.name == name)?;
     let latency = |l: &LevelFinding| l.latency_us.as_ref().map_or(f64::NAN, line.of);
     Some(levels.iter().map(|l| (l.offered_rps, latency(l))).collect())
 }
@@ -186,10 +157,11 @@ fn read_off(line: &[(f64, f64)], rate: f64) -> Option<f64> {
         .windows(2)
         .find(|pair| (pair[0].0..=pair[1].0).contains(&rate))?;
     let ((from, us), (to, next)) = (beside[0], beside[1]);
-    let part = if to > from {
-        (rate - from) / (to - from)
-    } else {
+    let is_step = to <= from;
+    let part = if is_step {
         0.0
+    } else {
+        (rate - from) / (to - from)
     };
     Some(us * (next / us).powf(part)).filter(|us| us.is_finite())
 }

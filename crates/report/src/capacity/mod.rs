@@ -69,7 +69,6 @@ pub(crate) fn leads(subject: Subject, leading: Leading<'_>) -> Sentence {
     }
 }
 
-/// How much is carried within a goal.
 pub(crate) fn carries(subject: Subject, finding: &CapacityFinding) -> Sentence {
     let goal = format!("the goal {} ({})", finding.goal, promise(finding));
     within(subject, finding, &goal)
@@ -98,7 +97,7 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
         _ => return untold(who, goal, finding),
     };
     let note = finding.note.map(note_sentence);
-    let note = note.map_or_else(String::new, |note| format!(" {note}"));
+    let note = note.map(|note| format!(" {note}")).unwrap_or_default();
     let is_wide = finding.status == CapacityStatus::Found
         && finding.rate_rps.is_some_and(|r| r.wide().is_some());
     let wide = match is_wide {
@@ -116,16 +115,18 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
     let is_sure = finding.status != CapacityStatus::NotReached
         && !is_wide
         && finding.confirmed != Some(false);
-    Sentence::new(if is_sure { Ink::Green } else { Ink::Yellow }, text)
+    let ink = if is_sure { Ink::Green } else { Ink::Yellow };
+    ink.says(text)
 }
 
 fn untold(who: &str, goal: &str, finding: &CapacityFinding) -> Sentence {
     let note = finding.note.map(note_sentence);
-    let note = note.map_or_else(String::new, |note| format!(" {note}"));
+    let note = note.map(|note| format!(" {note}")).unwrap_or_default();
     let who = who.to_lowercase();
     let missed_by = missed_by(finding);
-    let text = format!("How much {who} carries within {goal}: inconclusive.{missed_by}{note}");
-    Sentence::new(Ink::Yellow, text)
+    Ink::Yellow.says(format!(
+        "How much {who} carries within {goal}: inconclusive.{missed_by}{note}"
+    ))
 }
 
 /// Why it carries no more, where that is not what the goal is about.
@@ -206,8 +207,10 @@ pub(crate) fn load_line(finding: &CapacityFinding) -> Option<(f64, String)> {
 }
 
 /// A note as a sentence of its own, and what to do about it.
-pub(super) fn note_sentence(note: CapacityNote) -> String {
-    let way_out = way_out(note).map_or_else(String::new, |way| format!(" {}.", capital(way)));
+pub(crate) fn note_sentence(note: CapacityNote) -> String {
+    let way_out = way_out(note)
+        .map(|way| format!(" {}.", capital(way)))
+        .unwrap_or_default();
     format!("{}.{way_out}", capital(&note.to_string()))
 }
 
@@ -317,5 +320,27 @@ fn light(note: Option<CapacityNote>) -> String {
             up_to_load_pct,
         }) => format!("up to {up_to_load_pct:.0} % load"),
         _ => "light load".to_owned(),
+    }
+}
+
+/// What is kept, in fewer words than a goal has elsewhere.
+/// Of a table it is not known which percentile its latency is.
+pub(crate) fn kept(finding: &CapacityFinding, is_table: bool) -> String {
+    match (finding.goal, finding.latency_limit_us()) {
+        (Goal::Latency { .. }, Some(us)) if is_table => {
+            format!("Latency stays below {}", time_us(us))
+        }
+        (Goal::Latency { quantile, .. }, Some(us)) => {
+            let part = capital(&share_of(quantile));
+            format!("{part} of the requests are answered within {}", time_us(us))
+        }
+        (Goal::Latency { .. }, None) => format!("The goal {} is kept", finding.goal),
+        (Goal::Errors { limit }, _) => format!(
+            "Less than {} % of the requests fail",
+            number::trimmed(limit.pct())
+        ),
+        (Goal::Cpu { limit }, _) => {
+            format!("CPU use stays below {} %", number::trimmed(limit.pct()))
+        }
     }
 }

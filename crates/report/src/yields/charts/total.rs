@@ -1,9 +1,9 @@
 //! All work that the machine does with each arm: the service's and the job's.
 
 use super::{Arms, known, listed, rows, within_row};
-use crate::chart::{At, Axis, Bar, Chart, Height, Key, Mark, MarkKind, Panel, Scale, Tone, Unit};
-use crate::number::{MISSING, Written};
-use crate::table::Column;
+use crate::chart::{At, Axis, Bar, Chart, Key, Mark, MarkKind, Panel, Scale, Tone, Unit};
+use crate::number::Written;
+use crate::table::{Column, ColumnsOf, ends};
 use crate::yields::table::pct;
 use plimsoll_model::{ArmFinding, Estimate};
 
@@ -28,7 +28,6 @@ impl Work {
         })
     }
 
-    /// What stands at the end of its bar.
     fn words(&self) -> String {
         format!("{} %", Written::pct(self.end).value)
     }
@@ -49,15 +48,11 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
         }
     };
     Some(Chart {
-        id: "total".to_owned(),
-        title: title(view, is_total),
-        hint: hint.to_owned(),
         description: "Work done, a bar per arm: the service's part and the job's.".to_owned(),
-        panels: vec![panel(view, &arms)],
         details: view.details(detail),
         table: table(view),
         rows_are_picks: true,
-        ..Chart::default()
+        ..Chart::of(panel(view, &arms), "total", title(view, is_total), hint)
     })
 }
 
@@ -90,17 +85,9 @@ fn detail(arm: &ArmFinding) -> Option<String> {
 
 fn table(view: Arms<'_>) -> Vec<Column> {
     let mut columns = view.columns(&["arm", "gained", "total"]);
-    let ends = |arm: &ArmFinding| {
-        let total = arm.total_work_share.map(|share| Written::pct(pct(share)));
-        let ends = total.and_then(|written| written.ends());
-        ends.unwrap_or_else(|| MISSING.to_owned())
-    };
-    columns.push(Column::new(
-        "interval of total",
-        "95 %",
-        0,
-        view.arms().iter().map(ends),
-    ));
+    let total = |arm: &ArmFinding| arm.total_work_share.map(|share| Written::pct(pct(share)));
+    let of = ColumnsOf(view.arms());
+    columns.push(of.column("interval of total", "95 %", |arm| ends(total(arm))));
     columns
 }
 
@@ -108,9 +95,10 @@ fn panel(view: Arms<'_>, arms: &[(usize, &ArmFinding)]) -> Panel {
     let known = arms.iter().enumerate();
     let known = known.filter_map(|(row, (place, arm))| Some((row, *place, Work::of(arm)?)));
     let works: Vec<(usize, usize, Work)> = known.collect();
-    let most = works
+    let ends = works
         .iter()
         .map(|(_, _, w)| w.end.high.unwrap_or(w.end.value));
+    let scale = Scale::linear(0.0, ends.fold(100.0, f64::max));
     let key = |name: &str, tone| Key {
         name: name.to_owned(),
         tone,
@@ -118,18 +106,12 @@ fn panel(view: Arms<'_>, arms: &[(usize, &ArmFinding)]) -> Panel {
     };
     let has_service = works.iter().any(|(_, _, work)| work.service.is_some());
     let service = has_service.then(|| key("service", Tone::P99));
+    let x = Axis::new("work, % of the machine's", scale, Unit::Number);
+    let bars = works.into_iter().flat_map(bars).collect();
     Panel {
-        x: Axis::new(
-            "work, % of the machine's",
-            Scale::linear(0.0, most.fold(100.0, f64::max)),
-            Unit::Number,
-        ),
-        y: rows(view, arms),
-        height: Height::Rows,
         marks: vec![Mark::new(MarkKind::Guide, At::X(100.0))],
-        bars: works.into_iter().flat_map(bars).collect(),
         legend: service.into_iter().chain([key("job", Tone::P50)]).collect(),
-        ..Panel::default()
+        ..Panel::of_rows(x, rows(view, arms), bars)
     }
 }
 

@@ -1,24 +1,15 @@
 //! The time line of a run: each trial as a bar.
 
-use super::View;
-use crate::chart::axis::clock;
-use crate::chart::{Axis, Bar, Chart, Height, Panel, Scale, Unit, Width};
-use crate::levels::known;
+use super::axis::clock;
+use super::{Axis, Bar, Chart, Height, Panel, Scale, Unit, Width};
 use crate::number::{self, for_count, per_second, time_us};
-use crate::table::{Cell, Column};
+use crate::table::{Column, ColumnsOf, known};
 use plimsoll_model::{Invalid, Phase, PictureSetting, TrialPicture};
 
-pub(super) fn chart(view: View<'_>) -> Option<Chart> {
-    // Of a table it is not known when its rows were measured.
-    let trials = Some(&view.picture.trials).filter(|_| !view.report.is_imported())?;
-    let tally = view.report.record.trials.in_words();
-    of_loads(trials, &tally, "offered, requests per second", Unit::Rate)
-}
-
 /// The time line of trials that are as high as their load.
-pub(super) fn of_loads(
+pub(crate) fn of_loads(
     trials: &[TrialPicture],
-    tally: &str,
+    title: String,
     label: &str,
     unit: Unit,
 ) -> Option<Chart> {
@@ -33,15 +24,15 @@ pub(super) fn of_loads(
         ..Panel::default()
     };
     let hint = "Each bar is a trial, as high as its load; the pale parts are warm-up and drain.";
-    time_line(trials, tally.to_owned(), hint, panel)
+    time_line(trials, title, hint, panel)
 }
 
 /// What time lines have in common; `None` where no trial took any time.
-pub(super) fn time_line(
+pub(crate) fn time_line(
     trials: &[TrialPicture],
     title: String,
     hint: &str,
-    panel: Panel,
+    mut panel: Panel,
 ) -> Option<Chart> {
     trials.iter().find(|t| !t.took.is_zero())?;
     let codes = codes(trials);
@@ -49,34 +40,27 @@ pub(super) fn time_line(
         true => String::new(),
         false => format!(" Hatched: does not count, because {}.", codes.join(", ")),
     };
-    let end = trials
-        .last()
-        .map_or(0.0, |t| (t.began + t.took).as_secs_f64());
-    let label = "time in trials, minutes:seconds";
-    let x = Axis::new(label, Scale::linear(0.0, end.max(0.001)), Unit::Clock);
+    let end = trials.last().map(|t| (t.began + t.took).as_secs_f64());
+    let scale = Scale::linear(0.0, end.unwrap_or_default().max(0.001));
+    panel.x = Axis::new("time in trials, minutes:seconds", scale, Unit::Clock);
     Some(Chart {
-        id: "time".to_owned(),
-        title,
-        hint: format!("{hint}{marked}"),
         description: "Every trial as a bar over time; hatched ones are invalid.".to_owned(),
-        panels: vec![Panel { x, ..panel }],
         width: Width::Full,
         table: table(trials),
-        ..Chart::default()
+        ..Chart::of(panel, "time", title, format!("{hint}{marked}"))
     })
 }
 
 /// A trial as a bar between two values of the y axis.
-pub(super) fn bar(trial: &TrialPicture, y: (f64, f64)) -> Bar {
+pub(crate) fn bar(trial: &TrialPicture, y: (f64, f64)) -> Bar {
     let began = trial.began.as_secs_f64();
     let window = began + trial.warm_up.as_secs_f64();
     let achieved = match trial.setting {
         PictureSetting::Offer { .. } => format!(", {} answered", per_second(trial.achieved_rps)),
         _ => String::new(),
     };
-    let p99 = trial
-        .p99_us
-        .map_or_else(String::new, |us| format!(", p99 {}", time_us(us)));
+    let p99 = trial.p99_us.map(|us| format!(", p99 {}", time_us(us)));
+    let p99 = p99.unwrap_or_default();
     let verdict = match trial.invalid.is_empty() {
         true => String::new(),
         false => format!(": does not count: {}", reasons(trial)),
@@ -104,13 +88,9 @@ fn code(reason: &Invalid) -> (char, &'static str) {
     }
 }
 
-/// What the letters in the chart stand for.
 fn codes(trials: &[TrialPicture]) -> Vec<&'static str> {
-    let mut codes: Vec<&str> = trials
-        .iter()
-        .flat_map(|t| &t.invalid)
-        .map(|r| code(r).1)
-        .collect();
+    let reasons = trials.iter().flat_map(|t| &t.invalid);
+    let mut codes: Vec<&str> = reasons.map(|r| code(r).1).collect();
     codes.sort_unstable();
     codes.dedup();
     codes
@@ -161,19 +141,17 @@ fn load(trial: &TrialPicture) -> f64 {
 }
 
 fn table(trials: &[TrialPicture]) -> Vec<Column> {
-    let column = |name, unit, cell: fn(&TrialPicture) -> Cell| {
-        Column::new(name, unit, 0, trials.iter().map(cell))
-    };
+    let of = ColumnsOf(trials);
     vec![
         Column::new("trial", "", 0, (1..=trials.len()).map(|n| n.to_string())),
-        column("began", "min:s", |t| clock(t.began.as_secs_f64()).into()),
-        column("what", "", |t| what(t).into()),
-        column("load", "", |t| number::rate(load(t)).into()),
-        column("achieved", "/s", |t| number::rate(t.achieved_rps).into()),
-        column("p99", "us", |t| {
+        of.column("began", "min:s", |t| clock(t.began.as_secs_f64())),
+        of.column("what", "", what),
+        of.column("load", "", |t| number::rate(load(t))),
+        of.column("achieved", "/s", |t| number::rate(t.achieved_rps)),
+        of.column("p99", "us", |t| {
             known(t.p99_us, |us| number::grouped(us, 0))
         }),
-        column("CPU", "%", |t| known(t.cpu_pct, number::pct)),
-        column("verdict", "", |t| reasons(t).into()),
+        of.column("CPU", "%", |t| known(t.cpu_pct, number::pct)),
+        of.column("verdict", "", reasons),
     ]
 }

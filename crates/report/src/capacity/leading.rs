@@ -3,7 +3,6 @@
 
 use plimsoll_model::{CapacityFinding, CapacityStatus};
 
-/// The goal that a report leads with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leading<'a> {
     pub(crate) finding: &'a CapacityFinding,
@@ -20,7 +19,6 @@ impl Leading<'_> {
 /// What is known of the goal that leads beside the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rank {
-    /// There are no others.
     Only,
     /// At its rate all others are still kept.
     BreaksFirst,
@@ -88,7 +86,6 @@ mod tests {
         status != CapacityStatus::Undecided
     }
 
-    /// The goal that leads, and its rank.
     fn led(goals: &[CapacityFinding]) -> (String, Rank) {
         let first = leading(goals).unwrap();
         (first.finding.goal.to_string(), first.rank)
