@@ -98,7 +98,7 @@ impl Column {
         cells: impl IntoIterator<Item = C>,
     ) -> Column {
         let cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
-        // A column of dashes tells the least.
+        // A column of dashes says the least.
         let unknown = cells.iter().all(|cell| cell.text == MISSING);
         let rank = if unknown && rank > 0 { u8::MAX } else { rank };
         Column {
@@ -203,6 +203,12 @@ pub(crate) fn trials(valid: u32, invalid: u32) -> Cell {
         0 => valid.to_string().into(),
         _ => Cell::new(Ink::Red, format!("{valid} ({invalid})")),
     }
+}
+
+/// The names of the columns that a width has room for.
+pub(crate) fn shown(columns: &[Column], width: usize) -> Vec<&'static str> {
+    let (columns, _) = fit(columns.to_vec(), width);
+    columns.iter().map(|column| column.name).collect()
 }
 
 /// The table, as wide as `width` at most where that can be had.
@@ -332,7 +338,7 @@ fn block(heads: &[Cell], row: &[Cell], width: usize, paint: Paint) -> String {
 
 /// A text that begins with a label, such as the name of a row, broken so that
 /// its further lines stand below the text and not below the label. The label
-/// is painted apart, and counts with the characters that it has.
+/// is painted apart, and is as wide as its characters.
 pub(crate) fn hang(label: &Cell, text: &Cell, indent: usize, width: usize, paint: Paint) -> String {
     let mut out = String::new();
     let lines = wrap(&text.text, width.saturating_sub(indent).max(MOST_NARROW));

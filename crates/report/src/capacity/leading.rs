@@ -30,21 +30,21 @@ pub(crate) enum Rank {
 
 /// The goal that binds: of those that were seen broken the one that breaks at
 /// the lowest rate; where none was, the one that was seen kept the least far;
-/// where nothing can be told of any, the first that was asked for. `None`
+/// where all are undecided, the first that was asked for. `None`
 /// without a goal.
 pub(crate) fn leading(capacity: &[CapacityFinding]) -> Option<Leading<'_>> {
-    let told = capacity.iter().filter(|c| is_told(c));
+    let told = capacity.iter().filter(|c| is_decided(c));
     let ranked = told.filter_map(|c| Some((!seen_broken(c), c.rate_rps?.value, c)));
     let least = ranked.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let finding = least.map(|(_, _, c)| c).or(capacity.first())?;
     let is_open = |other: &CapacityFinding| {
         let end = other.rate_rps.map(|r| r.value);
         let seen_so_far = end.zip(finding.rate_rps).is_some_and(|(a, b)| a >= b.value);
-        !is_told(other) || !seen_so_far
+        !is_decided(other) || !seen_so_far
     };
     let rank = match capacity.len() {
         1 => Rank::Only,
-        _ if !is_told(finding) || capacity.iter().any(is_open) => Rank::OthersOpen,
+        _ if !is_decided(finding) || capacity.iter().any(is_open) => Rank::OthersOpen,
         _ if seen_broken(finding) => Rank::BreaksFirst,
         _ => Rank::NoneBroken,
     };
@@ -52,7 +52,7 @@ pub(crate) fn leading(capacity: &[CapacityFinding]) -> Option<Leading<'_>> {
 }
 
 /// Whether anything is known of how far a goal is kept.
-pub(crate) fn is_told(finding: &CapacityFinding) -> bool {
+pub(crate) fn is_decided(finding: &CapacityFinding) -> bool {
     finding.status != CapacityStatus::Undecided
 }
 
@@ -73,7 +73,7 @@ mod tests {
         CapacityFinding {
             goal: goal.parse().unwrap(),
             status,
-            rate_rps: is_told_status(status).then(|| Estimate::alone(rate)),
+            rate_rps: is_decided_status(status).then(|| Estimate::alone(rate)),
             cpu_pct: None,
             limit_us: None,
             confirmed: None,
@@ -82,7 +82,7 @@ mod tests {
         }
     }
 
-    fn is_told_status(status: CapacityStatus) -> bool {
+    fn is_decided_status(status: CapacityStatus) -> bool {
         status != CapacityStatus::Undecided
     }
 

@@ -1,7 +1,7 @@
 //! How much is carried within a goal, and at which CPU use, in sentences.
 
 use crate::number::{self, Written, confidence, time_us};
-use crate::sentence::{Sentence, capital};
+use crate::sentence::{Sentence, capital, words_if};
 use crate::table::Ink;
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightBasis,
@@ -10,7 +10,7 @@ use plimsoll_model::{
 
 mod leading;
 
-pub(crate) use leading::{Leading, Rank, is_told, leading, seen_broken};
+pub(crate) use leading::{Leading, Rank, is_decided, leading, seen_broken};
 
 /// Who carries it, and what its trials are called.
 #[derive(Debug, Clone, Copy)]
@@ -94,24 +94,19 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
             Written::rate(rate).value,
             subject.limited_by(finding)
         ),
-        _ => return untold(who, goal, finding),
+        _ => return undecided(who, goal, finding),
     };
     let note = finding.note.map(note_sentence);
     let note = note.map(|note| format!(" {note}")).unwrap_or_default();
     let is_wide = finding.status == CapacityStatus::Found
         && finding.rate_rps.is_some_and(|r| r.wide().is_some());
-    let wide = match is_wide {
-        true => {
-            " The interval is wide: sweep again on a quieter machine, without --quick and with \
-             --precision 5%, before acting on it."
-        }
-        false => "",
-    };
-    let text = format!(
-        "{text}{}.{}{wide}{note}",
-        confirmation(finding),
-        missed_by(finding)
+    let wide = words_if(
+        is_wide,
+        " The interval is wide: sweep again on a quieter machine, without --quick and with \
+             --precision 5%, before acting on it.",
     );
+    let (confirmation, missed_by) = (confirmation(finding), missed_by(finding));
+    let text = format!("{text}{confirmation}.{missed_by}{wide}{note}");
     let is_sure = finding.status != CapacityStatus::NotReached
         && !is_wide
         && finding.confirmed != Some(false);
@@ -119,7 +114,7 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
     ink.says(text)
 }
 
-fn untold(who: &str, goal: &str, finding: &CapacityFinding) -> Sentence {
+fn undecided(who: &str, goal: &str, finding: &CapacityFinding) -> Sentence {
     let note = finding.note.map(note_sentence);
     let note = note.map(|note| format!(" {note}")).unwrap_or_default();
     let who = who.to_lowercase();

@@ -25,7 +25,7 @@ pub struct Chart {
     pub width: Width,
     /// Where on the x axis each item stands that can be picked by pointing.
     pub picks: Vec<Option<f64>>,
-    /// What is told of each item when it is picked.
+    /// Shown of each item when it is picked.
     pub details: Vec<String>,
     pub(crate) table: Vec<Column>,
     /// Whether a row of the table is an item that can be picked.
@@ -283,7 +283,7 @@ pub struct Bar {
     pub interval: Option<(f64, f64)>,
     /// A letter for the reason if it is invalid: it is hatched then.
     pub invalid: Option<char>,
-    /// What is told where one points at it.
+    /// Shown where one points at it.
     pub tooltip: String,
     pub pick: Option<usize>,
 }

@@ -11,6 +11,7 @@
 
 use super::canvas::Canvas;
 use super::{At, Charset, Chart, Datum, Line, Mark, Panel, Picture, Series, Tone};
+use crate::sentence::words_if;
 use crate::table::{Ink, Paint};
 
 /// From this width on, two charts stand side by side.
@@ -116,10 +117,7 @@ impl Panel {
         }
         self.x_axis(&mut picture, frame);
         let is_told = title.contains("log scale") || self.y.label.is_empty();
-        let log = match self.y.scale.is_log() && !is_told {
-            true => ", log scale",
-            false => "",
-        };
+        let log = words_if(self.y.scale.is_log() && !is_told, ", log scale");
         picture.write(0, 1, &format!("{}{log}", self.y.label), Ink::Dim);
         self.plot(&mut picture, frame);
         self.names(&mut picture, frame);

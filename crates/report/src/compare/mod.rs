@@ -11,7 +11,7 @@ use crate::document::json::Json;
 use crate::document::{Document, Role, Rows, Table};
 use crate::markup::{El, beginning, el, shortened};
 use crate::number::{self, Written, confidence};
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, words_if};
 use crate::table::Ink;
 use charts::Machine;
 use plimsoll_model::{
@@ -167,7 +167,7 @@ fn ink(verdict: DifferenceVerdict) -> Ink {
 }
 
 /// Whether a difference says more than that of the capacity itself: why
-/// nothing can be told is the same by every measure.
+/// it is inconclusive is the same by every measure.
 fn is_news(difference: &Difference, comparison: &Comparison) -> bool {
     let is_capacity = |d: &Difference| {
         let same = d.name == difference.name && d.goal == difference.goal;
@@ -245,10 +245,7 @@ fn threshold_title(comparison: &Comparison) -> String {
     };
     let several = comparison.machines.first().map_or(0, |m| m.capacity.len()) > 1;
     let is_of_a_goal = with_table.clone().any(|m| m.thresholds_goal.is_some());
-    let least = match several && is_of_a_goal {
-        true => " (the lowest of the goals)",
-        false => "",
-    };
+    let least = words_if(several && is_of_a_goal, " (the lowest of the goals)");
     if all.iter().all(|one| one == first) {
         return format!(
             "Scale-out threshold (CPU %) by headroom, the part of {first}{least} left free"
@@ -314,10 +311,7 @@ fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sen
     let has_interval = own
         .iter()
         .any(|d| d.cpu_points.low.or(d.cpu_points.high).is_some());
-    let why = match has_interval {
-        true => "",
-        false => ": too little was measured for an interval",
-    };
+    let why = words_if(!has_interval, ": too little was measured for an interval");
     Ink::Plain.says(format!(
         "Against {against}, the threshold of {name} {}{why}.",
         parts.join("; ")

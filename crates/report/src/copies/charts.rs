@@ -8,7 +8,7 @@ use crate::chart::{
 };
 use crate::html::Picker;
 use crate::number::{self, counted};
-use crate::sentence::capital;
+use crate::sentence::{capital, words_if};
 use plimsoll_model::{CopiesFinding, CopiesFindings, PictureSetting, TrialPicture};
 
 /// What the charts of a run of copies are made from.
@@ -73,16 +73,13 @@ fn chart(
     panel: Panel,
 ) -> Chart {
     let rows = &view.findings.copies;
-    let disturbed = match rows.iter().any(is_disturbed) {
-        true => " Hollow: disturbed, no trial counts.",
-        false => "",
-    };
+    let disturbed = words_if(
+        rows.iter().any(is_disturbed),
+        " Hollow: disturbed, no trial counts.",
+    );
     let hint = format!("{hint}{disturbed}");
     let detail = |r: &CopiesFinding| {
-        let but = match is_disturbed(r) {
-            true => " (disturbed: no trial counts)",
-            false => "",
-        };
+        let but = words_if(is_disturbed(r), " (disturbed: no trial counts)");
         format!("{}: {}{but}", name(r), tell(r))
     };
     Chart {
@@ -107,7 +104,7 @@ fn data(rows: &[CopiesFinding], each: f64, of: fn(&CopiesFinding) -> Option<f64>
     rows.iter().enumerate().map(datum).collect()
 }
 
-/// The row with the most copies of which a trial counts, and that of one.
+/// The row with the most copies that has a valid trial, and that of one.
 fn ends<'a>(view: View<'a>) -> Option<(&'a CopiesFinding, &'a CopiesFinding)> {
     let counted = |r: &&CopiesFinding| r.trials > 0;
     let rows = &view.findings.copies;

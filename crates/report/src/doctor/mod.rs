@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_is_told_in_the_singular_and_the_plural() {
+    fn counts_of_the_machine_are_in_the_singular_or_the_plural() {
         for (cpus, sockets, cores, expected) in [
             ("0", Some(1), Some(1), "CPU 0 on 1 core in 1 socket, 0 for"),
             (

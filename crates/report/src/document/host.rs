@@ -28,54 +28,39 @@ pub(super) fn section(run: &Run<'_>) -> El {
         .with(lacking)
 }
 
-fn machine_facts(provenance: &Provenance) -> Vec<Fact> {
-    let topology = &provenance.topology;
+fn machine_facts(p: &Provenance) -> Vec<Fact> {
+    let topology = &p.topology;
     let count = |n: Option<u32>| n.map(|n| n.to_string());
-    let cpus = (!topology.online.is_empty()).then(|| {
-        let (online, allowed) = (topology.online.len(), topology.allowed.len());
-        match online == allowed || allowed == 0 {
-            true => online.to_string(),
-            false => format!("{online}, of which Plimsoll may use {allowed}"),
-        }
-    });
-    let caches: Vec<String> = topology
-        .caches
-        .iter()
-        .map(|cache| format!("{} {}", cache.name, cache.size))
-        .collect();
+    let cpus = match (topology.online.len(), topology.allowed.len()) {
+        (0, _) => None,
+        (online, 0) => Some(online.to_string()),
+        (online, allowed) if online == allowed => Some(online.to_string()),
+        (online, allowed) => Some(format!("{online}, of which Plimsoll may use {allowed}")),
+    };
+    let caches = topology.caches.iter();
+    let caches: Vec<String> = caches.map(|c| format!("{} {}", c.name, c.size)).collect();
+    let limit = p.cgroup_cpu_limit.map(|c| format!("{c} CPUs (cgroup)"));
+    let boost = p.boost.map(|on| if on { "on" } else { "off" }.to_owned());
+    let steal = p.steal_since_boot_share;
+    let steal = steal.map(|s| format!("{:.2} %", 100.0 * s));
     Fact::known([
-        ("Name", provenance.hostname.clone()),
-        ("CPU", provenance.cpu_model.clone()),
-        ("Architecture", provenance.architecture.clone()),
+        ("Name", p.hostname.clone()),
+        ("CPU", p.cpu_model.clone()),
+        ("Architecture", p.architecture.clone()),
         ("CPUs", cpus),
         ("Cores", count(topology.cores)),
         ("Threads per core", count(topology.threads_per_core)),
         ("Sockets", count(topology.sockets)),
         ("NUMA nodes", count(topology.numa_nodes)),
-        ("Caches", (!caches.is_empty()).then(|| caches.join(", "))),
-        ("Memory", provenance.memory.map(|m| m.to_string())),
-        (
-            "CPU limit",
-            provenance
-                .cgroup_cpu_limit
-                .map(|c| format!("{c} CPUs (cgroup)")),
-        ),
-        ("Virtualisation", provenance.virtualisation.clone()),
-        ("Kernel", provenance.kernel.clone()),
-        ("Clock source", provenance.clock_source.clone()),
-        ("Frequency governor", provenance.governor.clone()),
-        (
-            "Boost",
-            provenance
-                .boost
-                .map(|on| if on { "on" } else { "off" }.to_owned()),
-        ),
-        (
-            "Steal since boot",
-            provenance
-                .steal_since_boot_share
-                .map(|s| format!("{:.2} %", 100.0 * s)),
-        ),
+        ("Caches", Some(caches.join(", ")).filter(|c| !c.is_empty())),
+        ("Memory", p.memory.map(|m| m.to_string())),
+        ("CPU limit", limit),
+        ("Virtualisation", p.virtualisation.clone()),
+        ("Kernel", p.kernel.clone()),
+        ("Clock source", p.clock_source.clone()),
+        ("Frequency governor", p.governor.clone()),
+        ("Boost", boost),
+        ("Steal since boot", steal),
     ])
 }
 

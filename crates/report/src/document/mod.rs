@@ -125,6 +125,9 @@ pub struct Table {
     /// How to read it, for the page.
     pub(crate) hint: Option<&'static str>,
     pub(crate) rows: Rows,
+    /// What columns stand for, by name. A terminal shows it of the columns that
+    /// fit.
+    pub(crate) legend: Vec<(&'static str, String)>,
     pub(crate) below: Vec<Sentence>,
 }
 
@@ -142,7 +145,25 @@ impl Table {
             heading: None,
             hint: None,
             rows: Rows::Columns(columns),
+            legend: Vec::new(),
             below: Vec::new(),
+        }
+    }
+
+    /// The legend of the columns that are shown.
+    pub(crate) fn legend(&self, shown: &[&str]) -> Option<Sentence> {
+        let entries = self.legend.iter().filter(|(name, _)| shown.contains(name));
+        let entries: Vec<String> = entries.map(|(name, is)| format!("{name}: {is}.")).collect();
+        (!entries.is_empty()).then(|| Ink::Dim.says(entries.join(" ")))
+    }
+
+    /// The legend of all columns.
+    pub(crate) fn whole_legend(&self) -> Option<Sentence> {
+        match &self.rows {
+            Rows::Columns(columns) => {
+                self.legend(&columns.iter().map(Column::name).collect::<Vec<_>>())
+            }
+            Rows::Grid(_) => None,
         }
     }
 

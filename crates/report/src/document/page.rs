@@ -3,11 +3,34 @@
 
 use super::{Block, Document, Fact, RenderError, Role, Rows, Run, Table, frame, host};
 use crate::html::{Picker, grid, one_chart, table as columns_table};
-use crate::markup::{El, Html, beginning, el, paragraph, section, shortened, typeset};
+use crate::markup::{El, Html, beginning, el, hint_line, paragraph, section, shortened, typeset};
 use crate::secrets;
+use crate::sentence::Sentence;
 
 const STYLE: &str = include_str!("../html/style.css");
 const SCRIPT: &str = include_str!("../html/script.js");
+
+const SHIPS_MARK: &str = concat!(
+    r#"<svg class="mark" viewBox="0 0 40 32" aria-hidden="true">"#,
+    r#"<circle cx="20" cy="16" r="11"/><path d="M2 16H38"/></svg>"#,
+);
+
+const THEME_BUTTON: &str = concat!(
+    r#"<button type="button" id="theme" "#,
+    r#"aria-label="Switch between light and dark">◐</button>"#,
+);
+
+/// The pattern of invalid trials, for all drawings.
+const HATCHING: &str = concat!(
+    r#"<svg class="defs" width="0" height="0" aria-hidden="true"><defs>"#,
+    r#"<pattern id="hatch" patternUnits="userSpaceOnUse" width="6" height="6">"#,
+    r#"<path d="M-1 1 l2 -2 M0 6 l6 -6 M5 7 l2 -2"/></pattern></defs></svg>"#,
+);
+
+const VIEWPORT_AND_ICON: &str = concat!(
+    r#"<meta name="viewport" content="width=device-width, initial-scale=1">"#,
+    r#"<link rel="icon" href="data:,">"#,
+);
 
 /// Nothing but what stands in the file: no address is fetched, whatever gets
 /// into the page.
@@ -37,7 +60,7 @@ pub(super) fn page(document: &Document<'_>) -> Result<String, RenderError> {
         "Made by Plimsoll from the record alone. This file fetches nothing and sends nothing.",
     ));
     let body = el("body")
-        .with(hatching())
+        .with(Html::fixed(HATCHING))
         .with(main(document))
         .with(foot)
         .with(raw.map(|raw| data("raw", &raw)))
@@ -55,18 +78,13 @@ pub(super) fn page(document: &Document<'_>) -> Result<String, RenderError> {
 
 fn page_head(title: &str) -> El {
     let title = beginning(&format!("{title} · Plimsoll"), 120);
-    let meta =
-        |name: &'static str, content: &str| el("meta").attr("name", name).attr("content", content);
+    let policy = el("meta").attr("http-equiv", "Content-Security-Policy");
+    let generator = el("meta").attr("name", "generator");
     el("head")
         .with(el("meta").attr("charset", "utf-8"))
-        .with(
-            el("meta")
-                .attr("http-equiv", "Content-Security-Policy")
-                .attr("content", POLICY),
-        )
-        .with(meta("generator", PAGE_MARK))
-        .with(meta("viewport", "width=device-width, initial-scale=1"))
-        .with(el("link").attr("rel", "icon").attr("href", "data:,"))
+        .with(policy.attr("content", POLICY))
+        .with(generator.attr("content", PAGE_MARK))
+        .with(Html::fixed(VIEWPORT_AND_ICON))
         .with(el("title").with(title))
         .with(el("style").with(Html::fixed(STYLE)))
 }
@@ -88,28 +106,26 @@ fn main(document: &Document<'_>) -> Html {
 /// The head: what it is of, the answer in one line, what limits it, its
 /// figures, and the sentences in full.
 fn answer(document: &Document<'_>) -> El {
-    let button = el("button")
-        .attr("type", "button")
-        .attr("id", "theme")
-        .attr("aria-label", "Switch between light and dark")
-        .with("◐");
     let subject = el("div")
         .class("workload")
         .with(document.subject_html.clone());
     let line = el("span").with(typeset(&document.headline));
     let limits = document.run.as_ref().map(limits);
-    let tiles = (!document.tiles.is_empty()).then(|| {
-        el("div")
-            .class("tiles")
-            .with_all(document.tiles.iter().map(tile))
-    });
+    let tiles = el("div").class("tiles");
+    let tiles = tiles.with_all(document.tiles.iter().map(tile));
+    let tiles = (!document.tiles.is_empty()).then_some(tiles);
     let answers = document.sentences(Role::Answer);
     let sentences = answers
         .chain(document.sentences(Role::Doubt))
         .map(paragraph);
     section("answer")
-        .with(el("div").class("top").with(subject).with(button))
-        .with(el("h1").with(ships_mark()).with(line))
+        .with(
+            el("div")
+                .class("top")
+                .with(subject)
+                .with(Html::fixed(THEME_BUTTON)),
+        )
+        .with(el("h1").with(Html::fixed(SHIPS_MARK)).with(line))
         .with(limits.into_iter().flatten().collect::<Html>())
         .with(tiles)
         .with(el("div").class("sentences answer").with_all(sentences))
@@ -155,17 +171,16 @@ fn table_section(id: &'static str, table: &Table) -> El {
         Rows::Columns(columns) => columns_table(columns, false).class("plain"),
         Rows::Grid(rows) => grid(rows),
     };
-    let below = (!table.below.is_empty()).then(|| {
-        let below = table.below.iter().map(paragraph);
-        el("div").class("sentences").with_all(below)
-    });
+    let below: Vec<El> = table
+        .whole_legend()
+        .iter()
+        .chain(&table.below)
+        .map(paragraph)
+        .collect();
+    let below = (!below.is_empty()).then(|| el("div").class("sentences").with_all(below));
     section(id)
         .with(table.heading.as_ref().map(|h| el("h2").with(typeset(h))))
-        .with(
-            table
-                .hint
-                .map(|hint| el("p").class("hint").with(typeset(hint))),
-        )
+        .with(table.hint.map(hint_line))
         .with(el("div").class("scroll").with(rows))
         .with(below)
 }
@@ -173,8 +188,7 @@ fn table_section(id: &'static str, table: &Table) -> El {
 pub(super) fn list(facts: &[Fact]) -> El {
     let row = |fact: &Fact| {
         let mark = fact.mark.as_ref().map(|mark| format!("{} ", mark.text));
-        let detail =
-            (!fact.detail.is_empty()).then(|| el("p").class("hint").with(typeset(&fact.detail)));
+        let detail = (!fact.detail.is_empty()).then(|| hint_line(&fact.detail));
         el("div")
             .with(el("dt").with(mark).with(fact.name.as_str()))
             .with(el("dd").with(shortened(&fact.value, 160)).with(detail))
@@ -187,11 +201,15 @@ fn method(document: &Document<'_>) -> Option<El> {
     let run = document.run.as_ref();
     let mut facts = document.method.clone();
     facts.extend(run.into_iter().flat_map(of_record));
-    let of_frame = run
-        .into_iter()
-        .flat_map(|run| [frame::trials(run), frame::view(run)]);
-    let of_frame: Vec<_> = of_frame.flatten().collect();
-    let notes = of_frame.iter().chain(document.sentences(Role::Note));
+    let of_frame = run.map(|run| [frame::trials(run), frame::view(run)]);
+    // A table that the page shows behind a chart alone has its legend here.
+    let legends = document.blocks.iter().map(|block| match block {
+        Block::Table(table) if table.id.is_none() => table.whole_legend(),
+        _ => None,
+    });
+    let own = of_frame.into_iter().flatten().chain(legends);
+    let own: Vec<Sentence> = own.flatten().collect();
+    let notes = own.iter().chain(document.sentences(Role::Note));
     let notes: Vec<El> = notes.map(paragraph).collect();
     (!facts.is_empty() || !notes.is_empty()).then(|| {
         section("method")
@@ -263,43 +281,12 @@ fn shell(command: &[String]) -> String {
     command.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn ships_mark() -> El {
-    let ring = el("circle")
-        .attr("cx", "20")
-        .attr("cy", "16")
-        .attr("r", "11");
-    let bar = el("path").attr("d", "M2 16H38");
-    el("svg")
-        .class("mark")
-        .attr("viewBox", "0 0 40 32")
-        .attr("aria-hidden", "true")
-        .with(ring)
-        .with(bar)
-}
-
 /// Data that the script reads and that is never run.
 fn data(id: &'static str, json: &str) -> El {
     el("script")
         .attr("type", "application/json")
         .attr("id", id)
         .with(Html::json(json))
-}
-
-/// The pattern of what does not count, for all drawings.
-fn hatching() -> El {
-    let stroke = el("path").attr("d", "M-1 1 l2 -2 M0 6 l6 -6 M5 7 l2 -2");
-    let pattern = el("pattern")
-        .attr("id", "hatch")
-        .attr("patternUnits", "userSpaceOnUse")
-        .attr("width", "6")
-        .attr("height", "6")
-        .with(stroke);
-    el("svg")
-        .class("defs")
-        .attr("width", "0")
-        .attr("height", "0")
-        .attr("aria-hidden", "true")
-        .with(el("defs").with(pattern))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use super::{Block, Document, Fact, Facts, Look, Role, Rows, Table, frame};
 use crate::escape::safe;
 use crate::sentence::Sentence;
-use crate::table::{Cell, Ink, Paint, grid, hang, render, wrap};
+use crate::table::{Cell, Ink, Paint, grid, hang, render, shown, wrap};
 use std::borrow::Borrow;
 
 /// Longer lines are hard to read; tables may be wider.
@@ -87,10 +87,13 @@ impl Lines {
             self.heading(heading);
         }
         let width = self.look.width;
-        self.text += &match &table.rows {
-            Rows::Columns(columns) => render(columns.clone(), width, self.paint),
-            Rows::Grid(rows) => grid(rows, width, self.paint),
-        };
+        match &table.rows {
+            Rows::Columns(columns) => {
+                self.text += &render(columns.clone(), width, self.paint);
+                self.paragraph(table.legend(&shown(columns, width)));
+            }
+            Rows::Grid(rows) => self.text += &grid(rows, width, self.paint),
+        }
         self.sentences(&table.below);
     }
 

@@ -1,4 +1,4 @@
-//! Charts on the page: title, picture, what is told of the picked item, and
+//! Charts on the page: title, picture, the details of the picked item, and
 //! the table behind it.
 
 use super::charts::svg;
@@ -7,13 +7,13 @@ use crate::markup::{El, Html, el, hint_line, section, typeset};
 use crate::table::{Cell, Column};
 use serde::Serialize;
 
-/// The load levels or arms that one can pick, and what each chart tells of them.
+/// The load levels or arms that one can pick, with the details that each chart has.
 #[derive(Serialize)]
 pub(crate) struct Picker {
     names: Vec<String>,
     /// What is measured of each, in one line.
     facts: Vec<String>,
-    /// What a chart tells of each, by the chart's id.
+    /// The details of each in a chart, by the chart's id.
     details: Vec<(String, Vec<String>)>,
     first: usize,
     /// What the bar to pick from is called, and its two buttons.

@@ -70,7 +70,7 @@ impl Written {
     }
 
     /// `12,100 to 12,600`; `12,100 or more` and `12,600 or less` where the
-    /// other end is not known. A single end at the value itself tells nothing.
+    /// other end is not known. A single end at the value itself is left out.
     pub(crate) fn ends(&self) -> Option<String> {
         let tells = |end: &&String| **end != self.value;
         match (&self.low, &self.high) {

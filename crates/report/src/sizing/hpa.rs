@@ -3,6 +3,7 @@
 use super::{PlanReport, cpu_use, doubt};
 use crate::escape::safe;
 use crate::number::{self, Written, counted, per_second};
+use crate::sentence::words_if;
 use crate::table::wrap;
 use plimsoll_model::{Carried, Estimate, HPA_TOLERANCE, PlannedFrom};
 
@@ -24,10 +25,10 @@ pub fn plan_hpa(report: &PlanReport<'_>) -> Option<String> {
         .map(|line| format!("# {line}\n"))
         .collect();
     let (floor, ceiling) = (auto.floor_instances, auto.ceiling_instances);
-    let never = match floor == ceiling {
-        true => " # as minReplicas: the peak takes no more than these",
-        false => "",
-    };
+    let never = words_if(
+        floor == ceiling,
+        " # as minReplicas: the peak takes no more than these",
+    );
     Some(format!(
         "{comments}\
 apiVersion: autoscaling/v2

@@ -12,7 +12,7 @@ use crate::capacity::{Subject, carries};
 use crate::document::json::Json;
 use crate::document::{Block, Document, Role, Source};
 use crate::number::{self, Written, counted, for_count, grouped, per_second};
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, words_if};
 use crate::table::{Ink, Paint};
 use linear::{linear_ink, linear_rule};
 use plimsoll_model::{
@@ -135,10 +135,7 @@ fn planned(report: &PlanReport<'_>) -> String {
     };
     let text = match report.sizing.planned_from {
         PlannedFrom::LowerEnd => {
-            let rounded = match is_rounded(report) {
-                true => " (rounded down in the interval)",
-                false => "",
-            };
+            let rounded = words_if(is_rounded(report), " (rounded down in the interval)");
             format!("The plan takes {rate} per instance, the lower end{rounded}.")
         }
         PlannedFrom::HighestTried => format!(

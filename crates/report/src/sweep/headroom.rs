@@ -67,7 +67,7 @@ fn ratio_of(subject: Subject, ratio: Estimate) -> String {
     }
 }
 
-/// Which way CPU use is wrong, as far as an index with its interval tells.
+/// Which way CPU use is wrong, as far as an index with its interval shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tells {
     /// There is less room than the idle time suggests: CPU use lags behind.

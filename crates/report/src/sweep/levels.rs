@@ -59,7 +59,7 @@ pub(super) fn columns(levels: &[LevelFinding], imported: bool) -> Vec<Column> {
     ]
 }
 
-/// Of so many levels it is said why no trial counts; of more the reasons are much
+/// Of so many levels it is said why no trial is valid; of more the reasons are much
 /// the same.
 const MOST_REASONS: usize = 3;
 

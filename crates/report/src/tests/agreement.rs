@@ -144,7 +144,7 @@ fn the_top_of_a_page_says_when_many_trials_are_invalid() {
 }
 
 #[test]
-fn where_no_level_counts_there_is_no_chart_of_latency_but_a_reason() {
+fn without_a_valid_level_there_is_a_reason_in_place_of_the_chart_of_latency() {
     let page = page(&nothing_valid());
     assert!(!page.contains("data-chart=\"latency\""));
     assert!(page.contains("No chart of latency: no level has a valid trial"));

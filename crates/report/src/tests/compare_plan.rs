@@ -92,7 +92,7 @@ fn comparison(unit: WorkUnit, carried: Carried) -> Comparison {
     }
 }
 
-/// Something made of a comparison of two runs of a sample.
+/// Something made of a comparison of runs of a sample.
 fn shown<T>(
     sample: &Sample,
     comparison: &Comparison,
@@ -104,7 +104,7 @@ fn shown<T>(
     };
     show(&CompareReport {
         comparison,
-        sources: &[source, source],
+        sources: &[source; 3],
     })
 }
 
@@ -201,18 +201,24 @@ fn planned<T>(sample: &Sample, sizing: &Sizing, show: impl FnOnce(&PlanReport<'_
     })
 }
 
+fn compare_in(sample: &Sample, comparison: &Comparison, format: Format) -> String {
+    shown(sample, comparison, |r| {
+        form(&compare::document(r, None), format)
+    })
+}
+
+fn plan_in(sample: &Sample, sizing: &Sizing, format: Format) -> String {
+    planned(sample, sizing, |r| form(&sizing::document(r), format))
+}
+
 /// A comparison of two runs of a sweep, on one line.
 fn compared(comparison: &Comparison) -> String {
-    flat(&shown(&sweep(), comparison, |r| {
-        as_text(&compare::document(r, None), 120)
-    }))
+    flat(&compare_in(&sweep(), comparison, Format::Text))
 }
 
 /// A plan from a sweep, on one line.
 fn plan_text(sizing: &Sizing) -> String {
-    flat(&planned(&sweep(), sizing, |r| {
-        as_text(&sizing::document(r), 200)
-    }))
+    flat(&plan_in(&sweep(), sizing, Format::Text))
 }
 
 /// One line of blanks and words.
@@ -223,17 +229,15 @@ fn flat(text: &str) -> String {
 #[test]
 fn comparisons_and_plans_keep_to_their_schemas() {
     let sample = sweep();
+    let carried = [
+        Carried::Found(Estimate::alone(1.0)),
+        Carried::AtLeast(9e3),
+        Carried::Unknown,
+    ];
     for unit in [WorkUnit::Requests, WorkUnit::HashedBytes] {
-        for carried in [
-            Carried::Found(Estimate::alone(1.0)),
-            Carried::AtLeast(9e3),
-            Carried::Unknown,
-        ] {
+        for carried in carried {
             let comparison = comparison(unit, carried);
-            let json = shown(&sample, &comparison, |r| {
-                form(&compare::document(r, None), Format::Json)
-            });
-            keeps_to(COMPARE, &json);
+            keeps_to(COMPARE, &compare_in(&sample, &comparison, Format::Json));
         }
     }
     for from in [
@@ -243,12 +247,7 @@ fn comparisons_and_plans_keep_to_their_schemas() {
     ] {
         for cpu in [None, Some(within(60.0, 2.0, 3.0))] {
             let sizing = sized(from, cpu);
-            keeps_to(
-                PLAN,
-                &planned(&sample, &sizing, |r| {
-                    form(&sizing::document(r), Format::Json)
-                }),
-            );
+            keeps_to(PLAN, &plan_in(&sample, &sizing, Format::Json));
         }
     }
 }
@@ -281,15 +280,9 @@ fn three(sample: &Sample, width: usize) -> String {
     for (machine, name) in comparison.machines.iter_mut().zip(["a", "b", "c"]) {
         machine.name = format!("web-{name}.example.net");
     }
-    let source = Source {
-        file: Path::new("runs/a.plimsoll"),
-        plan: &sample.plan,
-    };
-    let report = CompareReport {
-        comparison: &comparison,
-        sources: &[source; 3],
-    };
-    as_text(&compare::document(&report, None), width)
+    shown(sample, &comparison, |r| {
+        as_text(&compare::document(r, None), width)
+    })
 }
 
 #[test]
@@ -377,16 +370,15 @@ fn the_threshold_table_says_which_goal_it_is_of() {
 }
 
 #[test]
-fn headrooms_that_all_cannot_be_told_apart_are_not_listed() {
+fn headrooms_that_are_all_inconclusive_are_not_listed() {
     let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
-    let told = |comparison: &Comparison| compared(comparison);
-    assert!(told(&comparison).contains("is not significantly different at 20 % headroom"));
+    assert!(compared(&comparison).contains("is not significantly different at 20 % headroom"));
     let mut other = comparison.threshold_differences[0].clone();
     other.headroom_pct = 30.0;
     comparison.threshold_differences.push(other);
-    assert!(told(&comparison).contains("is not significantly different at any headroom"));
+    assert!(compared(&comparison).contains("is not significantly different at any headroom"));
     comparison.threshold_differences[1].verdict = DifferenceVerdict::Worse;
-    assert!(told(&comparison).contains("is not significantly different at 20 % headroom"));
+    assert!(compared(&comparison).contains("is not significantly different at 20 % headroom"));
 }
 
 #[test]
@@ -410,7 +402,7 @@ fn a_fleet_that_never_changes_is_not_said_to_go_from_and_to() {
 }
 
 #[test]
-fn what_cannot_be_told_by_any_measure_is_said_once() {
+fn a_reason_that_holds_for_every_measure_is_said_once() {
     let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
     for difference in &mut comparison.differences {
         difference.ratio = None;
@@ -448,10 +440,7 @@ fn a_plan_says_what_it_takes_when_to_act_and_how_wrong_the_linear_rule_is() {
     }
     let endless = plan_text(&endless);
     has(&endless, &["add them without end"]);
-    let guess = |from| {
-        let sizing = sized(from, None);
-        plan_text(&sizing)
-    };
+    let guess = |from| plan_text(&sized(from, None));
     assert!(guess(PlannedFrom::HighestTried).contains("a lower bound, so fewer"));
     assert!(guess(PlannedFrom::Value).contains("the plan is a guess"));
     assert!(guess(PlannedFrom::Value).contains("there is no CPU target"));
@@ -513,18 +502,10 @@ fn secrets_are_in_no_comparison_and_no_plan() {
     }
     let comparison = comparison(WorkUnit::Requests, Carried::Unknown);
     let sizing = sized(PlannedFrom::Value, Some(Estimate::alone(50.0)));
-    for output in [
-        shown(&sample, &comparison, |r| {
-            form(&compare::document(r, None), Format::Json)
-        }),
-        shown(&sample, &comparison, |r| {
-            as_text(&compare::document(r, None), 80)
-        }),
-        planned(&sample, &sizing, |r| {
-            form(&sizing::document(r), Format::Json)
-        }),
-        planned(&sample, &sizing, |r| as_text(&sizing::document(r), 80)),
-    ] {
+    let forms = [Format::Json, Format::Text];
+    let compared = forms.map(|format| compare_in(&sample, &comparison, format));
+    let planned = forms.map(|format| plan_in(&sample, &sizing, format));
+    for output in compared.into_iter().chain(planned) {
         has(&output, &["(hidden)"]);
         has_not(&output, "swordfish");
     }

@@ -1,12 +1,16 @@
 //! What the frame says of any run, in every document and in text and page alike.
 
+use super::pages::count;
 use super::sample::{Experiment, Sample, copies, imported, imported_copies, provenance, sweep};
 use super::shown::{as_text, shown, tally};
 use crate::tests::shown::has;
+use crate::yields::YieldPicture;
 use crate::yields::tests::sample::{self as yields, curve, step};
 use crate::{Document, Format, RecordFacts, Report, TrialTally};
 use plimsoll_model::{Outcome, Requirement, RunEnd};
 use std::path::Path;
+
+type Forms = fn(&Document<'_>) -> [String; 2];
 
 struct Trouble {
     ended: Option<RunEnd>,
@@ -39,7 +43,7 @@ fn forms(document: &Document<'_>) -> [String; 2] {
     ]
 }
 
-fn in_trouble<P: Experiment>(sample: Sample<P>, trouble: &Trouble) -> [String; 2] {
+fn in_trouble<P: Experiment>(sample: Sample<P>, trouble: &Trouble, forms: Forms) -> [String; 2] {
     let sample = Sample {
         ended: trouble.ended.clone(),
         trials: trouble.trials,
@@ -47,11 +51,12 @@ fn in_trouble<P: Experiment>(sample: Sample<P>, trouble: &Trouble) -> [String; 2
         provenance: provenance(),
         ..sample
     };
-    sample.with(None, forms)
+    let picture = P::picture(&sample);
+    sample.with(Some(&picture), forms)
 }
 
-/// Both forms of each document, with its name.
-fn every_document(trouble: &Trouble) -> Vec<(&'static str, [String; 2])> {
+/// Two forms of each document, with its name.
+fn every_document(trouble: &Trouble, forms: Forms) -> Vec<(&'static str, [String; 2])> {
     let beside = |name, sample: yields::Sample| {
         let report = Report {
             experiment: "yield",
@@ -69,13 +74,23 @@ fn every_document(trouble: &Trouble) -> Vec<(&'static str, [String; 2])> {
                 command_line: &[],
             },
         };
-        (name, forms(&crate::yields::document(&report, None)))
+        let picture = YieldPicture {
+            trials: sample.trials.clone(),
+            steps: sample.steps.clone(),
+        };
+        (
+            name,
+            forms(&crate::yields::document(&report, Some(&picture))),
+        )
     };
     vec![
-        ("sweep", in_trouble(sweep(), trouble)),
-        ("copies", in_trouble(copies(), trouble)),
-        ("import", in_trouble(imported(), trouble)),
-        ("import of copies", in_trouble(imported_copies(), trouble)),
+        ("sweep", in_trouble(sweep(), trouble, forms)),
+        ("copies", in_trouble(copies(), trouble, forms)),
+        ("import", in_trouble(imported(), trouble, forms)),
+        (
+            "import of copies",
+            in_trouble(imported_copies(), trouble, forms),
+        ),
         beside("yield", yields::sample()),
         beside("yield --curve", curve::curve()),
         beside("yield --step", step::stepped()),
@@ -90,7 +105,7 @@ fn every_document_says_how_its_run_ended_and_how_to_resume_it() {
         (Some(failed), "The run failed: the server is gone."),
         (None, "The record has no end:"),
     ] {
-        for (name, forms) in every_document(&trouble(ended)) {
+        for (name, forms) in every_document(&trouble(ended), forms) {
             for form in forms {
                 assert!(form.contains(words), "{name}: {form}");
                 let command = name.split(' ').next().unwrap();
@@ -100,7 +115,7 @@ fn every_document_says_how_its_run_ended_and_how_to_resume_it() {
             }
         }
     }
-    for (name, forms) in every_document(&trouble(Some(RunEnd::Complete))) {
+    for (name, forms) in every_document(&trouble(Some(RunEnd::Complete)), forms) {
         for form in forms {
             assert!(!form.contains("--resume"), "{name}: {form}");
         }
@@ -109,7 +124,7 @@ fn every_document_says_how_its_run_ended_and_how_to_resume_it() {
 
 #[test]
 fn every_document_says_what_the_host_lacks_and_how_many_trials_are_invalid() {
-    for (name, forms) in every_document(&trouble(Some(RunEnd::Complete))) {
+    for (name, forms) in every_document(&trouble(Some(RunEnd::Complete)), forms) {
         for form in forms {
             has(
                 &form,
@@ -125,6 +140,35 @@ fn every_document_says_what_the_host_lacks_and_how_many_trials_are_invalid() {
             let invalid = "3 of 34 trials are invalid, most often because the hypervisor took";
             let is_told = form.contains(invalid);
             assert_eq!(is_told, !name.starts_with("import"), "{name}: {form}");
+        }
+    }
+}
+
+/// What a page has as data, with the JSON that the document is in.
+fn page_and_json(document: &Document<'_>) -> [String; 2] {
+    [Format::Html, Format::Json].map(|format| shown(document, format))
+}
+
+#[test]
+fn every_page_has_its_findings_in_it_and_fetches_nothing() {
+    for (name, [page, json]) in every_document(&trouble(Some(RunEnd::Complete)), page_and_json) {
+        let begins = "<script type=\"application/json\" id=\"raw\">";
+        let raw = page.split(begins).nth(1).unwrap();
+        let raw = raw.split("</script>").next().unwrap();
+        let [raw, json] = [raw, json.as_str()]
+            .map(|json| -> serde_json::Value { serde_json::from_str(json).unwrap() });
+        assert_eq!(raw, json, "{name}");
+        assert!(page.contains("default-src &#39;none&#39;"), "{name}");
+        let style = page.split("<style>").nth(1).unwrap();
+        let style = style.split("</style>").next().unwrap();
+        let (urls, own) = (count(style, "url("), count(style, "url(#"));
+        assert_eq!(urls, own, "{name}: only within the page");
+        assert!(
+            !style.contains("http") && !style.contains("@import"),
+            "{name}"
+        );
+        for attribute in [" src=", "href=\"http", "href=\"//"] {
+            assert_eq!(count(&page, attribute), 0, "{name}: {attribute}");
         }
     }
 }

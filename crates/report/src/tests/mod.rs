@@ -1,4 +1,4 @@
-//! What people and programs get to see, held against what they should.
+//! What people and programs get to see.
 
 mod agreement;
 mod compare_plan;

@@ -158,7 +158,7 @@ pub(super) fn sweep() -> Sample {
     }
 }
 
-/// The sweep where nothing tells the CPU use.
+/// The sweep without CPU use.
 pub(super) fn without_cpu() -> Sample {
     let mut sample = sweep();
     for level in &mut sample.findings.levels {
@@ -179,7 +179,7 @@ pub(super) fn without_cpu() -> Sample {
     sample
 }
 
-/// A sweep of the hash service in which no trial counts.
+/// A sweep of the hash service without a valid trial.
 pub(super) fn nothing_valid() -> Sample {
     let mut sample = sweep();
     sample.findings = Findings {

@@ -24,6 +24,41 @@ pub(crate) fn shown(document: &Document<'_>, format: Format) -> String {
     render(document, format, look).unwrap()
 }
 
+/// Compares a text with the file of this name in `src`, to the letter. `BLESS=1`
+/// writes the file anew; read the difference before you commit it.
+#[track_caller]
+pub(crate) fn is_snapshot(name: &str, width: usize, text: &str) {
+    let is_wide = |line: &&str| line.chars().count() > width;
+    assert_eq!(
+        text.lines().find(is_wide),
+        None,
+        "{name} is wider than {width}"
+    );
+    let path = format!("{}/src/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap();
+    assert!(
+        text == expected,
+        "{name}: got\n{text}\ninstead of\n{expected}"
+    );
+}
+
+/// Rows of a CSV, its head first.
+pub(crate) fn rows(csv: &str) -> Vec<Vec<&str>> {
+    let rows: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
+    rows
+}
+
+/// What the CSV has in a column of this name.
+#[track_caller]
+pub(crate) fn field<'a>(rows: &[Vec<&'a str>], row: usize, name: &str) -> &'a str {
+    let column = rows[0].iter().position(|n| *n == name);
+    rows[row][column.unwrap_or_else(|| panic!("no {name}"))]
+}
+
 /// So many trials, of which the invalid ones had CPU time stolen.
 pub(crate) fn tally(all: u64, invalid: u64) -> TrialTally {
     TrialTally {

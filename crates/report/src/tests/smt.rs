@@ -25,7 +25,7 @@ fn cores(lists: &[&str]) -> Vec<CpuSet> {
 }
 
 #[test]
-fn a_speedup_is_told_by_what_half_the_cpu_use_is_worth() {
+fn a_speedup_says_how_much_work_half_the_cpu_use_is() {
     let text = said_of_copies(&copies()).unwrap();
     has(
         &text,

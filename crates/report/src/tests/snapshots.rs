@@ -1,106 +1,43 @@
-//! Whole reports, compared with files to the letter. `BLESS=1` writes the files
-//! anew; read the difference before you commit it.
+//! Whole reports, compared with files to the letter.
 
 use super::sample::{copies, imported, nothing_valid, sweep, without_cpu};
+use super::shown::is_snapshot;
 use crate::chart::Charset;
 use crate::{Format, Look};
 
-/// Name, what is shown, at which width, and the text that it should give. A
-/// name with `ascii` is that of one whose terminal shows nothing else.
-type Snapshot = (&'static str, fn(Look) -> String, usize, &'static str);
+/// Name, which ends with the width, and what is shown.
+type Snapshot = (&'static str, fn(Look) -> String);
 
-fn shown(name: &str, text: fn(Look) -> String, width: usize) -> String {
-    let charset = if name.contains("ascii") {
-        Charset::Ascii
-    } else {
-        Charset::Unicode
-    };
-    text(Look {
-        width,
-        colour: false,
-        charts: Some(charset),
-    })
-}
-
-const EXPECTED: [Snapshot; 9] = [
-    (
-        "sweep-80",
-        |look| sweep().looking(look),
-        80,
-        include_str!("sweep-80.txt"),
-    ),
-    (
-        "sweep-ascii-80",
-        |look| sweep().looking(look),
-        80,
-        include_str!("sweep-ascii-80.txt"),
-    ),
-    (
-        "sweep-200",
-        |look| sweep().looking(look),
-        200,
-        include_str!("sweep-200.txt"),
-    ),
-    (
-        "no-cpu-80",
-        |look| without_cpu().looking(look),
-        80,
-        include_str!("no-cpu-80.txt"),
-    ),
-    (
-        "nothing-valid-80",
-        |look| nothing_valid().looking(look),
-        80,
-        include_str!("nothing-valid-80.txt"),
-    ),
-    (
-        "imported-80",
-        |look| imported().looking(look),
-        80,
-        include_str!("imported-80.txt"),
-    ),
-    (
-        "imported-200",
-        |look| imported().looking(look),
-        200,
-        include_str!("imported-200.txt"),
-    ),
-    (
-        "copies-80",
-        |look| copies().looking(look),
-        80,
-        include_str!("copies-80.txt"),
-    ),
-    (
-        "copies-200",
-        |look| copies().looking(look),
-        200,
-        include_str!("copies-200.txt"),
-    ),
+const REPORTS: [Snapshot; 9] = [
+    ("sweep-80", |look| sweep().looking(look)),
+    ("sweep-ascii-80", |look| sweep().looking(look)),
+    ("sweep-200", |look| sweep().looking(look)),
+    ("no-cpu-80", |look| without_cpu().looking(look)),
+    ("nothing-valid-80", |look| nothing_valid().looking(look)),
+    ("imported-80", |look| imported().looking(look)),
+    ("imported-200", |look| imported().looking(look)),
+    ("copies-80", |look| copies().looking(look)),
+    ("copies-200", |look| copies().looking(look)),
 ];
 
 #[test]
-fn reports_read_as_they_should() {
-    for (name, text, width, expected) in EXPECTED {
-        let text = shown(name, text, width);
-        if std::env::var_os("BLESS").is_some() {
-            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests");
-            std::fs::write(format!("{folder}/{name}.txt"), &text).unwrap();
-            continue;
-        }
-        assert!(
-            text == expected,
-            "{name}: got\n{text}\ninstead of\n{expected}"
-        );
-    }
-}
-
-#[test]
-fn nothing_is_wider_than_the_terminal() {
-    for (name, text, width, _) in EXPECTED {
-        for line in shown(name, text, width).lines() {
-            assert!(line.chars().count() <= width, "{name}: {line}");
-        }
+fn reports_are_as_in_the_files_and_colours_only_where_they_were_asked_for() {
+    for (name, text) in REPORTS {
+        let charset = match name.contains("ascii") {
+            true => Charset::Ascii,
+            false => Charset::Unicode,
+        };
+        let (_, width) = name.rsplit_once('-').unwrap();
+        let width = width.parse().unwrap();
+        let look = |colour| Look {
+            width,
+            colour,
+            charts: Some(charset),
+        };
+        let plain = text(look(false));
+        is_snapshot(&format!("tests/{name}"), width, &plain);
+        assert!(!plain.contains('\u{1b}'), "{name}");
+        assert!(text(look(true)).contains("\u{1b}[1m"), "{name}");
     }
 }
 
@@ -128,20 +65,6 @@ fn the_threshold_table_keeps_what_matters_in_a_narrow_terminal() {
         "headroom  act at  CPU use      interval  linear  leaves"
     );
     assert_eq!(head(30), "headroom  act at");
-}
-
-#[test]
-fn colours_only_where_they_were_asked_for() {
-    for (name, text, width, expected) in EXPECTED {
-        assert!(!expected.contains('\u{1b}'), "{name}");
-        let look = Look {
-            width,
-            colour: true,
-            charts: Some(Charset::Unicode),
-        };
-        let coloured = text(look);
-        assert!(coloured.contains("\u{1b}[1m"), "{name}");
-    }
 }
 
 #[test]

@@ -93,7 +93,10 @@ fn parts(report: &YieldReport<'_>) -> Parts {
     match &report.plan.step {
         None => Parts {
             asked: sentences::asked(report),
-            table: Table::of(curve::table(findings)),
+            table: Table {
+                legend: notes::legend(findings),
+                ..Table::of(curve::table(findings))
+            },
             notes: notes::of(report),
             answer: curve::sentences(findings)
                 .into_iter()

@@ -1,11 +1,11 @@
 //! How the table is to be read, and what is odd about it.
 
 use super::YieldReport;
-use super::sentences::{names, with};
+use super::sentences::{listed, names, with};
 use crate::number::{confidence, per_second, trimmed_pct};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use plimsoll_model::{Arm, ArmFinding, Share, YieldFindings, human_duration};
+use plimsoll_model::{Arm, ArmFinding, Estimate, Share, YieldFindings, human_duration};
 use std::time::Duration;
 
 /// A total above this is no measuring error.
@@ -13,33 +13,46 @@ const BEYOND_ALL: f64 = 1.1;
 /// In less time than this a law decides twice at most.
 const FEW_DECISIONS: Duration = Duration::from_secs(3);
 
-pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
-    let findings = report.findings;
-    let budget = &findings.budget;
+/// What the columns of the table of arms stand for.
+pub(super) fn legend(findings: &YieldFindings) -> Vec<(&'static str, String)> {
+    let quantile = findings.budget.quantile;
     let is_priced = findings
         .tried()
         .any(|(_, arm)| arm.price_us_per_pct.is_some());
-    let price = match is_priced {
-        true => " price (in a wide table): p99 paid per percent of work gained.",
-        false => "",
-    };
-    let mut said = vec![Ink::Dim.says(format!(
-        "gained: the job's work as a share of what it does alone. total: that plus the \
-             service's work as a share of its capacity. change: of {}, against the service alone \
-             in the same pass. waits: run delay per request.{price}",
-        budget.quantile
-    ))];
-    said.push(match findings.noise_floor_pct {
+    let change = format!("of {quantile}, against the service alone in the same pass");
+    let entries = [
+        Some(("gained", "the job's work as a share of what it does alone")),
+        Some((
+            "total",
+            "that plus the service's work as a share of its capacity",
+        )),
+        Some(("change", change.as_str())),
+        Some(("waits", "run delay per request")),
+        is_priced.then_some(("price", "p99 paid per percent of work gained")),
+        Some((
+            "headroom",
+            "the part of the machine that the job must leave unused",
+        )),
+        Some(("allowed", "the most it could use of its CPUs")),
+    ];
+    let entries = entries.into_iter().flatten();
+    entries.map(|(name, is)| (name, is.to_owned())).collect()
+}
+
+pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
+    let findings = report.findings;
+    let mut said = vec![match findings.noise_floor_pct {
         Some(floor) => Ink::Plain.says(format!(
             "Noise floor of {} (A/A): {} % ({}).",
-            budget.quantile,
+            findings.budget.quantile,
             trimmed_pct(floor),
             confidence()
         )),
-        None => Ink::Yellow.says(
-            "The noise floor is not known: fewer than 5 valid passes, so there are no intervals.",
-        ),
-    });
+        None => Ink::Yellow.says(format!(
+            "The noise floor is not known: fewer than 5 valid passes{}.",
+            without_interval(findings)
+        )),
+    }];
     said.extend(too_few_pairs(findings));
     if findings.rated.is_none() {
         said.push(Ink::Dim.says(
@@ -50,14 +63,34 @@ pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
     let doubt = doubtful_rate(report);
     said.extend(beyond_all(report, doubt.is_some()));
     said.extend(doubt);
-    if !findings.curve.is_empty() {
-        said.push(Ink::Dim.says("headroom: the part of the machine that the job must leave unused. allowed: the most it \
-             could use of its CPUs."));
-    }
     said.extend(coarse(report));
     said.extend(findings.arms.iter().filter_map(held));
     said.extend(hasty(report));
     said
+}
+
+/// Which figures have no interval in any arm, as the end of a sentence.
+fn without_interval(findings: &YieldFindings) -> String {
+    type Figure = (&'static str, fn(&ArmFinding) -> Option<Estimate>);
+    let figures: [Figure; 4] = [
+        ("gained", |arm| arm.work_gained_share),
+        ("total", |arm| arm.total_work_share),
+        ("change", |arm| {
+            arm.latency_change_pct.map(|change| change.p99)
+        }),
+        ("price", |arm| arm.price_us_per_pct),
+    ];
+    let without = figures.into_iter().filter(|(_, of)| {
+        let beside = findings.tried().filter(|(_, arm)| arm.arm.is_beside());
+        let known: Vec<Estimate> = beside.filter_map(|(_, arm)| of(arm)).collect();
+        !known.is_empty() && known.iter().all(|figure| figure.interval().is_none())
+    });
+    let without: Vec<&str> = without.map(|(name, _)| name).collect();
+    match without.as_slice() {
+        [] => String::new(),
+        [one] => format!(", so {one} has no interval"),
+        some => format!(", so {} have no intervals", listed(some)),
+    }
 }
 
 /// Why some arms have no interval for latency where others do.
@@ -78,30 +111,26 @@ fn too_few_pairs(findings: &YieldFindings) -> Option<Sentence> {
     })
 }
 
-/// More than all of the machine is one of the two measured too low when it was alone.
+/// More than 100 %, beyond doubt. Where the capacity is a lower bound, a little
+/// more says nothing.
 fn beyond_all(report: &YieldReport<'_>, rate_in_doubt: bool) -> Option<Sentence> {
-    let rated = report.findings.rated.as_ref()?;
-    let beside = || {
-        let tried = report.findings.tried();
-        tried.filter_map(|(_, arm)| arm.total_work_share.filter(|_| arm.arm.is_beside()))
+    report.findings.rated.as_ref()?;
+    let is_beyond = |total: Estimate| match total.low {
+        Some(low) if !rate_in_doubt => low > 1.0,
+        low => low.unwrap_or(total.value) > BEYOND_ALL,
     };
-    let text = if beside().any(|total| total.low.unwrap_or(total.value) > BEYOND_ALL) {
-        "A total above 100 %: the job alone does not use all CPUs (it waits for something, or has \
-         too few threads), so gained is a share of its own speed, not of the machine."
-            .to_owned()
-    } else if !rate_in_doubt && beside().any(|total| total.low.is_some_and(|low| low > 1.0)) {
-        format!(
-            "A total above 100 %: the service carries more alone than {} (so load and total are \
-             lower), or something slowed the job down when it was alone.",
-            per_second(rated.rate_rps)
+    let mut tried = report.findings.tried();
+    let found =
+        tried.find(|(_, arm)| arm.arm.is_beside() && arm.total_work_share.is_some_and(is_beyond));
+    found.map(|_| {
+        Ink::Yellow.says(
+            "A total above 100 %: each part is a share of what it did alone, so alone the service \
+             was disturbed, or the job ran slower or left CPUs idle.",
         )
-    } else {
-        return None;
-    };
-    Some(Ink::Yellow.says(text))
+    })
 }
 
-/// What the service carries alone, where no trial that counts shows its end.
+/// What the service carries alone, where no valid trial shows it saturated.
 pub(super) fn doubtful_rate(report: &YieldReport<'_>) -> Option<Sentence> {
     let rated = report.findings.rated.as_ref()?;
     if rated.given || rated.limited_by_service {

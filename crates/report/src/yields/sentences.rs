@@ -3,9 +3,11 @@
 use super::YieldReport;
 use super::table::{pct, signed};
 use crate::number::{Written, per_second, time_us, trimmed_pct};
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, words_if};
 use crate::table::Ink;
-use plimsoll_model::{Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Job, human_duration};
+use plimsoll_model::{
+    Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Estimate, Job, human_duration,
+};
 
 pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
     let findings = report.findings;
@@ -13,16 +15,13 @@ pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
         return Ink::Dim.says("Nothing was measured yet.");
     };
     let side = &report.plan.sideload;
-    let of = match &findings.rated {
-        Some(rated) => match side.service {
-            BesideRate::Load(level) => format!(
-                ", {} % of the {} that the service carries alone",
-                trimmed_pct(level.pct()),
-                per_second(rated.rate_rps)
-            ),
-            BesideRate::Rate(_) => String::new(),
-        },
-        None => String::new(),
+    let of = match (&findings.rated, side.service) {
+        (Some(rated), BesideRate::Load(level)) => format!(
+            ", {} % of the {} that the service carries alone",
+            trimmed_pct(level.pct()),
+            per_second(rated.rate_rps)
+        ),
+        (None, _) | (_, BesideRate::Rate(_)) => String::new(),
     };
     let passes = passes(findings.passes);
     let to_the_end = match side.job {
@@ -45,7 +44,7 @@ pub(super) fn passes(n: u32) -> String {
     }
 }
 
-/// Which arm to take, and why, or what would be needed to tell.
+/// Which arm to take and why, or what it takes to decide.
 pub(super) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let recommended = &findings.recommended;
@@ -64,10 +63,7 @@ pub(super) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
                 ))
             }));
             if !recommended.undecided.is_empty() {
-                let with = match findings.curve.is_empty() {
-                    true => "",
-                    false => " with other headrooms",
-                };
+                let with = words_if(!findings.curve.is_empty(), " with other headrooms");
                 said.push(Ink::Yellow.says(format!(
                     "{}{with}: inconclusive, with more work gained. {}",
                     names(&recommended.undecided),
@@ -133,65 +129,55 @@ fn why(arm: &ArmFinding) -> &'static str {
     }
 }
 
-/// Where no verdict is certain: the arm with the smallest change, of those with
-/// an interval.
-fn best_supported(report: &YieldReport<'_>) -> String {
+/// The arm with the smallest change among those that are asked for, with its
+/// headroom.
+fn least_change<'a>(
+    report: &YieldReport<'a>,
+    is_asked: fn(Estimate) -> bool,
+) -> Option<(String, &'a ArmFinding, Estimate)> {
     let findings = report.findings;
     let beside = findings.tried().filter(|(_, a)| a.arm.is_beside());
     let changed = beside.filter_map(|(headroom, a)| {
         let change = a.latency_change_pct?.under(&findings.budget);
-        Some((headroom, a, change))
+        is_asked(change).then(|| (format!("{}{}", a.arm, with(headroom)), a, change))
     });
-    let sure = changed.filter(|(_, _, change)| change.interval().is_some());
-    let least = sure.min_by(|a, b| a.2.value.total_cmp(&b.2.value));
-    least
-        .map(|(headroom, arm, change)| {
-            let total = arm
-                .total_work_share
-                .map(|share| format!(", {} % total work", Written::pct(pct(share)).value))
-                .unwrap_or_default();
-            let written = Written::pct(change);
-            let ends = written
-                .ends()
-                .map(|ends| format!(" ({ends})"))
-                .unwrap_or_default();
-            format!(
-                " Best supported: {}{}, {} %{ends}{total}.",
-                arm.arm,
-                with(headroom),
-                signed(change)
-            )
-        })
-        .unwrap_or_default()
+    changed.min_by(|a, b| a.2.value.total_cmp(&b.2.value))
+}
+
+/// Where no verdict is certain: the arm with the smallest change, of those with
+/// an interval.
+fn best_supported(report: &YieldReport<'_>) -> String {
+    let least = least_change(report, |change| change.interval().is_some());
+    let told = least.map(|(name, arm, change)| {
+        let total = arm
+            .total_work_share
+            .map(|share| Written::pct(pct(share)).value);
+        let total = total.map(|total| format!(", {total} % total work"));
+        let ends = Written::pct(change).ends();
+        let ends = ends.map(|ends| format!(" ({ends})")).unwrap_or_default();
+        let total = total.unwrap_or_default();
+        format!(
+            " Best supported: {name}, {} %{ends}{total}.",
+            signed(change)
+        )
+    });
+    told.unwrap_or_default()
 }
 
 fn cheapest(report: &YieldReport<'_>) -> String {
-    let findings = report.findings;
-    let change = |a: &ArmFinding| Some(a.latency_change_pct?.under(&findings.budget).value);
-    let beside = findings.tried().filter(|(_, a)| a.arm.is_beside());
-    let nearest = beside
-        .filter_map(|(headroom, a)| Some((headroom, a, change(a)?)))
-        .min_by(|a, b| a.2.total_cmp(&b.2));
-    nearest
-        .map(|(headroom, arm, change)| {
-            let price = arm
-                .price_us_per_pct
-                .map(|price| {
-                    format!(
-                        ", {} of p99 for each percent of work",
-                        time_us(price.value.max(0.0))
-                    )
-                })
-                .unwrap_or_default();
-            format!(
-                " Closest: {}{}, +{} %{price}.{}",
-                arm.arm,
-                with(headroom),
-                trimmed_pct(change.max(0.0)),
-                why(arm)
-            )
-        })
-        .unwrap_or_default()
+    let told = least_change(report, |_| true).map(|(name, arm, change)| {
+        let price = arm
+            .price_us_per_pct
+            .map(|price| time_us(price.value.max(0.0)));
+        let price = price.map(|price| format!(", {price} of p99 for each percent of work"));
+        format!(
+            " Closest: {name}, +{} %{}.{}",
+            trimmed_pct(change.value.max(0.0)),
+            price.unwrap_or_default(),
+            why(arm)
+        )
+    });
+    told.unwrap_or_default()
 }
 
 fn needed(report: &YieldReport<'_>) -> String {
@@ -211,9 +197,14 @@ fn needed(report: &YieldReport<'_>) -> String {
 }
 
 pub(super) fn names(arms: &[Arm]) -> String {
-    let names: Vec<&str> = arms.iter().map(|arm| arm.name()).collect();
-    match names.split_last() {
+    listed(&arms.iter().map(|arm| arm.name()).collect::<Vec<_>>())
+}
+
+/// `a, b and c`
+pub(super) fn listed<S: AsRef<str>>(parts: &[S]) -> String {
+    let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+    match parts.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.join(""),
+        _ => parts.concat(),
     }
 }

@@ -37,6 +37,23 @@ pub(super) fn asked(report: &YieldReport<'_>, step: &StepPlan) -> Sentence {
     ))
 }
 
+const LEGEND: [(&str, &str); 4] = [
+    (
+        "back after",
+        "time from the step until the mean latency of a slot returns to that of the service alone, \
+         for good",
+    ),
+    (
+        "cost",
+        "latency above that of the service alone, summed over the requests of a step",
+    ),
+    ("settled", "what is left of it in the last third"),
+    (
+        "worst p99",
+        "that of the slowest slot after a step, median over steps",
+    ),
+];
+
 /// Why such a run has no chart of work gained and latency paid.
 const NO_CHARTS: &str = "There is no chart of work gained and latency paid, and none of total work: \
                          where the load steps, the job is not run alone, and the latency of a \
@@ -49,6 +66,7 @@ pub(super) fn table(findings: &YieldFindings) -> Table {
         id: Some("step"),
         heading: Some("After a step of the load".to_owned()),
         hint: Some(NO_CHARTS),
+        legend: LEGEND.map(|(name, is)| (name, is.to_owned())).to_vec(),
         ..Table::of(columns(findings))
     }
 }
@@ -104,13 +122,8 @@ pub(crate) fn back_after(found: &StepFinding) -> Cell {
 
 pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
-    let mut said = vec![Ink::Dim.says(
-        "back after: time from the step until the mean latency of a slot returns to that of the \
-         service alone, for good. cost: latency above that of the service alone, summed over the \
-         requests of a step. settled: what is left of it in the last third. worst p99: that of the \
-         slowest slot after a step, median over steps. All arms of a pass had the same requests at \
-         the same times.",
-    )];
+    let mut said =
+        vec![Ink::Dim.says("All arms of a pass had the same requests at the same times.")];
     said.push(match findings.step_band_pct {
         Some(band) => Ink::Plain.says(format!(
             "Back means at most {} % above the service alone: what {} allows, or the noise floor \
@@ -188,10 +201,10 @@ fn best(findings: &YieldFindings) -> Option<&StepFinding> {
     back.min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
-/// Whether it is told of every arm that it does not.
+/// Whether latency is known not to be back with any arm.
 fn is_none_back(findings: &YieldFindings) -> bool {
-    let mut told = findings.step.iter().filter_map(|f| f.status).peekable();
-    told.peek().is_some() && told.all(|status| status == StepStatus::NotWithinWindow)
+    let mut known = findings.step.iter().filter_map(|f| f.status).peekable();
+    known.peek().is_some() && known.all(|status| status == StepStatus::NotWithinWindow)
 }
 
 pub(super) fn headline(findings: &YieldFindings, step: &StepPlan) -> String {

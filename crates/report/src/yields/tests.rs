@@ -6,7 +6,7 @@ pub(crate) mod sample;
 mod step;
 
 use super::*;
-use crate::tests::shown::{Schema, as_text, has, has_not, shown, tally};
+use crate::tests::shown::{Schema, as_text, has, has_not, is_snapshot, shown, tally};
 use crate::{Format, RecordFacts, hide_secrets};
 use plimsoll_model::{Arm, Estimate, Job, JobHeld, LatencyChange, Provenance, RunEnd, Share};
 use sample::{Sample, all_beyond, nothing, sample};
@@ -66,62 +66,80 @@ fn with_command<T>(
     })
 }
 
-/// Name, what is shown, at which width, and the text that it should give.
-type Snapshot = (&'static str, fn() -> Sample, usize, &'static str);
-
-const EXPECTED: [Snapshot; 3] = [
-    ("yield-80", sample, 80, include_str!("tests/yield-80.txt")),
-    (
-        "yield-200",
-        sample,
-        200,
-        include_str!("tests/yield-200.txt"),
-    ),
-    (
-        "yield-nothing-80",
-        nothing,
-        80,
-        include_str!("tests/yield-nothing-80.txt"),
-    ),
-];
+#[test]
+fn reports_are_as_in_the_files() {
+    for (name, sample, width) in [
+        ("yield-80", sample(), 80),
+        ("yield-200", sample(), 200),
+        ("yield-nothing-80", nothing(), 80),
+        ("yield-curve-80", self::sample::curve::curve(), 80),
+        ("step-80", self::sample::step::stepped(), 80),
+    ] {
+        is_snapshot(&format!("yields/tests/{name}"), width, &sample.text(width));
+    }
+}
 
 #[test]
-fn reports_read_as_they_should() {
-    for (name, sample, width, expected) in EXPECTED {
-        let text = sample().text(width);
-        assert!(text.lines().all(|l| l.chars().count() <= width), "{text}");
-        if std::env::var_os("BLESS").is_some() {
-            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/yields/tests");
-            std::fs::write(format!("{folder}/{name}.txt"), &text).unwrap();
-            continue;
+fn a_total_that_is_surely_above_all_says_what_may_have_been_wrong() {
+    let words = "A total above 100 %: each part is a share of what it did alone";
+    let with_totals = |total: Estimate, is_bound: bool| {
+        let mut sample = sample();
+        sample.findings.rated.as_mut().unwrap().limited_by_service = !is_bound;
+        let arms = sample.findings.arms.iter_mut();
+        for arm in arms.filter(|arm| arm.arm.is_beside()) {
+            arm.total_work_share = Some(total);
         }
-        assert!(
-            text == expected,
-            "{name}: got\n{text}\ninstead of\n{expected}"
+        sample.flat()
+    };
+    for (total, is_bound, is_said) in [
+        (Estimate::within(1.01, 0.99, 1.02), false, false),
+        (Estimate::within(1.01, 1.004, 1.02), false, true),
+        (Estimate::within(1.05, 1.004, 1.06), true, false),
+        (Estimate::within(1.2, 1.15, 1.25), true, true),
+        (Estimate::alone(1.05), false, false),
+        (Estimate::alone(1.59), false, true),
+    ] {
+        let text = with_totals(total, is_bound);
+        assert_eq!(
+            text.contains(words),
+            is_said,
+            "{total:?} {is_bound}: {text}"
         );
     }
 }
 
 #[test]
-fn a_job_that_leaves_cpus_unused_alone_is_told() {
-    let words = "the job alone does not use all CPUs";
+fn with_few_passes_only_figures_without_an_interval_are_said_to_have_none() {
     let mut sample = sample();
-    has_not(&sample.flat(), words);
-    sample.findings.arms[2].total_work_share = Some(Estimate::alone(1.59));
+    sample.findings.noise_floor_pct = None;
+    has(&sample.flat(), &["fewer than 5 valid passes. "]);
+    for arm in &mut sample.findings.arms {
+        let alone = |e: Estimate| Estimate::alone(e.value);
+        arm.price_us_per_pct = arm.price_us_per_pct.map(alone);
+        arm.latency_change_pct = arm.latency_change_pct.map(|change| LatencyChange {
+            p99: alone(change.p99),
+            ..change
+        });
+    }
+    let words = "fewer than 5 valid passes, so change and price have no intervals. ";
     has(&sample.flat(), &[words]);
 }
 
 #[test]
-fn a_total_that_is_surely_beyond_all_puts_the_rated_rate_in_doubt() {
-    let words = "the service carries more alone than";
-    let mut sample = sample();
-    let arms = sample.findings.arms.iter_mut();
-    for arm in arms.filter(|arm| arm.arm.is_beside()) {
-        arm.total_work_share = Some(Estimate::within(1.01, 0.99, 1.02));
+fn only_columns_that_are_shown_are_explained() {
+    let (narrow, wide) = (sample().text(80), sample().text(200));
+    for (column, is_narrow) in [
+        ("gained:", true),
+        ("change:", true),
+        ("waits:", false),
+        ("price:", false),
+    ] {
+        assert_eq!(narrow.contains(column), is_narrow, "{column} {narrow}");
+        has(&wide, &[column]);
     }
-    has_not(&sample.flat(), words);
-    sample.findings.arms[2].total_work_share = Some(Estimate::within(1.01, 1.004, 1.02));
-    has(&sample.flat(), &[words]);
+    let page = page::page(&sample());
+    has(&page, &["gained: ", "price: "]);
+    has_not(&page, "headroom: the part");
 }
 
 #[test]
@@ -177,7 +195,7 @@ fn the_headroom_is_named_where_the_arm_leaves_one() {
 }
 
 #[test]
-fn what_a_law_did_is_told_and_when_a_trial_is_too_short_to_see_it() {
+fn notes_have_the_decisions_of_a_law_and_warn_of_trials_too_short_for_them() {
     let mut sample = sample();
     let text = sample.flat();
     let part = "koordinator: allowed 21 % of its CPUs on average, frozen 3 % of the time, throttled \

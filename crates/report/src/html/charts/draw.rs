@@ -32,6 +32,13 @@ pub(super) struct Plot {
     pub(super) bottom: f64,
 }
 
+impl Plot {
+    /// Left, right, top and bottom.
+    pub(super) fn edges(&self) -> [f64; 4] {
+        [self.left, self.right, self.top, self.bottom]
+    }
+}
+
 pub(super) struct Drawing {
     pub(super) size: Size,
     pub(super) width: f64,

@@ -136,16 +136,9 @@ fn left_room(panel: &Panel, size: Size) -> f64 {
 
 /// Room for what stands at the right ends of lines and bars.
 pub(super) fn right_room(panel: &Panel, size: Size) -> f64 {
+    let names = panel.series.iter().filter(|s| is_named(s.line));
     let ends = match has_end_names(panel) {
-        true => {
-            BOLD * widest(
-                panel
-                    .series
-                    .iter()
-                    .filter(|s| is_named(s.line))
-                    .map(|s| s.name.as_str()),
-            ) + 12.0
-        }
+        true => BOLD * widest(names.map(|s| s.name.as_str())) + 12.0,
         false => 14.0,
     };
     let values = widest(panel.bars.iter().map(|bar| bar.value.as_str()));
@@ -156,11 +149,8 @@ pub(super) fn right_room(panel: &Panel, size: Size) -> f64 {
     };
     let mut data = panel.series.iter().flat_map(|series| &series.data);
     let is_open = data.any(|d| d.x_range.is_some_and(|(_, high)| high.is_infinite()));
-    let open = if is_open { 24.0 } else { 0.0 };
-    ends.min(size.pick(150.0, 84.0))
-        .max(values)
-        .max(open)
-        .max(14.0)
+    let open = if is_open { 24.0 } else { 14.0 };
+    ends.min(size.pick(150.0, 84.0)).max(values).max(open)
 }
 
 fn is_named(line: Line) -> bool {
@@ -169,10 +159,8 @@ fn is_named(line: Line) -> bool {
 
 /// Whether lines are named at their ends: what is alone is named by the axis.
 pub(super) fn has_end_names(panel: &Panel) -> bool {
-    let named = panel
-        .series
-        .iter()
-        .filter(|s| is_named(s.line) && !s.name.is_empty());
+    let series = panel.series.iter();
+    let named = series.filter(|s| is_named(s.line) && !s.name.is_empty());
     named.count() > 1
 }
 
@@ -187,11 +175,8 @@ fn head(panel: &Panel, name_room: f64, is_shared: bool) -> f64 {
         true => 38.0 + NAME_ROW * extra_rows(panel, name_room),
         false => 0.0,
     };
-    let label = if panel.y.label.is_empty() || is_shared {
-        10.0
-    } else {
-        34.0
-    };
+    let is_named = !panel.y.label.is_empty() && !is_shared;
+    let label = if is_named { 34.0 } else { 10.0 };
     let legend = if panel.legend.is_empty() { 0.0 } else { 24.0 };
     let title = match (panel.title.is_empty(), panel.subtitle.text.is_empty()) {
         (true, _) => 0.0,

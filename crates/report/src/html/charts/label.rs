@@ -5,7 +5,7 @@ use super::draw::{Drawing, FONT, Plot, class, line, text, toned};
 use super::frame::{Cell, NAME_ROW, has_end_names, loads, right_room};
 use super::layout::{Area, BOLD, Wish, along, apart, fitting, free, rows, width_of};
 use super::panel::{aside, ends};
-use crate::chart::{At, Line, Mark, MarkKind, Panel, Tone};
+use crate::chart::{At, Line, Mark, MarkKind, Panel, Series, Tone};
 
 /// Where the lowest row of names stands above the plot.
 const LOWEST: f64 = 12.0;
@@ -30,12 +30,10 @@ fn wishes<'a>(marks: impl Iterator<Item = &'a Mark>, x: impl Fn(f64) -> f64) -> 
             At::X(at) | At::Y(at) => x(at),
         },
         // That of the goal that leads is bold.
-        size: width_of(&mark.name, FONT)
-            * if mark.kind == MarkKind::Load {
-                BOLD
-            } else {
-                1.0
-            },
+        size: match mark.kind {
+            MarkKind::Load => BOLD * width_of(&mark.name, FONT),
+            _ => width_of(&mark.name, FONT),
+        },
         rank: u8::from(mark.kind == MarkKind::OtherLoad),
     };
     marks.map(wish).collect()
@@ -66,18 +64,12 @@ fn end_names(chart: &mut Drawing, cell: &Cell<'_>) {
         return;
     }
     let room = (right_room(cell.panel, chart.size) - 11.0) / BOLD;
-    let named = cell
-        .panel
-        .series
-        .iter()
-        .filter(|s| !s.name.is_empty() && s.line != Line::Guide);
-    let end = |series: &crate::chart::Series| {
+    let series = cell.panel.series.iter();
+    let named = series.filter(|s| !s.name.is_empty() && s.line != Line::Guide);
+    let end = |series: &Series| {
         let mut places = series.data.iter().rev().filter_map(|d| cell.at((d.x, d.y)));
-        Some((
-            places.next()?.1,
-            fitting(&series.name, room, FONT),
-            series.tone,
-        ))
+        let (_, y) = places.next()?;
+        Some((y, fitting(&series.name, room, FONT), series.tone))
     };
     let labels: Vec<(f64, String, Tone)> = named.filter_map(end).collect();
     let wish = |(y, ..): &(f64, String, Tone)| Wish {
@@ -86,9 +78,7 @@ fn end_names(chart: &mut Drawing, cell: &Cell<'_>) {
         rank: 0,
     };
     let wishes: Vec<Wish> = labels.iter().map(wish).collect();
-    let Plot {
-        right, top, bottom, ..
-    } = chart.plot;
+    let [_, right, top, bottom] = chart.plot.edges();
     let placed = apart(&wishes, top - 6.0, bottom + 6.0, 1.0);
     for ((_, name, tone), y) in labels.iter().zip(placed) {
         if let Some(y) = y {

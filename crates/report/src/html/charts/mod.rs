@@ -5,12 +5,12 @@ mod draw;
 mod frame;
 mod label;
 mod layout;
-#[cfg(test)]
-mod overlaps;
 mod panel;
+#[cfg(test)]
+mod tests;
 
 #[cfg(test)]
-pub(crate) use overlaps::overlapping;
+pub(crate) use tests::overlapping;
 
 use crate::chart::Chart;
 use crate::markup::{El, Html, el, pixels};

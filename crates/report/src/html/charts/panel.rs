@@ -59,12 +59,7 @@ fn tick_count(plot: &Plot) -> usize {
 
 /// Ticks and their names below, what it is and its unit under them.
 fn x_axis(chart: &mut Drawing, cell: &Cell<'_>) {
-    let Plot {
-        left,
-        right,
-        top,
-        bottom,
-    } = chart.plot;
+    let [left, right, top, bottom] = chart.plot.edges();
     let edge = chart.width - 1.0;
     let ticks = cell.panel.x.ticks(tick_count(&chart.plot));
     let place = |(value, name): &(f64, String)| {
@@ -108,12 +103,7 @@ pub(super) fn axis_name(chart: &mut Drawing, label: &str, middle: f64, y: f64) {
 /// Ticks and their names at the left, what it is and its unit above them,
 /// where it reads without turning the head.
 fn y_axis(chart: &mut Drawing, cell: &Cell<'_>) {
-    let Plot {
-        left,
-        right,
-        top,
-        bottom,
-    } = chart.plot;
+    let [left, right, top, bottom] = chart.plot.edges();
     let room = (bottom - top) / 30.0;
     let ticks = cell.panel.y.ticks((room as usize).clamp(2, 6));
     // Upwards, as the ticks rise.
@@ -162,12 +152,7 @@ fn rows(chart: &mut Drawing, cell: &Cell<'_>) {
 }
 
 fn area(chart: &mut Drawing, cell: &Cell<'_>, mark: &Mark) {
-    let Plot {
-        left,
-        right,
-        top,
-        bottom,
-    } = chart.plot;
+    let [left, right, top, bottom] = chart.plot.edges();
     let Some((low, high)) = mark.range else {
         return;
     };
@@ -427,9 +412,7 @@ fn ring(chart: &mut Drawing, cell: &Cell<'_>, ring: &Ring) {
 
 fn titles(chart: &mut Drawing, cell: &Cell<'_>) {
     let panel = cell.panel;
-    let Plot {
-        left, right, top, ..
-    } = chart.plot;
+    let [left, right, top, _] = chart.plot.edges();
     if panel.title.is_empty() {
         return;
     }

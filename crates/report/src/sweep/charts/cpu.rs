@@ -1,11 +1,12 @@
 //! CPU use against load, both in percent on equal axes.
 
 use super::{View, leads, load_marks, load_name};
-use crate::capacity::{self, is_told, leading};
+use crate::capacity::{self, is_decided, leading};
 use crate::chart::{
     Axis, Chart, Datum, Height, Line, Panel, Ranges, Ring, Scale, Series, Tone, Unit,
 };
 use crate::number::{self, Written};
+use crate::sentence::words_if;
 use crate::sweep::headroom::{Beyond, Tells, advice, tells};
 use crate::sweep::levels::achieved_pct;
 use crate::table::{Column, ColumnsOf, ends, known};
@@ -17,10 +18,10 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
     let levels = view.levels();
     levels.iter().find(|l| l.cpu_pct.is_some())?;
     let curve = &view.picture.curve;
-    let band = match curve.iter().any(|p| p.cpu_pct.interval().is_some()) {
-        true => " Shaded: its 95 % band; small dots: single trials.",
-        false => "",
-    };
+    let band = words_if(
+        curve.iter().any(|p| p.cpu_pct.interval().is_some()),
+        " Shaded: its 95 % band; small dots: single trials.",
+    );
     let hint = format!(
         "CPU use against achieved load on equal axes. On the dotted diagonal CPU use would tell the \
          load; below it, CPU use lags behind.{band}"
@@ -37,7 +38,7 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
     })
 }
 
-/// What the chart shows: how far CPU use tells the load.
+/// How far CPU use is linear in the load.
 fn title(view: View<'_>) -> String {
     match &view.findings().headroom {
         Headroom::Known(index) => {
@@ -214,7 +215,7 @@ fn panel(view: View<'_>) -> Panel {
     }
     let place = place(view);
     let ring = |capacity: &CapacityFinding| {
-        let known = is_told(capacity) && is_rated;
+        let known = is_decided(capacity) && is_rated;
         let rate = capacity.rate_rps.filter(|_| known)?;
         let at = capacity::load_line(capacity).map_or(rate.value, |(at, _)| at);
         Some(Ring {

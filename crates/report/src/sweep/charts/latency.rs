@@ -96,7 +96,7 @@ fn panel(view: View<'_>, lines: &[Percentile]) -> Panel {
     let searched: Vec<(f64, f64)> = view.picture.trials.iter().filter_map(search).collect();
     let mut series: Vec<Series> = lines.iter().map(|line| percentile(view, *line)).collect();
     series.push(Series::specks(Tone::P99, searched.iter().copied()));
-    // Beyond the end of the axis all would stand at its end.
+    // Marks beyond the axis would all be drawn at its edge.
     let ends = loads.iter().flat_map(|mark| {
         let at = match mark.at {
             At::X(at) | At::Y(at) => at,

@@ -9,7 +9,7 @@ mod work;
 
 use super::levels;
 use crate::Report;
-use crate::capacity::{is_told, leading, load_line};
+use crate::capacity::{is_decided, leading, load_line};
 use crate::chart::{At, Chart, Mark, MarkKind, Tone, Unit, time_line};
 use crate::html::Picker;
 use crate::number::{self, Written, per_second, time_us};
@@ -41,7 +41,7 @@ impl<'a> View<'a> {
         levels::columns(self.levels(), self.report.is_imported())
     }
 
-    /// What a chart tells of each level, after its name.
+    /// The detail of each level in a chart, after its name.
     fn details(&self, tell: impl Fn(&LevelFinding) -> String) -> Vec<String> {
         let one = |l: &LevelFinding| format!("{}: {}", load_name(l), tell(l));
         self.levels().iter().map(one).collect()
@@ -127,7 +127,7 @@ fn load_name(level: &LevelFinding) -> String {
 }
 
 fn known_loads(findings: &Findings) -> impl Iterator<Item = &CapacityFinding> + Clone {
-    let known = |c: &&CapacityFinding| is_told(c) && c.rate_rps.is_some();
+    let known = |c: &&CapacityFinding| is_decided(c) && c.rate_rps.is_some();
     findings.capacity.iter().filter(known)
 }
 

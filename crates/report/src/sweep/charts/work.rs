@@ -79,7 +79,7 @@ fn is_per_cpu(view: View<'_>) -> bool {
     view.picture.service_cpus.is_some() || view.picture.work_of == WorkOf::Service
 }
 
-/// The work at the lowest and at the highest level; where no level tells it, at
+/// The work at the lowest and at the highest level; where no level has it, at
 /// the lowest and the highest rate.
 fn title(view: View<'_>, points: &[(f64, Estimate)]) -> String {
     let unit = match is_per_cpu(view) {

@@ -79,7 +79,7 @@ pub(in crate::tests) fn level(load_pct: f64, rate: f64, cpu: f64, p99: f64) -> L
     }
 }
 
-/// A level of which no trial counts.
+/// A level without a valid trial.
 pub(in crate::tests) fn disturbed() -> LevelFinding {
     let mut disturbed = level(80.0, 8000.0, 0.0, 0.0);
     disturbed.achieved_rps = None;

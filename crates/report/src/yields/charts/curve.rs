@@ -8,7 +8,7 @@ use crate::chart::{
     Width,
 };
 use crate::number::{self, Written, trimmed_pct};
-use crate::sentence::capital;
+use crate::sentence::{capital, words_if};
 use crate::yields::curve::table;
 use crate::yields::table::{pct, signed};
 use plimsoll_model::{CurvePoint, Estimate, HeadroomCurve, KneeStatus};
@@ -181,7 +181,7 @@ fn knee_mark(course: &Course<'_>) -> Option<Stroke> {
     })
 }
 
-/// What is told of everything that can be picked, of which arms without a
+/// Details of everything that can be picked, of which arms without a
 /// headroom have no point here.
 fn details(view: Arms<'_>, tell: impl Fn(&CurvePoint) -> Option<String>) -> Vec<String> {
     let arms = view.arms().iter().map(|arm| arm.arm.to_string());
@@ -201,13 +201,11 @@ pub(super) fn name(point: &CurvePoint) -> String {
 }
 
 fn paid_hint(view: Arms<'_>, courses: &[Course<'_>], panel: &Panel) -> String {
-    let knee = match courses.iter().any(|c| knee(c.curve).is_some()) {
-        true => {
-            " A knee is where latency begins to rise as headroom becomes less; the pale stretch is \
-             its interval."
-        }
-        false => "",
-    };
+    let knee = words_if(
+        courses.iter().any(|c| knee(c.curve).is_some()),
+        " A knee is where latency begins to rise as headroom becomes less; the pale stretch is \
+             its interval.",
+    );
     let ring = match view.findings().recommended.headroom_pct {
         Some(_) => " The ring is around what to take.",
         None => "",

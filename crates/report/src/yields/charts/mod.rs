@@ -12,6 +12,7 @@ mod steps;
 mod time;
 mod total;
 
+use super::sentences::listed as and;
 use super::{YieldReport, head, table};
 use crate::chart::{Axis, Chart, Row, Shape, Tone};
 use crate::html::Picker;
@@ -120,14 +121,6 @@ fn listed(values: &[(String, f64)], show: impl Fn(f64) -> String) -> String {
     and(&parts.collect::<Vec<_>>())
 }
 
-/// `a, b and c`
-fn and(parts: &[String]) -> String {
-    match parts.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => parts.join(""),
-    }
-}
-
 /// How an arm that was compared with the budget looks: in colour and in shape,
 /// and whether its mark is hollow.
 fn verdict_look(arm: &ArmFinding) -> (Tone, Shape, bool) {
@@ -138,7 +131,7 @@ fn verdict_look(arm: &ArmFinding) -> (Tone, Shape, bool) {
     }
 }
 
-/// Everything that can be picked, by name, with what is told of it: the arms,
+/// Everything that can be picked, by name, with its facts: the arms,
 /// and those of a curve with each headroom.
 pub(super) fn picker(view: Arms<'_>, charts: &[Chart]) -> Picker {
     let arms = view.arms().iter();
@@ -148,7 +141,7 @@ pub(super) fn picker(view: Arms<'_>, charts: &[Chart]) -> Picker {
     Picker::of_arms(arms.chain(points), head::first(view.report), charts)
 }
 
-/// What is told of an arm wherever it is picked.
+/// The facts of an arm wherever it is picked.
 fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
     let quantile = view.findings().budget.quantile;
     let gained = arm.work_gained_share.filter(|_| arm.arm.has_job());

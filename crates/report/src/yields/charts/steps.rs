@@ -214,7 +214,7 @@ fn plots(view: Arms<'_>, panels: &[Panel<'_>]) -> Vec<Plot> {
     panels.iter().map(plot).collect()
 }
 
-/// The service alone with what counts as back, the arm, and its late slots.
+/// The service alone with the range that is back, the arm, and its late slots.
 fn courses(panel: &Panel<'_>, back: f64) -> Vec<Series> {
     let slots = || panel.course.slots.iter();
     let datum = |slot: &StepSlot, us: f64| Datum::at(slot.at_ms / 1e3, us, None);

@@ -5,7 +5,7 @@ use super::sample::curve::{curve, two};
 use super::*;
 use crate::html::overlapping;
 use crate::tests::pages::{chart, count, titles};
-use crate::tests::shown::has;
+use crate::tests::shown::{has, rows};
 use plimsoll_model::{Estimate, Knee, KneeStatus, Recommended};
 use proptest::prelude::*;
 
@@ -20,21 +20,6 @@ const NONE: Knee = Knee {
     headroom_pct: None,
     rise_pct: None,
 };
-
-#[test]
-fn a_curve_reads_as_it_should() {
-    let text = curve().text(80);
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/src/yields/tests/yield-curve-80.txt"
-    );
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(path, &text).unwrap();
-    }
-    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
-    let expected = std::fs::read_to_string(path).unwrap();
-    assert!(text == expected, "got\n{text}\ninstead of\n{expected}");
-}
 
 #[test]
 fn the_knee_and_the_headroom_to_take_are_said() {
@@ -198,7 +183,7 @@ fn each_headroom_can_be_picked_and_that_to_take_is_picked_first() {
 fn the_csv_of_a_curve_has_a_row_per_arm_and_headroom() {
     let sample = two();
     let csv = sample.shown(Format::Csv);
-    let lines: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    let lines = rows(&csv);
     assert_eq!(lines.len(), 1 + sample.findings.tried().count());
     assert_eq!(lines[0][..3], ["arm", "headroom_pct", "allowed_share"]);
     assert_eq!(lines[1][..3], ["service-alone", "", ""]);

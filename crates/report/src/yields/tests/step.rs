@@ -6,32 +6,14 @@ use super::{Sample, schema};
 use crate::Format;
 use crate::html::overlapping;
 use crate::tests::pages::{chart, count, titles};
-use crate::tests::shown::{has, has_not};
+use crate::tests::shown::{field, has, has_not, rows};
 use plimsoll_model::{Arm, ArmFinding, KeptUp, StepCourse, StepFinding, StepStatus};
 use std::time::Duration;
 
 #[test]
-fn a_run_with_steps_reads_as_it_should() {
-    let text = stepped().text(80);
-    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/yields/tests/step-80.txt");
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(file, &text).unwrap();
-        return;
-    }
-    let expected = include_str!("step-80.txt");
-    assert!(text == expected, "got\n{text}\ninstead of\n{expected}");
-}
-
-#[test]
 fn the_answer_is_the_arm_that_costs_least_of_those_that_yield() {
     let mut sample = stepped();
-    let holds = |sample: &Sample, parts: &[&str]| {
-        let text = sample.flat();
-        for part in parts {
-            assert!(text.contains(part), "'{part}' is missing: {text}");
-        }
-    };
+    let holds = |sample: &Sample, parts: &[&str]| has(&sample.flat(), parts);
     holds(
         &sample,
         &[
@@ -187,19 +169,11 @@ fn many_arms_have_a_panel_each() {
 fn the_csv_of_a_run_with_steps_has_a_row_per_arm() {
     let sample = stepped();
     let csv = sample.shown(Format::Csv);
-    let lines: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    let lines = rows(&csv);
     assert_eq!(lines.len(), 1 + sample.findings.step.len());
-    assert!(lines.iter().all(|line| line.len() == lines[0].len()));
-    let of = |row: usize, name: &str| {
-        let column = lines[0].iter().position(|n| *n == name);
-        lines[row][column.unwrap_or_else(|| panic!("no {name}"))]
-    };
+    let of = |row, name| field(&lines, row, name);
     assert_eq!(of(1, "arm"), "service-alone");
-    assert_eq!(
-        of(1, "status"),
-        "",
-        "it is what the others are held against"
-    );
+    assert_eq!(of(1, "status"), "", "others are compared with it");
     assert_eq!(of(2, "status"), "not_within_window");
     assert_eq!(of(2, "yield_time_ms"), "");
     assert_eq!(of(3, "arm"), "weight");
@@ -211,7 +185,7 @@ fn the_csv_of_a_run_with_steps_has_a_row_per_arm() {
 }
 
 #[test]
-fn what_a_law_did_is_told_where_the_load_steps_too() {
+fn notes_have_the_decisions_of_a_law_where_the_load_steps_too() {
     let mut sample = stepped();
     let text = sample.flat();
     let part = "koordinator: allowed 21 % of its CPUs on average, frozen 3 % of the";

@@ -2,7 +2,7 @@
 
 use super::super::{View, known_loads, load_name};
 use super::{PERCENTILES, is_met};
-use crate::capacity::{self, Subject, is_told, kept, leading};
+use crate::capacity::{self, Subject, is_decided, kept, leading};
 use crate::chart::Panel;
 use crate::number::{Written, per_second, time_us};
 use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Goal, LevelFinding};
@@ -13,7 +13,7 @@ use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Goal, LevelFindi
 pub(super) fn title(view: View<'_>) -> String {
     let findings = view.findings();
     let first = leading(&findings.capacity).map(|l| l.finding);
-    let about_latency = |c: &&CapacityFinding| is_told(c) && c.latency_limit_us().is_some();
+    let about_latency = |c: &&CapacityFinding| is_decided(c) && c.latency_limit_us().is_some();
     let of_latency = || findings.capacity.iter().find(about_latency);
     let first = first.filter(|c| about_latency(c)).or_else(of_latency);
     let Some((first, rate)) = first.and_then(|first| Some((first, first.rate_rps?))) else {

@@ -60,8 +60,8 @@ pub(crate) struct Sample {
     pub(crate) steps: Vec<StepCourse>,
 }
 
-/// One arm within the budget, one beyond it, one of which it cannot be told,
-/// and one that cannot be had.
+/// One arm within the budget, one beyond it, one of which that is inconclusive,
+/// and one that the host lacks.
 pub(crate) fn sample() -> Sample {
     let missing = MissingArm {
         arm: Arm::CpuIdle,
