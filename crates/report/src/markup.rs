@@ -227,7 +227,6 @@ pub(crate) fn section(id: &str) -> El {
     el("section").attr("id", id)
 }
 
-/// How to read something.
 pub(crate) fn hint_line(hint: &str) -> El {
     el("p").class("hint").with(typeset(hint))
 }

@@ -138,7 +138,6 @@ impl Column {
         self.name
     }
 
-    /// Its unit; empty for none.
     pub(crate) fn unit(&self) -> &'static str {
         self.unit
     }
@@ -154,7 +153,6 @@ impl Column {
     }
 }
 
-/// Columns of these rows.
 pub(crate) struct ColumnsOf<'a, T>(pub(crate) &'a [T]);
 
 impl<T> ColumnsOf<'_, T> {

@@ -160,7 +160,6 @@ pub(crate) fn before_gap(finding: &CapacityFinding) -> Option<f64> {
     }
 }
 
-/// The rate with its interval, or why it has none.
 fn found(subject: Subject, rate: Estimate) -> String {
     let written = Written::rate(rate);
     let value = &written.value;
@@ -203,9 +202,8 @@ pub(crate) fn load_line(finding: &CapacityFinding) -> Option<(f64, String)> {
 
 /// A note as a sentence of its own, and what to do about it.
 pub(crate) fn note_sentence(note: CapacityNote) -> String {
-    let way_out = way_out(note)
-        .map(|way| format!(" {}.", capital(way)))
-        .unwrap_or_default();
+    let way_out = way_out(note).map(|way| format!(" {}.", capital(way)));
+    let way_out = way_out.unwrap_or_default();
     format!("{}.{way_out}", capital(&note.to_string()))
 }
 

@@ -4,14 +4,12 @@ use super::scale::Scale;
 use super::tone::Tone;
 use crate::number;
 
-/// An axis with its unit.
 #[derive(Debug, Clone, Default)]
 pub struct Axis {
     /// What is on it, and in which unit.
     pub label: String,
     /// The same where there is little room; empty for none shorter.
     pub short_label: String,
-    /// Which value is where.
     pub scale: Scale,
     pub unit: Unit,
     /// The only values that may have a tick; empty for any round ones.

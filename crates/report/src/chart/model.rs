@@ -9,7 +9,6 @@ use super::tone::Tone;
 use crate::table::Column;
 use plimsoll_model::Estimate;
 
-/// A chart with its title, its panels and the numbers behind it.
 #[derive(Debug, Clone, Default)]
 pub struct Chart {
     pub id: String,
@@ -67,7 +66,6 @@ pub struct Panel {
     pub legend: Vec<Key>,
 }
 
-/// A line of text below the title of a panel.
 #[derive(Debug, Clone, Default)]
 pub struct Subtitle {
     pub text: String,

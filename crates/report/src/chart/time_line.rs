@@ -51,7 +51,6 @@ pub(crate) fn time_line(
     })
 }
 
-/// A trial as a bar between two values of the y axis.
 pub(crate) fn bar(trial: &TrialPicture, y: (f64, f64)) -> Bar {
     let began = trial.began.as_secs_f64();
     let window = began + trial.warm_up.as_secs_f64();

@@ -12,7 +12,6 @@ use plimsoll_model::{
     Picture, Quantile,
 };
 
-/// A machine in an overlay.
 pub(super) struct Machine<'a> {
     /// Its name, safe to show.
     pub(super) name: String,
@@ -65,7 +64,6 @@ fn all(series: &[Series]) -> impl Iterator<Item = (f64, f64)> + Clone {
         .flat_map(|s| s.data.iter().map(|d| (d.x, d.y)))
 }
 
-/// A chart with a line per machine.
 fn one(panel: Panel, id: &str, (title, hint): (String, &str), description: &str) -> Chart {
     Chart {
         description: description.to_owned(),

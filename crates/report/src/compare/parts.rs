@@ -16,7 +16,6 @@ use plimsoll_model::{
     LevelFinding, Measure, WorkOf, WorkUnit,
 };
 
-/// All charts that there is something to draw for.
 pub(super) fn all<'a>(comparison: &Comparison, machines: &[Machine<'_>]) -> Vec<Block<'a>> {
     let charts = [
         latency(comparison, machines),
@@ -37,7 +36,6 @@ fn listed(machines: &[Machine<'_>], of: impl Fn(&Machine<'_>) -> Option<String>)
     machines.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// A chart for each goal.
 fn carried(comparison: &Comparison) -> Html {
     let goals = comparison.machines.first().map_or(&[][..], |m| &m.capacity);
     let one = |(i, ComparedCapacity { goal, .. }): (usize, &ComparedCapacity)| {

@@ -35,7 +35,6 @@ fn capacity<'a>(machine: &'a ComparedMachine, goal: &Goal) -> Option<&'a Compare
     machine.capacity.iter().find(|c| c.goal == *goal)
 }
 
-/// What a machine carries within a goal, by a measure.
 pub(super) fn figure<'a>(
     machine: &'a ComparedMachine,
     goal: &Goal,

@@ -11,14 +11,12 @@ use crate::number::{self, counted};
 use crate::sentence::{capital, words_if};
 use plimsoll_model::{CopiesFinding, CopiesFindings, PictureSetting, TrialPicture};
 
-/// What the charts of a run of copies are made from.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) findings: &'a CopiesFindings,
     pub(super) trials: &'a [TrialPicture],
 }
 
-/// All charts of a run of copies that there are data for.
 pub(super) fn figures(view: View<'_>, time_line: Option<Chart>) -> Vec<Chart> {
     let charts = [time(view), work(view), cpu(view), time_line];
     charts.into_iter().flatten().collect()
@@ -29,7 +27,6 @@ pub(super) fn of_trials(trials: &[TrialPicture], tally: String) -> Option<Chart>
     time_line::of_loads(trials, tally, "copies at once", Unit::Count)
 }
 
-/// The charts of a run of copies for a terminal.
 pub(super) fn terminal(findings: &CopiesFindings) -> Vec<Chart> {
     let view = View {
         findings,

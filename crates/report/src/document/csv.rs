@@ -92,7 +92,6 @@ fn line(fields: impl Iterator<Item = String>) -> String {
     fields.join(",") + "\r\n"
 }
 
-/// A field in quotes if it needs them.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))

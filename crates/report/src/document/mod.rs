@@ -157,7 +157,6 @@ impl Table {
         (!entries.is_empty()).then(|| Ink::Dim.says(entries.join(" ")))
     }
 
-    /// The legend of all columns.
     pub(crate) fn whole_legend(&self) -> Option<Sentence> {
         match &self.rows {
             Rows::Columns(columns) => {
@@ -177,7 +176,6 @@ impl Table {
 }
 
 impl<'a> Document<'a> {
-    /// A document with nothing in it but its subject.
     pub(crate) fn new(title: String, subject: Vec<Sentence>) -> Document<'a> {
         Document {
             subject_html: crate::markup::shortened(
@@ -241,7 +239,6 @@ impl<'a> Document<'a> {
         self.csv.clone().or_else(|| Some(csv::of_columns(columns?)))
     }
 
-    /// Adds sentences, if there are any.
     pub fn say(&mut self, role: Role, sentences: impl IntoIterator<Item = Sentence>) {
         let sentences: Vec<Sentence> = sentences.into_iter().collect();
         if !sentences.is_empty() {

@@ -132,7 +132,6 @@ pub(crate) fn part(chart: &Chart, more: Option<El>, drawings: impl Into<Html>) -
     }
 }
 
-/// A table that is opened by who wants it.
 pub(crate) fn on_demand(table: El) -> El {
     el("details")
         .class("behind")

@@ -118,9 +118,8 @@ fn meaning(selftest: &Selftest) -> String {
     let tolerance = selftest.answers.iter().map(|a| a.tolerance_pct);
     let tolerance = tolerance.fold(0.0, f64::max);
     let worst = selftest.largest_error_pct();
-    let worst = worst
-        .map(|w| format!("; the largest error was {w:.1} %"))
-        .unwrap_or_default();
+    let worst = worst.map(|w| format!("; the largest error was {w:.1} %"));
+    let worst = worst.unwrap_or_default();
     if selftest.is_passed() && all > 0 {
         return format!(
             "All {all} known answers were recovered within {tolerance:.0} %{worst}. {}",

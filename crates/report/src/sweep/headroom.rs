@@ -39,10 +39,8 @@ fn known(subject: Subject, index: &HeadroomIndex, beyond: Beyond) -> String {
         .unwrap_or_default();
     // By itself in brackets, its interval in none.
     let nearest = Written::of(index.nearest_level_ratio, 2);
-    let ends = nearest
-        .ends()
-        .map(|ends| format!(", {ends}"))
-        .unwrap_or_default();
+    let ends = nearest.ends().map(|ends| format!(", {ends}"));
+    let ends = ends.unwrap_or_default();
     format!(
         "At 50 % CPU use it does about {}; linear extrapolation predicts {}/s at 100 %. The \
          highest throughput at any level is {most}{more}: headroom index {} [by the level nearest \

@@ -22,10 +22,8 @@ fn sentence(hint: &HintFinding) -> String {
         false => format!(" {}", hint.unit),
     };
     let slope = Written::of(hint.slope, 2);
-    let ends = slope
-        .ends()
-        .map(|ends| format!(", {ends}"))
-        .unwrap_or_default();
+    let ends = slope.ends().map(|ends| format!(", {ends}"));
+    let ends = ends.unwrap_or_default();
     // "Rose" goes with one and with many.
     format!(
         "Per request, {counter} rose from {} to {}{unit} between {} and {} (slope {}{ends}).",

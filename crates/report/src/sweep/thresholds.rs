@@ -174,9 +174,8 @@ fn leaves(left: Option<Estimate>) -> String {
             format!("the load is already {beyond} above that rate")
         }
         Some(left) => {
-            let ends = left_ends(left, 0)
-                .map(|ends| format!(" ({ends})"))
-                .unwrap_or_default();
+            let ends = left_ends(left, 0).map(|ends| format!(" ({ends})"));
+            let ends = ends.unwrap_or_default();
             format!("the headroom is {} %{ends}", Written::of(left, 0).value)
         }
     }

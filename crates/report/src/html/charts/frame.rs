@@ -116,7 +116,6 @@ fn widest<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
     names.map(|name| width_of(name, FONT)).fold(0.0, f64::max)
 }
 
-/// Room for the ticks or the rows of the y axis.
 fn left_room(panel: &Panel, size: Size) -> f64 {
     let Axis {
         rows, row_style, ..

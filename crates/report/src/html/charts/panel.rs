@@ -393,7 +393,6 @@ fn points(chart: &mut Drawing, cell: &Cell<'_>, series: &Series) {
     }
 }
 
-/// The mark where a line meets its goal.
 fn ring(chart: &mut Drawing, cell: &Cell<'_>, ring: &Ring) {
     let Some(at) = cell.at(ring.at) else { return };
     let other = if ring.is_other { " other" } else { "" };

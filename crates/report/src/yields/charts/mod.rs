@@ -197,7 +197,6 @@ fn within_row(row: usize) -> (f64, f64) {
     (row as f64 + 0.2, row as f64 + 0.8)
 }
 
-/// The service alone, of these.
 fn alone<'a>(arms: &[(usize, &'a ArmFinding)]) -> Option<&'a ArmFinding> {
     let alone = arms.iter().find(|(_, arm)| !arm.arm.has_job());
     alone.map(|(_, arm)| *arm)

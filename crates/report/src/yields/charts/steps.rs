@@ -133,9 +133,8 @@ fn with(panels: &[&Panel<'_>]) -> String {
 fn detail(panel: &Panel<'_>, slot_ms: f64) -> String {
     let cost = panel.found.cost_request_seconds;
     let cost = cost.map(|cost| Written::of(cost, 3).with_ends(" request-seconds"));
-    let cost = cost
-        .map(|cost| format!("; a step costs {cost}"))
-        .unwrap_or_default();
+    let cost = cost.map(|cost| format!("; a step costs {cost}"));
+    let cost = cost.unwrap_or_default();
     format!("{}{cost}", status(panel.found, slot_ms))
 }
 
