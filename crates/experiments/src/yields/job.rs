@@ -7,8 +7,7 @@ use super::laws::{self, Holding, Wish};
 use super::{SharedGroup, lock};
 use crate::experiment::Machine;
 use plimsoll_control::{CgroupLayout, Journal, Usage};
-use plimsoll_engine::RunError;
-use plimsoll_engine::{BackgroundJob, validity::Allowance};
+use plimsoll_engine::{BackgroundJob, RunError, validity::Allowance};
 use plimsoll_host::{Root, life};
 use plimsoll_load::LoadError;
 use plimsoll_load::hash::burn::Counts;
@@ -27,7 +26,6 @@ pub(super) struct SideJob<'a> {
     /// Whether the service is in this process.
     serves_here: bool,
     machine: &'a Machine,
-    root: Root,
     layout: CgroupLayout,
     journal: Journal,
     held: Option<Held>,
@@ -73,7 +71,6 @@ impl<'a> SideJob<'a> {
             machine,
             layout: CgroupLayout::find(&machine.root)?,
             journal: machine.journal()?.clone(),
-            root: machine.root.clone(),
             held: None,
         })
     }
@@ -101,7 +98,7 @@ impl<'a> SideJob<'a> {
         };
         let control = arm
             .is_law()
-            .then(|| laws::control(&wish, &self.root, &mut group))
+            .then(|| laws::control(&wish, &self.machine.root, &mut group))
             .transpose()
             .map_err(|why| laws::not_held(arm, &why))?;
         let group = Arc::new(Mutex::new(group));
@@ -109,9 +106,12 @@ impl<'a> SideJob<'a> {
         let law = control.map(hold).transpose()?;
         let work = match &self.side.job {
             Job::Burn => self.burn(&group)?,
-            Job::Command(line) => {
-                Work::Command(Repeated::new(&self.root, line, &self.machine.gate, &group))
-            }
+            Job::Command(line) => Work::Command(Repeated::new(
+                &self.machine.root,
+                line,
+                &self.machine.gate,
+                &group,
+            )),
         };
         Ok(Some(Held {
             arm,
@@ -191,7 +191,7 @@ impl Held {
     }
 
     /// When to give up on its first run.
-    fn patience(&self, timeout: Duration) -> Instant {
+    fn gives_up_at(&self, timeout: Duration) -> Instant {
         self.opened.map_or_else(Instant::now, |opened| opened.at) + timeout
     }
 
@@ -242,7 +242,7 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
             if let Work::Command(repeated) = &mut held.work {
                 repeated.start()?;
             }
-            held.opened = Some(held.edge(&self.root)?);
+            held.opened = Some(held.edge(&self.machine.root)?);
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
         self.held.as_ref().is_some_and(|held| match &held.work {
             Work::Burn { .. } => false,
             Work::Command(repeated) => {
-                repeated.is_in_first_run() && Instant::now() < held.patience(self.side.timeout)
+                repeated.is_in_first_run() && Instant::now() < held.gives_up_at(self.side.timeout)
             }
         })
     }
@@ -270,7 +270,7 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
                 held.arm
             )));
         }
-        held.closed = Some(held.edge(&self.root)?);
+        held.closed = Some(held.edge(&self.machine.root)?);
         Ok(())
     }
 
@@ -282,7 +282,7 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
         let runs = match &held.work {
             Work::Burn { .. } => None,
             Work::Command(repeated) => {
-                let waited = repeated.wait(held.patience(timeout), stop);
+                let waited = repeated.wait(held.gives_up_at(timeout), stop);
                 // A job that its law gave up was killed; it has not failed.
                 held.check()?;
                 match (waited?, held.starved()) {
