@@ -9,6 +9,7 @@ use plimsoll_model::{
 };
 use plimsoll_report::chart::LiveCharts;
 use plimsoll_report::{Document, Report};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
@@ -166,13 +167,13 @@ pub trait Experiment: Sized + 'static {
     /// Its flags.
     type Args: clap::Args;
     /// The plan.
-    type Plan: Clone + Serialize + DeserializeOwned;
+    type Plan: Clone + Serialize + DeserializeOwned + JsonSchema;
     /// The setting of a trial.
     type Setting: TrialSetting + Serialize + DeserializeOwned;
     /// What a trial measures besides the common quantities.
     type Outcome: Default + Serialize + DeserializeOwned;
     /// The findings.
-    type Findings: Serialize;
+    type Findings: Serialize + JsonSchema;
     /// The data of charts besides the findings.
     type Picture;
     /// Where it runs.

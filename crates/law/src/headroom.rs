@@ -1,4 +1,5 @@
 use plimsoll_model::Share;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +14,7 @@ use std::str::FromStr;
 /// assert_eq!(headroom.to_string(), "20 %");
 /// # Ok::<(), plimsoll_law::HeadroomError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Share", into = "Share")]
 pub struct Headroom(Share);
 

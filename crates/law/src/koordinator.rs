@@ -23,6 +23,7 @@ use crate::law::Decided;
 use crate::view::share;
 use crate::{Action, Headroom, Missing, Reason, Sample};
 use plimsoll_model::Share;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The minimum quota, in CPUs: 2,000 us per 100 ms.
@@ -30,7 +31,7 @@ const MIN_QUOTA_CPUS: f64 = 0.02;
 
 /// Koordinator's suppression with its parameters; the defaults are
 /// Koordinator's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Koordinator {
     /// Share that stays free: 100 % minus its threshold. Default 35 %.
     #[serde(rename = "headroom_share")]
@@ -102,7 +103,7 @@ impl Koordinator {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct KoordinatorState {
     /// The quota in force; `None` before the first decision.
     #[serde(rename = "quota_share")]

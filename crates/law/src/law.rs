@@ -4,11 +4,12 @@ use crate::{
     Koordinator, KoordinatorState, Plimsoll, PlimsollState, Reason, ResctlDemo, ResctlState, Sample,
 };
 use plimsoll_model::Share;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What the sideload may use until the next decision.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
     Run {
@@ -39,7 +40,7 @@ impl fmt::Display for Action {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "law", rename_all = "snake_case")]
 pub enum Law {
     Plimsoll(Plimsoll),
@@ -48,7 +49,7 @@ pub enum Law {
 }
 
 /// State of a law between two decisions; serializable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum State {
     Plimsoll(PlimsollState),

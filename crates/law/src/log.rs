@@ -10,9 +10,10 @@
 mod tests;
 
 use crate::{Action, Decision, Law, Reason, Sample, State};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {
     /// The law that decides from here on.

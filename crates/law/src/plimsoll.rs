@@ -38,6 +38,7 @@ use crate::view::share;
 use crate::{Action, Headroom, Reason, Sample};
 use bounds::Evaluation;
 use plimsoll_model::Share;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ use std::time::Duration;
 const MAX_STEP_PERIOD: Duration = Duration::from_secs(1);
 
 /// The law with a headroom and checked parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Unchecked")]
 pub struct Plimsoll {
     #[serde(rename = "headroom_share")]
@@ -55,7 +56,7 @@ pub struct Plimsoll {
 }
 
 /// Deserialized law, before its parameters are checked.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct Unchecked {
     #[serde(rename = "headroom_share")]
     headroom: Headroom,

@@ -1,18 +1,21 @@
 use crate::{Reading, Sample};
 use plimsoll_model::Share;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// Why a law decided as it did. `Display` writes one sentence without a full
 /// stop; shares are of the machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Reason {
     /// Less is idle than the headroom.
     ServiceNeedsCpu {
+        /// The idle share.
         #[serde(rename = "left_share")]
         left: Share,
+        /// The share that is to stay free.
         #[serde(rename = "headroom_share")]
         headroom: Share,
     },
@@ -43,13 +46,13 @@ pub enum Reason {
         #[serde(rename = "room_share")]
         room: Share,
         /// How much longer it must be available.
-        #[serde(rename = "remaining_ns", with = "plimsoll_model::ns")]
+        #[serde(rename = "remaining_ns", with = "plimsoll_model::Ns")]
         remaining: Duration,
     },
     /// Frozen; the cause is gone, but not yet for long enough.
     Held {
         /// How much longer it stays frozen.
-        #[serde(rename = "remaining_ns", with = "plimsoll_model::ns")]
+        #[serde(rename = "remaining_ns", with = "plimsoll_model::Ns")]
         remaining: Duration,
     },
     Thaws {
@@ -59,7 +62,9 @@ pub enum Reason {
     GuardOver {
         /// The guard's name, including its unit.
         guard: String,
+        /// In the unit of the guard's name.
         value: f64,
+        /// In the same unit.
         limit: f64,
     },
     /// An input is missing, so the sideload does not grow.
@@ -73,25 +78,30 @@ pub enum Reason {
     },
     /// The average margin over the law's window is too small.
     Overload {
+        /// The average margin.
         #[serde(rename = "margin_share")]
         margin: Share,
+        /// The minimum margin.
         #[serde(rename = "needed_share")]
         needed: Share,
     },
+    /// The law's formula gives this share.
     Follows {
         #[serde(rename = "share")]
         share: Share,
     },
     /// The change is too small to be applied.
     Unchanged {
+        /// The change.
         #[serde(rename = "change_share")]
         change: Share,
+        /// The minimum change.
         #[serde(rename = "least_share")]
         least: Share,
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum Missing {
     /// The period is zero, or there are no CPUs.
@@ -103,7 +113,9 @@ pub enum Missing {
     /// The sideload's CPU time could not be read.
     Sideload,
     Guard {
+        /// Its name.
         name: String,
+        /// Why it could not be read.
         why: String,
     },
 }

@@ -32,21 +32,22 @@ use crate::law::Decided;
 use crate::view::share;
 use crate::{Action, Headroom, Missing, Reason, Sample};
 use plimsoll_model::Share;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// resctl-demo's sideloader with its parameters; the defaults are
 /// resctl-demo's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResctlDemo {
     /// Share that stays free. Default 20 %.
     #[serde(rename = "headroom_share")]
     pub headroom: Headroom,
     /// The long window of the share. Default 5 s.
-    #[serde(rename = "headroom_window_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "headroom_window_ns", with = "plimsoll_model::Ns")]
     pub headroom_window: Duration,
     /// The short window of the share. Default 1 s, its interval.
-    #[serde(rename = "short_window_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "short_window_ns", with = "plimsoll_model::Ns")]
     pub short_window: Duration,
     /// The minimum share while it runs. Default 5 %.
     #[serde(rename = "floor_share")]
@@ -55,16 +56,16 @@ pub struct ResctlDemo {
     #[serde(rename = "min_avail_share")]
     pub min_avail: Share,
     /// The window of the margin. Default 10 s.
-    #[serde(rename = "overload_window_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "overload_window_ns", with = "plimsoll_model::Ns")]
     pub overload_window: Duration,
     /// What an overload adds to the hold. Default 10 s.
-    #[serde(rename = "hold_base_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "hold_base_ns", with = "plimsoll_model::Ns")]
     pub hold_base: Duration,
     /// The maximum hold. Default 30 s.
-    #[serde(rename = "hold_max_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "hold_max_ns", with = "plimsoll_model::Ns")]
     pub hold_max: Duration,
     /// Decrease of the hold per second without overload. Default 0.5 s.
-    #[serde(rename = "hold_decay_per_s_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "hold_decay_per_s_ns", with = "plimsoll_model::Ns")]
     pub hold_decay_per_s: Duration,
 }
 
@@ -86,26 +87,30 @@ impl ResctlDemo {
 }
 
 /// CPU time of one period, in seconds summed over the CPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct PeriodUse {
-    #[serde(rename = "period_ns", with = "plimsoll_model::ns")]
+    /// How long it was.
+    #[serde(rename = "period_ns", with = "plimsoll_model::Ns")]
     period: Duration,
+    /// All time.
     #[serde(rename = "total_s")]
     total: f64,
+    /// Idle time, iowait included.
     #[serde(rename = "idle_s")]
     idle: f64,
+    /// The sideload's.
     #[serde(rename = "sideload_s")]
     sideload: f64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResctlState {
     /// The last periods, oldest first, as far back as the longest window.
     seen: Vec<PeriodUse>,
     /// How long the overload has had no cause; `None` without overload.
-    #[serde(rename = "without_cause_ns", with = "plimsoll_model::ns::option")]
+    #[serde(rename = "without_cause_ns", with = "plimsoll_model::OptionNs")]
     without_cause: Option<Duration>,
-    #[serde(rename = "hold_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "hold_ns", with = "plimsoll_model::Ns")]
     hold: Duration,
     last: Action,
 }

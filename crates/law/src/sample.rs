@@ -1,17 +1,18 @@
 use plimsoll_model::{CpuTime, CpuUse};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The measurements of one control period. A failed reading is `None` or
 /// [`Reading::Unknown`], never a number.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// The end of the period, since the controller started. For readers of the
     /// log; no law uses it.
-    #[serde(rename = "at_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "at_ns", with = "plimsoll_model::Ns")]
     pub at: Duration,
     /// The measured length of the period, not the requested one.
-    #[serde(rename = "period_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "period_ns", with = "plimsoll_model::Ns")]
     pub period: Duration,
     /// The number of CPUs that the sideload may run on at the end of the
     /// period. Shares of "the machine" are shares of these.
@@ -33,23 +34,26 @@ pub struct Sample {
 }
 
 /// An SLO guard: one indicator of the service's health, such as its run delay.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Guard {
     /// Its name including the unit of its values, such as `run_delay_ms`.
     pub name: String,
     pub reading: Reading,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Reading {
     Fine {
         /// In the unit of the guard's name.
         value: f64,
+        /// In the same unit.
         limit: f64,
     },
     Over {
+        /// Above the limit.
         value: f64,
+        /// In the same unit.
         limit: f64,
     },
     /// The value could not be read.

@@ -1,37 +1,38 @@
 //! What was concluded about a promise: how much is carried within it.
 
 use crate::{Estimate, Goal, LatencyLimit, Rate};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
 /// Latency at light load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LightLoad {
-    /// The highest load that counts as light.
+    /// The highest load that counts as light, in percent of the rated rate.
     pub up_to_load_pct: f64,
-    /// p99 over all valid trials at light load.
+    /// p99 over all valid trials at light load, in microseconds.
     pub p99_us: f64,
     /// Which trials stand for it.
     pub basis: LightBasis,
 }
 
 /// Which trials stand for light load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LightBasis {
     /// Levels below the bound in load and in CPU use.
     Levels,
     /// Levels below the bound in load; CPU use is not known.
     LevelsByLoadAlone,
-    /// Calibration trials below the bound, as no level there counts.
+    /// Calibration trials below the bound, as no level there has a valid trial.
     Calibration,
-    /// The lowest levels that count, up to [`STAND_IN_PCT`], as below the bound
-    /// there are fewer requests than decide a p99.
+    /// The lowest levels with valid trials, up to 50 % load, as below the bound there are
+    /// fewer requests than decide a p99.
     LowestLevel,
 }
 
 /// How the search for a capacity ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CapacityStatus {
     /// Trials on both sides of it give it an interval.
@@ -42,12 +43,12 @@ pub enum CapacityStatus {
     /// The goal still held at the highest rate that could be tried, or at which there
     /// were enough requests to show it.
     NotReached,
-    /// The trials do not tell, for the reason in `note`.
+    /// Inconclusive, for the reason in `note`.
     Undecided,
 }
 
 /// The highest rate that keeps a goal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CapacityFinding {
     /// The goal.
     pub goal: Goal,
@@ -57,7 +58,7 @@ pub struct CapacityFinding {
     /// between the rates at its ends, the lower one of which was seen to keep
     /// it), or the highest that was seen to keep it (`not_reached`).
     pub rate_rps: Option<Estimate>,
-    /// CPU use at that rate.
+    /// CPU use at that rate, in percent.
     pub cpu_pct: Option<Estimate>,
     /// Whether a longer trial at the lower end kept the goal; `None` without
     /// one.
@@ -71,7 +72,7 @@ pub struct CapacityFinding {
 }
 
 /// Why a goal was missed although the quantity that it is about was within it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "code")]
 pub enum MissedBy {
     /// The service answered fewer requests than were offered: a queue grew for as long
@@ -102,7 +103,7 @@ impl CapacityFinding {
 /// What a reader should know about a capacity, or why there is none.
 ///
 /// Shown as a fact; what to do about it is said by who shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "code")]
 pub enum CapacityNote {
     /// What its relative limit is a multiple of is not what it should be.
@@ -134,17 +135,17 @@ pub enum CapacityNote {
         /// The most that any of these loads had.
         most: f64,
     },
-    /// Nothing that counts was measured at light load, of which the limit is a
-    /// multiple, nor anything that could stand for it.
+    /// There is no valid trial at light load, of which the limit is a multiple, nor any that
+    /// could stand for it.
     NoLightLoad {
-        /// The lowest load of which a level counts, in percent.
+        /// The lowest load with a valid trial, in percent.
         lowest_pct: Option<f64>,
         /// Whether the plan asks for a level at light load at all.
         planned: bool,
     },
     /// No request was answered at light load.
     NoAnswerAtLightLoad,
-    /// No trial at a level or of the search counts; those of the calibration may.
+    /// No trial at a level or of the search is valid; those of the calibration may be.
     NoTrialCounts,
     /// The service's CPU use, which the goal is about, is not known.
     CpuUnknown,
@@ -178,13 +179,13 @@ pub enum CapacityNote {
 }
 
 /// A load, and in how many of its trials a goal was kept.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct TriedAt {
     /// The load, in requests per second.
     pub rate_rps: f64,
     /// Trials in which it was kept.
     pub kept: usize,
-    /// All trials there that count.
+    /// All valid trials there.
     pub of: usize,
 }
 

@@ -4,36 +4,50 @@
 //! `docs/schema/compare.schema.json` states it.
 
 use crate::{CapacityFinding, CapacityStatus, Estimate, Goal, Mismatch};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 
 /// What is known of a capacity, or of a figure that is a capacity divided by
-/// something. In which unit, whoever holds it says.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// something. Its owner states the unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(into = "CarriedKeys")]
 pub enum Carried {
     /// It was found.
     Found(Estimate),
     /// The goal still held at this rate, the highest that was tried.
     AtLeast(f64),
-    /// The trials do not tell.
+    /// Inconclusive.
     Unknown,
 }
 
 /// The form of [`Carried`] in the JSON output.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CarriedKeys {
-    status: &'static str,
+    /// Whether it was found.
+    status: CarriedStatus,
+    /// The amount, in `unit`; `None` when unknown.
     amount: Option<Estimate>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum CarriedStatus {
+    /// It was found.
+    Found,
+    /// The goal was still met at the highest rate that was tried.
+    AtLeast,
+    /// Inconclusive.
+    Unknown,
 }
 
 impl From<Carried> for CarriedKeys {
     fn from(carried: Carried) -> CarriedKeys {
         CarriedKeys {
             status: match carried {
-                Carried::Found(_) => "found",
-                Carried::AtLeast(_) => "at_least",
-                Carried::Unknown => "unknown",
+                Carried::Found(_) => CarriedStatus::Found,
+                Carried::AtLeast(_) => CarriedStatus::AtLeast,
+                Carried::Unknown => CarriedStatus::Unknown,
             },
             amount: carried.estimate(),
         }
@@ -152,7 +166,7 @@ pub enum ComparisonCaution {
 }
 
 /// What work is counted in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkUnit {
     /// Requests.
@@ -163,11 +177,12 @@ pub enum WorkUnit {
 }
 
 /// One machine's figures.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ComparedMachine {
     /// What it is called; no two have the same name.
     pub name: String,
     /// The CPUs that its service may use.
+    #[schemars(range(min = 1))]
     pub cpus: Option<u32>,
     /// What it costs per hour, in the same currency as the others.
     pub price_per_hour: Option<f64>,
@@ -182,7 +197,7 @@ pub struct ComparedMachine {
 }
 
 /// What a machine carries within a goal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ComparedCapacity {
     /// The goal.
     pub goal: Goal,
@@ -192,12 +207,12 @@ pub struct ComparedCapacity {
     pub cpu_pct: Option<Estimate>,
     /// Power at the capacity.
     pub power_watts: Option<f64>,
-    /// The capacity by each measure that can be had.
+    /// The capacity by each measure that is known.
     pub figures: Vec<Figure>,
 }
 
 /// A capacity by one measure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     /// What it is divided by.
     pub measure: Measure,
@@ -209,7 +224,7 @@ pub struct Figure {
 }
 
 /// What a capacity is divided by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Nothing.
@@ -223,7 +238,7 @@ pub enum Measure {
 }
 
 /// The unit of a [`Figure`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureUnit {
     /// Requests per second, or that per CPU.
@@ -257,7 +272,7 @@ impl FigureUnit {
 }
 
 /// A row of a threshold table, as far as machines are compared by it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CpuThreshold {
     /// Part of the capacity that is left, in percent.
     pub headroom_pct: f64,
@@ -266,20 +281,20 @@ pub struct CpuThreshold {
 }
 
 /// Whether a machine is better than the first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceVerdict {
     /// More, beyond chance.
     Better,
     /// Less, beyond chance.
     Worse,
-    /// The intervals do not tell.
+    /// The intervals decide neither.
     #[serde(rename = "cannot_tell")]
     Inconclusive,
 }
 
 /// A machine against the first, by one measure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// The machine.
     pub name: String,
@@ -289,16 +304,16 @@ pub struct Difference {
     pub goal: Goal,
     /// By what.
     pub measure: Measure,
-    /// Its figure over the first one's; `None` where nothing is known of it.
+    /// Its figure over the first one's; `None` if unknown.
     pub ratio: Option<Estimate>,
     /// What follows.
     pub verdict: DifferenceVerdict,
-    /// Why there is no interval.
+    /// Why there is no interval; `None` where there is one.
     pub why: Option<NoInterval>,
 }
 
 /// Why a difference has no interval.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoInterval {
     /// The reason.
     pub code: NoIntervalCode,
@@ -307,7 +322,7 @@ pub struct NoInterval {
 }
 
 /// The reason why a difference has no interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoIntervalCode {
     /// The capacity is inconclusive.
@@ -321,7 +336,7 @@ pub enum NoIntervalCode {
 }
 
 /// CPU use at a headroom against the first machine's.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ThresholdDifference {
     /// The machine.
     pub name: String,

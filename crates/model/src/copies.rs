@@ -1,12 +1,13 @@
 //! Runs of copies: a command several times at once.
 
 use crate::{Copies, ImportedTable, RunPlan, Trial, TrialSetting};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// What a run of copies is about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum CopiesWorkload {
     /// A command.
@@ -25,7 +26,7 @@ impl fmt::Display for CopiesWorkload {
 }
 
 /// The plan of a run of copies.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CopiesPlan {
     /// What is run.
     pub workload: CopiesWorkload,
@@ -60,7 +61,7 @@ impl TrialSetting for CopiesSetting {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CopiesOutcome {
     /// How long each copy took.
-    #[serde(rename = "copy_times_ns", with = "crate::ns::list")]
+    #[serde(rename = "copy_times_ns", with = "crate::NsList")]
     pub copy_times: Vec<Duration>,
 }
 

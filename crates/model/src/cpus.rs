@@ -1,5 +1,6 @@
 //! CPU numbers and sets of them, in the kernel's own list notation.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +14,7 @@ pub type CpuId = u32;
 const MAX_CPU: CpuId = 8191;
 
 /// A set of logical CPUs, written as the kernel writes it: `0-3,8`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuSet(BTreeSet<CpuId>);
 

@@ -1,5 +1,6 @@
 //! A figure with the interval it lies in.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The confidence of every interval that Plimsoll states.
@@ -15,7 +16,7 @@ pub const WIDE_HALF_WIDTH: f64 = 0.2;
 ///
 /// Either end may be missing by itself: trials may show how much is carried at
 /// least and not how much at most.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// The best guess.
     pub value: f64,

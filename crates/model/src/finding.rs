@@ -4,55 +4,57 @@
 //! `docs/schema/output.schema.json` states it.
 
 use crate::{CapacityFinding, Errors, Estimate, Goal, LightLoad, SmtFinding};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// All that is concluded from a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Findings {
-    /// The rate that all levels are parts of.
+    /// The rate that all levels are parts of; `None` when no trial gave it.
     pub rated: Option<RatedRate>,
-    /// CPU use of the machine with no load.
+    /// CPU use of the machine with no load, in percent.
     pub idle_cpu_pct: Option<f64>,
-    /// Latency below 20 % CPU use: what relative goals are held against.
+    /// Latency below 20 % CPU use, of which relative goals are multiples.
     pub light_load: Option<LightLoad>,
-    /// One row per level, ascending.
+    /// One entry per level, ascending.
     pub levels: Vec<LevelFinding>,
     /// Rows of an imported table whose CPU use is taken for another than it
     /// gives, because CPU use falls there although the rate rises.
     pub cpu_pooled: Vec<PooledCpu>,
     /// What is odd about the figures that all this follows from.
     pub doubts: Vec<Doubt>,
-    /// One row per goal.
+    /// One entry per goal, in the order of the goals.
     pub capacity: Vec<CapacityFinding>,
-    /// How far CPU use tells the truth about work.
+    /// How proportional work is to CPU use.
     #[serde(flatten)]
     pub headroom: Headroom,
-    /// The rate that the thresholds are parts of: the lowest capacity that was
-    /// found, or the highest rate where every goal was kept.
+    /// The rate that the thresholds are parts of, in requests per second: the lowest capacity
+    /// that was found, or the highest rate where every goal was kept.
     pub thresholds_of_rps: Option<Estimate>,
-    /// Which CPU use leaves which part of it; empty when that is not known.
+    /// Which CPU use leaves which part of that rate free, by ascending headroom; empty when not
+    /// known.
     pub thresholds: Vec<ThresholdFinding>,
-    /// What grows faster than the load, fastest first.
+    /// What grows faster than the load, per request, fastest first.
     pub hints: Vec<HintFinding>,
-    /// Whether latency depends on the load before.
+    /// Whether latency depends on the load before; `None` without levels.
     pub direction: Option<DirectionFinding>,
     /// What a second busy thread of a core adds.
     pub smt: SmtFinding,
 }
 
 /// All that is concluded from a run of copies.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CopiesFindings {
-    /// CPU use of the machine without a copy.
+    /// CPU use of the machine without a copy, in percent.
     pub idle_cpu_pct: Option<f64>,
-    /// One row per number of copies, ascending.
+    /// One entry per number of copies, ascending.
     pub copies: Vec<CopiesFinding>,
     /// What a second busy thread of a core adds.
     pub smt: SmtFinding,
 }
 
 /// Something odd about the figures themselves.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Doubt {
     /// The latencies of a table are so short that they may be in another unit.
@@ -66,7 +68,7 @@ pub enum Doubt {
         rate_rps: f64,
         /// The shortest latency there, in microseconds.
         least_us: f64,
-        /// The longest.
+        /// The longest, in microseconds.
         most_us: f64,
     },
     /// A table keeps a goal at a load above one at which it breaks it.
@@ -75,7 +77,7 @@ pub enum Doubt {
         goal: Goal,
         /// The lowest load at which a row breaks it, in requests per second.
         broken_rps: f64,
-        /// The highest load at which all rows keep it.
+        /// The highest load at which all rows keep it, in requests per second.
         kept_rps: f64,
     },
     /// A level is answered many times as fast as one with less load.
@@ -84,9 +86,9 @@ pub enum Doubt {
         slow_load_pct: f64,
         /// Its p99, in microseconds.
         slow_p99_us: f64,
-        /// The higher load.
+        /// The higher load, in percent of the rated rate.
         fast_load_pct: f64,
-        /// Its p99.
+        /// Its p99, in microseconds.
         fast_p99_us: f64,
     },
     /// CPU use does not rise with the load, so no threshold follows from it.
@@ -98,45 +100,44 @@ pub enum Doubt {
 
 /// A CPU use that was put together with its neighbours', so that the curve of
 /// work against CPU use never falls.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct PooledCpu {
-    /// The rate.
+    /// The rate, in requests per second.
     pub rate_rps: f64,
     /// CPU use in percent as it was given.
     pub measured_cpu_pct: f64,
-    /// What it is taken for in all that is concluded.
+    /// What it is taken for in the findings, in percent.
     pub fitted_cpu_pct: f64,
 }
 
 /// The throughput at saturation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RatedRate {
-    /// The rate.
+    /// The rate, in requests per second.
     pub rate_rps: f64,
-    /// Whether a trial that counts shows the service at its end. If not, the
-    /// generator ended it, or whoever `disturbed`, and the service may carry
-    /// more.
+    /// Whether a valid trial shows the service saturated. If not, the load generator saturated
+    /// first or other load disturbed (`disturbed`), and the service may carry more.
     pub limited_by_service: bool,
-    /// Whether only trials in which others used the CPUs show an end at all.
+    /// Whether only trials in which others used the CPUs show saturation.
     pub disturbed: bool,
     /// Whether it was given and not measured.
     pub given: bool,
-    /// Set when no level was carried: then all of them overload the service,
-    /// and say little about it.
+    /// Set when no level was carried: then all of them overload the service, and say little
+    /// about it; else `None`.
     pub never_carried: Option<NeverCarried>,
 }
 
 /// Levels of which none was carried.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct NeverCarried {
-    /// The lowest rate that was offered.
+    /// The lowest rate that was offered, in requests per second.
     pub lowest_offered_rps: f64,
-    /// The most that was answered.
+    /// The most that was answered, in requests per second.
     pub most_achieved_rps: f64,
 }
 
 /// Latency quantiles in microseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LatencySummary {
     /// 50 %.
     pub p50: f64,
@@ -151,7 +152,7 @@ pub struct LatencySummary {
 }
 
 /// Slip quantiles in microseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SlipSummary {
     /// 50 %.
     pub p50: f64,
@@ -160,7 +161,7 @@ pub struct SlipSummary {
 }
 
 /// All valid trials at one level, merged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LevelFinding {
     /// Intended requests per second.
     pub offered_rps: f64,
@@ -168,24 +169,24 @@ pub struct LevelFinding {
     pub achieved_rps: Option<f64>,
     /// Offered rate in percent of the rated rate.
     pub load_pct: f64,
-    /// CPU use of the service's CPUs (of the machine where the service's are
-    /// not known), the generator's own time taken out.
+    /// CPU use in percent of the service's CPUs (of the machine where these are not known),
+    /// without the load generator's own time.
     pub cpu_pct: Option<f64>,
-    /// CPU time of the service per good answer.
+    /// CPU time of the service per good answer, in microseconds.
     pub cpu_us_per_request: Option<f64>,
-    /// Time that the service's threads waited for a CPU, per good answer.
+    /// Time that the service's threads waited for a CPU per good answer, in microseconds.
     pub run_delay_us_per_request: Option<f64>,
-    /// From the intended start.
+    /// From the intended start of a request to the last byte of a good answer, in microseconds.
     pub latency_us: Option<LatencySummary>,
-    /// What the generator itself was late by.
+    /// How late the load generator itself was, in microseconds.
     pub slip_us: Option<SlipSummary>,
     /// Failed requests by kind.
     pub errors: Errors,
     /// Requests without an answer when their trial ended.
     pub unfinished: u64,
-    /// Failed requests as a share of the intended ones.
+    /// Failed requests in percent of the intended ones.
     pub error_pct: Option<f64>,
-    /// CPU use of the generator's threads.
+    /// CPU use of the load generator's threads, in percent of their CPUs.
     pub generator_cpu_pct: Option<f64>,
     /// Valid trials.
     pub trials: u32,
@@ -195,31 +196,23 @@ pub struct LevelFinding {
     pub invalid_reasons: Vec<String>,
 }
 
-/// How far CPU use tells the truth about work, or why that is not known.
-///
-/// Serialized as keys of the findings; see [`HeadroomIndex`] for what they
-/// mean. Without an index all but `headroom_index_missing` are null.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// The headroom index, or why it is not known. Serialized as keys of the findings.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(into = "HeadroomKeys")]
 #[allow(
     clippy::large_enum_variant,
     reason = "there is one in all findings of a run"
 )]
 pub enum Headroom {
-    /// The trials tell.
     Known(HeadroomIndex),
-    /// The trials do not tell.
-    Unknown {
-        /// Why.
-        why: NoHeadroom,
-    },
+    Unknown { why: NoHeadroom },
 }
 
 /// Work at full load against what CPU use at half load promised.
 ///
 /// H = Xmax / (X50 / 0.5): 1 when work is proportional to CPU use, less when
 /// the second half of CPU use carries less work than the first.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema)]
 pub struct HeadroomIndex {
     /// Xmax, in requests per second.
     pub max_rate_rps: Estimate,
@@ -242,7 +235,7 @@ pub struct HeadroomIndex {
 }
 
 /// Why there is no headroom index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoHeadroom {
     /// No load level was measured, as in a run of copies.
@@ -251,32 +244,47 @@ pub enum NoHeadroom {
     NoValidTrial,
     /// CPU use could not be read.
     CpuUnreadable,
-    /// The service was not seen driven to its end, so that the highest rate is
-    /// not the most it carries.
+    /// The service was not saturated, so that the highest rate is not the most it carries.
     NotSaturated,
-    /// CPU use never got beyond 50 % although the service was at its end:
-    /// something else than these CPUs ended it.
+    /// CPU use never got beyond 50 % although the service was saturated: something else than
+    /// these CPUs limits it.
     CpuNeverBeyondHalf,
     /// No level that carried anything was within 15 points of 50 % CPU use.
     NoLevelNearHalf,
 }
 
 /// The form of [`Headroom`] in the JSON output.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct HeadroomKeys {
+    /// The highest rate over what CPU use at half load promised: (rate at 50 % CPU use / 0.5).
+    /// 1 when work is proportional to CPU use, less when the second half of CPU use carries less
+    /// work than the first. `None` for the reason in headroom_index_missing.
     headroom_index: Option<IndexKeys>,
+    /// Why there is no headroom index; `None` when there is one.
     headroom_index_missing: Option<NoHeadroom>,
+    /// What the level nearest to 50 % CPU use promises at 100 % if work is proportional to CPU
+    /// use, in requests per second; `None` without a headroom index.
     linear_expectation_rps: Option<f64>,
+    /// Its 95 % interval.
     linear_expectation_interval_rps: Option<(f64, f64)>,
+    /// The work beyond 50 % CPU use over the work up to there: 1 when work is proportional to CPU
+    /// use. `None` when the levels do not reach down to 50 %.
+    #[schemars(range(min = -1.0))]
     extra_over_half_ratio: Option<f64>,
+    /// Its 95 % interval.
     extra_over_half_interval_ratio: Option<(f64, f64)>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct IndexKeys {
+    /// With rate over CPU use of the level nearest to 50 % CPU use.
     nearest_level: f64,
+    /// Its 95 % interval.
     nearest_level_interval: Option<(f64, f64)>,
+    /// CPU use at that level, in percent.
     nearest_cpu_pct: f64,
+    /// With the rate interpolated at exactly 50 % CPU use; `None` when the levels do not reach
+    /// down to it.
     interpolated: Option<Estimate>,
 }
 
@@ -304,8 +312,8 @@ impl From<Headroom> for HeadroomKeys {
     }
 }
 
-/// A true headroom, and what CPU use tells of it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// A true headroom, and what the linear rule takes for it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ThresholdFinding {
     /// Part of the capacity that is to stay free, in percent.
     pub headroom_pct: f64,
@@ -314,7 +322,7 @@ pub struct ThresholdFinding {
     /// CPU use in percent at that rate. To keep at least this headroom, act
     /// at the lower end. `None` when the rate is outside the measured range.
     pub cpu_pct: Option<Estimate>,
-    /// The CPU use in percent that the linear rule would say.
+    /// The CPU use in percent that the linear rule predicts: 100 less the headroom.
     pub linear_cpu_pct: f64,
     /// The true headroom in percent that the linear rule's CPU use leaves.
     /// Below zero where the promise is broken before that CPU use is seen.
@@ -326,7 +334,7 @@ pub struct ThresholdFinding {
 }
 
 /// A quantity per request that grows faster than the load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HintFinding {
     /// What grows, in words.
     pub counter: String,
@@ -339,27 +347,27 @@ pub struct HintFinding {
     pub at_lowest: f64,
     /// Per request at the highest load, in `unit`.
     pub at_highest: f64,
-    /// Those two loads, in requests per second.
+    /// The lowest load, in requests per second.
     pub from_rps: f64,
-    /// The higher one.
+    /// The highest load, in requests per second.
     pub to_rps: f64,
 }
 
 /// Whether latency at a load depends on the load before it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DirectionFinding {
     /// p99 after a higher load over p99 after a lower one, over all levels.
     pub down_over_up_ratio: Option<Estimate>,
     /// Levels that were met from both sides.
     pub levels: u32,
-    /// What that tells.
+    /// The conclusion.
     pub verdict: DirectionVerdict,
     /// How much comes from restarting the service; `None` without three starts.
     pub restarts: Option<RestartsFinding>,
 }
 
 /// The scatter of p99 between starts of the service and within one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RestartsFinding {
     /// How many starts.
     pub restarts: u32,
@@ -374,7 +382,7 @@ pub struct RestartsFinding {
 }
 
 /// Whether up and down differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DirectionVerdict {
     /// The interval of the ratio does not hold 1.
@@ -387,19 +395,19 @@ pub enum DirectionVerdict {
 }
 
 /// A number of copies at once.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CopiesFinding {
     /// How many.
     pub copies: u32,
-    /// Mean time of a copy.
+    /// Mean time of a copy, in seconds.
     pub seconds: f64,
-    /// The longest time of a copy.
+    /// The longest time of a copy, in seconds.
     pub slowest_seconds: f64,
-    /// CPU use of the machine meanwhile.
+    /// CPU use of the machine meanwhile, in percent.
     pub cpu_pct: Option<f64>,
     /// Time of one copy alone / time of a copy among these.
     pub efficiency_ratio: Option<f64>,
-    /// Trials.
+    /// Valid trials.
     pub trials: u32,
     /// Invalid trials.
     pub invalid_trials: u32,

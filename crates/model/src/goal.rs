@@ -2,6 +2,7 @@
 
 use crate::Share;
 use crate::units::parse_duration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -40,7 +41,7 @@ impl FromStr for Quantile {
     }
 }
 
-/// What a latency is held against.
+/// The limit of a latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LatencyLimit {
     /// A fixed time.
@@ -50,7 +51,7 @@ pub enum LatencyLimit {
 }
 
 /// A promise that a service has to keep at a load.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum Goal {
     /// A latency quantile stays below a limit.

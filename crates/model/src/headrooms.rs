@@ -1,10 +1,11 @@
 //! What more or less headroom costs and gains: the findings of a curve.
 
 use crate::{Arm, ArmFinding, Estimate};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One arm over the headrooms that it was tried with.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HeadroomCurve {
     /// Which.
     pub arm: Arm,
@@ -18,7 +19,7 @@ pub struct HeadroomCurve {
 }
 
 /// An arm with one headroom.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CurvePoint {
     /// What was to stay unused, in percent of the machine.
     pub headroom_pct: f64,
@@ -31,12 +32,12 @@ pub struct CurvePoint {
 }
 
 /// Where latency begins to rise as the headroom becomes less.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Knee {
     /// Whether there is one.
     pub status: KneeStatus,
-    /// At which headroom, in percent of the machine; `None` where there is
-    /// none, or nothing to tell it from.
+    /// At which headroom, in percent of the machine; `None` where there is none, or it is
+    /// inconclusive.
     pub headroom_pct: Option<Estimate>,
     /// By how much latency rises from the most headroom to the least, in
     /// percent; 0 or more.
@@ -44,7 +45,7 @@ pub struct Knee {
 }
 
 /// Whether there is a knee.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KneeStatus {
     /// Latency rises below some headroom.

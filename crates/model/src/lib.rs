@@ -28,7 +28,7 @@ mod finding;
 mod goal;
 mod headrooms;
 mod histogram;
-pub mod ns;
+mod ns;
 mod picture;
 mod plan;
 mod plural;
@@ -66,6 +66,7 @@ pub use finding::{
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile, each_once};
 pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
 pub use histogram::Histogram;
+pub use ns::{Ns, NsList, OptionNs};
 pub use picture::{
     CpuPoint, LatencySpread, LevelPicture, Picture, PictureSetting, Span, SpectrumPoint,
     StepCourse, StepSlot, TrialPicture, WorkOf,

@@ -1,7 +1,9 @@
 //! Durations at serialized edges: whole nanoseconds, in fields named `_ns`.
 //!
-//! For `#[serde(rename = "…_ns", with = "plimsoll_model::ns")]`.
+//! For `#[serde(rename = "…_ns", with = "plimsoll_model::Ns")]`. They are types, not modules,
+//! so that schemas take them for the type of the field.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::time::Duration;
 
@@ -9,68 +11,57 @@ pub(crate) fn to_ns(d: Duration) -> u64 {
     u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Writes whole nanoseconds.
-///
-/// # Errors
-///
-/// Those of the serializer.
-pub fn serialize<S: Serializer>(d: &Duration, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_u64(to_ns(*d))
-}
+/// A duration.
+#[derive(JsonSchema)]
+#[schemars(inline, with = "u64")]
+pub struct Ns;
 
-/// Reads whole nanoseconds.
-///
-/// # Errors
-///
-/// What is there is no whole number of nanoseconds.
-pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
-    u64::deserialize(d).map(Duration::from_nanos)
-}
-
-/// The same for a duration that may be missing.
-pub mod option {
-    use super::{Deserialize, Deserializer, Duration, Serializer, to_ns};
-
-    /// Writes whole nanoseconds, or nothing.
-    ///
+impl Ns {
     /// # Errors
-    ///
     /// Those of the serializer.
-    pub fn serialize<S: Serializer>(d: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
-        match d {
-            Some(d) => s.serialize_some(&to_ns(*d)),
-            None => s.serialize_none(),
-        }
+    pub fn serialize<S: Serializer>(d: &Duration, s: S) -> Result<S::Ok, S::Error> {
+        to_ns(*d).serialize(s)
     }
 
-    /// Reads whole nanoseconds, or nothing.
-    ///
     /// # Errors
-    ///
-    /// What is there is neither.
+    /// What is there is no whole number of nanoseconds.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+        u64::deserialize(d).map(Duration::from_nanos)
+    }
+}
+
+/// A duration that may be missing.
+#[derive(JsonSchema)]
+#[schemars(inline, with = "Option<u64>")]
+pub struct OptionNs;
+
+impl OptionNs {
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(d: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
+        d.map(to_ns).serialize(s)
+    }
+
+    /// # Errors
+    /// What is there is neither null nor a whole number of nanoseconds.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Duration>, D::Error> {
         Ok(Option::<u64>::deserialize(d)?.map(Duration::from_nanos))
     }
 }
 
-/// The same for a list of durations.
-pub mod list {
-    use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, to_ns};
+/// A list of durations.
+#[derive(JsonSchema)]
+#[schemars(inline, with = "Vec<u64>")]
+pub struct NsList;
 
-    /// Writes a list of whole nanoseconds.
-    ///
+impl NsList {
     /// # Errors
-    ///
     /// Those of the serializer.
     pub fn serialize<S: Serializer>(list: &[Duration], s: S) -> Result<S::Ok, S::Error> {
-        let ns: Vec<u64> = list.iter().map(|d| to_ns(*d)).collect();
-        ns.serialize(s)
+        s.collect_seq(list.iter().map(|d| to_ns(*d)))
     }
 
-    /// Reads a list of whole nanoseconds.
-    ///
     /// # Errors
-    ///
     /// What is there is no such list.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Duration>, D::Error> {
         let ns = Vec::<u64>::deserialize(d)?;

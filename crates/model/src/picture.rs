@@ -36,7 +36,7 @@ pub enum WorkOf {
 /// What a picture shows of a level.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LevelPicture {
-    /// How far the trials that count lie apart; `None` with fewer than two.
+    /// How far the valid trials lie apart; `None` with fewer than two.
     pub spread: Option<LatencySpread>,
     /// Latency over percentile of the merged trials, ascending.
     pub spectrum: Vec<SpectrumPoint>,
@@ -184,7 +184,7 @@ pub struct TrialPicture {
     pub p99_us: Option<f64>,
     /// For copies: the mean time of a copy in seconds.
     pub copy_s: Option<f64>,
-    /// Why it does not count; empty if it does.
+    /// Why it is invalid; empty if it is valid.
     pub invalid: Vec<crate::Invalid>,
 }
 

@@ -1,6 +1,7 @@
 //! Plans: everything that decides which trials a run makes.
 
 use crate::{CpuSet, Goal, Rate, Share, SmtPlan, Workload};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -11,17 +12,17 @@ pub const SCHEMA_VERSION: u32 = 4;
 
 /// What every run of an experiment is planned by, whatever it varies: how long
 /// and how often it measures, on which CPUs, and what makes a trial invalid.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunPlan {
     /// How often each setting is visited. Odd passes mirror the pass before.
     pub passes: u32,
     /// How long a trial measures.
-    #[serde(rename = "window_ns", with = "crate::ns")]
+    #[serde(rename = "window_ns", with = "crate::Ns")]
     pub window: Duration,
     /// How long a trial waits for steady state before it measures.
     pub warm_up: WarmUp,
     /// How long the idle machine is measured at the start; zero for not at all.
-    #[serde(rename = "idle_ns", with = "crate::ns")]
+    #[serde(rename = "idle_ns", with = "crate::Ns")]
     pub idle: Duration,
     /// What makes a trial invalid.
     pub bounds: Bounds,
@@ -30,7 +31,7 @@ pub struct RunPlan {
     /// Seeds the order of the settings and the arrivals of each trial.
     pub seed: u64,
     /// Once trials have taken this long in sum, invalid ones are not repeated.
-    #[serde(rename = "budget_ns", with = "crate::ns")]
+    #[serde(rename = "budget_ns", with = "crate::Ns")]
     pub budget: Duration,
 }
 
@@ -64,7 +65,7 @@ impl RunPlan {
 
 /// A plan for load offered to a service. The same plan and the same outcomes
 /// give the same trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The service under test.
     pub workload: Workload,
@@ -117,7 +118,7 @@ impl Plan {
 }
 
 /// How requests arrive in an open loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
     /// Exponential gaps: independent users.
@@ -128,8 +129,11 @@ pub enum Arrivals {
 
 /// The offered rate as a part of the rated rate, in tenths of a percent, so
 /// that levels can be compared and sorted exactly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "f64", into = "f64")]
+#[schemars(extend("minimum" = 0.1, "maximum" = 200))]
 pub struct LoadLevel(u32);
 
 /// Why a load level could not be read.
@@ -191,13 +195,13 @@ impl fmt::Display for LoadLevel {
 
 /// A trial measures from the moment that throughput, requests in flight and
 /// CPU use are steady, but not before `min` and not after `max`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUp {
     /// At least this long.
-    #[serde(rename = "min_ns", with = "crate::ns")]
+    #[serde(rename = "min_ns", with = "crate::Ns")]
     pub min: Duration,
     /// At most this long; the trial then says that it was not steady.
-    #[serde(rename = "max_ns", with = "crate::ns")]
+    #[serde(rename = "max_ns", with = "crate::Ns")]
     pub max: Duration,
 }
 
@@ -211,13 +215,13 @@ impl WarmUp {
 
 /// How the rated rate is found: open-loop trials, each at twice the rate of
 /// the one before, until the rate is not carried any more.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CalibrationPlan {
     /// The first rate.
     #[serde(rename = "first_rps")]
     pub first: Rate,
     /// How long each trial measures.
-    #[serde(rename = "window_ns", with = "crate::ns")]
+    #[serde(rename = "window_ns", with = "crate::Ns")]
     pub window: Duration,
     /// How often a trial that others disturbed is run again.
     pub retries: u32,
@@ -229,38 +233,36 @@ pub struct CalibrationPlan {
 /// How the capacity under each goal is searched: short trials around the
 /// boundary until its interval is narrow, then one longer trial at its lower
 /// end.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchPlan {
     /// Half the width of the interval, as a share of the rate, at which the
     /// search ends.
     #[serde(rename = "precision_share")]
     pub precision: Share,
     /// How long each trial measures.
-    #[serde(rename = "window_ns", with = "crate::ns")]
+    #[serde(rename = "window_ns", with = "crate::Ns")]
     pub window: Duration,
     /// What the trials of the search may take in sum, whatever is reached.
-    #[serde(rename = "budget_ns", with = "crate::ns")]
+    #[serde(rename = "budget_ns", with = "crate::Ns")]
     pub budget: Duration,
     /// How long the confirmation measures; zero for none.
-    #[serde(rename = "confirm_ns", with = "crate::ns")]
+    #[serde(rename = "confirm_ns", with = "crate::Ns")]
     pub confirm: Duration,
 }
 
 /// What makes a trial invalid. A trial outside of any bound is run again.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bounds {
-    /// p99 of the slip may be this, or
-    #[serde(rename = "slip_ns", with = "crate::ns")]
+    /// The p99 of the slip may be this, or `slip_share` of the p99 latency, whichever is more.
+    #[serde(rename = "slip_ns", with = "crate::Ns")]
     pub slip: Duration,
-    /// this share of the measured p99 latency, whichever is more: then the
-    /// generator's own lateness is a small part of what is reported.
+    /// See `slip_ns`: the generator's own lateness is then a small part of what is reported.
     pub slip_share: Share,
     /// The most CPU time that the hypervisor may have taken.
     pub steal_share: Share,
     /// The most CPU time that others on this machine may have used.
     pub other_share: Share,
-    /// Whether interrupts are part of what is known to be ours. Older records
-    /// do not tell.
+    /// Where the kernel counts the time of interrupts; unknown in older records.
     #[serde(default)]
     pub interrupts: InterruptTime,
     /// How often an invalid trial is run again.
@@ -269,7 +271,7 @@ pub struct Bounds {
 
 /// Where a kernel counts the time of interrupts, beside `irq` and `softirq` of
 /// /proc/stat.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptTime {
     /// It is not known of which kind the kernel is.
@@ -282,7 +284,7 @@ pub enum InterruptTime {
 }
 
 /// Which CPUs serve and which ask.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuPlan {
     /// CPUs that the service runs on; empty when the service is elsewhere.
     pub service: CpuSet,

@@ -5,11 +5,12 @@ mod mismatch;
 pub use mismatch::{Mismatch, Respect};
 
 use crate::{Bytes, CpuSet};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The machine, as far as it tells. What it does not tell is `None`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+/// The machine and the program. What the machine does not state is `None`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// The version of Plimsoll that measured.
     pub plimsoll_version: String,
@@ -29,17 +30,16 @@ pub struct Provenance {
     pub kernel: Option<String>,
     /// CPU weaknesses and what the kernel does about each.
     pub mitigations: BTreeMap<String, String>,
-    /// kvm, vmware, container, … as far as it can be told; `None` for metal
-    /// or unknown.
+    /// kvm, vmware, container, …; `None` for metal or unknown.
     pub virtualisation: Option<String>,
     /// The CPU limit of the cgroup that Plimsoll runs in, in CPUs.
     pub cgroup_cpu_limit: Option<f64>,
-    /// The memory limit of that cgroup.
+    /// The memory limit of that cgroup, in bytes.
     #[serde(rename = "cgroup_memory_limit_bytes")]
     pub cgroup_memory_limit: Option<Bytes>,
     /// The version of cgroups in use, 1 or 2.
     pub cgroup_version: Option<u8>,
-    /// Memory in all.
+    /// All memory, in bytes.
     #[serde(rename = "memory_bytes")]
     pub memory: Option<Bytes>,
     /// Where the kernel's clock comes from: tsc, kvm-clock, …
@@ -49,13 +49,13 @@ pub struct Provenance {
 }
 
 /// How the CPUs hang together.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Topology {
     /// CPUs that are on.
     pub online: CpuSet,
     /// CPUs that Plimsoll may use.
     pub allowed: CpuSet,
-    /// Sockets; `None` where sysfs does not tell.
+    /// Sockets.
     pub sockets: Option<u32>,
     /// Cores that have at least one CPU on.
     pub cores: Option<u32>,
@@ -68,11 +68,11 @@ pub struct Topology {
 }
 
 /// One cache.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheSize {
     /// L1d, L1i, L2, L3.
     pub name: String,
-    /// Its size.
+    /// Its size in bytes.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
 }

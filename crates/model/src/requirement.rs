@@ -1,9 +1,10 @@
 //! What a run needs of the machine, as data: collected, not first-fail.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Something that a run needs or would like, and whether it is there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requirement {
     /// What it is, in a few words: "pressure stall information".
     pub name: String,
@@ -12,7 +13,7 @@ pub struct Requirement {
 }
 
 /// Whether a requirement is met.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It is there; what was found.

@@ -1,21 +1,22 @@
 //! What a run against services of known behaviour came to.
 
 use crate::{Estimate, Goal};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// All known answers of a self-test, and what was measured of each.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Selftest {
     /// Seeds the arrivals and the service times.
     pub seed: u64,
-    /// How long it took.
+    /// How long it took, in seconds.
     pub took_s: f64,
     /// One per service.
     pub answers: Vec<SelftestAnswer>,
 }
 
 /// One service, its truth, and what was measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SelftestAnswer {
     /// What the service does.
     pub service: String,
@@ -24,33 +25,34 @@ pub struct SelftestAnswer {
     pub known: KnownAnswer,
     /// How far the answer is from the truth, in percent of it; `None` without
     /// an answer.
+    #[schemars(range(min = -100.0))]
     pub error_pct: Option<f64>,
-    /// How far it may be.
+    /// How far it may be, in percent.
     pub tolerance_pct: f64,
     /// How far the ends of its interval may be from the answer, in percent of
     /// it, for the answer to be more than luck.
     pub widest_pct: f64,
     /// Whether the truth was recovered.
     pub verdict: SelftestVerdict,
-    /// Trials that count.
+    /// Valid trials.
     pub trials: u32,
-    /// Trials that do not.
+    /// Invalid trials.
     pub invalid_trials: u32,
     /// What a reader should know about it.
     pub note: Option<String>,
 }
 
 /// What was known, and what was found.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "quantity")]
 pub enum KnownAnswer {
     /// The highest rate that keeps a goal.
     Capacity {
         /// The goal.
         goal: Goal,
-        /// What it is by construction.
+        /// What it is by construction, in requests per second.
         truth_rps: f64,
-        /// What the search found.
+        /// What the search found, in requests per second.
         answer_rps: Option<Estimate>,
         /// Whether a longer trial at the interval's lower end kept the goal;
         /// `None` where none was made there.
@@ -58,18 +60,18 @@ pub enum KnownAnswer {
     },
     /// The throughput when there is always a request waiting.
     Saturation {
-        /// What it is by construction.
+        /// What it is by construction, in requests per second.
         truth_rps: f64,
-        /// What the calibration found.
+        /// What the calibration found, in requests per second.
         answer_rps: Option<Estimate>,
     },
     /// How long the service stalls, now and then.
     Stall {
-        /// What it is by construction.
+        /// What it is by construction, in microseconds.
         truth_us: f64,
-        /// The longest latency that was seen.
+        /// The longest latency that was seen, in microseconds.
         answer_us: Option<Estimate>,
-        /// The 99.9th percentile, which is what people look at.
+        /// The 99.9th percentile in microseconds, which is what people look at.
         p999_us: Option<f64>,
     },
 }
@@ -116,17 +118,16 @@ impl KnownAnswer {
 }
 
 /// Whether a known answer was recovered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SelftestVerdict {
     /// Within the tolerance, with an interval that shows it was no luck.
     Recovered,
-    /// There is an answer, but its interval is too wide to tell whether that is
-    /// near by more than luck.
+    /// The interval is too wide: the answer may be near the truth by luck.
     TooWide,
     /// There is an answer, and it is too far off; or a stall does not show.
     Missed,
-    /// The trials that count give no answer.
+    /// The valid trials give no answer.
     NotMeasured,
 }
 

@@ -3,18 +3,22 @@
 use crate::{
     CpuSet, CpuTime, LoadLevel, Plan, Quantile, Rate, Share, StepPlan, Trial, TrialSetting,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// What runs in a trial, and how the batch work beside the service is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arm {
     /// The service, and no job.
     ServiceAlone,
-    /// The same once more: what differs between the two is noise.
+    /// The same once more: what differs between the two is noise. Findings have no such arm.
+    #[schemars(skip)]
     ServiceAgain,
     /// The job, and no service.
     JobAlone,
@@ -140,7 +144,7 @@ impl FromStr for Arm {
 }
 
 /// The batch work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Job {
     /// Hashing without end, a thread per CPU, whose work is counted in bytes.
@@ -160,7 +164,7 @@ impl fmt::Display for Job {
 }
 
 /// How much more latency may be paid: `p99+5%`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Budget {
     /// Of which quantile.
@@ -220,34 +224,35 @@ impl From<Budget> for String {
 }
 
 /// An arm that this machine cannot do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissingArm {
     /// Which.
     pub arm: Arm,
-    /// Why, as a sentence without its end.
+    /// Why, as a sentence without its full stop.
     pub reason: String,
 }
 
 /// At which rate the service is offered requests.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BesideRate {
-    /// A part of the rated rate.
+    /// In percent of the rated rate.
     #[serde(rename = "load_pct")]
     Load(LoadLevel),
-    /// So many a second.
+    /// In requests per second.
     #[serde(rename = "rate_rps")]
     Rate(Rate),
 }
 
 /// Batch work beside the service of a plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SideloadPlan {
     /// The batch work.
     pub job: Job,
     /// The rate at which the service is asked.
     pub service: BesideRate,
     /// The arms, each visited once in every pass.
+    #[schemars(extend("items" = {"anyOf": [{"$ref": "#/$defs/Arm"}, {"const": "service-again"}]}))]
     pub arms: Vec<Arm>,
     /// Those that this machine cannot do.
     pub missing_arms: Vec<MissingArm>,
@@ -263,13 +268,14 @@ pub struct SideloadPlan {
         default,
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(length(min = 1))]
     pub headrooms: Vec<Share>,
     /// How much latency may be paid.
     pub budget: Budget,
     /// The CPUs that the job may use.
     pub cpus: CpuSet,
     /// A command that takes longer than this beside the service fails the run.
-    #[serde(rename = "timeout_ns", with = "crate::ns")]
+    #[serde(rename = "timeout_ns", with = "crate::Ns")]
     pub timeout: Duration,
 }
 
@@ -293,7 +299,7 @@ impl SideloadPlan {
 }
 
 /// How far a job was held back, of which only what applies is known.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct JobHeld {
     /// The mean share of its CPUs that a law allowed it; `None` where no law
     /// held it, or by a mechanism that caps nothing.
@@ -315,9 +321,9 @@ pub struct JobWork {
     pub done: u64,
     /// In which time: the window, or the sum of the times of those runs; if a law
     /// let none end, the time for which one was waited for.
-    #[serde(rename = "over_ns", with = "crate::ns")]
+    #[serde(rename = "over_ns", with = "crate::Ns")]
     pub over: Duration,
-    /// CPU time within the window; `None` where it cannot be told.
+    /// CPU time within the window; `None` if unknown.
     #[serde(rename = "cpu_ns")]
     pub cpu: Option<CpuTime>,
     /// How far it was held back within the window.
@@ -376,16 +382,16 @@ pub struct YieldOutcome {
 pub type YieldTrial = Trial<YieldSetting, YieldOutcome>;
 
 /// The plan of a yield run: load offered to a service, and a job next to it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct YieldPlan {
     /// The load offered to the service.
     #[serde(flatten)]
     pub load: Plan,
     /// The job, and how it is held.
     pub sideload: SideloadPlan,
-    /// How the load steps within each trial of a level; `None` for a steady
-    /// load.
+    /// How the load steps within each trial of a level; left out for a steady load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "StepPlan")]
     pub step: Option<StepPlan>,
 }
 

@@ -4,6 +4,7 @@
 //! `docs/schema/plan.schema.json` states it.
 
 use crate::Estimate;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A HorizontalPodAutoscaler does nothing while CPU use is within this share
@@ -13,16 +14,17 @@ use serde::Serialize;
 pub const HPA_TOLERANCE: f64 = 0.1;
 
 /// The instances for a peak, and what to put into an autoscaler.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sizing {
     /// The highest rate, in requests per second.
     pub peak_rps: f64,
-    /// What one instance is planned to carry.
+    /// What one instance is planned to carry, in requests per second.
     pub planned_rps: f64,
     /// What that is of what is known about its capacity.
     pub planned_from: PlannedFrom,
     /// How much more than the rate now must be carried while a new instance
     /// gets ready: 1 + growth per minute times minutes.
+    #[schemars(range(min = 1.0))]
     pub growth_ratio: f64,
     /// The fewest instances that carry the peak, with those that may be lost
     /// and with growth: a fixed fleet needs no more.
@@ -30,14 +32,14 @@ pub struct Sizing {
     /// Instances that the autoscaler holds at the peak. More than the fewest
     /// where its CPU target is below the CPU use of those.
     pub instances: u32,
-    /// What each of them then carries at the peak.
+    /// What each of them then carries at the peak, in requests per second.
     pub rate_at_peak_rps: f64,
     /// Its CPU use in percent then.
     pub cpu_at_peak_pct: Option<Estimate>,
     /// What to put into an autoscaler.
     pub autoscaler: Autoscaler,
-    /// What comes of a target that takes CPU use for work; `None` where CPU
-    /// use at what is planned with is not known.
+    /// The outcome of a target set by the linear rule; `None` where CPU use at the planned
+    /// rate is not known.
     pub linear_rule: Option<LinearRule>,
     /// What the instances at the peak cost per hour.
     pub cost_per_hour: Option<f64>,
@@ -48,7 +50,7 @@ pub struct Sizing {
 }
 
 /// What is in doubt about a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum SizingCaution {
     /// CPU use is stated at a rate below the lowest that was measured, where
@@ -61,7 +63,7 @@ pub enum SizingCaution {
         /// The lowest rate at which CPU use was measured.
         lowest_measured_rps: f64,
     },
-    /// The interval of the capacity is wide: see [`crate::WIDE_HALF_WIDTH`].
+    /// The interval of the capacity is wide: half its width is above 20 %.
     WideCapacity {
         /// Half of its width, in percent of its value.
         half_width_pct: f64,
@@ -70,13 +72,14 @@ pub enum SizingCaution {
     },
     /// Traffic rises faster than was allowed for: instances are too late.
     TooSteep {
-        /// See [`FleetOverTime::worst_load_ratio`]; above 1.
+        /// As in `over_time`; above 1.
+        #[schemars(extend("exclusiveMinimum" = 1))]
         worst_load_ratio: f64,
     },
 }
 
 /// A CPU use that a plan states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuFigure {
     /// That at which an instance is added.
@@ -86,7 +89,7 @@ pub enum CpuFigure {
 }
 
 /// What the rate that is planned with is of the capacity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlannedFrom {
     /// The lower end of its interval.
@@ -100,7 +103,7 @@ pub enum PlannedFrom {
 
 /// What to put into an autoscaler. The parts belong together: the target is
 /// right for fleets of `floor_instances` and more.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Autoscaler {
     /// The smallest fleet.
     pub floor_instances: u32,
@@ -112,7 +115,8 @@ pub struct Autoscaler {
     pub left_after_failures_share: f64,
     /// What is left for growth until a new instance is ready: 1 / (1 + g T).
     pub left_for_growth_share: f64,
-    /// What an instance may be asked for.
+    /// What an instance may be asked for, in requests per second.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub rate_rps: f64,
     /// CPU use in percent at that rate. The target is read off its lower end,
     /// off its value where there is none.
@@ -123,11 +127,12 @@ pub struct Autoscaler {
     /// The target of a HorizontalPodAutoscaler in whole percent, so that CPU
     /// use stays within `target_cpu_pct` in spite of its tolerance; `None`
     /// also where that is below 1 %.
+    #[schemars(range(min = 1, max = 100))]
     pub hpa_target_pct: Option<u32>,
 }
 
 /// Why the smallest fleet of an autoscaler is as large as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FloorFrom {
     /// It was asked for.
@@ -142,7 +147,7 @@ pub enum FloorFrom {
 }
 
 /// A target set by the linear rule, and where an autoscaler ends with it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LinearRule {
     /// The linear rule's target, in percent of CPU use.
     pub target_cpu_pct: f64,
@@ -169,7 +174,7 @@ pub struct LinearRule {
 }
 
 /// A fleet that follows traffic.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FleetOverTime {
     /// One entry per stretch between two moments of the traffic.
     pub steps: Vec<FleetStep>,
@@ -189,11 +194,11 @@ pub struct FleetOverTime {
 }
 
 /// A stretch of time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct FleetStep {
     /// Its start, in seconds.
     pub at_s: f64,
-    /// Its highest rate.
+    /// Its highest rate, in requests per second.
     pub rate_rps: f64,
     /// Instances.
     pub instances: u32,

@@ -2,33 +2,33 @@
 //! to find out what a second thread adds, and what was found.
 
 use crate::{CpuId, CpuPlan, CpuSet, Estimate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Trials at full load on one thread of each core and on both, in turns, for
 /// a service whose threads Plimsoll places itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SmtPlan {
-    /// How many trials of each kind are to count.
+    /// How many valid trials of each kind are needed.
     pub trials: u32,
     /// How long each waits before it measures: at full load nothing gets
     /// steady, so it is neither less nor more.
-    #[serde(rename = "warm_up_ns", with = "crate::ns")]
+    #[serde(rename = "warm_up_ns", with = "crate::Ns")]
     pub warm_up: Duration,
     /// How long each measures.
-    #[serde(rename = "window_ns", with = "crate::ns")]
+    #[serde(rename = "window_ns", with = "crate::Ns")]
     pub window: Duration,
     /// What they may take in sum.
-    #[serde(rename = "budget_ns", with = "crate::ns")]
+    #[serde(rename = "budget_ns", with = "crate::Ns")]
     pub budget: Duration,
 }
 
 /// Why there is no speed-up by SMT.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoSpeedup {
-    /// It is not known which CPUs share a core: the machine does not tell, or
-    /// the service is on another one.
+    /// It is not known which CPUs share a core, or the service is on another machine.
     CoresUnknown,
     /// Every core has one thread: there is nothing to correct.
     OneThreadPerCore,
@@ -40,15 +40,14 @@ pub enum NoSpeedup {
     MoreThanTwoThreads,
     /// Plimsoll has not placed the threads of what was measured.
     NotOurs,
-    /// No trial on one thread of each core counts, or none on both.
+    /// No valid trial on one thread of each core, or none on both.
     LevelMissing,
-    /// The service was not driven to its end on one thread of each core, or
-    /// not on both.
+    /// The service was not saturated on one thread of each core, or not on both.
     NotSaturated,
 }
 
 /// What two busy threads of a core do, against one.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema)]
 pub struct Speedup {
     /// Work of a core with two busy threads over that with one, as it comes,
     /// with whatever the clock does meanwhile.
@@ -61,7 +60,7 @@ pub struct Speedup {
 }
 
 /// Simultaneous multithreading: what it adds, and what CPU use means by it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(into = "SmtKeys")]
 pub struct SmtFinding {
     /// The speed-up, or why it is not known.
@@ -84,41 +83,49 @@ impl SmtFinding {
 }
 
 /// Corrected utilisation at a load level: the share of the work that is done
-/// with all threads busy. The kernel does not tell how busy cores were, so it
+/// with all threads busy. The kernel does not state how busy cores were, so it
 /// is a range.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LevelWork {
     /// Offered rate in percent of the rated rate.
     pub load_pct: f64,
-    /// CPU use, which counts busy threads.
+    /// CPU use in percent, which counts busy threads.
     pub cpu_pct: f64,
-    /// If both threads of a core were always busy together.
+    /// Work in percent of that with all threads busy, if both threads of a core were always
+    /// busy together.
     pub work_low_pct: f64,
-    /// If no two threads shared a core while another was idle.
+    /// The same if no two threads shared a core while another was idle.
     pub work_high_pct: f64,
     /// Mean clock of the busy CPUs as a ratio to the nominal one.
     pub clock_ratio: Option<f64>,
 }
 
 /// Corrected utilisation with a number of copies, from their places.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CopiesWork {
     /// How many.
     pub copies: u32,
-    /// The share of the work that is done with all threads busy.
+    /// Work in percent of that with all threads busy.
     pub work_pct: f64,
     /// Mean clock of the busy CPUs as a ratio to the nominal one.
     pub clock_ratio: Option<f64>,
 }
 
 /// The form of [`SmtFinding`] in the JSON output.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SmtKeys {
+    /// Work of a core with two busy threads over that with one, at whatever clock.
     speedup_ratio: Option<Estimate>,
+    /// Why there is no speed-up; `None` where there is one.
     speedup_missing: Option<NoSpeedup>,
+    /// The speed-up at equal clock; `None` where the clock is not known.
     speedup_at_equal_clock_ratio: Option<Estimate>,
+    /// Clock with two busy threads a core over the clock with one; `None` where it is not known.
     two_over_one_clock_ratio: Option<Estimate>,
+    /// One entry per load level with a known CPU use, ascending; empty without a speed-up.
     levels: Vec<LevelWork>,
+    /// One entry per number of copies that kept their CPUs busy, ascending; empty without a
+    /// speed-up.
     copies: Vec<CopiesWork>,
 }
 

@@ -2,12 +2,13 @@
 //! each, slot by slot.
 
 use crate::{LoadLevel, Rate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How the load steps within a trial: low, high, low, high, each so often.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepPlan {
     /// The load before each step.
     #[serde(rename = "low_pct")]
@@ -16,15 +17,15 @@ pub struct StepPlan {
     #[serde(rename = "high_pct")]
     pub high: LoadLevel,
     /// How long the load is low before each step.
-    #[serde(rename = "before_ns", with = "crate::ns")]
+    #[serde(rename = "before_ns", with = "crate::Ns")]
     pub before: Duration,
     /// How long it is high after it.
-    #[serde(rename = "after_ns", with = "crate::ns")]
+    #[serde(rename = "after_ns", with = "crate::Ns")]
     pub after: Duration,
     /// Steps up in each trial.
     pub steps: u32,
-    /// What is told apart after a step.
-    #[serde(rename = "slot_ns", with = "crate::ns")]
+    /// The length of the slots after a step.
+    #[serde(rename = "slot_ns", with = "crate::Ns")]
     pub slot: Duration,
 }
 
@@ -62,7 +63,7 @@ pub struct SteppedRate {
     pub before: Duration,
     /// How many steps up there are.
     pub steps: u32,
-    /// What is told apart after a step.
+    /// The length of the slots after a step.
     pub slot: Duration,
 }
 
@@ -101,8 +102,7 @@ pub struct Slot {
 const PARTS: u32 = 6;
 
 impl Slot {
-    /// A slot from what [`Slot::sum_ns`] and [`Slot::buckets`] told; `None`
-    /// where a bucket is none that there can be.
+    /// The inverse of [`Slot::sum_ns`] and [`Slot::buckets`]; `None` for a bucket out of range.
     pub fn from_parts(sum_ns: u64, buckets: impl IntoIterator<Item = (u16, u64)>) -> Option<Slot> {
         let buckets: BTreeMap<u16, u64> = buckets.into_iter().collect();
         let is_known = buckets.keys().all(|at| *at <= bucket(u64::MAX));

@@ -2,6 +2,7 @@
 
 use crate::units::human_duration;
 use crate::{CpuTime, Histogram, LoadLevel, MachineUse, Rate, ServiceUse, Share, Slot, WarmUp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -97,11 +98,11 @@ pub struct TrialSpec<S = Setting> {
     /// How long to wait for steady state.
     pub warm_up: WarmUp,
     /// How long to measure.
-    #[serde(rename = "window_ns", with = "crate::ns")]
+    #[serde(rename = "window_ns", with = "crate::Ns")]
     pub window: Duration,
-    /// The shortest limit on latency that it is to decide about: what its slip
-    /// is held against. `None` where it decides about none.
-    #[serde(rename = "limit_ns", with = "crate::ns::option")]
+    /// The shortest limit on latency that it decides about, which bounds its slip. `None` where
+    /// it decides about none.
+    #[serde(rename = "limit_ns", with = "crate::OptionNs")]
     pub limit: Option<Duration>,
     /// Seeds the arrivals.
     pub seed: u64,
@@ -126,7 +127,7 @@ impl<S> TrialSpec<S> {
 }
 
 /// Failed requests by kind, among those intended within the window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Errors {
     /// No connection could be made.
     pub connect: u64,
@@ -214,10 +215,10 @@ impl Work {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// The end of the second, from the start of the trial.
-    #[serde(rename = "at_ns", with = "crate::ns")]
+    #[serde(rename = "at_ns", with = "crate::Ns")]
     pub at: Duration,
     /// How long it really was.
-    #[serde(rename = "length_ns", with = "crate::ns")]
+    #[serde(rename = "length_ns", with = "crate::Ns")]
     pub length: Duration,
     /// Whether it lies in the measured window.
     pub measured: bool,
@@ -227,13 +228,13 @@ pub struct Second {
     pub completed: u64,
     /// Failed requests.
     pub errors: u64,
-    /// Requests sent and not answered at its end.
+    /// Requests sent and not answered when it ended.
     pub in_flight: u64,
     /// Latency quantiles of the good answers of this second.
-    #[serde(rename = "p50_ns", with = "crate::ns::option")]
+    #[serde(rename = "p50_ns", with = "crate::OptionNs")]
     pub p50: Option<Duration>,
     /// The same, 99 %.
-    #[serde(rename = "p99_ns", with = "crate::ns::option")]
+    #[serde(rename = "p99_ns", with = "crate::OptionNs")]
     pub p99: Option<Duration>,
     /// CPU use of the service's CPUs, or of the machine.
     #[serde(rename = "cpu_share")]
@@ -243,17 +244,17 @@ pub struct Second {
     pub steal: Option<Share>,
 }
 
-/// Why a trial does not count.
+/// Why a trial is invalid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "why")]
 pub enum Invalid {
     /// The generator was late by its own fault.
     Slip {
         /// p99 of the slip.
-        #[serde(rename = "p99_ns", with = "crate::ns")]
+        #[serde(rename = "p99_ns", with = "crate::Ns")]
         p99: Duration,
         /// What it may be.
-        #[serde(rename = "bound_ns", with = "crate::ns")]
+        #[serde(rename = "bound_ns", with = "crate::Ns")]
         bound: Duration,
     },
     /// The hypervisor took CPU time.
@@ -276,7 +277,7 @@ pub enum Invalid {
     },
 }
 
-/// What an [`Invalid`] is about, without its figures.
+/// An [`Invalid`] without its figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InvalidKind {
     /// The hypervisor took CPU time.
@@ -323,13 +324,12 @@ impl fmt::Display for Invalid {
     }
 }
 
-/// Whether a trial counts.
+/// Whether a trial is valid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It counts.
     Valid,
-    /// It does not, for these reasons.
+    /// For these reasons.
     Invalid(Vec<Invalid>),
 }
 
@@ -343,7 +343,6 @@ impl Verdict {
         }
     }
 
-    /// Whether the trial counts.
     pub fn is_valid(&self) -> bool {
         *self == Verdict::Valid
     }
@@ -377,7 +376,7 @@ pub struct Trial<S = Setting, O = ()> {
     pub service: Option<ServiceUse>,
     /// One entry a second.
     pub seconds: Vec<Second>,
-    /// Whether it counts.
+    /// Whether it is valid.
     pub verdict: Verdict,
 }
 

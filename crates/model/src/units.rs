@@ -1,11 +1,12 @@
 //! Units that are not time. Time is [`Duration`] everywhere inside.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// Events per second: finite and not negative.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Rate(f64);
 
@@ -87,7 +88,7 @@ fn thousands(n: u64) -> String {
 }
 
 /// A part of a whole, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Share(f64);
 
@@ -146,10 +147,21 @@ impl fmt::Display for Share {
 
 /// Time that a CPU spent on something, summed over CPUs.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Default,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
-pub struct CpuTime(#[serde(with = "crate::ns")] pub Duration);
+pub struct CpuTime(#[serde(with = "crate::Ns")] pub Duration);
 
 impl CpuTime {
     /// No CPU time.
@@ -181,7 +193,18 @@ impl std::iter::Sum for CpuTime {
 
 /// A number of bytes.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Default,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Bytes(pub u64);

@@ -3,12 +3,13 @@
 //! A counter that this kernel does not give is `None`, never 0.
 
 use crate::{CpuSet, CpuTime, Energy, Share};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// CPU time by kind, as /proc/stat counts it, in a window. Guest time is part
 /// of `user` in the kernel's counters and is counted once here: apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CpuUse {
     /// User code, nice included, guests not.
     #[serde(rename = "user_ns")]
@@ -80,13 +81,13 @@ impl std::ops::Add for CpuUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pressure {
     /// At least one task waited for a CPU.
-    #[serde(rename = "cpu_some_ns", with = "crate::ns::option")]
+    #[serde(rename = "cpu_some_ns", with = "crate::OptionNs")]
     pub cpu_some: Option<Duration>,
     /// At least one task waited for memory.
-    #[serde(rename = "memory_some_ns", with = "crate::ns::option")]
+    #[serde(rename = "memory_some_ns", with = "crate::OptionNs")]
     pub memory_some: Option<Duration>,
     /// At least one task waited for a disk.
-    #[serde(rename = "io_some_ns", with = "crate::ns::option")]
+    #[serde(rename = "io_some_ns", with = "crate::OptionNs")]
     pub io_some: Option<Duration>,
 }
 
@@ -94,7 +95,7 @@ pub struct Pressure {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MachineUse {
     /// How long the window was by the sensors' own clock.
-    #[serde(rename = "window_ns", with = "crate::ns")]
+    #[serde(rename = "window_ns", with = "crate::Ns")]
     pub window: Duration,
     /// CPU time of all CPUs.
     pub cpu: Option<CpuUse>,
@@ -151,7 +152,7 @@ pub struct ServiceUse {
     #[serde(rename = "cpu_ns")]
     pub cpu: CpuTime,
     /// Time that its threads were runnable but waited for a CPU.
-    #[serde(rename = "run_delay_ns", with = "crate::ns::option")]
+    #[serde(rename = "run_delay_ns", with = "crate::OptionNs")]
     pub run_delay: Option<Duration>,
     /// Context switches of its threads.
     pub context_switches: Option<u64>,

@@ -1,12 +1,13 @@
 //! What is under test.
 
 use crate::{Bytes, CpuTime, Rate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// What a sweep drives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Workload {
     /// Plimsoll's own hash service, in this process.
@@ -19,7 +20,7 @@ pub enum Workload {
 
 /// A service whose requests hash a block with SHA-1; sizes follow a normal
 /// distribution clamped to 0.1 to 3 times the mean.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HashService {
     /// The mean size of a block, calibrated so that a request costs
     /// [`HashService::request_cpu`] on this machine.
@@ -33,7 +34,7 @@ pub struct HashService {
 }
 
 /// An HTTP/1.1 server and the request that it is asked again and again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpService {
     /// `http://` or `https://`, with host, port and path.
     pub url: String,
@@ -43,15 +44,16 @@ pub struct HttpService {
     pub headers: Vec<(String, String)>,
     /// Names of headers that were sent too and whose values a record leaves out, because
     /// they may be secrets; a run that is resumed asks for them again. Left out where it
-    /// is written if there are none, as in records of older versions.
+    /// is written if there are none, as in records of older versions. Output has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
     pub omitted_headers: Vec<String>,
     /// The body; empty for none.
     pub body: Vec<u8>,
     /// Connections kept open, over all generator threads.
     pub connections: u32,
     /// A request that takes longer counts as a time-out.
-    #[serde(rename = "timeout_ns", with = "crate::ns")]
+    #[serde(rename = "timeout_ns", with = "crate::Ns")]
     pub timeout: Duration,
     /// The status that counts as success; `None` for any of 200 to 299.
     pub expected_status: Option<u16>,
@@ -80,7 +82,7 @@ impl HttpService {
 }
 
 /// Where the service's own CPU time is found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceAt {
     /// By its listening socket, if it is on this host.
@@ -94,28 +96,30 @@ pub enum ServiceAt {
 }
 
 /// A command of which 1 to N copies run at once, each on a CPU of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Copies {
     /// The program and its arguments.
     pub command: Vec<String>,
     /// Copies that take longer are ended, and the run fails.
-    #[serde(rename = "timeout_ns", with = "crate::ns")]
+    #[serde(rename = "timeout_ns", with = "crate::Ns")]
     pub timeout: Duration,
 }
 
 /// A table that somebody else measured: one number each per row, of which it is
 /// not known how it came about. A latency in it may be a mean or any
 /// percentile.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedTable {
     /// What was measured, in a word: the machine, as a rule.
     pub name: String,
     /// What its rows are.
     pub rows: TableRows,
     /// How many CPUs its CPU use is a part of, where that is known.
+    #[schemars(range(min = 1))]
     pub cpus: Option<u32>,
     /// How many threads its cores have, where that is known.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub threads_per_core: Option<u32>,
     /// Where it comes from, and what else a reader should know.
     pub note: Option<String>,
@@ -126,18 +130,18 @@ pub struct ImportedTable {
 }
 
 /// A latency that a table gives at a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GivenLatency {
     /// The rate.
     #[serde(rename = "rate_rps")]
     pub rate: Rate,
     /// The latency.
-    #[serde(rename = "latency_ns", with = "crate::ns")]
+    #[serde(rename = "latency_ns", with = "crate::Ns")]
     pub latency: Duration,
 }
 
 /// What the rows of an imported table are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TableRows {
     /// A rate, the CPU use and the latency at it.

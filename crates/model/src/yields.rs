@@ -1,23 +1,24 @@
 //! What batch work beside a service gains, and what the service pays.
 
 use crate::{Arm, Budget, Estimate, HeadroomCurve, JobHeld, MissingArm, RatedRate};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// All that can be concluded from the trials of a yield run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct YieldFindings {
     /// The highest throughput of the service alone; `None` where it was not
     /// looked for.
     pub rated: Option<RatedRate>,
-    /// The rate at which it was asked; `None` before any trial.
+    /// The rate at which it was asked, in requests per second; `None` before any trial.
     pub rate_rps: Option<f64>,
     /// How much latency may be paid.
     pub budget: Budget,
-    /// Passes in which all arms count. An arm is compared in more: in those in which
-    /// it and the service alone do.
+    /// Passes in which all arms are valid. An arm is compared in more: in those in which it and
+    /// the service alone are.
     pub passes: u32,
     /// How far apart two equal measurements of the budget's quantile lie, at
-    /// most, in percent: what is smaller cannot be told from nothing.
+    /// most, in percent: smaller differences are noise.
     pub noise_floor_pct: Option<f64>,
     /// The arms that were tried, but for those of a curve.
     pub arms: Vec<ArmFinding>,
@@ -35,17 +36,16 @@ pub struct YieldFindings {
     /// to be back, in percent; `None` where the load does not step, or not
     /// often enough.
     pub step_band_pct: Option<f64>,
-    /// How long the slots are that are told apart, in milliseconds; `None`
-    /// where the load does not step.
+    /// The length of the slots, in milliseconds; `None` where the load does not step.
     pub step_slot_ms: Option<f64>,
     /// Whether the service alone kept up after the steps: where it did not, no
     /// time until latency is back means anything. `None` where the load does
-    /// not step, or too few steps count.
+    /// not step, or too few steps are valid.
     pub step_alone: Option<KeptUp>,
 }
 
 /// Whether the service alone kept up with the load after a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptUp {
     /// It did.
@@ -77,7 +77,7 @@ impl YieldFindings {
 
 /// What one arm gained and what it cost. Figures of latency are `None` for the
 /// job alone, and those of the job for the service alone.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ArmFinding {
     /// Which.
     pub arm: Arm,
@@ -85,34 +85,34 @@ pub struct ArmFinding {
     pub work_gained_share: Option<Estimate>,
     /// That and the service's work, as a share of its rated rate.
     pub total_work_share: Option<Estimate>,
-    /// Over all trials that count, merged.
+    /// Quantiles of latency in microseconds, over all valid trials.
     pub latency_us: Option<LatencyUs>,
-    /// Against the service alone in the same pass.
+    /// Against the service alone in the same pass, in percent.
     pub latency_change_pct: Option<LatencyChange>,
     /// Microseconds of p99 paid for each percent of work gained.
     pub price_us_per_pct: Option<Estimate>,
-    /// Time that the service waited for a CPU, per request.
+    /// Time that the service waited for a CPU per request, in microseconds.
     pub run_delay_us_per_request: Option<f64>,
-    /// CPU time of the service per request.
+    /// CPU time of the service per request, in microseconds.
     pub cpu_us_per_request: Option<f64>,
-    /// How far the job was held back: means over the trials that count.
+    /// How far the job was held back: means over the valid trials.
     pub held: JobHeld,
-    /// What the extra latency comes from; `None` where there is none that can
-    /// be told from noise, or the kernel does not say.
+    /// The cause of the extra latency; `None` where it is within the noise, or the kernel does
+    /// not say.
     pub cause: Option<Cause>,
-    /// Held against the budget; `None` for arms without a job or a service.
+    /// The verdict under the budget; `None` for arms without a job or a service.
     pub verdict: Option<BudgetVerdict>,
-    /// About how many passes it would take to tell; `None` where it is told,
-    /// or cannot be estimated.
+    /// About how many passes the verdict needs; `None` where it is known, or that cannot be
+    /// estimated.
     pub passes_to_tell: Option<u32>,
-    /// Trials that count.
+    /// Valid trials.
     pub trials: u32,
-    /// Trials that do not.
+    /// Invalid trials.
     pub invalid_trials: u32,
 }
 
 /// Quantiles in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LatencyUs {
     /// The median.
     pub p50: f64,
@@ -125,7 +125,7 @@ pub struct LatencyUs {
 }
 
 /// Changes of quantiles, in percent.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LatencyChange {
     /// Of the median.
     pub p50: Estimate,
@@ -153,8 +153,8 @@ impl LatencyChange {
     }
 }
 
-/// What extra latency comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// The cause of extra latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The service waited for a CPU.
@@ -165,8 +165,8 @@ pub enum Cause {
     Both,
 }
 
-/// An arm held against the budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// Whether an arm keeps to the budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetVerdict {
     /// All of the interval is within it.
@@ -179,17 +179,17 @@ pub enum BudgetVerdict {
 }
 
 /// What an arm costs when the load steps up.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StepFinding {
     /// Which.
     pub arm: Arm,
-    /// Steps that count; for an arm, those that the service alone made, too.
+    /// Valid steps; for an arm, those that the service alone made, too.
     pub steps: u32,
     /// When latency is back; `None` for the service alone.
     pub status: Option<StepStatus>,
     /// After which time it is, in milliseconds from the step; 0 for at once.
-    /// Without an upper end where that may lie beyond what was watched; `None`
-    /// where it is not back or that cannot be told.
+    /// Without an upper end where that may lie beyond what was watched; `None` where it is not
+    /// back, or that is inconclusive.
     pub yield_time_ms: Option<Estimate>,
     /// Latency beyond that of the service alone, summed over all requests of a
     /// step, in seconds; `None` for the service alone.
@@ -197,12 +197,12 @@ pub struct StepFinding {
     /// How much more the mean latency is in the last third of what was watched,
     /// in percent; `None` for the service alone.
     pub settled_change_pct: Option<Estimate>,
-    /// The highest p99 of any slot after a step: the median over the steps.
+    /// The highest p99 of any slot after a step, in microseconds: the median over the steps.
     pub worst_slot_p99_us: Option<Estimate>,
 }
 
 /// When latency is back after a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
     /// It never left: within the first slot, or always.
@@ -211,21 +211,21 @@ pub enum StepStatus {
     After,
     /// Not while it was watched.
     NotWithinWindow,
-    /// Too few steps count, or too few requests came.
+    /// Too few valid steps, or too few requests.
     #[serde(rename = "cannot_tell")]
     Inconclusive,
 }
 
 /// Which arm gains the most within the budget.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Recommended {
-    /// Which; `None` where none can be said to be within it.
+    /// Which; `None` where none is known to be within it.
     pub arm: Option<Arm>,
-    /// The headroom that it was tried with; `None` where it leaves none.
+    /// The headroom that it was tried with, in percent of the machine; `None` where it leaves
+    /// none.
     pub headroom_pct: Option<f64>,
-    /// Whether there is an arm within the budget: `None` where that cannot be
-    /// told.
+    /// Whether there is an arm within the budget; `None` if inconclusive.
     pub within_budget: Option<bool>,
-    /// Arms that gain more and of which it cannot be told.
+    /// Arms that gain more and whose verdict is inconclusive.
     pub undecided: Vec<Arm>,
 }

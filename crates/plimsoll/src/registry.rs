@@ -1,5 +1,8 @@
 //! The experiments, one line each, behind one object-safe trait.
 
+#[cfg(test)]
+mod tests;
+
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::session;
@@ -38,6 +41,9 @@ pub(crate) trait Entry: Sync {
     ) -> Result<String, Failure>;
     /// The load line of a record of it; `None` if it has none.
     fn load_line(&self, record: &Record, goals: &[Goal]) -> Result<Option<LoadLine>, Failure>;
+    /// The schema of its JSON output.
+    #[cfg(test)]
+    fn schema(&self, generator: &mut schemars::SchemaGenerator) -> schemars::Schema;
 }
 
 /// The experiment of a record.
@@ -95,5 +101,12 @@ impl<E: Experiment> Entry for Registered<E> {
     fn load_line(&self, record: &Record, goals: &[Goal]) -> Result<Option<LoadLine>, Failure> {
         let plan = session::plan::<E>(record, goals)?;
         Ok(E::load_line(plan, session::trials::<E>(record)?))
+    }
+
+    #[cfg(test)]
+    fn schema(&self, generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        type Json<'a, E> =
+            plimsoll_report::RunBody<'a, <E as Experiment>::Plan, <E as Experiment>::Findings>;
+        <plimsoll_report::Envelope<'_, Json<'_, E>> as schemars::JsonSchema>::json_schema(generator)
     }
 }

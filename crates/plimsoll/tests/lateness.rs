@@ -19,7 +19,7 @@ const REGISTERED: [(&str, &str); 2] = [
     ("experiments/src/lib.rs", "pub mod lateness;"),
     (
         "plimsoll/src/registry.rs",
-        "&Of::<plimsoll_experiments::lateness::WakeUps>::NEW,",
+        "&Registered::<plimsoll_experiments::lateness::WakeUps>::NEW,",
     ),
 ];
 

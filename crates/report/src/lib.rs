@@ -40,8 +40,8 @@ pub mod yields;
 
 pub use copies::CopiesReport;
 pub use document::{
-    Document, Fact, Format, Look, PAGE_MARK, RecordFacts, RenderError, Report, Role, Table,
-    TrialTally, reason, render,
+    Document, Envelope, Fact, Format, Look, PAGE_MARK, RecordFacts, RenderError, Report, Role,
+    RunBody, Table, TrialTally, reason, render,
 };
 pub use escape::safe;
 pub use number::{estimate_us, time_us};

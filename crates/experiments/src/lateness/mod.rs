@@ -37,9 +37,10 @@ pub struct LatenessArgs {
 }
 
 /// The plan of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LatenessPlan {
-    #[serde(rename = "sleeps_ns", with = "plimsoll_model::ns::list")]
+    /// The lengths of the sleeps, ascending.
+    #[serde(rename = "sleeps_ns", with = "plimsoll_model::NsList")]
     sleeps: Vec<Duration>,
     #[serde(flatten)]
     run: RunPlan,
@@ -47,7 +48,7 @@ pub struct LatenessPlan {
 
 /// What a trial is made at: the length of its sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Sleep(#[serde(with = "plimsoll_model::ns")] Duration);
+pub struct Sleep(#[serde(with = "plimsoll_model::Ns")] Duration);
 
 impl TrialSetting for Sleep {}
 

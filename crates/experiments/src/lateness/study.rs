@@ -6,18 +6,20 @@ use plimsoll_study::bootstrap::quantile_us;
 use serde::Serialize;
 
 /// What is concluded.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LatenessFindings {
     /// One row per length of sleep, ascending.
     pub sleeps: Vec<Lateness>,
 }
 
-/// How late sleeps of one length end: means over trials, in microseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// How late sleeps of one length end, in microseconds; null where too few wake-ups show it.
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Lateness {
+    /// The length of the sleeps.
     pub sleep_us: f64,
     pub p50_us: Option<Estimate>,
     pub p99_us: Option<Estimate>,
+    /// Valid trials.
     pub trials: usize,
 }
 

@@ -2,13 +2,14 @@
 
 use crate::view::share;
 use plimsoll_model::Share;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
 
 /// Parameters of the law. Shares are of the machine unless stated otherwise.
 /// Each default follows from the stated reason; none was fitted to a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The minimum share with which the sideload runs; below it is frozen. 0.1
     /// to 50 %, default 5 %: with two CPUs and a quota period of 10 ms that is
@@ -28,7 +29,7 @@ pub struct Parameters {
     /// How long no bound may fall below the current share before it grows or
     /// thaws. 0 to 60 s, default 1 s: bursts of load several times a second
     /// then meet the same small share.
-    #[serde(rename = "settle_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "settle_ns", with = "plimsoll_model::Ns")]
     pub settle: Duration,
     /// The part of the headroom that must stay idle for the machine not to
     /// count as full. Share of the headroom, 1 to 100 %, default 50 %: noise
@@ -43,15 +44,16 @@ pub struct Parameters {
     /// Consecutive periods with a missing input until it is frozen. 1 to 1000,
     /// default 5: one failed reading must not freeze it, and a service competes
     /// with the last share for at most 0.5 to 5 s, depending on the period.
+    #[schemars(range(min = 1))]
     pub blind_periods: u32,
     /// Hold of the first freeze. 0 to 600 s, default 2 s: twice the settling
     /// time.
-    #[serde(rename = "hold_min_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "hold_min_ns", with = "plimsoll_model::Ns")]
     pub hold_min: Duration,
     /// Maximum hold, and how long it must have run for the next freeze to start
     /// again at `hold_min`. From `hold_min` to 600 s, default 30 s, as
     /// resctl-demo; longer would starve a job that could run at night.
-    #[serde(rename = "hold_max_ns", with = "plimsoll_model::ns")]
+    #[serde(rename = "hold_max_ns", with = "plimsoll_model::Ns")]
     pub hold_max: Duration,
 }
 

@@ -11,7 +11,7 @@ const SAME_MEMORY: f64 = 0.05;
 /// How many mitigations are spelt out.
 const MITIGATIONS_SHOWN: usize = 2;
 
-/// What stands for what a machine does not tell.
+/// Stands for what is not known of a machine.
 const UNKNOWN: &str = "unknown";
 
 /// A respect in which machines can differ.

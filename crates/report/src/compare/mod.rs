@@ -18,6 +18,7 @@ use plimsoll_model::{
     ComparedMachine, Comparison, Difference, DifferenceVerdict, Findings, Measure, NoInterval,
     NoIntervalCode, Picture, ThresholdDifference, WorkUnit,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use tables::{capacity_rows, threshold_rows};
 
@@ -40,18 +41,25 @@ pub struct ComparedRun {
     pub factors: Vec<(Measure, f64)>,
 }
 
-#[derive(Serialize)]
-struct Body<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Body<'a> {
     work_unit: WorkUnit,
+    /// The machines as they were given; the others are compared with the first.
+    #[schemars(length(min = 2))]
     machines: Vec<MachineBody<'a>>,
+    /// Each machine but the first against the first, by each measure that is known of both.
     differences: &'a [Difference],
+    /// CPU use at each headroom against the first machine's.
     threshold_differences: &'a [ThresholdDifference],
+    /// What a reader should know, in sentences.
     cautions: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct MachineBody<'a> {
+    /// The record, as it was named.
     file: String,
+    /// The workload under test, in a few words.
     workload: String,
     #[serde(flatten)]
     machine: &'a ComparedMachine,

@@ -3,38 +3,60 @@
 use super::run::Report;
 use crate::escape::is_unsafe;
 use plimsoll_model::{Provenance, Requirement, RunEnd};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What stands around all that is put out.
-#[derive(Serialize)]
-struct Envelope<'a, B> {
+/// The envelope of any JSON output.
+#[derive(Serialize, JsonSchema)]
+pub struct Envelope<'a, B> {
+    /// The version of this contract.
     schema_version: u32,
+    /// The experiment or command.
     kind: &'a str,
     #[serde(flatten)]
     body: B,
 }
 
-/// What is put out of a run.
-#[derive(Serialize)]
-struct RunBody<'a, P, F> {
+/// The JSON output of a run.
+#[derive(Serialize, JsonSchema)]
+pub struct RunBody<'a, P, F> {
+    /// The workload under test, in a few words.
     workload: String,
+    /// The job that runs next to it, in a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     job: Option<String>,
     findings: &'a F,
     provenance: &'a Provenance,
     plan: &'a P,
+    /// What the run needs of the machine.
     requirements: &'a [Requirement],
+    /// The file with the trials.
     record: RecordBody<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct RecordBody<'a> {
+    /// The file, as it was named.
     file: String,
+    /// When it was made, in milliseconds since 1970.
     created_unix_ms: u64,
-    ended: Option<&'static str>,
+    /// How the run ended; `None` when it was killed or is still going.
+    ended: Option<Ended>,
+    /// Why it failed; `None` if it did not.
     failure: Option<&'a str>,
+    /// Trials of all phases.
     trials: u64,
+    /// The invalid ones of them.
     invalid_trials: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Ended {
+    Complete,
+    Interrupted,
+    Failed,
 }
 
 /// One JSON object, written when it is asked for.
@@ -65,9 +87,9 @@ impl<'a> Json<'a> {
     ) -> Json<'a> {
         let record = &report.record;
         let (ended, failure) = match record.ended {
-            Some(RunEnd::Complete) => (Some("complete"), None),
-            Some(RunEnd::Interrupted) => (Some("interrupted"), None),
-            Some(RunEnd::Failed(why)) => (Some("failed"), Some(why.as_str())),
+            Some(RunEnd::Complete) => (Some(Ended::Complete), None),
+            Some(RunEnd::Interrupted) => (Some(Ended::Interrupted), None),
+            Some(RunEnd::Failed(why)) => (Some(Ended::Failed), Some(why.as_str())),
             None => (None, None),
         };
         let body = RunBody {

@@ -17,6 +17,7 @@ mod tally;
 mod text;
 
 pub(crate) use frame::remedy;
+pub use json::{Envelope, RunBody};
 pub use page::PAGE_MARK;
 pub use run::{RecordFacts, Report, Source};
 pub(crate) use run::{Run, file_name};

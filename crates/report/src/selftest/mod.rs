@@ -5,13 +5,15 @@ use crate::document::{Document, Role, Table};
 use crate::number::{MISSING, grouped, per_second};
 use crate::table::{Cell, Column, Ink};
 use plimsoll_model::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The version of docs/schema/selftest.schema.json that the JSON keeps to.
 const SCHEMA_VERSION: u32 = 2;
 
-#[derive(Serialize)]
-struct Body<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Body<'a> {
+    /// Whether all known answers were recovered.
     passed: bool,
     #[serde(flatten)]
     selftest: &'a Selftest,

@@ -18,6 +18,7 @@ use linear::{linear_ink, linear_rule};
 use plimsoll_model::{
     Autoscaler, CapacityFinding, Carried, Estimate, HPA_TOLERANCE, PlannedFrom, Rate, Sizing,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The version of the schema that the JSON keeps to.
@@ -38,13 +39,13 @@ pub struct PlanReport<'a> {
 }
 
 /// What a plan had to hold for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct PlanAsked {
     /// How many instances may be lost at once.
     pub failures: u32,
     /// By which part of itself traffic may grow within a minute, in percent.
     pub growth_pct_per_min: f64,
-    /// From the moment that an instance is called for until it carries load.
+    /// From the moment that an instance is called for until it carries load, in seconds.
     pub ready_in_s: f64,
     /// Price of an instance per hour.
     pub price_per_hour: Option<f64>,
@@ -52,12 +53,17 @@ pub struct PlanAsked {
     pub floor_instances: Option<u32>,
 }
 
-#[derive(Serialize)]
-struct Body<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Body<'a> {
+    /// The record, as it was named.
     file: String,
+    /// The workload under test, in a few words.
     workload: String,
+    /// The CPUs that one instance was measured on.
+    #[schemars(range(min = 1))]
     cpus: Option<u32>,
     asked: PlanAsked,
+    /// What one instance carries.
     capacity: &'a CapacityFinding,
     sizing: &'a Sizing,
 }
