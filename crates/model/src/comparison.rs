@@ -1,7 +1,5 @@
 //! Machines side by side: made by `study`, shown by `report`.
-//!
-//! The serialized names are a contract with those who read the JSON output;
-//! `docs/schema/compare.schema.json` states it.
+//! Names and doc comments go to `docs/schema/compare.schema.json`.
 
 use crate::{CapacityFinding, CapacityStatus, Estimate, Goal, Mismatch};
 use schemars::JsonSchema;

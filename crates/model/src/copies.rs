@@ -42,7 +42,6 @@ pub struct CopiesPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CopiesSetting {
-    /// No copy at all.
     Idle,
     /// This many copies at once.
     Copies {
@@ -65,5 +64,4 @@ pub struct CopiesOutcome {
     pub copy_times: Vec<Duration>,
 }
 
-/// A trial of copies.
 pub type CopiesTrial = Trial<CopiesSetting, CopiesOutcome>;

@@ -29,17 +29,14 @@ impl CpuSet {
         self.0.iter().copied()
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether `cpu` is in the set.
     pub fn contains(&self, cpu: CpuId) -> bool {
         self.0.contains(&cpu)
     }

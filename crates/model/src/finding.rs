@@ -1,7 +1,5 @@
 //! What was concluded: made by `study`, shown by `report`.
-//!
-//! The serialized names are a contract with those who read the JSON output;
-//! `docs/schema/output.schema.json` states it.
+//! Names and doc comments go to `docs/schema/output.schema.json`.
 
 use crate::{CapacityFinding, Errors, Estimate, Goal, LightLoad, SmtFinding};
 use schemars::JsonSchema;

@@ -23,7 +23,6 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram.
     #[allow(
         clippy::expect_used,
         reason = "the three bounds are constants and within HdrHistogram's"
@@ -52,7 +51,6 @@ impl Histogram {
         &self.0
     }
 
-    /// Adds one value.
     pub fn record(&mut self, value: Duration) {
         self.record_ns(crate::ns::to_ns(value));
     }
@@ -79,7 +77,6 @@ impl Histogram {
         self.0.reset();
     }
 
-    /// How many values.
     pub fn count(&self) -> u64 {
         self.0.len()
     }

@@ -48,20 +48,15 @@ pub struct LevelPicture {
 /// Smallest and largest of a quantity over the trials of a level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
-    /// The smallest.
     pub low: f64,
-    /// The largest.
     pub high: f64,
 }
 
 /// How far latency quantiles lie apart between trials, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LatencySpread {
-    /// 50 %.
     pub p50: Span,
-    /// 99 %.
     pub p99: Span,
-    /// 99.9 %.
     pub p999: Span,
 }
 
@@ -70,7 +65,6 @@ pub struct LatencySpread {
 pub struct SpectrumPoint {
     /// The share of requests, 0 to 1, that were answered within `latency_us`.
     pub share: f64,
-    /// In microseconds.
     pub latency_us: f64,
 }
 
@@ -94,9 +88,7 @@ pub struct CpuPoint {
 /// What a trial was made at, as far as a picture shows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PictureSetting {
-    /// No load.
     Idle,
-    /// An offered rate.
     Offer {
         /// The rate.
         rate: Rate,
@@ -158,7 +150,6 @@ impl From<YieldSetting> for PictureSetting {
 pub struct TrialPicture {
     /// Which part of the run it belongs to.
     pub phase: Phase,
-    /// The controls.
     pub setting: PictureSetting,
     /// How often this visit was tried before.
     pub attempt: u32,

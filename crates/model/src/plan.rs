@@ -150,7 +150,6 @@ impl LoadLevel {
             .then_some(LoadLevel(tenths as u32))
     }
 
-    /// Percent of the rated rate.
     pub fn pct(self) -> f64 {
         f64::from(self.0) / 10.0
     }
@@ -206,7 +205,6 @@ pub struct WarmUp {
 }
 
 impl WarmUp {
-    /// No warm-up.
     pub const NONE: WarmUp = WarmUp {
         min: Duration::ZERO,
         max: Duration::ZERO,

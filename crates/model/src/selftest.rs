@@ -77,7 +77,6 @@ pub enum KnownAnswer {
 }
 
 impl KnownAnswer {
-    /// What was found.
     pub fn answer(&self) -> Option<Estimate> {
         match self {
             KnownAnswer::Capacity { answer_rps, .. }
@@ -138,12 +137,10 @@ impl Selftest {
         self.answers.iter().filter(is).count()
     }
 
-    /// How many answers were recovered.
     pub fn recovered(&self) -> usize {
         self.count(SelftestVerdict::Recovered)
     }
 
-    /// Whether all were.
     pub fn is_passed(&self) -> bool {
         self.recovered() == self.answers.len()
     }

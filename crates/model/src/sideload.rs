@@ -336,7 +336,6 @@ pub struct JobWork {
 pub enum YieldSetting {
     /// An open loop at this rate, without a job: calibration.
     Offer {
-        /// The rate.
         #[serde(rename = "rate_rps")]
         rate: Rate,
     },

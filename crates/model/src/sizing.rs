@@ -1,7 +1,5 @@
 //! How many instances a peak needs: made by `study`, shown by `report`.
-//!
-//! The serialized names are a contract with those who read the JSON output;
-//! `docs/schema/plan.schema.json` states it.
+//! Names and doc comments go to `docs/schema/plan.schema.json`.
 
 use crate::Estimate;
 use schemars::JsonSchema;

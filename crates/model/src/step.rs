@@ -131,7 +131,6 @@ impl Slot {
         }
     }
 
-    /// How many.
     pub fn requests(&self) -> u64 {
         self.requests
     }

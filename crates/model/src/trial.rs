@@ -11,7 +11,6 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// The machine with no load.
     Idle,
     /// Finding the rated rate.
     Calibration,
@@ -60,11 +59,9 @@ pub trait TrialSetting: Clone + PartialEq + fmt::Debug + Send + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
-    /// No load at all.
     Idle,
     /// An open loop at this rate.
     Offer {
-        /// The rate.
         #[serde(rename = "rate_rps")]
         rate: Rate,
     },
@@ -97,7 +94,6 @@ pub struct TrialSpec<S = Setting> {
     pub attempt: u32,
     /// How long to wait for steady state.
     pub warm_up: WarmUp,
-    /// How long to measure.
     #[serde(rename = "window_ns", with = "crate::Ns")]
     pub window: Duration,
     /// The shortest limit on latency that it decides about, which bounds its slip. `None` where
@@ -144,7 +140,6 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Name and count of each kind.
     pub fn by_kind(&self) -> [(&'static str, u64); 6] {
         [
             ("connect", self.connect),
@@ -156,7 +151,6 @@ impl Errors {
         ]
     }
 
-    /// All kinds together.
     pub fn total(&self) -> u64 {
         self.by_kind().iter().map(|(_, n)| n).sum()
     }
@@ -376,7 +370,6 @@ pub struct Trial<S = Setting, O = ()> {
     pub service: Option<ServiceUse>,
     /// One entry a second.
     pub seconds: Vec<Second>,
-    /// Whether it is valid.
     pub verdict: Verdict,
 }
 
@@ -439,12 +432,10 @@ impl<S: TrialSetting, O> Trial<S, O> {
     }
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnd {
     /// All trials of its plan were made.
     Complete,
-    /// The user stopped it.
     Interrupted,
     /// It could not go on, for the reason in this sentence.
     Failed(String),

@@ -37,7 +37,6 @@ impl fmt::Display for OutOfRange {
 impl std::error::Error for OutOfRange {}
 
 impl Rate {
-    /// Nothing per second.
     pub const ZERO: Rate = Rate(0.0);
 
     /// A rate of `n` per second; `None` if `n` is negative, NaN or infinite.
@@ -53,7 +52,6 @@ impl Rate {
         Rate(count as f64 / time.as_secs_f64())
     }
 
-    /// Events per second.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -107,9 +105,7 @@ impl From<Share> for f64 {
 }
 
 impl Share {
-    /// None of it.
     pub const ZERO: Share = Share(0.0);
-    /// All of it.
     pub const ONE: Share = Share(1.0);
 
     /// `x` as a share; `None` unless 0 <= x <= 1.
@@ -128,12 +124,10 @@ impl Share {
         ))
     }
 
-    /// 0 to 1.
     pub fn get(self) -> f64 {
         self.0
     }
 
-    /// 0 to 100.
     pub fn pct(self) -> f64 {
         self.0 * 100.0
     }
@@ -164,7 +158,6 @@ impl fmt::Display for Share {
 pub struct CpuTime(#[serde(with = "crate::Ns")] pub Duration);
 
 impl CpuTime {
-    /// No CPU time.
     pub const ZERO: CpuTime = CpuTime(Duration::ZERO);
 
     /// What has been added since `earlier`; zero if the counter went back.
@@ -229,7 +222,6 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Energy in joules.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Energy(pub f64);
