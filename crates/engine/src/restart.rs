@@ -1,15 +1,15 @@
 //! Restarts the service between passes.
 
 use crate::conduct::RunError;
-use plimsoll_load::{Load, LoadError};
+use plimsoll_load::Load;
 use plimsoll_model::{Phase, TrialSpec};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A service that does not answer for so long after its restart is not coming.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks whether it answers.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// How soon after its restart the service must answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
+/// Between two checks.
+const BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 
 /// The command that restarts the service, and the pass it was last run for.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Restart {
     }
 
     /// Restarts the service if `spec` begins a pass, and waits until it answers.
-    /// A resumed run restarts it too: which start it has now is not known.
+    /// A resumed run restarts it, too, because it is unknown which start it has.
     ///
     /// # Errors
     /// The command fails, or the service does not answer after it.
@@ -44,13 +44,17 @@ impl Restart {
         self.run()?;
         self.pass = Some(spec.pass);
         let began = Instant::now();
-        loop {
-            match load.check() {
-                Ok(()) => return Ok(()),
-                Err(error) if began.elapsed() > PATIENCE => return Err(self.silent(&error)),
-                Err(_) => std::thread::sleep(BETWEEN_LOOKS),
+        while let Err(error) = load.check() {
+            if began.elapsed() > ANSWERS_WITHIN {
+                return Err(RunError::Stuck(format!(
+                    "{} s after --restart '{}' the service does not answer: {error}",
+                    ANSWERS_WITHIN.as_secs(),
+                    self.command
+                )));
             }
+            std::thread::sleep(BETWEEN_CHECKS);
         }
+        Ok(())
     }
 
     fn run(&self) -> Result<(), RunError> {
@@ -68,13 +72,5 @@ impl Restart {
             "the service could not be restarted: --restart '{}' ended with {why}; try the command by hand",
             self.command
         )))
-    }
-
-    fn silent(&self, error: &LoadError) -> RunError {
-        RunError::Stuck(format!(
-            "{} s after --restart '{}' the service does not answer: {error}",
-            PATIENCE.as_secs(),
-            self.command
-        ))
     }
 }
