@@ -22,6 +22,7 @@
 use crate::pchip::Pchip;
 use crate::testbed::{Answer, Testbed};
 use plimsoll_study::{bootstrap, isotonic, seeded::Rng};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Probes inside of the bracket at first.
@@ -118,7 +119,7 @@ pub(crate) fn search(bed: &mut Testbed, settings: &Settings, seed: u64) -> Answe
         bed,
         settings,
         seed,
-        loads: Vec::new(),
+        margins: BTreeMap::new(),
         recent: Vec::new(),
         good: None,
         bad: None,
@@ -133,20 +134,13 @@ pub(crate) fn search(bed: &mut Testbed, settings: &Settings, seed: u64) -> Answe
     }
 }
 
-/// All probes at one rate.
-#[derive(Debug)]
-struct Load {
-    rate: f64,
-    /// Seconds above the limit, negative when it was kept.
-    margins: Vec<f64>,
-}
-
 struct Search<'a> {
     bed: &'a mut Testbed,
     settings: &'a Settings,
     seed: u64,
-    /// By rate.
-    loads: Vec<Load>,
+    /// Seconds above the limit, negative when it was met, of all probes at a
+    /// rate. Rates are positive, so their bits sort as they do.
+    margins: BTreeMap<u64, Vec<f64>>,
     /// Rate and margin in the order of the probes.
     recent: Vec<(f64, f64)>,
     good: Option<f64>,
@@ -159,22 +153,16 @@ impl Search<'_> {
         if self.recent.len() >= MOST_PROBES {
             return None;
         }
-        let at = self.loads.binary_search_by(|l| l.rate.total_cmp(&rate));
         let window = match self.settings.length {
             Length::Requests(n) => Duration::from_secs_f64(n / rate),
             Length::Window(window) => window,
         };
-        let warm_up = self.settings.warm_ups[usize::from(at.is_ok())];
+        let margins = self.margins.entry(rate.to_bits()).or_default();
+        let warm_up = self.settings.warm_ups[usize::from(!margins.is_empty())];
         let p99 = self.bed.offer_seeded(rate, warm_up, window, self.seed).p99;
         let margin = p99 - self.bed.limit;
         self.recent.push((rate, margin));
-        match at {
-            Ok(at) => self.loads[at].margins.push(margin),
-            Err(at) => {
-                let margins = vec![margin];
-                self.loads.insert(at, Load { rate, margins });
-            }
-        }
+        margins.push(margin);
         let kept = margin < 0.0;
         // Probes that contradict the bracket leave it as it is.
         if kept && self.bad.is_none_or(|bad| rate < bad) {
@@ -211,7 +199,7 @@ impl Search<'_> {
             } else if self.is_precise(bracket) {
                 return Some(());
             } else if self.settings.replicates == 0 {
-                if self.loads.iter().any(|l| l.rate == candidate) {
+                if self.margins.contains_key(&candidate.to_bits()) {
                     return Some(());
                 }
                 self.probe(candidate)?;
@@ -233,7 +221,7 @@ impl Search<'_> {
         let (good, bad) = self.good.zip(self.bad)?;
         for part in parts {
             let rate = good + (bad - good) * part;
-            if self.loads.iter().all(|l| l.rate != rate) {
+            if !self.margins.contains_key(&rate.to_bits()) {
                 self.probe(rate)?;
             }
         }
@@ -252,9 +240,9 @@ impl Search<'_> {
 
     /// The isotonic fit of the mean margins.
     fn fit(&self) -> Vec<(f64, f64)> {
-        let means: Vec<(f64, f64)> = self.loads.iter().map(|l| (mean(&l.margins), 1.0)).collect();
-        let fitted = isotonic::fit(&means);
-        self.loads.iter().map(|l| l.rate).zip(fitted).collect()
+        let means: Vec<(f64, f64)> = self.margins.values().map(|m| (mean(m), 1.0)).collect();
+        let rates = self.margins.keys().map(|rate| f64::from_bits(*rate));
+        rates.zip(isotonic::fit(&means)).collect()
     }
 
     /// The root within the bracket, else its middle.
@@ -267,7 +255,7 @@ impl Search<'_> {
     fn is_flat(&self) -> bool {
         let mut values: Vec<f64> = self.fit().iter().map(|p| p.1).collect();
         values.dedup();
-        self.loads.len() < FEWEST_RATES || values.len() < FEWEST_VALUES
+        self.margins.len() < FEWEST_RATES || values.len() < FEWEST_VALUES
     }
 
     fn is_cliff(&self, (good, bad): (f64, f64)) -> bool {
@@ -294,10 +282,9 @@ impl Search<'_> {
 
     /// Whether the bootstrap interval of the mean margin leaves zero out.
     fn is_decided(&self, rate: f64) -> bool {
-        let Some(load) = self.loads.iter().find(|l| l.rate == rate) else {
+        let Some(margins) = self.margins.get(&rate.to_bits()) else {
             return true;
         };
-        let margins = &load.margins;
         let of = |draw: &[usize]| mean(&draw.iter().map(|i| margins[*i]).collect::<Vec<_>>());
         let means = bootstrap::resample(margins.len(), self.seed, |draw| Some(of(draw)));
         let interval = bootstrap::estimate(mean(margins), means, margins.len()).interval();

@@ -1,9 +1,7 @@
 //! The services, and a simulated machine as the other tools would load it.
 
 use crate::simulated;
-use plimsoll_model::{
-    Arrivals, Phase, Plan, Quantile, Rate, Setting, Share, Trial, TrialSpec, WarmUp,
-};
+use plimsoll_model::{Arrivals, Phase, Plan, Quantile, Rate, Setting, Share, TrialSpec, WarmUp};
 use plimsoll_simulate::{Disturbance, Effect, Machine, Service, truth};
 use plimsoll_study::seeded::Rng;
 use std::time::Duration;
@@ -166,7 +164,11 @@ impl Testbed {
         );
         self.probes += 1;
         self.took += trial.took;
-        Probe::of(&trial)
+        let p99 = trial.work.latency.quantile(0.99);
+        Probe {
+            p99: p99.map_or(f64::INFINITY, |p99| p99.as_secs_f64()),
+            throughput: trial.achieved().get(),
+        }
     }
 
     /// As many requests as are served: what a closed loop with enough
@@ -174,15 +176,5 @@ impl Testbed {
     /// runs out of requests.
     pub(crate) fn flat_out(&mut self, warm_up: Duration, window: Duration) -> Probe {
         self.offer(2.0 * self.saturation, warm_up, window)
-    }
-}
-
-impl Probe {
-    fn of(trial: &Trial) -> Probe {
-        let p99 = trial.work.latency.quantile(0.99);
-        Probe {
-            p99: p99.map_or(f64::INFINITY, |p99| p99.as_secs_f64()),
-            throughput: trial.achieved().get(),
-        }
     }
 }
