@@ -8,7 +8,6 @@ use plimsoll_model::Share;
 pub struct Curve(Vec<(f64, f64)>);
 
 impl Curve {
-    /// CPU use is proportional to load.
     pub fn linear() -> Curve {
         Curve(vec![(0.0, 0.0), (1.0, 1.0)])
     }

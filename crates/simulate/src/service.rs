@@ -8,11 +8,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Service {
     /// Constant service time: M/D/k under Poisson arrivals.
-    Deterministic {
-        /// Service time.
-        service: Duration,
-        servers: u32,
-    },
+    Deterministic { service: Duration, servers: u32 },
     /// Exponential service time: M/M/k under Poisson arrivals.
     Exponential { mean: Duration, servers: u32 },
     /// A rate limiter: constant latency up to a rate; above it, the excess
@@ -24,15 +20,12 @@ pub enum Service {
     Cliff {
         /// Latency at rates up to the limit.
         below: Duration,
-        /// The rate limit.
         at: Rate,
     },
     /// Any service that stalls periodically: requests arrive and wait, and work
     /// is resumed after the stall.
     Stall {
-        /// The service between stalls.
         base: Box<Service>,
-        /// Period of the stalls.
         every: Duration,
         /// Length of a stall; below `every`.
         length: Duration,
@@ -41,11 +34,8 @@ pub enum Service {
     /// until it restarts with the shortest pause, like a garbage collector
     /// between two full collections.
     SawTooth {
-        /// Service time.
         service: Duration,
-        /// Requests between two pauses.
         every: u32,
-        /// The shortest pause.
         first: Duration,
         /// Increase from pause to pause.
         growth: Duration,
