@@ -57,19 +57,20 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + part * (sorted[above] - sorted[below])
 }
 
+/// What `figure` gives for all of `n` independent observations, with the interval of
+/// what it gives for draws of their indices; `None` where it gives nothing for all.
+pub fn figure(n: usize, seed: u64, figure: impl Fn(&[usize]) -> Option<f64>) -> Option<Estimate> {
+    let all: Vec<usize> = (0..n).collect();
+    let value = figure(&all).filter(|v| v.is_finite())?;
+    Some(estimate(value, resample(n, seed, figure), n))
+}
+
 /// The mean of independent observations with its interval; `None` without any.
 pub fn mean(values: &[f64], seed: u64) -> Option<Estimate> {
-    let mean = |draw: &[usize]| {
+    figure(values.len(), seed, |draw| {
         let sum: f64 = draw.iter().filter_map(|at| values.get(*at)).sum();
         (!draw.is_empty()).then(|| sum / draw.len() as f64)
-    };
-    let all: Vec<usize> = (0..values.len()).collect();
-    let value = mean(&all)?;
-    Some(estimate(
-        value,
-        resample(values.len(), seed, mean),
-        values.len(),
-    ))
+    })
 }
 
 /// A quantile of the latency in microseconds: the mean over trials, with its
@@ -109,18 +110,15 @@ pub fn resample_times(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::normal;
     use plimsoll_model::{Phase, TrialSpec};
     use std::time::Duration;
 
     /// Means of `n` normal values: does the interval hold the true mean?
     fn covered(n: usize, seed: u64) -> bool {
         let mut rng = Rng::seeded(seed);
-        let normal = Normal::standard();
-        let values: Vec<f64> = (0..n).map(|_| normal.inverse_cdf(rng.unit())).collect();
-        let mean = |index: &[usize]| index.iter().map(|i| values[*i]).sum::<f64>() / n as f64;
-        let all: Vec<usize> = (0..n).collect();
-        let replicates = resample(n, seed ^ 1, |draw| Some(mean(draw)));
-        let (low, high) = estimate(mean(&all), replicates, n).interval().unwrap();
+        let values: Vec<f64> = (0..n).map(|_| normal(&mut rng)).collect();
+        let (low, high) = mean(&values, seed ^ 1).unwrap().interval().unwrap();
         low <= 0.0 && 0.0 <= high
     }
 

@@ -26,7 +26,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What `plan` promises, after `trials`.
+    /// The goals of `plan` after `trials`.
     pub fn of(plan: &Plan, trials: &[Trial]) -> Asked {
         // Light load takes longer to find than all the rest.
         let light = match plan.goals.iter().any(Goal::is_relative) {
@@ -37,7 +37,7 @@ impl Asked {
     }
 
     /// The same with light load known already.
-    pub fn at(plan: &Plan, light: Result<Light, CapacityNote>) -> Asked {
+    pub(crate) fn at(plan: &Plan, light: Result<Light, CapacityNote>) -> Asked {
         let goals = plan.goals.iter();
         let goals = goals
             .map(|goal| (*goal, bound(goal, &light, is_sampled(plan))))
@@ -101,22 +101,31 @@ impl Asked {
             finding.note = Some(missing(bound));
             return;
         };
-        if is_sampled(plan) {
-            match shown(&evidence, bound.share(), boundary) {
-                Shown::Whole => {}
-                Shown::UpTo(rate, why) => {
-                    finding.status = CapacityStatus::NotReached;
-                    finding.rate_rps = Some(at_least(rate));
-                    finding.note = Some(why);
-                    return;
-                }
-                Shown::Nothing(why) => {
-                    finding.note = Some(why);
-                    return;
-                }
+        let known = match is_sampled(plan) {
+            true => shown(&evidence, bound.share(), boundary),
+            false => Shown::Whole,
+        };
+        match known {
+            Shown::Whole => self.conclude(finding, (bound, boundary), plan, trials, curve),
+            Shown::UpTo(rate, why) => {
+                finding.status = CapacityStatus::NotReached;
+                finding.rate_rps = Some(at_least(rate));
+                finding.note = Some(why);
             }
+            Shown::Nothing(why) => finding.note = Some(why),
         }
-        let (status, rate) = conclude(boundary, plan);
+    }
+
+    /// Fills in what follows from a boundary.
+    fn conclude(
+        &self,
+        finding: &mut CapacityFinding,
+        (bound, boundary): (&Bound, Boundary),
+        plan: &Plan,
+        trials: &[Trial],
+        curve: Option<&Curve>,
+    ) {
+        let (status, rate) = status(boundary, plan);
         finding.status = status;
         finding.rate_rps = rate;
         finding.missed_by = missed_by(bound, plan, trials, boundary);
@@ -132,12 +141,9 @@ impl Asked {
                 let (low, high) = (tried(low), tried(high));
                 finding.note = Some(CapacityNote::Disagree { low, high });
             }
-            Boundary::Line { rate, .. } if relative => {
-                let limits = self
-                    .light
-                    .as_ref()
-                    .ok()
-                    .and_then(|l| l.limits(&finding.goal, seed));
+            Boundary::Line { rate, .. } if finding.goal.is_relative() => {
+                let light = self.light.as_ref().ok();
+                let limits = light.and_then(|l| l.limits(&finding.goal, plan.run.seed));
                 finding.rate_rps = Some(with_limits(rate, bound, limits, plan, trials));
             }
             _ => {}
@@ -273,7 +279,7 @@ fn at_least(rate: f64) -> Estimate {
     }
 }
 
-fn conclude(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>) {
+fn status(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>) {
     match boundary {
         Boundary::Above(highest) => (CapacityStatus::NotReached, Some(at_least(highest))),
         Boundary::Below(_) => (CapacityStatus::Undecided, None),

@@ -24,7 +24,6 @@ fn edge_noise(n: f64) -> f64 {
     (2.0 * n.sqrt()).min(0.1 * n)
 }
 
-/// The same for a trial.
 pub fn trial_is_carried<S: TrialSetting, O>(trial: &Trial<S, O>) -> bool {
     is_carried(trial.work.intended, trial.work.completed)
 }

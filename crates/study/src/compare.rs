@@ -30,18 +30,14 @@ use plimsoll_model::{
 pub struct Machine {
     /// What it is called; no two have the same name.
     pub name: String,
-    /// What it was measured with.
     pub workload: Workload,
     /// How requests arrived; `None` where that is not known.
     pub arrivals: Option<Arrivals>,
-    /// What it carries within each goal.
     pub capacities: Vec<Capacity>,
     /// The goal that the threshold table is of; `None` where it is of the
     /// highest rate.
     pub thresholds_goal: Option<Goal>,
-    /// Its threshold table.
     pub thresholds: Vec<CpuThreshold>,
-    /// Its CPUs.
     pub cpus: Option<u32>,
     /// What it costs per hour, in the same currency as the others.
     pub price_per_hour: Option<f64>,
@@ -50,7 +46,6 @@ pub struct Machine {
 /// What a machine carries within a goal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Capacity {
-    /// The goal.
     pub goal: Goal,
     /// How much, in requests per second.
     pub carried: Carried,
@@ -62,7 +57,7 @@ pub struct Capacity {
     pub watts: Option<f64>,
 }
 
-/// Holds machines against the first of them.
+/// Compares machines with the first of them.
 ///
 /// # Errors
 ///
@@ -186,7 +181,7 @@ fn differences(first: &ComparedMachine, other: &ComparedMachine) -> Vec<Differen
             let same = |f: &&Figure| f.measure == figure.measure;
             if let Some(its) = capacity.figures.iter().find(same) {
                 let (ratio, verdict, why) =
-                    held_against((&first.name, figure.carried), (&other.name, its.carried));
+                    difference((&first.name, figure.carried), (&other.name, its.carried));
                 rows.push(Difference {
                     name: other.name.clone(),
                     against: first.name.clone(),
@@ -203,7 +198,7 @@ fn differences(first: &ComparedMachine, other: &ComparedMachine) -> Vec<Differen
 }
 
 /// The quotient of two figures, what follows from it, and why nothing does.
-fn held_against(
+fn difference(
     first: (&str, Carried),
     other: (&str, Carried),
 ) -> (Option<Estimate>, DifferenceVerdict, Option<NoInterval>) {
@@ -219,12 +214,15 @@ fn held_against(
     (ratio, verdict, why_not([first, other], ratio))
 }
 
+/// A reason, and the capacities that it applies to.
+type Reason = (NoIntervalCode, fn(Carried) -> bool);
+
 /// Why there is no interval, if there is none, and of which machines.
 fn why_not(both: [(&str, Carried); 2], ratio: Option<Estimate>) -> Option<NoInterval> {
     if ratio.is_some_and(|r| r.low.is_some() || r.high.is_some()) {
         return None;
     }
-    let reasons: [(NoIntervalCode, fn(Carried) -> bool); 3] = [
+    let reasons: [Reason; 3] = [
         (NoIntervalCode::UnknownCapacity, |c| c == Carried::Unknown),
         (NoIntervalCode::LowerBound, |c| {
             matches!(c, Carried::AtLeast(_))

@@ -1,5 +1,6 @@
 //! The slow-down of copies of a command that run at once.
 
+use crate::levels::mean;
 use crate::smt;
 use plimsoll_model::{
     CopiesFinding, CopiesFindings, CopiesPlan, CopiesSetting, CopiesTrial, Phase, Share,
@@ -55,15 +56,14 @@ fn row(copies: u32, trials: &[&CopiesTrial]) -> Option<CopiesFinding> {
         .collect();
     let slowest = times.iter().max()?;
     let sum: Duration = times.iter().sum();
-    let cpu: Option<Vec<f64>> = used
+    let cpu = used
         .iter()
-        .map(|t| t.machine.cpu.as_ref()?.busy_share().map(Share::pct))
-        .collect();
+        .map(|t| t.machine.cpu.as_ref()?.busy_share().map(Share::pct));
     Some(CopiesFinding {
         copies,
         seconds: sum.as_secs_f64() / times.len() as f64,
         slowest_seconds: slowest.as_secs_f64(),
-        cpu_pct: cpu.map(|c| c.iter().sum::<f64>() / c.len() as f64),
+        cpu_pct: mean(cpu),
         efficiency_ratio: None,
         trials: valid.len() as u32,
         invalid_trials: (trials.len() - valid.len()) as u32,
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_concluded_from_disturbed_trials() {
+    fn invalid_trials_give_no_efficiency() {
         let mut disturbed = copies_trial(1, 100);
         disturbed.verdict = plimsoll_model::Verdict::Invalid(vec![]);
         let rows = copies(&[disturbed, copies_trial(2, 10)]);

@@ -53,7 +53,7 @@ fn on_curve(rate: Estimate, curve: &Curve) -> Option<Estimate> {
     })
 }
 
-/// Trials that count and in which CPU use could be read.
+/// Valid trials in which CPU use could be read.
 pub(crate) fn with_cpu<'a>(
     plan: &'a Plan,
     trials: &'a [Trial],
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn one_load_alone_tells_the_cpu_use_at_that_load_and_at_no_other() {
+    fn a_single_load_gives_cpu_use_at_that_load_only() {
         let trials = [trial_at(50.0, 500, 0.4, 1e3), trial_at(50.0, 500, 0.5, 1e3)];
         assert_eq!(at_rate(500.0, &trials), Some(45.0));
         assert_eq!(at_rate(490.0, &trials), Some(45.0));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_trial_tells_nothing_is_made_up() {
+    fn without_cpu_use_there_is_no_estimate() {
         let mut blind = trial_at(50.0, 500, 0.9, 1e3);
         blind.machine.service_cpu = None;
         assert_eq!(at_rate(500.0, &[blind]), None);

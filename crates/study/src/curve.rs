@@ -22,37 +22,37 @@ use std::time::Duration;
 /// What the curve takes of a valid trial: one that the service carried, or
 /// that saturated it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CurveTrial {
+pub(crate) struct CurveTrial {
     /// Trials with the same number are repetitions of one level.
-    pub level: u32,
+    pub(crate) level: u32,
     /// The rate that was intended.
-    pub intended: Rate,
+    pub(crate) intended: Rate,
     /// Good answers per second.
-    pub achieved: Rate,
-    /// CPU use of the service's CPUs.
-    pub cpu: Share,
+    pub(crate) achieved: Rate,
+    pub(crate) cpu: Share,
     /// How long was measured. Counts as the weight.
-    pub measured: Duration,
+    pub(crate) measured: Duration,
 }
 
 /// CPU use over rate, with resamples of it.
 #[derive(Debug, Clone)]
 pub struct Curve {
     line: Line,
+    /// Empty when the trials allow no interval.
     resamples: Vec<Line>,
+    /// How many independent observations the intervals rest on: degrees of
+    /// freedom of the residuals plus one; 0 without residuals.
     observations: usize,
-    seed: u64,
 }
 
-/// One level of the curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CurvePoint {
+pub(crate) struct CurvePoint {
     /// Rate that was achieved, in requests per second.
-    pub rate_rps: f64,
+    pub(crate) rate_rps: f64,
     /// Mean CPU use of the level's trials in percent, as measured.
-    pub measured_cpu_pct: f64,
+    pub(crate) measured_cpu_pct: f64,
     /// The fitted CPU use in percent, with its pointwise 95 % band.
-    pub cpu_pct: Estimate,
+    pub(crate) cpu_pct: Estimate,
 }
 
 impl Curve {
@@ -73,7 +73,7 @@ impl Curve {
     /// What is drawn moves the CPU use of a level whose rate was given, and
     /// the rate of the highest level, where the rate is the outcome. Without
     /// repeated levels there are no residuals and no intervals.
-    pub fn of(trials: &[CurveTrial], seed: u64) -> Option<Curve> {
+    pub(crate) fn of(trials: &[CurveTrial], seed: u64) -> Option<Curve> {
         let groups = groups::groups(trials);
         let line = Line::through(groups.iter().map(Group::point).collect());
         if line.knots.len() < 2 {
@@ -88,33 +88,15 @@ impl Curve {
             line,
             resamples,
             observations: residuals.observations(),
-            seed,
         })
     }
 
-    /// The fitted line.
-    pub fn line(&self) -> &Line {
+    pub(crate) fn line(&self) -> &Line {
         &self.line
     }
 
-    /// The resampled lines; empty when the trials allow no interval.
-    pub fn resamples(&self) -> &[Line] {
-        &self.resamples
-    }
-
-    /// How many independent observations the intervals rest on: degrees of
-    /// freedom of the residuals plus one; 0 without residuals.
-    pub fn observations(&self) -> usize {
-        self.observations
-    }
-
-    /// The seed that the curve was resampled with.
-    pub fn seed(&self) -> u64 {
-        self.seed
-    }
-
     /// A figure of the line with its interval; `None` where the line has none.
-    pub fn estimate(&self, figure: impl Fn(&Line) -> Option<f64>) -> Option<Estimate> {
+    pub(crate) fn estimate(&self, figure: impl Fn(&Line) -> Option<f64>) -> Option<Estimate> {
         let value = figure(&self.line)?;
         let once = |line| figure(line).unwrap_or(f64::NAN);
         let replicates = self.resamples.iter().map(once).collect();
@@ -122,7 +104,7 @@ impl Curve {
     }
 
     /// CPU use in percent at a rate; `None` outside the measured range.
-    pub fn cpu_pct_at(&self, rate_rps: f64) -> Option<Estimate> {
+    pub(crate) fn cpu_pct_at(&self, rate_rps: f64) -> Option<Estimate> {
         let value = self.line.cpu_pct_at(rate_rps)?;
         // A resampled line may end a little earlier than the measured one.
         let held = |line: &Line| line.cpu_pct_at(line.within(rate_rps)).unwrap_or(f64::NAN);
@@ -132,12 +114,12 @@ impl Curve {
 
     /// The highest rate in requests per second at a CPU use in percent;
     /// `None` outside the measured range.
-    pub fn rate_rps_at(&self, cpu_pct: f64) -> Option<Estimate> {
+    pub(crate) fn rate_rps_at(&self, cpu_pct: f64) -> Option<Estimate> {
         self.estimate(|line| line.rate_rps_at(cpu_pct))
     }
 
     /// The levels, ascending in rate, with the pointwise band.
-    pub fn points(&self) -> Vec<CurvePoint> {
+    pub(crate) fn points(&self) -> Vec<CurvePoint> {
         let mut measured = self.line.measured.clone();
         measured.sort_by(|a, b| a.rate_rps.total_cmp(&b.rate_rps));
         let point = |m: &Measured| {
@@ -169,11 +151,11 @@ fn resamples(groups: &[Group], line: &Line, residuals: &Residuals, seed: u64) ->
 
 /// A level as it was measured (or as a resample has it).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
+pub(crate) struct Measured {
     /// Mean rate achieved, in requests per second.
-    pub rate_rps: f64,
+    pub(crate) rate_rps: f64,
     /// Mean CPU use in percent.
-    pub cpu_pct: f64,
+    pub(crate) cpu_pct: f64,
 }
 
 /// A level on its way into a fit.
@@ -188,7 +170,7 @@ struct Point {
 
 /// CPU use over rate: never falling, linear between its knots.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     knots: Vec<Knot>,
     measured: Vec<Measured>,
 }
@@ -207,22 +189,22 @@ impl Line {
     }
 
     /// The levels, in the same order in every resample.
-    pub fn measured(&self) -> &[Measured] {
+    pub(crate) fn measured(&self) -> &[Measured] {
         &self.measured
     }
 
     /// The highest rate, in requests per second.
-    pub fn max_rate_rps(&self) -> f64 {
+    pub(crate) fn max_rate_rps(&self) -> f64 {
         self.knots.last().map_or(0.0, |k| k.rate_rps)
     }
 
     /// The lowest rate, in requests per second.
-    pub fn min_rate_rps(&self) -> f64 {
+    pub(crate) fn min_rate_rps(&self) -> f64 {
         self.knots.first().map_or(0.0, |k| k.rate_rps)
     }
 
     /// CPU use in percent at a rate; `None` outside the measured range.
-    pub fn cpu_pct_at(&self, rate_rps: f64) -> Option<f64> {
+    pub(crate) fn cpu_pct_at(&self, rate_rps: f64) -> Option<f64> {
         let next = self.knots.partition_point(|k| k.rate_rps <= rate_rps);
         let from = self.knots.get(next.checked_sub(1)?)?;
         let Some(to) = self.knots.get(next) else {
@@ -234,7 +216,7 @@ impl Line {
 
     /// The rate in requests per second at a CPU use in percent; where the
     /// line is flat, the highest. `None` outside the measured range.
-    pub fn rate_rps_at(&self, cpu_pct: f64) -> Option<f64> {
+    pub(crate) fn rate_rps_at(&self, cpu_pct: f64) -> Option<f64> {
         let next = self.knots.partition_point(|k| k.cpu_pct <= cpu_pct);
         let from = self.knots.get(next.checked_sub(1)?)?;
         let Some(to) = self.knots.get(next) else {

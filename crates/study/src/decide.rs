@@ -8,12 +8,10 @@ const SURE: f64 = 0.95;
 /// What a number of independent requests says about the share of all requests
 /// that exceed a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// Fewer exceed it than may.
+pub(crate) enum Decision {
     Holds,
-    /// More exceed it than may.
     Fails,
-    /// These requests do not tell.
+    /// Too few requests.
     Undecided,
 }
 
@@ -25,7 +23,7 @@ pub enum Decision {
 /// function is that of the binomial by the regularised incomplete beta
 /// function (Clopper and Pearson, Biometrika 26, 1934). MLPerf's LoadGen stops
 /// early by the same rule.
-pub fn decide(over: f64, of: f64, share: f64) -> Decision {
+pub(crate) fn decide(over: f64, of: f64, share: f64) -> Decision {
     let (over, of) = (over.max(0.0), of.max(over));
     if of <= 0.0 || !(0.0..1.0).contains(&share) {
         return Decision::Undecided;
@@ -52,7 +50,7 @@ pub fn decide(over: f64, of: f64, share: f64) -> Decision {
 /// How many independent requests, none of which exceeds the limit, prove that
 /// at most `share` of all do: `ln(0.05) / ln(1 - share)`, 299 for p99 and
 /// 2,995 for p99.9.
-pub fn needed(share: f64) -> f64 {
+pub(crate) fn needed(share: f64) -> f64 {
     ((1.0 - SURE).ln() / (1.0 - share).ln()).ceil()
 }
 
@@ -64,7 +62,7 @@ pub fn needed(share: f64) -> f64 {
 /// same queue. To thin by time instead of by a fitted autocorrelation is
 /// coarse, but needs no sequence of latencies, and errs to the safe side for
 /// light load.
-pub fn thinning(rate: f64, limit_s: f64) -> f64 {
+pub(crate) fn thinning(rate: f64, limit_s: f64) -> f64 {
     (rate * limit_s).max(1.0)
 }
 
@@ -81,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn many_over_the_limit_fail_and_a_few_do_not_tell() {
+    fn many_over_the_limit_fail_and_a_few_are_undecided() {
         assert_eq!(decide(10.0, 100.0, 0.01), Decision::Fails);
         assert_eq!(decide(1.0, 100.0, 0.01), Decision::Undecided);
         assert_eq!(decide(100.0, 100.0, 0.01), Decision::Fails);
@@ -108,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_behind_one_queue_count_once() {
+    fn requests_behind_one_queue_are_one_independent_request() {
         assert!((thinning(1000.0, 0.02) - 20.0).abs() < 1e-9);
         assert!((thinning(10.0, 0.02) - 1.0).abs() < 1e-9);
     }

@@ -10,7 +10,7 @@
 
 mod restarts;
 
-pub use restarts::restarts;
+pub(crate) use restarts::restarts;
 
 use crate::bootstrap::{self, RESAMPLES};
 use crate::seeded::Rng;
@@ -18,7 +18,7 @@ use plimsoll_model::{DirectionFinding, DirectionVerdict, Estimate, Phase, Plan, 
 use std::collections::BTreeMap;
 
 /// A difference of less than 10 % either way does not matter.
-pub const MATTERS_RATIO: f64 = 1.1;
+pub(crate) const MATTERS_RATIO: f64 = 1.1;
 
 /// Rates nearer than 1 % are the same rate: a level that was tried again.
 const SAME_RATE: f64 = 0.01;
@@ -26,58 +26,44 @@ const SAME_RATE: f64 = 0.01;
 /// A trial as far as order is concerned. Trials that do not count belong here
 /// too: they had the machine under load just as well.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Visit {
+pub(crate) struct Visit {
     /// Its place in time, such as its start; any unit.
-    pub at: u64,
+    pub(crate) at: u64,
     /// Trials with the same number are repetitions of one level.
-    pub level: u32,
+    pub(crate) level: u32,
     /// The intended rate in requests per second; 0 for the idle machine.
-    pub intended_rps: f64,
+    pub(crate) intended_rps: f64,
     /// p99 in microseconds; `None` for a trial that does not count, or that is
     /// no level.
-    pub p99_us: Option<f64>,
+    pub(crate) p99_us: Option<f64>,
     /// Which start of the service it was made with.
-    pub restart: u32,
+    pub(crate) restart: u32,
 }
 
 /// From where a level was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// The trial before had a lower rate.
     Up,
     /// The trial before had a higher rate.
     Down,
 }
 
-/// Up against down at one level.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LevelDirection {
-    /// The level.
-    pub level: u32,
-    /// Trials that reached it from below.
-    pub up_trials: usize,
-    /// Trials that reached it from above.
-    pub down_trials: usize,
-    /// p99 on the way down over p99 on the way up (geometric means); with an
-    /// interval from three trials each way.
-    pub down_over_up_ratio: Estimate,
-}
-
 /// Up against down over all levels that were reached both ways.
 #[derive(Debug, Clone, PartialEq)]
-pub struct UpAgainstDown {
-    /// Ascending.
-    pub levels: Vec<LevelDirection>,
+pub(crate) struct UpAgainstDown {
+    /// Of each level, ascending: p99 on the way down over p99 on the way up (geometric
+    /// means); with an interval from three trials each way.
+    pub(crate) levels: Vec<Estimate>,
     /// Geometric mean of the levels' ratios, each level being its own
     /// control; with an interval from three levels. `None` without a level
     /// that was reached both ways.
-    pub down_over_up_ratio: Option<Estimate>,
-    /// What that says.
-    pub verdict: DirectionVerdict,
+    pub(crate) down_over_up_ratio: Option<Estimate>,
+    pub(crate) verdict: DirectionVerdict,
 }
 
 /// Up against down in a run that visited its levels in shuffled order.
-pub fn finding(plan: &Plan, trials: &[Trial]) -> Option<DirectionFinding> {
+pub(crate) fn finding(plan: &Plan, trials: &[Trial]) -> Option<DirectionFinding> {
     if matches!(plan.workload, Workload::Imported(_)) {
         // The rows of a table have no order in time.
         return None;
@@ -119,7 +105,7 @@ fn visit(plan: &Plan, trial: &Trial, at: u64) -> Visit {
 ///
 /// The interval over all levels is a bootstrap over levels, of the levels'
 /// differences of mean logarithms; a single level's is one over its trials.
-pub fn up_against_down(visits: &[Visit], seed: u64) -> UpAgainstDown {
+pub(crate) fn up_against_down(visits: &[Visit], seed: u64) -> UpAgainstDown {
     let mut sides: BTreeMap<u32, Sides> = BTreeMap::new();
     for (visit, direction) in directed(visits) {
         let Some(p99_us) = visit.p99_us.filter(|p99| *p99 > 0.0) else {
@@ -132,16 +118,9 @@ pub fn up_against_down(visits: &[Visit], seed: u64) -> UpAgainstDown {
         }
     }
     let both = sides.into_iter().filter(|(_, s)| s.are_both());
-    let levels: Vec<LevelDirection> = both.map(|(level, s)| s.compare(level, seed)).collect();
-    let logs: Vec<f64> = levels
-        .iter()
-        .map(|l| l.down_over_up_ratio.value.ln())
-        .collect();
-    let overall = (!logs.is_empty()).then(|| {
-        let over = |draw: &[usize]| Some(mean(draw.iter().map(|i| logs[*i])));
-        let replicates = bootstrap::resample(logs.len(), seed, over);
-        bootstrap::estimate(mean(logs.iter().copied()), replicates, logs.len()).map_rising(f64::exp)
-    });
+    let levels: Vec<Estimate> = both.map(|(level, s)| s.compare(level, seed)).collect();
+    let logs: Vec<f64> = levels.iter().map(|ratio| ratio.value.ln()).collect();
+    let overall = bootstrap::mean(&logs, seed).map(|mean| mean.map_rising(f64::exp));
     UpAgainstDown {
         verdict: overall.map_or(DirectionVerdict::Inconclusive, verdict),
         down_over_up_ratio: overall,
@@ -165,7 +144,7 @@ fn verdict(ratio: Estimate) -> DirectionVerdict {
 
 /// The visits that were reached from another rate within the same start of
 /// the service, with the direction, in the order of time.
-pub fn directed(visits: &[Visit]) -> Vec<(Visit, Direction)> {
+pub(crate) fn directed(visits: &[Visit]) -> Vec<(Visit, Direction)> {
     let mut ordered = visits.to_vec();
     ordered.sort_by_key(|v| v.at);
     let direction = |pair: &[Visit]| {
@@ -195,7 +174,7 @@ impl Sides {
         !self.up.is_empty() && !self.down.is_empty()
     }
 
-    fn compare(mut self, level: u32, seed: u64) -> LevelDirection {
+    fn compare(mut self, level: u32, seed: u64) -> Estimate {
         // The figures must not depend on the order of equal trials.
         self.up.sort_by(f64::total_cmp);
         self.down.sort_by(f64::total_cmp);
@@ -205,12 +184,7 @@ impl Sides {
         let replicates = (0..RESAMPLES).map(&mut once).collect();
         let value = mean(self.down.iter().copied()) - mean(self.up.iter().copied());
         let fewer = self.up.len().min(self.down.len());
-        LevelDirection {
-            level,
-            up_trials: self.up.len(),
-            down_trials: self.down.len(),
-            down_over_up_ratio: bootstrap::estimate(value, replicates, fewer).map_rising(f64::exp),
-        }
+        bootstrap::estimate(value, replicates, fewer).map_rising(f64::exp)
     }
 }
 

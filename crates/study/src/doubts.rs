@@ -28,7 +28,6 @@ const SAME_POINTS: f64 = 5.0;
 /// with one thread on a machine with many CPUs.
 const FOLLOWS: f64 = 1.25;
 
-/// The implausible figures, most important first.
 pub(crate) fn of(
     plan: &Plan,
     levels: &[Level],
@@ -180,7 +179,7 @@ mod tests {
         for levels in [
             &[][..],
             &[(5.0, 300.0), (50.0, 100.0), (100.0, 90_000.0)],
-            // Of nothing that took no time it is said how many times.
+            // A ratio to 0 is no factor.
             &[(5.0, 0.0), (50.0, 0.0)],
         ] {
             assert_eq!(faster_beyond(levels), None, "{levels:?}");

@@ -11,20 +11,15 @@ use std::time::Duration;
 pub struct Evidence {
     /// The offered rate, per second.
     pub rate: f64,
-    /// How long it measured.
     pub seconds: f64,
-    /// The observation.
     pub seen: Seen,
 }
 
 /// The observation of the quantity that a goal bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Seen {
-    /// This many requests exceeded it.
     Counted {
-        /// Requests that exceeded it.
         over: f64,
-        /// All.
         of: f64,
         /// Number of successive requests at the bound that are worth one independent
         /// request.
@@ -40,12 +35,10 @@ pub enum Seen {
     NotCarried,
 }
 
-/// A goal with its resolved limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     /// At most `share` of the requests take longer than `limit_s` or fail.
     Latency {
-        /// The limit.
         limit_s: f64,
         /// Share of requests, 0 to 1.
         share: f64,

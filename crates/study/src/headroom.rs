@@ -19,7 +19,7 @@ const MIDDLE_REACH: f64 = 15.0;
 
 /// The headroom index of a run, or the first reason in the order of [`NoHeadroom`]
 /// for its absence.
-pub fn headroom(
+pub(crate) fn headroom(
     levels: &[Level<'_>],
     curve: Option<&Curve>,
     rated: Option<&RatedRate>,
@@ -54,7 +54,7 @@ fn known(
 ///
 /// If the service did not saturate, CPU use did not exceed 50 %, or no level is
 /// near 50 %.
-pub fn index(curve: &Curve, limited_by_service: bool) -> Result<HeadroomIndex, NoHeadroom> {
+pub(crate) fn index(curve: &Curve, limited_by_service: bool) -> Result<HeadroomIndex, NoHeadroom> {
     // Checked before CPU use: an insufficient load keeps CPU use low and says nothing
     // about other bottlenecks.
     if !limited_by_service {

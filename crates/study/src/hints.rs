@@ -19,11 +19,11 @@ use std::time::Duration;
 
 /// What the lower end of a slope must exceed: twice the load makes a request
 /// at least 7 % dearer.
-pub const LEAST_SLOPE: f64 = 0.1;
+pub(crate) const LEAST_SLOPE: f64 = 0.1;
 
 /// What a counter must amount to at the highest load, in percent of the CPU
 /// time per request.
-pub const LEAST_SHARE_PCT: f64 = 5.0;
+pub(crate) const LEAST_SHARE_PCT: f64 = 5.0;
 
 /// What a context switch is taken to cost. Li, Ding and Shen ("Quantifying the
 /// cost of context switch", ExpCS 2007) measured 3.8 us without cache misses;
@@ -34,8 +34,8 @@ const SWITCH_US: f64 = 2.0;
 /// between them is noise over noise.
 const LEAST_DISTANCE: f64 = 0.05;
 
-/// Half of the tick in which Linux may count CPU time. A time below cannot be
-/// told from none, and has no logarithm.
+/// Half of the tick in which Linux may count CPU time. A time below may be
+/// none, which has no logarithm.
 const HALF_TICK: Duration = Duration::from_millis(5);
 
 /// The least that a clock in nanoseconds is asked for, for its logarithm.
@@ -43,7 +43,7 @@ const HALF_MICROSECOND: Duration = Duration::from_nanos(500);
 
 /// What is counted per request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counter {
+pub(crate) enum Counter {
     /// CPU time of the service, else busy time of its CPUs.
     Cpu,
     /// Time in the kernel for tasks, on the service's CPUs.
@@ -57,8 +57,7 @@ pub enum Counter {
 }
 
 impl Counter {
-    /// All of them.
-    pub const ALL: [Counter; 5] = [
+    pub(crate) const ALL: [Counter; 5] = [
         Counter::Cpu,
         Counter::SystemTime,
         Counter::RunDelay,
@@ -67,7 +66,7 @@ impl Counter {
     ];
 
     /// In which unit it is counted per request.
-    pub fn unit(self) -> &'static str {
+    pub(crate) fn unit(self) -> &'static str {
         match self {
             Counter::ContextSwitches => "switches",
             _ => "us",
@@ -138,30 +137,27 @@ fn count(n: u64, trial: &Trial) -> Option<f64> {
 
 /// How a counter per request goes with the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Growth {
-    /// What was counted.
-    pub counter: Counter,
+pub(crate) struct Growth {
+    pub(crate) counter: Counter,
     /// Slope of its logarithm over the logarithm of the load: with twice the
     /// load it is `2^slope` times as much per request.
-    pub slope: Estimate,
+    pub(crate) slope: Estimate,
     /// The lowest load, in requests per second.
-    pub lowest_rps: f64,
+    pub(crate) lowest_rps: f64,
     /// The highest load, in requests per second.
-    pub highest_rps: f64,
+    pub(crate) highest_rps: f64,
     /// By the fit, per request at the lowest load, in [`Counter::unit`].
-    pub at_lowest: f64,
+    pub(crate) at_lowest: f64,
     /// By the fit, per request at the highest load, in [`Counter::unit`].
-    pub at_highest: f64,
+    pub(crate) at_highest: f64,
     /// What that amounts to at the highest load, in percent of the CPU time
     /// per request there. May exceed 100. `None` where CPU time is not known.
-    pub share_of_cpu_pct: Option<f64>,
-    /// How many trials it rests on.
-    pub trials: usize,
+    pub(crate) share_of_cpu_pct: Option<f64>,
 }
 
 impl Growth {
     /// Whether it is worth a look: it surely grows, and it matters.
-    pub fn is_hint(&self) -> bool {
+    pub(crate) fn is_hint(&self) -> bool {
         let grows = self.slope.low.is_some_and(|low| low > LEAST_SLOPE);
         grows && self.matters()
     }
@@ -177,16 +173,11 @@ impl Growth {
     }
 }
 
-/// Every counter that all trials have, the fastest growing first.
+/// Every counter that all trials have, the fastest growing first. Those that are
+/// `wanted` have an interval, which takes by far the most time.
 ///
-/// Takes what counts of `trials`: valid ones with at least one answer. Give it
-/// trials that the service carried; a growing backlog makes anything grow.
-pub fn growth(trials: &[&Trial], seed: u64) -> Vec<Growth> {
-    grown(trials, seed, |_| true)
-}
-
-/// The same, with intervals for those that are `wanted`: they take by far the
-/// most time.
+/// Uses those of `trials` that are valid and have an answer. Give it trials that the
+/// service carried; a growing backlog makes anything grow.
 fn grown(trials: &[&Trial], seed: u64, wanted: impl Fn(&Growth) -> bool) -> Vec<Growth> {
     let counts = |t: &&Trial| t.verdict.is_valid() && t.work.completed > 0;
     let trials: Vec<&Trial> = trials.iter().copied().filter(counts).collect();
@@ -211,10 +202,9 @@ fn grown(trials: &[&Trial], seed: u64, wanted: impl Fn(&Growth) -> bool) -> Vec<
             at_highest,
             share_of_cpu_pct: cpu_at_highest
                 .map(|cpu| 100.0 * at_highest * counter.unit_us() / cpu),
-            trials: trials.len(),
         };
         if wanted(&growth) {
-            growth.slope = line.with_interval(seed).slope;
+            growth.slope = line.slope_with_interval(seed);
         }
         Some(growth)
     };
@@ -225,7 +215,7 @@ fn grown(trials: &[&Trial], seed: u64, wanted: impl Fn(&Growth) -> bool) -> Vec<
 
 /// Those counters that surely grow faster than the load and matter, the
 /// fastest growing first.
-pub fn hints(trials: &[&Trial], seed: u64) -> Vec<HintFinding> {
+pub(crate) fn hints(trials: &[&Trial], seed: u64) -> Vec<HintFinding> {
     let found = grown(trials, seed, Growth::may_be_hint);
     let found = found.iter().filter(|g| g.is_hint());
     found

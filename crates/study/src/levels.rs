@@ -11,29 +11,32 @@ use std::time::Duration;
 /// All valid trials at one level, merged, with what the row of the table does
 /// not show.
 #[derive(Debug)]
-pub struct Level<'t> {
-    /// The row of the level table.
-    pub row: LevelFinding,
+pub(crate) struct Level<'t> {
+    pub(crate) row: LevelFinding,
     /// Latencies of all valid trials.
-    pub latency: Histogram,
+    pub(crate) latency: Histogram,
     /// Latencies of each valid trial. A copy of each would take longer than all
     /// else that is done with hundreds of levels.
-    pub trials: Vec<&'t Histogram>,
+    pub(crate) trials: Vec<&'t Histogram>,
     /// Mean clock of the busy CPUs as a ratio to the nominal one.
-    pub clock_ratio: Option<f64>,
+    pub(crate) clock_ratio: Option<f64>,
 }
 
 /// The levels that were tried, ascending.
-pub fn levels<'t>(plan: &Plan, trials: &'t [Trial], rated: Option<&RatedRate>) -> Vec<Level<'t>> {
+pub(crate) fn levels<'t>(
+    plan: &Plan,
+    trials: &'t [Trial],
+    rated: Option<&RatedRate>,
+) -> Vec<Level<'t>> {
     by_level(trials)
         .into_iter()
         .map(|(level, trials)| merge(plan, level, &trials, rated))
         .collect()
 }
 
-/// Every rate that calibration tried and that counts, as levels of their own;
+/// Every rate with a valid calibration trial, as levels of their own;
 /// none while the rated rate is not known.
-pub fn calibration_levels<'t>(
+pub(crate) fn calibration_levels<'t>(
     plan: &Plan,
     trials: &'t [Trial],
     rated: Option<&RatedRate>,
@@ -64,7 +67,7 @@ fn by_level(trials: &[Trial]) -> BTreeMap<LoadLevel, Vec<&Trial>> {
 ///
 /// What the generator uses on CPUs that it shares with the service is spread
 /// evenly over the CPUs it is pinned to.
-pub fn cpu_share<S, O>(cpus: &CpuPlan, trial: &Trial<S, O>) -> Option<Share> {
+pub(crate) fn cpu_share<S, O>(cpus: &CpuPlan, trial: &Trial<S, O>) -> Option<Share> {
     let machine = &trial.machine;
     let cpu = machine.service_cpu.as_ref()?;
     let available = cpu.total().since(cpu.steal);
@@ -136,7 +139,7 @@ fn cpu_pct(plan: &Plan, valid: &[&Trial]) -> Option<f64> {
 }
 
 /// CPU use of the generator's threads, as a share of the CPUs they have.
-pub fn generator_share(plan: &Plan, trial: &Trial) -> Option<Share> {
+pub(crate) fn generator_share(plan: &Plan, trial: &Trial) -> Option<Share> {
     let cpus = plan.run.cpus.generator.len() as u32;
     Share::of(trial.generator_cpu?.0, trial.machine.window * cpus)
 }

@@ -1,10 +1,9 @@
 //! From trials to findings: statistics and models.
 //!
-//! Everything here is a pure function of a plan and the trials that were
-//! made: no I/O, no clock, no randomness without a seed. So findings can be
-//! made again years later on another machine, and tested on trials that no
-//! machine ever ran. This room must not know how a trial was measured nor how
-//! a finding is shown; of Plimsoll's crates it depends on `model` alone.
+//! Everything here is a pure function of a plan and its trials: no I/O, no clock,
+//! no randomness without a seed. So findings can be repeated years later on another
+//! machine, and tested on simulated trials. This crate does not know how a trial was
+//! measured nor how a finding is shown.
 //!
 //! ```
 //! use plimsoll_study::isotonic;
@@ -21,33 +20,33 @@ pub mod carried;
 pub mod compare;
 pub mod copies;
 mod cpu_use;
-pub mod curve;
-pub mod decide;
-pub mod direction;
+mod curve;
+mod decide;
+mod direction;
 mod doubts;
 pub mod evidence;
-pub mod headroom;
-pub mod hints;
+mod headroom;
+mod hints;
 pub mod isotonic;
-pub mod levels;
-pub mod light;
-pub mod logistic;
+mod levels;
+mod light;
+mod logistic;
 pub mod picture;
 pub mod rated;
 pub mod seeded;
 mod shown;
 pub mod sizing;
-pub mod smt;
+mod smt;
 pub mod steady;
-pub mod theil_sen;
-pub mod thresholds;
+mod theil_sen;
+mod thresholds;
 pub mod yields;
 
 use carried::trial_is_carried;
 use curve::{Curve, CurveTrial};
 use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Doubt, Estimate, Findings, Phase, Plan, PooledCpu, RatedRate,
-    Setting, Share, Trial, Workload,
+    CapacityFinding, CapacityNote, CapacityStatus, Doubt, Estimate, Findings, Phase, Plan,
+    PooledCpu, RatedRate, Setting, Share, Trial, Workload,
 };
 
 /// All that can be concluded from the trials of a run so far.
@@ -90,8 +89,8 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
 const SAME_PCT: f64 = 1e-6;
 
 /// What the curve makes of rows that fall where they should rise. A sweep's
-/// levels do so by chance, which its intervals tell of; a table's row states
-/// its figure, and who reads another one should know why.
+/// levels do so by chance, which its intervals show; a table's row states its
+/// figure, so a changed one needs a reason.
 fn cpu_pooled(plan: &Plan, curve: Option<&Curve>) -> Vec<PooledCpu> {
     let is_table = matches!(plan.workload, Workload::Imported(_));
     let points = curve
@@ -106,8 +105,7 @@ fn cpu_pooled(plan: &Plan, curve: Option<&Curve>) -> Vec<PooledCpu> {
     taken.filter(moved).collect()
 }
 
-/// The goal that allows the least, of those whose end was seen: what the
-/// threshold table is of.
+/// The goal with the lowest capacity found: what the threshold table is of.
 pub fn tightest(capacity: &[CapacityFinding]) -> Option<&CapacityFinding> {
     let is_found =
         |c: &&CapacityFinding| matches!(c.status, CapacityStatus::Found | CapacityStatus::Cliff);
@@ -117,8 +115,8 @@ pub fn tightest(capacity: &[CapacityFinding]) -> Option<&CapacityFinding> {
     found.min_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
-/// The highest rate that keeps every goal whose end was seen; where all were
-/// kept throughout, the highest rate there is, if it is the service's own.
+/// The highest rate that keeps every goal; where all were kept throughout, the
+/// highest rate there is, if the service was saturated.
 fn carried_at_most(
     capacity: &[CapacityFinding],
     curve: Option<&Curve>,
@@ -126,14 +124,17 @@ fn carried_at_most(
 ) -> Option<Estimate> {
     let lowest = tightest(capacity).and_then(|c| c.rate_rps);
     let saturated = rated.is_some_and(|r| r.limited_by_service);
-    let undecided = |c: &CapacityFinding| c.status == CapacityStatus::Undecided;
+    let undecided = |c: &CapacityFinding| {
+        let open_above = matches!(c.note, Some(CapacityNote::TooFewRequestsAbove { .. }));
+        c.status == CapacityStatus::Undecided || open_above
+    };
     lowest.or_else(|| {
         let end = curve.filter(|_| saturated && !capacity.iter().any(undecided))?;
         end.estimate(|line| Some(line.max_rate_rps()))
     })
 }
 
-/// Trials that count and offered a rate, calibration apart.
+/// Valid trials that offered a rate, without those of the calibration.
 fn at_rates(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
     trials.iter().filter(|t| {
         let offered = matches!(t.spec.setting, Setting::Offer { .. });
@@ -141,8 +142,7 @@ fn at_rates(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
     })
 }
 
-/// Work against CPU use, over all trials at a rate that count and in which CPU
-/// use could be read.
+/// Work against CPU use, over all valid trials in which CPU use could be read.
 fn trials_curve(plan: &Plan, trials: &[Trial]) -> Option<Curve> {
     curve_through(plan, cpu_use::with_cpu(plan, trials))
 }

@@ -9,7 +9,7 @@
 //! decide a p99 stand for nothing: their p99 is the slowest of them. What stands for light
 //! load is said with the answer.
 
-use crate::bootstrap::{self, resample};
+use crate::bootstrap;
 use crate::decide::needed;
 use crate::levels::{Level, calibration_levels, levels};
 use crate::rated::rated;
@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// What light load is here, with the histogram that any quantile can be
 /// read from.
-pub struct Light {
+pub(crate) struct Light {
     finding: LightLoad,
     latency: Histogram,
     /// Each trial's own.
@@ -33,8 +33,8 @@ pub struct Light {
 ///
 /// # Errors
 ///
-/// Nothing that counts is light, or could stand for it, for this reason.
-pub fn light_load(
+/// No valid level is light, or could stand for it, for this reason.
+pub(crate) fn light_load(
     plan: &Plan,
     levels: &[Level<'_>],
     trials: &[Trial],
@@ -83,8 +83,8 @@ fn has_p99(levels: &[&Level<'_>]) -> bool {
     requests as f64 >= needed(1.0 - Quantile::P99.fraction())
 }
 
-/// Why no relative goal has a limit, when the lowest load of which a level
-/// counts is `lowest_pct`.
+/// Why no relative goal has a limit, when the lowest valid level is at
+/// `lowest_pct`.
 pub(crate) fn nothing_light(plan: &Plan, lowest_pct: Option<f64>) -> CapacityNote {
     CapacityNote::NoLightLoad {
         lowest_pct,
@@ -98,9 +98,9 @@ pub(crate) fn nothing_light(plan: &Plan, lowest_pct: Option<f64>) -> CapacityNot
 /// # Errors
 ///
 /// As for [`light_load`].
-pub fn before_levels(plan: &Plan, trials: &[Trial]) -> Result<Light, CapacityNote> {
+pub(crate) fn before_levels(plan: &Plan, trials: &[Trial]) -> Result<Light, CapacityNote> {
     let rated = rated(plan, trials);
-    // No more than these can be light, unless none of them counts.
+    // No more than these can be light, unless none of them is valid.
     let lowest = plan.levels.first().map_or(0.0, |l| l.pct());
     let may_be_light = |t: &&Trial| match t.spec.phase {
         Phase::Level { level: Some(level) } => level.pct() <= LIGHT_PCT.max(lowest),
@@ -140,7 +140,7 @@ impl Light {
     }
 
     /// As shown.
-    pub fn finding(&self) -> &LightLoad {
+    pub(crate) fn finding(&self) -> &LightLoad {
         &self.finding
     }
 
@@ -157,7 +157,6 @@ impl Light {
         })
     }
 
-    /// A quantile of its latency.
     pub(crate) fn quantile(&self, quantile: Quantile) -> Option<Duration> {
         self.latency.quantile(quantile.fraction())
     }
@@ -182,21 +181,14 @@ impl Light {
         else {
             return None;
         };
-        let quantiles: Vec<f64> = self
-            .trials
-            .iter()
-            .filter_map(|h| Some(h.quantile(quantile.fraction())?.as_secs_f64()))
-            .collect();
-        let n = quantiles.len();
         // Of quantiles, not of merged histograms: it only serves for how much
         // they vary from trial to trial.
-        let mean = |draw: &[usize]| draw.iter().map(|i| quantiles[*i].ln()).sum::<f64>() / n as f64;
-        let all: Vec<usize> = (0..n).collect();
-        let spread = bootstrap::estimate(mean(&all), resample(n, seed, |draw| Some(mean(draw))), n);
+        let of_trial = |h: &Histogram| Some(h.quantile(quantile.fraction())?.as_secs_f64().ln());
+        let logarithms: Vec<f64> = self.trials.iter().filter_map(of_trial).collect();
         let limit = self.quantile(quantile)?.as_secs_f64() * times;
-        let by_trials = spread.interval().map(|(low, high)| {
-            let at = |end: f64| limit * (end - spread.value).exp();
-            (at(low), at(high))
+        let by_trials = bootstrap::mean(&logarithms, seed).and_then(|mean| {
+            let at = |end: f64| limit * (end - mean.value).exp();
+            mean.interval().map(|(low, high)| (at(low), at(high)))
         });
         let by_ranks = self
             .by_ranks(quantile)
@@ -248,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn without_cpu_use_it_is_told_by_load() {
+    fn without_cpu_use_load_alone_decides() {
         let mut trials = [
             trial_at(10.0, 100, 0.1, 1000.0),
             trial_at(50.0, 500, 0.5, 1000.0),
@@ -265,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_light_level_counts_calibration_stands_in() {
+    fn without_a_valid_light_level_calibration_stands_in() {
         let trials = |requests| {
             [
                 calibration(100.0, requests, 900),
@@ -297,18 +289,18 @@ mod tests {
             before_levels(&plan, &trials).map(|light| light.finding().basis)
         };
         assert_eq!(after(50.0, &[10.0, 50.0]), Ok(LightBasis::LowestLevel));
-        let told = |result: Result<_, CapacityNote>| result.unwrap_err().to_string();
-        let disturbed = told(after(90.0, &[10.0, 90.0]));
+        let message = |result: Result<_, CapacityNote>| result.unwrap_err().to_string();
+        let disturbed = message(after(90.0, &[10.0, 90.0]));
         assert!(
             disturbed.contains("90 % load") && disturbed.contains("no valid trial"),
             "{disturbed}"
         );
-        let left_out = told(after(90.0, &[90.0]));
+        let left_out = message(after(90.0, &[90.0]));
         assert!(left_out.contains("no level is below"), "{left_out}");
     }
 
     #[test]
-    fn a_level_that_counts_comes_before_calibration() {
+    fn a_valid_level_comes_before_calibration() {
         let trials = [
             calibration(100.0, 1000, 900),
             calibration(1000.0, 1000, 50_000),

@@ -16,24 +16,23 @@ use crate::theil_sen;
 
 /// One trial: where it is on the load axis, and how many of how many.
 #[derive(Debug, Clone, Copy)]
-pub struct Count {
+pub(crate) struct Count {
     /// The load, as `ln(rate / reference)`.
-    pub x: f64,
+    pub(crate) x: f64,
     /// Requests that exceed the limit.
-    pub over: f64,
-    /// Requests.
-    pub of: f64,
+    pub(crate) over: f64,
+    pub(crate) of: f64,
     /// How many successive requests say no more than one.
-    pub thinning: f64,
+    pub(crate) thinning: f64,
 }
 
 /// `ln(odds) = a + b x`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     /// At `x = 0`.
-    pub a: f64,
+    pub(crate) a: f64,
     /// Per unit of `x`, that is per e-fold of rate. Positive.
-    pub b: f64,
+    pub(crate) b: f64,
 }
 
 /// Added to both counts of each trial, in independent requests: keeps the line
@@ -47,12 +46,12 @@ const STEPS: usize = 40;
 /// set their upper tail aside would make every capacity look higher than it is.
 const OUTLIER: f64 = 5.0;
 /// The slope of a cliff: odds grow by e within 0.1 % of load. Steeper cannot
-/// be told from shorter trials.
+/// be seen in shorter trials.
 const STEEPEST: f64 = 1000.0;
 
 impl Line {
     /// The line of this slope whose share is `share` at `root`.
-    pub fn crossing(share: f64, root: f64, slope: f64) -> Line {
+    pub(crate) fn crossing(share: f64, root: f64, slope: f64) -> Line {
         Line {
             a: logit(share) - slope * root,
             b: slope,
@@ -60,7 +59,7 @@ impl Line {
     }
 
     /// Where the share is `share`.
-    pub fn root(&self, share: f64) -> f64 {
+    pub(crate) fn root(&self, share: f64) -> f64 {
         (logit(share) - self.a) / self.b
     }
 
@@ -71,7 +70,7 @@ impl Line {
     /// Fisher's information, times the counts' dispersion by Pearson's statistic
     /// and at least that of independent requests (McCullagh and Nelder,
     /// *Generalized Linear Models*, 1989, section 4.5).
-    pub fn root_error(&self, root: f64, counts: &[Count]) -> Option<(f64, f64)> {
+    pub(crate) fn root_error(&self, root: f64, counts: &[Count]) -> Option<(f64, f64)> {
         let (mut aa, mut ab, mut bb, mut pearson) = (0.0, 0.0, 0.0, 0.0);
         let kept = undisturbed(self, counts);
         for count in &kept {
@@ -91,7 +90,7 @@ impl Line {
     }
 
     /// The share at `x`.
-    pub fn share(&self, x: f64) -> f64 {
+    pub(crate) fn share(&self, x: f64) -> f64 {
         1.0 / (1.0 + (-(self.a + self.b * x)).exp())
     }
 }
@@ -103,7 +102,7 @@ fn logit(share: f64) -> f64 {
 /// The line through `counts`, after those that were disturbed beyond chance
 /// are set aside; `None` when no rising line fits. `near` is a line to start
 /// from, where one is known.
-pub fn fit(counts: &[Count], near: Option<Line>) -> Option<Line> {
+pub(crate) fn fit(counts: &[Count], near: Option<Line>) -> Option<Line> {
     let line = fit_all(counts, near).or_else(|| by_medians(counts))?;
     let kept = undisturbed(&line, counts);
     if kept.len() == counts.len() {

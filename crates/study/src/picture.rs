@@ -47,7 +47,6 @@ pub fn picture(plan: &Plan, trials: &[Trial]) -> Picture {
     }
 }
 
-/// The trials of a yield run.
 pub fn of_yield(plan: &YieldPlan, trials: &[YieldTrial]) -> Vec<TrialPicture> {
     let rated = rated::rated(&plan.load, crate::yields::before_jobs(trials));
     time_line(&plan.load.run.cpus, trials, |_| None, rated.as_ref())

@@ -13,7 +13,6 @@ pub fn limited_by_generator<S: TrialSetting, O>(trial: &Trial<S, O>) -> bool {
     !trial_is_carried(trial) && !was_disturbed(trial) && any(trial, own)
 }
 
-/// Whether other load disturbed the trial.
 fn was_disturbed<S, O>(trial: &Trial<S, O>) -> bool {
     let others = |r: &Invalid| matches!(r, Invalid::Steal { .. } | Invalid::OtherLoad { .. });
     any(trial, others)
@@ -103,7 +102,7 @@ fn never_carried<S: TrialSetting, O>(trials: &[Trial<S, O>]) -> Option<NeverCarr
     })
 }
 
-/// From this CPU use on, a service is taken to be at its end though it kept up:
+/// From this CPU use on, a service is taken to be saturated though it kept up:
 /// a table holds what was carried, and no row shows what was not; and at a level
 /// of exactly its rated rate a service may keep up.
 const FULL_CPU_PCT: f64 = 90.0;
@@ -156,7 +155,7 @@ mod tests {
         assert_eq!(
             of(level(900)),
             (true, false),
-            "a level that counts did not keep up"
+            "a valid level did not keep up"
         );
     }
 
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_no_level_comes_near_is_told() {
+    fn a_rate_that_no_level_reaches_is_reported() {
         let mut plan = plan();
         plan.calibration.rated = Rate::per_second(1e6);
         let level = |asked: f64, achieved| {

@@ -14,7 +14,6 @@ use plimsoll_model::CapacityNote;
 /// What the requests show of a boundary.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Shown {
-    /// All of it.
     Whole,
     /// The goal is kept up to this rate. Why no further.
     UpTo(f64, CapacityNote),
@@ -154,15 +153,22 @@ mod tests {
         }
     }
 
+    fn not_carried() -> Evidence {
+        Evidence {
+            seen: Seen::NotCarried,
+            ..counted(300.0, 0.0, 0.0)
+        }
+    }
+
+    fn too_few(seen: f64) -> CapacityNote {
+        let needed = 299.0;
+        CapacityNote::TooFewRequests { needed, seen }
+    }
+
     #[test]
     fn a_goal_is_kept_where_pooled_requests_show_it() {
         let above = |needed, most| CapacityNote::TooFewRequestsAbove { needed, most };
         let at_load = |needed, most| CapacityNote::TooFewRequestsAtLoad { needed, most };
-        let too_few = |needed, seen| CapacityNote::TooFewRequests { needed, seen };
-        let not_carried = Evidence {
-            seen: Seen::NotCarried,
-            ..counted(300.0, 0.0, 0.0)
-        };
         let gap = Boundary::Gap {
             low: Side {
                 rate: 200.0,
@@ -202,30 +208,28 @@ mod tests {
             ),
             (
                 "too few, and none answered in time at the next load",
-                vec![counted(200.0, 0.0, 298.0), not_carried],
+                vec![counted(200.0, 0.0, 298.0), not_carried()],
                 gap,
-                Shown::Nothing(too_few(299.0, 298.0)),
-            ),
-            (
-                "broken by few requests",
-                vec![counted(100.0, 10.0, 100.0)],
-                Boundary::Below(100.0),
-                Shown::Whole,
-            ),
-            (
-                "broken by so few that it may be chance",
-                vec![counted(100.0, 1.0, 50.0)],
-                Boundary::Below(100.0),
-                Shown::Nothing(too_few(299.0, 50.0)),
-            ),
-            (
-                "not carried",
-                vec![not_carried],
-                Boundary::Below(300.0),
-                Shown::Whole,
+                Shown::Nothing(too_few(298.0)),
             ),
         ] {
             assert_eq!(shown(&evidence, P99, boundary), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn few_requests_can_show_that_a_goal_is_broken() {
+        for (name, evidence, expected) in [
+            ("by many of few", counted(100.0, 10.0, 100.0), Shown::Whole),
+            (
+                "by so few that it may be chance",
+                counted(100.0, 1.0, 50.0),
+                Shown::Nothing(too_few(50.0)),
+            ),
+            ("not carried", not_carried(), Shown::Whole),
+        ] {
+            let below = Boundary::Below(evidence.rate);
+            assert_eq!(shown(&[evidence], P99, below), expected, "{name}");
         }
     }
 

@@ -75,7 +75,6 @@ fn planned(capacity: Carried) -> Option<(f64, PlannedFrom)> {
     }
 }
 
-/// What is asked for.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// What one instance carries within the goal, in requests per second. Its
@@ -110,7 +109,6 @@ pub struct Request<'a> {
 pub enum Demand {
     /// The highest rate that there ever is.
     Peak(Rate),
-    /// Rates by time.
     Traffic(Traffic),
 }
 

@@ -29,21 +29,23 @@
 mod finding;
 mod utilisation;
 
-pub use finding::{of_copies, of_levels};
-pub use utilisation::{BusyTime, Clock, work_share, work_share_range};
+pub(crate) use finding::{of_copies, of_levels};
+pub(crate) use utilisation::{BusyTime, Clock, work_share, work_share_range};
 
 use crate::bootstrap::{self, RESAMPLES};
+use crate::levels::mean;
 use crate::seeded::Rng;
 use plimsoll_model::{CopiesSetting, CopiesTrial, NoSpeedup, Speedup};
+use std::time::Duration;
 
 /// A trial at the end of what the service can do on the CPUs it is pinned to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PinnedTrial {
+pub(crate) struct PinnedTrial {
     /// Work per second: requests, or copies finished.
-    pub rate_rps: f64,
+    pub(crate) rate_rps: f64,
     /// APERF over MPERF on the busy CPUs: the mean clock as a ratio to the
     /// nominal one. `None` where it cannot be read.
-    pub clock_ratio: Option<f64>,
+    pub(crate) clock_ratio: Option<f64>,
 }
 
 /// The speed-up from trials that were pinned to one thread of each core, and
@@ -55,7 +57,7 @@ pub struct PinnedTrial {
 /// # Errors
 ///
 /// Where either kind of trial is missing.
-pub fn speedup(
+pub(crate) fn speedup(
     one_thread: &[PinnedTrial],
     two_threads: &[PinnedTrial],
     seed: u64,
@@ -87,7 +89,11 @@ pub fn speedup(
 /// # Errors
 ///
 /// Where no trial of either number counts.
-pub fn from_copies(trials: &[CopiesTrial], cores: u32, seed: u64) -> Result<Speedup, NoSpeedup> {
+pub(crate) fn from_copies(
+    trials: &[CopiesTrial],
+    cores: u32,
+    seed: u64,
+) -> Result<Speedup, NoSpeedup> {
     let pinned = |copies: u32| -> Vec<PinnedTrial> {
         let setting = CopiesSetting::Copies { copies };
         let counts = |t: &&CopiesTrial| t.spec.setting == setting && t.verdict.is_valid();
@@ -102,12 +108,8 @@ pub fn from_copies(trials: &[CopiesTrial], cores: u32, seed: u64) -> Result<Spee
 
 fn pinned_copies(trial: &CopiesTrial) -> Option<PinnedTrial> {
     let copies = trial.outcome.copy_times.len() as f64;
-    let sum: f64 = trial
-        .outcome
-        .copy_times
-        .iter()
-        .map(|t| t.as_secs_f64())
-        .sum();
+    let times = trial.outcome.copy_times.iter();
+    let sum: f64 = times.map(Duration::as_secs_f64).sum();
     (sum > 0.0).then(|| PinnedTrial {
         rate_rps: copies * copies / sum,
         clock_ratio: trial.machine.clock_ratio,
@@ -141,8 +143,7 @@ impl Side {
 
     /// `None` when any trial lacks it.
     fn clock(&self) -> Option<f64> {
-        let sum: f64 = self.0.iter().map(|t| t.clock_ratio).sum::<Option<f64>>()?;
-        Some(sum / self.0.len() as f64).filter(|clock| *clock > 0.0)
+        mean(self.0.iter().map(|t| t.clock_ratio)).filter(|clock| *clock > 0.0)
     }
 }
 

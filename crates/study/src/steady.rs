@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_that_still_shrinks_is_seen() {
+    fn a_shrinking_spread_is_not_steady() {
         let series: Vec<f64> = (0..24)
             .map(|i| 100.0 + if i % 2 == 0 { 1.0 } else { -1.0 } * (24 - i) as f64 * 2.0)
             .collect();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_points_prove_nothing() {
+    fn four_points_are_never_steady() {
         assert!(!is_steady(&[100.0; 4]));
     }
 }

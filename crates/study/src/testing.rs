@@ -1,9 +1,13 @@
 //! Trials that no machine ever ran.
 
+use crate::seeded::Rng;
 use plimsoll_model::{
-    Arrivals, Bytes, Copies, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload, CpuTime,
-    CpuUse, HashService, LoadLevel, Phase, Plan, Rate, Setting, Trial, TrialSpec, Workload,
+    Arm, Arrivals, BesideRate, Bytes, Copies, CopiesPlan, CopiesSetting, CopiesTrial,
+    CopiesWorkload, CpuTime, CpuUse, HashService, Job, JobHeld, JobWork, LoadLevel, Phase, Plan,
+    Rate, Setting, Share, SideloadPlan, Trial, TrialSpec, Workload, YieldPlan, YieldSetting,
+    YieldTrial,
 };
+use statrs::distribution::{ContinuousCDF, Normal};
 use std::time::Duration;
 
 const WINDOW: Duration = Duration::from_secs(10);
@@ -69,6 +73,62 @@ pub(crate) fn copies_trial(copies: u32, seconds: u64) -> CopiesTrial {
     let mut trial: CopiesTrial = blank(Phase::Level { level: None }, setting);
     trial.outcome.copy_times = vec![Duration::from_secs(seconds); copies as usize];
     trial
+}
+
+/// A job beside the service at a load in percent, in these arms.
+pub(crate) fn yield_plan(arms: &[Arm], load_pct: f64, passes: u32) -> YieldPlan {
+    let mut load = plan();
+    load.run.passes = passes;
+    let sideload = SideloadPlan {
+        job: Job::Burn,
+        service: BesideRate::Load(LoadLevel::percent(load_pct).unwrap()),
+        arms: arms.to_vec(),
+        missing_arms: Vec::new(),
+        headroom: Share::new(0.2).unwrap(),
+        headrooms: Vec::new(),
+        budget: "p99+5%".parse().unwrap(),
+        cpus: "0-1".parse().unwrap(),
+        timeout: Duration::from_secs(60),
+    };
+    YieldPlan {
+        load,
+        sideload,
+        step: None,
+    }
+}
+
+/// A trial of an arm before anything was measured.
+pub(crate) fn yield_trial(arm: Arm, pass: u32, rps: f64) -> YieldTrial {
+    let setting = YieldSetting::Beside {
+        rate: rate(rps),
+        arm,
+        allowed: None,
+        headroom: None,
+    };
+    let mut trial: YieldTrial = blank(Phase::Level { level: None }, setting);
+    trial.spec.pass = pass;
+    trial
+}
+
+/// Work of a job that did so much in a second.
+pub(crate) fn job_work(done: u64) -> JobWork {
+    JobWork {
+        done,
+        over: Duration::from_secs(1),
+        cpu: None,
+        held: JobHeld::default(),
+    }
+}
+
+/// A normal number of mean 0 and standard deviation 1.
+pub(crate) fn normal(rng: &mut Rng) -> f64 {
+    Normal::standard().inverse_cdf(rng.unit())
+}
+
+pub(crate) fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
+    for i in (1..items.len()).rev() {
+        items.swap(i, rng.below(i + 1));
+    }
 }
 
 fn offer(rps: f64) -> Setting {

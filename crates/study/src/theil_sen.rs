@@ -5,29 +5,21 @@ use crate::bootstrap;
 use plimsoll_model::Estimate;
 
 /// The slope; `None` without two different x.
-pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
+pub(crate) fn slope(points: &[(f64, f64)]) -> Option<f64> {
     Pairs::of(&sorted(points), 0.0).median(&vec![1; points.len()])
 }
 
 /// The middle value, or the mean of the two in the middle; sorts `values`.
-pub fn median(values: &mut [f64]) -> Option<f64> {
+pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let (a, b) = (values.len().checked_sub(1)? / 2, values.len() / 2);
     Some((values[a] + values[b]) / 2.0)
 }
 
-/// A line whose slope is the median of the pairs' slopes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fit {
-    /// With its interval.
-    pub slope: Estimate,
-    at_zero: f64,
-}
-
-/// The same line before its interval is known: that takes a thousand times as
-/// long, and not every line is worth it.
+/// A line whose slope is the median of the pairs' slopes. Its interval takes a
+/// thousand times as long.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub(crate) struct Line {
     pairs: Pairs,
     points: usize,
     slope: f64,
@@ -38,7 +30,7 @@ impl Line {
     /// The line through points; points whose x are no more than
     /// `least_distance` apart make no pair, for the slope between them would
     /// be noise over noise. `None` without a pair.
-    pub fn through(points: &[(f64, f64)], least_distance: f64) -> Option<Line> {
+    pub(crate) fn through(points: &[(f64, f64)], least_distance: f64) -> Option<Line> {
         let points = sorted(points);
         let pairs = Pairs::of(&points, least_distance);
         let slope = pairs.median(&vec![1; points.len()])?;
@@ -51,43 +43,26 @@ impl Line {
         })
     }
 
-    /// The slope.
-    pub fn slope(&self) -> f64 {
+    pub(crate) fn slope(&self) -> f64 {
         self.slope
     }
 
-    /// The line at x.
-    pub fn at(&self, x: f64) -> f64 {
+    pub(crate) fn at(&self, x: f64) -> f64 {
         self.at_zero + self.slope * x
     }
 
-    /// With an interval that is resampled with `seed`.
+    /// The slope with an interval that is resampled with `seed`.
     ///
     /// In a resample a pair counts as often as both of its points were drawn
     /// together, so that the slopes are computed and sorted once.
-    pub fn with_interval(&self, seed: u64) -> Fit {
+    pub(crate) fn slope_with_interval(&self, seed: u64) -> Estimate {
         let mut times = vec![0u32; self.points];
         let replicates = bootstrap::resample(self.points, seed, |draw| {
             times.fill(0);
             draw.iter().for_each(|i| times[*i] += 1);
             self.pairs.median(&times)
         });
-        Fit {
-            slope: bootstrap::estimate(self.slope, replicates, self.points),
-            at_zero: self.at_zero,
-        }
-    }
-}
-
-impl Fit {
-    /// The line through points with its interval; see [`Line`].
-    pub fn through(points: &[(f64, f64)], least_distance: f64, seed: u64) -> Option<Fit> {
-        Some(Line::through(points, least_distance)?.with_interval(seed))
-    }
-
-    /// The line at x.
-    pub fn at(&self, x: f64) -> f64 {
-        self.at_zero + self.slope.value * x
+        bootstrap::estimate(self.slope, replicates, self.points)
     }
 }
 
@@ -169,10 +144,14 @@ impl Pairs {
 mod tests {
     use super::*;
     use crate::seeded::Rng;
+    use crate::testing::normal;
     use proptest::prelude::*;
-    use statrs::distribution::{ContinuousCDF, Normal};
 
     const LEAST: f64 = 0.05;
+
+    fn fitted(points: &[(f64, f64)], seed: u64) -> Option<Estimate> {
+        Some(Line::through(points, LEAST)?.slope_with_interval(seed))
+    }
 
     /// Twelve loads from 1 to 12, `passes` trials each, with noise.
     fn noisy(slope: f64, passes: u32, seed: u64) -> Vec<(f64, f64)> {
@@ -180,10 +159,7 @@ mod tests {
         let loads = (0..passes).flat_map(|_| 1..=12u32);
         let point = |load: u32| {
             let x = f64::from(load).ln();
-            (
-                x,
-                slope * x + 0.1 * Normal::standard().inverse_cdf(rng.unit()),
-            )
+            (x, slope * x + 0.1 * normal(&mut rng))
         };
         loads.map(point).collect()
     }
@@ -192,8 +168,8 @@ mod tests {
     fn intervals_hold_the_true_slope_as_often_as_stated() {
         for slope in [0.0, 0.5] {
             let covers = |seed: &u64| {
-                let fit = Fit::through(&noisy(slope, 2, *seed), LEAST, *seed).unwrap();
-                let (low, high) = fit.slope.interval().unwrap();
+                let fit = fitted(&noisy(slope, 2, *seed), *seed).unwrap();
+                let (low, high) = fit.interval().unwrap();
                 assert!(high - low < 0.35, "an interval this wide tells nothing");
                 low <= slope && slope <= high
             };
@@ -218,17 +194,17 @@ mod tests {
         for point in points.iter_mut().step_by(4) {
             point.1 = -10.0;
         }
-        let fit = Fit::through(&points, LEAST, 1).unwrap();
-        assert!((fit.slope.value - 0.5).abs() < 0.15, "{fit:?}");
+        let fit = fitted(&points, 1).unwrap();
+        assert!((fit.value - 0.5).abs() < 0.15, "{fit:?}");
     }
 
     #[test]
     fn an_even_number_of_pairs_has_its_median_in_the_middle() {
         let points = vec![(0.0, 0.0), (1.0, 1.0), (1.0, 3.0)];
-        let fit = Fit::through(&points, LEAST, 1).unwrap();
-        assert_eq!(fit.slope.value, 2.0);
-        assert_eq!(Fit::through(&[(1.0, 1.0), (1.01, 5.0)], LEAST, 1), None);
-        assert_eq!(Fit::through(&[], LEAST, 1), None);
+        let fit = fitted(&points, 1).unwrap();
+        assert_eq!(fit.value, 2.0);
+        assert_eq!(fitted(&[(1.0, 1.0), (1.01, 5.0)], 1), None);
+        assert_eq!(fitted(&[], 1), None);
     }
 
     #[test]
@@ -249,13 +225,13 @@ mod tests {
             points in prop::collection::vec((0.0..5.0f64, -3.0..3.0f64), 5..20),
             turn in -2.0..2.0f64,
         ) {
-            let Some(fit) = Fit::through(&points, LEAST, 3) else { return Ok(()) };
+            let Some(fit) = fitted(&points, 3) else { return Ok(()) };
             let mut backwards = points.clone();
             backwards.reverse();
-            prop_assert_eq!(Fit::through(&backwards, LEAST, 3), Some(fit));
+            prop_assert_eq!(fitted(&backwards, 3), Some(fit));
             let turned: Vec<_> = points.iter().map(|(x, y)| (*x, y + turn * x)).collect();
-            let turned = Fit::through(&turned, LEAST, 3).unwrap();
-            prop_assert!((turned.slope.value - fit.slope.value - turn).abs() < 1e-6);
+            let turned = fitted(&turned, 3).unwrap();
+            prop_assert!((turned.value - fit.value - turn).abs() < 1e-6);
         }
     }
 }

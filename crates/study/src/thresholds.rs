@@ -14,7 +14,7 @@ use crate::curve::{Curve, Line};
 use plimsoll_model::{Estimate, ThresholdFinding};
 
 /// The headrooms of the table, in percent of the capacity.
-pub const HEADROOMS_PCT: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 50.0];
+pub(crate) const HEADROOMS_PCT: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 50.0];
 
 /// The table of [`HEADROOMS_PCT`].
 ///
@@ -24,7 +24,7 @@ pub const HEADROOMS_PCT: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 50.0];
 /// squares (MOVER: Zou and Donner, Statistics in Medicine 27, 2008). Where the
 /// capacity lacks an end, or has it outside of what was measured, so do the
 /// figures.
-pub fn thresholds(curve: &Curve, capacity_rps: Estimate) -> Vec<ThresholdFinding> {
+pub(crate) fn thresholds(curve: &Curve, capacity_rps: Estimate) -> Vec<ThresholdFinding> {
     let combined = |figure: &dyn Fn(&Line, f64) -> Option<f64>| {
         let of_curve = curve.estimate(|line| figure(line, capacity_rps.value))?;
         let value = of_curve.value;

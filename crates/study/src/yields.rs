@@ -198,21 +198,19 @@ impl<'t> Seen<'t> {
 
 /// The mean of `values`, one for each pass; `None` without any.
 fn mean(values: &[f64], seed: u64) -> Option<Estimate> {
-    let mean = |draw: &[usize]| {
-        let sum: f64 = draw.iter().filter_map(|at| values.get(*at)).sum();
-        (!draw.is_empty()).then(|| sum / draw.len() as f64)
-    };
-    resampled(values.len(), seed, mean)
+    enough(bootstrap::mean(values, seed), values.len())
 }
 
 /// What `figure` gives for all of `n` passes, with what it gives for passes
 /// drawn with replacement.
 fn resampled(n: usize, seed: u64, figure: impl Fn(&[usize]) -> Option<f64>) -> Option<Estimate> {
-    let all: Vec<usize> = (0..n).collect();
-    let value = figure(&all).filter(|v| v.is_finite())?;
-    if n < FEWEST_PAIRS {
-        return Some(Estimate::alone(value));
+    enough(bootstrap::figure(n, seed, figure), n)
+}
+
+/// Without an interval of too few pairs.
+fn enough(found: Option<Estimate>, pairs: usize) -> Option<Estimate> {
+    match pairs < FEWEST_PAIRS {
+        true => found.map(|found| Estimate::alone(found.value)),
+        false => found,
     }
-    let replicates = bootstrap::resample(n, seed, figure);
-    Some(bootstrap::estimate(value, replicates, n))
 }

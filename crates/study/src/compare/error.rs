@@ -3,10 +3,8 @@
 /// Why machines cannot be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CompareError {
-    /// Fewer than two records.
     #[error("one record alone has nothing to be compared with; name at least two")]
     TooFew,
-    /// A duplicate name.
     #[error(
         "two of the records are called '{name}', so nobody could tell them apart; name each record once"
     )]
@@ -16,40 +14,29 @@ pub enum CompareError {
         "'{name}' was made without a goal, so it has no capacity to be compared by; give one with --goal, such as --goal 'p99<10ms'"
     )]
     NoGoal { name: String },
-    /// Different workloads.
     #[error(
         "'{first}' and '{other}' were not measured with the same workload ({difference}), so their rates say nothing about each other; compare records of the same workload"
     )]
     Workload {
-        /// The first machine.
         first: String,
         other: String,
-        /// The difference.
         difference: String,
     },
-    /// Different goals.
     #[error(
         "'{first}' was held against {first_goals} and '{other}' against {other_goals}; give both the same goals with --goal"
     )]
     Goals {
-        /// The first machine.
         first: String,
-        /// Its goals.
         first_goals: String,
-        /// The other one.
         other: String,
-        /// Its goals.
         other_goals: String,
     },
-    /// Invalid price.
     #[error(
         "a price of {price} for '{name}' makes no sense; give what it costs per hour, above 0 and up to 1000000, such as --price {name}=0.34"
     )]
     Price { name: String, price: f64 },
-    /// Invalid power.
     #[error("{watts} W for '{name}' make no sense; give the power at its capacity, above 0")]
     Watts { name: String, watts: f64 },
-    /// Zero CPUs.
     #[error("'{name}' cannot have 0 CPUs; leave the number out where it is not known")]
     NoCpus { name: String },
 }

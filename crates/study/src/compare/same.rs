@@ -3,7 +3,6 @@
 use super::{CompareError, Machine};
 use plimsoll_model::{HttpService, WorkUnit, Workload};
 
-/// Refuses other workloads.
 pub(super) fn workload(first: &Machine, other: &Machine) -> Result<(), CompareError> {
     match difference(&first.workload, &other.workload) {
         None => Ok(()),
@@ -112,7 +111,6 @@ pub(super) fn unit(workload: &Workload) -> WorkUnit {
     }
 }
 
-/// Units of work in a request.
 pub(super) fn work_per_request(workload: &Workload) -> f64 {
     match workload {
         Workload::Hash(hash) => hash.mean_block.0 as f64,

@@ -24,9 +24,7 @@ pub(super) struct Group {
     pub(super) rate_rps: f64,
     /// Mean CPU use.
     pub(super) cpu_pct: f64,
-    /// Measuring time.
     seconds: f64,
-    /// Whether the service fell behind.
     saturated: bool,
     /// Whether the rate was measured, rather than given.
     rate_is_outcome: bool,

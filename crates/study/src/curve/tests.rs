@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::seeded::Rng;
+use crate::testing::{normal, shuffle};
 use proptest::prelude::*;
-use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Requests/s and CPU use in percent of a Netty server with 8 CPUs, as
 /// published in the Graviton study of load and headroom.
@@ -108,7 +108,7 @@ impl Machine {
     /// A trial of 5 s: CPU time per request is off by a normal share; beyond
     /// the end the rate is what gives way.
     fn trial(&self, level: u32, intended: f64, rng: &mut Rng) -> CurveTrial {
-        let off = 1.0 + self.noise * Normal::standard().inverse_cdf(rng.unit());
+        let off = 1.0 + self.noise * normal(rng);
         let most = self.most_rps() / off;
         if intended >= most {
             return trial(level, intended, most, 100.0, 5);
@@ -237,14 +237,6 @@ fn a_level_of_many_trials_is_judged_by_its_own_scatter() {
     assert!(width(1) < 0.05 * width(0), "{points:?}");
 }
 
-fn shuffled<T>(mut items: Vec<T>, seed: u64) -> Vec<T> {
-    let mut rng = Rng::seeded(seed);
-    for i in (1..items.len()).rev() {
-        items.swap(i, rng.below(i + 1));
-    }
-    items
-}
-
 /// Any trials whatever: up to 12 levels, achieved anything up to intended.
 fn any_trials() -> impl Strategy<Value = Vec<CurveTrial>> {
     let one = (0u32..12, 0.5..1.0f64, 0.01..100.0f64, 1u64..20);
@@ -261,7 +253,7 @@ proptest! {
     #[test]
     fn a_curve_never_falls_either_way(trials in any_trials()) {
         let Some(curve) = Curve::of(&trials, 1) else { return Ok(()) };
-        for line in curve.resamples().iter().take(20).chain([curve.line()]) {
+        for line in curve.resamples.iter().take(20).chain([curve.line()]) {
             let grid = (0..200).map(|i| f64::from(i) * 65.0);
             let cpu: Vec<f64> = grid.filter_map(|rate| line.cpu_pct_at(rate)).collect();
             prop_assert!(cpu.windows(2).all(|w| w[0] <= w[1] + 1e-9));
@@ -286,7 +278,9 @@ proptest! {
     #[test]
     fn the_order_of_the_trials_does_not_matter(trials in any_trials(), seed in 0u64..1000) {
         let points = |trials: &[CurveTrial]| Curve::of(trials, 7).map(|c| c.points());
-        prop_assert_eq!(points(&trials), points(&shuffled(trials.clone(), seed)));
+        let mut shuffled = trials.clone();
+        shuffle(&mut shuffled, &mut Rng::seeded(seed));
+        prop_assert_eq!(points(&trials), points(&shuffled));
     }
 
     #[test]

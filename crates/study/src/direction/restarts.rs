@@ -17,7 +17,7 @@ const LEAST_RESTARTS: usize = 3;
 /// Only levels that every start was tried at count, so that a start is not
 /// taken for slow because it had the high levels. `None` with fewer than three
 /// starts, and without repetition within starts.
-pub fn restarts(visits: &[Visit]) -> Option<RestartsFinding> {
+pub(crate) fn restarts(visits: &[Visit]) -> Option<RestartsFinding> {
     let values = Values::of(visits);
     let groups = values.adjusted();
     let count = groups.len();

@@ -24,7 +24,7 @@ fn trials(per_request: impl Fn(f64) -> [f64; 3]) -> Vec<Trial> {
 }
 
 fn found(trials: &[Trial]) -> Vec<Growth> {
-    growth(&trials.iter().collect::<Vec<_>>(), 1)
+    grown(&trials.iter().collect::<Vec<_>>(), 1, |_| true)
 }
 
 fn counter(found: &[Growth], counter: Counter) -> Growth {
@@ -90,7 +90,7 @@ fn a_machine_without_steal_has_none_that_grows() {
 }
 
 #[test]
-fn a_single_load_and_no_trial_say_nothing() {
+fn a_single_load_and_no_trial_give_no_growth() {
     assert!(found(&[]).is_empty());
     let same = [trial_at(10.0, 100, 0.1, 1.0), trial_at(10.0, 100, 0.1, 1.0)];
     assert!(found(&same).is_empty());

@@ -3,7 +3,6 @@
 use plimsoll_model::{Rate, counted, human_duration};
 use std::time::Duration;
 
-/// Why no plan can be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SizingError {
     /// The trials give no capacity per instance.
@@ -16,10 +15,8 @@ pub enum SizingError {
         "the interval of what an instance carries reaches down to nothing, with which nothing can be planned; measure its capacity more closely, with more or longer trials, or take a record whose capacity was found"
     )]
     Capacity(f64),
-    /// The load is zero.
     #[error("the peak is 0 requests per second; give the highest rate that has to be carried")]
     NoPeak,
-    /// Too many simultaneous failures.
     #[error(
         "{0} instances lost at once make no sense; give how many may fail together, 0 to 1000, such as 1"
     )]
@@ -29,13 +26,11 @@ pub enum SizingError {
         "growth of {0} % per minute makes no sense; give 0 % to 1000 % per minute, such as 10%/min"
     )]
     Growth(f64),
-    /// The start-up time is too long.
     #[error(
         "an instance that is ready in {} makes no sense; give at most 24h, such as 3min",
         human_duration(*.0)
     )]
     ReadyIn(Duration),
-    /// Invalid price.
     #[error(
         "a price of {0} per hour makes no sense; give what an instance costs per hour, above 0 and up to 1000000, such as 0.34"
     )]
@@ -45,34 +40,22 @@ pub enum SizingError {
         "of a smallest fleet of {floor} nothing is left when {failures} are lost; give a floor of at least {}",
         failures.saturating_add(1)
     )]
-    Floor {
-        /// The smallest fleet.
-        floor: u32,
-        /// How many may be lost.
-        failures: u32,
-    },
-    /// A mistake in a unit.
+    Floor { floor: u32, failures: u32 },
     #[error(
         "that needs more than 1000000 instances of {planned} each; check that the peak and the capacity are both in requests per second"
     )]
-    TooMany {
-        /// The planned load of one instance.
-        planned: Rate,
-    },
-    /// Fewer than two moments of traffic.
+    TooMany { planned: Rate },
     #[error(
         "the traffic has {}; give at least two, with the time in seconds and the rate",
         counted(*.0, "moment", "moments")
     )]
     FewMoments(usize),
-    /// Invalid time.
     #[error(
         "moment {moment} of the traffic is at {seconds} s; give seconds from the start, from 0 up to ten years"
     )]
     Time {
         /// The position, from 1.
         moment: usize,
-        /// Its time.
         seconds: f64,
     },
     /// Times that do not increase.
@@ -81,14 +64,12 @@ pub enum SizingError {
         /// The position, from 1.
         moment: usize,
     },
-    /// Invalid rate.
     #[error(
         "moment {moment} of the traffic has a rate of {rate} requests per second; give 0 or more"
     )]
     TrafficRate {
         /// The position, from 1.
         moment: usize,
-        /// Its rate.
         rate: f64,
     },
 }

@@ -1,23 +1,20 @@
 use super::*;
 use crate::curve::tests::INTEL_SMT;
-use plimsoll_model::{CpuFigure, SizingCaution};
+use plimsoll_model::{CpuFigure, LinearRule, SizingCaution};
 use proptest::prelude::*;
 
-/// CPU use by requests per second, straight between rows, from a table.
+/// CPU use by requests per second, straight between the rows of a table.
 fn curve(rows: &'static [(f64, f64)]) -> impl Fn(Rate) -> Option<Estimate> {
+    let rows: Vec<(f64, f64)> = [(0.0, 0.0)].iter().chain(rows).copied().collect();
     move |rate| {
-        let above = rows.iter().position(|row| row.0 >= rate.get())?;
-        let (x1, u1) = rows[above];
-        let (x0, u0) = if above > 0 {
-            rows[above - 1]
-        } else {
-            (0.0, 0.0)
+        let at = |pair: &&[(f64, f64)]| rate.get() <= pair[1].0;
+        let [(x0, u0), (x1, u1)] = *rows.windows(2).find(at)? else {
+            return None;
         };
         pct(u0 + (rate.get() - x0) / (x1 - x0) * (u1 - u0))
     }
 }
 
-/// A CPU use that can be.
 fn pct(pct: f64) -> Option<Estimate> {
     (0.0..=100.0).contains(&pct).then(|| Estimate::alone(pct))
 }
@@ -46,6 +43,23 @@ fn request<'a>(demand: &'a Demand, cpu: &'a dyn Fn(Rate) -> Option<Estimate>) ->
     }
 }
 
+/// The answer to a request for a peak, changed.
+fn sized(peak: f64, change: impl FnOnce(&mut Request<'_>)) -> Sizing {
+    sized_with(peak, NO_CPU, change)
+}
+
+/// The same with this CPU use at a rate.
+fn sized_with(
+    peak: f64,
+    cpu: &dyn Fn(Rate) -> Option<Estimate>,
+    change: impl FnOnce(&mut Request<'_>),
+) -> Sizing {
+    let demand = Demand::Peak(rate(peak));
+    let mut asked = request(&demand, cpu);
+    change(&mut asked);
+    size(&asked).unwrap()
+}
+
 fn day() -> Demand {
     let moments: Vec<(f64, f64)> = (0..=24)
         .map(|hour| {
@@ -58,7 +72,6 @@ fn day() -> Demand {
 
 #[test]
 fn the_lower_end_of_the_capacity_is_planned_with() {
-    let demand = Demand::Peak(rate(10_000.0));
     for (capacity, from) in [
         (
             found(Estimate::within(1100.0, 1000.0, 1200.0)),
@@ -67,20 +80,17 @@ fn the_lower_end_of_the_capacity_is_planned_with() {
         (Carried::AtLeast(1000.0), PlannedFrom::HighestTried),
         (found(Estimate::alone(1000.0)), PlannedFrom::Value),
     ] {
-        let mut asked = request(&demand, NO_CPU);
-        asked.capacity = capacity;
-        let sizing = size(&asked).unwrap();
+        let sizing = sized(10_000.0, |asked| asked.capacity = capacity);
         assert_eq!((sizing.instances, sizing.planned_from), (10, from));
     }
 }
 
 #[test]
 fn a_failure_while_traffic_grows_is_survived() {
-    let demand = Demand::Peak(rate(10_000.0));
-    let mut asked = request(&demand, NO_CPU);
-    asked.failures = 1;
-    asked.growth_per_minute = 0.1;
-    let sizing = size(&asked).unwrap();
+    let sizing = sized(10_000.0, |asked| {
+        asked.failures = 1;
+        asked.growth_per_minute = 0.1;
+    });
     // 10,000 a second grow to 13,000 within 3 minutes, and one is lost.
     assert_eq!(sizing.instances, 14);
     let target = sizing.autoscaler.rate_rps;
@@ -101,13 +111,13 @@ fn in_doubt(sizing: &Sizing) -> Vec<CpuFigure> {
 
 #[test]
 fn a_cpu_use_below_what_was_measured_is_in_doubt() {
-    let demand = Demand::Peak(rate(4500.0));
     let cpu = |rate: Rate| pct(rate.get() / 12.5);
     let cautions = |lowest: f64, cpu: &dyn Fn(Rate) -> Option<Estimate>| {
-        let mut asked = request(&demand, cpu);
-        asked.failures = 1;
-        asked.lowest_measured = Some(rate(lowest));
-        in_doubt(&size(&asked).unwrap())
+        let sizing = sized_with(4500.0, cpu, |asked| {
+            asked.failures = 1;
+            asked.lowest_measured = Some(rate(lowest));
+        });
+        in_doubt(&sizing)
     };
     // Six instances at 750 each, and five sixths of 1,000 as the target.
     assert_eq!(cautions(700.0, &cpu), []);
@@ -120,11 +130,9 @@ fn a_cpu_use_below_what_was_measured_is_in_doubt() {
 
 #[test]
 fn a_wide_interval_of_the_capacity_says_what_its_upper_end_would_save() {
-    let demand = Demand::Peak(rate(10_000.0));
     let cautions = |low: f64, high: f64| {
-        let mut asked = request(&demand, NO_CPU);
-        asked.capacity = found(Estimate::within(1000.0, low, high));
-        size(&asked).unwrap().cautions
+        let capacity = found(Estimate::within(1000.0, low, high));
+        sized(10_000.0, |asked| asked.capacity = capacity).cautions
     };
     assert_eq!(cautions(810.0, 1190.0), []);
     let half_width_pct = 25.0;
@@ -159,12 +167,11 @@ fn the_smallest_fleet_says_why_it_is_not_smaller() {
 
 #[test]
 fn the_target_is_read_off_the_curve_and_leaves_room_for_the_tolerance() {
-    let demand = Demand::Peak(rate(4e6));
-    let cpu = curve(INTEL_SMT);
-    let mut asked = request(&demand, &cpu);
-    asked.capacity = found(Estimate::within(560_000.0, 543_327.0, 580_000.0));
-    asked.growth_per_minute = 0.1;
-    let autoscaler = size(&asked).unwrap().autoscaler;
+    let sizing = sized_with(4e6, &curve(INTEL_SMT), |asked| {
+        asked.capacity = found(Estimate::within(560_000.0, 543_327.0, 580_000.0));
+        asked.growth_per_minute = 0.1;
+    });
+    let autoscaler = sizing.autoscaler;
     let pct = autoscaler.target_cpu_pct.unwrap();
     // 543,327 / 1.3 lies between the rows of 60 % and 70 %.
     assert!((pct - 64.7).abs() < 0.1, "{pct}");
@@ -173,24 +180,25 @@ fn the_target_is_read_off_the_curve_and_leaves_room_for_the_tolerance() {
 
 #[test]
 fn the_target_is_the_lower_end_of_the_cpu_use() {
-    let demand = Demand::Peak(rate(10_000.0));
     let cpu = |rate: Rate| {
         let pct = rate.get() / 12.5;
         Some(Estimate::within(pct, 0.9 * pct, 1.1 * pct))
     };
-    let autoscaler = size(&request(&demand, &cpu)).unwrap().autoscaler;
+    let autoscaler = sized_with(10_000.0, &cpu, |_| ()).autoscaler;
     assert_eq!(autoscaler.cpu_pct.unwrap().value, 80.0);
     assert!((autoscaler.target_cpu_pct.unwrap() - 72.0).abs() < 1e-9);
     assert_eq!(autoscaler.hpa_target_pct, Some(65));
 }
 
+/// What becomes of a fleet that scales at a CPU use in proportion to the load.
+fn linear(peak: f64, growth: f64, cpu: &dyn Fn(Rate) -> Option<Estimate>) -> LinearRule {
+    let sizing = sized_with(peak, cpu, |asked| asked.growth_per_minute = growth);
+    sizing.linear_rule.unwrap()
+}
+
 #[test]
-fn work_that_is_cpu_use_makes_the_linear_rule_right() {
-    let demand = Demand::Peak(rate(10_000.0));
-    let cpu = |rate: Rate| pct(rate.get() / 10.0);
-    let mut asked = request(&demand, &cpu);
-    asked.growth_per_minute = 0.1;
-    let linear = size(&asked).unwrap().linear_rule.unwrap();
+fn the_linear_rule_is_right_where_cpu_use_is_linear() {
+    let linear = linear(10_000.0, 0.1, &|rate| pct(rate.get() / 10.0));
     assert!(linear.settled);
     assert_eq!((linear.instances, linear.missing_instances), (13, 0));
     assert!(linear.load_ratio <= 1.0 + 1e-9, "{linear:?}");
@@ -211,47 +219,33 @@ fn the_linear_rule_keeps_the_floor_of_the_plan_that_it_is_compared_with() {
 
 #[test]
 fn the_linear_rule_is_wrong_in_the_way_that_the_curve_bends() {
-    let demand = Demand::Peak(rate(20_000.0));
-    let ends = |bend: f64| {
+    let bent = |bend: f64| {
         let cpu = move |rate: Rate| pct(95.0 * (rate.get() / 1000.0).powf(bend));
-        let mut asked = request(&demand, &cpu);
-        asked.growth_per_minute = 0.2;
-        size(&asked).unwrap().linear_rule.unwrap()
+        linear(20_000.0, 0.2, &cpu)
     };
     // CPU use that lags behind work lets instances be asked for too much.
-    let lags = ends(2.0);
-    assert!(
-        lags.missing_instances > 0 && lags.load_ratio > 1.1,
-        "{lags:?}"
-    );
-    let leads = ends(0.7);
-    assert!(
-        leads.missing_instances < 0 && leads.load_ratio < 0.95,
-        "{leads:?}"
-    );
+    let lags = bent(2.0);
+    assert!(lags.missing_instances > 0, "{lags:?}");
+    assert!(lags.load_ratio > 1.1, "{lags:?}");
+    let leads = bent(0.7);
+    assert!(leads.missing_instances < 0, "{leads:?}");
+    assert!(leads.load_ratio < 0.95, "{leads:?}");
 }
 
 #[test]
-fn a_rule_whose_target_is_below_the_idle_machine_adds_instances_without_end() {
-    let demand = Demand::Peak(rate(3000.0));
-    let cpu = |rate: Rate| pct(90.0 + rate.get() / 100.0);
-    let mut asked = request(&demand, &cpu);
-    asked.growth_per_minute = 0.3;
-    assert!(size(&asked).unwrap().linear_rule.unwrap().runs_away);
-    let cpu = |rate: Rate| pct(rate.get() / 12.5);
-    asked.cpu = &cpu;
-    assert!(!size(&asked).unwrap().linear_rule.unwrap().runs_away);
+fn a_linear_target_below_idle_cpu_use_adds_instances_without_end() {
+    let idle_above = linear(3000.0, 0.3, &|rate| pct(90.0 + rate.get() / 100.0));
+    assert!(idle_above.runs_away);
+    let idle_below = linear(3000.0, 0.3, &|rate| pct(rate.get() / 12.5));
+    assert!(!idle_below.runs_away);
 }
 
 #[test]
-fn a_rule_that_goes_in_circles_says_so() {
-    let demand = Demand::Peak(rate(3000.0));
+fn a_linear_rule_that_oscillates_says_so() {
     // Half the CPU whatever is asked, and nothing below: the fleet doubles
     // until it idles, and shrinks at once.
     let cpu = |rate: Rate| pct(if rate.get() > 200.0 { 90.0 } else { 1.0 });
-    let mut asked = request(&demand, &cpu);
-    asked.growth_per_minute = 0.3;
-    let linear = size(&asked).unwrap().linear_rule.unwrap();
+    let linear = linear(3000.0, 0.3, &cpu);
     assert!(!linear.settled);
     assert!(linear.rounds_instances.len() < 100);
     assert!(linear.load_ratio > 1.0, "the worst of the circle counts");
@@ -415,12 +409,11 @@ proptest! {
     fn the_fleet_survives_what_is_planned_for_and_one_less_would_not(
         peak in 1.0..1e5f64, failures in 0u32..5, growth in 0.0..2.0f64, carried in 10.0..1e4f64
     ) {
-        let demand = Demand::Peak(rate(peak));
-        let mut asked = request(&demand, NO_CPU);
-        asked.capacity = found(Estimate::alone(carried));
-        asked.failures = failures;
-        asked.growth_per_minute = growth;
-        let sizing = size(&asked).unwrap();
+        let sizing = sized(peak, |asked| {
+            asked.capacity = found(Estimate::alone(carried));
+            asked.failures = failures;
+            asked.growth_per_minute = growth;
+        });
         let load = peak * (1.0 + 3.0 * growth);
         let carries = |left: u32| f64::from(left) * carried;
         prop_assert!(carries(sizing.instances - failures) >= load * (1.0 - 1e-9));
@@ -432,12 +425,12 @@ proptest! {
     fn above_its_floor_a_target_keeps_the_promise_at_any_traffic(
         traffic in 0.0..1e5f64, failures in 0u32..4, more in 0u32..20, growth in 0.0..1.0f64
     ) {
-        let demand = Demand::Peak(rate(1e5));
-        let mut asked = request(&demand, NO_CPU);
-        asked.failures = failures;
-        asked.growth_per_minute = growth;
-        asked.floor = Some(failures + 1 + more);
-        let autoscaler = size(&asked).unwrap().autoscaler;
+        let sizing = sized(1e5, |asked| {
+            asked.failures = failures;
+            asked.growth_per_minute = growth;
+            asked.floor = Some(failures + 1 + more);
+        });
+        let autoscaler = sizing.autoscaler;
         let running = (traffic / autoscaler.rate_rps - 1e-9).ceil().max(f64::from(autoscaler.floor_instances));
         let left = running - f64::from(failures);
         let grown = traffic * (1.0 + 3.0 * growth);
@@ -486,9 +479,8 @@ proptest! {
 
 #[test]
 fn a_cpu_use_that_is_above_its_target_without_load_is_no_target() {
-    let demand = Demand::Peak(rate(5000.0));
     let cpu = |rate: Rate| Some(Estimate::within(60.0 + rate.get() / 100.0, 40.0, 90.0));
-    let sizing = size(&request(&demand, &cpu)).unwrap();
+    let sizing = sized_with(5000.0, &cpu, |_| ());
     let auto = sizing.autoscaler;
     assert_eq!((auto.target_cpu_pct, auto.hpa_target_pct), (None, None));
     assert_eq!((sizing.instances, sizing.least_instances), (5, 5));

@@ -10,13 +10,13 @@ use plimsoll_model::{
 };
 
 /// Copies that used less of their CPUs than this waited for something else:
-/// how busy cores were is then not told by their places.
+/// their places then do not show how busy cores were.
 const BUSY_SHARE: f64 = 0.9;
 
 /// What a second busy thread of a core adds to the work of a service, and the
 /// corrected utilisation of each of `levels`: a range, for only how many
 /// threads are busy in all is known, not on which cores.
-pub fn of_levels(plan: &Plan, trials: &[Trial], levels: &[Level<'_>]) -> SmtFinding {
+pub(crate) fn of_levels(plan: &Plan, trials: &[Trial], levels: &[Level<'_>]) -> SmtFinding {
     let found = || {
         let is_ours = matches!(plan.workload, Workload::Hash(_));
         let cores = match plan.run.cpus.two_thread_cores() {
@@ -43,7 +43,11 @@ pub fn of_levels(plan: &Plan, trials: &[Trial], levels: &[Level<'_>]) -> SmtFind
 
 /// The same of copies, whose CPUs are known, and with them the busy threads of
 /// each core.
-pub fn of_copies(plan: &CopiesPlan, trials: &[CopiesTrial], rows: &[CopiesFinding]) -> SmtFinding {
+pub(crate) fn of_copies(
+    plan: &CopiesPlan,
+    trials: &[CopiesTrial],
+    rows: &[CopiesFinding],
+) -> SmtFinding {
     let found = || {
         let cores = plan.run.cpus.two_thread_cores()?;
         Ok(Known {
@@ -243,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_carried_what_was_offered_says_nothing_about_threads() {
+    fn a_service_that_was_not_saturated_has_no_speedup() {
         let found = of(&smt(), &both(3000, 3000, None));
         assert_eq!(found, SmtFinding::unknown(NoSpeedup::NotSaturated));
     }
 
     #[test]
-    fn what_is_missing_or_not_ours_is_told_apart() {
+    fn the_missing_condition_is_the_reason() {
         let why = |plan: &Plan, trials: &[Trial]| of(plan, trials).speedup.unwrap_err();
         let mut disturbed = both(1000, 1250, None);
         let reason = Invalid::Steal {

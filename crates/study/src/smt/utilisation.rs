@@ -2,7 +2,7 @@
 
 /// How busy the cores of a machine with two threads each were.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BusyTime {
+pub(crate) struct BusyTime {
     /// Share of time in which only one thread of a core was busy.
     one_thread_share: f64,
     /// Share of time in which both were.
@@ -14,7 +14,7 @@ impl BusyTime {
     /// one thread of a core was busy (0 to 1), and `u_thread`, the busy time
     /// of both threads of a core together (0 to 2). `None` for what cannot be:
     /// `u_core <= u_thread <= 2 u_core` is not held.
-    pub fn of_core_and_threads(u_core: f64, u_thread: f64) -> Option<BusyTime> {
+    pub(crate) fn of_core_and_threads(u_core: f64, u_thread: f64) -> Option<BusyTime> {
         // A sampled u_core may be off by a rounding.
         const SLACK: f64 = 1e-9;
         let possible = (0.0..=1.0 + SLACK).contains(&u_core)
@@ -28,13 +28,13 @@ impl BusyTime {
 
     /// If threads are spread over idle cores before they share one, as Linux
     /// tries to do: from CPU use as Linux shows it, 0 to 1.
-    pub fn spread(cpu_share: f64) -> Option<BusyTime> {
+    pub(crate) fn spread(cpu_share: f64) -> Option<BusyTime> {
         BusyTime::of_core_and_threads((2.0 * cpu_share).min(1.0), 2.0 * cpu_share)
     }
 
     /// If both threads of a core are always busy together: from CPU use as
     /// Linux shows it, 0 to 1.
-    pub fn packed(cpu_share: f64) -> Option<BusyTime> {
+    pub(crate) fn packed(cpu_share: f64) -> Option<BusyTime> {
         BusyTime::of_core_and_threads(cpu_share, 2.0 * cpu_share)
     }
 
@@ -48,20 +48,14 @@ impl BusyTime {
 /// The clock while the work was done, and with all threads busy: both APERF
 /// over MPERF, or both in Hz.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Clock {
+pub(crate) struct Clock {
     /// While the work was done.
-    pub now: f64,
+    pub(crate) now: f64,
     /// With all threads busy.
-    pub all_busy: f64,
+    pub(crate) all_busy: f64,
 }
 
 impl Clock {
-    /// How much of the clock under light load is lost with all threads busy,
-    /// as a share of it; `None` for clocks that are none.
-    pub fn drop_share(self) -> Option<f64> {
-        Some(1.0 - 1.0 / self.factor()?)
-    }
-
     fn factor(self) -> Option<f64> {
         let factor = self.now / self.all_busy;
         (factor.is_finite() && factor > 0.0).then_some(factor)
@@ -75,7 +69,7 @@ impl Clock {
 /// `None` for a speed-up outside 0.5 to 2 (two threads never do more than
 /// twice the work of one, and if they do less than half, something else was
 /// measured) and for clocks that are none.
-pub fn work_share(busy: BusyTime, speedup: f64, clock: Option<Clock>) -> Option<f64> {
+pub(crate) fn work_share(busy: BusyTime, speedup: f64, clock: Option<Clock>) -> Option<f64> {
     let known = (0.5..=2.0).contains(&speedup);
     let factor = clock.map_or(Some(1.0), Clock::factor)?;
     known.then(|| busy.corrected(speedup) * factor)
@@ -84,7 +78,11 @@ pub fn work_share(busy: BusyTime, speedup: f64, clock: Option<Clock>) -> Option<
 /// Lowest and highest share of the work that can hide behind a CPU use of 0 to
 /// 1, where the kernel does not tell how busy cores were: threads always
 /// packed onto the same cores, and always spread.
-pub fn work_share_range(cpu_share: f64, speedup: f64, clock: Option<Clock>) -> Option<(f64, f64)> {
+pub(crate) fn work_share_range(
+    cpu_share: f64,
+    speedup: f64,
+    clock: Option<Clock>,
+) -> Option<(f64, f64)> {
     let packed = work_share(BusyTime::packed(cpu_share)?, speedup, clock)?;
     let spread = work_share(BusyTime::spread(cpu_share)?, speedup, clock)?;
     Some((packed.min(spread), packed.max(spread)))

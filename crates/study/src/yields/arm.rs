@@ -23,7 +23,7 @@ pub(super) fn finding(
     };
     let budgeted = change.map(|c| c.under(&side.budget));
     let gained = gained(seen, arm, seed);
-    let told = budgeted.filter(|_| arm.is_beside());
+    let under_budget = budgeted.filter(|_| arm.is_beside());
     let all = seen.all(arm);
     let behind = arm.is_beside() && falls_behind(seen, arm);
     let (counting, run_delay, cpu) = per_request(seen, arm);
@@ -40,9 +40,9 @@ pub(super) fn finding(
         cause: change.and_then(|change| cause(seen, arm, &change)),
         verdict: arm.is_beside().then(|| match behind {
             true => BudgetVerdict::Beyond,
-            false => verdict::held_against(&side.budget, noise, told.as_ref()),
+            false => verdict::verdict(&side.budget, noise, under_budget.as_ref()),
         }),
-        passes_to_tell: told.filter(|_| !behind).and_then(|t| {
+        passes_to_tell: under_budget.filter(|_| !behind).and_then(|t| {
             let pairs = seen.pairs(arm, Arm::ServiceAlone).len();
             verdict::passes_to_tell(&side.budget, noise, &t, pairs as u32)
         }),
@@ -167,8 +167,8 @@ fn price(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
 /// Means over the trials that have the value.
 fn held(counting: &[&YieldTrial]) -> JobHeld {
     let mean = |of: &dyn Fn(&JobHeld) -> Option<Share>| {
-        let told = counting.iter().filter_map(|t| of(&t.outcome.job?.held));
-        let shares: Vec<f64> = told.map(Share::get).collect();
+        let known = counting.iter().filter_map(|t| of(&t.outcome.job?.held));
+        let shares: Vec<f64> = known.map(Share::get).collect();
         let sum: f64 = shares.iter().sum();
         (!shares.is_empty()).then(|| sum / shares.len() as f64)
     };

@@ -43,11 +43,11 @@ pub(super) fn knee(points: &[AtHeadroom], noise_pct: Option<f64>, seed: u64) -> 
     let n = passes.len();
     let all: Vec<usize> = (0..n).collect();
     let Some(found) = Bend::of(points, &passes, &all) else {
-        return told(KneeStatus::Inconclusive, None, None);
+        return with_status(KneeStatus::Inconclusive, None, None);
     };
     if n < FEWEST_PAIRS {
         let (at, rise) = (Estimate::alone(found.at()), Estimate::alone(found.rise_pct));
-        return told(KneeStatus::Inconclusive, Some(at), Some(rise));
+        return with_status(KneeStatus::Inconclusive, Some(at), Some(rise));
     }
     // The same seed draws the same passes for all three.
     let of = |figure: fn(&Bend) -> f64, value: f64| {
@@ -62,15 +62,19 @@ pub(super) fn knee(points: &[AtHeadroom], noise_pct: Option<f64>, seed: u64) -> 
     let range = range(points);
     let is_narrow = ends.is_some_and(|(low, high)| high - low <= range / 2.0);
     match (noise_pct, rise.low) {
-        (Some(noise), _) if rise.value <= noise => told(KneeStatus::None, None, Some(rise)),
+        (Some(noise), _) if rise.value <= noise => with_status(KneeStatus::None, None, Some(rise)),
         (Some(noise), Some(low)) if low > noise && is_narrow => {
-            told(KneeStatus::Found, at, Some(rise))
+            with_status(KneeStatus::Found, at, Some(rise))
         }
-        _ => told(KneeStatus::Inconclusive, at, Some(rise)),
+        _ => with_status(KneeStatus::Inconclusive, at, Some(rise)),
     }
 }
 
-fn told(status: KneeStatus, headroom_pct: Option<Estimate>, rise_pct: Option<Estimate>) -> Knee {
+fn with_status(
+    status: KneeStatus,
+    headroom_pct: Option<Estimate>,
+    rise_pct: Option<Estimate>,
+) -> Knee {
     Knee {
         status,
         headroom_pct,

@@ -1,7 +1,7 @@
 //! After which time latency is back when the load steps up beside a job, and
 //! what that costs.
 //!
-//! Each step of an arm is held against the same step of the service alone in
+//! Each step of an arm is compared with the same step of the service alone in
 //! the same pass, slot by slot, which had the same requests at the same times
 //! (common random numbers: Law, Simulation Modeling and Analysis, chapter 11).
 //! What is compared is the mean latency of a slot: of some tens of requests a
@@ -31,6 +31,7 @@ mod tests;
 
 use super::{Seen, mean, resampled};
 use crate::bootstrap;
+use crate::theil_sen::median;
 pub(super) use course::courses;
 use decide::{Above, Back, back};
 use plimsoll_model::{
@@ -75,7 +76,7 @@ pub(super) fn findings(plan: &YieldPlan, seen: &Seen<'_>) -> Stepped {
     }
 }
 
-/// The arms that something is stated of.
+/// The arms that have findings.
 fn shown(side: &SideloadPlan) -> impl Iterator<Item = Arm> + '_ {
     let arms = side.arms.iter().copied();
     arms.filter(|arm| arm.has_service() && *arm != Arm::ServiceAgain)
@@ -113,18 +114,24 @@ impl Look {
         };
         let own = || steps.iter().chain(pairs.iter().map(|pair| &pair.with));
         let worst: Vec<f64> = own().filter_map(|slots| worst_us(slots)).collect();
-        let told = (arm != Arm::ServiceAlone).then(|| self.yields(&pairs));
+        let back = (arm != Arm::ServiceAlone).then(|| self.yields(&pairs));
         StepFinding {
             arm,
             steps: own().count() as u32,
-            status: told.map(|(status, _)| status),
-            yield_time_ms: told.and_then(|(_, time)| time),
+            status: back.map(|(status, _)| status),
+            yield_time_ms: back.and_then(|(_, time)| time),
             cost_request_seconds: self.of(&pairs, cost),
             settled_change_pct: self
                 .of(&pairs, settled)
                 .map(|e| e.map_rising(|log| log.exp_m1() * 100.0)),
             worst_slot_p99_us: resampled(worst.len(), self.seed, |draw| {
-                median(draw.iter().filter_map(|at| worst.get(*at)).copied())
+                median(
+                    &mut draw
+                        .iter()
+                        .filter_map(|at| worst.get(*at))
+                        .copied()
+                        .collect::<Vec<_>>(),
+                )
             }),
         }
     }
@@ -242,7 +249,7 @@ fn is_above(pair: &Pair, band: f64) -> Above {
 }
 
 /// What the medians of equal steps differ by in nearly all slots; `None` where
-/// there are too few to be told apart from chance.
+/// there are too few for a 95 % level.
 fn noise(again: &[Pair]) -> Option<f64> {
     if again.len() < decide::FEWEST_STEPS {
         return None;
@@ -250,8 +257,8 @@ fn noise(again: &[Pair]) -> Option<f64> {
     let all: Vec<Vec<Option<f64>>> = again.iter().map(|pair| excess(pair).collect()).collect();
     let slots = all.iter().map(Vec::len).max()?;
     let of_slot = |at: usize| {
-        let of_steps = all.iter().filter_map(|e| *e.get(at)?);
-        median(of_steps).map(f64::abs)
+        let mut of_steps: Vec<f64> = all.iter().filter_map(|e| *e.get(at)?).collect();
+        median(&mut of_steps).map(f64::abs)
     };
     let mut each: Vec<f64> = (0..slots).filter_map(of_slot).collect();
     each.sort_by(f64::total_cmp);
@@ -278,15 +285,4 @@ fn settled(pair: &Pair) -> Option<f64> {
 fn worst_us(slots: &[Slot]) -> Option<f64> {
     let p99 = slots.iter().filter_map(|slot| slot.quantile(0.99)).max();
     p99.map(|time| time.as_secs_f64() * 1e6)
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(values[middle]),
-        _ => Some((values[middle - 1] + values[middle]) / 2.0),
-    }
 }

@@ -2,10 +2,9 @@
 
 use super::*;
 use crate::seeded::Rng;
+use crate::testing::{job_work, yield_plan, yield_trial};
 use plimsoll_model::{
-    BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, HashService, Invalid, Job, JobHeld, JobWork,
-    LoadLevel, MissingArm, Plan, ServiceUse, Share, SideloadPlan, TrialSpec, Verdict, WarmUp,
-    Workload,
+    BudgetVerdict, Cause, CpuTime, Invalid, JobHeld, MissingArm, ServiceUse, Share, Verdict,
 };
 use std::time::Duration;
 
@@ -53,55 +52,22 @@ fn truth(arm: Arm) -> Truth {
 }
 
 fn plan(passes: u32) -> YieldPlan {
-    let mut load = Plan::blank(Workload::Hash(HashService {
-        mean_block: Bytes(1 << 20),
-        deviation_share: 0.25,
-        request_cpu: CpuTime(Duration::from_millis(1)),
-    }));
-    load.run.passes = passes;
-    load.calibration.rated = Rate::per_second(RATED);
-    load.run.seed = 7;
-    let sideload = SideloadPlan {
-        job: Job::Burn,
-        service: BesideRate::Load(LoadLevel::percent(60.0).unwrap()),
-        arms: ARMS.to_vec(),
-        missing_arms: vec![MissingArm {
-            arm: Arm::CpuIdle,
-            reason: "the kernel is older than 5.15".to_owned(),
-        }],
-        headroom: Share::new(0.2).unwrap(),
-        headrooms: Vec::new(),
-        budget: "p99+5%".parse().unwrap(),
-        cpus: "0-1".parse().unwrap(),
-        timeout: Duration::from_secs(60),
-    };
-    YieldPlan {
-        load,
-        sideload,
-        step: None,
-    }
+    let mut plan = yield_plan(&ARMS, 60.0, passes);
+    plan.load.calibration.rated = Rate::per_second(RATED);
+    plan.load.run.seed = 7;
+    plan.sideload.missing_arms = vec![MissingArm {
+        arm: Arm::CpuIdle,
+        reason: "the kernel is older than 5.15".to_owned(),
+    }];
+    plan
 }
 
 /// A trial of `arm`, with latencies `times` as long as those of the service
 /// alone, and `noise` by which all of it is longer.
 fn trial(arm: Arm, pass: u32, truth: Truth, noise: f64) -> YieldTrial {
-    let rate = Rate::per_second(if arm.has_service() { 1200.0 } else { 0.0 }).unwrap();
-    let spec = TrialSpec {
-        phase: Phase::Level { level: None },
-        setting: YieldSetting::Beside {
-            rate,
-            arm,
-            allowed: None,
-            headroom: None,
-        },
-        pass,
-        attempt: 0,
-        warm_up: WarmUp::NONE,
-        window: Duration::from_secs(5),
-        limit: None,
-        seed: 0,
-    };
-    let mut trial = YieldTrial::begun(spec, 0);
+    let rps = if arm.has_service() { 1200.0 } else { 0.0 };
+    let mut trial = yield_trial(arm, pass, rps);
+    trial.window = Duration::from_secs(5);
     if arm.has_service() {
         trial.work.completed = 6000;
         for nth in 0..6000 {
@@ -115,12 +81,8 @@ fn trial(arm: Arm, pass: u32, truth: Truth, noise: f64) -> YieldTrial {
             context_switches: None,
         });
     }
-    trial.outcome.job = arm.has_job().then(|| JobWork {
-        done: (truth.gains * 1e9) as u64,
-        over: Duration::from_secs(1),
-        cpu: None,
-        held: JobHeld::default(),
-    });
+    let job = || job_work((truth.gains * 1e9) as u64);
+    trial.outcome.job = arm.has_job().then(job);
     trial
 }
 
@@ -137,8 +99,18 @@ fn run(plan: &YieldPlan, noise: f64, seed: u64) -> Vec<YieldTrial> {
     trials
 }
 
-fn found(plan: &YieldPlan, trials: &[YieldTrial]) -> YieldFindings {
-    findings(plan, trials)
+fn arm_of(trial: &YieldTrial) -> Option<Arm> {
+    match trial.spec.setting {
+        YieldSetting::Beside { arm, .. } => Some(arm),
+        _ => None,
+    }
+}
+
+fn disturbed() -> Verdict {
+    Verdict::Invalid(vec![Invalid::Steal {
+        stolen: Share::ONE,
+        bound: Share::ZERO,
+    }])
 }
 
 fn of(findings: &YieldFindings, arm: Arm) -> &plimsoll_model::ArmFinding {
@@ -148,7 +120,7 @@ fn of(findings: &YieldFindings, arm: Arm) -> &plimsoll_model::ArmFinding {
 #[test]
 fn a_service_that_never_keeps_up_beside_a_job_is_beyond_any_budget() {
     let late = Arm::None;
-    let is_late = |trial: &YieldTrial| matches!(trial.spec.setting, YieldSetting::Beside { arm, .. } if arm == late);
+    let is_late = |trial: &YieldTrial| arm_of(trial) == Some(late);
     let overloaded = |plan: &YieldPlan| {
         // The latencies of an overload, whose interval would hold the budget.
         let mut trials = run(plan, 0.5, 1);
@@ -160,7 +132,8 @@ fn a_service_that_never_keeps_up_beside_a_job_is_beyond_any_budget() {
         }
         trials
     };
-    let verdict = |plan: &YieldPlan, trials: &[YieldTrial]| of(&found(plan, trials), late).verdict;
+    let verdict =
+        |plan: &YieldPlan, trials: &[YieldTrial]| of(&findings(plan, trials), late).verdict;
     let (beyond, inconclusive) = (BudgetVerdict::Beyond, BudgetVerdict::Inconclusive);
     for (passes, expected) in [(1, inconclusive), (4, inconclusive), (5, beyond)] {
         let plan = plan(passes);
@@ -180,9 +153,9 @@ fn a_service_that_never_keeps_up_beside_a_job_is_beyond_any_budget() {
 }
 
 #[test]
-fn an_arm_that_costs_nothing_and_gains_much_is_the_one_to_take() {
+fn the_arm_that_gains_most_within_the_budget_is_recommended() {
     let plan = plan(8);
-    let found = found(&plan, &run(&plan, 0.01, 1));
+    let found = findings(&plan, &run(&plan, 0.01, 1));
     let idle = of(&found, Arm::SchedIdle);
     assert_eq!(idle.verdict, Some(BudgetVerdict::Within));
     assert!((idle.work_gained_share.unwrap().value - 0.4).abs() < 1e-6);
@@ -208,7 +181,7 @@ fn an_arm_that_costs_nothing_and_gains_much_is_the_one_to_take() {
 #[test]
 fn an_arm_that_doubles_latency_is_beyond_the_budget_and_says_why() {
     let plan = plan(8);
-    let found = found(&plan, &run(&plan, 0.01, 2));
+    let found = findings(&plan, &run(&plan, 0.01, 2));
     let none = of(&found, Arm::None);
     assert_eq!(none.verdict, Some(BudgetVerdict::Beyond));
     let p99 = none.latency_change_pct.unwrap().p99;
@@ -220,12 +193,12 @@ fn an_arm_that_doubles_latency_is_beyond_the_budget_and_says_why() {
 }
 
 #[test]
-fn slower_execution_is_told_from_waiting() {
+fn extra_latency_has_its_cause() {
     let plan = plan(6);
     let cause = |waits_us, cpu_us| {
         let mut trials = run(&plan, 0.01, 3);
         for at in trials.iter_mut() {
-            if matches!(at.spec.setting, YieldSetting::Beside { arm: Arm::None, .. }) {
+            if arm_of(at) == Some(Arm::None) {
                 let truth = Truth {
                     waits_us,
                     cpu_us,
@@ -234,7 +207,7 @@ fn slower_execution_is_told_from_waiting() {
                 *at = trial(Arm::None, at.spec.pass, truth, 1.0);
             }
         }
-        of(&found(&plan, &trials), Arm::None).cause
+        of(&findings(&plan, &trials), Arm::None).cause
     };
     assert_eq!(cause(60.0, 1900.0), Some(Cause::Slower));
     assert_eq!(cause(500.0, 1500.0), Some(Cause::Both));
@@ -242,9 +215,9 @@ fn slower_execution_is_told_from_waiting() {
 }
 
 #[test]
-fn noise_as_large_as_the_budget_leaves_it_open_and_says_what_it_would_take() {
+fn with_noise_as_large_as_the_budget_arms_are_inconclusive() {
     let plan = plan(6);
-    let found = found(&plan, &run(&plan, 0.3, 4));
+    let found = findings(&plan, &run(&plan, 0.3, 4));
     let idle = of(&found, Arm::SchedIdle);
     assert_eq!(idle.verdict, Some(BudgetVerdict::Inconclusive));
     assert!(idle.passes_to_tell.unwrap() > 6);
@@ -255,30 +228,24 @@ fn noise_as_large_as_the_budget_leaves_it_open_and_says_what_it_would_take() {
 }
 
 #[test]
-fn a_pass_in_which_one_arm_does_not_count_is_none_in_which_all_do() {
+fn a_pass_with_an_invalid_trial_of_any_arm_is_not_complete() {
     let plan = plan(8);
     let mut trials = run(&plan, 0.001, 5);
     // Each arm still has seven of them.
     for (arm, pass) in [(Arm::ServiceAlone, 1), (Arm::SchedIdle, 2), (Arm::None, 5)] {
-        let is_it = |trial: &&mut YieldTrial| {
-            matches!(trial.spec.setting, YieldSetting::Beside { arm: of, .. } if of == arm)
-                && trial.spec.pass == pass
-        };
+        let is_it = |trial: &&mut YieldTrial| arm_of(trial) == Some(arm) && trial.spec.pass == pass;
         for trial in trials.iter_mut().filter(is_it) {
-            trial.verdict = Verdict::Invalid(vec![Invalid::Steal {
-                stolen: Share::ONE,
-                bound: Share::ZERO,
-            }]);
+            trial.verdict = disturbed();
         }
     }
-    let found = found(&plan, &trials);
+    let found = findings(&plan, &trials);
     assert_eq!((found.passes, of(&found, Arm::None).trials), (5, 7));
 }
 
 #[test]
-fn few_passes_give_figures_without_intervals_and_no_verdict() {
+fn with_four_passes_arms_are_inconclusive() {
     let plan = plan(4);
-    let found = found(&plan, &run(&plan, 0.001, 5));
+    let found = findings(&plan, &run(&plan, 0.001, 5));
     let idle = of(&found, Arm::SchedIdle);
     assert_eq!(idle.latency_change_pct.unwrap().p99.interval(), None);
     assert_eq!(idle.verdict, Some(BudgetVerdict::Inconclusive));
@@ -293,10 +260,8 @@ fn where_all_arms_are_beyond_the_budget_none_is_recommended() {
     let side = &mut plan.sideload;
     side.arms
         .retain(|arm| !arm.is_beside() || *arm == Arm::None);
-    trials.retain(
-        |t| matches!(t.spec.setting, YieldSetting::Beside { arm, .. } if side.arms.contains(&arm)),
-    );
-    let found = found(&plan, &trials);
+    trials.retain(|t| arm_of(t).is_some_and(|arm| side.arms.contains(&arm)));
+    let found = findings(&plan, &trials);
     assert_eq!(found.recommended.arm, None);
     assert_eq!(found.recommended.within_budget, Some(false));
 }
@@ -333,7 +298,7 @@ fn curve(noise: f64, seed: u64) -> (YieldPlan, Vec<YieldTrial>) {
 #[test]
 fn a_curve_has_its_knee_and_the_headroom_of_the_most_work_within_the_budget() {
     let (plan, trials) = curve(0.02, 11);
-    let found = found(&plan, &trials);
+    let found = findings(&plan, &trials);
     let arms: Vec<Arm> = found.arms.iter().map(|a| a.arm).collect();
     assert_eq!(arms, [Arm::ServiceAlone, Arm::JobAlone]);
     assert_eq!((found.curve.len(), found.passes), (1, 8));
@@ -357,35 +322,25 @@ fn a_curve_has_its_knee_and_the_headroom_of_the_most_work_within_the_budget() {
 }
 
 #[test]
-fn trials_that_do_not_count_are_counted_and_left_out() {
+fn invalid_trials_are_counted_and_left_out() {
     let plan = plan(6);
     let mut trials = run(&plan, 0.01, 7);
-    let disturbed = Verdict::Invalid(vec![Invalid::Steal {
-        stolen: Share::ONE,
-        bound: Share::ZERO,
-    }]);
     let mut bad = trial(Arm::SchedIdle, 0, DOUBLES, 5.0);
-    bad.verdict = disturbed;
+    bad.verdict = disturbed();
     trials.push(bad);
-    let found = found(&plan, &trials);
+    let found = findings(&plan, &trials);
     let idle = of(&found, Arm::SchedIdle);
     assert_eq!((idle.trials, idle.invalid_trials), (6, 1));
     assert_eq!(idle.verdict, Some(BudgetVerdict::Within));
 }
 
 #[test]
-fn how_far_an_arm_held_its_job_is_the_mean_of_the_trials_that_tell() {
+fn restriction_of_a_job_is_the_mean_over_trials_that_have_it() {
     let plan = plan(6);
     let mut trials = run(&plan, 0.01, 8);
     let mut is_first = true;
     for at in &mut trials {
-        let is_quota = matches!(
-            at.spec.setting,
-            YieldSetting::Beside {
-                arm: Arm::Quota10ms,
-                ..
-            }
-        );
+        let is_quota = arm_of(at) == Some(Arm::Quota10ms);
         if let Some(job) = at.outcome.job.as_mut().filter(|_| is_quota) {
             job.held = JobHeld {
                 allowed: Share::new(if is_first { 0.4 } else { 0.1 }),
@@ -395,7 +350,7 @@ fn how_far_an_arm_held_its_job_is_the_mean_of_the_trials_that_tell() {
             is_first = false;
         }
     }
-    let found = found(&plan, &trials);
+    let found = findings(&plan, &trials);
     let held = of(&found, Arm::Quota10ms).held;
     // One of 40 and five of 10 %.
     assert!((held.allowed.unwrap().get() - 0.15).abs() < 1e-9);
@@ -404,9 +359,9 @@ fn how_far_an_arm_held_its_job_is_the_mean_of_the_trials_that_tell() {
 }
 
 #[test]
-fn nothing_is_concluded_from_nothing() {
+fn no_trials_give_no_findings() {
     let plan = plan(6);
-    let found = found(&plan, &[]);
+    let found = findings(&plan, &[]);
     assert_eq!(found.recommended.within_budget, None);
     assert!(found.arms.iter().all(|a| a.latency_us.is_none()));
 }
@@ -416,7 +371,7 @@ fn intervals_hold_the_truth_about_as_often_as_they_say() {
     for passes in [6, 8] {
         let plan = plan(passes);
         let holds = |seed: &u64| {
-            let found = found(&plan, &run(&plan, 0.2, 1000 + seed));
+            let found = findings(&plan, &run(&plan, 0.2, 1000 + seed));
             let change = of(&found, Arm::SchedIdle).latency_change_pct.unwrap();
             let (low, high) = change.p99.interval().unwrap();
             low <= 0.0 && 0.0 <= high

@@ -8,7 +8,7 @@ const MOST_PASSES: f64 = 1000.0;
 /// Within or beyond the budget only if the whole interval is. If the A/A difference
 /// exceeds the budget, no arm is within it, and only an arm that differs by more
 /// than A/A is beyond it. `noise` is `None` if unknown.
-pub(super) fn held_against(
+pub(super) fn verdict(
     budget: &Budget,
     noise: Option<f64>,
     change: Option<&Estimate>,
@@ -34,7 +34,7 @@ pub(super) fn passes_to_tell(
     change: &Estimate,
     pairs: u32,
 ) -> Option<u32> {
-    if held_against(budget, noise, Some(change)) != BudgetVerdict::Inconclusive {
+    if verdict(budget, noise, Some(change)) != BudgetVerdict::Inconclusive {
         return None;
     }
     let (low, high) = change.interval()?;
@@ -79,14 +79,14 @@ pub(super) fn recommended(tried: &[(Option<f64>, &ArmFinding)]) -> Recommended {
         .collect();
     undecided.dedup();
     // An arm without valid trials is inconclusive.
-    let untold = tried
+    let inconclusive = tried
         .iter()
         .any(|(_, a)| a.verdict == Some(BudgetVerdict::Inconclusive));
     let beside = tried.iter().any(|(_, a)| a.verdict.is_some());
     Recommended {
         arm: best.map(|(_, a)| a.arm),
         headroom_pct: best.and_then(|(headroom, _)| *headroom),
-        within_budget: match (best, untold || !beside) {
+        within_budget: match (best, inconclusive || !beside) {
             (Some(_), _) => Some(true),
             (None, true) => None,
             (None, false) => Some(false),

@@ -2,10 +2,8 @@
 
 use super::*;
 use crate::seeded::Rng;
-use plimsoll_model::{
-    BesideRate, Bytes, CpuTime, HashService, Job, JobHeld, JobWork, LoadLevel, Phase, Plan, Rate,
-    Share, SideloadPlan, StepPlan, TrialSpec, WarmUp, Workload, YieldSetting,
-};
+use crate::testing::{job_work, yield_plan, yield_trial};
+use plimsoll_model::{LoadLevel, StepPlan, YieldSetting};
 use std::time::Duration;
 
 const SLOTS: usize = 60;
@@ -34,37 +32,17 @@ fn never(_: usize) -> f64 {
 
 fn plan(passes: u32) -> YieldPlan {
     let level = |pct| LoadLevel::percent(pct).unwrap();
-    let mut load = Plan::blank(Workload::Hash(HashService {
-        mean_block: Bytes(1 << 20),
-        deviation_share: 0.25,
-        request_cpu: CpuTime(Duration::from_millis(1)),
-    }));
-    load.run.passes = passes;
-    load.run.seed = 11;
-    let step = StepPlan {
+    let mut plan = yield_plan(&ARMS, 90.0, passes);
+    plan.load.run.seed = 11;
+    plan.step = Some(StepPlan {
         low: level(20.0),
         high: level(90.0),
         before: Duration::from_secs(2),
         after: Duration::from_secs(3),
         steps: 2,
         slot: Duration::from_millis(50),
-    };
-    let sideload = SideloadPlan {
-        job: Job::Burn,
-        service: BesideRate::Load(level(90.0)),
-        arms: ARMS.to_vec(),
-        missing_arms: Vec::new(),
-        headroom: Share::new(0.2).unwrap(),
-        headrooms: Vec::new(),
-        budget: "p99+5%".parse().unwrap(),
-        cpus: "0-1".parse().unwrap(),
-        timeout: Duration::from_secs(60),
-    };
-    YieldPlan {
-        load,
-        sideload,
-        step: Some(step),
-    }
+    });
+    plan
 }
 
 /// Runs whose slots are off by `noise`, which lasts over several of them, as a
@@ -115,31 +93,13 @@ impl Machine {
             let common: Vec<Vec<f64>> = (0..steps).map(|_| self.course()).collect();
             for arm in ARMS {
                 let excess = if arm.has_job() { excess } else { nothing };
-                let mut trial = YieldTrial::begun(spec(arm, pass), 0);
+                let mut trial = yield_trial(arm, pass, 1800.0);
                 let slots = |common: &Vec<f64>| self.slots(common, excess);
                 trial.work.steps = common.iter().map(slots).collect();
                 trials.push(trial);
             }
         }
         trials
-    }
-}
-
-fn spec(arm: Arm, pass: u32) -> TrialSpec<YieldSetting> {
-    TrialSpec {
-        phase: Phase::Level { level: None },
-        setting: YieldSetting::Beside {
-            rate: Rate::per_second(1800.0).unwrap(),
-            arm,
-            allowed: None,
-            headroom: None,
-        },
-        pass,
-        attempt: 0,
-        warm_up: WarmUp::NONE,
-        window: Duration::from_secs(10),
-        limit: None,
-        seed: 0,
     }
 }
 
@@ -186,7 +146,7 @@ fn a_known_yield_time_is_found_to_a_slot_and_lies_in_its_interval() {
 }
 
 #[test]
-fn what_is_worked_off_slowly_is_told_when_it_is_as_small_as_noise() {
+fn a_slow_decay_ends_within_the_noise() {
     for found in of_seeds(8, worked_off_after_600_ms) {
         let time = found.yield_time_ms.unwrap();
         assert_eq!(found.status, Some(StepStatus::After));
@@ -195,7 +155,7 @@ fn what_is_worked_off_slowly_is_told_when_it_is_as_small_as_noise() {
 }
 
 #[test]
-fn what_stays_is_not_back_within_the_window_and_its_level_is_told() {
+fn lasting_latency_is_not_within_the_window() {
     for found in of_seeds(8, never) {
         assert_eq!(found.status, Some(StepStatus::NotWithinWindow));
         assert_eq!(found.yield_time_ms, None);
@@ -206,7 +166,7 @@ fn what_stays_is_not_back_within_the_window_and_its_level_is_told() {
 }
 
 #[test]
-fn what_is_late_in_most_steps_is_not_called_back_though_that_is_not_shown() {
+fn latency_high_in_most_steps_is_inconclusive() {
     let plan = plan(3);
     let run = |excess| Machine::seeded(5).run(&plan, excess);
     let mut trials = run(nothing);
@@ -238,7 +198,7 @@ fn the_cost_is_the_extra_time_of_all_requests() {
 }
 
 #[test]
-fn few_steps_and_few_requests_cannot_tell() {
+fn few_steps_and_few_requests_are_inconclusive() {
     for found in of_seeds(2, never) {
         assert_eq!(found.status, Some(StepStatus::Inconclusive));
         assert_eq!(found.yield_time_ms, None);
@@ -269,7 +229,7 @@ fn slots_with_few_requests_are_joined() {
 }
 
 #[test]
-fn the_band_is_what_may_be_paid_or_what_noise_is() {
+fn the_band_is_the_budget_or_the_noise() {
     let plan = plan(8);
     let band = |noise| {
         let machine = Machine {
@@ -304,26 +264,21 @@ fn with_jobs(trials: &mut [YieldTrial]) {
         for ms in 1..=100 {
             trial.work.latency.record(Duration::from_millis(ms));
         }
-        trial.outcome.job = arm.has_job().then(|| JobWork {
-            done: 1000,
-            over: Duration::from_secs(1),
-            cpu: None,
-            held: JobHeld::default(),
-        });
+        trial.outcome.job = arm.has_job().then(|| job_work(1000));
     }
 }
 
 #[test]
-fn no_budget_says_anything_of_a_run_with_steps_and_no_arm_is_recommended() {
+fn with_steps_no_budget_applies_and_no_arm_is_recommended() {
     let mut plan = plan(8);
     plan.sideload.arms.push(Arm::JobAlone);
     let mut trials = Machine::seeded(1).run(&plan, nothing);
     for pass in 0..plan.load.run.passes {
-        trials.push(YieldTrial::begun(spec(Arm::JobAlone, pass), 0));
+        trials.push(yield_trial(Arm::JobAlone, pass, 1800.0));
     }
     with_jobs(&mut trials);
-    let told = |plan: &YieldPlan| crate::yields::findings(plan, &trials);
-    let stepped = told(&plan);
+    let found = |plan: &YieldPlan| crate::yields::findings(plan, &trials);
+    let stepped = found(&plan);
     assert!(stepped.arms.iter().all(|arm| arm.verdict.is_none()));
     assert!(stepped.arms.iter().all(|arm| arm.passes_to_tell.is_none()));
     assert_eq!(stepped.recommended.arm, None);
@@ -331,13 +286,13 @@ fn no_budget_says_anything_of_a_run_with_steps_and_no_arm_is_recommended() {
     assert_eq!(stepped.step.len(), 2);
     // The same trials without a step would be.
     plan.step = None;
-    let steady = told(&plan);
+    let steady = found(&plan);
     assert_eq!(steady.recommended.arm, Some(Arm::Weight));
     assert!(steady.step.is_empty());
 }
 
 #[test]
-fn the_course_of_a_picture_is_what_the_decision_is_made_from() {
+fn the_course_for_the_chart_agrees_with_the_decision() {
     let plan = plan(12);
     let trials = Machine::seeded(3).run(&plan, back_after_400_ms);
     let courses = courses(&plan, &Seen::of(&trials, None));
