@@ -16,26 +16,43 @@ use crate::validity;
 use crate::window::{by_seconds, fill, sleep_until, unix_ms, warm_up, without_load};
 use plimsoll_load::{Load, Offer};
 use plimsoll_model::{
-    Arrivals, Bounds, Phase, Plan, Rate, StepPlan, SteppedRate, Trial, TrialSetting, TrialSpec,
+    Arrivals, Bounds, Goal, LatencyLimit, Phase, Plan, Rate, StepPlan, SteppedRate, Trial,
+    TrialSetting, TrialSpec,
 };
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// How long the last answers of a window are waited for: long against any
-/// latency limit of a goal, short against a trial.
-const DRAIN: Duration = Duration::from_secs(1);
+/// How long the last answers of a window are waited for, at least: short against
+/// a trial.
+const LEAST_DRAIN: Duration = Duration::from_secs(1);
+/// At most: a service that hangs would hold up each trial.
+const MOST_DRAIN: Duration = Duration::from_secs(60);
 
 /// Runs idle trials and trials at a rate, with a job next to the service.
 pub struct OfferedLoad<'a, S, O> {
     arrivals: Arrivals,
     bounds: Bounds,
     steps: Option<StepPlan>,
+    drain: Duration,
     load: Box<dyn Load>,
     /// The same service on one thread of each core.
     one_thread: Option<Box<dyn Load>>,
     sensors: TrialSensors,
     restart: Option<Restart>,
     job: Box<dyn BackgroundJob<S, O> + 'a>,
+}
+
+/// The longest limit of a goal: what is still unanswered then has exceeded it, and
+/// what is answered before is measured.
+fn drain(goals: &[Goal]) -> Duration {
+    let limits = goals.iter().filter_map(|goal| match goal {
+        Goal::Latency {
+            limit: LatencyLimit::Absolute(limit),
+            ..
+        } => Some(*limit),
+        _ => None,
+    });
+    limits.fold(LEAST_DRAIN, Duration::max).min(MOST_DRAIN)
 }
 
 impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
@@ -45,6 +62,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             arrivals: plan.arrivals,
             bounds: plan.run.bounds,
             steps: None,
+            drain: drain(&plan.goals),
             restart: plan.restart.as_deref().map(Restart::new),
             load,
             one_thread: None,
@@ -95,7 +113,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             rate,
             arrivals: self.arrivals,
             seed: spec.seed,
-            drain: DRAIN,
+            drain: self.drain,
             steps: self.stepped(spec, rate),
         };
         let mut running = self.placed(spec.phase)?.start(&offer)?;
@@ -178,5 +196,22 @@ impl<S: TrialSetting, O: Default> Runner<S, O> for OfferedLoad<'_, S, O> {
         })?;
         ended?;
         Ok(run)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_waited_for_as_long_as_a_goal_allows() {
+        for (goals, seconds) in [
+            (&["p99<10ms", "errors<1%"][..], 1),
+            (&["p50<2s", "p99<3s", "p99<2x"], 3),
+            (&["p99<1000s"], 60),
+        ] {
+            let goals: Vec<Goal> = goals.iter().map(|goal| goal.parse().unwrap()).collect();
+            assert_eq!(drain(&goals), Duration::from_secs(seconds), "{goals:?}");
+        }
     }
 }

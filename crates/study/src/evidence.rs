@@ -122,11 +122,13 @@ impl Bound {
             Bound::Latency { limit_s, .. } => {
                 let rate = trial.asked().get();
                 let (latency, errors) = (&trial.work.latency, &trial.work.errors);
-                // No failure meets a limit. Time-outs are in the histogram, with
-                // the time that they waited, which may be below the limit.
+                // What fails or is not answered meets no limit. Time-outs and
+                // unfinished requests are in the histogram with the time that
+                // they waited, which may be below it.
                 let failed = errors.total() - errors.timeout;
                 let above = latency.above(Duration::from_secs_f64(limit_s));
-                let over = (above + failed).max(errors.total()) as f64;
+                let unmet = errors.total() + trial.work.unfinished;
+                let over = (above + failed).max(unmet) as f64;
                 let of = (latency.count() + failed) as f64;
                 let there_was = latency.quantile(1.0 - self.share())?.as_secs_f64();
                 Seen::Counted {

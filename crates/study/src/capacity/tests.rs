@@ -53,15 +53,20 @@ fn a_failed_request_is_answered_within_no_limit() {
     refused.work.errors.status = 2000;
     let found = of_trials("p99<5ms", &[mixed(50.0, 500, 0.0), refused.clone()]);
     assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)), "{found:?}");
-    // A time-out stands in the histogram with the time that it waited.
+    // The others stand in the histogram with the time that they waited.
+    let waited = Duration::from_millis(4);
+    refused.work.latency.record_many(waited, 2000);
+    let mut unfinished = refused.clone();
     refused.work.errors = plimsoll_model::Errors {
         timeout: 2000,
         ..Default::default()
     };
-    let waited = Duration::from_millis(4);
-    refused.work.latency.record_many(waited, 2000);
-    let found = of_trials("p99<5ms", &[mixed(50.0, 500, 0.0), refused]);
-    assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)));
+    unfinished.work.errors = Default::default();
+    unfinished.work.unfinished = 2000;
+    for unanswered in [refused, unfinished] {
+        let found = of_trials("p99<5ms", &[mixed(50.0, 500, 0.0), unanswered]);
+        assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)), "{found:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The gain and the cost of one arm.
 
-use super::{FEWEST_PAIRS, Seen, mean, resampled, verdict};
+use super::{Seen, mean, resampled, verdict};
 use crate::carried::trial_is_carried;
 use plimsoll_model::{
     Arm, ArmFinding, Budget, BudgetVerdict, Cause, Estimate, Histogram, JobHeld, LatencyChange,
@@ -52,18 +52,15 @@ pub(super) fn finding(
 }
 
 /// Whether the service never kept up next to the job, and always did alone. Its
-/// queue then grows as long as the trial lasts, so its latency exceeds any budget. It
-/// takes as many passes as an interval.
+/// queue then grows as long as the trial lasts, so its latency exceeds any budget
+/// and needs no interval.
 fn falls_behind(seen: &Seen<'_>, arm: Arm) -> bool {
     let keeps_up = |arm| {
         let mut trials = seen.counting(arm).map(trial_is_carried).peekable();
         let first = trials.peek().copied()?;
         trials.all(|carried| carried == first).then_some(first)
     };
-    let passes = seen.pairs(arm, Arm::ServiceAlone).len();
-    passes >= FEWEST_PAIRS
-        && keeps_up(arm) == Some(false)
-        && keeps_up(Arm::ServiceAlone) == Some(true)
+    keeps_up(arm) == Some(false) && keeps_up(Arm::ServiceAlone) == Some(true)
 }
 
 /// How the quantiles of an arm differ from those of the service alone.

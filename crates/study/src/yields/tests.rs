@@ -135,10 +135,10 @@ fn a_service_that_never_keeps_up_beside_a_job_is_beyond_any_budget() {
     let verdict =
         |plan: &YieldPlan, trials: &[YieldTrial]| of(&findings(plan, trials), late).verdict;
     let (beyond, inconclusive) = (BudgetVerdict::Beyond, BudgetVerdict::Inconclusive);
-    for (passes, expected) in [(1, inconclusive), (4, inconclusive), (5, beyond)] {
+    for passes in [1, 5] {
         let plan = plan(passes);
         let found = verdict(&plan, &overloaded(&plan));
-        assert_eq!(found, Some(expected), "{passes} passes");
+        assert_eq!(found, Some(beyond), "{passes} passes");
     }
 
     // Once it kept up, or once it did not alone: chance.
