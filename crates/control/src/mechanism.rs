@@ -203,7 +203,7 @@ impl Capabilities {
                     "{subject} is done by {by}, because {because}: {what}."
                 )),
                 Means::Missing { because } => {
-                    lost.push(format!("{subject} cannot be had, because {because}."));
+                    lost.push(format!("{subject} is unavailable: {because}."));
                 }
             }
         }

@@ -84,7 +84,7 @@ fn the_best_arm_found_here_is_used_and_named_in_the_first_line() {
     for (arm, hold) in [("sched-idle", "idle"), ("quota-10ms", "quota")] {
         let ended = side(Some(&best(arm).to_string()), &[]);
         ended.says(0, &[FOUND]);
-        if lines_with(&ended, "cannot be had now") == 0 {
+        if lines_with(&ended, "is unavailable now") == 0 {
             ended.says(0, &[&format!("as a sideload by {hold}, {FOUND}")]);
         }
     }

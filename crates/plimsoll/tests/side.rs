@@ -327,7 +327,7 @@ fn without_permission_the_next_best_mechanism_is_used_and_named() {
         ],
     );
     assert_eq!(ended.stdout.trim(), "5", "{ended:?}");
-    // A limit that cannot be had is refused, and nothing runs without it.
+    // A limit that is unavailable is refused, and nothing runs without it.
     nobody("--mechanism quota -- true").says(2, &["CPU quota", "--mechanism auto"]);
     for flag in ["--memory", "--memory-max"] {
         let leave = format!("leave {flag} out");

@@ -2,7 +2,7 @@
 //!
 //! [`Html`] is made only from text, which is escaped here and nowhere else,
 //! from words that stand in this program, and from elements made of those. So
-//! a name with `<script>` in it is a name, whoever gave it.
+//! a name with `<script>` in it is a name, from any source.
 
 use crate::escape::safe;
 use crate::sentence::Sentence;

@@ -43,7 +43,7 @@ pub(crate) fn choose(
                 let how = format!("as a sideload by {hold}, {because}, headroom {headroom}");
                 return (*hold, how);
             }
-            Some(reason) => Some(format!("{hold}, {because}, cannot be had now ({reason})")),
+            Some(reason) => Some(format!("{hold}, {because}, is unavailable now ({reason})")),
         },
     };
     let (hold, why) = Hold::best_guess(&can(Mechanism::Weight));
@@ -109,7 +109,7 @@ mod tests {
     fn an_unavailable_mechanism_is_replaced_and_named() {
         let (chosen, how) = choose(&take(Hold::Quota, true), Headroom::default(), without);
         assert_eq!(chosen, Hold::Idle);
-        let end = "; quota, which somebody found best here, cannot be had now (there is no cgroup)";
+        let end = "; quota, which somebody found best here, is unavailable now (there is no cgroup)";
         assert!(how.ends_with(end), "{how}");
     }
 
@@ -122,7 +122,7 @@ mod tests {
         };
         let instead = |mechanism| here(mechanism, fallback.clone());
         let how = |in_group| choose(&take(Hold::Idle, in_group), Headroom::default(), instead).1;
-        assert!(how(true).contains("cannot be had now"), "{}", how(true));
+        assert!(how(true).contains("is unavailable now"), "{}", how(true));
         assert!(how(false).contains("found best here, headroom"));
     }
 

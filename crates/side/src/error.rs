@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum SideError {
     /// The request is not possible on this machine.
-    #[error("{what} cannot be had here: {reason}; {way_out}")]
+    #[error("{what} is unavailable here: {reason}; {way_out}")]
     NotHere {
         what: String,
         /// A sentence without its full stop.

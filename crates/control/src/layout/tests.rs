@@ -130,7 +130,7 @@ fn an_undelegated_session_has_no_group_and_a_remedy() {
     }
     let lost = capabilities.losses().join(" ");
     assert!(lost.contains("leave the process group"), "{lost}");
-    assert!(lost.contains("A CPU quota cannot be had"), "{lost}");
+    assert!(lost.contains("A CPU quota is unavailable"), "{lost}");
 }
 
 #[test]

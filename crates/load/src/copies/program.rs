@@ -82,7 +82,7 @@ fn at_path(name: &str) -> Result<PathBuf, LoadError> {
     let shown = std::path::absolute(name).unwrap_or_else(|_| PathBuf::from(name));
     let path = shown.canonicalize().map_err(|error| {
         LoadError::Mistake(format!(
-            "the command `{name}` was looked for at {} and cannot be had: {error}; check the path",
+            "the command `{name}` was looked for at {} and cannot be opened: {error}; check the path",
             shown.display()
         ))
     })?;

@@ -23,7 +23,7 @@ pub enum CompareError {
         difference: String,
     },
     #[error(
-        "'{first}' was held against {first_goals} and '{other}' against {other_goals}; give both the same goals with --goal"
+        "'{first}' was evaluated for {first_goals} and '{other}' for {other_goals}; give both the same goals with --goal"
     )]
     Goals {
         first: String,

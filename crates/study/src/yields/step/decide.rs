@@ -25,7 +25,7 @@ pub(super) enum Back {
     After(usize),
     /// Not in those that there are.
     Never,
-    /// That cannot be told.
+    /// Inconclusive.
     Unknown,
 }
 
