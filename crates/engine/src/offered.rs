@@ -17,7 +17,7 @@ use crate::window::{by_seconds, fill, sleep_until, unix_ms, warm_up, without_loa
 use plimsoll_load::{Load, Offer};
 use plimsoll_model::{
     Arrivals, Bounds, Goal, LatencyLimit, Phase, Plan, Rate, StepPlan, SteppedRate, Trial,
-    TrialSetting, TrialSpec,
+    TrialSetting, TrialSpec, Workload,
 };
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -42,17 +42,27 @@ pub struct OfferedLoad<'a, S, O> {
     job: Box<dyn BackgroundJob<S, O> + 'a>,
 }
 
-/// The longest limit of a goal: what is still unanswered then has exceeded it, and
-/// what is answered before is measured.
-fn drain(goals: &[Goal]) -> Duration {
+/// The longest limit of a goal, or the time-out of requests where a goal is about
+/// errors: what is still unanswered then has exceeded it, and what is answered before is
+/// measured.
+fn drain(goals: &[Goal], timeout: Duration) -> Duration {
     let limits = goals.iter().filter_map(|goal| match goal {
         Goal::Latency {
             limit: LatencyLimit::Absolute(limit),
             ..
         } => Some(*limit),
+        Goal::Errors { .. } => Some(timeout),
         _ => None,
     });
     limits.fold(LEAST_DRAIN, Duration::max).min(MOST_DRAIN)
+}
+
+/// Only requests to a server time out.
+fn timeout(workload: &Workload) -> Duration {
+    match workload {
+        Workload::Http(http) => http.timeout,
+        Workload::Hash(_) | Workload::Imported(_) => LEAST_DRAIN,
+    }
 }
 
 impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
@@ -62,7 +72,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             arrivals: plan.arrivals,
             bounds: plan.run.bounds,
             steps: None,
-            drain: drain(&plan.goals),
+            drain: drain(&plan.goals, timeout(&plan.workload)),
             restart: plan.restart.as_deref().map(Restart::new),
             load,
             one_thread: None,
@@ -206,12 +216,14 @@ mod tests {
     #[test]
     fn answers_are_waited_for_as_long_as_a_goal_allows() {
         for (goals, seconds) in [
-            (&["p99<10ms", "errors<1%"][..], 1),
+            (&["p99<10ms", "cpu<80%"][..], 1),
+            (&["p99<10ms", "errors<1%"], 10),
             (&["p50<2s", "p99<3s", "p99<2x"], 3),
             (&["p99<1000s"], 60),
         ] {
             let goals: Vec<Goal> = goals.iter().map(|goal| goal.parse().unwrap()).collect();
-            assert_eq!(drain(&goals), Duration::from_secs(seconds), "{goals:?}");
+            let waited = drain(&goals, Duration::from_secs(10));
+            assert_eq!(waited, Duration::from_secs(seconds), "{goals:?}");
         }
     }
 }

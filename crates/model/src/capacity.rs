@@ -149,6 +149,8 @@ pub enum CapacityNote {
     NoTrialCounts,
     /// The service's CPU use, which the goal is about, is not known.
     CpuUnknown,
+    /// Failed requests, which the goal is about, were not measured: a table has none.
+    ErrorsUnknown,
     /// The goal was broken at every rate.
     MissedAtLowest {
         /// The lowest rate that was tried, in requests per second.
@@ -244,6 +246,9 @@ impl fmt::Display for CapacityNote {
             }
             CapacityNote::NoTrialCounts => f.write_str("there is no valid trial under load"),
             CapacityNote::CpuUnknown => f.write_str("the service's CPU use is not known"),
+            CapacityNote::ErrorsUnknown => {
+                f.write_str("a table does not say how many requests failed")
+            }
             CapacityNote::MissedAtLowest { lowest_rps } => {
                 write!(
                     f,

@@ -89,7 +89,16 @@ pub enum Doubt {
         /// Its p99, in microseconds.
         fast_p99_us: f64,
     },
-    /// CPU use does not rise with the load, so no threshold follows from it.
+    /// The client's connections were the limit, not the service.
+    Connections {
+        /// How many there were.
+        connections: u32,
+        /// The median latency at the lowest load, in microseconds.
+        latency_us: f64,
+        /// The rate that so many connections carry at that latency.
+        most_rps: f64,
+    },
+    /// CPU use hardly depends on the load, so no threshold follows from it.
     FlatCpu {
         /// What it is at any load, in percent.
         cpu_pct: f64,

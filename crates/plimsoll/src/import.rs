@@ -123,7 +123,9 @@ fn write<E: Experiment>(
     trials: &[TrialOf<E>],
     provenance: &Provenance,
 ) -> Result<Record, Failure> {
-    let command_line: Vec<String> = std::env::args().collect();
+    let command_line: Vec<String> = std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
     let run = NewRun {
         experiment: E::NAME,
         workload: E::workload(plan),

@@ -14,7 +14,7 @@ use crate::format::{ByExtension, PlanFormat};
 use crate::load_record::LoadRecord;
 use crate::output::{Output, spare_sources};
 use crate::session::rendered;
-use plimsoll_model::{CapacityFinding, Carried, Estimate, Rate};
+use plimsoll_model::{CapacityFinding, Carried, Doubt, Estimate, Rate};
 use plimsoll_report::Look;
 use plimsoll_report::sizing::{PlanAsked, PlanReport, plan_hpa};
 use plimsoll_study::sizing::{CpuLine, Demand, Request, least, size};
@@ -29,7 +29,12 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
     let demand = demand(args)?;
     let loaded = LoadRecord::open(&args.file, &args.goals)?;
     let capacity = lowest(&loaded)?;
-    let line = CpuLine::of(&loaded.plan, &loaded.trials);
+    let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
+    let is_flat = loaded.findings.doubts.iter().any(is_flat);
+    if is_flat && matches!(format, PlanFormat::Hpa) {
+        return Err(refuse::flat_cpu(&loaded));
+    }
+    let line = CpuLine::of(&loaded.plan, &loaded.trials).filter(|_| !is_flat);
     let cpu = |rate: Rate| -> Option<Estimate> { line.as_ref()?.at(rate) };
     let request = Request {
         capacity: Carried::from(capacity),

@@ -482,3 +482,20 @@ fn imported_tables_have_no_histograms_to_export() {
     }
     assert!(!folder.path("logs").exists());
 }
+
+#[test]
+fn what_a_table_does_not_say_is_not_planned_with() {
+    let folder = Folder::new();
+    folder.write(
+        "poll.csv",
+        "rate_rps,cpu_pct,latency_us\n1000,99,800\n2000,99.2,850\n4000,99.5,900\n8000,99.8,9000\n",
+    );
+    folder.run("import poll.csv -o poll").text();
+    let hpa = folder.run("plan poll --peak 50000 --goal p99<5ms -o hpa.yaml");
+    assert_eq!(hpa.code, Some(2), "{}", hpa.stderr);
+    has(&hpa.stderr, &["CPU use hardly depends on the load"]);
+    let text = folder.run("plan poll --peak 50000 --goal p99<5ms").text();
+    assert!(!text.contains("kind: HorizontalPodAutoscaler"), "{text}");
+    let errors = folder.run("report poll --goal errors<0.1%").text();
+    has(&errors, &["A table does not say how many requests failed"]);
+}

@@ -11,7 +11,9 @@ mod common;
 use common::{Folder, LOUD};
 use jsonschema::Validator;
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The files outside its folder that know it: a line each.
@@ -183,4 +185,15 @@ fn the_page_that_explains_it_quotes_its_code() {
         let text = fs::read_to_string(crates().join("..").join(file)).unwrap();
         assert!(text.contains(code), "{file} does not have:\n{code}");
     }
+}
+
+/// The command line is recorded, and an argument need not be text.
+#[test]
+fn a_record_whose_name_is_no_utf8_is_made() {
+    let folder = Folder::new();
+    let name = OsStr::from_bytes(b"a\xff.plimsoll");
+    let args = "lateness --sleeps 1ms --passes 1 -z 100ms --max-other 100% -o";
+    let ended = folder.command(args).arg(name).output().unwrap();
+    assert_ne!(ended.status.code(), Some(101), "{ended:?}");
+    assert!(folder.0.path().join(name).exists());
 }

@@ -109,7 +109,8 @@ mod tests {
     fn an_unavailable_mechanism_is_replaced_and_named() {
         let (chosen, how) = choose(&take(Hold::Quota, true), Headroom::default(), without);
         assert_eq!(chosen, Hold::Idle);
-        let end = "; quota, which somebody found best here, is unavailable now (there is no cgroup)";
+        let end =
+            "; quota, which somebody found best here, is unavailable now (there is no cgroup)";
         assert!(how.ends_with(end), "{how}");
     }
 

@@ -133,7 +133,7 @@ struct Load {
     bad_s: f64,
     kept: usize,
     of: usize,
-    /// Over its carried trials; 1 if there is none.
+    /// The median of its trials; infinite where most were not carried.
     share: f64,
 }
 

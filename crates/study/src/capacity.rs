@@ -98,7 +98,7 @@ impl Asked {
         let evidence = evidence(bound, plan, trials);
         let seed = plan.run.seed;
         let Some(boundary) = locate(&evidence, bound.share(), Interval::Seeded(seed)) else {
-            finding.note = Some(missing(bound));
+            finding.note = Some(missing(bound, plan));
             return;
         };
         let known = match is_sampled(plan) {
@@ -151,6 +151,8 @@ impl Asked {
         if let (Bound::Cpu(limit), CapacityStatus::Found, Some(curve)) = (bound, status, curve) {
             // The curve is what else is said about CPU use: one answer, not two.
             let by_curve = curve.rate_rps_at(100.0 * limit);
+            // But it says nothing of what the service does not carry.
+            let by_curve = by_curve.filter(|_| finding.missed_by.is_none());
             finding.rate_rps = by_curve.or(finding.rate_rps);
         }
         let end = rated(plan, trials).filter(|rated| rated.limited_by_service);
@@ -223,9 +225,10 @@ fn is_sampled(plan: &Plan) -> bool {
     !matches!(plan.workload, Workload::Imported(_))
 }
 
-fn missing(bound: &Bound) -> CapacityNote {
+fn missing(bound: &Bound, plan: &Plan) -> CapacityNote {
     match bound {
         Bound::Cpu(_) => CapacityNote::CpuUnknown,
+        Bound::Errors(_) if !is_sampled(plan) => CapacityNote::ErrorsUnknown,
         Bound::Latency { .. } | Bound::Errors(_) => CapacityNote::NoTrialCounts,
     }
 }

@@ -5,7 +5,10 @@
 //! user can check the figures.
 
 use crate::levels::Level;
-use plimsoll_model::{CapacityFinding, Doubt, GivenLatency, Plan, ThresholdFinding, Workload};
+use crate::rated::limited_by_connections;
+use plimsoll_model::{
+    CapacityFinding, Doubt, GivenLatency, Plan, ThresholdFinding, Trial, Workload,
+};
 use std::time::Duration;
 
 /// Rows at one load that differ by this factor or more do not differ by chance:
@@ -30,6 +33,7 @@ const FOLLOWS: f64 = 1.25;
 
 pub(crate) fn of(
     plan: &Plan,
+    trials: &[Trial],
     levels: &[Level],
     capacity: &[CapacityFinding],
     thresholds: &[ThresholdFinding],
@@ -47,6 +51,13 @@ pub(crate) fn of(
             Some((level.row.load_pct, p99_us))
         });
         out.extend(faster_beyond(&measured.collect::<Vec<_>>()));
+    }
+    if let Some((connections, latency_s, most_rps)) = limited_by_connections(plan, trials) {
+        out.push(Doubt::Connections {
+            connections,
+            latency_us: latency_s * 1e6,
+            most_rps,
+        });
     }
     out.extend(flat(thresholds));
     out

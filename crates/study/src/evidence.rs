@@ -3,7 +3,7 @@
 use crate::carried::trial_is_carried;
 use crate::decide::{Decision, decide, needed, thinning};
 use crate::levels::cpu_share;
-use plimsoll_model::{Goal, Plan, Setting, Trial};
+use plimsoll_model::{Goal, Plan, Setting, Trial, Work, Workload};
 use std::time::Duration;
 
 /// The evidence of one trial about one goal at its rate.
@@ -93,8 +93,14 @@ impl Bound {
     /// Whether a trial missed the bound for the reason alone that the service fell
     /// behind the offered rate.
     pub(crate) fn is_missed_by_throughput(&self, plan: &Plan, trial: &Trial) -> bool {
-        let alone = || Some(self.observe(plan, trial)?.share() <= self.share());
-        !trial_is_carried(trial) && alone().unwrap_or(true)
+        let answered = match *self {
+            // Of those that were not answered the end of the trial cut the latency.
+            Bound::Latency { limit_s, .. } => {
+                Some(too_late(&trial.work, limit_s) as f64 / trial.work.intended as f64)
+            }
+            _ => self.observe(plan, trial).map(|seen| seen.share()),
+        };
+        !trial_is_carried(trial) && answered.is_none_or(|share| share <= self.share())
     }
 
     /// The evidence of a trial; `None` if it is invalid, offered no rate, or did not
@@ -121,15 +127,10 @@ impl Bound {
         Some(match *self {
             Bound::Latency { limit_s, .. } => {
                 let rate = trial.asked().get();
-                let (latency, errors) = (&trial.work.latency, &trial.work.errors);
-                // What fails or is not answered meets no limit. Time-outs and
-                // unfinished requests are in the histogram with the time that
-                // they waited, which may be below it.
-                let failed = errors.total() - errors.timeout;
-                let above = latency.above(Duration::from_secs_f64(limit_s));
-                let unmet = errors.total() + trial.work.unfinished;
-                let over = (above + failed).max(unmet) as f64;
-                let of = (latency.count() + failed) as f64;
+                let (work, latency) = (&trial.work, &trial.work.latency);
+                let unanswered = work.errors.total() + work.unfinished;
+                let over = too_late(work, limit_s).max(unanswered) as f64;
+                let of = (latency.count() + failed_at_once(work)) as f64;
                 let there_was = latency.quantile(1.0 - self.share())?.as_secs_f64();
                 Seen::Counted {
                     over,
@@ -138,8 +139,10 @@ impl Bound {
                     independent: of / thinning(rate, limit_s.min(there_was)),
                 }
             }
+            Bound::Errors(_) if matches!(plan.workload, Workload::Imported(_)) => return None,
+            // What has no answer by then has failed.
             Bound::Errors(_) => Seen::Counted {
-                over: trial.work.errors.total() as f64,
+                over: (trial.work.errors.total() + trial.work.unfinished) as f64,
                 of: trial.work.intended as f64,
                 thinning: 1.0,
                 independent: trial.work.intended as f64,
@@ -149,20 +152,33 @@ impl Bound {
     }
 }
 
+/// Requests that failed or took longer than `limit_s`. Time-outs and unfinished
+/// requests are in the histogram with the time that they waited, which may be below it.
+fn too_late(work: &Work, limit_s: f64) -> u64 {
+    let above = work.latency.above(Duration::from_secs_f64(limit_s));
+    (above + failed_at_once(work)).max(work.errors.total())
+}
+
+/// Failed requests that are not in the histogram.
+fn failed_at_once(work: &Work) -> u64 {
+    work.errors.total() - work.errors.timeout
+}
+
 impl Seen {
-    /// As a share, 0 to 1; 1 when the rate was not carried.
+    /// As a share, 0 to 1; infinite when the rate was not carried.
     fn share(&self) -> f64 {
         match *self {
             Seen::Counted { over, of, .. } if of > 0.0 => over / of,
             Seen::Counted { .. } => 0.0,
             Seen::Measured(share) => share,
-            Seen::NotCarried => 1.0,
+            Seen::NotCarried => f64::INFINITY,
         }
     }
 }
 
 impl Evidence {
-    /// The seen quantity as a share, 0 to 1; 1 when the rate was not carried.
+    /// The seen quantity as a share, 0 to 1; infinite when the rate was not carried,
+    /// which meets no goal.
     pub fn share(&self) -> f64 {
         self.seen.share()
     }

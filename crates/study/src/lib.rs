@@ -61,7 +61,7 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let of = carried_at_most(&capacity, curve.as_ref(), rated.as_ref());
     let thresholds = curve.as_ref().zip(of);
     let thresholds = thresholds.map_or_else(Vec::new, |(c, of)| thresholds::thresholds(c, of));
-    let doubts = doubts::of(plan, &levels, &capacity, &thresholds);
+    let doubts = doubts::of(plan, trials, &levels, &capacity, &thresholds);
     let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
     let thresholds = match doubts.iter().any(is_flat) {
         true => Vec::new(),

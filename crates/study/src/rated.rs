@@ -44,16 +44,49 @@ pub fn usable<'a, S: TrialSetting, O>(
         .collect()
 }
 
+/// The connections of the client, the median latency at the lowest load in seconds, and
+/// the rate that they carry at that latency, where that is why no more was answered.
+///
+/// By Little's law `c` connections carry `c / latency` requests per second, whatever
+/// the service can do. Under overload all connections are busy in any case, so it is
+/// the latency without a queue that tells the two apart.
+pub(crate) fn limited_by_connections<S: TrialSetting, O>(
+    plan: &Plan,
+    trials: &[Trial<S, O>],
+) -> Option<(u32, f64, f64)> {
+    let Workload::Http(http) = &plan.workload else {
+        return None;
+    };
+    let answered = |t: &&Trial<S, O>| trial_is_carried(t) && t.work.completed >= FEWEST_ANSWERS;
+    let by_rate = |a: &&Trial<S, O>, b: &&Trial<S, O>| a.asked().get().total_cmp(&b.asked().get());
+    let lowest = trials.iter().filter(answered).min_by(by_rate)?;
+    let latency_s = lowest.work.latency.quantile(0.5)?.as_secs_f64();
+    let most_rps = f64::from(http.connections) / latency_s.max(1e-9);
+    let best = trials
+        .iter()
+        .map(|t| t.achieved().get())
+        .fold(0.0, f64::max);
+    (best >= BUSY_CONNECTIONS * most_rps).then_some((http.connections, latency_s, most_rps))
+}
+
+/// The fewest answers that a median latency is taken from.
+const FEWEST_ANSWERS: u64 = 10;
+
+/// The part of the connections that is in use when they are the limit: Poisson
+/// arrivals do not use all of them all the time.
+const BUSY_CONNECTIONS: f64 = 0.8;
+
 /// The rate given by the user, or the highest throughput seen while
 /// calibrating; `None` before the first trial.
 pub fn rated<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<RatedRate> {
+    let by_connections = limited_by_connections(plan, trials).is_some();
     if let Some(given) = plan.calibration.rated {
         let is_table = matches!(plan.workload, Workload::Imported(_));
         return Some(RatedRate {
             rate_rps: given.get(),
             limited_by_service: match is_table {
                 true => table_reaches_the_end(plan, trials),
-                false => shows_the_end(plan, trials),
+                false => shows_the_end(plan, trials) && !by_connections,
             },
             disturbed: false,
             given: true,
@@ -68,7 +101,8 @@ pub fn rated<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<
         .filter(|r| *r > Rate::ZERO)?;
     let is_overload = |t: &&Trial<S, O>| !trial_is_carried(t) && !limited_by_generator(t);
     let overloads = || usable.iter().copied().filter(is_overload);
-    let limited_by_service = overloads().any(|t| !was_disturbed(t)) || shows_the_end(plan, trials);
+    let is_overloaded = overloads().any(|t| !was_disturbed(t)) || shows_the_end(plan, trials);
+    let limited_by_service = is_overloaded && !by_connections;
     Some(RatedRate {
         rate_rps: best.get(),
         limited_by_service,
@@ -119,7 +153,9 @@ fn table_reaches_the_end<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]
 mod tests {
     use super::*;
     use crate::testing::{calibration_trial, plan};
+    use plimsoll_model::HttpService;
     use plimsoll_model::Share;
+    use std::time::Duration;
 
     #[test]
     fn the_highest_throughput_counts_not_the_last() {
@@ -197,6 +233,33 @@ mod tests {
         assert!((drowned.most_achieved_rps - 1000.0).abs() < 1e-6);
         assert_eq!(of(&[level(500_000.0, 900), level(500.0, 500)]), None);
         assert_eq!(of(&[]), None, "nothing was tried");
+    }
+
+    #[test]
+    fn few_connections_to_a_slow_service_are_the_clients_limit() {
+        let http = |connections| {
+            let service = HttpService::get("http://a/", connections, Duration::from_secs(10));
+            Plan {
+                workload: Workload::Http(service),
+                ..plan()
+            }
+        };
+        // It answers in 100 ms whatever the load; 128 connections carry 1,280/s.
+        let trial = |asked, achieved| {
+            let mut trial = calibration_trial(asked, achieved);
+            let latency = Duration::from_millis(100);
+            trial.work.latency.record_many(latency, achieved);
+            trial
+        };
+        let trials = [trial(100.0, 100), trial(2000.0, 1274)];
+        let (connections, latency_s, most_rps) =
+            limited_by_connections(&http(128), &trials).unwrap();
+        assert_eq!(connections, 128);
+        assert!((latency_s - 0.1).abs() < 1e-3 && (most_rps - 1280.0).abs() < 10.0);
+        for (plan, is_service) in [(http(128), false), (http(1024), true), (plan(), true)] {
+            let found = rated(&plan, &trials).unwrap();
+            assert_eq!(found.limited_by_service, is_service, "{:?}", plan.workload);
+        }
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn way_out(note: Option<CapacityNote>) -> String {
         Some(CapacityNote::NoAnswerAtLightLoad) => {
             "; give a limit in time, such as --goal 'p99<10ms', or sweep again with lower levels (--levels)"
         }
-        Some(CapacityNote::CpuUnknown) => "; give another goal, such as --goal 'p99<10ms'",
+        Some(CapacityNote::CpuUnknown | CapacityNote::ErrorsUnknown) => "; give another goal, such as --goal 'p99<10ms'",
         _ => {
             "; choose another goal with --goal, or sweep again with other load levels (--levels) or longer trials (--duration)"
         }
@@ -70,6 +70,13 @@ fn way_out(note: Option<CapacityNote>) -> String {
 pub(super) fn no_goal(loaded: &LoadRecord) -> Failure {
     Failure::Mistake(format!(
         "{} was made without a goal, so it has no capacity; give one with --goal, such as --goal 'p99<10ms'",
+        loaded.file.display()
+    ))
+}
+
+pub(super) fn flat_cpu(loaded: &LoadRecord) -> Failure {
+    Failure::Mistake(format!(
+        "CPU use hardly depends on the load in {}, so there is no CPU target to give Kubernetes; scale on requests per second instead, by the plan as text",
         loaded.file.display()
     ))
 }

@@ -38,7 +38,9 @@ pub(super) fn new<E: Experiment>(
     check(&requirements)?;
     requirements.extend(plimsoll_host::requirements(&machine.root));
     let provenance = plimsoll_host::provenance(&machine.root, env!("CARGO_PKG_VERSION"));
-    let typed: Vec<String> = std::env::args().collect();
+    let typed: Vec<String> = std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
     let (recorded, command_line) = E::recorded(args, &plan, typed);
     let run = NewRun {
         experiment: E::NAME,

@@ -75,12 +75,13 @@ pub(crate) fn show<'a, E: Experiment>(
     Ok(conclusion)
 }
 
-/// Why a complete run has failed: none of its trials under load is valid,
-/// calibration included. A caller that only looks at the exit status must not
-/// take it for an answer.
+/// Why a complete run has failed: none of its trials under load is valid, and a
+/// caller that only looks at the exit status must not take it for an answer. The
+/// calibration is one only for a run that asked for nothing else.
 fn no_valid_trial<S, O>(trials: &[Trial<S, O>], path: &str) -> Option<String> {
-    let loaded = trials.iter().filter(|t| t.spec.phase != Phase::Idle);
-    let tally = tally(loaded);
+    let has_levels = trials.iter().any(|t| t.spec.phase.shows_load());
+    let answers = |phase: Phase| phase.shows_load() || !has_levels && phase != Phase::Idle;
+    let tally = tally(trials.iter().filter(|t| answers(t.spec.phase)));
     if tally.invalid < tally.all || tally.all == 0 {
         return None;
     }
@@ -150,7 +151,12 @@ mod tests {
         }]);
         let level = Phase::Level { level: None };
         let idle = with(Phase::Idle, Verdict::Valid);
-        let none = [idle.clone(), with(level, steal.clone())];
+        let calibration = with(Phase::Calibration, Verdict::Valid);
+        assert_eq!(
+            no_valid_trial(std::slice::from_ref(&calibration), "x"),
+            None
+        );
+        let none = [idle.clone(), calibration, with(level, steal.clone())];
         let why = no_valid_trial(&none, "x").unwrap();
         assert!(
             why.contains("only trial") && why.contains("hypervisor"),

@@ -87,7 +87,11 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
             );
             // What was seen to keep it is what can be built on.
             let low = number::per_second(rate.low.unwrap_or(rate.value));
-            format!("{who} carries {low} within {goal} and misses it by far {high}: a cliff")
+            let beyond = match finding.missed_by {
+                Some(MissedBy::FellBehind { .. }) => "falls behind",
+                None => "misses it by far",
+            };
+            format!("{who} carries {low} within {goal} and {beyond} {high}: a cliff")
         }
         (CapacityStatus::NotReached, Some(rate)) => format!(
             "{who} carries at least {}/s within {goal}, a lower bound: that was {}",

@@ -63,6 +63,16 @@ fn sentence(doubt: &Doubt) -> String {
                 number::trimmed_pct(fast_load_pct)
             )
         }
+        Doubt::Connections {
+            connections,
+            latency_us,
+            most_rps,
+        } => format!(
+            "The client is the limit, not the service: at a latency of {} its {connections} \
+             connections carry {} at most. Sweep again with more of them (-c).",
+            time_us(latency_us),
+            number::per_second(most_rps)
+        ),
         Doubt::FlatCpu { cpu_pct } => format!(
             "There is no scale-out threshold: CPU use hardly depends on the load, it is {} % at \
              any headroom. The service polls, or the figure is of something else.",

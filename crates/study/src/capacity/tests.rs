@@ -356,3 +356,23 @@ fn a_goal_on_cpu_use_is_read_from_the_curve() {
     let cpu = found.cpu_pct.unwrap().value;
     assert!((cpu - 65.0).abs() < 1e-6, "{found:?}");
 }
+
+#[test]
+fn no_goal_is_kept_where_the_service_falls_behind() {
+    let mut overload = mixed(100.0, 1000, 0.0);
+    overload.work.completed /= 2;
+    overload.work.unfinished = overload.work.intended / 2;
+    for goal in ["cpu<100%", "p99<3s"] {
+        let found = of_trials(goal, &[mixed(50.0, 500, 0.0), overload.clone()]);
+        assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)), "{goal}");
+        assert!(found.missed_by.is_some(), "{goal}: {found:?}");
+    }
+}
+
+#[test]
+fn a_request_without_an_answer_has_failed() {
+    let mut silent = mixed(80.0, 800, 0.0);
+    silent.work.unfinished = silent.work.intended / 4;
+    let found = of_trials("errors<1%", &[mixed(50.0, 500, 0.0), silent]);
+    assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)), "{found:?}");
+}
