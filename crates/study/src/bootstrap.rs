@@ -75,7 +75,7 @@ pub fn mean(values: &[f64], seed: u64) -> Option<Estimate> {
 
 /// A quantile of the latency in microseconds: the mean over trials, with its
 /// interval. Trials with fewer values than the quantile takes to show
-/// ([`needed`]: 299 for p99) are left out, and without others it is `None`.
+/// (`decide::needed`: 299 for p99) are left out, and without others it is `None`.
 pub fn quantile_us<S, O>(trials: &[&Trial<S, O>], q: f64, seed: u64) -> Option<Estimate> {
     let shows = |latency: &&Histogram| latency.count() as f64 >= needed(1.0 - q);
     let each = trials.iter().map(|t| &t.work.latency).filter(shows);

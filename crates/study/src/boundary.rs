@@ -7,7 +7,7 @@
 //!    disturbed trial, however gross, moves it by one trial at most. Good and
 //!    bad seconds per load are RFC 9971's (MLRsearch), with "the goal was
 //!    broken" for its loss; a load changes sides when later trials disagree.
-//! 2. The *line* through the trials around the split ([`crate::logistic`]),
+//! 2. The *line* through the trials around the split (`logistic.rs`),
 //!    and its root.
 //! 3. The *interval* of the root by resampling trials ([`crate::bootstrap`]).
 //!

@@ -1,7 +1,7 @@
 //! `plimsoll copies`: how long do copies of a command take that run at
 //! once, on 1 to N CPUs?
 //!
-//! [`planner`] returns the next trial, and [`CopiesRunner`](run::CopiesRunner)
+//! The planner returns the next trial, and `CopiesRunner`
 //! carries it out.
 
 mod args;

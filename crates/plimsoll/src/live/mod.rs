@@ -2,7 +2,7 @@
 //! cells, and keys.
 //!
 //! Drawing is a pure function ([`draw`]) of a state, which is a fold over events
-//! ([`state`]). A thread of low priority does both at most five times a second
+//! ([`mod@state`]). A thread of low priority does both at most five times a second
 //! ([`thread`]); the thread that measures only puts events into a queue. Each
 //! trial records what drawing has cost. The view decides nothing about a run,
 //! but keys pause and end it.
