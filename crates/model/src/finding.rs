@@ -89,11 +89,11 @@ pub enum Doubt {
         /// Its p99, in microseconds.
         fast_p99_us: f64,
     },
-    /// The client's connections were the limit, not the service.
+    /// The client's connections may have been the limit, not the service.
     Connections {
         /// How many there were.
         connections: u32,
-        /// The median latency at the lowest load, in microseconds.
+        /// The shortest mean latency of a trial, in microseconds.
         latency_us: f64,
         /// The rate that so many connections carry at that latency.
         most_rps: f64,

@@ -87,6 +87,11 @@ impl Histogram {
         (self.count() > 0).then(|| Duration::from_nanos(self.0.value_at_quantile(q)))
     }
 
+    /// The mean of all values; `None` when nothing was recorded.
+    pub fn mean(&self) -> Option<Duration> {
+        (self.count() > 0).then(|| Duration::from_nanos(self.0.mean().round() as u64))
+    }
+
     /// The largest value; `None` when nothing was recorded.
     pub fn max(&self) -> Option<Duration> {
         (self.count() > 0).then(|| Duration::from_nanos(self.0.max()))

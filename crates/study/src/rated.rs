@@ -44,12 +44,14 @@ pub fn usable<'a, S: TrialSetting, O>(
         .collect()
 }
 
-/// The connections of the client, the median latency at the lowest load in seconds, and
-/// the rate that they carry at that latency, where that is why no more was answered.
+/// The connections of the client, the shortest mean latency of a carried trial in
+/// seconds, and the rate that they carry at that latency, where that may be why no more
+/// was answered.
 ///
-/// By Little's law `c` connections carry `c / latency` requests per second, whatever
-/// the service can do. Under overload all connections are busy in any case, so it is
-/// the latency without a queue that tells the two apart.
+/// By Little's law `c` connections carry `c / mean latency` requests per second, whatever
+/// the service can do. A queue in the service makes latency longer, so the shortest mean
+/// has the least of it; more answers than that rate disprove it. A service whose own limit
+/// lies there as well looks the same: only more connections tell the two apart.
 pub(crate) fn limited_by_connections<S: TrialSetting, O>(
     plan: &Plan,
     trials: &[Trial<S, O>],
@@ -57,24 +59,30 @@ pub(crate) fn limited_by_connections<S: TrialSetting, O>(
     let Workload::Http(http) = &plan.workload else {
         return None;
     };
-    let answered = |t: &&Trial<S, O>| trial_is_carried(t) && t.work.completed >= FEWEST_ANSWERS;
-    let by_rate = |a: &&Trial<S, O>, b: &&Trial<S, O>| a.asked().get().total_cmp(&b.asked().get());
-    let lowest = trials.iter().filter(answered).min_by(by_rate)?;
-    let latency_s = lowest.work.latency.quantile(0.5)?.as_secs_f64();
+    let mean_s = |t: &Trial<S, O>| t.work.latency.mean().map(|mean| mean.as_secs_f64());
+    let latency_s = trials
+        .iter()
+        .filter(|t| trial_is_carried(t) && t.work.completed >= FEWEST_ANSWERS)
+        .filter_map(mean_s)
+        .reduce(f64::min)?;
     let most_rps = f64::from(http.connections) / latency_s.max(1e-9);
     let best = trials
         .iter()
         .map(|t| t.achieved().get())
         .fold(0.0, f64::max);
-    (best >= BUSY_CONNECTIONS * most_rps).then_some((http.connections, latency_s, most_rps))
+    let is_limit = (BUSY_CONNECTIONS * most_rps..=LATENCY_NOISE * most_rps).contains(&best);
+    is_limit.then_some((http.connections, latency_s, most_rps))
 }
 
-/// The fewest answers that a median latency is taken from.
+/// The fewest answers that a mean latency is taken from.
 const FEWEST_ANSWERS: u64 = 10;
 
 /// The part of the connections that is in use when they are the limit: Poisson
 /// arrivals do not use all of them all the time.
 const BUSY_CONNECTIONS: f64 = 0.8;
+
+/// By how much the mean latency of a trial may be too long by chance.
+const LATENCY_NOISE: f64 = 1.1;
 
 /// The rate given by the user, or the highest throughput seen while
 /// calibrating; `None` before the first trial.
@@ -153,8 +161,7 @@ fn table_reaches_the_end<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]
 mod tests {
     use super::*;
     use crate::testing::{calibration_trial, plan};
-    use plimsoll_model::HttpService;
-    use plimsoll_model::Share;
+    use plimsoll_model::{HttpService, Share};
     use std::time::Duration;
 
     #[test]
@@ -244,21 +251,49 @@ mod tests {
                 ..plan()
             }
         };
-        // It answers in 100 ms whatever the load; 128 connections carry 1,280/s.
-        let trial = |asked, achieved| {
-            let mut trial = calibration_trial(asked, achieved);
-            let latency = Duration::from_millis(100);
-            trial.work.latency.record_many(latency, achieved);
-            trial
+        // Offered, answered, and the latencies of those answers with their share.
+        type Seen = (f64, u64, &'static [(u64, f64)]);
+        let trials = |seen: &[Seen]| {
+            let trial = |(offered, answered, latencies): &Seen| {
+                let mut trial = calibration_trial(*offered, *answered);
+                for (ms, share) in *latencies {
+                    let count = (share * *answered as f64).round() as u64;
+                    let latency = Duration::from_millis(*ms);
+                    trial.work.latency.record_many(latency, count);
+                }
+                trial
+            };
+            seen.iter().map(trial).collect::<Vec<Trial>>()
         };
-        let trials = [trial(100.0, 100), trial(2000.0, 1274)];
-        let (connections, latency_s, most_rps) =
-            limited_by_connections(&http(128), &trials).unwrap();
-        assert_eq!(connections, 128);
-        assert!((latency_s - 0.1).abs() < 1e-3 && (most_rps - 1280.0).abs() < 10.0);
-        for (plan, is_service) in [(http(128), false), (http(1024), true), (plan(), true)] {
-            let found = rated(&plan, &trials).unwrap();
-            assert_eq!(found.limited_by_service, is_service, "{:?}", plan.workload);
+        let flat: &[Seen] = &[(100.0, 100, &[(100, 1.0)]), (2000.0, 1274, &[(100, 1.0)])];
+        let batching: &[Seen] = &[
+            (100.0, 100, &[(40, 1.0)]),
+            (2000.0, 2000, &[(5, 1.0)]),
+            (20_000.0, 3000, &[(40, 1.0)]),
+        ];
+        // Most answers take 1 ms, a tenth takes 1 s: the mean holds the connections.
+        let bimodal: &[Seen] = &[
+            (100.0, 100, &[(1, 0.9), (1000, 0.1)]),
+            (3000.0, 1270, &[(1, 0.9), (1000, 0.1)]),
+        ];
+        let beyond: &[Seen] = &[(100.0, 100, &[(100, 1.0)]), (2000.0, 1800, &[])];
+        for (name, plan, seen, most_rps) in [
+            ("flat latency", http(128), flat, Some(1280.0)),
+            ("more connections", http(1024), flat, None),
+            ("hash", plan(), flat, None),
+            ("latency that falls with load", http(128), batching, None),
+            ("two kinds of answers", http(128), bimodal, Some(1268.0)),
+            ("more answered than that", http(128), beyond, None),
+        ] {
+            let trials = trials(seen);
+            let found = limited_by_connections(&plan, &trials).map(|(_, _, most)| most);
+            let is_as_expected = match (found, most_rps) {
+                (Some(found), Some(expected)) => (found / expected - 1.0f64).abs() < 0.01,
+                (found, expected) => found == expected,
+            };
+            assert!(is_as_expected, "{name}: {found:?}");
+            let limited_by_service = rated(&plan, &trials).unwrap().limited_by_service;
+            assert_eq!(limited_by_service, found.is_none(), "{name}");
         }
     }
 

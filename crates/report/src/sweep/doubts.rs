@@ -68,8 +68,8 @@ fn sentence(doubt: &Doubt) -> String {
             latency_us,
             most_rps,
         } => format!(
-            "The client is the limit, not the service: at a latency of {} its {connections} \
-             connections carry {} at most. Sweep again with more of them (-c).",
+            "The client's {connections} connections may be the limit, not the service: at a mean \
+             latency of {} they carry {} at most. Sweep again with more of them (-c).",
             time_us(latency_us),
             number::per_second(most_rps)
         ),
