@@ -16,7 +16,15 @@ pub(crate) enum QueueState {
     Servers {
         servers: Servers,
         mean: f64,
-        exponential: bool,
+        times: Times,
+    },
+    TokenBucket {
+        below: f64,
+        rate: f64,
+        burst: f64,
+        /// Tokens after the last arrival; negative while requests wait for one.
+        tokens: f64,
+        last: f64,
     },
     Limiter {
         below: f64,
@@ -58,12 +66,32 @@ impl QueueState {
             Service::Deterministic { service, servers } => QueueState::Servers {
                 servers: Servers::idle(*servers),
                 mean: seconds(*service) * slower,
-                exponential: false,
+                times: Times::Constant,
             },
             Service::Exponential { mean, servers } => QueueState::Servers {
                 servers: Servers::idle(*servers),
                 mean: seconds(*mean) * slower,
-                exponential: true,
+                times: Times::Exponential,
+            },
+            Service::Mixed {
+                mean,
+                long,
+                factor,
+                servers,
+            } => QueueState::Servers {
+                servers: Servers::idle(*servers),
+                mean: seconds(*mean) * slower,
+                times: Times::Mixed {
+                    long: long.get(),
+                    factor: *factor,
+                },
+            },
+            Service::TokenBucket { below, rate, burst } => QueueState::TokenBucket {
+                below: below.as_secs_f64() * slower,
+                rate: rate.get() / slower,
+                burst: *burst,
+                tokens: *burst,
+                last: 0.0,
             },
             Service::Cliff { below, at } => QueueState::Limiter {
                 below: below.as_secs_f64() * slower,
@@ -120,12 +148,22 @@ impl QueueState {
             QueueState::Servers {
                 servers,
                 mean,
-                exponential,
+                times,
             } => {
-                let times = if *exponential { rng.exponential() } else { 1.0 };
-                let departs = servers.free().max(at) + *mean * times;
+                let departs = servers.free().max(at) + *mean * times.draw(rng);
                 servers.occupy(departs);
                 departs
+            }
+            QueueState::TokenBucket {
+                below,
+                rate,
+                burst,
+                tokens,
+                last,
+            } => {
+                *tokens = (*tokens + (at - *last) * *rate).min(*burst) - 1.0;
+                *last = at;
+                at + *below + (-*tokens).max(0.0) / *rate
             }
             QueueState::Limiter { below, growth } => at + *below + at * *growth,
             QueueState::Stalled { base, clock } => clock.real(base.departs(clock.working(at), rng)),
@@ -161,6 +199,31 @@ impl QueueState {
                 let departs = *lock_free + *parallel * rng.exponential();
                 servers.occupy(departs);
                 departs
+            }
+        }
+    }
+}
+
+/// Service times, in means.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Times {
+    Constant,
+    Exponential,
+    /// Exponential, and `factor` times as long for the share `long`.
+    Mixed {
+        long: f64,
+        factor: f64,
+    },
+}
+
+impl Times {
+    fn draw(self, rng: &mut SeededRng) -> f64 {
+        match self {
+            Times::Constant => 1.0,
+            Times::Exponential => rng.exponential(),
+            Times::Mixed { long, factor } => {
+                let is_long = rng.unit() < long;
+                rng.exponential() * if is_long { factor } else { 1.0 }
             }
         }
     }
@@ -222,6 +285,21 @@ mod tests {
             .map(|at| queue_of.departs(*at, &mut rng))
             .collect();
         assert_eq!(departures, [10.0, 11.0, 12.0, 20.0, 21.0, 40.0]);
+    }
+
+    #[test]
+    fn a_bucket_lets_a_burst_through_and_then_its_rate() {
+        let mut bucket = queue_of(&Service::TokenBucket {
+            below: Duration::from_secs(2),
+            rate: plimsoll_model::Rate::per_second(0.5).unwrap(),
+            burst: 2.0,
+        });
+        let mut rng = SeededRng::seeded(1);
+        let departures: Vec<f64> = [0.0, 0.0, 0.0, 1.0, 100.0]
+            .iter()
+            .map(|at| bucket.departs(*at, &mut rng))
+            .collect();
+        assert_eq!(departures, [2.0, 2.0, 4.0, 6.0, 102.0]);
     }
 
     #[test]

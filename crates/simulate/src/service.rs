@@ -1,6 +1,6 @@
 //! Services of known capacity.
 
-use plimsoll_model::Rate;
+use plimsoll_model::{Rate, Share};
 use std::time::Duration;
 
 /// A simulated service. All queues are first come, first served and unlimited.
@@ -11,6 +11,24 @@ pub enum Service {
     Deterministic { service: Duration, servers: u32 },
     /// Exponential service time: M/M/k under Poisson arrivals.
     Exponential { mean: Duration, servers: u32 },
+    /// Exponential service time whose mean is `factor` times as long for a part of the
+    /// requests, such as those that miss a cache.
+    Mixed {
+        /// Mean of most requests.
+        mean: Duration,
+        long: Share,
+        factor: f64,
+        servers: u32,
+    },
+    /// A limiter with a token bucket, full at first: a request takes a token and is
+    /// answered after `below`, or waits for one.
+    TokenBucket {
+        below: Duration,
+        /// Tokens per second.
+        rate: Rate,
+        /// Tokens in a full bucket.
+        burst: f64,
+    },
     /// A rate limiter: constant latency up to a rate; above it, the excess
     /// accumulates.
     ///
@@ -66,6 +84,13 @@ impl Service {
                 servers,
             }
             | Service::Exponential { mean, servers } => f64::from(*servers) / seconds(*mean),
+            Service::Mixed {
+                mean,
+                long,
+                factor,
+                servers,
+            } => f64::from(*servers) / (seconds(*mean) * (1.0 + long.get() * (factor - 1.0))),
+            Service::TokenBucket { rate, .. } => rate.get(),
             Service::Cliff { at, .. } => at.get(),
             Service::Stall {
                 base,
@@ -134,6 +159,17 @@ mod tests {
         assert!((300.0..400.0).contains(&four), "{four}");
         let many = with(64).saturation().get();
         assert!((999.0..=1000.0).contains(&many), "{many}");
+    }
+
+    #[test]
+    fn long_requests_reduce_the_capacity() {
+        let mixed = Service::Mixed {
+            mean: MS,
+            long: Share::new(0.02).unwrap(),
+            factor: 51.0,
+            servers: 4,
+        };
+        assert!((mixed.saturation().get() - 2000.0).abs() < 1e-9);
     }
 
     #[test]
