@@ -9,10 +9,8 @@
 
 mod simulated;
 
-use plimsoll_model::{
-    Arrivals, CapacityFinding, CapacityStatus, Phase, Plan, Quantile, Share, Trial,
-};
-use plimsoll_simulate::{Disturbance, Effect, Machine, Service, truth};
+use plimsoll_model::{Arrivals, CapacityFinding, CapacityStatus, Phase, Plan, Quantile, Trial};
+use plimsoll_simulate::{Machine, Service, truth};
 use std::time::Duration;
 
 const SEEDS: u64 = 100;
@@ -59,16 +57,12 @@ fn median(values: &[f64]) -> f64 {
 }
 
 /// Of sweeps to 2 %.
-fn score(name: &str, service: Service, limit: Duration, disturbed: bool) -> Score {
+fn score(name: &str, service: Service, limit: Duration) -> Score {
     let truth = truth(&service, Arrivals::Poisson, Quantile::P99, limit).unwrap();
     let goal = format!("p99<{}us", limit.as_micros());
     let mut score = Score::default();
     for seed in 0..SEEDS {
-        let mut machine = Machine::new(service.clone(), 5000 + seed);
-        machine.disturbance = disturbed.then(|| Disturbance {
-            share: Share::new(0.1).unwrap(),
-            effect: Effect::Slower { factor: 1.3 },
-        });
+        let machine = Machine::new(service.clone(), 5000 + seed);
         let plan = plan(&goal, 0.02, 7000 + seed);
         let (found, took, _) = sweep(&machine, &plan);
         let Some(rate) = found.rate_rps else {
@@ -118,24 +112,12 @@ fn capacities_are_found_and_their_intervals_hold_the_truth() {
         ("M/D/1, p99 < 10 ms", deterministic(1), ms(10.0)),
         ("M/D/4, p99 < 4 ms", deterministic(4), ms(4.0)),
     ] {
-        let score = score(name, service, limit, false);
+        let score = score(name, service, limit);
         assert!(score.covered >= 90, "{name}: {score:?}");
         assert!(median(&score.errors) <= 0.01, "{name}: {score:?}");
         // A thousand requests a second leave so much to chance in 10 minutes.
         assert!(score.within(0.02) >= 85, "{name}: {score:?}");
         assert!(score.longest < Duration::from_secs(600), "{name}");
-    }
-}
-
-#[test]
-fn one_trial_in_ten_disturbed_unseen_leaves_most_intervals_right() {
-    for (name, service, limit) in [
-        ("M/M/4, p99 < 10 ms, disturbed", exponential(4), ms(10.0)),
-        ("M/D/4, p99 < 4 ms, disturbed", deterministic(4), ms(4.0)),
-    ] {
-        let score = score(name, service, limit, true);
-        assert!(score.covered >= 85, "{name}: {score:?}");
-        assert!(median(&score.errors) <= 0.01, "{name}: {score:?}");
     }
 }
 

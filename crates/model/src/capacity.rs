@@ -67,8 +67,46 @@ pub struct CapacityFinding {
     pub limit_us: Option<f64>,
     /// Why the goal was missed at the next load, if not by what it is about.
     pub missed_by: Option<MissedBy>,
+    /// What all requests up to that rate together show; `None` for a goal that is not about
+    /// requests, and for a table.
+    pub over_time: Option<OverTime>,
     /// What a reader should know about it.
     pub note: Option<CapacityNote>,
+}
+
+/// The requests of all valid trials up to a load.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct OverTime {
+    /// The load up to which most trials met the goal.
+    pub rate_rps: f64,
+    /// Percentage of the requests that missed the limit.
+    pub missed_pct: f64,
+    /// Trials that missed the goal.
+    pub missed: usize,
+    /// All valid trials.
+    pub of: usize,
+    /// How long they measured together.
+    pub seconds: f64,
+}
+
+impl OverTime {
+    /// Events that come at least this often, in seconds, were seen with a probability of
+    /// 95 %: of a Poisson process, in `T` seconds, one in `T / 3`.
+    pub fn visible_every_s(&self) -> f64 {
+        self.seconds / 3.0
+    }
+}
+
+impl fmt::Display for OverTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let missed = significant(self.missed_pct);
+        let (rate, trials) = (whole(self.rate_rps), self.missed);
+        write!(
+            f,
+            "{missed} % of all requests up to {rate} missed it, in {trials} of {} trials",
+            self.of
+        )
+    }
 }
 
 /// Why a goal was missed although the quantity that it is about was within it.
@@ -170,6 +208,17 @@ pub enum CapacityNote {
         /// The higher one.
         high: TriedAt,
     },
+    /// Most trials met the goal up to a load, but all requests up to there together missed
+    /// it, or would over a longer time.
+    MissedOverTime {
+        /// Percentage of requests that may miss the limit.
+        allowed_pct: f64,
+        /// The upper end of the 95 % interval of the percentage that misses it, from how
+        /// trials differ.
+        at_most_pct: f64,
+        /// What was seen up to that load.
+        seen: OverTime,
+    },
     /// Fewer requests at light load than the limit, a multiple of a percentile
     /// there, takes.
     TooFewAtLightLoad {
@@ -268,6 +317,29 @@ impl fmt::Display for CapacityNote {
                 f,
                 "trials at the same load disagree: the goal was met {low} and {high}"
             ),
+            CapacityNote::MissedOverTime {
+                allowed_pct,
+                at_most_pct,
+                seen,
+            } => {
+                let is_missed = seen.missed_pct > allowed_pct;
+                if is_missed {
+                    let rate = whole(seen.rate_rps);
+                    write!(
+                        f,
+                        "most trials met it up to {rate}, but over time it was missed: "
+                    )?;
+                }
+                write!(f, "{seen}")?;
+                if !is_missed {
+                    write!(
+                        f,
+                        ", and perhaps {} % over a longer time",
+                        significant(at_most_pct)
+                    )?;
+                }
+                write!(f, "; the goal allows {} %", significant(allowed_pct))
+            }
             CapacityNote::TooFewAtLightLoad { needed, seen } => write!(
                 f,
                 "the limit is a multiple of a percentile at light load that takes {needed:.0} \
@@ -283,6 +355,15 @@ fn requests(number: f64) -> String {
         true => format!("{number:.0}"),
         false => format!("{number:.2e}"),
     }
+}
+
+/// With two significant digits.
+fn significant(pct: f64) -> String {
+    if pct < 1e-3 {
+        return if pct > 0.0 { "under 0.001" } else { "0" }.to_owned();
+    }
+    let digits = (1.0 - pct.log10().floor()).max(0.0);
+    format!("{pct:.*}", digits as usize)
 }
 
 /// A rate without a fraction.

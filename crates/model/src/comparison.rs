@@ -364,6 +364,7 @@ mod tests {
                 confirmed: None,
                 limit_us: None,
                 missed_by: None,
+                over_time: None,
                 note: None,
             })
         };

@@ -98,6 +98,38 @@ pub enum Doubt {
         /// The rate that so many connections carry at that latency.
         most_rps: f64,
     },
+    /// Trials near the boundary that follow each other are more alike than others: the
+    /// service or its machine was faster or slower for minutes at a time.
+    Clustered {
+        /// The goal whose capacity it is about.
+        goal: Goal,
+    },
+    /// What the service carries within a goal rose or fell while it was searched for.
+    Shifted {
+        /// The goal.
+        goal: Goal,
+        /// By how much, in percent, from the first to the last trial near it.
+        change_pct: f64,
+    },
+    /// The mean latency at equal loads rose or fell in the course of the run.
+    Trend {
+        /// By how much, in percent, from the first to the last trial of the levels.
+        change_pct: f64,
+    },
+    /// Two trials at the same load, with calmer ones above it, have mean latencies far
+    /// apart: the service or its machine has a slower state.
+    SlowTrials {
+        /// The lowest such load, in requests per second.
+        rate_rps: f64,
+        /// By how much the slowest trial was slower than the fastest, in percent.
+        by_pct: f64,
+    },
+    /// Trials that miss the goal meet it at first and miss it at their end: longer trials
+    /// would miss it at a lower load.
+    RisesLate {
+        /// The goal.
+        goal: Goal,
+    },
     /// CPU use hardly depends on the load, so no threshold follows from it.
     FlatCpu {
         /// What it is at any load, in percent.

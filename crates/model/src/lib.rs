@@ -47,7 +47,7 @@ mod yields;
 
 pub use capacity::{
     CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad, MissedBy,
-    STAND_IN_PCT, TriedAt,
+    OverTime, STAND_IN_PCT, TriedAt,
 };
 pub use comparison::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution, CpuThreshold,

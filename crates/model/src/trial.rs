@@ -206,7 +206,7 @@ impl Work {
 }
 
 /// One second of a trial, as it was seen while it ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// The end of the second, from the start of the trial.
     #[serde(rename = "at_ns", with = "crate::Ns")]

@@ -17,13 +17,13 @@
 
 mod neighbours;
 
-use crate::evidence::{Evidence, Seen};
-use neighbours::Neighbours;
+use crate::evidence::Evidence;
+use neighbours::{Course, Neighbours};
 use plimsoll_model::Estimate;
 
 /// Shares that differ from the goal's by more than this factor lie far from
 /// the boundary: the line is not trusted there, nor across.
-const FAR: f64 = 10.0;
+pub(crate) const FAR: f64 = 10.0;
 /// The widest neighbourhood of the split that a first line is drawn through,
 /// as a part of the load.
 pub(crate) const AROUND: f64 = 0.25;
@@ -84,24 +84,15 @@ pub fn locate(evidence: &[Evidence], share: f64, interval: Interval) -> Option<B
     }
     let (low, high) = (loads[above - 1], loads[above]);
     let gap = gap(&loads, above);
-    let is_cliff = low.share < share / FAR && high.share > (share * FAR).min(0.5);
+    let is_cliff =
+        low.share < share / FAR && high.share > (share * FAR).min(0.5) && is_clean(&loads, above);
     // A line from one to the other would be drawn through nothing.
     let is_wide = (high.rate / low.rate).ln() > 2.0 * AROUND;
     if is_cliff || is_wide {
         return Some(gap);
     }
     let reference = (low.rate * high.rate).sqrt();
-    // Far broken below the split: other trials there kept the goal, so this
-    // one was disturbed. What disturbs makes nothing better, so there is no
-    // such rule above. A measured share is not one of requests: below a goal of
-    // 80 % it may be 70.
-    let is_far = |e: &Evidence| match e.seen {
-        Seen::Measured(_) => false,
-        Seen::Counted { .. } | Seen::NotCarried => e.share() > (share * FAR).min(0.5),
-    };
-    let disturbed = |e: &&Evidence| e.rate <= low.rate && is_far(e);
-    let trusted: Vec<Evidence> = evidence.iter().filter(|e| !disturbed(e)).copied().collect();
-    let near = Neighbours::of(&trusted, reference, share);
+    let near = Neighbours::of(evidence, reference, share);
     match near.line().filter(|(rate, _)| near.reaches(*rate)) {
         Some((rate, slope)) => Some(Boundary::Line {
             rate: near.estimate((rate, slope), interval),
@@ -111,6 +102,26 @@ pub fn locate(evidence: &[Evidence], share: f64, interval: Interval) -> Option<B
         // the two loads is all that can be said.
         None => Some(gap),
     }
+}
+
+/// How the trials near the boundary differ from its line in the course of the run; `None`
+/// where there is no line.
+pub(crate) fn course(evidence: &[Evidence], share: f64) -> Option<Course> {
+    let Boundary::Line { rate, .. } = locate(evidence, share, Interval::None)? else {
+        return None;
+    };
+    Neighbours::of(evidence, rate.value, share).course()
+}
+
+/// Whether no trial near the split contradicts it: one that does shows that the two loads
+/// beside it may be as far apart as they are by chance.
+fn is_clean(loads: &[Load], above: usize) -> bool {
+    let edge = loads[above - 1].rate;
+    let is_near = |load: &&Load| (load.rate / edge).ln().abs() <= AROUND;
+    let below = loads[..above].iter().filter(is_near);
+    let beyond = loads[above..].iter().filter(is_near);
+    below.map(|load| load.of - load.kept).sum::<usize>() == 0
+        && beyond.map(|load| load.kept).sum::<usize>() == 0
 }
 
 /// What is between the loads below the split and those above it. A load that

@@ -10,6 +10,7 @@ use crate::boundary::{Boundary, Interval, Side, locate};
 use crate::curve::Curve;
 use crate::evidence::{Bound, Evidence};
 use crate::light::{self, Light};
+use crate::pooled::UpTo;
 use crate::rated::rated;
 use crate::shown::{Shown, shown};
 use crate::{cpu_use, levels};
@@ -106,7 +107,9 @@ impl Asked {
             false => Shown::Whole,
         };
         match known {
-            Shown::Whole => self.conclude(finding, (bound, boundary), plan, trials, curve),
+            Shown::Whole => {
+                self.conclude(finding, (bound, boundary), &evidence, plan, trials, curve);
+            }
             Shown::UpTo(rate, why) => {
                 finding.status = CapacityStatus::NotReached;
                 finding.rate_rps = Some(at_least(rate));
@@ -121,6 +124,7 @@ impl Asked {
         &self,
         finding: &mut CapacityFinding,
         (bound, boundary): (&Bound, Boundary),
+        evidence: &[Evidence],
         plan: &Plan,
         trials: &[Trial],
         curve: Option<&Curve>,
@@ -155,6 +159,20 @@ impl Asked {
             let by_curve = by_curve.filter(|_| finding.missed_by.is_none());
             finding.rate_rps = by_curve.or(finding.rate_rps);
         }
+        let up_to = UpTo::of(boundary, evidence).filter(|_| is_sampled(plan));
+        if let Some(up_to) = up_to {
+            let allowed = bound.share();
+            finding.over_time = up_to.over_time(allowed);
+            finding.note = up_to.against(allowed, plan.run.seed).or(finding.note);
+            if finding
+                .over_time
+                .is_some_and(|seen| seen.missed_pct > 100.0 * allowed)
+            {
+                finding.status = CapacityStatus::Undecided;
+                finding.rate_rps = None;
+                return;
+            }
+        }
         let end = rated(plan, trials).filter(|rated| rated.limited_by_service);
         finding.rate_rps = finding
             .rate_rps
@@ -188,6 +206,7 @@ fn nothing_known(goal: &Goal) -> CapacityFinding {
         confirmed: None,
         limit_us: None,
         missed_by: None,
+        over_time: None,
         note: None,
     }
 }
@@ -234,7 +253,7 @@ fn missing(bound: &Bound, plan: &Plan) -> CapacityNote {
 }
 
 /// What the trials after calibration say about a bound.
-fn evidence(bound: &Bound, plan: &Plan, trials: &[Trial]) -> Vec<Evidence> {
+pub(crate) fn evidence(bound: &Bound, plan: &Plan, trials: &[Trial]) -> Vec<Evidence> {
     trials
         .iter()
         .filter(|t| t.spec.phase.shows_load())

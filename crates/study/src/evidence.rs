@@ -12,6 +12,9 @@ pub struct Evidence {
     /// The offered rate, per second.
     pub rate: f64,
     pub seconds: f64,
+    /// Whether the service kept up with the rate. If not, the trial meets no goal, and
+    /// what was seen depends on its length.
+    pub carried: bool,
     pub seen: Seen,
 }
 
@@ -30,9 +33,8 @@ pub enum Seen {
     },
     /// The quantity itself, as a share.
     Measured(f64),
-    /// The service did not keep up: it meets no goal, and the other quantities depend
-    /// on the length of the trial.
-    NotCarried,
+    /// Nothing, in a trial that was not carried.
+    Nothing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -112,12 +114,15 @@ impl Bound {
         let Setting::Offer { rate } = trial.spec.setting else {
             return None;
         };
+        let carried = trial_is_carried(trial);
+        let seen = self.observe(plan, trial);
         Some(Evidence {
             rate: rate.get(),
             seconds: trial.window.as_secs_f64(),
-            seen: match trial_is_carried(trial) {
-                true => self.observe(plan, trial)?,
-                false => Seen::NotCarried,
+            carried,
+            seen: match carried {
+                true => seen?,
+                false => seen.unwrap_or(Seen::Nothing),
             },
         })
     }
@@ -165,13 +170,12 @@ fn failed_at_once(work: &Work) -> u64 {
 }
 
 impl Seen {
-    /// As a share, 0 to 1; infinite when the rate was not carried.
+    /// As a share, 0 to 1.
     fn share(&self) -> f64 {
         match *self {
             Seen::Counted { over, of, .. } if of > 0.0 => over / of,
-            Seen::Counted { .. } => 0.0,
+            Seen::Counted { .. } | Seen::Nothing => 0.0,
             Seen::Measured(share) => share,
-            Seen::NotCarried => f64::INFINITY,
         }
     }
 }
@@ -180,7 +184,10 @@ impl Evidence {
     /// The seen quantity as a share, 0 to 1; infinite when the rate was not carried,
     /// which meets no goal.
     pub fn share(&self) -> f64 {
-        self.seen.share()
+        match self.carried {
+            true => self.seen.share(),
+            false => f64::INFINITY,
+        }
     }
 
     /// The evidence at each load, ascending.

@@ -24,6 +24,7 @@ mod curve;
 mod decide;
 mod direction;
 mod doubts;
+mod drift;
 pub mod evidence;
 mod headroom;
 mod hints;
@@ -32,6 +33,7 @@ mod levels;
 mod light;
 mod logistic;
 pub mod picture;
+mod pooled;
 pub mod rated;
 pub mod seeded;
 mod shown;
@@ -61,7 +63,8 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let of = carried_at_most(&capacity, curve.as_ref(), rated.as_ref());
     let thresholds = curve.as_ref().zip(of);
     let thresholds = thresholds.map_or_else(Vec::new, |(c, of)| thresholds::thresholds(c, of));
-    let doubts = doubts::of(plan, trials, &levels, &capacity, &thresholds);
+    let mut doubts = doubts::of(plan, trials, &levels, &capacity, &thresholds);
+    doubts.extend(drift::doubts(plan, trials, &asked, &capacity));
     let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
     let thresholds = match doubts.iter().any(is_flat) {
         true => Vec::new(),

@@ -41,10 +41,6 @@ pub(crate) struct Line {
 const PRIOR: f64 = 0.05;
 /// Newton's steps: it converges in three to ten.
 const STEPS: usize = 40;
-/// Standard deviations beyond which a trial is taken as disturbed. Far out,
-/// because bursts come by themselves: counts behind queues are skewed, and to
-/// set their upper tail aside would make every capacity look higher than it is.
-const OUTLIER: f64 = 5.0;
 /// The slope of a cliff: odds grow by e within 0.1 % of load. Steeper cannot
 /// be seen in shorter trials.
 const STEEPEST: f64 = 1000.0;
@@ -72,8 +68,7 @@ impl Line {
     /// *Generalized Linear Models*, 1989, section 4.5).
     pub(crate) fn root_error(&self, root: f64, counts: &[Count]) -> Option<(f64, f64)> {
         let (mut aa, mut ab, mut bb, mut pearson) = (0.0, 0.0, 0.0, 0.0);
-        let kept = undisturbed(self, counts);
-        for count in &kept {
+        for count in counts {
             let (over, of) = padded(count);
             let share = self.share(count.x);
             let (weight, x) = (of * share * (1.0 - share), count.x - root);
@@ -82,11 +77,57 @@ impl Line {
             bb += weight * x * x;
             pearson += (over - of * share).powi(2) / weight;
         }
-        let (determinant, free) = (aa * bb - ab * ab, kept.len() as f64 - 2.0);
+        let (determinant, free) = (aa * bb - ab * ab, counts.len() as f64 - 2.0);
         (determinant > 1e-12 * aa * bb && free >= 1.0).then(|| {
             let dispersion = (pearson / free).max(1.0);
             ((bb / determinant * dispersion).sqrt() / self.b, free)
         })
+    }
+
+    /// Pearson's residual of a count: of variance 1 for independent requests.
+    pub(crate) fn residual(&self, count: &Count) -> f64 {
+        let (over, of) = padded(count);
+        let share = self.share(count.x);
+        (over - of * share) / (of * share * (1.0 - share)).sqrt()
+    }
+
+    /// By how much `x` at any share fell from the first of `counts` to the last, and how
+    /// many standard errors that is: the score test for a term linear in the order of the
+    /// counts (McCullagh and Nelder, section 12.3). `None` where order and load cannot be
+    /// told apart.
+    pub(crate) fn shift(&self, counts: &[Count]) -> Option<(f64, f64)> {
+        let n = counts.len() as f64;
+        let weighted: Vec<(f64, f64, f64)> = counts
+            .iter()
+            .zip(0u32..)
+            .map(|(count, order)| {
+                let share = self.share(count.x);
+                let weight = padded(count).1 * share * (1.0 - share);
+                (weight, count.x, f64::from(order) / (n - 1.0))
+            })
+            .collect();
+        let mean = |of: fn(&(f64, f64, f64)) -> f64| {
+            let weights: f64 = weighted.iter().map(|w| w.0).sum();
+            weighted.iter().map(|w| w.0 * of(w)).sum::<f64>() / weights
+        };
+        let (x, order) = (mean(|w| w.1), mean(|w| w.2));
+        let (mut xx, mut xo) = (0.0, 0.0);
+        for (weight, at, o) in &weighted {
+            xx += weight * (at - x).powi(2);
+            xo += weight * (at - x) * (o - order);
+        }
+        let (mut score, mut information, mut pearson) = (0.0, 0.0, 0.0);
+        for ((weight, at, o), count) in weighted.iter().zip(counts) {
+            let rest = o - order - xo / xx * (at - x);
+            let residual = self.residual(count);
+            score += residual * weight.sqrt() * rest;
+            information += weight * rest * rest;
+            pearson += residual * residual;
+        }
+        let dispersion = (pearson / (n - 3.0)).max(1.0);
+        let errors = score / (information * dispersion).sqrt();
+        let by = -score / information / self.b;
+        (n > 3.0 && errors.is_finite()).then_some((by, errors))
     }
 
     /// The share at `x`.
@@ -103,24 +144,7 @@ fn logit(share: f64) -> f64 {
 /// are set aside; `None` when no rising line fits. `near` is a line to start
 /// from, where one is known.
 pub(crate) fn fit(counts: &[Count], near: Option<Line>) -> Option<Line> {
-    let line = fit_all(counts, near).or_else(|| by_medians(counts))?;
-    let kept = undisturbed(&line, counts);
-    if kept.len() == counts.len() {
-        return Some(line);
-    }
-    fit_all(&kept, Some(line))
-}
-
-/// The counts that lie near a line; all, when more than a fifth does not: that
-/// is no disturbance, then the line is wrong.
-fn undisturbed(line: &Line, counts: &[Count]) -> Vec<Count> {
-    let reach = OUTLIER * spread(line, counts);
-    let is_kept = |count: &&Count| residual(line, count).abs() <= reach;
-    let kept: Vec<Count> = counts.iter().filter(is_kept).copied().collect();
-    if kept.len() * 5 < counts.len() * 4 {
-        return counts.to_vec();
-    }
-    kept
+    fit_all(counts, near).or_else(|| by_medians(counts))
 }
 
 /// A line that half of the trials may be far off: the median of pairwise slopes
@@ -141,23 +165,6 @@ fn by_medians(counts: &[Count]) -> Option<Line> {
         a: theil_sen::median(&mut rests)?,
         b,
     })
-}
-
-/// Anscombe's residual of a count, in units of what independent requests
-/// would vary by (Anscombe, Biometrika 35, 1948).
-fn residual(line: &Line, count: &Count) -> f64 {
-    let expected = line.share(count.x) * count.of / count.thinning;
-    let seen = count.over / count.thinning;
-    2.0 * ((seen + 0.375).sqrt() - (expected + 0.375).sqrt())
-}
-
-/// The robust standard deviation of the residuals, and at least that of
-/// independent requests.
-fn spread(line: &Line, counts: &[Count]) -> f64 {
-    let mut sizes: Vec<f64> = counts.iter().map(|c| residual(line, c).abs()).collect();
-    sizes.sort_by(f64::total_cmp);
-    let median = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
-    (median / 0.6745).max(1.0)
 }
 
 /// Maximum quasi-likelihood by Newton's method, from `near` or else a flat
@@ -270,18 +277,25 @@ mod tests {
     }
 
     #[test]
-    fn one_disturbed_trial_of_ten_is_set_aside() {
-        let truth = Line { a: -4.6, b: 20.0 };
-        let mut counts: Vec<Count> = (0..10)
-            .map(|i| 0.92 + 0.016 * f64::from(i))
-            .map(|rate| count(rate, 10_000.0 * truth.share(rate.ln())))
-            .collect();
-        counts[3].over = 4000.0;
-        let found = fit(&counts, None).unwrap();
-        assert!(
-            (found.root(0.01) - truth.root(0.01)).abs() < 5e-3,
-            "{found:?}"
-        );
+    fn a_line_that_moves_down_in_the_course_of_the_trials_is_seen() {
+        let truth = Line { a: 0.0, b: 20.0 };
+        let shift = |fall: f64| {
+            // Loads go round and round; the line falls by `fall` from first to last.
+            let counts: Vec<Count> = (0..30)
+                .map(|i| {
+                    let rate = 0.77 + 0.01 * f64::from(i % 5);
+                    let fallen = fall * f64::from(i) / 29.0;
+                    count(rate, 10_000.0 * truth.share(rate.ln() + fallen))
+                })
+                .collect();
+            fit(&counts, None).unwrap().shift(&counts).unwrap()
+        };
+        let (by, errors) = shift(0.05);
+        assert!((by + 0.05).abs() < 0.01 && errors > 5.0, "{by} {errors}");
+        let (by, errors) = shift(-0.05);
+        assert!((by - 0.05).abs() < 0.01 && errors < -5.0, "{by} {errors}");
+        let (by, errors) = shift(0.0);
+        assert!(by.abs() < 0.002 && errors.abs() < 1.0, "{by} {errors}");
     }
 
     #[test]

@@ -109,9 +109,9 @@ impl Requests {
             over: 0.0,
             of: 0.0,
             independent: 0.0,
-            not_carried: group.iter().all(|e| e.seen == Seen::NotCarried),
+            not_carried: group.iter().all(|e| !e.carried),
         };
-        for one in group {
+        for one in group.iter().filter(|e| e.carried) {
             if let Seen::Counted {
                 over,
                 of,
@@ -144,6 +144,7 @@ mod tests {
         Evidence {
             rate,
             seconds: 1.0,
+            carried: true,
             seen: Seen::Counted {
                 over,
                 of,
@@ -155,7 +156,7 @@ mod tests {
 
     fn not_carried() -> Evidence {
         Evidence {
-            seen: Seen::NotCarried,
+            carried: false,
             ..counted(300.0, 0.0, 0.0)
         }
     }

@@ -78,6 +78,7 @@ mod tests {
             limit_us: None,
             confirmed: None,
             missed_by: None,
+            over_time: None,
             note: None,
         }
     }

@@ -110,10 +110,12 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
              --precision 5%, before acting on it.",
     );
     let (confirmation, missed_by) = (confirmation(finding), missed_by(finding));
-    let text = format!("{text}{confirmation}.{missed_by}{wide}{note}");
+    let over_time = over_time(finding);
+    let text = format!("{text}{confirmation}.{missed_by}{over_time}{wide}{note}");
     let is_sure = finding.status != CapacityStatus::NotReached
         && !is_wide
-        && finding.confirmed != Some(false);
+        && finding.confirmed != Some(false)
+        && !matches!(finding.note, Some(CapacityNote::MissedOverTime { .. }));
     let ink = if is_sure { Ink::Green } else { Ink::Yellow };
     ink.says(text)
 }
@@ -126,6 +128,24 @@ fn undecided(who: &str, goal: &str, finding: &CapacityFinding) -> Sentence {
     Ink::Yellow.says(format!(
         "How much {who} carries within {goal}: inconclusive.{missed_by}{note}"
     ))
+}
+
+/// What all trials up to that load say, and what they are too short to say.
+fn over_time(finding: &CapacityFinding) -> String {
+    let is_in_note = matches!(finding.note, Some(CapacityNote::MissedOverTime { .. }));
+    let seen = finding
+        .over_time
+        .map_or_else(String::new, |seen| match is_in_note {
+            true => String::new(),
+            false => format!(" {}.", capital(&seen.to_string())),
+        });
+    let unseen = finding.over_time.map_or_else(String::new, |seen| {
+        format!(
+            " Pauses and slow phases rarer than one in {:.0} s may not have been seen.",
+            seen.visible_every_s()
+        )
+    });
+    seen + &unseen
 }
 
 /// Why it carries no more, where that is not what the goal is about.

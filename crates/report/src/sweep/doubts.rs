@@ -73,6 +73,40 @@ fn sentence(doubt: &Doubt) -> String {
             time_us(latency_us),
             number::per_second(most_rps)
         ),
+        Doubt::Clustered { goal } => format!(
+            "The service or its machine was faster or slower for minutes at a time: successive \
+             trials near the limit of {goal} are alike. The interval holds for this run; sweep \
+             again at another time before acting on it."
+        ),
+        Doubt::Shifted { goal, change_pct } => {
+            let way = if change_pct < 0.0 { "fell" } else { "rose" };
+            format!(
+                "What is carried within {goal} {way} by {} % while it was searched for: the \
+                 service or its machine was not in a steady state. The interval does not cover \
+                 that; sweep again, and measure longer if it warms up or leaks.",
+                number::pct(change_pct.abs())
+            )
+        }
+        Doubt::Trend { change_pct } => {
+            let way = if change_pct < 0.0 { "fell" } else { "rose" };
+            format!(
+                "Mean latency at equal loads {way} by {} % in the course of the levels: the service \
+                 or its machine was not in a steady state. Sweep again; measure longer if it \
+                 warms up or leaks.",
+                number::pct(change_pct.abs())
+            )
+        }
+        Doubt::SlowTrials { rate_rps, by_pct } => format!(
+            "Mean latency at {} was {} % longer in one trial than in another, and trials at \
+             higher loads agree: the service or its machine has a slower state, which few trials \
+             show. What is carried in that state is less.",
+            number::per_second(rate_rps),
+            number::pct(by_pct)
+        ),
+        Doubt::RisesLate { goal } => format!(
+            "Trials that miss {goal} meet it at first and miss it at their end, as with a token \
+             bucket: longer trials (--duration) would miss it at a lower load."
+        ),
         Doubt::FlatCpu { cpu_pct } => format!(
             "There is no scale-out threshold: CPU use hardly depends on the load, it is {} % at \
              any headroom. The service polls, or the figure is of something else.",

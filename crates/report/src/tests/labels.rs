@@ -26,6 +26,7 @@ fn with_goals(goals: &[(String, f64)]) -> Sample {
         limit_us: None,
         confirmed: None,
         missed_by: None,
+        over_time: None,
         note: None,
     };
     sample.findings.capacity = goals.iter().map(finding).collect();

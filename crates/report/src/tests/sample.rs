@@ -190,6 +190,7 @@ pub(super) fn nothing_valid() -> Sample {
             cpu_pct: None,
             limit_us: None,
             missed_by: None,
+            over_time: None,
             note: Some(CapacityNote::NoLightLoad {
                 lowest_pct: Some(90.0),
                 planned: true,

@@ -2,6 +2,7 @@
 
 use super::{AROUND, FAR, Interval};
 use crate::bootstrap::{self, RESAMPLES, resample_times};
+use crate::drift;
 use crate::evidence::{Evidence, Seen};
 use crate::logistic::{Count, Line, fit};
 use crate::theil_sen;
@@ -21,6 +22,14 @@ const READ_AT: f64 = 0.975;
 /// chance a long lever.
 const LOADS_ASIDE: usize = 2;
 
+/// How trials near a boundary differ from its line in the course of a run.
+pub(crate) struct Course {
+    /// Pearson's, in the order of the trials.
+    pub(crate) residuals: Vec<f64>,
+    /// By how much the logarithm of the rate fell, and how many standard errors that is.
+    pub(crate) shift: Option<(f64, f64)>,
+}
+
 /// The trials that a line is drawn through.
 pub(super) struct Neighbours {
     trials: Vec<Evidence>,
@@ -29,11 +38,12 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Those around `reference`; once a line is there, those on it whose share
-    /// is within [`FAR`] of the goal's.
+    /// Those around `reference`, between the loads beside the split; once a line is
+    /// there, those on it whose share is within [`FAR`] of the goal's.
     pub(super) fn of(evidence: &[Evidence], reference: f64, share: f64) -> Neighbours {
-        let carried = |e: &&Evidence| e.seen != Seen::NotCarried;
-        let all: Vec<Evidence> = evidence.iter().filter(carried).copied().collect();
+        // Above the split what is seen of a trial that was not carried is its length.
+        let says_share = |e: &&Evidence| e.carried || e.rate < reference;
+        let all: Vec<Evidence> = evidence.iter().filter(says_share).copied().collect();
         let near = Neighbours {
             trials: around(&all, reference, AROUND),
             reference,
@@ -78,7 +88,7 @@ impl Neighbours {
     fn line_through(&self, trials: &[Evidence], near: Option<(f64, f64)>) -> Option<(f64, f64)> {
         let (root, slope) = match trials.first()?.seen {
             Seen::Measured(_) => straight(trials, self.reference, self.share)?,
-            Seen::Counted { .. } | Seen::NotCarried => {
+            Seen::Counted { .. } | Seen::Nothing => {
                 let counts: Vec<Count> = trials.iter().filter_map(|e| self.count(e)).collect();
                 let near = near.map(|(rate, slope)| {
                     Line::crossing(self.share, (rate / self.reference).ln(), slope)
@@ -91,6 +101,24 @@ impl Neighbours {
         Some((self.reference * root.clamp(-AROUND, AROUND).exp(), slope))
     }
 
+    /// The line's residuals, in the order of the trials, and its shift in their course.
+    pub(super) fn course(&self) -> Option<Course> {
+        let root_and_slope = self.line()?;
+        let (line, counts) = (self.crossing(root_and_slope), self.counts());
+        Some(Course {
+            residuals: counts.iter().map(|count| line.residual(count)).collect(),
+            shift: line.shift(&counts),
+        })
+    }
+
+    fn crossing(&self, (rate, slope): (f64, f64)) -> Line {
+        Line::crossing(self.share, (rate / self.reference).ln(), slope)
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        self.trials.iter().filter_map(|e| self.count(e)).collect()
+    }
+
     fn count(&self, evidence: &Evidence) -> Option<Count> {
         match evidence.seen {
             Seen::Counted {
@@ -101,7 +129,7 @@ impl Neighbours {
                 of,
                 thinning,
             }),
-            Seen::Measured(_) | Seen::NotCarried => None,
+            Seen::Measured(_) | Seen::Nothing => None,
         }
     }
 
@@ -129,17 +157,20 @@ impl Neighbours {
         else {
             return resampled;
         };
-        let least = least.exp();
-        Estimate::within(rate, low.min(rate / least), high.max(rate * least))
+        let line = self.crossing((rate, slope));
+        let residuals: Vec<f64> = self.counts().iter().map(|c| line.residual(c)).collect();
+        let wider = drift::long_run_variance(&residuals).sqrt();
+        let below = (rate / low).ln().max(least) * wider;
+        let above = (high / rate).ln().max(least) * wider;
+        Estimate::within(rate, rate * (-below).exp(), rate * above.exp())
     }
 
     /// Half the width, of the rate's logarithm, by the line's standard error at
     /// its root and Student's t.
     fn least_width(&self, rate: f64, slope: f64) -> Option<f64> {
-        let counts: Vec<Count> = self.trials.iter().filter_map(|e| self.count(e)).collect();
+        let line = self.crossing((rate, slope));
         let root = (rate / self.reference).ln();
-        let line = Line::crossing(self.share, root, slope);
-        let (error, free) = line.root_error(root, &counts)?;
+        let (error, free) = line.root_error(root, &self.counts())?;
         let t = StudentsT::new(0.0, 1.0, free).ok()?;
         // Wider than this, it only says that nothing is known.
         Some((t.inverse_cdf((1.0 + READ_AT) / 2.0) * error).min(1.0))

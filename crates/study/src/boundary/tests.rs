@@ -1,4 +1,5 @@
 use super::*;
+use crate::evidence::Seen;
 use proptest::prelude::*;
 
 const P99: f64 = 0.01;
@@ -7,6 +8,7 @@ fn counted(rate: f64, share: f64) -> Evidence {
     Evidence {
         rate,
         seconds: 1.0,
+        carried: true,
         seen: Seen::Counted {
             over: (share * 10_000.0).round(),
             of: 10_000.0,
@@ -79,10 +81,9 @@ fn later_trials_open_a_load_again() {
         Some(Boundary::Gap { high, .. }) if high.rate == 1000.0
     ));
     trials.extend([counted(1000.0, 0.0), counted(1000.0, 0.0)]);
-    assert!(matches!(
-        locate(&trials, P99, Interval::None),
-        Some(Boundary::Gap { low, .. }) if (low.rate, low.kept, low.of) == (1000.0, 2, 3)
-    ));
+    // But of three trials there one missed it, so it is no cliff above that load.
+    let rate = line(&trials, P99);
+    assert!((900.0..1000.0).contains(&rate.value), "{rate:?}");
 }
 
 #[test]
@@ -126,6 +127,7 @@ fn a_measured_share_is_solved_by_a_straight_line() {
     let trials = [600.0, 700.0, 800.0, 900.0, 1000.0].map(|rate| Evidence {
         rate,
         seconds: 1.0,
+        carried: true,
         seen: Seen::Measured(rate / 1000.0),
     });
     let rate = line(&trials, 0.8);

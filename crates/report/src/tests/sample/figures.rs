@@ -46,6 +46,7 @@ pub(in crate::tests) fn found(goal: &str, rate: f64, cpu_pct: Option<f64>) -> Ca
         confirmed: None,
         limit_us: None,
         missed_by: None,
+        over_time: None,
         note: None,
     }
 }

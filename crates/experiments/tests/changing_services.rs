@@ -1,0 +1,105 @@
+//! Sweeps of services that change while they are measured: in how many of them the
+//! answer is right, hedged, or confident and wrong.
+//!
+//! Virtual time. `SEEDS=100 cargo test -p plimsoll-experiments --test changing_services
+//! -- --nocapture` prints the table of docs/accuracy.md; by default there are fewer seeds.
+
+#![cfg(test)]
+
+mod simulated;
+mod worlds;
+
+use plimsoll_experiments::sweep::SweepPlanner;
+use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Trial};
+use worlds::{Promise, World, worlds};
+
+/// What a finding says, against the truth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Right,
+    /// Confident, and the truth is elsewhere.
+    Wrong,
+    /// A rate with a doubt beside it.
+    Doubted,
+    /// No rate.
+    Undecided,
+}
+
+/// The findings of one sweep of `world`.
+fn sweep(world: &World, seed: u64) -> Findings {
+    let goal = format!("p99<{}us", world.limit.as_micros());
+    let seed_of_plan = 300 + seed;
+    let plan = simulated::plan(&format!(
+        "--goal {goal} --precision 2% --seed {seed_of_plan}"
+    ));
+    let mut state = world.begin(900 + seed);
+    let mut trials: Vec<Trial> = Vec::new();
+    simulated::conducted(&SweepPlanner(&plan), &mut trials, |spec| {
+        let trial = state.machine(spec).run(spec, &plan);
+        state.pass(trial.took);
+        trial
+    })
+    .unwrap();
+    plimsoll_study::findings(&plan, &trials)
+}
+
+fn judge(world: &World, findings: &Findings) -> Answer {
+    let found: &CapacityFinding = &findings.capacity[0];
+    let Some(rate) = found.rate_rps else {
+        return Answer::Undecided;
+    };
+    let failed = found.confirmed == Some(false);
+    if failed || found.note.is_some() || !findings.doubts.is_empty() {
+        return Answer::Doubted;
+    }
+    let is_right = world.truth.is_some_and(|truth| match found.status {
+        CapacityStatus::NotReached => rate.value <= truth,
+        _ => (rate.low.unwrap_or(0.0)..=rate.high.unwrap_or(f64::INFINITY)).contains(&truth),
+    });
+    if is_right {
+        Answer::Right
+    } else {
+        Answer::Wrong
+    }
+}
+
+#[test]
+fn confident_answers_are_right() {
+    let seeds = std::env::var("SEEDS").map_or(8, |seeds| seeds.parse().unwrap());
+    println!("{:44} truth  right wrong doubted undecided, of {seeds}", "");
+    for world in worlds() {
+        let found: Vec<Findings> = (0..seeds).map(|seed| sweep(&world, seed)).collect();
+        let answers: Vec<Answer> = found.iter().map(|found| judge(&world, found)).collect();
+        let count = |which| answers.iter().filter(|answer| **answer == which).count() as u64;
+        let rates = found.iter().filter_map(|found| found.capacity[0].rate_rps);
+        let widths = rates.clone().filter_map(|rate| rate.relative_half_width());
+        let truth = world.truth.map(|rate| format!("{rate:.0}/s"));
+        println!(
+            "{:44} {:>7} {:4} {:5} {:7} {:9}  median {:5.0}/s, half width {:.1} %",
+            world.name,
+            truth.unwrap_or("never".to_owned()),
+            count(Answer::Right),
+            count(Answer::Wrong),
+            count(Answer::Doubted),
+            count(Answer::Undecided),
+            median(rates.map(|rate| rate.value)),
+            100.0 * median(widths),
+        );
+        // 2 in 100, and none of less than fifty.
+        let is_met = count(Answer::Wrong) <= seeds / 50;
+        match world.promise {
+            Promise::Steady => {
+                let is_found = 10 * count(Answer::Right) >= 8 * seeds;
+                assert!(is_met && is_found, "{}: {answers:?}", world.name);
+            }
+            Promise::SeldomWrong => assert!(is_met, "{}: {answers:?}", world.name),
+            Promise::NotMet => {}
+        }
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,348 @@
+//! Services whose speed changes, with their true capacity: the highest rate at which
+//! the share of all requests over time keeps the goal.
+
+use plimsoll_model::{Arrivals, Quantile, Rate, Setting, Share, TrialSpec};
+use plimsoll_simulate::{Disturbance, Effect, Machine, Service, tail, truth};
+use rand_core::{Rng as _, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::time::Duration;
+
+/// How the service times vary from trial to trial, as a factor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Speed {
+    Steady,
+    /// This part of the trials is slower.
+    SomeTrials {
+        share: f64,
+        factor: f64,
+    },
+    /// The logarithm is an AR(1) process of this standard deviation and time constant.
+    Drift {
+        deviation: f64,
+        seconds: f64,
+    },
+    /// Slower by this part per second.
+    Leak {
+        per_second: f64,
+    },
+    /// Slower by `at_first`, which decays with this time constant.
+    WarmUp {
+        at_first: f64,
+        seconds: f64,
+    },
+    /// From this rate on, this part of the trials is slower.
+    WithLoad {
+        from_rps: f64,
+        share: f64,
+        factor: f64,
+    },
+}
+
+/// What is asked of the answers about a world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Promise {
+    /// Nothing changes: a confident answer, and a right one.
+    Steady,
+    /// A confident answer is wrong in at most 2 of 100 sweeps.
+    SeldomWrong,
+    /// That is not met: what the sweep has seen says too little (docs/accuracy.md).
+    NotMet,
+}
+
+pub(crate) struct World {
+    pub(crate) name: &'static str,
+    pub(crate) promise: Promise,
+    service: Service,
+    speed: Speed,
+    pub(crate) limit: Duration,
+    /// In requests per second; `None` where no rate keeps the goal.
+    pub(crate) truth: Option<f64>,
+}
+
+impl World {
+    fn of(name: &'static str, service: Service, speed: Speed, limit_ms: f64) -> World {
+        let limit = ms(limit_ms);
+        let truth = match speed {
+            Speed::Steady => {
+                truth(&service, Arrivals::Poisson, Quantile::P99, limit).map(Rate::get)
+            }
+            _ => mixed_truth(&service, speed, limit),
+        };
+        World {
+            name,
+            promise: Promise::NotMet,
+            service,
+            speed,
+            limit,
+            truth,
+        }
+    }
+
+    fn promising(self, promise: Promise) -> World {
+        World { promise, ..self }
+    }
+
+    pub(crate) fn begin(&self, seed: u64) -> State {
+        State {
+            machine: Machine::new(self.service.clone(), seed),
+            speed: self.speed,
+            clock_s: 0.0,
+            drift: None,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+}
+
+/// A run of a world.
+pub(crate) struct State {
+    machine: Machine,
+    speed: Speed,
+    clock_s: f64,
+    /// In standard deviations.
+    drift: Option<f64>,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl State {
+    /// The machine as it is now.
+    pub(crate) fn machine(&mut self, spec: &TrialSpec) -> &Machine {
+        let Setting::Offer { rate } = spec.setting else {
+            return &self.machine;
+        };
+        let factor = self.factor(rate.get());
+        self.machine.disturbance = Some(Disturbance {
+            share: Share::ONE,
+            effect: Effect::Slower { factor },
+        });
+        &self.machine
+    }
+
+    fn factor(&mut self, rate_rps: f64) -> f64 {
+        let draw = self.unit();
+        let some = |share: f64, factor: f64| if draw < share { factor } else { 1.0 };
+        match self.speed {
+            Speed::Steady => 1.0,
+            Speed::SomeTrials { share, factor } => some(share, factor),
+            Speed::WithLoad { from_rps, .. } if rate_rps < from_rps => 1.0,
+            Speed::WithLoad { share, factor, .. } => some(share, factor),
+            Speed::Leak { per_second } => 1.0 + per_second * self.clock_s,
+            Speed::WarmUp { at_first, seconds } => 1.0 + at_first * (-self.clock_s / seconds).exp(),
+            Speed::Drift { deviation, .. } => {
+                let now = match self.drift {
+                    Some(now) => now,
+                    None => self.normal(),
+                };
+                self.drift = Some(now);
+                (deviation * now).exp()
+            }
+        }
+    }
+
+    pub(crate) fn pass(&mut self, took: Duration) {
+        self.clock_s += took.as_secs_f64();
+        if let (Speed::Drift { seconds, .. }, Some(now)) = (self.speed, self.drift) {
+            let kept = (-took.as_secs_f64() / seconds).exp();
+            self.drift = Some(kept * now + (1.0 - kept * kept).sqrt() * self.normal());
+        }
+    }
+
+    fn unit(&mut self) -> f64 {
+        ((self.rng.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+
+    /// By Box and Muller's transform.
+    fn normal(&mut self) -> f64 {
+        let (radius, angle) = ((-2.0 * self.unit().ln()).sqrt(), self.unit());
+        radius * (std::f64::consts::TAU * angle).cos()
+    }
+}
+
+/// The rate at which the share beyond the limit, over the distribution of the speed in
+/// the long run, is that of a p99.
+fn mixed_truth(service: &Service, speed: Speed, limit: Duration) -> Option<f64> {
+    let some = |share: f64, factor: f64| vec![(1.0 - share, 1.0), (share, factor)];
+    let speeds = match speed {
+        Speed::SomeTrials { share, factor } | Speed::WithLoad { share, factor, .. } => {
+            some(share, factor)
+        }
+        Speed::Drift { deviation, .. } => {
+            let steps = (-40..=40).map(|step| f64::from(step) / 10.0);
+            let density = |z: f64| 0.1 * (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
+            steps.map(|z| (density(z), (deviation * z).exp())).collect()
+        }
+        Speed::Steady | Speed::WarmUp { .. } => vec![(1.0, 1.0)],
+        // It has no steady state.
+        Speed::Leak { .. } => return None,
+    };
+    let share = |rate: f64| {
+        let beyond = |(weight, factor): &(f64, f64)| {
+            let rate = Rate::per_second(rate).unwrap();
+            weight * tail(&slower(service, *factor), Arrivals::Poisson, rate, limit)
+        };
+        let from = match speed {
+            Speed::WithLoad { from_rps, .. } if rate < from_rps => &speeds[..0],
+            _ => &speeds[..],
+        };
+        from.iter().map(beyond).sum::<f64>()
+    };
+    let (mut low, mut high) = (1.0, service.saturation().get());
+    for _ in 0..40 {
+        let middle = (low + high) / 2.0;
+        match share(middle) <= 0.01 {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    Some(low)
+}
+
+fn slower(service: &Service, factor: f64) -> Service {
+    match service {
+        Service::Exponential { mean, servers } => Service::Exponential {
+            mean: mean.mul_f64(factor),
+            servers: *servers,
+        },
+        Service::Deterministic { service, servers } => Service::Deterministic {
+            service: service.mul_f64(factor),
+            servers: *servers,
+        },
+        other => unimplemented!("no closed form of {other:?}"),
+    }
+}
+
+fn ms(n: f64) -> Duration {
+    Duration::from_secs_f64(n / 1e3)
+}
+
+fn exponential() -> Service {
+    Service::Exponential {
+        mean: ms(1.0),
+        servers: 4,
+    }
+}
+
+fn pauses(length_s: f64, every_s: f64) -> Service {
+    Service::Stall {
+        base: Box::new(exponential()),
+        every: Duration::from_secs_f64(every_s),
+        length: Duration::from_secs_f64(length_s),
+    }
+}
+
+fn mixed(long: f64, factor: f64) -> Service {
+    Service::Mixed {
+        mean: ms(1.0),
+        long: Share::new(long).unwrap(),
+        factor,
+        servers: 4,
+    }
+}
+
+fn bucket(burst_s: f64) -> Service {
+    Service::TokenBucket {
+        below: ms(2.0),
+        rate: Rate::per_second(1000.0).unwrap(),
+        burst: 1000.0 * burst_s,
+    }
+}
+
+fn steady(name: &'static str, service: Service, limit_ms: f64) -> World {
+    World::of(name, service, Speed::Steady, limit_ms)
+}
+
+/// M/M/4 with p99 < 10 ms whose speed varies.
+fn varying(name: &'static str, speed: Speed) -> World {
+    World::of(name, exponential(), speed, 10.0)
+}
+
+fn drift(deviation: f64, seconds: f64) -> Speed {
+    Speed::Drift { deviation, seconds }
+}
+
+fn some(share: f64, factor: f64) -> Speed {
+    Speed::SomeTrials { share, factor }
+}
+
+pub(crate) fn worlds() -> Vec<World> {
+    let mut out = seen_in_design();
+    out.extend(held_out());
+    out
+}
+
+/// Those that were looked at while the tests for change were written.
+fn seen_in_design() -> Vec<World> {
+    let deterministic = Service::Deterministic {
+        service: ms(1.0),
+        servers: 4,
+    };
+    let one_in_20 = some(0.05, 1.3);
+    let leak = Speed::Leak { per_second: 5e-4 };
+    let warm_up = Speed::WarmUp {
+        at_first: 0.3,
+        seconds: 60.0,
+    };
+    let neighbour = Speed::WithLoad {
+        from_rps: 2400.0,
+        share: 0.2,
+        factor: 1.5,
+    };
+    vec![
+        steady("M/M/4", exponential(), 10.0).promising(Promise::Steady),
+        steady("M/D/4", deterministic.clone(), 4.0).promising(Promise::Steady),
+        steady("stops 1.8 s every 120 s", pauses(1.8, 120.0), 10.0),
+        steady("stops 0.3 s every 30 s", pauses(0.3, 30.0), 10.0),
+        steady("stops 3 s every 300 s", pauses(3.0, 300.0), 10.0),
+        steady("stops 0.3 s every 100 s", pauses(0.3, 100.0), 10.0),
+        varying("1 trial in 10 at half speed", some(0.1, 2.0)),
+        varying("1 trial in 10 slower by 30 %", some(0.1, 1.3)),
+        World::of(
+            "1 trial in 20 slower by 30 %, M/D/4",
+            deterministic,
+            one_in_20,
+            4.0,
+        ),
+        steady("2 % of requests 10 times as long", mixed(0.02, 10.0), 50.0),
+        steady(
+            "0.1 % of requests 100 times as long",
+            mixed(0.001, 100.0),
+            50.0,
+        ),
+        varying("drift of 2 % over 60 s", drift(0.02, 60.0)),
+        varying("drift of 3 % over 300 s", drift(0.03, 300.0)),
+        varying("slower by 0.05 %/s", leak).promising(Promise::SeldomWrong),
+        varying("warms up from 30 % slower, 60 s", warm_up),
+        varying("neighbour that wakes with load", neighbour).promising(Promise::SeldomWrong),
+        steady("token bucket of 1 s", bucket(1.0), 10.0).promising(Promise::SeldomWrong),
+        steady("token bucket of 2 s", bucket(2.0), 10.0).promising(Promise::SeldomWrong),
+    ]
+}
+
+/// Those that were run first when all was written.
+fn held_out() -> Vec<World> {
+    let lock = Service::Lock {
+        parallel: ms(1.0),
+        serial: ms(0.2),
+        servers: 4,
+    };
+    let leak = Speed::Leak { per_second: 2e-4 };
+    let neighbour = Speed::WithLoad {
+        from_rps: 3000.0,
+        share: 0.5,
+        factor: 1.2,
+    };
+    vec![
+        steady("held out: lock, M/M/4", lock, 10.0),
+        steady("held out: stops 1 s every 45 s", pauses(1.0, 45.0), 10.0),
+        steady("held out: stops 0.1 s every 5 s", pauses(0.1, 5.0), 50.0),
+        varying("held out: 1 trial in 5 slower by 50 %", some(0.2, 1.5)),
+        steady(
+            "held out: 10 % of requests 5 times as long",
+            mixed(0.1, 5.0),
+            30.0,
+        ),
+        varying("held out: drift of 2 % over 300 s", drift(0.02, 300.0)),
+        varying("held out: slower by 0.02 %/s", leak),
+        steady("held out: token bucket of 0.5 s", bucket(0.5), 10.0),
+        varying("held out: neighbour from 3,000/s", neighbour),
+    ]
+}

@@ -1,0 +1,224 @@
+//! Whether the service or its machine changed while it was measured.
+//!
+//! Intervals take trials for exchangeable. Where trials that follow each other are more
+//! alike than others, or latency at one load rises from pass to pass, the interval holds
+//! for the minutes of the run and not for other hours. Both tests use ranks alone, so one
+//! disturbed trial does not decide, and each is at 1 %.
+
+use crate::boundary;
+use crate::capacity::Asked;
+use crate::carried::trial_is_carried;
+use crate::evidence::Bound;
+use crate::theil_sen;
+use plimsoll_model::{CapacityFinding, CapacityStatus, Doubt, Phase, Plan, Trial};
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
+
+/// How likely a test calls a service without changes changing.
+const BY_CHANCE: f64 = 0.01;
+/// The fewest trials whose order says anything.
+const FEWEST: usize = 10;
+/// How far apart trials are that are compared: half a minute of them.
+const LAGS: usize = 5;
+/// The fewest loads whose trials show how far apart trials usually are.
+const LEAST_LEVELS: usize = 5;
+/// How many times as far apart as usual trials at one load are that are no chance.
+const SLOW: f64 = 6.0;
+/// A smaller factor is no state of its own.
+const SLOW_AT_LEAST: f64 = 1.15;
+/// Standard errors of a shift that [`BY_CHANCE`] allows, two-sided.
+const SHIFTED: f64 = 2.58;
+
+/// The doubts about `capacity` that follow from the order of the trials.
+pub(crate) fn doubts(
+    plan: &Plan,
+    trials: &[Trial],
+    asked: &Asked,
+    capacity: &[CapacityFinding],
+) -> Vec<Doubt> {
+    let found = capacity.iter().zip(asked.bounds());
+    let found = found.filter(|(one, _)| one.status != CapacityStatus::Undecided);
+    let mut out = Vec::new();
+    for (one, bound) in found {
+        let Some(bound) = bound else { continue };
+        let goal = one.goal;
+        let misses = crate::capacity::evidence(&bound, plan, trials);
+        if let Some(course) = boundary::course(&misses, bound.share()) {
+            let shift = course.shift.filter(|(_, errors)| errors.abs() > SHIFTED);
+            match shift {
+                Some((by, _)) => out.push(Doubt::Shifted {
+                    goal,
+                    change_pct: 100.0 * by.exp_m1(),
+                }),
+                None if is_clustered(&course.residuals) => out.push(Doubt::Clustered { goal }),
+                None => {}
+            }
+        }
+        if rises_late(&bound, plan, trials) {
+            out.push(Doubt::RisesLate { goal });
+        }
+    }
+    if !capacity.is_empty() {
+        let levels = means_by_level(trials);
+        out.extend(trend(&levels).map(|change_pct| Doubt::Trend { change_pct }));
+        out.extend(slow_trials(&levels));
+    }
+    out
+}
+
+/// How many times as large the variance of a mean of successive values is as that of
+/// independent ones; at least 1. Correlations of up to [`LAGS`] values apart, with
+/// Bartlett's weights (Newey and West, Econometrica 55, 1987).
+pub(crate) fn long_run_variance(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let product = |lag: usize| -> f64 {
+        let pairs = values.iter().zip(values.iter().skip(lag));
+        pairs.map(|(a, b)| (a - mean) * (b - mean)).sum()
+    };
+    let all = product(0);
+    if values.len() < FEWEST || all <= 0.0 {
+        return 1.0;
+    }
+    let weight = |lag: usize| 1.0 - lag as f64 / (LAGS + 1) as f64;
+    let lags = (1..=LAGS).map(|lag| weight(lag) * product(lag) / all);
+    (1.0 + 2.0 * lags.sum::<f64>()).max(1.0)
+}
+
+/// Whether successive values are nearer to each other than chance has it: the rank
+/// version of von Neumann's ratio (Bartels, JASA 77, 1982), one-sided.
+fn is_clustered(values: &[f64]) -> bool {
+    let n = values.len() as f64;
+    if values.len() < FEWEST {
+        return false;
+    }
+    let ranks = ranks(values);
+    let mean = (n - 1.0) / 2.0;
+    let steps: f64 = ranks.windows(2).map(|w| (w[1] - w[0]).powi(2)).sum();
+    let spread: f64 = ranks.iter().map(|r| (r - mean).powi(2)).sum();
+    // Of mean 2 and, near enough from ten values on, normal.
+    let z = (steps / spread - 2.0) / (20.0 / (5.0 * n + 7.0)).sqrt();
+    Normal::standard().cdf(z) < BY_CHANCE
+}
+
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    for (rank, at) in order.into_iter().enumerate() {
+        ranks[at] = rank as f64;
+    }
+    ranks
+}
+
+/// A carried trial at a level.
+struct LevelTrial {
+    rate: f64,
+    /// Time from the beginning of the run, without pauses between trials.
+    ended_s: f64,
+    /// The logarithm of its mean latency in seconds.
+    latency: f64,
+}
+
+/// By load and time.
+fn means_by_level(trials: &[Trial]) -> Vec<Vec<LevelTrial>> {
+    let is_level = |t: &Trial| matches!(t.spec.phase, Phase::Level { .. });
+    let usable = |t: &Trial| is_level(t) && t.verdict.is_valid() && trial_is_carried(t);
+    let mut ended_s = 0.0;
+    let mut levels: Vec<Vec<LevelTrial>> = Vec::new();
+    for trial in trials {
+        ended_s += trial.took.as_secs_f64();
+        let mean = trial.work.latency.mean().filter(|_| usable(trial));
+        let Some(mean) = mean else { continue };
+        let one = LevelTrial {
+            rate: trial.asked().get(),
+            ended_s,
+            latency: mean.as_secs_f64().max(1e-9).ln(),
+        };
+        match levels.iter_mut().find(|level| level[0].rate == one.rate) {
+            Some(level) => level.push(one),
+            None => levels.push(vec![one]),
+        }
+    }
+    levels
+}
+
+/// By how much, in percent, the mean latency at equal loads changed from the first to
+/// the last trial, where that is no chance: the test of Mann and Kendall within each load
+/// and the median of the slopes (Hirsch, Slack and Smith, Water Resources Research 18,
+/// 1982, with loads for seasons).
+fn trend(levels: &[Vec<LevelTrial>]) -> Option<f64> {
+    let ends = || levels.iter().flatten().map(|trial| trial.ended_s);
+    let span_s = ends().reduce(f64::max)? - ends().reduce(f64::min)?;
+    let (mut sum, mut variance, mut slopes) = (0.0, 0.0, Vec::new());
+    for level in levels {
+        let n = level.len() as f64;
+        variance += n * (n - 1.0) * (2.0 * n + 5.0) / 18.0;
+        for (i, first) in level.iter().enumerate() {
+            for last in &level[i + 1..] {
+                sum += (last.latency - first.latency).signum();
+                slopes.push((last.latency - first.latency) / (last.ended_s - first.ended_s));
+            }
+        }
+    }
+    // With the correction for continuity.
+    let z = (f64::abs(sum) - 1.0).max(0.0) / f64::sqrt(variance.max(1.0));
+    let is_chance = 2.0 * Normal::standard().sf(z) >= BY_CHANCE;
+    let slope = theil_sen::median(&mut slopes)?;
+    (!is_chance).then(|| 100.0 * (slope * span_s).exp_m1())
+}
+
+/// Trials whose mean latency is far above that of others at the same load, against how far
+/// trials at the same load are apart elsewhere: a state of the service, or of its machine,
+/// that most trials do not show.
+fn slow_trials(levels: &[Vec<LevelTrial>]) -> Option<Doubt> {
+    let above = |level: &Vec<LevelTrial>| {
+        let fastest = level.iter().map(|t| t.latency).reduce(f64::min)?;
+        let slowest = level.iter().map(|t| t.latency).reduce(f64::max)?;
+        (level.len() > 1).then_some((level[0].rate, slowest - fastest))
+    };
+    let apart: Vec<(f64, f64)> = levels.iter().filter_map(above).collect();
+    let mut sorted: Vec<f64> = apart.iter().map(|(_, by)| *by).collect();
+    let usual = theil_sen::median(&mut sorted).filter(|_| apart.len() >= LEAST_LEVELS)?;
+    let is_slow = |(_, by): &&(f64, f64)| *by > (SLOW * usual).max(SLOW_AT_LEAST.ln());
+    // Near saturation a queue makes trials differ by itself.
+    let lowest = apart
+        .iter()
+        .filter(is_slow)
+        .min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let is_calm = apart
+        .iter()
+        .filter(|one| one.0 > lowest.0)
+        .any(|one| !is_slow(&one));
+    is_calm.then(|| Doubt::SlowTrials {
+        rate_rps: lowest.0,
+        by_pct: 100.0 * lowest.1.exp_m1(),
+    })
+}
+
+/// Whether trials that miss a latency limit meet it at first and miss it at their end,
+/// more often than the other way round: a queue, a bucket or a cache that longer trials
+/// would fill or empty at a lower load. McNemar's exact test.
+fn rises_late(bound: &Bound, plan: &Plan, trials: &[Trial]) -> bool {
+    let Some(limit) = bound.limit() else {
+        return false;
+    };
+    let is_missed = |t: &&Trial| bound.is_kept(plan, t) == Some(false);
+    let (mut late, mut early) = (0u64, 0u64);
+    let carried = trials.iter().filter(|t| t.spec.phase.shows_load());
+    for trial in carried.filter(is_missed) {
+        let mut p99 = trial.seconds.iter().filter(|s| s.measured);
+        let first = p99.next().and_then(|s| s.p99);
+        let last = p99.next_back().and_then(|s| s.p99);
+        if let (Some(first), Some(last)) = (first, last) {
+            late += u64::from(first <= limit && last > limit);
+            early += u64::from(first > limit && last <= limit);
+        }
+    }
+    let n = late + early;
+    let Ok(coin) = Binomial::new(0.5, n) else {
+        return false;
+    };
+    late > early && coin.sf(late - 1) < BY_CHANCE
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+use super::*;
+use crate::seeded::Rng;
+use crate::testing::{normal, plan, trial_at};
+use plimsoll_model::{Second, Verdict};
+use std::time::Duration;
+
+/// Normal values, each of which keeps this part of the one before.
+fn values(n: usize, kept: f64, seed: u64) -> Vec<f64> {
+    let mut rng = Rng::seeded(seed);
+    let mut now = normal(&mut rng);
+    let next = |_| {
+        now = kept * now + (1.0 - kept * kept).sqrt() * normal(&mut rng);
+        now
+    };
+    (0..n).map(next).collect()
+}
+
+#[test]
+fn clustered_values_are_called_so_and_independent_ones_seldom() {
+    let called = |kept: f64| {
+        let seeds = 0..500u64;
+        seeds
+            .filter(|seed| is_clustered(&values(30, kept, *seed)))
+            .count()
+    };
+    assert!(called(0.0) <= 15, "1 % of 500 and chance");
+    assert!(called(0.8) >= 450);
+    assert!(!is_clustered(&[1.0, 2.0, 3.0]), "too few");
+}
+
+#[test]
+fn dependence_widens_and_its_absence_hardly_does() {
+    let mean = |kept: f64| {
+        let each = (0..200u64).map(|seed| long_run_variance(&values(30, kept, seed)).sqrt());
+        each.sum::<f64>() / 200.0
+    };
+    assert!((1.0..1.15).contains(&mean(0.0)));
+    // It is at most 2.2: with weights up to five values apart.
+    assert!(mean(0.8) > 1.5);
+    let alternating: Vec<f64> = (0..30).map(|i| f64::from(i % 2)).collect();
+    assert!((long_run_variance(&alternating) - 1.0).abs() < 1e-9);
+    assert!((long_run_variance(&[]) - 1.0).abs() < 1e-9);
+}
+
+/// Two trials at each of eleven loads, with these latencies in the first and second pass.
+fn passes(latency: impl Fn(usize, f64) -> f64) -> Vec<Trial> {
+    let of = |pass: usize| {
+        let latency = &latency;
+        (1..=11u32).map(move |load| {
+            let load_pct = 9.0 * f64::from(load);
+            let mut trial = trial_at(
+                load_pct,
+                u64::from(load) * 100,
+                0.5,
+                latency(pass, load_pct),
+            );
+            trial.took = Duration::from_secs(10);
+            trial
+        })
+    };
+    of(0).chain(of(1)).collect()
+}
+
+#[test]
+fn latency_that_rises_from_pass_to_pass_is_a_trend() {
+    let change = |trials: &[Trial]| trend(&means_by_level(trials));
+    let rises = passes(|pass, load| 1000.0 * (1.0 + 0.1 * pass as f64) + load);
+    // 10 % between passes that are 110 s apart, over 210 s.
+    let found = change(&rises).unwrap();
+    assert!((found - 19.0).abs() < 3.0, "{found}");
+    let mixed = passes(|pass, load| {
+        let is_up = (load / 9.0) as usize % 2 == pass;
+        1000.0 + if is_up { 50.0 } else { 0.0 }
+    });
+    assert_eq!(change(&mixed), None);
+    let invalid: Vec<Trial> = rises
+        .iter()
+        .map(|trial| Trial {
+            verdict: Verdict::Invalid(Vec::new()),
+            ..trial.clone()
+        })
+        .collect();
+    assert_eq!(change(&invalid), None);
+}
+
+#[test]
+fn one_slow_trial_below_calm_ones_is_a_slower_state() {
+    let slow_at = |loads: &[f64]| {
+        let trials = passes(|pass, load| {
+            let is_slow = pass == 1 && loads.contains(&load);
+            (1000.0 + load + pass as f64) * if is_slow { 1.3 } else { 1.0 }
+        });
+        slow_trials(&means_by_level(&trials))
+    };
+    match slow_at(&[36.0]) {
+        Some(Doubt::SlowTrials { rate_rps, by_pct }) => {
+            assert_eq!(rate_rps, 400.0);
+            assert!((by_pct - 30.0).abs() < 1.0, "{by_pct}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(slow_at(&[]), None);
+    assert_eq!(
+        slow_at(&[99.0]),
+        None,
+        "a queue near saturation differs by itself"
+    );
+}
+
+#[test]
+fn trials_that_miss_a_limit_only_at_their_end_are_too_short() {
+    let bound = Bound::of(&"p99<10ms".parse().unwrap(), 0.010);
+    let trials = |p99_ms: [u64; 3], times: usize| {
+        let second = |ms: u64| Second {
+            measured: true,
+            p99: Some(Duration::from_millis(ms)),
+            ..Second::default()
+        };
+        let mut trial = trial_at(50.0, 100, 0.5, 1000.0);
+        trial.work.latency.record_many(Duration::from_secs(1), 100);
+        trial.seconds = p99_ms.map(second).to_vec();
+        vec![trial; times]
+    };
+    let late = |trials: &[Trial]| rises_late(&bound, &plan(), trials);
+    assert!(late(&trials([5, 8, 20], 8)));
+    assert!(!late(&trials([5, 8, 20], 5)), "by chance in 3 %");
+    assert!(!late(&trials([20, 20, 20], 8)));
+    assert!(!late(&trials([20, 8, 5], 8)));
+    let both = [trials([5, 8, 20], 8), trials([20, 8, 5], 6)].concat();
+    assert!(!late(&both), "as in a steady queue");
+}
