@@ -24,7 +24,7 @@
 //! This crate must not know what the jobs do, count them or judge them.
 //!
 //! ```
-//! use plimsoll_pool::{Pool, Waiting, allowed_cpus};
+//! use plimsoll_pool::{Pool, allowed_cpus};
 //! use std::sync::atomic::{AtomicU64, Ordering};
 //! use std::sync::Arc;
 //! use std::time::{Duration, Instant};
@@ -32,16 +32,10 @@
 //! let done = Arc::new(AtomicU64::new(0));
 //! let count = Arc::clone(&done);
 //! let three_jobs = [1_000_000, 2_000_000, 2_000_000].into_iter();
-//! let pool = Pool::start(
-//!     &allowed_cpus()?,
-//!     Waiting::Sleep,
-//!     Instant::now(),
-//!     three_jobs,
-//!     move |start| {
-//!         assert!(start.started_ns >= start.intended_ns);
-//!         count.fetch_add(1, Ordering::Relaxed);
-//!     },
-//! )?;
+//! let pool = Pool::start(&allowed_cpus()?, Instant::now(), three_jobs, move |start| {
+//!     assert!(start.started_ns >= start.intended_ns);
+//!     count.fetch_add(1, Ordering::Relaxed);
+//! })?;
 //! while pool.oldest_open_ns().is_some() {
 //!     std::thread::sleep(Duration::from_millis(1));
 //! }
@@ -57,7 +51,6 @@ mod workers;
 
 pub use cpu::{allowed_cpus, pin_this_thread};
 pub use queue::Unstarted;
-pub use wait::Waiting;
 pub use workers::{Pool, Start};
 
 use plimsoll_model::CpuId;

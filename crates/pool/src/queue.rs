@@ -50,11 +50,6 @@ impl<S: Iterator<Item = u64>> Queue<S> {
         claimed.or_else(|| self.source.as_mut()?.peek().copied())
     }
 
-    /// How many starts have been claimed so far.
-    pub(crate) fn claimed(&self) -> u64 {
-        self.next_index
-    }
-
     /// Takes the starts that were claimed but not finished, then the unclaimed
     /// ones. The queue is empty afterwards.
     pub(crate) fn take_unstarted(&mut self) -> Unstarted<S> {
@@ -100,7 +95,6 @@ mod tests {
             })
             .collect();
         assert_eq!(claims, [(0, 10), (1, 20), (2, 20), (3, 30)]);
-        assert_eq!(queue.claimed(), 4);
         assert_eq!(queue.claim(0), None);
     }
 

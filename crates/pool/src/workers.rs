@@ -1,7 +1,7 @@
 use crate::PoolError;
 use crate::cpu::pin_this_thread;
 use crate::queue::{Queue, Unstarted};
-use crate::wait::{Clock, Gate, Waiting, set_min_timer_slack};
+use crate::wait::{Clock, Gate, set_min_timer_slack};
 use plimsoll_model::{CpuId, CpuSet};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -64,13 +64,7 @@ impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
     /// # Errors
     ///
     /// If a worker cannot be started or pinned; no job has run then.
-    pub fn start<J>(
-        cpus: &CpuSet,
-        waiting: Waiting,
-        began: Instant,
-        source: S,
-        job: J,
-    ) -> Result<Pool<S>, PoolError>
+    pub fn start<J>(cpus: &CpuSet, began: Instant, source: S, job: J) -> Result<Pool<S>, PoolError>
     where
         J: Fn(&Start) + Send + Sync + 'static,
     {
@@ -92,7 +86,6 @@ impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
             let worker = Worker {
                 index,
                 clock,
-                waiting,
                 shared: Arc::clone(&pool.shared),
             };
             let (job, ready) = (Arc::clone(&job), ready.clone());
@@ -126,11 +119,6 @@ impl<S: Iterator<Item = u64>> Pool<S> {
         self.shared.queue().oldest_open_ns()
     }
 
-    /// How many starts have been claimed so far: ended, running and waited for.
-    pub fn claimed(&self) -> u64 {
-        self.shared.queue().claimed()
-    }
-
     /// Stops the pool: waiting workers wake up at once, running jobs complete.
     /// Returns the starts that were never run. Panics if a job has panicked.
     pub fn stop(mut self) -> Unstarted<S> {
@@ -160,7 +148,6 @@ impl<S: Iterator<Item = u64>> Drop for Pool<S> {
 struct Worker<S: Iterator<Item = u64>> {
     index: usize,
     clock: Clock,
-    waiting: Waiting,
     shared: Arc<Shared<S>>,
 }
 
@@ -200,10 +187,8 @@ impl<S: Iterator<Item = u64>> Worker<S> {
             queue.claim(self.index)?
         };
         let waited = self.clock.now_ns() < claim.intended_ns;
-        let started_ns =
-            self.shared
-                .gate
-                .wait_until(&self.clock, self.waiting, claim.intended_ns)?;
+        let gate = &self.shared.gate;
+        let started_ns = gate.wait_until(&self.clock, claim.intended_ns)?;
         Some(Start {
             worker: self.index,
             index: claim.index,

@@ -29,7 +29,7 @@ use crate::tally::{Session, Tally};
 use crate::{Load, LoadError, Offer, Running};
 use blocks::{Blocks, Data};
 use plimsoll_model::{CpuSet, HashService};
-use plimsoll_pool::{Pool, PoolError, Start, Waiting};
+use plimsoll_pool::{Pool, PoolError, Start};
 use running::HashRunning;
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl Load for HashLoad {
             tally.done(start.intended_ns, tally.session().now_ns());
         };
         let began = session.began();
-        let pool = Pool::start(&self.cpus, Waiting::Sleep, began, schedule, serve)?;
+        let pool = Pool::start(&self.cpus, began, schedule, serve)?;
         Ok(Box::new(HashRunning {
             session,
             tallies,
