@@ -19,7 +19,6 @@ use std::time::{Duration, UNIX_EPOCH};
 /// tagged `latency` and `slip`, with values in nanoseconds.
 ///
 /// # Errors
-///
 /// A trial could not be read, one of the files exists already (then none is
 /// written), or a file could not be written.
 pub fn export_hdr<S, O>(

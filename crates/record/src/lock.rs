@@ -19,7 +19,6 @@ pub(crate) struct WriterLock {
 
 impl WriterLock {
     /// # Errors
-    ///
     /// [`RecordError::BeingWritten`] if another process holds the lock.
     pub(crate) fn take(file: File, path: &Path) -> Result<WriterLock, RecordError> {
         let kind = rustix::fs::fstatfs(&file).map_err(|e| {

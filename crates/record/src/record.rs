@@ -28,7 +28,6 @@ impl Record {
     /// appending.
     ///
     /// # Errors
-    ///
     /// The file exists already, or it cannot be made; an unfinished file is
     /// removed.
     pub fn create<P: Serialize>(path: &Path, new: &NewRun<'_, P>) -> Result<Record, RecordError> {
@@ -44,7 +43,6 @@ impl Record {
     /// Opens a file for appending trials.
     ///
     /// # Errors
-    ///
     /// Another run is writing it, another user may have written it, or it is
     /// missing, no record, or damaged.
     pub fn open_for_resume(path: &Path) -> Result<Record, RecordError> {
@@ -71,7 +69,6 @@ impl Record {
     /// Opens a file for reading. A run may write to it at the same time.
     ///
     /// # Errors
-    ///
     /// If the file is missing, not a record, or damaged.
     pub fn open(path: &Path) -> Result<Record, RecordError> {
         check_kind(path)?;
@@ -99,7 +96,6 @@ impl Record {
     /// Appends a trial and syncs it to the disk.
     ///
     /// # Errors
-    ///
     /// The disk is full or refuses, another program keeps the file locked, or
     /// the record was opened for reading. The trials before it are kept, and
     /// the same trial may be appended again.
@@ -119,7 +115,6 @@ impl Record {
     /// still being written.
     ///
     /// # Errors
-    ///
     /// As for [`Record::append`].
     pub fn mark_finished(&mut self, end: &RunEnd) -> Result<(), RecordError> {
         self.check_writable()?;
@@ -147,7 +142,6 @@ impl Record {
     /// trials, so a run may write at the same time.
     ///
     /// # Errors
-    ///
     /// The file cannot be read any more.
     pub fn trials<S: DeserializeOwned, O: DeserializeOwned>(
         &self,
@@ -174,7 +168,6 @@ impl Record {
     /// The plan; `P` is the experiment's.
     ///
     /// # Errors
-    ///
     /// The plan is another experiment's.
     pub fn plan<P: DeserializeOwned>(&self) -> Result<P, RecordError> {
         serde_json::from_str(&self.run.plan_json)

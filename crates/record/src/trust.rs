@@ -117,7 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_trusted_if_only_this_user_can_write_it() {
+    fn only_what_no_other_user_can_write_is_trusted() {
+        let in_group = User { gid: 100, ..ALICE };
         for (file, user, trusted) in [
             (access(1000, 1000, 0o600), ALICE, true),
             (access(1000, 1000, 0o644), ALICE, true),
@@ -128,13 +129,8 @@ mod tests {
             (access(1000, 1000, 0o600), ROOT, false),
         ] {
             let found = distrust_file(file, user);
-            assert_eq!(found.is_none(), trusted, "{file:?} {user:?}");
+            assert_eq!(found.is_none(), trusted, "file {file:?} {user:?}");
         }
-    }
-
-    #[test]
-    fn a_folder_is_trusted_if_only_this_user_can_make_files_in_it() {
-        let in_group = User { gid: 100, ..ALICE };
         for (folder, user, trusted) in [
             (access(1000, 1000, 0o755), ALICE, true),
             (access(1000, 1000, 0o775), ALICE, true),
@@ -149,7 +145,7 @@ mod tests {
             (access(0, 0, 0o1777), ROOT, false),
         ] {
             let found = distrust_folder(folder, user);
-            assert_eq!(found.is_none(), trusted, "{folder:?} {user:?}");
+            assert_eq!(found.is_none(), trusted, "folder {folder:?} {user:?}");
         }
     }
 }

@@ -8,12 +8,18 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// As they were when each version was written first (1 and 2) and last (3).
-const SCHEMAS: [&str; 3] = [
-    include_str!("schema-1.sql"),
-    include_str!("schema-2.sql"),
-    include_str!("schema-3.sql"),
-];
+/// The tables of a version: the lines without a list of versions, or with it in theirs.
+fn schema(version: u32) -> String {
+    let is_in = |line: &&str| match line.rsplit_once("  -- ") {
+        Some((_, versions)) => versions.contains(&version.to_string()),
+        None => true,
+    };
+    let lines: Vec<&str> = include_str!("schema-old.sql")
+        .lines()
+        .filter(is_in)
+        .collect();
+    lines.join("\n")
+}
 
 fn real(json: &Json) -> Value {
     json.as_f64().into()
@@ -108,7 +114,7 @@ where
     drop(record);
 
     let conn = Connection::open(path).unwrap();
-    conn.execute_batch(SCHEMAS[version as usize - 1]).unwrap();
+    conn.execute_batch(&schema(version)).unwrap();
     conn.execute_batch(&format!(
         "PRAGMA application_id = 0x504c494d; PRAGMA user_version = {version}"
     ))

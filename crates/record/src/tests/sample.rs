@@ -3,7 +3,7 @@
 use crate::{NewRun, Record, RecordError};
 use plimsoll_model::{
     Arm, Arrivals, BesideRate, Bytes, CalibrationPlan, Copies, CopiesOutcome, CopiesPlan,
-    CopiesSetting, CopiesTrial, CopiesWorkload, CpuSet, CpuTime, CpuUse, Histogram, HttpService,
+    CopiesSetting, CopiesTrial, CopiesWorkload, CpuTime, CpuUse, Histogram, HttpService,
     InterruptTime, Invalid, Job, JobHeld, JobWork, LoadLevel, MachineUse, Outcome, Phase, Plan,
     Provenance, Rate, Requirement, RunPlan, Second, ServiceAt, Setting, Share, SideloadPlan,
     StepPlan, Trial, TrialSpec, Verdict, WarmUp, Work, Workload, YieldOutcome, YieldPlan,
@@ -259,17 +259,9 @@ fn trial_of<S, O>(setting: S, outcome: O, pass: u32) -> Trial<S, O> {
         outcome,
         generator_cpu: Some(CpuTime(Duration::from_millis(3))),
         machine: MachineUse {
-            window: Duration::from_secs(10),
             cpu: Some(CpuUse::default()),
-            service_cpus: CpuSet::default(),
-            service_cpu: None,
             context_switches: Some(7),
-            pressure: None,
-            frequency_hz: None,
-            clock_ratio: None,
-            energy: None,
-            observer_cpu: None,
-            view_cpu: None,
+            ..MachineUse::unknown(Duration::from_secs(10))
         },
         service: None,
         seconds: vec![],

@@ -1,10 +1,11 @@
--- One row: what was asked, of which machine, and how the run ended.
+-- The tables of versions 1 to 3, as each version had them when it was written first
+-- (1 and 2) and last (3). A line that some of them lack ends in their numbers.
 CREATE TABLE run (
     id                INTEGER PRIMARY KEY CHECK (id = 1),
     created_unix_ms   INTEGER NOT NULL,
     plimsoll_version  TEXT    NOT NULL,
     workload          TEXT    NOT NULL,
-    seed              TEXT    NOT NULL,  -- 64 bits without a sign
+    seed              TEXT    NOT NULL,
     command_line_json TEXT    NOT NULL,
     plan_json         TEXT    NOT NULL,
     provenance_json   TEXT    NOT NULL,
@@ -14,22 +15,26 @@ CREATE TABLE run (
     failure           TEXT
 );
 
--- One row per trial, in the order they were made.
 CREATE TABLE trial (
     id                INTEGER PRIMARY KEY,
-    phase             TEXT    NOT NULL CHECK (phase IN ('idle', 'calibration', 'level', 'search', 'confirmation',
-                                                        'one_thread_per_core', 'two_threads_per_core')),
+    phase             TEXT    NOT NULL CHECK (phase IN ('idle', 'calibration', 'level')),  -- 1
+    phase             TEXT    NOT NULL CHECK (phase IN ('idle', 'calibration', 'level', 'search', 'confirmation',  -- 2, 3
+                                                        'one_thread_per_core', 'two_threads_per_core')),  -- 2, 3
     load_pct          REAL,
-    setting           TEXT    NOT NULL CHECK (setting IN ('idle', 'offer', 'copies')),
+    setting           TEXT    NOT NULL CHECK (setting IN ('idle', 'offer', 'copies')),  -- 1, 2
+    setting           TEXT    NOT NULL CHECK (setting IN ('idle', 'offer', 'copies', 'beside')),  -- 3
     asked_rps         REAL,
     copies            INTEGER,
+    arm               TEXT,  -- 3
+    allowed_share     REAL,  -- 3
+    headroom_share    REAL,  -- 3
     pass              INTEGER NOT NULL,
     attempt           INTEGER NOT NULL,
     seed              TEXT    NOT NULL,
     warm_up_min_ns    INTEGER NOT NULL,
     warm_up_max_ns    INTEGER NOT NULL,
     asked_window_ns   INTEGER NOT NULL,
-    limit_ns          INTEGER,  -- on latency, that the trial is to decide about
+    limit_ns          INTEGER,  -- 2, 3
     started_unix_ms   INTEGER NOT NULL,
     took_ns           INTEGER NOT NULL,
     warm_up_ns        INTEGER NOT NULL,
@@ -46,6 +51,12 @@ CREATE TABLE trial (
     errors_reset      INTEGER NOT NULL,
     unfinished        INTEGER NOT NULL,
     copy_times_ns_json TEXT   NOT NULL,
+    job_done          INTEGER,  -- 3
+    job_over_ns       INTEGER,  -- 3
+    job_cpu_ns        INTEGER,  -- 3
+    job_allowed_share REAL,  -- 3
+    job_frozen_share  REAL,  -- 3
+    job_throttled_share REAL,  -- 3
     generator_cpu_ns  INTEGER,
     machine_json      TEXT    NOT NULL,
     service_json      TEXT,
@@ -53,8 +64,6 @@ CREATE TABLE trial (
     reasons_json      TEXT    NOT NULL
 );
 
--- Two rows per trial. The quantiles are there for the shell; the blob is what
--- is read back, an HdrHistogram of nanoseconds in its V2 encoding.
 CREATE TABLE histogram (
     trial   INTEGER NOT NULL REFERENCES trial (id),
     kind    TEXT    NOT NULL CHECK (kind IN ('latency', 'slip')),
@@ -68,7 +77,6 @@ CREATE TABLE histogram (
     PRIMARY KEY (trial, kind)
 );
 
--- One row per second of a trial, warm-up included.
 CREATE TABLE second (
     trial       INTEGER NOT NULL REFERENCES trial (id),
     number      INTEGER NOT NULL,
@@ -86,7 +94,6 @@ CREATE TABLE second (
     PRIMARY KEY (trial, number)
 ) WITHOUT ROWID;
 
--- What one wants to see first in the sqlite3 shell.
 CREATE VIEW overview AS
 SELECT trial.id, phase, load_pct, trial.copies, pass, attempt,
        asked_rps,
@@ -101,3 +108,14 @@ FROM trial
 LEFT JOIN histogram AS latency ON latency.trial = trial.id AND latency.kind = 'latency'
 LEFT JOIN histogram AS slip ON slip.trial = trial.id AND slip.kind = 'slip'
 ORDER BY trial.id;
+CREATE TABLE slot (  -- 3
+    trial    INTEGER NOT NULL REFERENCES trial (id),  -- 3
+    step     INTEGER NOT NULL,  -- 3
+    number   INTEGER NOT NULL,  -- 3
+    requests INTEGER NOT NULL,  -- 3
+    sum_ns   INTEGER NOT NULL,  -- 3
+    p50_ns   INTEGER,  -- 3
+    p99_ns   INTEGER,  -- 3
+    buckets  BLOB    NOT NULL,  -- 3
+    PRIMARY KEY (trial, step, number)  -- 3
+) WITHOUT ROWID;  -- 3
