@@ -16,7 +16,7 @@ use crate::folder::PREFIX;
 use crate::journal::{AtEnd, Change, Entry, Journal, random};
 use crate::poll::until;
 use crate::tasks::{self, ProcessKey};
-use plimsoll_host::{Root, lives};
+use plimsoll_host::{ProcessStat, Root};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Signal, geteuid};
 use std::collections::BTreeSet;
@@ -154,12 +154,12 @@ pub(crate) fn kill_inside(root: &Root, folder: &Path) -> Result<usize, ControlEr
     };
     let mut killed = BTreeSet::new();
     until(|| {
-        let mut inside = lives(root)?;
-        inside.retain(|life| !life.has_ended() && works_inside(life.pid));
-        for life in &inside {
-            let still = || Ok(works_inside(life.pid));
-            tasks::signal(life.pid, Signal::KILL, still)?;
-            killed.insert((life.pid, life.started));
+        let mut inside = ProcessStat::all(root)?;
+        inside.retain(|process| !process.has_ended() && works_inside(process.pid));
+        for process in &inside {
+            let still = || Ok(works_inside(process.pid));
+            tasks::signal(process.pid, Signal::KILL, still)?;
+            killed.insert((process.pid, process.started));
         }
         Ok(inside.is_empty())
     })?;

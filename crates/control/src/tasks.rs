@@ -2,7 +2,7 @@
 //! reused: each signal goes through a pidfd that is opened first and then checked.
 
 use crate::error::ControlError;
-use plimsoll_host::{HostError, Pid, ProcessId, Root, life, lives};
+use plimsoll_host::{HostError, Pid, ProcessStat, Root};
 use rustix::io::Errno;
 use rustix::process::{
     Pid as RawPid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open,
@@ -22,20 +22,21 @@ pub(crate) struct ProcessKey {
 }
 
 impl ProcessKey {
-    pub(crate) fn of(life: &ProcessId) -> ProcessKey {
+    pub(crate) fn of(stat: &ProcessStat) -> ProcessKey {
         ProcessKey {
-            pid: life.pid,
-            started: life.started,
+            pid: stat.pid,
+            started: stat.started,
         }
     }
 
     /// The process that has this PID now.
     pub(crate) fn now(root: &Root, pid: Pid) -> Result<Option<ProcessKey>, HostError> {
-        Ok(life(root, pid)?.as_ref().map(ProcessKey::of))
+        Ok(ProcessStat::read(root, pid)?.as_ref().map(ProcessKey::of))
     }
 
     pub(crate) fn lives(self, root: &Root) -> Result<bool, HostError> {
-        Ok(life(root, self.pid)?.is_some_and(|l| ProcessKey::of(&l) == self && !l.has_ended()))
+        let now = ProcessStat::read(root, self.pid)?;
+        Ok(now.is_some_and(|stat| ProcessKey::of(&stat) == self && !stat.has_ended()))
     }
 }
 
@@ -129,31 +130,31 @@ impl Tree {
 
     /// The members that have not ended, unordered. Empty if the leader's PID was
     /// reused.
-    pub(crate) fn members(self, root: &Root) -> Result<Vec<ProcessId>, HostError> {
-        Ok(members(lives(root)?, self))
+    pub(crate) fn members(self, root: &Root) -> Result<Vec<ProcessStat>, HostError> {
+        Ok(members(ProcessStat::all(root)?, self))
     }
 
     /// Ended orphans that the adopter must reap.
-    pub(crate) fn ended_orphans(self, root: &Root) -> Result<Vec<ProcessId>, HostError> {
+    pub(crate) fn ended_orphans(self, root: &Root) -> Result<Vec<ProcessStat>, HostError> {
         let Some(adopter) = self.adopter else {
             return Ok(Vec::new());
         };
-        let mut ended = lives(root)?;
+        let mut ended = ProcessStat::all(root)?;
         ended.retain(|l| l.parent == adopter && l.has_ended() && ProcessKey::of(l) != self.leader);
         Ok(ended)
     }
 }
 
-fn members(mut others: Vec<ProcessId>, tree: Tree) -> Vec<ProcessId> {
+fn members(mut others: Vec<ProcessStat>, tree: Tree) -> Vec<ProcessStat> {
     let leader = tree.leader;
-    let reused = |l: &ProcessId| l.pid == leader.pid && l.started != leader.started;
+    let reused = |l: &ProcessStat| l.pid == leader.pid && l.started != leader.started;
     if others.iter().any(reused) {
         return Vec::new();
     }
     others.retain(|l| l.started >= leader.started && l.pid != std::process::id());
-    let mut found: Vec<ProcessId> = Vec::new();
+    let mut found: Vec<ProcessStat> = Vec::new();
     loop {
-        let (new, rest): (Vec<ProcessId>, Vec<ProcessId>) = others.into_iter().partition(|l| {
+        let (new, rest): (Vec<ProcessStat>, Vec<ProcessStat>) = others.into_iter().partition(|l| {
             l.pid == leader.pid
                 || l.group == leader.pid
                 || Some(l.parent) == tree.adopter
@@ -174,14 +175,16 @@ mod tests {
     use super::*;
     use plimsoll_model::CpuTime;
 
-    fn life(pid: Pid, parent: Pid, group: Pid, started: u64) -> ProcessId {
-        ProcessId {
+    fn process(pid: Pid, parent: Pid, group: Pid, started: u64) -> ProcessStat {
+        ProcessStat {
             pid,
             started,
             parent,
             group,
             state: 'S',
-            cpu: CpuTime::ZERO,
+            own: CpuTime::ZERO,
+            reaped: CpuTime::ZERO,
+            threads: 1,
         }
     }
 
@@ -190,11 +193,11 @@ mod tests {
         started: 50,
     };
 
-    fn pids(others: Vec<ProcessId>) -> Vec<Pid> {
+    fn pids(others: Vec<ProcessStat>) -> Vec<Pid> {
         pids_of(Tree::of(LEADER), others)
     }
 
-    fn pids_of(tree: Tree, others: Vec<ProcessId>) -> Vec<Pid> {
+    fn pids_of(tree: Tree, others: Vec<ProcessStat>) -> Vec<Pid> {
         let mut pids: Vec<Pid> = members(others, tree).iter().map(|l| l.pid).collect();
         pids.sort_unstable();
         pids
@@ -202,11 +205,11 @@ mod tests {
 
     #[test]
     fn a_tree_is_the_process_group_and_its_descendants() {
-        let leader = life(900_010, 1, 900_010, 50);
-        let in_group = life(900_011, 1, 900_010, 51);
-        let left_group = life(900_012, 900_011, 900_012, 52);
-        let its_child = life(900_013, 900_012, 900_012, 53);
-        let other = life(900_014, 1, 900_014, 54);
+        let leader = process(900_010, 1, 900_010, 50);
+        let in_group = process(900_011, 1, 900_010, 51);
+        let left_group = process(900_012, 900_011, 900_012, 52);
+        let its_child = process(900_013, 900_012, 900_012, 53);
+        let other = process(900_014, 1, 900_014, 54);
         let all = vec![its_child, other, left_group, in_group, leader];
         assert_eq!(pids(all), [900_010, 900_011, 900_012, 900_013]);
     }
@@ -214,10 +217,10 @@ mod tests {
     #[test]
     fn adopted_orphans_belong_to_the_tree() {
         let adopter = 900_001;
-        let leader = life(900_010, adopter, 900_010, 50);
-        let orphan = life(900_012, adopter, 900_012, 52);
-        let its_child = life(900_013, 900_012, 900_012, 53);
-        let of_init = life(900_014, 1, 900_014, 54);
+        let leader = process(900_010, adopter, 900_010, 50);
+        let orphan = process(900_012, adopter, 900_012, 52);
+        let its_child = process(900_013, 900_012, 900_012, 53);
+        let of_init = process(900_014, 1, 900_014, 54);
         let all = vec![its_child, of_init, orphan, leader];
         assert_eq!(pids(all.clone()), [900_010]);
         let tree = Tree {
@@ -229,16 +232,16 @@ mod tests {
 
     #[test]
     fn the_group_outlives_its_leader_until_the_pid_is_reused() {
-        let member = life(900_011, 1, 900_010, 51);
+        let member = process(900_011, 1, 900_010, 51);
         assert_eq!(pids(vec![member]), [900_011]);
-        let reused = life(900_010, 1, 900_010, 70);
+        let reused = process(900_010, 1, 900_010, 70);
         assert_eq!(pids(vec![member, reused]), [] as [Pid; 0]);
     }
 
     #[test]
     fn older_and_ended_processes_are_no_members() {
-        let older = life(900_011, 1, 900_010, 49);
-        let mut ended = life(900_010, 1, 900_010, 50);
+        let older = process(900_011, 1, 900_010, 49);
+        let mut ended = process(900_010, 1, 900_010, 50);
         ended.state = 'Z';
         assert_eq!(pids(vec![older, ended]), [] as [Pid; 0]);
     }

@@ -4,7 +4,7 @@
 use crate::error::ControlError;
 use crate::poll::until;
 use crate::tasks::{self, ProcessKey, Tree};
-use plimsoll_host::{Pid, Root};
+use plimsoll_host::{Pid, ProcessStat, Root};
 use plimsoll_model::CpuTime;
 use rustix::process::{Signal, WaitOptions, waitpid};
 use std::fs;
@@ -16,9 +16,9 @@ pub(crate) fn freeze(root: &Root, tree: Tree, on: bool) -> Result<(), ControlErr
     let reached = until(|| {
         let mut wrong = tree.members(root)?;
         // `t` is stopped by a debugger; leave it alone.
-        wrong.retain(|life| matches!(life.state, 'T' | 't') != on);
-        for life in &wrong {
-            tasks::signal_process(root, ProcessKey::of(life), signal)?;
+        wrong.retain(|process| matches!(process.state, 'T' | 't') != on);
+        for process in &wrong {
+            tasks::signal_process(root, ProcessKey::of(process), signal)?;
         }
         Ok(wrong.is_empty())
     })?;
@@ -37,8 +37,8 @@ pub(crate) fn kill(root: &Root, tree: Tree) -> Result<(), ControlError> {
     let mut left = Vec::new();
     let kill_all = || {
         left = tree.members(root)?;
-        for life in &left {
-            tasks::signal_process(root, ProcessKey::of(life), Signal::KILL)?;
+        for process in &left {
+            tasks::signal_process(root, ProcessKey::of(process), Signal::KILL)?;
         }
         Ok(left.is_empty())
     };
@@ -55,7 +55,7 @@ pub(crate) fn kill(root: &Root, tree: Tree) -> Result<(), ControlError> {
 /// CPU time of the current members and of the children that they waited for.
 pub(crate) fn cpu_time(root: &Root, tree: Tree) -> Result<CpuTime, ControlError> {
     let members = tree.members(root)?;
-    Ok(members.iter().fold(CpuTime::ZERO, |sum, l| sum + l.cpu))
+    Ok(members.iter().map(ProcessStat::cpu).sum())
 }
 
 /// Applies a change to each thread. A process started meanwhile inherits from its
@@ -66,8 +66,8 @@ pub(crate) fn each_thread(
     change: impl Fn(Pid) -> Result<(), ControlError>,
 ) -> Result<(), ControlError> {
     for _ in 0..2 {
-        for life in tree.members(root)? {
-            let tasks = root.path(format!("/proc/{}/task", life.pid));
+        for process in tree.members(root)? {
+            let tasks = root.path(format!("/proc/{}/task", process.pid));
             let Ok(entries) = fs::read_dir(tasks) else {
                 continue;
             };
@@ -89,7 +89,7 @@ pub(crate) fn reap(root: &Root, tree: Tree) -> Result<CpuTime, ControlError> {
         if let Some(pid) = tasks::raw(orphan.pid)
             && let Ok(Some(_)) = waitpid(Some(pid), WaitOptions::NOHANG)
         {
-            used = used + orphan.cpu;
+            used = used + orphan.cpu();
         }
     }
     Ok(used)

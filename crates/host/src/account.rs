@@ -16,7 +16,7 @@
 
 use crate::process::ProcessStat;
 use crate::root::Tick;
-use crate::task::{Source, TaskTimes, ThreadSample};
+use crate::task::{self, Source, TaskTimes, ThreadSample};
 use plimsoll_model::CpuTime;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -55,13 +55,13 @@ pub(crate) struct RoleTimes {
 
 impl RoleTimes {
     const ZERO: RoleTimes = RoleTimes {
-        service: TaskTimes::ZERO,
-        generator: TaskTimes::ZERO,
-        other: TaskTimes::ZERO,
+        service: task::ZERO,
+        generator: task::ZERO,
+        other: task::ZERO,
     };
 
     pub(crate) fn sum(&self) -> TaskTimes {
-        self.service.plus(self.generator).plus(self.other)
+        task::plus(task::plus(self.service, self.generator), self.other)
     }
 
     fn add(&mut self, role: Role, times: TaskTimes) {
@@ -70,7 +70,7 @@ impl RoleTimes {
             Role::Generator => &mut self.generator,
             Role::Other => &mut self.other,
         };
-        *slot = slot.plus(times);
+        *slot = task::plus(*slot, times);
     }
 }
 
@@ -130,13 +130,13 @@ impl ProcessAccount {
         self.threads.retain(|key, thread| {
             let lives = live.contains_key(key);
             if !lives {
-                ended.add(thread.role, thread.last.since(thread.from));
+                ended.add(thread.role, task::since(thread.last, thread.from));
                 *ended_lifetime = *ended_lifetime + thread.last.cpu;
             }
             lives
         });
         for thread in live.into_values() {
-            self.record(thread, TaskTimes::ZERO, role_of);
+            self.record(thread, task::ZERO, role_of);
         }
         self.own = sample.stat.own;
         let seen = self.seen_lifetime();
@@ -147,7 +147,7 @@ impl ProcessAccount {
     pub(crate) fn parts(&self) -> RoleTimes {
         let mut parts = self.ended;
         for thread in self.threads.values() {
-            parts.add(thread.role, thread.last.since(thread.from));
+            parts.add(thread.role, task::since(thread.last, thread.from));
         }
         match self.source {
             Source::Schedstat => parts.other.cpu = parts.other.cpu + self.excess.time(),

@@ -1,4 +1,3 @@
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +36,7 @@ fn way_out(error: &io::Error) -> &'static str {
 
 /// Text that does not match its documented format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{found}' instead of {expected}")]
 pub struct Malformed {
     expected: &'static str,
     found: String,
@@ -58,12 +58,6 @@ impl Malformed {
             path: path.to_owned(),
             garbled: self,
         }
-    }
-}
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' instead of {}", self.found, self.expected)
     }
 }
 

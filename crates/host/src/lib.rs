@@ -39,7 +39,6 @@ mod error;
 mod fake_tree;
 mod frequency;
 mod interrupts;
-mod life;
 mod node_metrics;
 mod pressure;
 mod process;
@@ -60,12 +59,11 @@ mod virtualisation;
 pub use cgroup::{Cgroups, OwnGroup, OwnGroups};
 pub use error::{HostError, Malformed};
 pub use interrupts::interrupt_time;
-pub use life::{ProcessId, life, lives};
 pub use node_metrics::{NodeMetrics, NodeMetricsError};
 pub use pressure::pressure;
 pub use process::{
-    Pid, Tid, allowed_cpus, online_cpus, own_allowed_cpus, own_ignored_signals, process_name,
-    service_cpus,
+    Pid, ProcessStat, Tid, allowed_cpus, online_cpus, own_allowed_cpus, own_ignored_signals,
+    process_name, service_cpus,
 };
 pub use provenance::provenance;
 pub use reading::{Reading, Window, difference};

@@ -4,7 +4,6 @@
 //! exposition_formats) with node_exporter's names since 0.16. As in /proc/stat,
 //! user time includes guest time; it is subtracted here.
 
-use crate::pressure;
 use crate::stat::{CpuTimes, sum};
 use plimsoll_model::{CpuId, CpuTime, CpuUse, Pressure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +55,7 @@ impl NodeMetrics {
         let mut modes = Modes::new();
         let mut guests = Modes::new();
         let mut context_switches = None;
-        let mut waits = pressure::UNKNOWN;
+        let mut waits = Pressure::default();
         for line in text.lines() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -82,7 +81,7 @@ impl NodeMetrics {
         }
         Ok(NodeMetrics {
             cpu: cpu_times(&modes, &guests, context_switches)?,
-            pressure: Some(waits).filter(|waits| *waits != pressure::UNKNOWN),
+            pressure: Some(waits).filter(|waits| *waits != Pressure::default()),
         })
     }
 }

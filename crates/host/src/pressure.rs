@@ -16,7 +16,7 @@ pub fn pressure(root: &Root) -> Result<Option<Pressure>, HostError> {
         memory_some: some_total(root, "/proc/pressure/memory")?,
         io_some: some_total(root, "/proc/pressure/io")?,
     };
-    Ok(Some(pressure).filter(|p| *p != UNKNOWN))
+    Ok(Some(pressure).filter(|p| *p != Pressure::default()))
 }
 
 pub(crate) fn since(now: Pressure, earlier: Pressure) -> Pressure {
@@ -27,12 +27,6 @@ pub(crate) fn since(now: Pressure, earlier: Pressure) -> Pressure {
         io_some: added(now.io_some, earlier.io_some),
     }
 }
-
-pub(crate) const UNKNOWN: Pressure = Pressure {
-    cpu_some: None,
-    memory_some: None,
-    io_some: None,
-};
 
 /// The total of a file's `some` line; `None` if the file does not exist.
 pub(crate) fn some_total(root: &Root, path: &str) -> Result<Option<Duration>, HostError> {
@@ -78,7 +72,7 @@ mod tests {
     fn unknown_in_one_reading_is_unknown_in_the_difference() {
         let p = |us| Pressure {
             cpu_some: us,
-            ..UNKNOWN
+            ..Pressure::default()
         };
         let ms = |n| Some(Duration::from_millis(n));
         assert_eq!(since(p(ms(5)), p(ms(2))).cpu_some, ms(3));

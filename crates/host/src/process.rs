@@ -12,26 +12,29 @@ pub type Pid = u32;
 pub type Tid = u32;
 
 /// The fields of /proc/PID/stat used here (proc(5)).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProcessStat {
-    pub(crate) pid: Pid,
-    pub(crate) ppid: Pid,
-    pub(crate) state: char,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessStat {
+    pub pid: Pid,
+    /// The process that started it, or that adopted it.
+    pub parent: Pid,
+    /// State of its first thread: `R` running, `T` stopped, `Z` ended and not
+    /// yet waited for.
+    pub state: char,
     /// Process group ID.
-    pub(crate) group: Pid,
+    pub group: Pid,
     /// CPU time of all its threads, including ended ones. Truncated to ticks
     /// twice, once for user and once for system time.
-    pub(crate) own: CpuTime,
+    pub own: CpuTime,
     /// CPU time of children that ended and were waited for, including theirs.
-    pub(crate) reaped: CpuTime,
-    pub(crate) threads: u64,
+    pub reaped: CpuTime,
+    pub threads: u64,
     /// Start time in ticks since boot; with the PID it identifies the process.
-    pub(crate) started: u64,
+    pub started: u64,
 }
 
 impl ProcessStat {
-    /// `None` if there is no such process.
-    pub(crate) fn read(root: &Root, pid: Pid) -> Result<Option<ProcessStat>, HostError> {
+    /// The process that has this PID now.
+    pub fn read(root: &Root, pid: Pid) -> Result<Option<ProcessStat>, HostError> {
         let file = format!("/proc/{pid}/stat");
         let stat = root.parse_optional(file, |text| ProcessStat::parse(text, root.tick()))?;
         // No threads: the process was waited for after the file was opened, and
@@ -50,6 +53,24 @@ impl ProcessStat {
             }
             other => other,
         }
+    }
+
+    /// All visible processes.
+    pub fn all(root: &Root) -> Result<Vec<ProcessStat>, HostError> {
+        let stats = processes(root)?.into_iter();
+        stats
+            .filter_map(|pid| ProcessStat::read_if_shown(root, pid).transpose())
+            .collect()
+    }
+
+    /// Whether it has ended and only its PID is still in use.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, 'Z' | 'X')
+    }
+
+    /// CPU time of all its threads and of the children that it has waited for.
+    pub fn cpu(&self) -> CpuTime {
+        self.own + self.reaped
     }
 
     /// The format is the same for a process and for one of its threads, whose
@@ -76,7 +97,7 @@ impl ProcessStat {
         let time = |ticks: u64| CpuTime(tick.times(ticks));
         Ok(ProcessStat {
             pid: pid.trim().parse().map_err(|_| malformed())?,
-            ppid: Pid::try_from(field(4)?).map_err(|_| malformed())?,
+            parent: Pid::try_from(field(4)?).map_err(|_| malformed())?,
             state: fields
                 .first()
                 .and_then(|f| f.chars().next())
@@ -154,12 +175,8 @@ pub fn service_cpus(root: &Root, pids: &[Pid]) -> Result<CpuSet, HostError> {
 
 /// These processes and their descendants, parents before children.
 pub(crate) fn with_descendants(root: &Root, pids: &[Pid]) -> Result<Vec<Pid>, HostError> {
-    let mut parents = Vec::new();
-    for pid in processes(root)? {
-        if let Some(stat) = ProcessStat::read_if_shown(root, pid)? {
-            parents.push((pid, stat.ppid));
-        }
-    }
+    let all = ProcessStat::all(root)?;
+    let mut parents = all.iter().map(|stat| (stat.pid, stat.parent)).collect();
     Ok(descend(pids.to_vec(), &mut parents))
 }
 
@@ -206,9 +223,9 @@ mod tests {
     #[test]
     fn names_may_hold_parentheses_and_blanks() {
         let stat = ProcessStat::parse(LINE, Tick::hundredth()).unwrap();
-        assert_eq!((stat.pid, stat.ppid, stat.threads), (42, 7, 3));
-        assert_eq!(stat.own, ms(2000));
-        assert_eq!(stat.reaped, ms(500));
+        assert_eq!((stat.pid, stat.parent, stat.threads), (42, 7, 3));
+        assert_eq!((stat.own, stat.reaped), (ms(2000), ms(500)));
+        assert_eq!(stat.cpu(), ms(2500));
         assert_eq!(stat.started, 138_487);
     }
 
@@ -220,6 +237,26 @@ mod tests {
                         18446744073709551615 0 0 0\n";
         let tree = FakeTree::new().file("proc/42/stat", released);
         assert_eq!(ProcessStat::read(tree.root(), 42).unwrap(), None);
+    }
+
+    #[test]
+    fn reused_pid_has_another_start_time() {
+        let tree = FakeTree::new();
+        let read = |pid| ProcessStat::read(tree.root(), pid).unwrap();
+        tree.process(FakeProcess::ANY);
+        let first = read(100).unwrap();
+        assert_eq!((first.started, first.parent, first.group), (5, 1, 100));
+        tree.process(FakeProcess::ANY.started(6));
+        let second = read(100).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(ProcessStat::all(tree.root()).unwrap(), [second]);
+        assert_eq!(read(101), None);
+    }
+
+    #[test]
+    fn this_process_runs() {
+        let own = ProcessStat::read(&Root::machine(), std::process::id());
+        assert!(!own.unwrap().unwrap().has_ended());
     }
 
     #[test]

@@ -11,7 +11,7 @@
 use crate::account::{CountFrom, Excess, ProcessAccount, ProcessSample, Role};
 use crate::process::Pid;
 use crate::root::Tick;
-use crate::task::{Source, TaskTimes};
+use crate::task::{self, Source, TaskTimes};
 use plimsoll_model::CpuTime;
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(crate) struct ProcessTree {
 
 #[derive(Debug)]
 struct Member {
-    ppid: Pid,
+    parent: Pid,
     started: u64,
     account: ProcessAccount,
     reaped: CpuTime,
@@ -57,7 +57,7 @@ impl ProcessTree {
             source,
             tick,
             members: BTreeMap::new(),
-            ended: TaskTimes::ZERO,
+            ended: task::ZERO,
         };
         for sample in samples {
             tree.record(sample, CountFrom::FirstSample);
@@ -90,13 +90,13 @@ impl ProcessTree {
     /// CPU time since the account was opened.
     pub(crate) fn times(&self) -> TaskTimes {
         self.members.iter().fold(self.ended, |sum, (pid, member)| {
-            sum.plus(self.times_of(*pid, member))
+            task::plus(sum, self.times_of(*pid, member))
         })
     }
 
     fn times_of(&self, pid: Pid, member: &Member) -> TaskTimes {
         let mut times = if self.counted == Counted::AllBut(pid) {
-            TaskTimes::ZERO
+            task::ZERO
         } else {
             member.account.parts().sum()
         };
@@ -109,7 +109,7 @@ impl ProcessTree {
         let stat = &sample.stat;
         let (source, tick) = (self.source, self.tick);
         let member = self.members.entry(stat.pid).or_insert_with(|| Member {
-            ppid: stat.ppid,
+            parent: stat.parent,
             started: stat.started,
             account: ProcessAccount::open(sample, from, source, tick, &rest),
             reaped: stat.reaped,
@@ -121,7 +121,7 @@ impl ProcessTree {
                 CountFrom::Start => Excess::from_start(),
             },
         });
-        member.ppid = stat.ppid;
+        member.parent = stat.parent;
         member.account.update(sample, &rest);
         member.reaped = stat.reaped;
         let known = member.known_children;
@@ -132,8 +132,8 @@ impl ProcessTree {
         let Some(member) = self.members.remove(&pid) else {
             return;
         };
-        self.ended = self.ended.plus(self.times_of(pid, &member));
-        if let Some(parent) = self.members.get_mut(&member.ppid) {
+        self.ended = task::plus(self.ended, self.times_of(pid, &member));
+        if let Some(parent) = self.members.get_mut(&member.parent) {
             parent.known_children = parent.known_children + member.lifetime();
         }
     }
@@ -156,10 +156,10 @@ mod tests {
     type Process = (Pid, Pid, u64, u64);
 
     /// A process with one thread.
-    fn process((pid, ppid, own, reaped): Process) -> ProcessSample {
+    fn process((pid, parent, own, reaped): Process) -> ProcessSample {
         let mut sample = sample(own / 10, &[(0, own * MS)]);
         sample.stat.pid = pid;
-        sample.stat.ppid = ppid;
+        sample.stat.parent = parent;
         sample.stat.reaped = ms(reaped);
         sample
     }

@@ -5,7 +5,7 @@ use crate::clock::ClockCounts;
 use crate::node_metrics::NodeMetrics;
 use crate::pressure;
 use crate::stat::CpuTimes;
-use crate::task::TaskTimes;
+use crate::task::{self, TaskTimes};
 use plimsoll_model::{CpuSet, CpuTime, Energy, MachineUse, Pressure, ServiceUse};
 use std::time::Instant;
 
@@ -76,7 +76,7 @@ pub fn difference(earlier: &Reading, later: &Reading) -> Window {
     let cpu = cpu.map(|(now, then)| now.since(then));
     let clock = later.clock.as_ref().zip(earlier.clock.as_ref());
     let used = |now: Energy, then: Energy| Energy((now.0 - then.0).max(0.0));
-    let service = both(later.service, earlier.service, TaskTimes::since);
+    let service = both(later.service, earlier.service, task::since);
     Window {
         machine: MachineUse {
             window: later.at.saturating_duration_since(earlier.at),
@@ -93,7 +93,7 @@ pub fn difference(earlier: &Reading, later: &Reading) -> Window {
             // sets it.
             view_cpu: None,
         },
-        service: service.map(ServiceUse::from),
+        service,
         generator_cpu: both(later.generator, earlier.generator, CpuTime::since),
     }
 }
@@ -124,7 +124,7 @@ mod tests {
             service_cpus: "1-2".parse().unwrap(),
             pressure: Some(Pressure {
                 cpu_some: Some(ms(n).0),
-                ..pressure::UNKNOWN
+                ..Pressure::default()
             }),
             frequency_hz: Some(n as f64),
             clock: Some(ClockCounts::alone(3 * n, 2 * n)),

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct Root {
     dir: PathBuf,
-    ticks_per_second: u64,
+    tick: Tick,
 }
 
 impl Root {
@@ -23,7 +23,9 @@ impl Root {
     pub fn at(dir: impl Into<PathBuf>) -> Root {
         Root {
             dir: dir.into(),
-            ticks_per_second: rustix::param::clock_ticks_per_second().max(1),
+            tick: Tick {
+                per_second: rustix::param::clock_ticks_per_second().max(1),
+            },
         }
     }
 
@@ -36,9 +38,7 @@ impl Root {
 
     /// The clock tick of the kernel's tables.
     pub(crate) fn tick(&self) -> Tick {
-        Tick {
-            per_second: self.ticks_per_second,
-        }
+        self.tick
     }
 
     /// The content of a file that must exist. Invalid UTF-8 is replaced,

@@ -9,8 +9,7 @@
 
 use crate::cgroup::Cgroups;
 use crate::error::HostError;
-use crate::life::{ProcessId, life};
-use crate::process::{Pid, Tid, processes, with_descendants};
+use crate::process::{Pid, ProcessStat, Tid, processes, with_descendants};
 use crate::root::Root;
 use crate::task::{Source, schedstat};
 use plimsoll_model::CpuTime;
@@ -23,7 +22,7 @@ pub enum DelayScope {
     /// All visible processes except those named at each reading.
     Others,
     /// A process and its descendants.
-    Tree(ProcessId),
+    Tree(ProcessStat),
     /// The processes in a cgroup and its descendants.
     Cgroup(String),
 }
@@ -96,7 +95,7 @@ impl RunDelays {
             }
             DelayScope::Tree(head) => {
                 let gone = || HostError::NoProcess { pid: head.pid };
-                let now = life(root, head.pid)?.ok_or_else(gone)?;
+                let now = ProcessStat::read(root, head.pid)?.ok_or_else(gone)?;
                 match now.started == head.started && !now.has_ended() {
                     true => with_descendants(root, &[head.pid]),
                     false => Err(gone()),
@@ -161,7 +160,7 @@ mod tests {
     fn ended_process_is_an_error_even_if_its_pid_is_reused() {
         let tree = tree();
         tree.process(FakeProcess::ANY);
-        let head = life(tree.root(), 100).unwrap().unwrap();
+        let head = ProcessStat::read(tree.root(), 100).unwrap().unwrap();
         let mut delays = RunDelays::new(tree.root(), DelayScope::Tree(head)).unwrap();
         assert!(delays.read(&[]).is_ok());
         tree.process(FakeProcess::ANY.started(99));

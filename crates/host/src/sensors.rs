@@ -11,7 +11,7 @@ use crate::process::{Pid, Tid};
 use crate::reading::Reading;
 use crate::root::Root;
 use crate::stat::CpuTimes;
-use crate::task::{Source, TaskFiles, TaskTimes};
+use crate::task::{self, Source, TaskFiles};
 use crate::tracking::{OwnProcess, ServiceProcesses, ThreadRoles};
 use plimsoll_model::CpuSet;
 use std::collections::BTreeSet;
@@ -182,7 +182,7 @@ impl Sensors {
             Service::Processes(processes) => processes.read(files).ok(),
             Service::Cgroup(cgroups, name) => {
                 let cpu = cgroups.cpu_time(&files.root, name).ok();
-                cpu.map(TaskTimes::cpu_only)
+                cpu.map(task::cpu_only)
             }
         };
     }

@@ -17,63 +17,41 @@ use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 /// Times of one or more threads, since their start or over a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TaskTimes {
-    pub(crate) cpu: CpuTime,
-    /// Time runnable but waiting for a CPU.
-    pub(crate) run_delay: Option<Duration>,
-    pub(crate) context_switches: Option<u64>,
-}
+pub(crate) type TaskTimes = ServiceUse;
 
-impl TaskTimes {
-    /// Zero, with all counters known.
-    pub(crate) const ZERO: TaskTimes = TaskTimes {
-        cpu: CpuTime::ZERO,
-        run_delay: Some(Duration::ZERO),
-        context_switches: Some(0),
-    };
+/// No time, with all counters known.
+pub(crate) const ZERO: TaskTimes = TaskTimes {
+    cpu: CpuTime::ZERO,
+    run_delay: Some(Duration::ZERO),
+    context_switches: Some(0),
+};
 
-    pub(crate) fn cpu_only(cpu: CpuTime) -> TaskTimes {
-        TaskTimes {
-            cpu,
-            run_delay: None,
-            context_switches: None,
-        }
-    }
-
-    /// The sum; a counter unknown in either is unknown in the sum.
-    pub(crate) fn plus(self, other: TaskTimes) -> TaskTimes {
-        TaskTimes {
-            cpu: self.cpu + other.cpu,
-            run_delay: both(self.run_delay, other.run_delay, Duration::saturating_add),
-            context_switches: both(
-                self.context_switches,
-                other.context_switches,
-                u64::saturating_add,
-            ),
-        }
-    }
-
-    pub(crate) fn since(self, earlier: TaskTimes) -> TaskTimes {
-        TaskTimes {
-            cpu: self.cpu.since(earlier.cpu),
-            run_delay: both(self.run_delay, earlier.run_delay, Duration::saturating_sub),
-            context_switches: both(
-                self.context_switches,
-                earlier.context_switches,
-                u64::saturating_sub,
-            ),
-        }
+pub(crate) fn cpu_only(cpu: CpuTime) -> TaskTimes {
+    TaskTimes {
+        cpu,
+        run_delay: None,
+        context_switches: None,
     }
 }
 
-impl From<TaskTimes> for ServiceUse {
-    fn from(times: TaskTimes) -> ServiceUse {
-        ServiceUse {
-            cpu: times.cpu,
-            run_delay: times.run_delay,
-            context_switches: times.context_switches,
-        }
+/// The sum; a counter unknown in either is unknown in the sum.
+pub(crate) fn plus(a: TaskTimes, b: TaskTimes) -> TaskTimes {
+    TaskTimes {
+        cpu: a.cpu + b.cpu,
+        run_delay: both(a.run_delay, b.run_delay, Duration::saturating_add),
+        context_switches: both(a.context_switches, b.context_switches, u64::saturating_add),
+    }
+}
+
+pub(crate) fn since(now: TaskTimes, earlier: TaskTimes) -> TaskTimes {
+    TaskTimes {
+        cpu: now.cpu.since(earlier.cpu),
+        run_delay: both(now.run_delay, earlier.run_delay, Duration::saturating_sub),
+        context_switches: both(
+            now.context_switches,
+            earlier.context_switches,
+            u64::saturating_sub,
+        ),
     }
 }
 
@@ -106,9 +84,7 @@ impl Source {
     fn parse(self, text: &str, tick: Tick) -> Result<TaskTimes, Malformed> {
         match self {
             Source::Schedstat => schedstat(text),
-            Source::Stat => {
-                ProcessStat::parse(text, tick).map(|stat| TaskTimes::cpu_only(stat.own))
-            }
+            Source::Stat => ProcessStat::parse(text, tick).map(|stat| cpu_only(stat.own)),
         }
     }
 }

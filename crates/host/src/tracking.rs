@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 struct ProcessReader {
     pid: Pid,
-    ppid: Pid,
+    parent: Pid,
     started: u64,
     threads: ThreadReader,
 }
@@ -20,7 +20,7 @@ impl ProcessReader {
     fn new(stat: &ProcessStat) -> ProcessReader {
         ProcessReader {
             pid: stat.pid,
-            ppid: stat.ppid,
+            parent: stat.parent,
             started: stat.started,
             threads: ThreadReader::new(stat.pid),
         }
@@ -86,7 +86,7 @@ impl ServiceProcesses {
         };
         service.add_descendants(&files.root)?;
         let members = &service.members;
-        let roots = members.iter().filter(|m| !service.is_member(m.ppid));
+        let roots = members.iter().filter(|m| !service.is_member(m.parent));
         service.roots = roots.map(|m| m.pid).collect();
         let samples = service.sample(files)?;
         service.tree = ProcessTree::open(&samples, counted, source, tick);
@@ -136,7 +136,7 @@ impl ServiceProcesses {
         self.unrelated.retain(|pid| listed.contains(pid));
 
         let members = self.members.iter().map(|m| m.pid).collect();
-        let mut others: Vec<(Pid, Pid)> = stats.iter().map(|s| (s.pid, s.ppid)).collect();
+        let mut others: Vec<(Pid, Pid)> = stats.iter().map(|s| (s.pid, s.parent)).collect();
         let members = descend(members, &mut others);
         for pid in &members[self.members.len()..] {
             let stat = stats.iter().find(|stat| stat.pid == *pid);

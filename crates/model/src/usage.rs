@@ -78,7 +78,7 @@ impl std::ops::Add for CpuUse {
 }
 
 /// Time in which tasks waited for a resource (PSI), within a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pressure {
     /// At least one task waited for a CPU.
     #[serde(rename = "cpu_some_ns", with = "crate::OptionNs")]
@@ -146,7 +146,7 @@ impl MachineUse {
 }
 
 /// What the service used in a window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceUse {
     /// CPU time of all its threads.
     #[serde(rename = "cpu_ns")]

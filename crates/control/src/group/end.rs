@@ -5,7 +5,7 @@ use crate::error::ControlError;
 use crate::folder;
 use crate::tasks::{self, Tree};
 use crate::tree;
-use plimsoll_host::{Root, life};
+use plimsoll_host::{ProcessStat, Root};
 use plimsoll_model::CpuTime;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
@@ -97,6 +97,6 @@ pub fn wait_with_cpu_time(
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let command = WaitId::Pid(Pid::from_child(child));
     while waitid(command.clone(), ended).err() == Some(Errno::INTR) {}
-    let life = life(root, child.id()).ok().flatten();
-    Ok((child.wait()?, life.map(|life| life.cpu)))
+    let stat = ProcessStat::read(root, child.id()).ok().flatten();
+    Ok((child.wait()?, stat.map(|stat| stat.cpu())))
 }

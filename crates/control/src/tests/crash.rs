@@ -5,7 +5,7 @@
 use super::{BUSY, Bench, permitted, skip, wait};
 use crate::Mechanism::{Freeze, Kill, Quota};
 use crate::{AtEnd, CgroupLayout, Group, Journals};
-use plimsoll_host::{Root, life};
+use plimsoll_host::{ProcessStat, Root};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -113,8 +113,8 @@ impl Owner {
     }
 
     fn child_lives(&self, bench: &Bench) -> bool {
-        let life = life(&bench.root, self.child).unwrap();
-        life.is_some_and(|l| !l.has_ended())
+        let stat = ProcessStat::read(&bench.root, self.child).unwrap();
+        stat.is_some_and(|stat| !stat.has_ended())
     }
 }
 
@@ -162,7 +162,8 @@ fn processes_to_be_left_continue_after_the_repair() {
         }
         let mut owner = Owner::start(&bench, mode);
         owner.kill();
-        let cpu = || life(&bench.root, owner.child).unwrap().unwrap().cpu;
+        let stat = || ProcessStat::read(&bench.root, owner.child).unwrap();
+        let cpu = || stat().unwrap().cpu();
         let frozen = cpu();
         bench.journals.repair(&bench.root).unwrap();
         assert!(!owner.has_folders(), "{mode}");

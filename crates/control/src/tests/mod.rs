@@ -7,7 +7,7 @@ mod limits;
 mod unprivileged;
 
 use crate::{AtEnd, CgroupLayout, Gate, Group, Journal, Journals, Mechanism};
-use plimsoll_host::{ProcessId, Root, life};
+use plimsoll_host::{ProcessStat, Root};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -60,12 +60,9 @@ impl Bench {
         Group::make(layout, &needs, &self.journal, at_end).unwrap()
     }
 
-    fn life(&self, child: &Child) -> Option<ProcessId> {
-        life(&self.root, child.id()).unwrap()
-    }
-
     fn cpu(&self, child: &Child) -> Duration {
-        self.life(child).map_or(Duration::ZERO, |l| l.cpu.0)
+        let stat = ProcessStat::read(&self.root, child.id()).unwrap();
+        stat.map_or(Duration::ZERO, |stat| stat.cpu().0)
     }
 
     /// Waits until the child has used more CPU time than `from`.

@@ -8,7 +8,7 @@ use super::{SharedGroup, lock};
 use crate::experiment::Machine;
 use plimsoll_control::{CgroupLayout, Journal, Usage};
 use plimsoll_engine::{BackgroundJob, RunError, validity::Allowance};
-use plimsoll_host::{Root, life};
+use plimsoll_host::{ProcessStat, Root};
 use plimsoll_load::LoadError;
 use plimsoll_load::hash::burn::Counts;
 use plimsoll_model::{
@@ -155,7 +155,10 @@ impl Held {
         let usage = lock(&self.group).usage().unwrap_or_default();
         let by_group = usage.cpu;
         let cpu = match &self.work {
-            Work::Burn { child, .. } => life(root, child.id())?.map(|life| life.cpu).or(by_group),
+            Work::Burn { child, .. } => {
+                let stat = ProcessStat::read(root, child.id())?;
+                stat.map(|stat| stat.cpu()).or(by_group)
+            }
             Work::Command(_) => by_group,
         };
         Ok(Edge {

@@ -66,7 +66,7 @@ fn without_schedstat_stat_and_status_are_used() {
     let samples = ThreadReader::new(100).read(&mut files, 1).unwrap();
     let expected = TaskTimes {
         context_switches: Some(42),
-        ..TaskTimes::cpu_only(ms(500))
+        ..cpu_only(ms(500))
     };
     assert_eq!(samples[0].times, expected);
 }
@@ -85,10 +85,10 @@ fn zero_schedstat_counts_as_unsupported() {
 fn unknown_counter_makes_the_sum_unknown() {
     let unknown = TaskTimes {
         run_delay: None,
-        ..TaskTimes::ZERO
+        ..ZERO
     };
-    assert_eq!(TaskTimes::ZERO.plus(unknown), unknown);
-    assert_eq!(TaskTimes::ZERO.since(unknown), unknown);
+    assert_eq!(plus(ZERO, unknown), unknown);
+    assert_eq!(since(ZERO, unknown), unknown);
 }
 
 /// The slices of `schedstat` equal the switches of `status`, up to the switch

@@ -158,7 +158,7 @@ fn time_of_short_lived_own_threads_is_counted() {
         thread.join().unwrap();
     }
     let after = own.read(&mut files).unwrap();
-    let used = after.other.since(before.other).cpu;
+    let used = crate::task::since(after.other, before.other).cpu;
     // Four ticks may be lost to truncation, and one to the tick in which the
     // kernel updates its counters.
     assert!(used >= ms(200 - 50), "{used:?}");

@@ -1,7 +1,9 @@
 //! Guards from kernel counters: run delay and PSI.
 
 use super::{Value, Whose};
-use plimsoll_host::{Cgroups, DelayScope, HostError, Pid, Root, RunDelays, Waited, life, pressure};
+use plimsoll_host::{
+    Cgroups, DelayScope, HostError, Pid, ProcessStat, Root, RunDelays, Waited, pressure,
+};
 use std::time::{Duration, Instant};
 
 const FIRST: &str = "it has been read only once";
@@ -30,7 +32,7 @@ impl Delay {
                 DelayScope::Cgroup(name.clone())
             }
             Whose::Process(pid) => {
-                let there = life(root, *pid)?.filter(|life| !life.has_ended());
+                let there = ProcessStat::read(root, *pid)?.filter(|stat| !stat.has_ended());
                 DelayScope::Tree(there.ok_or(HostError::NoProcess { pid: *pid })?)
             }
         };
