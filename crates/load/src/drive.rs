@@ -1,6 +1,6 @@
 //! The interface of a load: start at a rate, observe, open a window, finish.
 
-use crate::tally::Session;
+use crate::tally::{Session, Tick, WindowTimes};
 use plimsoll_model::{Arrivals, Rate, SteppedRate, Work};
 use std::io;
 use std::time::{Duration, Instant};
@@ -65,28 +65,6 @@ pub struct Threads {
     pub generator: Vec<u32>,
     /// Threads that serve requests, if the service is in this process.
     pub service: Vec<u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WindowTimes {
-    /// The first intended start that counts.
-    pub opens: Instant,
-    /// The first intended start that no longer counts.
-    pub closes: Instant,
-}
-
-/// Events between two calls of [`Running::tick`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tick {
-    pub sent: u64,
-    /// Good answers.
-    pub completed: u64,
-    pub errors: u64,
-    pub in_flight: u64,
-    /// Median latency of the good answers.
-    pub p50: Option<Duration>,
-    /// 99th percentile latency of the good answers.
-    pub p99: Option<Duration>,
 }
 
 /// Why a load cannot start or continue.

@@ -31,7 +31,8 @@ pub mod tally;
 
 use std::time::Duration;
 
-pub use drive::{Load, LoadError, Offer, Running, Threads, Tick, WindowTimes};
+pub use drive::{Load, LoadError, Offer, Running, Threads};
+pub use tally::{Tick, WindowTimes};
 
 /// Nanoseconds; durations above 584 years saturate.
 fn ns(duration: Duration) -> u64 {

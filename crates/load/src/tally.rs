@@ -6,16 +6,37 @@
 //! announced shortly before it opens, so that every thread knows it before its
 //! first request.
 
-use crate::drive::{Tick, WindowTimes};
 use crate::ns;
 use plimsoll_model::{Errors, Histogram, Slot, SteppedRate, Work};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long before its opening a window is announced: longer than threads need
 /// to see it.
 const ANNOUNCEMENT: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowTimes {
+    /// The first intended start that counts.
+    pub opens: Instant,
+    /// The first intended start that no longer counts.
+    pub closes: Instant,
+}
+
+/// Events between two calls of [`tick`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tick {
+    pub sent: u64,
+    /// Good answers.
+    pub completed: u64,
+    pub errors: u64,
+    pub in_flight: u64,
+    /// Median latency of the good answers.
+    pub p50: Option<Duration>,
+    /// 99th percentile latency of the good answers.
+    pub p99: Option<Duration>,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
@@ -36,9 +57,9 @@ pub struct Session {
     began: Instant,
     opens_ns: AtomicU64,
     closes_ns: AtomicU64,
-    /// When to stop waiting for requests of the window.
+    /// When to stop waiting for requests of the window; `u64::MAX` until the load is
+    /// to end.
     ends_ns: AtomicU64,
-    stopped: AtomicBool,
     steps: Option<SteppedRate>,
 }
 
@@ -50,7 +71,6 @@ impl Session {
             opens_ns: AtomicU64::new(u64::MAX),
             closes_ns: AtomicU64::new(u64::MAX),
             ends_ns: AtomicU64::new(u64::MAX),
-            stopped: AtomicBool::new(false),
             steps,
         }
     }
@@ -87,13 +107,12 @@ impl Session {
     /// Lets threads end as soon as no request of the window is open, or after
     /// `drain`.
     pub fn stop_after(&self, drain: Duration) {
-        self.ends_ns
-            .store(self.now_ns() + ns(drain), Ordering::Release);
-        self.stopped.store(true, Ordering::Release);
+        let ends_ns = self.now_ns() + ns(drain);
+        self.ends_ns.store(ends_ns, Ordering::Release);
     }
 
     pub fn is_stopping(&self) -> bool {
-        self.stopped.load(Ordering::Acquire)
+        self.ends_ns() < u64::MAX
     }
 
     /// The end of the drain; `u64::MAX` before [`Session::stop_after`].
@@ -122,15 +141,9 @@ struct Counts {
     work: Work,
     /// Requests of the window that were sent and have not ended.
     open_in_window: u64,
-    in_flight: u64,
-    tick: TickCounts,
-}
-
-#[derive(Debug, Default)]
-struct TickCounts {
-    sent: u64,
-    completed: u64,
-    errors: u64,
+    /// Since the last tick, besides `in_flight`.
+    tick: Tick,
+    /// Of the good answers since the last tick.
     latency: Histogram,
 }
 
@@ -178,7 +191,7 @@ impl Tally {
         let in_window = self.session.counts(intended_ns);
         let mut counts = self.lock();
         counts.tick.sent += 1;
-        counts.in_flight += 1;
+        counts.tick.in_flight += 1;
         if in_window {
             counts.work.sent += 1;
             counts.open_in_window += 1;
@@ -191,7 +204,7 @@ impl Tally {
         let arrived_in_window = self.session.counts(now_ns);
         let (mut counts, in_window) = self.end(intended_ns);
         counts.tick.completed += 1;
-        counts.tick.latency.record_ns(latency_ns);
+        counts.latency.record_ns(latency_ns);
         counts.work.completed += u64::from(arrived_in_window);
         self.record(&mut counts, in_window, intended_ns, latency_ns);
     }
@@ -232,7 +245,7 @@ impl Tally {
     fn end(&self, intended_ns: u64) -> (MutexGuard<'_, Counts>, bool) {
         let in_window = self.session.counts(intended_ns);
         let mut counts = self.lock();
-        counts.in_flight = counts.in_flight.saturating_sub(1);
+        counts.tick.in_flight = counts.tick.in_flight.saturating_sub(1);
         if in_window {
             counts.open_in_window = counts.open_in_window.saturating_sub(1);
         }
@@ -285,15 +298,15 @@ pub fn tick(tallies: &[Tally]) -> Tick {
     let mut spare = Histogram::new();
     for tally in tallies {
         let mut counts = tally.lock();
-        tick.in_flight += counts.in_flight;
+        tick.in_flight += counts.tick.in_flight;
         tick.sent += std::mem::take(&mut counts.tick.sent);
         tick.completed += std::mem::take(&mut counts.tick.completed);
         tick.errors += std::mem::take(&mut counts.tick.errors);
-        if counts.tick.latency.count() > 0 {
+        if counts.latency.count() > 0 {
             // Merging takes tens of microseconds, so only the swap is done
             // under the lock.
             spare.clear();
-            std::mem::swap(&mut counts.tick.latency, &mut spare);
+            std::mem::swap(&mut counts.latency, &mut spare);
             drop(counts);
             latency.merge(&spare);
         }

@@ -9,7 +9,6 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
-use std::fmt;
 
 /// Tokens of the timer and of a [`Waker`]; sockets use others.
 const TIMER: u64 = u64::MAX;
@@ -52,15 +51,6 @@ pub(crate) struct Poller {
     timer: OwnedFd,
     armed_for: Option<u64>,
     events: Vec<Event>,
-}
-
-impl fmt::Debug for Poller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Poller")
-            .field("epoll", &self.epoll)
-            .field("armed_for", &self.armed_for)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Poller {

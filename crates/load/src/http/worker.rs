@@ -23,7 +23,6 @@ const MAX_SLEEP_NS: u64 = 100_000;
 /// Maximum number of consecutive sends while there is nothing to read.
 const BURST: usize = 8;
 
-#[derive(Debug)]
 pub(super) struct Worker {
     job: Arc<Job>,
     session: Arc<Session>,

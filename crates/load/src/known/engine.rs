@@ -25,7 +25,6 @@ const POLL_BEFORE: Duration = Duration::from_micros(100);
 /// A connection: its slot and the slot's generation.
 type Id = (usize, u32);
 
-#[derive(Debug)]
 pub(super) struct Engine {
     listener: TcpListener,
     script: Script,

@@ -38,13 +38,6 @@ pub(super) struct Chunks {
     at: At,
 }
 
-pub(super) struct Skipped {
-    /// Bytes that belong to the body.
-    pub(super) used: usize,
-    pub(super) content: usize,
-    pub(super) ended: bool,
-}
-
 const SIZE: At = At::Size {
     value: 0,
     digits: 0,
@@ -57,7 +50,9 @@ impl Default for Chunks {
 }
 
 impl Chunks {
-    pub(super) fn skip(&mut self, input: &[u8]) -> Result<Skipped, ParseError> {
+    /// How many bytes belong to the body, how many of them are content, and whether
+    /// the body has ended.
+    pub(super) fn skip(&mut self, input: &[u8]) -> Result<(usize, usize, bool), ParseError> {
         let (mut used, mut content) = (0, 0);
         while used < input.len() {
             if let At::Content { left } = self.at {
@@ -74,19 +69,11 @@ impl Chunks {
             let next = step(self.at, input[used])?;
             used += 1;
             let Some(next) = next else {
-                return Ok(Skipped {
-                    used,
-                    content,
-                    ended: true,
-                });
+                return Ok((used, content, true));
             };
             self.at = next;
         }
-        Ok(Skipped {
-            used,
-            content,
-            ended: false,
-        })
+        Ok((used, content, false))
     }
 }
 

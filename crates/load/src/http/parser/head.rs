@@ -1,26 +1,20 @@
 //! The head of a response: collected until complete, then parsed for the
 //! framing of the body.
 
-use super::{MAX_HEAD, ParseError};
+use super::chunks::Chunks;
+use super::{MAX_HEAD, ParseError, Rest};
 use httparse::{Header, ParserConfig, Response, Status};
 use std::mem::MaybeUninit;
 
 const MAX_HEADERS: usize = 128;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Head {
     pub(super) status: u16,
     /// Whether the headers keep the connection open.
     pub(super) keep_alive: bool,
-    pub(super) framing: Framing,
-}
-
-/// Framing of the body by the headers (RFC 9112, section 6.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framing {
-    Length(u64),
-    Chunked,
-    UntilClose,
+    /// The body, by the headers.
+    pub(super) body: Rest,
 }
 
 /// Collects a head that arrives in pieces; a head in one piece is not copied.
@@ -73,7 +67,7 @@ fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, ParseError> {
         Ok(Head {
             status: response.code.unwrap_or(0),
             keep_alive: keeps_alive(response),
-            framing: framing(response.headers)?,
+            body: body(response.headers)?,
         })
     })
 }
@@ -130,12 +124,13 @@ fn keeps_alive(response: &Response<'_, '_>) -> bool {
     }
 }
 
-/// Chunked takes precedence over Content-Length.
-fn framing(headers: &[Header<'_>]) -> Result<Framing, ParseError> {
+/// The framing of the body (RFC 9112, section 6.3). Chunked takes precedence over
+/// Content-Length.
+fn body(headers: &[Header<'_>]) -> Result<Rest, ParseError> {
     if let Some(last) = members(headers, "transfer-encoding").last() {
         return Ok(match last.eq_ignore_ascii_case(b"chunked") {
-            true => Framing::Chunked,
-            false => Framing::UntilClose,
+            true => Rest::Chunks(Chunks::default()),
+            false => Rest::UntilClose,
         });
     }
     let mut length = None;
@@ -146,7 +141,7 @@ fn framing(headers: &[Header<'_>]) -> Result<Framing, ParseError> {
         }
         length = Some(this);
     }
-    Ok(length.map_or(Framing::UntilClose, Framing::Length))
+    Ok(length.map_or(Rest::UntilClose, Rest::Bytes))
 }
 
 /// Digits only: `parse` would also accept a sign.

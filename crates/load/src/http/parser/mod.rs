@@ -12,7 +12,7 @@ mod tests;
 
 use chunks::Chunks;
 pub(super) use head::location;
-use head::{Framing, Head, HeadReader};
+use head::{Head, HeadReader};
 
 /// Maximum size of a head, in bytes; servers' own limits for requests are far
 /// lower.
@@ -65,10 +65,11 @@ pub(crate) struct Parser {
 #[derive(Debug)]
 struct Body {
     head: Head,
-    rest: Rest,
+    /// Received so far, without framing.
     bytes: u64,
 }
 
+/// What is missing of a body.
 #[derive(Debug)]
 enum Rest {
     Bytes(u64),
@@ -126,27 +127,21 @@ impl Parser {
     /// any.
     pub(crate) fn end(&mut self) -> Option<Answer> {
         let body = self.body.take()?;
-        matches!(body.rest, Rest::UntilClose).then(|| body.answer())
+        matches!(body.head.body, Rest::UntilClose).then(|| body.answer())
     }
 
     /// Starts the body after a head; `true` if the response has none.
-    fn begin(&mut self, head: Head) -> Result<bool, ParseError> {
-        let rest = match (head.status, head.framing) {
-            (101, _) => return Err(ParseError::Switched),
+    fn begin(&mut self, mut head: Head) -> Result<bool, ParseError> {
+        match head.status {
+            101 => return Err(ParseError::Switched),
             // An interim response: the final one follows.
-            (100..=199, _) => return Ok(false),
-            (204 | 304, _) => Rest::Bytes(0),
-            _ if self.answers_head => Rest::Bytes(0),
-            (_, Framing::Length(n)) => Rest::Bytes(n),
-            (_, Framing::Chunked) => Rest::Chunks(Chunks::default()),
-            (_, Framing::UntilClose) => Rest::UntilClose,
-        };
-        let ended = matches!(rest, Rest::Bytes(0));
-        self.body = Some(Body {
-            head,
-            rest,
-            bytes: 0,
-        });
+            100..=199 => return Ok(false),
+            204 | 304 => head.body = Rest::Bytes(0),
+            _ if self.answers_head => head.body = Rest::Bytes(0),
+            _ => {}
+        }
+        let ended = matches!(head.body, Rest::Bytes(0));
+        self.body = Some(Body { head, bytes: 0 });
         Ok(ended)
     }
 }
@@ -154,16 +149,13 @@ impl Parser {
 impl Body {
     /// Skips bytes of the body; returns how many, and whether it has ended.
     fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), ParseError> {
-        let (used, content, ended) = match &mut self.rest {
+        let (used, content, ended) = match &mut self.head.body {
             Rest::Bytes(left) => {
                 let n = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
                 *left -= n as u64;
                 (n, n, *left == 0)
             }
-            Rest::Chunks(chunks) => {
-                let skipped = chunks.skip(input)?;
-                (skipped.used, skipped.content, skipped.ended)
-            }
+            Rest::Chunks(chunks) => chunks.skip(input)?,
             Rest::UntilClose => (input.len(), input.len(), false),
         };
         self.bytes = self.bytes.saturating_add(content as u64);
@@ -174,7 +166,7 @@ impl Body {
         Answer {
             status: self.head.status,
             body_bytes: self.bytes,
-            keep_alive: self.head.keep_alive && !matches!(self.rest, Rest::UntilClose),
+            keep_alive: self.head.keep_alive && !matches!(self.head.body, Rest::UntilClose),
         }
     }
 }
