@@ -27,7 +27,6 @@ impl Headroom {
     pub const MAX_PCT: f64 = 90.0;
 
     /// # Errors
-    ///
     /// [`HeadroomError`] unless `pct` is within 1 to 90.
     pub fn pct(pct: f64) -> Result<Headroom, HeadroomError> {
         let share = Share::new(pct / 100.0).filter(|_| pct <= Self::MAX_PCT);

@@ -14,7 +14,6 @@ use std::fmt;
 pub enum Action {
     Run {
         /// The upper limit, as a share of all CPUs that the sample counts.
-        #[serde(rename = "share")]
         share: Share,
     },
     /// Stopped, with its memory kept. No action kills.

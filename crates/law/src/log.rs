@@ -37,7 +37,6 @@ impl Entry {
     /// The entry as JSON, without a line end.
     ///
     /// # Errors
-    ///
     /// Those of `serde_json`; no entry is known to cause one.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
@@ -74,7 +73,6 @@ pub enum Difference {
 /// skipped.
 ///
 /// # Errors
-///
 /// [`Difference`] for the first line that cannot be parsed or is decided
 /// differently.
 ///

@@ -79,7 +79,6 @@ impl Plimsoll {
     }
 
     /// # Errors
-    ///
     /// [`ParameterError`] for the first parameter out of range, or if headroom,
     /// floor and band leave no share in which the sideload could ever run.
     pub fn with(headroom: Headroom, parameters: Parameters) -> Result<Plimsoll, ParameterError> {

@@ -32,7 +32,6 @@ pub enum Reason {
         #[serde(rename = "room_share")]
         room: Share,
         /// The sideload's share from now on.
-        #[serde(rename = "share")]
         share: Share,
     },
     /// The available share differs too little from the current share for a
@@ -86,10 +85,7 @@ pub enum Reason {
         needed: Share,
     },
     /// The law's formula gives this share.
-    Follows {
-        #[serde(rename = "share")]
-        share: Share,
-    },
+    Follows { share: Share },
     /// The change is too small to be applied.
     Unchanged {
         /// The change.

@@ -85,7 +85,6 @@ impl Parameters {
     /// Checks that each parameter is in range.
     ///
     /// # Errors
-    ///
     /// [`ParameterError`] for the first that is not.
     pub fn check(&self) -> Result<(), ParameterError> {
         let growth = self.growth_per_s;

@@ -8,7 +8,6 @@ use std::time::Duration;
 pub enum Mode {
     Running {
         /// The share that it may use.
-        #[serde(rename = "share")]
         share: Share,
         /// For how long.
         #[serde(rename = "ran_for_ns", with = "plimsoll_model::Ns")]

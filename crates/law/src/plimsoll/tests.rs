@@ -37,11 +37,27 @@ fn pct(state: &PlimsollState, sample: &Sample) -> f64 {
 }
 
 #[test]
-fn available_share_is_own_use_plus_idle_beyond_headroom() {
-    // 30 + 20 idle - 20; 30 + 15 - 20; unused share is not idle time.
-    assert_eq!(pct(&running(40.0), &sample(50, 30)), 30.0);
-    assert_eq!(pct(&running(40.0), &sample(55, 30)), 25.0);
-    assert_eq!(pct(&running(40.0), &sample(45, 10)), 35.0);
+fn share_follows_use_and_idle_time() {
+    let calm = frozen(Duration::from_secs(100));
+    for (case, state, (service, sideload), expected) in [
+        // 30 + 20 idle - 20; 30 + 15 - 20; unused share is not idle time.
+        ("use and idle", running(40.0), (50, 30), 30.0),
+        ("less idle", running(40.0), (55, 30), 25.0),
+        ("less use", running(40.0), (45, 10), 35.0),
+        // Below half of the headroom the available share is scaled by what is left
+        // of that half: (40 + 5 - 20) * 5 / 10, and 0 on a full machine.
+        ("half of the headroom", running(40.0), (50, 40), 30.0),
+        ("nearly full", running(40.0), (55, 40), 12.5),
+        ("full", running(40.0), (60, 40), 0.0),
+        ("grows by a step", running(40.0), (30, 40), 45.0),
+        ("grows to what is available", running(40.0), (37, 40), 43.0),
+        ("within the band", running(40.0), (39, 40), 40.0),
+        ("below floor and band", calm, (74, 0), 0.0),
+        ("thaws at the floor", calm, (72, 0), 5.0),
+        ("not above the floor", calm, (10, 0), 5.0),
+    ] {
+        assert_eq!(pct(&state, &sample(service, sideload)), expected, "{case}");
+    }
 }
 
 #[test]
@@ -69,32 +85,20 @@ fn preemptible_sideload_time_counts_as_idle() {
 }
 
 #[test]
-fn nearly_full_machine_scales_the_available_share_down() {
-    // Below half of the headroom the available share is scaled by what is left
-    // of that half: (40 + 5 - 20) * 5 / 10, and 0 on a full machine.
-    assert_eq!(pct(&running(40.0), &sample(50, 40)), 30.0);
-    assert_eq!(pct(&running(40.0), &sample(55, 40)), 12.5);
-    assert_eq!(pct(&running(40.0), &sample(60, 40)), 0.0);
-}
-
-#[test]
-fn grows_by_a_step_when_settled_and_beyond_the_band() {
-    assert_eq!(pct(&running(40.0), &sample(30, 40)), 45.0);
-    assert_eq!(pct(&running(40.0), &sample(37, 40)), 43.0);
-    assert_eq!(pct(&running(40.0), &sample(39, 40)), 40.0);
+fn growth_waits_until_it_is_settled() {
     let short_of_calm = PlimsollState {
         calm: Duration::ZERO,
         ..running(40.0)
     };
-    assert_eq!(pct(&short_of_calm, &tenth(30, 40)), 40.0);
-    let (_, _, reason) = law().decide(&short_of_calm, &tenth(30, 40));
+    let (_, action, reason) = law().decide(&short_of_calm, &tenth(30, 40));
+    assert_eq!(action, Action::Run { share: share(0.4) });
     assert_eq!(
         reason.to_string(),
         "50 % are available and must stay so for another 0.9 s"
     );
 }
 
-/// The same within 100 ms.
+/// A sample of 100 ms.
 fn tenth(service: u64, sideload: u64) -> Sample {
     Sample {
         period: SECOND / 10,
@@ -110,14 +114,6 @@ fn frozen(calm: Duration) -> PlimsollState {
         calm,
         ..running(0.0)
     }
-}
-
-#[test]
-fn thaw_starts_at_the_floor_and_needs_floor_plus_band() {
-    let calm = frozen(Duration::from_secs(100));
-    assert_eq!(pct(&calm, &sample(74, 0)), 0.0);
-    assert_eq!(pct(&calm, &sample(72, 0)), 5.0);
-    assert_eq!(pct(&calm, &sample(10, 0)), 5.0);
 }
 
 #[test]

@@ -42,9 +42,9 @@ fn rig(period: Duration) -> Rig {
     Rig::new(ours(), SharedSpec::default(), period)
 }
 
-/// The same after a minute at 20 % of load.
-fn warm(period: Duration) -> Rig {
-    let mut rig = rig(period);
+/// A law after a minute at 20 % of load.
+fn warm(law: Law, spec: SharedSpec, period: Duration) -> Rig {
+    let mut rig = Rig::new(law, spec, period);
     rig.run(60.0, |_| 0.2, unchanged);
     rig
 }
@@ -74,8 +74,7 @@ fn each_law_fills_a_quiet_machine_up_to_the_headroom() {
     for law in all_laws() {
         for period in [TENTH, SECOND] {
             let name = law.name();
-            let mut rig = Rig::new(law.clone(), SharedSpec::default(), period);
-            rig.run(60.0, |_| 0.2, unchanged);
+            let mut rig = warm(law.clone(), SharedSpec::default(), period);
             let steps = rig.run(20.0, |_| 0.2, unchanged);
             // 100 - 20 service - 1 interrupts - 20 headroom = 59, minus band
             // and noise.
@@ -95,8 +94,7 @@ fn load_step_gets_the_cpu_within_two_periods_at_any_phase_and_weight() {
                     seed: phase,
                     ..SharedSpec::default()
                 };
-                let mut rig = Rig::new(ours(), spec, period);
-                rig.run(60.0, |_| 0.2, unchanged);
+                let mut rig = warm(ours(), spec, period);
                 let step_at = 60.0 + period.as_secs_f64() * phase as f64 / 10.0;
                 let load = |t: f64| if t < step_at { 0.2 } else { 0.9 };
                 let steps = rig.run(2.0 * period.as_secs_f64(), load, unchanged);
@@ -159,7 +157,7 @@ fn occasional_full_load_does_not_starve_the_sideload() {
 
 #[test]
 fn sideload_stays_frozen_while_the_service_needs_all_cpus() {
-    let mut rig = warm(SECOND);
+    let mut rig = warm(ours(), SharedSpec::default(), SECOND);
     let steps = rig.run(300.0, |_| 1.5, unchanged);
     assert!(all_frozen(&steps[1..]));
     let reason = &steps.last().unwrap().reason;
@@ -200,14 +198,14 @@ fn missing_sensors_stop_growth_and_freeze_after_five_periods() {
 
 #[test]
 fn missing_sideload_counter_still_protects_the_service() {
-    let mut rig = warm(TENTH);
+    let mut rig = warm(ours(), SharedSpec::default(), TENTH);
     let steps = rig.run(0.2, |_| 0.95, |s| s.sideload = None);
     assert_eq!(steps.last().unwrap().action, Action::Frozen);
 }
 
 #[test]
 fn guard_over_its_limit_halves_then_freezes_then_recovers() {
-    let mut rig = warm(SECOND);
+    let mut rig = warm(ours(), SharedSpec::default(), SECOND);
     let steps = rig.run(10.0, |_| 0.2, guard(Reading::of(12.0, 10.0)));
     let shares: Vec<f64> = steps.iter().map(|s| s.action.share().get()).collect();
     for pair in shares.windows(2) {
@@ -240,8 +238,7 @@ fn offline_cpus_reduce_the_sideload() {
         cpus: 4,
         ..SharedSpec::default()
     };
-    let mut rig = Rig::new(ours(), spec, TENTH);
-    rig.run(60.0, |_| 0.2, unchanged);
+    let mut rig = warm(ours(), spec, TENTH);
     assert!(rig.share() > 0.5);
     rig.machine.set_cpus(2);
     // 0.8 of 2 CPUs: 40 % service, so 39 % are left.
@@ -263,8 +260,7 @@ fn interrupts_and_steal_are_not_idle() {
             steal,
             ..SharedSpec::default()
         };
-        let mut rig = Rig::new(ours(), spec, TENTH);
-        rig.run(60.0, |_| 0.2, unchanged);
+        let mut rig = warm(ours(), spec, TENTH);
         let share = mean_share(&rig.run(10.0, |_| 0.2, unchanged));
         assert!((0.2..=0.30).contains(&share), "{share}");
     }

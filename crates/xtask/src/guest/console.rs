@@ -104,11 +104,7 @@ impl Console {
         self.boot.iter().filter(move |_| failed).map(String::as_str)
     }
 
-    /// The exit status of the tests.
-    ///
-    /// # Errors
-    ///
-    /// If they did not complete, or none ran.
+    /// The exit status of the tests; an error if they did not complete, or none ran.
     pub(crate) fn verdict(&self, end: End) -> Result<u8, XtaskError> {
         let last = self.last.clone();
         match (self.phase, end) {
@@ -150,6 +146,10 @@ mod tests {
 
     const RAN: &str = "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out";
 
+    const NONE: &str = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out";
+    const BEGIN: &str = "plimsoll-guest: begin";
+
+    /// The console after these lines, and what it showed of them.
     fn after(lines: &[&str]) -> (Console, Vec<String>) {
         let mut console = Console::default();
         let shown = lines
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn tests_are_shown_but_not_the_boot() {
-        let lines = ["[0.1] Linux", "plimsoll-guest: begin", "test a ... ok", RAN];
+        let lines = ["[0.1] Linux", BEGIN, "test a ... ok", RAN];
         let (mut console, shown) = after(&lines);
         assert_eq!(shown, ["test a ... ok", RAN]);
         assert_eq!(console.failed_boot().count(), 0);
@@ -173,74 +173,56 @@ mod tests {
 
     #[test]
     fn exit_status_is_that_of_the_tests() {
-        let lines = [
-            "plimsoll-guest: begin",
-            "half a lineplimsoll-guest: exit 101",
-        ];
-        let (console, _) = after(&lines);
+        let (console, _) = after(&[BEGIN, "half a lineplimsoll-guest: exit 101"]);
         assert_eq!(console.verdict(End::Closed).unwrap(), 101);
     }
 
     #[test]
-    fn no_matching_test_is_an_error() {
-        let none = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out";
-        let (console, _) = after(&["plimsoll-guest: begin", none, "plimsoll-guest: exit 0"]);
-        let error = console.verdict(End::Closed).unwrap_err();
-        assert!(matches!(error, XtaskError::NothingRan), "{error}");
-    }
-
-    #[test]
     fn a_panic_during_boot_shows_the_last_lines_before_it() {
+        let panic = "Kernel panic - not syncing: no init";
         let many: Vec<String> = (0..100).map(|n| format!("[{n}]")).collect();
         let mut lines: Vec<&str> = many.iter().map(String::as_str).collect();
-        lines.extend([
-            "Kernel panic - not syncing: no init",
-            "",
-            "plimsoll-guest: exit 0",
-        ]);
+        lines.extend([panic, "", "plimsoll-guest: exit 0"]);
         let (console, shown) = after(&lines);
         assert!(shown.is_empty());
         let held: Vec<&str> = console.failed_boot().collect();
         assert_eq!(held.len(), KEPT);
-        assert!(held.contains(&"Kernel panic - not syncing: no init"));
+        assert!(held.contains(&panic));
         let error = console.verdict(End::Closed).unwrap_err().to_string();
         assert!(error.contains("exit 0"), "{error}");
     }
 
     #[test]
-    fn panic_error_names_the_running_test() {
-        let (console, shown) = after(&[
-            "plimsoll-guest: begin",
+    fn a_failed_guest_is_explained_by_its_last_lines() {
+        let panic = [
+            BEGIN,
             "test bold ... [    8.1] sysrq: Trigger a crash",
             "[    8.2] Kernel panic - not syncing: sysrq triggered crash",
             "[    8.3] Kernel Offset: 0x2dc00000",
-        ]);
-        assert_eq!(shown.len(), 3);
-        let error = console.verdict(End::Closed).unwrap_err().to_string();
-        assert!(
-            error.contains("(not syncing: sysrq triggered crash)"),
-            "{error}"
-        );
-        assert!(error.contains("'test bold"), "{error}");
-    }
-
-    #[test]
-    fn a_guest_that_hangs_before_its_script_shows_the_kernel_s_last_line() {
-        let (console, _) = after(&["[    0.1] Linux", "[    0.2] evm", ""]);
-        let end = End::TimeLimit(Duration::from_secs(9));
-        let error = console.verdict(end).unwrap_err().to_string();
-        assert!(error.contains("0.2] evm"), "{error}");
-    }
-
-    #[test]
-    fn a_test_that_hangs_is_named() {
-        let (console, _) = after(&["plimsoll-guest: begin", "test slow ... "]);
-        let end = End::TimeLimit(Duration::from_secs(9));
-        let error = console.verdict(end).unwrap_err().to_string();
-        assert!(
-            error.contains("9 s") && error.contains("test slow"),
-            "{error}"
-        );
+        ];
+        let boot = ["[    0.1] Linux", "[    0.2] evm", ""];
+        let too_long = End::TimeLimit(Duration::from_secs(9));
+        let cases: [(&[&str], End, &[&str]); 4] = [
+            (
+                &panic,
+                End::Closed,
+                &["(not syncing: sysrq triggered crash)", "'test bold"],
+            ),
+            (&boot, too_long, &["0.2] evm"]),
+            (&[BEGIN, "test slow ... "], too_long, &["9 s", "test slow"]),
+            (
+                &[BEGIN, NONE, "plimsoll-guest: exit 0"],
+                End::Closed,
+                &["no test ran"],
+            ),
+        ];
+        for (lines, end, parts) in cases {
+            let error = after(lines).0.verdict(end).unwrap_err().to_string();
+            for part in parts {
+                assert!(error.contains(part), "{part}: {error}");
+            }
+        }
+        assert_eq!(after(&panic).1.len(), 3);
     }
 
     #[test]

@@ -24,11 +24,8 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// Adds a folder and its parents.
-    ///
-    /// # Errors
-    ///
-    /// If the path contains `..` or is not UTF-8.
+    /// Adds a folder and its parents. Fails for a path that contains `..` or is not
+    /// UTF-8.
     pub(crate) fn folder(&mut self, path: &Path) -> Result<(), XtaskError> {
         let name = name_of(path)?;
         let ends = name.match_indices('/').map(|(end, _)| end);
@@ -39,11 +36,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Adds an executable file and its parent folders.
-    ///
-    /// # Errors
-    ///
-    /// If the path contains `..` or is not UTF-8.
+    /// Adds an executable file and its parent folders; fails as for a folder.
     pub(crate) fn file(&mut self, path: &Path, bytes: Vec<u8>) -> Result<(), XtaskError> {
         if let Some(parent) = path.parent().filter(|p| *p != Path::new("/")) {
             self.folder(parent)?;
@@ -52,9 +45,7 @@ impl Archive {
         Ok(())
     }
 
-    /// # Errors
-    ///
-    /// If a file exceeds the format's limit of 4 GiB.
+    /// Fails if a file exceeds the format's limit of 4 GiB.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>, XtaskError> {
         let mut out = Vec::new();
         for (inode, (name, node)) in (1..).zip(&self.nodes) {

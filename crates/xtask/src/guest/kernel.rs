@@ -13,10 +13,6 @@ const PACKAGE: &str = "linux-image-6.12-cloud-amd64";
 const PREFIX: &str = "vmlinuz-";
 
 /// The kernel in `cache`, downloaded if there is none.
-///
-/// # Errors
-///
-/// If apt does not know it, or it cannot be downloaded, unpacked or stored.
 pub(crate) fn kernel(cache: &Path) -> Result<PathBuf, XtaskError> {
     if let Some(kept) = kernel_in(cache)? {
         return Ok(kept);

@@ -4,11 +4,7 @@ use crate::error::XtaskError;
 use std::path::{Path, PathBuf};
 
 /// Absolute paths of the libraries and the loader that `program` needs; none
-/// for a static program.
-///
-/// # Errors
-///
-/// If one of them is not on this machine.
+/// for a static program. Fails if one of them is not on this machine.
 pub(crate) fn libraries(program: &Path, ldd_output: &str) -> Result<Vec<PathBuf>, XtaskError> {
     let mut found = Vec::new();
     for line in ldd_output.lines().map(str::trim) {

@@ -25,10 +25,6 @@ use workspace::Workspace;
 const PREFIX: &str = "guest | ";
 
 /// Builds the tests, boots the guest, and returns the exit status of the tests.
-///
-/// # Errors
-///
-/// If the guest could not be started or did not complete its tests.
 pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
     if std::env::consts::ARCH != "x86_64" {
         let arch = std::env::consts::ARCH;

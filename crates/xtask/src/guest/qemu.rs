@@ -42,10 +42,6 @@ impl Drop for Guest {
 /// Boots a guest and passes its output to `console` until the tests are over,
 /// the guest has ended, or `time_limit` has passed. Text to show goes to
 /// `show`.
-///
-/// # Errors
-///
-/// If qemu does not start, or `show` fails.
 pub(crate) fn boot(
     arguments: &[OsString],
     time_limit: Duration,

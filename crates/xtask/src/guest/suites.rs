@@ -44,10 +44,6 @@ impl Suite {
 }
 
 /// The requested suites of the list; all if none is named.
-///
-/// # Errors
-///
-/// If a name is not on the list.
 pub(crate) fn select(list: &[Suite], packages: &[String]) -> Result<Vec<Suite>, XtaskError> {
     if packages.is_empty() {
         return Ok(list.to_vec());
@@ -122,10 +118,6 @@ impl Built {
 }
 
 /// The programs in cargo's messages that `suites` include.
-///
-/// # Errors
-///
-/// If a line is not a documented message.
 pub(crate) fn built(
     messages: &str,
     workspace: &Workspace,

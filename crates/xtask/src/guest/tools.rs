@@ -36,9 +36,7 @@ impl Tool {
     }
 }
 
-/// # Errors
-///
-/// Lists all tools that are not there.
+/// Fails with all tools that are not there.
 pub(crate) fn require(tools: &[Tool]) -> Result<(), XtaskError> {
     let missing: Vec<&Tool> = tools.iter().filter(|tool| tool.path().is_none()).collect();
     if missing.is_empty() {
@@ -53,11 +51,8 @@ pub(crate) fn require(tools: &[Tool]) -> Result<(), XtaskError> {
     })
 }
 
-/// Runs a command and returns its standard output.
-///
-/// # Errors
-///
-/// If it does not start, or its status is a failure.
+/// Runs a command and returns its standard output; an error if its status is a
+/// failure.
 pub(crate) fn output(command: &mut Command) -> Result<String, XtaskError> {
     command.stdin(Stdio::null());
     let ended = command.output().map_err(|source| XtaskError::Start {

@@ -14,10 +14,6 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     /// Parses the output of `cargo metadata --no-deps --format-version=1`.
-    ///
-    /// # Errors
-    ///
-    /// If it has another form.
     pub(crate) fn read(metadata: &str) -> Result<Workspace, XtaskError> {
         let metadata = serde_json::from_str(metadata).unwrap_or_default();
         parts(&metadata).ok_or_else(|| {
