@@ -1,8 +1,8 @@
 //! Errors of changes to the machine.
 
+use crate::TIMEOUT;
 use crate::mechanism::Mechanism;
-use crate::poll::TIMEOUT;
-use plimsoll_host::HostError;
+use plimsoll_host::{HostError, Pid};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -109,5 +109,14 @@ impl ControlError {
     pub(crate) fn file(path: &Path, verb: &'static str, source: io::Error) -> ControlError {
         let path = path.to_owned();
         ControlError::File { path, verb, source }
+    }
+
+    pub(crate) fn still_there(what: String, pids: &[Pid]) -> ControlError {
+        let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
+        let processes = match pids.is_empty() {
+            true => "none with a number here".to_owned(),
+            false => pids.join(", "),
+        };
+        ControlError::StillThere { what, processes }
     }
 }

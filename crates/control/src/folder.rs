@@ -236,14 +236,7 @@ pub(crate) fn fill_cpuset(folder: &Path, parent: &Path) -> Result<(), ControlErr
 
 fn still_there(folder: &Path) -> ControlError {
     let pids = processes(folder).unwrap_or_default();
-    let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
-    ControlError::StillThere {
-        what: folder.display().to_string(),
-        processes: match pids.is_empty() {
-            true => "none with a number here".to_owned(),
-            false => pids.join(", "),
-        },
-    }
+    ControlError::still_there(folder.display().to_string(), &pids)
 }
 
 fn is_busy(error: &io::Error) -> bool {

@@ -72,3 +72,6 @@ pub use mechanism::{Capabilities, Means, Mechanism, Rung};
 pub use rustix::process::Signal;
 pub use scratch::{Scratch, Working};
 pub use settings::{MemoryEvents, MemoryLimits, Quota, Usage, Weight};
+
+/// Maximum time for a group to freeze or to become empty.
+const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);

@@ -1,17 +1,12 @@
 //! Polls the kernel until a requested change has happened.
 
+use crate::TIMEOUT;
 use crate::error::ControlError;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Maximum time for a group to freeze or to become empty.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Polls `done` at growing intervals until it returns `true` or [`TIMEOUT`] has
 /// passed; returns its last answer.
-///
-/// # Errors
-/// Any error of `done`.
 pub(crate) fn until(
     mut done: impl FnMut() -> Result<bool, ControlError>,
 ) -> Result<bool, ControlError> {

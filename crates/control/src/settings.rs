@@ -15,9 +15,6 @@ impl Weight {
     pub const LEAST: Weight = Weight(1);
 
     /// `weight` if it is within 1 to 10000.
-    ///
-    /// # Errors
-    /// [`ControlError::OutOfRange`] otherwise.
     pub fn new(weight: u16) -> Result<Weight, ControlError> {
         match weight {
             1..=10_000 => Ok(Weight(weight)),

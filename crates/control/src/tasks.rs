@@ -175,12 +175,16 @@ mod tests {
     use super::*;
     use plimsoll_model::CpuTime;
 
+    /// Added to the numbers of processes, so that none is this process.
+    const BASE: Pid = 900_000;
+    const ADOPTER: Pid = 2;
+
     fn process(pid: Pid, parent: Pid, group: Pid, started: u64) -> ProcessStat {
         ProcessStat {
-            pid,
+            pid: BASE + pid,
             started,
-            parent,
-            group,
+            parent: BASE + parent,
+            group: BASE + group,
             state: 'S',
             own: CpuTime::ZERO,
             reaped: CpuTime::ZERO,
@@ -188,61 +192,43 @@ mod tests {
         }
     }
 
-    const LEADER: ProcessKey = ProcessKey {
-        pid: 900_010,
-        started: 50,
-    };
-
-    fn pids(others: Vec<ProcessStat>) -> Vec<Pid> {
-        pids_of(Tree::of(LEADER), others)
-    }
-
-    fn pids_of(tree: Tree, others: Vec<ProcessStat>) -> Vec<Pid> {
-        let mut pids: Vec<Pid> = members(others, tree).iter().map(|l| l.pid).collect();
-        pids.sort_unstable();
-        pids
-    }
-
     #[test]
     fn a_tree_is_the_process_group_and_its_descendants() {
-        let leader = process(900_010, 1, 900_010, 50);
-        let in_group = process(900_011, 1, 900_010, 51);
-        let left_group = process(900_012, 900_011, 900_012, 52);
-        let its_child = process(900_013, 900_012, 900_012, 53);
-        let other = process(900_014, 1, 900_014, 54);
-        let all = vec![its_child, other, left_group, in_group, leader];
-        assert_eq!(pids(all), [900_010, 900_011, 900_012, 900_013]);
-    }
-
-    #[test]
-    fn adopted_orphans_belong_to_the_tree() {
-        let adopter = 900_001;
-        let leader = process(900_010, adopter, 900_010, 50);
-        let orphan = process(900_012, adopter, 900_012, 52);
-        let its_child = process(900_013, 900_012, 900_012, 53);
-        let of_init = process(900_014, 1, 900_014, 54);
-        let all = vec![its_child, of_init, orphan, leader];
-        assert_eq!(pids(all.clone()), [900_010]);
-        let tree = Tree {
-            leader: LEADER,
-            adopter: Some(adopter),
-        };
-        assert_eq!(pids_of(tree, all), [900_010, 900_012, 900_013]);
-    }
-
-    #[test]
-    fn the_group_outlives_its_leader_until_the_pid_is_reused() {
-        let member = process(900_011, 1, 900_010, 51);
-        assert_eq!(pids(vec![member]), [900_011]);
-        let reused = process(900_010, 1, 900_010, 70);
-        assert_eq!(pids(vec![member, reused]), [] as [Pid; 0]);
-    }
-
-    #[test]
-    fn older_and_ended_processes_are_no_members() {
-        let older = process(900_011, 1, 900_010, 49);
-        let mut ended = process(900_010, 1, 900_010, 50);
+        let leader = process(10, 1, 10, 50);
+        let in_group = process(11, 1, 10, 51);
+        let left_group = process(12, 11, 12, 52);
+        let its_child = process(13, 12, 12, 53);
+        let other = process(14, 1, 14, 54);
+        let reused = process(10, 1, 10, 70);
+        let older = process(11, 1, 10, 49);
+        let mut ended = leader;
         ended.state = 'Z';
-        assert_eq!(pids(vec![older, ended]), [] as [Pid; 0]);
+        let adopted = process(15, ADOPTER, 15, 55);
+        let whole = [its_child, other, left_group, in_group, leader];
+        let with_orphan = [adopted, other, leader];
+        let adopter = Some(BASE + ADOPTER);
+        /// A name, the adopter, all processes and the members.
+        type Case<'a> = (&'a str, Option<Pid>, &'a [ProcessStat], &'a [Pid]);
+        let cases: [Case<'_>; 6] = [
+            (
+                "descendants that left the group",
+                None,
+                &whole,
+                &[10, 11, 12, 13],
+            ),
+            ("the orphans of others", None, &with_orphan, &[10]),
+            ("adopted orphans", adopter, &with_orphan, &[10, 15]),
+            ("a group without its leader", None, &[in_group], &[11]),
+            ("a reused PID", None, &[in_group, reused], &[]),
+            ("older and ended processes", None, &[older, ended], &[]),
+        ];
+        for (case, adopter, processes, expected) in cases {
+            let leader = ProcessKey::of(&leader);
+            let tree = Tree { leader, adopter };
+            let found = members(processes.to_vec(), tree);
+            let mut pids: Vec<Pid> = found.iter().map(|found| found.pid - BASE).collect();
+            pids.sort_unstable();
+            assert_eq!(pids, expected, "{case}");
+        }
     }
 }

@@ -36,20 +36,18 @@ pub(crate) fn kill(root: &Root, tree: Tree) -> Result<(), ControlError> {
     let _ = freeze(root, tree, true);
     let mut left = Vec::new();
     let kill_all = || {
-        left = tree.members(root)?;
-        for process in &left {
+        let members = tree.members(root)?;
+        for process in &members {
             tasks::signal_process(root, ProcessKey::of(process), Signal::KILL)?;
         }
+        left = members.iter().map(|process| process.pid).collect();
         Ok(left.is_empty())
     };
     if until(kill_all)? {
         return Ok(());
     }
-    let pids: Vec<String> = left.iter().map(|l| l.pid.to_string()).collect();
-    Err(ControlError::StillThere {
-        what: format!("the process group {}", tree.leader.pid),
-        processes: pids.join(", "),
-    })
+    let what = format!("the process group {}", tree.leader.pid);
+    Err(ControlError::still_there(what, &left))
 }
 
 /// CPU time of the current members and of the children that they waited for.

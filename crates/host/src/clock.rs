@@ -180,28 +180,20 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn missing_file_or_small_allowance_gives_no_meter() {
-        let tree = FakeTree::new();
-        write(&tree, 0, 1, 1);
-        assert!(meter(&tree, "0-1").is_none());
-        assert!(meter(&tree, "").is_none());
-        let (cpus, mut allowance) = ("0".parse().unwrap(), 1);
-        let open = |allowance: &mut usize| {
-            let meter = ClockMeter::open(tree.root(), &cpus, allowance);
-            meter.unwrap().is_some()
-        };
-        assert!(open(&mut allowance));
-        assert_eq!(allowance, 0);
-        assert!(!open(&mut allowance));
-    }
-
-    #[test]
-    fn zero_registers_give_no_meter() {
+    fn missing_file_zero_counter_or_small_allowance_gives_no_meter() {
         let tree = FakeTree::new();
         write(&tree, 0, 1, 1);
         write(&tree, 1, 0, 0);
-        assert!(meter(&tree, "0").is_some());
-        assert!(meter(&tree, "0-1").is_none());
+        for (cpus, is_open) in [("0", true), ("0-1", false), ("0,2", false), ("", false)] {
+            assert_eq!(meter(&tree, cpus).is_some(), is_open, "{cpus}");
+        }
+        let mut allowance = 1;
+        for expected in [true, false] {
+            let cpus = "0".parse().unwrap();
+            let meter = ClockMeter::open(tree.root(), &cpus, &mut allowance);
+            assert_eq!(meter.unwrap().is_some(), expected);
+            assert_eq!(allowance, 0);
+        }
     }
 
     #[test]

@@ -59,47 +59,30 @@ mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write;
 
-    const WITH: &str = "CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n";
-    const WITHOUT: &str = "CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
-
     #[test]
-    fn configuration_is_read_from_boot() {
-        for (text, expected) in [
-            (WITH, InterruptTime::Apart),
-            (WITHOUT, InterruptTime::InTasks),
-            (
-                "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n",
-                InterruptTime::Apart,
-            ),
-        ] {
-            let tree = FakeTree::new().files(&[
-                ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
-                ("boot/config-6.1.0-9", text),
-            ]);
-            assert_eq!(interrupt_time(tree.root()), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn proc_config_has_precedence_over_boot() {
-        let tree = FakeTree::new().files(&[
-            ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
-            ("boot/config-6.1.0-9", WITH),
-            ("proc/config.gz", ""),
-        ]);
+    fn configuration_is_read_from_proc_or_else_from_boot() {
+        const WITH: &str = "CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n";
+        const NATIVE: &str = "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n";
+        const WITHOUT: &str =
+            "CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
         let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
         packed.write_all(WITHOUT.as_bytes()).unwrap();
         let packed = packed.finish().unwrap();
-        std::fs::write(tree.root().path("/proc/config.gz"), packed).unwrap();
-        assert_eq!(interrupt_time(tree.root()), InterruptTime::InTasks);
-    }
-
-    #[test]
-    fn missing_configuration_is_unknown() {
-        let tree = FakeTree::new().files(&[
-            ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
-            ("proc/config.gz", "no gzip"),
-        ]);
-        assert_eq!(interrupt_time(tree.root()), InterruptTime::Unknown);
+        for (proc, boot, expected) in [
+            (None, Some(WITH), InterruptTime::Apart),
+            (None, Some(WITHOUT), InterruptTime::InTasks),
+            (None, Some(NATIVE), InterruptTime::Apart),
+            (Some(&packed[..]), Some(WITH), InterruptTime::InTasks),
+            (Some(b"no gzip"), None, InterruptTime::Unknown),
+        ] {
+            let tree = FakeTree::new().file("proc/sys/kernel/osrelease", "6.1.0-9\n");
+            if let Some(packed) = proc {
+                tree.write_bytes("proc/config.gz", packed);
+            }
+            if let Some(text) = boot {
+                tree.write("boot/config-6.1.0-9", text);
+            }
+            assert_eq!(interrupt_time(tree.root()), expected, "{proc:?} {boot:?}");
+        }
     }
 }

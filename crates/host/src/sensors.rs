@@ -14,7 +14,6 @@ use crate::stat::CpuTimes;
 use crate::task::{self, Source, TaskFiles};
 use crate::tracking::{OwnProcess, ServiceProcesses, ThreadRoles};
 use plimsoll_model::CpuSet;
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// The location of the service under test.
@@ -160,11 +159,11 @@ impl Sensors {
         let Some(cpus) = &self.service_cpus else {
             return;
         };
-        let (root, machine) = (&self.files.root, &mut self.unsupported);
+        let (root, lacks) = (&self.files.root, &mut self.unsupported);
         reading.service_cpus = cpus.clone();
-        reading.cpu = machine.read(Counter::Cpu, || CpuTimes::read(root));
-        reading.pressure = machine.read(Counter::Pressure, || pressure(root));
-        reading.frequency_hz = machine.read(Counter::Frequency, || frequency_hz(root, cpus));
+        reading.cpu = read_unless(&mut lacks.cpu, || CpuTimes::read(root));
+        reading.pressure = read_unless(&mut lacks.pressure, || pressure(root));
+        reading.frequency_hz = read_unless(&mut lacks.frequency, || frequency_hz(root, cpus));
         let energy = self.energy.as_mut();
         reading.energy = energy.and_then(|meter| meter.read(root).ok());
     }
@@ -210,30 +209,22 @@ pub(crate) fn open_files_limit(root: &Root) -> Option<u64> {
 /// The counters of the machine that the kernel does not provide. They are not
 /// read again; a failed read is retried at the next reading.
 #[derive(Debug, Default)]
-struct Unsupported(BTreeSet<Counter>);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Counter {
-    Cpu,
-    Pressure,
-    Frequency,
+struct Unsupported {
+    cpu: bool,
+    pressure: bool,
+    frequency: bool,
 }
 
-impl Unsupported {
-    fn read<T>(
-        &mut self,
-        counter: Counter,
-        read: impl FnOnce() -> Result<Option<T>, HostError>,
-    ) -> Option<T> {
-        if self.0.contains(&counter) {
-            return None;
-        }
-        let value = read().ok()?;
-        if value.is_none() {
-            self.0.insert(counter);
-        }
-        value
+fn read_unless<T>(
+    unsupported: &mut bool,
+    read: impl FnOnce() -> Result<Option<T>, HostError>,
+) -> Option<T> {
+    if *unsupported {
+        return None;
     }
+    let value = read().ok()?;
+    *unsupported = value.is_none();
+    value
 }
 
 #[cfg(test)]

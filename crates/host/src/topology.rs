@@ -136,20 +136,29 @@ mod tests {
 
     #[test]
     fn topology_counts_online_cpus() {
-        let t = topology(smt().root());
+        let counts = |tree: &FakeTree| {
+            let t = topology(tree.root());
+            let counts = (t.sockets, t.cores, t.threads_per_core, t.numa_nodes);
+            (counts, t.online.to_string(), t.allowed.len())
+        };
+        let whole = (Some(2), Some(4), Some(2), Some(2));
+        assert_eq!(counts(&smt()), (whole, "0-6".to_owned(), 3));
+        // The siblings are offline.
+        let cores_only = smt().file("sys/devices/system/cpu/online", "0-3\n");
+        let one_each = (Some(2), Some(4), Some(1), Some(2));
+        assert_eq!(counts(&cores_only), (one_each, "0-3".to_owned(), 3));
+        let incomplete = smt();
+        incomplete.remove("sys/devices/system/cpu/cpu3/topology");
+        let unknown = (None, None, None, Some(2));
+        assert_eq!(counts(&incomplete), (unknown, "0-6".to_owned(), 3));
+        // Without sysfs the CPUs come from /proc/stat.
+        let stat = "cpu  1 1 1 1\ncpu0 1 1 1 1\ncpu2 1 1 1 1\n";
+        let no_sysfs = FakeTree::new().file("proc/stat", stat);
         assert_eq!(
-            (t.sockets, t.cores, t.threads_per_core),
-            (Some(2), Some(4), Some(2))
+            counts(&no_sysfs),
+            ((None, None, None, None), "0,2".to_owned(), 0)
         );
-        assert_eq!(t.numa_nodes, Some(2));
-        assert_eq!((t.online.len(), t.allowed.len()), (7, 3));
-    }
-
-    #[test]
-    fn offline_siblings_give_one_thread_per_core() {
-        let tree = smt().file("sys/devices/system/cpu/online", "0-3\n");
-        let t = topology(tree.root());
-        assert_eq!((t.cores, t.threads_per_core), (Some(4), Some(1)));
+        assert!(topology(no_sysfs.root()).caches.is_empty());
     }
 
     #[test]
@@ -161,23 +170,6 @@ mod tests {
         assert_eq!(shown("0-1"), ["0,4", "1,5"]);
         assert_eq!(shown("2-3,6"), ["2,6", "3"]);
         assert_eq!(cores_of(FakeTree::new().root(), &CpuSet::default()), []);
-    }
-
-    #[test]
-    fn one_cpu_without_topology_makes_counts_unknown() {
-        let tree = smt();
-        tree.remove("sys/devices/system/cpu/cpu3/topology");
-        let t = topology(tree.root());
-        assert_eq!((t.sockets, t.cores, t.threads_per_core), (None, None, None));
-    }
-
-    #[test]
-    fn without_sysfs_cpus_come_from_proc_stat() {
-        let tree = FakeTree::new().file("proc/stat", "cpu  1 1 1 1\ncpu0 1 1 1 1\ncpu2 1 1 1 1\n");
-        let t = topology(tree.root());
-        assert_eq!(t.online.to_string(), "0,2");
-        assert_eq!((t.sockets, t.cores, t.numa_nodes), (None, None, None));
-        assert!(t.caches.is_empty());
     }
 
     #[test]

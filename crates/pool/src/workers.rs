@@ -62,7 +62,6 @@ impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
     /// the worker's thread.
     ///
     /// # Errors
-    ///
     /// If a worker cannot be started or pinned; no job has run then.
     pub fn start<J>(cpus: &CpuSet, began: Instant, source: S, job: J) -> Result<Pool<S>, PoolError>
     where

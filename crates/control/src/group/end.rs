@@ -17,9 +17,6 @@ impl Group {
     /// that has left its process group does not get it. A frozen process handles it
     /// when thawed. Call this before the commands are reaped, while their PIDs are
     /// still reserved.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn signal(&self, signal: Signal) -> Result<(), ControlError> {
         self.leaders
             .iter()
@@ -55,9 +52,6 @@ impl Group {
     /// it now and then where
     /// [`Capabilities::keeps_orphans`](crate::Capabilities::keeps_orphans) is set;
     /// elsewhere it does nothing.
-    ///
-    /// # Errors
-    /// If /proc cannot be read.
     pub fn reap(&mut self) -> Result<(), ControlError> {
         if !self.capabilities.keeps_orphans {
             return Ok(());
@@ -87,9 +81,6 @@ impl Group {
 /// Waits until a command has ended. Returns its exit status and the CPU time of it
 /// and of all descendants that were waited for, read while its PID is still
 /// reserved; `None` if /proc does not have it.
-///
-/// # Errors
-/// If the command cannot be waited for.
 pub fn wait_with_cpu_time(
     root: &Root,
     child: &mut Child,

@@ -15,9 +15,6 @@ impl Group {
     /// Sets its CPU weight relative to other groups. Without a cgroup this sets nice,
     /// which an unprivileged user can only raise. Under [idle
     /// scheduling](Group::set_idle) the weight applies once idle scheduling ends.
-    ///
-    /// # Errors
-    /// If it cannot be set here, or the kernel refuses.
     pub fn set_weight(&mut self, weight: Weight) -> Result<(), ControlError> {
         if let Some(made) = self.serving(Mechanism::Weight)? {
             // While cpu.idle is 1 the kernel refuses a weight (EINVAL).
@@ -127,9 +124,6 @@ impl Group {
 
     /// Sets its I/O weight. Only disks whose scheduler or cost model supports weights
     /// (`io.cost.qos`, BFQ) apply it.
-    ///
-    /// # Errors
-    /// If it cannot be set here.
     pub fn set_io_weight(&mut self, weight: Weight) -> Result<(), ControlError> {
         const HINT: &str = "no disk here shares by weight";
         let Some(made) = self.serving(Mechanism::Io)? else {
@@ -154,9 +148,6 @@ impl Group {
     }
 
     /// Continues all its processes.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn thaw(&mut self) -> Result<(), ControlError> {
         self.set_frozen(false)
     }

@@ -120,33 +120,19 @@ fn journals_of_live_processes_are_skipped_but_not_of_reused_pids() {
 }
 
 #[test]
-fn a_torn_line_is_ignored() {
-    let left = Left::new();
-    let folder = left.group("plimsoll-1");
-    let whole = made(&folder);
-    left.journal(BOOT, &whole[..whole.len() - 3]);
-    assert_eq!(left.repair(), []);
-    assert!(folder.exists());
-    assert_eq!(fs::read_dir(left.journals().dir).unwrap().count(), 0);
-}
-
-#[test]
-fn a_journal_of_another_boot_is_removed() {
-    let left = Left::new();
-    let folder = left.group("plimsoll-1");
-    let path = left.journal("another", &made(&folder));
-    assert_eq!(left.repair(), []);
-    assert!(folder.exists());
-    assert!(!path.exists());
-}
-
-#[test]
-fn a_group_that_is_not_ours_is_never_removed() {
-    let left = Left::new();
-    let folder = left.group("system.slice");
-    left.journal(BOOT, &made(&folder));
-    assert_eq!(left.repair(), []);
-    assert!(folder.exists());
+fn what_is_not_to_be_undone_is_left_alone() {
+    for (case, name, boot, torn) in [
+        ("a torn line", "plimsoll-1", BOOT, 3),
+        ("another boot", "plimsoll-1", "another", 0),
+        ("a group that is not ours", "system.slice", BOOT, 0),
+    ] {
+        let left = Left::new();
+        let folder = left.group(name);
+        let whole = made(&folder);
+        let path = left.journal(boot, &whole[..whole.len() - torn]);
+        assert_eq!(left.repair(), [], "{case}");
+        assert!(folder.exists() && !path.exists(), "{case}");
+    }
 }
 
 #[test]

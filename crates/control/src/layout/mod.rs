@@ -74,9 +74,6 @@ pub(crate) enum Holds {
 
 impl CgroupLayout {
     /// Reads the mounts and this process' permissions. Changes nothing.
-    ///
-    /// # Errors
-    /// If the mounts cannot be read from /proc.
     pub fn find(root: &Root) -> Result<CgroupLayout, ControlError> {
         let own = Cgroups::find(root)?.own(root)?;
         let v1 = own

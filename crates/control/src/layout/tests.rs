@@ -74,21 +74,19 @@ const USER: &str = "/user.slice/user-1000.slice/user@1000.service";
 
 /// A desktop: the user's manager has its subtree delegated.
 fn desktop(own: &str) -> Machine {
-    Machine::new(V2, &format!("0::{own}\n"))
-        .group("", ALL, ALL, "1\n")
-        .not_ours("")
-        .group("/user.slice", ALL, ALL, "")
-        .not_ours("/user.slice")
-        .group("/user.slice/user-1000.slice", ALL, ALL, "")
-        .not_ours("/user.slice/user-1000.slice")
+    let mut machine = Machine::new(V2, &format!("0::{own}\n"));
+    for (at, procs) in [
+        ("", "1\n"),
+        ("/user.slice", ""),
+        ("/user.slice/user-1000.slice", ""),
+    ] {
+        machine = machine.group(at, ALL, ALL, procs).not_ours(at);
+    }
+    let app = format!("{USER}/app.slice");
+    machine
         .group(USER, ALL, SOME, "")
-        .group(&format!("{USER}/app.slice"), SOME, SOME, "")
-        .group(
-            &format!("{USER}/app.slice/term.scope"),
-            SOME,
-            "",
-            "70\n71\n",
-        )
+        .group(&app, SOME, SOME, "")
+        .group(&format!("{app}/term.scope"), SOME, "", "70\n71\n")
 }
 
 #[test]
@@ -181,18 +179,18 @@ fn a_missing_controller_is_named() {
 
 #[test]
 fn an_old_kernel_has_no_idle_group() {
-    let old = |release| {
-        Machine::new(V2, "0::/\n")
-            .group("", ALL, ALL, "")
-            .file("proc/sys/kernel/osrelease", release)
-            .choose([Idle, Weight])
-            .capabilities
-    };
-    assert!(!old("5.10.0-9-amd64\n").by_group(Idle));
-    assert!(old("5.10.0-9-amd64\n").by_group(Weight));
-    assert!(old("5.15.0\n").by_group(Idle));
-    assert!(old("6.1-rc3\n").by_group(Idle));
-    assert!(!old("what\n").by_group(Idle));
+    for (release, has_idle) in [
+        ("5.10.0-9-amd64\n", false),
+        ("5.15.0\n", true),
+        ("6.1-rc3\n", true),
+        ("what\n", false),
+    ] {
+        let machine = Machine::new(V2, "0::/\n").group("", ALL, ALL, "");
+        let machine = machine.file("proc/sys/kernel/osrelease", release);
+        let capabilities = machine.choose([Idle, Weight]).capabilities;
+        assert_eq!(capabilities.by_group(Idle), has_idle, "{release}");
+        assert!(capabilities.by_group(Weight), "{release}");
+    }
 }
 
 const HYBRID: &str = "\
@@ -204,13 +202,19 @@ const UNIFIED: &str = "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 
 
 fn hybrid(mounts: &str) -> Machine {
     let own = "3:cpu,cpuacct:/\n4:freezer:/\n5:cpuset:/\n1:name=systemd:/\n0::/\n";
-    Machine::new(mounts, own)
-        .file("sys/fs/cgroup/cpu,cpuacct/cgroup.procs", "1\n")
-        .file("sys/fs/cgroup/cpu,cpuacct/cpu.idle", "0\n")
-        .file("sys/fs/cgroup/freezer/cgroup.procs", "1\n")
-        .file("sys/fs/cgroup/cpuset/cgroup.procs", "1\n")
-        .file("sys/fs/cgroup/unified/cgroup.procs", "1\n")
-        .file("sys/fs/cgroup/unified/cgroup.controllers", "\n")
+    let files = [
+        ("cpu,cpuacct/cgroup.procs", "1\n"),
+        ("cpu,cpuacct/cpu.idle", "0\n"),
+        ("freezer/cgroup.procs", "1\n"),
+        ("cpuset/cgroup.procs", "1\n"),
+        ("unified/cgroup.procs", "1\n"),
+        ("unified/cgroup.controllers", "\n"),
+    ];
+    files
+        .iter()
+        .fold(Machine::new(mounts, own), |machine, (path, text)| {
+            machine.file(&format!("sys/fs/cgroup/{path}"), text)
+        })
 }
 
 #[test]

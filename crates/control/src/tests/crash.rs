@@ -118,13 +118,22 @@ impl Owner {
     }
 }
 
+/// The modes without those that need a cgroup where there is none.
+fn possible<'a>(bench: &Bench, modes: &[&'a str]) -> Vec<&'a str> {
+    let has_groups = permitted(&bench.layout(), &[Freeze]);
+    let modes = modes.iter().copied();
+    modes
+        .filter(|mode| has_groups || !mode.starts_with("group"))
+        .collect()
+}
+
 #[test]
 fn changes_of_a_killed_process_are_undone_by_the_next_start() {
     let bench = Bench::new();
-    for mode in ["group kill", "group kill running", "tree kill running"] {
-        if mode.starts_with("group") && !permitted(&bench.layout(), &[Freeze]) {
-            continue;
-        }
+    for mode in possible(
+        &bench,
+        &["group kill", "group kill running", "tree kill running"],
+    ) {
         let mut owner = Owner::start(&bench, mode);
         owner.kill();
         assert!(owner.child_lives(&bench), "{mode}");
@@ -156,10 +165,7 @@ fn a_stopped_command_without_a_cgroup_ends_with_its_owner() {
 #[test]
 fn processes_to_be_left_continue_after_the_repair() {
     let bench = Bench::new();
-    for mode in ["group leave", "tree leave running"] {
-        if mode.starts_with("group") && !permitted(&bench.layout(), &[Freeze]) {
-            continue;
-        }
+    for mode in possible(&bench, &["group leave", "tree leave running"]) {
         let mut owner = Owner::start(&bench, mode);
         owner.kill();
         let stat = || ProcessStat::read(&bench.root, owner.child).unwrap();

@@ -90,18 +90,16 @@ fn threads_count_from_the_first_sample_and_after_their_end() {
 }
 
 #[test]
-fn new_thread_counts_in_full() {
-    let first = sample(10, &[(0, 100 * MS)]);
+fn new_threads_and_processes_count_in_full() {
     let later = sample(18, &[(0, 120 * MS), (1, 60 * MS)]);
-    let mut a = account(&first, CountFrom::FirstSample);
+    let mut a = account(&sample(10, &[(0, 100 * MS)]), CountFrom::FirstSample);
     a.update(&later, &rest);
-    assert_eq!(a.parts().other.cpu, ms(80));
-    assert_eq!(a.parts().other.run_delay, Some(Duration::from_millis(8)));
-    assert_eq!(a.parts().other.context_switches, Some(1));
-}
-
-#[test]
-fn process_started_during_observation_counts_in_full() {
+    let expected = TaskTimes {
+        cpu: ms(80),
+        run_delay: Some(ms(8).0),
+        context_switches: Some(1),
+    };
+    assert_eq!(a.parts().other, expected);
     let a = account(&sample(30, &[(0, 100 * MS)]), CountFrom::Start);
     assert_eq!(a.parts().sum().cpu, ms(300));
 }

@@ -4,34 +4,26 @@ use crate::fake_tree::FakeTree;
 
 const CPU: &str = "sys/devices/system/cpu";
 
+const CLOCK: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+
 /// A machine that meets every requirement.
 fn good() -> FakeTree {
-    let files = [
-        ("pressure/cpu", "some total=1\n"),
-        ("self/schedstat", "9 0 1\n"),
-        ("self/status", "Cpus_allowed_list:\t0-1\n"),
-        ("self/cgroup", "0::/\n"),
-        ("self/limits", "Max open files  65536  65536  files\n"),
-        ("stat", "cpu  999 0 0 0 0 0 0 1\n"),
-    ];
-    let mut tree = files
-        .iter()
-        .fold(mounted(V2), |tree, (file, text)| {
-            tree.file(&format!("proc/{file}"), text)
-        })
+    let rapl = "sys/class/powercap/intel-rapl:0";
+    let mut tree = mounted(V2)
+        .files(&[
+            ("proc/pressure/cpu", "some total=1\n"),
+            ("proc/self/schedstat", "9 0 1\n"),
+            ("proc/self/status", "Cpus_allowed_list:\t0-1\n"),
+            ("proc/self/cgroup", "0::/\n"),
+            ("proc/self/limits", "Max open files  65536  65536  files\n"),
+            ("proc/stat", "cpu  999 0 0 0 0 0 0 1\n"),
+            (CLOCK, "tsc\n"),
+        ])
         .file(&format!("{CPU}/online"), "0-1\n")
         .file(&format!("{CPU}/cpufreq/boost"), "0\n")
-        .file(
-            "sys/devices/system/clocksource/clocksource0/current_clocksource",
-            "tsc\n",
-        );
-    for (file, text) in [
-        ("name", "package-0\n"),
-        ("energy_uj", "5\n"),
-        ("max_energy_range_uj", "9\n"),
-    ] {
-        tree = tree.file(&format!("sys/class/powercap/intel-rapl:0/{file}"), text);
-    }
+        .file(&format!("{rapl}/name"), "package-0\n")
+        .file(&format!("{rapl}/energy_uj"), "5\n")
+        .file(&format!("{rapl}/max_energy_range_uj"), "9\n");
     for cpu in 0..2 {
         let cpu = format!("{CPU}/cpu{cpu}");
         tree = tree
@@ -57,24 +49,25 @@ fn missing(tree: &FakeTree) -> Vec<String> {
 fn good_machine_meets_all_requirements() {
     assert_eq!(missing(&good()), [""; 0]);
     assert_eq!(requirements(good().root()).len(), 13);
+    let enough = good().file("sys/fs/cgroup/cpu.max", "200000 100000\n");
+    assert_eq!(
+        missing(&enough),
+        [""; 0],
+        "the limit is above the CPU count"
+    );
 }
 
 #[test]
 fn each_missed_requirement_is_named() {
-    let clock = "sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let online = format!("{CPU}/online");
-    let (boost, governor) = (
-        format!("{CPU}/cpufreq/boost"),
-        format!("{CPU}/cpu0/cpufreq/scaling_governor"),
-    );
-    let cases = [
+    let [online, boost] = ["online", "cpufreq/boost"].map(|name| format!("{CPU}/{name}"));
+    for (file, text, name) in [
         ("proc/pressure/cpu", "garbage", "pressure stall information"),
         (
             "proc/self/schedstat",
             "0 0 0\n",
             "scheduler statistics per thread",
         ),
-        (online.as_str(), "0-2\n", "all CPUs for Plimsoll"),
+        (&online, "0-2\n", "all CPUs for Plimsoll"),
         (
             "sys/fs/cgroup/cpu.max",
             "150000 100000\n",
@@ -86,17 +79,17 @@ fn each_missed_requirement_is_named() {
             "enough open files",
         ),
         ("proc/stat", "cpu  90 0 0 0 0 0 0 10\n", "CPUs of its own"),
-        (boost.as_str(), "1\n", "the same clock at any load"),
-        (clock, "hpet\n", "a fast clock source"),
+        (&boost, "1\n", "the same clock at any load"),
+        (CLOCK, "hpet\n", "a fast clock source"),
         (".dockerenv", "", "a view of the whole machine"),
-    ];
-    for (file, text, name) in cases {
+    ] {
         assert_eq!(missing(&good().file(file, text)), [name], "{file}");
     }
-    let other = format!("{CPU}/cpu1/cpufreq/scaling_governor");
-    let tree = good()
-        .file(&governor, "powersave\n")
-        .file(&other, "powersave\n");
+    let tree = good();
+    for cpu in 0..2 {
+        let governor = format!("{CPU}/cpu{cpu}/cpufreq/scaling_governor");
+        tree.write(&governor, "powersave\n");
+    }
     assert_eq!(missing(&tree), ["full clock at light load"]);
 }
 
@@ -116,12 +109,6 @@ fn busy_clock_is_required_only_where_relevant() {
     small.write(&format!("{CPU}/cpu0/topology/core_cpus_list"), "0\n");
     small.remove(&format!("{CPU}/cpu0/cpufreq/scaling_cur_freq"));
     assert!(!without(&small).contains(&"clock while busy".to_owned()));
-}
-
-#[test]
-fn cgroup_limit_above_the_cpu_count_is_met() {
-    let tree = good().file("sys/fs/cgroup/cpu.max", "200000 100000\n");
-    assert_eq!(missing(&tree), [""; 0]);
 }
 
 #[test]

@@ -46,12 +46,6 @@ fn master_and_workers_hold_the_socket() {
 }
 
 #[test]
-fn a_connection_is_not_a_listener() {
-    let tree = tree(&[line("127.0.0.1:8080", "01", 77)], &[]).link("proc/9/fd/6", "socket:[77]");
-    assert_eq!(find(&tree, "127.0.0.1:8080"), Listeners::NotListening);
-}
-
-#[test]
 fn wildcard_sockets_serve_local_addresses_only() {
     let tree = tree(&[], &[line("[::]:80", "0A", 5)]).link("proc/9/fd/3", "socket:[5]");
     let found = Listeners::Found(vec![9]);
@@ -64,36 +58,50 @@ fn wildcard_sockets_serve_local_addresses_only() {
 }
 
 #[test]
-fn an_ipv4_wildcard_does_not_serve_ipv6() {
-    let tree = tree(&[line("0.0.0.0:80", "0A", 5)], &[]).link("proc/9/fd/3", "socket:[5]");
-    assert_eq!(find(&tree, "192.0.2.2:80"), Listeners::Found(vec![9]));
-    assert_eq!(find(&tree, "[::1]:80"), Listeners::NotListening);
-}
-
-#[test]
-fn most_specific_socket_wins() {
-    let v4 = [line("127.0.0.1:80", "0A", 1), line("0.0.0.0:80", "0A", 2)];
-    let v6 = [
-        line("[::]:80", "0A", 3),
-        line("[::ffff:192.0.2.2]:80", "0A", 4),
+fn the_most_specific_listening_sockets_are_found() {
+    let found = |pids: &[Pid]| Listeners::Found(pids.to_vec());
+    let any_v4 = ("0.0.0.0:80", "0A");
+    let of_all = [
+        ("127.0.0.1:80", "0A"),
+        any_v4,
+        ("[::]:80", "0A"),
+        ("[::ffff:192.0.2.2]:80", "0A"),
     ];
-    let mut tree = tree(&v4, &v6);
-    for pid in 1..=4 {
-        tree = tree.link(&format!("proc/{pid}/fd/3"), &format!("socket:[{pid}]"));
+    /// An address and a state.
+    type Socket = (&'static str, &'static str);
+    let cases: [(&[Socket], &str, Listeners); 9] = [
+        (
+            &[("127.0.0.1:80", "01")],
+            "127.0.0.1:80",
+            Listeners::NotListening,
+        ),
+        (&[any_v4], "192.0.2.2:80", found(&[1])),
+        (&[any_v4], "[::1]:80", Listeners::NotListening),
+        (&of_all, "127.0.0.1:80", found(&[1])),
+        (&of_all, "127.0.0.2:80", found(&[2])),
+        (&of_all, "[::1]:80", found(&[3])),
+        (&of_all, "192.0.2.2:80", found(&[4])),
+        // SO_REUSEPORT
+        (&[any_v4, any_v4], "127.0.0.1:80", found(&[1, 2])),
+        // The unspecified address is this host.
+        (&[("127.0.0.1:80", "0A")], "0.0.0.0:80", found(&[1])),
+    ];
+    for (sockets, address, expected) in cases {
+        let (mut v4, mut v6) = (Vec::new(), Vec::new());
+        for (inode, (at, state)) in (1..).zip(sockets) {
+            let table = if at.starts_with('[') {
+                &mut v6
+            } else {
+                &mut v4
+            };
+            table.push(line(at, state, inode));
+        }
+        // The process of each socket has the socket's number.
+        let tree = (1..=sockets.len()).fold(tree(&v4, &v6), |tree, pid| {
+            tree.link(&format!("proc/{pid}/fd/3"), &format!("socket:[{pid}]"))
+        });
+        assert_eq!(find(&tree, address), expected, "{sockets:?} {address}");
     }
-    assert_eq!(find(&tree, "127.0.0.1:80"), Listeners::Found(vec![1]));
-    assert_eq!(find(&tree, "127.0.0.2:80"), Listeners::Found(vec![2]));
-    assert_eq!(find(&tree, "[::1]:80"), Listeners::Found(vec![3]));
-    assert_eq!(find(&tree, "192.0.2.2:80"), Listeners::Found(vec![4]));
-}
-
-#[test]
-fn reuseport_sockets_are_all_found() {
-    let v4 = [line("0.0.0.0:80", "0A", 1), line("0.0.0.0:80", "0A", 2)];
-    let tree = tree(&v4, &[])
-        .link("proc/1/fd/3", "socket:[1]")
-        .link("proc/2/fd/3", "socket:[2]");
-    assert_eq!(find(&tree, "127.0.0.1:80"), Listeners::Found(vec![1, 2]));
 }
 
 #[test]
@@ -103,12 +111,6 @@ fn socket_without_visible_holder_is_reported() {
     // If some processes cannot be inspected, they may hold the socket.
     assert_eq!(classify(vec![], 3), Listeners::Hidden { unreadable: 3 });
     assert_eq!(classify(vec![9], 3), Listeners::Found(vec![9]));
-}
-
-#[test]
-fn unspecified_address_is_this_host() {
-    let tree = tree(&[line("127.0.0.1:80", "0A", 1)], &[]).link("proc/1/fd/3", "socket:[1]");
-    assert_eq!(find(&tree, "0.0.0.0:80"), Listeners::Found(vec![1]));
 }
 
 #[test]
