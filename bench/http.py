@@ -37,7 +37,7 @@ def install_what_is_missing():
     if not shutil.which("oha"):
         subprocess.run(["cargo", "install", "--locked", "--quiet", "oha"], check=True)
     subprocess.run(
-        ["cargo", "build", "--release", "--quiet", "-p", "plimsoll-load", "--example", "drive_http"],
+        ["cargo", "build", "--release", "--quiet", "-p", "plimsoll-load", "--example", "drive"],
         cwd=REPO,
         check=True,
     )
@@ -118,8 +118,8 @@ def microseconds(text):
 
 
 def plimsoll(url, seconds, rate):
-    program = os.path.join(REPO, "target/release/examples/drive_http")
-    output, _ = run([program, url, str(rate), str(seconds), str(CONNECTIONS), "1"])
+    program = os.path.join(REPO, "target/release/examples/drive")
+    output, _ = run([program, "http", url, str(rate), str(seconds), str(CONNECTIONS), "1"])
     sent = int(re.search(r"sent (\d+)", output).group(1))
     slip = re.search(r"slip +50% (\S+) .*? 99% (\S+) ", output)
     # The program's own account of the kernel's: of its window only, without

@@ -28,8 +28,8 @@ cpu=${1:-${allowed##*[,-]}}
 turns=${2:-5}
 seconds=${3:-1}
 
-cargo build --quiet --release -p plimsoll-load --example drive_hash
-drive_hash=${CARGO_TARGET_DIR:-target}/release/examples/drive_hash
+cargo build --quiet --release -p plimsoll-load --example drive
+drive=${CARGO_TARGET_DIR:-target}/release/examples/drive
 
 # MB/s of openssl: the last line of its table reads `sha1   1234567.89k`.
 openssl_mb() {
@@ -40,7 +40,7 @@ openssl_mb() {
 
 # MB/s of the hash service.
 service_mb() {
-    taskset -c "$cpu" "$drive_hash" "$cpu" full "$seconds" |
+    taskset -c "$cpu" "$drive" hash full "$seconds" "$cpu" |
         awk '$1 == "MB/s" { print $2; found = 1 } END { exit !found }'
 }
 

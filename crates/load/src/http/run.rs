@@ -30,13 +30,6 @@ pub(super) struct HttpRun {
     drain: Duration,
 }
 
-struct ThreadJob {
-    cpu: CpuId,
-    connections: usize,
-    pacer: Pacer,
-    tally: Tally,
-}
-
 impl HttpRun {
     /// Starts a thread on each CPU, at most one per connection, and waits until
     /// all run.
@@ -60,15 +53,20 @@ impl HttpRun {
         for (index, cpu) in cpus.iter().take(count).enumerate() {
             let tally = Tally::new(Arc::clone(&run.session));
             run.tallies.push(tally.clone());
-            let schedule = Schedule::offered(offer, index, count);
-            let part = ThreadJob {
-                cpu,
-                // The remainder goes to the first threads.
-                connections: connections / count + usize::from(index < connections % count),
-                pacer: Pacer::new(schedule),
-                tally,
-            };
-            run.spawn(part, job, report.clone())?;
+            let pacer = Pacer::new(Schedule::offered(offer, index, count));
+            // The remainder goes to the first threads.
+            let own = connections / count + usize::from(index < connections % count);
+            let (job, session) = (Arc::clone(job), Arc::clone(&run.session));
+            let (waker, started) = (Arc::clone(&run.waker), report.clone());
+            let worker = move || Worker::new(job, session, tally, pacer, own);
+            let thread = std::thread::Builder::new()
+                .name(format!("generator-{cpu}"))
+                .spawn(move || generate(cpu, &waker, started, worker))
+                .map_err(|error| {
+                    let what = format!("cannot start a generator thread for CPU {cpu}");
+                    LoadError::system(what, error, "raise the limit on processes (ulimit -u)")
+                })?;
+            run.threads.push(thread);
         }
         // If a thread cannot start, dropping the run ends the others.
         drop(report);
@@ -78,37 +76,6 @@ impl HttpRun {
             run.join()?;
         }
         Ok(run)
-    }
-
-    fn spawn(
-        &mut self,
-        part: ThreadJob,
-        job: &Arc<Job>,
-        started: Sender<u32>,
-    ) -> Result<(), LoadError> {
-        let (job, session) = (Arc::clone(job), Arc::clone(&self.session));
-        let waker = Arc::clone(&self.waker);
-        let thread = std::thread::Builder::new()
-            .name(format!("generator-{}", part.cpu))
-            .spawn(move || {
-                pin(part.cpu)?;
-                // Without it a sleep ends up to 50 us late; a sandbox may
-                // refuse it.
-                let _ = set_current_timer_slack(NonZeroU64::new(1));
-                let worker = Worker::new(job, session, part.tally, part.pacer, part.connections)
-                    .and_then(|worker| worker.poller().add_waker(&waker).map(|()| worker))
-                    .map_err(|e| system("creating an epoll and a timer", e))?;
-                // The only receiver waits for this message.
-                let _ = started.send(thread_id());
-                drop(started);
-                worker.run().map_err(|e| system("waiting for answers", e))
-            })
-            .map_err(|error| {
-                let what = format!("cannot start a generator thread for CPU {}", part.cpu);
-                LoadError::system(what, error, "raise the limit on processes (ulimit -u)")
-            })?;
-        self.threads.push(thread);
-        Ok(())
     }
 
     fn stop(&self, drain: Duration) {
@@ -158,6 +125,25 @@ impl Drop for HttpRun {
             let _ = self.join();
         }
     }
+}
+
+/// A generator's thread; it sends its ID when it is ready.
+fn generate(
+    cpu: CpuId,
+    waker: &Waker,
+    started: Sender<u32>,
+    worker: impl FnOnce() -> Result<Worker, Errno>,
+) -> ThreadResult {
+    pin(cpu)?;
+    // Without it a sleep ends up to 50 us late; a sandbox may refuse it.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let worker = worker()
+        .and_then(|worker| worker.poller().add_waker(waker).map(|()| worker))
+        .map_err(|e| system("creating an epoll and a timer", e))?;
+    // The only receiver waits for this message.
+    let _ = started.send(thread_id());
+    drop(started);
+    worker.run().map_err(|e| system("waiting for answers", e))
 }
 
 fn pin(cpu: CpuId) -> Result<(), LoadError> {

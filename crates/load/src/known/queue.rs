@@ -147,28 +147,30 @@ pub struct Queue {
 
 impl Queue {
     pub fn new(discipline: Discipline) -> Queue {
-        let seed = match discipline {
-            Discipline::Exponential { seed, .. } => seed,
-            _ => 0,
-        };
-        let (since_pause, step) = match discipline {
-            Discipline::SawTooth {
-                every, steps, into, ..
-            } => (into % every.max(1), into / every.max(1) % steps.max(1)),
-            _ => (0, 0),
-        };
-        let shared = match discipline {
-            Discipline::TokenBucket { per_second, burst } => token(per_second) * burst.max(1),
-            _ => Duration::ZERO,
-        };
-        Queue {
+        let mut queue = Queue {
             free: vec![Duration::ZERO; discipline.servers() as usize],
             discipline,
-            shared,
-            since_pause,
-            step,
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            shared: Duration::ZERO,
+            since_pause: 0,
+            step: 0,
+            rng: Xoshiro256PlusPlus::seed_from_u64(0),
+        };
+        match queue.discipline {
+            Discipline::Exponential { seed, .. } => {
+                queue.rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+            }
+            Discipline::SawTooth {
+                every, steps, into, ..
+            } => {
+                queue.since_pause = into % every.max(1);
+                queue.step = into / every.max(1) % steps.max(1);
+            }
+            Discipline::TokenBucket { per_second, burst } => {
+                queue.shared = token(per_second) * burst.max(1);
+            }
+            _ => {}
         }
+        queue
     }
 
     /// When a request that arrives at `at` is answered; `None` if it is refused
@@ -231,13 +233,10 @@ impl Queue {
 
     /// A linear scan: there are few servers.
     fn first_free(&self) -> usize {
-        let mut first = 0;
-        for (server, free) in self.free.iter().enumerate() {
-            if *free < self.free[first] {
-                first = server;
-            }
-        }
-        first
+        let free = self.free.iter().enumerate();
+        // The first of those that are free at the same time; there is at least one.
+        free.min_by_key(|(_, free)| **free)
+            .map_or(0, |(first, _)| first)
     }
 }
 

@@ -84,13 +84,6 @@ fn bucket_starts_empty_refuses_when_empty_and_refills() {
 }
 
 #[test]
-fn pauses_grow_and_restart() {
-    let saw = saw_tooth(1, 2, (10, 5), 2);
-    let expected = [1, 2, 13, 14, 30, 31, 42, 43];
-    assert_eq!(answers(saw, &[0; 8]), all(&expected));
-}
-
-#[test]
 fn cycle_offset_is_respected() {
     // 3: one more request until the second pause, the longer one. 7: the same a
     // whole cycle later.
@@ -101,21 +94,6 @@ fn cycle_offset_is_respected() {
         }
         assert_eq!(answers(saw, &[0; 4]), all(&[1, 17, 18, 29]), "{offset}");
     }
-}
-
-#[test]
-fn pause_runs_without_waiting_requests() {
-    // The pause starts with the answer before it, whether a request waits or
-    // not.
-    let saw = saw_tooth(1, 1, (10, 0), 1);
-    assert_eq!(answers(saw, &[0, 50, 55]), all(&[1, 51, 62]));
-}
-
-#[test]
-fn lock_serializes_only_the_locked_part() {
-    assert_eq!(answers(lock(10, 30, 9), &[0; 4]), all(&[40, 50, 60, 70]));
-    // With two servers the third request waits for the first to end.
-    assert_eq!(answers(lock(10, 30, 2), &[0; 4]), all(&[40, 50, 80, 90]));
 }
 
 #[test]
