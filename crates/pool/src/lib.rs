@@ -50,7 +50,6 @@ mod wait;
 mod workers;
 
 pub use cpu::{allowed_cpus, pin_this_thread};
-pub use queue::Unstarted;
 pub use workers::{Pool, Start};
 
 use plimsoll_model::CpuId;

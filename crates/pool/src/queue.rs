@@ -50,32 +50,14 @@ impl<S: Iterator<Item = u64>> Queue<S> {
         claimed.or_else(|| self.source.as_mut()?.peek().copied())
     }
 
-    /// Takes the starts that were claimed but not finished, then the unclaimed
-    /// ones. The queue is empty afterwards.
-    pub(crate) fn take_unstarted(&mut self) -> Unstarted<S> {
+    /// Takes the starts that were never run, ascending: those that workers were
+    /// waiting for, then the rest of the source. The queue is empty afterwards.
+    pub(crate) fn take_unstarted(&mut self) -> impl Iterator<Item = u64> + use<S> {
         let claims = self.open.iter_mut().filter_map(Option::take);
         let mut open: Vec<u64> = claims.map(|c| c.intended_ns).collect();
         open.sort_unstable();
-        Unstarted {
-            open: open.into_iter(),
-            source: self.source.take(),
-        }
-    }
-}
-
-/// The starts that were never run, ascending: those that workers were waiting
-/// for, then the rest of the source.
-#[derive(Debug)]
-pub struct Unstarted<S: Iterator<Item = u64>> {
-    open: std::vec::IntoIter<u64>,
-    source: Option<Peekable<S>>,
-}
-
-impl<S: Iterator<Item = u64>> Iterator for Unstarted<S> {
-    type Item = u64;
-
-    fn next(&mut self) -> Option<u64> {
-        self.open.next().or_else(|| self.source.as_mut()?.next())
+        open.into_iter()
+            .chain(self.source.take().into_iter().flatten())
     }
 }
 

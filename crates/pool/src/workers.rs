@@ -1,6 +1,6 @@
 use crate::PoolError;
 use crate::cpu::pin_this_thread;
-use crate::queue::{Queue, Unstarted};
+use crate::queue::Queue;
 use crate::wait::{Clock, Gate, set_min_timer_slack};
 use plimsoll_model::{CpuId, CpuSet};
 use std::sync::mpsc::{Sender, channel};
@@ -119,8 +119,9 @@ impl<S: Iterator<Item = u64>> Pool<S> {
     }
 
     /// Stops the pool: waiting workers wake up at once, running jobs complete.
-    /// Returns the starts that were never run. Panics if a job has panicked.
-    pub fn stop(mut self) -> Unstarted<S> {
+    /// Returns the starts that were never run, ascending. Panics if a job has
+    /// panicked.
+    pub fn stop(mut self) -> impl Iterator<Item = u64> + use<S> {
         for thread in self.end() {
             if let Err(panic) = thread.join() {
                 std::panic::resume_unwind(panic);

@@ -18,7 +18,7 @@ pub struct Record {
     pub(crate) conn: Connection,
     writer: Option<WriterLock>,
     path: PathBuf,
-    run: Run,
+    pub(crate) run: Run,
     /// Number of trials in the file.
     pub(crate) trials: u64,
 }
@@ -158,11 +158,6 @@ impl Record {
 
     pub fn experiment(&self) -> &str {
         &self.run.experiment
-    }
-
-    /// What is under test, in a few words.
-    pub fn workload(&self) -> &str {
-        &self.run.workload
     }
 
     /// The plan; `P` is the experiment's.

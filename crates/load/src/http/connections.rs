@@ -70,7 +70,6 @@ pub(super) struct Connections {
     deadlines: Deadlines,
     back_off_ns: u64,
     buf: Vec<u8>,
-    expired: Vec<usize>,
 }
 
 impl Connections {
@@ -87,7 +86,6 @@ impl Connections {
             deadlines: Deadlines::new(n),
             back_off_ns: BACK_OFF_NS.max(BACK_OFF_EACH_NS * n as u64),
             buf: vec![0; BUFFER],
-            expired: Vec::with_capacity(n),
             job,
             clock,
         }
@@ -196,12 +194,8 @@ impl Connections {
     /// Fails requests and attempts whose deadline is before `now`, and ends
     /// back-offs.
     pub(super) fn expire(&mut self, now: u64) -> Vec<Completion> {
-        let mut expired = std::mem::take(&mut self.expired);
-        self.deadlines.expire(now, &mut expired);
-        let ended = expired.drain(..).filter_map(|index| self.give_up(index));
-        let ended = ended.collect();
-        self.expired = expired;
-        ended
+        let expired = self.deadlines.expire(now).into_iter();
+        expired.filter_map(|index| self.give_up(index)).collect()
     }
 
     fn give_up(&mut self, index: usize) -> Option<Completion> {

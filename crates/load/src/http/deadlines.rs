@@ -37,11 +37,11 @@ impl Deadlines {
         self.next_scan
     }
 
-    /// Appends the connections that expired by `now` to `expired` and clears
-    /// them.
-    pub(super) fn expire(&mut self, now: u64, expired: &mut Vec<usize>) {
+    /// The connections that expired by `now`, which are cleared.
+    pub(super) fn expire(&mut self, now: u64) -> Vec<usize> {
+        let mut expired = Vec::new();
         if now < self.next_scan {
-            return;
+            return expired;
         }
         let mut earliest = u64::MAX;
         for (index, at) in self.at.iter_mut().enumerate() {
@@ -55,6 +55,7 @@ impl Deadlines {
             u64::MAX => u64::MAX,
             earliest => earliest.max(now + SCAN_GAP_NS),
         };
+        expired
     }
 }
 
@@ -62,22 +63,16 @@ impl Deadlines {
 mod tests {
     use super::*;
 
-    fn expired(deadlines: &mut Deadlines, now: u64) -> Vec<usize> {
-        let mut found = Vec::new();
-        deadlines.expire(now, &mut found);
-        found
-    }
-
     #[test]
     fn deadline_expires_once_and_not_early() {
         let mut deadlines = Deadlines::new(3);
         deadlines.set(0, 100);
         deadlines.set(2, 50);
         assert_eq!(deadlines.next_scan(), 50);
-        assert!(expired(&mut deadlines, 49).is_empty());
-        assert_eq!(expired(&mut deadlines, 50), [2]);
+        assert!(deadlines.expire(49).is_empty());
+        assert_eq!(deadlines.expire(50), [2]);
         let next = deadlines.next_scan();
-        assert_eq!(expired(&mut deadlines, next), [0]);
+        assert_eq!(deadlines.expire(next), [0]);
         assert_eq!(deadlines.next_scan(), u64::MAX);
     }
 
@@ -87,7 +82,7 @@ mod tests {
         deadlines.set(0, 10);
         deadlines.set(1, 10_000_000);
         deadlines.clear(0);
-        assert!(expired(&mut deadlines, 10).is_empty());
+        assert!(deadlines.expire(10).is_empty());
         assert_eq!(deadlines.next_scan(), 10_000_000);
     }
 
@@ -97,18 +92,18 @@ mod tests {
         for index in 0..3 {
             deadlines.set(index, 1000 + index as u64);
         }
-        assert_eq!(expired(&mut deadlines, 1000), [0]);
+        assert_eq!(deadlines.expire(1000), [0]);
         let next = deadlines.next_scan();
         assert_eq!(next, 1000 + SCAN_GAP_NS);
-        assert_eq!(expired(&mut deadlines, next), [1, 2]);
+        assert_eq!(deadlines.expire(next), [1, 2]);
     }
 
     #[test]
     fn a_deadline_set_after_a_scan_is_not_missed() {
         let mut deadlines = Deadlines::new(2);
         deadlines.set(0, u64::MAX - 1);
-        assert!(expired(&mut deadlines, 5).is_empty());
+        assert!(deadlines.expire(5).is_empty());
         deadlines.set(1, 7);
-        assert_eq!(expired(&mut deadlines, 7), [1]);
+        assert_eq!(deadlines.expire(7), [1]);
     }
 }

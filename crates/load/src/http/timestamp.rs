@@ -9,7 +9,7 @@ use nix::cmsg_space;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 use rustix::time::{ClockId, clock_gettime};
-use std::io::{self, IoSliceMut};
+use std::io::{self, IoSliceMut, Read};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
@@ -18,33 +18,38 @@ use std::time::Duration;
 /// them, has been set.
 const OLDEST: Duration = Duration::from_secs(10);
 
-/// Reads from a socket and determines the age of what was read.
+/// A socket that knows the age of what was read.
 #[derive(Debug)]
-pub(super) struct TimestampedReader {
+pub(super) struct TimestampedSocket {
+    pub(super) stream: TcpStream,
+    /// Time between the arrival of the last packet and the last read.
+    pub(super) age: Duration,
+    /// Whether the last read emptied the socket.
+    pub(super) drained: bool,
     control: Vec<u8>,
-    age: Duration,
 }
 
-impl TimestampedReader {
+impl TimestampedSocket {
     /// Enables timestamps. Without them, the age is zero.
-    pub(super) fn on(stream: &TcpStream) -> TimestampedReader {
+    pub(super) fn new(stream: TcpStream) -> TimestampedSocket {
         // Every Linux supports it; otherwise the time of reading is used.
-        let _ = setsockopt(stream, sockopt::ReceiveTimestampns, &true);
-        TimestampedReader {
-            control: cmsg_space!(TimeSpec),
+        let _ = setsockopt(&stream, sockopt::ReceiveTimestampns, &true);
+        TimestampedSocket {
+            stream,
             age: Duration::ZERO,
+            drained: false,
+            control: cmsg_space!(TimeSpec),
         }
     }
+}
 
-    /// Time between the arrival of the last packet and the last read.
-    pub(super) fn age(&self) -> Duration {
-        self.age
-    }
-
-    pub(super) fn read(&mut self, stream: &TcpStream, buf: &mut [u8]) -> io::Result<usize> {
+impl Read for TimestampedSocket {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let wanted = buf.len();
         let mut iov = [IoSliceMut::new(buf)];
         let control = Some(&mut self.control[..]);
-        let message = recvmsg::<()>(stream.as_raw_fd(), &mut iov, control, MsgFlags::empty())?;
+        let fd = self.stream.as_raw_fd();
+        let message = recvmsg::<()>(fd, &mut iov, control, MsgFlags::empty())?;
         let stamp = message.cmsgs().ok().and_then(|mut all| {
             all.find_map(|one| match one {
                 ControlMessageOwned::ScmTimestampns(stamp) => Some(Duration::from(stamp)),
@@ -53,6 +58,7 @@ impl TimestampedReader {
         });
         let bytes = message.bytes;
         self.age = stamp.map_or(Duration::ZERO, |stamp| age(stamp, wall_clock()));
+        self.drained = bytes < wanted;
         Ok(bytes)
     }
 }
@@ -81,7 +87,7 @@ mod tests {
     fn age_is_the_time_since_arrival() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let mut stamped = TimestampedReader::on(&reader);
+        let mut stamped = TimestampedSocket::new(reader);
         let (mut writer, _) = listener.accept().unwrap();
         let mut buf = [0; 16];
         // The kernel enables timestamps with the first socket that requests
@@ -89,13 +95,13 @@ mod tests {
         let ages = std::iter::repeat_with(|| {
             writer.write_all(b"answer").unwrap();
             std::thread::sleep(Duration::from_millis(30));
-            assert_eq!(stamped.read(&reader, &mut buf).unwrap(), 6);
-            stamped.age()
+            assert_eq!(stamped.read(&mut buf).unwrap(), 6);
+            stamped.age
         });
         let first = ages.take(100).find(|age| !age.is_zero());
         assert!(first >= Some(Duration::from_millis(30)), "{first:?}");
         drop(writer);
-        assert_eq!(stamped.read(&reader, &mut buf).unwrap(), 0);
+        assert_eq!(stamped.read(&mut buf).unwrap(), 0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A TCP connection with or without TLS, blocking or non-blocking.
 
-use super::timestamp::TimestampedReader;
+use super::timestamp::TimestampedSocket;
 use rustix::net::sockopt;
 use rustls::ClientConnection;
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,8 +9,7 @@ use std::time::Duration;
 
 #[derive(Debug)]
 pub(super) struct Transport {
-    stream: TcpStream,
-    stamped: TimestampedReader,
+    socket: TimestampedSocket,
     tls: Option<Box<ClientConnection>>,
 }
 
@@ -40,14 +39,13 @@ pub(super) enum Broken {
 impl Transport {
     pub(super) fn new(stream: TcpStream, tls: Option<ClientConnection>) -> Transport {
         Transport {
-            stamped: TimestampedReader::on(&stream),
-            stream,
+            socket: TimestampedSocket::new(stream),
             tls: tls.map(Box::new),
         }
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
-        &self.stream
+        &self.socket.stream
     }
 
     /// Continues the handshake; `true` when it is complete.
@@ -56,14 +54,14 @@ impl Transport {
             return Ok(true);
         };
         loop {
-            let written = flush(tls, &self.stream)?;
+            let written = flush(tls, &self.socket.stream)?;
             if !tls.is_handshaking() {
                 return Ok(true);
             }
             if !written {
                 return Ok(false);
             }
-            match receive(tls, &self.stream, &mut self.stamped)? {
+            match receive(tls, &mut self.socket)? {
                 Input::Data { .. } => {}
                 Input::Blocked => return Ok(false),
                 Input::End => return Err(Broken::Socket(ErrorKind::UnexpectedEof.into())),
@@ -75,14 +73,14 @@ impl Transport {
     /// full.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
         let Some(tls) = &mut self.tls else {
-            return unless_blocked((&self.stream).write(bytes)).map(|n| n.unwrap_or(0));
+            return unless_blocked((&self.socket.stream).write(bytes)).map(|n| n.unwrap_or(0));
         };
         // TLS buffers a limited number of bytes: flush them first.
-        if !flush(tls, &self.stream)? {
+        if !flush(tls, &self.socket.stream)? {
             return Ok(0);
         }
         let taken = tls.writer().write(bytes).map_err(Broken::Socket)?;
-        flush(tls, &self.stream)?;
+        flush(tls, &self.socket.stream)?;
         Ok(taken)
     }
 
@@ -90,12 +88,12 @@ impl Transport {
     pub(super) fn flush(&mut self) -> Result<bool, Broken> {
         self.tls
             .as_mut()
-            .map_or(Ok(true), |tls| flush(tls, &self.stream))
+            .map_or(Ok(true), |tls| flush(tls, &self.socket.stream))
     }
 
     pub(super) fn read(&mut self, buf: &mut [u8]) -> Result<Input, Broken> {
         let Some(tls) = &mut self.tls else {
-            return read_socket(&self.stream, &mut self.stamped, buf);
+            return read_socket(&mut self.socket, buf);
         };
         let mut drained = false;
         loop {
@@ -112,27 +110,27 @@ impl Transport {
                 Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok(Input::End),
                 Err(_) => {}
             }
-            match receive(tls, &self.stream, &mut self.stamped)? {
+            match receive(tls, &mut self.socket)? {
                 Input::Data { drained: d, .. } => drained = d,
                 Input::Blocked => return Ok(Input::Blocked),
                 Input::End => {}
             }
             // Replies to what was received, such as a key update.
-            flush(tls, &self.stream)?;
+            flush(tls, &self.socket.stream)?;
         }
     }
 
     /// Time between the arrival and the reading of the last packet that
     /// [`Transport::read`] consumed.
     pub(super) fn age(&self) -> Duration {
-        self.stamped.age()
+        self.socket.age
     }
 
     /// Closes with a reset: neither side keeps the ports in TIME_WAIT, and the
     /// server sees that the client has gone.
     pub(super) fn abort(self) {
         // If refused, the connection is closed normally.
-        let _ = sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO));
+        let _ = sockopt::set_socket_linger(&self.socket.stream, Some(Duration::ZERO));
     }
 }
 
@@ -147,19 +145,18 @@ fn unless_blocked<T>(result: io::Result<T>) -> Result<Option<T>, Broken> {
     }
 }
 
-fn read_socket(
-    stream: &TcpStream,
-    stamped: &mut TimestampedReader,
-    buf: &mut [u8],
-) -> Result<Input, Broken> {
-    Ok(match unless_blocked(stamped.read(stream, buf))? {
-        None => Input::Blocked,
-        Some(0) => Input::End,
-        Some(bytes) => Input::Data {
-            bytes,
-            drained: bytes < buf.len(),
-        },
-    })
+fn read_socket(socket: &mut TimestampedSocket, buf: &mut [u8]) -> Result<Input, Broken> {
+    let read = unless_blocked(socket.read(buf))?;
+    Ok(read.map_or(Input::Blocked, |bytes| input(bytes, socket)))
+}
+
+/// What a read of the socket gave.
+fn input(bytes: usize, socket: &TimestampedSocket) -> Input {
+    let drained = socket.drained;
+    match bytes {
+        0 => Input::End,
+        bytes => Input::Data { bytes, drained },
+    }
 }
 
 /// Writes TLS's pending data; `true` when none is left.
@@ -173,46 +170,15 @@ fn flush(tls: &mut ClientConnection, mut stream: &TcpStream) -> Result<bool, Bro
 }
 
 /// Reads once from the socket and decrypts.
-fn receive(
-    tls: &mut ClientConnection,
-    stream: &TcpStream,
-    stamped: &mut TimestampedReader,
-) -> Result<Input, Broken> {
-    let mut socket = DrainTracker {
-        stream,
-        stamped,
-        drained: false,
-    };
-    let bytes = match unless_blocked(tls.read_tls(&mut socket))? {
-        None => return Ok(Input::Blocked),
-        Some(bytes) => bytes,
+fn receive(tls: &mut ClientConnection, socket: &mut TimestampedSocket) -> Result<Input, Broken> {
+    let Some(bytes) = unless_blocked(tls.read_tls(socket))? else {
+        return Ok(Input::Blocked);
     };
     tls.process_new_packets().map_err(|error| {
         // Sends the alert that states the error, as far as possible without
         // blocking.
-        let _ = flush(tls, stream);
+        let _ = flush(tls, &socket.stream);
         Broken::Tls(error)
     })?;
-    Ok(match bytes {
-        0 => Input::End,
-        bytes => Input::Data {
-            bytes,
-            drained: socket.drained,
-        },
-    })
-}
-
-/// Notes whether a read emptied the socket.
-struct DrainTracker<'a> {
-    stream: &'a TcpStream,
-    stamped: &'a mut TimestampedReader,
-    drained: bool,
-}
-
-impl Read for DrainTracker<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let n = self.stamped.read(self.stream, buf)?;
-        self.drained = n < buf.len();
-        Ok(n)
-    }
+    Ok(input(bytes, socket))
 }

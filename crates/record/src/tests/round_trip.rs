@@ -58,7 +58,7 @@ fn the_run_is_read_back_equal() {
     drop(test_dir.create("run.plimsoll"));
     let record = Record::open(&test_dir.path("run.plimsoll")).unwrap();
     assert_eq!(record.experiment(), "sweep");
-    assert_eq!(record.workload(), "GET http://localhost:8080/");
+    assert_eq!(record.run.workload, "GET http://localhost:8080/");
     assert_eq!(record.plan::<Plan>().unwrap(), plan());
     assert!(record.plan::<YieldPlan>().is_err() && record.plan::<CopiesPlan>().is_err());
     assert_eq!(*record.provenance(), provenance());
