@@ -1,4 +1,4 @@
-use super::{Cgroups, OwnGroup};
+use super::{Cgroups, OwnGroups};
 use crate::error::{HostError, number};
 use crate::root::Root;
 use plimsoll_model::Bytes;
@@ -18,28 +18,31 @@ pub(crate) struct Limits {
 /// limits of groups above it apply but are not visible.
 pub(crate) fn own_limits(root: &Root) -> Result<Limits, HostError> {
     let own = Cgroups::find(root)?.own(root)?;
-    let cpu = match (own.v1.get("cpu"), &own.v2) {
-        (Some(group), _) => smallest(root, group, cpu_v1)?,
-        (None, Some(group)) => smallest(root, group, cpu_v2)?,
-        (None, None) => None,
-    };
-    let memory = match (own.v1.get("memory"), &own.v2) {
-        (Some(group), _) => smallest(root, group, memory_v1)?,
-        (None, Some(group)) => smallest(root, group, memory_v2)?,
-        (None, None) => None,
-    };
+    let cpu = smallest(root, &own, "cpu", cpu_v1, cpu_v2)?;
+    let memory = smallest(root, &own, "memory", memory_v1, memory_v2)?;
     Ok(Limits {
         cpu,
         memory: memory.map(Bytes),
     })
 }
 
-/// The smallest limit from a group up to the top of the mount.
+/// Reads a limit of one group, by its folder.
+type ReadLimit<T> = fn(&Root, &Path) -> Result<Option<T>, HostError>;
+
+/// The smallest limit from the own group of a controller up to the top of its
+/// mount.
 fn smallest<T: PartialOrd>(
     root: &Root,
-    group: &OwnGroup,
-    limit: impl Fn(&Root, &Path) -> Result<Option<T>, HostError>,
+    own: &OwnGroups,
+    controller: &str,
+    v1: ReadLimit<T>,
+    v2: ReadLimit<T>,
 ) -> Result<Option<T>, HostError> {
+    let (group, limit) = match (own.v1.get(controller), &own.v2) {
+        (Some(group), _) => (group, v1),
+        (None, Some(group)) => (group, v2),
+        (None, None) => return Ok(None),
+    };
     let folders = group.folder.ancestors();
     let limits = folders
         .take_while(|folder| folder.starts_with(&group.top))

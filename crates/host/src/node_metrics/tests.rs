@@ -47,27 +47,19 @@ fn node_exporter_and_proc_stat_agree() {
 }
 
 #[test]
-fn no_pressure_is_none() {
-    let text = METRICS.replace("node_pressure", "other");
-    assert_eq!(NodeMetrics::parse(&text).unwrap().pressure, None);
-}
-
-#[test]
 fn missing_or_invalid_values_are_none_or_errors() {
+    let parsed = |from: &str, to: &str| NodeMetrics::parse(&METRICS.replace(from, to));
+    assert_eq!(parsed("node_pressure", "other").unwrap().pressure, None);
+    let nan = parsed("1.5e+06", "NaN").unwrap();
+    assert_eq!(nan.cpu.context_switches, None);
+    let no_mode = NodeMetricsError::NoMode {
+        cpu: 1,
+        mode: "idle",
+    };
+    assert_eq!(parsed("} 300", "} NaN"), Err(no_mode));
     let no_cpus = NodeMetrics::parse("up 1\n");
     assert_eq!(no_cpus, Err(NodeMetricsError::NoCpus));
-    let nan = METRICS.replace("} 300", "} NaN");
-    let mode = "idle";
-    let expected = Err(NodeMetricsError::NoMode { cpu: 1, mode });
-    assert_eq!(NodeMetrics::parse(&nan), expected);
-    let nan = METRICS.replace("1.5e+06", "NaN");
-    assert_eq!(NodeMetrics::parse(&nan).unwrap().cpu.context_switches, None);
-}
-
-#[test]
-fn duplicate_cpus_are_refused() {
-    let both = format!("{METRICS}{METRICS}");
-    let twice = NodeMetrics::parse(&both);
+    let twice = NodeMetrics::parse(&format!("{METRICS}{METRICS}"));
     assert_eq!(twice, Err(NodeMetricsError::Twice { cpu: 0 }));
 }
 

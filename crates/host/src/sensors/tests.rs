@@ -55,30 +55,26 @@ fn window(subject: Subject, generator: &[Tid]) -> Window {
 
 #[test]
 fn own_threads_are_split_by_role() {
-    let window = window(here(ServiceSource::Threads(vec![102])), &[101]);
-    assert_eq!(window.machine.observer_cpu, Some(ms(10)));
-    assert_eq!(window.generator_cpu, Some(ms(20)));
-    let service = window.service.unwrap();
-    assert_eq!(service.cpu, ms(30));
+    let served = here(ServiceSource::Threads(vec![102]));
+    let unserved = here(ServiceSource::None);
+    for (subject, generator, times) in [
+        (served.clone(), &[101][..], [Some(30), Some(20), Some(10)]),
+        (unserved, &[], [None, None, Some(60)]),
+        (Subject::Elsewhere, &[101], [None, Some(20), Some(40)]),
+    ] {
+        let window = window(subject.clone(), generator);
+        let service = window.service.map(|service| service.cpu);
+        let found = [service, window.generator_cpu, window.machine.observer_cpu];
+        assert_eq!(found, times.map(|time| time.map(ms)), "{subject:?}");
+        // The counters of this machine do not describe another one.
+        let is_here = subject != Subject::Elsewhere;
+        let used = |n| is_here.then(|| ms(n));
+        assert_eq!(window.machine.cpu.map(|cpu| cpu.user), used(200));
+        assert_eq!(window.machine.service_cpu.map(|cpu| cpu.user), used(100));
+    }
+    let service = window(served, &[]).service.unwrap();
     assert_eq!(service.run_delay, Some(Duration::from_nanos(50)));
     assert_eq!(service.context_switches, Some(10));
-    assert_eq!(window.machine.cpu.unwrap().user, ms(200));
-    assert_eq!(window.machine.service_cpu.unwrap().user, ms(100));
-}
-
-#[test]
-fn without_a_generator_there_is_no_generator_time() {
-    let window = window(here(ServiceSource::None), &[]);
-    assert_eq!((window.service, window.generator_cpu), (None, None));
-    assert_eq!(window.machine.observer_cpu, Some(ms(60)));
-}
-
-#[test]
-fn remote_service_does_not_read_local_counters() {
-    let window = window(Subject::Elsewhere, &[101]);
-    let machine = window.machine;
-    assert_eq!((machine.cpu, machine.service_cpu), (None, None));
-    assert_eq!(window.generator_cpu, Some(ms(20)));
 }
 
 #[test]

@@ -50,14 +50,16 @@ fn descendants_are_found_at_open_and_later_but_not_unrelated_processes() {
 }
 
 #[test]
-fn missing_or_ended_service_is_an_error() {
+fn missing_ended_or_replaced_service_is_an_error() {
     let tree = FakeTree::new();
     let missing = open(&tree, &[100]).unwrap_err();
     assert!(matches!(missing, HostError::NoProcess { pid: 100 }));
     tree.process(FakeProcess::ANY);
-    let mut service = open(&tree, &[100]).unwrap();
+    let mut services = [(); 2].map(|()| open(&tree, &[100]).unwrap());
+    tree.process(FakeProcess::ANY.started(6));
+    assert!(read(&mut services[0], &tree).is_err(), "its PID is reused");
     tree.remove("proc/100");
-    let ended = read(&mut service, &tree).unwrap_err();
+    let ended = read(&mut services[1], &tree).unwrap_err();
     assert!(matches!(ended, HostError::ServiceEnded));
 }
 
@@ -99,15 +101,6 @@ fn failed_reading_does_not_stop_tracking() {
     assert!(read(&mut service, &tree).is_err());
     tree.process(FakeProcess::ANY.threads(&[(100, 9 * MS, 0, 1)]));
     assert_eq!(read(&mut service, &tree).unwrap(), ms(4));
-}
-
-#[test]
-fn reused_pid_is_not_the_service() {
-    let tree = FakeTree::new();
-    tree.process(FakeProcess::ANY);
-    let mut service = open(&tree, &[100]).unwrap();
-    tree.process(FakeProcess::ANY.started(6));
-    assert!(read(&mut service, &tree).is_err());
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod tls;
 
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_load::known::{Behaviour, Discipline, KnownServer};
-use plimsoll_load::{Load, LoadError, Offer};
+use plimsoll_load::{Load, LoadError, Offer, Running};
 use plimsoll_model::{Arrivals, CpuSet, Errors, HttpService, Rate, Work};
 use plimsoll_pool::allowed_cpus;
 use rustix::net::{AddressFamily, SocketType};
@@ -44,7 +44,10 @@ fn offer(rate: f64) -> Offer {
 }
 
 fn drive_window(load: &mut HttpLoad, offer: &Offer, length: Duration) -> Work {
-    let mut running = load.start(offer).unwrap();
+    finish_window(load.start(offer).unwrap(), length)
+}
+
+fn finish_window(mut running: Box<dyn Running>, length: Duration) -> Work {
     let times = running.open_window(length);
     std::thread::sleep(times.closes.saturating_duration_since(Instant::now()));
     running.finish().unwrap()
@@ -338,11 +341,9 @@ fn several_threads_share_connections_and_rate() {
     let two: CpuSet = allowed_cpus().unwrap().iter().take(2).collect();
     service.connections = 3;
     let mut load = HttpLoad::new(&service, two.clone()).unwrap();
-    let mut running = load.start(&offer(1000.0)).unwrap();
+    let running = load.start(&offer(1000.0)).unwrap();
     assert_eq!(running.threads().generator.len(), two.len());
-    let times = running.open_window(300 * MS);
-    std::thread::sleep(times.closes.saturating_duration_since(Instant::now()));
-    let work = running.finish().unwrap();
+    let work = finish_window(running, 300 * MS);
     assert_eq!(work.latency.count(), work.intended, "{work:?}");
     // 300 are expected; five standard deviations of a Poisson count.
     assert!((213..=387).contains(&work.intended), "{}", work.intended);

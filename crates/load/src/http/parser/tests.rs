@@ -18,7 +18,11 @@ fn read(mut parser: Parser, pieces: &[&[u8]]) -> (Vec<Answer>, Option<ParseError
         while !rest.is_empty() {
             match parser.feed(rest) {
                 Ok((used, Progress::More)) => {
-                    assert_eq!(used, rest.len(), "more is only said when all was used");
+                    assert_eq!(
+                        used,
+                        rest.len(),
+                        "all input is used unless the response ends"
+                    );
                     rest = &[];
                 }
                 Ok((used, Progress::Done(answer))) => {
@@ -33,6 +37,11 @@ fn read(mut parser: Parser, pieces: &[&[u8]]) -> (Vec<Answer>, Option<ParseError
     (answers, None)
 }
 
+/// The bytes of a text in which `|` is a line end.
+fn bytes(text: &str) -> Vec<u8> {
+    text.replace('|', "\r\n").into_bytes()
+}
+
 fn read_one(bytes: &[u8]) -> Result<Option<Answer>, ParseError> {
     let (answers, error) = read(Parser::new(false), &[bytes]);
     assert!(answers.len() <= 1, "{answers:?}");
@@ -41,84 +50,54 @@ fn read_one(bytes: &[u8]) -> Result<Option<Answer>, ParseError> {
 
 #[test]
 fn the_end_of_a_response_is_found_by_its_framing() {
-    let cases: [(&str, Answer); 9] = [
-        (
-            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
-            answer(200, 2, true),
-        ),
-        (
-            "HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n",
-            answer(204, 0, true),
-        ),
-        (
-            "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
-            answer(304, 0, true),
-        ),
-        (
-            "HTTP/1.1 200 OK\r\n\r\nuntil it ends",
-            answer(200, 13, false),
-        ),
-        (
-            "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx",
-            answer(200, 1, false),
-        ),
-        (
-            "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\nx",
-            answer(200, 1, true),
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n",
-            answer(200, 0, false),
-        ),
-        (
-            "HTTP/1.1 103 Early\r\nLink: a\r\n\r\nHTTP/1.1 500 No\r\nContent-Length: 1, 1\r\n\r\n!",
-            answer(500, 1, true),
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n\r\n\
-             A;x=\"y\"\r\n0123456789\r\n0\r\nt: u\r\n\r\n",
-            answer(200, 10, true),
-        ),
-    ];
-    for (bytes, expected) in cases {
-        assert_eq!(read_one(bytes.as_bytes()), Ok(Some(expected)), "{bytes}");
+    let chunked = "HTTP/1.1 200 OK|Content-Length: 5|Transfer-Encoding: gzip, chunked||\
+                   A;x=\"y\"|0123456789|0|t: u||";
+    let interim = "HTTP/1.1 103 Early|Link: a||HTTP/1.1 500 No|Content-Length: 1, 1||!";
+    let keeps = "HTTP/1.0 200 OK|Connection: Keep-Alive|Content-Length: 1||x";
+    let closes = "HTTP/1.1 200 OK|Connection: x, Close|Content-Length: 0||";
+    for (text, (status, body_bytes, keep_alive)) in [
+        ("HTTP/1.1 200 OK|Content-Length: 2||ok", (200, 2, true)),
+        ("HTTP/1.1 204 None|Content-Length: 9||", (204, 0, true)),
+        ("HTTP/1.1 304 Same|Content-Length: 9||", (304, 0, true)),
+        ("HTTP/1.1 200 OK||until it ends", (200, 13, false)),
+        ("HTTP/1.0 200 OK|Content-Length: 1||x", (200, 1, false)),
+        (keeps, (200, 1, true)),
+        (closes, (200, 0, false)),
+        (interim, (500, 1, true)),
+        (chunked, (200, 10, true)),
+    ] {
+        let expected = answer(status, body_bytes, keep_alive);
+        assert_eq!(read_one(&bytes(text)), Ok(Some(expected)), "{text}");
     }
-}
-
-#[test]
-fn the_answer_to_head_has_no_body() {
-    let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
-    let (answers, error) = read(Parser::new(true), &[bytes]);
-    assert_eq!((answers, error), (vec![answer(200, 0, true)], None));
+    let head = bytes("HTTP/1.1 200 OK|Content-Length: 100||");
+    let (answers, error) = read(Parser::new(true), &[&head]);
+    assert_eq!((answers, error), (vec![answer(200, 0, true)], None), "HEAD");
 }
 
 #[test]
 fn non_http_is_refused() {
-    let head = "HTTP/1.1 200 OK\r\n";
-    let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n");
-    let cases = [
-        "220 mail ready\r\n\r\n".to_owned(),
-        "HTTP/2 200\r\n\r\n".to_owned(),
-        format!("{head}Content-Length: 1x\r\n\r\n"),
-        format!("{head}Content-Length: +1\r\n\r\n"),
-        format!("{head}Content-Length:\r\n\r\n"),
-        format!("{head}Content-Length: 1\r\nContent-Length: 2\r\n\r\n"),
-        format!("{head}Content-Length: 99999999999999999999\r\n\r\n"),
-        "HTTP/1.1 101 Switching\r\n\r\n".to_owned(),
-        format!("{chunked}\r\n"),
-        format!("{chunked}xyz\r\n"),
-        format!("{chunked}2\r\nabc\r\n"),
-        format!("{chunked}11111111111111111\r\n"),
-        format!("{chunked}0\r\n\rx"),
-    ];
-    for bytes in cases {
-        assert!(read_one(bytes.as_bytes()).is_err(), "{bytes}");
+    for text in [
+        "220 mail ready||",
+        "HTTP/2 200||",
+        "HTTP/1.1 200 OK|Content-Length: 1x||",
+        "HTTP/1.1 200 OK|Content-Length: +1||",
+        "HTTP/1.1 200 OK|Content-Length:||",
+        "HTTP/1.1 200 OK|Content-Length: 1|Content-Length: 2||",
+        "HTTP/1.1 200 OK|Content-Length: 99999999999999999999||",
+        "HTTP/1.1 101 Switching||",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked|||",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked||xyz|",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked||2|abc|",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked||11111111111111111|",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked||0|\rx",
+    ] {
+        assert!(read_one(&bytes(text)).is_err(), "{text}");
     }
 }
 
 #[test]
 fn endless_head_is_refused_at_its_limit() {
-    let mut bytes = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
+    let mut bytes = bytes("HTTP/1.1 200 OK|X: ");
     bytes.resize(MAX_HEAD + 1, b'x');
     for piece in [1, 1000, bytes.len()] {
         let pieces: Vec<&[u8]> = bytes.chunks(piece).collect();
@@ -128,28 +107,25 @@ fn endless_head_is_refused_at_its_limit() {
 }
 
 #[test]
-fn truncated_response_is_no_answer() {
-    let whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+fn a_response_ends_with_its_last_byte() {
+    let whole = bytes("HTTP/1.1 200 OK|Content-Length: 2||ok");
     for cut in 0..whole.len() {
         assert_eq!(read_one(&whole[..cut]), Ok(None), "{cut}");
     }
-}
-
-#[test]
-fn bytes_after_a_response_are_not_consumed() {
-    let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP";
-    let fed = Parser::new(false).feed(bytes);
+    let fed = Parser::new(false).feed(&[&whole[..], b"HTTP"].concat());
+    let done = Progress::Done(answer(200, 2, true));
     assert_eq!(
         fed,
-        Ok((bytes.len() - 4, Progress::Done(answer(200, 2, true))))
+        Ok((whole.len(), done)),
+        "bytes after it are not consumed"
     );
 }
 
 #[test]
 fn a_body_larger_than_memory_is_only_counted() {
     let mut parser = Parser::new(false);
-    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n";
-    assert_eq!(parser.feed(head), Ok((head.len(), Progress::More)));
+    let head = bytes("HTTP/1.1 200 OK|Content-Length: 18446744073709551615||");
+    assert_eq!(parser.feed(&head), Ok((head.len(), Progress::More)));
     let piece = vec![0; 1 << 16];
     for _ in 0..1000 {
         assert_eq!(parser.feed(&piece), Ok((piece.len(), Progress::More)));
@@ -158,9 +134,10 @@ fn a_body_larger_than_memory_is_only_counted() {
 
 #[test]
 fn the_location_of_a_redirect_is_found() {
-    let head = b"HTTP/1.1 301 Moved\r\nlocation: https://a/b\r\n\r\n<html>";
-    assert_eq!(location(head).as_deref(), Some("https://a/b"));
-    assert_eq!(location(b"HTTP/1.1 301 Moved\r\n\r\n"), None);
+    let to = |text| location(&bytes(text));
+    let found = to("HTTP/1.1 301 Moved|location: https://a/b||<html>");
+    assert_eq!(found.as_deref(), Some("https://a/b"));
+    assert_eq!(to("HTTP/1.1 301 Moved||"), None);
 }
 
 /// A valid response of some kind, as bytes.
