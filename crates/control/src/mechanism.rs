@@ -40,45 +40,40 @@ impl Mechanism {
         Mechanism::Io,
     ];
 
+    /// Its name, and the controllers that it needs in version 2 and in version 1 of
+    /// cgroups.
+    fn row(self) -> (&'static str, Option<&'static str>, Option<&'static str>) {
+        match self {
+            Mechanism::Weight => ("a CPU weight", Some("cpu"), Some("cpu")),
+            Mechanism::Idle => ("idle scheduling", Some("cpu"), Some("cpu")),
+            Mechanism::Quota => ("a CPU quota", Some("cpu"), Some("cpu")),
+            Mechanism::CpuSet => ("a set of CPUs", Some("cpuset"), Some("cpuset")),
+            Mechanism::Freeze => ("freezing", None, Some("freezer")),
+            Mechanism::Kill => ("killing as a whole", None, None),
+            // The soft limit of version 1 applies only once the machine itself is
+            // short of memory.
+            Mechanism::MemoryHigh => ("a memory limit that slows down", Some("memory"), None),
+            Mechanism::MemoryMax => ("a memory limit that kills", Some("memory"), Some("memory")),
+            Mechanism::Io => ("an I/O weight", Some("io"), None),
+        }
+    }
+
     /// The controller of cgroup version 2 that it needs; `None` if every group supports
     /// it.
     pub(crate) fn controller_v2(self) -> Option<&'static str> {
-        match self {
-            Mechanism::Weight | Mechanism::Idle | Mechanism::Quota => Some("cpu"),
-            Mechanism::CpuSet => Some("cpuset"),
-            Mechanism::MemoryHigh | Mechanism::MemoryMax => Some("memory"),
-            Mechanism::Io => Some("io"),
-            Mechanism::Freeze | Mechanism::Kill => None,
-        }
+        self.row().1
     }
 
     /// The controller of version 1 that it needs; `None` if version 1 has none that
     /// current kernels honour.
     pub(crate) fn controller_v1(self) -> Option<&'static str> {
-        match self {
-            Mechanism::Weight | Mechanism::Idle | Mechanism::Quota => Some("cpu"),
-            Mechanism::CpuSet => Some("cpuset"),
-            Mechanism::MemoryMax => Some("memory"),
-            Mechanism::Freeze => Some("freezer"),
-            // Its soft limit applies only once the machine itself is short of memory.
-            Mechanism::MemoryHigh | Mechanism::Kill | Mechanism::Io => None,
-        }
+        self.row().2
     }
 }
 
 impl fmt::Display for Mechanism {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mechanism::Weight => "a CPU weight",
-            Mechanism::Idle => "idle scheduling",
-            Mechanism::Quota => "a CPU quota",
-            Mechanism::CpuSet => "a set of CPUs",
-            Mechanism::Freeze => "freezing",
-            Mechanism::Kill => "killing as a whole",
-            Mechanism::MemoryHigh => "a memory limit that slows down",
-            Mechanism::MemoryMax => "a memory limit that kills",
-            Mechanism::Io => "an I/O weight",
-        })
+        f.write_str(self.row().0)
     }
 }
 

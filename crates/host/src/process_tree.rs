@@ -9,7 +9,7 @@
 //! sum can be too low, never too high.
 
 use crate::account::{CountFrom, Excess, ProcessAccount, ProcessSample, Role};
-use crate::process::Pid;
+use crate::process::{Pid, ProcessStat};
 use crate::root::Tick;
 use crate::task::{self, Source, TaskTimes};
 use plimsoll_model::CpuTime;
@@ -34,10 +34,9 @@ pub(crate) struct ProcessTree {
 
 #[derive(Debug)]
 struct Member {
-    parent: Pid,
-    started: u64,
+    /// At the last sample.
+    stat: ProcessStat,
     account: ProcessAccount,
-    reaped: CpuTime,
     /// Last known CPU time of children that have ended.
     known_children: CpuTime,
     unseen_children: Excess,
@@ -76,7 +75,7 @@ impl ProcessTree {
         let gone: Vec<Pid> = self
             .members
             .iter()
-            .filter(|(pid, member)| lives.get(pid) != Some(&member.started))
+            .filter(|(pid, member)| lives.get(pid) != Some(&member.stat.started))
             .map(|(pid, _)| *pid)
             .collect();
         for pid in gone {
@@ -109,10 +108,8 @@ impl ProcessTree {
         let stat = &sample.stat;
         let (source, tick) = (self.source, self.tick);
         let member = self.members.entry(stat.pid).or_insert_with(|| Member {
-            parent: stat.parent,
-            started: stat.started,
+            stat: *stat,
             account: ProcessAccount::open(sample, from, source, tick, &rest),
-            reaped: stat.reaped,
             known_children: CpuTime::ZERO,
             unseen_children: match from {
                 CountFrom::FirstSample => {
@@ -121,9 +118,8 @@ impl ProcessTree {
                 CountFrom::Start => Excess::from_start(),
             },
         });
-        member.parent = stat.parent;
+        member.stat = *stat;
         member.account.update(sample, &rest);
-        member.reaped = stat.reaped;
         let known = member.known_children;
         member.unseen_children.observe(stat.reaped, known);
     }
@@ -133,7 +129,7 @@ impl ProcessTree {
             return;
         };
         self.ended = task::plus(self.ended, self.times_of(pid, &member));
-        if let Some(parent) = self.members.get_mut(&member.parent) {
+        if let Some(parent) = self.members.get_mut(&member.stat.parent) {
             parent.known_children = parent.known_children + member.lifetime();
         }
     }
@@ -142,7 +138,7 @@ impl ProcessTree {
 impl Member {
     /// Lower bound of what its parent's counter will include for it.
     fn lifetime(&self) -> CpuTime {
-        self.account.lifetime() + self.reaped.max(self.known_children)
+        self.account.lifetime() + self.stat.reaped.max(self.known_children)
     }
 }
 

@@ -10,26 +10,23 @@ use std::collections::BTreeSet;
 
 #[derive(Debug)]
 struct ProcessReader {
-    pid: Pid,
-    parent: Pid,
-    started: u64,
+    /// When it was found.
+    stat: ProcessStat,
     threads: ThreadReader,
 }
 
 impl ProcessReader {
     fn new(stat: &ProcessStat) -> ProcessReader {
         ProcessReader {
-            pid: stat.pid,
-            parent: stat.parent,
-            started: stat.started,
+            stat: *stat,
             threads: ThreadReader::new(stat.pid),
         }
     }
 
     /// `None` if the process has ended.
     fn read(&mut self, files: &mut TaskFiles) -> Result<Option<ProcessSample>, HostError> {
-        let stat = match ProcessStat::read(&files.root, self.pid)? {
-            Some(stat) if stat.started == self.started => stat,
+        let stat = match ProcessStat::read(&files.root, self.stat.pid)? {
+            Some(stat) if stat.started == self.stat.started => stat,
             _ => return Ok(None),
         };
         let threads = self.threads.read(files, stat.threads)?;
@@ -86,8 +83,8 @@ impl ServiceProcesses {
         };
         service.add_descendants(&files.root)?;
         let members = &service.members;
-        let roots = members.iter().filter(|m| !service.is_member(m.parent));
-        service.roots = roots.map(|m| m.pid).collect();
+        let roots = members.iter().filter(|m| !service.is_member(m.stat.parent));
+        service.roots = roots.map(|m| m.stat.pid).collect();
         let samples = service.sample(files)?;
         service.tree = ProcessTree::open(&samples, counted, source, tick);
         Ok(service)
@@ -114,14 +111,14 @@ impl ServiceProcesses {
     }
 
     fn is_member(&self, pid: Pid) -> bool {
-        self.members.iter().any(|member| member.pid == pid)
+        self.members.iter().any(|member| member.stat.pid == pid)
     }
 
     /// Adds new descendants. Only processes not seen before are read, so this
     /// usually costs one listing of /proc.
     fn add_descendants(&mut self, root: &Root) -> Result<(), HostError> {
         let listed = processes(root)?;
-        let mut known: BTreeSet<Pid> = self.members.iter().map(|m| m.pid).collect();
+        let mut known: BTreeSet<Pid> = self.members.iter().map(|m| m.stat.pid).collect();
         known.extend(&self.unrelated);
         let mut stats = Vec::new();
         for pid in listed.iter().filter(|pid| !known.contains(pid)) {
@@ -135,7 +132,7 @@ impl ServiceProcesses {
         let listed: BTreeSet<Pid> = listed.into_iter().collect();
         self.unrelated.retain(|pid| listed.contains(pid));
 
-        let members = self.members.iter().map(|m| m.pid).collect();
+        let members = self.members.iter().map(|m| m.stat.pid).collect();
         let mut others: Vec<(Pid, Pid)> = stats.iter().map(|s| (s.pid, s.parent)).collect();
         let members = descend(members, &mut others);
         for pid in &members[self.members.len()..] {
@@ -158,7 +155,7 @@ impl ServiceProcesses {
                 }
                 None => {
                     let ended = self.members.remove(at);
-                    self.root_ended |= self.roots.contains(&ended.pid);
+                    self.root_ended |= self.roots.contains(&ended.stat.pid);
                     ended.threads.close(files);
                 }
             }
@@ -228,7 +225,7 @@ impl OwnProcess {
     }
 
     pub(crate) fn read(&mut self, files: &mut TaskFiles) -> Result<RoleTimes, HostError> {
-        let pid = self.reader.pid;
+        let pid = self.reader.stat.pid;
         let sample = self.reader.read(files)?;
         let sample = sample.ok_or(HostError::NoProcess { pid })?;
         self.account.update(&sample, &|tid| self.roles.of(tid));

@@ -34,7 +34,9 @@ fn a_frozen_command_stops_and_continues_when_thawed() {
         group.give_back().unwrap();
         assert!(!child.wait().unwrap().success(), "{name}");
         assert!(folders.iter().all(|folder| !folder.exists()), "{name}");
+        assert_eq!(bench.journals_left(), 1, "{name}");
     }
+    bench.closes_its_journal();
 }
 
 #[test]
@@ -125,18 +127,6 @@ fn without_a_cgroup_ended_commands_count() {
         group.count_ended(used.unwrap());
         assert_eq!(group.usage().unwrap().cpu, Some(sum));
     }
-}
-
-#[test]
-fn undone_changes_leave_the_journal() {
-    let bench = Bench::new();
-    for (name, mut group) in groups(&bench, [Freeze, Kill], AtEnd::Kill) {
-        let mut child = shell(&mut group, "sleep 1000");
-        group.give_back().unwrap();
-        child.wait().unwrap();
-        assert_eq!(bench.journals_left(), 1, "{name}");
-    }
-    bench.closes_its_journal();
 }
 
 #[test]

@@ -75,10 +75,12 @@ impl Cgroups {
     /// # Errors
     /// [`HostError::NoCgroup`] if there is no group of that name.
     pub fn cpu_pressure(&self, root: &Root, name: &str) -> Result<Option<Duration>, HostError> {
-        let mounts = self.v2.iter().chain(self.v1.values());
-        let folder = mounts
-            .map(|mount| mount.folder(name))
-            .find(|folder| root.has(folder));
+        let mut folders = self
+            .v2
+            .iter()
+            .chain(self.v1.values())
+            .map(|m| m.folder(name));
+        let folder = folders.find(|folder| root.has(folder));
         let folder = folder.ok_or_else(|| no_cgroup(name))?;
         some_total(root, &format!("{folder}/cpu.pressure"))
     }
@@ -89,9 +91,8 @@ impl Cgroups {
     /// [`HostError::NoCgroup`] if there is no group of that name.
     pub fn processes(&self, root: &Root, name: &str) -> Result<Vec<Pid>, HostError> {
         let mounts = self.v1.get("cpuacct").into_iter().chain(&self.v2);
-        let folder = mounts
-            .map(|mount| mount.folder(name))
-            .find(|folder| root.has(format!("{folder}/cgroup.procs")));
+        let mut folders = mounts.map(|mount| mount.folder(name));
+        let folder = folders.find(|folder| root.has(format!("{folder}/cgroup.procs")));
         processes_below(root, folder.ok_or_else(|| no_cgroup(name))?)
     }
 }

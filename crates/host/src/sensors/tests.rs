@@ -116,15 +116,19 @@ fn ended_service_has_no_cpu_time() {
 #[test]
 fn unknown_process_thread_or_cgroup_is_an_error() {
     let tree = machine();
-    for service in [
-        ServiceSource::Processes(vec![77]),
-        ServiceSource::Cgroup("none".to_owned()),
-        ServiceSource::Threads(vec![77]),
-    ] {
-        let sensors = Sensors::new(tree.root(), here(service.clone()), &[]);
-        assert!(sensors.is_err(), "{service:?}");
+    let error = |subject, generator| {
+        let opened = Sensors::new(tree.root(), subject, generator);
+        opened.unwrap_err()
+    };
+    let no_process = error(here(ServiceSource::Processes(vec![77])), &[]);
+    assert!(matches!(no_process, HostError::NoProcess { pid: 77 }));
+    let no_cgroup = error(here(ServiceSource::Cgroup("none".to_owned())), &[]);
+    assert!(matches!(no_cgroup, HostError::NoCgroup { .. }));
+    let threads = here(ServiceSource::Threads(vec![77]));
+    for (subject, generator) in [(threads, &[][..]), (Subject::Elsewhere, &[77])] {
+        let no_thread = error(subject, generator);
+        assert!(matches!(no_thread, HostError::NoThread { tid: 77 }));
     }
-    assert!(Sensors::new(tree.root(), Subject::Elsewhere, &[77]).is_err());
 }
 
 #[test]

@@ -104,28 +104,12 @@ fn failed_reading_does_not_stop_tracking() {
 }
 
 #[test]
-fn unknown_own_thread_is_an_error() {
-    let line = "100 (me) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n";
-    let tree = FakeTree::new().file("proc/self/stat", line);
-    tree.process(FakeProcess::ANY.threads(&[(100, 0, 0, 1)]));
-    let open = |tid| {
-        let roles = ThreadRoles {
-            generator: BTreeSet::from([tid]),
-            ..ThreadRoles::default()
-        };
-        OwnProcess::open(&mut tree.task_files(), roles)
-    };
-    assert!(open(100).is_ok());
-    assert!(matches!(open(101), Err(HostError::NoThread { tid: 101 })));
-}
-
-#[test]
 fn workers_may_have_smaller_pids_than_their_master() {
     let tree = FakeTree::new();
     tree.process(FakeProcess::new(900, 1).started(5));
     tree.process(FakeProcess::new(20, 900).started(6));
     let service = open(&tree, &[20, 900, 900]).unwrap();
-    let order: Vec<Pid> = service.members.iter().map(|m| m.pid).collect();
+    let order: Vec<Pid> = service.members.iter().map(|m| m.stat.pid).collect();
     assert_eq!(order, [900, 20]);
 }
 

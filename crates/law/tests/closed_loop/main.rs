@@ -156,15 +156,6 @@ fn occasional_full_load_does_not_starve_the_sideload() {
 }
 
 #[test]
-fn sideload_stays_frozen_while_the_service_needs_all_cpus() {
-    let mut rig = warm(ours(), SharedSpec::default(), SECOND);
-    let steps = rig.run(300.0, |_| 1.5, unchanged);
-    assert!(all_frozen(&steps[1..]));
-    let reason = &steps.last().unwrap().reason;
-    assert!(matches!(reason, Reason::ServiceNeedsCpu { .. }), "{reason}");
-}
-
-#[test]
 fn missing_sensors_stop_growth_and_freeze_after_five_periods() {
     type Lose = fn(&mut Sample);
     let cases: [(Lose, Missing); 4] = [

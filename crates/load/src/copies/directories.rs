@@ -151,17 +151,6 @@ mod tests {
     }
 
     #[test]
-    fn kept_directories_are_not_removed() {
-        let dir = tempfile::tempdir().unwrap();
-        let scratch = scratch(&dir);
-        let mut directories = WorkingDirectories::create(&scratch, 1).unwrap();
-        let copy = directories.shown(0);
-        directories.keep();
-        drop((directories, scratch));
-        assert!(copy.is_dir());
-    }
-
-    #[test]
     fn only_the_last_lines_are_shown() {
         let dir = tempfile::tempdir().unwrap();
         let scratch = scratch(&dir);

@@ -53,7 +53,7 @@ mod connections;
 mod deadlines;
 mod limits;
 mod pacer;
-pub(crate) mod parser;
+mod parser;
 pub(crate) mod poller;
 mod probe;
 mod probe_error;

@@ -84,11 +84,7 @@ impl Conn {
     /// bytes after its end are dropped.
     fn take(&mut self, bytes: &[u8]) -> ReadEvent {
         if self.body_left > 0 {
-            self.body_left = self.body_left.saturating_sub(bytes.len() as u64);
-            return match self.body_left {
-                0 => ReadEvent::Request,
-                _ => ReadEvent::Incomplete,
-            };
+            return self.take_body(self.body_left, bytes.len());
         }
         self.head.extend_from_slice(bytes);
         let mut headers = [httparse::EMPTY_HEADER; 64];
@@ -96,16 +92,21 @@ impl Conn {
         match request.parse(&self.head) {
             Ok(httparse::Status::Complete(length)) => {
                 let body = content_length(request.headers).unwrap_or(0);
-                let here = (self.head.len() - length) as u64;
+                let here = self.head.len() - length;
                 self.head.clear();
-                self.body_left = body.saturating_sub(here);
-                match self.body_left {
-                    0 => ReadEvent::Request,
-                    _ => ReadEvent::Incomplete,
-                }
+                self.take_body(body, here)
             }
             Ok(httparse::Status::Partial) if self.head.len() <= MAX_HEAD => ReadEvent::Incomplete,
             Ok(httparse::Status::Partial) | Err(_) => ReadEvent::Gone,
+        }
+    }
+
+    /// Consumes `here` bytes of a body of which `left` were missing.
+    fn take_body(&mut self, left: u64, here: usize) -> ReadEvent {
+        self.body_left = left.saturating_sub(here as u64);
+        match self.body_left {
+            0 => ReadEvent::Request,
+            _ => ReadEvent::Incomplete,
         }
     }
 

@@ -120,25 +120,3 @@ fn odd_chunks() -> Vec<Step> {
         later(b"\n"),
     ]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn odd_chunks_are_one_complete_answer() {
-        let mut parser = crate::http::parser::Parser::new(false);
-        let mut last = None;
-        for step in odd_chunks() {
-            let Act::Send(bytes) = step.act else { panic!() };
-            last = Some(parser.feed(&bytes).unwrap());
-        }
-        let answer = crate::http::parser::Answer {
-            status: 200,
-            body_bytes: 16,
-            keep_alive: true,
-        };
-        let done = crate::http::parser::Progress::Done(answer);
-        assert_eq!(last, Some((1, done)));
-    }
-}

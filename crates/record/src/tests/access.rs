@@ -11,8 +11,7 @@ use std::time::Duration;
 
 #[test]
 fn existing_file_is_not_overwritten() {
-    let test_dir = TestDir::new();
-    let path = test_dir.record_of("run.plimsoll", 1);
+    let (_test_dir, path) = TestDir::with_record(1);
     let before = fs::read(&path).unwrap();
     assert!(matches!(create(&path), Err(RecordError::Exists { .. })));
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -32,8 +31,7 @@ fn a_record_and_its_journal_are_for_their_owner_alone() {
 
 #[test]
 fn a_record_that_others_can_write_is_read_but_not_resumed() {
-    let test_dir = TestDir::new();
-    let path = test_dir.record_of("run.plimsoll", 1);
+    let (test_dir, path) = TestDir::with_record(1);
     let folder = path.parent().unwrap();
     let journal = test_dir.path("run.plimsoll-wal");
     let set = |path: &Path, mode| {
@@ -64,8 +62,7 @@ fn a_record_of_another_user_is_read_but_not_resumed() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let test_dir = TestDir::new();
-    let path = test_dir.record_of("run.plimsoll", 1);
+    let (test_dir, path) = TestDir::with_record(1);
     let link = test_dir.path("link.plimsoll");
     symlink(&path, &link).unwrap();
     chown(&path, Some(65534), None).unwrap();
@@ -122,8 +119,7 @@ fn unsuitable_paths_are_described() {
 
 #[test]
 fn newer_schema_is_refused() {
-    let test_dir = TestDir::new();
-    let path = test_dir.record_of("run.plimsoll", 1);
+    let (_test_dir, path) = TestDir::with_record(1);
     execute(&path, "PRAGMA user_version = 10");
     let e = Record::open(&path).unwrap_err();
     assert!(matches!(e, RecordError::Newer { schema: 10, .. }), "{e}");
@@ -148,8 +144,7 @@ fn second_writer_is_refused_while_the_first_is_open() {
 
 #[test]
 fn without_locks_a_second_writer_fails_by_trial_number() {
-    let test_dir = TestDir::new();
-    let mut record = test_dir.create("run.plimsoll");
+    let (test_dir, mut record) = TestDir::with_new_record();
     record.append(&trial(0)).unwrap();
     execute(
         &test_dir.path("run.plimsoll"),
@@ -181,8 +176,7 @@ fn readers_work_while_a_run_writes() {
 
 #[test]
 fn a_reader_cannot_write() {
-    let test_dir = TestDir::new();
-    let path = test_dir.record_of("run.plimsoll", 1);
+    let (_test_dir, path) = TestDir::with_record(1);
     let mut reader = Record::open(&path).unwrap();
     let e = reader.append(&trial(1)).unwrap_err();
     assert!(matches!(e, RecordError::OpenedForReading { .. }), "{e}");
@@ -191,8 +185,7 @@ fn a_reader_cannot_write() {
 
 #[test]
 fn no_side_files_remain_after_a_commit() {
-    let test_dir = TestDir::new();
-    let mut record = test_dir.create("run.plimsoll");
+    let (test_dir, mut record) = TestDir::with_new_record();
     record.append(&trial(0)).unwrap();
     let dir = test_dir.path("run.plimsoll").parent().unwrap().to_owned();
     assert_eq!(fs::read_dir(dir).unwrap().count(), 1);
@@ -203,8 +196,7 @@ fn no_side_files_remain_after_a_commit() {
 
 #[test]
 fn locked_file_is_reported_and_can_be_retried() {
-    let test_dir = TestDir::new();
-    let mut record = test_dir.create("run.plimsoll");
+    let (test_dir, mut record) = TestDir::with_new_record();
     record.conn.busy_timeout(Duration::ZERO).unwrap();
     let shell = Connection::open(test_dir.path("run.plimsoll")).unwrap();
     shell.execute_batch("BEGIN; SELECT * FROM run").unwrap();

@@ -82,8 +82,7 @@ fn recovery_depends_on_the_journal() {
 
 #[test]
 fn full_disk_keeps_trials_and_allows_a_retry() {
-    let test_dir = TestDir::new();
-    let mut record = test_dir.create("run.plimsoll");
+    let (test_dir, mut record) = TestDir::with_new_record();
     record.append(&trial(0)).unwrap();
     let pages = record
         .conn
@@ -116,8 +115,7 @@ fn full_disk_keeps_trials_and_allows_a_retry() {
 
 #[test]
 fn deleted_file_is_detected() {
-    let test_dir = TestDir::new();
-    let mut record = test_dir.create("run.plimsoll");
+    let (test_dir, mut record) = TestDir::with_new_record();
     let [from, to] = ["run.plimsoll", "elsewhere.plimsoll"].map(|name| test_dir.path(name));
     fs::rename(from, to).unwrap();
     let e = record.append(&trial(0)).unwrap_err();

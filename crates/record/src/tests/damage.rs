@@ -38,8 +38,7 @@ proptest! {
     fn overwritten_bytes_do_not_panic(
         at in any::<prop::sample::Index>(), garbage in prop::collection::vec(any::<u8>(), 1..300),
     ) {
-        let test_dir = TestDir::new();
-        let path = test_dir.record_of("run.plimsoll", 1);
+        let (_test_dir, path) = TestDir::with_record(1);
         let mut bytes = fs::read(&path).unwrap();
         let at = at.index(bytes.len());
         let end = (at + garbage.len()).min(bytes.len());
@@ -77,8 +76,7 @@ fn invalid_values_are_refused_with_their_column() {
         ("UPDATE run SET plan_json = '{'", "plan_json"),
         ("DROP VIEW overview; DROP TABLE second", "second"),
     ] {
-        let test_dir = TestDir::new();
-        let path = test_dir.record_of("run.plimsoll", 1);
+        let (_test_dir, path) = TestDir::with_record(1);
         execute(&path, change);
         let e = read(&path).expect_err(change);
         assert!(matches!(e, RecordError::Damaged { .. }), "{change}: {e}");
@@ -88,8 +86,7 @@ fn invalid_values_are_refused_with_their_column() {
 
 #[test]
 fn missing_trial_is_an_error() {
-    let test_dir = TestDir::new();
-    let path = test_dir.record_of("run.plimsoll", 3);
+    let (_test_dir, path) = TestDir::with_record(3);
     let delete = "PRAGMA foreign_keys = OFF; DELETE FROM trial WHERE id = 2";
     execute(&path, delete);
     let record = Record::open(&path).unwrap();

@@ -24,8 +24,7 @@ fn every_table_and_column_is_documented() {
 
 #[test]
 fn documented_queries_work() {
-    let test_dir = TestDir::new();
-    let mut record = test_dir.create("run.plimsoll");
+    let (_test_dir, mut record) = TestDir::with_new_record();
     let seconds = seconds(3);
     record
         .append(&Trial {
@@ -48,8 +47,7 @@ fn documented_queries_work() {
 
 #[test]
 fn settings_and_outcomes_look_as_documented() {
-    let test_dir = TestDir::new();
-    let mut record = test_dir.create("run.plimsoll");
+    let (_test_dir, mut record) = TestDir::with_new_record();
     record.append(&trial(0)).unwrap();
     record.append(&yield_trial()).unwrap();
     record.append(&copies_trial()).unwrap();

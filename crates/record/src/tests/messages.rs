@@ -28,35 +28,31 @@ fn io_errors_have_a_remedy() {
 
 #[test]
 fn sqlite_errors_have_a_remedy() {
-    for (code, expected) in [
-        (ffi::SQLITE_FULL, "5 trials recorded before are kept in run"),
-        (ffi::SQLITE_CORRUPT, "damaged"),
-        (ffi::SQLITE_NOTADB, "not a Plimsoll record"),
-        (ffi::SQLITE_BUSY, "locked by another program"),
-        (ffi::SQLITE_READONLY, "no permission to write"),
-        (ffi::SQLITE_CANTOPEN, "no permission to write"),
-        (ffi::SQLITE_READONLY_DBMOVED, "moved or deleted"),
-        (ffi::SQLITE_IOERR_WRITE, "check its disk"),
+    for (code, kept, expected) in [
+        (
+            ffi::SQLITE_FULL,
+            5,
+            "5 trials recorded before are kept in run",
+        ),
+        (
+            ffi::SQLITE_FULL,
+            0,
+            "no trial yet; free some space and start",
+        ),
+        (ffi::SQLITE_CORRUPT, 5, "damaged"),
+        (ffi::SQLITE_NOTADB, 5, "not a Plimsoll record"),
+        (ffi::SQLITE_BUSY, 5, "locked by another program"),
+        (ffi::SQLITE_READONLY, 5, "no permission to write"),
+        (ffi::SQLITE_CANTOPEN, 5, "no permission to write"),
+        (ffi::SQLITE_READONLY_DBMOVED, 5, "moved or deleted"),
+        (ffi::SQLITE_IOERR_WRITE, 5, "check its disk"),
     ] {
         let e = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-        let message = RecordError::from_sqlite(Path::new("run.plimsoll"), e, 5).to_string();
+        let message = RecordError::from_sqlite(Path::new("run.plimsoll"), e, kept).to_string();
         assert!(message.contains(expected), "{code}: {message}");
+        let resumes = (code, kept) == (ffi::SQLITE_FULL, 5);
+        assert_eq!(message.contains("--resume"), resumes, "{code}: {message}");
     }
-}
-
-#[test]
-fn full_disk_error_states_kept_trials_and_resume() {
-    let full = |kept| {
-        let path = "run.plimsoll".into();
-        RecordError::DiskFull { path, kept }.to_string()
-    };
-    assert!(full(2).contains("2 trials recorded before are kept"));
-    assert!(full(0).contains("no trial yet") && !full(0).contains("--resume"));
-}
-
-#[test]
-fn damaged_file_is_a_usage_error() {
-    assert!(RecordError::damaged(Path::new("a"), "cut").is_mistake());
 }
 
 #[test]
@@ -69,6 +65,7 @@ fn control_characters_are_escaped() {
     let e = RecordError::damaged(Path::new("a"), long);
     assert!(!e.to_string().contains(char::is_control), "{e}");
     assert!(e.to_string().len() < 300, "{e}");
+    assert!(e.is_mistake());
 }
 
 #[test]

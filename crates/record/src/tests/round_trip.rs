@@ -88,8 +88,7 @@ fn fields_missing_in_old_records_are_none() {
 
 #[test]
 fn run_without_recorded_end_has_none() {
-    let test_dir = TestDir::new();
-    let path = test_dir.record_of("run.plimsoll", 1);
+    let (_test_dir, path) = TestDir::with_record(1);
     assert_eq!(Record::open(&path).unwrap().end(), None);
     let failed = RunEnd::Failed("the server went away; start it again".to_owned());
     for end in [RunEnd::Complete, RunEnd::Interrupted, failed] {
@@ -107,8 +106,7 @@ fn run_without_recorded_end_has_none() {
 
 #[test]
 fn resumed_run_appends_after_the_last_trial() {
-    let test_dir = TestDir::new();
-    let path = test_dir.record_of("run.plimsoll", 2);
+    let (_test_dir, path) = TestDir::with_record(2);
     let mut record = Record::open_for_resume(&path).unwrap();
     assert_eq!(record.trials, 2);
     record.append(&trial(2)).unwrap();
@@ -133,8 +131,7 @@ fn parent_directories_are_created_and_odd_names_work() {
 
 #[test]
 fn the_overview_shows_rates_and_quantiles() {
-    let test_dir = TestDir::new();
-    let path = test_dir.record_of("run.plimsoll", 1);
+    let (_test_dir, path) = TestDir::with_record(1);
     let record = Record::open(&path).unwrap();
     let sql = "SELECT achieved_rps, latency_p50_us, verdict FROM overview";
     let columns = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));

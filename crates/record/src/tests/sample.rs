@@ -141,6 +141,20 @@ impl TestDir {
         create(&self.path(name)).unwrap()
     }
 
+    /// A directory with an open record without trials.
+    pub(super) fn with_new_record() -> (TestDir, Record) {
+        let test_dir = TestDir::new();
+        let record = test_dir.create("run.plimsoll");
+        (test_dir, record)
+    }
+
+    /// A directory with a closed record with `n` trials, and the record's path.
+    pub(super) fn with_record(n: u32) -> (TestDir, PathBuf) {
+        let test_dir = TestDir::new();
+        let path = test_dir.record_of("run.plimsoll", n);
+        (test_dir, path)
+    }
+
     /// The path of a closed record with `n` trials.
     pub(super) fn record_of(&self, name: &str, n: u32) -> PathBuf {
         let mut record = self.create(name);
