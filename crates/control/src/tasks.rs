@@ -204,8 +204,9 @@ mod tests {
         let mut ended = leader;
         ended.state = 'Z';
         let adopted = process(15, ADOPTER, 15, 55);
+        let of_adopted = process(16, 15, 15, 56);
         let whole = [its_child, other, left_group, in_group, leader];
-        let with_orphan = [adopted, other, leader];
+        let with_orphan = [of_adopted, adopted, other, leader];
         let adopter = Some(BASE + ADOPTER);
         /// A name, the adopter, all processes and the members.
         type Case<'a> = (&'a str, Option<Pid>, &'a [ProcessStat], &'a [Pid]);
@@ -217,7 +218,7 @@ mod tests {
                 &[10, 11, 12, 13],
             ),
             ("the orphans of others", None, &with_orphan, &[10]),
-            ("adopted orphans", adopter, &with_orphan, &[10, 15]),
+            ("adopted orphans", adopter, &with_orphan, &[10, 15, 16]),
             ("a group without its leader", None, &[in_group], &[11]),
             ("a reused PID", None, &[in_group, reused], &[]),
             ("older and ended processes", None, &[older, ended], &[]),

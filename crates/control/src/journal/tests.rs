@@ -55,19 +55,15 @@ impl Left {
 }
 
 fn made(folder: &Path) -> String {
-    let change = Change::GroupMade {
-        folder: folder.to_owned(),
-        home: PathBuf::from("/nowhere"),
-        at_end: AtEnd::Leave,
-    };
+    let change = group_made(folder, AtEnd::Leave);
     serde_json::to_string(&Line::Change { nth: 1, change }).unwrap()
 }
 
-fn group_made() -> Change {
+fn group_made(folder: &Path, at_end: AtEnd) -> Change {
     Change::GroupMade {
-        folder: "/x/plimsoll-1".into(),
-        home: "/x".into(),
-        at_end: AtEnd::Kill,
+        folder: folder.to_owned(),
+        home: PathBuf::from("/nowhere"),
+        at_end,
     }
 }
 
@@ -87,7 +83,7 @@ fn a_change_is_in_the_journal_until_it_is_undone() {
     let dir = tempfile::tempdir().unwrap();
     let journals = Journals::at(dir.path().join("plimsoll"));
     let journal = journals.open(&Root::machine()).unwrap();
-    let change = group_made();
+    let change = group_made(Path::new("/x/plimsoll-1"), AtEnd::Kill);
     let first = journal.enter(&change).unwrap();
     let second = journal.enter(&change).unwrap();
     journal.mark_undone(first).unwrap();
@@ -106,7 +102,8 @@ fn journals_of_live_processes_are_skipped_but_not_of_reused_pids() {
     let journals = Journals::at(dir.path().join("plimsoll"));
     let root = Root::machine();
     let journal = journals.open(&root).unwrap();
-    journal.enter(&group_made()).unwrap();
+    let change = group_made(Path::new("/x/plimsoll-1"), AtEnd::Kill);
+    journal.enter(&change).unwrap();
     let path = journal.open.lock().unwrap().path.clone();
     assert_eq!(journals.repair(&root).unwrap(), []);
     assert!(path.exists());

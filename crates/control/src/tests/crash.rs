@@ -53,6 +53,10 @@ fn owner() {
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
+fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap()
+}
+
 struct Owner {
     process: Child,
     child: u32,
@@ -61,17 +65,14 @@ struct Owner {
 
 impl Owner {
     fn start(bench: &Bench, mode: &str) -> Owner {
-        let command = Command::new(std::env::current_exe().unwrap());
-        Owner::start_by(command, bench, mode)
+        Owner::start_by(Command::new(this_program()), bench, mode)
     }
 
     /// Starts one alone in a cgroup of version 2.
     fn start_in(scope: &Path, bench: &Bench, mode: &str) -> Owner {
         let mut command = Command::new("sh");
-        command
-            .args(["-c", r#"echo $$ > "$0/cgroup.procs" && exec "$@""#])
-            .arg(scope)
-            .arg(std::env::current_exe().unwrap());
+        let script = r#"echo $$ > "$0/cgroup.procs" && exec "$@""#;
+        command.args(["-c", script]).args([scope, &this_program()]);
         Owner::start_by(command, bench, mode)
     }
 
