@@ -32,7 +32,8 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
     }
     let wanted = suites::select(suites::SUITES, &args.packages)?;
     tools::require(&[tools::QEMU, tools::BUSYBOX, tools::LDD, tools::STRIP])?;
-    let workspace = workspace()?;
+    let metadata = ["metadata", "--no-deps", "--format-version=1"];
+    let workspace = Workspace::read(&tools::output(cargo().args(metadata))?)?;
     let folder = workspace.target.join("guest");
     std::fs::create_dir_all(&folder).map_err(XtaskError::on(&folder))?;
     let kernel = match &args.kernel {
@@ -46,11 +47,6 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
     // It may not have been written.
     let _ = std::fs::remove_file(&image);
     booted
-}
-
-fn workspace() -> Result<Workspace, XtaskError> {
-    let arguments = ["metadata", "--no-deps", "--format-version=1"];
-    Workspace::read(&tools::output(cargo().args(arguments))?)
 }
 
 /// The cargo that started this program, without the variables that describe
@@ -106,12 +102,12 @@ fn add_program(
     let slim = image.with_extension("slim");
     let mut strip = tools::STRIP.command();
     tools::output(strip.arg("-o").args([slim.as_path(), program]))?;
-    let bytes = tools::read(&slim);
+    let bytes = std::fs::read(&slim).map_err(XtaskError::on(&slim));
     // The next program overwrites it.
     let _ = std::fs::remove_file(&slim);
     archive.file(path, bytes?)?;
     for library in libraries::libraries(program, &ldd(program)?)? {
-        let bytes = tools::read(&library)?;
+        let bytes = std::fs::read(&library).map_err(XtaskError::on(&library))?;
         archive.file(&library, bytes)?;
     }
     Ok(())

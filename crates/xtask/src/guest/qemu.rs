@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// The arguments of qemu. Always emulated, even where KVM is available, so that
@@ -62,7 +62,8 @@ pub(crate) fn boot(
         std::thread::spawn(move || send_lines(stdout, &sender));
     }
     let end = loop {
-        match next(&lines, deadline) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match lines.recv_timeout(left) {
             Ok(line) => {
                 if let Some(text) = console.line(&line) {
                     show(&text)?;
@@ -83,10 +84,6 @@ pub(crate) fn boot(
         }
     }
     Ok(end)
-}
-
-fn next(lines: &Receiver<Vec<u8>>, deadline: Instant) -> Result<Vec<u8>, RecvTimeoutError> {
-    lines.recv_timeout(deadline.saturating_duration_since(Instant::now()))
 }
 
 fn send_lines(stdout: impl Read, sender: &Sender<Vec<u8>>) {

@@ -2,7 +2,7 @@
 
 use crate::error::XtaskError;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 #[derive(Debug, Clone, Copy)]
@@ -72,10 +72,6 @@ pub(crate) fn output(command: &mut Command) -> Result<String, XtaskError> {
             output => format!("its output: {output}"),
         },
     })
-}
-
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, XtaskError> {
-    std::fs::read(path).map_err(XtaskError::on(path))
 }
 
 #[cfg(test)]
