@@ -66,23 +66,29 @@ impl RunDelays {
     /// # Errors
     /// If the process or cgroup does not exist, or a file cannot be parsed.
     pub fn read(&mut self, except: &[Pid]) -> Result<Option<Waited>, HostError> {
+        let now = self.times(except, Self::MOST_THREADS)?;
+        let waited = self.last.as_ref().map(|last| added(last, &now));
+        self.last = Some(now);
+        Ok(waited)
+    }
+
+    /// Reads all threads, but no more once there are more than `most`.
+    fn times(&self, except: &[Pid], most: usize) -> Result<BTreeMap<Tid, Times>, HostError> {
         let mut now = BTreeMap::new();
         for pid in self.processes(except)? {
             for tid in self.root.numbers(format!("/proc/{pid}/task"))? {
+                if now.len() > most {
+                    return Ok(now);
+                }
                 let path = format!("/proc/{pid}/task/{tid}/schedstat");
                 // Skips threads that have ended or are hidden from this user.
                 if let Some(line) = self.root.line(&path) {
                     let times = schedstat(&line).map_err(|m| m.at(&self.root.path(&path)))?;
                     now.insert(tid, (times.cpu, times.run_delay.unwrap_or_default()));
                 }
-                if now.len() > Self::MOST_THREADS {
-                    break;
-                }
             }
         }
-        let waited = self.last.as_ref().map(|last| added(last, &now));
-        self.last = Some(now);
-        Ok(waited)
+        Ok(now)
     }
 
     fn processes(&self, except: &[Pid]) -> Result<Vec<Pid>, HostError> {
@@ -166,6 +172,18 @@ mod tests {
         tree.process(FakeProcess::ANY.started(99));
         let gone = delays.read(&[]).unwrap_err();
         assert!(matches!(gone, HostError::NoProcess { pid: 100 }), "{gone}");
+    }
+
+    #[test]
+    fn reading_ends_with_one_thread_too_many() {
+        let tree = tree();
+        for tid in 1..9 {
+            thread(&tree, 1 + tid / 3, tid, "1 1 1\n");
+        }
+        let delays = RunDelays::new(tree.root(), DelayScope::Others).unwrap();
+        for (most, read) in [(8, 8), (7, 8), (3, 4), (1, 2)] {
+            assert_eq!(delays.times(&[], most).unwrap().len(), read, "{most}");
+        }
     }
 
     #[test]
