@@ -64,8 +64,8 @@ fn tables_that_end_before_the_goal_does_are_inconclusive() {
         &folder.run("compare arm smt").text(),
         &[
             "at least 736,860",
-            "both still kept the goal at the highest load tried",
-            "the part of the highest rate tried left free",
+            "both still met the goal at the highest load measured",
+            "the part of the highest rate measured left free",
             "inconclusive",
             "assumes the same for all",
             "2.36ms for graviton3",

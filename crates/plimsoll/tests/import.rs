@@ -132,7 +132,7 @@ fn the_report_says_how_it_reads_the_table() {
             note,
             "Imported from a table of 15 rows",
             "mean or a percentile",
-            "147,919/s (23.0 % counts as 22.5 %), 197,237/s (22.0 % counts as 22.5 %).",
+            "147,919/s (23.0 % taken as 22.5 %), 197,237/s (22.0 % taken as 22.5 %).",
             "197,237 22.0 1,178",
         ],
     );

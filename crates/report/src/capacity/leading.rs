@@ -21,9 +21,9 @@ impl Leading<'_> {
 pub(crate) enum Rank {
     Only,
     /// At its rate all others are still kept.
-    BreaksFirst,
+    MissedFirst,
     /// No goal was seen broken; this was seen kept the least far.
-    NoneBroken,
+    NoneMissed,
     /// Of others it is not known whether they are kept up to there.
     OthersOpen,
 }
@@ -34,7 +34,7 @@ pub(crate) enum Rank {
 /// without a goal.
 pub(crate) fn leading(capacity: &[CapacityFinding]) -> Option<Leading<'_>> {
     let told = capacity.iter().filter(|c| is_decided(c));
-    let ranked = told.filter_map(|c| Some((!seen_broken(c), c.rate_rps?.value, c)));
+    let ranked = told.filter_map(|c| Some((!seen_missed(c), c.rate_rps?.value, c)));
     let least = ranked.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let finding = least.map(|(_, _, c)| c).or(capacity.first())?;
     let is_open = |other: &CapacityFinding| {
@@ -45,8 +45,8 @@ pub(crate) fn leading(capacity: &[CapacityFinding]) -> Option<Leading<'_>> {
     let rank = match capacity.len() {
         1 => Rank::Only,
         _ if !is_decided(finding) || capacity.iter().any(is_open) => Rank::OthersOpen,
-        _ if seen_broken(finding) => Rank::BreaksFirst,
-        _ => Rank::NoneBroken,
+        _ if seen_missed(finding) => Rank::MissedFirst,
+        _ => Rank::NoneMissed,
     };
     Some(Leading { finding, rank })
 }
@@ -57,7 +57,7 @@ pub(crate) fn is_decided(finding: &CapacityFinding) -> bool {
 }
 
 /// Whether a rate was seen at which a goal is broken.
-pub(crate) fn seen_broken(finding: &CapacityFinding) -> bool {
+pub(crate) fn seen_missed(finding: &CapacityFinding) -> bool {
     matches!(
         finding.status,
         CapacityStatus::Found | CapacityStatus::Cliff
@@ -97,7 +97,7 @@ mod tests {
         use CapacityStatus::{Cliff, Found};
         let early = || goal("p50<1ms", Found, 500.0);
         let late = || goal("p99<10ms", Cliff, 900.0);
-        let expected = ("p50<1ms".to_owned(), Rank::BreaksFirst);
+        let expected = ("p50<1ms".to_owned(), Rank::MissedFirst);
         assert_eq!(led(&[early(), late()]), expected);
         assert_eq!(led(&[late(), early()]), expected);
         assert_eq!(led(&[late()]), ("p99<10ms".to_owned(), Rank::Only));
@@ -110,13 +110,13 @@ mod tests {
         let found = || goal("p99<10ms", Found, 500.0);
         let kept = |rate| goal("errors<1%", NotReached, rate);
         let p99 = |rank| ("p99<10ms".to_owned(), rank);
-        assert_eq!(led(&[kept(900.0), found()]), p99(Rank::BreaksFirst));
+        assert_eq!(led(&[kept(900.0), found()]), p99(Rank::MissedFirst));
         // Kept as far as it was tried, and that was not so far.
         assert_eq!(led(&[kept(400.0), found()]), p99(Rank::OthersOpen));
         let unknown = || goal("p50<1ms", Undecided, 0.0);
         assert_eq!(led(&[unknown(), found()]), p99(Rank::OthersOpen));
         let none = [kept(900.0), goal("p50<1ms", NotReached, 950.0)];
-        assert_eq!(led(&none), ("errors<1%".to_owned(), Rank::NoneBroken));
+        assert_eq!(led(&none), ("errors<1%".to_owned(), Rank::NoneMissed));
         assert_eq!(led(&[unknown(), unknown()]).1, Rank::OthersOpen);
     }
 }

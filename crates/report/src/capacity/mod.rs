@@ -10,27 +10,27 @@ use plimsoll_model::{
 
 mod leading;
 
-pub(crate) use leading::{Leading, Rank, is_decided, leading, seen_broken};
+pub(crate) use leading::{Leading, Rank, is_decided, leading, seen_missed};
 
 /// Who carries it, and what its trials are called.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject {
     pub(crate) who: &'static str,
     pub(crate) trials: &'static str,
-    tried: &'static str,
+    pub(crate) is_table: bool,
 }
 
 impl Subject {
     pub(crate) const THIS_MACHINE: Subject = Subject {
         who: "This machine",
         trials: "trials",
-        tried: "the highest load tried",
+        is_table: false,
     };
 
     pub(crate) const MACHINE_OF_TABLE: Subject = Subject {
         who: "The machine",
         trials: "rows",
-        tried: "the end of the table",
+        is_table: true,
     };
 
     pub(crate) fn of(workload: &Workload) -> Subject {
@@ -50,7 +50,8 @@ impl Subject {
             Some(CapacityNote::TooFewRequestsAbove { .. }) => {
                 "the highest load with enough requests"
             }
-            _ => self.tried,
+            _ if self.is_table => "the end of the table",
+            _ => "the highest load with valid trials",
         }
     }
 }
@@ -58,19 +59,19 @@ impl Subject {
 /// How much is carried within the goal that a report leads with.
 pub(crate) fn leads(subject: Subject, leading: Leading<'_>) -> Sentence {
     let finding = leading.finding;
-    let goal = format!("{} ({})", finding.goal, promise(finding));
+    let goal = format!("{} ({})", finding.goal, promise(subject, finding));
     match leading.rank {
-        Rank::BreaksFirst => within(
+        Rank::MissedFirst => within(
             subject,
             finding,
-            &format!("all goals, of which {goal} breaks first"),
+            &format!("all goals, of which {goal} is missed first"),
         ),
-        Rank::Only | Rank::NoneBroken | Rank::OthersOpen => carries(subject, finding),
+        Rank::Only | Rank::NoneMissed | Rank::OthersOpen => carries(subject, finding),
     }
 }
 
 pub(crate) fn carries(subject: Subject, finding: &CapacityFinding) -> Sentence {
-    let goal = format!("the goal {} ({})", finding.goal, promise(finding));
+    let goal = format!("the goal {} ({})", finding.goal, promise(subject, finding));
     within(subject, finding, &goal)
 }
 
@@ -98,21 +99,31 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
             Written::rate(rate).value,
             subject.limited_by(finding)
         ),
-        _ => return undecided(who, goal, finding),
+        _ => format!(
+            "How much {} carries within {goal}: inconclusive",
+            who.to_lowercase()
+        ),
     };
-    let note = finding.note.map(note_sentence);
-    let note = note.map(|note| format!(" {note}")).unwrap_or_default();
+    let is_decided = finding.rate_rps.is_some() && is_decided(finding);
     let is_wide = finding.status == CapacityStatus::Found
         && finding.rate_rps.is_some_and(|r| r.wide().is_some());
-    let wide = words_if(
-        is_wide,
-        " The interval is wide: sweep again on a quieter machine, without --quick and with \
-             --precision 5%, before acting on it.",
-    );
-    let (confirmation, missed_by) = (confirmation(finding), missed_by(finding));
+    let wide = match subject.is_table {
+        _ if !is_wide => "",
+        true => " The interval is wide: add rows near it before acting on it.",
+        false => {
+            " The interval is wide: sweep again on a quieter machine, without --quick and with \
+             --precision 5%, before acting on it."
+        }
+    };
+    let confirmation = words_if(is_decided, confirmation(finding));
+    let note = finding
+        .note
+        .map(|note| " ".to_owned() + &note_sentence(subject, note));
+    let (missed_by, note) = (missed_by(finding), note.unwrap_or_default());
     let over_time = over_time(finding);
     let text = format!("{text}{confirmation}.{missed_by}{over_time}{wide}{note}");
-    let is_sure = finding.status != CapacityStatus::NotReached
+    let is_sure = is_decided
+        && finding.status != CapacityStatus::NotReached
         && !is_wide
         && finding.confirmed != Some(false)
         && !matches!(finding.note, Some(CapacityNote::MissedOverTime { .. }));
@@ -120,32 +131,18 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
     ink.says(text)
 }
 
-fn undecided(who: &str, goal: &str, finding: &CapacityFinding) -> Sentence {
-    let note = finding.note.map(note_sentence);
-    let note = note.map(|note| format!(" {note}")).unwrap_or_default();
-    let who = who.to_lowercase();
-    let missed_by = missed_by(finding);
-    Ink::Yellow.says(format!(
-        "How much {who} carries within {goal}: inconclusive.{missed_by}{note}"
-    ))
-}
-
 /// What all trials up to that load say, and what they are too short to say.
 fn over_time(finding: &CapacityFinding) -> String {
-    let is_in_note = matches!(finding.note, Some(CapacityNote::MissedOverTime { .. }));
-    let seen = finding
-        .over_time
-        .map_or_else(String::new, |seen| match is_in_note {
-            true => String::new(),
-            false => format!(" {}.", capital(&seen.to_string())),
-        });
-    let unseen = finding.over_time.map_or_else(String::new, |seen| {
-        format!(
-            " Pauses and slow phases rarer than one in {:.0} s may not have been seen.",
-            seen.visible_every_s()
-        )
-    });
-    seen + &unseen
+    let Some(seen) = finding.over_time.filter(|_| finding.rate_rps.is_some()) else {
+        return String::new();
+    };
+    let missed = match finding.note {
+        // It says so itself.
+        Some(CapacityNote::MissedOverTime { .. }) => String::new(),
+        _ => format!(" {}.", capital(&seen.to_string())),
+    };
+    let every = seen.visible_every_s();
+    format!("{missed} Pauses and slow phases rarer than one in {every:.0} s may not have been seen.")
 }
 
 /// Why it carries no more, where that is not what the goal is about.
@@ -225,11 +222,23 @@ pub(crate) fn load_line(finding: &CapacityFinding) -> Option<(f64, String)> {
 }
 
 /// A note as a sentence of its own, and what to do about it.
-pub(crate) fn note_sentence(note: CapacityNote) -> String {
+pub(crate) fn note_sentence(subject: Subject, note: CapacityNote) -> String {
+    let mut text = note.to_string();
+    if subject.is_table {
+        for (words, of_table) in TABLE_WORDS {
+            text = text.replace(words, of_table);
+        }
+    }
     let way_out = way_out(note).map(|way| format!(" {}.", capital(way)));
-    let way_out = way_out.unwrap_or_default();
-    format!("{}.{way_out}", capital(&note.to_string()))
+    format!("{}.{}", capital(&text), way_out.unwrap_or_default())
 }
+
+/// What the words of a note are for a table, which has no trials.
+const TABLE_WORDS: [(&str, &str); 3] = [
+    ("rate with valid trials", "rate of the table"),
+    ("valid trial", "row"),
+    ("trial", "row"),
+];
 
 /// What to do about a note, as a clause; `None` if nothing helps for certain.
 pub fn way_out(note: CapacityNote) -> Option<&'static str> {
@@ -271,16 +280,21 @@ pub(crate) fn at_cpu(subject: Subject, finding: &CapacityFinding) -> String {
             Written::rate(rate).value,
             cpu_use(subject, cpu)
         ),
-        (Some(_), None) => {
-            "CPU use at that rate is not known: no valid trial near it has it.".to_owned()
-        }
+        (Some(_), None) => format!(
+            "CPU use at that rate is not known: no {} near it has it.",
+            if subject.is_table {
+                "row"
+            } else {
+                "valid trial"
+            }
+        ),
     }
 }
 
 /// Whether the rate is the one at which CPU use, which the goal is about, is
 /// too much.
 fn breaks_by_cpu(finding: &CapacityFinding) -> bool {
-    matches!(finding.goal, Goal::Cpu { .. }) && seen_broken(finding)
+    matches!(finding.goal, Goal::Cpu { .. }) && seen_missed(finding)
 }
 
 /// CPU use in percent with its interval, or why it has none.
@@ -304,21 +318,29 @@ pub(crate) fn share_of(quantile: Quantile) -> String {
     }
 }
 
-fn promise(finding: &CapacityFinding) -> String {
+/// What a goal asks for. Of a table it is not known which percentile its latency is.
+fn promise(subject: Subject, finding: &CapacityFinding) -> String {
     match finding.goal {
         Goal::Latency { quantile, limit } => {
-            let share = share_of(quantile);
-            let limit = match (limit, finding.limit_us) {
-                (LatencyLimit::Absolute(limit), _) => time_us(limit.as_secs_f64() * 1e6),
-                (LatencyLimit::TimesLight(times), None) => {
-                    format!("{times} times their time at {}", light(finding.note))
-                }
-                (LatencyLimit::TimesLight(times), Some(us)) => {
-                    let light = light(finding.note);
-                    format!("{}, {times} times their time at {light}", time_us(us))
+            let (what, that) = match subject.is_table {
+                true => ("latency below".to_owned(), "that"),
+                false => {
+                    let share = share_of(quantile);
+                    (
+                        format!("{share} of the requests answered within"),
+                        "their time",
+                    )
                 }
             };
-            format!("{share} of the requests answered within {limit}")
+            let relative = |times| format!("{times} times {that} at {}", light(finding.note));
+            let limit = match (limit, finding.limit_us) {
+                (LatencyLimit::Absolute(limit), _) => time_us(limit.as_secs_f64() * 1e6),
+                (LatencyLimit::TimesLight(times), None) => relative(times),
+                (LatencyLimit::TimesLight(times), Some(us)) => {
+                    format!("{}, {}", time_us(us), relative(times))
+                }
+            };
+            format!("{what} {limit}")
         }
         Goal::Errors { limit } => format!(
             "less than {} % of the requests failed",
@@ -340,9 +362,8 @@ fn light(note: Option<CapacityNote>) -> String {
     }
 }
 
-/// What is kept, in fewer words than a goal has elsewhere.
-/// Of a table it is not known which percentile its latency is.
-pub(crate) fn kept(finding: &CapacityFinding, is_table: bool) -> String {
+/// What is met, in fewer words than a goal has elsewhere.
+pub(crate) fn met(finding: &CapacityFinding, is_table: bool) -> String {
     match (finding.goal, finding.latency_limit_us()) {
         (Goal::Latency { .. }, Some(us)) if is_table => {
             format!("Latency stays below {}", time_us(us))
@@ -351,7 +372,7 @@ pub(crate) fn kept(finding: &CapacityFinding, is_table: bool) -> String {
             let part = capital(&share_of(quantile));
             format!("{part} of the requests are answered within {}", time_us(us))
         }
-        (Goal::Latency { .. }, None) => format!("The goal {} is kept", finding.goal),
+        (Goal::Latency { .. }, None) => format!("The goal {} is met", finding.goal),
         (Goal::Errors { limit }, _) => format!(
             "Less than {} % of the requests fail",
             number::trimmed(limit.pct())

@@ -38,7 +38,7 @@ pub(crate) fn time_line(
     let codes = codes(trials);
     let marked = match codes.is_empty() {
         true => String::new(),
-        false => format!(" Hatched: does not count, because {}.", codes.join(", ")),
+        false => format!(" Hatched: invalid, because {}.", codes.join(", ")),
     };
     let end = trials.last().map(|t| (t.began + t.took).as_secs_f64());
     let scale = Scale::linear(0.0, end.unwrap_or_default().max(0.001));
@@ -62,7 +62,7 @@ pub(crate) fn bar(trial: &TrialPicture, y: (f64, f64)) -> Bar {
     let p99 = p99.unwrap_or_default();
     let verdict = match trial.invalid.is_empty() {
         true => String::new(),
-        false => format!(": does not count: {}", reasons(trial)),
+        false => format!(": invalid: {}", reasons(trial)),
     };
     // A generator that was disturbed is late for that reason.
     let is_slip = |r: &&Invalid| matches!(r, Invalid::Slip { .. });
@@ -125,7 +125,7 @@ fn what(trial: &TrialPicture) -> String {
 fn reasons(trial: &TrialPicture) -> String {
     let reasons: Vec<String> = trial.invalid.iter().map(ToString::to_string).collect();
     match reasons.is_empty() {
-        true => "counts".to_owned(),
+        true => "valid".to_owned(),
         false => reasons.join("; "),
     }
 }

@@ -1,7 +1,7 @@
 //! Charts of several machines: on the same axes, or side by side.
 
 use super::tables::{MEASURES, Scale as Amount, figure, measure_name};
-use crate::capacity::seen_broken;
+use crate::capacity::seen_missed;
 use crate::chart::{
     Axis, Bar, Chart, Datum, Height, Panel, Ring, Row, Scale, Series, Shape, Tone, Unit, Width,
 };
@@ -19,6 +19,8 @@ pub(super) struct Machine<'a> {
     pub(super) picture: &'a Picture,
     /// What its rates are multiplied with, by measure.
     pub(super) factors: &'a [(Measure, f64)],
+    /// Of a table it is not known which percentile its latency is.
+    pub(super) is_table: bool,
 }
 
 impl Machine<'_> {
@@ -42,11 +44,19 @@ pub(super) struct Basis {
     pub(super) axis: &'static str,
 }
 
+/// What the latency that is drawn of machines is called, and how that begins a sentence.
+pub(super) fn latency_name(machines: &[Machine<'_>]) -> (&'static str, &'static str) {
+    match machines.iter().any(|machine| machine.is_table) {
+        true => ("latency", "Latency"),
+        false => ("p99", "p99"),
+    }
+}
+
 /// Whether a goal is met somewhere on the one line that is drawn of a machine.
 fn is_met(capacity: &CapacityFinding) -> bool {
     let of_p99 =
         matches!(capacity.goal, Goal::Latency { quantile, .. } if quantile == Quantile::P99);
-    of_p99 && seen_broken(capacity)
+    of_p99 && seen_missed(capacity)
 }
 
 fn lines(machines: &[Machine<'_>], data: impl Fn(&Machine<'_>) -> Vec<(f64, f64)>) -> Vec<Series> {
@@ -99,16 +109,18 @@ pub(super) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Ch
         .map(|(_, us)| us)
         .chain(rings.iter().map(|r| r.at.1));
     let loads = Scale::up_to(all(&series).map(|(x, _)| x));
-    let y = Axis::latency("latency, p99", times);
+    let (name, first) = latency_name(machines);
+    let y = Axis::latency(if name == "p99" { "latency, p99" } else { name }, times);
     let panel = Panel {
         height: Height::Fixed(324.0),
         rings,
         ..Panel::of(Axis::new(basis.axis, loads, Unit::Rate), y, series)
     };
-    let description = "p99 over load, a line per machine; the marks are the load lines.";
+    let description =
+        format!("{first} over load, a line per machine; the marks are the load lines.");
     Chart {
         width: Width::Full,
-        ..one(panel, basis.id, (title.to_owned(), ""), description)
+        ..one(panel, basis.id, (title.to_owned(), ""), &description)
     }
 }
 

@@ -8,7 +8,7 @@ pub(super) fn sentence(caution: &ComparisonCaution) -> String {
              connections, which changes what a server carries."
             .to_owned(),
         ComparisonCaution::Arrivals => "Arrivals were random at one machine and even at another. \
-             Random arrivals queue more, so the goals were harder to keep there."
+             Random arrivals queue more, so the goals were harder to meet there."
             .to_owned(),
         ComparisonCaution::OnTrust => "Imported tables do not say what they were measured with; \
              the comparison assumes the same for all."

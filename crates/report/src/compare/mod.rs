@@ -9,6 +9,7 @@ mod tables;
 pub use crate::document::Source;
 use crate::document::json::Json;
 use crate::document::{Document, Role, Rows, Table};
+use crate::escape::safe;
 use crate::markup::{El, beginning, el, shortened};
 use crate::number::{self, Written, confidence};
 use crate::sentence::{Sentence, words_if};
@@ -16,7 +17,7 @@ use crate::table::Ink;
 use charts::Machine;
 use plimsoll_model::{
     ComparedMachine, Comparison, Difference, DifferenceVerdict, Findings, Measure, NoInterval,
-    NoIntervalCode, Picture, ThresholdDifference, WorkUnit,
+    NoIntervalCode, Picture, ThresholdDifference, WorkUnit, Workload,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -90,8 +91,14 @@ pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[ComparedRun]>) ->
         });
     }
     if let Some(runs) = runs {
-        let drawn = comparison.machines.iter().zip(runs);
-        let machines: Vec<Machine<'_>> = drawn.map(|(m, run)| drawn_of(m, run)).collect();
+        let drawn = rows().zip(runs).map(|((machine, source), run)| Machine {
+            name: safe(&machine.name),
+            findings: &run.findings,
+            picture: &run.picture,
+            factors: &run.factors,
+            is_table: matches!(source.plan.workload, Workload::Imported(_)),
+        });
+        let machines: Vec<Machine<'_>> = drawn.collect();
         out.blocks.extend(parts::all(comparison, &machines));
     }
     out.table(Table {
@@ -142,15 +149,6 @@ fn body<'a>(report: &CompareReport<'a>, cautions: Vec<String>) -> Body<'a> {
         differences: &comparison.differences,
         threshold_differences: &comparison.threshold_differences,
         cautions,
-    }
-}
-
-fn drawn_of<'a>(machine: &ComparedMachine, run: &'a ComparedRun) -> Machine<'a> {
-    Machine {
-        name: crate::escape::safe(&machine.name),
-        findings: &run.findings,
-        picture: &run.picture,
-        factors: &run.factors,
     }
 }
 
@@ -225,11 +223,11 @@ fn no_interval(why: &NoInterval) -> String {
     };
     match why.code {
         NoIntervalCode::UnknownCapacity => {
-            format!("what was measured of {machines} does not tell how much is carried")
+            format!("the capacity of {machines} is not known")
         }
         NoIntervalCode::LowerBound => format!(
-            "{machines} still kept the goal at the highest load tried, so the boundary lies \
-             outside of what was tried"
+            "{machines} still met the goal at the highest load measured, so the boundary lies \
+             outside of what was measured"
         ),
         NoIntervalCode::TooFewTrials => {
             format!("too little was measured of {machines} for an interval")
@@ -245,7 +243,7 @@ fn threshold_title(comparison: &Comparison) -> String {
     let with_table = with_table.filter(|m| !m.thresholds.is_empty());
     let of = |machine: &ComparedMachine| match machine.thresholds_goal {
         Some(goal) => format!("the capacity within {goal}"),
-        None => "the highest rate tried".to_owned(),
+        None => "the highest rate measured".to_owned(),
     };
     let all: Vec<String> = with_table.clone().map(of).collect();
     let Some(first) = all.first() else {
@@ -294,34 +292,35 @@ fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sen
             "No threshold of {name} is known that could be compared."
         ));
     };
-    let part = |verdict: DifferenceVerdict, words: &str| {
-        let at = own.iter().filter(|d| d.verdict == verdict);
+    let part = |words: &str, why: &str, is: &dyn Fn(&ThresholdDifference) -> bool| {
+        let at = own.iter().filter(|d| is(d));
         let at: Vec<String> = at.map(|d| number::trimmed_pct(d.headroom_pct)).collect();
         // At all of them: the table shows which these are.
         let at = match at.len() {
             0 => return None,
-            n if n > 1 && n == own.len() => match verdict {
-                DifferenceVerdict::Inconclusive => "at any headroom".to_owned(),
-                _ => "at every headroom".to_owned(),
-            },
-            _ => format!("at {} % headroom", at.join(", ")),
+            n if n > 1 && n == own.len() => "every headroom".to_owned(),
+            _ => format!("{} % headroom", at.join(", ")),
         };
-        Some(format!("{words} {at}"))
+        Some(format!("{words} at {at}{why}"))
     };
-    let same = "is not significantly different";
+    use DifferenceVerdict::{Better, Inconclusive, Worse};
+    let has_interval = |d: &ThresholdDifference| d.cpu_points.low.or(d.cpu_points.high).is_some();
+    let (same, why) = (
+        "is not significantly different",
+        ": too little was measured for an interval",
+    );
     let parts = [
-        part(DifferenceVerdict::Better, "may be higher (better)"),
-        part(DifferenceVerdict::Worse, "must be lower (worse)"),
-        part(DifferenceVerdict::Inconclusive, same),
+        part("may be higher (better)", "", &|d| d.verdict == Better),
+        part("must be lower (worse)", "", &|d| d.verdict == Worse),
+        part(same, "", &|d| d.verdict == Inconclusive && has_interval(d)),
+        part("is inconclusive", why, &|d| {
+            d.verdict == Inconclusive && !has_interval(d)
+        }),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let against = &first.against;
-    let has_interval = own
-        .iter()
-        .any(|d| d.cpu_points.low.or(d.cpu_points.high).is_some());
-    let why = words_if(!has_interval, ": too little was measured for an interval");
     Ink::Plain.says(format!(
-        "Against {against}, the threshold of {name} {}{why}.",
+        "Against {against}, the threshold of {name} {}.",
         parts.join("; ")
     ))
 }

@@ -1,7 +1,7 @@
 //! The parts of a page of machines: each a chart of them all, with a title that
 //! says what each comes to.
 
-use super::charts::{self, Basis, Machine};
+use super::charts::{self, Basis, Machine, latency_name};
 use super::tables::{Scale, capacity_rows, figure};
 use crate::capacity::leading;
 use crate::chart::{Chart, Panel, Width};
@@ -121,7 +121,8 @@ fn latency(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<El> {
             ))
         })
     };
-    let title = format!("p99 at the highest load: {}", listed(machines, worst));
+    let (_, name) = latency_name(machines);
+    let title = format!("{name} at the highest load: {}", listed(machines, worst));
     let bases = bases(comparison, machines);
     let choice = bases.iter().enumerate().map(|(i, (id, name, _))| {
         let input = el("input").attr("type", "radio").attr("name", "basis");
@@ -136,8 +137,9 @@ fn latency(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<El> {
         drawing.with(svg(&charts::latency(machines, *basis, &title)))
     });
     let drawings: Html = drawings.collect();
-    let hint =
-        "p99 against offered load, a line per machine. A ring: where one meets a goal on p99.";
+    let hint = format!(
+        "{name} against offered load, a line per machine. A ring: where one meets a goal on p99."
+    );
     let chart = Chart {
         width: Width::Full,
         ..Chart::of(Panel::default(), "latency", title, hint)
@@ -162,7 +164,9 @@ fn level_table(machines: &[Machine<'_>]) -> Vec<Column> {
             known(l.achieved_rps, number::rate)
         }),
         of.column("CPU", "%", |(_, l)| known(l.cpu_pct, number::pct)),
-        of.column("p99", "ms", |(_, l)| known(p99(l), number::short)),
+        of.column(latency_name(machines).0, "ms", |(_, l)| {
+            known(p99(l), number::short)
+        }),
     ]
 }
 

@@ -15,6 +15,7 @@ use plimsoll_model::{CopiesFinding, CopiesFindings, PictureSetting, TrialPicture
 pub(super) struct View<'a> {
     pub(super) findings: &'a CopiesFindings,
     pub(super) trials: &'a [TrialPicture],
+    pub(super) is_table: bool,
 }
 
 pub(super) fn figures(view: View<'_>, time_line: Option<Chart>) -> Vec<Chart> {
@@ -27,13 +28,15 @@ pub(super) fn of_trials(trials: &[TrialPicture], tally: String) -> Option<Chart>
     time_line::of_loads(trials, tally, "copies at once", Unit::Count)
 }
 
-pub(super) fn terminal(findings: &CopiesFindings) -> Vec<Chart> {
-    let view = View {
-        findings,
-        trials: &[],
-    };
+pub(super) fn terminal(view: View<'_>) -> Vec<Chart> {
     // Of one number of copies there is no curve.
-    match findings.copies.iter().filter(|row| row.trials > 0).count() {
+    match view
+        .findings
+        .copies
+        .iter()
+        .filter(|row| row.trials > 0)
+        .count()
+    {
         0 | 1 => Vec::new(),
         _ => [time(view), cpu(view)].into_iter().flatten().collect(),
     }
@@ -51,7 +54,7 @@ fn facts(row: &CopiesFinding) -> String {
         Some(format!("{} s each", number::short(row.seconds))),
         row.efficiency_ratio.map(speed),
         row.cpu_pct.map(|cpu| format!("CPU {} %", number::pct(cpu))),
-        is_disturbed(row).then(|| "disturbed: no trial counts".to_owned()),
+        is_disturbed(row).then(|| "disturbed: no valid trial".to_owned()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
@@ -72,17 +75,17 @@ fn chart(
     let rows = &view.findings.copies;
     let disturbed = words_if(
         rows.iter().any(is_disturbed),
-        " Hollow: disturbed, no trial counts.",
+        " Hollow: disturbed, no valid trial.",
     );
     let hint = format!("{hint}{disturbed}");
     let detail = |r: &CopiesFinding| {
-        let but = words_if(is_disturbed(r), " (disturbed: no trial counts)");
+        let but = words_if(is_disturbed(r), " (disturbed: no valid trial)");
         format!("{}: {}{but}", name(r), tell(r))
     };
     Chart {
         picks: rows.iter().map(|r| Some(f64::from(r.copies))).collect(),
         details: rows.iter().map(detail).collect(),
-        table: columns(rows, &view.findings.smt),
+        table: columns(view.findings, view.is_table),
         rows_are_picks: true,
         ..Chart::of(panel, id, title, hint)
     }
@@ -138,6 +141,9 @@ fn time(view: View<'_>) -> Option<Chart> {
     };
     let hint = "Time of a copy against copies at once, and the slowest of them. Small dots: single \
                 trials. Level: copies do not disturb each other.";
+    let of_table =
+        "Time of a copy against copies at once. Level: copies do not disturb each other.";
+    let hint = if view.is_table { of_table } else { hint };
     let tell = |r: &CopiesFinding| {
         let (mean, slowest) = (number::short(r.seconds), number::short(r.slowest_seconds));
         format!("{mean} s each, the slowest {slowest} s")
@@ -229,7 +235,7 @@ fn cpu(view: View<'_>) -> Option<Chart> {
         _ => return None,
     };
     let hint = "CPU use against copies at once, in percent of the most copies tried. On the dotted \
-                diagonal CPU use would tell how many run.";
+                diagonal CPU use is proportional to the copies.";
     let tell = |r: &CopiesFinding| {
         let told = known(r).map(|cpu| format!("CPU use {cpu} %"));
         told.unwrap_or_else(|| "CPU use is not known".to_owned())

@@ -4,10 +4,13 @@ use crate::number::{self, counted, for_count};
 use crate::sentence::Sentence;
 use crate::smt;
 use crate::table::{Column, ColumnsOf, Ink, known, trials};
-use plimsoll_model::{CopiesFinding, SmtFinding};
+use plimsoll_model::{CopiesFinding, CopiesFindings};
 
-pub(super) fn columns(rows: &[CopiesFinding], smt: &SmtFinding) -> Vec<Column> {
+/// The table of numbers of copies; what a table that was imported has for trials is rows.
+pub(super) fn columns(findings: &CopiesFindings, is_table: bool) -> Vec<Column> {
+    let (rows, smt) = (&findings.copies[..], &findings.smt);
     let of = ColumnsOf(rows);
+    let counted = if is_table { "rows" } else { "trials" };
     let ratio = |ratio: f64| format!("{ratio:.2}");
     let columns = [
         Some(of.column("copies", "", |r| r.copies.to_string())),
@@ -17,7 +20,7 @@ pub(super) fn columns(rows: &[CopiesFinding], smt: &SmtFinding) -> Vec<Column> {
         // Beside the CPU use that it corrects.
         smt::column(smt, rows),
         Some(of.column("efficiency", "ratio", |r| known(r.efficiency_ratio, ratio))),
-        Some(of.ranked("trials", "", 1, |r| trials(r.trials, r.invalid_trials))),
+        Some(of.ranked(counted, "", 1, |r| trials(r.trials, r.invalid_trials))),
     ];
     columns.into_iter().flatten().collect()
 }

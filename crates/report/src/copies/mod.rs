@@ -23,7 +23,7 @@ pub fn document<'a>(
     picture: Option<&'a Vec<TrialPicture>>,
 ) -> Document<'a> {
     let findings = report.findings;
-    let table = report.table();
+    let (table, is_table) = (report.table(), report.table().is_some());
     let mut out = Document::of_workload(report);
     out.run = Some(match table {
         Some(_) => Run::imported(report),
@@ -37,17 +37,22 @@ pub fn document<'a>(
     if table.is_none() {
         out.method = facts(report.plan);
     }
-    out.terminal_charts(|| charts::terminal(findings));
+    let view = move |trials| charts::View {
+        findings,
+        trials,
+        is_table,
+    };
+    out.terminal_charts(move || charts::terminal(view(&[])));
     if let Some(trials) = picture {
         // Of a table it is not known when its rows were measured.
         let own = Some(trials).filter(|_| table.is_none());
         let tally = report.record.trials.in_words();
         let time_line = own.and_then(|trials| charts::of_trials(trials, tally));
-        let figures = charts::figures(charts::View { findings, trials }, time_line);
+        let figures = charts::figures(view(trials), time_line);
         out.picker = Some(charts::picker(&findings.copies, &figures));
         out.charts(figures);
     }
-    out.table(Table::of(columns(&findings.copies, &findings.smt)));
+    out.table(Table::of(columns(findings, is_table)));
     out.say(
         Role::Note,
         table.map(|table| method::imported(table, report.record.trials.all)),

@@ -1,6 +1,7 @@
 //! A HorizontalPodAutoscaler for Kubernetes (API autoscaling/v2).
 
 use super::{PlanReport, cpu_use, doubt};
+use crate::capacity::Subject;
 use crate::escape::safe;
 use crate::number::{self, Written, counted, per_second};
 use crate::sentence::words_if;
@@ -114,8 +115,8 @@ fn capacity(report: &PlanReport<'_>) -> String {
             "One instance carries {carried} within {goal}; planned with the lower end, {planned}."
         ),
         PlannedFrom::HighestTried => format!(
-            "One instance carries at least {planned} within {goal}, the highest rate tried; \
-             planned with that."
+            "One instance carries at least {planned} within {goal}, {}; planned with that.",
+            Subject::of(&report.source.plan.workload).limited_by(report.capacity)
         ),
         PlannedFrom::Value => format!(
             "One instance carries {carried} within {goal}, without an interval: this is a guess."

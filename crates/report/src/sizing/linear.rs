@@ -33,7 +33,7 @@ pub(super) fn linear_rule(sizing: &Sizing, linear: &LinearRule) -> String {
          capacity"
     );
     let verdict = match linear.missing_instances {
-        0 => format!("the same number: {carried}"),
+        0 => format!("as many as needed: {carried}"),
         missing if missing > 0 => format!("{missing} too few for the SLO: {carried}"),
         more => format!("{} more than needed: {carried}", -more),
     };

@@ -127,8 +127,9 @@ fn answers(report: &PlanReport<'_>) -> Vec<Sentence> {
             Ink::Yellow.says(format!("The linear rule: not known ({why})."))
         }
     });
-    let cost = sizing.cost_per_hour.map(money);
-    out.extend(cost.map(|cost| Ink::Plain.says(format!("That fleet costs {cost} per hour."))));
+    let fleet = counted(sizing.instances, "instance costs", "instances cost");
+    let cost = |cost| Ink::Plain.says(format!("{fleet} {} per hour.", money(cost)));
+    out.extend(sizing.cost_per_hour.map(cost));
     out
 }
 
@@ -145,8 +146,9 @@ fn planned(report: &PlanReport<'_>) -> String {
             format!("The plan takes {rate} per instance, the lower end{rounded}.")
         }
         PlannedFrom::HighestTried => format!(
-            "The plan takes {rate} per instance, the highest rate tried: a lower bound, so fewer \
-             instances may do; measure higher loads to know."
+            "The plan takes {rate} per instance, {}: a lower bound, so fewer instances may do; \
+             measure higher loads to know.",
+            Subject::of(&report.source.plan.workload).limited_by(report.capacity)
         ),
         PlannedFrom::Value => format!(
             "The plan takes {rate} per instance, which has no interval: the plan is a guess; \

@@ -2,7 +2,7 @@
 
 use super::thresholds;
 use crate::Report;
-use crate::capacity::{Rank, Subject, before_gap, kept, leading};
+use crate::capacity::{Rank, Subject, before_gap, leading, met};
 use crate::document::Fact;
 use crate::number::{self, Written, confidence, per_second};
 use plimsoll_model::{CapacityFinding, CapacityNote, CapacityStatus, Estimate};
@@ -16,8 +16,8 @@ pub(super) fn headline(report: &Report<'_>) -> String {
     let first = leading.finding;
     let within = match leading.rank {
         Rank::Only => String::new(),
-        Rank::BreaksFirst => format!(" within all goals; {} breaks first", first.goal),
-        Rank::NoneBroken => " within all goals".to_owned(),
+        Rank::MissedFirst => format!(" within all goals; {} is missed first", first.goal),
+        Rank::NoneMissed => " within all goals".to_owned(),
         Rank::OthersOpen => format!(" within {}", first.goal),
     };
     let at = match (first.cpu_pct, first.status) {
@@ -34,8 +34,8 @@ pub(super) fn headline(report: &Report<'_>) -> String {
             "{who} carries {}{at}, {}",
             per_second(rate.low.unwrap_or(rate.value)),
             match leading.rank {
-                Rank::BreaksFirst => "at a cliff",
-                Rank::Only | Rank::NoneBroken | Rank::OthersOpen => "then falls off a cliff",
+                Rank::MissedFirst => "at a cliff",
+                Rank::Only | Rank::NoneMissed | Rank::OthersOpen => "then falls off a cliff",
             }
         ),
         (CapacityStatus::NotReached, Some(rate)) => {
@@ -71,7 +71,7 @@ fn load_tile(first: &CapacityFinding, rate: Estimate, is_table: bool) -> Fact {
         (_, _, Some(ends)) => format!("{} interval {ends}", confidence()),
         (_, _, None) => "no interval".to_owned(),
     };
-    let goal = kept(first, is_table);
+    let goal = met(first, is_table);
     Fact::tile("Load line", written.value, "/s", format!("{goal}; {sure}"))
 }
 
@@ -88,7 +88,6 @@ fn cpu_tile(cpu: Estimate) -> Fact {
 fn act_tile(report: &Report<'_>) -> Option<Fact> {
     let row = thresholds::usual(&report.findings.thresholds)?;
     let cpu = row.cpu_pct?;
-    let at = cpu.low.unwrap_or(cpu.value).floor();
     let more = format!(
         "CPU use, to keep {} % free; the linear rule says {} %",
         number::trimmed_pct(row.headroom_pct),
@@ -96,7 +95,7 @@ fn act_tile(report: &Report<'_>) -> Option<Fact> {
     );
     Some(Fact::tile(
         "Add an instance at",
-        number::trimmed_pct(at),
+        Written::pct(cpu).least().to_owned(),
         "%",
         more,
     ))

@@ -13,7 +13,12 @@ pub(super) fn sentence(subject: Subject, findings: &Findings) -> String {
             let promise = leading(&findings.capacity).map(|first| first.finding);
             known(subject, index, Beyond::of(index.max_rate_rps, promise))
         }
-        Headroom::Unknown { why } => format!("The headroom index is not known: {}.", reason(*why)),
+        Headroom::Unknown { why } => {
+            format!(
+                "The headroom index is not known: {}.",
+                reason(subject, *why)
+            )
+        }
     }
 }
 
@@ -150,8 +155,9 @@ fn plain(told: Tells) -> &'static str {
     }
 }
 
-fn reason(why: NoHeadroom) -> &'static str {
+fn reason(subject: Subject, why: NoHeadroom) -> &'static str {
     match why {
+        NoHeadroom::NoLevelNearHalf if subject.is_table => "no row is near 50 % CPU use",
         NoHeadroom::NoLevel => "no load level was measured",
         NoHeadroom::NoValidTrial => "no level has a valid trial",
         NoHeadroom::CpuUnreadable => "CPU use could not be read",

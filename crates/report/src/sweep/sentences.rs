@@ -47,7 +47,7 @@ pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     out.extend(doubts::sentences(&report.findings.doubts));
     out.extend(rated(report));
     out.extend(idle(report));
-    out.extend(light(report.findings));
+    out.extend(light(Subject::of(&report.plan.workload), report.findings));
     out.extend(smt::of_sweep(report));
     out
 }
@@ -59,7 +59,7 @@ const MOST_POOLED_SHOWN: usize = 6;
 fn pooled(rows: &[PooledCpu]) -> Option<Sentence> {
     let shown = rows.iter().take(MOST_POOLED_SHOWN).map(|row| {
         format!(
-            "{} ({} % counts as {} %)",
+            "{} ({} % taken as {} %)",
             per_second(row.rate_rps),
             number::pct(row.measured_cpu_pct),
             number::pct(row.fitted_cpu_pct)
@@ -124,7 +124,7 @@ fn idle(report: &Report<'_>) -> Option<Sentence> {
 }
 
 /// Where light load is not that of levels, and no capacity's note says so.
-fn light(findings: &Findings) -> Option<Sentence> {
+fn light(subject: Subject, findings: &Findings) -> Option<Sentence> {
     let light = findings.light_load.as_ref()?;
     let says = |c: &CapacityFinding| matches!(c.note, Some(CapacityNote::Light { .. }));
     let is_told = findings.capacity.iter().any(says);
@@ -134,5 +134,5 @@ fn light(findings: &Findings) -> Option<Sentence> {
     };
     let matters = findings.capacity.iter().any(|c| c.goal.is_relative());
     let is_odd = light.basis != LightBasis::Levels && matters && !is_told;
-    is_odd.then(|| Ink::Yellow.says(capacity::note_sentence(note)))
+    is_odd.then(|| Ink::Yellow.says(capacity::note_sentence(subject, note)))
 }

@@ -143,16 +143,17 @@ pub(super) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence
                 .says("The scale-out threshold is not known: CPU use was not measured near it."),
         );
     };
-    // Down, because acting too late is what costs.
-    let at = cpu.low.unwrap_or(cpu.value).floor();
+    // As in the table.
+    let at = Written::pct(cpu);
     let why = match cpu.low {
         Some(_) => String::new(),
         None => format!(" (no interval: too few {})", subject.trials),
     };
     Some(Ink::Green.says(format!(
-        "Scale-out threshold for {} % headroom below {of}/s: {at} % CPU use{why}; at {} % (linear \
+        "Scale-out threshold for {} % headroom below {of}/s: {} % CPU use{why}; at {} % (linear \
          rule) {}.",
         number::trimmed_pct(row.headroom_pct),
+        at.least(),
         number::trimmed_pct(row.linear_cpu_pct),
         leaves(row.linear_headroom_pct),
     )))

@@ -4,6 +4,7 @@
 use super::pages::{chart, count, page_of, picture};
 use super::sample::{Sample, found, nothing_valid, sweep};
 use super::shown::tally;
+use crate::number::rate;
 use plimsoll_model::{Estimate, LevelFinding, Phase, PictureSetting, Rate, WorkOf};
 
 /// A page with its percent signs as plain text.
@@ -101,6 +102,24 @@ fn work_per_cpu_second_is_that_of_the_level_table() {
     );
     assert!(page.contains(&title), "{title}");
     assert!(page.contains("of the service's own CPU time") || page.contains("service&#39;s own"));
+}
+
+#[test]
+fn a_saturated_level_that_the_curve_leaves_out_is_in_its_tables() {
+    let sample = sweep();
+    let mut picture = picture(&sample);
+    let last = picture.curve.pop().unwrap();
+    let page = page_of(&sample, &picture, &[]);
+    for (id, values) in [("cpu", "<td>91.0<td>-<td>-"), ("work", "<td>-<td>-")] {
+        let part = page.split(&format!("<section id=\"{id}\"")).nth(1).unwrap();
+        let table = part.split("</table>").next().unwrap();
+        let row = format!("<td>100<td>91.0<td>{}{values}</tbody>", rate(last.rate_rps));
+        assert!(
+            table.replace(" class=\"dim\"", "").contains(&row),
+            "{id}: {table}"
+        );
+    }
+    assert!(page.contains("Not fitted: saturated levels"));
 }
 
 #[test]

@@ -263,7 +263,7 @@ fn machines_stand_in_columns_and_each_difference_in_a_sentence() {
             "b carries 1.200 times (1.160 to 1.250) as much as a within p99<10ms: better.",
             "as much per CPU as a within p99<10ms: worse.",
             "b against a for the same money within p99<10ms: inconclusive (ratio 1.200",
-            "for the same energy within p99<10ms: inconclusive: what was measured of b",
+            "for the same energy within p99<10ms: inconclusive: the capacity of b is not known",
             "headroom a b 20 % 70.0 (69.0 to 71.0)",
             "different numbers of connections",
             "95 % intervals",
@@ -363,22 +363,31 @@ fn the_threshold_table_says_which_goal_it_is_of() {
         &apart,
         &[
             "a of the capacity within p99<10ms",
-            "b of the highest rate tried",
+            "b of the highest rate measured",
             "not a part of the same",
         ],
     );
 }
 
 #[test]
-fn headrooms_that_are_all_inconclusive_are_not_listed() {
+fn a_threshold_without_an_interval_is_inconclusive_and_all_headrooms_are_not_listed() {
     let mut comparison = comparison(WorkUnit::Requests, Carried::Unknown);
-    assert!(compared(&comparison).contains("is not significantly different at 20 % headroom"));
+    let words = "the threshold of b is inconclusive at 20 % headroom: too little was measured for \
+                 an interval.";
+    has(&compared(&comparison), &[words]);
+    comparison.threshold_differences[0].cpu_points = within(-3.0, 4.0, 4.0);
     let mut other = comparison.threshold_differences[0].clone();
     other.headroom_pct = 30.0;
     comparison.threshold_differences.push(other);
-    assert!(compared(&comparison).contains("is not significantly different at any headroom"));
+    let words = "the threshold of b is not significantly different at every headroom.";
+    has(&compared(&comparison), &[words]);
     comparison.threshold_differences[1].verdict = DifferenceVerdict::Worse;
-    assert!(compared(&comparison).contains("is not significantly different at 20 % headroom"));
+    let words = "must be lower (worse) at 30 % headroom; is not significantly different at 20 %";
+    has(&compared(&comparison), &[words]);
+    comparison.threshold_differences[1].cpu_points = Estimate::alone(-3.0);
+    comparison.threshold_differences[1].verdict = DifferenceVerdict::Inconclusive;
+    let words = "different at 20 % headroom; is inconclusive at 30 % headroom: too little";
+    has(&compared(&comparison), &[words]);
 }
 
 #[test]
@@ -413,7 +422,11 @@ fn a_reason_that_holds_for_every_measure_is_said_once() {
         });
     }
     let text = compared(&comparison);
-    assert_eq!(text.matches("does not tell how much").count(), 1, "{text}");
+    assert_eq!(
+        text.matches("the capacity of b is not known").count(),
+        1,
+        "{text}"
+    );
 }
 
 #[test]
@@ -430,16 +443,21 @@ fn a_plan_says_what_it_takes_when_to_act_and_how_wrong_the_linear_rule_is() {
             "The linear rule (CPU use equals work) would set 72.6 %",
             "ends at 14 instances, 4 too few for the SLO",
             "125 % of its planned capacity",
-            "6.12 per hour",
+            "18 instances cost 6.12 per hour",
             "averageUtilization: 52",
         ],
     );
-    let mut endless = sizing.clone();
-    if let Some(linear) = &mut endless.linear_rule {
-        linear.runs_away = true;
-    }
-    let endless = plan_text(&endless);
-    has(&endless, &["add them without end"]);
+    let linear = |change: fn(&mut LinearRule)| {
+        let mut sizing = sizing.clone();
+        sizing.linear_rule.iter_mut().for_each(change);
+        plan_text(&sizing)
+    };
+    has(&linear(|l| l.runs_away = true), &["add them without end"]);
+    let enough = linear(|l| l.missing_instances = 0);
+    has(
+        &enough,
+        &["ends at 14 instances, as many as needed: with the planned"],
+    );
     let guess = |from| plan_text(&sized(from, None));
     assert!(guess(PlannedFrom::HighestTried).contains("a lower bound, so fewer"));
     assert!(guess(PlannedFrom::Value).contains("the plan is a guess"));

@@ -189,8 +189,8 @@ fn titles_state_what_was_found() {
     has(
         &page,
         &[
-            "<span>The service carries 8,410/s at 76.0 % CPU use within all goals; p99&lt;10ms breaks \
-         first</span>",
+            "<span>The service carries 8,410/s at 76.0 % CPU use within all goals; p99&lt;10ms is \
+         missed first</span>",
             "<h2>99 % of the requests are answered within 10ms up to 8,410/s</h2>",
             "so plan with less than the idle time suggests</h2>",
             "<h2>3 of 34 trials are invalid, most often because the hypervisor took CPU time</h2>",
@@ -213,7 +213,7 @@ fn the_goal_that_is_broken_first_decides_what_is_carried() {
     // The text and its charts lead with the same goal, and name it.
     let text = sample.with_charts(100, crate::chart::Charset::Ascii);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    has(&text, &["Latency: p99<10ms is kept up to 8,410/s"]);
+    has(&text, &["Latency: p99<10ms is met up to 8,410/s"]);
     let first = text.find("within all goals, of which p99<10ms").unwrap();
     assert!(
         first < text.find("within the goal errors<0.1%").unwrap(),
@@ -315,7 +315,7 @@ fn a_disturbed_row_says_so_and_what_to_do() {
     assert!(
         page.contains("disturbed, most often because the hypervisor took CPU time. Run it again")
     );
-    assert!(page.contains("disturbed: no trial counts"));
+    assert!(page.contains("disturbed: no valid trial"));
     let time = chart(&page, "latency", "narrow");
     assert_eq!(count(time, "class=\"pt p99 hollow\""), 1, "{time}");
     let text = sample.text(400);

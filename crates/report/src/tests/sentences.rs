@@ -7,7 +7,7 @@ use crate::chart::Charset;
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict, Estimate,
     Headroom, InvalidKind, LightBasis, MissedBy, NeverCarried, NoHeadroom, RatedRate,
-    RestartsFinding, Workload,
+    RestartsFinding, TriedAt, Workload,
 };
 
 /// The text on one line, so that line breaks do not matter.
@@ -99,7 +99,7 @@ fn a_capacity_without_an_interval_says_what_it_is_instead() {
             not_reached,
             &[
                 "carries at least 9,100/s within the goal p99.9<1s (99.9 % of",
-                "a lower bound: that was the highest load tried",
+                "a lower bound: that was the highest load with valid trials",
                 "CPU use at that rate is not known:",
             ],
         ),
@@ -132,6 +132,54 @@ fn a_figure_without_an_interval_says_why() {
         );
         let cpu = format!("76.0 % (no interval: too few {trials}).");
         has(&text, &[&rate, &cpu]);
+    }
+}
+
+#[test]
+fn a_table_is_not_said_to_have_percentiles_or_trials() {
+    let finding = |status, note| CapacityFinding {
+        status,
+        note: Some(note),
+        limit_us: Some(2_010.0),
+        ..found("p99<2x", 345_138.0, None)
+    };
+    let at = |rate_rps, kept| TriedAt {
+        rate_rps,
+        kept,
+        of: 2,
+    };
+    let (low, high) = (at(345_138.0, 2), at(591_411.0, 1));
+    let lowest_rps = 49_516.0;
+    for (status, note, words) in [
+        (
+            CapacityStatus::NotReached,
+            CapacityNote::Disagree { low, high },
+            "within the goal p99<2x (latency below 2.01ms, 2 times that at light load), a lower \
+             bound: that was the end of the table. Rows at the same load disagree: the goal was",
+        ),
+        (
+            CapacityStatus::Found,
+            CapacityNote::NothingBetween { low, high },
+            "Met 2 of 2 times at 345,138/s and 1 of 2 times at 591,411/s; no rows between. CPU use at \
+             that rate is not known: no row near it has it.",
+        ),
+        (
+            CapacityStatus::Undecided,
+            CapacityNote::MissedAtLowest { lowest_rps },
+            "inconclusive. Missed already at 49,516/s, the lowest rate of the table.",
+        ),
+        (
+            CapacityStatus::Undecided,
+            CapacityNote::NoTrialCounts,
+            "inconclusive. There is no row under load.",
+        ),
+    ] {
+        let text = said_of(imported(), |sample| {
+            sample.findings.capacity = vec![finding(status, note)];
+        });
+        has(&text, &[words]);
+        has_not(&text, "trial");
+        has_not(&text, "of the requests");
     }
 }
 
@@ -341,12 +389,12 @@ fn the_thresholds_come_to_one_sentence_on_the_safe_side() {
     for (least, expected) in [
         (
             20.0,
-            "Scale-out threshold for 20 % headroom below 8,410/s: 58 % CPU use; at 80 % (linear rule) \
+            "Scale-out threshold for 20 % headroom below 8,410/s: 58.3 % CPU use; at 80 % (linear rule) \
              the load is already 5 % (3 to 8) above that rate.",
         ),
         (
             30.0,
-            "Scale-out threshold for 30 % headroom below 8,410/s: 50 % CPU use; at 70 % (linear rule) \
+            "Scale-out threshold for 30 % headroom below 8,410/s: 50.4 % CPU use; at 70 % (linear rule) \
              the headroom is 9 % (6 to 11).",
         ),
         (50.0, "CPU use was not measured near it."),
@@ -533,7 +581,7 @@ fn a_goal_on_cpu_use_is_not_followed_by_a_cpu_use_beyond_it() {
     has(&text, &["CPU use reaches what that goal allows"]);
     has_not(&text, "CPU use is 50");
     let charts = sample.with_charts(80, Charset::Ascii);
-    has(&charts, &["Latency against load; cpu<50% is kept up to"]);
+    has(&charts, &["Latency against load; cpu<50% is met up to"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! CPU use against load, both in percent on equal axes.
 
 use super::{View, leads, load_marks, load_name};
-use crate::capacity::{self, is_decided, leading};
+use crate::capacity::{self, Subject, is_decided, leading};
 use crate::chart::{
     Axis, Chart, Datum, Height, Line, Panel, Ranges, Ring, Scale, Series, Tone, Unit,
 };
@@ -18,13 +18,17 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
     let levels = view.levels();
     levels.iter().find(|l| l.cpu_pct.is_some())?;
     let curve = &view.picture.curve;
-    let band = words_if(
-        curve.iter().any(|p| p.cpu_pct.interval().is_some()),
-        " Shaded: its 95 % band; small dots: single trials.",
+    let trials = Subject::of(&view.report.plan.workload).trials;
+    let band = format!(" Shaded: its 95 % band; small dots: single {trials}.");
+    let has_band = curve.iter().any(|p| p.cpu_pct.interval().is_some());
+    let left_out = words_if(
+        table_rows(view).iter().any(|row| row.point.is_none()),
+        " Not fitted: saturated levels that carry less than the most.",
     );
     let hint = format!(
-        "CPU use against achieved load on equal axes. On the dotted diagonal CPU use would tell the \
-         load; below it, CPU use lags behind.{band}"
+        "CPU use against achieved load on equal axes. On the dotted diagonal CPU use equals the \
+         load; below it, CPU use lags behind.{}{left_out}",
+        words_if(has_band, &band)
     );
     let description = "CPU use in percent over achieved load in percent of the rated rate, with the \
                        diagonal on which both are equal.";
@@ -98,7 +102,7 @@ fn lag(headroom: &Headroom) -> Option<&'static str> {
     let half = index.interpolated_ratio;
     match tells(half.unwrap_or(index.nearest_level_ratio)) {
         Tells::Less => Some("lags behind load"),
-        Tells::Truth => Some("tells the load"),
+        Tells::Truth => Some("equals the load"),
         Tells::More => Some("runs ahead of load"),
         Tells::SeemsLess => Some("seems to lag behind load"),
         Tells::SeemsMore => Some("seems to run ahead of load"),
@@ -118,33 +122,70 @@ fn detail(level: &LevelFinding) -> String {
     }
 }
 
-/// The columns that say what each point of the curve is: the level, by the name
-/// that it has everywhere, and what it achieved, which is another number. Rates
-/// that the search tried are no level.
-pub(super) fn point_columns(view: View<'_>) -> [Column; 3] {
-    let of = ColumnsOf(&view.picture.curve);
-    let level = |p: &CpuPoint| {
-        let same = |l: &&LevelFinding| {
-            let achieved = l.achieved_rps.unwrap_or(f64::NAN);
-            (achieved - p.rate_rps).abs() <= 1e-6 * p.rate_rps
-        };
-        view.levels().iter().find(same).map(|l| l.load_pct)
+/// A point of the curve, a level, or both: of rates that the search tried there is
+/// no level, and the curve leaves out saturated levels that carry less than the most.
+pub(super) struct TableRow<'a> {
+    rate_rps: f64,
+    pub(super) level: Option<&'a LevelFinding>,
+    pub(super) point: Option<&'a CpuPoint>,
+}
+
+/// The rows of the tables behind the charts of the curve, by what they achieved.
+pub(super) fn table_rows(view: View<'_>) -> Vec<TableRow<'_>> {
+    let is_same = |level: &LevelFinding, rate: f64| {
+        let achieved = level.achieved_rps.unwrap_or(f64::NAN);
+        (achieved - rate).abs() <= 1e-6 * rate
     };
+    let curve = &view.picture.curve;
+    let on_curve = curve.iter().map(|point| TableRow {
+        rate_rps: point.rate_rps,
+        level: view.levels().iter().find(|l| is_same(l, point.rate_rps)),
+        point: Some(point),
+    });
+    let off_curve = view.levels().iter().filter_map(|level| {
+        level.cpu_pct?;
+        let is_on = curve.iter().any(|point| is_same(level, point.rate_rps));
+        Some(TableRow {
+            rate_rps: level.achieved_rps.filter(|_| !is_on)?,
+            level: Some(level),
+            point: None,
+        })
+    });
+    let mut rows: Vec<TableRow<'_>> = on_curve.chain(off_curve).collect();
+    rows.sort_by(|a, b| a.rate_rps.total_cmp(&b.rate_rps));
+    rows
+}
+
+/// The columns that say what each row is: the level, by the name that it has everywhere,
+/// and what it achieved, which is another number.
+pub(super) fn row_columns(view: View<'_>, rows: &[TableRow<'_>]) -> [Column; 3] {
+    let of = ColumnsOf(rows);
+    let load = |row: &TableRow<'_>| row.level.map(|level| level.load_pct);
+    let achieved = |row: &TableRow<'_>| Some(100.0 * row.rate_rps / view.rated()?);
     [
-        of.column("load", "%", |p| known(level(p), number::trimmed_pct)),
-        of.column("achieved", "% of rated", |p| known(p.load_pct, number::pct)),
-        of.column("achieved", "/s", |p| number::rate(p.rate_rps)),
+        of.column("load", "%", |row| known(load(row), number::trimmed_pct)),
+        of.column("achieved", "% of rated", |row| {
+            known(achieved(row), number::pct)
+        }),
+        of.column("achieved", "/s", |row| number::rate(row.rate_rps)),
     ]
 }
 
 fn table(view: View<'_>) -> Vec<Column> {
-    let of = ColumnsOf(&view.picture.curve);
-    let fitted = |p: &CpuPoint| Written::pct(p.cpu_pct);
-    let mut columns = Vec::from(point_columns(view));
+    let rows = table_rows(view);
+    let of = ColumnsOf(&rows);
+    let measured = |row: &TableRow<'_>| match row.point {
+        Some(point) => Some(point.measured_cpu_pct),
+        None => row.level?.cpu_pct,
+    };
+    let fitted = |row: &TableRow<'_>| row.point.map(|point| Written::pct(point.cpu_pct));
+    let mut columns = Vec::from(row_columns(view, &rows));
     columns.extend([
-        of.column("CPU", "%", |p| number::pct(p.measured_cpu_pct)),
-        of.column("fitted", "%", |p| fitted(p).value),
-        of.column("95 % band", "%", |p| ends(Some(fitted(p)))),
+        of.column("CPU", "%", |row| known(measured(row), number::pct)),
+        of.column("fitted", "%", |row| {
+            known(fitted(row), |fitted| fitted.value)
+        }),
+        of.column("95 % band", "%", |row| ends(fitted(row))),
     ]);
     columns
 }

@@ -3,7 +3,7 @@
 pub(super) mod title;
 
 use super::{View, goal_marks, goal_tone, leads, load_marks, load_name};
-use crate::capacity::seen_broken;
+use crate::capacity::seen_missed;
 use crate::chart::{
     At, Axis, Chart, Datum, Height, Panel, Ranges, Ring, Series, Shape, Tone, Width,
 };
@@ -83,7 +83,7 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
 fn detail(level: &LevelFinding, lines: &[Percentile]) -> String {
     let (name, rate) = (load_name(level), per_second(level.offered_rps));
     let Some(latency) = &level.latency_us else {
-        return format!("{name}: no trial counts");
+        return format!("{name}: no valid trial");
     };
     let part = |line: &Percentile| format!("{} {}", line.name, time_us((line.of)(latency)));
     let parts: Vec<String> = lines.iter().rev().map(part).collect();
@@ -115,7 +115,7 @@ fn panel(view: View<'_>, lines: &[Percentile]) -> Panel {
     let y = Axis::latency("latency", values.chain(limits));
     Panel {
         height: Height::Fixed(320.0),
-        marks: loads.into_iter().chain(goal_marks(findings)).collect(),
+        marks: loads.into_iter().chain(goal_marks(view)).collect(),
         rings: rings(view),
         ..Panel::of(x, y, series)
     }
@@ -152,7 +152,7 @@ fn percentile(view: View<'_>, line: Percentile) -> Series {
 /// Whether a rate was found at which a percentile of latency reaches its
 /// limit.
 fn is_met(finding: &CapacityFinding) -> bool {
-    let found = seen_broken(finding) && finding.rate_rps.is_some();
+    let found = seen_missed(finding) && finding.rate_rps.is_some();
     found && finding.latency_limit_us().is_some()
 }
 

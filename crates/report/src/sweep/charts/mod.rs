@@ -86,7 +86,7 @@ pub(super) fn picker(view: View<'_>, charts: &[&[Chart]]) -> Picker {
     Picker::of_levels(items, first(view), charts)
 }
 
-/// The level that is shown first: the highest at which the load line is kept,
+/// The level that is shown first: the highest at which the goal is met,
 /// else the highest that was measured.
 fn first(view: View<'_>) -> usize {
     let findings = view.findings();
@@ -114,7 +114,7 @@ fn level_facts(level: &LevelFinding, imported: bool) -> String {
             format!("p99 {}", time_us(latency.p99)),
             format!("p99.9 {}", time_us(latency.p999)),
         ]),
-        None => parts.push("no trial counts".to_owned()),
+        None => parts.push("no valid trial".to_owned()),
     }
     let errors = level.error_pct.filter(|pct| *pct > 0.0);
     parts.extend(errors.map(|pct| format!("errors {} %", number::small_pct(pct))));
@@ -187,10 +187,12 @@ fn goal_tone(capacity: &CapacityFinding) -> Tone {
     }
 }
 
-fn goal_marks(findings: &Findings) -> impl Iterator<Item = Mark> {
-    findings.capacity.iter().filter_map(|capacity| {
+fn goal_marks(view: View<'_>) -> impl Iterator<Item = Mark> {
+    let (findings, is_table) = (view.findings(), view.report.is_imported());
+    findings.capacity.iter().filter_map(move |capacity| {
         let limit = capacity.latency_limit_us()?;
         let name = match capacity.goal {
+            Goal::Latency { .. } if is_table => format!("latency < {}", time_us(limit)),
             Goal::Latency { quantile, .. } => format!("{quantile} < {}", time_us(limit)),
             goal => goal.to_string(),
         };

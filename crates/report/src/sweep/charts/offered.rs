@@ -57,7 +57,7 @@ fn title(view: View<'_>) -> String {
 
 fn detail(level: &LevelFinding) -> String {
     let Some(achieved) = level.achieved_rps else {
-        return "no trial counts".to_owned();
+        return "no valid trial".to_owned();
     };
     let late = |us| format!(", generator late by {} (p99)", time_us(us));
     let slip = slip(level).map(late).unwrap_or_default();

@@ -49,7 +49,7 @@ fn detail(level: &LevelFinding) -> String {
             time_us(l.p999),
             time_us(l.max)
         ),
-        None => "no trial counts".to_owned(),
+        None => "no valid trial".to_owned(),
     }
 }
 
@@ -101,7 +101,7 @@ fn panel(view: View<'_>) -> Panel {
     };
     Panel {
         height: Height::Fixed(284.0),
-        marks: goal_marks(view.findings()).map(plain).collect(),
+        marks: goal_marks(view).map(plain).collect(),
         rings: goals().filter_map(ring).collect(),
         ..Panel::of(x, y, levels.iter().enumerate().filter_map(line).collect())
     }

@@ -1,6 +1,6 @@
 //! Work per CPU-second against load: the chart below CPU use.
 
-use super::cpu::{load_axis, picks, place, point_columns};
+use super::cpu::{TableRow, load_axis, picks, place, row_columns, table_rows};
 use super::{View, load_marks, load_name};
 use crate::chart::{Axis, Chart, Datum, Height, Mark, Panel, Ranges, Scale, Series, Tone, Unit};
 use crate::number::{self, Written};
@@ -139,12 +139,17 @@ fn points(view: View<'_>) -> Vec<(f64, Estimate)> {
 }
 
 fn table(view: View<'_>) -> Vec<Column> {
-    let of = ColumnsOf(&view.picture.curve);
-    let written = |p: &CpuPoint| p.work_per_cpu_s.map(Written::rate);
-    let mut columns = Vec::from(point_columns(view));
+    let rows = table_rows(view);
+    let of = ColumnsOf(&rows);
+    let work = |row: &TableRow<'_>| match row.point {
+        Some(point) => point.work_per_cpu_s,
+        None => of_level(view, row.level?),
+    };
+    let written = |row: &TableRow<'_>| work(row).map(Written::rate);
+    let mut columns = Vec::from(row_columns(view, &rows));
     columns.extend([
-        of.column("work", "/CPU-s", |p| or_dash(written(p), |w| w.value)),
-        of.column("95 % band", "/CPU-s", |p| ends(written(p))),
+        of.column("work", "/CPU-s", |row| or_dash(written(row), |w| w.value)),
+        of.column("95 % band", "/CPU-s", |row| ends(written(row))),
     ]);
     columns
 }

@@ -155,7 +155,7 @@ fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     match parts.is_empty() {
-        true => "no trial counts".to_owned(),
+        true => "no valid trial".to_owned(),
         false => parts.join(" · "),
     }
 }

@@ -63,8 +63,8 @@ fn hint(view: Arms<'_>) -> String {
     let findings = view.findings();
     let band = findings.step_band_pct.map(|band| {
         format!(
-            " Pale: up to {} % above it, which counts as back. Dots: slots that are above that in \
-             more steps than chance would have it. Upright: when latency is back; the stroke \
+            " Pale: up to {} % above it, where latency is back. Dots: slots that are above that in \
+             more steps than by chance. Upright: when latency is back; the stroke \
              on the axis is its interval.",
             trimmed_pct(band)
         )

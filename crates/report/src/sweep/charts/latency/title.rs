@@ -2,12 +2,12 @@
 
 use super::super::{View, known_loads, load_name};
 use super::{PERCENTILES, is_met};
-use crate::capacity::{self, Subject, is_decided, kept, leading};
+use crate::capacity::{self, Subject, is_decided, leading, met};
 use crate::chart::Panel;
 use crate::number::{Written, per_second, time_us};
 use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Goal, LevelFinding};
 
-/// What the chart shows: up to which load the goal that leads is kept; if that
+/// What the chart shows: up to which load the goal that leads is met; if that
 /// is none of latency, which this chart is about, the first that is; without
 /// one, how latency grows.
 pub(super) fn title(view: View<'_>) -> String {
@@ -19,7 +19,7 @@ pub(super) fn title(view: View<'_>) -> String {
     let Some((first, rate)) = first.and_then(|first| Some((first, first.rate_rps?))) else {
         return growth(&findings.levels, view);
     };
-    let what = kept(first, view.report.is_imported());
+    let what = met(first, view.report.is_imported());
     let low = rate.low.unwrap_or(rate.value);
     match first.status {
         CapacityStatus::Cliff => format!(
@@ -53,9 +53,9 @@ pub(super) fn short(findings: &Findings) -> String {
     ) {
         (CapacityStatus::NotReached, Some(rate), _) => {
             let rate = Written::rate(rate).value;
-            format!("{what} {goal} is kept up to {rate}/s at least")
+            format!("{what} {goal} is met up to {rate}/s at least")
         }
-        (_, _, Some((_, rate))) => format!("{what} {goal} is kept up to {rate}"),
+        (_, _, Some((_, rate))) => format!("{what} {goal} is met up to {rate}"),
         _ => against,
     }
 }
@@ -75,7 +75,7 @@ fn growth(levels: &[LevelFinding], view: View<'_>) -> String {
             format!("{name} goes from {us} at {at} to {most} at {end}")
         }
         (Some((_, at, us)), _) => format!("{name} is {} at {at}", time_us(us)),
-        _ => "No level has a trial that counts".to_owned(),
+        _ => "No level has a valid trial".to_owned(),
     }
 }
 
@@ -84,15 +84,24 @@ pub(super) fn hint(view: View<'_>, panel: &Panel) -> String {
     let data = || panel.series.iter().flat_map(|s| &s.data);
     let specks = panel.series.last().is_some_and(|s| !s.data.is_empty());
     let met = || findings.capacity.iter().filter(|c| is_met(c));
+    let is_table = view.report.is_imported();
     let parts = [
         ("Latency against offered load.", true),
         (
-            " Shaded: from the smallest to the largest of a level's trials.",
+            match is_table {
+                true => " Shaded: from the smallest to the largest of a load's rows.",
+                false => " Shaded: from the smallest to the largest of a level's trials.",
+            },
             data().any(|d| d.y_range.is_some()),
         ),
         (" Small dots: p99 of single trials of the search.", specks),
         (
-            " The ring: where the goal's percentile, by all trials, reaches its limit.",
+            match is_table {
+                true => " The ring: where latency reaches the limit of the goal.",
+                false => {
+                    " The ring: where the goal's percentile, by all trials, reaches its limit."
+                }
+            },
             met().next().is_some(),
         ),
         (
