@@ -8,7 +8,6 @@ use crate::escape::safe;
 use crate::sentence::Sentence;
 use std::fmt::Write;
 
-/// Text of a page that is safe to put into it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Html(String);
 
@@ -127,7 +126,6 @@ impl El {
         self
     }
 
-    /// An attribute without a value.
     pub(crate) fn flag_if(mut self, name: &'static str, is: bool) -> El {
         if is {
             let _ = write!(self.attributes, " {name}");

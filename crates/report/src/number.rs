@@ -127,7 +127,6 @@ impl TimeUnit {
         TimeUnit { name, us, decimals }
     }
 
-    /// Microseconds in this unit, without its name.
     pub(crate) fn show(self, us: f64) -> String {
         grouped(us / f64::from(self.us), self.decimals)
     }

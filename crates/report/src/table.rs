@@ -9,7 +9,6 @@ pub enum Ink {
     Plain,
     Bold,
     Dim,
-    /// What went wrong.
     Red,
     /// What was sought, and found.
     Green,
@@ -125,7 +124,6 @@ impl Column {
         }
     }
 
-    /// The estimates that its cells show, if they show any.
     pub(crate) fn estimates(&self) -> &[Option<Estimate>] {
         &self.estimates
     }
@@ -156,7 +154,6 @@ impl Column {
 pub(crate) struct ColumnsOf<'a, T>(pub(crate) &'a [T]);
 
 impl<T> ColumnsOf<'_, T> {
-    /// A column that is never left out.
     pub(crate) fn column<C: Into<Cell>>(
         &self,
         name: &'static str,
@@ -203,6 +200,15 @@ pub(crate) fn trials(valid: u32, invalid: u32) -> Cell {
     }
 }
 
+/// `4`, or `5 (1 invalid)`.
+pub(crate) fn all_trials(valid: u32, invalid: u32) -> Cell {
+    let text = match invalid {
+        0 => valid.to_string(),
+        bad => format!("{} ({bad} invalid)", valid + bad),
+    };
+    text.into()
+}
+
 /// The names of the columns that a width has room for.
 pub(crate) fn shown(columns: &[Column], width: usize) -> Vec<&'static str> {
     let (columns, _) = fit(columns.to_vec(), width);
@@ -247,11 +253,6 @@ fn line(
     out
 }
 
-/// Whether all columns fit beside each other, one blank apart at least.
-pub(crate) fn all_fit(columns: &[Column], width: usize) -> bool {
-    needed(columns, 1) <= width
-}
-
 fn needed(columns: &[Column], gap: usize) -> usize {
     let widths: usize = columns.iter().map(Column::width).sum();
     widths + gap * columns.len().saturating_sub(1)
@@ -276,7 +277,7 @@ fn fit(mut columns: Vec<Column>, width: usize) -> (Vec<Column>, usize) {
 /// its columns do not fit beside each other, a block for each of its rows.
 pub(crate) fn grid(rows: &[Vec<Cell>], width: usize, paint: Paint) -> String {
     let columns = columns(rows);
-    if all_fit(&columns, width) {
+    if needed(&columns, 1) <= width {
         let table = render(columns, width, paint);
         // The names and units that these columns do not have.
         return table.trim_start_matches('\n').to_owned();

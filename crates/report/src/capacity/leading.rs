@@ -10,7 +10,6 @@ pub(crate) struct Leading<'a> {
 }
 
 impl Leading<'_> {
-    /// Whether this is about the same finding of the same list.
     pub(crate) fn is(&self, finding: &CapacityFinding) -> bool {
         std::ptr::eq(self.finding, finding)
     }
@@ -51,12 +50,10 @@ pub(crate) fn leading(capacity: &[CapacityFinding]) -> Option<Leading<'_>> {
     Some(Leading { finding, rank })
 }
 
-/// Whether anything is known of how far a goal is kept.
 pub(crate) fn is_decided(finding: &CapacityFinding) -> bool {
     finding.status != CapacityStatus::Undecided
 }
 
-/// Whether a rate was seen at which a goal is broken.
 pub(crate) fn seen_missed(finding: &CapacityFinding) -> bool {
     matches!(
         finding.status,

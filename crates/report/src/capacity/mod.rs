@@ -12,7 +12,6 @@ mod leading;
 
 pub(crate) use leading::{Leading, Rank, is_decided, leading, seen_missed};
 
-/// Who carries it, and what its trials are called.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject {
     pub(crate) who: &'static str,
@@ -56,7 +55,6 @@ impl Subject {
     }
 }
 
-/// How much is carried within the goal that a report leads with.
 pub(crate) fn leads(subject: Subject, leading: Leading<'_>) -> Sentence {
     let finding = leading.finding;
     let goal = format!("{} ({})", finding.goal, promise(subject, finding));

@@ -72,7 +72,6 @@ impl Axis {
         }
     }
 
-    /// Rates that are offered, from 0.
     pub(crate) fn offered(rates: impl IntoIterator<Item = f64>) -> Axis {
         let scale = Scale::up_to(rates);
         Axis {

@@ -1,8 +1,6 @@
 //! A chart as data: what is on its axes, what is drawn between them, what each
 //! part is called. How it looks is up to a backend.
 
-#![allow(missing_docs, reason = "most names of fields and variants say it all")]
-
 use super::axis::{Axis, Unit};
 use super::scale::Scale;
 use super::tone::Tone;
@@ -31,7 +29,6 @@ pub struct Chart {
     pub rows_are_picks: bool,
 }
 
-/// How much of a page a chart takes from left to right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Width {
     #[default]
@@ -43,7 +40,6 @@ pub enum Width {
 pub struct Facets {
     /// How many stand side by side, at most; 0 is 1.
     pub abreast: usize,
-    /// The same on a phone.
     pub abreast_narrow: usize,
     /// Only the lowest panels have the ticks and the name of the x axis.
     pub shares_x: bool,
@@ -61,7 +57,6 @@ pub struct Panel {
     pub marks: Vec<Mark>,
     pub series: Vec<Series>,
     pub bars: Vec<Bar>,
-    /// Places where a line meets its goal.
     pub rings: Vec<Ring>,
     pub legend: Vec<Key>,
 }
@@ -113,7 +108,6 @@ pub enum Shape {
     Speck,
 }
 
-/// How the ranges of a series' data are drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ranges {
     /// A bar through each point.
@@ -133,7 +127,6 @@ pub struct Series {
     pub marker: Option<Shape>,
     pub ranges: Ranges,
     pub data: Vec<Datum>,
-    /// The item that all of it belongs to.
     pub pick: Option<usize>,
     /// How far it is moved to the side, in widths of a point, so that it does
     /// not cover another with the same x.
@@ -182,7 +175,6 @@ impl Panel {
         }
     }
 
-    /// A bar or a point for each row of the y axis.
     pub(crate) fn of_rows(x: Axis, y: Axis, bars: Vec<Bar>) -> Panel {
         Panel {
             x,
@@ -193,7 +185,6 @@ impl Panel {
         }
     }
 
-    /// CPU use against load, with the diagonal on which both are equal.
     pub(crate) fn of_cpu(x: Axis, diagonal: Series) -> Panel {
         let y = Axis::new("CPU use, %", Scale::linear(0.0, 100.0), Unit::Number);
         Panel::of(x, y, vec![diagonal])
@@ -226,13 +217,11 @@ impl Series {
         }
     }
 
-    /// Single trials as small dots.
     pub(crate) fn specks(tone: Tone, points: impl Iterator<Item = (f64, f64)>) -> Series {
         let data = points.map(|(x, y)| Datum::at(x, y, None)).collect();
         Series::points(tone, Shape::Speck, data)
     }
 
-    /// The line on which both axes are equal.
     pub(crate) fn diagonal(name: &str, most: f64) -> Series {
         Series {
             name: name.to_owned(),
@@ -245,7 +234,6 @@ impl Series {
 }
 
 impl Datum {
-    /// A value with its interval upwards.
     pub fn estimate(x: f64, y: Estimate) -> Datum {
         Datum {
             y_range: y.interval(),
@@ -258,7 +246,6 @@ impl Datum {
         self.y_range.map_or([self.y; 2], |(low, high)| [low, high])
     }
 
-    /// A point, and the item that it belongs to.
     pub fn at(x: f64, y: f64, pick: Option<usize>) -> Datum {
         Datum {
             x,
@@ -281,7 +268,6 @@ pub struct Bar {
     pub interval: Option<(f64, f64)>,
     /// A letter for the reason if it is invalid: it is hatched then.
     pub invalid: Option<char>,
-    /// Shown where one points at it.
     pub tooltip: String,
     pub pick: Option<usize>,
 }

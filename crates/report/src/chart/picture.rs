@@ -5,7 +5,6 @@ use crate::table::{Ink, Paint};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     pub symbol: char,
-    /// In which colour, where there are colours.
     pub ink: Ink,
 }
 
@@ -30,7 +29,6 @@ impl Picture {
         }
     }
 
-    /// The rows from the top, all of the same width.
     pub fn rows(&self) -> &[Vec<Cell>] {
         &self.rows
     }

@@ -13,8 +13,6 @@ pub struct TrialPoint {
     pub is_valid: bool,
 }
 
-/// What the charts of a run that goes on show: times over the x axis, and CPU
-/// use over the x axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveCharts {
     pub times_title: &'static str,
@@ -104,7 +102,6 @@ fn chart(run: &Progress, title: &str, mut panel: Panel) -> Chart {
     Chart::of(panel, "", title, "")
 }
 
-/// A dot for each valid trial, or for each invalid one.
 fn dots(
     run: &Progress,
     (name, tone): (&str, Tone),

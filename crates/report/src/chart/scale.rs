@@ -10,7 +10,6 @@ enum Law {
     Split(Split),
 }
 
-/// Where an axis goes over from linear to logarithmic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Split {
     /// At this value, on both sides of zero.
@@ -41,7 +40,6 @@ impl Split {
     }
 }
 
-/// The values of an axis from its beginning to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     law: Law,
@@ -163,7 +161,6 @@ impl Scale {
         (-1e-9..=1.0 + 1e-9).contains(&self.unclamped(value))
     }
 
-    /// How many values there are from one end to the other.
     pub fn span(&self) -> f64 {
         (self.to - self.from).abs()
     }

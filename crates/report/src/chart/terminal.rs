@@ -124,7 +124,6 @@ impl Panel {
         picture
     }
 
-    /// Room at the right for the names of series and of level marks.
     fn names_width(&self) -> usize {
         let series = self.series.iter().map(|s| &s.name);
         let names = self.level_marks().map(|(m, _)| &m.short_name).chain(series);
@@ -276,7 +275,6 @@ fn look(tone: Tone) -> (Ink, char) {
 }
 
 impl Frame {
-    /// The row of the picture at a share of the plot's height.
     fn row(self, up: f64) -> usize {
         let canvas = Canvas::new(0, self.rows, self.charset);
         let (_, dots) = canvas.dots();
@@ -284,7 +282,6 @@ impl Frame {
         self.top + dot * self.rows / dots.max(1)
     }
 
-    /// The column of the picture at a share of the plot's width.
     fn column(self, across: f64) -> usize {
         let canvas = Canvas::new(self.columns, 0, self.charset);
         let (dots, _) = canvas.dots();

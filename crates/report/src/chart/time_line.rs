@@ -6,7 +6,6 @@ use crate::number::{self, for_count, per_second, time_us};
 use crate::table::{Column, ColumnsOf, known};
 use plimsoll_model::{Invalid, Phase, PictureSetting, TrialPicture};
 
-/// The time line of trials that are as high as their load.
 pub(crate) fn of_loads(
     trials: &[TrialPicture],
     title: String,

@@ -1,7 +1,5 @@
 //! What the colours of a chart stand for.
 
-#![allow(missing_docs, reason = "the names say it all")]
-
 /// What a colour stands for. Each backend has its own palette.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tone {

@@ -34,7 +34,6 @@ impl Machine<'_> {
     }
 }
 
-/// What rates are divided by in a drawing.
 #[derive(Clone, Copy)]
 pub(super) struct Basis {
     pub(super) id: &'static str,
@@ -149,7 +148,6 @@ pub(super) fn cpu(machines: &[Machine<'_>], title: String) -> Chart {
     )
 }
 
-/// Work per CPU-second against load. Its unit is that of the basis.
 pub(super) fn work(machines: &[Machine<'_>], basis: Basis, (title, hint): (String, &str)) -> Chart {
     let series = lines(machines, |machine| {
         let known = machine.picture.service_cpus.is_some();

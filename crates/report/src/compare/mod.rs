@@ -23,7 +23,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tables::{capacity_rows, threshold_rows};
 
-/// The version of the schema that the JSON keeps to.
 const SCHEMA_VERSION: u32 = 2;
 
 #[derive(Debug, Clone)]
@@ -33,7 +32,6 @@ pub struct CompareReport<'a> {
     pub sources: &'a [Source<'a>],
 }
 
-/// What is drawn of a run on the page.
 #[derive(Debug, Clone)]
 pub struct ComparedRun {
     pub findings: Findings,
@@ -66,9 +64,6 @@ struct MachineBody<'a> {
     machine: &'a ComparedMachine,
 }
 
-/// Tables with a column per machine, and what follows in sentences; with charts
-/// of a page if there is something to draw of each run, in the order of the
-/// comparison's machines.
 pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[ComparedRun]>) -> Document<'a> {
     let comparison = report.comparison;
     let names = comparison.machines.iter().map(|m| beginning(&m.name, 40));
@@ -121,7 +116,6 @@ pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[ComparedRun]>) ->
     out
 }
 
-/// The differences in words, the capacity's first, and what to know about them.
 fn answers(comparison: &Comparison, cautions: &[String]) -> Vec<Sentence> {
     let news = comparison.differences.iter();
     let news = news.filter(|d| is_news(d, comparison));

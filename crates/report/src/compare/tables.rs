@@ -21,7 +21,6 @@ fn heads(comparison: &Comparison, first: &str) -> Vec<Cell> {
     texts.map(|text| Cell::new(Ink::Bold, text)).collect()
 }
 
-/// The name of a row, and a cell of it per machine.
 fn row<'a>(
     comparison: &'a Comparison,
     name: String,

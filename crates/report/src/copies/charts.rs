@@ -23,7 +23,6 @@ pub(super) fn figures(view: View<'_>, time_line: Option<Chart>) -> Vec<Chart> {
     charts.into_iter().flatten().collect()
 }
 
-/// When each trial was, with how many are invalid in words.
 pub(super) fn of_trials(trials: &[TrialPicture], tally: String) -> Option<Chart> {
     time_line::of_loads(trials, tally, "copies at once", Unit::Count)
 }
@@ -45,7 +44,7 @@ pub(super) fn terminal(view: View<'_>) -> Vec<Chart> {
 /// The numbers of copies to pick from, the largest first.
 pub(super) fn picker(rows: &[CopiesFinding], charts: &[Chart]) -> Picker {
     let items = rows.iter().map(|row| (name(row), facts(row)));
-    Picker::of_levels(items, rows.len().saturating_sub(1), &[charts])
+    Picker::of(Picker::LEVELS, items, rows.len().saturating_sub(1), charts)
 }
 
 fn facts(row: &CopiesFinding) -> String {
@@ -60,7 +59,6 @@ fn facts(row: &CopiesFinding) -> String {
     parts.join(" · ")
 }
 
-/// `3 copies`
 fn name(row: &CopiesFinding) -> String {
     counted(row.copies, "copy", "copies")
 }

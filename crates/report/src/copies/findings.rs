@@ -6,7 +6,6 @@ use crate::smt;
 use crate::table::{Column, ColumnsOf, Ink, known, trials};
 use plimsoll_model::{CopiesFinding, CopiesFindings};
 
-/// The table of numbers of copies; what a table that was imported has for trials is rows.
 pub(super) fn columns(findings: &CopiesFindings, is_table: bool) -> Vec<Column> {
     let (rows, smt) = (&findings.copies[..], &findings.smt);
     let of = ColumnsOf(rows);
@@ -25,7 +24,6 @@ pub(super) fn columns(findings: &CopiesFindings, is_table: bool) -> Vec<Column> 
     columns.into_iter().flatten().collect()
 }
 
-/// What the row with the most copies says.
 pub(super) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
     let Some(most) = rows.iter().rfind(|r| r.trials > 0) else {
         let none = "There is no valid trial, so how much copies slow each other down is not known.";

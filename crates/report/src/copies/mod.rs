@@ -10,14 +10,10 @@ use crate::{Report, method, smt};
 use findings::{columns, is_disturbed, sentences};
 use plimsoll_model::{CopiesFinding, CopiesFindings, CopiesPlan, TrialPicture};
 
-/// The version of the schema that the JSON keeps to.
 const SCHEMA_VERSION: u32 = 3;
 
-/// All that a document of copies is made from, but the picture.
 pub type CopiesReport<'a> = Report<'a, CopiesPlan, CopiesFindings>;
 
-/// What a run of copies has to say; with charts of a page if there is a picture
-/// of its trials.
 pub fn document<'a>(
     report: &'a CopiesReport<'a>,
     picture: Option<&'a Vec<TrialPicture>>,

@@ -10,11 +10,9 @@ use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{Outcome, Provenance, Requirement, RunEnd};
 
-/// What to do about a machine that is disturbed.
 const QUIETER: &str = "Run it again when the machine is quieter, or allow more with --max-slip, \
                        --max-steal or --max-other.";
 
-/// How it ended, unless it is complete, and how to resume it.
 pub(super) fn ended(run: &Run<'_>) -> Option<Sentence> {
     let text = match run.record.ended {
         Some(RunEnd::Complete) => return None,
@@ -37,7 +35,6 @@ pub(super) fn ended(run: &Run<'_>) -> Option<Sentence> {
     Some(Ink::Yellow.says(text + &resume))
 }
 
-/// How many trials are invalid, and what to do if it is most of them.
 pub(super) fn trials(run: &Run<'_>) -> Option<Sentence> {
     // Nobody judged the rows of a table.
     run.resume?;
@@ -72,7 +69,6 @@ pub(super) fn view(run: &Run<'_>) -> Option<Sentence> {
     )))
 }
 
-/// The requirements that the host does not meet, and what is lost without them.
 pub(super) fn lacking(run: &Run<'_>) -> Facts {
     let missed = |r: &Requirement| match &r.outcome {
         Outcome::Met { .. } => None,

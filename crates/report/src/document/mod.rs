@@ -38,15 +38,12 @@ pub struct Document<'a> {
     pub(crate) subject: Vec<Sentence>,
     /// The same above the headline of the page.
     pub(crate) subject_html: Html,
-    /// The answer in one line: the headline of the page.
     pub(crate) headline: String,
-    /// The figures of the answer, for the head of the page.
     pub(crate) tiles: Vec<Fact>,
     pub(crate) blocks: Vec<Block<'a>>,
     /// What can be picked on the page, and is then shown by all charts.
     pub(crate) picker: Option<Picker>,
     pub(crate) method: Vec<Fact>,
-    /// The run that it is of, if it is of one.
     pub(crate) run: Option<Run<'a>>,
     pub(crate) json: Option<Json<'a>>,
     pub(crate) csv: Option<String>,
@@ -95,7 +92,6 @@ impl Fact {
         }
     }
 
-    /// A value with its unit and what it is, for the head of a page.
     pub(crate) fn tile(name: &str, value: String, unit: &'static str, detail: String) -> Fact {
         Fact {
             unit,
@@ -151,7 +147,6 @@ impl Table {
         }
     }
 
-    /// The legend of the columns that are shown.
     pub(crate) fn legend(&self, shown: &[&str]) -> Option<Sentence> {
         let entries = self.legend.iter().filter(|(name, _)| shown.contains(name));
         let entries: Vec<String> = entries.map(|(name, is)| format!("{name}: {is}.")).collect();
@@ -167,7 +162,6 @@ impl Table {
         }
     }
 
-    /// On the page, too, as its section of this id.
     pub fn on_page(self, id: &'static str) -> Table {
         Table {
             id: Some(id),
@@ -222,7 +216,6 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The answer in a sentence: the headline of the page, too.
     pub fn answer(&mut self, ink: Ink, text: String) {
         self.headline = text.trim_end_matches('.').to_owned();
         self.say(Role::Answer, [ink.says(text)]);
@@ -247,7 +240,6 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Adds a table, unless it has no rows.
     pub fn table(&mut self, table: Table) {
         let is_empty = match &table.rows {
             Rows::Columns(columns) => columns.iter().all(Column::is_empty),
@@ -258,7 +250,6 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Adds facts, unless there are none.
     pub(crate) fn facts(&mut self, facts: Facts) {
         if !facts.facts.is_empty() {
             self.blocks.push(Block::Facts(facts));
@@ -304,7 +295,6 @@ pub enum Format {
     Html,
 }
 
-/// How a text may look where it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     /// Columns of the terminal. The less important columns of tables are left

@@ -103,8 +103,6 @@ fn main(document: &Document<'_>) -> Html {
     main
 }
 
-/// The head: what it is of, the answer in one line, what limits it, its
-/// figures, and the sentences in full.
 fn answer(document: &Document<'_>) -> El {
     let subject = el("div")
         .class("workload")
@@ -152,7 +150,6 @@ fn tile(fact: &Fact) -> El {
         .with(el("em").with(typeset(&fact.detail)))
 }
 
-/// A block that has a section of its own; `first` is what is picked first.
 fn part(block: &Block<'_>, first: usize) -> Html {
     match block {
         Block::Chart(figure) => one_chart(figure, first).into(),
@@ -196,7 +193,6 @@ pub(super) fn list(facts: &[Fact]) -> El {
     el("dl").with_all(facts.iter().map(row))
 }
 
-/// How it was measured, and the command to do it again.
 fn method(document: &Document<'_>) -> Option<El> {
     let run = document.run.as_ref();
     let mut facts = document.method.clone();

@@ -25,7 +25,6 @@ pub struct Report<'a, P = Plan, F = Findings> {
     pub record: RecordFacts<'a>,
 }
 
-/// What a report says about the file that its trials are in.
 #[derive(Debug, Clone)]
 pub struct RecordFacts<'a> {
     pub file: &'a Path,
@@ -39,7 +38,6 @@ pub struct RecordFacts<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The table that the trials are from, if somebody else measured it.
     pub(crate) fn table(&self) -> Option<&'a ImportedTable> {
         match &self.plan.workload {
             Workload::Imported(table) => Some(table),
@@ -53,7 +51,6 @@ impl<'a> Report<'a> {
 }
 
 impl<'a> Report<'a, CopiesPlan, CopiesFindings> {
-    /// The table that the trials are from, if somebody else measured it.
     pub(crate) fn table(&self) -> Option<&'a ImportedTable> {
         match &self.plan.workload {
             CopiesWorkload::Imported(table) => Some(table),
@@ -96,7 +93,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What the download of a record's findings is called.
 pub(crate) fn file_name(record: &Path) -> String {
     let stem = record.file_stem();
     let stem = stem.map_or_else(|| "findings".into(), |stem| stem.to_string_lossy());
@@ -111,7 +107,6 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// What was under test, in a few words and without secrets.
     pub(crate) fn workload(&self) -> String {
         secrets::hide(self.plan).workload.to_string()
     }

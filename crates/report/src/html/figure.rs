@@ -22,42 +22,26 @@ pub(crate) struct Picker {
 }
 
 impl Picker {
-    pub(crate) fn of_levels(
-        items: impl Iterator<Item = (String, String)>,
-        first: usize,
-        charts: &[&[Chart]],
-    ) -> Picker {
-        let labels = [
-            "The level that all charts show",
-            "Lower load",
-            "Higher load",
-        ];
-        Picker::of(items, first, charts, labels)
-    }
+    pub(crate) const LEVELS: [&'static str; 3] = [
+        "The level that all charts show",
+        "Lower load",
+        "Higher load",
+    ];
+    pub(crate) const ARMS: [&'static str; 3] = [
+        "The arm that all charts show",
+        "The arm before",
+        "The next arm",
+    ];
 
-    pub(crate) fn of_arms(
-        items: impl Iterator<Item = (String, String)>,
-        first: usize,
-        charts: &[Chart],
-    ) -> Picker {
-        let labels = [
-            "The arm that all charts show",
-            "The arm before",
-            "The next arm",
-        ];
-        Picker::of(items, first, &[charts], labels)
-    }
-
-    /// Of the name and the facts of each item.
-    fn of(
-        items: impl Iterator<Item = (String, String)>,
-        first: usize,
-        charts: &[&[Chart]],
+    /// `items` are the name and the facts of each.
+    pub(crate) fn of<'a>(
         labels: [&'static str; 3],
+        items: impl Iterator<Item = (String, String)>,
+        first: usize,
+        charts: impl IntoIterator<Item = &'a Chart>,
     ) -> Picker {
         let (names, facts) = items.unzip();
-        let charts = charts.iter().flat_map(|charts| charts.iter());
-        let tell = charts.filter(|chart| !chart.details.is_empty());
+        let tell = charts.into_iter().filter(|chart| !chart.details.is_empty());
         Picker {
             names,
             facts,
@@ -163,7 +147,6 @@ pub(crate) fn grid(rows: &[Vec<Cell>]) -> El {
         .with(el("tbody").with_all(body.iter().map(row)))
 }
 
-/// A table. Its rows may be levels that can be picked.
 pub(crate) fn table(columns: &[Column], rows_are_levels: bool) -> El {
     let columns: Vec<&Column> = columns.iter().filter(|c| !c.is_empty()).collect();
     let count = columns.iter().map(|c| c.cells().len()).max().unwrap_or(0);

@@ -18,22 +18,16 @@ impl Written {
     /// more is claimed than was found.
     pub(crate) fn of(estimate: Estimate, most: i32) -> Written {
         let decimals = supported(estimate, most);
-        let shown = |value: f64, to: fn(f64) -> f64| {
-            let rounded = rounded(value, decimals, to);
-            grouped(rounded, usize::try_from(decimals).unwrap_or(0))
-        };
         Written {
-            value: shown(estimate.value, f64::round),
-            low: estimate.low.map(|low| shown(low, f64::floor)),
-            high: estimate.high.map(|high| shown(high, f64::ceil)),
+            value: rounded(estimate.value, decimals, f64::round),
+            low: estimate.low.map(|low| rounded(low, decimals, f64::floor)),
+            high: estimate.high.map(|high| rounded(high, decimals, f64::ceil)),
         }
     }
 
     /// A value with as many digits as another estimate supports.
     pub(crate) fn at(value: f64, like: Estimate, most: i32) -> String {
-        let decimals = supported(like, most);
-        let digits = usize::try_from(decimals).unwrap_or(0);
-        grouped(rounded(value, decimals, f64::round), digits)
+        rounded(value, supported(like, most), f64::round)
     }
 
     /// A rate in requests per second.
@@ -57,9 +51,7 @@ impl Written {
     pub(crate) fn to_act_at(cpu_pct: Estimate) -> Written {
         let mut written = Written::pct(cpu_pct);
         if cpu_pct.low.is_none() {
-            let decimals = supported(cpu_pct, 1);
-            let digits = usize::try_from(decimals).unwrap_or(0);
-            written.value = grouped(rounded(cpu_pct.value, decimals, f64::floor), digits);
+            written.value = rounded(cpu_pct.value, supported(cpu_pct, 1), f64::floor);
         }
         written
     }
@@ -113,14 +105,15 @@ fn supported(estimate: Estimate, most: i32) -> i32 {
     (1 - place(half_width)).max(by_value).min(most)
 }
 
-fn rounded(value: f64, decimals: i32, to: fn(f64) -> f64) -> f64 {
+fn rounded(value: f64, decimals: i32, to: fn(f64) -> f64) -> String {
     let scale = 10f64.powi(decimals);
     let scaled = value * scale;
     // 71.3 is 712.9999999999999 tenths in binary, and must not become 71.2.
     let near = scaled.round();
     let is_near = (scaled - near).abs() < 1e-6;
     // Plus nothing, because there is a nought below zero too.
-    (if is_near { near } else { to(scaled) }) / scale + 0.0
+    let rounded = (if is_near { near } else { to(scaled) }) / scale + 0.0;
+    grouped(rounded, usize::try_from(decimals).unwrap_or(0))
 }
 
 /// `95 %`: how sure every interval is.

@@ -2,8 +2,8 @@
 
 use crate::document::json::Json;
 use crate::document::{Document, Role, Table};
-use crate::number::{MISSING, grouped, per_second};
-use crate::table::{Cell, Column, Ink};
+use crate::number::{grouped, per_second};
+use crate::table::{Cell, Column, ColumnsOf, Ink, all_trials, or_dash};
 use plimsoll_model::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -48,18 +48,25 @@ fn headline(selftest: &Selftest) -> String {
 }
 
 fn columns(answers: &[SelftestAnswer]) -> Vec<Column> {
-    let column = |name, unit, rank, cell: fn(&SelftestAnswer) -> Cell| {
-        Column::new(name, unit, rank, answers.iter().map(cell))
-    };
+    let of = ColumnsOf(answers);
+    let ends = |a: &SelftestAnswer| a.known.answer()?.interval();
     vec![
-        column("service", "", 0, |a| a.service.clone().into()),
-        column("asked", "", 3, |a| asked(&a.known).into()),
-        column("truth", "", 0, |a| shown(&a.known, a.known.truth()).into()),
-        column("answer", "", 0, |a| answer(&a.known).into()),
-        column("interval", "95 %", 1, |a| interval(&a.known).into()),
-        column("error", "%", 0, |a| error(a).into()),
-        column("trials", "", 2, |a| trials(a).into()),
-        column("verdict", "", 0, verdict),
+        of.column("service", "", |a| a.service.clone()),
+        of.ranked("asked", "", 3, |a| asked(&a.known)),
+        of.column("truth", "", |a| shown(&a.known, a.known.truth())),
+        of.column("answer", "", |a| {
+            or_dash(a.known.answer(), |e| shown(&a.known, e.value))
+        }),
+        of.ranked("interval", "95 %", 1, |a| {
+            or_dash(ends(a), |(low, high)| {
+                format!("{} to {}", shown(&a.known, low), shown(&a.known, high))
+            })
+        }),
+        of.column("error", "%", |a| {
+            or_dash(a.error_pct, |error| format!("{error:+.1}"))
+        }),
+        of.ranked("trials", "", 2, |a| all_trials(a.trials, a.invalid_trials)),
+        of.column("verdict", "", verdict),
     ]
 }
 
@@ -71,36 +78,10 @@ fn asked(known: &KnownAnswer) -> String {
     }
 }
 
-/// A value in the unit of what was asked.
 fn shown(known: &KnownAnswer, value: f64) -> String {
     match known {
         KnownAnswer::Capacity { .. } | KnownAnswer::Saturation { .. } => per_second(value),
         KnownAnswer::Stall { .. } => grouped(value / 1e3, 1) + "ms",
-    }
-}
-
-fn answer(known: &KnownAnswer) -> String {
-    let answer = known.answer();
-    answer.map_or_else(|| MISSING.to_owned(), |a| shown(known, a.value))
-}
-
-fn interval(known: &KnownAnswer) -> String {
-    let ends = known.answer().and_then(|a| a.interval());
-    ends.map_or_else(
-        || MISSING.to_owned(),
-        |(low, high)| format!("{} to {}", shown(known, low), shown(known, high)),
-    )
-}
-
-fn error(answer: &SelftestAnswer) -> String {
-    let signed = |error: f64| format!("{error:+.1}");
-    answer.error_pct.map_or_else(|| MISSING.to_owned(), signed)
-}
-
-fn trials(answer: &SelftestAnswer) -> String {
-    match answer.invalid_trials {
-        0 => answer.trials.to_string(),
-        bad => format!("{} ({bad} invalid)", answer.trials + bad),
     }
 }
 
@@ -114,7 +95,6 @@ fn verdict(answer: &SelftestAnswer) -> Cell {
     Cell::new(ink, text)
 }
 
-/// What the whole means to somebody who wants to rely on it.
 fn meaning(selftest: &Selftest) -> String {
     let (recovered, all) = (selftest.recovered(), selftest.answers.len());
     let tolerance = selftest.answers.iter().map(|a| a.tolerance_pct);

@@ -2,6 +2,7 @@
 //! sentences that the text and the manifest share.
 
 use crate::number::{self, for_count, grouped, per_second};
+use crate::sentence::words_if;
 use crate::table::Ink;
 use plimsoll_model::{Autoscaler, CpuFigure, FloorFrom, SizingCaution};
 
@@ -72,21 +73,16 @@ fn caution(caution: &SizingCaution, least_instances: u32) -> String {
         SizingCaution::TooSteep { worst_load_ratio } => format!(
             "New instances come too late for this traffic: at the worst moment one runs at {} % of \
              its planned capacity. Raise --growth, or --floor.",
-            number::trimmed((1000.0 * worst_load_ratio).round() / 10.0)
+            number::trimmed_pct(100.0 * worst_load_ratio)
         ),
         SizingCaution::WideCapacity {
             half_width_pct,
             instances_at_high_end: n,
         } => {
             // What would not be fewer is no reason to know more closely.
-            let saving = match n < least_instances {
-                true => format!(
-                    ": at its upper end {} {}",
-                    grouped(f64::from(n), 0),
-                    for_count(n, "instance is enough", "instances are enough")
-                ),
-                false => String::new(),
-            };
+            let enough = for_count(n, "instance is enough", "instances are enough");
+            let saving = format!(": at its upper end {} {enough}", grouped(f64::from(n), 0));
+            let saving = words_if(n < least_instances, &saving);
             format!(
                 "The capacity of an instance is known to ±{half_width_pct:.0} %{saving}. Sweep longer \
                  for a narrower interval, without --quick or with --precision."

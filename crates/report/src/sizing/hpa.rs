@@ -101,7 +101,6 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> Vec<String> {
     out
 }
 
-/// What one instance carries, and which end of that is planned with.
 fn capacity(report: &PlanReport<'_>) -> String {
     let sizing = report.sizing;
     let planned = per_second(sizing.planned_rps);

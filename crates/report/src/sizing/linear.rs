@@ -27,7 +27,7 @@ pub(super) fn linear_rule(sizing: &Sizing, linear: &LinearRule) -> String {
     } else {
         format!("oscillates and falls to {n}")
     };
-    let load = number::trimmed((1000.0 * linear.load_ratio).round() / 10.0);
+    let load = number::trimmed_pct(100.0 * linear.load_ratio);
     let carried = format!(
         "with the planned failures and growth, each instance would run at {load} % of its planned \
          capacity"

@@ -21,7 +21,6 @@ use plimsoll_model::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The version of the schema that the JSON keeps to.
 const SCHEMA_VERSION: u32 = 2;
 
 #[derive(Debug, Clone, Copy)]
@@ -68,8 +67,6 @@ pub struct Body<'a> {
     sizing: &'a Sizing,
 }
 
-/// The instances, the target, the error of the linear rule and the cost, in
-/// sentences; and the snippet for Kubernetes.
 pub fn document<'a>(report: &PlanReport<'a>) -> Document<'a> {
     let sizing = report.sizing;
     let file = report.source.file();
@@ -133,7 +130,6 @@ fn answers(report: &PlanReport<'_>) -> Vec<Sentence> {
     out
 }
 
-/// Which part of the capacity is planned with, and what that means.
 fn planned(report: &PlanReport<'_>) -> String {
     let rate = per_second(report.sizing.planned_rps);
     let of_goals = match report.goals {
@@ -169,27 +165,23 @@ fn is_rounded(report: &PlanReport<'_>) -> bool {
 fn instances(report: &PlanReport<'_>) -> String {
     let (sizing, asked) = (report.sizing, report.asked);
     let (n, least) = (sizing.instances, sizing.least_instances);
-    let growth = if asked.growth_pct_per_min > 0.0 && asked.ready_in_s > 0.0 {
-        format!(
-            " and traffic grows beyond it by {} % of it per minute for the {} that a new one takes",
-            number::trimmed(asked.growth_pct_per_min),
-            seconds(asked.ready_in_s)
-        )
-    } else {
-        String::new()
-    };
+    let growth = format!(
+        " and traffic grows beyond it by {} % of it per minute for the {} that a new one takes",
+        number::trimmed(asked.growth_pct_per_min),
+        seconds(asked.ready_in_s)
+    );
+    let grows = asked.growth_pct_per_min > 0.0 && asked.ready_in_s > 0.0;
+    let growth = words_if(grows, &growth);
     let lost = match asked.failures {
         0 => "none of them is lost".to_owned(),
         k => format!("{k} of them {} lost", for_count(k, "is", "are")),
     };
-    let fewest = match least < n {
-        true => format!(
-            " The minimum is {}; the autoscaler below scales out early and holds {}.",
-            grouped(f64::from(least), 0),
-            grouped(f64::from(n), 0)
-        ),
-        false => String::new(),
-    };
+    let fewest = format!(
+        " The minimum is {}; the autoscaler below scales out early and holds {}.",
+        grouped(f64::from(least), 0),
+        grouped(f64::from(n), 0)
+    );
+    let fewest = words_if(least < n, &fewest);
     format!(
         "{} {} the peak of {} while {lost}{growth}.{fewest}",
         grouped(f64::from(n), 0),
@@ -226,7 +218,6 @@ fn no_interval(report: &PlanReport<'_>) -> String {
     format!("no interval: too few {}", subject.trials)
 }
 
-/// Why a CPU use is not known, as a part of a sentence.
 fn no_cpu(known_to: Option<Rate>) -> String {
     match known_to {
         Some(most) => format!("CPU use is known up to {} only", per_second(most.get())),
@@ -237,19 +228,18 @@ fn no_cpu(known_to: Option<Rate>) -> String {
 fn autoscaler(report: &PlanReport<'_>) -> String {
     let auto = &report.sizing.autoscaler;
     let rate = per_second(auto.rate_rps);
-    let Some(cpu) = auto.cpu_pct else {
-        let why = no_cpu(report.cpu_known_to);
+    let by_load = |why: &str| {
         let sign = format!("the load of an instance is above {rate}");
-        return format!("{}; there is no CPU target: {why}.", act(auto, &sign));
+        format!("{}; there is no CPU target: {why}.", act(auto, &sign))
+    };
+    let Some(cpu) = auto.cpu_pct else {
+        return by_load(&no_cpu(report.cpu_known_to));
     };
     if auto.target_cpu_pct.is_none() {
-        let sign = format!("the load of an instance is above {rate}");
-        return format!(
-            "{}; there is no CPU target: CPU use is {} at that rate, and at no load certainly \
-             lower.",
-            act(auto, &sign),
-            cpu_use(report, cpu)
-        );
+        let cpu = cpu_use(report, cpu);
+        return by_load(&format!(
+            "CPU use is {cpu} at that rate, and at no load certainly lower"
+        ));
     }
     let least = Written::to_act_at(cpu).least().to_owned();
     let of = match cpu.low {

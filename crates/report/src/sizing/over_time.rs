@@ -4,29 +4,24 @@ use super::money;
 use crate::document::Table;
 use crate::number;
 use crate::sentence::Sentence;
-use crate::table::{Cell, Column, Ink};
-use plimsoll_model::{FleetOverTime, FleetStep};
+use crate::table::{ColumnsOf, Ink};
+use plimsoll_model::FleetOverTime;
 
 /// More rows than these are for programs.
 const MOST_STEPS_SHOWN: usize = 48;
 
 /// The fleet step by step; without rows if there are too many.
 pub(super) fn table(over_time: &FleetOverTime) -> Table {
-    let steps = match over_time.steps.len() {
+    let of = ColumnsOf(match over_time.steps.len() {
         n if n > MOST_STEPS_SHOWN => &[][..],
         _ => &over_time.steps,
-    };
-    let cells = |show: fn(&FleetStep) -> String| -> Vec<Cell> {
-        steps.iter().map(|step| show(step).into()).collect()
-    };
-    Table {
-        id: Some("fleet"),
-        ..Table::of(vec![
-            Column::new("from", "s", 0, cells(|s| number::trimmed(s.at_s))),
-            Column::new("highest", "/s", 0, cells(|s| number::rate(s.rate_rps))),
-            Column::new("fleet", "instances", 0, cells(|s| s.instances.to_string())),
-        ])
-    }
+    });
+    let columns = vec![
+        of.column("from", "s", |s| number::trimmed(s.at_s)),
+        of.column("highest", "/s", |s| number::rate(s.rate_rps)),
+        of.column("fleet", "instances", |s| s.instances.to_string()),
+    ];
+    Table::of(columns).on_page("fleet")
 }
 
 pub(super) fn sentences(over_time: &FleetOverTime, fixed_instances: u32) -> Vec<Sentence> {
@@ -45,7 +40,7 @@ pub(super) fn sentences(over_time: &FleetOverTime, fixed_instances: u32) -> Vec<
     let worst = over_time.worst_load_ratio;
     // Above 1 it is the first of the cautions.
     let worst = (worst <= 1.0).then(|| {
-        let load = number::trimmed((1000.0 * worst).round() / 10.0);
+        let load = number::trimmed_pct(100.0 * worst);
         format!("At the worst moment an instance runs at {load} % of its planned capacity.")
     });
     let all = [Some(text), worst].into_iter().flatten();

@@ -84,7 +84,6 @@ fn cpu_tile(cpu: Estimate) -> Fact {
     Fact::tile("CPU use there", written.value, "%", sure)
 }
 
-/// At which CPU use to act, for a usual headroom.
 fn act_tile(report: &Report<'_>) -> Option<Fact> {
     let row = thresholds::usual(&report.findings.thresholds)?;
     let cpu = row.cpu_pct?;

@@ -2,17 +2,14 @@
 
 use crate::capacity::{Subject, leading};
 use crate::number::Written;
-use plimsoll_model::{CapacityFinding, Estimate, Findings, Headroom, HeadroomIndex, NoHeadroom};
+use plimsoll_model::{Estimate, Findings, Headroom, HeadroomIndex, NoHeadroom};
 
 /// An index this near to 1 is called the truth: it does not matter to plans.
 const NEAR: f64 = 0.05;
 
 pub(super) fn sentence(subject: Subject, findings: &Findings) -> String {
     match &findings.headroom {
-        Headroom::Known(index) => {
-            let promise = leading(&findings.capacity).map(|first| first.finding);
-            known(subject, index, Beyond::of(index.max_rate_rps, promise))
-        }
+        Headroom::Known(index) => known(subject, index, is_beyond_goal(findings, index)),
         Headroom::Unknown { why } => {
             format!(
                 "The headroom index is not known: {}.",
@@ -22,7 +19,7 @@ pub(super) fn sentence(subject: Subject, findings: &Findings) -> String {
     }
 }
 
-fn known(subject: Subject, index: &HeadroomIndex, beyond: Beyond) -> String {
+fn known(subject: Subject, index: &HeadroomIndex, beyond_goal: bool) -> String {
     let most = Written::rate(index.max_rate_rps).with_ends("/s");
     let nearest_cpu = format!("{:.1} %", index.nearest_cpu_pct);
     let (Some(half), Some(ratio)) = (index.half_rate_rps, index.interpolated_ratio) else {
@@ -32,7 +29,7 @@ fn known(subject: Subject, index: &HeadroomIndex, beyond: Beyond) -> String {
              {promised} at 100 %. The highest throughput at any level is {most}: headroom index \
              {}, {}.",
             ratio_of(subject, index.nearest_level_ratio),
-            advice(index.nearest_level_ratio, beyond),
+            advice(index.nearest_level_ratio, beyond_goal),
         );
     };
     let more = index
@@ -54,11 +51,10 @@ fn known(subject: Subject, index: &HeadroomIndex, beyond: Beyond) -> String {
         Written::rate(half.map_rising(|rate| 2.0 * rate)).value,
         ratio_of(subject, ratio),
         nearest.value,
-        advice(ratio, beyond),
+        advice(ratio, beyond_goal),
     )
 }
 
-/// The index with its interval, or why it has none.
 fn ratio_of(subject: Subject, ratio: Estimate) -> String {
     let written = Written::of(ratio, 2);
     match written.ends() {
@@ -108,44 +104,25 @@ pub(super) fn tells(ratio: Estimate) -> Tells {
     }
 }
 
-/// Whether the most work that was carried was carried within what is promised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beyond {
-    /// As far as is known, or nothing was promised.
-    Nothing,
-    /// The promise was broken by then.
-    Promise,
-}
-
-impl Beyond {
-    /// Of the most that was carried and what is carried within the goal that
-    /// breaks first. With intervals it is beyond if these do not overlap.
-    pub(super) fn of(most: Estimate, promise: Option<&CapacityFinding>) -> Beyond {
-        let within = promise.and_then(|promise| promise.rate_rps);
-        let most = most.low.unwrap_or(most.value);
-        match within {
-            Some(within) if within.high.unwrap_or(within.value) < most => Beyond::Promise,
-            Some(_) | None => Beyond::Nothing,
-        }
-    }
+/// Whether the most work that was carried is more than what is carried within the goal that
+/// is missed first. With intervals it is if these do not overlap.
+pub(super) fn is_beyond_goal(findings: &Findings, index: &HeadroomIndex) -> bool {
+    let most = index.max_rate_rps;
+    let within = leading(&findings.capacity).and_then(|first| first.finding.rate_rps);
+    within
+        .is_some_and(|within| within.high.unwrap_or(within.value) < most.low.unwrap_or(most.value))
 }
 
 /// What an index says to a planner, as far as its interval lets it. Room that
 /// the goal does not let be used is none to plan with.
-pub(super) fn advice(ratio: Estimate, beyond: Beyond) -> &'static str {
-    match (tells(ratio), beyond) {
-        (Tells::More, Beyond::Promise) => {
+pub(super) fn advice(ratio: Estimate, beyond_goal: bool) -> &'static str {
+    match tells(ratio) {
+        Tells::More if beyond_goal => {
             "so there is more capacity than the idle time suggests, but not within the goal"
         }
-        (Tells::SeemsMore, Beyond::Promise) => {
+        Tells::SeemsMore if beyond_goal => {
             "which points to more capacity than the idle time suggests, but not within the goal"
         }
-        (told, _) => plain(told),
-    }
-}
-
-fn plain(told: Tells) -> &'static str {
-    match told {
         Tells::Truth => "so CPU use is linear in the load here",
         Tells::Less => "so plan with less than the idle time suggests",
         Tells::More => "so there is more room than the idle time suggests",

@@ -107,7 +107,6 @@ fn loads(levels: &[LevelFinding]) -> Vec<String> {
     shown.into_iter().map(whole).collect()
 }
 
-/// A column of latencies in one unit.
 pub(super) fn latency_column(
     levels: &[LevelFinding],
     name: &'static str,

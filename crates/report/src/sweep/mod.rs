@@ -25,8 +25,6 @@ use plimsoll_model::Picture;
 /// an imported table and of copies keeps to.
 const SCHEMA_VERSION: u32 = 3;
 
-/// What a sweep has to say; with charts of a page if there is a picture of its
-/// trials.
 pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Document<'a> {
     let findings = report.findings;
     let mut out = Document::of_workload(report);
@@ -42,12 +40,10 @@ pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Doc
         true => Vec::new(),
         false => method::facts(report.plan),
     };
-    let (mut before, mut after) = (Vec::new(), Vec::new());
-    if let Some(picture) = picture {
-        let view = charts::View { report, picture };
-        (before, after) = charts::figures(view);
-        out.picker = Some(charts::picker(view, &[&before, &after]));
-    }
+    let view = picture.map(|picture| charts::View { report, picture });
+    let figures = view.map(charts::figures).unwrap_or_default();
+    out.picker = view.map(|view| charts::picker(view, &figures));
+    let [before, after] = figures;
     out.blocks.extend(no_latency(report).map(Block::Html));
     out.charts(before);
     let columns = levels::columns(&findings.levels, report.is_imported());
@@ -64,7 +60,6 @@ pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Doc
     out
 }
 
-/// What grows faster than the load, and whether the load before matters.
 fn growing(report: &Report<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let mut sentences = hints::sentences(&findings.hints);

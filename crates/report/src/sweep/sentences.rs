@@ -8,9 +8,6 @@ use crate::table::Ink;
 use crate::{Report, document, method, smt};
 use plimsoll_model::{CapacityFinding, CapacityNote, Findings, LightBasis, PooledCpu};
 
-/// How much work is carried within the goal that breaks first, at which CPU
-/// use, and how far CPU use is linear; then one for each further goal, and when
-/// to act.
 pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let subject = Subject::of(&report.plan.workload);
@@ -38,7 +35,6 @@ pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
     out
 }
 
-/// What else a reader should know of the figures.
 pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     let rows = report.record.trials.all;
     let note = report.table().map(|table| method::imported(table, rows));
@@ -112,7 +108,6 @@ fn rated(report: &Report<'_>) -> Option<Sentence> {
     Some(ink.says(text))
 }
 
-/// CPU use without load, or why it is not known although it was looked at.
 fn idle(report: &Report<'_>) -> Option<Sentence> {
     if let Some(idle) = report.findings.idle_cpu_pct {
         return Some(Ink::Dim.says(format!("CPU use without load: {} %.", number::pct(idle))));

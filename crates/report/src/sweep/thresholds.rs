@@ -3,9 +3,9 @@
 
 use crate::capacity::Subject;
 use crate::document::Table;
-use crate::number::{self, MISSING, Written};
+use crate::number::{self, Written};
 use crate::sentence::Sentence;
-use crate::table::{Cell, Column, Ink};
+use crate::table::{Cell, Column, ColumnsOf, Ink, known};
 use plimsoll_model::{Doubt, Estimate, Findings, ThresholdFinding};
 
 /// The headroom that the sentence is about: a usual one.
@@ -38,10 +38,8 @@ pub(super) fn table(findings: &Findings) -> Table {
 /// Rows without a CPU use are left out: they say nothing to act on.
 fn columns(rows: &[ThresholdFinding]) -> Vec<Column> {
     let rows: Vec<&ThresholdFinding> = rows.iter().filter(|r| r.cpu_pct.is_some()).collect();
-    let rows = &rows;
-    let every = |name, unit, rank, show: &dyn Fn(&ThresholdFinding) -> Cell| {
-        Column::new(name, unit, rank, rows.iter().map(|row| show(row)))
-    };
+    let of = ColumnsOf(&rows);
+    let text = |text: String| text;
     let cpu = |row: &ThresholdFinding| row.cpu_pct.map(Written::pct);
     let left = |row: &ThresholdFinding| row.linear_headroom_pct.map(Written::pct);
     let left_ends = |row: &ThresholdFinding| left_ends(row.linear_headroom_pct?, 1);
@@ -51,31 +49,23 @@ fn columns(rows: &[ThresholdFinding]) -> Vec<Column> {
     let has_left = rows.iter().any(|row| left_ends(row).is_some());
     let value_rank = if has_low { 2 } else { 0 };
     let columns = [
-        Some(every("headroom", "%", 0, &|row| {
-            number::trimmed_pct(row.headroom_pct).into()
-        })),
+        Some(of.column("headroom", "%", |r| number::trimmed_pct(r.headroom_pct))),
         // Below its lower end there is surely so much headroom.
         has_low.then(|| {
-            every("act at", "CPU %", 0, &|row| {
-                cell(cpu(row).and_then(|cpu| cpu.low), Ink::Green)
-            })
+            let low = |r: &ThresholdFinding| cpu(r)?.low;
+            of.column("act at", "CPU %", |r| inked(low(r), Ink::Green))
         }),
-        Some(every("CPU use", "%", value_rank, &|row| {
-            cell(cpu(row).map(|cpu| cpu.value), Ink::Plain)
+        Some(of.ranked("CPU use", "%", value_rank, |r| {
+            known(cpu(r), |cpu| cpu.value)
         })),
         has_low.then(|| {
-            every("interval", "%", 3, &|row| {
-                cell(cpu(row).and_then(|cpu| cpu.ends()), Ink::Plain)
-            })
+            let ends = |r: &ThresholdFinding| cpu(r)?.ends();
+            of.ranked("interval", "%", 3, |r| known(ends(r), text))
         }),
-        Some(every("linear", "CPU %", 1, &|row| {
-            number::pct(row.linear_cpu_pct).into()
-        })),
-        Some(every("leaves", "%", 1, &|row| {
-            cell(left(row).map(|left| left.value), Ink::Plain)
-        })),
-        has_left.then(|| every("interval", "%", 5, &|row| cell(left_ends(row), Ink::Plain))),
-        Some(every("error", "points", 4, &|row| error(row))),
+        Some(of.ranked("linear", "CPU %", 1, |r| number::pct(r.linear_cpu_pct))),
+        Some(of.ranked("leaves", "%", 1, |r| known(left(r), |left| left.value))),
+        has_left.then(|| of.ranked("interval", "%", 5, |r| known(left_ends(r), text))),
+        Some(of.ranked("error", "points", 4, |r| error(r))),
     ];
     columns.into_iter().flatten().collect()
 }
@@ -95,13 +85,10 @@ fn left_ends(left: Estimate, most: i32) -> Option<String> {
 }
 
 /// A text, or a dash where it is not known.
-fn cell(text: Option<String>, ink: Ink) -> Cell {
+fn inked(text: Option<String>, ink: Ink) -> Cell {
     match text {
         Some(text) => Cell { text, ink },
-        None => Cell {
-            text: MISSING.to_owned(),
-            ink: Ink::Dim,
-        },
+        None => known(None, |text: String| text),
     }
 }
 
@@ -117,7 +104,7 @@ fn error(row: &ThresholdFinding) -> Cell {
         let sign = if points.value >= 0.05 { "+" } else { "" };
         format!("{sign}{shown}")
     });
-    cell(signed, ink)
+    inked(signed, ink)
 }
 
 /// The row of a usual headroom, or the one nearest to it that was seen.
@@ -128,7 +115,6 @@ pub(super) fn usual(rows: &[ThresholdFinding]) -> Option<&ThresholdFinding> {
     rows.min_by(|a, b| away(a).total_cmp(&away(b)))
 }
 
-/// What the table comes to, for a usual headroom.
 pub(super) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence> {
     let of = Written::rate(findings.thresholds_of_rps?).value;
     // Said where the figures are doubted.

@@ -28,7 +28,6 @@ pub(super) fn csv(report: &YieldReport<'_>) -> String {
     table(&ARMS, &rows)
 }
 
-/// An arm, with its headroom where it was tried with many.
 struct Row {
     headroom_pct: Option<f64>,
     allowed_share: Option<f64>,

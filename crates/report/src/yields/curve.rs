@@ -1,12 +1,11 @@
 //! Arms over headrooms: a row for each, and where latency begins to rise.
 
-use super::table::{columns, known};
+use super::table::columns;
 use crate::number::{MISSING, Written, trimmed_pct};
 use crate::sentence::Sentence;
-use crate::table::{Column, Ink};
+use crate::table::{Column, Ink, or_dash};
 use plimsoll_model::{ArmFinding, HeadroomCurve, KneeStatus, YieldFindings};
 
-/// A row per arm, with each headroom that it was tried with.
 pub(crate) fn table(findings: &YieldFindings) -> Vec<Column> {
     let tried: Vec<(Option<f64>, &ArmFinding)> = findings.tried().collect();
     let arms: Vec<ArmFinding> = tried.iter().map(|(_, found)| (*found).clone()).collect();
@@ -21,21 +20,13 @@ pub(crate) fn table(findings: &YieldFindings) -> Vec<Column> {
         .iter()
         .map(|_| None)
         .chain(points().map(|point| point.allowed_share.map(|share| share * 100.0)));
-    table.insert(1, percent("headroom", "%", 0, headrooms));
-    table.insert(2, percent("allowed", "% CPU", 3, allowed));
+    let headrooms = headrooms.map(|pct| or_dash(pct, trimmed_pct));
+    let allowed = allowed.map(|pct| or_dash(pct, trimmed_pct));
+    table.insert(1, Column::new("headroom", "%", 0, headrooms));
+    table.insert(2, Column::new("allowed", "% CPU", 3, allowed));
     table
 }
 
-fn percent(
-    name: &'static str,
-    unit: &'static str,
-    rank: u8,
-    values: impl Iterator<Item = Option<f64>>,
-) -> Column {
-    Column::new(name, unit, rank, values.map(|pct| known(pct, trimmed_pct)))
-}
-
-/// Of each arm, where latency begins to rise, and the headroom to take.
 pub(super) fn sentences(findings: &YieldFindings) -> Vec<Sentence> {
     let of = |curve: &HeadroomCurve| {
         let ink = match curve.knee.status {

@@ -20,7 +20,6 @@ use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{StepCourse, TrialPicture, YieldFindings, YieldPlan};
 
-/// The version of the schema that the JSON keeps to.
 const SCHEMA_VERSION: u32 = 2;
 
 pub type YieldReport<'a> = Report<'a, YieldPlan, YieldFindings>;
@@ -33,8 +32,6 @@ pub struct YieldPicture {
     pub steps: Vec<StepCourse>,
 }
 
-/// What a yield run has to say; with charts of a page if there is a picture of
-/// its trials.
 pub fn document<'a>(
     report: &'a YieldReport<'a>,
     picture: Option<&'a YieldPicture>,
@@ -68,7 +65,6 @@ pub fn document<'a>(
     out
 }
 
-/// The arms that this machine cannot do, and why.
 fn missing(report: &YieldReport<'_>) -> Facts {
     let missing = report.findings.missing_arms.iter();
     Facts {

@@ -13,7 +13,6 @@ const BEYOND_ALL: f64 = 1.1;
 /// In less time than this a law decides twice at most.
 const FEW_DECISIONS: Duration = Duration::from_secs(3);
 
-/// What the columns of the table of arms stand for.
 pub(super) fn legend(findings: &YieldFindings) -> Vec<(&'static str, String)> {
     let quantile = findings.budget.quantile;
     let is_priced = findings

@@ -35,7 +35,6 @@ pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
     ))
 }
 
-/// In how many passes all arms can be compared.
 pub(super) fn passes(n: u32) -> String {
     match n {
         0 => "no pass with valid trials of all arms".to_owned(),

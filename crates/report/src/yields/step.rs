@@ -2,11 +2,11 @@
 //! follows in sentences.
 
 use super::YieldReport;
-use super::table::{known, signed};
+use super::table::signed;
 use crate::document::Table;
 use crate::number::{MISSING, TimeUnit, Written, confidence, per_second, time_us, trimmed_pct};
 use crate::sentence::Sentence;
-use crate::table::{Cell, Column, Ink};
+use crate::table::{Cell, Column, ColumnsOf, Ink, ends, or_dash};
 use plimsoll_model::{
     Arm, Estimate, KeptUp, StepFinding, StepPlan, StepStatus, YieldFindings, human_duration,
 };
@@ -60,7 +60,6 @@ const NO_CHARTS: &str = "There is no chart of work gained and latency paid, and 
                          whole trial mixes both loads. Except for the slots after a step, the \
                          charts are of whole trials.";
 
-/// The table, which has a section of its own on the page.
 pub(super) fn table(findings: &YieldFindings) -> Table {
     Table {
         id: Some("step"),
@@ -73,34 +72,24 @@ pub(super) fn table(findings: &YieldFindings) -> Table {
 
 fn columns(findings: &YieldFindings) -> Vec<Column> {
     let found = &findings.step;
-    let column = |name, unit, rank, cell: &dyn Fn(&StepFinding) -> Cell| {
-        Column::new(name, unit, rank, found.iter().map(cell))
-    };
+    let of = ColumnsOf(found);
     let worst = |f: &StepFinding| f.worst_slot_p99_us.map(|e| e.value);
-    let each: Vec<f64> = found.iter().filter_map(worst).collect();
-    let unit = TimeUnit::of(each.into_iter());
+    let unit = TimeUnit::of(found.iter().filter_map(worst));
+    let cost = |f: &StepFinding| f.cost_request_seconds.map(seconds);
     vec![
-        column("arm", "", 0, &|f| f.arm.to_string().into()),
-        column("back after", "ms", 0, &back_after),
-        column("interval", "95 %", 2, &|f| {
+        of.column("arm", "", |f| f.arm.to_string()),
+        of.column("back after", "ms", back_after),
+        of.ranked("interval", "95 %", 2, |f| {
             ends(f.yield_time_ms.map(Written::pct))
         }),
-        column("cost", "request-s", 0, &|f| {
-            known(f.cost_request_seconds.map(seconds), |w| w.value)
+        of.column("cost", "request-s", |f| or_dash(cost(f), |w| w.value)),
+        of.ranked("interval", "95 %", 3, |f| ends(cost(f))),
+        of.ranked("settled", "%", 1, |f| or_dash(f.settled_change_pct, signed)),
+        of.ranked("worst p99", unit.name, 4, |f| {
+            or_dash(worst(f), |us| unit.show(us))
         }),
-        column("interval", "95 %", 3, &|f| {
-            ends(f.cost_request_seconds.map(seconds))
-        }),
-        column("settled", "%", 1, &|f| known(f.settled_change_pct, signed)),
-        column("worst p99", unit.name, 4, &|f| {
-            known(worst(f), |us| unit.show(us))
-        }),
-        column("steps", "", 5, &|f| f.steps.to_string().into()),
+        of.ranked("steps", "", 5, |f| f.steps.to_string()),
     ]
-}
-
-fn ends(written: Option<Written>) -> Cell {
-    known(written.and_then(|w| w.ends()), |ends| ends)
 }
 
 fn seconds(estimate: Estimate) -> Written {
@@ -192,7 +181,6 @@ fn overload(findings: &YieldFindings) -> Option<Sentence> {
     )))
 }
 
-/// The arm that costs the least of those that let latency come back.
 fn best(findings: &YieldFindings) -> Option<&StepFinding> {
     let cost = |f: &StepFinding| f.cost_request_seconds.map_or(f64::INFINITY, |e| e.value);
     let is_back =
@@ -201,7 +189,6 @@ fn best(findings: &YieldFindings) -> Option<&StepFinding> {
     back.min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
-/// Whether latency is known not to be back with any arm.
 fn is_none_back(findings: &YieldFindings) -> bool {
     let mut known = findings.step.iter().filter_map(|f| f.status).peekable();
     known.peek().is_some() && known.all(|status| status == StepStatus::NotWithinWindow)

@@ -21,28 +21,9 @@ impl Size {
     }
 }
 
-/// Height of the characters of a chart, in its own pixels.
-pub(super) const FONT: f64 = 12.0;
-
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Plot {
-    pub(super) left: f64,
-    pub(super) right: f64,
-    pub(super) top: f64,
-    pub(super) bottom: f64,
-}
-
-impl Plot {
-    /// Left, right, top and bottom.
-    pub(super) fn edges(&self) -> [f64; 4] {
-        [self.left, self.right, self.top, self.bottom]
-    }
-}
-
 pub(super) struct Drawing {
     pub(super) size: Size,
     pub(super) width: f64,
-    pub(super) plot: Plot,
     /// Where labels and marks stand that others must not stand on.
     pub(super) taken: Vec<Area>,
     /// Where lines run that names had better leave free.
@@ -93,7 +74,6 @@ pub(super) fn toned(name: &str, tone: Tone) -> String {
     }
 }
 
-/// An element, and the item that it belongs to.
 pub(super) fn picked(element: El, pick: Option<usize>) -> El {
     match pick {
         Some(item) => element.level(item),
@@ -129,7 +109,6 @@ pub(super) fn text(at: (f64, f64), class: &str, words: &str) -> El {
         .with(words)
 }
 
-/// A line through points; `None` is a gap.
 pub(super) fn path(points: &[Option<(f64, f64)>], class: &str) -> El {
     let runs = points.split(Option::is_none);
     let runs = runs.map(|run| run.iter().flatten().copied().collect::<Vec<_>>());
@@ -137,7 +116,6 @@ pub(super) fn path(points: &[Option<(f64, f64)>], class: &str) -> El {
     el("path").class(class).attr("d", &route)
 }
 
-/// The area between a lower and an upper edge, both from left to right.
 pub(super) fn band(edges: &[Option<[(f64, f64); 2]>], class: &str) -> El {
     let runs = edges.split(Option::is_none);
     let around = runs.map(|run| {

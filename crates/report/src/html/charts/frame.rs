@@ -1,14 +1,17 @@
 //! Where the panels of a chart stand, and how much room is around each.
 
-use super::draw::{FONT, Plot, Size};
-use super::label::extra_rows;
-use super::layout::{BOLD, width_of};
-use crate::chart::{Axis, Chart, Height, Line, Mark, MarkKind, Panel, RowStyle, Width};
+use super::draw::Size;
+use super::layout::{Area, BOLD, FONT, Wish, rows, width_of};
+use crate::chart::{
+    At, Axis, Chart, Datum, Height, Line, Mark, MarkKind, Panel, RowStyle, Series, Width,
+};
 
 /// Height of a row of names above the plot.
 pub(super) const NAME_ROW: f64 = 15.0;
 /// Height of the row of letters under the bars.
 const LETTERS: f64 = 16.0;
+/// What parts two names of a row.
+pub(super) const NAME_GAP: f64 = 10.0;
 /// Between two panels side by side, besides the room at their right.
 const GAP: f64 = 12.0;
 /// Above all panels and below them, for names of axes that all share.
@@ -16,7 +19,7 @@ const SHARED: f64 = 18.0;
 
 pub(super) struct Cell<'a> {
     pub(super) panel: &'a Panel,
-    pub(super) plot: Plot,
+    pub(super) plot: Area,
     /// Whether the ticks of the x axis are written, and below which free room.
     pub(super) x_ticks: bool,
     pub(super) letters: f64,
@@ -27,12 +30,12 @@ pub(super) struct Cell<'a> {
 
 impl Cell<'_> {
     pub(super) fn x(&self, value: f64) -> f64 {
-        let Plot { left, right, .. } = self.plot;
+        let Area { left, right, .. } = self.plot;
         left + self.panel.x.scale.share(value) * (right - left)
     }
 
     pub(super) fn y(&self, value: f64) -> f64 {
-        let Plot { top, bottom, .. } = self.plot;
+        let Area { top, bottom, .. } = self.plot;
         bottom + self.panel.y.scale.share(value) * (top - bottom)
     }
 
@@ -40,9 +43,31 @@ impl Cell<'_> {
     pub(super) fn at(&self, (x, y): (f64, f64)) -> Option<(f64, f64)> {
         (x.is_finite() && y.is_finite()).then(|| (self.x(x), self.y(y)))
     }
+
+    /// Where a point of a series stands, which may be moved to the side.
+    pub(super) fn place(&self, series: &Series, datum: &Datum) -> Option<(f64, f64)> {
+        let (x, y) = self.at((datum.x, datum.y))?;
+        Some((x + 6.0 * series.aside, y))
+    }
+
+    /// The ends of the line through a value of an axis.
+    pub(super) fn ends(&self, at: At) -> ((f64, f64), (f64, f64)) {
+        let [left, right, top, bottom] = self.plot.edges();
+        match at {
+            At::X(at) => ((self.x(at), top), (self.x(at), bottom)),
+            At::Y(at) => ((left, self.y(at)), (right, self.y(at))),
+        }
+    }
+
+    /// How far above the plot the name of the y axis stands.
+    pub(super) fn label_lift(&self) -> f64 {
+        match named_loads(self.panel).next() {
+            Some(_) => self.plot.top - FONT,
+            None => 34.0 - FONT,
+        }
+    }
 }
 
-/// A chart's size and the places of its panels.
 pub(super) struct Frame<'a> {
     pub(super) width: f64,
     pub(super) height: f64,
@@ -81,7 +106,7 @@ pub(super) fn frame(chart: &Chart, size: Size) -> Frame<'_> {
             let has_letters = panel.bars.iter().any(|bar| bar.invalid.is_some());
             let cell = Cell {
                 panel,
-                plot: Plot {
+                plot: Area {
                     left: from,
                     right: from + plot_width,
                     top: top + head,
@@ -113,7 +138,7 @@ pub(super) fn frame(chart: &Chart, size: Size) -> Frame<'_> {
 }
 
 fn widest<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
-    names.map(|name| width_of(name, FONT)).fold(0.0, f64::max)
+    names.map(|name| width_of(name)).fold(0.0, f64::max)
 }
 
 fn left_room(panel: &Panel, size: Size) -> f64 {
@@ -163,17 +188,32 @@ pub(super) fn has_end_names(panel: &Panel) -> bool {
     named.count() > 1
 }
 
-pub(super) fn loads(panel: &Panel) -> impl Iterator<Item = &Mark> {
+pub(super) fn named_loads(panel: &Panel) -> impl Iterator<Item = &Mark> {
     let is_load = |mark: &&Mark| matches!(mark.kind, MarkKind::Load | MarkKind::OtherLoad);
-    panel.marks.iter().filter(is_load)
+    let loads = panel.marks.iter().filter(is_load);
+    loads.filter(|mark| !mark.name.is_empty())
+}
+
+/// What names of loads want, in the rows above the plot.
+pub(super) fn name_wishes(panel: &Panel, x: impl Fn(f64) -> f64) -> Vec<Wish> {
+    let wish = |mark: &Mark| Wish {
+        at: match mark.at {
+            At::X(at) | At::Y(at) => x(at),
+        },
+        // That of the goal that leads is bold.
+        size: match mark.kind {
+            MarkKind::Load => BOLD * width_of(&mark.name),
+            _ => width_of(&mark.name),
+        },
+        rank: u8::from(mark.kind == MarkKind::OtherLoad),
+    };
+    named_loads(panel).map(wish).collect()
 }
 
 fn head(panel: &Panel, name_room: f64, is_shared: bool) -> f64 {
-    let has_loads = loads(panel).any(|mark| !mark.name.is_empty());
-    let names = match has_loads {
-        true => 38.0 + NAME_ROW * extra_rows(panel, name_room),
-        false => 0.0,
-    };
+    let rows = rows(&name_wishes(panel, |at| at), name_room, NAME_GAP);
+    let last = rows.into_iter().max();
+    let names = last.map_or(0.0, |last| 38.0 + NAME_ROW * last as f64);
     let is_named = !panel.y.label.is_empty() && !is_shared;
     let label = if is_named { 34.0 } else { 10.0 };
     let legend = if panel.legend.is_empty() { 0.0 } else { 24.0 };

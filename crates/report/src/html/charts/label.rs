@@ -1,20 +1,16 @@
 //! The names that stand in a panel: of lines, of loads not to be exceeded, of
 //! goals, of points. None stands on another.
 
-use super::draw::{Drawing, FONT, Plot, class, line, text, toned};
-use super::frame::{Cell, NAME_ROW, has_end_names, loads, right_room};
-use super::layout::{Area, BOLD, Wish, along, apart, fitting, free, rows, width_of};
-use super::panel::{aside, ends};
-use crate::chart::{At, Line, Mark, MarkKind, Panel, Series, Tone};
+use super::draw::{Drawing, class, line, text, toned};
+use super::frame::{Cell, NAME_GAP, NAME_ROW, has_end_names, name_wishes, named_loads, right_room};
+use super::layout::{Area, BOLD, FONT, Wish, along, apart, fitting, free, rows, width_of};
+use crate::chart::{At, Line, Mark, MarkKind, Series, Tone};
 
 /// Where the lowest row of names stands above the plot.
 const LOWEST: f64 = 12.0;
-/// What parts two names of a row.
-const GAP: f64 = 10.0;
 /// Beyond this, it is not seen any more which mark a name belongs to.
 const NEAR: f64 = 26.0;
 
-/// All names, those first that have the fewest places.
 pub(super) fn all(chart: &mut Drawing, cell: &Cell<'_>) {
     end_names(chart, cell);
     load_names(chart, cell);
@@ -23,42 +19,6 @@ pub(super) fn all(chart: &mut Drawing, cell: &Cell<'_>) {
     free_names(chart, cell);
 }
 
-/// What names of loads want, in the rows above the plot.
-fn wishes<'a>(marks: impl Iterator<Item = &'a Mark>, x: impl Fn(f64) -> f64) -> Vec<Wish> {
-    let wish = |mark: &Mark| Wish {
-        at: match mark.at {
-            At::X(at) | At::Y(at) => x(at),
-        },
-        // That of the goal that leads is bold.
-        size: match mark.kind {
-            MarkKind::Load => BOLD * width_of(&mark.name, FONT),
-            _ => width_of(&mark.name, FONT),
-        },
-        rank: u8::from(mark.kind == MarkKind::OtherLoad),
-    };
-    marks.map(wish).collect()
-}
-
-fn named_loads(panel: &Panel) -> impl Iterator<Item = &Mark> {
-    loads(panel).filter(|mark| !mark.name.is_empty())
-}
-
-/// How many rows of names stand above the plot, beyond the first.
-pub(super) fn extra_rows(panel: &Panel, room: f64) -> f64 {
-    let rows = rows(&wishes(named_loads(panel), |at| at), room, GAP);
-    rows.into_iter().max().unwrap_or(0) as f64
-}
-
-/// How far above the plot the name of the y axis stands.
-pub(super) fn lifted(cell: &Cell<'_>) -> f64 {
-    let room = cell.plot.top;
-    match named_loads(cell.panel).next() {
-        Some(_) => room - FONT,
-        None => 34.0 - FONT,
-    }
-}
-
-/// Names at the right end of lines, each in its line's colour.
 fn end_names(chart: &mut Drawing, cell: &Cell<'_>) {
     if !has_end_names(cell.panel) {
         return;
@@ -69,7 +29,7 @@ fn end_names(chart: &mut Drawing, cell: &Cell<'_>) {
     let end = |series: &Series| {
         let mut places = series.data.iter().rev().filter_map(|d| cell.at((d.x, d.y)));
         let (_, y) = places.next()?;
-        Some((y, fitting(&series.name, room, FONT), series.tone))
+        Some((y, fitting(&series.name, room), series.tone))
     };
     let labels: Vec<(f64, String, Tone)> = named.filter_map(end).collect();
     let wish = |(y, ..): &(f64, String, Tone)| Wish {
@@ -78,7 +38,7 @@ fn end_names(chart: &mut Drawing, cell: &Cell<'_>) {
         rank: 0,
     };
     let wishes: Vec<Wish> = labels.iter().map(wish).collect();
-    let [_, right, top, bottom] = chart.plot.edges();
+    let [_, right, top, bottom] = cell.plot.edges();
     let placed = apart(&wishes, top - 6.0, bottom + 6.0, 1.0);
     for ((_, name, tone), y) in labels.iter().zip(placed) {
         if let Some(y) = y {
@@ -87,16 +47,15 @@ fn end_names(chart: &mut Drawing, cell: &Cell<'_>) {
     }
 }
 
-/// The names of loads above the plot, in as many rows as they need.
 fn load_names(chart: &mut Drawing, cell: &Cell<'_>) {
-    let (left, top) = (chart.plot.left, chart.plot.top);
+    let (left, top) = (cell.plot.left, cell.plot.top);
     let marks: Vec<&Mark> = named_loads(cell.panel).collect();
-    let wishes = wishes(marks.iter().copied(), |at| cell.x(at));
-    let row_of = rows(&wishes, chart.width - 2.0 - left, GAP);
+    let wishes = name_wishes(cell.panel, |at| cell.x(at));
+    let row_of = rows(&wishes, chart.width - 2.0 - left, NAME_GAP);
     for row in 0..=row_of.iter().copied().max().unwrap_or(0) {
         let here = || (0..marks.len()).filter(|i| row_of[*i] == row);
         let of_row: Vec<Wish> = here().map(|i| wishes[i]).collect();
-        let placed = apart(&of_row, left, chart.width - 2.0, GAP);
+        let placed = apart(&of_row, left, chart.width - 2.0, NAME_GAP);
         for (i, at) in here().zip(placed) {
             let class = match marks[i].kind {
                 MarkKind::Load => "load-name mid",
@@ -111,10 +70,10 @@ fn load_names(chart: &mut Drawing, cell: &Cell<'_>) {
 }
 
 fn legend(chart: &mut Drawing, cell: &Cell<'_>) {
-    let Plot { left, top, .. } = chart.plot;
+    let Area { left, top, .. } = cell.plot;
     let keys = &cell.panel.legend;
     let wishes = keys.iter().map(|key| {
-        let size = BOLD * width_of(&key.name, FONT);
+        let size = BOLD * width_of(&key.name);
         let at = key.at.map_or(left, |at| cell.x(at));
         Wish { at, size, rank: 0 }
     });
@@ -128,9 +87,8 @@ fn legend(chart: &mut Drawing, cell: &Cell<'_>) {
     }
 }
 
-/// The names of goals, above or below their lines.
 fn goal_names(chart: &mut Drawing, cell: &Cell<'_>) {
-    let Plot { left, right, .. } = chart.plot;
+    let Area { left, right, .. } = cell.plot;
     let line_at = |mark: &Mark| match (mark.kind, mark.at, mark.range) {
         (MarkKind::Goal, At::Y(at), _) => Some(cell.y(at)),
         (MarkKind::Area, At::Y(_), Some((low, _))) => Some(cell.y(low)),
@@ -142,7 +100,7 @@ fn goal_names(chart: &mut Drawing, cell: &Cell<'_>) {
         goals.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
     for &(y, mark) in &goals {
-        let width = width_of(&mark.name, FONT);
+        let width = width_of(&mark.name);
         let last = right - 6.0 - width;
         let at = |part: u32| left + 6.0 + f64::from(part) / 8.0 * (last - left - 6.0);
         // Beside its line from the left end on; else beyond the marks on it.
@@ -161,12 +119,15 @@ fn goal_names(chart: &mut Drawing, cell: &Cell<'_>) {
         });
         let avoided: Vec<Area> = chart.crossed.iter().copied().chain(lines).collect();
         let class = toned("goal-name", mark.tone);
-        if !put(chart, &near, &class, &mark.name, width, &avoided) {
-            put(chart, &further, &class, &mark.name, width, &avoided);
+        let named = [near, further]
+            .iter()
+            .find_map(|places| place(chart, cell, places, width, &avoided));
+        if let Some(at) = named {
+            chart.put(text(at, &class, &mark.name));
         }
     }
     for (_, mark) in goals.iter().filter(|(_, m)| m.kind == MarkKind::Goal) {
-        let (from, to) = ends(chart, cell, mark.at);
+        let (from, to) = cell.ends(mark.at);
         chart.crossed.extend(along(&[from, to]));
     }
 }
@@ -196,7 +157,6 @@ fn named<'a>(top: f64, cell: &Cell<'a>) -> Vec<Named<'a>> {
     let data = panel.series.iter();
     let data = data.flat_map(|series| series.data.iter().map(move |datum| (series, datum)));
     let points = data.filter_map(|(series, datum)| {
-        let (x, y) = cell.at((datum.x, datum.y))?;
         // Points of a line are named for it.
         let is_line = series.line != Line::None;
         let tone = match (is_line, datum.is_best) {
@@ -205,7 +165,7 @@ fn named<'a>(top: f64, cell: &Cell<'a>) -> Vec<Named<'a>> {
             (false, false) => datum.tone.unwrap_or(series.tone),
         };
         Some(Named {
-            at: (x + aside(series), y),
+            at: cell.place(series, datum)?,
             name: &datum.name,
             class: class(tone).to_owned(),
             reach: if tone == Tone::Best { 8.0 } else { 4.0 },
@@ -232,10 +192,10 @@ fn named<'a>(top: f64, cell: &Cell<'a>) -> Vec<Named<'a>> {
 /// line to it. None is left out.
 fn free_names(chart: &mut Drawing, cell: &Cell<'_>) {
     let (mut lines, mut texts) = (Vec::new(), Vec::new());
-    for mark in named(chart.plot.top, cell) {
-        let width = BOLD * width_of(mark.name, FONT);
-        let places = places(&chart.plot, &mark, width);
-        let areas = places.iter().map(|at| Area::of_text(*at, width, FONT));
+    for mark in named(cell.plot.top, cell) {
+        let width = BOLD * width_of(mark.name);
+        let places = places(&cell.plot, &mark, width);
+        let areas = places.iter().map(|at| Area::of_text(*at, width));
         let areas: Vec<Area> = areas.collect();
         let Some(i) = free(&areas, &chart.taken, &chart.crossed) else {
             continue;
@@ -258,7 +218,7 @@ fn free_names(chart: &mut Drawing, cell: &Cell<'_>) {
 
 /// Where a name may begin, nearest first: beside its mark, then all over the
 /// plot.
-fn places(plot: &Plot, mark: &Named<'_>, width: f64) -> Vec<(f64, f64)> {
+fn places(plot: &Area, mark: &Named<'_>, width: f64) -> Vec<(f64, f64)> {
     let ((x, y), r) = (mark.at, mark.reach);
     let sides = |down: f64| [(x + r + 4.0, y + down), (x - r - 4.0 - width, y + down)];
     let beside = [-r, r + 9.0, 4.0].into_iter().flat_map(sides);
@@ -275,34 +235,29 @@ fn places(plot: &Plot, mark: &Named<'_>, width: f64) -> Vec<(f64, f64)> {
     });
     let mut all: Vec<(f64, f64)> = all.collect();
     let off = |at: &(f64, f64)| {
-        let near = Area::of_text(*at, width, FONT).nearest(mark.at);
+        let near = Area::of_text(*at, width).nearest(mark.at);
         (near.0 - x).hypot(near.1 - y)
     };
     all.sort_by(|a, b| off(a).total_cmp(&off(b)));
-    let within = |at: &(f64, f64)| Area::of_text(*at, width, FONT).is_within(plot, 0.0);
+    let within = |at: &(f64, f64)| Area::of_text(*at, width).is_within(plot, 0.0);
     near.chain(all).filter(within).collect()
 }
 
-/// Puts a text at the first of these places, from where it runs to the right,
-/// that is free; whether there is one.
-fn put(
+/// Takes the first of these places, from where a text runs to the right, that is free.
+fn place(
     chart: &mut Drawing,
+    cell: &Cell<'_>,
     wishes: &[(f64, f64)],
-    class: &str,
-    words: &str,
     width: f64,
     better_free: &[Area],
-) -> bool {
-    let areas = wishes.iter().map(|at| Area::of_text(*at, width, FONT));
+) -> Option<(f64, f64)> {
+    let areas = wishes.iter().map(|at| Area::of_text(*at, width));
     let (areas, wishes): (Vec<Area>, Vec<&(f64, f64)>) = areas
         .zip(wishes)
-        .filter(|(area, _)| area.is_within(&chart.plot, 1.0))
+        .filter(|(area, _)| area.is_within(&cell.plot, 1.0))
         .unzip();
-    let place = free(&areas, &chart.taken, better_free);
-    if let Some(i) = place {
-        // What is written down is rounded to tenths of a pixel.
-        chart.taken.push(areas[i].wider_by(0.2));
-        chart.put(text(*wishes[i], class, words));
-    }
-    place.is_some()
+    let i = free(&areas, &chart.taken, better_free)?;
+    // What is written down is rounded to tenths of a pixel.
+    chart.taken.push(areas[i].wider_by(0.2));
+    Some(*wishes[i])
 }

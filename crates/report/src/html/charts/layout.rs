@@ -1,6 +1,7 @@
 //! Where labels go, so that none stands on another.
 
-use super::draw::Plot;
+/// Height of the characters of a chart, in its own pixels.
+pub(super) const FONT: f64 = 12.0;
 
 /// A label that wants to stand at a place along one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,7 +82,7 @@ pub(super) fn rows(wishes: &[Wish], room: f64, gap: f64) -> Vec<usize> {
     out
 }
 
-/// A part of a drawing that something stands on.
+/// A part of a drawing: a plot, or what something stands on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Area {
     pub(super) left: f64,
@@ -101,13 +102,12 @@ impl Area {
         }
     }
 
-    /// That of a line of text from `left` on, with its baseline at `y`.
-    pub(super) fn of_text((left, y): (f64, f64), width: f64, font_px: f64) -> Area {
+    pub(super) fn of_text((left, y): (f64, f64), width: f64) -> Area {
         Area {
             left,
             right: left + width,
-            top: y - 0.8 * font_px,
-            bottom: y + 0.25 * font_px,
+            top: y - 0.8 * FONT,
+            bottom: y + 0.25 * FONT,
         }
     }
 
@@ -120,15 +120,19 @@ impl Area {
         }
     }
 
+    /// Left, right, top and bottom.
+    pub(super) fn edges(&self) -> [f64; 4] {
+        [self.left, self.right, self.top, self.bottom]
+    }
+
     /// Whether it lies in a plot, so far from its left and right edge.
-    pub(super) fn is_within(&self, plot: &Plot, pixels: f64) -> bool {
+    pub(super) fn is_within(&self, plot: &Area, pixels: f64) -> bool {
         self.left >= plot.left + pixels
             && self.right <= plot.right - pixels
             && self.top >= plot.top
             && self.bottom <= plot.bottom
     }
 
-    /// The point of it that is nearest to another.
     pub(super) fn nearest(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (
             x.clamp(self.left, self.right),
@@ -170,11 +174,10 @@ pub(super) const BOLD: f64 = 1.15;
 
 /// About how wide a text is in this size: as in DejaVu Sans, the widest of the
 /// fonts that systems show pages in.
-pub(super) fn width_of(text: &str, font_px: f64) -> f64 {
-    text.chars().map(em_of).sum::<f64>() * font_px
+pub(super) fn width_of(text: &str) -> f64 {
+    text.chars().map(em_of).sum::<f64>() * FONT
 }
 
-/// The width of a character in parts of the font's size.
 fn em_of(c: char) -> f64 {
     match c {
         'i' | 'j' | 'l' | 'I' | '\'' | '|' => 0.3,
@@ -190,13 +193,13 @@ fn em_of(c: char) -> f64 {
 }
 
 /// As much of a text as has room, with a sign that there was more.
-pub(super) fn fitting(text: &str, room: f64, font_px: f64) -> String {
-    if width_of(text, font_px) <= room {
+pub(super) fn fitting(text: &str, room: f64) -> String {
+    if width_of(text) <= room {
         return text.to_owned();
     }
-    let mut used = width_of("…", font_px);
+    let mut used = width_of("…");
     let fits = |c: &char| {
-        used += em_of(*c) * font_px;
+        used += em_of(*c) * FONT;
         used <= room
     };
     text.chars().take_while(fits).chain(['…']).collect()
@@ -295,8 +298,8 @@ mod tests {
 
         #[test]
         fn a_name_that_was_cut_fits(text in "[ -~]{0,40}", room in 12.0..200.0f64) {
-            let cut = fitting(&text, room, 12.0);
-            prop_assert!(width_of(&cut, 12.0) <= room, "{cut}");
+            let cut = fitting(&text, room);
+            prop_assert!(width_of(&cut) <= room, "{cut}");
             prop_assert!(cut == text || cut.ends_with('…'));
         }
 

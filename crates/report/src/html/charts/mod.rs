@@ -14,7 +14,7 @@ pub(crate) use tests::overlapping;
 
 use crate::chart::Chart;
 use crate::markup::{El, Html, el, pixels};
-use draw::{Drawing, Plot, Size, line, text};
+use draw::{Drawing, Size, line, text};
 use frame::frame;
 
 pub(crate) fn svg(chart: &Chart) -> Html {
@@ -27,7 +27,6 @@ fn drawing(chart: &Chart, size: Size) -> El {
     let mut out = Drawing {
         size,
         width: frame.width,
-        plot: Plot::default(),
         taken: Vec::new(),
         crossed: Vec::new(),
         body: Html::default(),
@@ -36,7 +35,7 @@ fn drawing(chart: &Chart, size: Size) -> El {
         panel::draw(&mut out, cell);
     }
     if let Some(panel) = chart.panels.first().filter(|_| frame.is_shared) {
-        out.put(text((2.0, draw::FONT), "axis-name", &panel.y.label));
+        out.put(text((2.0, layout::FONT), "axis-name", &panel.y.label));
         let (middle, below) = (frame.width / 2.0, frame.height - 6.0);
         panel::axis_name(&mut out, &panel.x.label, middle, below);
     }

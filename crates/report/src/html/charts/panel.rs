@@ -1,20 +1,19 @@
 //! One panel: its axes, and what is drawn between them.
 
 use super::draw::{
-    Drawing, FONT, Plot, Size, band, class, line, load_mark, path, picked, point, rect, text, toned,
+    Drawing, Size, band, class, line, load_mark, path, picked, point, rect, text, toned,
 };
 use super::frame::Cell;
 use super::label;
-use super::layout::{Area, BOLD, along, fitting, thinned, width_of};
+use super::layout::{Area, BOLD, FONT, along, fitting, thinned, width_of};
 use crate::chart::{
-    At, Bar, Datum, Line, Mark, MarkKind, Ranges, Ring, RowStyle, Series, Shape, Tone,
+    At, Axis, Bar, Datum, Line, Mark, MarkKind, Ranges, Ring, RowStyle, Series, Shape, Tone,
 };
 use crate::markup::{El, el};
 
 /// Draws a panel. Areas lie under lines, lines under points, and names stand
 /// where the rest leaves room.
 pub(super) fn draw(chart: &mut Drawing, cell: &Cell<'_>) {
-    chart.plot = cell.plot;
     chart.taken.clear();
     chart.crossed.clear();
     let panel = cell.panel;
@@ -53,17 +52,17 @@ pub(super) fn draw(chart: &mut Drawing, cell: &Cell<'_>) {
 }
 
 /// About how many ticks have room on a stretch of the x axis.
-fn tick_count(plot: &Plot) -> usize {
+fn tick_count(plot: &Area) -> usize {
     (((plot.right - plot.left) / 68.0) as usize).clamp(3, 10)
 }
 
 /// Ticks and their names below, what it is and its unit under them.
 fn x_axis(chart: &mut Drawing, cell: &Cell<'_>) {
-    let [left, right, top, bottom] = chart.plot.edges();
+    let [left, right, top, bottom] = cell.plot.edges();
     let edge = chart.width - 1.0;
-    let ticks = cell.panel.x.ticks(tick_count(&chart.plot));
+    let ticks = cell.panel.x.ticks(tick_count(&cell.plot));
     let place = |(value, name): &(f64, String)| {
-        let size = width_of(name, FONT);
+        let size = width_of(name);
         (cell.x(*value).min(edge - size / 2.0), size)
     };
     let places: Vec<(f64, f64)> = ticks.iter().map(place).collect();
@@ -85,8 +84,8 @@ fn x_axis(chart: &mut Drawing, cell: &Cell<'_>) {
 }
 
 /// The label of an axis, or the shorter one where that is too long.
-fn fitting_label(axis: &crate::chart::Axis, most: f64, room: f64) -> &str {
-    let is_long = width_of(&axis.label, FONT) > most.min(1.1 * room);
+fn fitting_label(axis: &Axis, most: f64, room: f64) -> &str {
+    let is_long = width_of(&axis.label) > most.min(1.1 * room);
     match is_long && !axis.short_label.is_empty() {
         true => &axis.short_label,
         false => &axis.label,
@@ -95,7 +94,7 @@ fn fitting_label(axis: &crate::chart::Axis, most: f64, room: f64) -> &str {
 
 /// The name of an x axis around `middle`, as far as it has room there.
 pub(super) fn axis_name(chart: &mut Drawing, label: &str, middle: f64, y: f64) {
-    let half = width_of(label, FONT) / 2.0;
+    let half = width_of(label) / 2.0;
     let middle = middle.min(chart.width - 2.0 - half).max(2.0 + half);
     chart.put(text((middle, y), "axis-name mid", label));
 }
@@ -103,7 +102,7 @@ pub(super) fn axis_name(chart: &mut Drawing, label: &str, middle: f64, y: f64) {
 /// Ticks and their names at the left, what it is and its unit above them,
 /// where it reads without turning the head.
 fn y_axis(chart: &mut Drawing, cell: &Cell<'_>) {
-    let [left, right, top, bottom] = chart.plot.edges();
+    let [left, right, top, bottom] = cell.plot.edges();
     let room = (bottom - top) / 30.0;
     let ticks = cell.panel.y.ticks((room as usize).clamp(2, 6));
     // Upwards, as the ticks rise.
@@ -117,7 +116,7 @@ fn y_axis(chart: &mut Drawing, cell: &Cell<'_>) {
         }
     }
     if cell.y_label {
-        let above = top - label::lifted(cell);
+        let above = top - cell.label_lift();
         let label = fitting_label(&cell.panel.y, chart.width - 4.0, chart.width);
         chart.put(text((2.0, above), "axis-name", label));
     }
@@ -125,17 +124,17 @@ fn y_axis(chart: &mut Drawing, cell: &Cell<'_>) {
 
 /// The names of rows, and a line under each but the last.
 fn rows(chart: &mut Drawing, cell: &Cell<'_>) {
-    let Plot { left, right, .. } = chart.plot;
+    let Area { left, right, .. } = cell.plot;
     let axis = &cell.panel.y;
     for (i, row) in axis.rows.iter().enumerate() {
         let (top, middle) = (cell.y(i as f64), cell.y(i as f64 + 0.5));
         match axis.row_style {
             RowStyle::Above => {
-                let name = fitting(&row.name, (chart.width - 20.0) / BOLD, FONT);
+                let name = fitting(&row.name, (chart.width - 20.0) / BOLD);
                 chart.put(text((left + 2.0, top + 15.0), "counter", &name));
             }
             RowStyle::Beside if cell.y_ticks => {
-                let name = fitting(&row.name, (left - 12.0) / BOLD, FONT);
+                let name = fitting(&row.name, (left - 12.0) / BOLD);
                 let class = match row.tone {
                     Tone::Plain => "row-name end".to_owned(),
                     tone => toned("name end", tone),
@@ -152,7 +151,7 @@ fn rows(chart: &mut Drawing, cell: &Cell<'_>) {
 }
 
 fn area(chart: &mut Drawing, cell: &Cell<'_>, mark: &Mark) {
-    let [left, right, top, bottom] = chart.plot.edges();
+    let [left, right, top, bottom] = cell.plot.edges();
     let Some((low, high)) = mark.range else {
         return;
     };
@@ -194,19 +193,10 @@ fn mark_line(chart: &mut Drawing, cell: &Cell<'_>, mark: &Mark) {
         MarkKind::Moment => toned("knee back", mark.tone),
         MarkKind::Area => return,
     };
-    let (from, to) = ends(chart, cell, mark.at);
+    let (from, to) = cell.ends(mark.at);
     chart.put(line(from, to, &name));
     if mark.kind == MarkKind::Zero {
         chart.crossed.extend(along(&[from, to]));
-    }
-}
-
-/// The ends of the line through a value of an axis.
-pub(super) fn ends(chart: &Drawing, cell: &Cell<'_>, at: At) -> ((f64, f64), (f64, f64)) {
-    let plot = chart.plot;
-    match at {
-        At::X(at) => ((cell.x(at), plot.top), (cell.x(at), plot.bottom)),
-        At::Y(at) => ((plot.left, cell.y(at)), (plot.right, cell.y(at))),
     }
 }
 
@@ -263,22 +253,12 @@ fn trial(size: Size, cell: &Cell<'_>, bar: &Bar, window: (f64, f64)) -> El {
     picked(trial, bar.pick)
 }
 
-/// How far a series is moved to the side.
-pub(super) fn aside(series: &Series) -> f64 {
-    6.0 * series.aside
-}
-
-fn place(cell: &Cell<'_>, series: &Series, datum: &Datum) -> Option<(f64, f64)> {
-    let (x, y) = cell.at((datum.x, datum.y))?;
-    Some((x + aside(series), y))
-}
-
 fn ranges_band(chart: &mut Drawing, cell: &Cell<'_>, series: &Series) {
     if series.data.iter().all(|datum| datum.y_range.is_none()) {
         return;
     }
     let edge = |datum: &Datum| {
-        let (x, _) = place(cell, series, datum)?;
+        let (x, _) = cell.place(series, datum)?;
         let (low, high) = datum.y_range.unwrap_or((datum.y, datum.y));
         Some([(x, cell.y(low)), (x, cell.y(high))])
     };
@@ -299,7 +279,7 @@ fn joined(chart: &mut Drawing, cell: &Cell<'_>, series: &Series) {
     let last = series.data.len().saturating_sub(1);
     let data = series.data.iter().enumerate();
     let seen = data.filter(|(i, _)| i % every == 0 || *i == last);
-    let places: Vec<_> = seen.map(|(_, datum)| place(cell, series, datum)).collect();
+    let places: Vec<_> = seen.map(|(_, datum)| cell.place(series, datum)).collect();
     chart.put(picked(path(&places, &name), series.pick));
     let known: Vec<(f64, f64)> = places.into_iter().flatten().collect();
     if series.line == Line::Guide {
@@ -331,7 +311,7 @@ fn guide_name(chart: &mut Drawing, name: &str, ends: &[(f64, f64)]) {
 
 fn range_bars(chart: &mut Drawing, cell: &Cell<'_>, series: &Series) {
     for datum in &series.data {
-        let Some((x, y)) = place(cell, series, datum) else {
+        let Some((x, y)) = cell.place(series, datum) else {
             continue;
         };
         let tone = datum.tone.unwrap_or(series.tone);
@@ -339,7 +319,7 @@ fn range_bars(chart: &mut Drawing, cell: &Cell<'_>, series: &Series) {
         match datum.x_range {
             Some((low, high)) if high.is_infinite() => {
                 // Open to the right: at least so much.
-                let end = chart.plot.right + 14.0;
+                let end = cell.plot.right + 14.0;
                 let tip = [(end - 6.0, y - 4.0), (end, y), (end - 6.0, y + 4.0)].map(Some);
                 chart.put(path(&tip, &toned("line", tone)));
                 bars.push(((cell.x(low), y), (end, y)));
@@ -370,7 +350,7 @@ fn points(chart: &mut Drawing, cell: &Cell<'_>, series: &Series) {
         .flat_map(|s| &s.data)
         .any(|d| !d.name.is_empty());
     for datum in others.into_iter().chain(best) {
-        let Some(at) = place(cell, series, datum) else {
+        let Some(at) = cell.place(series, datum) else {
             continue;
         };
         let tone = datum.tone.unwrap_or(series.tone);
@@ -411,22 +391,22 @@ fn ring(chart: &mut Drawing, cell: &Cell<'_>, ring: &Ring) {
 
 fn titles(chart: &mut Drawing, cell: &Cell<'_>) {
     let panel = cell.panel;
-    let [left, right, top, _] = chart.plot.edges();
+    let [left, right, top, _] = cell.plot.edges();
     if panel.title.is_empty() {
         return;
     }
     let room = right - left;
     let subtitle = &panel.subtitle;
     let lift = if subtitle.text.is_empty() { 10.0 } else { 21.0 };
-    let title = fitting(&panel.title, room / BOLD, FONT);
+    let title = fitting(&panel.title, room / BOLD);
     chart.put(text((left, top - lift), "name row-name", &title));
-    let words = match width_of(&subtitle.text, FONT) > room {
+    let words = match width_of(&subtitle.text) > room {
         true => &subtitle.short,
         false => &subtitle.text,
     };
     if !words.is_empty() {
         let class = toned("status", subtitle.tone);
-        chart.put(text((left, top - 6.0), &class, &fitting(words, room, FONT)));
+        chart.put(text((left, top - 6.0), &class, &fitting(words, room)));
     }
 }
 
@@ -441,10 +421,10 @@ fn letters(chart: &mut Drawing, cell: &Cell<'_>) {
     let invalid: Vec<(&Bar, String)> = invalid.collect();
     let place = |(bar, letter): &(&Bar, String)| {
         let middle = cell.x((bar.x.0 + bar.x.1) / 2.0);
-        (middle, BOLD * width_of(letter, FONT))
+        (middle, BOLD * width_of(letter))
     };
     let places: Vec<(f64, f64)> = invalid.iter().map(place).collect();
-    let top = chart.plot.bottom;
+    let top = cell.plot.bottom;
     for (((_, letter), (at, _)), shown) in invalid.iter().zip(&places).zip(thinned(&places, 3.0)) {
         chart.put(match shown {
             true => text((*at, top + 13.0), "reason mid", letter),

@@ -1,7 +1,6 @@
 //! For tests: which texts of a page's drawings stand on each other, on a mark,
 //! or beyond the edge, reckoned as [`super::layout`] does.
 
-use super::draw::FONT;
 use super::layout::{Area, BOLD, width_of};
 
 /// What is between the first `from` and the next `to`.
@@ -44,13 +43,13 @@ fn texts(svg: &str) -> Vec<(String, String, Area)> {
         let has = |name: &str| class.split(' ').any(|c| c == name);
         // Names of axes, goals and diagonals are not.
         let is_bold = bold.into_iter().any(has) && !has("other");
-        let width = width_of(&words, FONT) * if is_bold { BOLD } else { 1.0 };
+        let width = width_of(&words) * if is_bold { BOLD } else { 1.0 };
         let left = match class.split(' ').find(|c| ["mid", "end"].contains(c)) {
             Some("mid") => number(part, "x")? - width / 2.0,
             Some(_) => number(part, "x")? - width,
             None => number(part, "x")?,
         };
-        let area = Area::of_text((left, number(part, "y")?), width, FONT);
+        let area = Area::of_text((left, number(part, "y")?), width);
         Some((class, words, area))
     };
     let parts = svg.split("<text ").skip(1);

@@ -7,7 +7,7 @@ use crate::chart::{
 };
 use crate::number::{self, Written};
 use crate::sentence::words_if;
-use crate::sweep::headroom::{Beyond, Tells, advice, tells};
+use crate::sweep::headroom::{Tells, advice, is_beyond_goal, tells};
 use crate::sweep::levels::achieved_pct;
 use crate::table::{Column, ColumnsOf, ends, known};
 use plimsoll_model::{
@@ -42,11 +42,9 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
     })
 }
 
-/// How far CPU use is linear in the load.
 fn title(view: View<'_>) -> String {
     match &view.findings().headroom {
         Headroom::Known(index) => {
-            let promise = leading(&view.findings().capacity).map(|first| first.finding);
             let most = Written::rate(index.max_rate_rps).value;
             let (at, rate, ratio) = match (index.half_rate_rps, index.interpolated_ratio) {
                 (Some(half), Some(ratio)) => ("At 50 % CPU use", half, ratio),
@@ -59,7 +57,7 @@ fn title(view: View<'_>) -> String {
             format!(
                 "{at} it does {}/s and at most {most}/s, {}",
                 Written::rate(rate).value,
-                advice(ratio, Beyond::of(index.max_rate_rps, promise))
+                advice(ratio, is_beyond_goal(view.findings(), index))
             )
         }
         Headroom::Unknown { .. } => {
@@ -94,7 +92,6 @@ fn short_titles(view: View<'_>) -> Vec<String> {
     }
 }
 
-/// Which way CPU use is wrong, where that is known.
 fn lag(headroom: &Headroom) -> Option<&'static str> {
     let Headroom::Known(index) = headroom else {
         return None;
@@ -190,7 +187,6 @@ fn table(view: View<'_>) -> Vec<Column> {
     columns
 }
 
-/// Load, CPU use of a valid trial under load.
 fn trial(trial: &TrialPicture) -> Option<(f64, f64)> {
     let is_load = !matches!(trial.phase, Phase::Idle | Phase::Calibration);
     let counts = is_load && trial.invalid.is_empty();

@@ -23,37 +23,37 @@ pub(super) struct Percentile {
     spread: fn(&LatencySpread) -> Span,
 }
 
+impl Percentile {
+    const fn new(
+        name: &'static str,
+        (tone, shape): (Tone, Shape),
+        of: fn(&LatencySummary) -> f64,
+        spread: fn(&LatencySpread) -> Span,
+    ) -> Percentile {
+        Percentile {
+            name,
+            tone,
+            shape,
+            of,
+            spread,
+        }
+    }
+}
+
 pub(super) const PERCENTILES: [Percentile; 3] = [
-    Percentile {
-        name: "p99.9",
-        tone: Tone::P999,
-        shape: Shape::Diamond,
-        of: |l| l.p999,
-        spread: |s| s.p999,
-    },
-    P99,
-    Percentile {
-        name: "p50",
-        tone: Tone::P50,
-        shape: Shape::Circle,
-        of: |l| l.p50,
-        spread: |s| s.p50,
-    },
+    Percentile::new(
+        "p99.9",
+        (Tone::P999, Shape::Diamond),
+        |l| l.p999,
+        |s| s.p999,
+    ),
+    Percentile::new("p99", (Tone::P99, Shape::Square), |l| l.p99, |s| s.p99),
+    Percentile::new("p50", (Tone::P50, Shape::Circle), |l| l.p50, |s| s.p50),
 ];
 
-const P99: Percentile = Percentile {
-    name: "p99",
-    tone: Tone::P99,
-    shape: Shape::Square,
-    of: |l| l.p99,
-    spread: |s| s.p99,
-};
-
 /// Of a table it is not known which percentile its latency is.
-const TABLE: Percentile = Percentile {
-    name: "latency",
-    ..P99
-};
+const TABLE: Percentile =
+    Percentile::new("latency", (Tone::P99, Shape::Square), |l| l.p99, |s| s.p99);
 
 pub(super) fn chart(view: View<'_>) -> Option<Chart> {
     let levels = view.levels();

@@ -13,10 +13,10 @@ use crate::capacity::{is_decided, leading, load_line};
 use crate::chart::{At, Chart, Mark, MarkKind, Tone, Unit, time_line};
 use crate::html::Picker;
 use crate::number::{self, Written, per_second, time_us};
+use crate::sentence::words_if;
 use crate::table::Column;
 use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Goal, LevelFinding, Picture};
 
-/// What the charts of a run are made from.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) report: &'a Report<'a>,
@@ -41,7 +41,6 @@ impl<'a> View<'a> {
         levels::columns(self.levels(), self.report.is_imported())
     }
 
-    /// The detail of each level in a chart, after its name.
     fn details(&self, tell: impl Fn(&LevelFinding) -> String) -> Vec<String> {
         let one = |l: &LevelFinding| format!("{}: {}", load_name(l), tell(l));
         self.levels().iter().map(one).collect()
@@ -50,18 +49,20 @@ impl<'a> View<'a> {
 
 /// All charts of a sweep that there are data for, in two parts: those before
 /// the threshold table, and those after it.
-pub(super) fn figures(view: View<'_>) -> (Vec<Chart>, Vec<Chart>) {
-    let before = [latency::chart(view), cpu::chart(view), work::chart(view)];
+pub(super) fn figures(view: View<'_>) -> [Vec<Chart>; 2] {
+    let before = [
+        latency::chart(view),
+        cpu::chart(view),
+        work::chart(view),
+        None,
+    ];
     let after = [
         spectrum::chart(view),
         offered::chart(view),
         of_trials(view),
         growth::chart(view),
     ];
-    (
-        before.into_iter().flatten().collect(),
-        after.into_iter().flatten().collect(),
-    )
+    [before, after].map(|charts| charts.into_iter().flatten().collect())
 }
 
 pub(super) fn terminal(report: &Report<'_>) -> Vec<Chart> {
@@ -78,12 +79,11 @@ fn of_trials(view: View<'_>) -> Option<Chart> {
     time_line::of_loads(trials, tally, "offered, requests per second", Unit::Rate)
 }
 
-/// The levels to pick from.
-pub(super) fn picker(view: View<'_>, charts: &[&[Chart]]) -> Picker {
+pub(super) fn picker(view: View<'_>, charts: &[Vec<Chart>; 2]) -> Picker {
     let imported = view.report.is_imported();
     let levels = view.levels().iter();
     let items = levels.map(|l| (load_name(l), level_facts(l, imported)));
-    Picker::of_levels(items, first(view), charts)
+    Picker::of(Picker::LEVELS, items, first(view), charts.iter().flatten())
 }
 
 /// The level that is shown first: the highest at which the goal is met,
@@ -102,11 +102,8 @@ fn first(view: View<'_>) -> usize {
 
 fn level_facts(level: &LevelFinding, imported: bool) -> String {
     let mut parts = vec![per_second(level.achieved_rps.unwrap_or(level.offered_rps))];
-    parts.extend(
-        level
-            .cpu_pct
-            .map(|cpu| format!("CPU {} %", number::pct(cpu))),
-    );
+    let cpu = level.cpu_pct.map(number::pct);
+    parts.extend(cpu.map(|cpu| format!("CPU {cpu} %")));
     match &level.latency_us {
         Some(latency) if imported => parts.push(format!("latency {}", time_us(latency.p99))),
         Some(latency) => parts.extend([
@@ -150,14 +147,13 @@ fn load_marks(findings: &Findings, place: impl Fn(f64) -> Option<f64>) -> Vec<Ma
         let line = load_line(capacity);
         let short_name = line.as_ref().map(|(_, rate)| format!("load line {rate}"));
         let (at, written) = line.unwrap_or_else(|| (rate.value, Written::rate(rate).value + "/s"));
-        let goal = match several {
-            true => format!("{}: ", capacity.goal),
-            false => String::new(),
-        };
+        let goal = format!("{}: ", capacity.goal);
+        let goal = words_if(several, &goal);
         let leads = leads(findings, capacity);
-        let kind = match leads {
-            true => MarkKind::Load,
-            false => MarkKind::OtherLoad,
+        let kind = if leads {
+            MarkKind::Load
+        } else {
+            MarkKind::OtherLoad
         };
         let ends = rate.interval().filter(|_| leads);
         Some(Mark {
@@ -196,13 +192,10 @@ fn goal_marks(view: View<'_>) -> impl Iterator<Item = Mark> {
             Goal::Latency { quantile, .. } => format!("{quantile} < {}", time_us(limit)),
             goal => goal.to_string(),
         };
-        let short_name = match leads(findings, capacity) {
-            true => capacity.goal.to_string(),
-            false => String::new(),
-        };
+        let goal = capacity.goal.to_string();
         Some(Mark {
             name: format!("goal: {name}"),
-            short_name,
+            short_name: words_if(leads(findings, capacity), &goal).to_owned(),
             tone: goal_tone(capacity),
             ..Mark::new(MarkKind::Goal, At::Y(limit))
         })

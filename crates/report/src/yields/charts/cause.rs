@@ -71,7 +71,6 @@ fn detail(arm: &ArmFinding) -> Option<String> {
     known.then(|| format!("per request {}{cause}", parts.join(", ")))
 }
 
-/// One time per request of all arms, on an axis of its own.
 fn panel(view: Arms<'_>, part: &Part, arms: &[(usize, &ArmFinding)]) -> Panel {
     let values = arms.iter().filter_map(|(_, arm)| (part.of)(arm));
     let bar = |(row, (place, arm)): (usize, &(usize, &ArmFinding))| {

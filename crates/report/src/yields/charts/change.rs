@@ -30,7 +30,6 @@ pub(super) fn axis(view: Arms<'_>, changes: impl Iterator<Item = Estimate> + Clo
     Axis::new(&label, scale, Unit::Signed)
 }
 
-/// How the noise and a split scale are to be read.
 pub(super) fn hint(view: Arms<'_>, axis: &Axis) -> String {
     let noise = match view.findings().noise_floor_pct {
         Some(_) => " Grey band: less than what two equal measurements differ by.",
@@ -45,7 +44,6 @@ pub(super) fn hint(view: Arms<'_>, axis: &Axis) -> String {
     noise.to_owned() + &split.unwrap_or_default()
 }
 
-/// What the arms are compared with: the budget, noise, no change.
 pub(super) fn marks(view: Arms<'_>, axis: &Axis) -> Vec<Mark> {
     let findings = view.findings();
     let budget = Mark {

@@ -122,7 +122,6 @@ fn courses<'a>(view: Arms<'a>, of: impl Fn(&CurvePoint) -> Option<Estimate>) -> 
     curves.filter_map(&mut course).collect()
 }
 
-/// Whether this is the arm and the headroom to take.
 fn is_best(view: Arms<'_>, point: &CurvePoint) -> bool {
     let best = &view.findings().recommended;
     best.arm == Some(point.found.arm) && best.headroom_pct == Some(point.headroom_pct)
@@ -170,7 +169,6 @@ fn panel(view: Arms<'_>, courses: &[Course<'_>]) -> Panel {
     }
 }
 
-/// The stretch in which a knee lies, and where it is most likely.
 fn knee_mark(course: &Course<'_>) -> Option<Stroke> {
     let at = knee(course.curve)?;
     Some(Stroke {

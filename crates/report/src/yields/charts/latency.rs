@@ -17,7 +17,6 @@ const MARKS: [Mark; 4] = [
     ("p99.9", Tone::P999, Shape::Diamond, |l| l.p999),
 ];
 
-/// The mark of the quantile that the budget is about.
 fn asked(quantile: Quantile) -> Mark {
     let name = quantile.to_string();
     let found = MARKS.into_iter().find(|mark| mark.0 == name);

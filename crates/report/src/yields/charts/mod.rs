@@ -22,7 +22,6 @@ use plimsoll_model::{
     Arm, ArmFinding, BudgetVerdict, Estimate, StepCourse, TrialPicture, YieldFindings,
 };
 
-/// What the charts of a yield run are drawn from.
 #[derive(Clone, Copy)]
 pub(super) struct Arms<'a> {
     pub(super) report: &'a YieldReport<'a>,
@@ -31,7 +30,6 @@ pub(super) struct Arms<'a> {
     pub(super) steps: &'a [StepCourse],
 }
 
-/// All charts that there is something to draw for, in the order of the page.
 pub(super) fn figures(view: Arms<'_>) -> Vec<Chart> {
     let charts = [
         steps::chart(view),
@@ -60,7 +58,6 @@ impl<'a> Arms<'a> {
         self.arms().iter().any(|arm| arm.arm.is_beside())
     }
 
-    /// The change of the quantile that the budget is about, in percent.
     fn change(&self, arm: &ArmFinding) -> Option<Estimate> {
         let change = arm.latency_change_pct?;
         Some(change.under(&self.findings().budget))
@@ -70,7 +67,6 @@ impl<'a> Arms<'a> {
         self.findings().recommended.arm == Some(arm.arm)
     }
 
-    /// The columns of the report's table that have these names.
     fn columns(&self, names: &[&str]) -> Vec<Column> {
         let all = table::columns(&self.findings().arms, &self.findings().budget).into_iter();
         all.filter(|column| names.contains(&column.name()))
@@ -138,10 +134,14 @@ pub(super) fn picker(view: Arms<'_>, charts: &[Chart]) -> Picker {
     let arms = arms.map(|arm| (arm.arm.to_string(), facts(view, arm)));
     let points = view.findings().curve.iter().flat_map(|curve| &curve.points);
     let points = points.map(|point| (curve::name(point), facts(view, &point.found)));
-    Picker::of_arms(arms.chain(points), head::first(view.report), charts)
+    Picker::of(
+        Picker::ARMS,
+        arms.chain(points),
+        head::first(view.report),
+        charts,
+    )
 }
 
-/// The facts of an arm wherever it is picked.
 fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
     let quantile = view.findings().budget.quantile;
     let gained = arm.work_gained_share.filter(|_| arm.arm.has_job());

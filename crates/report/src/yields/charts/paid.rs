@@ -92,7 +92,6 @@ fn detail(view: Arms<'_>, arm: &ArmFinding) -> Option<String> {
     ))
 }
 
-/// The axis of work gained, up to a little beyond the most.
 pub(super) fn gained_axis(most: f64) -> Axis {
     let label = "work gained, % of what the job does alone";
     Axis {

@@ -177,7 +177,6 @@ fn table(panels: &[Panel<'_>]) -> Vec<Column> {
     columns
 }
 
-/// How the arm looks: what was found of it.
 fn tone(found: &StepFinding) -> Tone {
     match found.status {
         Some(StepStatus::AtOnce | StepStatus::After) => Tone::Within,
@@ -243,7 +242,6 @@ fn courses(panel: &Panel<'_>, back: f64) -> Vec<Series> {
     ]
 }
 
-/// When latency is back, and its interval; nothing where it is not.
 fn moment(found: &StepFinding) -> Option<Mark> {
     let is_back = matches!(found.status, Some(StepStatus::AtOnce | StepStatus::After));
     let time = found.yield_time_ms.filter(|_| is_back)?;
