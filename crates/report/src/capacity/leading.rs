@@ -64,24 +64,16 @@ pub(crate) fn seen_missed(finding: &CapacityFinding) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::Estimate;
+    use crate::tests::sample::found;
 
     fn goal(goal: &str, status: CapacityStatus, rate: f64) -> CapacityFinding {
+        let finding = found(goal, rate, None);
+        let is_known = status != CapacityStatus::Undecided;
         CapacityFinding {
-            goal: goal.parse().unwrap(),
             status,
-            rate_rps: is_decided_status(status).then(|| Estimate::alone(rate)),
-            cpu_pct: None,
-            limit_us: None,
-            confirmed: None,
-            missed_by: None,
-            over_time: None,
-            note: None,
+            rate_rps: finding.rate_rps.filter(|_| is_known),
+            ..finding
         }
-    }
-
-    fn is_decided_status(status: CapacityStatus) -> bool {
-        status != CapacityStatus::Undecided
     }
 
     fn led(goals: &[CapacityFinding]) -> (String, Rank) {

@@ -72,51 +72,43 @@ fn machine(p: &Provenance) -> [Sentence; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::tests::shown::{as_text, has};
 
     fn text(provenance: &Provenance, requirements: &[Requirement], width: usize) -> String {
-        shown::as_text(&document(provenance, requirements), width)
+        as_text(&document(provenance, requirements), width)
+    }
+
+    /// The text of a requirement that is not met.
+    fn missed(name: &str, lost: &str, remedy: &str, width: usize) -> String {
+        let requirement = Requirement {
+            name: name.to_owned(),
+            outcome: Outcome::Missed {
+                lost: lost.to_owned(),
+                remedy: remedy.to_owned(),
+            },
+        };
+        text(&Provenance::default(), &[requirement], width)
     }
 
     #[test]
     fn each_requirement_says_what_is_lost_and_what_to_do() {
-        let requirement = Requirement {
-            name: "energy counter".to_owned(),
-            outcome: Outcome::Missed {
-                lost: "no work per joule".to_owned(),
-                remedy: "run as root".to_owned(),
-            },
-        };
-        let told = text(&Provenance::default(), &[requirement], 80);
-        assert!(
-            told.contains("missing energy counter: no work per joule\n"),
-            "{told}"
+        let text = missed("energy counter", "no work per joule", "run as root", 80);
+        has(
+            &text,
+            &["missing energy counter: no work per joule\n", "run as root"],
         );
-        assert!(told.contains("run as root"), "{told}");
-        assert!(!told.contains('\x1b'));
+        assert!(!text.contains('\x1b'));
     }
 
     #[test]
     fn long_lines_are_broken_below_their_beginning() {
-        let requirement = Requirement {
-            name: "clock frequency".to_owned(),
-            outcome: Outcome::Missed {
-                lost: "a clock that changes with the load looks like a change in the work"
-                    .to_owned(),
-                remedy:
-                    "none in most virtual machines; on metal, load a cpufreq driver for the CPU"
-                        .to_owned(),
-            },
-        };
+        let lost = "a clock that changes with the load looks like a change in the work";
+        let remedy = "none in most virtual machines; on metal, load a cpufreq driver for the CPU";
         for (width, lines) in [(80, 4), (200, 2), (40, 6)] {
-            let told = text(
-                &Provenance::default(),
-                std::slice::from_ref(&requirement),
-                width,
-            );
-            let (_, told) = told.split_once("\n\n").unwrap();
-            assert_eq!(told.lines().count(), lines, "{told}");
-            for line in told.lines().skip(1) {
+            let text = missed("clock frequency", lost, remedy, width);
+            let (_, text) = text.split_once("\n\n").unwrap();
+            assert_eq!(text.lines().count(), lines, "{text}");
+            for line in text.lines().skip(1) {
                 assert!(line.starts_with("        "), "{line}");
                 assert!(line.chars().count() <= width, "{line}");
             }
@@ -125,28 +117,18 @@ mod tests {
 
     #[test]
     fn counts_of_the_machine_are_in_the_singular_or_the_plural() {
-        for (cpus, sockets, cores, expected) in [
-            ("0", Some(1), Some(1), "CPU 0 on 1 core in 1 socket, 0 for"),
-            (
-                "0-7",
-                Some(2),
-                Some(4),
-                "CPUs 0-7 on 4 cores in 2 sockets, 0-7 for",
-            ),
-            (
-                "0-1",
-                None,
-                None,
-                "CPUs 0-1 on ? cores in ? sockets, 0-1 for",
-            ),
+        for (cpus, sockets, cores, counts) in [
+            ("0", Some(1), Some(1), "CPU 0 on 1 core in 1 socket"),
+            ("0-7", Some(2), Some(4), "CPUs 0-7 on 4 cores in 2 sockets"),
+            ("0-1", None, None, "CPUs 0-1 on ? cores in ? sockets"),
         ] {
             let mut machine = Provenance::default();
             machine.topology.online = cpus.parse().unwrap();
             machine.topology.allowed = cpus.parse().unwrap();
             machine.topology.sockets = sockets;
             machine.topology.cores = cores;
-            let told = text(&machine, &[], 80);
-            assert!(told.contains(expected), "{told}");
+            let text = text(&machine, &[], 80);
+            has(&text, &[&format!("{counts}, {cpus} for")]);
         }
     }
 }

@@ -1,16 +1,11 @@
 //! What a page says in several places is one thing, and what it cannot show it
 //! says.
 
-use super::pages::{chart, count, page_of, picture};
+use super::pages::{chart, count, page, page_of, picture};
 use super::sample::{Sample, found, nothing_valid, sweep};
-use super::shown::tally;
+use super::shown::{between, tally};
 use crate::number::rate;
 use plimsoll_model::{Estimate, LevelFinding, Phase, PictureSetting, Rate, WorkOf};
-
-/// A page with its percent signs as plain text.
-fn page(sample: &Sample) -> String {
-    page_of(sample, &picture(sample), &[]).replace('\u{a0}', " ")
-}
 
 /// p99 goes from 1 to 4 ms over 100 to 300 requests per second, in a page with
 /// a goal of 2 ms that is met at `rate`.
@@ -89,7 +84,7 @@ fn work_per_cpu_second_is_that_of_the_level_table() {
     let sample = sweep();
     let mut picture = picture(&sample);
     picture.work_of = WorkOf::Service;
-    let page = page_of(&sample, &picture, &[]).replace('\u{a0}', " ");
+    let page = page_of(&sample, &picture, &[]);
     let measured = |l: &&LevelFinding| l.cpu_us_per_request.is_some();
     let levels = || sample.findings.levels.iter().filter(measured);
     let name = |l: &LevelFinding| crate::number::trimmed_pct(l.load_pct);
@@ -111,8 +106,7 @@ fn a_saturated_level_that_the_curve_leaves_out_is_in_its_tables() {
     let last = picture.curve.pop().unwrap();
     let page = page_of(&sample, &picture, &[]);
     for (id, values) in [("cpu", "<td>91.0<td>-<td>-"), ("work", "<td>-<td>-")] {
-        let part = page.split(&format!("<section id=\"{id}\"")).nth(1).unwrap();
-        let table = part.split("</table>").next().unwrap();
+        let table = between(&page, &format!("<section id=\"{id}\""), "</table>").unwrap();
         let row = format!("<td>100<td>91.0<td>{}{values}</tbody>", rate(last.rate_rps));
         assert!(
             table.replace(" class=\"dim\"", "").contains(&row),
@@ -131,19 +125,11 @@ fn a_level_has_one_name_in_all_tables() {
     let name = crate::number::trimmed_pct(level.load_pct);
     let page = page(&sample);
     for id in ["cpu", "work"] {
-        let part = page.split(&format!("<section id=\"{id}\"")).nth(1).unwrap();
-        let part = part.split("</section>").next().unwrap();
-        let row = part
-            .split("<tbody")
-            .nth(1)
-            .unwrap()
-            .split("</tr>")
-            .next()
-            .unwrap();
+        let part = between(&page, &format!("<section id=\"{id}\""), "</section>").unwrap();
+        let row = between(part, "<tbody", "</tr>").unwrap_or(part);
         assert!(row.contains(&format!(">{name}<")), "{id}: {row}");
     }
-    let title = page.split("<h2>A CPU-second does").nth(1).unwrap();
-    let title = title.split("</h2>").next().unwrap();
+    let title = between(&page, "<h2>A CPU-second does", "</h2>").unwrap();
     assert!(title.contains(&format!("at {name} % load")), "{title}");
 }
 
@@ -151,8 +137,9 @@ fn a_level_has_one_name_in_all_tables() {
 fn the_top_of_a_page_says_when_many_trials_are_invalid() {
     let top = |sample: &Sample| {
         let page = page(sample);
-        let top = page.split("<div class=\"sentences").next().unwrap();
-        top.split("<h1>").nth(1).unwrap().to_owned()
+        between(&page, "<h1>", "<div class=\"sentences")
+            .unwrap()
+            .to_owned()
     };
     let mut sample = sweep();
     assert!(!top(&sample).contains("invalid"), "3 of 34 are a few");

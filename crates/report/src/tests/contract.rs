@@ -1,8 +1,8 @@
 //! The JSON output and the schema that it promises to keep.
 
 use super::sample::{
-    Experiment, Sample, about, copies, empty, imported, imported_copies, nothing_valid, plan,
-    sweep, without_cpu,
+    Sample, about, copies, empty, imported, imported_copies, nothing_valid, plan, sweep,
+    without_cpu,
 };
 use super::shown::{Schema, has, has_not};
 use crate::Format;
@@ -14,10 +14,6 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/output.schema.json");
-
-fn output<P: Experiment>(sample: &Sample<P>) -> Value {
-    serde_json::from_str(&sample.shown(Format::Json)).unwrap()
-}
 
 /// A run of which nothing is known.
 fn all_null() -> Sample {
@@ -133,13 +129,13 @@ fn all_that_is_put_out_keeps_to_the_schema() {
     let schema = Schema::of(SCHEMA);
     every_sample()
         .iter()
-        .for_each(|sample| schema.accepts(&output(sample)));
+        .for_each(|sample| schema.accepts(&sample.json()));
     for mut sample in [copies(), imported_copies()] {
-        schema.accepts(&output(&sample));
+        schema.accepts(&sample.json());
         sample.findings.smt = SmtFinding::unknown(NoSpeedup::LevelMissing);
         sample.findings.copies.clear();
         sample.ended = None;
-        schema.accepts(&output(&sample));
+        schema.accepts(&sample.json());
     }
 }
 
@@ -166,7 +162,7 @@ fn the_schema_lets_nothing_else_through() {
         ("/kind", json!("copies")),
         ("/plan/workload/kind", json!("copies")),
     ];
-    Schema::of(SCHEMA).refuses(&output(&sweep()), &wrong);
+    Schema::of(SCHEMA).refuses(&sweep().json(), &wrong);
     let wrong = [
         ("/plan/seed", json!("42")),
         ("/plan/copies/0", json!("1")),
@@ -177,7 +173,7 @@ fn the_schema_lets_nothing_else_through() {
         ("/schema_version", json!(2)),
         ("/kind", json!("sweep")),
     ];
-    Schema::of(SCHEMA).refuses(&output(&copies()), &wrong);
+    Schema::of(SCHEMA).refuses(&copies().json(), &wrong);
 }
 
 /// Calls `see` for each schema of an object with named properties. One that is a choice within
@@ -265,15 +261,15 @@ fn secrets_are_in_no_output() {
 
 #[test]
 fn the_kind_and_the_seed_are_where_programs_look_for_them() {
-    assert_eq!(output(&sweep())["kind"], "sweep");
-    assert_eq!(output(&copies())["kind"], "copies");
-    assert_eq!(output(&copies())["plan"]["copies"], json!([1, 4, 8]));
-    assert_eq!(output(&copies())["plan"]["seed"], 42);
+    assert_eq!(sweep().json()["kind"], "sweep");
+    assert_eq!(copies().json()["kind"], "copies");
+    assert_eq!(copies().json()["plan"]["copies"], json!([1, 4, 8]));
+    assert_eq!(copies().json()["plan"]["seed"], 42);
     let mut sample = sweep();
     sample.plan = plan(sample.plan.workload.clone());
     sample.plan.run.seed = u64::MAX;
-    assert_eq!(output(&sample)["plan"]["seed"], u64::MAX);
-    assert_eq!(output(&sample)["record"]["invalid_trials"], 3);
+    assert_eq!(sample.json()["plan"]["seed"], u64::MAX);
+    assert_eq!(sample.json()["record"]["invalid_trials"], 3);
 }
 
 #[test]
@@ -284,7 +280,7 @@ fn an_estimate_is_a_value_with_its_ends_and_what_is_not_known_is_null() {
         low: Some(9100.0),
         high: None,
     });
-    let findings = &output(&sample)["findings"];
+    let findings = &sample.json()["findings"];
     let capacity = &findings["capacity"];
     assert_eq!(
         capacity[0]["rate_rps"],
@@ -306,7 +302,7 @@ fn an_estimate_is_a_value_with_its_ends_and_what_is_not_known_is_null() {
 fn the_headroom_index_has_two_forms_or_its_reason_is_given() {
     let mut sample = sweep();
     sample.findings.headroom = about(Estimate::within(0.875, 0.85, 0.9));
-    let findings = &output(&sample)["findings"];
+    let findings = &sample.json()["findings"];
     assert_eq!(findings["headroom_index"]["nearest_level"], 0.864);
     assert_eq!(
         findings["headroom_index"]["interpolated"],
@@ -318,7 +314,7 @@ fn the_headroom_index_has_two_forms_or_its_reason_is_given() {
     assert_eq!(findings["headroom_index_missing"], Value::Null);
     for (why, expected) in EVERY_REASON {
         sample.findings.headroom = Headroom::Unknown { why };
-        let findings = &output(&sample)["findings"];
+        let findings = &sample.json()["findings"];
         assert_eq!(findings["headroom_index"], Value::Null);
         assert_eq!(findings["extra_over_half_ratio"], Value::Null);
         assert_eq!(findings["headroom_index_missing"], expected);
@@ -327,7 +323,7 @@ fn the_headroom_index_has_two_forms_or_its_reason_is_given() {
 
 #[test]
 fn a_speedup_is_known_with_its_rows_or_its_lack_is_told() {
-    let smt = &output(&with_threads())["findings"]["smt"];
+    let smt = &with_threads().json()["findings"]["smt"];
     assert_eq!(smt["speedup_ratio"]["value"], 1.271);
     assert_eq!(smt["speedup_missing"], Value::Null);
     assert_eq!(smt["two_over_one_clock_ratio"]["value"], 0.969);
@@ -339,7 +335,7 @@ fn a_speedup_is_known_with_its_rows_or_its_lack_is_told() {
     for (why, expected) in EVERY_LACK {
         let mut sample = sweep();
         sample.findings.smt = SmtFinding::unknown(why);
-        let smt = &output(&sample)["findings"]["smt"];
+        let smt = &sample.json()["findings"]["smt"];
         assert_eq!(smt["speedup_missing"], expected);
         assert_eq!(smt["speedup_ratio"], Value::Null);
     }

@@ -2,13 +2,10 @@
 
 use super::pages::count;
 use super::sample::{Experiment, Sample, copies, imported, imported_copies, provenance, sweep};
-use super::shown::{as_text, shown, tally};
-use crate::tests::shown::has;
-use crate::yields::YieldPicture;
+use super::shown::{as_text, between, has, shown, tally};
 use crate::yields::tests::sample::{self as yields, curve, step};
-use crate::{Document, Format, RecordFacts, Report, TrialTally};
+use crate::{Document, Format, TrialTally};
 use plimsoll_model::{Outcome, Requirement, RunEnd};
-use std::path::Path;
 
 type Forms = fn(&Document<'_>) -> [String; 2];
 
@@ -57,32 +54,6 @@ fn in_trouble<P: Experiment>(sample: Sample<P>, trouble: &Trouble, forms: Forms)
 
 /// Two forms of each document, with its name.
 fn every_document(trouble: &Trouble, forms: Forms) -> Vec<(&'static str, [String; 2])> {
-    let beside = |name, sample: yields::Sample| {
-        let report = Report {
-            experiment: "yield",
-            workload: sample.plan.load.workload.to_string(),
-            findings: &sample.findings,
-            plan: &sample.plan,
-            seed: sample.plan.load.run.seed,
-            provenance: &provenance(),
-            requirements: &trouble.requirements,
-            record: RecordFacts {
-                file: Path::new("run.plimsoll"),
-                created_unix_ms: 0,
-                ended: trouble.ended.as_ref(),
-                trials: trouble.trials,
-                command_line: &[],
-            },
-        };
-        let picture = YieldPicture {
-            trials: sample.trials.clone(),
-            steps: sample.steps.clone(),
-        };
-        (
-            name,
-            forms(&crate::yields::document(&report, Some(&picture))),
-        )
-    };
     vec![
         ("sweep", in_trouble(sweep(), trouble, forms)),
         ("copies", in_trouble(copies(), trouble, forms)),
@@ -91,9 +62,9 @@ fn every_document(trouble: &Trouble, forms: Forms) -> Vec<(&'static str, [String
             "import of copies",
             in_trouble(imported_copies(), trouble, forms),
         ),
-        beside("yield", yields::sample()),
-        beside("yield --curve", curve::curve()),
-        beside("yield --step", step::stepped()),
+        ("yield", in_trouble(yields::sample(), trouble, forms)),
+        ("yield --curve", in_trouble(curve::curve(), trouble, forms)),
+        ("yield --step", in_trouble(step::stepped(), trouble, forms)),
     ]
 }
 
@@ -153,14 +124,12 @@ fn page_and_json(document: &Document<'_>) -> [String; 2] {
 fn every_page_has_its_findings_in_it_and_fetches_nothing() {
     for (name, [page, json]) in every_document(&trouble(Some(RunEnd::Complete)), page_and_json) {
         let begins = "<script type=\"application/json\" id=\"raw\">";
-        let raw = page.split(begins).nth(1).unwrap();
-        let raw = raw.split("</script>").next().unwrap();
+        let raw = between(&page, begins, "</script>").unwrap();
         let [raw, json] = [raw, json.as_str()]
             .map(|json| -> serde_json::Value { serde_json::from_str(json).unwrap() });
         assert_eq!(raw, json, "{name}");
         assert!(page.contains("default-src &#39;none&#39;"), "{name}");
-        let style = page.split("<style>").nth(1).unwrap();
-        let style = style.split("</style>").next().unwrap();
+        let style = between(&page, "<style>", "</style>").unwrap();
         let (urls, own) = (count(style, "url("), count(style, "url(#"));
         assert_eq!(urls, own, "{name}: only within the page");
         assert!(

@@ -1,12 +1,10 @@
 //! Names in drawings: none stands on another, and none that a reader needs is
 //! left out, however many goals there are and wherever they lie.
 
-use super::pages::{chart, count, page_of, picture};
-use super::sample::{Experiment, Sample, copies, imported, sweep};
+use super::pages::{STOLEN, chart, count, page_of, picture};
+use super::sample::{Experiment, Sample, copies, found, imported, sweep};
 use crate::html::overlapping;
-use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Estimate, Invalid, Picture, Share, TrialPicture,
-};
+use plimsoll_model::{CapacityFinding, Estimate, Invalid, Picture, TrialPicture};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -19,15 +17,9 @@ fn page<P: Experiment>(sample: &Sample<P>, picture: &P::Picture) -> String {
 fn with_goals(goals: &[(String, f64)]) -> Sample {
     let mut sample = sweep();
     let finding = |(goal, rate): &(String, f64)| CapacityFinding {
-        goal: goal.parse().unwrap(),
-        status: CapacityStatus::Found,
         rate_rps: Some(Estimate::within(*rate, rate * 0.9, rate * 1.1)),
         cpu_pct: Some(Estimate::alone(rate / 110.0)),
-        limit_us: None,
-        confirmed: None,
-        missed_by: None,
-        over_time: None,
-        note: None,
+        ..found(goal, *rate, None)
     };
     sample.findings.capacity = goals.iter().map(finding).collect();
     sample
@@ -41,10 +33,7 @@ fn time_line(picture: &mut Picture, seconds: &[u64]) {
     let mut trial = |(i, seconds): (usize, &u64)| {
         let took = Duration::from_secs(*seconds);
         let reason = match i % 4 {
-            0 => vec![Invalid::Steal {
-                stolen: Share::ONE,
-                bound: Share::ZERO,
-            }],
+            0 => vec![STOLEN],
             2 => vec![Invalid::Slip {
                 p99: took,
                 bound: Duration::ZERO,

@@ -4,7 +4,7 @@
 use super::sample::{
     Experiment, Sample, copies, imported, imported_copies, nothing_valid, sweep, without_cpu,
 };
-use super::shown::{has, shown, tally};
+use super::shown::{between, has, shown, tally};
 use crate::Format;
 use plimsoll_model::{
     CapacityStatus, CopiesFinding, CopiesPlan, CpuPoint, Estimate, Invalid, LatencySpread,
@@ -60,69 +60,83 @@ pub(super) fn picture(sample: &Sample) -> Picture {
     }
 }
 
-fn trials(sample: &Sample) -> Vec<TrialPicture> {
-    let mut trials = Vec::new();
-    for (row, level) in sample.findings.levels.iter().enumerate() {
-        for pass in 0..2 {
-            let reason = Invalid::Steal {
-                stolen: Share::ONE,
-                bound: Share::ZERO,
-            };
-            let bad = pass == 1 && row % 3 == 0;
-            trials.push(TrialPicture {
-                phase: Phase::Level {
-                    level: LoadLevel::percent(level.load_pct),
-                },
-                setting: PictureSetting::Offer {
-                    rate: Rate::per_second(level.offered_rps).unwrap(),
-                },
-                attempt: pass,
-                row: Some(row),
-                began: Duration::from_secs(6 * trials.len() as u64),
-                took: Duration::from_secs(6),
-                warm_up: Duration::from_millis(500),
-                window: Duration::from_secs(5),
-                achieved_rps: level.offered_rps,
-                load_pct: Some(level.load_pct),
-                cpu_pct: Some(level.load_pct * 0.9),
-                p99_us: Some(2_000.0),
-                copy_s: None,
-                invalid: if bad { vec![reason] } else { Vec::new() },
-            });
-        }
+pub(crate) const STOLEN: Invalid = Invalid::Steal {
+    stolen: Share::ONE,
+    bound: Share::ZERO,
+};
+
+/// A valid trial of which only its time is known.
+pub(crate) fn trial(setting: PictureSetting, began: Duration, window: Duration) -> TrialPicture {
+    TrialPicture {
+        phase: Phase::Level { level: None },
+        setting,
+        attempt: 0,
+        row: None,
+        began,
+        took: window,
+        warm_up: Duration::ZERO,
+        window,
+        achieved_rps: 0.0,
+        load_pct: None,
+        cpu_pct: None,
+        p99_us: None,
+        copy_s: None,
+        invalid: Vec::new(),
     }
-    trials
+}
+
+fn trials(sample: &Sample) -> Vec<TrialPicture> {
+    let visit = |i: usize| {
+        let (row, attempt) = (i / 2, i as u32 % 2);
+        let level = &sample.findings.levels[row];
+        let rate = Rate::per_second(level.offered_rps).unwrap();
+        let began = Duration::from_secs(6 * i as u64);
+        let is_bad = attempt == 1 && row % 3 == 0;
+        TrialPicture {
+            phase: Phase::Level {
+                level: LoadLevel::percent(level.load_pct),
+            },
+            attempt,
+            row: Some(row),
+            took: Duration::from_secs(6),
+            warm_up: Duration::from_millis(500),
+            achieved_rps: level.offered_rps,
+            load_pct: Some(level.load_pct),
+            cpu_pct: Some(level.load_pct * 0.9),
+            p99_us: Some(2_000.0),
+            invalid: is_bad.then_some(STOLEN).into_iter().collect(),
+            ..trial(
+                PictureSetting::Offer { rate },
+                began,
+                Duration::from_secs(5),
+            )
+        }
+    };
+    (0..2 * sample.findings.levels.len()).map(visit).collect()
 }
 
 /// A trial per number of copies.
 pub(super) fn copies_trials(sample: &Sample<CopiesPlan>) -> Vec<TrialPicture> {
-    let trial = |(row, found): (usize, &CopiesFinding)| TrialPicture {
-        phase: Phase::Level { level: None },
-        setting: PictureSetting::Copies {
-            copies: found.copies,
-        },
-        attempt: 0,
-        row: Some(row),
-        began: Duration::from_secs(400 * row as u64),
-        took: Duration::from_secs_f64(found.slowest_seconds),
-        warm_up: Duration::ZERO,
-        window: Duration::from_secs_f64(found.slowest_seconds),
-        achieved_rps: 0.0,
-        load_pct: None,
-        cpu_pct: found.cpu_pct,
-        p99_us: None,
-        copy_s: Some(found.seconds),
-        invalid: Vec::new(),
+    let of = |(row, found): (usize, &CopiesFinding)| {
+        let CopiesFinding { copies, .. } = *found;
+        let took = Duration::from_secs_f64(found.slowest_seconds);
+        let began = Duration::from_secs(400 * row as u64);
+        TrialPicture {
+            row: Some(row),
+            cpu_pct: found.cpu_pct,
+            copy_s: Some(found.seconds),
+            ..trial(PictureSetting::Copies { copies }, began, took)
+        }
     };
-    let rows = sample.findings.copies.iter().enumerate();
-    rows.map(trial).collect()
+    sample.findings.copies.iter().enumerate().map(of).collect()
 }
 
-fn page<P: Experiment>(sample: &Sample<P>) -> String {
+/// The page with its percent signs as plain text.
+pub(crate) fn page<P: Experiment>(sample: &Sample<P>) -> String {
     page_of(sample, &P::picture(sample), &["plimsoll", P::NAME])
 }
 
-pub(super) fn page_of<P: Experiment>(
+pub(crate) fn page_of<P: Experiment>(
     sample: &Sample<P>,
     picture: &P::Picture,
     command: &[&str],
@@ -131,7 +145,8 @@ pub(super) fn page_of<P: Experiment>(
         command_line: command.iter().map(|w| (*w).to_owned()).collect(),
         ..sample.clone()
     };
-    sample.with(Some(picture), |document| shown(document, Format::Html))
+    let page = sample.with(Some(picture), |document| shown(document, Format::Html));
+    page.replace('\u{a0}', " ")
 }
 
 /// The part of a page that is a chart, in one of its sizes.
@@ -184,8 +199,7 @@ fn every_chart_of_a_sweep_has_all_points_in_both_sizes() {
 
 #[test]
 fn titles_state_what_was_found() {
-    // Percent signs are kept with their numbers.
-    let page = page(&sweep()).replace('\u{a0}', " ");
+    let page = page(&sweep());
     has(
         &page,
         &[
@@ -203,9 +217,8 @@ fn titles_state_what_was_found() {
 fn the_goal_that_is_broken_first_decides_what_is_carried() {
     let headline = |sample: &Sample| {
         let page = page(sample);
-        let head = page.split("<h1>").nth(1).unwrap();
-        let head = head.split("<span>").nth(1).unwrap();
-        head.split("</span>").next().unwrap().to_owned()
+        let (_, head) = page.split_once("<h1>").unwrap();
+        between(head, "<span>", "</span>").unwrap().to_owned()
     };
     let mut sample = sweep();
     sample.findings.capacity.reverse();
@@ -322,35 +335,43 @@ fn a_disturbed_row_says_so_and_what_to_do() {
     has(&text, &["Trials were disturbed, most often because"]);
 }
 
+pub(crate) const HOSTILE: &str =
+    "</script><script>alert(1)</script><img src=x onerror=\"a()\">'\"&";
+
+/// Asserts that hostile names in a sample are text in its page, whose elements are those of
+/// `plain`.
+pub(crate) fn is_inert<P: Experiment>(sample: &Sample<P>, plain: &Sample<P>) -> String {
+    let command = ["plimsoll", HOSTILE, "-H", "Cookie: secret-2"];
+    let hostile = page_of(sample, &P::picture(sample), &command);
+    let plain = page(plain);
+    for markup in ["<script", "</script", "<img", "<svg", "<section"] {
+        assert_eq!(count(&hostile, markup), count(&plain, markup), "{markup}");
+    }
+    assert_eq!(count(&hostile, "onerror=\""), 0);
+    assert!(!hostile.contains("secret-"), "secrets are hidden");
+    let title = between(&hostile, "<title>", "</title>").unwrap();
+    assert!(title.len() < 400, "a title is short");
+    hostile
+}
+
 #[test]
 fn hostile_names_stay_inert() {
-    let hostile = "</script><script>alert(1)</script><img src=x onerror=\"a()\">'\"&";
     let mut sample = sweep();
+    let hostile = HOSTILE.to_owned();
     let Workload::Http(http) = &mut sample.plan.workload else {
         panic!("the sample is of a server");
     };
     http.url = format!("http://h/{hostile}{}", "x".repeat(10_000));
     http.headers = vec![("Authorization".to_owned(), "Bearer secret-1".to_owned())];
-    sample.provenance.hostname = Some(hostile.to_owned());
-    sample.provenance.cpu_model = Some(hostile.to_owned());
-    sample
-        .provenance
-        .mitigations
-        .insert(hostile.to_owned(), hostile.to_owned());
-    sample.findings.hints[0].counter = hostile.to_owned();
-    sample.findings.levels[2].invalid_reasons = vec![hostile.to_owned()];
-    let command = ["plimsoll", hostile, "-H", "Cookie: secret-2"];
-    let page = page_of(&sample, &picture(&sample), &command);
-    let plain = self::page(&sweep());
-    for markup in ["<script", "</script", "<img", "<svg", "<section"] {
-        assert_eq!(count(&page, markup), count(&plain, markup), "{markup}");
-    }
-    assert_eq!(count(&page, "onerror=\""), 0);
-    assert!(!page.contains("secret-"), "secrets are hidden");
+    let machine = &mut sample.provenance;
+    machine.hostname = Some(hostile.clone());
+    machine.cpu_model = Some(hostile.clone());
+    machine.mitigations.insert(hostile.clone(), hostile.clone());
+    sample.findings.hints[0].counter.clone_from(&hostile);
+    sample.findings.levels[2].invalid_reasons = vec![hostile];
+    let page = is_inert(&sample, &sweep());
     // The long address stands in the page once, on demand, and in the JSON.
     assert!(page.contains(&"x".repeat(10_000)));
-    let titled = page.split("<title>").nth(1).unwrap();
-    assert!(titled.find("</title>").unwrap() < 400, "a title is short");
 }
 
 #[test]

@@ -7,8 +7,10 @@ mod imported;
 mod run;
 
 pub(super) use copies::{copies, imported_copies};
-pub(super) use experiment::Experiment;
-pub(super) use figures::{about, found, told, within};
+pub(crate) use experiment::Experiment;
+pub(crate) use figures::rated;
+pub(super) use figures::{about, told};
+pub(crate) use figures::{found, within};
 pub(super) use imported::imported;
 pub(crate) use run::http;
 pub(super) use run::{plan, provenance};
@@ -20,26 +22,28 @@ use figures::{disturbed, hints, level, thresholds};
 use plimsoll_model::{
     Bytes, CapacityFinding, CapacityNote, CapacityStatus, CpuTime, DirectionFinding,
     DirectionVerdict, Findings, HashService, Headroom, LightBasis, LightLoad, NoHeadroom,
-    NoSpeedup, Plan, Provenance, RatedRate, Requirement, RunEnd, SmtFinding, Workload,
+    NoSpeedup, Plan, Provenance, Requirement, RunEnd, SmtFinding, Workload,
 };
 use run::requirements;
+use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
 /// Everything that a report borrows. The plan decides of which experiment.
 #[derive(Clone)]
-pub(super) struct Sample<P: Experiment = Plan> {
-    pub(super) findings: P::Findings,
-    pub(super) plan: P,
-    pub(super) provenance: Provenance,
-    pub(super) requirements: Vec<Requirement>,
-    pub(super) trials: TrialTally,
-    pub(super) ended: Option<RunEnd>,
-    pub(super) command_line: Vec<String>,
+pub(crate) struct Sample<P: Experiment = Plan> {
+    pub(crate) findings: P::Findings,
+    pub(crate) plan: P,
+    pub(crate) provenance: Provenance,
+    pub(crate) requirements: Vec<Requirement>,
+    pub(crate) trials: TrialTally,
+    pub(crate) ended: Option<RunEnd>,
+    pub(crate) command_line: Vec<String>,
+    pub(crate) drawn: P::Drawn,
 }
 
 impl<P: Experiment> Sample<P> {
-    pub(super) fn report(&self) -> Report<'_, P, P::Findings> {
+    pub(crate) fn report(&self) -> Report<'_, P, P::Findings> {
         self.report_of(&self.plan)
     }
 
@@ -63,11 +67,20 @@ impl<P: Experiment> Sample<P> {
     }
 
     /// All of it but charts, in black and white.
-    pub(super) fn text(&self, width: usize) -> String {
+    pub(crate) fn text(&self, width: usize) -> String {
         self.with(None, |document| as_text(document, width))
     }
 
-    pub(super) fn with_charts(&self, width: usize, charts: Charset) -> String {
+    /// The text on one line, so that sentences are found wherever they are broken.
+    pub(crate) fn flat(&self) -> String {
+        self.text(200).replace('\n', " ")
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.shown(Format::Json)).unwrap()
+    }
+
+    pub(crate) fn with_charts(&self, width: usize, charts: Charset) -> String {
         self.looking(Look {
             width,
             colour: false,
@@ -75,18 +88,18 @@ impl<P: Experiment> Sample<P> {
         })
     }
 
-    pub(super) fn looking(&self, look: Look) -> String {
+    pub(crate) fn looking(&self, look: Look) -> String {
         self.with(None, |document| {
             render(document, Format::Text, look).unwrap()
         })
     }
 
     /// In a form without a look.
-    pub(super) fn shown(&self, format: Format) -> String {
+    pub(crate) fn shown(&self, format: Format) -> String {
         self.with(None, |document| shown(document, format))
     }
 
-    pub(super) fn with<T>(
+    pub(crate) fn with<T>(
         &self,
         picture: Option<&P::Picture>,
         make: impl FnOnce(&Document<'_>) -> T,
@@ -105,13 +118,7 @@ pub(super) fn sweep() -> Sample {
     overloaded.error_pct = Some(0.012);
     Sample {
         findings: Findings {
-            rated: Some(RatedRate {
-                rate_rps: 10_000.0,
-                limited_by_service: true,
-                disturbed: false,
-                given: false,
-                never_carried: None,
-            }),
+            rated: Some(rated(10_000.0)),
             idle_cpu_pct: Some(1.25),
             light_load: Some(LightLoad {
                 up_to_load_pct: 10.0,
@@ -155,6 +162,7 @@ pub(super) fn sweep() -> Sample {
         trials: tally(34, 3),
         ended: Some(RunEnd::Complete),
         command_line: Vec::new(),
+        drawn: (),
     }
 }
 

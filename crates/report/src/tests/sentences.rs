@@ -1,6 +1,6 @@
 //! The sentences of cases that the snapshots do not show.
 
-use super::sample::{Experiment, Sample, about, copies, found, imported, sweep};
+use super::sample::{Sample, about, copies, found, imported, sweep};
 use super::shown::{has, has_not, tally};
 use crate::Format;
 use crate::chart::Charset;
@@ -10,15 +10,10 @@ use plimsoll_model::{
     RestartsFinding, TriedAt, Workload,
 };
 
-/// The text on one line, so that line breaks do not matter.
-fn said<P: Experiment>(sample: &Sample<P>) -> String {
-    sample.text(200).replace('\n', " ")
-}
-
 /// What is said of a sample that was changed.
 fn said_of(mut sample: Sample, change: impl FnOnce(&mut Sample)) -> String {
     change(&mut sample);
-    said(&sample)
+    sample.flat()
 }
 
 fn with_capacity(finding: CapacityFinding) -> String {
@@ -300,7 +295,7 @@ fn what_cpu_use_is_worth_is_said_as_far_as_the_interval_lets_it() {
         let mut sample = sweep();
         sample.findings.headroom = about(index);
         sample.findings.capacity.clear();
-        let text = said(&sample);
+        let text = sample.flat();
         assert!(text.contains(expected), "{index:?}: {text}");
     }
 }
@@ -316,12 +311,12 @@ fn room_that_the_goal_does_not_let_be_used_is_not_called_room() {
     ] {
         let mut sample = sweep();
         sample.findings.headroom = about(index);
-        let text = said(&sample);
+        let text = sample.flat();
         let expected = format!("{expected} than the idle time suggests, but not within the goal");
         assert!(text.contains(&expected), "{index:?}: {text}");
 
         sample.findings.capacity = vec![found("p99<10ms", 9_100.0, Some(76.0))];
-        let text = said(&sample);
+        let text = sample.flat();
         has_not(&text, "not within the goal");
     }
 }
@@ -346,7 +341,7 @@ fn why_cpu_use_cannot_be_judged_is_said_as_it_was_found() {
         let mut sample = sweep();
         sample.findings.headroom = Headroom::Unknown { why };
         let expected = format!("The headroom index is not known: {expected}");
-        let text = said(&sample);
+        let text = sample.flat();
         assert!(text.contains(&expected), "{why:?}: {text}");
     }
 }
@@ -477,7 +472,7 @@ fn one_of_a_kind_is_in_the_singular() {
     sample.trials = tally(1, 0);
     sample.provenance.topology.online = "0".parse().unwrap();
     has(
-        &said(&sample),
+        &sample.flat(),
         &[
             "AMD EPYC 9B14, 1 CPU, kvm",
             "No valid trial with 1 copy; its row shows the disturbed one.",
@@ -487,7 +482,7 @@ fn one_of_a_kind_is_in_the_singular() {
     let row = &mut sample.findings.copies[1];
     (row.trials, row.invalid_trials) = (0, 2);
     let expected = "No valid trial with 4 copies; its row shows the disturbed ones.";
-    has(&said(&sample), &[expected]);
+    has(&sample.flat(), &[expected]);
 }
 
 #[test]
@@ -577,7 +572,7 @@ fn the_cpu_time_of_the_live_view_is_named_above_1_percent() {
 fn a_goal_on_cpu_use_is_not_followed_by_a_cpu_use_beyond_it() {
     let mut sample = sweep();
     sample.findings.capacity = vec![found("cpu<50%", 8_412.0, Some(50.0))];
-    let text = said(&sample);
+    let text = sample.flat();
     has(&text, &["CPU use reaches what that goal allows"]);
     has_not(&text, "CPU use is 50");
     let charts = sample.with_charts(80, Charset::Ascii);

@@ -7,17 +7,16 @@ use serde_json::Value;
 
 /// For a terminal without colours and charts.
 pub(crate) fn as_text(document: &Document<'_>, width: usize) -> String {
-    let look = Look {
-        width,
-        colour: false,
-        charts: None,
-    };
-    render(document, Format::Text, look).unwrap()
+    in_form(document, Format::Text, width)
 }
 
 pub(crate) fn shown(document: &Document<'_>, format: Format) -> String {
+    in_form(document, format, 80)
+}
+
+fn in_form(document: &Document<'_>, format: Format, width: usize) -> String {
     let look = Look {
-        width: 80,
+        width,
         colour: false,
         charts: None,
     };
@@ -43,6 +42,12 @@ pub(crate) fn is_snapshot(name: &str, width: usize, text: &str) {
         text == expected,
         "{name}: got\n{text}\ninstead of\n{expected}"
     );
+}
+
+/// What is between the first `from` and the next `to`.
+pub(crate) fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(from)?;
+    rest.split_once(to).map(|(part, _)| part)
 }
 
 /// Rows of a CSV, its head first.

@@ -25,7 +25,7 @@ const SCHEMA_VERSION: u32 = 2;
 pub type YieldReport<'a> = Report<'a, YieldPlan, YieldFindings>;
 
 /// What the charts of a page are drawn from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct YieldPicture {
     pub trials: Vec<TrialPicture>,
     /// Where the load steps: latency after the steps of each arm with a job.

@@ -5,66 +5,13 @@ mod page;
 pub(crate) mod sample;
 mod step;
 
-use super::*;
-use crate::tests::shown::{Schema, as_text, has, has_not, is_snapshot, shown, tally};
-use crate::{Format, RecordFacts, hide_secrets};
-use plimsoll_model::{Arm, Estimate, Job, JobHeld, LatencyChange, Provenance, RunEnd, Share};
+use crate::Format;
+use crate::tests::pages::page;
+use crate::tests::shown::{Schema, has, has_not, is_snapshot};
+use plimsoll_model::{Arm, Estimate, Job, JobHeld, LatencyChange, Share};
 use sample::{Sample, all_beyond, nothing, sample};
 use serde_json::json;
-use std::path::Path;
 use std::time::Duration;
-
-impl Sample {
-    fn text(&self, width: usize) -> String {
-        with(self, |report| as_text(&document(report, None), width))
-    }
-
-    fn shown(&self, format: Format) -> String {
-        with(self, |report| shown(&document(report, None), format))
-    }
-
-    fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.shown(Format::Json)).unwrap()
-    }
-
-    /// In one line, so that sentences are found wherever they are broken.
-    fn flat(&self) -> String {
-        self.text(160).replace('\n', " ")
-    }
-}
-
-fn with<T>(sample: &Sample, make: impl FnOnce(&YieldReport<'_>) -> T) -> T {
-    with_command(sample, &[], make)
-}
-
-fn with_command<T>(
-    sample: &Sample,
-    command: &[&str],
-    make: impl FnOnce(&YieldReport<'_>) -> T,
-) -> T {
-    let (all, invalid) = sample.counts;
-    let command: Vec<String> = command.iter().map(|w| (*w).to_owned()).collect();
-    let plan = YieldPlan {
-        load: hide_secrets(&sample.plan.load),
-        ..sample.plan.clone()
-    };
-    make(&YieldReport {
-        experiment: "yield",
-        workload: plan.load.workload.to_string(),
-        seed: plan.load.run.seed,
-        findings: &sample.findings,
-        plan: &plan,
-        provenance: &Provenance::default(),
-        requirements: &[],
-        record: RecordFacts {
-            file: Path::new("run.plimsoll"),
-            created_unix_ms: 1_700_000_000_000,
-            ended: Some(&RunEnd::Complete),
-            trials: tally(all, invalid),
-            command_line: &command,
-        },
-    })
-}
 
 #[test]
 fn reports_are_as_in_the_files() {
@@ -137,7 +84,7 @@ fn only_columns_that_are_shown_are_explained() {
         assert_eq!(narrow.contains(column), is_narrow, "{column} {narrow}");
         has(&wide, &[column]);
     }
-    let page = page::page(&sample());
+    let page = page(&sample());
     has(&page, &["gained: ", "price: "]);
     has_not(&page, "headroom: the part");
 }

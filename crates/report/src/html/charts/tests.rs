@@ -2,13 +2,7 @@
 //! or beyond the edge, reckoned as [`super::layout`] does.
 
 use super::layout::{Area, BOLD, width_of};
-
-/// What is between the first `from` and the next `to`.
-fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
-    let start = text.find(from)? + from.len();
-    let rest = &text[start..];
-    Some(&rest[..rest.find(to)?])
-}
+use crate::tests::shown::between;
 
 fn number(text: &str, name: &str) -> Option<f64> {
     between(text, &format!(" {name}=\""), "\"")?.parse().ok()
@@ -31,18 +25,10 @@ fn texts(svg: &str) -> Vec<(String, String, Area)> {
     let one = |part: &str| {
         let class = between(part, "class=\"", "\"")?.to_owned();
         let words = unescaped(between(part, ">", "</text>")?);
-        let bold = [
-            "name",
-            "value",
-            "counter",
-            "reason",
-            "bold",
-            "load-name",
-            "mark-name",
-        ];
+        let mut bold = "name value counter reason bold load-name mark-name".split(' ');
         let has = |name: &str| class.split(' ').any(|c| c == name);
         // Names of axes, goals and diagonals are not.
-        let is_bold = bold.into_iter().any(has) && !has("other");
+        let is_bold = bold.any(has) && !has("other");
         let width = width_of(&words) * if is_bold { BOLD } else { 1.0 };
         let left = match class.split(' ').find(|c| ["mid", "end"].contains(c)) {
             Some("mid") => number(part, "x")? - width / 2.0,
@@ -61,17 +47,10 @@ fn texts(svg: &str) -> Vec<(String, String, Area)> {
 
 /// The rings of marks, which the names of goals and marks must leave free.
 fn rings(svg: &str) -> Vec<Area> {
-    let one = |part: &str| {
-        Some(Area::around(
-            (number(part, "cx")?, number(part, "cy")?),
-            8.0,
-            8.0,
-        ))
-    };
-    svg.split("<circle class=\"ring\"")
-        .skip(1)
-        .filter_map(one)
-        .collect()
+    let middle = |part: &str| Some((number(part, "cx")?, number(part, "cy")?));
+    let rings = svg.split("<circle class=\"ring\"").skip(1);
+    let middles = rings.filter_map(middle);
+    middles.map(|at| Area::around(at, 8.0, 8.0)).collect()
 }
 
 /// What is wrong with the labels of a page, in words.
@@ -82,10 +61,8 @@ pub(crate) fn overlapping(page: &str) -> Vec<String> {
         let Some(id) = between(svg, "data-chart=\"", "\"") else {
             continue;
         };
-        let id = format!(
-            "{id} {}",
-            between(svg, "class=\"", "\"").unwrap_or_default()
-        );
+        let size = between(svg, "class=\"", "\"").unwrap_or_default();
+        let id = format!("{id} {size}");
         let edge = between(svg, "viewBox=\"0 0 ", "\"").unwrap_or_default();
         let edge: Vec<f64> = edge.split(' ').filter_map(|n| n.parse().ok()).collect();
         let texts = texts(svg);

@@ -1,11 +1,12 @@
 //! Copies of a command at once.
 
+use super::imported::table;
 use super::run::run;
 use super::{Sample, sweep, within};
 use crate::tests::shown::tally;
 use plimsoll_model::{
-    Copies, CopiesFinding, CopiesFindings, CopiesPlan, CopiesWork, CopiesWorkload, ImportedTable,
-    SmtFinding, Speedup, TableRows,
+    Copies, CopiesFinding, CopiesFindings, CopiesPlan, CopiesWork, CopiesWorkload, SmtFinding,
+    Speedup, TableRows,
 };
 use std::time::Duration;
 
@@ -44,20 +45,14 @@ pub(in crate::tests) fn copies() -> Sample<CopiesPlan> {
         trials: tally(6, 0),
         ended: of.ended,
         command_line: Vec::new(),
+        drawn: (),
     }
 }
 
 /// A table of copies that somebody else measured.
 pub(in crate::tests) fn imported_copies() -> Sample<CopiesPlan> {
     let mut sample = copies();
-    sample.plan.workload = CopiesWorkload::Imported(ImportedTable {
-        name: "c6i.2xlarge".to_owned(),
-        rows: TableRows::Copies,
-        cpus: Some(8),
-        threads_per_core: None,
-        note: None,
-        latencies: Vec::new(),
-    });
+    sample.plan.workload = CopiesWorkload::Imported(table(TableRows::Copies));
     sample
 }
 

@@ -2,14 +2,20 @@
 
 use super::Sample;
 use crate::tests::pages;
-use crate::{CopiesReport, Document, Report, hide_secrets};
-use plimsoll_model::{CopiesFindings, CopiesPlan, Findings, Picture, Plan, RunPlan, TrialPicture};
+use crate::yields::YieldPicture;
+use crate::{CopiesReport, Document, Report, YieldReport, hide_secrets};
+use plimsoll_model::{
+    CopiesFindings, CopiesPlan, Findings, Picture, Plan, RunPlan, TrialPicture, YieldFindings,
+    YieldPlan,
+};
 
 /// The experiment that a plan is of.
-pub(in crate::tests) trait Experiment: Clone {
+pub(crate) trait Experiment: Clone {
     const NAME: &'static str;
     type Findings: Clone;
     type Picture: Default;
+    /// What of the picture does not follow from the findings.
+    type Drawn: Clone + Default;
 
     fn workload(&self) -> String;
     fn run(&self) -> &RunPlan;
@@ -26,6 +32,7 @@ impl Experiment for Plan {
     const NAME: &'static str = "sweep";
     type Findings = Findings;
     type Picture = Picture;
+    type Drawn = ();
 
     fn workload(&self) -> String {
         self.workload.to_string()
@@ -52,6 +59,7 @@ impl Experiment for CopiesPlan {
     const NAME: &'static str = "copies";
     type Findings = CopiesFindings;
     type Picture = Vec<TrialPicture>;
+    type Drawn = ();
 
     fn workload(&self) -> String {
         self.workload.to_string()
@@ -74,5 +82,38 @@ impl Experiment for CopiesPlan {
         picture: Option<&'a Vec<TrialPicture>>,
     ) -> Document<'a> {
         crate::copies::document(report, picture)
+    }
+}
+
+impl Experiment for YieldPlan {
+    const NAME: &'static str = "yield";
+    type Findings = YieldFindings;
+    type Picture = YieldPicture;
+    type Drawn = YieldPicture;
+
+    fn workload(&self) -> String {
+        self.load.workload.to_string()
+    }
+
+    fn run(&self) -> &RunPlan {
+        &self.load.run
+    }
+
+    fn without_secrets(&self) -> YieldPlan {
+        YieldPlan {
+            load: hide_secrets(&self.load),
+            ..self.clone()
+        }
+    }
+
+    fn picture(sample: &Sample<YieldPlan>) -> YieldPicture {
+        sample.drawn.clone()
+    }
+
+    fn document<'a>(
+        report: &'a YieldReport<'a>,
+        picture: Option<&'a YieldPicture>,
+    ) -> Document<'a> {
+        crate::yields::document(report, picture)
     }
 }

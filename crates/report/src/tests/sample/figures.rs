@@ -2,12 +2,23 @@
 
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Errors, Estimate, Headroom, HeadroomIndex, HintFinding,
-    LatencySummary, LevelFinding, SlipSummary, ThresholdFinding,
+    LatencySummary, LevelFinding, RatedRate, SlipSummary, ThresholdFinding,
 };
 
 /// An estimate by how far its ends are away.
-pub(in crate::tests) fn within(value: f64, below: f64, above: f64) -> Estimate {
+pub(crate) fn within(value: f64, below: f64, above: f64) -> Estimate {
     Estimate::within(value, value - below, value + above)
+}
+
+/// A rated rate that shows the service saturated.
+pub(crate) fn rated(rate_rps: f64) -> RatedRate {
+    RatedRate {
+        rate_rps,
+        limited_by_service: true,
+        disturbed: false,
+        given: false,
+        never_carried: None,
+    }
 }
 
 /// A headroom index within 0.02, with the highest rate of [`sweep`].
@@ -37,7 +48,7 @@ pub(in crate::tests) fn about(ratio: Estimate) -> Headroom {
 }
 
 /// A capacity within 2 %, at a CPU use within 2 points.
-pub(in crate::tests) fn found(goal: &str, rate: f64, cpu_pct: Option<f64>) -> CapacityFinding {
+pub(crate) fn found(goal: &str, rate: f64, cpu_pct: Option<f64>) -> CapacityFinding {
     CapacityFinding {
         goal: goal.parse().unwrap(),
         status: CapacityStatus::Found,
@@ -82,20 +93,20 @@ pub(in crate::tests) fn level(load_pct: f64, rate: f64, cpu: f64, p99: f64) -> L
 
 /// A level without a valid trial.
 pub(in crate::tests) fn disturbed() -> LevelFinding {
-    let mut disturbed = level(80.0, 8000.0, 0.0, 0.0);
-    disturbed.achieved_rps = None;
-    disturbed.cpu_pct = None;
-    disturbed.cpu_us_per_request = None;
-    disturbed.run_delay_us_per_request = None;
-    disturbed.latency_us = None;
-    disturbed.slip_us = None;
-    disturbed.generator_cpu_pct = None;
-    disturbed.error_pct = None;
-    disturbed.trials = 0;
-    disturbed.invalid_trials = 3;
-    disturbed.invalid_reasons =
-        vec!["the hypervisor took 5.0 % of the CPU time (bound 2.0 %)".to_owned()];
-    disturbed
+    LevelFinding {
+        achieved_rps: None,
+        cpu_pct: None,
+        cpu_us_per_request: None,
+        run_delay_us_per_request: None,
+        latency_us: None,
+        slip_us: None,
+        generator_cpu_pct: None,
+        error_pct: None,
+        trials: 0,
+        invalid_trials: 3,
+        invalid_reasons: vec!["the hypervisor took 5.0 % of the CPU time (bound 2.0 %)".to_owned()],
+        ..level(80.0, 8000.0, 0.0, 0.0)
+    }
 }
 
 /// Thresholds of a machine whose CPU use lags behind its work.

@@ -1,6 +1,6 @@
 //! A table that somebody else measured.
 
-use super::{Sample, found, level, plan, sweep};
+use super::{Sample, found, level, plan, rated, sweep};
 use crate::tests::shown::tally;
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Estimate, Headroom, HeadroomIndex, ImportedTable,
@@ -12,12 +12,8 @@ use plimsoll_model::{
 pub(in crate::tests) fn imported() -> Sample {
     let mut sample = sweep();
     sample.plan = plan(Workload::Imported(ImportedTable {
-        name: "c6i.2xlarge".to_owned(),
-        rows: TableRows::Rates,
-        cpus: Some(8),
-        threads_per_core: None,
         note: Some("netty, 64 KB answers".to_owned()),
-        latencies: Vec::new(),
+        ..table(TableRows::Rates)
     }));
     sample.plan.search = None;
     sample.provenance = Provenance {
@@ -27,21 +23,16 @@ pub(in crate::tests) fn imported() -> Sample {
     sample.requirements.clear();
     sample.trials = tally(3, 0);
     let findings = &mut sample.findings;
-    findings.levels = [
-        (49_516.0, 7.0, 1005.0),
-        (345_138.0, 50.0, 1037.0),
-        (591_411.0, 94.0, 1806.0),
-    ]
-    .map(|(rate, cpu, us)| row(rate, cpu, us))
-    .to_vec();
+    findings.levels = vec![
+        row(49_516.0, 7.0, 1005.0),
+        row(345_138.0, 50.0, 1037.0),
+        row(591_411.0, 94.0, 1806.0),
+    ];
     findings.idle_cpu_pct = None;
     findings.cpu_pooled = pooled().to_vec();
     findings.rated = Some(RatedRate {
-        rate_rps: 591_411.0,
-        limited_by_service: true,
-        disturbed: false,
         given: true,
-        never_carried: None,
+        ..rated(591_411.0)
     });
     let end = Estimate {
         value: 591_411.0,
@@ -69,6 +60,17 @@ pub(in crate::tests) fn imported() -> Sample {
     findings.thresholds = vec![single(20.0, 77.2, 17.4), single(50.0, 41.0, 41.6)];
     findings.hints.clear();
     sample
+}
+
+pub(super) fn table(rows: TableRows) -> ImportedTable {
+    ImportedTable {
+        name: "c6i.2xlarge".to_owned(),
+        rows,
+        cpus: Some(8),
+        threads_per_core: None,
+        note: None,
+        latencies: Vec::new(),
+    }
 }
 
 /// Two rows between which CPU use falls.

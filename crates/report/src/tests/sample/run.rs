@@ -1,29 +1,19 @@
 //! What was asked for, where, and what became of it.
 
 use plimsoll_model::{
-    Arrivals, Bounds, Bytes, CacheSize, CalibrationPlan, CpuPlan, HttpService, InterruptTime,
-    LoadLevel, Outcome, Plan, Provenance, Rate, Requirement, RunPlan, SearchPlan, ServiceAt, Share,
-    Topology, WarmUp, Workload,
+    Arrivals, Bytes, CacheSize, CpuPlan, HttpService, LoadLevel, Outcome, Plan, Provenance,
+    Requirement, RunPlan, SearchPlan, ServiceAt, Share, Topology, WarmUp, Workload,
 };
 use std::time::Duration;
 
 pub(in crate::tests) fn plan(workload: Workload) -> Plan {
     let share = |x| Share::new(x).unwrap();
     Plan {
-        workload,
         goals: vec!["p99<10ms".parse().unwrap()],
         arrivals: Arrivals::Poisson,
         levels: [10.0, 50.0, 80.0, 100.0]
             .map(|p| LoadLevel::percent(p).unwrap())
             .to_vec(),
-        calibration: CalibrationPlan {
-            first: Rate::per_second(100.0).unwrap(),
-            window: Duration::from_secs(2),
-            retries: 1,
-            rated: None,
-        },
-        restart: None,
-        smt: None,
         search: Some(SearchPlan {
             precision: share(0.02),
             window: Duration::from_secs(3),
@@ -31,11 +21,11 @@ pub(in crate::tests) fn plan(workload: Workload) -> Plan {
             confirm: Duration::from_secs(30),
         }),
         run: run(),
+        ..Plan::blank(workload)
     }
 }
 
 pub(super) fn run() -> RunPlan {
-    let share = |x| Share::new(x).unwrap();
     RunPlan {
         passes: 4,
         window: Duration::from_secs(10),
@@ -43,22 +33,13 @@ pub(super) fn run() -> RunPlan {
             min: Duration::from_secs(1),
             max: Duration::from_secs(8),
         },
-        idle: Duration::from_secs(3),
-        bounds: Bounds {
-            slip: Duration::from_micros(500),
-            slip_share: share(0.1),
-            steal_share: share(0.02),
-            other_share: share(0.05),
-            interrupts: InterruptTime::InTasks,
-            retries: 3,
-        },
         cpus: CpuPlan {
             service: "0-2".parse().unwrap(),
             generator: "3".parse().unwrap(),
             cores: Vec::new(),
         },
         seed: 42,
-        budget: Duration::from_secs(600),
+        ..RunPlan::blank()
     }
 }
 

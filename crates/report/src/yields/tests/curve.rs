@@ -1,25 +1,40 @@
 //! How a curve over headrooms reads, and how it is drawn.
 
-use super::page::page;
 use super::sample::curve::{curve, two};
+use super::sample::recommended;
 use super::*;
 use crate::html::overlapping;
-use crate::tests::pages::{chart, count, titles};
+use crate::tests::pages::{chart, count, page, titles};
 use crate::tests::shown::{has, rows};
-use plimsoll_model::{Estimate, Knee, KneeStatus, Recommended};
+use plimsoll_model::{Estimate, Knee, KneeStatus};
 use proptest::prelude::*;
 
-fn with_knee(knee: Knee) -> Sample {
+fn with_knee(
+    status: KneeStatus,
+    headroom_pct: Option<Estimate>,
+    rise_pct: Option<Estimate>,
+) -> Sample {
     let mut sample = curve();
-    sample.findings.curve[0].knee = knee;
+    sample.findings.curve[0].knee = Knee {
+        status,
+        headroom_pct,
+        rise_pct,
+    };
     sample
 }
 
-const NONE: Knee = Knee {
-    status: KneeStatus::None,
-    headroom_pct: None,
-    rise_pct: None,
-};
+/// No headroom makes a difference.
+fn level() -> Sample {
+    with_knee(
+        KneeStatus::None,
+        None,
+        Some(Estimate::within(1.2, 0.0, 3.0)),
+    )
+}
+
+fn inconclusive(headroom_pct: Option<Estimate>) -> Sample {
+    with_knee(KneeStatus::Inconclusive, headroom_pct, None)
+}
 
 #[test]
 fn the_knee_and_the_headroom_to_take_are_said() {
@@ -35,25 +50,15 @@ fn the_knee_and_the_headroom_to_take_are_said() {
             "From a headroom of 40 % on the job is allowed the same 5 %",
         ),
         (
-            with_knee(Knee {
-                rise_pct: Some(Estimate::within(1.2, 0.0, 3.0)),
-                ..NONE
-            }),
+            level(),
             "no knee; from 50 % headroom down to 0 % p99 rises by 1.2 %, within the noise floor (3.4 %).",
         ),
         (
-            with_knee(Knee {
-                status: KneeStatus::Inconclusive,
-                headroom_pct: Some(Estimate::within(20.0, 2.0, 48.0)),
-                rise_pct: None,
-            }),
+            inconclusive(Some(Estimate::within(20.0, 2.0, 48.0))),
             "knee of p99 inconclusive (perhaps below 20 % (2 to 48) headroom).",
         ),
         (
-            with_knee(Knee {
-                status: KneeStatus::Inconclusive,
-                ..NONE
-            }),
+            inconclusive(None),
             "it takes at least 5 passes and 4 headrooms.",
         ),
     ] {
@@ -66,12 +71,7 @@ fn the_knee_and_the_headroom_to_take_are_said() {
 fn where_no_headroom_is_enough_the_nearest_is_named_with_it() {
     let mut sample = curve();
     let found = &mut sample.findings;
-    found.recommended = Recommended {
-        arm: None,
-        headroom_pct: None,
-        within_budget: Some(false),
-        undecided: Vec::new(),
-    };
+    found.recommended = recommended(None, Some(false));
     found.curve[0].recommended_headroom_pct = None;
     let text = sample.flat();
     has(
@@ -87,7 +87,7 @@ fn where_no_headroom_is_enough_the_nearest_is_named_with_it() {
 fn a_curve_in_json_keeps_to_the_schema() {
     let good = curve().json();
     schema().accepts(&good);
-    schema().accepts(&with_knee(NONE).json());
+    schema().accepts(&with_knee(KneeStatus::None, None, None).json());
     let points = &good["findings"]["curve"][0]["points"];
     assert_eq!(points[2]["headroom_pct"], 20.0);
     assert_eq!(points[2]["work_gained_share"]["value"], 0.19);
@@ -125,14 +125,6 @@ fn its_charts_have_a_point_for_each_headroom_and_mark_the_knee() {
 
 #[test]
 fn the_titles_of_its_page_state_the_knee_and_what_to_take() {
-    let none = with_knee(Knee {
-        rise_pct: Some(Estimate::within(1.2, 0.0, 3.0)),
-        ..NONE
-    });
-    let untold = with_knee(Knee {
-        status: KneeStatus::Inconclusive,
-        ..NONE
-    });
     for (sample, words) in [
         (
             curve(),
@@ -152,12 +144,15 @@ fn the_titles_of_its_page_state_the_knee_and_what_to_take() {
             "held by quota-10ms and 25.0 % (21.0 to 29.0) held by quota-100ms</h2>",
         ),
         (
-            none,
+            level(),
             "<h2>Less headroom raises p99 by no more than noise (3.4 %)</h2>",
         ),
-        (untold, "<h2>Where p99 begins to rise is inconclusive</h2>"),
+        (
+            inconclusive(None),
+            "<h2>Where p99 begins to rise is inconclusive</h2>",
+        ),
     ] {
-        let page = page(&sample).replace('\u{a0}', " ");
+        let page = page(&sample);
         assert!(page.contains(words), "{words}: {}", titles(&page));
     }
 }
@@ -165,7 +160,7 @@ fn the_titles_of_its_page_state_the_knee_and_what_to_take() {
 #[test]
 fn each_headroom_can_be_picked_and_that_to_take_is_picked_first() {
     let sample = two();
-    let page = page(&sample).replace('\u{a0}', " ");
+    let page = page(&sample);
     let (_, picker) = page.split_once("<select id=\"level\"").unwrap();
     let (picker, _) = picker.split_once("</select>").unwrap();
     assert_eq!(count(picker, "<option"), sample.findings.tried().count());

@@ -1,11 +1,10 @@
 //! How a run whose load steps reads.
 
-use super::page::page;
 use super::sample::step::stepped;
 use super::{Sample, schema};
 use crate::Format;
 use crate::html::overlapping;
-use crate::tests::pages::{chart, count, titles};
+use crate::tests::pages::{chart, count, page, titles};
 use crate::tests::shown::{field, has, has_not, rows};
 use plimsoll_model::{Arm, ArmFinding, KeptUp, StepCourse, StepFinding, StepStatus};
 use std::time::Duration;
@@ -36,7 +35,7 @@ fn the_answer_is_the_arm_that_costs_least_of_those_that_yield() {
 #[test]
 fn its_page_has_the_table_of_steps_and_says_which_charts_it_lacks_and_why() {
     let sample = stepped();
-    let page = page(&sample).replace('\u{a0}', " ");
+    let page = page(&sample);
     has(
         &page,
         &[
@@ -66,7 +65,7 @@ fn its_page_has_the_table_of_steps_and_says_which_charts_it_lacks_and_why() {
         section,
         &[">not back<", ">350<", ">at once<", ">inconclusive<"],
     );
-    let without = super::page::page(&super::sample::sample());
+    let without = self::page(&super::sample::sample());
     assert!(!without.contains("<section id=\"step\""));
     assert!(!without.contains("There is no chart"));
 }
@@ -79,7 +78,7 @@ fn the_headline_of_a_page_is_the_answer() {
     sample.findings.step.remove(2);
     assert!(page(&sample).contains("<span>When latency is back after a step: inconclusive"));
     sample.findings.step.pop();
-    let none = page(&sample).replace('\u{a0}', " ");
+    let none = page(&sample);
     assert!(none.contains("<span>With no isolation mechanism is latency back within"));
     sample.findings.step.clear();
     assert!(page(&sample).contains("<span>When latency is back after a step: inconclusive"));
@@ -105,8 +104,8 @@ fn its_json_keeps_to_the_schema() {
 #[test]
 fn the_chart_of_slots_has_a_panel_per_arm_and_marks_when_latency_is_back() {
     let sample = stepped();
-    let page = page(&sample).replace('\u{a0}', " ");
-    let arms = sample.steps.len();
+    let page = page(&sample);
+    let arms = sample.drawn.steps.len();
     assert_eq!(arms, 4);
     for size in ["wide", "narrow"] {
         let slots = chart(&page, "slots", size);
@@ -117,11 +116,15 @@ fn the_chart_of_slots_has_a_panel_per_arm_and_marks_when_latency_is_back() {
         for (which, name) in [(0, "none"), (1, "weight"), (2, "sched-idle"), (3, "nice")] {
             assert_eq!(count(slots, &format!(">{name}</text>")), 1, "{name}");
             let path = slots.split("class=\"line course ").nth(which + 1).unwrap();
-            let path = path.split("/>").next().unwrap();
+            let (path, _) = path.split_once("/>").unwrap();
             let points = count(path, "L") + count(path, "M");
-            assert_eq!(points, sample.steps[which].slots.len(), "{name} {size}");
+            assert_eq!(
+                points,
+                sample.drawn.steps[which].slots.len(),
+                "{name} {size}"
+            );
         }
-        let late = sample.steps.iter().flat_map(|course| &course.slots);
+        let late = sample.drawn.steps.iter().flat_map(|course| &course.slots);
         let late = late.filter(|slot| slot.is_late == Some(true)).count();
         assert_eq!(count(slots, "class=\"speck late\""), late, "{size}");
         let said = match size {
@@ -136,7 +139,7 @@ fn the_chart_of_slots_has_a_panel_per_arm_and_marks_when_latency_is_back() {
     assert!(page.contains(title), "{}", titles(&page));
     assert_eq!(overlapping(&page), Vec::<String>::new());
     let mut unwatched = stepped();
-    unwatched.steps.clear();
+    unwatched.drawn.steps.clear();
     assert!(!self::page(&unwatched).contains("<section id=\"slots\""));
 }
 
@@ -144,10 +147,13 @@ fn the_chart_of_slots_has_a_panel_per_arm_and_marks_when_latency_is_back() {
 fn many_arms_have_a_panel_each() {
     let mut sample = stepped();
     sample.findings.step[2].status = Some(StepStatus::AtOnce);
-    let (course, found) = (sample.steps[1].clone(), sample.findings.step[2].clone());
+    let (course, found) = (
+        sample.drawn.steps[1].clone(),
+        sample.findings.step[2].clone(),
+    );
     let arm = sample.findings.arms[1].clone();
     for which in [Arm::CpuIdle, Arm::Quota100ms, Arm::CpuSet, Arm::Resctl] {
-        sample.steps.push(StepCourse {
+        sample.drawn.steps.push(StepCourse {
             arm: which,
             ..course.clone()
         });

@@ -1,6 +1,6 @@
 //! Runs about headrooms.
 
-use super::{Sample, arm, sample};
+use super::{Sample, arm, recommended, sample};
 use plimsoll_model::{
     Arm, BudgetVerdict, CurvePoint, Estimate, HeadroomCurve, Knee, KneeStatus, Recommended, Share,
 };
@@ -39,10 +39,8 @@ pub(crate) fn curve() -> Sample {
         recommended_headroom_pct: Some(20.0),
     }];
     found.recommended = Recommended {
-        arm: Some(Arm::Quota10ms),
         headroom_pct: Some(20.0),
-        within_budget: Some(true),
-        undecided: Vec::new(),
+        ..recommended(Some(Arm::Quota10ms), Some(true))
     };
     sample
 }

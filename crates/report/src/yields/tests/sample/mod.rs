@@ -4,11 +4,15 @@
 pub(crate) mod curve;
 pub(crate) mod step;
 
+use crate::tests::pages::{STOLEN, trial};
+use crate::tests::sample::rated;
+use crate::tests::shown::tally;
+use crate::yields::YieldPicture;
 use plimsoll_model::{
-    Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService,
-    Invalid, Job, JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, Phase, PictureSetting,
-    Plan, Rate, RatedRate, Recommended, Share, SideloadPlan, StepCourse, TrialPicture, Workload,
-    YieldFindings, YieldPlan,
+    Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService, Job,
+    JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, PictureSetting, Plan, Provenance,
+    Rate, Recommended, RunEnd, Share, SideloadPlan, TrialPicture, Workload, YieldFindings,
+    YieldPlan,
 };
 use std::time::Duration;
 
@@ -50,15 +54,7 @@ pub(super) fn arm(
     }
 }
 
-/// All that a report of a yield run is made from.
-pub(crate) struct Sample {
-    pub(crate) findings: YieldFindings,
-    pub(crate) plan: YieldPlan,
-    /// How many trials there are, and how many are invalid.
-    pub(crate) counts: (u64, u64),
-    pub(crate) trials: Vec<TrialPicture>,
-    pub(crate) steps: Vec<StepCourse>,
-}
+pub(crate) type Sample = crate::tests::sample::Sample<YieldPlan>;
 
 /// One arm within the budget, one beyond it, one of which that is inconclusive,
 /// and one that the host lacks.
@@ -70,13 +66,7 @@ pub(crate) fn sample() -> Sample {
     let mut sample = Sample {
         plan: plan(&missing),
         findings: YieldFindings {
-            rated: Some(RatedRate {
-                rate_rps: 2_000.0,
-                limited_by_service: true,
-                given: false,
-                disturbed: false,
-                never_carried: None,
-            }),
+            rated: Some(rated(2_000.0)),
             rate_rps: Some(1_200.0),
             budget: "p99+5%".parse().unwrap(),
             passes: 7,
@@ -85,22 +75,32 @@ pub(crate) fn sample() -> Sample {
             curve: Vec::new(),
             missing_arms: vec![missing],
             recommended: Recommended {
-                arm: Some(Arm::SchedIdle),
-                headroom_pct: None,
-                within_budget: Some(true),
                 undecided: vec![Arm::Nice],
+                ..recommended(Some(Arm::SchedIdle), Some(true))
             },
             step: Vec::new(),
             step_band_pct: None,
             step_slot_ms: None,
             step_alone: None,
         },
-        counts: (56, 2),
-        trials: Vec::new(),
-        steps: Vec::new(),
+        provenance: Provenance::default(),
+        requirements: Vec::new(),
+        trials: tally(56, 2),
+        ended: Some(RunEnd::Complete),
+        command_line: Vec::new(),
+        drawn: YieldPicture::default(),
     };
-    sample.trials = line(&sample.findings);
+    sample.drawn.trials = line(&sample.findings);
     sample
+}
+
+pub(super) fn recommended(arm: Option<Arm>, within_budget: Option<bool>) -> Recommended {
+    Recommended {
+        arm,
+        headroom_pct: None,
+        within_budget,
+        undecided: Vec::new(),
+    }
 }
 
 fn arms() -> Vec<ArmFinding> {
@@ -149,40 +149,29 @@ fn arms() -> Vec<ArmFinding> {
     ]
 }
 
-fn stolen() -> Invalid {
-    Invalid::Steal {
-        stolen: Share::ONE,
-        bound: Share::ZERO,
-    }
-}
-
 /// Eight passes of the arms that were tried, the last two trials of nice
 /// disturbed.
 fn line(findings: &YieldFindings) -> Vec<TrialPicture> {
-    let arms: Vec<&ArmFinding> = findings.arms.iter().collect();
+    let arms = &findings.arms;
     let visit = |i: usize| {
-        let of = arms[i % arms.len()];
+        let of = &arms[i % arms.len()];
         let bad = of.arm == Arm::Nice && i / arms.len() >= 6;
         let rate = if of.arm.has_service() { 1_200.0 } else { 0.0 };
+        let setting = PictureSetting::Beside {
+            rate: Rate::per_second(rate).unwrap(),
+            arm: of.arm,
+            headroom: None,
+        };
+        let began = Duration::from_secs(7 * i as u64);
         TrialPicture {
-            phase: Phase::Level { level: None },
-            setting: PictureSetting::Beside {
-                rate: Rate::per_second(rate).unwrap(),
-                arm: of.arm,
-                headroom: None,
-            },
-            attempt: 0,
-            row: None,
-            began: Duration::from_secs(7 * i as u64),
             took: Duration::from_secs(7),
             warm_up: Duration::from_secs(1),
-            window: Duration::from_secs(5),
             achieved_rps: rate,
             load_pct: Some(60.0),
             cpu_pct: Some(97.0),
             p99_us: of.latency_us.map(|l| l.p99),
-            copy_s: None,
-            invalid: bad.then(stolen).into_iter().collect(),
+            invalid: bad.then_some(STOLEN).into_iter().collect(),
+            ..trial(setting, began, Duration::from_secs(5))
         }
     };
     (0..8 * arms.len()).map(visit).collect()
@@ -226,18 +215,13 @@ fn plan(missing: &MissingArm) -> YieldPlan {
 
 pub(crate) fn nothing() -> Sample {
     let mut sample = sample();
-    (sample.counts, sample.trials) = ((0, 0), Vec::new());
+    (sample.trials, sample.drawn) = (tally(0, 0), YieldPicture::default());
     let found = &mut sample.findings;
     found.rated = None;
     found.rate_rps = None;
     found.noise_floor_pct = None;
     found.passes = 0;
-    found.recommended = Recommended {
-        arm: None,
-        headroom_pct: None,
-        within_budget: None,
-        undecided: Vec::new(),
-    };
+    found.recommended = recommended(None, None);
     for arm in &mut found.arms {
         *arm = ArmFinding {
             arm: arm.arm,
@@ -264,12 +248,7 @@ pub(crate) fn nothing() -> Sample {
 pub(crate) fn all_beyond() -> Sample {
     let mut sample = sample();
     sample.findings.arms.truncate(3);
-    sample.findings.recommended = Recommended {
-        arm: None,
-        headroom_pct: None,
-        within_budget: Some(false),
-        undecided: Vec::new(),
-    };
+    sample.findings.recommended = recommended(None, Some(false));
     sample
 }
 
@@ -295,6 +274,6 @@ pub(crate) fn crowded() -> Sample {
     sample.findings.arms.extend(beside);
     sample.findings.missing_arms.clear();
     sample.findings.recommended.undecided.clear();
-    sample.trials = line(&sample.findings);
+    sample.drawn.trials = line(&sample.findings);
     sample
 }

@@ -1,6 +1,7 @@
 //! A run whose load steps.
 
-use super::{Sample, arm, sample};
+use super::{Sample, arm, recommended, sample};
+use crate::tests::sample::within;
 use plimsoll_model::{
     Arm, BudgetVerdict, Estimate, LoadLevel, StepCourse, StepFinding, StepPlan, StepSlot,
     StepStatus,
@@ -27,7 +28,7 @@ fn course(arm: Arm, times: fn(f64) -> f64) -> StepCourse {
 }
 
 fn found(arm: Arm, status: StepStatus, time_ms: Option<Estimate>, cost: f64) -> StepFinding {
-    let around = |value: f64, by: f64| Estimate::within(value, value - by, value + by);
+    let around = |value: f64, by: f64| within(value, by, by);
     StepFinding {
         arm,
         steps: 16,
@@ -71,9 +72,7 @@ pub(crate) fn stepped() -> Sample {
         slot: Duration::from_millis(50),
     });
     let findings = &mut sample.findings;
-    findings.recommended.arm = None;
-    findings.recommended.within_budget = None;
-    findings.recommended.undecided.clear();
+    findings.recommended = recommended(None, None);
     let after = Estimate {
         high: None,
         ..Estimate::within(350.0, 250.0, 450.0)
@@ -97,7 +96,7 @@ pub(crate) fn stepped() -> Sample {
     ];
     findings.step_band_pct = Some(6.2);
     findings.step_slot_ms = Some(50.0);
-    sample.steps = vec![
+    sample.drawn.steps = vec![
         course(Arm::None, |_| 4.0),
         course(Arm::Weight, |ms| 1.0 + (350.0 - ms).max(0.0) / 60.0),
         course(Arm::SchedIdle, |_| 1.02),
