@@ -6,6 +6,11 @@ pub(crate) fn words_if(is: bool, words: &str) -> &str {
     if is { words } else { "" }
 }
 
+/// What is said of a value, where it is known.
+pub(crate) fn words_of<T>(value: Option<T>, say: impl FnOnce(T) -> String) -> String {
+    value.map(say).unwrap_or_default()
+}
+
 pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string());

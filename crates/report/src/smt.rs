@@ -71,12 +71,9 @@ fn adds(subject: Subject, speedup: &Speedup) -> String {
         "The two threads of a core together do {} times the work of one",
         ratio(subject, &speedup.ratio),
     );
+    let is_1 = |(low, high)| low <= 1.0 && 1.0 <= high;
     text += &match speedup.ratio {
-        ratio
-            if ratio
-                .interval()
-                .is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high) =>
-        {
+        ratio if ratio.interval().is_some_and(is_1) => {
             ", not significantly different from 1.".to_owned()
         }
         ratio if ratio.value <= 1.0 => ", so the second one adds nothing.".to_owned(),
@@ -102,10 +99,7 @@ fn adds(subject: Subject, speedup: &Speedup) -> String {
 fn ratio(subject: Subject, estimate: &Estimate) -> String {
     match estimate.interval() {
         Some((low, high)) => format!("{:.2} ({low:.2} to {high:.2})", estimate.value),
-        None => format!(
-            "{:.2} (no interval: too few {})",
-            estimate.value, subject.trials
-        ),
+        None => format!("{:.2} ({})", estimate.value, subject.no_interval()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! How much is carried within a goal, and at which CPU use, in sentences.
 
 use crate::number::{self, Written, confidence, time_us};
-use crate::sentence::{Sentence, capital, words_if};
+use crate::sentence::{Sentence, capital, words_if, words_of};
 use crate::table::Ink;
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightBasis,
@@ -41,6 +41,18 @@ impl Subject {
             Workload::Hash(_) => Subject::THIS_MACHINE,
             Workload::Imported(_) => Subject::MACHINE_OF_TABLE,
         }
+    }
+
+    /// A value with its interval, or why it has none.
+    pub(crate) fn shows(self, written: &Written, unit: &str) -> String {
+        match written.ends() {
+            Some(_) => written.with_ends(unit),
+            None => format!("{}{unit} ({})", written.value, self.no_interval()),
+        }
+    }
+
+    pub(crate) fn no_interval(self) -> String {
+        format!("no interval: too few {}", self.trials)
     }
 
     /// Why a lower bound is no higher.
@@ -114,10 +126,10 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
         }
     };
     let confirmation = words_if(is_decided, confirmation(finding));
-    let note = finding
-        .note
-        .map(|note| " ".to_owned() + &note_sentence(subject, note));
-    let (missed_by, note) = (missed_by(finding), note.unwrap_or_default());
+    let note = words_of(finding.note, |note| {
+        format!(" {}", note_sentence(subject, note))
+    });
+    let missed_by = missed_by(finding);
     let over_time = over_time(finding);
     let text = format!("{text}{confirmation}.{missed_by}{over_time}{wide}{note}");
     let is_sure = is_decided
@@ -131,32 +143,34 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
 
 /// What all trials up to that load say, and what they are too short to say.
 fn over_time(finding: &CapacityFinding) -> String {
-    let Some(seen) = finding.over_time.filter(|_| finding.rate_rps.is_some()) else {
-        return String::new();
-    };
-    let missed = match finding.note {
-        // It says so itself.
-        Some(CapacityNote::MissedOverTime { .. }) => String::new(),
-        _ => format!(" {}.", capital(&seen.to_string())),
-    };
-    let every = seen.visible_every_s();
-    format!("{missed} Pauses and slow phases rarer than one in {every:.0} s may not have been seen.")
+    let seen = finding.over_time.filter(|_| finding.rate_rps.is_some());
+    words_of(seen, |seen| {
+        let missed = match finding.note {
+            // It says so itself.
+            Some(CapacityNote::MissedOverTime { .. }) => String::new(),
+            _ => format!(" {}.", capital(&seen.to_string())),
+        };
+        let every = seen.visible_every_s();
+        format!("{missed} Pauses and slow phases rarer than one in {every:.0} s may not have been seen.")
+    })
 }
 
 /// Why it carries no more, where that is not what the goal is about.
 fn missed_by(finding: &CapacityFinding) -> String {
-    match finding.missed_by {
-        None => String::new(),
-        Some(MissedBy::FellBehind {
-            offered_rps,
-            achieved_rps,
-        }) => format!(
-            " Throughput is the limit: of {} offered, {} were answered, although what was \
+    words_of(
+        finding.missed_by,
+        |MissedBy::FellBehind {
+             offered_rps,
+             achieved_rps,
+         }| {
+            format!(
+                " Throughput is the limit: of {} offered, {} were answered, although what was \
              answered met the goal.",
-            number::per_second(offered_rps),
-            number::per_second(achieved_rps)
-        ),
-    }
+                number::per_second(offered_rps),
+                number::per_second(achieved_rps)
+            )
+        },
+    )
 }
 
 /// The upper end, where nothing was seen between it and the value: not even what is
@@ -227,8 +241,8 @@ pub(crate) fn note_sentence(subject: Subject, note: CapacityNote) -> String {
             text = text.replace(words, of_table);
         }
     }
-    let way_out = way_out(note).map(|way| format!(" {}.", capital(way)));
-    format!("{}.{}", capital(&text), way_out.unwrap_or_default())
+    let way_out = words_of(way_out(note), |way| format!(" {}.", capital(way)));
+    format!("{}.{way_out}", capital(&text))
 }
 
 /// What the words of a note are for a table, which has no trials.
@@ -276,7 +290,7 @@ pub(crate) fn at_cpu(subject: Subject, finding: &CapacityFinding) -> String {
         (Some(rate), Some(cpu)) => format!(
             "At {}/s CPU use is {}.",
             Written::rate(rate).value,
-            cpu_use(subject, cpu)
+            subject.shows(&Written::pct(cpu), " %")
         ),
         (Some(_), None) => format!(
             "CPU use at that rate is not known: no {} near it has it.",
@@ -293,18 +307,6 @@ pub(crate) fn at_cpu(subject: Subject, finding: &CapacityFinding) -> String {
 /// too much.
 fn breaks_by_cpu(finding: &CapacityFinding) -> bool {
     matches!(finding.goal, Goal::Cpu { .. }) && seen_missed(finding)
-}
-
-/// CPU use in percent with its interval, or why it has none.
-fn cpu_use(subject: Subject, cpu: Estimate) -> String {
-    let written = Written::pct(cpu);
-    match written.ends() {
-        Some(_) => written.with_ends(" %"),
-        None => format!(
-            "{} % (no interval: too few {})",
-            written.value, subject.trials
-        ),
-    }
 }
 
 /// The part of the requests that a quantile is about: `half`, `99.9 %`.

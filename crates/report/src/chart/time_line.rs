@@ -3,6 +3,7 @@
 use super::axis::clock;
 use super::{Axis, Bar, Chart, Height, Panel, Scale, Unit, Width};
 use crate::number::{self, for_count, per_second, time_us};
+use crate::sentence::{words_if, words_of};
 use crate::table::{Column, ColumnsOf, known};
 use plimsoll_model::{Invalid, Phase, PictureSetting, TrialPicture};
 
@@ -35,10 +36,8 @@ pub(crate) fn time_line(
 ) -> Option<Chart> {
     trials.iter().find(|t| !t.took.is_zero())?;
     let codes = codes(trials);
-    let marked = match codes.is_empty() {
-        true => String::new(),
-        false => format!(" Hatched: invalid, because {}.", codes.join(", ")),
-    };
+    let marked = format!(" Hatched: invalid, because {}.", codes.join(", "));
+    let marked = words_if(!codes.is_empty(), &marked);
     let end = trials.last().map(|t| (t.began + t.took).as_secs_f64());
     let scale = Scale::linear(0.0, end.unwrap_or_default().max(0.001));
     panel.x = Axis::new("time in trials, minutes:seconds", scale, Unit::Clock);
@@ -57,12 +56,9 @@ pub(crate) fn bar(trial: &TrialPicture, y: (f64, f64)) -> Bar {
         PictureSetting::Offer { .. } => format!(", {} answered", per_second(trial.achieved_rps)),
         _ => String::new(),
     };
-    let p99 = trial.p99_us.map(|us| format!(", p99 {}", time_us(us)));
-    let p99 = p99.unwrap_or_default();
-    let verdict = match trial.invalid.is_empty() {
-        true => String::new(),
-        false => format!(": invalid: {}", reasons(trial)),
-    };
+    let p99 = words_of(trial.p99_us, |us| format!(", p99 {}", time_us(us)));
+    let verdict = format!(": invalid: {}", reasons(trial));
+    let verdict = words_if(!trial.invalid.is_empty(), &verdict);
     // A generator that was disturbed is late for that reason.
     let is_slip = |r: &&Invalid| matches!(r, Invalid::Slip { .. });
     let disturbed = trial.invalid.iter().find(|r| !is_slip(r));

@@ -12,7 +12,7 @@ use crate::document::{Document, Role, Rows, Table};
 use crate::escape::safe;
 use crate::markup::{El, beginning, el, shortened};
 use crate::number::{self, Written, confidence};
-use crate::sentence::{Sentence, words_if};
+use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::Ink;
 use charts::Machine;
 use plimsoll_model::{
@@ -199,11 +199,10 @@ fn difference_sentence(difference: &Difference) -> Sentence {
             ratio.with_ends(" times")
         ),
         _ => {
-            let seen = ratio.map(|ratio| format!(" (ratio {})", ratio.with_ends("")));
+            let seen = words_of(ratio, |ratio| format!(" (ratio {})", ratio.with_ends("")));
             let why = difference.why.as_ref();
-            let why = why.map(|why| format!(": {}", no_interval(why)));
-            let more = seen.unwrap_or_default() + &why.unwrap_or_default();
-            format!("{name} against {against}{per} within {goal}: inconclusive{more}.")
+            let why = words_of(why, |why| format!(": {}", no_interval(why)));
+            format!("{name} against {against}{per} within {goal}: inconclusive{seen}{why}.")
         }
     };
     ink(difference.verdict).says(text)

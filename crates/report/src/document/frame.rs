@@ -6,7 +6,7 @@ use super::tally::{TrialTally, reason};
 use super::{Fact, Facts};
 use crate::escape::safe;
 use crate::number::{counted, pct};
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, words_of};
 use crate::table::Ink;
 use plimsoll_model::{Outcome, Provenance, Requirement, RunEnd};
 
@@ -25,13 +25,10 @@ pub(super) fn ended(run: &Run<'_>) -> Option<Sentence> {
         }
         None => "The record has no end: the run was killed or is still running.".to_owned(),
     };
-    let resume = run
-        .resume
-        .map(|command| {
-            let file = safe(&run.record.file.to_string_lossy());
-            format!(" Resume it with: plimsoll {command} --resume {file}")
-        })
-        .unwrap_or_default();
+    let resume = words_of(run.resume, |command| {
+        let file = safe(&run.record.file.to_string_lossy());
+        format!(" Resume it with: plimsoll {command} --resume {file}")
+    });
     Some(Ink::Yellow.says(text + &resume))
 }
 
@@ -46,11 +43,11 @@ pub(super) fn trials(run: &Run<'_>) -> Option<Sentence> {
         0 => Ink::Dim,
         _ => Ink::Red,
     };
-    let advice = match trials.asks_for_quiet() {
-        true => format!(" {QUIETER}"),
-        false => String::new(),
+    let (space, advice) = match trials.asks_for_quiet() {
+        true => (" ", QUIETER),
+        false => ("", ""),
     };
-    Some(ink.says(format!("{}.{advice}", trials.in_words())))
+    Some(ink.says(format!("{}.{space}{advice}", trials.in_words())))
 }
 
 /// What to do about rows without a valid trial, where [`trials`] does not say it.

@@ -1,34 +1,10 @@
-//! The host on the page: what it is, and what it lacks.
+//! The host on the page: what it is.
 
-use super::page::list;
-use super::{Fact, Run, frame};
-use crate::markup::{El, Html, beginning, el};
+use super::Fact;
+use crate::markup::{Html, beginning, el};
 use plimsoll_model::Provenance;
 
-pub(super) fn section(run: &Run<'_>) -> El {
-    let facts = machine_facts(run.provenance);
-    let mitigations = mitigations(run.provenance).map(|list| {
-        let row = el("div").with(el("dt").with("CPU mitigations"));
-        el("dl").with(row.with(el("dd").with(list)))
-    });
-    let none = facts
-        .is_empty()
-        .then(|| el("p").with("Nothing is known of it."));
-    let lacking = frame::lacking(run);
-    let lacking = (!lacking.facts.is_empty()).then(|| {
-        el("div")
-            .with(el("h3").with(lacking.title))
-            .with(list(&lacking.facts))
-    });
-    crate::markup::section("machine")
-        .with(el("h2").with("Host"))
-        .with(none)
-        .with((!facts.is_empty()).then(|| list(&facts)))
-        .with(mitigations)
-        .with(lacking)
-}
-
-fn machine_facts(p: &Provenance) -> Vec<Fact> {
+pub(super) fn facts(p: &Provenance) -> Vec<Fact> {
     let topology = &p.topology;
     let count = |n: Option<u32>| n.map(|n| n.to_string());
     let cpus = match (topology.online.len(), topology.allowed.len()) {
@@ -66,7 +42,7 @@ fn machine_facts(p: &Provenance) -> Vec<Fact> {
 
 /// What the kernel does about weaknesses of this CPU, and which it leaves open:
 /// both change how fast it is. Those that it has not are nothing to read.
-fn mitigations(provenance: &Provenance) -> Option<Html> {
+pub(super) fn mitigations(provenance: &Provenance) -> Option<Html> {
     let known = &provenance.mitigations;
     let affected: Vec<(&String, &String)> = known
         .iter()

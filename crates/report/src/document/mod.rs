@@ -7,6 +7,7 @@
 //! for any run (how it ended, what the host lacks, invalid trials, where the
 //! record is) is added here, once for all experiments.
 
+mod again;
 pub(crate) mod csv;
 mod frame;
 mod host;

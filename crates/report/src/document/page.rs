@@ -1,10 +1,10 @@
 //! The page: a file that opens from disk, fetches nothing, and begins with the
 //! answers. Without its script everything can still be read.
 
+use super::again::again;
 use super::{Block, Document, Fact, RenderError, Role, Rows, Run, Table, frame, host};
 use crate::html::{Picker, grid, one_chart, table as columns_table};
 use crate::markup::{El, Html, beginning, el, hint_line, paragraph, section, shortened, typeset};
-use crate::secrets;
 use crate::sentence::Sentence;
 
 const STYLE: &str = include_str!("../html/style.css");
@@ -97,7 +97,7 @@ fn main(document: &Document<'_>) -> Html {
     main.push(document.picker.as_ref().and_then(Picker::bar));
     main.push(el("div").class("charts").with_all(sections));
     if let Some(run) = &document.run {
-        main.push(host::section(run));
+        main.push(machine(run));
     }
     main.push(method(document));
     main
@@ -182,7 +182,29 @@ fn table_section(id: &'static str, table: &Table) -> El {
         .with(below)
 }
 
-pub(super) fn list(facts: &[Fact]) -> El {
+/// The host: what it is, and what it lacks.
+fn machine(run: &Run<'_>) -> El {
+    let facts = host::facts(run.provenance);
+    let mitigations = host::mitigations(run.provenance).map(|list| {
+        let row = el("div").with(el("dt").with("CPU mitigations"));
+        el("dl").with(row.with(el("dd").with(list)))
+    });
+    let is_unknown = facts.is_empty();
+    let none = is_unknown.then(|| el("p").with("Nothing is known of it."));
+    let lacking = frame::lacking(run);
+    let lacking = (!lacking.facts.is_empty()).then(|| {
+        let title = el("h3").with(lacking.title);
+        el("div").with(title).with(list(&lacking.facts))
+    });
+    section("machine")
+        .with(el("h2").with("Host"))
+        .with(none)
+        .with((!is_unknown).then(|| list(&facts)))
+        .with(mitigations)
+        .with(lacking)
+}
+
+fn list(facts: &[Fact]) -> El {
     let row = |fact: &Fact| {
         let mark = fact.mark.as_ref().map(|mark| format!("{} ", mark.text));
         let detail = (!fact.detail.is_empty()).then(|| hint_line(&fact.detail));
@@ -225,58 +247,6 @@ fn of_record(run: &Run<'_>) -> Vec<Fact> {
     ])
 }
 
-/// The command to run it again. The seed puts what was visited into the same
-/// order, and is named where the command has none.
-fn again(run: &Run<'_>) -> Option<El> {
-    let command = without_output(&secrets::hide_in_command(run.record.command_line));
-    let seeded = command.iter().any(|word| word.starts_with("--seed"));
-    let seed = run.order_of.filter(|_| !seeded).map(|what| {
-        let words = format!(
-            "With --seed {} the {what} come in the same order again.",
-            run.seed
-        );
-        el("p").class("hint").with(words)
-    });
-    (!command.is_empty()).then(|| {
-        let command = el("pre").with(el("code").with(shortened(&shell(&command), 600)));
-        el("div")
-            .with(el("h3").with("To run it again"))
-            .with(command)
-            .with(seed)
-    })
-}
-
-/// A command without the file that it wrote: no file is written over, so beside
-/// its record the same words would only be refused. An import has to name one,
-/// so it names another. What comes after `--` is another's command.
-fn without_output(command: &[String]) -> Vec<String> {
-    let own = command.iter().position(|word| word == "--");
-    let (own, others) = command.split_at(own.unwrap_or(command.len()));
-    let mut kept = Vec::with_capacity(command.len());
-    let mut words = own.iter();
-    while let Some(word) = words.next() {
-        if word == "-o" || word == "--output" {
-            words.next();
-        } else if !word.starts_with("--output=") && !word.starts_with("-o") {
-            kept.push(word.clone());
-        }
-    }
-    if kept.get(1).is_some_and(|word| word == "import") {
-        kept.extend(["-o", "again.plimsoll"].map(str::to_owned));
-    }
-    kept.extend_from_slice(others);
-    kept
-}
-
-fn shell(command: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    command.iter().map(quoted).collect::<Vec<_>>().join(" ")
-}
-
 /// Data that the script reads and that is never run.
 fn data(id: &'static str, json: &str) -> El {
     el("script")
@@ -284,6 +254,3 @@ fn data(id: &'static str, json: &str) -> El {
         .attr("id", id)
         .with(Html::json(json))
 }
-
-#[cfg(test)]
-mod tests;

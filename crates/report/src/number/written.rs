@@ -2,6 +2,7 @@
 //! be made up.
 
 use super::{grouped, trimmed_pct};
+use crate::sentence::words_of;
 use plimsoll_model::{CONFIDENCE, Estimate};
 
 /// An estimate in writing, without its unit: no more digits than its interval
@@ -77,9 +78,20 @@ impl Written {
 
     /// `76.0 % (74.1 to 78.3)`, and without ends `76.0 %`.
     pub(crate) fn with_ends(&self, unit: &str) -> String {
-        let ends = self.ends();
-        let ends = ends.map(|ends| format!(" ({ends})")).unwrap_or_default();
-        format!("{}{unit}{ends}", self.value)
+        format!("{}{unit}{}", self.value, self.ends_in_brackets())
+    }
+
+    /// ` (74.1 to 78.3)`, and without ends nothing.
+    pub(crate) fn ends_in_brackets(&self) -> String {
+        words_of(self.ends(), |ends| format!(" ({ends})"))
+    }
+
+    /// `95 % interval 74.1 to 78.3`
+    pub(crate) fn interval(&self) -> String {
+        match self.ends() {
+            Some(ends) => format!("{} interval {ends}", confidence()),
+            None => "no interval".to_owned(),
+        }
     }
 }
 

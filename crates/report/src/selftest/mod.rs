@@ -3,6 +3,7 @@
 use crate::document::json::Json;
 use crate::document::{Document, Role, Table};
 use crate::number::{grouped, per_second};
+use crate::sentence::words_of;
 use crate::table::{Cell, Column, ColumnsOf, Ink, all_trials, or_dash};
 use plimsoll_model::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
 use schemars::JsonSchema;
@@ -99,9 +100,9 @@ fn meaning(selftest: &Selftest) -> String {
     let (recovered, all) = (selftest.recovered(), selftest.answers.len());
     let tolerance = selftest.answers.iter().map(|a| a.tolerance_pct);
     let tolerance = tolerance.fold(0.0, f64::max);
-    let worst = selftest.largest_error_pct();
-    let worst = worst.map(|w| format!("; the largest error was {w:.1} %"));
-    let worst = worst.unwrap_or_default();
+    let worst = words_of(selftest.largest_error_pct(), |worst| {
+        format!("; the largest error was {worst:.1} %")
+    });
     if selftest.is_passed() && all > 0 {
         return format!(
             "All {all} known answers were recovered within {tolerance:.0} %{worst}. {}",

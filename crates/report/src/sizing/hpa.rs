@@ -1,10 +1,9 @@
 //! A HorizontalPodAutoscaler for Kubernetes (API autoscaling/v2).
 
 use super::{PlanReport, cpu_use, doubt};
-use crate::capacity::Subject;
 use crate::escape::safe;
 use crate::number::{self, Written, counted, per_second};
-use crate::sentence::words_if;
+use crate::sentence::{words_if, words_of};
 use crate::table::wrap;
 use plimsoll_model::{Carried, Estimate, HPA_TOLERANCE, PlannedFrom};
 
@@ -105,17 +104,16 @@ fn capacity(report: &PlanReport<'_>) -> String {
     let sizing = report.sizing;
     let planned = per_second(sizing.planned_rps);
     let goal = report.capacity.goal;
-    let carried = Carried::from(report.capacity).estimate();
-    let carried = carried
-        .map(|carried| Written::rate(carried).with_ends("/s"))
-        .unwrap_or_default();
+    let carried = words_of(Carried::from(report.capacity).estimate(), |carried| {
+        Written::rate(carried).with_ends("/s")
+    });
     match sizing.planned_from {
         PlannedFrom::LowerEnd => format!(
             "One instance carries {carried} within {goal}; planned with the lower end, {planned}."
         ),
         PlannedFrom::HighestTried => format!(
             "One instance carries at least {planned} within {goal}, {}; planned with that.",
-            Subject::of(&report.source.plan.workload).limited_by(report.capacity)
+            report.subject().limited_by(report.capacity)
         ),
         PlannedFrom::Value => format!(
             "One instance carries {carried} within {goal}, without an interval: this is a guess."

@@ -12,7 +12,7 @@ use crate::capacity::{Subject, carries};
 use crate::document::json::Json;
 use crate::document::{Block, Document, Role, Source};
 use crate::number::{self, Written, counted, for_count, grouped, per_second};
-use crate::sentence::{Sentence, words_if};
+use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::{Ink, Paint};
 use linear::{linear_ink, linear_rule};
 use plimsoll_model::{
@@ -104,9 +104,8 @@ pub fn document<'a>(report: &PlanReport<'a>) -> Document<'a> {
 
 fn answers(report: &PlanReport<'_>) -> Vec<Sentence> {
     let sizing = report.sizing;
-    let subject = Subject::of(&report.source.plan.workload);
     let mut out = vec![
-        carries(subject, report.capacity),
+        carries(report.subject(), report.capacity),
         Ink::Plain.says(planned(report)),
         Ink::Green.says(instances(report)),
         Ink::Plain.says(at_peak(report)),
@@ -144,7 +143,7 @@ fn planned(report: &PlanReport<'_>) -> String {
         PlannedFrom::HighestTried => format!(
             "The plan takes {rate} per instance, {}: a lower bound, so fewer instances may do; \
              measure higher loads to know.",
-            Subject::of(&report.source.plan.workload).limited_by(report.capacity)
+            report.subject().limited_by(report.capacity)
         ),
         PlannedFrom::Value => format!(
             "The plan takes {rate} per instance, which has no interval: the plan is a guess; \
@@ -192,10 +191,9 @@ fn instances(report: &PlanReport<'_>) -> String {
 
 fn at_peak(report: &PlanReport<'_>) -> String {
     let sizing = report.sizing;
-    let cpu = sizing
-        .cpu_at_peak_pct
-        .map(|cpu| format!(", at a CPU use of {}", cpu_use(report, cpu)))
-        .unwrap_or_default();
+    let cpu = words_of(sizing.cpu_at_peak_pct, |cpu| {
+        format!(", at a CPU use of {}", cpu_use(report, cpu))
+    });
     let rate = per_second(sizing.rate_at_peak_rps);
     match sizing.instances {
         1 => format!("It carries {rate}{cpu}."),
@@ -203,19 +201,15 @@ fn at_peak(report: &PlanReport<'_>) -> String {
     }
 }
 
-/// CPU use in percent with its interval, or why it has none. All that a plan
-/// says of CPU use is written here, so that it says the same everywhere.
-fn cpu_use(report: &PlanReport<'_>, cpu: Estimate) -> String {
-    let written = Written::to_act_at(cpu);
-    match written.ends() {
-        Some(_) => written.with_ends(" %"),
-        None => format!("{} % ({})", written.value, no_interval(report)),
+impl PlanReport<'_> {
+    fn subject(&self) -> Subject {
+        Subject::of(&self.source.plan.workload)
     }
 }
 
-fn no_interval(report: &PlanReport<'_>) -> String {
-    let subject = Subject::of(&report.source.plan.workload);
-    format!("no interval: too few {}", subject.trials)
+/// All that a plan says of CPU use is written here, so that it says the same everywhere.
+fn cpu_use(report: &PlanReport<'_>, cpu: Estimate) -> String {
+    report.subject().shows(&Written::to_act_at(cpu), " %")
 }
 
 fn no_cpu(known_to: Option<Rate>) -> String {
@@ -247,7 +241,10 @@ fn autoscaler(report: &PlanReport<'_>) -> String {
             "the lower end of {} at {rate} per instance",
             cpu_use(report, cpu)
         ),
-        None => format!("CPU use at {rate} per instance ({})", no_interval(report)),
+        None => format!(
+            "CPU use at {rate} per instance ({})",
+            report.subject().no_interval()
+        ),
     };
     let sign = format!("CPU use is above {least} %, {of}");
     format!("{}.{}", act(auto, &sign), tolerance(report))

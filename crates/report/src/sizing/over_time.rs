@@ -3,7 +3,7 @@
 use super::money;
 use crate::document::Table;
 use crate::number;
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, words_of};
 use crate::table::{ColumnsOf, Ink};
 use plimsoll_model::FleetOverTime;
 
@@ -26,10 +26,10 @@ pub(super) fn table(over_time: &FleetOverTime) -> Table {
 
 pub(super) fn sentences(over_time: &FleetOverTime, fixed_instances: u32) -> Vec<Sentence> {
     let (hours, fixed) = (over_time.instance_hours, over_time.fixed_instance_hours);
-    let cost = over_time.cost.zip(over_time.fixed_cost);
-    let cost = cost
-        .map(|(cost, fixed)| format!(", {} instead of {}", money(cost), money(fixed)))
-        .unwrap_or_default();
+    let costs = over_time.cost.zip(over_time.fixed_cost);
+    let cost = words_of(costs, |(cost, fixed)| {
+        format!(", {} instead of {}", money(cost), money(fixed))
+    });
     let text = format!(
         "Over this traffic the autoscaled fleet takes {} instance-hours instead of {} for a fixed \
          fleet of {}{cost}.",

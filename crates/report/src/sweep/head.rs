@@ -4,7 +4,7 @@ use super::thresholds;
 use crate::Report;
 use crate::capacity::{Rank, Subject, before_gap, leading, met};
 use crate::document::Fact;
-use crate::number::{self, Written, confidence, per_second};
+use crate::number::{self, Written, per_second};
 use plimsoll_model::{CapacityFinding, CapacityNote, CapacityStatus, Estimate};
 
 pub(super) fn headline(report: &Report<'_>) -> String {
@@ -60,16 +60,15 @@ pub(super) fn tiles(report: &Report<'_>) -> Vec<Fact> {
 
 fn load_tile(first: &CapacityFinding, rate: Estimate, is_table: bool) -> Fact {
     let written = Written::rate(rate);
-    let sure = match (first.status, before_gap(first), written.ends()) {
-        (CapacityStatus::NotReached, _, _)
+    let sure = match (first.status, before_gap(first)) {
+        (CapacityStatus::NotReached, _)
             if matches!(first.note, Some(CapacityNote::TooFewRequestsAbove { .. })) =>
         {
             "lower bound: too few requests above".to_owned()
         }
-        (CapacityStatus::NotReached, _, _) => "lower bound: not saturated".to_owned(),
-        (CapacityStatus::Found, Some(high), _) => format!("below {}", per_second(high)),
-        (_, _, Some(ends)) => format!("{} interval {ends}", confidence()),
-        (_, _, None) => "no interval".to_owned(),
+        (CapacityStatus::NotReached, _) => "lower bound: not saturated".to_owned(),
+        (CapacityStatus::Found, Some(high)) => format!("below {}", per_second(high)),
+        _ => written.interval(),
     };
     let goal = met(first, is_table);
     Fact::tile("Load line", written.value, "/s", format!("{goal}; {sure}"))
@@ -77,10 +76,7 @@ fn load_tile(first: &CapacityFinding, rate: Estimate, is_table: bool) -> Fact {
 
 fn cpu_tile(cpu: Estimate) -> Fact {
     let written = Written::pct(cpu);
-    let sure = match written.ends() {
-        Some(ends) => format!("{} interval {ends}", confidence()),
-        None => "no interval".to_owned(),
-    };
+    let sure = written.interval();
     Fact::tile("CPU use there", written.value, "%", sure)
 }
 

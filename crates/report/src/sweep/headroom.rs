@@ -2,6 +2,7 @@
 
 use crate::capacity::{Subject, leading};
 use crate::number::Written;
+use crate::sentence::words_of;
 use plimsoll_model::{Estimate, Findings, Headroom, HeadroomIndex, NoHeadroom};
 
 /// An index this near to 1 is called the truth: it does not matter to plans.
@@ -32,17 +33,13 @@ fn known(subject: Subject, index: &HeadroomIndex, beyond_goal: bool) -> String {
             advice(index.nearest_level_ratio, beyond_goal),
         );
     };
-    let more = index
-        .extra_over_half_ratio
-        .map(|extra| {
-            let extra = Written::of(extra.map_rising(|ratio| 100.0 * ratio), 0);
-            format!(", {} more than at 50 %", extra.with_ends(" %"))
-        })
-        .unwrap_or_default();
+    let more = words_of(index.extra_over_half_ratio, |extra| {
+        let extra = Written::of(extra.map_rising(|ratio| 100.0 * ratio), 0);
+        format!(", {} more than at 50 %", extra.with_ends(" %"))
+    });
     // By itself in brackets, its interval in none.
     let nearest = Written::of(index.nearest_level_ratio, 2);
-    let ends = nearest.ends().map(|ends| format!(", {ends}"));
-    let ends = ends.unwrap_or_default();
+    let ends = words_of(nearest.ends(), |ends| format!(", {ends}"));
     format!(
         "At 50 % CPU use it does about {}; linear extrapolation predicts {}/s at 100 %. The \
          highest throughput at any level is {most}{more}: headroom index {} [by the level nearest \
@@ -56,14 +53,7 @@ fn known(subject: Subject, index: &HeadroomIndex, beyond_goal: bool) -> String {
 }
 
 fn ratio_of(subject: Subject, ratio: Estimate) -> String {
-    let written = Written::of(ratio, 2);
-    match written.ends() {
-        Some(ends) => format!("{} ({ends})", written.value),
-        None => format!(
-            "{} (no interval: too few {})",
-            written.value, subject.trials
-        ),
-    }
+    subject.shows(&Written::of(ratio, 2), "")
 }
 
 /// Which way CPU use is wrong, as far as an index with its interval shows.

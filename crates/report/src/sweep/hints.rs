@@ -2,7 +2,7 @@
 //! of the service matter, in a sentence each.
 
 use crate::number::{self, Written, for_count};
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::Ink;
 use plimsoll_model::{DirectionFinding, DirectionVerdict, Estimate, HintFinding, RestartsFinding};
 
@@ -17,13 +17,10 @@ pub(super) fn sentences(hints: &[HintFinding]) -> Vec<Sentence> {
 fn sentence(hint: &HintFinding) -> String {
     let counter = &hint.counter;
     // "Context switches rose to 3.4 switches" says it twice.
-    let unit = match counter.ends_with(hint.unit) {
-        true => String::new(),
-        false => format!(" {}", hint.unit),
-    };
+    let unit = format!(" {}", hint.unit);
+    let unit = words_if(!counter.ends_with(hint.unit), &unit);
     let slope = Written::of(hint.slope, 2);
-    let ends = slope.ends().map(|ends| format!(", {ends}"));
-    let ends = ends.unwrap_or_default();
+    let ends = words_of(slope.ends(), |ends| format!(", {ends}"));
     // "Rose" goes with one and with many.
     format!(
         "Per request, {counter} rose from {} to {}{unit} between {} and {} (slope {}{ends}).",

@@ -4,7 +4,7 @@
 use crate::capacity::Subject;
 use crate::document::Table;
 use crate::number::{self, Written};
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::{Cell, Column, ColumnsOf, Ink, known};
 use plimsoll_model::{Doubt, Estimate, Findings, ThresholdFinding};
 
@@ -131,10 +131,8 @@ pub(super) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence
     };
     // As in the table.
     let at = Written::pct(cpu);
-    let why = match cpu.low {
-        Some(_) => String::new(),
-        None => format!(" (no interval: too few {})", subject.trials),
-    };
+    let why = format!(" ({})", subject.no_interval());
+    let why = words_if(cpu.low.is_none(), &why);
     Some(Ink::Green.says(format!(
         "Scale-out threshold for {} % headroom below {of}/s: {} % CPU use{why}; at {} % (linear \
          rule) {}.",
@@ -161,8 +159,7 @@ fn leaves(left: Option<Estimate>) -> String {
             format!("the load is already {beyond} above that rate")
         }
         Some(left) => {
-            let ends = left_ends(left, 0).map(|ends| format!(" ({ends})"));
-            let ends = ends.unwrap_or_default();
+            let ends = words_of(left_ends(left, 0), |ends| format!(" ({ends})"));
             format!("the headroom is {} %{ends}", Written::of(left, 0).value)
         }
     }

@@ -2,7 +2,8 @@
 
 use super::{YieldReport, sentences, step, table};
 use crate::document::Fact;
-use crate::number::{Written, confidence, trimmed_pct};
+use crate::number::{Written, trimmed_pct};
+use crate::sentence::words_of;
 use plimsoll_model::{ArmFinding, Estimate, human_duration};
 
 /// The arm that is shown first: the one to take, else the first with a job beside the
@@ -23,17 +24,14 @@ pub(super) fn headline(report: &YieldReport<'_>) -> String {
     let budget = &findings.budget;
     match (findings.best(), findings.recommended.within_budget) {
         (Some(best), _) => {
-            let gained = best.work_gained_share.map(table::pct);
-            let gained = gained
-                .map(|gained| format!(" and gain {} % of its work", Written::pct(gained).value))
-                .unwrap_or_default();
+            let gained = words_of(best.work_gained_share.map(table::pct), |gained| {
+                format!(" and gain {} % of its work", Written::pct(gained).value)
+            });
             let headroom = sentences::with(findings.recommended.headroom_pct);
             format!("Use {}{headroom}{gained}, within {budget}", best.arm)
         }
         (None, Some(_)) => format!("No isolation mechanism keeps the service within {budget}"),
-        (None, None) => {
-            format!("Budget {budget}: inconclusive")
-        }
+        (None, None) => format!("Budget {budget}: inconclusive"),
     }
 }
 
@@ -42,10 +40,7 @@ pub(super) fn tiles(report: &YieldReport<'_>) -> Vec<Fact> {
     let Some(best) = findings.best() else {
         return Vec::new();
     };
-    let sure = |estimate: Estimate| match Written::pct(estimate).ends() {
-        Some(ends) => format!("{} interval {ends}", confidence()),
-        None => "no interval".to_owned(),
-    };
+    let sure = |estimate: Estimate| Written::pct(estimate).interval();
     let gained = best.work_gained_share.map(|share| {
         let gained = table::pct(share);
         let more = format!("of what the job does alone; {}", sure(gained));

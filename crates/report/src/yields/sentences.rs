@@ -3,7 +3,7 @@
 use super::YieldReport;
 use super::table::{pct, signed};
 use crate::number::{Written, per_second, time_us, trimmed_pct};
-use crate::sentence::{Sentence, words_if};
+use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::Ink;
 use plimsoll_model::{
     Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Estimate, Job, human_duration,
@@ -90,20 +90,13 @@ pub(super) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
 
 fn take(best: &ArmFinding, report: &YieldReport<'_>) -> String {
     let findings = report.findings;
-    let gained = best
-        .work_gained_share
-        .map(|share| Written::pct(pct(share)).with_ends(" %"))
-        .unwrap_or_default();
-    let change = best.latency_change_pct.map(|c| c.under(&findings.budget));
-    let paid = change
-        .map(|change| {
-            format!(
-                " and {} changes by {}",
-                findings.budget.quantile,
-                Written::pct(change).with_ends(" %")
-            )
-        })
-        .unwrap_or_default();
+    let gained = words_of(best.work_gained_share.map(pct), |gained| {
+        Written::pct(gained).with_ends(" %")
+    });
+    let paid = words_of(best.latency_change_pct, |change| {
+        let change = Written::pct(change.under(&findings.budget)).with_ends(" %");
+        format!(" and {} changes by {change}", findings.budget.quantile)
+    });
     format!(
         "Use {}{}: the job gains {gained} of its work beside the service{paid}, within {}.{}",
         best.arm,
@@ -114,9 +107,9 @@ fn take(best: &ArmFinding, report: &YieldReport<'_>) -> String {
 }
 
 pub(crate) fn with(headroom_pct: Option<f64>) -> String {
-    headroom_pct
-        .map(|headroom| format!(" with a headroom of {} %", trimmed_pct(headroom)))
-        .unwrap_or_default()
+    words_of(headroom_pct, |headroom| {
+        format!(" with a headroom of {} %", trimmed_pct(headroom))
+    })
 }
 
 fn why(arm: &ArmFinding) -> &'static str {
@@ -147,36 +140,27 @@ fn least_change<'a>(
 /// an interval.
 fn best_supported(report: &YieldReport<'_>) -> String {
     let least = least_change(report, |change| change.interval().is_some());
-    let told = least.map(|(name, arm, change)| {
-        let total = arm
-            .total_work_share
-            .map(|share| Written::pct(pct(share)).value);
-        let total = total.map(|total| format!(", {total} % total work"));
-        let ends = Written::pct(change).ends();
-        let ends = ends.map(|ends| format!(" ({ends})")).unwrap_or_default();
-        let total = total.unwrap_or_default();
+    words_of(least, |(name, arm, change)| {
+        let total = words_of(arm.total_work_share.map(pct), |total| {
+            format!(", {} % total work", Written::pct(total).value)
+        });
+        let ends = Written::pct(change).ends_in_brackets();
         format!(
             " Best supported: {name}, {} %{ends}{total}.",
             signed(change)
         )
-    });
-    told.unwrap_or_default()
+    })
 }
 
 fn cheapest(report: &YieldReport<'_>) -> String {
-    let told = least_change(report, |_| true).map(|(name, arm, change)| {
-        let price = arm
-            .price_us_per_pct
-            .map(|price| time_us(price.value.max(0.0)));
-        let price = price.map(|price| format!(", {price} of p99 for each percent of work"));
-        format!(
-            " Closest: {name}, +{} %{}.{}",
-            trimmed_pct(change.value.max(0.0)),
-            price.unwrap_or_default(),
-            why(arm)
-        )
-    });
-    told.unwrap_or_default()
+    words_of(least_change(report, |_| true), |(name, arm, change)| {
+        let price = words_of(arm.price_us_per_pct, |price| {
+            let price = time_us(price.value.max(0.0));
+            format!(", {price} of p99 for each percent of work")
+        });
+        let change = trimmed_pct(change.value.max(0.0));
+        format!(" Closest: {name}, +{change} %{price}.{}", why(arm))
+    })
 }
 
 fn needed(report: &YieldReport<'_>) -> String {

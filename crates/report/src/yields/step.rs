@@ -5,7 +5,7 @@ use super::YieldReport;
 use super::table::signed;
 use crate::document::Table;
 use crate::number::{MISSING, TimeUnit, Written, confidence, per_second, time_us, trimmed_pct};
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, words_of};
 use crate::table::{Cell, Column, ColumnsOf, Ink, ends, or_dash};
 use plimsoll_model::{
     Arm, Estimate, KeptUp, StepFinding, StepPlan, StepStatus, YieldFindings, human_duration,
@@ -13,20 +13,13 @@ use plimsoll_model::{
 
 pub(super) fn asked(report: &YieldReport<'_>, step: &StepPlan) -> Sentence {
     let findings = report.findings;
-    let rated = findings
-        .rated
-        .as_ref()
-        .map(|rated| {
-            format!(
-                " of the {} that the service carries alone",
-                per_second(rated.rate_rps)
-            )
-        })
-        .unwrap_or_default();
-    let slots = findings
-        .step_slot_ms
-        .map(|ms| format!(", in slots of {}", time_us(ms * 1e3)))
-        .unwrap_or_default();
+    let rated = words_of(findings.rated.as_ref(), |rated| {
+        let rate = per_second(rated.rate_rps);
+        format!(" of the {rate} that the service carries alone")
+    });
+    let slots = words_of(findings.step_slot_ms, |ms| {
+        format!(", in slots of {}", time_us(ms * 1e3))
+    });
     Ink::Dim.says(format!(
         "Steps from {} % to {} %{rated}, {} before and {} after each{slots}; {}.",
         trimmed_pct(step.low.pct()),
@@ -231,24 +224,24 @@ fn yields(best: &StepFinding, findings: &YieldFindings) -> String {
             format!("at once, within {}{at_most}", time_us(slot * 1e3))
         }
     };
-    let cost = best
-        .cost_request_seconds
-        .map(|cost| {
-            let cost = seconds(cost).with_ends(" request-seconds");
-            format!("; a step costs {cost}")
-        })
-        .unwrap_or_default();
-    format!(
-        "{} costs the least: latency is back {when}{cost}.",
-        best.arm
-    )
+    let (arm, cost) = (best.arm, cost(best));
+    format!("{arm} costs the least: latency is back {when}{cost}.")
+}
+
+/// `; a step costs 2.4 request-seconds`
+pub(crate) fn cost(found: &StepFinding) -> String {
+    words_of(found.cost_request_seconds, |cost| {
+        format!(
+            "; a step costs {}",
+            seconds(cost).with_ends(" request-seconds")
+        )
+    })
 }
 
 /// `none (+40 % in the end)`
 fn stays(arm: Arm, found: &StepFinding) -> String {
-    let settled = found
-        .settled_change_pct
-        .map(|change| format!(" ({} % in the end)", signed(change)))
-        .unwrap_or_default();
+    let settled = words_of(found.settled_change_pct, |change| {
+        format!(" ({} % in the end)", signed(change))
+    });
     format!("{arm}{settled}")
 }

@@ -6,7 +6,7 @@ use crate::chart::{
     Axis, Chart, Datum, Height, Line, Panel, Ranges, Ring, Scale, Series, Tone, Unit,
 };
 use crate::number::{self, Written};
-use crate::sentence::words_if;
+use crate::sentence::{words_if, words_of};
 use crate::sweep::headroom::{Tells, advice, is_beyond_goal, tells};
 use crate::sweep::levels::achieved_pct;
 use crate::table::{Column, ColumnsOf, ends, known};
@@ -83,8 +83,9 @@ fn short_titles(view: View<'_>) -> Vec<String> {
     // That of a cliff is CPU use between its two ends.
     let found = first.filter(|c| c.status == CapacityStatus::Found);
     let at_line = found.and_then(|c| c.cpu_pct);
-    let at_line = at_line.map(|cpu| format!(": {} % at the load line", Written::pct(cpu).value));
-    let at_line = at_line.unwrap_or_default();
+    let at_line = words_of(at_line, |cpu| {
+        format!(": {} % at the load line", Written::pct(cpu).value)
+    });
     match (lag(&findings.headroom), at_line.is_empty()) {
         (Some(lag), _) => vec![format!("CPU use {lag}{at_line}"), format!("CPU use {lag}")],
         (None, false) => vec![format!("CPU use{at_line}")],

@@ -3,6 +3,7 @@
 use super::{Arms, alone, known, listed, rows, within_row};
 use crate::chart::{At, Axis, Bar, Chart, Facets, Mark, MarkKind, Panel, Scale, Tone, Unit};
 use crate::number::time_us;
+use crate::sentence::words_of;
 use crate::yields::table::cause_name;
 use plimsoll_model::ArmFinding;
 
@@ -64,9 +65,9 @@ fn title(view: Arms<'_>) -> String {
 fn detail(arm: &ArmFinding) -> Option<String> {
     let one = |part: &Part| Some(format!("{} {}", part.name, time_us((part.of)(arm)?)));
     let parts: Vec<String> = PARTS.iter().filter_map(one).collect();
-    let cause = arm.cause.map(cause_name);
-    let cause = cause.map(|cause| format!("; more latency comes from: {cause}"));
-    let cause = cause.unwrap_or_default();
+    let cause = words_of(arm.cause, |cause| {
+        format!("; more latency comes from: {}", cause_name(cause))
+    });
     let known = !parts.is_empty();
     known.then(|| format!("per request {}{cause}", parts.join(", ")))
 }

@@ -8,7 +8,7 @@ use crate::chart::{
     Width,
 };
 use crate::number::{self, Written, trimmed_pct};
-use crate::sentence::{capital, words_if};
+use crate::sentence::{capital, words_if, words_of};
 use crate::yields::curve::table;
 use crate::yields::table::{pct, signed};
 use plimsoll_model::{CurvePoint, Estimate, HeadroomCurve, KneeStatus};
@@ -74,10 +74,9 @@ pub(super) fn gained(view: Arms<'_>) -> Option<Chart> {
     };
     let tell = |point: &CurvePoint| {
         let gained = Written::pct(gained_of(point)?).with_ends(" %");
-        let allowed = point
-            .allowed_share
-            .map(|share| format!("; allowed {} % of its CPUs", trimmed_pct(share * 100.0)))
-            .unwrap_or_default();
+        let allowed = words_of(point.allowed_share, |share| {
+            format!("; allowed {} % of its CPUs", trimmed_pct(share * 100.0))
+        });
         Some(format!("{gained} of what the job does alone{allowed}"))
     };
     let shown = ["arm", "headroom", "allowed", "gained", "interval"];
@@ -245,11 +244,11 @@ fn paid_title(view: Arms<'_>) -> String {
     };
     let (none, untold) = (with(KneeStatus::None), with(KneeStatus::Inconclusive));
     let rises = format!("{quantile} begins to rise below a headroom of {found}");
-    let noise = findings.noise_floor_pct;
-    let noise = noise.map(|n| format!(" ({} %)", trimmed_pct(n)));
+    let noise = words_of(findings.noise_floor_pct, |n| {
+        format!(" ({} %)", trimmed_pct(n))
+    });
     let level = format!(
-        "less headroom raises {quantile} by no more than noise{}{}",
-        noise.unwrap_or_default(),
+        "less headroom raises {quantile} by no more than noise{noise}{}",
         held(&none)
     );
     let open = format!(

@@ -162,8 +162,7 @@ fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
 
 /// ` (0.7 to 3.5)`
 fn ends(estimate: Estimate) -> String {
-    let ends = Written::pct(estimate).ends();
-    ends.map(|ends| format!(" ({ends})")).unwrap_or_default()
+    Written::pct(estimate).ends_in_brackets()
 }
 
 fn verdict_words(arm: &ArmFinding) -> Option<&'static str> {

@@ -8,7 +8,7 @@ use crate::chart::{
 };
 use crate::number::{Written, grouped, time_us, trimmed_pct};
 use crate::table::Column;
-use crate::yields::step::back_after;
+use crate::yields::step::{back_after, cost};
 use plimsoll_model::{Arm, StepCourse, StepFinding, StepSlot, StepStatus, human_duration};
 
 struct Panel<'a> {
@@ -131,11 +131,7 @@ fn with(panels: &[&Panel<'_>]) -> String {
 }
 
 fn detail(panel: &Panel<'_>, slot_ms: f64) -> String {
-    let cost = panel.found.cost_request_seconds;
-    let cost = cost.map(|cost| Written::of(cost, 3).with_ends(" request-seconds"));
-    let cost = cost.map(|cost| format!("; a step costs {cost}"));
-    let cost = cost.unwrap_or_default();
-    format!("{}{cost}", status(panel.found, slot_ms))
+    status(panel.found, slot_ms) + &cost(panel.found)
 }
 
 /// `back after 350 ms (250 or more)`
