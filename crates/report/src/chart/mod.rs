@@ -45,7 +45,7 @@ pub use model::{
 pub use picture::{Cell, Picture};
 pub use progress::{LiveCharts, Progress, TrialPoint, progress};
 pub use scale::Scale;
-pub use spark::{bar, sparkline};
+pub use spark::bar;
 pub(crate) use terminal::text;
 pub use tone::Tone;
 

@@ -17,16 +17,6 @@ pub fn bar(share: Option<f64>, row: usize, rows: usize, charset: Charset) -> cha
     charset.pick(BLOCKS, LETTERS)[here]
 }
 
-/// Shares of the highest value, one character each, in so many rows from the
-/// top.
-pub fn sparkline(shares: &[Option<f64>], rows: usize, charset: Charset) -> Vec<String> {
-    let line = |row| {
-        let symbols = shares.iter().map(|share| bar(*share, row, rows, charset));
-        symbols.collect()
-    };
-    (0..rows).rev().map(line).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,9 +24,14 @@ mod tests {
     #[test]
     fn bars_are_as_high_as_their_share_and_a_little_is_seen() {
         let shares = [Some(0.0), Some(0.001), Some(0.5), Some(1.0), None];
-        assert_eq!(sparkline(&shares, 1, Charset::Unicode), [" ▁▄█ "]);
-        assert_eq!(sparkline(&shares, 1, Charset::Ascii), [" .=# "]);
-        assert_eq!(sparkline(&shares, 2, Charset::Unicode), ["   █ ", " ▁██ "]);
-        assert_eq!(sparkline(&[Some(f64::NAN)], 1, Charset::Ascii), [" "]);
+        let row = |row, rows, charset| {
+            let bars = shares.map(|share| bar(share, row, rows, charset));
+            bars.iter().collect::<String>()
+        };
+        assert_eq!(row(0, 1, Charset::Unicode), " ▁▄█ ");
+        assert_eq!(row(0, 1, Charset::Ascii), " .=# ");
+        assert_eq!(row(1, 2, Charset::Unicode), "   █ ");
+        assert_eq!(row(0, 2, Charset::Unicode), " ▁██ ");
+        assert_eq!(bar(Some(f64::NAN), 0, 1, Charset::Ascii), ' ');
     }
 }

@@ -279,7 +279,7 @@ impl<'a> Document<'a> {
         })));
     }
 
-    fn sentences(&self, role: Role) -> impl Iterator<Item = &Sentence> {
+    pub(crate) fn sentences(&self, role: Role) -> impl Iterator<Item = &Sentence> {
         let own = self.blocks.iter().filter_map(move |block| match block {
             Block::Sentences(of, sentences) if *of == role => Some(sentences),
             _ => None,

@@ -7,7 +7,7 @@ mod frame;
 mod labels;
 pub(crate) mod pages;
 pub(crate) mod sample;
-mod sentences;
+pub(crate) mod sentences;
 pub(crate) mod shown;
 mod smt;
 mod snapshots;

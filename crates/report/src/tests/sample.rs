@@ -43,10 +43,6 @@ pub(crate) struct Sample<P: Experiment = Plan> {
 }
 
 impl<P: Experiment> Sample<P> {
-    pub(crate) fn report(&self) -> Report<'_, P, P::Findings> {
-        self.report_of(&self.plan)
-    }
-
     fn report_of<'a>(&'a self, plan: &'a P) -> Report<'a, P, P::Findings> {
         Report {
             experiment: P::NAME,

@@ -38,9 +38,13 @@ pub(crate) fn is_snapshot(name: &str, width: usize, text: &str) {
         std::fs::write(&path, text).unwrap();
     }
     let expected = std::fs::read_to_string(path).unwrap();
+    let case = text
+        .lines()
+        .zip(expected.lines())
+        .find(|(is, was)| is != was);
     assert!(
         text == expected,
-        "{name}: got\n{text}\ninstead of\n{expected}"
+        "{name} differs first in {case:?}: got\n{text}\ninstead of\n{expected}"
     );
 }
 

@@ -1,7 +1,6 @@
 //! How a curve over headrooms reads, and how it is drawn.
 
 use super::sample::curve::{curve, two};
-use super::sample::recommended;
 use super::*;
 use crate::html::overlapping;
 use crate::tests::pages::{chart, count, page, titles};
@@ -9,85 +8,10 @@ use crate::tests::shown::{has, rows};
 use plimsoll_model::{Estimate, Knee, KneeStatus};
 use proptest::prelude::*;
 
-fn with_knee(
-    status: KneeStatus,
-    headroom_pct: Option<Estimate>,
-    rise_pct: Option<Estimate>,
-) -> Sample {
-    let mut sample = curve();
-    sample.findings.curve[0].knee = Knee {
-        status,
-        headroom_pct,
-        rise_pct,
-    };
-    sample
-}
-
-/// No headroom makes a difference.
-fn level() -> Sample {
-    with_knee(
-        KneeStatus::None,
-        None,
-        Some(Estimate::within(1.2, 0.0, 3.0)),
-    )
-}
-
-fn inconclusive(headroom_pct: Option<Estimate>) -> Sample {
-    with_knee(KneeStatus::Inconclusive, headroom_pct, None)
-}
-
-#[test]
-fn the_knee_and_the_headroom_to_take_are_said() {
-    for (sample, part) in [
-        (curve(), "rise below a headroom of 14.6 % (12.0 to 17.0)"),
-        (curve(), "Most work within p99+5%: 20 % headroom."),
-        (
-            curve(),
-            "Use quota-10ms with a headroom of 20 %: the job gains 19.0 %",
-        ),
-        (
-            curve(),
-            "From a headroom of 40 % on the job is allowed the same 5 %",
-        ),
-        (
-            level(),
-            "no knee; from 50 % headroom down to 0 % p99 rises by 1.2 %, within the noise floor (3.4 %).",
-        ),
-        (
-            inconclusive(Some(Estimate::within(20.0, 2.0, 48.0))),
-            "knee of p99 inconclusive (perhaps below 20 % (2 to 48) headroom).",
-        ),
-        (
-            inconclusive(None),
-            "it takes at least 5 passes and 4 headrooms.",
-        ),
-    ] {
-        let text = sample.flat();
-        assert!(text.contains(part), "'{part}' is missing: {text}");
-    }
-}
-
-#[test]
-fn where_no_headroom_is_enough_the_nearest_is_named_with_it() {
-    let mut sample = curve();
-    let found = &mut sample.findings;
-    found.recommended = recommended(None, Some(false));
-    found.curve[0].recommended_headroom_pct = None;
-    let text = sample.flat();
-    has(
-        &text,
-        &[
-            "Closest: quota-10ms with a headroom of 50 %",
-            "No headroom is within p99+5% for certain.",
-        ],
-    );
-}
-
 #[test]
 fn a_curve_in_json_keeps_to_the_schema() {
     let good = curve().json();
     schema().accepts(&good);
-    schema().accepts(&with_knee(KneeStatus::None, None, None).json());
     let points = &good["findings"]["curve"][0]["points"];
     assert_eq!(points[2]["headroom_pct"], 20.0);
     assert_eq!(points[2]["work_gained_share"]["value"], 0.19);
@@ -125,6 +49,17 @@ fn its_charts_have_a_point_for_each_headroom_and_mark_the_knee() {
 
 #[test]
 fn the_titles_of_its_page_state_the_knee_and_what_to_take() {
+    let with_knee = |status, rise_pct| {
+        let mut sample = curve();
+        sample.findings.curve[0].knee = Knee {
+            status,
+            headroom_pct: None,
+            rise_pct,
+        };
+        sample
+    };
+    let level = with_knee(KneeStatus::None, Some(Estimate::within(1.2, 0.0, 3.0)));
+    let inconclusive = with_knee(KneeStatus::Inconclusive, None);
     for (sample, words) in [
         (
             curve(),
@@ -144,11 +79,11 @@ fn the_titles_of_its_page_state_the_knee_and_what_to_take() {
             "held by quota-10ms and 25.0 % (21.0 to 29.0) held by quota-100ms</h2>",
         ),
         (
-            level(),
+            level,
             "<h2>Less headroom raises p99 by no more than noise (3.4 %)</h2>",
         ),
         (
-            inconclusive(None),
+            inconclusive,
             "<h2>Where p99 begins to rise is inconclusive</h2>",
         ),
     ] {
