@@ -4,7 +4,6 @@ use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{CpuPlan, CpuSet, ImportedTable, TableRows};
 
-/// Which CPUs do what, where that was decided.
 pub(crate) fn cpus(cpus: &CpuPlan) -> Option<String> {
     let of = |what: &str, set: &CpuSet| (!set.is_empty()).then(|| format!("{what} {set}"));
     let parts = [

@@ -19,8 +19,6 @@ struct Context<'a> {
     is_copies: bool,
 }
 
-/// Whether SMT matters for how CPU use and work of a service relate, and how
-/// much.
 pub(crate) fn of_sweep(report: &Report<'_>) -> Option<Sentence> {
     let context = Context {
         subject: Subject::of(&report.plan.workload),
@@ -137,7 +135,6 @@ fn unknown(context: &Context<'_>, why: NoSpeedup) -> Option<String> {
     Some(lags + &way_out(context, why))
 }
 
-/// Why it is not known by how much, and what can be done.
 fn way_out(context: &Context<'_>, why: NoSpeedup) -> String {
     let (cpus, is_copies) = (context.cpus, context.is_copies);
     match why {

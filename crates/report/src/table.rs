@@ -3,7 +3,6 @@
 use crate::number::{MISSING, Written, estimate_us};
 use plimsoll_model::Estimate;
 
-/// How a piece of text is painted, where it is painted at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
     Plain,
@@ -77,7 +76,6 @@ impl From<String> for Cell {
     }
 }
 
-/// A column: what it is, in which unit, and one cell per row.
 #[derive(Debug, Clone)]
 pub struct Column {
     name: &'static str,
@@ -187,7 +185,6 @@ pub(crate) fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> Ce
     value.map_or_else(|| MISSING.to_owned(), show).into()
 }
 
-/// The ends of an interval, or a dash.
 pub(crate) fn ends(written: Option<Written>) -> Cell {
     or_dash(written.and_then(|written| written.ends()), |ends| ends)
 }
@@ -209,7 +206,6 @@ pub(crate) fn all_trials(valid: u32, invalid: u32) -> Cell {
     text.into()
 }
 
-/// The names of the columns that a width has room for.
 pub(crate) fn shown(columns: &[Column], width: usize) -> Vec<&'static str> {
     let (columns, _) = fit(columns.to_vec(), width);
     columns.iter().map(|column| column.name).collect()

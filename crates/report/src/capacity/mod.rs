@@ -155,7 +155,6 @@ fn over_time(finding: &CapacityFinding) -> String {
     })
 }
 
-/// Why it carries no more, where that is not what the goal is about.
 fn missed_by(finding: &CapacityFinding) -> String {
     words_of(
         finding.missed_by,
@@ -276,7 +275,6 @@ pub fn way_out(note: CapacityNote) -> Option<&'static str> {
     })
 }
 
-/// CPU use at the rate of the sentence before, which may name others.
 pub(crate) fn at_cpu(subject: Subject, finding: &CapacityFinding) -> String {
     let is_rate = finding.status != CapacityStatus::Undecided;
     match (finding.rate_rps.filter(|_| is_rate), finding.cpu_pct) {

@@ -163,6 +163,13 @@ impl Chart {
             ..Chart::default()
         }
     }
+
+    pub(crate) fn described(self, description: impl Into<String>) -> Chart {
+        Chart {
+            description: description.into(),
+            ..self
+        }
+    }
 }
 
 impl Panel {

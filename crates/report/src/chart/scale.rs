@@ -132,7 +132,6 @@ impl Scale {
         self.law == Law::Log
     }
 
-    /// Where a value is: from 0 to 1 on the axis.
     fn unclamped(&self, value: f64) -> f64 {
         match self.law {
             Law::Linear => (value - self.from) / (self.to - self.from),
@@ -169,7 +168,6 @@ impl Scale {
         self.from.max(self.to)
     }
 
-    /// Round values within, about as many as are asked for.
     pub fn ticks(&self, about: usize) -> Vec<f64> {
         let ends = (self.from, self.to);
         match self.law {

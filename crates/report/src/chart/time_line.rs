@@ -27,7 +27,6 @@ pub(crate) fn of_loads(
     time_line(trials, title, hint, panel)
 }
 
-/// What time lines have in common; `None` where no trial took any time.
 pub(crate) fn time_line(
     trials: &[TrialPicture],
     title: String,
@@ -125,7 +124,6 @@ fn reasons(trial: &TrialPicture) -> String {
     }
 }
 
-/// What a trial was set to, in the unit of the axis.
 fn load(trial: &TrialPicture) -> f64 {
     match trial.setting {
         PictureSetting::Offer { rate } | PictureSetting::Beside { rate, .. } => rate.get(),

@@ -73,14 +73,6 @@ fn all(series: &[Series]) -> impl Iterator<Item = (f64, f64)> + Clone {
         .flat_map(|s| s.data.iter().map(|d| (d.x, d.y)))
 }
 
-fn one(panel: Panel, id: &str, (title, hint): (String, &str), description: &str) -> Chart {
-    Chart {
-        description: description.to_owned(),
-        ..Chart::of(panel, id, title, hint)
-    }
-}
-
-/// p99 against load, with the goal's mark on each line.
 pub(super) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Chart {
     let series = lines(machines, |machine| {
         let Some(factor) = machine.factor_on(basis) else {
@@ -119,7 +111,7 @@ pub(super) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Ch
         format!("{first} over load, a line per machine; the marks are the load lines.");
     Chart {
         width: Width::Full,
-        ..one(panel, basis.id, (title.to_owned(), ""), &description)
+        ..Chart::of(panel, &format!("latency-{}", basis.id), title, "").described(description)
     }
 }
 
@@ -129,7 +121,6 @@ fn load_axis() -> Axis {
     Axis::new(label, scale, Unit::Number)
 }
 
-/// CPU use against load, both in percent of the machine's own most.
 pub(super) fn cpu(machines: &[Machine<'_>], title: String) -> Chart {
     let mut panel = Panel::of_cpu(load_axis(), Series::diagonal("CPU use = load", 100.0));
     panel.height = Height::Equal;
@@ -140,12 +131,7 @@ pub(super) fn cpu(machines: &[Machine<'_>], title: String) -> Chart {
     }));
     let hint = "CPU use against achieved load, in percent of each machine's own rated rate. The \
                 dotted diagonal is CPU use linear in the load.";
-    one(
-        panel,
-        "cpu",
-        (title, hint),
-        "CPU use over load, a line per machine.",
-    )
+    Chart::of(panel, "cpu", title, hint).described("CPU use over load, a line per machine.")
 }
 
 pub(super) fn work(machines: &[Machine<'_>], basis: Basis, (title, hint): (String, &str)) -> Chart {
@@ -167,12 +153,7 @@ pub(super) fn work(machines: &[Machine<'_>], basis: Basis, (title, hint): (Strin
             series,
         )
     };
-    one(
-        panel,
-        basis.id,
-        (title, hint),
-        "Work per CPU-second over load.",
-    )
+    Chart::of(panel, basis.id, title, hint).described("Work per CPU-second over load.")
 }
 
 /// What machines carry within a goal: a point and its interval for each, in a
@@ -185,7 +166,7 @@ pub(super) fn capacities(comparison: &Comparison, goal: &Goal, id: &str, title: 
     Chart {
         panels: panels.collect(),
         width: Width::Full,
-        ..one(Panel::default(), id, (title, hint), description)
+        ..Chart::of(Panel::default(), id, title, hint).described(description)
     }
 }
 

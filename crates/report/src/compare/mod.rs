@@ -275,7 +275,6 @@ fn threshold_sentences(comparison: &Comparison) -> Vec<Sentence> {
     }
 }
 
-/// At which headrooms a machine's CPU use is another than the first one's.
 fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sentence {
     let own = comparison.threshold_differences.iter();
     let own: Vec<_> = own.filter(|d| d.name == machine.name).collect();

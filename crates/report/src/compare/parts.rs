@@ -68,25 +68,16 @@ fn carries(work_unit: WorkUnit, machine: &ComparedMachine, goal: &Goal) -> Strin
     format!("{name} {at_least}{value} {}", unit.name)
 }
 
-/// What rates can be shown per, where it is known of every machine: an id, a
-/// name, and the axis.
-fn bases(
-    comparison: &Comparison,
-    machines: &[Machine<'_>],
-) -> Vec<(&'static str, &'static str, Basis)> {
+/// What rates can be shown per, where it is known of every machine: a name, and the axis.
+fn bases(comparison: &Comparison, machines: &[Machine<'_>]) -> Vec<(&'static str, Basis)> {
     let all = [
-        (
-            "machine",
-            "per machine",
-            "latency-machine",
-            Measure::Capacity,
-        ),
-        ("cpu", "per CPU", "latency-cpu", Measure::PerCpu),
-        ("price", "per price", "latency-price", Measure::PerPrice),
+        ("machine", "per machine", Measure::Capacity),
+        ("cpu", "per CPU", Measure::PerCpu),
+        ("price", "per price", Measure::PerPrice),
     ];
     let known = |measure| machines.iter().all(|m| m.factor(measure).is_some());
     let all = all.into_iter().filter(|(.., measure)| known(*measure));
-    all.map(|(id, name, chart, measure)| {
+    let basis = |(id, name, measure)| {
         let bytes = comparison.work_unit == WorkUnit::HashedBytes;
         let axis = match (measure, bytes) {
             (Measure::PerCpu, false) => "offered load, requests per second and CPU",
@@ -99,14 +90,14 @@ fn bases(
         // The unit of a small figure: its name stands in the axis.
         let size = Scale::of(FigureUnit::of(comparison.work_unit, measure), 0.0).size;
         let basis = Basis {
-            id: chart,
+            id,
             measure,
             size,
             axis,
         };
-        (id, name, basis)
-    })
-    .collect()
+        (name, basis)
+    };
+    all.map(basis).collect()
 }
 
 fn latency(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<El> {
@@ -124,16 +115,18 @@ fn latency(comparison: &Comparison, machines: &[Machine<'_>]) -> Option<El> {
     let (_, name) = latency_name(machines);
     let title = format!("{name} at the highest load: {}", listed(machines, worst));
     let bases = bases(comparison, machines);
-    let choice = bases.iter().enumerate().map(|(i, (id, name, _))| {
+    let choice = bases.iter().enumerate().map(|(i, (name, basis))| {
         let input = el("input").attr("type", "radio").attr("name", "basis");
-        let input = input.attr("data-shows", id).flag_if("checked", i == 0);
+        let input = input
+            .attr("data-shows", basis.id)
+            .flag_if("checked", i == 0);
         el("label").with(input).with(format!(" {name}"))
     });
     let choice = el("fieldset").class("choice").with_all(choice);
     let choice = (bases.len() > 1).then_some(choice);
-    let drawings = bases.iter().enumerate().map(|(i, (id, _, basis))| {
+    let drawings = bases.iter().enumerate().map(|(i, (_, basis))| {
         let class = if i == 0 { "basis on" } else { "basis" };
-        let drawing = el("div").class(class).attr("data-basis", id);
+        let drawing = el("div").class(class).attr("data-basis", basis.id);
         drawing.with(svg(&charts::latency(machines, *basis, &title)))
     });
     let drawings: Html = drawings.collect();

@@ -75,7 +75,6 @@ pub(super) fn measure_name(measure: Measure) -> &'static str {
     }
 }
 
-/// A unit that all figures of a row are shown in.
 pub(super) struct Scale {
     /// How many of the figures' unit make one of these.
     pub(super) size: f64,
@@ -109,7 +108,6 @@ impl Scale {
     }
 }
 
-/// A row per headroom that is known of any machine.
 pub(super) fn threshold_rows(comparison: &Comparison) -> Vec<Vec<Cell>> {
     let mut headrooms: Vec<f64> = Vec::new();
     let all = comparison.machines.iter().flat_map(|m| &m.thresholds);

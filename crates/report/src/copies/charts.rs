@@ -109,7 +109,6 @@ fn ends<'a>(view: View<'a>) -> Option<(&'a CopiesFinding, &'a CopiesFinding)> {
     Some((rows.iter().find(counted)?, rows.iter().rfind(counted)?))
 }
 
-/// Numbers of copies, with a tick at each that was tried.
 fn copies_axis(view: View<'_>) -> Axis {
     let tried = view.findings.copies.iter().map(|r| f64::from(r.copies));
     Axis {
@@ -218,7 +217,6 @@ fn work(view: View<'_>) -> Option<Chart> {
     Some(chart(view, "work", (title.to_owned(), hint), tell, panel))
 }
 
-/// CPU use against copies, both as a part of the most.
 fn cpu(view: View<'_>) -> Option<Chart> {
     let rows = &view.findings.copies;
     let (first, most) = ends(view)?;

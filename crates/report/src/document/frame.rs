@@ -57,7 +57,6 @@ pub(crate) fn remedy(trials: &TrialTally) -> Option<Sentence> {
     (!trials.asks_for_quiet()).then(|| Ink::Yellow.says(text))
 }
 
-/// What looking on took, where that is not next to nothing.
 pub(super) fn view(run: &Run<'_>) -> Option<Sentence> {
     let taken = run.record.trials.view_pct.filter(|pct| *pct > 1.0)?;
     Some(Ink::Yellow.says(format!(

@@ -63,7 +63,6 @@ enum Ended {
 pub(crate) struct Json<'a>(Box<dyn Fn(bool) -> serde_json::Result<String> + 'a>);
 
 impl<'a> Json<'a> {
-    /// Of any kind, with a body whose fields stand beside the kind.
     pub(crate) fn of(schema_version: u32, kind: &'a str, body: impl Serialize + 'a) -> Json<'a> {
         let envelope = Envelope {
             schema_version,

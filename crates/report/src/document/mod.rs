@@ -33,6 +33,7 @@ use json::Json;
 use serde::Serialize;
 use std::fmt;
 
+#[derive(Default)]
 pub struct Document<'a> {
     pub(crate) title: String,
     /// What it is about: the first lines of the text.
@@ -173,22 +174,13 @@ impl Table {
 
 impl<'a> Document<'a> {
     pub(crate) fn new(title: String, subject: Vec<Sentence>) -> Document<'a> {
+        let first = subject.first().map_or("", |first| first.text.as_str());
         Document {
-            subject_html: crate::markup::shortened(
-                subject.first().map_or("", |first| first.text.as_str()),
-                160,
-            ),
+            subject_html: crate::markup::shortened(first, 160),
             title,
             subject,
-            headline: String::new(),
-            tiles: Vec::new(),
-            blocks: Vec::new(),
-            picker: None,
-            method: Vec::new(),
-            run: None,
-            json: None,
-            csv: None,
             download: "findings.json".to_owned(),
+            ..Document::default()
         }
     }
 

@@ -129,7 +129,6 @@ fn answer(document: &Document<'_>) -> El {
         .with(el("div").class("sentences answer").with_all(sentences))
 }
 
-/// That the answer rests on only a part of the run or of its trials.
 fn limits(run: &Run<'_>) -> Vec<El> {
     let trials = &run.record.trials;
     let many = run.resume.is_some() && trials.are_many_invalid();

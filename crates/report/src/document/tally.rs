@@ -49,7 +49,6 @@ impl TrialTally {
         self.invalid > 0 && 5 * self.invalid >= self.all
     }
 
-    /// Whether the machine was too busy to measure on: most trials are invalid.
     pub(super) fn asks_for_quiet(&self) -> bool {
         2 * self.invalid > self.all
     }

@@ -11,7 +11,6 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub(crate) struct Picker {
     names: Vec<String>,
-    /// What is measured of each, in one line.
     facts: Vec<String>,
     /// The details of each in a chart, by the chart's id.
     details: Vec<(String, Vec<String>)>,

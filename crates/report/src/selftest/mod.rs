@@ -20,8 +20,6 @@ pub struct Body<'a> {
     selftest: &'a Selftest,
 }
 
-/// A table of what is known and what was found, what there is to know about
-/// single rows, and what it means.
 pub fn document(selftest: &Selftest) -> Document<'_> {
     let mut out = Document::new("self-test".to_owned(), Vec::new());
     out.headline = headline(selftest);

@@ -6,7 +6,6 @@ use crate::sentence::words_if;
 use crate::table::Ink;
 use plimsoll_model::{Autoscaler, CpuFigure, FloorFrom, SizingCaution};
 
-/// Why the smallest fleet is as large as it is; nothing where it was asked for.
 pub(super) fn floor(auto: &Autoscaler) -> Option<&'static str> {
     match auto.floor_from {
         FloorFrom::Asked => None,

@@ -8,7 +8,6 @@ use plimsoll_model::Doubt;
 /// More loads than these are for programs.
 const MOST_SCATTERED_SHOWN: usize = 3;
 
-/// A sentence for each; of scattered rows for the first few.
 pub(super) fn sentences(doubts: &[Doubt]) -> Vec<Sentence> {
     let is_scattered = |doubt: &&Doubt| matches!(doubt, Doubt::ScatteredRows { .. });
     let scattered = doubts

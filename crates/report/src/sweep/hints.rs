@@ -32,7 +32,6 @@ fn sentence(hint: &HintFinding) -> String {
     )
 }
 
-/// Hysteresis: loud only if it is there.
 pub(super) fn direction(finding: &DirectionFinding) -> Sentence {
     let levels = finding.levels;
     let over = format!("{levels} {}", for_count(levels, "level", "levels"));
@@ -58,7 +57,6 @@ pub(super) fn direction(finding: &DirectionFinding) -> Sentence {
     ink.says(text)
 }
 
-/// How much of the scatter comes from restarts of the service.
 pub(super) fn restarts(finding: &RestartsFinding) -> Sentence {
     let share = finding.between_share.map_rising(|share| 100.0 * share);
     Ink::Plain.says(format!(

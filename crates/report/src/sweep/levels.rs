@@ -25,17 +25,10 @@ pub(super) fn columns(levels: &[LevelFinding], imported: bool) -> Vec<Column> {
         let latency = |l: &LevelFinding| l.latency_us.as_ref().map(|s| s.p99);
         let latency = of.column("latency", "us", |l| known(latency(l), number::short));
         let is_known = levels.iter().any(|l| l.cpu_us_per_request.is_some());
-        let all = [
-            Some(load),
-            Some(rate("rate")),
-            Some(cpu),
-            is_known.then_some(cpu_time),
-        ];
-        return all
-            .into_iter()
-            .flatten()
-            .chain([latency, count("rows")])
-            .collect();
+        let mut columns = vec![load, rate("rate"), cpu];
+        columns.extend(is_known.then_some(cpu_time));
+        columns.extend([latency, count("rows")]);
+        return columns;
     }
     let slip = |l: &LevelFinding| l.slip_us.as_ref().map(|s| s.p99);
     vec![

@@ -51,7 +51,6 @@ pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
 /// More rows than these are for programs.
 const MOST_POOLED_SHOWN: usize = 6;
 
-/// Which rows are taken for something else than they say.
 fn pooled(rows: &[PooledCpu]) -> Option<Sentence> {
     let shown = rows.iter().take(MOST_POOLED_SHOWN).map(|row| {
         format!(

@@ -16,7 +16,6 @@ pub(crate) mod tests;
 use crate::Report;
 use crate::document::json::Json;
 use crate::document::{Document, Fact, Facts, Role, Run, Table, file_name};
-use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{StepCourse, TrialPicture, YieldFindings, YieldPlan};
 
@@ -36,16 +35,33 @@ pub fn document<'a>(
     report: &'a YieldReport<'a>,
     picture: Option<&'a YieldPicture>,
 ) -> Document<'a> {
-    let parts = parts(report);
+    let findings = report.findings;
+    let (asked, table, notes, answer) = match &report.plan.step {
+        None => (
+            sentences::asked(report),
+            Table {
+                legend: notes::legend(findings),
+                ..Table::of(curve::table(findings))
+            },
+            notes::of(report),
+            [curve::sentences(findings), sentences::answer(report)].concat(),
+        ),
+        Some(plan) => (
+            step::asked(report, plan),
+            step::table(findings),
+            step::notes(report),
+            step::answer(report, plan),
+        ),
+    };
     let (workload, job) = (&report.workload, report.plan.sideload.job.to_string());
     let subject = Ink::Bold.says(format!("{workload}, beside it {job}"));
     let mut out = Document::new(format!("{job} beside {workload}"), vec![subject]);
     out.headline = head::headline(report);
     out.tiles = head::tiles(report);
     out.method = head::facts(report);
-    out.say(Role::Note, [parts.asked]);
-    out.table(parts.table);
-    out.say(Role::Note, parts.notes);
+    out.say(Role::Note, [asked]);
+    out.table(table);
+    out.say(Role::Note, notes);
     if let Some(YieldPicture { trials, steps }) = picture {
         let view = charts::Arms {
             report,
@@ -57,7 +73,7 @@ pub fn document<'a>(
         out.charts(charts);
     }
     out.facts(missing(report));
-    out.say(Role::Answer, parts.answer);
+    out.say(Role::Answer, answer);
     out.run = Some(Run::of(report, "arms"));
     out.json = Some(Json::of_run(SCHEMA_VERSION, report, Some(job)));
     out.csv = Some(csv::csv(report));
@@ -73,37 +89,5 @@ fn missing(report: &YieldReport<'_>) -> Facts {
         facts: missing
             .map(|missing| Fact::new(missing.arm.name(), missing.reason.clone()))
             .collect(),
-    }
-}
-
-/// What differs between a run at one load and one whose load steps.
-struct Parts {
-    asked: Sentence,
-    table: Table,
-    notes: Vec<Sentence>,
-    answer: Vec<Sentence>,
-}
-
-fn parts(report: &YieldReport<'_>) -> Parts {
-    let findings = report.findings;
-    match &report.plan.step {
-        None => Parts {
-            asked: sentences::asked(report),
-            table: Table {
-                legend: notes::legend(findings),
-                ..Table::of(curve::table(findings))
-            },
-            notes: notes::of(report),
-            answer: curve::sentences(findings)
-                .into_iter()
-                .chain(sentences::answer(report))
-                .collect(),
-        },
-        Some(plan) => Parts {
-            asked: step::asked(report, plan),
-            table: step::table(findings),
-            notes: step::notes(report),
-            answer: step::answer(report, plan),
-        },
     }
 }

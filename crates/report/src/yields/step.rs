@@ -47,7 +47,6 @@ const LEGEND: [(&str, &str); 4] = [
     ),
 ];
 
-/// Why such a run has no chart of work gained and latency paid.
 const NO_CHARTS: &str = "There is no chart of work gained and latency paid, and none of total work: \
                          where the load steps, the job is not run alone, and the latency of a \
                          whole trial mixes both loads. Except for the slots after a step, the \

@@ -72,7 +72,6 @@ pub(super) struct Frame<'a> {
     pub(super) width: f64,
     pub(super) height: f64,
     pub(super) cells: Vec<Cell<'a>>,
-    /// Whether the names of the axes stand once, around all panels.
     pub(super) is_shared: bool,
 }
 

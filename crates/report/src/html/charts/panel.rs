@@ -22,30 +22,24 @@ pub(super) fn draw(chart: &mut Drawing, cell: &Cell<'_>) {
         true => y_axis(chart, cell),
         false => rows(chart, cell),
     }
-    for mark in &panel.marks {
-        area(chart, cell, mark);
-    }
-    for bar in &panel.bars {
-        bar_of(chart, cell, bar);
-    }
-    for mark in &panel.marks {
-        mark_line(chart, cell, mark);
-    }
-    for series in panel.series.iter().filter(|s| s.ranges == Ranges::Band) {
-        ranges_band(chart, cell, series);
-    }
-    for series in &panel.series {
-        joined(chart, cell, series);
-    }
-    for series in panel.series.iter().filter(|s| s.ranges == Ranges::Bars) {
-        range_bars(chart, cell, series);
-    }
-    for series in &panel.series {
-        points(chart, cell, series);
-    }
-    for mark in &panel.rings {
-        ring(chart, cell, mark);
-    }
+    let of = |ranges| panel.series.iter().filter(move |s| s.ranges == ranges);
+    panel.marks.iter().for_each(|mark| area(chart, cell, mark));
+    panel.bars.iter().for_each(|bar| bar_of(chart, cell, bar));
+    panel
+        .marks
+        .iter()
+        .for_each(|mark| mark_line(chart, cell, mark));
+    of(Ranges::Band).for_each(|series| ranges_band(chart, cell, series));
+    panel
+        .series
+        .iter()
+        .for_each(|series| joined(chart, cell, series));
+    of(Ranges::Bars).for_each(|series| range_bars(chart, cell, series));
+    panel
+        .series
+        .iter()
+        .for_each(|series| points(chart, cell, series));
+    panel.rings.iter().for_each(|mark| ring(chart, cell, mark));
     titles(chart, cell);
     label::all(chart, cell);
     letters(chart, cell);

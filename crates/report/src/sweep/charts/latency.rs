@@ -13,7 +13,6 @@ use plimsoll_model::{
     Span, TrialPicture,
 };
 
-/// A percentile as it is drawn.
 #[derive(Clone, Copy)]
 pub(super) struct Percentile {
     pub(super) name: &'static str,
@@ -121,7 +120,6 @@ fn panel(view: View<'_>, lines: &[Percentile]) -> Panel {
     }
 }
 
-/// Rate and p99 of a valid trial that belongs to no level.
 fn search(trial: &TrialPicture) -> Option<(f64, f64)> {
     let is_search = matches!(trial.phase, Phase::Search | Phase::Confirmation);
     match trial.setting {

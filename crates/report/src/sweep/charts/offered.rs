@@ -65,7 +65,6 @@ fn detail(level: &LevelFinding) -> String {
     format!("{offered} offered, {} answered{slip}", per_second(achieved))
 }
 
-/// The generator's own lateness at p99, in microseconds.
 fn slip(level: &LevelFinding) -> Option<f64> {
     level.slip_us.as_ref().map(|slip| slip.p99)
 }

@@ -29,7 +29,6 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
     })
 }
 
-/// The tail at the lowest and at the highest level.
 fn title(levels: &[LevelFinding]) -> Option<String> {
     let tail = |l: &LevelFinding| Some((load_name(l), time_us(l.latency_us.as_ref()?.p999)));
     let (first, least) = levels.iter().find_map(tail)?;
@@ -107,7 +106,6 @@ fn panel(view: View<'_>) -> Panel {
     }
 }
 
-/// A goal at its percentile, which the axis names.
 fn ring(capacity: &CapacityFinding) -> Option<Ring> {
     let Goal::Latency { quantile, .. } = capacity.goal else {
         return None;

@@ -14,7 +14,6 @@ pub(super) fn highest(estimate: Estimate) -> f64 {
     estimate.high.unwrap_or(estimate.value)
 }
 
-/// Changes upwards, with room around the budget and the noise.
 pub(super) fn axis(view: Arms<'_>, changes: impl Iterator<Item = Estimate> + Clone) -> Axis {
     let findings = view.findings();
     let noise = findings.noise_floor_pct.unwrap_or(0.0);

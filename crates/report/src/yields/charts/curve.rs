@@ -18,7 +18,6 @@ fn tone(nth: usize) -> Tone {
     Tone::Nth([0, 3, 2, 4, 5][nth % 5])
 }
 
-/// Headrooms of which something is known, with what that is.
 struct Course<'a> {
     curve: &'a HeadroomCurve,
     nth: usize,
@@ -31,7 +30,6 @@ struct Mark<'a> {
     value: Estimate,
 }
 
-/// Latency against headroom: where it begins to rise.
 pub(super) fn paid(view: Arms<'_>) -> Option<Chart> {
     let courses = courses(view, |point| view.change(&point.found));
     courses.first()?;

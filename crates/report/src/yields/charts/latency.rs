@@ -7,7 +7,6 @@ use crate::chart::{
 use crate::number::time_us;
 use plimsoll_model::{ArmFinding, LatencyUs, Quantile};
 
-/// A percentile as it is drawn.
 type Mark = (&'static str, Tone, Shape, fn(&LatencyUs) -> f64);
 
 const MARKS: [Mark; 4] = [

@@ -76,7 +76,6 @@ fn hint(view: Arms<'_>) -> String {
     )
 }
 
-/// When the latency of these arms is back, the soonest first.
 fn title(view: Arms<'_>, panels: &[Panel<'_>]) -> String {
     let window = view.report.plan.step.map(|step| step.after);
     let window = human_duration(window.unwrap_or_default());

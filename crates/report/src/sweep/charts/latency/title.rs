@@ -148,7 +148,6 @@ fn is_off_its_line(finding: &CapacityFinding, levels: &[LevelFinding]) -> bool {
     seen.all(|us| (us > limit) == is_above)
 }
 
-/// The line that is drawn of the percentile that a goal is about.
 fn line_of(finding: &CapacityFinding, levels: &[LevelFinding]) -> Option<Vec<(f64, f64)>> {
     let Goal::Latency { quantile, .. } = finding.goal else {
         return None;
