@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Format;
-use crate::tests::shown::{Schema, as_text, has, has_not, shown};
+use crate::tests::shown::{Schema, as_text, is_snapshot, shown};
 use plimsoll_model::Estimate;
 use serde_json::json;
 
@@ -70,55 +70,23 @@ fn passed() -> Selftest {
 }
 
 #[test]
-fn truth_and_answer_stand_side_by_side_and_the_last_line_says_what_it_means() {
-    let text = as_text(&document(&selftest()), 160);
-    let line = |start: &str| {
-        text.lines()
-            .find(|l| l.trim_start().starts_with(start))
-            .unwrap()
-    };
-    for part in [
-        "2,000/s",
-        "2,040/s",
-        "1,990/s to 2,100/s",
-        "+2.0",
-        "recovered",
-    ] {
-        assert!(line("fixed").contains(part), "{text}");
-    }
-    assert!(line("stall ").contains("200.0ms"), "{text}");
-    assert!(line("lock ").contains("NOT MEASURED"), "{text}");
-    has(&text, &["lock: steal."]);
-    assert!(line("pauses ").contains("INCONCLUSIVE"), "{text}");
-    assert!(line("calibrated ").contains("at saturation"), "{text}");
-    let flat = text.replace('\n', " ");
-    let counts = "2 of 5 known answers were recovered within 5 %, 1 inconclusive (interval too \
-                  wide), 1 missed, 1 not measured; the largest error was 8.0 %. Do not rely on";
-    assert!(flat.contains(counts), "{text}");
-    let text = as_text(&document(&passed()), 160).replace('\n', " ");
-    let all = "All 2 known answers were recovered within 5 %; the largest error was 2.0 %. \
-               Capacities measured";
-    has(&text, &[all]);
-}
-
-#[test]
-fn without_a_miss_nothing_is_said_to_be_wrong() {
+fn self_tests_read_as_in_the_file() {
     let mut unproven = selftest();
     unproven
         .answers
         .retain(|a| a.verdict != SelftestVerdict::Missed);
-    let text = as_text(&document(&unproven), 160).replace('\n', " ");
-    has(&text, &["Nothing is wrong"]);
-    has_not(&text, "Do not rely");
-}
-
-#[test]
-fn a_quick_test_that_passed_promises_less() {
     let mut quick = passed();
     quick.answers.iter_mut().for_each(|a| a.widest_pct = 50.0);
-    let text = as_text(&document(&quick), 160).replace('\n', " ");
-    has(&text, &["The intervals are wide"]);
-    has_not(&text, "are accurate to about that");
+    let mut out = String::new();
+    for (name, selftest) in [
+        ("each verdict", selftest()),
+        ("passed", passed()),
+        ("nothing missed", unproven),
+        ("passed with wide intervals", quick),
+    ] {
+        out += &format!("# {name}\n{}\n", as_text(&document(&selftest), 100));
+    }
+    is_snapshot("selftest/selftest-100", 100, &out);
 }
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/selftest.schema.json");

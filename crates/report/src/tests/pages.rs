@@ -4,7 +4,7 @@
 use super::sample::{
     Experiment, Sample, copies, imported, imported_copies, nothing_valid, sweep, without_cpu,
 };
-use super::shown::{between, has, shown, tally};
+use super::shown::{between, has, is_snapshot, shown, tally};
 use crate::Format;
 use plimsoll_model::{
     CapacityStatus, CopiesFinding, CopiesPlan, CpuPoint, Estimate, Invalid, LatencySpread,
@@ -198,22 +198,6 @@ fn every_chart_of_a_sweep_has_all_points_in_both_sizes() {
 }
 
 #[test]
-fn titles_state_what_was_found() {
-    let page = page(&sweep());
-    has(
-        &page,
-        &[
-            "<span>The service carries 8,410/s at 76.0 % CPU use within all goals; p99&lt;10ms is \
-         missed first</span>",
-            "<h2>99 % of the requests are answered within 10ms up to 8,410/s</h2>",
-            "so plan with less than the idle time suggests</h2>",
-            "<h2>3 of 34 trials are invalid, most often because the hypervisor took CPU time</h2>",
-            "<h2>Scale-out threshold (CPU %) by headroom, the part of 8,410/s left free</h2>",
-        ],
-    );
-}
-
-#[test]
 fn the_goal_that_is_broken_first_decides_what_is_carried() {
     let headline = |sample: &Sample| {
         let page = page(sample);
@@ -243,11 +227,36 @@ fn the_goal_that_is_broken_first_decides_what_is_carried() {
     assert!(headline(&sample).ends_with("inconclusive"));
 }
 
-/// What a failing test shows of a page.
+/// The headings of a page, one a line.
 pub(crate) fn titles(page: &str) -> String {
-    let parts = page.split("<h").skip(1);
-    let heads = parts.filter_map(|part| part.split("</h").next());
-    heads.collect::<Vec<_>>().join("\n")
+    let headings = page
+        .split("<h")
+        .filter(|part| part.starts_with(['1', '2', '3']));
+    let text = |heading: &str| -> String {
+        let (markup, _) = heading.split_once("</h").unwrap();
+        let texts = markup
+            .split('<')
+            .filter_map(|part| Some(part.split_once('>')?.1));
+        texts.collect()
+    };
+    headings.map(|heading| text(heading) + "\n").collect()
+}
+
+#[test]
+fn the_titles_of_pages_are_as_in_the_file() {
+    let mut out = String::new();
+    for (name, sample) in [
+        ("sweep", sweep()),
+        ("sweep without CPU use", without_cpu()),
+        ("nothing valid", nothing_valid()),
+        ("table", imported()),
+    ] {
+        out += &format!("# {name}\n{}\n", titles(&page(&sample)));
+    }
+    for (name, sample) in [("copies", copies()), ("table of copies", imported_copies())] {
+        out += &format!("# {name}\n{}\n", titles(&page(&sample)));
+    }
+    is_snapshot("tests/titles", usize::MAX, &out);
 }
 
 #[test]
