@@ -1,6 +1,7 @@
 //! Tables of right-aligned columns that fit a width.
 
 use crate::number::{MISSING, Written, estimate_us};
+use crate::sentence::words_of;
 use plimsoll_model::Estimate;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -334,21 +335,21 @@ fn block(heads: &[Cell], row: &[Cell], width: usize, paint: Paint) -> String {
 /// A text that begins with a label, such as the name of a row, broken so that
 /// its further lines stand below the text and not below the label. The label
 /// is painted apart, and is as wide as its characters.
-pub(crate) fn hang(label: &Cell, text: &Cell, indent: usize, width: usize, paint: Paint) -> String {
+pub(crate) fn hang(
+    label: Option<&Cell>,
+    text: &str,
+    indent: usize,
+    width: usize,
+    paint: Paint,
+) -> String {
     let mut out = String::new();
-    let lines = wrap(&text.text, width.saturating_sub(indent).max(MOST_NARROW));
+    let lines = wrap(text, width.saturating_sub(indent).max(MOST_NARROW));
     for (i, line) in lines.iter().enumerate() {
-        let taken = if i == 0 {
-            label.text.chars().count()
-        } else {
-            0
-        };
-        if i == 0 && taken > 0 {
-            out += &paint.with(label.ink, &label.text);
-        }
+        let label = label.filter(|_| i == 0);
+        let taken = label.map_or(0, |label| label.text.chars().count());
+        out += &words_of(label, |label| paint.with(label.ink, &label.text));
         out.extend(std::iter::repeat_n(' ', indent.saturating_sub(taken)));
-        out += &paint.with(text.ink, line);
-        out.push('\n');
+        out += &format!("{line}\n");
     }
     out
 }
@@ -443,10 +444,10 @@ mod tests {
 
     #[test]
     fn a_hanging_text_stays_beside_its_label() {
-        let cell = |text: &str| Cell::from(text.to_owned());
+        let label = Cell::new(Ink::Plain, "ok");
         let shown = hang(
-            &cell("ok"),
-            &cell("one two three four five six"),
+            Some(&label),
+            "one two three four five six",
             4,
             24,
             Paint(false),

@@ -107,10 +107,7 @@ impl Panel {
             picture.write(left - 1, frame.top + row, axis, Ink::Dim);
         }
         for (tick, name) in &ticks {
-            let Some(up) = self.y.scale.place(*tick) else {
-                continue;
-            };
-            let row = frame.row(up);
+            let row = frame.row(self.y.scale.share(*tick));
             let from = left - 2 - name.chars().count();
             picture.write(from, row, name, Ink::Dim);
             picture.write(left - 1, row, charset.pick("┤", "+"), Ink::Dim);
@@ -152,10 +149,7 @@ impl Panel {
         let widest = few.last().map_or(0, |(_, name)| name.chars().count());
         let most = frame.columns / (widest + 3);
         for (tick, name) in self.x.ticks(most.max(1)) {
-            let Some(across) = self.x.scale.place(tick) else {
-                continue;
-            };
-            let column = frame.column(across);
+            let column = frame.column(self.x.scale.share(tick));
             picture.write(column, row, charset.pick("┬", "+"), Ink::Dim);
             let wide = name.chars().count();
             let from = column.saturating_sub(wide / 2);
@@ -165,10 +159,10 @@ impl Panel {
             }
         }
         let end = frame.left + frame.columns;
-        let fits = |label: &&String| label.chars().count() <= frame.columns;
-        let label = Some(&self.x.label)
-            .filter(fits)
-            .unwrap_or(&self.x.short_label);
+        let label = match self.x.label.chars().count() <= frame.columns {
+            true => &self.x.label,
+            false => &self.x.short_label,
+        };
         let from = end.saturating_sub(label.chars().count());
         picture.write(from, row + 2, label, Ink::Dim);
     }
@@ -196,12 +190,16 @@ impl Panel {
         picture.put(frame.left, frame.top, &canvas.cells());
     }
 
+    /// Where a point is, as shares of the width and of the height; `None` outside.
+    fn place(&self, datum: &Datum) -> Option<(f64, f64)> {
+        let across = self.x.scale.place(datum.x)?;
+        Some((across, self.y.scale.place(datum.y)?))
+    }
+
     fn series(&self, canvas: &mut Canvas, series: &Series) {
-        let place = |x, y| self.x.scale.place(x).zip(self.y.scale.place(y));
-        let dots = series.data.iter().map(|d| place(d.x, d.y));
-        let dots: Vec<_> = dots
-            .map(|place| place.map(|(across, up)| canvas.dot_at(across, up)))
-            .collect();
+        let places = series.data.iter().map(|d| self.place(d));
+        let dot = |place: Option<(f64, f64)>| place.map(|(across, up)| canvas.dot_at(across, up));
+        let dots: Vec<_> = places.map(dot).collect();
         let stride = match series.line {
             Line::None => None,
             Line::Solid | Line::Thin => Some(1),
@@ -226,11 +224,7 @@ impl Panel {
     /// the next free row.
     fn names(&self, picture: &mut Picture, frame: Frame) {
         let series = self.series.iter().filter_map(|s| {
-            let on = |d: &Datum| {
-                let up = self.y.scale.place(d.y)?;
-                self.x.scale.place(d.x).map(|_| up)
-            };
-            let up = s.data.iter().rev().find_map(on)?;
+            let (_, up) = s.data.iter().rev().find_map(|d| self.place(d))?;
             Some((up, &s.name, s.tone))
         });
         let level = self

@@ -6,7 +6,7 @@
 use super::{Block, Document, Fact, Facts, Look, Role, Rows, Table, frame};
 use crate::escape::safe;
 use crate::sentence::Sentence;
-use crate::table::{Cell, Ink, Paint, grid, hang, render, shown, wrap};
+use crate::table::{Ink, Paint, grid, hang, render, shown, wrap};
 use std::borrow::Borrow;
 
 /// Longer lines are hard to read; tables may be wider.
@@ -111,18 +111,17 @@ impl Lines {
     }
 
     fn fact(&mut self, fact: &Fact) {
-        let cell = |text: String| Cell::from(text);
-        let none = || cell(String::new());
         let text = format!("{}: {}", safe(&fact.name), safe(&fact.value));
-        let (mark, indent) = match &fact.mark {
-            Some(mark) => (mark.clone(), INDENT),
-            None => (none(), 2),
-        };
-        self.text += &hang(&mark, &cell(text), indent, self.width, self.paint);
-        if !fact.detail.is_empty() {
-            let detail = cell(safe(&fact.detail));
-            self.text += &hang(&none(), &detail, DETAIL_INDENT, self.width, self.paint);
-        }
+        let mark = fact.mark.as_ref();
+        let indent = mark.map_or(2, |_| INDENT);
+        self.text += &hang(mark, &text, indent, self.width, self.paint);
+        self.text += &hang(
+            None,
+            &safe(&fact.detail),
+            DETAIL_INDENT,
+            self.width,
+            self.paint,
+        );
     }
 
     /// Sentences after a blank line, unless there are none.

@@ -74,37 +74,38 @@ fn pooled(rows: &[PooledCpu]) -> Option<Sentence> {
 fn rated(report: &Report<'_>) -> Option<Sentence> {
     let rated = report.findings.rated.as_ref()?;
     let rate = per_second(rated.rate_rps);
-    let (ink, text) = if report.is_imported() {
-        let text = format!(
-            "100 % load is {rate}, the highest rate of the table, which need not be saturation."
+    let says = |ink: Ink, what: &str| Some(ink.says(format!("100 % load is {rate}, {what}")));
+    if report.is_imported() {
+        return says(
+            Ink::Dim,
+            "the highest rate of the table, which need not be saturation.",
         );
-        (Ink::Dim, text)
-    } else if let (Some(instead), true) = (rated.never_carried, rated.given) {
-        let text = format!(
-            "100 % load is {rate}, as given, far more than the service carries: it kept up at no \
-             level, not at the lowest of {}, and answered at most {}. Leave --rated out to have \
-             the rated rate found.",
-            per_second(instead.lowest_offered_rps),
-            per_second(instead.most_achieved_rps)
-        );
-        (Ink::Yellow, text)
-    } else if rated.given {
-        (Ink::Dim, format!("100 % load is {rate}, as given."))
-    } else if rated.limited_by_service {
-        let text = format!("100 % load is {rate}, the highest throughput during calibration.");
-        (Ink::Dim, text)
-    } else if rated.disturbed {
-        let text = format!(
-            "100 % load is {rate}, the highest throughput during calibration, a lower bound: other \
-             processes used the CPUs, and no valid trial shows the service saturated."
-        );
-        (Ink::Yellow, text)
-    } else {
-        let text =
-            format!("100 % load is {rate}, a lower bound: the load generator saturated first.");
-        (Ink::Yellow, text)
-    };
-    Some(ink.says(text))
+    }
+    match rated.never_carried {
+        Some(instead) if rated.given => says(
+            Ink::Yellow,
+            &format!(
+                "as given, far more than the service carries: it kept up at no level, not at the \
+                 lowest of {}, and answered at most {}. Leave --rated out to have the rated rate \
+                 found.",
+                per_second(instead.lowest_offered_rps),
+                per_second(instead.most_achieved_rps)
+            ),
+        ),
+        _ if rated.given => says(Ink::Dim, "as given."),
+        _ if rated.limited_by_service => {
+            says(Ink::Dim, "the highest throughput during calibration.")
+        }
+        _ if rated.disturbed => says(
+            Ink::Yellow,
+            "the highest throughput during calibration, a lower bound: other processes used the \
+             CPUs, and no valid trial shows the service saturated.",
+        ),
+        _ => says(
+            Ink::Yellow,
+            "a lower bound: the load generator saturated first.",
+        ),
+    }
 }
 
 fn idle(report: &Report<'_>) -> Option<Sentence> {

@@ -1,7 +1,8 @@
 //! What a page says in several places is one thing, and what it cannot show it
 //! says.
 
-use super::pages::{chart, count, page, page_of, picture};
+use super::pages::{chart, count, page, page_of};
+use super::sample::picture::picture;
 use super::sample::{Sample, found, nothing_valid, sweep};
 use super::shown::{between, tally};
 use crate::number::rate;

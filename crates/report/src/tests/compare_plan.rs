@@ -216,8 +216,11 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A name, and what is changed.
+type Case<T> = (&'static str, fn(&mut T));
+
 /// What becomes of a comparison in which each verdict is given.
-const COMPARISONS: [(&str, fn(&mut Comparison)); 9] = [
+const COMPARISONS: [Case<Comparison>; 9] = [
     ("each verdict", |_| {}),
     ("hashing is in megabytes", |comparison| {
         *comparison = self::comparison(WorkUnit::HashedBytes, Carried::Unknown);
@@ -286,7 +289,7 @@ fn thresholds(comparison: &mut Comparison, verdict: DifferenceVerdict, cpu_point
 }
 
 /// What becomes of a plan with the lower end of a capacity.
-const PLANS: [(&str, fn(&mut Sizing)); 6] = [
+const PLANS: [Case<Sizing>; 6] = [
     ("with an interval", |_| {}),
     (
         "a fleet that never changes, CPU use without an interval",

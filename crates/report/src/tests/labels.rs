@@ -1,7 +1,8 @@
 //! Names in drawings: none stands on another, and none that a reader needs is
 //! left out, however many goals there are and wherever they lie.
 
-use super::pages::{STOLEN, chart, count, page_of, picture};
+use super::pages::{chart, count, page_of};
+use super::sample::picture::{STOLEN, picture};
 use super::sample::{Experiment, Sample, copies, found, imported, sweep};
 use crate::html::overlapping;
 use plimsoll_model::{CapacityFinding, Estimate, Invalid, Picture, TrialPicture};

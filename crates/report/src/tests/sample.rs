@@ -4,6 +4,7 @@ mod copies;
 mod experiment;
 mod figures;
 mod imported;
+pub(crate) mod picture;
 mod run;
 
 pub(super) use copies::{copies, imported_copies};

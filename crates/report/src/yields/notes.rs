@@ -2,7 +2,7 @@
 
 use super::YieldReport;
 use super::sentences::{listed, names, with};
-use crate::number::{confidence, per_second, trimmed_pct};
+use crate::number::{confidence, for_count, per_second, trimmed_pct};
 use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{Arm, ArmFinding, Estimate, Share, YieldFindings, human_duration};
@@ -193,10 +193,7 @@ pub(super) fn hasty(report: &YieldReport<'_>) -> Option<Sentence> {
             "{} {} once a second, so a trial of {} has hardly a decision; measure longer \
              (--duration 5s).",
             names(&laws),
-            match laws.len() {
-                1 => "decides",
-                _ => "decide",
-            },
+            for_count(laws.len(), "decides", "decide"),
             human_duration(report.plan.load.run.window)
         ))
     })

@@ -137,7 +137,7 @@ pub(super) fn frame(chart: &Chart, size: Size) -> Frame<'_> {
 }
 
 fn widest<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
-    names.map(|name| width_of(name)).fold(0.0, f64::max)
+    names.map(width_of).fold(0.0, f64::max)
 }
 
 fn left_room(panel: &Panel, size: Size) -> f64 {

@@ -1,7 +1,6 @@
 //! What tests have to know of an experiment to show its findings.
 
-use super::Sample;
-use crate::tests::pages;
+use super::{Sample, picture};
 use crate::yields::YieldPicture;
 use crate::{CopiesReport, Document, Report, YieldReport, hide_secrets};
 use plimsoll_model::{
@@ -47,7 +46,7 @@ impl Experiment for Plan {
     }
 
     fn picture(sample: &Sample) -> Picture {
-        pages::picture(sample)
+        picture::picture(sample)
     }
 
     fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Document<'a> {
@@ -74,7 +73,7 @@ impl Experiment for CopiesPlan {
     }
 
     fn picture(sample: &Sample<CopiesPlan>) -> Vec<TrialPicture> {
-        pages::copies_trials(sample)
+        picture::copies_trials(sample)
     }
 
     fn document<'a>(

@@ -4,7 +4,7 @@
 pub(crate) mod curve;
 pub(crate) mod step;
 
-use crate::tests::pages::{STOLEN, trial};
+use crate::tests::sample::picture::{STOLEN, trial};
 use crate::tests::sample::rated;
 use crate::tests::shown::tally;
 use crate::yields::YieldPicture;
