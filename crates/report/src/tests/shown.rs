@@ -54,20 +54,6 @@ pub(crate) fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str
     rest.split_once(to).map(|(part, _)| part)
 }
 
-/// Rows of a CSV, its head first.
-pub(crate) fn rows(csv: &str) -> Vec<Vec<&str>> {
-    let rows: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
-    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
-    rows
-}
-
-/// What the CSV has in a column of this name.
-#[track_caller]
-pub(crate) fn field<'a>(rows: &[Vec<&'a str>], row: usize, name: &str) -> &'a str {
-    let column = rows[0].iter().position(|n| *n == name);
-    rows[row][column.unwrap_or_else(|| panic!("no {name}"))]
-}
-
 /// So many trials, of which the invalid ones had CPU time stolen.
 pub(crate) fn tally(all: u64, invalid: u64) -> TrialTally {
     TrialTally {

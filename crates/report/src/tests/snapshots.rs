@@ -3,6 +3,7 @@
 use super::sample::{copies, imported, nothing_valid, sweep, without_cpu};
 use super::shown::is_snapshot;
 use crate::chart::Charset;
+use crate::yields::tests::sample::{self as yields, curve, step};
 use crate::{Format, Look};
 
 /// Name, which ends with the width, and what is shown.
@@ -68,35 +69,23 @@ fn the_threshold_table_keeps_what_matters_in_a_narrow_terminal() {
 }
 
 #[test]
-fn the_table_of_a_sweep_as_csv() {
-    let csv = sweep().shown(Format::Csv);
-    let lines: Vec<&str> = csv.split("\r\n").collect();
-    assert_eq!(lines.len(), 6);
-    assert_eq!(
-        lines[0],
-        "load_pct,offered_rps,achieved_rps,cpu_pct,cpu_us_per_request,run_delay_us_per_request,\
-         latency_p50_us,latency_p90_us,latency_p99_us,latency_p999_us,latency_max_us,\
-         slip_p50_us,slip_p99_us,error_pct,errors_connect,errors_tls,errors_timeout,\
-         errors_status,errors_protocol,errors_reset,unfinished,generator_cpu_pct,\
-         trials,invalid_trials,invalid_reasons"
-    );
-    assert_eq!(
-        lines[3],
-        "80,8000,,,,,,,,,,,,,0,0,0,0,0,0,0,,0,3,\
-         the hypervisor took 5.0 % of the CPU time (bound 2.0 %)"
-    );
-    assert_eq!(
-        lines[4],
-        "100,10000,9100,91,182.5,4.25,320,42650,85300,127950,170600,6.1,55.25,\
-         0.012,0,0,12,0,0,0,3,23,4,0,"
-    );
-}
-
-#[test]
-fn the_table_of_copies_as_csv() {
-    assert_eq!(
-        copies().shown(Format::Csv),
-        "copies,seconds,slowest_seconds,cpu_pct,efficiency_ratio,trials,invalid_trials\r\n\
-         1,223,223,12.9,1,2,0\r\n4,262.4,271.33,,0.85,2,1\r\n8,354,360.1,99.6,0.63,2,0\r\n"
-    );
+fn csv_is_as_in_the_file() {
+    let mut out = String::new();
+    for (name, csv) in [
+        ("sweep", sweep().shown(Format::Csv)),
+        ("copies", copies().shown(Format::Csv)),
+        ("yield", yields::sample().shown(Format::Csv)),
+        ("yield --curve", curve::two().shown(Format::Csv)),
+        ("yield --step", step::stepped().shown(Format::Csv)),
+    ] {
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(csv, lines.join("\r\n") + "\r\n", "{name}");
+        let commas = |line: &&str| line.matches(',').count();
+        assert!(
+            lines.iter().all(|line| commas(line) == commas(&lines[0])),
+            "{name}"
+        );
+        out += &format!("# {name}\n{}\n\n", lines.join("\n"));
+    }
+    is_snapshot("tests/csv", usize::MAX, &out);
 }

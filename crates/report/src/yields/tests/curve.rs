@@ -4,7 +4,7 @@ use super::sample::curve::{curve, two};
 use super::*;
 use crate::html::overlapping;
 use crate::tests::pages::{chart, count, page};
-use crate::tests::shown::{has, rows};
+use crate::tests::shown::has;
 use plimsoll_model::Estimate;
 use proptest::prelude::*;
 
@@ -62,18 +62,6 @@ fn each_headroom_can_be_picked_and_that_to_take_is_picked_first() {
     let at = sample.findings.arms.len() + 2;
     let mark = format!("data-l=\"{at}\"");
     assert!(count(chart(&page, "curve", "wide"), &mark) >= 1, "{mark}");
-}
-
-#[test]
-fn the_csv_of_a_curve_has_a_row_per_arm_and_headroom() {
-    let sample = two();
-    let csv = sample.shown(Format::Csv);
-    let lines = rows(&csv);
-    assert_eq!(lines.len(), 1 + sample.findings.tried().count());
-    assert_eq!(lines[0][..3], ["arm", "headroom_pct", "allowed_share"]);
-    assert_eq!(lines[1][..3], ["service-alone", "", ""]);
-    assert_eq!(lines[5][..3], ["quota-10ms", "20", "0.19"]);
-    assert_eq!(lines[12][..3], ["quota-100ms", "50", "0.05"]);
 }
 
 proptest! {

@@ -2,10 +2,9 @@
 //! names from outside stay text.
 
 use super::sample::{Sample, all_beyond, crowded, curve, nothing, sample, step};
-use crate::Format;
 use crate::html::overlapping;
 use crate::tests::pages::{HOSTILE, chart, count, is_inert, page, titles};
-use crate::tests::shown::{field, is_snapshot, rows};
+use crate::tests::shown::is_snapshot;
 use plimsoll_model::{
     Arm, ArmFinding, BudgetVerdict, Cause, Estimate, Job, Knee, KneeStatus, LatencyChange, Workload,
 };
@@ -189,23 +188,6 @@ fn the_page_of_a_hundred_passes_stays_below_a_megabyte() {
     assert!(long.drawn.trials.len() > 900, "a hundred passes");
     let page = page(&long);
     assert!(page.len() < 1_000_000, "{} bytes", page.len());
-}
-
-#[test]
-fn the_csv_has_a_row_per_arm_and_nothing_that_is_not_known() {
-    let csv = sample().shown(Format::Csv);
-    let lines = rows(&csv);
-    assert_eq!(lines.len(), 1 + sample().findings.arms.len());
-    let of = |row, name| field(&lines, row, name);
-    assert_eq!(of(5, "arm"), "sched-idle");
-    assert_eq!(of(5, "work_gained_share"), "0.385");
-    assert_eq!(of(5, "change_p99_pct"), "2.1");
-    assert_eq!(of(5, "change_p99_pct_low"), "0.7000000000000002");
-    assert_eq!(of(5, "verdict"), "within");
-    assert_eq!(of(4, "verdict"), "cannot_tell");
-    assert_eq!(of(3, "cause"), "waiting");
-    assert_eq!(of(2, "latency_p99_us"), "", "the job alone has none");
-    assert_eq!(of(1, "verdict"), "");
 }
 
 /// An arm somewhere in the chart of what is gained and paid.

@@ -2,10 +2,9 @@
 
 use super::sample::step::stepped;
 use super::{Sample, schema};
-use crate::Format;
 use crate::html::overlapping;
 use crate::tests::pages::{chart, count, page, titles};
-use crate::tests::shown::{field, has, rows};
+use crate::tests::shown::has;
 use plimsoll_model::{Arm, ArmFinding, KeptUp, StepCourse, StepFinding, StepStatus};
 
 #[test]
@@ -131,25 +130,6 @@ fn many_arms_have_a_panel_each() {
     let page = page(&sample);
     assert!(page.contains("at once with 6 arms"), "{}", titles(&page));
     assert_eq!(overlapping(&page), Vec::<String>::new());
-}
-
-#[test]
-fn the_csv_of_a_run_with_steps_has_a_row_per_arm() {
-    let sample = stepped();
-    let csv = sample.shown(Format::Csv);
-    let lines = rows(&csv);
-    assert_eq!(lines.len(), 1 + sample.findings.step.len());
-    let of = |row, name| field(&lines, row, name);
-    assert_eq!(of(1, "arm"), "service-alone");
-    assert_eq!(of(1, "status"), "", "others are compared with it");
-    assert_eq!(of(2, "status"), "not_within_window");
-    assert_eq!(of(2, "yield_time_ms"), "");
-    assert_eq!(of(3, "arm"), "weight");
-    assert_eq!(of(3, "yield_time_ms"), "350");
-    assert_eq!(of(3, "yield_time_ms_low"), "250");
-    assert_eq!(of(3, "yield_time_ms_high"), "", "beyond what was watched");
-    assert_eq!(of(3, "cost_request_seconds"), "2.4");
-    assert_eq!(of(3, "steps"), "16");
 }
 
 #[test]
