@@ -68,7 +68,7 @@ pub use gate::{Gate, NotPassed, pass_gate};
 pub use group::{Group, wait_with_cpu_time};
 pub use journal::{AtEnd, Journal, Journals, Repaired};
 pub use layout::CgroupLayout;
-pub use mechanism::{Capabilities, Means, Mechanism, Rung};
+pub use mechanism::{Capabilities, CgroupSupport, Means, Mechanism};
 pub use rustix::process::Signal;
 pub use scratch::{Scratch, Working};
 pub use settings::{MemoryEvents, MemoryLimits, Quota, Usage, Weight};

@@ -99,7 +99,7 @@ pub enum Means {
 
 /// How much cgroup support there is, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rung {
+pub enum CgroupSupport {
     /// A cgroup of our own supports all requested mechanisms.
     Group,
     /// A cgroup of our own supports some of them.
@@ -112,13 +112,13 @@ pub enum Rung {
     NiceTree,
 }
 
-impl Rung {
+impl CgroupSupport {
     /// Whether the command runs in a cgroup of our own.
     pub fn has_group(self) -> bool {
-        matches!(self, Rung::Group | Rung::PartOfGroup)
+        matches!(self, CgroupSupport::Group | CgroupSupport::PartOfGroup)
     }
 
-    /// What this rung lacks compared with a full cgroup, one sentence each.
+    /// What is lacking compared with a full cgroup, one sentence each.
     fn losses(self) -> &'static [&'static str] {
         const TREE: [&str; 5] = [
             "There is no limit on CPU time, memory or disks.",
@@ -128,9 +128,9 @@ impl Rung {
             "It competes for the CPU with nice 19 and does not wait until nobody else wants it.",
         ];
         match self {
-            Rung::Group | Rung::PartOfGroup => &[],
-            Rung::IdleTree => &TREE[..4],
-            Rung::NiceTree => &TREE,
+            CgroupSupport::Group | CgroupSupport::PartOfGroup => &[],
+            CgroupSupport::IdleTree => &TREE[..4],
+            CgroupSupport::NiceTree => &TREE,
         }
     }
 }
@@ -138,7 +138,7 @@ impl Rung {
 /// The mechanisms available here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
-    pub rung: Rung,
+    pub support: CgroupSupport,
     /// The means of each requested mechanism.
     pub means: BTreeMap<Mechanism, Means>,
     /// Whether orphans are adopted without a cgroup: see
@@ -174,7 +174,7 @@ impl Capabilities {
 
     /// All losses, one sentence each.
     pub fn losses(&self) -> Vec<String> {
-        let orphans = match (self.rung.has_group(), self.keeps_orphans) {
+        let orphans = match (self.support.has_group(), self.keeps_orphans) {
             (true, _) => None,
             (false, true) => Some(
                 "Children that leave the process group and outlive their parent are held and \
@@ -184,7 +184,7 @@ impl Capabilities {
                 Some("Children that leave the process group and outlive their parent are not held.")
             }
         };
-        let general = orphans.iter().chain(self.rung.losses());
+        let general = orphans.iter().chain(self.support.losses());
         let mut lost: Vec<String> = general.copied().map(String::from).collect();
         for (mechanism, means) in &self.means {
             let subject = capital(&mechanism.to_string());

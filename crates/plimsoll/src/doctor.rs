@@ -66,7 +66,7 @@ fn missed(name: String, lost: String) -> Requirement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_control::Rung;
+    use plimsoll_control::CgroupSupport;
 
     #[test]
     fn mechanisms_of_a_cgroup_share_a_line_and_others_have_their_own() {
@@ -89,7 +89,7 @@ mod tests {
             ),
         ];
         let capabilities = Capabilities {
-            rung: Rung::PartOfGroup,
+            support: CgroupSupport::PartOfGroup,
             means: means.into(),
             keeps_orphans: false,
             notes: Vec::new(),

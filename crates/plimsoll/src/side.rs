@@ -9,17 +9,25 @@ use crate::helper;
 use crate::output::note;
 use crate::signals::Signals;
 use args::{MechanismChoice, RunAs};
-use plimsoll_control::{Gate, Journals, MemoryLimits, start_attach_wait};
+use plimsoll_control::{Gate, Journals, MemoryLimits, NotPassed, start_attach_wait};
 use plimsoll_experiments::yields;
 use plimsoll_host::Root;
-use plimsoll_side::{Advice, Care, Held, Notice, Request, Sideload};
+use plimsoll_side::{Advice, Notice, Request, Restriction, Sideload, SideloadOptions};
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     let gate = helper::gate();
     let mut request = request(args, &gate)?;
+    if let Some(missing) = args.command.first().and_then(|program| missing(program)) {
+        note(&format!("plimsoll: {missing}"));
+        return Err(Failure::Command(missing.code()));
+    }
     let root = Root::machine();
     start_attach_wait(&root);
     let mut signals = Signals::listen(&root)?;
@@ -28,12 +36,12 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
         Notice::Note(text) if !args.quiet => note(&format!("plimsoll: {text}")),
         Notice::Note(_) => {}
     };
-    if let Care::Sideload(held) = &mut request.care
-        && held.hold.is_none()
+    if let Restriction::Sideload(options) = &mut request.restriction
+        && options.hold.is_none()
         && let Some(file) = yields::usual_file()
     {
         match yields::advice(&file, &root) {
-            Ok(advice) => held.advice = advice,
+            Ok(advice) => options.advice = advice,
             Err(warning) => notify(Notice::Warning(warning)),
         }
     }
@@ -48,7 +56,7 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
 }
 
 fn request<'a>(args: &'a SideArgs, gate: &'a Gate) -> Result<Request<'a>, Failure> {
-    let care = match args.run_as {
+    let restriction = match args.run_as {
         RunAs::Sysload => match pointless(args) {
             Some(flag) => {
                 return Err(Failure::Mistake(format!(
@@ -56,9 +64,9 @@ fn request<'a>(args: &'a SideArgs, gate: &'a Gate) -> Result<Request<'a>, Failur
                      nothing to do; leave {flag} or --as sysload out"
                 )));
             }
-            None => Care::Sysload,
+            None => Restriction::Sysload,
         },
-        RunAs::Sideload => Care::Sideload(Held {
+        RunAs::Sideload => Restriction::Sideload(SideloadOptions {
             hold: args.mechanism.into(),
             advice: Advice::Unknown,
             headroom: args.headroom.unwrap_or_default(),
@@ -69,7 +77,7 @@ fn request<'a>(args: &'a SideArgs, gate: &'a Gate) -> Result<Request<'a>, Failur
     Ok(Request {
         command: &args.command,
         gate,
-        care,
+        restriction,
         memory: memory(args)?,
         least_io: args.io,
         log: args.log.as_deref(),
@@ -92,6 +100,21 @@ fn memory(args: &SideArgs) -> Result<MemoryLimits, Failure> {
             swap_max: None,
         }),
     }
+}
+
+/// Why a program cannot be started, as far as that is seen before it is tried.
+fn missing(program: &OsStr) -> Option<NotPassed> {
+    let found = if program.as_bytes().contains(&b'/') {
+        access(program, Access::EXEC_OK)
+    } else {
+        let search = std::env::var_os("PATH")?;
+        let exists = std::env::split_paths(&search).any(|dir| dir.join(program).exists());
+        exists.then_some(()).ok_or(Errno::NOENT)
+    };
+    found.err().map(|errno| NotPassed::NoProgram {
+        program: program.to_string_lossy().into_owned(),
+        source: errno.into(),
+    })
 }
 
 /// The first flag that says how a sideload is held.

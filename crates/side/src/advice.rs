@@ -1,7 +1,7 @@
 //! Chooses the mechanism of a sideload from an earlier measurement and this
 //! machine's capabilities. Pure: the measurement is passed in.
 
-use crate::hold::Hold;
+use crate::cpu_mechanism::CpuMechanism;
 use plimsoll_control::{Capabilities, Mechanism};
 use plimsoll_law::Headroom;
 
@@ -12,7 +12,7 @@ pub enum Advice {
     #[default]
     Unknown,
     Take {
-        hold: Hold,
+        hold: CpuMechanism,
         /// Whether it was measured in a cgroup, so that the advice does not apply
         /// without one.
         in_group: bool,
@@ -30,7 +30,7 @@ pub(crate) fn choose(
     advice: &Advice,
     headroom: Headroom,
     can: impl Fn(Mechanism) -> Capabilities,
-) -> (Hold, String) {
+) -> (CpuMechanism, String) {
     let left = match advice {
         Advice::Unknown => None,
         Advice::Leave { why } => Some(why.clone()),
@@ -46,13 +46,13 @@ pub(crate) fn choose(
             Some(reason) => Some(format!("{hold}, {because}, is unavailable now ({reason})")),
         },
     };
-    let (hold, why) = Hold::best_guess(&can(Mechanism::Weight));
+    let (hold, why) = CpuMechanism::best_guess(&can(Mechanism::Weight));
     let left = left.map_or_else(String::new, |left| format!("; {left}"));
     let how = format!("as a sideload by {hold}, headroom {headroom}: {why}{left}");
     (hold, how)
 }
 
-fn missing(hold: Hold, in_group: bool, here: &Capabilities) -> Option<String> {
+fn missing(hold: CpuMechanism, in_group: bool, here: &Capabilities) -> Option<String> {
     let mechanism = hold.mechanism();
     let is_missing = match in_group {
         true => !here.by_group(mechanism),
@@ -65,12 +65,12 @@ fn missing(hold: Hold, in_group: bool, here: &Capabilities) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_control::{Means, Rung};
+    use plimsoll_control::{CgroupSupport, Means};
     use std::collections::BTreeMap;
 
     fn here(mechanism: Mechanism, means: Means) -> Capabilities {
         Capabilities {
-            rung: Rung::IdleTree,
+            support: CgroupSupport::IdleTree,
             means: BTreeMap::from([(mechanism, means)]),
             notes: Vec::new(),
             keeps_orphans: false,
@@ -86,7 +86,7 @@ mod tests {
         here(mechanism, Means::Missing { because })
     }
 
-    fn take(hold: Hold, in_group: bool) -> Advice {
+    fn take(hold: CpuMechanism, in_group: bool) -> Advice {
         Advice::Take {
             hold,
             in_group,
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_advised_mechanism_is_used_if_available() {
-        for hold in Hold::ALL {
+        for hold in CpuMechanism::ALL {
             let (chosen, how) = choose(&take(hold, true), Headroom::default(), by_group);
             assert_eq!(chosen, hold);
             let begin =
@@ -107,8 +107,12 @@ mod tests {
 
     #[test]
     fn an_unavailable_mechanism_is_replaced_and_named() {
-        let (chosen, how) = choose(&take(Hold::Quota, true), Headroom::default(), without);
-        assert_eq!(chosen, Hold::Idle);
+        let (chosen, how) = choose(
+            &take(CpuMechanism::Quota, true),
+            Headroom::default(),
+            without,
+        );
+        assert_eq!(chosen, CpuMechanism::Idle);
         let end =
             "; quota, which somebody found best here, is unavailable now (there is no cgroup)";
         assert!(how.ends_with(end), "{how}");
@@ -122,7 +126,14 @@ mod tests {
             lost: "some",
         };
         let instead = |mechanism| here(mechanism, fallback.clone());
-        let how = |in_group| choose(&take(Hold::Idle, in_group), Headroom::default(), instead).1;
+        let how = |in_group| {
+            choose(
+                &take(CpuMechanism::Idle, in_group),
+                Headroom::default(),
+                instead,
+            )
+            .1
+        };
         assert!(how(true).contains("is unavailable now"), "{}", how(true));
         assert!(how(false).contains("found best here, headroom"));
     }
@@ -131,12 +142,12 @@ mod tests {
     fn without_advice_the_default_is_used() {
         let of = |advice| choose(&advice, Headroom::default(), by_group);
         let (hold, guess) = of(Advice::Unknown);
-        assert_eq!(hold, Hold::Weight);
+        assert_eq!(hold, CpuMechanism::Weight);
         assert!(guess.contains("lets go at once"), "{guess}");
         let (hold, how) = of(Advice::Leave {
             why: "it was another kernel".to_owned(),
         });
-        assert_eq!(hold, Hold::Weight);
+        assert_eq!(hold, CpuMechanism::Weight);
         assert_eq!(how, format!("{guess}; it was another kernel"));
     }
 }

@@ -2,10 +2,10 @@
 //! translates the decision. The owner of a group calls the loop: a sideload between
 //! signals, an experiment in a thread.
 
+use crate::cpu_mechanism::CpuMechanism;
 use crate::error::SideError;
 use crate::freeze_reports::FreezeReports;
 use crate::guard::{GuardSpec, Guards};
-use crate::hold::Hold;
 use crate::limit::{Limit, LimitCheck};
 use crate::log::Log;
 use crate::prepare::apply;
@@ -30,7 +30,7 @@ const UNWATCHED: Duration = Duration::from_millis(50);
 pub struct Control {
     root: Root,
     cpus: CpuSet,
-    hold: Hold,
+    hold: CpuMechanism,
     quota_period: Duration,
     law: Law,
     state: State,

@@ -14,7 +14,7 @@
 //! runs a round when it is [due](Control::due). An experiment does that in a
 //! thread, also with the laws that ours is compared with.
 //!
-//! Decisions are pure: the mechanism ([`Hold`]), the meaning of an action or a
+//! Decisions are pure: the mechanism ([`CpuMechanism`]), the meaning of an action or a
 //! guard, the sums. This crate does not decide what the law decides, change the
 //! machine except through `control`, or know flags. It does not print; it reports
 //! [`Notice`] values.
@@ -22,7 +22,7 @@
 //! ```standalone_crate
 //! use plimsoll_control::{Gate, Journals, pass_gate};
 //! use plimsoll_host::Root;
-//! use plimsoll_side::{Care, SignalSource, Signal, Request, Sideload};
+//! use plimsoll_side::{Restriction, SignalSource, Signal, Request, Sideload};
 //! use std::{ffi::OsString, time::Duration};
 //!
 //! struct Deaf;
@@ -46,7 +46,7 @@
 //! let journals = Journals::usual();
 //! # */
 //! let command = [OsString::from("true")];
-//! let request = Request::new(&command, &gate, Care::Sysload);
+//! let request = Request::new(&command, &gate, Restriction::Sysload);
 //! let side = Sideload::start(&Root::machine(), &journals, &request, &mut |_| {})?;
 //! let outcome = side.run(&mut Deaf, &mut |_| {})?;
 //! assert!(outcome.status.success());
@@ -55,10 +55,10 @@
 
 mod advice;
 mod control;
+mod cpu_mechanism;
 mod error;
 mod freeze_reports;
 mod guard;
-mod hold;
 mod limit;
 mod log;
 mod prepare;
@@ -71,10 +71,10 @@ mod tally;
 
 pub use advice::Advice;
 pub use control::{Control, GroupAccess};
+pub use cpu_mechanism::CpuMechanism;
 pub use error::SideError;
 pub use guard::{GuardError, GuardSpec, Percentile, Whose};
-pub use hold::Hold;
-pub use request::{Care, Held, Notice, Request};
+pub use request::{Notice, Request, Restriction, SideloadOptions};
 pub use rule::Rule;
 pub use sideload::{Outcome, Sideload};
 pub use signal::{Signal, SignalSource};

@@ -1,7 +1,7 @@
 //! Translates the law's decision into settings of the machine, and detects a limit
 //! that has no effect. Pure.
 
-use crate::hold::Hold;
+use crate::cpu_mechanism::CpuMechanism;
 use plimsoll_control::Quota;
 use plimsoll_law::Action;
 use plimsoll_model::{CpuSet, Share};
@@ -27,16 +27,16 @@ pub(crate) enum Limit {
 
 impl Limit {
     /// The limit for an action on these CPUs, with quota periods of `period`.
-    pub(crate) fn of(action: Action, hold: Hold, period: Duration, cpus: &CpuSet) -> Limit {
+    pub(crate) fn of(action: Action, hold: CpuMechanism, period: Duration, cpus: &CpuSet) -> Limit {
         let Action::Run { share } = action else {
             return Limit::Frozen;
         };
         match hold {
-            Hold::Weight | Hold::Idle => Limit::Runs,
-            Hold::Quota => {
+            CpuMechanism::Weight | CpuMechanism::Idle => Limit::Runs,
+            CpuMechanism::Quota => {
                 quota(share, period, cpus.len()).map_or(Limit::Frozen, |q| Limit::Quota(q, share))
             }
-            Hold::CpuSet => some_cpus(share, cpus),
+            CpuMechanism::CpuSet => some_cpus(share, cpus),
         }
     }
 
@@ -158,7 +158,8 @@ mod tests {
     #[test]
     fn a_quota_is_a_share_of_all_cpus_in_ten_milliseconds() {
         let ms = Duration::from_millis;
-        let limit = |x, list: &str| Limit::of(run(x), Hold::Quota, QUOTA_PERIOD, &cpus(list));
+        let limit =
+            |x, list: &str| Limit::of(run(x), CpuMechanism::Quota, QUOTA_PERIOD, &cpus(list));
         let quota = |time, period| Quota::new(time, period).unwrap();
         assert_eq!(
             limit(0.5, "0-3"),
@@ -169,13 +170,14 @@ mod tests {
             Limit::Quota(quota(ms(1), ms(20)), share(0.05))
         );
         assert_eq!(limit(0.0, "0"), Limit::Frozen);
-        let slow = Limit::of(run(0.5), Hold::Quota, ms(100), &cpus("0-1"));
+        let slow = Limit::of(run(0.5), CpuMechanism::Quota, ms(100), &cpus("0-1"));
         assert_eq!(slow, Limit::Quota(quota(ms(100), ms(100)), share(0.5)));
     }
 
     #[test]
     fn cpus_are_whole_and_the_last_ones() {
-        let limit = |x, list: &str| Limit::of(run(x), Hold::CpuSet, QUOTA_PERIOD, &cpus(list));
+        let limit =
+            |x, list: &str| Limit::of(run(x), CpuMechanism::CpuSet, QUOTA_PERIOD, &cpus(list));
         assert_eq!(limit(0.5, "0-3"), Limit::Cpus(cpus("2-3"), share(0.5)));
         assert_eq!(
             limit(0.99, "0,2,4"),
@@ -191,10 +193,15 @@ mod tests {
     #[test]
     fn under_a_weight_a_share_sets_no_limit() {
         assert_eq!(
-            Limit::of(run(0.05), Hold::Weight, QUOTA_PERIOD, &cpus("0-1")),
+            Limit::of(run(0.05), CpuMechanism::Weight, QUOTA_PERIOD, &cpus("0-1")),
             Limit::Runs
         );
-        let frozen = Limit::of(Action::Frozen, Hold::Weight, QUOTA_PERIOD, &cpus("0-1"));
+        let frozen = Limit::of(
+            Action::Frozen,
+            CpuMechanism::Weight,
+            QUOTA_PERIOD,
+            &cpus("0-1"),
+        );
         assert_eq!(frozen, Limit::Frozen);
     }
 
@@ -217,7 +224,7 @@ mod tests {
     #[test]
     fn a_limit_without_effect_is_reported_once_after_three_periods() {
         let mut limit_check = LimitCheck::default();
-        let limit = Limit::of(run(0.1), Hold::Quota, QUOTA_PERIOD, &cpus("0-1"));
+        let limit = Limit::of(run(0.1), CpuMechanism::Quota, QUOTA_PERIOD, &cpus("0-1"));
         let mut reported = |used| limit_check.check(&limit, share(used)).is_some();
         assert!(
             !reported(0.9) && !reported(0.9) && !reported(0.1) && !reported(0.9) && !reported(0.9)

@@ -79,13 +79,13 @@ fn end_torn_line(file: &mut File) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hold::Hold;
+    use crate::cpu_mechanism::CpuMechanism;
     use plimsoll_law::{Headroom, Law};
     use std::os::unix::fs::PermissionsExt;
 
     fn begin() -> Entry {
-        let law = Hold::Quota.law(Headroom::default(), 2).unwrap();
-        let state = Hold::start(&law);
+        let law = CpuMechanism::Quota.law(Headroom::default(), 2).unwrap();
+        let state = CpuMechanism::start(&law);
         Entry::Begin {
             law: Law::Plimsoll(law),
             state,

@@ -1,10 +1,10 @@
 //! Preparation before the command starts: repair, choose a mechanism, set limits.
 
 use crate::advice;
+use crate::cpu_mechanism::CpuMechanism;
 use crate::error::SideError;
-use crate::hold::Hold;
 use crate::limit::{Limit, Step};
-use crate::request::{Care, Held, Notice, Notify, Request};
+use crate::request::{Notice, Notify, Request, Restriction, SideloadOptions};
 use plimsoll_control::{AtEnd, CgroupLayout, Group, Journals, Mechanism, MemoryLimits, Weight};
 use plimsoll_host::{HostError, Root, online_cpus, own_allowed_cpus};
 use plimsoll_model::CpuSet;
@@ -42,7 +42,7 @@ pub(crate) fn usable_cpus(root: &Root) -> Result<CpuSet, HostError> {
 pub(crate) struct Ready {
     pub(crate) group: Group,
     /// `None` for a sysload.
-    pub(crate) hold: Option<Hold>,
+    pub(crate) hold: Option<CpuMechanism>,
 }
 
 /// Makes the group. Falls back to no cgroups if the kernel refuses.
@@ -74,7 +74,7 @@ pub(crate) fn make(
     notify(Notice::Note(chosen.how));
     let here = group.capabilities();
     // Any mechanism does for a sysload as long as it can end it.
-    if !(here.rung.has_group() && chosen.hold.is_none()) {
+    if !(here.support.has_group() && chosen.hold.is_none()) {
         let lost = here.losses().join(" ");
         if !lost.is_empty() {
             let lost = lost.trim_end_matches('.');
@@ -88,7 +88,7 @@ pub(crate) fn make(
 }
 
 struct Chosen {
-    hold: Option<Hold>,
+    hold: Option<CpuMechanism>,
     needs: BTreeSet<Mechanism>,
     how: String,
 }
@@ -99,20 +99,21 @@ fn choose(layout: &CgroupLayout, request: &Request<'_>) -> Result<Chosen, SideEr
     needs.extend(request.memory.high.map(|_| Mechanism::MemoryHigh));
     needs.extend(request.memory.max.map(|_| Mechanism::MemoryMax));
     needs.extend(request.least_io.then_some(Mechanism::Io));
-    let (hold, how) = match &request.care {
-        Care::Sysload => (None, "as a sysload: nothing holds it".to_owned()),
-        Care::Sideload(held) => {
-            let (hold, how) = hold_for(layout, &needs, held);
+    let (hold, how) = match &request.restriction {
+        Restriction::Sysload => (None, "as a sysload: nothing holds it".to_owned()),
+        Restriction::Sideload(options) => {
+            let (hold, how) = mechanism_for(layout, &needs, options);
             (Some(hold), how)
         }
     };
-    needs.extend(hold.map(Hold::mechanism));
+    needs.extend(hold.map(CpuMechanism::mechanism));
     let here = layout.capabilities(&needs);
     let only_max = BTreeSet::from([Mechanism::MemoryMax]);
     let kills = layout.capabilities(&only_max).can(Mechanism::MemoryMax);
     let hard = [
         (
-            hold.filter(|h| !h.yields_by_itself()).map(Hold::mechanism),
+            hold.filter(|h| !h.yields_by_itself())
+                .map(CpuMechanism::mechanism),
             "leave the choice to --mechanism auto",
         ),
         (
@@ -141,9 +142,13 @@ fn choose(layout: &CgroupLayout, request: &Request<'_>) -> Result<Chosen, SideEr
     Ok(Chosen { hold, needs, how })
 }
 
-fn hold_for(layout: &CgroupLayout, needs: &BTreeSet<Mechanism>, held: &Held) -> (Hold, String) {
-    let headroom = held.headroom;
-    if let Some(hold) = held.hold {
+fn mechanism_for(
+    layout: &CgroupLayout,
+    needs: &BTreeSet<Mechanism>,
+    options: &SideloadOptions,
+) -> (CpuMechanism, String) {
+    let headroom = options.headroom;
+    if let Some(hold) = options.hold {
         let how = format!("as a sideload by {hold}, headroom {headroom}");
         return (hold, how);
     }
@@ -152,7 +157,7 @@ fn hold_for(layout: &CgroupLayout, needs: &BTreeSet<Mechanism>, held: &Held) -> 
         asked.insert(mechanism);
         layout.capabilities(&asked)
     };
-    advice::choose(&held.advice, headroom, can)
+    advice::choose(&options.advice, headroom, can)
 }
 
 /// Whether the request limits memory.
@@ -163,7 +168,7 @@ pub(crate) fn limits_memory(request: &Request<'_>) -> bool {
 /// Sets the limits of the whole run, before the command starts.
 pub(crate) fn limit_for_good(
     group: &mut Group,
-    hold: Option<Hold>,
+    hold: Option<CpuMechanism>,
     request: &Request<'_>,
     notify: Notify<'_>,
 ) -> Result<(), SideError> {

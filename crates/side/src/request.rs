@@ -1,8 +1,8 @@
 //! The request for a run and its messages. Plain data.
 
 use crate::advice::Advice;
+use crate::cpu_mechanism::CpuMechanism;
 use crate::guard::GuardSpec;
-use crate::hold::Hold;
 use plimsoll_control::{Gate, MemoryLimits};
 use plimsoll_law::Headroom;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct Request<'a> {
     pub command: &'a [OsString],
     pub gate: &'a Gate,
-    pub care: Care,
+    pub restriction: Restriction,
     pub memory: MemoryLimits,
     /// Whether to set the lowest I/O weight.
     pub least_io: bool,
@@ -28,12 +28,12 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A command with no limits except those of `care`.
-    pub fn new(command: &'a [OsString], gate: &'a Gate, care: Care) -> Request<'a> {
+    /// A command with no limits except those of `restriction`.
+    pub fn new(command: &'a [OsString], gate: &'a Gate, restriction: Restriction) -> Request<'a> {
         Request {
             command,
             gate,
-            care,
+            restriction,
             memory: MemoryLimits::default(),
             least_io: false,
             log: None,
@@ -45,23 +45,23 @@ impl<'a> Request<'a> {
 
 /// How a command is restricted.
 #[derive(Debug)]
-pub enum Care {
+pub enum Restriction {
     /// As a sideload, within the headroom.
-    Sideload(Held),
+    Sideload(SideloadOptions),
     /// As a sysload: unrestricted. Its process tree still ends with it.
     Sysload,
 }
 
 /// The restrictions of a sideload.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct SideloadOptions {
     /// The mechanism; `None` for the advised one or the default.
-    pub hold: Option<Hold>,
+    pub hold: Option<CpuMechanism>,
     /// The result of a measurement on this machine.
     pub advice: Advice,
     /// The share of the machine that stays free.
     pub headroom: Headroom,
-    /// The interval between decisions; `None` for [`Hold::period`].
+    /// The interval between decisions; `None` for [`CpuMechanism::period`].
     pub period: Option<Duration>,
     /// The guards; if empty, [`GuardSpec::default`] if it is readable.
     pub guards: Vec<GuardSpec>,

@@ -1,9 +1,9 @@
 //! The law and the mechanism of a control loop.
 
+use crate::cpu_mechanism::CpuMechanism;
 use crate::guard::GuardSpec;
-use crate::hold::Hold;
 use crate::limit::QUOTA_PERIOD;
-use crate::request::Held;
+use crate::request::SideloadOptions;
 use plimsoll_law::{Action, Law, ParameterError, State};
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ pub struct Rule {
     /// The interval between decisions.
     pub period: Duration,
     /// The mechanism while it runs.
-    pub hold: Hold,
-    /// The quota period, under [`Hold::Quota`].
+    pub hold: CpuMechanism,
+    /// The quota period, under [`CpuMechanism::Quota`].
     pub quota_period: Duration,
     /// The guards; `None` for none. An empty list means [`GuardSpec::default`] if it is
     /// readable.
@@ -34,18 +34,22 @@ impl Rule {
     ///
     /// # Errors
     /// If headroom and minimum share leave no room.
-    pub fn plimsoll(hold: Hold, held: &Held, cpus: u32) -> Result<Rule, ParameterError> {
-        let law = hold.law(held.headroom, cpus)?;
+    pub fn plimsoll(
+        hold: CpuMechanism,
+        options: &SideloadOptions,
+        cpus: u32,
+    ) -> Result<Rule, ParameterError> {
+        let law = hold.law(options.headroom, cpus)?;
         Ok(Rule {
-            state: Hold::start(&law),
+            state: CpuMechanism::start(&law),
             first: Action::Run {
                 share: law.parameters().floor,
             },
             law: Law::Plimsoll(law),
-            period: held.period.unwrap_or(hold.period()),
+            period: options.period.unwrap_or(hold.period()),
             hold,
             quota_period: QUOTA_PERIOD,
-            guards: Some(held.guards.clone()),
+            guards: Some(options.guards.clone()),
             serves_here: false,
         })
     }

@@ -6,7 +6,7 @@ use crate::guard;
 use crate::limit::Limit;
 use crate::log::Log;
 use crate::prepare::{self, limit_for_good, limits_memory, repair, usable_cpus};
-use crate::request::{Care, Notice, Notify, Request};
+use crate::request::{Notice, Notify, Request, Restriction};
 use crate::rule::Rule;
 use crate::signal::{Signal, SignalSource};
 use crate::tally::{MemoryHeld, Summary};
@@ -58,16 +58,16 @@ impl Sideload {
     ) -> Result<Sideload, SideError> {
         repair(root, journals, notify)?;
         let cpus = usable_cpus(root)?;
-        if let Care::Sideload(held) = &request.care {
-            guard::check(root, &held.guards, &cpus)?;
+        if let Restriction::Sideload(options) = &request.restriction {
+            guard::check(root, &options.guards, &cpus)?;
         }
         let log = request.log.map(Log::open).transpose()?;
         let ready = prepare::make(root, journals, request, notify)?;
         let mut group = ready.group;
         limit_for_good(&mut group, ready.hold, request, notify)?;
-        let mut control = match (ready.hold, &request.care) {
-            (Some(hold), Care::Sideload(held)) => {
-                let rule = Rule::plimsoll(hold, held, cpus.len() as u32)?;
+        let mut control = match (ready.hold, &request.restriction) {
+            (Some(hold), Restriction::Sideload(options)) => {
+                let rule = Rule::plimsoll(hold, options, cpus.len() as u32)?;
                 Some(Control::new(rule, root, &cpus, &mut group)?)
             }
             _ => None,

@@ -27,7 +27,7 @@ use std::time::Duration;
 /// Dropping it undoes all changes that were made for it.
 ///
 /// The mechanisms depend on the machine: [`Group::capabilities`]. The calls are the
-/// same on every rung; a call that a rung does not support returns
+/// same at every level of cgroup support; a call that is not supported returns
 /// [`ControlError::NotHere`] with the reason.
 #[derive(Debug)]
 pub struct Group {

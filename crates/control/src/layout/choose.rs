@@ -7,7 +7,7 @@
 //! version only; freezing uses version 2, where a frozen process can be killed.
 
 use super::{Found, Holds, Level};
-use crate::mechanism::{Capabilities, Means, Mechanism, Rung};
+use crate::mechanism::{Capabilities, CgroupSupport, Means, Mechanism};
 use crate::schedule::Class;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -62,19 +62,19 @@ impl Found {
             (*need, means)
         });
         let means: BTreeMap<Mechanism, Means> = means.collect();
-        let rung = match (places.is_empty(), self.class) {
-            (true, Class::Idle) => Rung::IdleTree,
-            (true, _) => Rung::NiceTree,
-            (false, _) if means.values().all(|m| *m == Means::Group) => Rung::Group,
-            (false, _) => Rung::PartOfGroup,
+        let support = match (places.is_empty(), self.class) {
+            (true, Class::Idle) => CgroupSupport::IdleTree,
+            (true, _) => CgroupSupport::NiceTree,
+            (false, _) if means.values().all(|m| *m == Means::Group) => CgroupSupport::Group,
+            (false, _) => CgroupSupport::PartOfGroup,
         };
         let notes = self.notes(&means);
         Choice {
             places,
             capabilities: Capabilities {
-                rung,
+                support,
                 means,
-                keeps_orphans: self.orphans && !rung.has_group(),
+                keeps_orphans: self.orphans && !support.has_group(),
                 notes,
             },
         }

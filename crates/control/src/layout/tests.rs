@@ -2,7 +2,7 @@
 
 use super::choose::Choice;
 use super::*;
-use crate::mechanism::{Means, Rung};
+use crate::mechanism::{CgroupSupport, Means};
 use crate::schedule::Class;
 use Mechanism::{CpuSet, Freeze, Idle, Io, Kill, MemoryHigh, MemoryMax, Quota, Weight};
 use tempfile::TempDir;
@@ -99,7 +99,7 @@ fn a_delegated_user_gets_a_group_with_all_needs() {
     assert_eq!(place.parent, machine.path(USER));
     assert_eq!(place.controllers, strings(["cpu"]));
     assert!(!place.leaf);
-    assert_eq!(choice.capabilities.rung, Rung::Group);
+    assert_eq!(choice.capabilities.support, CgroupSupport::Group);
     assert_eq!(choice.capabilities.losses(), [] as [String; 0]);
 }
 
@@ -119,7 +119,7 @@ fn an_undelegated_session_has_no_group_and_a_remedy() {
         .group(session, ALL, "", "80\n81\n")
         .not_ours(session);
     let capabilities = machine.choose([Idle, Quota, Freeze]).capabilities;
-    assert_eq!(capabilities.rung, Rung::IdleTree);
+    assert_eq!(capabilities.support, CgroupSupport::IdleTree);
     assert!(!capabilities.can(Quota));
     assert!(capabilities.can(Freeze) && !capabilities.by_group(Freeze));
     for need in [Idle, Quota, Freeze] {
@@ -151,7 +151,7 @@ fn a_process_alone_in_its_group_moves_into_a_leaf() {
 fn a_group_with_other_processes_cannot_enable_controllers() {
     let machine = Machine::new(V2, "0::/\n").group("", ALL, "", "1\n42\n");
     let choice = machine.choose([Quota, Freeze]);
-    assert_eq!(choice.capabilities.rung, Rung::PartOfGroup);
+    assert_eq!(choice.capabilities.support, CgroupSupport::PartOfGroup);
     assert!(choice.capabilities.by_group(Freeze));
     let reason = choice.capabilities.reason(Quota).unwrap();
     assert!(reason.contains("holds other processes"), "{reason}");
@@ -162,7 +162,7 @@ fn the_root_group_may_hold_processes_and_enable_controllers() {
     let machine = Machine::new(V2, "0::/\n").group("", ALL, "cpu\n", "1\n2\n");
     fs::remove_file(machine.path("/cgroup.type")).unwrap();
     let choice = machine.choose([Quota, CpuSet, MemoryMax, Io]);
-    assert_eq!(choice.capabilities.rung, Rung::Group);
+    assert_eq!(choice.capabilities.support, CgroupSupport::Group);
     assert_eq!(
         choice.places[0].controllers,
         strings(["cpu", "cpuset", "io", "memory"])
@@ -221,7 +221,7 @@ fn hybrid(mounts: &str) -> Machine {
 fn on_a_hybrid_system_version_2_only_freezes_and_kills() {
     let machine = hybrid(&format!("{HYBRID}{UNIFIED}"));
     let choice = machine.choose([Weight, Idle, Quota, CpuSet, Freeze, Kill]);
-    assert_eq!(choice.capabilities.rung, Rung::Group);
+    assert_eq!(choice.capabilities.support, CgroupSupport::Group);
     let parents: Vec<PathBuf> = choice.places.iter().map(|p| p.parent.clone()).collect();
     assert_eq!(parents.len(), 3);
     assert_eq!(parents.last(), Some(&machine.path("/unified")));
@@ -241,7 +241,7 @@ fn version_1_has_one_folder_per_mount_and_the_freezer_last() {
     let cpu = places.find(|p| p.controllers.contains("cpu")).unwrap();
     assert_eq!(cpu.controllers, strings(["cpu", "cpuacct"]));
     assert!(choice.capabilities.by_group(Kill));
-    assert_eq!(choice.capabilities.rung, Rung::PartOfGroup);
+    assert_eq!(choice.capabilities.support, CgroupSupport::PartOfGroup);
     let reason = choice.capabilities.reason(Io).unwrap();
     assert!(reason.contains("version 1"), "{reason}");
 }
@@ -274,7 +274,7 @@ fn unneeded_controllers_are_not_used() {
 #[test]
 fn without_cgroups_the_rung_follows_the_scheduling_class() {
     let all = BTreeSet::from(Mechanism::ALL);
-    let rung = |class| {
+    let support = |class| {
         let found = Found {
             class,
             by_session: true,
@@ -282,10 +282,10 @@ fn without_cgroups_the_rung_follows_the_scheduling_class() {
         };
         found.choose(&all).capabilities
     };
-    let idle = rung(Class::Idle);
-    assert_eq!(idle.rung, Rung::IdleTree);
-    assert_eq!(rung(Class::Batch).rung, Rung::NiceTree);
-    assert_eq!(rung(Class::Other).rung, Rung::NiceTree);
+    let idle = support(Class::Idle);
+    assert_eq!(idle.support, CgroupSupport::IdleTree);
+    assert_eq!(support(Class::Batch).support, CgroupSupport::NiceTree);
+    assert_eq!(support(Class::Other).support, CgroupSupport::NiceTree);
     for need in [Weight, Idle, CpuSet, Freeze, Kill] {
         assert!(matches!(idle.means[&need], Means::Instead { .. }), "{need}");
     }

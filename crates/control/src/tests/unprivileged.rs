@@ -22,7 +22,7 @@ fn nobody() {
     };
     let all: BTreeSet<Mechanism> = Mechanism::ALL.into_iter().collect();
     let capabilities = bench.layout().capabilities(&all);
-    assert!(!capabilities.rung.has_group(), "{capabilities:?}");
+    assert!(!capabilities.support.has_group(), "{capabilities:?}");
     for need in Mechanism::ALL {
         let reason = capabilities.reason(need).unwrap();
         assert!(!reason.is_empty() && !reason.ends_with('.'), "{reason}");

@@ -3,7 +3,7 @@
 use super::FLOOR;
 use super::laws::{self, Wish};
 use plimsoll_control::{
-    AtEnd, CgroupLayout, ControlError, Group, Journal, Mechanism, Quota, Rung, Weight,
+    AtEnd, CgroupLayout, CgroupSupport, ControlError, Group, Journal, Mechanism, Quota, Weight,
 };
 use plimsoll_host::Root;
 use plimsoll_model::{Arm, CpuSet, Share};
@@ -97,7 +97,7 @@ pub(super) fn try_once(
     if let Some(because) = of_group.and_then(|m| capabilities.reason(m)) {
         return Err(because.to_owned());
     }
-    if arm == Arm::SchedIdle && capabilities.rung != Rung::IdleTree {
+    if arm == Arm::SchedIdle && capabilities.support != CgroupSupport::IdleTree {
         return Err("this system does not allow the scheduling class SCHED_IDLE".to_owned());
     }
     if arm.is_law() {

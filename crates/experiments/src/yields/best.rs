@@ -5,7 +5,7 @@
 use plimsoll_host::Root;
 use plimsoll_model::{Arm, Budget, Provenance, YieldFindings, utc_date};
 use plimsoll_record::{Existing, write_private};
-use plimsoll_side::{Advice, Hold};
+use plimsoll_side::{Advice, CpuMechanism};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -100,7 +100,7 @@ fn read(file: &Path) -> Result<Option<Best>, String> {
     match fs::metadata(file) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e.to_string()),
-        Ok(there) if !there.is_file() => return Err("it is no file".to_owned()),
+        Ok(there) if !there.is_file() => return Err("it is not a file".to_owned()),
         Ok(_) => {}
     }
     let mut text = String::new();
@@ -163,11 +163,11 @@ impl Best {
             return leave("was measured on another CPU");
         }
         let (hold, in_group) = match self.arm {
-            Arm::Weight => (Hold::Weight, true),
-            Arm::CpuIdle => (Hold::Idle, true),
-            Arm::SchedIdle => (Hold::Idle, false),
-            Arm::Quota10ms => (Hold::Quota, true),
-            Arm::CpuSet => (Hold::CpuSet, false),
+            Arm::Weight => (CpuMechanism::Weight, true),
+            Arm::CpuIdle => (CpuMechanism::Idle, true),
+            Arm::SchedIdle => (CpuMechanism::Idle, false),
+            Arm::Quota10ms => (CpuMechanism::Quota, true),
+            Arm::CpuSet => (CpuMechanism::CpuSet, false),
             _ => return leave("is not among what plimsoll side holds by"),
         };
         Advice::Take {

@@ -19,7 +19,7 @@ use plimsoll_control::{AtEnd, CgroupLayout, ControlError, Group, Journal, Mechan
 use plimsoll_host::Root;
 use plimsoll_law::{Action, Headroom, Koordinator, Law, ResctlDemo, Sample, State};
 use plimsoll_model::{Arm, CpuSet, CpuTime, CpuUse, JobHeld, Share};
-use plimsoll_side::{Control, Held, Hold, Rule};
+use plimsoll_side::{Control, CpuMechanism, Rule, SideloadOptions};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -50,21 +50,23 @@ pub(super) fn group(
     journal: &Journal,
 ) -> Result<Group, ControlError> {
     let hold = match arm {
-        Arm::Plimsoll => Hold::best_guess(&layout.capabilities(&needs(Hold::Weight))).0,
-        _ => Hold::Quota,
+        Arm::Plimsoll => {
+            CpuMechanism::best_guess(&layout.capabilities(&needs(CpuMechanism::Weight))).0
+        }
+        _ => CpuMechanism::Quota,
     };
     let mut group = Group::make(layout, &needs(hold), journal, AtEnd::Kill)?;
     hold.set(&mut group)?;
-    if hold == Hold::Quota && group.capabilities().by_group(Mechanism::Weight) {
+    if hold == CpuMechanism::Quota && group.capabilities().by_group(Mechanism::Weight) {
         group.set_weight(Weight::LEAST)?;
     }
     Ok(group)
 }
 
-fn needs(hold: Hold) -> BTreeSet<Mechanism> {
+fn needs(hold: CpuMechanism) -> BTreeSet<Mechanism> {
     let mut needs = BTreeSet::from([Mechanism::CpuSet, Mechanism::Freeze, Mechanism::Kill]);
     needs.insert(hold.mechanism());
-    if hold == Hold::Quota {
+    if hold == CpuMechanism::Quota {
         needs.insert(Mechanism::Weight);
     }
     needs
@@ -75,11 +77,11 @@ fn needs(hold: Hold) -> BTreeSet<Mechanism> {
 pub(super) fn control(wish: &Wish<'_>, root: &Root, group: &mut Group) -> Result<Control, String> {
     let capabilities = group.capabilities();
     let hold = match wish.arm {
-        Arm::Plimsoll if capabilities.by_group(Mechanism::Weight) => Hold::Weight,
-        Arm::Plimsoll => Hold::Idle,
+        Arm::Plimsoll if capabilities.by_group(Mechanism::Weight) => CpuMechanism::Weight,
+        Arm::Plimsoll => CpuMechanism::Idle,
         _ => match capabilities.reason(Mechanism::Quota) {
             Some(because) => return Err(because.to_owned()),
-            None => Hold::Quota,
+            None => CpuMechanism::Quota,
         },
     };
     let usage = group.usage().map_err(|e| e.to_string())?;
@@ -91,7 +93,7 @@ pub(super) fn control(wish: &Wish<'_>, root: &Root, group: &mut Group) -> Result
 }
 
 /// The rule of a law.
-fn rule(wish: &Wish<'_>, hold: Hold) -> Result<Rule, String> {
+fn rule(wish: &Wish<'_>, hold: CpuMechanism) -> Result<Rule, String> {
     let headroom = Headroom::try_from(wish.headroom).map_err(|e| e.to_string())?;
     let cpus = wish.cpus.len() as u32;
     let (law, quota_period) = match wish.arm {
@@ -104,11 +106,11 @@ fn rule(wish: &Wish<'_>, hold: Hold) -> Result<Rule, String> {
             Duration::from_millis(100),
         ),
         _ => {
-            let held = Held {
+            let options = SideloadOptions {
                 headroom,
-                ..Held::default()
+                ..SideloadOptions::default()
             };
-            let rule = Rule::plimsoll(hold, &held, cpus).map_err(|e| e.to_string())?;
+            let rule = Rule::plimsoll(hold, &options, cpus).map_err(|e| e.to_string())?;
             return Ok(Rule {
                 serves_here: wish.serves_here,
                 ..rule
@@ -183,10 +185,10 @@ mod tests {
     fn the_daemons_begin_with_what_the_service_leaves_beyond_the_headroom() {
         let cpus = "0-1".parse().unwrap();
         for arm in [Arm::Resctl, Arm::Koordinator] {
-            let rule = rule(&wish(arm, 0.3, 0.2, &cpus), Hold::Quota).unwrap();
+            let rule = rule(&wish(arm, 0.3, 0.2, &cpus), CpuMechanism::Quota).unwrap();
             let share = rule.first.share().get();
             assert!((share - 0.3).abs() < 1e-6, "{arm}: {share}");
-            assert_eq!((rule.hold, rule.period), (Hold::Quota, PERIOD));
+            assert_eq!((rule.hold, rule.period), (CpuMechanism::Quota, PERIOD));
             assert_eq!(rule.guards, None);
         }
     }
@@ -195,7 +197,7 @@ mod tests {
     fn with_nothing_idle_each_law_begins_with_its_own_minimum() {
         let cpus = "0-1".parse().unwrap();
         let first = |arm| {
-            rule(&wish(arm, 0.05, 0.2, &cpus), Hold::Quota)
+            rule(&wish(arm, 0.05, 0.2, &cpus), CpuMechanism::Quota)
                 .unwrap()
                 .first
         };
@@ -211,8 +213,8 @@ mod tests {
     #[test]
     fn our_rule_is_that_of_side() {
         let cpus = "0-3".parse().unwrap();
-        let rule = rule(&wish(Arm::Plimsoll, 0.3, 0.2, &cpus), Hold::Weight).unwrap();
-        let side = Rule::plimsoll(Hold::Weight, &Held::default(), 4).unwrap();
+        let rule = rule(&wish(Arm::Plimsoll, 0.3, 0.2, &cpus), CpuMechanism::Weight).unwrap();
+        let side = Rule::plimsoll(CpuMechanism::Weight, &SideloadOptions::default(), 4).unwrap();
         assert_eq!((rule.law, rule.first), (side.law, side.first));
         assert_eq!((rule.state, rule.period), (side.state, side.period));
         assert!(rule.serves_here, "so that the guard sees the service");
@@ -223,7 +225,7 @@ mod tests {
     fn quotas_have_the_periods_of_the_daemons() {
         let cpus = "0-1".parse().unwrap();
         let period = |arm| {
-            rule(&wish(arm, 0.3, 0.2, &cpus), Hold::Quota)
+            rule(&wish(arm, 0.3, 0.2, &cpus), CpuMechanism::Quota)
                 .unwrap()
                 .quota_period
         };
@@ -250,7 +252,11 @@ mod tests {
     #[test]
     fn a_headroom_outside_the_range_of_a_law_is_refused() {
         let cpus = "0-1".parse().unwrap();
-        let why = rule(&wish(Arm::Koordinator, 0.3, 0.0, &cpus), Hold::Quota).unwrap_err();
+        let why = rule(
+            &wish(Arm::Koordinator, 0.3, 0.0, &cpus),
+            CpuMechanism::Quota,
+        )
+        .unwrap_err();
         assert!(why.contains("1 to 90 percent"), "{why}");
     }
 }

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use plimsoll_law::Headroom;
 use plimsoll_model::{Bytes, parse_duration};
-use plimsoll_side::{GuardSpec, Hold};
+use plimsoll_side::{CpuMechanism, GuardSpec};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,7 +40,7 @@ after five periods.
 Memory beyond --memory is taken back: what was read from files first, then to
 swap, on which no limit is set. Without swap a command that needs more comes
 nearly to a standstill, and is not killed; only --memory-max kills. Both need a
-cgroup; of cgroup version 1, --memory-max alone can be had.
+cgroup; cgroup version 1 has --memory-max alone.
 
 Decisions come each second under weight and idle, where the kernel lets go by
 itself, else twice a second: a share must follow the service.
@@ -127,14 +127,14 @@ pub(crate) enum MechanismChoice {
     Cpuset,
 }
 
-impl From<MechanismChoice> for Option<Hold> {
-    fn from(choice: MechanismChoice) -> Option<Hold> {
+impl From<MechanismChoice> for Option<CpuMechanism> {
+    fn from(choice: MechanismChoice) -> Option<CpuMechanism> {
         match choice {
             MechanismChoice::Auto => None,
-            MechanismChoice::Weight => Some(Hold::Weight),
-            MechanismChoice::Idle => Some(Hold::Idle),
-            MechanismChoice::Quota => Some(Hold::Quota),
-            MechanismChoice::Cpuset => Some(Hold::CpuSet),
+            MechanismChoice::Weight => Some(CpuMechanism::Weight),
+            MechanismChoice::Idle => Some(CpuMechanism::Idle),
+            MechanismChoice::Quota => Some(CpuMechanism::Quota),
+            MechanismChoice::Cpuset => Some(CpuMechanism::CpuSet),
         }
     }
 }

@@ -119,11 +119,11 @@ fn nothing_is_stored_for_an_unknown_machine() {
 fn each_arm_becomes_the_mechanism_that_it_was() {
     let of = |arm| best(arm).advice(&here());
     for (arm, hold, in_group) in [
-        (Arm::Weight, Hold::Weight, true),
-        (Arm::CpuIdle, Hold::Idle, true),
-        (Arm::SchedIdle, Hold::Idle, false),
-        (Arm::Quota10ms, Hold::Quota, true),
-        (Arm::CpuSet, Hold::CpuSet, false),
+        (Arm::Weight, CpuMechanism::Weight, true),
+        (Arm::CpuIdle, CpuMechanism::Idle, true),
+        (Arm::SchedIdle, CpuMechanism::Idle, false),
+        (Arm::Quota10ms, CpuMechanism::Quota, true),
+        (Arm::CpuSet, CpuMechanism::CpuSet, false),
     ] {
         let because =
             "which `plimsoll yield` found best here on 2026-11-22 (39 % gained, p99 +3 %)";

@@ -181,7 +181,7 @@ mod tests {
     use plimsoll_control::{AtEnd, CgroupLayout, Gate, Group, Journals, Mechanism};
     use plimsoll_host::Root;
     use plimsoll_law::{Action, Headroom, Koordinator, Law};
-    use plimsoll_side::{Hold, Rule};
+    use plimsoll_side::{CpuMechanism, Rule};
     use std::collections::BTreeSet;
     use std::ffi::OsString;
 
@@ -197,7 +197,7 @@ mod tests {
             law,
             first: Action::Frozen,
             period: Duration::from_millis(10),
-            hold: Hold::Quota,
+            hold: CpuMechanism::Quota,
             quota_period: Duration::from_millis(100),
             guards: None,
             serves_here: false,

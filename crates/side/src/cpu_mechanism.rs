@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The mechanism that restricts a running sideload. Each can freeze, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hold {
+pub enum CpuMechanism {
     /// The lowest weight: it runs at once when no other task wants a CPU.
     Weight,
     /// Idle scheduling: it runs only when no other task wants a CPU.
@@ -20,15 +20,20 @@ pub enum Hold {
     CpuSet,
 }
 
-impl Hold {
-    pub const ALL: [Hold; 4] = [Hold::Weight, Hold::Idle, Hold::Quota, Hold::CpuSet];
+impl CpuMechanism {
+    pub const ALL: [CpuMechanism; 4] = [
+        CpuMechanism::Weight,
+        CpuMechanism::Idle,
+        CpuMechanism::Quota,
+        CpuMechanism::CpuSet,
+    ];
 
     pub fn mechanism(self) -> Mechanism {
         match self {
-            Hold::Weight => Mechanism::Weight,
-            Hold::Idle => Mechanism::Idle,
-            Hold::Quota => Mechanism::Quota,
-            Hold::CpuSet => Mechanism::CpuSet,
+            CpuMechanism::Weight => Mechanism::Weight,
+            CpuMechanism::Idle => Mechanism::Idle,
+            CpuMechanism::Quota => Mechanism::Quota,
+            CpuMechanism::CpuSet => Mechanism::CpuSet,
         }
     }
 
@@ -38,28 +43,28 @@ impl Hold {
     /// If the group does not support it.
     pub fn set(self, group: &mut Group) -> Result<(), ControlError> {
         match self {
-            Hold::Weight => group.set_weight(Weight::LEAST),
-            Hold::Idle => group.set_idle(true),
-            Hold::Quota | Hold::CpuSet => Ok(()),
+            CpuMechanism::Weight => group.set_weight(Weight::LEAST),
+            CpuMechanism::Idle => group.set_idle(true),
+            CpuMechanism::Quota | CpuMechanism::CpuSet => Ok(()),
         }
     }
 
     /// Whether the kernel preempts the sideload as soon as another task wants the CPU,
     /// so that the law only has to freeze and thaw.
     pub fn yields_by_itself(self) -> bool {
-        matches!(self, Hold::Weight | Hold::Idle)
+        matches!(self, CpuMechanism::Weight | CpuMechanism::Idle)
     }
 
     /// The default for a machine without measurements, and the reason. `capabilities`
     /// must cover weights.
-    pub fn best_guess(capabilities: &Capabilities) -> (Hold, String) {
+    pub fn best_guess(capabilities: &Capabilities) -> (CpuMechanism, String) {
         match capabilities.reason(Mechanism::Weight) {
             None => (
-                Hold::Weight,
+                CpuMechanism::Weight,
                 "a cgroup can have a weight here, and by that the kernel lets go at once".into(),
             ),
             Some(reason) => (
-                Hold::Idle,
+                CpuMechanism::Idle,
                 format!("a cgroup cannot have a weight here ({reason})"),
             ),
         }
@@ -82,7 +87,7 @@ impl Hold {
     /// If headroom and minimum share leave no room.
     pub fn law(self, headroom: Headroom, cpus: u32) -> Result<Plimsoll, ParameterError> {
         let mut parameters = Parameters::default();
-        if self == Hold::CpuSet {
+        if self == CpuMechanism::CpuSet {
             let one = Share::new(1.0 / f64::from(cpus.max(1))).unwrap_or(Share::ONE);
             if one > parameters.floor {
                 parameters.floor = one;
@@ -104,13 +109,13 @@ impl Hold {
     }
 }
 
-impl fmt::Display for Hold {
+impl fmt::Display for CpuMechanism {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Hold::Weight => "weight",
-            Hold::Idle => "idle",
-            Hold::Quota => "quota",
-            Hold::CpuSet => "cpuset",
+            CpuMechanism::Weight => "weight",
+            CpuMechanism::Idle => "idle",
+            CpuMechanism::Quota => "quota",
+            CpuMechanism::CpuSet => "cpuset",
         })
     }
 }
@@ -136,9 +141,9 @@ mod tests {
         }
     }
 
-    fn decided(hold: Hold, others_ms: u64, sideload_ms: u64) -> Action {
+    fn decided(hold: CpuMechanism, others_ms: u64, sideload_ms: u64) -> Action {
         let law = hold.law(Headroom::default(), 2).unwrap();
-        let start = Hold::start(&law);
+        let start = CpuMechanism::start(&law);
         let sample = Sample {
             gives_way: hold.yields_by_itself(),
             ..second(others_ms, sideload_ms)
@@ -148,11 +153,11 @@ mod tests {
 
     #[test]
     fn a_preemptible_sideload_may_fill_the_machine() {
-        for hold in [Hold::Weight, Hold::Idle] {
+        for hold in [CpuMechanism::Weight, CpuMechanism::Idle] {
             assert_ne!(decided(hold, 200, 1800), Action::Frozen, "{hold}");
             assert_eq!(decided(hold, 1700, 300), Action::Frozen, "{hold}");
         }
-        for hold in [Hold::Quota, Hold::CpuSet] {
+        for hold in [CpuMechanism::Quota, CpuMechanism::CpuSet] {
             assert_eq!(decided(hold, 200, 1800), Action::Frozen, "{hold}");
         }
     }
@@ -160,9 +165,9 @@ mod tests {
     #[test]
     fn whole_cpus_need_one_cpu_beside_the_headroom() {
         let headroom = "60".parse().unwrap();
-        assert!(Hold::CpuSet.law(headroom, 2).is_err());
-        assert!(Hold::CpuSet.law(headroom, 8).is_ok());
-        assert!(Hold::CpuSet.law(Headroom::default(), 1).is_err());
-        assert!(Hold::Quota.law(headroom, 1).is_ok());
+        assert!(CpuMechanism::CpuSet.law(headroom, 2).is_err());
+        assert!(CpuMechanism::CpuSet.law(headroom, 8).is_ok());
+        assert!(CpuMechanism::CpuSet.law(Headroom::default(), 1).is_err());
+        assert!(CpuMechanism::Quota.law(headroom, 1).is_ok());
     }
 }
