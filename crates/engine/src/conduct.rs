@@ -4,6 +4,7 @@ use crate::observer::{Ended, Observer, Progress, Started};
 use plimsoll_host::HostError;
 use plimsoll_load::LoadError;
 use plimsoll_model::{CpuUse, Rate, Trial, TrialSetting, TrialSpec, Verdict, human_duration};
+use plimsoll_study::bootstrap::shows_quantile;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -88,7 +89,10 @@ fn measured<S: TrialSetting, O>(trial: &Trial<S, O>) -> String {
     if trial.spec.setting.rate().is_some() {
         parts.push(trial.achieved().to_string());
     }
-    if let Some(p99) = trial.work.latency.quantile(0.99) {
+    let latency = &trial.work.latency;
+    if let Some(p99) = latency.quantile(0.99)
+        && shows_quantile(latency, 0.99)
+    {
         parts.push(format!("p99 {}", human_duration(p99)));
     }
     let cpu = trial.machine.service_cpu.as_ref();

@@ -3,7 +3,8 @@
 use crate::conduct::RunError;
 use crate::sensors::{ServiceTarget, TrialSensors};
 use plimsoll_host::{
-    Listeners, Pid, Root, cores_of, listeners, own_allowed_cpus, process_name, service_cpus,
+    Cgroups, Listeners, Pid, Root, cores_of, listeners, own_allowed_cpus, process_name,
+    service_cpus,
 };
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_model::{CpuPlan, CpuSet, HttpService, Outcome, Requirement, ServiceAt};
@@ -30,7 +31,11 @@ pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
     let probe = HttpLoad::new(http, allowed.clone())?.probe()?;
     let (target, pids) = match &http.service {
         ServiceAt::Pid(pid) => (ServiceTarget::Process(*pid), vec![*pid]),
-        ServiceAt::Cgroup(path) => (ServiceTarget::Cgroup(path.clone()), vec![]),
+        ServiceAt::Cgroup(path) => {
+            // A missing group is found before a record is made.
+            Cgroups::find(root)?.cpu_time(root, path)?;
+            (ServiceTarget::Cgroup(path.clone()), vec![])
+        }
         ServiceAt::NodeMetrics(url) => (ServiceTarget::Node(url.clone()), vec![]),
         ServiceAt::Find => listening(root, &probe)?,
     };

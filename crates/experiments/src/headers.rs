@@ -13,7 +13,7 @@ pub(crate) fn parse(text: &str) -> Result<(String, String), RunError> {
         .filter(|(name, _)| !name.is_empty())
         .ok_or_else(|| {
             RunError::Usage(format!(
-                "--header: '{text}' is no header; write it like 'Accept: text/html'"
+                "--header: '{text}' is not a header; write it like 'Accept: text/html'"
             ))
         })
 }

@@ -20,7 +20,7 @@ pub struct CpuSet(BTreeSet<CpuId>);
 
 /// Why a list of CPUs could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no list of CPUs; write it like 0-3,8")]
+#[error("'{0}' is not a list of CPUs; write it like 0-3,8")]
 pub struct CpuSetError(pub String);
 
 impl CpuSet {

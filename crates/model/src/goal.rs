@@ -99,7 +99,7 @@ impl Default for Goal {
 
 /// Why a goal could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{given}' is no goal: {why}; write it like p99<10ms, p99<2x, errors<0.1% or cpu<80%")]
+#[error("'{given}' is not a goal: {why}; write it like p99<10ms, p99<2x, errors<0.1% or cpu<80%")]
 pub struct GoalError {
     /// What was given.
     pub given: String,

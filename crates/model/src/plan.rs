@@ -138,7 +138,9 @@ pub struct LoadLevel(u32);
 
 /// Why a load level could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no load level; give percent of the rated rate between 0.1 and 200, such as 50%")]
+#[error(
+    "'{0}' is not a load level; give percent of the rated rate between 0.1 and 200, such as 50%"
+)]
 pub struct LoadLevelError(pub String);
 
 impl LoadLevel {

@@ -176,7 +176,7 @@ pub struct Budget {
 /// Why a budget could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no latency budget; write it like p99+5%, with one of p50, p95, p99 and p99.9, and \
+    "'{0}' is not a latency budget; write it like p99+5%, with one of p50, p95, p99 and p99.9, and \
      more than 0 and up to 10000 percent"
 )]
 pub struct BudgetError(pub String);

@@ -73,12 +73,18 @@ pub fn mean(values: &[f64], seed: u64) -> Option<Estimate> {
     })
 }
 
+/// Whether there are as many values as a quantile takes to show: 299 for p99. Of
+/// fewer it is but the highest one.
+pub fn shows_quantile(latency: &Histogram, q: f64) -> bool {
+    latency.count() as f64 >= needed(1.0 - q)
+}
+
 /// A quantile of the latency in microseconds: the mean over trials, with its
 /// interval. Trials with fewer values than the quantile takes to show
 /// (`decide::needed`: 299 for p99) are left out, and without others it is `None`.
 pub fn quantile_us<S, O>(trials: &[&Trial<S, O>], q: f64, seed: u64) -> Option<Estimate> {
-    let shows = |latency: &&Histogram| latency.count() as f64 >= needed(1.0 - q);
-    let each = trials.iter().map(|t| &t.work.latency).filter(shows);
+    let each = trials.iter().map(|t| &t.work.latency);
+    let each = each.filter(|latency| shows_quantile(latency, q));
     let each: Vec<f64> = each
         .filter_map(|latency| Some(latency.quantile(q)?.as_secs_f64() * 1e6))
         .collect();

@@ -21,7 +21,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub cpus: Option<CpuSet>,
 
-    /// p99 slip (delay in sending requests) above which a trial is invalid, unless it is below a tenth of the p99 latency; without requests there is none (default: 100us).
+    /// p99 slip (delay in sending requests) above which a trial is invalid, unless it is below a tenth of the p99 latency (default: 100us).
     #[arg(long, value_name = "TIME", value_parser = positive_duration, allow_hyphen_values = true)]
     pub max_slip: Option<Duration>,
 

@@ -7,7 +7,7 @@ use plimsoll_model::{counted, for_count};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TableError {
     /// Not UTF-8.
-    #[error("line {line} is no text; save the table as CSV in UTF-8")]
+    #[error("line {line} is not text; save the table as CSV in UTF-8")]
     NoText { line: u64 },
     /// Two bytes per character.
     #[error("it is text in UTF-16; save the table as CSV in UTF-8")]
@@ -65,7 +65,7 @@ pub enum TableError {
     )]
     Shares,
     /// More rows than allowed.
-    #[error("it is larger than {} MB, which is no table of levels; give one row per level", MOST_BYTES / 1_000_000)]
+    #[error("it is larger than {} MB, which is not a table of levels; give one row per level", MOST_BYTES / 1_000_000)]
     Large,
 }
 

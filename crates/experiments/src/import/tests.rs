@@ -263,7 +263,7 @@ fn an_invalid_table_is_refused_with_the_way_out() {
         ("rate_rps,cpu_pct,latency_us\n1,10,500\n", "only one row"),
         ("rate_rps,cpu_pct,latency_us\n9,10,5\n9,10,5\n", "same load"),
         ("rate_rps,cpu_pct,latency_us\n1,0.1,5\n2,0.9,6\n", "percent"),
-        ("\x7fELF\0\0\0", "no text"),
+        ("\x7fELF\0\0\0", "not text"),
     ];
     let bytes = cases.map(|(text, words)| (text.as_bytes(), words));
     let others: [(&[u8], &str); 3] = [

@@ -51,7 +51,7 @@ pub(super) fn check(line: &str) -> Result<(), LoadError> {
     let is_name = first.chars().all(is_plain);
     if is_name && asks(&["-c", "command -v -- \"$1\"", "sh", first]) {
         return Err(LoadError::Mistake(format!(
-            "the job `{line}` begins with `{first}`, which is no command here; install it, give \
+            "the job `{line}` begins with `{first}`, which is not a command here; install it, give \
              its path, or use --job burn"
         )));
     }

@@ -33,13 +33,7 @@ pub(super) fn probe(job: &Job) -> Result<Probe, LoadError> {
     let url = &job.target.url;
     Exchange::connect(&job.target, Deadline::within(job.timeout()))
         .and_then(|exchange| exchange.run(job))
-        .map_err(|error| {
-            let sentence = format!("{url} {error}");
-            match error.is_mistake() {
-                true => LoadError::Mistake(sentence),
-                false => LoadError::Service(sentence),
-            }
-        })
+        .map_err(|error| LoadError::Service(format!("{url} {error}")))
 }
 
 /// A time limit for the whole probe.

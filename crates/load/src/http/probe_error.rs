@@ -53,22 +53,6 @@ pub(super) enum ProbeError {
     },
 }
 
-impl ProbeError {
-    /// Whether this is a usage error, to be fixed by another URL, scheme,
-    /// request or flag. A service that is down or failing is not.
-    pub(super) fn is_mistake(&self) -> bool {
-        match self {
-            ProbeError::Tls(error) => matches!(
-                error,
-                rustls::Error::InvalidMessage(_) | rustls::Error::InvalidCertificate(_)
-            ),
-            ProbeError::NotHttp { opening, .. } => is_tls(opening),
-            ProbeError::Status { status, .. } => (300..500).contains(status),
-            _ => false,
-        }
-    }
-}
-
 /// Whether an answer starts with a TLS record.
 fn is_tls(opening: &[u8]) -> bool {
     matches!(opening, [0x14..=0x17, 3, ..])
@@ -156,23 +140,6 @@ mod tests {
             opening: opening.to_vec(),
         }
         .to_string()
-    }
-
-    #[test]
-    fn usage_errors_are_distinguished_from_service_errors() {
-        let status = |status| ProbeError::Status {
-            status,
-            expected: None,
-            location: None,
-            opening: Vec::new(),
-        };
-        for code in [301, 401, 404] {
-            assert!(status(code).is_mistake(), "{code}");
-        }
-        for code in [500, 503] {
-            assert!(!status(code).is_mistake(), "{code}");
-        }
-        assert!(!ProbeError::NoAnswer.is_mistake());
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(crate) struct Subject {
     pub(crate) who: &'static str,
     pub(crate) trials: &'static str,
     pub(crate) is_table: bool,
+    /// The run has not made all of its trials.
+    pub(crate) is_cut_short: bool,
 }
 
 impl Subject {
@@ -24,12 +26,14 @@ impl Subject {
         who: "This machine",
         trials: "trials",
         is_table: false,
+        is_cut_short: false,
     };
 
     pub(crate) const MACHINE_OF_TABLE: Subject = Subject {
         who: "The machine",
         trials: "rows",
         is_table: true,
+        is_cut_short: false,
     };
 
     pub(crate) fn of(workload: &Workload) -> Subject {
@@ -126,8 +130,14 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
         }
     };
     let confirmation = words_if(is_decided, confirmation(finding));
-    let note = words_of(finding.note, |note| {
-        format!(" {}", note_sentence(subject, note))
+    let note = words_of(finding.note, |note| match note {
+        CapacityNote::NoLightLoad {
+            lowest_pct: None,
+            planned: true,
+        } if subject.is_cut_short => {
+            " The run ended before a valid trial at light load: resume it.".to_owned()
+        }
+        note => format!(" {}", note_sentence(subject, note)),
     });
     let missed_by = missed_by(finding);
     let over_time = over_time(finding);

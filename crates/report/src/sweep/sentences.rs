@@ -6,11 +6,14 @@ use crate::number::{self, per_second};
 use crate::sentence::Sentence;
 use crate::table::Ink;
 use crate::{Report, document, method, smt};
-use plimsoll_model::{CapacityFinding, CapacityNote, Findings, LightBasis, PooledCpu};
+use plimsoll_model::{CapacityFinding, CapacityNote, Findings, LightBasis, PooledCpu, RunEnd};
 
 pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
     let findings = report.findings;
-    let subject = Subject::of(&report.plan.workload);
+    let subject = Subject {
+        is_cut_short: report.record.ended != Some(&RunEnd::Complete),
+        ..Subject::of(&report.plan.workload)
+    };
     let mut out = Vec::new();
     let first = leading(&findings.capacity);
     match first {

@@ -1,13 +1,13 @@
 //! What is said of cases that the snapshots do not show, as a file has it.
 
-use super::sample::{Experiment, Sample, about, copies, found, imported, sweep};
+use super::sample::{Experiment, Sample, about, copies, found, imported, nothing_valid, sweep};
 use super::shown::{has, has_not, is_snapshot, tally};
 use crate::chart::Charset;
 use crate::{Document, Format, Role};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict, Estimate,
     Headroom, InvalidKind, LightBasis, MissedBy, NeverCarried, NoHeadroom, RatedRate,
-    RestartsFinding, TriedAt, Workload,
+    RestartsFinding, RunEnd, TriedAt, Workload,
 };
 
 /// Cases by name, each with what is said more than of the sample that was changed, and
@@ -92,6 +92,16 @@ fn capacities(cases: &mut Cases) {
         ..found("cpu<80%", 0.0, Some(50.0))
     };
     with_goal(cases, "nothing valid", undecided);
+    for ended in [RunEnd::Complete, RunEnd::Interrupted] {
+        let name = format!("no light load, {ended:?}");
+        cases.add(&name, nothing_valid(), |s| {
+            s.ended = Some(ended);
+            s.findings.capacity[0].note = Some(CapacityNote::NoLightLoad {
+                lowest_pct: None,
+                planned: true,
+            });
+        });
+    }
     let alone = CapacityFinding {
         rate_rps: Some(Estimate::alone(12_345.0)),
         cpu_pct: Some(Estimate::alone(76.0)),

@@ -81,7 +81,7 @@ fn query(url: &str, expression: &str) -> String {
 
 /// The single number of an answer.
 fn number(answer: &str) -> Value {
-    let json: Json = serde_json::from_str(answer).map_err(|_| "the answer is no JSON")?;
+    let json: Json = serde_json::from_str(answer).map_err(|_| "the answer is not JSON")?;
     let result = &json["data"]["result"];
     let value = match json["data"]["resultType"].as_str() {
         Some("scalar") => &result[1],
@@ -138,6 +138,6 @@ mod tests {
             let error = of(kind, result).unwrap_err();
             assert!(error.contains(why), "{error}");
         }
-        assert!(number("<html>").unwrap_err().contains("no JSON"));
+        assert!(number("<html>").unwrap_err().contains("not JSON"));
     }
 }

@@ -100,7 +100,7 @@ impl GuardSpec {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{given}' is no guard: {why}; write run-delay<50%, 'run-delay pid 1234', \
+    "'{given}' is not a guard: {why}; write run-delay<50%, 'run-delay pid 1234', \
      'psi<20% cgroup NAME', 'http URL p99<10ms' or 'prometheus URL EXPR<LIMIT'"
 )]
 pub struct GuardError {
@@ -167,7 +167,7 @@ fn http(rest: &str) -> Result<GuardSpec, &'static str> {
     };
     let limit = parse_duration(limit)
         .filter(|d| (Duration::from_micros(10)..=Duration::from_secs(60)).contains(d))
-        .ok_or("its limit is no time from 10us to 60s with a unit")?;
+        .ok_or("its limit is not a time from 10us to 60s with a unit")?;
     Ok(GuardSpec::Http {
         url: url.to_owned(),
         percentile,
@@ -181,7 +181,7 @@ fn prometheus(rest: &str) -> Result<GuardSpec, &'static str> {
     let (expression, limit) = rest.rsplit_once('<').ok_or("its limit has no '<'")?;
     let limit: f64 = limit.trim().parse().unwrap_or(f64::NAN);
     if !limit.is_finite() {
-        return Err("its limit is no number");
+        return Err("its limit is not a number");
     }
     match expression.trim() {
         "" => Err("it has no expression"),
@@ -261,7 +261,7 @@ mod tests {
             ("http http://a p95<1ms", "p50 and p99"),
             ("http http://a p99<1", "with a unit"),
             ("prometheus http://a", "no '<'"),
-            ("prometheus http://a x<y", "no number"),
+            ("prometheus http://a x<y", "not a number"),
             ("prometheus http://a <1", "no expression"),
         ] {
             let error = text.parse::<GuardSpec>().unwrap_err().to_string();
