@@ -1,7 +1,7 @@
 //! `plimsoll compare`: machines, or versions of a service, side by side.
 
 use crate::failure::Failure;
-use crate::format::{ByExtension, CompareFormat};
+use crate::format::{CompareFormat, choose};
 use crate::load_record::LoadRecord;
 use crate::output::{Output, spare_sources};
 use crate::session::rendered;
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
         return Err(mistake(CompareError::TooFew));
     }
     let file = args.output.as_deref();
-    let format = CompareFormat::choose(args.format, file)?;
+    let format = choose(args.format, file)?;
     let records: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     spare_sources(file, &records)?;
     let open = |file: &PathBuf| LoadRecord::open(file, &args.goals);

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
 fn load_line(file: &Path) -> Result<LoadLine, Failure> {
     let record = Record::open(file)?;
     let shown = file.display();
-    let Some(line) = registry::of(&record)?.load_line(&record, &[])? else {
+    let Some(line) = (registry::of(&record)?.load_line)(&record, &[])? else {
         return Err(Failure::Mistake(format!(
             "{shown} is a record of plimsoll {}; only a record of plimsoll sweep has histograms of load levels to export",
             record.experiment()

@@ -68,60 +68,40 @@ rendered_as!(Format: Text, Json, Csv, Html);
 rendered_as!(CompareFormat: Text, Json, Html);
 rendered_as!(SelftestFormat: Text, Json);
 
-/// A format that the extension of the output file can choose.
-pub(crate) trait ByExtension: Copy + Default + 'static {
-    /// Extensions and formats. Error messages list them in this order.
-    const EXTENSIONS: &'static [(&'static str, Self)];
+/// Extensions of output files and the names of their formats. Error messages list
+/// those of a command in this order.
+const EXTENSIONS: [(&str, &str); 7] = [
+    ("html", "html"),
+    ("yaml", "hpa"),
+    ("json", "json"),
+    ("csv", "csv"),
+    ("txt", "text"),
+    ("htm", "html"),
+    ("yml", "hpa"),
+];
 
-    /// The requested format, else that of the file's extension; the default
-    /// without a file.
-    fn choose(asked: Option<Self>, file: Option<&Path>) -> Result<Self, Failure> {
-        let (None, Some(file)) = (asked, file) else {
-            return Ok(asked.unwrap_or_default());
-        };
-        let extension = file.extension().unwrap_or_default().to_string_lossy();
-        let extension = extension.to_ascii_lowercase();
-        let known = Self::EXTENSIONS.iter().find(|(name, _)| *name == extension);
-        known.map(|(_, format)| *format).ok_or_else(|| {
-            let known: Vec<String> = Self::EXTENSIONS
-                .iter()
-                .map(|(extension, _)| format!(".{extension}"))
-                .collect();
-            Failure::Mistake(format!(
-                "{} does not end in {}; name the file so, or give --format as well",
-                file.display(),
-                known.join(", ")
-            ))
-        })
+/// The requested format of a command, else that of the file's extension; the
+/// default without a file.
+pub(crate) fn choose<F: ValueEnum + Default>(
+    asked: Option<F>,
+    file: Option<&Path>,
+) -> Result<F, Failure> {
+    let (None, Some(file)) = (&asked, file) else {
+        return Ok(asked.unwrap_or_default());
+    };
+    let format = |(extension, name): (_, &str)| Some((extension, F::from_str(name, false).ok()?));
+    let known = EXTENSIONS.into_iter().filter_map(format);
+    let extension = file.extension().unwrap_or_default().to_string_lossy();
+    let extension = extension.to_ascii_lowercase();
+    if let Some((_, format)) = known.clone().find(|(known, _)| *known == extension) {
+        return Ok(format);
     }
-}
-
-impl ByExtension for Format {
-    const EXTENSIONS: &'static [(&'static str, Format)] = &[
-        ("html", Format::Html),
-        ("json", Format::Json),
-        ("csv", Format::Csv),
-        ("txt", Format::Text),
-        ("htm", Format::Html),
-    ];
-}
-
-impl ByExtension for CompareFormat {
-    const EXTENSIONS: &'static [(&'static str, CompareFormat)] = &[
-        ("html", CompareFormat::Html),
-        ("json", CompareFormat::Json),
-        ("txt", CompareFormat::Text),
-        ("htm", CompareFormat::Html),
-    ];
-}
-
-impl ByExtension for PlanFormat {
-    const EXTENSIONS: &'static [(&'static str, PlanFormat)] = &[
-        ("yaml", PlanFormat::Hpa),
-        ("json", PlanFormat::Json),
-        ("txt", PlanFormat::Text),
-        ("yml", PlanFormat::Hpa),
-    ];
+    let known: Vec<String> = known.map(|(known, _)| format!(".{known}")).collect();
+    Err(Failure::Mistake(format!(
+        "{} does not end in {}; name the file so, or give --format as well",
+        file.display(),
+        known.join(", ")
+    )))
 }
 
 #[cfg(test)]
@@ -130,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_extension_of_the_file_chooses_the_format() {
-        let chosen = |asked, file: &str| Format::choose(asked, Some(Path::new(file)));
+        let chosen = |asked, file: &str| choose(asked, Some(Path::new(file)));
         for (asked, file, expected) in [
             (None, "a/b.HTML", Format::Html),
             (None, "b.htm", Format::Html),
@@ -139,7 +119,7 @@ mod tests {
         ] {
             assert_eq!(chosen(asked, file).unwrap(), expected, "{file}");
         }
-        assert_eq!(Format::choose(None, None).unwrap(), Format::Text);
+        assert_eq!(choose::<Format>(None, None).unwrap(), Format::Text);
         for bad in ["b", "run.plimsoll", ""] {
             let error = chosen(None, bad).unwrap_err();
             let sentence = error.sentence().unwrap();

@@ -3,6 +3,7 @@
 
 use crate::args::Cli;
 use crate::registry::EXPERIMENTS;
+use crate::shell::EXIT_STATUS_BEGINS;
 use clap::{Arg, Command, CommandFactory};
 use plimsoll_experiments::HelpPage;
 use plimsoll_experiments::args::FOR_A_SERVER;
@@ -17,17 +18,19 @@ Plimsoll tells how much load a machine can really carry. Try first:
   plimsoll --help                           all commands
 ";
 
-/// How the paragraph on exit codes begins on every page.
-pub(crate) const EXIT_STATUS_BEGINS: &str = "Exit status: ";
-
 const EXIT_STATUS: &str = "\
 Exit status: 0 success, 1 the run failed, 2 usage error, 130 stopped by Ctrl-C.";
 
 /// Of an experiment, whose run can be ended by a key.
 const RUN_EXIT_STATUS: &str = "\
+Exit status: 0 success, 1 the run failed or none of its trials is valid, 2 usage
+error, 130 stopped by Ctrl-C or q.";
+
+/// Of an experiment that can measure a server.
+const SERVER_EXIT_STATUS: &str = "\
 Exit status: 0 success, 1 the run failed (for example, a server cannot be
-reached) or none of its trials is valid, 2 usage error, 130 stopped by Ctrl-C or
-q.";
+reached or does not answer as expected) or none of its trials is valid, 2 usage
+error, 130 stopped by Ctrl-C or q.";
 
 /// Lines of examples that a page asked for with `-h` has room for.
 const SHORT_EXAMPLES: usize = 6;
@@ -58,7 +61,7 @@ pub(crate) fn command() -> Command {
     let mut cli = Cli::command();
     // Before the commands that use their records.
     for (order, entry) in EXPERIMENTS.iter().enumerate() {
-        let experiment = experiment(entry.command(), &entry.help());
+        let experiment = experiment((entry.command)(), &entry.help);
         cli = cli.subcommand(experiment.display_order(order));
     }
     let mut command = cli.mut_args(only_in_long_help);
@@ -93,14 +96,26 @@ fn experiment(mut command: Command, page: &HelpPage) -> Command {
     }
     // Headings come in the order of their last flags: those of a server go
     // below those that every run has.
-    let of_server = |arg: &&Arg| arg.get_help_heading() == Some(FOR_A_SERVER);
-    let ids = command.get_arguments().filter(of_server);
+    let ids = command.get_arguments().filter(is_for_a_server);
     let ids: Vec<clap::Id> = ids.map(|arg| arg.get_id().clone()).collect();
     for id in ids {
         command = command.mut_arg(id, |arg| arg);
     }
+    if !offers_requests(&command) {
+        // It has no slip; the flag is accepted, as in scripts for all experiments.
+        command = command.mut_arg("max_slip", |arg| arg.hide(true));
+    }
     let fixed: Vec<&'static str> = page.fixed.iter().chain(&BOUNDS).copied().collect();
     command.mut_arg("resume", |arg| arg.conflicts_with_all(fixed))
+}
+
+fn is_for_a_server(arg: &&Arg) -> bool {
+    arg.get_help_heading() == Some(FOR_A_SERVER)
+}
+
+/// Whether an experiment sends requests, to a server or to the hash service.
+fn offers_requests(command: &Command) -> bool {
+    command.get_arguments().any(|arg| is_for_a_server(&arg))
 }
 
 /// Not in `-h`. The manual takes the long text of such a flag alone.
@@ -114,12 +129,16 @@ fn only_in_long_help(arg: Arg) -> Arg {
 fn ending(sub: Command, name: &str) -> Command {
     let examples = sub.get_after_help().map(ToString::to_string);
     let examples = examples.unwrap_or_default();
-    let is_experiment = EXPERIMENTS.iter().any(|entry| entry.name() == name);
+    let is_experiment = EXPERIMENTS.iter().any(|entry| entry.name == name);
     let is_long = is_experiment || examples.lines().count() > SHORT_EXAMPLES;
-    let long = match (examples.contains(EXIT_STATUS_BEGINS), is_experiment) {
-        (true, _) => examples,
-        (false, true) => format!("{examples}\n\n{RUN_EXIT_STATUS}"),
-        (false, false) => format!("{examples}\n\n{EXIT_STATUS}"),
+    let status = match is_experiment {
+        true if offers_requests(&sub) => SERVER_EXIT_STATUS,
+        true => RUN_EXIT_STATUS,
+        false => EXIT_STATUS,
+    };
+    let long = match examples.contains(EXIT_STATUS_BEGINS) {
+        true => examples,
+        false => format!("{examples}\n\n{status}"),
     };
     let sub = sub.after_long_help(long);
     match is_long {

@@ -26,7 +26,7 @@ impl LoadRecord {
             plan,
             trials,
             findings,
-        }) = registry::of(&record)?.load_line(&record, goals)?
+        }) = (registry::of(&record)?.load_line)(&record, goals)?
         else {
             let (path, made_by) = (record.path().display(), record.experiment());
             return Err(Failure::Mistake(format!(

@@ -63,9 +63,9 @@ fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let common = CommonArgs::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
     let output = output::Output::new(common.color, !common.no_charts);
     if let Some((name, of_experiment)) = matches.subcommand()
-        && let Some(entry) = EXPERIMENTS.iter().find(|entry| entry.name() == name)
+        && let Some(entry) = EXPERIMENTS.iter().find(|entry| entry.name == name)
     {
-        return entry.run(of_experiment, &output);
+        return (entry.run)(of_experiment, &output);
     }
     let cli = Cli::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
     match cli.command {
@@ -78,7 +78,7 @@ fn run(matches: &ArgMatches) -> Result<(), Failure> {
         Command::Replay(args) => replay::run(&args, &output),
         Command::Selftest(args) => selftest::run(&args, &output),
         Command::Doctor => doctor::run(&output),
-        Command::Completions(args) => shell::completions(&args, &output),
-        Command::Man(args) => shell::man(&args, &output),
+        Command::Completions(args) => shell::completions(&args, help::command(), &output),
+        Command::Man(args) => shell::man(&args, help::command(), &output),
     }
 }

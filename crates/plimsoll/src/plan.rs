@@ -10,7 +10,7 @@ mod traffic;
 pub(crate) use args::PlanArgs;
 
 use crate::failure::Failure;
-use crate::format::{ByExtension, PlanFormat};
+use crate::format::{PlanFormat, choose};
 use crate::load_record::LoadRecord;
 use crate::output::{Output, spare_sources};
 use crate::session::rendered;
@@ -22,7 +22,7 @@ use std::path::Path;
 
 pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
     let file = args.output.as_deref();
-    let format = PlanFormat::choose(args.format, file)?;
+    let format = choose(args.format, file)?;
     let sources = [Some(&args.file), args.traffic.as_ref()];
     let sources: Vec<&Path> = sources.into_iter().flatten().map(AsRef::as_ref).collect();
     spare_sources(file, &sources)?;

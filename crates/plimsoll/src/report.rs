@@ -1,7 +1,7 @@
 //! `plimsoll report`: the findings of a record, made again.
 
 use crate::failure::Failure;
-use crate::format::{ByExtension, Format};
+use crate::format::{Format, choose};
 use crate::output::{Output, spare_sources};
 use crate::registry;
 use clap::Args;
@@ -37,11 +37,11 @@ pub(crate) struct ReportArgs {
 
 pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
     let file = args.output.as_deref();
-    let format = Format::choose(args.format, file)?;
+    let format = choose(args.format, file)?;
     spare_sources(file, &[&args.file])?;
     let record = Record::open(&args.file)?;
     let experiment = registry::of(&record)?;
     let look = output.look(file);
-    let written = experiment.report(&record, &args.goals, format.into(), look)?;
+    let written = (experiment.report)(&record, &args.goals, format.into(), look)?;
     output.put(&written, file)
 }

@@ -2,7 +2,6 @@
 //! parsed, by the program that parses them, so that they cannot drift apart.
 
 use crate::failure::Failure;
-use crate::help;
 use crate::output::Output;
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -58,14 +57,20 @@ plimsoll\-runs/
 Where records are written unless \fB\-\-output\fR says otherwise.
 "#;
 
-pub(crate) fn completions(args: &CompletionsArgs, output: &Output) -> Result<(), Failure> {
+/// How the paragraph on exit codes begins on every page of help.
+pub(crate) const EXIT_STATUS_BEGINS: &str = "Exit status: ";
+
+pub(crate) fn completions(
+    args: &CompletionsArgs,
+    mut command: Command,
+    output: &Output,
+) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut help::command(), "plimsoll", &mut script);
+    clap_complete::generate(args.shell, &mut command, "plimsoll", &mut script);
     output.print(&String::from_utf8_lossy(&script))
 }
 
-pub(crate) fn man(args: &ManArgs, output: &Output) -> Result<(), Failure> {
-    let mut command = help::command();
+pub(crate) fn man(args: &ManArgs, mut command: Command, output: &Output) -> Result<(), Failure> {
     command.build();
     if let Some(dir) = &args.dir {
         return write_all(&command, dir, output);
@@ -126,11 +131,9 @@ fn page(command: &Command) -> Result<String, Failure> {
 
 /// What stands below the flags; of that, exit codes have a section of their own.
 fn end(below: &str) -> String {
-    let is_status = |paragraph: &&str| paragraph.starts_with(help::EXIT_STATUS_BEGINS);
+    let is_status = |paragraph: &&str| paragraph.starts_with(EXIT_STATUS_BEGINS);
     let (status, notes): (Vec<&str>, Vec<&str>) = below.split("\n\n").partition(is_status);
-    let status = status
-        .join("\n\n")
-        .replacen(help::EXIT_STATUS_BEGINS, "", 1);
+    let status = status.join("\n\n").replacen(EXIT_STATUS_BEGINS, "", 1);
     section("NOTES AND EXAMPLES", &notes.join("\n\n")) + &section("EXIT STATUS", &status)
 }
 
@@ -172,6 +175,7 @@ fn escaped(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::help;
 
     #[test]
     fn examples_stay_as_they_are_in_the_manual() {
@@ -191,7 +195,7 @@ mod tests {
             if sub.get_name() != "help" {
                 let name = sub.get_name();
                 assert_eq!(page.matches("EXIT STATUS").count(), 1, "{name}:\n{page}");
-                assert!(!page.contains(help::EXIT_STATUS_BEGINS), "{name}:\n{page}");
+                assert!(!page.contains(EXIT_STATUS_BEGINS), "{name}:\n{page}");
             }
         }
         let side = page(command.find_subcommand("side").unwrap()).unwrap();

@@ -1,8 +1,8 @@
-//! Spellings of older versions.
+//! Spellings of older versions, and one that other programs have.
 
 use std::ffi::OsString;
 
-/// The arguments, with `sweep --copies` as `copies`.
+/// The arguments, with `sweep --copies` as `copies` and `help --help` as `help`.
 pub(crate) fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = typed.collect();
     let flags = words.iter().take_while(|word| *word != "--");
@@ -13,6 +13,9 @@ pub(crate) fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> 
     {
         words.remove(copies);
         words[sweep] = "copies".into();
+    }
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.retain(|word| word != "--help" && word != "-h");
     }
     words
 }
@@ -28,9 +31,11 @@ mod tests {
     }
 
     #[test]
-    fn copies_were_a_flag_of_the_sweep() {
+    fn other_spellings_are_accepted() {
         let copies = shimmed("plimsoll sweep --quick --copies -- make --copies");
         assert_eq!(copies, "plimsoll copies --quick -- make --copies");
+        assert_eq!(shimmed("plimsoll help --help"), "plimsoll help");
+        assert_eq!(shimmed("plimsoll help plan -h"), "plimsoll help plan");
         for same in ["plimsoll sweep --quick", "plimsoll side -- sweep --copies"] {
             assert_eq!(shimmed(same), same);
         }

@@ -56,11 +56,11 @@ fn commonest(kinds: &[InvalidKind]) -> Option<InvalidKind> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use plimsoll_model::{CpuTime, Invalid, Setting, Share, TrialSpec};
 
-    fn trial(phase: Phase, reasons: Vec<Invalid>) -> Trial {
+    pub(crate) fn trial(phase: Phase, reasons: Vec<Invalid>) -> Trial {
         let spec = TrialSpec::blank(phase, Setting::Idle, Duration::from_secs(1));
         let mut trial = Trial::begun(spec, 0);
         trial.verdict = match reasons.is_empty() {
@@ -70,7 +70,7 @@ mod tests {
         trial
     }
 
-    fn steal() -> Invalid {
+    pub(crate) fn steal() -> Invalid {
         Invalid::Steal {
             stolen: Share::ONE,
             bound: Share::ZERO,

@@ -101,31 +101,18 @@ pub(super) fn no_target(report: &PlanReport<'_>) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Invalid, Phase, Rate, Setting, Share, TrialSpec, Verdict};
-    use std::time::Duration;
-
-    fn trial(verdict: Verdict) -> Trial {
-        let at_rest = Setting::Offer { rate: Rate::ZERO };
-        let spec = TrialSpec::blank(Phase::Search, at_rest, Duration::from_secs(1));
-        let mut trial = Trial::begun(spec, 0);
-        trial.verdict = verdict;
-        trial
-    }
+    use crate::tally::tests::{steal, trial};
+    use plimsoll_model::Phase;
 
     #[test]
     fn a_record_without_a_valid_trial_says_so() {
-        let stolen = || {
-            trial(Verdict::Invalid(vec![Invalid::Steal {
-                stolen: Share::ONE,
-                bound: Share::ZERO,
-            }]))
-        };
+        let stolen = || trial(Phase::Search, vec![steal()]);
         let why = no_valid_trial([stolen(), stolen()].iter()).unwrap();
         assert!(why.contains("none of its 2 trials"), "{why}");
         assert!(why.contains("the hypervisor took CPU time"), "{why}");
         assert!(why.contains("--max-steal"), "{why}");
         assert!(no_valid_trial([].iter()).unwrap().contains("--resume"));
-        let one = [stolen(), trial(Verdict::Valid)];
+        let one = [stolen(), trial(Phase::Search, vec![])];
         assert_eq!(no_valid_trial(one.iter()), None);
     }
 }

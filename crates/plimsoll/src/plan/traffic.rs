@@ -27,7 +27,7 @@ fn parse(bytes: &[u8]) -> Result<Traffic, String> {
         ));
     }
     let text = std::str::from_utf8(bytes)
-        .map_err(|_| "it is no text; save it as CSV in UTF-8".to_owned())?;
+        .map_err(|_| "it is not text; save it as CSV in UTF-8".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = (1..).zip(text.lines());
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());

@@ -79,9 +79,9 @@ fn every_schema() -> Vec<(String, Value)> {
         ),
     ];
     let part = |name: &'static str, version| {
-        let entry = EXPERIMENTS.iter().find(|entry| entry.name() == name);
+        let entry = EXPERIMENTS.iter().find(|entry| entry.name == name);
         (name, version, move |generator: &mut _| {
-            entry.unwrap().schema(generator)
+            (entry.unwrap().schema)(generator)
         })
     };
     let (sweep, copies) = (part("sweep", 3), part("copies", 3));
@@ -95,7 +95,7 @@ fn every_schema() -> Vec<(String, Value)> {
         ],
     ));
     for entry in EXPERIMENTS {
-        let name = entry.name();
+        let name = entry.name;
         let version = match name {
             "sweep" | "copies" => continue,
             "yield" => 2,
@@ -103,7 +103,7 @@ fn every_schema() -> Vec<(String, Value)> {
         };
         let title = format!("Plimsoll's {name}");
         let says = format!("What `plimsoll {name} --format json` says.");
-        let make = |generator: &mut _| entry.schema(generator);
+        let make = entry.schema;
         all.push(schema(name, &title, &says, &[(name, version, &make)]));
     }
     all

@@ -130,46 +130,32 @@ fn next_step<S, O>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Invalid, Rate, Setting, Share, TrialSpec, Verdict};
-    use std::time::Duration;
-
-    fn trial(phase: Phase) -> Trial {
-        let at_rest = Setting::Offer { rate: Rate::ZERO };
-        let spec = TrialSpec::blank(phase, at_rest, Duration::from_secs(1));
-        Trial::begun(spec, 0)
-    }
+    use crate::tally::tests::{steal, trial};
+    use plimsoll_model::Setting;
 
     #[test]
     fn a_run_without_a_valid_trial_has_failed() {
-        let with = |phase, verdict: Verdict| Trial {
-            verdict,
-            ..trial(phase)
-        };
-        let steal = Verdict::Invalid(vec![Invalid::Steal {
-            stolen: Share::new(0.1).unwrap(),
-            bound: Share::new(0.02).unwrap(),
-        }]);
         let level = Phase::Level { level: None };
-        let idle = with(Phase::Idle, Verdict::Valid);
-        let calibration = with(Phase::Calibration, Verdict::Valid);
-        assert_eq!(
-            no_valid_trial(std::slice::from_ref(&calibration), "x"),
-            None
-        );
-        let none = [idle.clone(), calibration, with(level, steal.clone())];
+        let idle = trial(Phase::Idle, vec![]);
+        let calibration = trial(Phase::Calibration, vec![]);
+        let disturbed = trial(level, vec![steal()]);
+        let alone = std::slice::from_ref(&calibration);
+        assert_eq!(no_valid_trial(alone, "x"), None);
+        let none = [idle.clone(), calibration, disturbed.clone()];
         let why = no_valid_trial(&none, "x").unwrap();
         assert!(
             why.contains("only trial") && why.contains("hypervisor"),
             "{why}"
         );
-        let one = [idle, with(level, steal), with(level, Verdict::Valid)];
+        let one = [idle, disturbed, trial(level, vec![])];
         assert_eq!(no_valid_trial(&one, "x"), None);
         assert_eq!(no_valid_trial::<Setting, ()>(&[], "x"), None);
     }
 
     #[test]
     fn the_next_step_depends_on_what_is_recorded() {
-        let (idle, loaded) = (trial(Phase::Idle), trial(Phase::Calibration));
+        let idle = trial(Phase::Idle, vec![]);
+        let loaded = trial(Phase::Calibration, vec![]);
         let two_idle = [idle.clone(), idle];
         let resume = Some("plimsoll sweep --resume x");
         for (trials, was_stopped, command, expected) in [

@@ -6,7 +6,8 @@ pub(crate) mod server;
 pub(crate) mod side_folder;
 
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -134,12 +135,14 @@ pub(crate) fn wait(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// A folder to run in; gone in the end.
+/// A folder to run in, which also has the journals of what runs; gone in the end.
 pub(crate) struct Folder(pub(crate) TempDir);
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        Folder(TempDir::new().unwrap())
+        let folder = TempDir::new().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
+        Folder(folder)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -162,6 +165,7 @@ impl Folder {
             .current_dir(self.0.path())
             .env_remove("NO_COLOR")
             .env("XDG_STATE_HOME", self.path("state"))
+            .env("XDG_RUNTIME_DIR", self.0.path())
             .stdin(Stdio::null());
         command
     }
@@ -176,6 +180,11 @@ impl Folder {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap()
+    }
+
+    /// Journals that are left.
+    pub(crate) fn journals(&self) -> usize {
+        fs::read_dir(self.path("plimsoll")).map_or(0, Iterator::count)
     }
 
     /// Changes a record by SQL.

@@ -1,5 +1,4 @@
-//! `plimsoll side` in a folder that also has its journals, and what tests look
-//! for around it.
+//! `plimsoll side` in a folder, and what tests look for around it.
 
 use super::{Arguments, Ended, Folder, wait};
 use std::fs;
@@ -13,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// One at a time: each looks at what groups are left.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A folder that also has the journals of what runs in it.
+/// A folder to run `side` in.
 pub(crate) struct SideFolder {
     pub(crate) folder: Folder,
     _alone: MutexGuard<'static, ()>,
@@ -21,19 +20,15 @@ pub(crate) struct SideFolder {
 
 impl SideFolder {
     pub(crate) fn new() -> SideFolder {
-        let folder = Folder::new();
-        fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(0o700)).unwrap();
         SideFolder {
-            folder,
+            folder: Folder::new(),
             _alone: ALONE.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }
 
     pub(crate) fn command(&self, args: impl Arguments) -> Command {
         let mut command = self.folder.command("side");
-        command
-            .args(args.words())
-            .env("XDG_RUNTIME_DIR", self.folder.0.path());
+        command.args(args.words());
         command
     }
 
@@ -113,10 +108,8 @@ impl SideFolder {
         command
     }
 
-    /// Journals that are left.
     pub(crate) fn journals(&self) -> usize {
-        let left = fs::read_dir(self.folder.path("plimsoll"));
-        left.map_or(0, |entries| entries.flatten().count())
+        self.folder.journals()
     }
 }
 

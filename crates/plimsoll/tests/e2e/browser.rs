@@ -225,43 +225,8 @@ fn fits(browser: &Browser, width: u32) {
     assert_eq!(browser.text(twice), "", "a name stands for one element");
 }
 
-/// Texts of a drawing that stand on each other.
-const OVERLAPPING: &str = "
-    const bad = [];
-    for (const svg of document.querySelectorAll('.chart svg')) {
-      const texts = [...svg.querySelectorAll('text')].filter(t => t.textContent && t.getClientRects().length);
-      const boxes = texts.map(t => t.getBoundingClientRect());
-      for (let i = 0; i < texts.length; i++) for (let j = 0; j < i; j++) {
-        const [a, b] = [boxes[i], boxes[j]];
-        // Boxes of lines of text are higher than their letters.
-        const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
-        if (high && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1)
-          bad.push(svg.dataset.chart + ': ' + texts[j].textContent + ' / ' + texts[i].textContent);
-      }
-    }
-    return bad";
-
-/// Texts with less than 4.5 : 1 against the page (WCAG 2.2, success criterion
-/// 1.4.3), by its own formula.
-const FAINT: &str = "
-    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-    const channels = (colour) => {
-      canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
-      return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
-    };
-    const luminance = (colour) => channels(colour).map(c => c / 255)
-      .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-      .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-    const page = luminance(getComputedStyle(document.body).backgroundColor);
-    const faint = new Set();
-    for (const element of document.querySelectorAll('svg text, p, th, td, dt, dd, h1, h2, a, summary, button, em, span')) {
-      const style = getComputedStyle(element);
-      const colour = element.matches('svg text') ? style.fill : style.color;
-      const own = luminance(colour);
-      const ratio = (Math.max(own, page) + 0.05) / (Math.min(own, page) + 0.05);
-      if (ratio < 4.5) faint.add(element.tagName + '.' + element.getAttribute('class') + ' ' + ratio.toFixed(2));
-    }
-    return [...faint]";
+const OVERLAPPING: &str = include_str!("browser/overlapping.js");
+const FAINT: &str = include_str!("browser/faint.js");
 
 #[test]
 fn hostile_names_do_nothing_in_a_browser() {

@@ -90,35 +90,18 @@ fn a_server_that_dies_ends_the_run_and_loses_nothing() {
 }
 
 #[test]
-fn two_runs_cannot_write_one_record() {
+fn a_run_is_not_resumed_twice_at_once_or_with_another_plan() {
     let nginx = Nginx::start();
     let folder = Folder::new();
-    let record = folder.path("run.plimsoll");
+    let resume = |more: &str| folder.run(format!("sweep --resume run.plimsoll {more}"));
     let mut child = sweep(&folder, &nginx.url());
-    wait_for(&record, 1);
-    folder
-        .run("sweep --resume run.plimsoll")
-        .says(2, &["run.plimsoll", "another"]);
+    wait_for(&folder.path("run.plimsoll"), 1);
+    resume("").says(2, &["run.plimsoll", "another"]);
     folder.run("report run.plimsoll").says(0, &[]);
     child.kill().unwrap();
     child.wait().unwrap();
-}
-
-#[test]
-fn another_plan_is_not_resumed() {
-    let nginx = Nginx::start();
-    let folder = Folder::new();
-    let record = folder.path("run.plimsoll");
-    let mut child = sweep(&folder, &nginx.url());
-    wait_for(&record, 1);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    folder
-        .run("sweep --resume run.plimsoll --levels 10,90")
-        .says(2, &["levels"]);
-    folder
-        .run("sweep --resume run.plimsoll http://127.0.0.1:1/")
-        .says(2, &["http://127.0.0.1:1/"]);
+    resume("--levels 10,90").says(2, &["levels"]);
+    resume("http://127.0.0.1:1/").says(2, &["http://127.0.0.1:1/"]);
 }
 
 /// A file system of a few pages; unmounted in the end.

@@ -25,7 +25,8 @@ fn lateness_is_drawn_with_its_own_charts_and_words() {
     let mut trials: Vec<TrialOf<WakeUps>> = Vec::new();
     while let Next::Trial(spec) = planner.next(&trials) {
         let mut trial = Trial::begun(spec, 0);
-        trial.work.count(Duration::from_micros(60));
+        // As many as show a p99.
+        (0..299).for_each(|_| trial.work.count(Duration::from_micros(60)));
         trials.push(trial);
     }
     assert_eq!(trials.len(), 4, "each length twice");
@@ -49,4 +50,7 @@ fn lateness_is_drawn_with_its_own_charts_and_words() {
         assert!(shown.contains(words), "'{words}' is missing:\n{shown}");
     }
     assert!(last.spec.setting.rate().is_none());
+    let mut few = Trial::begun(last.spec, 0);
+    few.work.count(Duration::from_micros(60));
+    assert_eq!(planner.summarize(&few).measured, "");
 }

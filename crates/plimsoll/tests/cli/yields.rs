@@ -1,30 +1,19 @@
 //! `plimsoll yield` for real, in trials so short that their figures mean
 //! nothing: what is asserted is what noise cannot change.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "what helps tests may fail them too; clippy sees only #[test]"
-)]
-
-mod common;
-#[path = "yields/interrupted.rs"]
 mod interrupted;
 #[path = "yields/jobs.rs"]
 mod jobs_as_commands;
-#[path = "yields/laws.rs"]
 mod laws;
-#[path = "yields/refused.rs"]
 mod refused;
-#[path = "yields/step.rs"]
 mod step;
 
-use common::{Arguments, Ended, Folder, LOUD, has, wait};
+use crate::common::{Arguments, Folder, LOUD, has, wait};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// The shortest run that there is, however busy the machine.
 fn tiny(more: &str) -> String {
@@ -37,21 +26,8 @@ fn lasting(duration: &str, more: &str) -> String {
     format!("yield --quick --passes 1 -z {duration} --rated 500 --seed 1 {loud} {more}")
 }
 
-/// The binary with journals of its own.
-fn command(folder: &Folder, args: impl Arguments) -> Command {
-    let runtime = folder.path("runtime");
-    fs::create_dir_all(&runtime).unwrap();
-    let mut command = folder.command(args);
-    command.env("XDG_RUNTIME_DIR", runtime);
-    command
-}
-
-fn run(folder: &Folder, args: impl Arguments) -> Ended {
-    Ended::of(command(folder, args))
-}
-
 fn spawn(folder: &Folder, args: impl Arguments) -> Child {
-    let mut command = command(folder, args);
+    let mut command = folder.command(args);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
 }
@@ -60,7 +36,8 @@ fn spawn(folder: &Folder, args: impl Arguments) -> Child {
 /// JSON. Nothing of it remains.
 fn watched(folder: &Folder, args: impl Arguments, mut watch: impl FnMut(u32)) -> Value {
     let printed = folder.path("printed.json");
-    let mut child = command(folder, args)
+    let mut child = folder
+        .command(args)
         .stdout(fs::File::create(&printed).unwrap())
         .spawn()
         .unwrap();
@@ -72,7 +49,7 @@ fn watched(folder: &Folder, args: impl Arguments, mut watch: impl FnMut(u32)) ->
     });
     assert!(status.unwrap().success());
     assert_eq!(groups_of(child.id()), Vec::<PathBuf>::new());
-    assert_eq!((burners_of(child.id()), journals(folder)), (0, 0));
+    assert_eq!((burners_of(child.id()), folder.journals()), (0, 0));
     serde_json::from_str(&fs::read_to_string(printed).unwrap()).unwrap()
 }
 
@@ -90,10 +67,6 @@ fn groups_of(pid: u32) -> Vec<PathBuf> {
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&own))
         .map(|entry| entry.path())
         .collect()
-}
-
-fn journals(folder: &Folder) -> usize {
-    fs::read_dir(folder.path("runtime/plimsoll")).map_or(0, Iterator::count)
 }
 
 /// Processes that hash blocks for the one with this number.
@@ -179,14 +152,11 @@ fn every_arm_is_tried_or_listed_with_its_reason_and_nothing_of_it_remains() {
 fn a_record_of_yield_is_reported_and_refused_by_sweep_commands() {
     let folder = Folder::new();
     let args = tiny("--arms nice -o run.plimsoll --format json");
-    let output = run(&folder, args).json();
+    let output = folder.run(args).json();
     let findings = &output["findings"];
-    let again = run(&folder, "report run.plimsoll --format json");
+    let again = folder.run("report run.plimsoll --format json");
     assert_eq!(again.json()["findings"], *findings);
-    has(
-        &run(&folder, "report run.plimsoll").text(),
-        &["inconclusive"],
-    );
+    has(&folder.run("report run.plimsoll").text(), &["inconclusive"]);
     for (wrong, words) in [
         ("report run.plimsoll --goal p99<5ms", "--goal"),
         ("compare run.plimsoll run.plimsoll", "no capacity"),
@@ -197,14 +167,14 @@ fn a_record_of_yield_is_reported_and_refused_by_sweep_commands() {
         ("sweep --resume run.plimsoll", "plimsoll yield --resume"),
         ("yield --resume run.plimsoll", "is complete"),
     ] {
-        run(&folder, wrong).says(2, &[words]);
+        folder.run(wrong).says(2, &[words]);
     }
 }
 
 #[test]
 fn a_run_leaves_its_page_and_a_report_is_written_as_its_file_is_named() {
     let folder = Folder::new();
-    let ended = run(&folder, tiny("--arms nice -o run.plimsoll"));
+    let ended = folder.run(tiny("--arms nice -o run.plimsoll"));
     ended.says(0, &["Charts: run.html"]);
     let page = folder.read("run.html");
     // None of one pass has an interval, and a mark needs none.
@@ -225,18 +195,20 @@ fn a_run_leaves_its_page_and_a_report_is_written_as_its_file_is_named() {
         ("a.csv", "arm,headroom_pct,allowed_share,work_gained_share,"),
         ("a.txt", "hash service"),
     ] {
-        run(&folder, ["report", "run.plimsoll", "-o", file]).says(0, &[]);
+        folder
+            .run(["report", "run.plimsoll", "-o", file])
+            .says(0, &[]);
         let text = folder.read(file);
         assert!(text.starts_with(begins), "{file}: {}", &text[..60]);
     }
     assert_eq!(folder.read("a.html"), page);
-    let csv = run(&folder, "report run.plimsoll --format csv");
+    let csv = folder.run("report run.plimsoll --format csv");
     assert_eq!(
         csv.stdout.lines().count(),
         4,
         "a head and three arms: {csv:#?}"
     );
     let args = tiny("--arms nice -o bare.plimsoll --no-html");
-    run(&folder, args).says(0, &[]);
+    folder.run(args).says(0, &[]);
     assert!(!folder.path("bare.html").exists());
 }

@@ -1,7 +1,7 @@
 //! A load that steps up beside a job: the real binary, the hash service.
 
-use super::common::{Folder, has};
-use super::{jobs, run, tiny};
+use super::{jobs, tiny};
+use crate::common::{Folder, has};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn slots(record: &Path) -> BTreeMap<String, Vec<(i64, i64, i64)>> {
 fn after_a_step_every_arm_has_had_the_same_requests_in_every_slot() {
     let folder = Folder::new();
     let args = tiny("--step --arms nice -o run.plimsoll --format json");
-    let output = run(&folder, args).json();
+    let output = folder.run(args).json();
     let slots = slots(&folder.path("run.plimsoll"));
     let arms: Vec<&str> = slots.keys().map(String::as_str).collect();
     assert_eq!(arms, ["nice", "service-again", "service-alone"]);
@@ -42,7 +42,7 @@ fn after_a_step_every_arm_has_had_the_same_requests_in_every_slot() {
     assert_eq!(output["plan"]["step"]["low_pct"], 20.0);
     let jobs = jobs(&folder.path("run.plimsoll"));
     assert!(jobs["nice"].done.is_some(), "a job was there: {jobs:?}");
-    let text = run(&folder, "report run.plimsoll").text();
+    let text = folder.run("report run.plimsoll").text();
     has(&text, &["back after", "inconclusive"]);
     let page = folder.read("run.html");
     assert!(page.contains("<section id=\"step\""), "its table");

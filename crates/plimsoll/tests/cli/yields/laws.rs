@@ -1,7 +1,7 @@
 //! Laws as arms, and a curve of headrooms: what holds a job while it runs.
 
-use super::common::{Folder, has, trials_in};
-use super::{groups_of, lasting, names, run, tiny, watched};
+use super::{groups_of, lasting, names, tiny, watched};
+use crate::common::{Folder, has, trials_in};
 use std::fs;
 
 /// Whether a process holds something that runs by a quota in periods of 100 ms.
@@ -49,21 +49,21 @@ fn laws_restrict_a_job_and_the_record_has_their_shares() {
 fn a_headroom_that_no_law_takes_leaves_the_laws_out_and_says_why() {
     let folder = Folder::new();
     let args = tiny("--arms nice,koordinator,plimsoll --headroom 0%");
-    let ended = run(&folder, args);
+    let ended = folder.run(args);
     ended.says(0, &["plimsoll is left out: '0' is not a headroom"]);
 }
 
 #[test]
 fn a_curve_visits_an_arm_with_each_headroom_that_was_asked_for() {
     let folder = Folder::new();
-    let probe = run(&folder, tiny("--arms quota-10ms,nice --format json"));
+    let probe = folder.run(tiny("--arms quota-10ms,nice --format json"));
     if !names(&probe.json()["findings"]["arms"]).contains("quota-10ms") {
         eprintln!("skipped: this system gives no quota");
         return;
     }
     let curve = "--curve --arms quota-10ms --headrooms 30%,0,10";
     let args = tiny(&format!("{curve} -o run.plimsoll --format json"));
-    let output = run(&folder, args).json();
+    let output = folder.run(args).json();
     let curve = &output["findings"]["curve"];
     assert_eq!(curve.as_array().unwrap().len(), 1);
     assert_eq!(curve[0]["arm"], "quota-10ms");
@@ -90,8 +90,10 @@ fn a_curve_visits_an_arm_with_each_headroom_that_was_asked_for() {
     );
     // The reference, three without a headroom, three with one.
     assert_eq!(trials_in(&folder.path("run.plimsoll")), 7);
-    let again = run(&folder, "report run.plimsoll --format json");
+    let again = folder.run("report run.plimsoll --format json");
     assert_eq!(again.json()["findings"], output["findings"]);
-    has(&run(&folder, "report run.plimsoll").text(), &["headroom"]);
-    run(&folder, "yield --resume run.plimsoll").says(2, &["is complete"]);
+    has(&folder.run("report run.plimsoll").text(), &["headroom"]);
+    folder
+        .run("yield --resume run.plimsoll")
+        .says(2, &["is complete"]);
 }

@@ -1,15 +1,7 @@
 //! What a run writes may hold secrets: who may read it, and what of it is left out.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "what helps tests may fail them too; clippy sees only #[test]"
-)]
-
-mod common;
-
-use common::server::Server;
-use common::{Folder, LOUD, short};
+use crate::common::server::Server;
+use crate::common::{Folder, LOUD, short};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -89,19 +81,6 @@ fn headers_are_recorded_when_that_is_asked_for() {
     assert!(holds_the_secret(&folder));
     interrupt(&folder);
     folder.run("sweep --resume run.plimsoll").says(0, &[]);
-}
-
-#[test]
-fn headers_need_a_server_or_a_record() {
-    let folder = Folder::new();
-    for command in ["sweep", "yield"] {
-        let alone = folder.run([command, "-H", "Cookie: a"]);
-        alone.says(2, &["--resume"]);
-        let alone = folder.run([command, "--keep-headers"]);
-        alone.says(2, &["<URL>"]);
-    }
-    let resumed = folder.run("yield --resume none.plimsoll -H 'Cookie: a'");
-    resumed.says(2, &["none.plimsoll"]);
 }
 
 #[test]

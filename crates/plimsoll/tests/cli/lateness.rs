@@ -1,14 +1,7 @@
 //! The experiment of docs/adding-an-experiment.md: what it took to add it, and
 //! that everything of an experiment works for it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "what helps tests may fail them too; clippy sees only #[test]"
-)]
-
-mod common;
-
-use common::{Folder, LOUD};
+use crate::common::{Folder, LOUD};
 use jsonschema::Validator;
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -21,7 +14,7 @@ const REGISTERED: [(&str, &str); 2] = [
     ("experiments/src/lib.rs", "pub mod lateness;"),
     (
         "plimsoll/src/registry.rs",
-        "&Registered::<plimsoll_experiments::lateness::WakeUps>::NEW,",
+        "entry::<plimsoll_experiments::lateness::WakeUps>(),",
     ),
 ];
 
@@ -92,7 +85,7 @@ fn run<'a>(passes: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn schema() -> Validator {
-    let text = include_str!("../../../docs/schema/lateness.schema.json");
+    let text = include_str!("../../../../docs/schema/lateness.schema.json");
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
 }
 
@@ -178,7 +171,7 @@ fn quotations(page: &str) -> Vec<(&str, &str)> {
 
 #[test]
 fn the_page_that_explains_it_quotes_its_code() {
-    let page = include_str!("../../../docs/adding-an-experiment.md");
+    let page = include_str!("../../../../docs/adding-an-experiment.md");
     let quotations = quotations(page);
     assert!(quotations.len() >= 8, "{} quotations", quotations.len());
     for (file, code) in quotations {

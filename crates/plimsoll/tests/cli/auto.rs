@@ -1,21 +1,12 @@
 //! `plimsoll side --mechanism auto` after `plimsoll yield`, with the real binary:
 //! what was found best, what was found elsewhere, and a file that is broken.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "what helps tests may fail them too; clippy sees only #[test]"
-)]
-
-mod common;
-
-use common::{Ended, Folder};
+use crate::common::{Ended, Folder};
 use plimsoll_host::Root;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 const FOUND: &str = "which `plimsoll yield` found best here on 2026-11-22 (39 % gained, p99 +3 %)";
@@ -41,14 +32,12 @@ fn best(arm: &str) -> Value {
 /// held: a machine that is busy with other tests may have nothing left for it.
 fn side(kept: Option<&str>, more: &[&str]) -> Ended {
     let folder = Folder::new();
-    fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(0o700)).unwrap();
     if let Some(kept) = kept {
         fs::create_dir_all(folder.path("state/plimsoll")).unwrap();
         fs::write(folder.path("state/plimsoll/best.json"), kept).unwrap();
     }
     let args = [&["side", "--period", "10s"], more, &["--", "true"]].concat();
     let mut command = folder.command(args);
-    command.env("XDG_RUNTIME_DIR", folder.0.path());
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());

@@ -1,17 +1,9 @@
 //! `plimsoll side` in trouble: commands that get away or pour out, guards that are
 //! wrong, vanish or talk nonsense. The real binary, on whatever cgroups there are.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "what helps tests may fail them too; clippy sees only #[test]"
-)]
-
-mod common;
-
-use common::server::{self, Server};
-use common::side_folder::{SideFolder, is_root, lives};
-use common::{Ended, wait};
+use crate::common::server::{self, Server};
+use crate::common::side_folder::{SideFolder, is_root, lives};
+use crate::common::{Ended, wait};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -108,10 +100,10 @@ fn frozen_by(url: &str, why: &str, words: &[&str]) {
 #[test]
 fn a_server_that_does_not_answer_as_it_should_stops_the_command() {
     let page = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>";
-    let no_json = "up could not be read in the end (the answer is no JSON";
+    let no_json = "up could not be read in the end (the answer is not JSON";
     for (answer, why, words) in [
         ("garbage\r\n\r\n", "requests failed", "p99_ms of"),
-        (page, "no JSON", no_json),
+        (page, "not JSON", no_json),
         // Accepts, and never answers.
         ("", "\"state\":\"unknown\"", "could not be read"),
     ] {

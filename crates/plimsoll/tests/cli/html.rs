@@ -1,32 +1,18 @@
 //! The page with charts: where it is written, and where it is not. What is in
 //! it the tests of `report` see, and a browser in the end-to-end tests.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "what helps tests may fail them too; clippy sees only #[test]"
-)]
-
-mod common;
-
-use common::{Ended, Folder, has, table};
+use crate::common::{Ended, Folder, has, table};
 use std::fs;
 
 fn import(folder: &Folder, flags: &str) -> Ended {
     folder.run(format!("import '{}' {flags}", table("graviton3-netty")))
 }
 
-/// A folder with a record in it and no page.
-fn with_record() -> Folder {
+#[test]
+fn a_report_is_written_as_its_file_is_named() {
     let folder = Folder::new();
     import(&folder, "-o run.plimsoll --no-html").says(0, &[]);
     assert!(!folder.path("run.html").exists(), "--no-html");
-    folder
-}
-
-#[test]
-fn a_report_is_written_as_its_file_is_named() {
-    let folder = with_record();
     for (file, begins) in [
         ("a.html", "<!doctype html>"),
         ("a.json", "{"),
@@ -40,35 +26,6 @@ fn a_report_is_written_as_its_file_is_named() {
     }
     let page = folder.run("report run.plimsoll --format html");
     assert!(page.says(0, &[]).stdout.ends_with("</html>\n"));
-}
-
-#[test]
-fn a_bad_output_file_is_refused_before_anything_is_written() {
-    let folder = with_record();
-    let before = fs::read(folder.path("run.plimsoll")).unwrap();
-    let nowhere = "no/where.html cannot be written: No such file or directory (os error 2); \
-                   choose another file with -o";
-    let over = ["is what is read here", "overwrite"];
-    for (args, words) in [
-        (
-            "report run.plimsoll -o report.pdf",
-            &["report.pdf", ".html, .json, .csv, .txt"][..],
-        ),
-        (
-            "report run.plimsoll -o run.plimsoll",
-            &["does not end in .html"],
-        ),
-        ("report run.plimsoll -o no/where.html", &[nowhere]),
-        ("report run.plimsoll --format html -o ./run.plimsoll", &over),
-        (
-            "compare run.plimsoll run.plimsoll --format html -o run.plimsoll",
-            &over,
-        ),
-    ] {
-        folder.run(args).says(2, words);
-        assert!(!folder.path("report.pdf").exists());
-    }
-    assert!(fs::read(folder.path("run.plimsoll")).unwrap() == before);
 }
 
 #[test]

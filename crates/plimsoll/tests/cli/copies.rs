@@ -1,15 +1,7 @@
 //! `plimsoll copies` for real: where the copies work, and that nothing of
 //! them is left, whatever ends the run.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "what helps tests may fail them too; clippy sees only #[test]"
-)]
-
-mod common;
-
-use common::{Arguments, Folder, marker, send, sleepers, under_env, unignoring, wait};
+use crate::common::{Arguments, Folder, marker, send, sleepers, under_env, unignoring, wait};
 use rustix::process::Signal;
 use std::fs;
 use std::process::{Child, Command, Stdio};

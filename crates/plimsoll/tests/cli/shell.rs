@@ -1,15 +1,7 @@
 //! Habits of the shell: what `plimsoll` alone says, completions, the manual,
 //! pipes that close.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "what helps tests may fail them too; clippy sees only #[test]"
-)]
-
-mod common;
-
-use common::{Folder, has};
+use crate::common::{Folder, has};
 use std::process::Command;
 
 #[test]
@@ -23,7 +15,7 @@ fn a_bare_command_prints_first_steps_and_no_more() {
 
 #[test]
 fn requested_help_goes_to_standard_output() {
-    for args in ["--help", "sweep -h", "help plan"] {
+    for args in ["--help", "sweep -h", "help plan", "help --help"] {
         let ended = Folder::new().run(args);
         has(&ended.says(0, &[]).stdout, &["Usage: plimsoll"]);
         assert_eq!(ended.stderr, "", "{args}");
@@ -44,7 +36,6 @@ fn completions_are_made_for_every_shell_and_bash_can_read_its_own() {
         .arg(folder.path("bash"))
         .status();
     assert!(bash.unwrap().success());
-    folder.run("completions tcsh").says(2, &["tcsh"]);
 }
 
 #[test]
@@ -59,7 +50,6 @@ fn the_manual_has_exit_codes_and_a_page_for_every_command() {
     let pages: Vec<&str> = all.says(0, &[]).stdout.lines().collect();
     assert!(pages.iter().all(|page| folder.path(page).exists()));
     assert!(pages.contains(&"man1/plimsoll-report.1"), "{pages:?}");
-    folder.run("man sweeep").says(2, &["sweeep", "--help"]);
 }
 
 #[test]

@@ -1,14 +1,6 @@
 //! What the session does for every experiment, asked of each.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "what helps tests may fail them too; clippy sees only #[test]"
-)]
-
-mod common;
-
-use common::{Folder, LOUD, has, table, trials_in, unwrapped};
+use crate::common::{Folder, LOUD, has, table, trials_in, unwrapped};
 use std::collections::BTreeSet;
 
 /// The shortest run of each experiment, as far as its last argument.
@@ -171,30 +163,21 @@ fn a_repeated_goal_has_the_effect_of_one() {
 }
 
 #[test]
-fn no_flag_of_the_plan_is_ignored_on_resuming() {
-    let folder = Folder::new();
-    for (name, flag) in [
-        ("sweep", "--cpus 0"),
-        ("sweep", "--restart true"),
-        ("yield", "--passes 3"),
-        ("copies", "--numbers 1"),
-        ("lateness", "--passes 3"),
-    ] {
-        for flag in [flag, "--max-other 5%"] {
-            let resumed = folder.run(format!("{name} --resume run.plimsoll {flag}"));
-            let (flag, _) = flag.split_once(' ').unwrap();
-            resumed.says(2, &["--resume", flag]);
-        }
-    }
-}
-
-#[test]
 fn help_speaks_of_requests_only_where_there_are_any() {
     let folder = Folder::new();
+    let page = folder.run("sweep --help").stdout;
+    has(&page, &["--max-slip", "a server cannot be"]);
     for name in ["copies", "lateness"] {
         let page = folder.run([name, "--help"]).stdout;
-        has(&page, &["--seed", "--cpus", "--max-slip", "csv:"]);
-        for words in ["load generator", "hash service", "arrivals", "per arm"] {
+        has(&page, &["--seed", "--cpus", "--max-steal", "csv:"]);
+        for words in [
+            "load generator",
+            "hash service",
+            "arrivals",
+            "per arm",
+            "server",
+            "slip",
+        ] {
             assert!(!page.contains(words), "{name}: {words}: {page}");
         }
     }

@@ -1,7 +1,7 @@
 //! Jobs that are commands, and a server as the service.
 
-use super::common::{Ended, Folder, LOUD};
-use super::{command, jobs, run, tiny};
+use super::{jobs, tiny};
+use crate::common::{Ended, Folder, LOUD};
 use plimsoll_load::known::{Behaviour, KnownServer};
 use serde_json::Value;
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::Duration;
 fn a_command_is_timed_to_its_end() {
     let folder = Folder::new();
     let args = tiny("--arms nice --job 'sleep 0.2' -o run.plimsoll");
-    run(&folder, args).says(0, &[]);
+    folder.run(args).says(0, &[]);
     let jobs = jobs(&folder.path("run.plimsoll"));
     assert!(jobs["nice"].done >= Some(1), "{jobs:?}");
     assert!(jobs["job-alone"].done >= Some(1), "{jobs:?}");
@@ -22,7 +22,7 @@ fn a_command_of_plain_words_has_the_environment_as_it_is() {
     let folder = Folder::new();
     let file = folder.path("environ");
     let job = format!("cp /proc/self/environ {}", file.display());
-    let mut yields = command(&folder, tiny(&format!("--arms nice --job '{job}'")));
+    let mut yields = folder.command(tiny(&format!("--arms nice --job '{job}'")));
     yields
         .env("spring.profile", "here")
         .env("BASH_FUNC_f%%", "() { :; }");
@@ -38,7 +38,7 @@ fn a_command_of_plain_words_has_the_environment_as_it_is() {
 fn the_service_is_measured_for_as_long_as_a_run_of_the_command_takes() {
     let folder = Folder::new();
     let args = tiny("--arms nice --job 'sleep 2' -o run.plimsoll");
-    run(&folder, args).says(0, &[]);
+    folder.run(args).says(0, &[]);
     let db = rusqlite::Connection::open(folder.path("run.plimsoll")).unwrap();
     let measured = |arm: &str| -> (i64, i64) {
         let sql = "SELECT max(window_ns), max(intended) FROM trial
@@ -62,7 +62,7 @@ fn a_job_that_ends_at_once_or_fails_is_refused() {
     let folder = Folder::new();
     for (job, sentence) in [("true", "too short to tell"), ("exit 3", "exit status: 3")] {
         let args = tiny(&format!("--arms nice --job '{job}'"));
-        run(&folder, args).says(2, &[job, sentence]);
+        folder.run(args).says(2, &[job, sentence]);
     }
 }
 
@@ -70,7 +70,9 @@ fn a_job_that_ends_at_once_or_fails_is_refused() {
 fn the_time_that_a_command_may_take_is_kept() {
     let folder = Folder::new();
     let args = tiny("--arms nice --job 'sleep 1000' --job-timeout 300ms");
-    run(&folder, args).says(1, &["did not end within 300ms", "--job-timeout"]);
+    folder
+        .run(args)
+        .says(1, &["did not end within 300ms", "--job-timeout"]);
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn a_law_that_never_lets_a_command_run_does_not_end_the_run() {
     // resctl-demo's law lets nothing run with less than a tenth to spare.
     let job = "--job 'sleep 0.2' --job-timeout 1s -o run.plimsoll --format json";
     let args = tiny(&format!("--arms nice,resctl --headroom 90% {job}"));
-    let findings = &run(&folder, args).json()["findings"];
+    let findings = &folder.run(args).json()["findings"];
     let jobs = jobs(&folder.path("run.plimsoll"));
     assert!(jobs["nice"].done >= Some(1), "{jobs:?}");
     let arms = findings["arms"].as_array().unwrap();
@@ -98,7 +100,7 @@ fn a_server_is_measured_beside_a_job() {
     let server = KnownServer::start(Behaviour::Answer { after }).unwrap();
     let (url, loud) = (server.addr(), LOUD.join(" "));
     let plan = "--quick --passes 1 -z 150ms --rate 100 --arms nice --format json";
-    let ended = run(&folder, format!("yield http://{url}/ {plan} {loud}"));
+    let ended = folder.run(format!("yield http://{url}/ {plan} {loud}"));
     let findings = &ended.json()["findings"];
     assert_eq!(findings["rate_rps"], 100.0);
     assert_eq!(findings["rated"], Value::Null);

@@ -1,7 +1,7 @@
 //! Runs that end before their time.
 
-use super::common::{Folder, marker, send, sleepers, trials_in, unignoring};
-use super::{burners_of, command, groups_of, journals, lasting, names, run, spawn, tiny, wait};
+use super::{burners_of, groups_of, lasting, names, spawn, tiny, wait};
+use crate::common::{Folder, marker, send, sleepers, trials_in, unignoring};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use std::process::Stdio;
 #[test]
 fn changes_of_a_killed_yield_are_restored_by_the_next_start() {
     let folder = Folder::new();
-    let probe = run(&folder, tiny("--arms weight,nice --format json"));
+    let probe = folder.run(tiny("--arms weight,nice --format json"));
     let has_groups = names(&probe.json()["findings"]["arms"]).contains("weight");
     let arms = if has_groups { "weight" } else { "nice" };
     // Long enough to be found in the middle of a trial.
@@ -22,10 +22,10 @@ fn changes_of_a_killed_yield_are_restored_by_the_next_start() {
     child.kill().unwrap();
     child.wait().unwrap();
     wait("the job to end by itself", || burners_of(pid) == 0);
-    let next = run(&folder, tiny("--arms nice -o next.plimsoll"));
+    let next = folder.run(tiny("--arms nice -o next.plimsoll"));
     assert_eq!(next.code, Some(0), "{next:#?}");
     assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
-    assert_eq!(journals(&folder), 0);
+    assert_eq!(folder.journals(), 0);
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn a_stopped_run_is_resumed_where_it_was() {
     let code = child.wait().unwrap().code();
     assert!(matches!(code, Some(130 | 0)), "{code:?}");
     if code == Some(130) {
-        let refused = run(&folder, "yield --resume run.plimsoll --passes 3");
+        let refused = folder.run("yield --resume run.plimsoll --passes 3");
         refused.says(2, &["--resume"]);
-        let resumed = run(&folder, "yield --resume run.plimsoll");
+        let resumed = folder.run("yield --resume run.plimsoll");
         assert_eq!(resumed.code, Some(0), "{resumed:#?}");
     }
     // The reference, and one pass of the five arms.
@@ -59,7 +59,7 @@ fn signals_that_end_a_run_end_its_job() {
         let (folder, marker) = (Folder::new(), marker());
         let job = format!("--job 'sleep {marker}'");
         let args = tiny(&format!("--arms nice {job} -o run.plimsoll"));
-        let mut yields = unignoring("HUP,QUIT,INT", &command(&folder, args));
+        let mut yields = unignoring("HUP,QUIT,INT", &folder.command(args));
         let spawned = yields.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let mut child = spawned.unwrap();
         wait("the job", || sleepers(&marker) > 0);
@@ -67,7 +67,7 @@ fn signals_that_end_a_run_end_its_job() {
         assert_eq!(child.wait().unwrap().code(), Some(130), "{signals:?}");
         wait("the job to be gone", || sleepers(&marker) == 0);
         assert_eq!(groups_of(child.id()), Vec::<PathBuf>::new());
-        assert_eq!(journals(&folder), 0);
+        assert_eq!(folder.journals(), 0);
     }
 }
 
@@ -80,7 +80,9 @@ fn a_job_that_kill_9_left_is_ended_by_the_next_start() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(sleepers(&marker) > 0);
-    run(&folder, "side -q --as sysload -- true").says(0, &["repaired"]);
+    folder
+        .run("side -q --as sysload -- true")
+        .says(0, &["repaired"]);
     wait("the job to be gone", || sleepers(&marker) == 0);
-    assert_eq!(journals(&folder), 0);
+    assert_eq!(folder.journals(), 0);
 }

@@ -1,0 +1,23 @@
+//! The real binary on this machine: one program, so that it is linked once.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod auto;
+#[path = "../common/mod.rs"]
+mod common;
+mod compare_plan;
+mod copies;
+mod html;
+mod import;
+mod lateness;
+mod mistakes;
+mod refused;
+mod secrets;
+mod session;
+mod shell;
+mod side_trouble;
+mod yields;
