@@ -9,7 +9,6 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
-/// Why the command ends without having done what it was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The user can put it right by asking differently: exit code 2.
@@ -25,7 +24,6 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// A mistake, or a run that failed.
     fn of(is_mistake: bool, error: &dyn Display) -> Failure {
         match is_mistake {
             true => Failure::Mistake(error.to_string()),
@@ -42,7 +40,6 @@ impl Failure {
 
     pub(crate) const INTERRUPTED: u8 = 130;
 
-    /// The exit code, as the help documents it.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Failure::Mistake(_) => ExitCode::from(2),
@@ -64,7 +61,6 @@ impl Failure {
         }
     }
 
-    /// The same failure, about this file.
     pub(crate) fn about(self, file: &dyn Display) -> Failure {
         match self {
             Failure::Mistake(s) => Failure::Mistake(format!("{file}: {s}")),

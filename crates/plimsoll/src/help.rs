@@ -47,7 +47,6 @@ const FRAME_HEADINGS: [Heading; 2] = [
     ),
 ];
 
-/// What `-h` of every experiment shows of them.
 const FRAME_SHORT: [(&str, &str); 3] = [
     ("output", "Where to write the record"),
     ("resume", "Resume an interrupted run"),

@@ -24,7 +24,6 @@ pub(crate) enum ColorChoice {
     Never,
 }
 
-/// Standard output, as this command may use it.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) colour: bool,
@@ -62,7 +61,6 @@ impl Output {
         Ok(())
     }
 
-    /// Prints a text, or writes it to a file that was named.
     pub(crate) fn put(&self, text: &str, file: Option<&Path>) -> Result<(), Failure> {
         let Some(file) = file else {
             return self.print(text);
@@ -144,7 +142,6 @@ pub(crate) fn spare_sources(file: Option<&Path>, sources: &[&Path]) -> Result<()
     Ok(())
 }
 
-/// Prints a note on standard error.
 pub(crate) fn note(text: &str) {
     // A run does not end because nobody reads its notes.
     let _ = writeln!(std::io::stderr(), "{text}");

@@ -6,7 +6,6 @@ use plimsoll_engine::{Ended, Observer, Progress, Started};
 use plimsoll_model::{Phase, Second, human_duration, human_minutes};
 use std::io::Write;
 
-/// A bar on a terminal, lines elsewhere.
 pub(crate) fn bar(on_terminal: bool) -> Box<dyn Observer> {
     if on_terminal {
         Box::new(Bar::new())
@@ -102,7 +101,6 @@ fn visits(phase: Phase, attempt: u32) -> usize {
     usize::from(attempt == 0 && matches!(phase, Phase::Level { .. }))
 }
 
-/// The setting of a trial, and whether it is a repeat.
 fn described(what: &str, attempt: u32) -> String {
     match attempt {
         0 => what.to_owned(),
@@ -124,7 +122,6 @@ fn describe_second(second: &Second) -> String {
     parts.join(" · ")
 }
 
-/// What was measured, and why the trial is invalid.
 fn outcome(trial: &Ended) -> String {
     if trial.is_valid() {
         return trial.measured.clone();

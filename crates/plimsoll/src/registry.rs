@@ -28,14 +28,12 @@ pub(crate) struct Entry {
     pub(crate) name: &'static str,
     /// Its flags, in no order.
     pub(crate) command: fn() -> Command,
-    /// How its help is laid out.
     pub(crate) help: HelpPage,
     pub(crate) run: fn(&ArgMatches, &Output) -> Result<(), Failure>,
     /// What a record of it says, in a format. Goals replace those of the run.
     pub(crate) report: fn(&Record, &[Goal], Format, Look) -> Result<String, Failure>,
     /// The load line of a record of it; `None` if it has none.
     pub(crate) load_line: fn(&Record, &[Goal]) -> Result<Option<LoadLine>, Failure>,
-    /// The schema of its JSON output.
     #[cfg(test)]
     schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
 }

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Signals to this process since this was made.
 #[derive(Debug)]
 pub(crate) struct Signals {
     /// Readable after any of them.

@@ -4,7 +4,6 @@ use plimsoll_model::{InvalidKind, Phase, Trial, Verdict};
 use plimsoll_report::TrialTally;
 use std::time::Duration;
 
-/// Counts trials by verdict and by why they are invalid.
 pub(crate) fn tally<'a, S: 'a, O: 'a>(
     trials: impl IntoIterator<Item = &'a Trial<S, O>>,
 ) -> TrialTally {

@@ -2,7 +2,6 @@
 //! translates the decision. The owner of a group calls the loop: a sideload between
 //! signals, an experiment in a thread.
 
-use crate::cpu_mechanism::CpuMechanism;
 use crate::error::SideError;
 use crate::freeze_reports::FreezeReports;
 use crate::guard::{GuardSpec, Guards};
@@ -15,7 +14,7 @@ use crate::sample::Sampler;
 use crate::tally::Tally;
 use plimsoll_control::{ControlError, Group, Usage};
 use plimsoll_host::Root;
-use plimsoll_law::{Action, Entry, Law, Reason, State};
+use plimsoll_law::{Action, Entry, Reason};
 use plimsoll_model::{CpuSet, Share};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,16 +24,10 @@ use std::time::{Duration, Instant};
 /// command runs.
 const UNWATCHED: Duration = Duration::from_millis(50);
 
-/// A control loop and its last decision.
 #[derive(Debug)]
 pub struct Control {
-    root: Root,
-    cpus: CpuSet,
-    hold: CpuMechanism,
-    quota_period: Duration,
-    law: Law,
-    state: State,
-    period: Duration,
+    /// With the state of the law so far.
+    rule: Rule,
     due: Instant,
     pub(crate) limit: Limit,
     /// Whether `limit` is set on the group; `false` after a failed change.
@@ -42,7 +35,6 @@ pub struct Control {
     reason: Option<Reason>,
     sampler: Sampler,
     watching: Watching,
-    serves_here: bool,
     log: Option<Log>,
     pub(crate) tally: Tally,
     limit_check: LimitCheck,
@@ -69,7 +61,6 @@ impl GroupAccess for Arc<Mutex<Group>> {
     }
 }
 
-/// Whether guards are read.
 #[derive(Debug)]
 enum Watching {
     Nothing,
@@ -80,11 +71,8 @@ enum Watching {
 impl Control {
     /// Restricts `group`, whose processes run on `cpus`, as `rule` says until the first
     /// decision.
-    ///
-    /// # Errors
-    /// If the limit cannot be set.
     pub fn new(
-        rule: Rule,
+        mut rule: Rule,
         root: &Root,
         cpus: &CpuSet,
         group: &mut Group,
@@ -99,19 +87,12 @@ impl Control {
                 rule.hold.yields_by_itself(),
                 used(group).and_then(|u| u.cpu),
             ),
-            root: root.clone(),
-            cpus: cpus.clone(),
-            watching: match rule.guards {
+            watching: match rule.guards.take() {
                 None => Watching::Nothing,
                 Some(specs) => Watching::From(now + UNWATCHED, specs),
             },
-            serves_here: rule.serves_here,
-            hold: rule.hold,
-            quota_period: rule.quota_period,
-            law: rule.law,
-            state: rule.state,
             due: now + rule.period,
-            period: rule.period,
+            rule,
             limit,
             is_set: true,
             reason: None,
@@ -130,8 +111,8 @@ impl Control {
             *at = Instant::now() + UNWATCHED;
         }
         let entry = Entry::Begin {
-            law: self.law.clone(),
-            state: self.state.clone(),
+            law: self.rule.law.clone(),
+            state: self.rule.state.clone(),
         };
         self.write(&entry, notify);
     }
@@ -139,10 +120,9 @@ impl Control {
     /// Restarts the period after an interruption.
     pub(crate) fn renew(&mut self, group: &Group) {
         self.sampler.renew(used(group).and_then(|u| u.cpu));
-        self.due = Instant::now() + self.period;
+        self.due = Instant::now() + self.rule.period;
     }
 
-    /// When [`Control::round`] is due next.
     pub fn due(&self) -> Instant {
         match &self.watching {
             Watching::From(at, _) => self.due.min(*at),
@@ -171,7 +151,8 @@ impl Control {
             && now >= *at
         {
             let except = self.except(group);
-            let (guards, left_out) = Guards::open(&self.root, specs, &self.cpus, &except);
+            let Sampler { root, allowed, .. } = &self.sampler;
+            let (guards, left_out) = Guards::open(root, specs, allowed, &except);
             self.watching = Watching::Guards(guards);
             if let Some(why) = left_out {
                 let warning =
@@ -193,7 +174,7 @@ impl Control {
         notify: Notify<'_>,
     ) -> Result<(), SideError> {
         // Late by more than a period: the machine slept or this process was stopped.
-        self.due = (self.due + self.period).max(Instant::now());
+        self.due = (self.due + self.rule.period).max(Instant::now());
         let usage = match group.with(|group| group.usage()) {
             Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
             other => other.ok(),
@@ -203,7 +184,7 @@ impl Control {
             _ => Vec::new(),
         };
         let readings = match &mut self.watching {
-            Watching::Guards(guards) => guards.read(&self.cpus, &except),
+            Watching::Guards(guards) => guards.read(&self.sampler.allowed, &except),
             _ => Vec::new(),
         };
         let sample = self.sampler.sample(usage.and_then(|u| u.cpu), readings);
@@ -217,9 +198,10 @@ impl Control {
         }
         // CPUs that went offline cannot be granted.
         let present = self.sampler.present();
-        let decision = self.law.decide(&self.state, &sample);
+        let rule = &self.rule;
+        let decision = rule.law.decide(&rule.state, &sample);
         if !ending {
-            let limit = Limit::of(decision.action, self.hold, self.quota_period, &present);
+            let limit = Limit::of(decision.action, rule.hold, rule.quota_period, &present);
             let before = self.is_set.then_some(&self.limit);
             let applied = group.with(|group| apply(group, &limit, before));
             self.is_set = applied.is_ok();
@@ -244,7 +226,7 @@ impl Control {
             notify(Notice::Note(line));
         }
         self.write(&Entry::of(&sample, &decision), notify);
-        self.state = decision.state;
+        self.rule.state = decision.state;
         self.reason = Some(decision.reason);
         Ok(())
     }
@@ -268,7 +250,7 @@ impl Control {
     /// service runs in this process.
     fn except(&self, group: &mut impl GroupAccess) -> Vec<u32> {
         let mut pids = group.with(|group| group.processes().unwrap_or_default());
-        if !self.serves_here {
+        if !self.rule.serves_here {
             pids.push(std::process::id());
         }
         pids

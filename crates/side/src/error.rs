@@ -11,7 +11,6 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SideError {
-    /// The request is not possible on this machine.
     #[error("{what} is unavailable here: {reason}; {way_out}")]
     NotHere {
         what: String,
@@ -32,10 +31,8 @@ pub enum SideError {
         "another run writes to the log {}; choose another file, or wait for its end", .path.display()
     )]
     LogInUse { path: PathBuf },
-    /// A guard that can never be read.
     #[error("a guard cannot be asked: {0}")]
     Guard(LoadError),
-    /// The target of a guard does not exist.
     #[error("a guard cannot be asked: {0}")]
     Target(HostError),
     #[error("the command cannot be waited for: {0}; it was ended")]
@@ -47,7 +44,6 @@ pub enum SideError {
 }
 
 impl SideError {
-    /// Whether this is a usage error.
     pub fn is_mistake(&self) -> bool {
         matches!(
             self,

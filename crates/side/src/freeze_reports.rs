@@ -6,14 +6,12 @@ use std::time::{Duration, Instant};
 /// Shorter pauses are not reported.
 const LONG: Duration = Duration::from_secs(10);
 
-/// Whether the command is frozen, since when and why.
 #[derive(Debug, Default)]
 pub(crate) struct FreezeReports {
     since: Option<Instant>,
     /// The cause of the freeze. Hysteresis only prolongs it and is no cause.
     cause: String,
     reported: bool,
-    /// The cause was reported elsewhere.
     reported_elsewhere: bool,
 }
 

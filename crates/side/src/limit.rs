@@ -20,7 +20,6 @@ pub(crate) enum Limit {
     Runs,
     /// Runs within a quota, a share of the machine.
     Quota(Quota, Share),
-    /// Runs on a subset of the CPUs.
     Cpus(CpuSet, Share),
     Frozen,
 }
@@ -70,7 +69,6 @@ impl Limit {
     }
 }
 
-/// One change to a group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Step<'a> {
     Freeze,

@@ -38,20 +38,14 @@ pub(crate) fn usable_cpus(root: &Root) -> Result<CpuSet, HostError> {
     Ok(on.ok().filter(|on| !on.is_empty()).unwrap_or(allowed))
 }
 
-/// A group that is ready for the command.
-pub(crate) struct Ready {
-    pub(crate) group: Group,
-    /// `None` for a sysload.
-    pub(crate) hold: Option<CpuMechanism>,
-}
-
-/// Makes the group. Falls back to no cgroups if the kernel refuses.
+/// Makes the group, and chooses the mechanism (`None` for a sysload). Falls back to
+/// no cgroups if the kernel refuses.
 pub(crate) fn make(
     root: &Root,
     journals: &Journals,
     request: &Request<'_>,
     notify: Notify<'_>,
-) -> Result<Ready, SideError> {
+) -> Result<(Group, Option<CpuMechanism>), SideError> {
     let layout = CgroupLayout::find(root)?;
     let layout = match request.alone {
         true => layout.keeping_orphans(),
@@ -81,10 +75,7 @@ pub(crate) fn make(
             notify(Notice::Warning(format!("what is lost here: {lost}")));
         }
     }
-    Ok(Ready {
-        group,
-        hold: chosen.hold,
-    })
+    Ok((group, chosen.hold))
 }
 
 struct Chosen {
@@ -93,7 +84,6 @@ struct Chosen {
     how: String,
 }
 
-/// The mechanisms that the request needs on this machine.
 fn choose(layout: &CgroupLayout, request: &Request<'_>) -> Result<Chosen, SideError> {
     let mut needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
     needs.extend(request.memory.high.map(|_| Mechanism::MemoryHigh));
@@ -160,7 +150,6 @@ fn mechanism_for(
     advice::choose(&options.advice, headroom, can)
 }
 
-/// Whether the request limits memory.
 pub(crate) fn limits_memory(request: &Request<'_>) -> bool {
     request.memory != MemoryLimits::default()
 }

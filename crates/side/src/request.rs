@@ -9,14 +9,12 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-/// A command and how to run it.
 #[derive(Debug)]
 pub struct Request<'a> {
     pub command: &'a [OsString],
     pub gate: &'a Gate,
     pub restriction: Restriction,
     pub memory: MemoryLimits,
-    /// Whether to set the lowest I/O weight.
     pub least_io: bool,
     pub log: Option<&'a Path>,
     /// Whether its standard input is empty: a background process group cannot read from
@@ -43,7 +41,6 @@ impl<'a> Request<'a> {
     }
 }
 
-/// How a command is restricted.
 #[derive(Debug)]
 pub enum Restriction {
     /// As a sideload, within the headroom.
@@ -52,7 +49,6 @@ pub enum Restriction {
     Sysload,
 }
 
-/// The restrictions of a sideload.
 #[derive(Debug, Default)]
 pub struct SideloadOptions {
     /// The mechanism; `None` for the advised one or the default.

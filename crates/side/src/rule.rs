@@ -17,7 +17,6 @@ pub struct Rule {
     pub first: Action,
     /// The interval between decisions.
     pub period: Duration,
-    /// The mechanism while it runs.
     pub hold: CpuMechanism,
     /// The quota period, under [`CpuMechanism::Quota`].
     pub quota_period: Duration,

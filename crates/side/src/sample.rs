@@ -14,8 +14,8 @@ struct Seen {
 
 #[derive(Debug)]
 pub(crate) struct Sampler {
-    root: Root,
-    allowed: CpuSet,
+    pub(crate) root: Root,
+    pub(crate) allowed: CpuSet,
     gives_way: bool,
     began: Instant,
     last: Seen,
@@ -83,7 +83,6 @@ fn present(seen: &Seen, allowed: &CpuSet) -> Option<CpuSet> {
     there.filter(|cpus| !cpus.is_empty())
 }
 
-/// The use of CPU time between two readings.
 fn between(then: &Seen, now: &Seen, allowed: &CpuSet) -> Sample {
     let cpus = present(now, allowed);
     let count = cpus.as_ref().unwrap_or(allowed).len();

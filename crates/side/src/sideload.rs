@@ -62,12 +62,11 @@ impl Sideload {
             guard::check(root, &options.guards, &cpus)?;
         }
         let log = request.log.map(Log::open).transpose()?;
-        let ready = prepare::make(root, journals, request, notify)?;
-        let mut group = ready.group;
-        limit_for_good(&mut group, ready.hold, request, notify)?;
-        let mut control = match (ready.hold, &request.restriction) {
-            (Some(hold), Restriction::Sideload(options)) => {
-                let rule = Rule::plimsoll(hold, options, cpus.len() as u32)?;
+        let (mut group, mechanism) = prepare::make(root, journals, request, notify)?;
+        limit_for_good(&mut group, mechanism, request, notify)?;
+        let mut control = match (mechanism, &request.restriction) {
+            (Some(mechanism), Restriction::Sideload(options)) => {
+                let rule = Rule::plimsoll(mechanism, options, cpus.len() as u32)?;
                 Some(Control::new(rule, root, &cpus, &mut group)?)
             }
             _ => None,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// A signal that is forwarded to the command or handled here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     /// Ctrl-C. Kills if it follows another one or [`Signal::Terminate`].

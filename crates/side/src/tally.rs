@@ -153,7 +153,6 @@ impl fmt::Display for Summary {
     }
 }
 
-/// The effect of a sideload's memory limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryHeld {
     pub limits: MemoryLimits,

@@ -75,15 +75,8 @@ pub(crate) struct Tick {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Current {
-    pub(crate) group: Group,
-    /// Whether the same was tried before.
-    pub(crate) is_retry: bool,
-    pub(crate) words: String,
-    pub(crate) offers_load: bool,
-    /// Its place on the x axis of the charts.
-    pub(crate) x: Option<f64>,
+    pub(crate) trial: Started,
     pub(crate) began: Duration,
-    pub(crate) window: Duration,
     /// When its warm-up was over.
     pub(crate) warm_since: Option<Duration>,
 }
@@ -160,13 +153,8 @@ impl State {
         match event {
             Event::Started { trial, progress } => {
                 self.now = Some(Current {
-                    group: Group::of(trial.phase),
-                    is_retry: trial.attempt > 0,
-                    words: trial.what,
-                    offers_load: trial.offers_load,
-                    x: trial.x,
+                    trial,
                     began: self.clock,
-                    window: trial.window,
                     warm_since: None,
                 });
                 self.progress = Some((progress, self.clock));
@@ -210,7 +198,7 @@ impl State {
 
     /// The part of the current trial.
     pub(crate) fn group_now(&self) -> Option<Group> {
-        self.now.as_ref().map(|now| now.group)
+        self.now.as_ref().map(|now| Group::of(now.trial.phase))
     }
 
     /// The trials of a part that have ended.

@@ -11,7 +11,6 @@ use plimsoll_record::{NewRun, Record};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A run that can go on.
 pub(super) struct Begun<E: Experiment> {
     pub(super) record: Record,
     /// The plan, with secrets that the record may not hold.
@@ -19,7 +18,6 @@ pub(super) struct Begun<E: Experiment> {
     pub(super) site: E::Site,
 }
 
-/// A new run: where it runs, its plan, its record.
 pub(super) fn new<E: Experiment>(
     frame: &FrameArgs,
     args: &E::Args,

@@ -14,7 +14,6 @@ use plimsoll_model::{Phase, RunEnd, Trial, counted};
 use plimsoll_record::Record;
 use plimsoll_report::{Format, reason};
 
-/// Ends a run whose trials have `ended` so.
 pub(super) fn finish<E: Experiment>(
     begun: &mut Begun<E>,
     trials: &[TrialOf<E>],

@@ -15,7 +15,6 @@ pub(super) fn is_first(why: &str) -> bool {
     why == FIRST
 }
 
-/// Run delay of a set of tasks.
 pub(super) struct Delay {
     /// `None` if the kernel does not count it.
     delays: Option<RunDelays>,

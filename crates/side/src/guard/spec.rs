@@ -18,7 +18,6 @@ pub enum GuardSpec {
     },
     Http {
         url: String,
-        /// The percentile that is compared with the limit.
         percentile: Percentile,
         limit: Duration,
     },

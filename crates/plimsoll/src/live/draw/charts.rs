@@ -65,7 +65,7 @@ fn known(state: &State, shown: &[&Ended]) -> Progress {
     Progress {
         trials: shown.iter().filter_map(point).collect(),
         charts: state.about.charts,
-        now: state.now.as_ref().and_then(|now| now.x),
+        now: state.now.as_ref().and_then(|now| now.trial.x),
         limit_us: state.about.limit_us.clone(),
     }
 }

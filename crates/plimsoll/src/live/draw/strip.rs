@@ -76,11 +76,7 @@ pub(super) fn rows(state: &State, width: u16, most: u16) -> u16 {
 }
 
 pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
-    let mut pen = Pen {
-        area,
-        column: 0,
-        row: 0,
-    };
+    let mut pen = Pen::at(area);
     for part in fitted(state, area.width, area.height) {
         part.draw(state.about.charset, &mut pen, buffer);
     }
@@ -148,9 +144,10 @@ fn levels_to_come(state: &State) -> usize {
     let left = progress.visits.saturating_sub(progress.done);
     // `progress` was reported at the start of the current trial, or of the last
     // one.
+    let is_first = |phase, attempt| Group::of(phase) == Group::Levels && attempt == 0;
     let includes_trial = match (&state.now, state.done.last()) {
-        (Some(now), _) => now.group == Group::Levels && !now.is_retry,
-        (None, Some(done)) => Group::of(done.phase) == Group::Levels && done.attempt == 0,
+        (Some(now), _) => is_first(now.trial.phase, now.trial.attempt),
+        (None, Some(done)) => is_first(done.phase, done.attempt),
         (None, None) => false,
     };
     left.saturating_sub(usize::from(includes_trial))
@@ -190,18 +187,13 @@ impl Part {
 }
 
 fn rows_of(parts: &[Part], width: u16) -> u16 {
-    let width = usize::from(width).max(1);
-    let (mut rows, mut column) = (1, 0);
+    // Without height nothing is drawn.
+    let nowhere = &mut Buffer::empty(Rect::ZERO);
+    let mut pen = Pen::at(Rect::new(0, 0, width, 0));
     for part in parts {
-        let wide = part.width();
-        if column + wide > width && column > 0 {
-            rows += 1;
-            column = 0;
-        }
-        rows += wide.saturating_sub(1) / width;
-        column = (column + wide.saturating_sub(1)) % width + 3;
+        part.draw(Charset::Ascii, &mut pen, nowhere);
     }
-    u16::try_from(rows).unwrap_or(u16::MAX)
+    pen.row.saturating_add(1)
 }
 
 struct Pen {
@@ -211,9 +203,17 @@ struct Pen {
 }
 
 impl Pen {
+    fn at(area: Rect) -> Pen {
+        Pen {
+            area,
+            column: 0,
+            row: 0,
+        }
+    }
+
     fn new_line(&mut self) {
         self.column = 0;
-        self.row += 1;
+        self.row = self.row.saturating_add(1);
     }
 
     /// Writes, on the next line where this one is full.

@@ -62,8 +62,9 @@ fn now(state: &State) -> Option<Line> {
         let text = format!("paused for {held}, which is not measured; p resumes");
         return Some((text, Ink::Yellow));
     }
-    let trial = state.now.as_ref()?;
-    let step = match (trial.offers_load, trial.warm_since) {
+    let now = state.now.as_ref()?;
+    let trial = &now.trial;
+    let step = match (trial.offers_load, now.warm_since) {
         (true, None) => "warming up".to_owned(),
         (true, Some(since)) => {
             let measured = state.clock.saturating_sub(since);
@@ -79,7 +80,7 @@ fn now(state: &State) -> Option<Line> {
         }
         _ => format!(
             "for {}",
-            human_minutes(state.clock.saturating_sub(trial.began))
+            human_minutes(state.clock.saturating_sub(now.began))
         ),
     };
     let pause = if state.pause_asked {
@@ -87,7 +88,7 @@ fn now(state: &State) -> Option<Line> {
     } else {
         ""
     };
-    Some((format!("{}: {step}{pause}", trial.words), Ink::Plain))
+    Some((format!("{}: {step}{pause}", trial.what), Ink::Plain))
 }
 
 /// A trial that has ended: what was measured, and why it is invalid. In

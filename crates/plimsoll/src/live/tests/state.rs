@@ -18,8 +18,8 @@ fn a_trial_is_begun_measured_and_done() {
     let mut state = fresh();
     assert_eq!((state.left(), state.now.is_none()), (None, true));
     state.fold(begins(Phase::Search, 900, 0, 60), at(1));
-    let now = state.now.as_ref().unwrap();
-    assert_eq!((now.group, now.warm_since), (Group::Search, None));
+    assert_eq!(state.group_now(), Some(Group::Search));
+    assert_eq!(state.now.as_ref().unwrap().warm_since, None);
     state.fold(Event::Second(tick(890.0)), at(2));
     assert_eq!(state.now.as_ref().unwrap().warm_since, Some(at(2)));
     state.fold(Event::Second(tick(900.0)), at(3));
