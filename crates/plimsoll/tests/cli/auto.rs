@@ -3,11 +3,8 @@
 
 use crate::common::{Ended, Folder};
 use plimsoll_host::Root;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
 
 const FOUND: &str = "which `plimsoll yield` found best here on 2026-11-22 (39 % gained, p99 +3 %)";
 
@@ -28,30 +25,15 @@ fn best(arm: &str) -> Value {
     })
 }
 
-/// A sideload by one who has `kept` this, ended as soon as it has said how it is
-/// held: a machine that is busy with other tests may have nothing left for it.
+/// A sideload by a user with this file of `plimsoll yield`. The first decision comes
+/// late: a machine that is busy with other tests may have nothing left for it.
 fn side(kept: Option<&str>, more: &[&str]) -> Ended {
     let folder = Folder::new();
     if let Some(kept) = kept {
         fs::create_dir_all(folder.path("state/plimsoll")).unwrap();
-        fs::write(folder.path("state/plimsoll/best.json"), kept).unwrap();
+        folder.write("state/plimsoll/best.json", kept);
     }
-    let args = [&["side", "--period", "10s"], more, &["--", "true"]].concat();
-    let mut command = folder.command(args);
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    let mut stderr = String::new();
-    while !stderr.contains("as a sideload by") && said.read_line(&mut stderr).unwrap() > 0 {}
-    // It may have ended by itself.
-    let _ = kill_process(Pid::from_child(&child), Signal::TERM);
-    said.read_to_string(&mut stderr).unwrap();
-    let code = child.wait().unwrap().code();
-    Ended {
-        code: code.map(|code| if code == 143 { 0 } else { code }),
-        stdout: String::new(),
-        stderr,
-    }
+    folder.run([&["side", "--period", "10s"], more, &["--", "true"]].concat())
 }
 
 fn lines_with(ended: &Ended, part: &str) -> usize {

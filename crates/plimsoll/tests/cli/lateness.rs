@@ -1,7 +1,7 @@
 //! The experiment of docs/adding-an-experiment.md: what it took to add it, and
 //! that everything of an experiment works for it.
 
-use crate::common::{Folder, LOUD};
+use crate::common::{Folder, LOUD, has};
 use jsonschema::Validator;
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -110,26 +110,24 @@ fn every_form_of_its_findings_is_there() {
     assert_eq!(rows[1]["p99_us"], Value::Null);
 
     let text = folder.run(["report", "run.plimsoll"]).stdout;
-    for part in [
-        "The highest p99",
-        "sleep",
-        "trials",
-        "All 6 trials are valid",
-    ] {
-        assert!(text.contains(part), "'{part}' is missing: {text}");
-    }
+    has(
+        &text,
+        &[
+            "The highest p99",
+            "sleep",
+            "trials",
+            "All 6 trials are valid",
+        ],
+    );
     let csv = folder.run(["report", "run.plimsoll", "--format", "csv"]);
     let head = "sleep_us,p50_us,p50_us_low,p50_us_high,p99_us,p99_us_low,p99_us_high,trials";
     let lines: Vec<&str> = csv.stdout.lines().collect();
     assert_eq!((lines.len(), lines[0]), (3, head));
-    let page = fs::read_to_string(folder.path("run.html")).unwrap();
-    assert!(page.contains("<svg") && page.contains("Lateness by length of sleep"));
+    let page = folder.read("run.html");
+    has(&page, &["<svg", "Lateness by length of sleep"]);
     let help = folder.run(["lateness", "--help"]).stdout;
     assert!(help.starts_with("Let a thread sleep"), "{help}");
-    assert!(
-        help.contains("--sleeps") && help.contains("--resume"),
-        "{help}"
-    );
+    has(&help, &["--sleeps", "--resume"]);
 }
 
 #[test]

@@ -3,8 +3,6 @@
 use super::{Arguments, Ended, Folder, wait};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -88,23 +86,10 @@ impl SideFolder {
         });
     }
 
-    /// `plimsoll side` as the user nobody, who can make no cgroup; as root alone.
+    /// `plimsoll side` as the user nobody; as root alone.
     pub(crate) fn of_nobody(&self, args: impl Arguments) -> Command {
-        let folder = self.folder.0.path();
-        let program = self.folder.path("plimsoll-copy");
-        if !program.exists() {
-            fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();
-            fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
-        }
-        let mut command = Command::new(&program);
-        command
-            .uid(65534)
-            .gid(65534)
-            .arg("side")
-            .args(args.words())
-            .env_remove("XDG_RUNTIME_DIR")
-            .stdin(Stdio::null())
-            .current_dir(folder);
+        let mut command = self.folder.of_nobody("side");
+        command.args(args.words());
         command
     }
 

@@ -1,9 +1,9 @@
 //! Runs that end before they are done.
 
-use crate::common::{Folder, LOUD, has, short, trials_in, wait};
+use crate::common::{Folder, LOUD, has, send, short, trials_in, wait};
 use crate::is_root;
 use crate::nginx::Nginx;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -22,10 +22,6 @@ pub(crate) fn wait_for(record: &Path, trials: i64) {
     wait("trials", || trials_in(record) >= trials);
 }
 
-pub(crate) fn send(child: &Child, signal: Signal) {
-    kill_process(Pid::from_child(child), signal).unwrap();
-}
-
 #[test]
 fn what_was_measured_before_kill_9_is_kept_and_a_resumed_run_completes() {
     let nginx = Nginx::start();
@@ -37,7 +33,7 @@ fn what_was_measured_before_kill_9_is_kept_and_a_resumed_run_completes() {
         wait_for(&record, kills);
         std::thread::sleep(Duration::from_millis(wait_ms));
         let before = trials_in(&record);
-        send(&child, Signal::KILL);
+        send(&child, &[Signal::KILL]);
         child.wait().unwrap();
         assert!(trials_in(&record) >= before);
         folder.run("report run.plimsoll").says(0, &[]);
@@ -59,7 +55,7 @@ fn control_c_ends_with_the_findings_so_far() {
     let child = sweep(&folder, &nginx.url());
     // Up to four of them may be the idle baseline.
     wait_for(&record, 6);
-    send(&child, Signal::INT);
+    send(&child, &[Signal::INT]);
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(130));
     let stdout = String::from_utf8_lossy(&ended.stdout);

@@ -1,7 +1,6 @@
 //! A run that somebody watches, at a real pseudo-terminal.
 
-use crate::common::{Folder, has, trials_in, unwrapped};
-use crate::crash::send;
+use crate::common::{Folder, has, send, trials_in, unwrapped};
 use crate::pty::Pty;
 use rustix::process::Signal;
 use std::process::{Child, Stdio};
@@ -73,7 +72,7 @@ fn a_watched_run_that_is_terminated_gives_the_terminal_back_before_it_concludes(
     let pty = Pty::open();
     let mut child = watched(&folder, &pty, pty.stdio());
     pty.wait_for("last");
-    send(&child, Signal::TERM);
+    send(&child, &[Signal::TERM]);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     pty.wait_until("concluded", |_| pty.written().contains("--resume"));
     pty.is_given_back();
@@ -106,7 +105,7 @@ fn plain_progress_leaves_the_terminal_as_it_is() {
         .stderr(pty.stdio());
     let mut child = command.stdout(Stdio::null()).spawn().unwrap();
     pty.wait_until("a line", |_| pty.written().contains("left] load"));
-    send(&child, Signal::INT);
+    send(&child, &[Signal::INT]);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!pty.written().contains("\u{1b}[?1049h"));
 }

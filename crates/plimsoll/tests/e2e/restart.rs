@@ -1,7 +1,7 @@
 //! A service that is started again while it is measured.
 
-use crate::common::{Folder, short};
-use crate::crash::{TRIALS, send, sweep, wait_for};
+use crate::common::{Folder, send, short};
+use crate::crash::{TRIALS, sweep, wait_for};
 use crate::nginx::Nginx;
 use rustix::process::Signal;
 use std::path::Path;
@@ -31,9 +31,9 @@ fn a_service_that_is_started_again_in_the_middle_of_a_run_is_found_again() {
     // Up to four of them may be the idle baseline.
     wait_for(&record, 6);
     // To the run, the service is gone for no time at all.
-    send(&child, Signal::STOP);
+    send(&child, &[Signal::STOP]);
     nginx.restart();
-    send(&child, Signal::CONT);
+    send(&child, &[Signal::CONT]);
     let ended = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{stderr}");

@@ -1,10 +1,8 @@
 //! A sweep of a real server, from the flag to the findings.
 
-use crate::common::{Arguments, Folder, short};
+use crate::common::{Ended, Folder, short};
 use crate::is_root;
 use crate::nginx::Nginx;
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 
 #[test]
 fn a_sweep_of_nginx_tells_what_it_carries_and_what_it_costs() {
@@ -85,25 +83,14 @@ fn without_the_right_to_look_the_service_is_loaded_all_the_same() {
     }
     let nginx = Nginx::start();
     let folder = Folder::new();
-    let program = folder.path("plimsoll");
-    std::fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();
-    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-    std::fs::set_permissions(folder.0.path(), open).unwrap();
     let url = nginx.url();
     let flags = "--levels 50 --rated 500 --cpus 1 --format json";
-    let output = Command::new(&program)
-        .uid(65534)
-        .gid(65534)
-        .args(short(&format!("{flags} {url}")).words())
-        .current_dir(folder.0.path())
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let ended = Ended::of(folder.of_nobody(short(&format!("{flags} {url}"))));
+    let json = ended.json();
+    let stderr = ended.stderr;
     assert!(
         stderr.contains("--service-pid") || stderr.contains("root"),
         "{stderr}"
     );
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(json["findings"]["levels"][0]["cpu_us_per_request"].is_null());
 }

@@ -2,7 +2,7 @@
 
 use super::{burners_of, groups_of, lasting, names, spawn, tiny, wait};
 use crate::common::{Folder, marker, send, sleepers, trials_in, unignoring};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -35,8 +35,7 @@ fn a_stopped_run_is_resumed_where_it_was() {
     let record = folder.path("run.plimsoll");
     let mut child = spawn(&folder, args);
     wait("two trials", || trials_in(&record) >= 2);
-    let pid = Pid::from_child(&child);
-    kill_process(pid, Signal::INT).unwrap();
+    send(&child, &[Signal::INT]);
     let code = child.wait().unwrap().code();
     assert!(matches!(code, Some(130 | 0)), "{code:?}");
     if code == Some(130) {
