@@ -267,7 +267,6 @@ fn a_group_removed_by_others_ends_the_command_with_a_message() {
 fn without_permission_the_next_best_mechanism_is_used_and_named() {
     let place = SideFolder::new();
     if !is_root() {
-        eprintln!("skipped: only root can become nobody");
         return;
     }
     let nobody = |args: &str| Ended::of(place.of_nobody(args));

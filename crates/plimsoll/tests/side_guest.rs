@@ -37,6 +37,10 @@ fn setting(folder: &Path, file: &str) -> String {
     text.trim().to_owned()
 }
 
+fn is_frozen(folder: &Path) -> bool {
+    setting(folder, "cgroup.events").contains("frozen 1")
+}
+
 fn used_us(folder: &Path) -> u64 {
     let text = setting(folder, "cpu.stat");
     let line = text.lines().find_map(|l| l.strip_prefix("usage_usec "));
@@ -147,9 +151,7 @@ fn a_guard_over_its_limit_freezes_the_command_and_says_so() {
     let folder = folder(&running);
     place.wait_for_log("log", "\"state\":\"fine\"");
     server.answers(server::SEVEN);
-    wait("a freeze", || {
-        setting(&folder, "cgroup.events").contains("frozen 1")
-    });
+    wait("a freeze", || is_frozen(&folder));
     running.wait_until_it_says("has stood still for");
     assert!(running.stderr().contains("up is 7, over its limit of 1"));
     let stood = used_us(&folder);
@@ -166,9 +168,7 @@ fn a_frozen_group_of_a_killed_run_is_repaired_by_the_next_run() {
     let server = Server::start(server::SEVEN);
     let mut running = guarded(&place, &server, "--mechanism weight --period 500ms");
     let (pid, folder) = (running.line.clone(), folder(&running));
-    wait("a freeze", || {
-        setting(&folder, "cgroup.events").contains("frozen 1")
-    });
+    wait("a freeze", || is_frozen(&folder));
     running.child.kill().unwrap();
     running.child.wait().unwrap();
     // A frozen group outlives its owner, and nothing in it can end by itself.
@@ -242,9 +242,7 @@ fn the_pressure_of_a_cgroup_stops_it_and_its_end_lets_it_go_on() {
     let folder = folder(&running);
     service.work();
     place.wait_for_log("log", "\"state\":\"over\"");
-    wait("a freeze", || {
-        setting(&folder, "cgroup.events").contains("frozen 1")
-    });
+    wait("a freeze", || is_frozen(&folder));
     service.end();
     wait("it to go on", || {
         setting(&folder, "cgroup.events").contains("frozen 0")
@@ -291,9 +289,8 @@ fn a_cpu_that_goes_off_and_comes_back_is_followed() {
         // Decisions go on, and what is set is what one CPU allows.
         wait("decisions with one CPU", || seen() > then + 5);
         if mechanism == "cpuset" {
-            let frozen = || setting(&folder, "cgroup.events").contains("frozen 1");
             wait("no CPU that is off", || {
-                frozen() || setting(&folder, "cpuset.cpus") == "0"
+                is_frozen(&folder) || setting(&folder, "cpuset.cpus") == "0"
             });
         }
         drop(off);

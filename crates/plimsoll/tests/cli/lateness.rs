@@ -1,7 +1,7 @@
 //! The experiment of docs/adding-an-experiment.md: what it took to add it, and
 //! that everything of an experiment works for it.
 
-use crate::common::{Folder, LOUD, has};
+use crate::common::{Folder, LOUD, has, trials_in, wait};
 use jsonschema::Validator;
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -134,20 +134,13 @@ fn every_form_of_its_findings_is_there() {
 fn a_killed_run_goes_on_where_it_was() {
     let folder = Folder::new();
     let mut killed = folder.spawn(run("40", &[]));
-    let file = folder.path("run.plimsoll");
-    let trials = || {
-        let ended = folder.run(["report", file.to_str().unwrap(), "--format", "json"]);
-        let said: Value = serde_json::from_str(&ended.stdout).ok()?;
-        said["record"]["trials"].as_u64()
-    };
+    let record = folder.path("run.plimsoll");
     // It has 80 trials to make, and is killed when some of them are recorded.
-    while trials().is_none_or(|made| made < 2) {
-        assert!(killed.try_wait().unwrap().is_none(), "it ended by itself");
-    }
+    wait("two trials", || trials_in(&record) >= 2);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let before = trials().unwrap();
-    assert!(before < 80, "{before}");
+    assert!(trials_in(&record) < 80, "it ended by itself");
+    folder.run("report run.plimsoll").says(0, &[]);
     let resumed = folder.run(["lateness", "--resume", "run.plimsoll", "--format", "json"]);
     let record = &resumed.json()["record"];
     assert_eq!(

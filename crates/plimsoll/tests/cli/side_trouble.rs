@@ -28,7 +28,6 @@ fn a_gigabyte_into_a_slow_pipe_that_closes_ends_the_command() {
 fn without_a_cgroup_orphans_are_restricted_counted_and_ended() {
     let place = SideFolder::new();
     if !is_root() {
-        eprintln!("skipped: only root can become nobody");
         return;
     }
     // An orphan in a session of its own, which works and then stays.
@@ -47,7 +46,6 @@ fn without_a_cgroup_orphans_are_restricted_counted_and_ended() {
 fn without_a_cgroup_orphans_that_end_are_waited_for() {
     let place = SideFolder::new();
     if !is_root() {
-        eprintln!("skipped: only root can become nobody");
         return;
     }
     let script = "setsid sh -c 'sh -c \"echo \\$\\$\" &'; while :; do sleep 0.05; done";

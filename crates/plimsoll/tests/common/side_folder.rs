@@ -194,7 +194,12 @@ pub(crate) fn groups(pid: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Whether the tests may become another user.
+/// Whether the tests may become another user; says so if they may not.
+#[allow(clippy::print_stderr, reason = "a test that is left out says so")]
 pub(crate) fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        eprintln!("skipped: only root can become nobody");
+    }
+    root
 }

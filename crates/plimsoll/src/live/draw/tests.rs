@@ -9,35 +9,25 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::time::Duration;
 
-/// Name, state, and the screen that it should give; the name ends in the size.
-type Snapshot = (&'static str, fn() -> State, &'static str);
+/// The file of a screen, which ends in its size, and the state that it shows.
+type Snapshot = (&'static str, fn() -> State);
 
-macro_rules! snapshot {
-    ($name:literal, $state:ident) => {
-        (
-            $name,
-            $state,
-            include_str!(concat!("tests/", $name, ".txt")),
-        )
-    };
-}
-
-const EXPECTED: [Snapshot; 15] = [
-    snapshot!("help-40x10", help),
-    snapshot!("begins-80x24", fresh),
-    snapshot!("begins-60x20", fresh),
-    snapshot!("disturbed-80x24", disturbed),
-    snapshot!("disturbed-40x10", disturbed),
-    snapshot!("disturbed-120x40", disturbed),
-    snapshot!("sweep-60x20", under_way),
-    snapshot!("sweep-80x24", under_way),
-    snapshot!("sweep-200x60", under_way),
-    snapshot!("small-40x10", under_way),
-    snapshot!("ascii-80x24", ascii),
-    snapshot!("help-80x24", help),
-    snapshot!("paused-80x24", paused),
-    snapshot!("long-80x24", long),
-    snapshot!("copies-80x24", copies),
+const SCREENS: [Snapshot; 15] = [
+    ("help-40x10", help),
+    ("begins-80x24", fresh),
+    ("begins-60x20", fresh),
+    ("disturbed-80x24", disturbed),
+    ("disturbed-40x10", disturbed),
+    ("disturbed-120x40", disturbed),
+    ("sweep-60x20", under_way),
+    ("sweep-80x24", under_way),
+    ("sweep-200x60", under_way),
+    ("small-40x10", under_way),
+    ("ascii-80x24", ascii),
+    ("help-80x24", help),
+    ("paused-80x24", paused),
+    ("long-80x24", long),
+    ("copies-80x24", copies),
 ];
 
 /// The size in a name such as `help-40x10`.
@@ -119,14 +109,15 @@ pub(crate) fn screen(state: &State, width: u16, height: u16) -> String {
 
 #[test]
 fn screens_look_as_they_should() {
-    for (name, state, expected) in EXPECTED {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/live/draw/tests");
+    for (name, state) in SCREENS {
         let (width, height) = size(name);
         let got = screen(&state(), width, height);
+        let file = format!("{folder}/{name}.txt");
         if std::env::var_os("BLESS").is_some() {
-            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/live/draw/tests");
-            std::fs::write(format!("{folder}/{name}.txt"), &got).unwrap();
-            continue;
+            std::fs::write(&file, &got).unwrap();
         }
+        let expected = std::fs::read_to_string(&file).unwrap();
         assert!(
             got == expected,
             "{name}: got\n{got}\ninstead of\n{expected}"
