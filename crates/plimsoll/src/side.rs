@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
         Notice::Note(_) => {}
     };
     if let Restriction::Sideload(options) = &mut request.restriction
-        && options.hold.is_none()
+        && options.mechanism.is_none()
         && let Some(file) = yields::usual_file()
     {
         match yields::advice(&file, &root) {
@@ -67,7 +67,7 @@ fn request<'a>(args: &'a SideArgs, gate: &'a Gate) -> Result<Request<'a>, Failur
             None => Restriction::Sysload,
         },
         RunAs::Sideload => Restriction::Sideload(SideloadOptions {
-            hold: args.mechanism.into(),
+            mechanism: args.mechanism.into(),
             advice: Advice::Unknown,
             headroom: args.headroom.unwrap_or_default(),
             period: args.period,

@@ -12,7 +12,7 @@ pub enum Advice {
     #[default]
     Unknown,
     Take {
-        hold: CpuMechanism,
+        mechanism: CpuMechanism,
         /// Whether it was measured in a cgroup, so that the advice does not apply
         /// without one.
         in_group: bool,
@@ -35,30 +35,32 @@ pub(crate) fn choose(
         Advice::Unknown => None,
         Advice::Leave { why } => Some(why.clone()),
         Advice::Take {
-            hold,
+            mechanism,
             in_group,
             because,
-        } => match missing(*hold, *in_group, &can(hold.mechanism())) {
+        } => match missing(*mechanism, *in_group, &can(mechanism.required())) {
             None => {
-                let how = format!("as a sideload by {hold}, {because}, headroom {headroom}");
-                return (*hold, how);
+                let how = format!("as a sideload by {mechanism}, {because}, headroom {headroom}");
+                return (*mechanism, how);
             }
-            Some(reason) => Some(format!("{hold}, {because}, is unavailable now ({reason})")),
+            Some(reason) => Some(format!(
+                "{mechanism}, {because}, is unavailable now ({reason})"
+            )),
         },
     };
-    let (hold, why) = CpuMechanism::best_guess(&can(Mechanism::Weight));
+    let (mechanism, why) = CpuMechanism::best_guess(&can(Mechanism::Weight));
     let left = left.map_or_else(String::new, |left| format!("; {left}"));
-    let how = format!("as a sideload by {hold}, headroom {headroom}: {why}{left}");
-    (hold, how)
+    let how = format!("as a sideload by {mechanism}, headroom {headroom}: {why}{left}");
+    (mechanism, how)
 }
 
-fn missing(hold: CpuMechanism, in_group: bool, here: &Capabilities) -> Option<String> {
-    let mechanism = hold.mechanism();
+fn missing(mechanism: CpuMechanism, in_group: bool, here: &Capabilities) -> Option<String> {
+    let required = mechanism.required();
     let is_missing = match in_group {
-        true => !here.by_group(mechanism),
-        false => !here.can(mechanism),
+        true => !here.by_group(required),
+        false => !here.can(required),
     };
-    let reason = || here.reason(mechanism).unwrap_or("nobody knows why");
+    let reason = || here.reason(required).unwrap_or("nobody knows why");
     is_missing.then(|| reason().to_owned())
 }
 
@@ -86,9 +88,9 @@ mod tests {
         here(mechanism, Means::Missing { because })
     }
 
-    fn take(hold: CpuMechanism, in_group: bool) -> Advice {
+    fn take(mechanism: CpuMechanism, in_group: bool) -> Advice {
         Advice::Take {
-            hold,
+            mechanism,
             in_group,
             because: "which somebody found best here".to_owned(),
         }
@@ -96,11 +98,11 @@ mod tests {
 
     #[test]
     fn the_advised_mechanism_is_used_if_available() {
-        for hold in CpuMechanism::ALL {
-            let (chosen, how) = choose(&take(hold, true), Headroom::default(), by_group);
-            assert_eq!(chosen, hold);
+        for mechanism in CpuMechanism::ALL {
+            let (chosen, how) = choose(&take(mechanism, true), Headroom::default(), by_group);
+            assert_eq!(chosen, mechanism);
             let begin =
-                format!("as a sideload by {hold}, which somebody found best here, headroom");
+                format!("as a sideload by {mechanism}, which somebody found best here, headroom");
             assert!(how.starts_with(&begin), "{how}");
         }
     }
@@ -141,13 +143,13 @@ mod tests {
     #[test]
     fn without_advice_the_default_is_used() {
         let of = |advice| choose(&advice, Headroom::default(), by_group);
-        let (hold, guess) = of(Advice::Unknown);
-        assert_eq!(hold, CpuMechanism::Weight);
+        let (mechanism, guess) = of(Advice::Unknown);
+        assert_eq!(mechanism, CpuMechanism::Weight);
         assert!(guess.contains("lets go at once"), "{guess}");
-        let (hold, how) = of(Advice::Leave {
+        let (mechanism, how) = of(Advice::Leave {
             why: "it was another kernel".to_owned(),
         });
-        assert_eq!(hold, CpuMechanism::Weight);
+        assert_eq!(mechanism, CpuMechanism::Weight);
         assert_eq!(how, format!("{guess}; it was another kernel"));
     }
 }

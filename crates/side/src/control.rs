@@ -77,14 +77,14 @@ impl Control {
         cpus: &CpuSet,
         group: &mut Group,
     ) -> Result<Control, SideError> {
-        let limit = Limit::of(rule.first, rule.hold, rule.quota_period, cpus);
+        let limit = Limit::of(rule.first, rule.mechanism, rule.quota_period, cpus);
         apply(group, &limit, Some(&Limit::Runs))?;
         let now = Instant::now();
         Ok(Control {
             sampler: Sampler::new(
                 root,
                 cpus.clone(),
-                rule.hold.yields_by_itself(),
+                rule.mechanism.yields_by_itself(),
                 used(group).and_then(|u| u.cpu),
             ),
             watching: match rule.guards.take() {
@@ -201,7 +201,7 @@ impl Control {
         let rule = &self.rule;
         let decision = rule.law.decide(&rule.state, &sample);
         if !ending {
-            let limit = Limit::of(decision.action, rule.hold, rule.quota_period, &present);
+            let limit = Limit::of(decision.action, rule.mechanism, rule.quota_period, &present);
             let before = self.is_set.then_some(&self.limit);
             let applied = group.with(|group| apply(group, &limit, before));
             self.is_set = applied.is_ok();

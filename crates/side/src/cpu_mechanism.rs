@@ -28,7 +28,7 @@ impl CpuMechanism {
         CpuMechanism::CpuSet,
     ];
 
-    pub fn mechanism(self) -> Mechanism {
+    pub fn required(self) -> Mechanism {
         match self {
             CpuMechanism::Weight => Mechanism::Weight,
             CpuMechanism::Idle => Mechanism::Idle,
@@ -141,11 +141,11 @@ mod tests {
         }
     }
 
-    fn decided(hold: CpuMechanism, others_ms: u64, sideload_ms: u64) -> Action {
-        let law = hold.law(Headroom::default(), 2).unwrap();
+    fn decided(mechanism: CpuMechanism, others_ms: u64, sideload_ms: u64) -> Action {
+        let law = mechanism.law(Headroom::default(), 2).unwrap();
         let start = CpuMechanism::start(&law);
         let sample = Sample {
-            gives_way: hold.yields_by_itself(),
+            gives_way: mechanism.yields_by_itself(),
             ..second(others_ms, sideload_ms)
         };
         Law::Plimsoll(law).decide(&start, &sample).action
@@ -153,12 +153,12 @@ mod tests {
 
     #[test]
     fn a_preemptible_sideload_may_fill_the_machine() {
-        for hold in [CpuMechanism::Weight, CpuMechanism::Idle] {
-            assert_ne!(decided(hold, 200, 1800), Action::Frozen, "{hold}");
-            assert_eq!(decided(hold, 1700, 300), Action::Frozen, "{hold}");
+        for mechanism in [CpuMechanism::Weight, CpuMechanism::Idle] {
+            assert_ne!(decided(mechanism, 200, 1800), Action::Frozen, "{mechanism}");
+            assert_eq!(decided(mechanism, 1700, 300), Action::Frozen, "{mechanism}");
         }
-        for hold in [CpuMechanism::Quota, CpuMechanism::CpuSet] {
-            assert_eq!(decided(hold, 200, 1800), Action::Frozen, "{hold}");
+        for mechanism in [CpuMechanism::Quota, CpuMechanism::CpuSet] {
+            assert_eq!(decided(mechanism, 200, 1800), Action::Frozen, "{mechanism}");
         }
     }
 

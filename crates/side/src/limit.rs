@@ -26,11 +26,16 @@ pub(crate) enum Limit {
 
 impl Limit {
     /// The limit for an action on these CPUs, with quota periods of `period`.
-    pub(crate) fn of(action: Action, hold: CpuMechanism, period: Duration, cpus: &CpuSet) -> Limit {
+    pub(crate) fn of(
+        action: Action,
+        mechanism: CpuMechanism,
+        period: Duration,
+        cpus: &CpuSet,
+    ) -> Limit {
         let Action::Run { share } = action else {
             return Limit::Frozen;
         };
-        match hold {
+        match mechanism {
             CpuMechanism::Weight | CpuMechanism::Idle => Limit::Runs,
             CpuMechanism::Quota => {
                 quota(share, period, cpus.len()).map_or(Limit::Frozen, |q| Limit::Quota(q, share))

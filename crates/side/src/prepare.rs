@@ -68,18 +68,18 @@ pub(crate) fn make(
     notify(Notice::Note(chosen.how));
     let here = group.capabilities();
     // Any mechanism does for a sysload as long as it can end it.
-    if !(here.support.has_group() && chosen.hold.is_none()) {
+    if !(here.support.has_group() && chosen.mechanism.is_none()) {
         let lost = here.losses().join(" ");
         if !lost.is_empty() {
             let lost = lost.trim_end_matches('.');
             notify(Notice::Warning(format!("what is lost here: {lost}")));
         }
     }
-    Ok((group, chosen.hold))
+    Ok((group, chosen.mechanism))
 }
 
 struct Chosen {
-    hold: Option<CpuMechanism>,
+    mechanism: Option<CpuMechanism>,
     needs: BTreeSet<Mechanism>,
     how: String,
 }
@@ -89,21 +89,22 @@ fn choose(layout: &CgroupLayout, request: &Request<'_>) -> Result<Chosen, SideEr
     needs.extend(request.memory.high.map(|_| Mechanism::MemoryHigh));
     needs.extend(request.memory.max.map(|_| Mechanism::MemoryMax));
     needs.extend(request.least_io.then_some(Mechanism::Io));
-    let (hold, how) = match &request.restriction {
+    let (mechanism, how) = match &request.restriction {
         Restriction::Sysload => (None, "as a sysload: nothing holds it".to_owned()),
         Restriction::Sideload(options) => {
-            let (hold, how) = mechanism_for(layout, &needs, options);
-            (Some(hold), how)
+            let (mechanism, how) = mechanism_for(layout, &needs, options);
+            (Some(mechanism), how)
         }
     };
-    needs.extend(hold.map(CpuMechanism::mechanism));
+    needs.extend(mechanism.map(CpuMechanism::required));
     let here = layout.capabilities(&needs);
     let only_max = BTreeSet::from([Mechanism::MemoryMax]);
     let kills = layout.capabilities(&only_max).can(Mechanism::MemoryMax);
     let hard = [
         (
-            hold.filter(|h| !h.yields_by_itself())
-                .map(CpuMechanism::mechanism),
+            mechanism
+                .filter(|h| !h.yields_by_itself())
+                .map(CpuMechanism::required),
             "leave the choice to --mechanism auto",
         ),
         (
@@ -129,7 +130,11 @@ fn choose(layout: &CgroupLayout, request: &Request<'_>) -> Result<Chosen, SideEr
             });
         }
     }
-    Ok(Chosen { hold, needs, how })
+    Ok(Chosen {
+        mechanism,
+        needs,
+        how,
+    })
 }
 
 fn mechanism_for(
@@ -138,9 +143,9 @@ fn mechanism_for(
     options: &SideloadOptions,
 ) -> (CpuMechanism, String) {
     let headroom = options.headroom;
-    if let Some(hold) = options.hold {
-        let how = format!("as a sideload by {hold}, headroom {headroom}");
-        return (hold, how);
+    if let Some(mechanism) = options.mechanism {
+        let how = format!("as a sideload by {mechanism}, headroom {headroom}");
+        return (mechanism, how);
     }
     let can = |mechanism| {
         let mut asked = needs.clone();
@@ -157,12 +162,12 @@ pub(crate) fn limits_memory(request: &Request<'_>) -> bool {
 /// Sets the limits of the whole run, before the command starts.
 pub(crate) fn limit_for_good(
     group: &mut Group,
-    hold: Option<CpuMechanism>,
+    mechanism: Option<CpuMechanism>,
     request: &Request<'_>,
     notify: Notify<'_>,
 ) -> Result<(), SideError> {
-    if let Some(hold) = hold {
-        hold.set(group)?;
+    if let Some(mechanism) = mechanism {
+        mechanism.set(group)?;
     }
     if limits_memory(request) {
         group.set_memory(&request.memory)?;

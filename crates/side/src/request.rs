@@ -52,7 +52,7 @@ pub enum Restriction {
 #[derive(Debug, Default)]
 pub struct SideloadOptions {
     /// The mechanism; `None` for the advised one or the default.
-    pub hold: Option<CpuMechanism>,
+    pub mechanism: Option<CpuMechanism>,
     /// The result of a measurement on this machine.
     pub advice: Advice,
     /// The share of the machine that stays free.

@@ -17,7 +17,7 @@ pub struct Rule {
     pub first: Action,
     /// The interval between decisions.
     pub period: Duration,
-    pub hold: CpuMechanism,
+    pub mechanism: CpuMechanism,
     /// The quota period, under [`CpuMechanism::Quota`].
     pub quota_period: Duration,
     /// The guards; `None` for none. An empty list means [`GuardSpec::default`] if it is
@@ -34,19 +34,19 @@ impl Rule {
     /// # Errors
     /// If headroom and minimum share leave no room.
     pub fn plimsoll(
-        hold: CpuMechanism,
+        mechanism: CpuMechanism,
         options: &SideloadOptions,
         cpus: u32,
     ) -> Result<Rule, ParameterError> {
-        let law = hold.law(options.headroom, cpus)?;
+        let law = mechanism.law(options.headroom, cpus)?;
         Ok(Rule {
             state: CpuMechanism::start(&law),
             first: Action::Run {
                 share: law.parameters().floor,
             },
             law: Law::Plimsoll(law),
-            period: options.period.unwrap_or(hold.period()),
-            hold,
+            period: options.period.unwrap_or(mechanism.period()),
+            mechanism,
             quota_period: QUOTA_PERIOD,
             guards: Some(options.guards.clone()),
             serves_here: false,

@@ -104,16 +104,16 @@ impl Sideload {
         if self.control.is_some() {
             self.report_other_runs(notify);
         }
-        let held = self.hold(signals, notify);
-        if held.is_err() {
+        let ended = self.supervise(signals, notify);
+        if ended.is_err() {
             // After an error the command must not run unrestricted next to the service.
             let _ = self.group.signal(UnixSignal::KILL);
         }
         let done = self.finish(notify);
-        held.and(done)
+        ended.and(done)
     }
 
-    fn hold(
+    fn supervise(
         &mut self,
         signals: &mut dyn SignalSource,
         notify: Notify<'_>,

@@ -162,7 +162,7 @@ impl Best {
         if here.cpu_model.as_ref() != Some(&self.cpu_model) {
             return leave("was measured on another CPU");
         }
-        let (hold, in_group) = match self.arm {
+        let (mechanism, in_group) = match self.arm {
             Arm::Weight => (CpuMechanism::Weight, true),
             Arm::CpuIdle => (CpuMechanism::Idle, true),
             Arm::SchedIdle => (CpuMechanism::Idle, false),
@@ -171,7 +171,7 @@ impl Best {
             _ => return leave("is not among what plimsoll side holds by"),
         };
         Advice::Take {
-            hold,
+            mechanism,
             in_group,
             because: found,
         }

@@ -27,7 +27,7 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// How long they have observed the service: longer than resctl-demo's longest
-/// window, the hold of its initial overload, and its decay.
+/// window, the mechanism of its initial overload, and its decay.
 const WATCHED: u32 = 60;
 
 /// The limits of a job under a law.
@@ -49,24 +49,24 @@ pub(super) fn group(
     layout: &CgroupLayout,
     journal: &Journal,
 ) -> Result<Group, ControlError> {
-    let hold = match arm {
+    let mechanism = match arm {
         Arm::Plimsoll => {
             CpuMechanism::best_guess(&layout.capabilities(&needs(CpuMechanism::Weight))).0
         }
         _ => CpuMechanism::Quota,
     };
-    let mut group = Group::make(layout, &needs(hold), journal, AtEnd::Kill)?;
-    hold.set(&mut group)?;
-    if hold == CpuMechanism::Quota && group.capabilities().by_group(Mechanism::Weight) {
+    let mut group = Group::make(layout, &needs(mechanism), journal, AtEnd::Kill)?;
+    mechanism.set(&mut group)?;
+    if mechanism == CpuMechanism::Quota && group.capabilities().by_group(Mechanism::Weight) {
         group.set_weight(Weight::LEAST)?;
     }
     Ok(group)
 }
 
-fn needs(hold: CpuMechanism) -> BTreeSet<Mechanism> {
+fn needs(mechanism: CpuMechanism) -> BTreeSet<Mechanism> {
     let mut needs = BTreeSet::from([Mechanism::CpuSet, Mechanism::Freeze, Mechanism::Kill]);
-    needs.insert(hold.mechanism());
-    if hold == CpuMechanism::Quota {
+    needs.insert(mechanism.required());
+    if mechanism == CpuMechanism::Quota {
         needs.insert(Mechanism::Weight);
     }
     needs
@@ -76,7 +76,7 @@ fn needs(hold: CpuMechanism) -> BTreeSet<Mechanism> {
 /// full stop.
 pub(super) fn control(wish: &Wish<'_>, root: &Root, group: &mut Group) -> Result<Control, String> {
     let capabilities = group.capabilities();
-    let hold = match wish.arm {
+    let mechanism = match wish.arm {
         Arm::Plimsoll if capabilities.by_group(Mechanism::Weight) => CpuMechanism::Weight,
         Arm::Plimsoll => CpuMechanism::Idle,
         _ => match capabilities.reason(Mechanism::Quota) {
@@ -88,12 +88,12 @@ pub(super) fn control(wish: &Wish<'_>, root: &Root, group: &mut Group) -> Result
     if usage.cpu.is_none() {
         return Err("the CPU time of a group is not counted here".to_owned());
     }
-    let rule = rule(wish, hold)?;
+    let rule = rule(wish, mechanism)?;
     Control::new(rule, root, wish.cpus, group).map_err(|e| e.to_string())
 }
 
 /// The rule of a law.
-fn rule(wish: &Wish<'_>, hold: CpuMechanism) -> Result<Rule, String> {
+fn rule(wish: &Wish<'_>, mechanism: CpuMechanism) -> Result<Rule, String> {
     let headroom = Headroom::try_from(wish.headroom).map_err(|e| e.to_string())?;
     let cpus = wish.cpus.len() as u32;
     let (law, quota_period) = match wish.arm {
@@ -110,7 +110,7 @@ fn rule(wish: &Wish<'_>, hold: CpuMechanism) -> Result<Rule, String> {
                 headroom,
                 ..SideloadOptions::default()
             };
-            let rule = Rule::plimsoll(hold, &options, cpus).map_err(|e| e.to_string())?;
+            let rule = Rule::plimsoll(mechanism, &options, cpus).map_err(|e| e.to_string())?;
             return Ok(Rule {
                 serves_here: wish.serves_here,
                 ..rule
@@ -123,7 +123,7 @@ fn rule(wish: &Wish<'_>, hold: CpuMechanism) -> Result<Rule, String> {
         state,
         first,
         period: PERIOD,
-        hold,
+        mechanism,
         quota_period,
         guards: None,
         serves_here: wish.serves_here,
@@ -188,7 +188,7 @@ mod tests {
             let rule = rule(&wish(arm, 0.3, 0.2, &cpus), CpuMechanism::Quota).unwrap();
             let share = rule.first.share().get();
             assert!((share - 0.3).abs() < 1e-6, "{arm}: {share}");
-            assert_eq!((rule.hold, rule.period), (CpuMechanism::Quota, PERIOD));
+            assert_eq!((rule.mechanism, rule.period), (CpuMechanism::Quota, PERIOD));
             assert_eq!(rule.guards, None);
         }
     }

@@ -118,7 +118,7 @@ fn nothing_is_stored_for_an_unknown_machine() {
 #[test]
 fn each_arm_becomes_the_mechanism_that_it_was() {
     let of = |arm| best(arm).advice(&here());
-    for (arm, hold, in_group) in [
+    for (arm, mechanism, in_group) in [
         (Arm::Weight, CpuMechanism::Weight, true),
         (Arm::CpuIdle, CpuMechanism::Idle, true),
         (Arm::SchedIdle, CpuMechanism::Idle, false),
@@ -128,7 +128,7 @@ fn each_arm_becomes_the_mechanism_that_it_was() {
         let because =
             "which `plimsoll yield` found best here on 2026-11-22 (39 % gained, p99 +3 %)";
         let take = Advice::Take {
-            hold,
+            mechanism,
             in_group,
             because: because.to_owned(),
         };

@@ -197,7 +197,7 @@ mod tests {
             law,
             first: Action::Frozen,
             period: Duration::from_millis(10),
-            hold: CpuMechanism::Quota,
+            mechanism: CpuMechanism::Quota,
             quota_period: Duration::from_millis(100),
             guards: None,
             serves_here: false,
