@@ -1,7 +1,7 @@
 //! What was concluded: made by `study`, shown by `report`.
 //! Names and doc comments go to `docs/schema/output.schema.json`.
 
-use crate::{CapacityFinding, Errors, Estimate, Goal, LightLoad, SmtFinding};
+use crate::{CapacityFinding, Errors, Estimate, Goal, Invalid, LightLoad, SmtFinding};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -231,8 +231,8 @@ pub struct LevelFinding {
     pub trials: u32,
     /// Invalid trials.
     pub invalid_trials: u32,
-    /// Why they are invalid, each kind of reason once.
-    pub invalid_reasons: Vec<String>,
+    /// Why they are invalid, each kind of reason once: the last of its kind.
+    pub invalid_reasons: Vec<Invalid>,
 }
 
 /// The headroom index, or why it is not known. Serialized as keys of the findings.

@@ -78,7 +78,7 @@ pub use plan::{
 pub use plural::{counted, for_count};
 pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
 pub use requirement::{Outcome, Requirement};
-pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
+pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestNote, SelftestVerdict};
 pub use sideload::{
     Arm, ArmError, BesideRate, Budget, BudgetError, Job, JobHeld, JobWork, MissingArm,
     SideloadPlan, YieldOutcome, YieldPlan, YieldSetting, YieldTrial,

@@ -1,6 +1,6 @@
 //! What a run against services of known behaviour came to.
 
-use crate::{Estimate, Goal};
+use crate::{CapacityNote, Estimate, Goal, Invalid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -39,7 +39,40 @@ pub struct SelftestAnswer {
     /// Invalid trials.
     pub invalid_trials: u32,
     /// What a reader should know about it.
-    pub note: Option<String>,
+    pub notes: Vec<SelftestNote>,
+}
+
+/// What a reader should know about a known answer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "code")]
+pub enum SelftestNote {
+    /// No valid trial of the calibration overloaded the service.
+    NotSaturated,
+    /// The goal was kept at the highest rate that was tried.
+    NotReached,
+    /// The longer trial at the lower end of the interval did not keep the goal.
+    NotConfirmed,
+    /// What there is to know about the capacity that was found.
+    Capacity {
+        /// What.
+        note: CapacityNote,
+    },
+    /// Whether the 99.9th percentile shows the stall.
+    Stall {
+        /// Whether it does.
+        shown: bool,
+        /// That percentile, in microseconds.
+        p999_us: f64,
+    },
+    /// Trials were invalid, and the truth was not recovered.
+    InvalidTrials {
+        /// How many.
+        invalid: u32,
+        /// Of how many.
+        of: u32,
+        /// Why the last of them is.
+        last: Invalid,
+    },
 }
 
 /// What was known, and what was found.

@@ -238,8 +238,8 @@ pub struct Second {
     pub steal: Option<Share>,
 }
 
-/// Why a trial is invalid.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Why a trial is invalid. The same in the record and in the JSON output.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "why")]
 pub enum Invalid {
     /// The generator was late by its own fault.

@@ -5,7 +5,6 @@ use plimsoll_model::{
     LoadLevel, Phase, Plan, RatedRate, Share, SlipSummary, Trial, Verdict, Workload,
 };
 use std::collections::BTreeMap;
-use std::mem::discriminant;
 use std::time::Duration;
 
 /// All valid trials at one level, merged, with what the row of the table does
@@ -156,18 +155,18 @@ fn percent(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// Each kind of reason once, the last of its kind.
-fn reasons(trials: &[&Trial]) -> Vec<String> {
+fn reasons(trials: &[&Trial]) -> Vec<Invalid> {
     let verdicts = trials.iter().map(|t| &t.verdict);
     let all = verdicts.flat_map(|verdict| match verdict {
         Verdict::Valid => &[][..],
         Verdict::Invalid(reasons) => reasons,
     });
-    let mut kinds: Vec<&Invalid> = Vec::new();
+    let mut kinds: Vec<Invalid> = Vec::new();
     for reason in all {
-        kinds.retain(|known| discriminant(*known) != discriminant(reason));
-        kinds.push(reason);
+        kinds.retain(|known| known.kind() != reason.kind());
+        kinds.push(*reason);
     }
-    kinds.iter().map(ToString::to_string).collect()
+    kinds
 }
 
 /// Counts of several trials, added up; histograms merged, never averaged.
@@ -270,10 +269,11 @@ mod tests {
     #[test]
     fn trials_of_a_level_are_merged_and_invalid_ones_only_counted() {
         let mut disturbed = trial_at(50.0, 500, 0.9, 50_000.0);
-        disturbed.verdict = Verdict::Invalid(vec![Invalid::Steal {
+        let steal = Invalid::Steal {
             stolen: Share::ONE,
             bound: Share::ZERO,
-        }]);
+        };
+        disturbed.verdict = Verdict::Invalid(vec![steal]);
         let trials = [
             trial_at(50.0, 500, 0.4, 1000.0),
             disturbed,
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(rows.len(), 1);
         let row = &rows[0].row;
         assert_eq!((row.trials, row.invalid_trials), (2, 1));
-        assert_eq!(row.invalid_reasons.len(), 1);
+        assert_eq!(row.invalid_reasons, [steal]);
         assert!((row.cpu_pct.unwrap() - 45.0).abs() < 0.01);
         assert!((row.offered_rps - 500.0).abs() < 1e-9);
         let latency = row.latency_us.as_ref().unwrap();

@@ -5,8 +5,8 @@ use super::services::TOLERANCE_PCT;
 use super::truth::Truth;
 use crate::sweep::Effort;
 use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Estimate, Goal, Histogram, KnownAnswer, Plan, SelftestAnswer,
-    SelftestVerdict, Trial, Verdict,
+    CapacityFinding, CapacityStatus, Estimate, Goal, Histogram, Invalid, KnownAnswer, Plan,
+    SelftestAnswer, SelftestNote, SelftestVerdict, Trial, Verdict,
 };
 use plimsoll_study::capacity::Asked;
 use plimsoll_study::carried::trial_is_carried;
@@ -46,7 +46,7 @@ pub(super) struct Measured<'a> {
 /// Compares the trials with the truth.
 pub(super) fn judge(measured: &Measured<'_>) -> SelftestAnswer {
     let (plan, trials) = (measured.plan, measured.trials);
-    let (known, mut note) = match measured.truth {
+    let (known, note) = match measured.truth {
         Truth::Capacity(goal, truth) => {
             let findings = Asked::of(plan, trials).findings(plan, trials, None);
             capacity(goal, truth.get(), findings.first())
@@ -57,12 +57,13 @@ pub(super) fn judge(measured: &Measured<'_>) -> SelftestAnswer {
     let valid = trials.iter().filter(|t| t.verdict.is_valid()).count();
     let widest_pct = widest_pct(measured.effort);
     let verdict = verdict(&known, widest_pct);
-    if verdict != SelftestVerdict::Recovered && valid < trials.len() {
-        let why = disturbance(trials).unwrap_or_default();
-        let invalid = trials.len() - valid;
-        let more = format!("{invalid} of {} trials are invalid: {why}", trials.len());
-        note = Some(note.map_or(more.clone(), |note| format!("{note}; {more}")));
-    }
+    let invalid_trials = (trials.len() - valid) as u32;
+    let disturbed = disturbance(trials).filter(|_| verdict != SelftestVerdict::Recovered);
+    let disturbed = disturbed.map(|last| SelftestNote::InvalidTrials {
+        invalid: invalid_trials,
+        of: trials.len() as u32,
+        last,
+    });
     SelftestAnswer {
         service: measured.service.name.to_owned(),
         error_pct: known.error_pct(),
@@ -71,8 +72,8 @@ pub(super) fn judge(measured: &Measured<'_>) -> SelftestAnswer {
         widest_pct,
         verdict,
         trials: valid as u32,
-        invalid_trials: (trials.len() - valid) as u32,
-        note,
+        invalid_trials,
+        notes: note.into_iter().chain(disturbed).collect(),
     }
 }
 
@@ -101,7 +102,11 @@ pub(super) fn verdict(known: &KnownAnswer, widest_pct: f64) -> SelftestVerdict {
 /// highest of its overloaded trials; each measures saturation, except for one
 /// request at a window's edge. A calibration includes invalid trials; an answer
 /// needs a valid one.
-fn saturation(truth_rps: f64, plan: &Plan, trials: &[Trial]) -> (KnownAnswer, Option<String>) {
+fn saturation(
+    truth_rps: f64,
+    plan: &Plan,
+    trials: &[Trial],
+) -> (KnownAnswer, Option<SelftestNote>) {
     let usable = usable(plan, trials);
     let counts = |t: &&&Trial| !trial_is_carried(t) && t.verdict.is_valid();
     let overloaded = usable.iter().filter(counts);
@@ -112,9 +117,7 @@ fn saturation(truth_rps: f64, plan: &Plan, trials: &[Trial]) -> (KnownAnswer, Op
         let low = rates.iter().copied().fold(rated.rate_rps, f64::min);
         Estimate::within(rated.rate_rps, low - edge, rated.rate_rps + edge)
     });
-    let note = answer_rps
-        .is_none()
-        .then(|| "no trial of the calibration that counts overloaded the service".to_owned());
+    let note = answer_rps.is_none().then_some(SelftestNote::NotSaturated);
     let known = KnownAnswer::Saturation {
         truth_rps,
         answer_rps,
@@ -127,7 +130,7 @@ fn capacity(
     goal: Goal,
     truth_rps: f64,
     finding: Option<&CapacityFinding>,
-) -> (KnownAnswer, Option<String>) {
+) -> (KnownAnswer, Option<SelftestNote>) {
     let answered =
         |f: &&CapacityFinding| matches!(f.status, CapacityStatus::Found | CapacityStatus::Cliff);
     let known = KnownAnswer::Capacity {
@@ -136,16 +139,11 @@ fn capacity(
         answer_rps: finding.filter(answered).and_then(|f| f.rate_rps),
         confirmed: finding.and_then(|f| f.confirmed),
     };
-    let note = match finding {
-        Some(f) if f.status == CapacityStatus::NotReached => {
-            Some("the goal still held at the highest rate that was tried".to_owned())
-        }
-        Some(f) if f.confirmed == Some(false) && f.note.is_none() => Some(
-            "the longer trial at the lower end of the interval did not keep the goal".to_owned(),
-        ),
-        Some(f) => f.note.map(|note| note.to_string()),
-        None => Some("the trials say nothing".to_owned()),
-    };
+    let note = finding.and_then(|f| match f.note {
+        _ if f.status == CapacityStatus::NotReached => Some(SelftestNote::NotReached),
+        Some(note) => Some(SelftestNote::Capacity { note }),
+        None => (f.confirmed == Some(false)).then_some(SelftestNote::NotConfirmed),
+    });
     (known, note)
 }
 
@@ -155,7 +153,7 @@ fn capacity(
 /// rounding of the histogram.
 ///
 /// Stalls are rare, so the 90th percentile does not include them.
-fn stall(lasting: Duration, plan: &Plan, trials: &[Trial]) -> (KnownAnswer, Option<String>) {
+fn stall(lasting: Duration, plan: &Plan, trials: &[Trial]) -> (KnownAnswer, Option<SelftestNote>) {
     let (mut latency, mut slip) = (Histogram::new(), Histogram::new());
     for trial in trials.iter().filter(|t| t.verdict.is_valid()) {
         latency.merge(&trial.work.latency);
@@ -176,21 +174,17 @@ fn stall(lasting: Duration, plan: &Plan, trials: &[Trial]) -> (KnownAnswer, Opti
         answer_us,
         p999_us,
     };
-    let note = p999_us.map(|p999| {
-        let seen = if p999 >= SEEN * us(lasting) {
-            "shows"
-        } else {
-            "does not show"
-        };
-        format!("p99.9 {seen} it: {:.0} ms", p999 / 1e3)
+    let note = p999_us.map(|p999_us| SelftestNote::Stall {
+        shown: p999_us >= SEEN * us(lasting),
+        p999_us,
     });
     (known, note)
 }
 
 /// The last reason for an invalid trial.
-fn disturbance(trials: &[Trial]) -> Option<String> {
+fn disturbance(trials: &[Trial]) -> Option<Invalid> {
     trials.iter().rev().find_map(|t| match &t.verdict {
-        Verdict::Invalid(reasons) => reasons.first().map(ToString::to_string),
+        Verdict::Invalid(reasons) => reasons.first().copied(),
         Verdict::Valid => None,
     })
 }

@@ -69,7 +69,7 @@ fn every_schema() -> Vec<(String, Value)> {
             "selftest",
             "Plimsoll's self-test",
             "What `plimsoll selftest --format json` says.",
-            &[("selftest", 2, &Envelope::<selftest::Body>::json_schema)],
+            &[("selftest", 3, &Envelope::<selftest::Body>::json_schema)],
         ),
         schema(
             "decisions",
@@ -84,7 +84,7 @@ fn every_schema() -> Vec<(String, Value)> {
             (entry.unwrap().schema)(generator)
         })
     };
-    let (sweep, copies) = (part("sweep", 3), part("copies", 3));
+    let (sweep, copies) = (part("sweep", 4), part("copies", 3));
     all.push(schema(
         "output",
         "Plimsoll's output",

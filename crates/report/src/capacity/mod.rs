@@ -161,7 +161,9 @@ fn over_time(finding: &CapacityFinding) -> String {
             _ => format!(" {}.", capital(&seen.to_string())),
         };
         let every = seen.visible_every_s();
-        format!("{missed} Pauses and slow phases rarer than one in {every:.0} s may not have been seen.")
+        format!(
+            "{missed} Pauses and slow phases rarer than one in {every:.0} s may not have been seen."
+        )
     })
 }
 

@@ -2,15 +2,15 @@
 
 use crate::document::json::Json;
 use crate::document::{Document, Role, Table};
-use crate::number::{grouped, per_second};
+use crate::number::{MISSING, grouped, per_second};
 use crate::sentence::words_of;
 use crate::table::{Cell, Column, ColumnsOf, Ink, all_trials, or_dash};
-use plimsoll_model::{KnownAnswer, Selftest, SelftestAnswer, SelftestVerdict};
+use plimsoll_model::{KnownAnswer, Selftest, SelftestAnswer, SelftestNote, SelftestVerdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The version of docs/schema/selftest.schema.json that the JSON keeps to.
-const SCHEMA_VERSION: u32 = 2;
+const SCHEMA_VERSION: u32 = 3;
 
 #[derive(Serialize, JsonSchema)]
 pub struct Body<'a> {
@@ -28,7 +28,9 @@ pub fn document(selftest: &Selftest) -> Document<'_> {
         ..Table::of(columns(&selftest.answers))
     });
     let notes = selftest.answers.iter().filter_map(|answer| {
-        Some(Ink::Dim.says(format!("{}: {}.", answer.service, answer.note.as_ref()?)))
+        let notes: Vec<String> = answer.notes.iter().map(note).collect();
+        let text = format!("{}: {}.", answer.service, notes.join("; "));
+        (!notes.is_empty()).then(|| Ink::Dim.says(text))
     });
     out.say(Role::Note, notes);
     out.say(Role::Answer, [Ink::Bold.says(meaning(selftest))]);
@@ -39,6 +41,28 @@ pub fn document(selftest: &Selftest) -> Document<'_> {
     out.json = Some(Json::of(SCHEMA_VERSION, "selftest", body));
     out.download = "selftest.json".to_owned();
     out
+}
+
+fn note(note: &SelftestNote) -> String {
+    match note {
+        SelftestNote::NotSaturated => {
+            "no trial of the calibration that counts overloaded the service".to_owned()
+        }
+        SelftestNote::NotReached => {
+            "the goal still held at the highest rate that was tried".to_owned()
+        }
+        SelftestNote::NotConfirmed => {
+            "the longer trial at the lower end of the interval did not keep the goal".to_owned()
+        }
+        SelftestNote::Capacity { note } => note.to_string(),
+        SelftestNote::Stall { shown, p999_us } => {
+            let seen = if *shown { "shows" } else { "does not show" };
+            format!("p99.9 {seen} it: {:.0} ms", p999_us / 1e3)
+        }
+        SelftestNote::InvalidTrials { invalid, of, last } => {
+            format!("{invalid} of {of} trials are invalid: {last}")
+        }
+    }
 }
 
 fn headline(selftest: &Selftest) -> String {

@@ -3,21 +3,22 @@
 use super::*;
 use crate::Format;
 use crate::tests::shown::{Schema, as_text, is_snapshot, shown};
-use plimsoll_model::Estimate;
+use plimsoll_model::{Estimate, Invalid, Share};
 use serde_json::json;
 
 fn selftest() -> Selftest {
-    let answer = |service: &str, known: KnownAnswer, verdict, note: Option<&str>| SelftestAnswer {
-        service: service.to_owned(),
-        error_pct: known.error_pct(),
-        known,
-        tolerance_pct: 5.0,
-        widest_pct: 5.0,
-        verdict,
-        trials: 7,
-        invalid_trials: 1,
-        note: note.map(str::to_owned),
-    };
+    let answer =
+        |service: &str, known: KnownAnswer, verdict, note: Option<SelftestNote>| SelftestAnswer {
+            service: service.to_owned(),
+            error_pct: known.error_pct(),
+            known,
+            tolerance_pct: 5.0,
+            widest_pct: 5.0,
+            verdict,
+            trials: 7,
+            invalid_trials: 1,
+            notes: note.into_iter().collect(),
+        };
     let capacity = |answer_rps| KnownAnswer::Capacity {
         goal: "p99<15ms".parse().unwrap(),
         truth_rps: 2000.0,
@@ -34,6 +35,10 @@ fn selftest() -> Selftest {
         truth_rps: 2500.0,
         answer_rps,
     };
+    let steal = Invalid::Steal {
+        stolen: Share::new(0.05).unwrap(),
+        bound: Share::new(0.02).unwrap(),
+    };
     let wide = Some(Estimate::within(2040.0, 800.0, 9000.0));
     Selftest {
         seed: 1,
@@ -44,13 +49,20 @@ fn selftest() -> Selftest {
                 "stall",
                 stall,
                 SelftestVerdict::Recovered,
-                Some("p99.9 shows it"),
+                Some(SelftestNote::Stall {
+                    shown: true,
+                    p999_us: 198_000.0,
+                }),
             ),
             answer(
                 "lock",
                 capacity(None),
                 SelftestVerdict::NotMeasured,
-                Some("steal"),
+                Some(SelftestNote::InvalidTrials {
+                    invalid: 1,
+                    of: 8,
+                    last: steal,
+                }),
             ),
             answer("pauses", capacity(wide), SelftestVerdict::TooWide, None),
             answer(
@@ -100,11 +112,13 @@ fn the_json_keeps_to_its_schema_which_lets_nothing_else_through() {
     let schema = Schema::of(SCHEMA);
     schema.accepts(&output(&passed()));
     let wrong = [
-        ("/schema_version", json!(1)),
+        ("/schema_version", json!(2)),
         ("/answers/0/verdict", json!("maybe")),
         ("/answers/0/quantity", json!("stall")),
         ("/answers/0/answer_rps", json!(2040.0)),
         ("/answers/1/truth_us", json!(null)),
+        ("/answers/1/notes/0/code", json!("maybe")),
+        ("/answers/2/notes/0/last", json!("steal")),
         ("/answers/4/widest_pct", json!("5")),
     ];
     schema.refuses(&output(&selftest()), &wrong);

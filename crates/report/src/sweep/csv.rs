@@ -1,7 +1,7 @@
 //! A row per level, for spreadsheets and plots.
 
+use super::levels::why_invalid;
 use crate::document::csv::{Field, Number, Text};
-use crate::escape::safe;
 use plimsoll_model::LevelFinding;
 
 /// A load to a millionth of a percent: what is beyond is no measurement but
@@ -35,7 +35,7 @@ pub(super) const LEVELS: [Field<LevelFinding>; 25] = [
     Number("generator_cpu_pct", |l| l.generator_cpu_pct),
     Text("trials", |l| l.trials.to_string()),
     Text("invalid_trials", |l| l.invalid_trials.to_string()),
-    Text("invalid_reasons", |l| safe(&l.invalid_reasons.join("; "))),
+    Text("invalid_reasons", why_invalid),
 ];
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::number::{self, TimeUnit};
 use crate::sentence::Sentence;
 use crate::table::{Cell, Column, ColumnsOf, Ink, known, trials};
-use plimsoll_model::{LatencySummary, LevelFinding};
+use plimsoll_model::{Invalid, LatencySummary, LevelFinding};
 
 /// The columns of the level table, with their ranks in a narrow terminal.
 ///
@@ -56,6 +56,16 @@ pub(super) fn columns(levels: &[LevelFinding], imported: bool) -> Vec<Column> {
 /// the same.
 const MOST_REASONS: usize = 3;
 
+/// Why trials of a level are invalid, in one line.
+pub(super) fn why_invalid(level: &LevelFinding) -> String {
+    let reasons: Vec<String> = level
+        .invalid_reasons
+        .iter()
+        .map(Invalid::to_string)
+        .collect();
+    reasons.join("; ")
+}
+
 /// Why there are dashes: a sentence per level without a valid trial, and one for
 /// the rest of them.
 pub(super) fn reasons(levels: &[LevelFinding]) -> Vec<Sentence> {
@@ -67,7 +77,7 @@ pub(super) fn reasons(levels: &[LevelFinding]) -> Vec<Sentence> {
         let load = number::trimmed_pct(level.load_pct);
         let why = match level.invalid_trials {
             0 => "none was made".to_owned(),
-            _ => level.invalid_reasons.join("; "),
+            _ => why_invalid(level),
         };
         Ink::Red.says(format!("No valid trial at {load} % load: {why}."))
     });

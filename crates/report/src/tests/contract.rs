@@ -157,6 +157,7 @@ fn the_schema_lets_nothing_else_through() {
         ("/findings/direction/verdict", json!("maybe")),
         ("/schema_version", json!(2)),
         ("/findings/headroom_index_missing", json!("bad luck")),
+        ("/findings/levels/2/invalid_reasons/0", json!("steal")),
         ("/plan/workload/kind", json!("ftp")),
         ("/plan/bounds/slip_share", json!("20")),
         ("/kind", json!("copies")),

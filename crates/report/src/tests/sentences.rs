@@ -454,8 +454,7 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
     }
     sample.provenance.hostname = Some(bad.clone());
     sample.provenance.kernel = Some(bad.clone());
-    sample.requirements[1].name.clone_from(&bad);
-    sample.findings.levels[2].invalid_reasons = vec![bad];
+    sample.requirements[1].name = bad;
     let outputs = [
         sample.text(100),
         sample.shown(Format::Csv),

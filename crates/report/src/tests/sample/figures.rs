@@ -2,7 +2,7 @@
 
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Errors, Estimate, Headroom, HeadroomIndex, HintFinding,
-    LatencySummary, LevelFinding, RatedRate, SlipSummary, ThresholdFinding,
+    Invalid, LatencySummary, LevelFinding, RatedRate, Share, SlipSummary, ThresholdFinding,
 };
 
 /// An estimate by how far its ends are away.
@@ -104,7 +104,10 @@ pub(in crate::tests) fn disturbed() -> LevelFinding {
         error_pct: None,
         trials: 0,
         invalid_trials: 3,
-        invalid_reasons: vec!["the hypervisor took 5.0 % of the CPU time (bound 2.0 %)".to_owned()],
+        invalid_reasons: vec![Invalid::Steal {
+            stolen: Share::new(0.05).unwrap(),
+            bound: Share::new(0.02).unwrap(),
+        }],
         ..level(80.0, 8000.0, 0.0, 0.0)
     }
 }
