@@ -3,7 +3,7 @@
 use crate::observer::{Ended, Observer, Progress, Started};
 use plimsoll_host::HostError;
 use plimsoll_load::LoadError;
-use plimsoll_model::{CpuUse, Rate, Trial, TrialSetting, TrialSpec, Verdict, human_duration};
+use plimsoll_model::{CpuUse, Rate, Trial, TrialSetting, TrialSpec, human_duration};
 use plimsoll_study::bootstrap::shows_quantile;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -66,10 +66,7 @@ pub trait Planner {
             attempt: trial.spec.attempt,
             what: self.describe(&trial.spec),
             measured: words.join(" · "),
-            invalid: match &trial.verdict {
-                Verdict::Valid => Vec::new(),
-                Verdict::Invalid(reasons) => reasons.clone(),
-            },
+            invalid: trial.verdict.reasons().to_vec(),
             x: self.x(&trial.spec.setting),
             times_us,
             cpu_pct: cpu.and_then(CpuUse::busy_share).map(|share| share.pct()),

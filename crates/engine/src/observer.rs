@@ -18,7 +18,6 @@ pub struct Progress {
 /// A trial that is about to run, as an observer sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Started {
-    /// Which part of the run it belongs to.
     pub phase: Phase,
     /// How often the same was tried before.
     pub attempt: u32,
@@ -32,20 +31,17 @@ pub struct Started {
     pub window: Duration,
 }
 
-/// A trial that has ended, as an observer sees it. It holds no histogram.
+/// A trial that has ended, as an observer sees it, with what [`Started`] says of it. It
+/// holds no histogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
-    /// Which part of the run it belongs to.
     pub phase: Phase,
-    /// How often the same was tried before.
     pub attempt: u32,
-    /// The setting in words.
     pub what: String,
     /// What was measured, in words.
     pub measured: String,
     /// Why it is invalid; empty for a valid trial.
     pub invalid: Vec<Invalid>,
-    /// Its place on the x axis of the run's charts; `None` for none.
     pub x: Option<f64>,
     /// Times in microseconds, ascending: p50, p99 and p99.9 of the latency,
     /// unless the experiment measures others.

@@ -101,7 +101,7 @@ fn other_load<S: TrialSetting, O>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{CpuUse, Phase, Rate, ServiceUse, Setting, TrialSpec};
+    use plimsoll_model::{CpuUse, InvalidKind, Phase, Rate, ServiceUse, Setting, TrialSpec};
 
     /// The bounds that a sweep has by default.
     fn bounds() -> Bounds {
@@ -127,10 +127,11 @@ mod tests {
             Duration::from_secs(10),
         );
         let mut trial = Trial::begun(spec, 0);
-        for _ in 0..1000 {
-            trial.work.latency.record(Duration::from_millis(1));
-            trial.work.slip.record(Duration::from_micros(50));
-        }
+        trial
+            .work
+            .latency
+            .record_many(Duration::from_millis(1), 1000);
+        slips(&mut trial, 1000, 50);
         trial.machine.cpu = Some(CpuUse {
             user: s(8.1),
             idle: s(11.9),
@@ -145,11 +146,28 @@ mod tests {
         trial
     }
 
-    fn reasons(trial: &Trial) -> Vec<Invalid> {
-        match judge(&bounds(), trial, Allowance::default()) {
-            Verdict::Valid => vec![],
-            Verdict::Invalid(reasons) => reasons,
-        }
+    fn reasons(trial: &Trial) -> Vec<InvalidKind> {
+        judged(&bounds(), trial, Allowance::default())
+    }
+
+    fn judged(bounds: &Bounds, trial: &Trial, allowance: Allowance) -> Vec<InvalidKind> {
+        let verdict = judge(bounds, trial, allowance);
+        verdict.reasons().iter().map(Invalid::kind).collect()
+    }
+
+    fn slips(trial: &mut Trial, times: u64, us: u64) {
+        trial
+            .work
+            .slip
+            .record_many(Duration::from_micros(us), times);
+    }
+
+    fn cpu(trial: &mut Trial) -> &mut CpuUse {
+        trial.machine.cpu.as_mut().unwrap()
+    }
+
+    fn s(seconds: u64) -> CpuTime {
+        CpuTime(Duration::from_secs(seconds))
     }
 
     #[test]
@@ -160,64 +178,45 @@ mod tests {
     #[test]
     fn a_late_generator_makes_a_trial_invalid() {
         let mut trial = quiet();
-        for _ in 0..20 {
-            trial.work.slip.record(Duration::from_micros(300));
-        }
-        assert!(matches!(reasons(&trial)[..], [Invalid::Slip { .. }]));
-        for _ in 0..1000 {
-            trial.work.latency.record(Duration::from_millis(10));
-        }
+        slips(&mut trial, 20, 300);
+        assert_eq!(reasons(&trial), [InvalidKind::Slip]);
+        let long = Duration::from_millis(10);
+        trial.work.latency.record_many(long, 1000);
         assert_eq!(reasons(&trial), [], "it is a small part of long latencies");
     }
 
     #[test]
-    fn steal_and_others_make_a_trial_invalid() {
+    fn every_exceeded_bound_is_named() {
         let mut trial = quiet();
-        let cpu = trial.machine.cpu.as_mut().unwrap();
-        cpu.steal = CpuTime(Duration::from_secs(1));
-        cpu.user = CpuTime(Duration::from_secs(10));
-        let found = reasons(&trial);
-        assert!(
-            matches!(
-                found[..],
-                [Invalid::Steal { .. }, Invalid::OtherLoad { .. }]
-            ),
-            "every broken bound is named: {found:?}"
-        );
+        cpu(&mut trial).steal = s(1);
+        cpu(&mut trial).user = s(10);
+        let both = [InvalidKind::Steal, InvalidKind::OtherLoad];
+        assert_eq!(reasons(&trial), both);
     }
 
-    fn with_job(trial: &Trial, seconds: Option<u64>) -> Verdict {
+    fn with_job(trial: &Trial, seconds: Option<u64>) -> Vec<InvalidKind> {
         let allowance = Allowance {
             slip_is_measured: true,
-            job_cpu: seconds.map(|s| CpuTime(Duration::from_secs(s))),
+            job_cpu: seconds.map(s),
         };
-        judge(&bounds(), trial, allowance)
+        judged(&bounds(), trial, allowance)
     }
 
     #[test]
     fn a_job_of_the_experiment_is_not_other_load() {
         let mut trial = quiet();
-        trial.machine.cpu.as_mut().unwrap().user = CpuTime(Duration::from_secs(16));
-        assert_eq!(with_job(&trial, Some(8)), Verdict::Valid);
-        let Verdict::Invalid(found) = with_job(&trial, Some(4)) else {
-            panic!("other load was not seen");
-        };
-        assert!(matches!(found[..], [Invalid::OtherLoad { .. }]));
-        assert_eq!(
-            with_job(&trial, None),
-            Verdict::Valid,
-            "unknown is no reason"
-        );
+        cpu(&mut trial).user = s(16);
+        assert_eq!(with_job(&trial, Some(8)), []);
+        assert_eq!(with_job(&trial, Some(4)), [InvalidKind::OtherLoad]);
+        assert_eq!(with_job(&trial, None), [], "unknown is no reason");
     }
 
     #[test]
     fn a_slip_that_is_measured_is_no_disturbance() {
         let mut trial = quiet();
-        for _ in 0..1000 {
-            trial.work.slip.record(Duration::from_millis(5));
-        }
-        assert_eq!(with_job(&trial, Some(0)), Verdict::Valid);
-        assert!(matches!(reasons(&trial)[..], [Invalid::Slip { .. }]));
+        slips(&mut trial, 1000, 5000);
+        assert_eq!(with_job(&trial, Some(0)), []);
+        assert_eq!(reasons(&trial), [InvalidKind::Slip]);
     }
 
     #[test]
@@ -230,41 +229,20 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_charged_to_no_task_are_not_other_load() {
+    fn interrupts_are_other_load_only_where_tasks_are_charged_for_them() {
         let mut trial = quiet();
-        let cpu = trial.machine.cpu.as_mut().unwrap();
-        cpu.softirq = CpuTime(Duration::from_secs(5));
-        assert_eq!(reasons(&trial), []);
-    }
-
-    #[test]
-    fn interrupts_charged_to_tasks_hide_no_other_load() {
+        cpu(&mut trial).softirq = s(5);
+        assert_eq!(reasons(&trial), [], "charged to no task");
         let mut bounds = bounds();
-        let mut trial = quiet();
-        let cpu = trial.machine.cpu.as_mut().unwrap();
+        bounds.interrupts = InterruptTime::InTasks;
         // Of the 8 s of service and generator, 3 s are their system calls'
         // softirqs, and of the 8 s in user mode 3 s are other load.
-        cpu.softirq = CpuTime(Duration::from_secs(3));
-        assert_eq!(
-            judge(&bounds, &trial, Allowance::default()),
-            Verdict::Valid,
-            "of an older record"
-        );
-        bounds.interrupts = InterruptTime::InTasks;
-        let Verdict::Invalid(found) = judge(&bounds, &trial, Allowance::default()) else {
-            panic!("other load was not seen");
-        };
-        assert!(
-            matches!(found[..], [Invalid::OtherLoad { .. }]),
-            "{found:?}"
-        );
-
-        trial.machine.cpu.as_mut().unwrap().user = CpuTime(Duration::from_secs(5));
-        assert_eq!(
-            judge(&bounds, &trial, Allowance::default()),
-            Verdict::Valid,
-            "all of it is ours"
-        );
+        cpu(&mut trial).softirq = s(3);
+        assert_eq!(reasons(&trial), [], "of an older record");
+        let in_tasks = |trial: &Trial| judged(&bounds, trial, Allowance::default());
+        assert_eq!(in_tasks(&trial), [InvalidKind::OtherLoad]);
+        cpu(&mut trial).user = s(5);
+        assert_eq!(in_tasks(&trial), [], "all of it is ours");
     }
 
     #[test]
@@ -272,10 +250,9 @@ mod tests {
         let trial = |limit_ms: Option<u64>, latency_ms, slip_us| {
             let mut trial = quiet();
             trial.spec.limit = limit_ms.map(Duration::from_millis);
-            for _ in 0..1_000_000 {
-                trial.work.latency.record(Duration::from_millis(latency_ms));
-                trial.work.slip.record(Duration::from_micros(slip_us));
-            }
+            let latency = Duration::from_millis(latency_ms);
+            trial.work.latency.record_many(latency, 1_000_000);
+            slips(&mut trial, 1_000_000, slip_us);
             trial
         };
         let is_valid = |trial: &Trial| slip(&bounds(), trial).is_none();

@@ -105,6 +105,24 @@ pub fn visited<S, O>(trials: &[Trial<S, O>]) -> usize {
     trials.iter().filter(is_first).count()
 }
 
+/// How far a run is that visits so many settings, and has trials of this length to
+/// make before them.
+pub fn progress<S: TrialSetting, O>(
+    run: &RunPlan,
+    settings: usize,
+    trials: &[Trial<S, O>],
+    before: Duration,
+) -> Progress {
+    let done = visited(trials);
+    let visits = settings * run.passes as usize;
+    let first_tries = typical(run, trials) * visits.saturating_sub(done) as u32 + before;
+    Progress {
+        done,
+        visits,
+        left: first_tries + repeats(run, trials, first_tries),
+    }
+}
+
 /// The time of repeats that are due: one for each visit that has no valid trial
 /// yet, as far as the budget has room for them next to the `first_tries` to
 /// come. How many of them fail again is unknown.
@@ -189,18 +207,10 @@ impl<S: TrialSetting, O> Planner for VisitPlanner<'_, S, O> {
     }
 
     fn progress(&self, trials: &[Trial<S, O>]) -> Progress {
-        let done = visited(trials);
-        let visits = self.settings.len() * self.run.passes as usize;
         let idle_left = self
             .idle(trials, 0)
-            .map_or(Duration::ZERO, |_| self.run.idle);
-        let first_tries =
-            typical(self.run, trials) * visits.saturating_sub(done) as u32 + idle_left;
-        Progress {
-            done,
-            visits,
-            left: first_tries + repeats(self.run, trials, first_tries),
-        }
+            .map_or(Duration::ZERO, |idle| idle.window);
+        progress(self.run, self.settings.len(), trials, idle_left)
     }
 
     fn describe(&self, spec: &TrialSpec<S>) -> String {

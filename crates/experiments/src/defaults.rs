@@ -1,7 +1,19 @@
 //! Defaults that experiments share.
 
-use plimsoll_model::{Bounds, CpuPlan, InterruptTime, Rate, Share, Workload};
+use plimsoll_model::{Bounds, CpuPlan, InterruptTime, Rate, Share, WarmUp, Workload};
 use std::time::Duration;
+
+pub(crate) const fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// From `min` to `max` milliseconds.
+pub(crate) const fn warm_up(min: u64, max: u64) -> WarmUp {
+    WarmUp {
+        min: ms(min),
+        max: ms(max),
+    }
+}
 
 /// The first rate of the calibration: for the hash service half of what its
 /// calibrated cost predicts, for an unknown server 1,000/s.

@@ -121,7 +121,6 @@ pub enum ComparisonCaution {
     Cpus(Vec<(String, u32)>),
     /// A capacity whose interval is wide.
     WideCapacity {
-        /// The machine.
         name: String,
         /// The goal that it is within.
         goal: Goal,
@@ -131,32 +130,25 @@ pub enum ComparisonCaution {
     /// A goal that is a multiple of a machine's own latency is another promise
     /// on each of them.
     RelativeGoal {
-        /// The goal.
         goal: Goal,
         /// What it comes to, by machine.
         limits: Vec<(String, Duration)>,
     },
     /// A machine was measured in other surroundings than the first.
     Surroundings {
-        /// The machine.
         name: String,
-        /// The first one.
         first: String,
-        /// In what they differ.
         differs: Mismatch,
     },
     /// A machine was measured by another version of this program than the first.
     Version {
-        /// The machine.
         name: String,
-        /// The first one.
         first: String,
         /// The first one's version, and this one's.
         versions: [String; 2],
     },
     /// A longer trial at the lower end of a capacity did not keep the goal.
     NotConfirmed {
-        /// The machine.
         name: String,
         /// The goal that it is within.
         goal: Goal,

@@ -56,21 +56,13 @@ pub enum LatencyLimit {
 pub enum Goal {
     /// A latency quantile stays below a limit.
     Latency {
-        /// Which quantile.
         quantile: Quantile,
-        /// The limit.
         limit: LatencyLimit,
     },
     /// The share of failed requests stays below a limit.
-    Errors {
-        /// The limit.
-        limit: Share,
-    },
+    Errors { limit: Share },
     /// The CPU use stays below a limit.
-    Cpu {
-        /// The limit.
-        limit: Share,
-    },
+    Cpu { limit: Share },
 }
 
 impl Goal {
@@ -101,9 +93,7 @@ impl Default for Goal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{given}' is not a goal: {why}; write it like p99<10ms, p99<2x, errors<0.1% or cpu<80%")]
 pub struct GoalError {
-    /// What was given.
     pub given: String,
-    /// What is wrong with it.
     pub why: &'static str,
 }
 

@@ -90,19 +90,15 @@ pub struct CpuPoint {
 pub enum PictureSetting {
     Idle,
     Offer {
-        /// The rate.
         rate: Rate,
     },
     /// This many copies at once.
     Copies {
-        /// How many.
         copies: u32,
     },
     /// An offered rate with an arm next to it.
     Beside {
-        /// The rate.
         rate: Rate,
-        /// The arm.
         arm: Arm,
         /// The part of the machine that it leaves unused.
         headroom: Option<Share>,
@@ -148,7 +144,6 @@ impl From<YieldSetting> for PictureSetting {
 /// A trial as a bar of the time line, and as a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialPicture {
-    /// Which part of the run it belongs to.
     pub phase: Phase,
     pub setting: PictureSetting,
     /// How often this visit was tried before.
@@ -159,19 +154,14 @@ pub struct TrialPicture {
     /// When it began: the time that the trials before it took. Pauses between
     /// trials are no part of it.
     pub began: Duration,
-    /// From its start to its end.
     pub took: Duration,
-    /// How long it warmed up.
     pub warm_up: Duration,
-    /// How long it measured.
     pub window: Duration,
     /// Good answers per second.
     pub achieved_rps: f64,
     /// The same in percent of the rated rate; `None` where that is not known.
     pub load_pct: Option<f64>,
-    /// CPU use in percent.
     pub cpu_pct: Option<f64>,
-    /// p99 of the latency in microseconds.
     pub p99_us: Option<f64>,
     /// For copies: the mean time of a copy in seconds.
     pub copy_s: Option<f64>,
@@ -183,7 +173,6 @@ pub struct TrialPicture {
 /// and of that of the service alone after the same steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepCourse {
-    /// Which.
     pub arm: Arm,
     /// In order, from the step on, all of one length.
     pub slots: Vec<StepSlot>,

@@ -52,11 +52,7 @@ impl RunPlan {
                 interrupts: InterruptTime::Unknown,
                 retries: 0,
             },
-            cpus: CpuPlan {
-                service: CpuSet::default(),
-                generator: CpuSet::default(),
-                cores: Vec::new(),
-            },
+            cpus: CpuPlan::default(),
             seed: 0,
             budget: Duration::ZERO,
         }
@@ -207,10 +203,14 @@ pub struct WarmUp {
 }
 
 impl WarmUp {
-    pub const NONE: WarmUp = WarmUp {
-        min: Duration::ZERO,
-        max: Duration::ZERO,
-    };
+    pub const NONE: WarmUp = WarmUp::fixed(Duration::ZERO);
+
+    pub const fn fixed(length: Duration) -> WarmUp {
+        WarmUp {
+            min: length,
+            max: length,
+        }
+    }
 }
 
 /// How the rated rate is found: open-loop trials, each at twice the rate of
@@ -284,7 +284,7 @@ pub enum InterruptTime {
 }
 
 /// Which CPUs serve and which ask.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuPlan {
     /// CPUs that the service runs on; empty when the service is elsewhere.
     pub service: CpuSet,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// Which part of a run a trial belongs to.
+/// The part of a run that a trial belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -84,9 +84,7 @@ impl TrialSetting for Setting {
 /// record. With the plan it decides everything about a trial but its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSpec<S = Setting> {
-    /// Which part of the run.
     pub phase: Phase,
-    /// The controls.
     pub setting: S,
     /// Which visit of this level, from 0.
     pub pass: u32,
@@ -216,7 +214,6 @@ pub struct Second {
     pub length: Duration,
     /// Whether it lies in the measured window.
     pub measured: bool,
-    /// Requests sent.
     pub sent: u64,
     /// Good answers.
     pub completed: u64,
@@ -227,7 +224,6 @@ pub struct Second {
     /// Latency quantiles of the good answers of this second.
     #[serde(rename = "p50_ns", with = "crate::OptionNs")]
     pub p50: Option<Duration>,
-    /// The same, 99 %.
     #[serde(rename = "p99_ns", with = "crate::OptionNs")]
     pub p99: Option<Duration>,
     /// CPU use of the service's CPUs, or of the machine.
@@ -274,16 +270,12 @@ pub enum Invalid {
 /// An [`Invalid`] without its figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InvalidKind {
-    /// The hypervisor took CPU time.
     Steal,
-    /// Other processes used CPU time.
     OtherLoad,
-    /// The generator was late.
     Slip,
 }
 
 impl Invalid {
-    /// What it is about.
     pub fn kind(&self) -> InvalidKind {
         match self {
             Invalid::Slip { .. } => InvalidKind::Slip,
@@ -302,18 +294,14 @@ impl fmt::Display for Invalid {
                 human_duration(*p99),
                 human_duration(*bound)
             ),
-            Invalid::Steal { stolen, bound } => {
-                write!(
-                    f,
-                    "the hypervisor took {stolen} of the CPU time (bound {bound})"
-                )
-            }
-            Invalid::OtherLoad { used, bound } => {
-                write!(
-                    f,
-                    "other processes used {used} of the CPU time (bound {bound})"
-                )
-            }
+            Invalid::Steal { stolen, bound } => write!(
+                f,
+                "the hypervisor took {stolen} of the CPU time (bound {bound})"
+            ),
+            Invalid::OtherLoad { used, bound } => write!(
+                f,
+                "other processes used {used} of the CPU time (bound {bound})"
+            ),
         }
     }
 }
@@ -340,22 +328,27 @@ impl Verdict {
     pub fn is_valid(&self) -> bool {
         *self == Verdict::Valid
     }
+
+    /// Why it is invalid; empty for a valid trial.
+    pub fn reasons(&self) -> &[Invalid] {
+        match self {
+            Verdict::Valid => &[],
+            Verdict::Invalid(reasons) => reasons,
+        }
+    }
 }
 
 /// One measured window at one setting: what was measured, not what follows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial<S = Setting, O = ()> {
-    /// What was to be done.
     pub spec: TrialSpec<S>,
     /// Wall clock at its start, in milliseconds since 1970: a label only.
     pub started_unix_ms: u64,
     /// From its start to its end, warm-up and drain included.
     pub took: Duration,
-    /// How long the warm-up was.
     pub warm_up: Duration,
     /// Whether the load was steady when the window began.
     pub steady: bool,
-    /// How long the window was.
     pub window: Duration,
     /// What became of the requests; all zero where none are offered.
     pub work: Work,
@@ -364,9 +357,7 @@ pub struct Trial<S = Setting, O = ()> {
     /// CPU time of the generator's threads; `None` where the service makes
     /// its own arrivals.
     pub generator_cpu: Option<CpuTime>,
-    /// What the machine did.
     pub machine: MachineUse,
-    /// What the service used.
     pub service: Option<ServiceUse>,
     /// One entry a second.
     pub seconds: Vec<Second>,
@@ -390,27 +381,6 @@ impl<S, O: Default> Trial<S, O> {
             service: None,
             seconds: Vec::new(),
             verdict: Verdict::Valid,
-        }
-    }
-}
-
-impl<S, O> Trial<S, O> {
-    /// The same with another outcome.
-    pub fn with_outcome<P>(self, outcome: P) -> Trial<S, P> {
-        Trial {
-            spec: self.spec,
-            started_unix_ms: self.started_unix_ms,
-            took: self.took,
-            warm_up: self.warm_up,
-            steady: self.steady,
-            window: self.window,
-            work: self.work,
-            outcome,
-            generator_cpu: self.generator_cpu,
-            machine: self.machine,
-            service: self.service,
-            seconds: self.seconds,
-            verdict: self.verdict,
         }
     }
 }

@@ -141,18 +141,7 @@ impl fmt::Display for Share {
 
 /// Time that a CPU spent on something, summed over CPUs.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Default,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(transparent)]
 pub struct CpuTime(#[serde(with = "crate::Ns")] pub Duration);
@@ -186,18 +175,7 @@ impl std::iter::Sum for CpuTime {
 
 /// A number of bytes.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Default,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Bytes(pub u64);

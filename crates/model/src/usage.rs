@@ -92,7 +92,7 @@ pub struct Pressure {
 }
 
 /// What the machine did in a window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineUse {
     /// How long the window was by the sensors' own clock.
     #[serde(rename = "window_ns", with = "crate::Ns")]
@@ -101,11 +101,9 @@ pub struct MachineUse {
     pub cpu: Option<CpuUse>,
     /// The CPUs that the service may run on.
     pub service_cpus: CpuSet,
-    /// CPU time of those CPUs.
     pub service_cpu: Option<CpuUse>,
     /// Context switches of the whole machine.
     pub context_switches: Option<u64>,
-    /// Pressure stall information.
     pub pressure: Option<Pressure>,
     /// Mean clock frequency over the service's CPUs, in Hz, at the window's end.
     pub frequency_hz: Option<f64>,
@@ -131,16 +129,7 @@ impl MachineUse {
     pub fn unknown(window: Duration) -> MachineUse {
         MachineUse {
             window,
-            cpu: None,
-            service_cpus: CpuSet::default(),
-            service_cpu: None,
-            context_switches: None,
-            pressure: None,
-            frequency_hz: None,
-            clock_ratio: None,
-            energy: None,
-            observer_cpu: None,
-            view_cpu: None,
+            ..MachineUse::default()
         }
     }
 }

@@ -43,7 +43,7 @@ const HALF_MICROSECOND: Duration = Duration::from_nanos(500);
 
 /// What is counted per request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counter {
+enum Counter {
     /// CPU time of the service, else busy time of its CPUs.
     Cpu,
     /// Time in the kernel for tasks, on the service's CPUs.
@@ -57,7 +57,7 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    pub(crate) const ALL: [Counter; 5] = [
+    const ALL: [Counter; 5] = [
         Counter::Cpu,
         Counter::SystemTime,
         Counter::RunDelay,
@@ -66,7 +66,7 @@ impl Counter {
     ];
 
     /// In which unit it is counted per request.
-    pub(crate) fn unit(self) -> &'static str {
+    fn unit(self) -> &'static str {
         match self {
             Counter::ContextSwitches => "switches",
             _ => "us",
@@ -136,35 +136,26 @@ fn count(n: u64, trial: &Trial) -> Option<f64> {
 }
 
 /// How a counter per request goes with the load.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Growth {
-    pub(crate) counter: Counter,
-    /// Slope of its logarithm over the logarithm of the load: with twice the
-    /// load it is `2^slope` times as much per request.
-    pub(crate) slope: Estimate,
-    /// The lowest load, in requests per second.
-    pub(crate) lowest_rps: f64,
-    /// The highest load, in requests per second.
-    pub(crate) highest_rps: f64,
-    /// By the fit, per request at the lowest load, in [`Counter::unit`].
-    pub(crate) at_lowest: f64,
-    /// By the fit, per request at the highest load, in [`Counter::unit`].
-    pub(crate) at_highest: f64,
-    /// What that amounts to at the highest load, in percent of the CPU time
-    /// per request there. May exceed 100. `None` where CPU time is not known.
-    pub(crate) share_of_cpu_pct: Option<f64>,
+#[derive(Debug, Clone, PartialEq)]
+struct Growth {
+    counter: Counter,
+    /// By the fit.
+    found: HintFinding,
+    /// What it amounts to at the highest load, in percent of the CPU time per
+    /// request there. May exceed 100. `None` where CPU time is not known.
+    share_of_cpu_pct: Option<f64>,
 }
 
 impl Growth {
     /// Whether it is worth a look: it surely grows, and it matters.
-    pub(crate) fn is_hint(&self) -> bool {
-        let grows = self.slope.low.is_some_and(|low| low > LEAST_SLOPE);
+    fn is_hint(&self) -> bool {
+        let grows = self.found.slope.low.is_some_and(|low| low > LEAST_SLOPE);
         grows && self.matters()
     }
 
     /// Whether it could be, before its interval is known: that holds the slope.
     fn may_be_hint(&self) -> bool {
-        self.slope.value > LEAST_SLOPE && self.matters()
+        self.found.slope.value > LEAST_SLOPE && self.matters()
     }
 
     fn matters(&self) -> bool {
@@ -193,41 +184,38 @@ fn grown(trials: &[&Trial], seed: u64, wanted: impl Fn(&Growth) -> bool) -> Vec<
     let one = |counter: Counter| {
         let line = line(counter)?;
         let at_highest = line.at(highest_rps.ln()).exp();
-        let mut growth = Growth {
-            counter,
+        let found = HintFinding {
+            counter: counter.to_string(),
+            unit: counter.unit(),
             slope: Estimate::alone(line.slope()),
-            lowest_rps,
-            highest_rps,
             at_lowest: line.at(lowest_rps.ln()).exp(),
             at_highest,
+            from_rps: lowest_rps,
+            to_rps: highest_rps,
+        };
+        let mut growth = Growth {
+            counter,
+            found,
             share_of_cpu_pct: cpu_at_highest
                 .map(|cpu| 100.0 * at_highest * counter.unit_us() / cpu),
         };
         if wanted(&growth) {
-            growth.slope = line.slope_with_interval(seed);
+            growth.found.slope = line.slope_with_interval(seed);
         }
         Some(growth)
     };
     let mut found: Vec<Growth> = Counter::ALL.into_iter().filter_map(one).collect();
-    found.sort_by(|a, b| b.slope.value.total_cmp(&a.slope.value));
+    found.sort_by(|a, b| b.found.slope.value.total_cmp(&a.found.slope.value));
     found
 }
 
 /// Those counters that surely grow faster than the load and matter, the
 /// fastest growing first.
 pub(crate) fn hints(trials: &[&Trial], seed: u64) -> Vec<HintFinding> {
-    let found = grown(trials, seed, Growth::may_be_hint);
-    let found = found.iter().filter(|g| g.is_hint());
+    let found = grown(trials, seed, Growth::may_be_hint).into_iter();
     found
-        .map(|growth| HintFinding {
-            counter: growth.counter.to_string(),
-            unit: growth.counter.unit(),
-            slope: growth.slope,
-            at_lowest: growth.at_lowest,
-            at_highest: growth.at_highest,
-            from_rps: growth.lowest_rps,
-            to_rps: growth.highest_rps,
-        })
+        .filter(Growth::is_hint)
+        .map(|growth| growth.found)
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{
     CpuPlan, CpuTime, Errors, GivenLatency, Histogram, Invalid, LatencySummary, LevelFinding,
-    LoadLevel, Phase, Plan, RatedRate, Share, SlipSummary, Trial, Verdict, Workload,
+    LoadLevel, Phase, Plan, RatedRate, Share, SlipSummary, Trial, Workload,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,12 +11,13 @@ use std::time::Duration;
 /// not show.
 #[derive(Debug)]
 pub(crate) struct Level<'t> {
+    pub(crate) load: LoadLevel,
     pub(crate) row: LevelFinding,
     /// Latencies of all valid trials.
     pub(crate) latency: Histogram,
-    /// Latencies of each valid trial. A copy of each would take longer than all
-    /// else that is done with hundreds of levels.
-    pub(crate) trials: Vec<&'t Histogram>,
+    /// The valid trials. A copy of each would take longer than all else that is
+    /// done with hundreds of levels.
+    pub(crate) valid: Vec<&'t Trial>,
     /// Mean clock of the busy CPUs as a ratio to the nominal one.
     pub(crate) clock_ratio: Option<f64>,
 }
@@ -82,7 +83,7 @@ pub(crate) fn cpu_share<S, O>(cpus: &CpuPlan, trial: &Trial<S, O>) -> Option<Sha
 
 fn merge<'t>(
     plan: &Plan,
-    level: LoadLevel,
+    load: LoadLevel,
     trials: &[&'t Trial],
     rated: Option<&RatedRate>,
 ) -> Level<'t> {
@@ -102,7 +103,7 @@ fn merge<'t>(
             asked
         },
         achieved_rps: any.then(|| per_second(sums.completed)),
-        load_pct: rated.map_or(level.pct(), |r| 100.0 * asked / r.rate_rps),
+        load_pct: rated.map_or(load.pct(), |r| 100.0 * asked / r.rate_rps),
         cpu_pct: cpu_pct(plan, &valid),
         cpu_us_per_request: sums.service_cpu.and_then(|c| c.us_per(sums.completed)),
         run_delay_us_per_request: sums
@@ -123,10 +124,11 @@ fn merge<'t>(
         invalid_reasons: reasons(trials),
     };
     Level {
+        load,
         row,
         latency: sums.latency,
-        trials: valid.iter().map(|t| &t.work.latency).collect(),
         clock_ratio: mean(valid.iter().map(|t| t.machine.clock_ratio)),
+        valid,
     }
 }
 
@@ -156,13 +158,8 @@ fn percent(part: u64, whole: u64) -> Option<f64> {
 
 /// Each kind of reason once, the last of its kind.
 fn reasons(trials: &[&Trial]) -> Vec<Invalid> {
-    let verdicts = trials.iter().map(|t| &t.verdict);
-    let all = verdicts.flat_map(|verdict| match verdict {
-        Verdict::Valid => &[][..],
-        Verdict::Invalid(reasons) => reasons,
-    });
     let mut kinds: Vec<Invalid> = Vec::new();
-    for reason in all {
+    for reason in trials.iter().flat_map(|t| t.verdict.reasons()) {
         kinds.retain(|known| known.kind() != reason.kind());
         kinds.push(*reason);
     }
@@ -264,7 +261,7 @@ fn slip_summary(h: &Histogram) -> Option<SlipSummary> {
 mod tests {
     use super::*;
     use crate::testing::{plan, trial_at};
-    use plimsoll_model::CpuUse;
+    use plimsoll_model::{CpuUse, Verdict};
 
     #[test]
     fn trials_of_a_level_are_merged_and_invalid_ones_only_counted() {

@@ -125,7 +125,7 @@ impl Light {
         let mut latency = Histogram::new();
         levels.iter().for_each(|l| latency.merge(&l.latency));
         let loads = levels.iter().map(|l| l.row.load_pct);
-        let trials = levels.iter().flat_map(|l| l.trials.iter().copied());
+        let trials = levels.iter().flat_map(|l| &l.valid);
         let p99 = latency.quantile(0.99);
         let p99 = p99.ok_or(CapacityNote::NoAnswerAtLightLoad)?;
         Ok(Light {
@@ -134,7 +134,7 @@ impl Light {
                 p99_us: p99.as_secs_f64() * 1e6,
                 basis,
             },
-            trials: trials.cloned().collect(),
+            trials: trials.map(|t| t.work.latency.clone()).collect(),
             latency,
         })
     }

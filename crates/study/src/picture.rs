@@ -8,8 +8,8 @@ use crate::levels::{Level, cpu_share, levels};
 use crate::{rated, trials_curve};
 use plimsoll_model::{
     CopiesPlan, CopiesSetting, CopiesTrial, CpuPlan, CpuPoint, Estimate, Histogram, LatencySpread,
-    LevelPicture, LoadLevel, Phase, Picture, PictureSetting, Plan, RatedRate, Setting, Share, Span,
-    SpectrumPoint, Trial, TrialPicture, TrialSetting, Verdict, YieldPlan, YieldTrial,
+    LevelPicture, Phase, Picture, PictureSetting, Plan, RatedRate, Setting, Share, Span,
+    SpectrumPoint, Trial, TrialPicture, TrialSetting, YieldPlan, YieldTrial,
 };
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -32,18 +32,16 @@ pub fn picture(plan: &Plan, trials: &[Trial]) -> Picture {
         cpu_pct: point.cpu_pct,
         work_per_cpu_s: work,
     };
-    let rows = Rows::of(trials);
-    let counted = |row: usize| -> Vec<&Trial> {
-        let here = |t: &&Trial| t.verdict.is_valid() && rows.place(t) == Some(row);
-        trials.iter().filter(here).collect()
+    let row = |trial: &Trial| match trial.spec.phase {
+        Phase::Level { level } => levels.binary_search_by_key(&level?, |l| l.load).ok(),
+        _ => None,
     };
-    let of_level = |(row, of): (usize, &Level<'_>)| level(of, &counted(row));
     Picture {
         service_cpus,
         work_of,
-        levels: levels.iter().enumerate().map(of_level).collect(),
+        levels: levels.iter().map(level).collect(),
         curve: curve.iter().zip(works).map(point).collect(),
-        trials: time_line(&plan.run.cpus, trials, |t| rows.place(t), rated.as_ref()),
+        trials: time_line(&plan.run.cpus, trials, row, rated.as_ref()),
     }
 }
 
@@ -84,12 +82,12 @@ fn load_pct(rated: Option<&RatedRate>, rate_rps: f64) -> Option<f64> {
     Some(100.0 * rate_rps / rated)
 }
 
-fn level(level: &Level<'_>, counted: &[&Trial]) -> LevelPicture {
-    let sum = |of: fn(&Trial) -> u64| counted.iter().map(|t| of(t)).sum();
+fn level(level: &Level<'_>) -> LevelPicture {
+    let sum = |of: fn(&Trial) -> u64| level.valid.iter().map(|t| of(t)).sum();
     LevelPicture {
-        spread: spread(&level.trials),
+        spread: spread(&level.valid),
         spectrum: spectrum(&level.latency),
-        carried: (!counted.is_empty())
+        carried: (!level.valid.is_empty())
             .then(|| is_carried(sum(|t| t.work.intended), sum(|t| t.work.completed))),
     }
 }
@@ -98,11 +96,11 @@ fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-fn spread(trials: &[&Histogram]) -> Option<LatencySpread> {
+fn spread(trials: &[&Trial]) -> Option<LatencySpread> {
     let span = |q: f64| {
         let values: Vec<f64> = trials
             .iter()
-            .filter_map(|h| h.quantile(q))
+            .filter_map(|t| t.work.latency.quantile(q))
             .map(us)
             .collect();
         (values.len() > 1).then(|| Span {
@@ -161,10 +159,7 @@ fn time_line<S: TrialSetting + Into<PictureSetting>, O>(
             cpu_pct: cpu_share(cpus, trial).map(Share::pct),
             p99_us: trial.work.latency.quantile(0.99).map(us),
             copy_s: None,
-            invalid: match &trial.verdict {
-                Verdict::Valid => Vec::new(),
-                Verdict::Invalid(reasons) => reasons.clone(),
-            },
+            invalid: trial.verdict.reasons().to_vec(),
         });
         began += trial.took;
     }
@@ -174,29 +169,6 @@ fn time_line<S: TrialSetting + Into<PictureSetting>, O>(
 fn mean_s(times: &[Duration]) -> Option<f64> {
     let sum: Duration = times.iter().sum();
     (!times.is_empty()).then(|| sum.as_secs_f64() / times.len() as f64)
-}
-
-/// Levels in the order of the findings.
-struct Rows(Vec<LoadLevel>);
-
-impl Rows {
-    fn of(trials: &[Trial]) -> Rows {
-        let mut levels: Vec<_> = trials.iter().filter_map(level_of).collect();
-        levels.sort_unstable();
-        levels.dedup();
-        Rows(levels)
-    }
-
-    fn place(&self, trial: &Trial) -> Option<usize> {
-        self.0.binary_search(&level_of(trial)?).ok()
-    }
-}
-
-fn level_of(trial: &Trial) -> Option<LoadLevel> {
-    match trial.spec.phase {
-        Phase::Level { level } => level,
-        _ => None,
-    }
 }
 
 #[cfg(test)]

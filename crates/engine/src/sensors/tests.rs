@@ -10,14 +10,12 @@ struct Machine(TempDir);
 impl Machine {
     fn new() -> Machine {
         let machine = Machine(TempDir::new().unwrap());
-        machine.write(
-            "proc/net/tcp",
-            &format!(
-                "  sl  local_address rem_address   st\n   \
-                 0: {:08X}:0050 00000000:0000 0A 0:0 00:0 0 0 0 77 1 0 100\n",
-                u32::from_ne_bytes([127, 0, 0, 1])
-            ),
+        let localhost = u32::from_ne_bytes([127, 0, 0, 1]);
+        let sockets = format!(
+            "  sl  local_address rem_address   st\n   \
+             0: {localhost:08X}:0050 00000000:0000 0A 0:0 00:0 0 0 0 77 1 0 100\n"
         );
+        machine.write("proc/net/tcp", &sockets);
         machine
     }
 
@@ -29,18 +27,11 @@ impl Machine {
 
     /// A process with one thread that has used so much CPU time.
     fn runs(&self, pid: Pid, used_ms: u64) {
-        let zeros = "0 ".repeat(9);
-        self.write(
-            &format!("proc/{pid}/stat"),
-            &format!(
-                "{pid} (web) S 1 {zeros}{} 0 0 0 20 0 1 0 {pid} 0 0\n",
-                used_ms / 10
-            ),
-        );
-        self.write(
-            &format!("proc/{pid}/task/{pid}/schedstat"),
-            &format!("{} 0 1\n", used_ms * 1_000_000),
-        );
+        let (zeros, ticks) = ("0 ".repeat(9), used_ms / 10);
+        let stat = format!("{pid} (web) S 1 {zeros}{ticks} 0 0 0 20 0 1 0 {pid} 0 0\n");
+        self.write(&format!("proc/{pid}/stat"), &stat);
+        let schedstat = format!("{} 0 1\n", used_ms * 1_000_000);
+        self.write(&format!("proc/{pid}/task/{pid}/schedstat"), &schedstat);
     }
 
     fn listens(&self, pid: Pid) {
@@ -60,8 +51,8 @@ impl Machine {
     }
 
     /// The service's CPU time in a trial in which this happens.
-    fn trial(&self, target: ServiceTarget, happens: impl FnOnce()) -> Option<u128> {
-        let mut sensors = self.sensors(target).open(&[], &[]).unwrap();
+    fn trial(&self, target: &ServiceTarget, happens: impl FnOnce()) -> Option<u128> {
+        let mut sensors = self.sensors(target.clone()).open(&[], &[]).unwrap();
         let first = sensors.read().unwrap();
         happens();
         let last = sensors.read().unwrap();
@@ -78,21 +69,12 @@ fn listening() -> ServiceTarget {
 fn a_service_that_was_started_again_between_trials_is_found_again() {
     let machine = Machine::new();
     machine.listens(100);
-    assert_eq!(
-        machine.trial(listening(), || machine.runs(100, 30)),
-        Some(30)
-    );
+    let used = |happens: &dyn Fn()| machine.trial(&listening(), happens);
+    assert_eq!(used(&|| machine.runs(100, 30)), Some(30));
     machine.ends(100);
-    assert_eq!(
-        machine.trial(listening(), || ()),
-        None,
-        "nobody listens: requests fail"
-    );
+    assert_eq!(used(&|| ()), None, "nobody listens: requests fail");
     machine.listens(200);
-    assert_eq!(
-        machine.trial(listening(), || machine.runs(200, 50)),
-        Some(50)
-    );
+    assert_eq!(used(&|| machine.runs(200, 50)), Some(50));
 }
 
 #[test]
@@ -105,10 +87,10 @@ fn a_trial_in_which_the_service_was_started_again_has_no_service_cpu() {
         machine.listens(200);
         machine.runs(200, 30);
     };
-    assert_eq!(machine.trial(listening(), replaced), None);
+    assert_eq!(machine.trial(&listening(), replaced), None);
     let joined = || machine.listens(300);
     assert_eq!(
-        machine.trial(listening(), joined),
+        machine.trial(&listening(), joined),
         None,
         "another serves beside it, and is not counted"
     );
@@ -119,10 +101,8 @@ fn a_process_that_was_named_is_not_replaced_by_another() {
     let machine = Machine::new();
     machine.listens(100);
     let named = ServiceTarget::Process(100);
-    assert_eq!(
-        machine.trial(named.clone(), || machine.runs(100, 30)),
-        Some(30)
-    );
+    let used = machine.trial(&named, || machine.runs(100, 30));
+    assert_eq!(used, Some(30));
     machine.ends(100);
     machine.listens(200);
     let error = machine.sensors(named).open(&[], &[]).unwrap_err();

@@ -207,17 +207,16 @@ impl ServerArgs {
             },
         };
         let default_method = if self.data.is_some() { "POST" } else { "GET" };
+        let connections = self.connections.unwrap_or(CONNECTIONS);
+        let timeout = self.timeout.unwrap_or(TIMEOUT);
         Ok(HttpService {
-            url: url.to_owned(),
             method: self.method.clone().unwrap_or(default_method.to_owned()),
             headers,
-            omitted_headers: Vec::new(),
             body,
-            connections: self.connections.unwrap_or(CONNECTIONS),
-            timeout: self.timeout.unwrap_or(TIMEOUT),
             expected_status: self.expect_status,
             insecure: self.insecure,
             service: self.service_at(),
+            ..HttpService::get(url, connections, timeout)
         })
     }
 

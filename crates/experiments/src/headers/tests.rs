@@ -1,30 +1,16 @@
 //! What is recorded of headers, and what has to be given again.
 
 use super::*;
-use plimsoll_model::ServiceAt;
 use std::time::Duration;
 
 fn pair(name: &str, value: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-fn service(headers: &[(&str, &str)]) -> HttpService {
-    HttpService {
-        url: "http://h/".to_owned(),
-        method: "GET".to_owned(),
-        headers: headers.iter().map(|(n, v)| pair(n, v)).collect(),
-        omitted_headers: Vec::new(),
-        body: Vec::new(),
-        connections: 1,
-        timeout: Duration::from_secs(1),
-        expected_status: None,
-        insecure: false,
-        service: ServiceAt::Find,
-    }
-}
-
 fn plan(headers: &[(&str, &str)]) -> Plan {
-    Plan::blank(Workload::Http(service(headers)))
+    let mut http = HttpService::get("http://h/", 1, Duration::from_secs(1));
+    http.headers = headers.iter().map(|(n, v)| pair(n, v)).collect();
+    Plan::blank(Workload::Http(http))
 }
 
 fn headers(plan: &Plan) -> &[(String, String)] {

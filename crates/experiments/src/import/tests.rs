@@ -1,24 +1,13 @@
 use super::*;
-use plimsoll_model::Findings;
+use plimsoll_model::{CapacityStatus, Doubt, Findings};
 use std::fmt::Write as _;
 
-const GRAVITON3: &str = "rate_rps,cpu_pct,latency_us
-49336,9,1142
-99040,15,1181
-147919,23,1172
-197237,22,1178
-247393,35,1224
-296473,46,1267
-346105,55,1321
-394972,63,1356
-445239,72,1395
-493953,79,1407
-544111,84,1465
-593242,88,1512
-640886,93,1531
-687339,97,1556
-736860,99,1917
-";
+const GRAVITON3: &str = include_str!("../../../plimsoll/tests/data/graviton3-netty.csv");
+
+/// A table of rates with these rows.
+fn table(rows: &str) -> String {
+    format!("rate_rps,cpu_pct,latency_us\n{rows}")
+}
 
 fn about() -> About {
     About {
@@ -57,8 +46,7 @@ fn rates(text: &str) -> Vec<f64> {
 
 /// What is wrong with these rows below a good header and one good row.
 fn wrong(row: &str) -> String {
-    let text = format!("rate_rps,cpu_pct,latency_us\n1000,10,500\n{row}\n");
-    Table::read(text.as_bytes()).unwrap_err().to_string()
+    refused(table(&format!("1000,10,500\n{row}\n")).as_bytes())
 }
 
 /// What is wrong with a whole table.
@@ -94,10 +82,8 @@ fn latencies_are_stated_as_the_table_has_them() {
     assert_eq!(stated, given);
     // Of repeated rows each quantile is one of them, even if they share a bin of
     // the histogram.
-    let levels = findings(
-        "rate_rps,cpu_pct,latency_us\n1000,10,70001.5\n1000,10,70003\n1000,10,500.25\n2000,20,600\n",
-    )
-    .levels;
+    let repeated = table("1000,10,70001.5\n1000,10,70003\n1000,10,500.25\n2000,20,600\n");
+    let levels = findings(&repeated).levels;
     let latency = levels[0].latency_us.as_ref().unwrap();
     assert_eq!((latency.p50, latency.p99), (70_003.0, 70_003.0));
     assert_eq!(levels[1].latency_us.as_ref().unwrap().p50, 600.0);
@@ -114,8 +100,8 @@ fn rows_whose_cpu_use_falls_as_the_rate_rises_are_named() {
     assert!((seen[0].0 - 147_919.0).abs() < 1.0 && (seen[1].0 - 197_237.0).abs() < 1.0);
     assert_eq!((seen[0].1, seen[1].1), (23.0, 22.0));
     assert!(pooled.iter().all(|p| (p.fitted_cpu_pct - 22.5).abs() < 0.2));
-    let rising = "rate_rps,cpu_pct,latency_us\n1000,10,500\n2000,20,600\n3000,20,700\n";
-    assert_eq!(findings(rising).cpu_pooled, []);
+    let rising = table("1000,10,500\n2000,20,600\n3000,20,700\n");
+    assert_eq!(findings(&rising).cpu_pooled, []);
 }
 
 #[test]
@@ -125,7 +111,7 @@ fn the_published_rule_does_not_end_within_the_published_table() {
     let rated = findings.rated.unwrap();
     assert!((rated.rate_rps - 736_860.0).abs() < 1e-6);
     let capacity = &findings.capacity[0];
-    assert_eq!(capacity.status, plimsoll_model::CapacityStatus::NotReached);
+    assert_eq!(capacity.status, CapacityStatus::NotReached);
     let light = findings.light_load.unwrap();
     assert!(
         (light.p99_us / 1181.0 - 1.0).abs() < 1e-3,
@@ -155,7 +141,7 @@ fn the_machine_is_the_given_one_and_not_this_one() {
 
 #[test]
 fn columns_in_any_order_marks_blanks_quotes_and_line_ends_are_taken() {
-    let plain = rates("rate_rps,cpu_pct,latency_us\n1000,10,500\n2000,20,600\n");
+    let plain = rates(&table("1000,10,500\n2000,20,600\n"));
     for text in [
         "latency_us,rate_rps,cpu_pct\n500,1000,10\n600,2000,20\n",
         "\u{feff}rate_rps,cpu_pct,latency_us\r\n1000,10,500\r\n2000,20,600",
@@ -167,8 +153,7 @@ fn columns_in_any_order_marks_blanks_quotes_and_line_ends_are_taken() {
 
 #[test]
 fn rows_out_of_order_stay_in_the_order_they_were_measured() {
-    let (plan, trials) =
-        rate_rows("rate_rps,cpu_pct,latency_us\n2000,20,600\n1000,10,500\n3000,30,700\n");
+    let (plan, trials) = rate_rows(&table("2000,20,600\n1000,10,500\n3000,30,700\n"));
     let asked: Vec<f64> = trials.iter().map(|t| t.asked().get()).collect();
     assert_eq!(asked, [2000.0, 1000.0, 3000.0]);
     assert!(plan.levels.is_sorted());
@@ -176,9 +161,8 @@ fn rows_out_of_order_stay_in_the_order_they_were_measured() {
 
 #[test]
 fn repeated_rows_at_a_rate_are_repeated_trials() {
-    let (plan, trials) = rate_rows(
-        "rate_rps,cpu_pct,latency_us\n1000,10,500\n2000,20,600\n1000,12,510\n1000,12,510\n",
-    );
+    let rows = "1000,10,500\n2000,20,600\n1000,12,510\n1000,12,510\n";
+    let (plan, trials) = rate_rows(&table(rows));
     let passes: Vec<u32> = trials.iter().map(|t| t.spec.pass).collect();
     assert_eq!(passes, [0, 0, 1, 2]);
     assert_eq!((plan.levels.len(), plan.run.passes), (2, 3));
@@ -188,7 +172,7 @@ fn repeated_rows_at_a_rate_are_repeated_trials() {
 
 #[test]
 fn rates_that_nearly_agree_keep_levels_of_their_own_in_their_order() {
-    let mut text = "rate_rps,cpu_pct,latency_us\n".to_owned();
+    let mut text = table("");
     for i in 0..300 {
         writeln!(text, "{},1,500", 0.001 + f64::from(i) / 1e6).unwrap();
         writeln!(text, "{},90,500", 1e6 - f64::from(i)).unwrap();
@@ -208,7 +192,7 @@ fn rates_that_nearly_agree_keep_levels_of_their_own_in_their_order() {
 
 #[test]
 fn a_low_rate_is_exact() {
-    let (_, trials) = rate_rows("rate_rps,cpu_pct,latency_us\n0.37,10,500\n12.5,20,600\n");
+    let (_, trials) = rate_rows(&table("0.37,10,500\n12.5,20,600\n"));
     for (trial, rate) in trials.iter().zip([0.37, 12.5]) {
         assert!((trial.achieved().get() / rate - 1.0).abs() < 1e-9);
     }
@@ -291,19 +275,18 @@ fn copies_are_whole() {
 
 #[test]
 fn more_rates_than_levels_are_refused() {
-    let mut text = "rate_rps,cpu_pct,latency_us\n".to_owned();
+    let mut text = table("");
     (1..=1001).for_each(|rate| writeln!(text, "{rate},50,500").unwrap());
     let table = Table::read(text.as_bytes()).unwrap();
     assert_eq!(table.run(about()), Err(TableError::ManyRates(1001)));
 }
 
-fn doubts(rows: &str) -> Vec<plimsoll_model::Doubt> {
-    findings(&format!("rate_rps,cpu_pct,latency_us\n{rows}")).doubts
+fn doubts(rows: &str) -> Vec<Doubt> {
+    findings(&table(rows)).doubts
 }
 
 #[test]
 fn contradicting_rows_and_likely_milliseconds_are_doubted() {
-    use plimsoll_model::Doubt;
     let odd = doubts("1000,12,800\n2000,20,810\n2000,20,90000\n4000,41,950\n8000,83,2100\n");
     let [
         Doubt::ScatteredRows { rate_rps, .. },
@@ -324,10 +307,9 @@ fn contradicting_rows_and_likely_milliseconds_are_doubted() {
 
 #[test]
 fn no_threshold_follows_from_a_cpu_use_that_falls_with_the_load() {
-    let table =
-        "rate_rps,cpu_pct,latency_us\n1000,90,800\n2000,60,850\n4000,30,900\n8000,13,9000\n";
-    let findings = findings(table);
-    let is_flat = |d: &plimsoll_model::Doubt| matches!(d, plimsoll_model::Doubt::FlatCpu { .. });
+    let falling = "1000,90,800\n2000,60,850\n4000,30,900\n8000,13,9000\n";
+    let findings = findings(&table(falling));
+    let is_flat = |d: &Doubt| matches!(d, Doubt::FlatCpu { .. });
     assert!(findings.doubts.iter().any(is_flat), "{:?}", findings.doubts);
     assert!(findings.thresholds.is_empty());
 }

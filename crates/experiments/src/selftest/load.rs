@@ -6,7 +6,7 @@ use plimsoll_load::http::HttpLoad;
 use plimsoll_load::known::{Behaviour, KnownServer};
 use plimsoll_load::tally::Session;
 use plimsoll_load::{Load, LoadError, Offer, Running, Threads, Tick};
-use plimsoll_model::{CpuId, CpuSet, HttpService, ServiceAt, Work};
+use plimsoll_model::{CpuId, CpuSet, HttpService, Work};
 use std::time::Duration;
 
 /// More than the length of any queue within the limits.
@@ -16,18 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The HTTP service at `url`.
 pub(super) fn asked_at(url: String) -> HttpService {
-    HttpService {
-        url,
-        method: "GET".to_owned(),
-        headers: Vec::new(),
-        omitted_headers: Vec::new(),
-        body: Vec::new(),
-        connections: CONNECTIONS,
-        timeout: TIMEOUT,
-        expected_status: None,
-        insecure: false,
-        service: ServiceAt::Find,
-    }
+    HttpService::get(url, CONNECTIONS, TIMEOUT)
 }
 
 /// Starts a server for each trial, so that no trial inherits a queue, and stops it

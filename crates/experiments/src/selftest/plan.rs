@@ -3,6 +3,7 @@
 use super::KnownService;
 use super::load::asked_at;
 use super::services::{Asks, TOLERANCE_PCT};
+use crate::defaults::ms;
 use crate::sweep::Effort;
 use plimsoll_engine::RunError;
 use plimsoll_load::known::Discipline;
@@ -52,10 +53,6 @@ pub(super) struct Times {
     pub(super) again: Duration,
     /// Maximum repeats of a calibration trial.
     pub(super) calibrated_again: u32,
-}
-
-const fn ms(n: u64) -> Duration {
-    Duration::from_millis(n)
 }
 
 pub(super) fn times(effort: Effort) -> Times {
@@ -141,10 +138,7 @@ pub(super) fn plan(
         run: RunPlan {
             passes: 1,
             window: window(service.asks, &times),
-            warm_up: WarmUp {
-                min: WARM_UP,
-                max: WARM_UP,
-            },
+            warm_up: WarmUp::fixed(WARM_UP),
             idle: Duration::ZERO,
             bounds: bounds(service.asks, &discipline),
             cpus: cpus.clone(),

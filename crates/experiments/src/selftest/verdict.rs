@@ -6,7 +6,7 @@ use super::truth::Truth;
 use crate::sweep::Effort;
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Estimate, Goal, Histogram, Invalid, KnownAnswer, Plan,
-    SelftestAnswer, SelftestNote, SelftestVerdict, Trial, Verdict,
+    SelftestAnswer, SelftestNote, SelftestVerdict, Trial,
 };
 use plimsoll_study::capacity::Asked;
 use plimsoll_study::carried::trial_is_carried;
@@ -183,8 +183,6 @@ fn stall(lasting: Duration, plan: &Plan, trials: &[Trial]) -> (KnownAnswer, Opti
 
 /// The last reason for an invalid trial.
 fn disturbance(trials: &[Trial]) -> Option<Invalid> {
-    trials.iter().rev().find_map(|t| match &t.verdict {
-        Verdict::Invalid(reasons) => reasons.first().copied(),
-        Verdict::Valid => None,
-    })
+    let reasons = trials.iter().rev().map(|t| t.verdict.reasons());
+    reasons.flatten().next().copied()
 }

@@ -2,7 +2,7 @@
 
 use super::SweepArgs;
 use crate::args::Effort;
-use crate::defaults::first_rate;
+use crate::defaults::{first_rate, ms, warm_up};
 use plimsoll_model::{
     CalibrationPlan, CpuPlan, Goal, InterruptTime, LoadLevel, Plan, RunPlan, SearchPlan, Share,
     SmtPlan, WarmUp, Workload,
@@ -37,11 +37,6 @@ const PRECISION: f64 = 0.05;
 const FINER: Duration = Duration::from_secs(240);
 
 fn times(effort: Effort) -> Times {
-    let ms = Duration::from_millis;
-    let warm_up = |min, max| WarmUp {
-        min: ms(min),
-        max: ms(max),
-    };
     match effort {
         Effort::Quick => Times {
             trials: 2,

@@ -6,11 +6,12 @@ use crate::experiment::{Experiment, HelpPage, LoadLine, Machine, Prepared, Repor
 use crate::headers;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    Findings, Goal, HttpService, LatencyLimit, Picture, Plan, Requirement, RunPlan, ServiceAt,
-    Setting, Trial, Workload, human_duration,
+    Findings, Goal, LatencyLimit, Picture, Plan, Requirement, RunPlan, ServiceAt, Setting, Trial,
+    Workload, human_duration,
 };
 use plimsoll_report::Document;
 use std::fmt::Display;
+use std::time::Duration;
 
 /// How much load does this machine carry?
 #[derive(Debug)]
@@ -144,55 +145,57 @@ impl Experiment for Sweep {
     }
 }
 
+/// A flag, its value as it was given, and the one recorded.
+type Flag = (&'static str, Option<String>, Option<String>);
+
 /// The flags that ask for something else than the plan has. Flags that are not
 /// given are taken from the plan.
 fn differences(args: &SweepArgs, plan: &Plan) -> Vec<String> {
-    let http = match &plan.workload {
-        Workload::Http(http) => Some(http),
-        Workload::Hash(_) | Workload::Imported(_) => None,
-    };
     let (run, server) = (&plan.run, &args.load.server);
+    let (url, of_server) = match &plan.workload {
+        Workload::Hash(_) | Workload::Imported(_) => (None, Vec::new()),
+        Workload::Http(http) => (
+            Some(http.url.clone()),
+            vec![
+                ("--method", server.method.clone(), Some(http.method.clone())),
+                (
+                    "--connections",
+                    shown(server.connections),
+                    shown(Some(http.connections)),
+                ),
+                ("--timeout", time(server.timeout), time(Some(http.timeout))),
+            ],
+        ),
+    };
     let goals = (!args.goals.is_empty()).then(|| list(&args.goals()));
-    let of_http =
-        |given: Option<String>, of: fn(&HttpService) -> String| (http.and(given), http.map(of));
-    let (method, was_method) = of_http(server.method.clone(), |http| http.method.clone());
-    let (connections, were_connections) = of_http(shown(server.connections), |http| {
-        http.connections.to_string()
-    });
-    let (timeout, was_timeout) = of_http(server.timeout.map(human_duration), |http| {
-        human_duration(http.timeout)
-    });
-    let duration = args.duration.map(human_duration);
+    let levels = args.levels.as_deref().map(list);
     let flags = [
-        (
-            "the URL",
-            args.url.clone(),
-            http.map(|http| http.url.clone()),
-        ),
+        ("the URL", args.url.clone(), url),
         ("--goal", goals, Some(list(&plan.goals))),
-        (
-            "--levels",
-            args.levels.as_deref().map(list),
-            Some(list(&plan.levels)),
-        ),
+        ("--levels", levels, Some(list(&plan.levels))),
         ("--trials", shown(args.trials), shown(Some(run.passes))),
         ("--seed", shown(args.load.run.seed), shown(Some(run.seed))),
         ("--rated", shown(args.rated), shown(plan.calibration.rated)),
-        ("--duration", duration, Some(human_duration(run.window))),
-        ("--method", method, was_method),
-        ("--connections", connections, were_connections),
-        ("--timeout", timeout, was_timeout),
+        ("--duration", time(args.duration), time(Some(run.window))),
     ];
-    let difference = |(what, given, recorded): (&str, Option<String>, Option<String>)| {
+    let difference = |(what, given, recorded): Flag| {
         let given = given.filter(|given| recorded.as_ref() != Some(given))?;
         let recorded = recorded.unwrap_or("not given".to_owned());
         Some(format!("{what} is {given} and was {recorded}"))
     };
-    flags.into_iter().filter_map(difference).collect()
+    flags
+        .into_iter()
+        .chain(of_server)
+        .filter_map(difference)
+        .collect()
 }
 
 fn shown<T: Display>(given: Option<T>) -> Option<String> {
     given.map(|given| given.to_string())
+}
+
+fn time(given: Option<Duration>) -> Option<String> {
+    given.map(human_duration)
 }
 
 fn list<T: Display>(items: &[T]) -> String {

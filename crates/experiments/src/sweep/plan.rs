@@ -3,7 +3,7 @@
 use super::{search, threads};
 use plimsoll_engine::calibration::{CALIBRATION_TRIALS, rated_or_next};
 use plimsoll_engine::order::derive;
-use plimsoll_engine::visits::{self, AROUND, graduated, idle, repeats, typical, visited};
+use plimsoll_engine::visits::{AROUND, graduated, idle, progress, visited};
 use plimsoll_engine::{Next, Planner, Progress};
 use plimsoll_model::{Phase, Plan, Rate, Setting, Trial, TrialSpec};
 use std::time::Duration;
@@ -35,32 +35,20 @@ impl Planner for SweepPlanner<'_> {
 
     fn progress(&self, trials: &[Trial]) -> Progress {
         let plan = self.0;
-        let done = visited(trials);
-        let visits = plan.levels.len() * plan.run.passes as usize;
-        let calibrates = plan.calibration.rated.is_none();
-        let calibrated = trials
-            .iter()
-            .filter(|t| t.spec.phase == Phase::Calibration)
-            .count();
-        let calibrations_left = match calibrates && done == 0 {
-            true => CALIBRATION_TRIALS.saturating_sub(calibrated),
+        let calibrates = plan.calibration.rated.is_none() && visited(trials) == 0;
+        let of_calibration = |t: &&Trial| t.spec.phase == Phase::Calibration;
+        let calibrations_left = match calibrates {
+            true => CALIBRATION_TRIALS.saturating_sub(trials.iter().filter(of_calibration).count()),
             false => 0,
         };
         let one_calibration = plan.run.warm_up.min + plan.calibration.window + AROUND;
-        let idle_left = match visits::idle(&plan.run, Setting::Idle, trials, 0) {
-            Some(_) => plan.run.idle,
-            None => Duration::ZERO,
-        };
-        let first_tries = typical(&plan.run, trials) * visits.saturating_sub(done) as u32
-            + one_calibration * calibrations_left as u32
-            + idle_left;
+        let idle_left =
+            idle(&plan.run, Setting::Idle, trials, 0).map_or(Duration::ZERO, |i| i.window);
+        let before = one_calibration * calibrations_left as u32 + idle_left;
+        let visits = progress(&plan.run, plan.levels.len(), trials, before);
         Progress {
-            done,
-            visits,
-            left: first_tries
-                + repeats(&plan.run, trials, first_tries)
-                + threads::left(plan, trials)
-                + search::left(plan, trials),
+            left: visits.left + threads::left(plan, trials) + search::left(plan, trials),
+            ..visits
         }
     }
 

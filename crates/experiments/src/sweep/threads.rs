@@ -34,17 +34,10 @@ pub(super) fn step(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec
     let made = made(trials).count();
     let phase = ORDER[made % ORDER.len()];
     Some(TrialSpec {
-        phase,
-        setting: Setting::Offer { rate },
         pass: (made / 2) as u32,
-        attempt: 0,
-        warm_up: WarmUp {
-            min: smt.warm_up,
-            max: smt.warm_up,
-        },
-        window: smt.window,
-        limit: None,
+        warm_up: WarmUp::fixed(smt.warm_up),
         seed,
+        ..TrialSpec::blank(phase, Setting::Offer { rate }, smt.window)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::YieldArgs;
 use crate::args::Effort;
-use crate::defaults::first_rate;
+use crate::defaults::{first_rate, ms, warm_up};
 use plimsoll_model::{
     BesideRate, CalibrationPlan, CpuPlan, InterruptTime, LoadLevel, Plan, RunPlan, SideloadPlan,
     StepPlan, WarmUp, Workload, YieldPlan,
@@ -44,11 +44,6 @@ struct StepTimes {
 /// At least 6 passes: the range of fewer paired differences has less than 95 %
 /// coverage.
 fn times(effort: Effort) -> Times {
-    let ms = Duration::from_millis;
-    let warm_up = |min, max| WarmUp {
-        min: ms(min),
-        max: ms(max),
-    };
     match effort {
         Effort::Quick => Times {
             passes: 6,
@@ -101,10 +96,7 @@ pub(super) fn plan(
     });
     let warm_up = match &step {
         None => times.warm_up,
-        Some(_) => WarmUp {
-            min: times.step.warm_up,
-            max: times.step.warm_up,
-        },
+        Some(_) => WarmUp::fixed(times.step.warm_up),
     };
     let window = step.as_ref().map(StepPlan::window).or(args.duration);
     let levels: Vec<LoadLevel> = match side.service {

@@ -182,13 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn the_daemons_begin_with_what_the_service_leaves_beyond_the_headroom() {
+    fn the_daemons_begin_with_what_the_service_leaves_and_have_their_own_quota_periods() {
         let cpus = "0-1".parse().unwrap();
-        for arm in [Arm::Resctl, Arm::Koordinator] {
+        for (arm, quota_ms) in [(Arm::Resctl, 10), (Arm::Koordinator, 100)] {
             let rule = rule(&wish(arm, 0.3, 0.2, &cpus), CpuMechanism::Quota).unwrap();
             let share = rule.first.share().get();
             assert!((share - 0.3).abs() < 1e-6, "{arm}: {share}");
             assert_eq!((rule.mechanism, rule.period), (CpuMechanism::Quota, PERIOD));
+            assert_eq!(rule.quota_period, Duration::from_millis(quota_ms), "{arm}");
             assert_eq!(rule.guards, None);
         }
     }
@@ -219,18 +220,6 @@ mod tests {
         assert_eq!((rule.state, rule.period), (side.state, side.period));
         assert!(rule.serves_here, "so that the guard sees the service");
         assert_eq!(rule.guards, Some(Vec::new()), "the usual one");
-    }
-
-    #[test]
-    fn quotas_have_the_periods_of_the_daemons() {
-        let cpus = "0-1".parse().unwrap();
-        let period = |arm| {
-            rule(&wish(arm, 0.3, 0.2, &cpus), CpuMechanism::Quota)
-                .unwrap()
-                .quota_period
-        };
-        assert_eq!(period(Arm::Resctl), Duration::from_millis(10));
-        assert_eq!(period(Arm::Koordinator), Duration::from_millis(100));
     }
 
     #[test]

@@ -17,31 +17,22 @@ const UNKNOWN: &str = "unknown";
 /// A respect in which machines can differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Respect {
-    /// The machine's name.
     Host,
-    /// The CPU's name.
     Cpu,
-    /// The instruction set.
     Architecture,
     /// CPUs that are on, cores, sockets, SMT, NUMA nodes.
     Cpus,
-    /// Sizes of caches.
     Caches,
-    /// Memory in all.
     Memory,
-    /// The kernel's version.
     Kernel,
     /// Hypervisor or container.
     Virtualisation,
-    /// The frequency governor.
     Governor,
     /// Whether the clock may rise above its nominal frequency.
     Boost,
     /// What the kernel does about weaknesses of the CPU.
     Mitigations,
-    /// The cgroup's CPU limit.
     CpuLimit,
-    /// The cgroup's memory limit.
     MemoryLimit,
     /// CPUs that Plimsoll may use.
     AllowedCpus,
@@ -88,11 +79,8 @@ impl Respect {
 /// A respect in which two machines do differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// In which.
     pub respect: Respect,
-    /// What one of them has.
     pub one: String,
-    /// What the other has.
     pub other: String,
 }
 

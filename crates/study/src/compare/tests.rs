@@ -2,8 +2,7 @@ use super::*;
 use crate::seeded::Rng;
 use crate::testing::normal;
 use plimsoll_model::{
-    Bytes, ComparisonCaution, CpuTime, HashService, HttpService, ImportedTable, ServiceAt,
-    TableRows, WorkUnit,
+    Bytes, ComparisonCaution, CpuTime, HashService, HttpService, ImportedTable, TableRows, WorkUnit,
 };
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ fn goal() -> Goal {
 fn machine(name: &str, carried: Carried) -> Machine {
     Machine {
         name: name.to_owned(),
-        workload: Workload::Http(http("http://a:8080/x")),
+        workload: http("http://a:8080/x"),
         arrivals: None,
         capacities: vec![Capacity {
             goal: goal(),
@@ -30,19 +29,8 @@ fn machine(name: &str, carried: Carried) -> Machine {
     }
 }
 
-fn http(url: &str) -> HttpService {
-    HttpService {
-        url: url.to_owned(),
-        method: "GET".to_owned(),
-        headers: Vec::new(),
-        omitted_headers: Vec::new(),
-        body: Vec::new(),
-        connections: 64,
-        timeout: Duration::from_secs(1),
-        expected_status: None,
-        insecure: false,
-        service: ServiceAt::Find,
-    }
+fn http(url: &str) -> Workload {
+    Workload::Http(HttpService::get(url, 64, Duration::from_secs(1)))
 }
 
 fn hash_service(block: u64) -> Workload {
@@ -268,18 +256,18 @@ fn other_workloads_and_goals_are_refused() {
         change(&mut other);
         compare(&[first.clone(), other]).unwrap_err().to_string()
     };
-    let another = refused(&|m| m.workload = Workload::Http(http("http://b/y?token=secret")));
+    let another = refused(&|m| m.workload = http("http://b/y?token=secret"));
     assert!(
         another.contains("another path") && !another.contains("secret"),
         "{another}"
     );
-    assert!(refused(&|m| m.workload = Workload::Http(http("https://b/x"))).contains("https"));
+    assert!(refused(&|m| m.workload = http("https://b/x")).contains("https"));
     assert!(refused(&|m| m.workload = hash_service(1)).contains("the hash service"));
     let goals = refused(&|m| m.capacities[0].goal = "p99<2x".parse().unwrap());
     assert!(goals.contains("p99<10ms") && goals.contains("p99<2x") && goals.contains("--goal"));
     let mut elsewhere = first.clone();
     elsewhere.name = "b".to_owned();
-    elsewhere.workload = Workload::Http(http("HTTP://b:9000/x"));
+    elsewhere.workload = http("HTTP://b:9000/x");
     assert!(
         compare(&[first.clone(), elsewhere]).is_ok(),
         "the host is what is compared"

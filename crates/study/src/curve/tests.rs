@@ -4,42 +4,33 @@ use super::*;
 use crate::seeded::Rng;
 use crate::testing::{normal, shuffle};
 use proptest::prelude::*;
+use std::sync::LazyLock;
 
 /// Requests/s and CPU use in percent of a Netty server with 8 CPUs, as
 /// published in the Graviton study of load and headroom.
-pub(crate) const GRAVITON_3: &[(f64, f64)] = &[
-    (49_336.0, 9.0),
-    (99_040.0, 15.0),
-    (147_919.0, 23.0),
-    (197_237.0, 22.0),
-    (247_393.0, 35.0),
-    (296_473.0, 46.0),
-    (346_105.0, 55.0),
-    (394_972.0, 63.0),
-    (445_239.0, 72.0),
-    (493_953.0, 79.0),
-    (544_111.0, 84.0),
-    (593_242.0, 88.0),
-    (640_886.0, 93.0),
-    (687_339.0, 97.0),
-    (736_860.0, 99.0),
-];
+pub(crate) static GRAVITON_3: Table = LazyLock::new(|| {
+    rows(include_str!(
+        "../../../plimsoll/tests/data/graviton3-netty.csv"
+    ))
+});
 
 /// The same for the Intel machine with SMT.
-pub(crate) const INTEL_SMT: &[(f64, f64)] = &[
-    (49_516.0, 7.0),
-    (99_047.0, 17.0),
-    (148_205.0, 21.0),
-    (197_231.0, 31.0),
-    (247_118.0, 35.0),
-    (297_056.0, 41.0),
-    (345_138.0, 50.0),
-    (395_424.0, 60.0),
-    (443_433.0, 70.0),
-    (493_272.0, 81.0),
-    (543_327.0, 88.0),
-    (591_411.0, 94.0),
-];
+pub(crate) static INTEL_SMT: Table = LazyLock::new(|| {
+    rows(include_str!(
+        "../../../plimsoll/tests/data/intel-smt-netty.csv"
+    ))
+});
+
+type Table = LazyLock<Vec<(f64, f64)>>;
+
+/// Rate and CPU use of each row.
+fn rows(table: &str) -> Vec<(f64, f64)> {
+    let row = |line: &str| {
+        let mut cells = line.split(',').map(|cell| cell.parse().unwrap());
+        (cells.next().unwrap(), cells.next().unwrap())
+    };
+    table.lines().skip(1).map(row).collect()
+}
 
 /// Single rows of a table as trials, each a level.
 pub(crate) fn published(rows: &[(f64, f64)]) -> Vec<CurveTrial> {
@@ -154,7 +145,7 @@ fn the_curve_is_read_both_ways_and_nowhere_else() {
 
 #[test]
 fn single_trials_give_values_and_no_intervals() {
-    let curve = Curve::of(&published(GRAVITON_3), 1).unwrap();
+    let curve = Curve::of(&published(&GRAVITON_3), 1).unwrap();
     assert!(
         curve
             .points()

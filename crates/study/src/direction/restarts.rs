@@ -26,14 +26,8 @@ pub(crate) fn restarts(visits: &[Visit]) -> Option<RestartsFinding> {
     if count < LEAST_RESTARTS || total <= lost {
         return None;
     }
-    let all = mean(
-        groups
-            .values()
-            .flatten()
-            .copied()
-            .collect::<Vec<_>>()
-            .into_iter(),
-    );
+    let all: Vec<f64> = groups.values().flatten().copied().collect();
+    let all = mean(all.into_iter());
     let (mut between, mut within, mut squares) = (0.0, 0.0, 0.0);
     for group in groups.values() {
         let own = mean(group.iter().copied());

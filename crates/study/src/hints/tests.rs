@@ -28,7 +28,7 @@ fn found(trials: &[Trial]) -> Vec<Growth> {
 }
 
 fn counter(found: &[Growth], counter: Counter) -> Growth {
-    *found.iter().find(|g| g.counter == counter).unwrap()
+    found.iter().find(|g| g.counter == counter).unwrap().clone()
 }
 
 #[test]
@@ -42,8 +42,11 @@ fn what_grows_faster_than_the_load_is_named_and_the_fastest_comes_first() {
         .collect();
     assert_eq!(hints, [Counter::RunDelay, Counter::Cpu]);
     let delay = counter(&found, Counter::RunDelay);
-    assert!((delay.slope.value - 1.5).abs() < 0.05, "{delay:?}");
-    assert!((delay.at_highest / 200.0 - 1.0).abs() < 0.05, "{delay:?}");
+    assert!((delay.found.slope.value - 1.5).abs() < 0.05, "{delay:?}");
+    assert!(
+        (delay.found.at_highest / 200.0 - 1.0).abs() < 0.05,
+        "{delay:?}"
+    );
     assert!((delay.share_of_cpu_pct.unwrap() - 40.0).abs() < 3.0);
     assert!(!counter(&found, Counter::ContextSwitches).is_hint());
 }
@@ -53,7 +56,7 @@ fn what_grows_and_does_not_matter_is_no_hint() {
     let found = found(&trials(|load| [500.0, 3.0 * load * load, 5.0 * load]));
     let delay = counter(&found, Counter::RunDelay);
     assert!(
-        delay.slope.low.unwrap() > 1.5 && !delay.is_hint(),
+        delay.found.slope.low.unwrap() > 1.5 && !delay.is_hint(),
         "{delay:?}"
     );
     let switches = counter(&found, Counter::ContextSwitches);
@@ -86,7 +89,10 @@ fn a_counter_that_a_trial_lacks_is_left_out_and_an_invalid_trial_is_not_asked() 
 fn a_machine_without_steal_has_none_that_grows() {
     let found = found(&trials(|_| [500.0, 100.0, 1.0]));
     let steal = counter(&found, Counter::Steal);
-    assert!(steal.slope.value < 0.0 && !steal.is_hint(), "{steal:?}");
+    assert!(
+        steal.found.slope.value < 0.0 && !steal.is_hint(),
+        "{steal:?}"
+    );
 }
 
 #[test]

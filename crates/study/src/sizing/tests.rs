@@ -167,7 +167,7 @@ fn the_smallest_fleet_says_why_it_is_not_smaller() {
 
 #[test]
 fn the_target_is_read_off_the_curve_and_leaves_room_for_the_tolerance() {
-    let sizing = sized_with(4e6, &curve(INTEL_SMT), |asked| {
+    let sizing = sized_with(4e6, &curve(&INTEL_SMT), |asked| {
         asked.capacity = found(Estimate::within(560_000.0, 543_327.0, 580_000.0));
         asked.growth_per_minute = 0.1;
     });

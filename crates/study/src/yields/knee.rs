@@ -42,12 +42,17 @@ pub(super) fn knee(points: &[AtHeadroom], noise_pct: Option<f64>, seed: u64) -> 
     let passes: Vec<u32> = passes.into_iter().collect();
     let n = passes.len();
     let all: Vec<usize> = (0..n).collect();
+    let knee = |status, headroom_pct, rise_pct| Knee {
+        status,
+        headroom_pct,
+        rise_pct,
+    };
     let Some(found) = Bend::of(points, &passes, &all) else {
-        return with_status(KneeStatus::Inconclusive, None, None);
+        return knee(KneeStatus::Inconclusive, None, None);
     };
     if n < FEWEST_PAIRS {
         let (at, rise) = (Estimate::alone(found.at()), Estimate::alone(found.rise_pct));
-        return with_status(KneeStatus::Inconclusive, Some(at), Some(rise));
+        return knee(KneeStatus::Inconclusive, Some(at), Some(rise));
     }
     // The same seed draws the same passes for all three.
     let of = |figure: fn(&Bend) -> f64, value: f64| {
@@ -59,32 +64,18 @@ pub(super) fn knee(points: &[AtHeadroom], noise_pct: Option<f64>, seed: u64) -> 
         .low
         .zip(of(|b| b.high, found.high).high);
     let at = ends.map(|(low, high)| Estimate::within(found.at(), low, high));
-    let range = range(points);
+    let range = match points {
+        [first, .., last] => last.headroom_pct - first.headroom_pct,
+        _ => 0.0,
+    };
     let is_narrow = ends.is_some_and(|(low, high)| high - low <= range / 2.0);
     match (noise_pct, rise.low) {
-        (Some(noise), _) if rise.value <= noise => with_status(KneeStatus::None, None, Some(rise)),
+        (Some(noise), _) if rise.value <= noise => knee(KneeStatus::None, None, Some(rise)),
         (Some(noise), Some(low)) if low > noise && is_narrow => {
-            with_status(KneeStatus::Found, at, Some(rise))
+            knee(KneeStatus::Found, at, Some(rise))
         }
-        _ => with_status(KneeStatus::Inconclusive, at, Some(rise)),
+        _ => knee(KneeStatus::Inconclusive, at, Some(rise)),
     }
-}
-
-fn with_status(
-    status: KneeStatus,
-    headroom_pct: Option<Estimate>,
-    rise_pct: Option<Estimate>,
-) -> Knee {
-    Knee {
-        status,
-        headroom_pct,
-        rise_pct,
-    }
-}
-
-fn range(points: &[AtHeadroom]) -> f64 {
-    let ends = points.first().zip(points.last());
-    ends.map_or(0.0, |(first, last)| last.headroom_pct - first.headroom_pct)
 }
 
 /// Two segments: every join from `low` to `high` fits as well.

@@ -1,7 +1,8 @@
 //! What is kept, and what becomes of it on this machine and on others.
 
 use super::*;
-use plimsoll_model::{ArmFinding, Estimate, JobHeld, LatencyChange, Recommended};
+use crate::yields::tests::plan_of;
+use plimsoll_model::{Estimate, LatencyChange};
 use std::time::Duration;
 
 fn here() -> Provenance {
@@ -29,46 +30,17 @@ fn best(arm: Arm) -> Best {
 
 fn findings(arm: Arm, within: Option<bool>) -> YieldFindings {
     let around = |value| Estimate::within(value, value - 1.0, value + 1.0);
-    YieldFindings {
-        rated: None,
-        rate_rps: Some(100.0),
-        budget: "p99+5%".parse().unwrap(),
-        passes: 8,
-        noise_floor_pct: Some(1.0),
-        arms: vec![ArmFinding {
-            arm,
-            work_gained_share: Some(Estimate::within(0.386, 0.38, 0.39)),
-            total_work_share: None,
-            latency_us: None,
-            latency_change_pct: Some(LatencyChange {
-                p50: around(0.0),
-                p95: around(1.0),
-                p99: around(2.9),
-                p999: around(4.0),
-            }),
-            price_us_per_pct: None,
-            run_delay_us_per_request: None,
-            cpu_us_per_request: None,
-            held: JobHeld::default(),
-            cause: None,
-            verdict: None,
-            passes_to_tell: None,
-            trials: 8,
-            invalid_trials: 0,
-        }],
-        curve: Vec::new(),
-        missing_arms: Vec::new(),
-        recommended: Recommended {
-            arm: within.and(Some(arm)),
-            headroom_pct: None,
-            within_budget: within,
-            undecided: Vec::new(),
-        },
-        step: Vec::new(),
-        step_band_pct: None,
-        step_slot_ms: None,
-        step_alone: None,
-    }
+    let mut found = plimsoll_study::yields::findings(&plan_of(vec![arm]), &[]);
+    found.arms[0].work_gained_share = Some(Estimate::within(0.386, 0.38, 0.39));
+    found.arms[0].latency_change_pct = Some(LatencyChange {
+        p50: around(0.0),
+        p95: around(1.0),
+        p99: around(2.9),
+        p999: around(4.0),
+    });
+    found.recommended.arm = within.and(Some(arm));
+    found.recommended.within_budget = within;
+    found
 }
 
 #[test]

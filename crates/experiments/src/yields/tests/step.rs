@@ -49,9 +49,7 @@ fn the_time_after_a_step_can_be_asked_for() {
 #[test]
 fn a_plan_with_steps_asks_for_them_in_trials_of_a_level_alone() {
     let plan = stepped("");
-    let Next::Trial(spec) = next(&plan, &[]) else {
-        panic!("no trial");
-    };
+    let spec = first(&plan);
     assert_eq!(spec.phase, Phase::Calibration);
     assert_eq!(spec.window, plan.load.calibration.window);
 }
