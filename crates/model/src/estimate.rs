@@ -51,6 +51,12 @@ impl Estimate {
         self.low.zip(self.high)
     }
 
+    /// Whether both ends are known and a value lies between them.
+    pub fn holds(&self, value: f64) -> bool {
+        let ends = self.interval();
+        ends.is_some_and(|(low, high)| (low..=high).contains(&value))
+    }
+
     /// Value and ends through a function that never falls.
     #[must_use]
     pub fn map_rising(self, f: impl Fn(f64) -> f64) -> Estimate {

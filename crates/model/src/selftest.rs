@@ -144,8 +144,8 @@ impl KnownAnswer {
 
     /// Whether the interval holds the truth.
     pub fn is_held(&self) -> bool {
-        let ends = self.answer().and_then(|answer| answer.interval());
-        ends.is_some_and(|(low, high)| (low..=high).contains(&self.truth()))
+        self.answer()
+            .is_some_and(|answer| answer.holds(self.truth()))
     }
 }
 

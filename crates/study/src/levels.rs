@@ -181,6 +181,7 @@ struct Sums {
 
 impl Sums {
     fn of(trials: &[&Trial]) -> Sums {
+        let service = trials.iter().map(|t| t.service.as_ref());
         let mut sums = Sums {
             window: trials.iter().map(|t| t.window).sum(),
             intended: trials.iter().map(|t| t.work.intended).sum(),
@@ -189,14 +190,9 @@ impl Sums {
             errors: Errors::default(),
             latency: Histogram::new(),
             slip: Histogram::new(),
-            service_cpu: trials
-                .iter()
-                .map(|t| Some(t.service.as_ref()?.cpu))
-                .sum_some(),
-            run_delay: trials
-                .iter()
-                .map(|t| t.service.as_ref()?.run_delay)
-                .sum_some(),
+            // Missing where any part is.
+            service_cpu: service.clone().map(|s| Some(s?.cpu)).sum(),
+            run_delay: service.map(|s| s?.run_delay).sum(),
         };
         for trial in trials {
             sums.errors = sums.errors + trial.work.errors;
@@ -204,18 +200,6 @@ impl Sums {
             sums.slip.merge(&trial.work.slip);
         }
         sums
-    }
-}
-
-/// A sum that is missing when any part is.
-trait SumSome<T> {
-    fn sum_some(self) -> Option<T>;
-}
-
-impl<T: std::iter::Sum, I: Iterator<Item = Option<T>>> SumSome<T> for I {
-    fn sum_some(self) -> Option<T> {
-        let parts: Vec<T> = self.collect::<Option<_>>()?;
-        Some(parts.into_iter().sum())
     }
 }
 

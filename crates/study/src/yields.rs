@@ -177,10 +177,6 @@ impl<'t> Seen<'t> {
         self.counting.range(of).map(|(_, trial)| *trial)
     }
 
-    fn passes(&self, arm: Arm) -> u32 {
-        self.counting(arm).count() as u32
-    }
-
     /// The passes in which an arm counts.
     fn counting_passes(&self, arm: Arm) -> BTreeSet<u32> {
         self.counting(arm).map(|trial| trial.spec.pass).collect()

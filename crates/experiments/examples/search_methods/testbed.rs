@@ -150,18 +150,13 @@ impl Testbed {
         seed: u64,
     ) -> Probe {
         let rate = Rate::per_second(rate).unwrap_or(Rate::ZERO);
-        let trial = self.machine.run(
-            &TrialSpec {
-                attempt: self.probes,
-                warm_up: WarmUp {
-                    min: warm_up,
-                    max: warm_up,
-                },
-                seed: seed ^ (self.machine.seed << 32),
-                ..TrialSpec::blank(Phase::Search, Setting::Offer { rate }, window)
-            },
-            &self.plan,
-        );
+        let spec = TrialSpec {
+            attempt: self.probes,
+            warm_up: WarmUp::fixed(warm_up),
+            seed: seed ^ (self.machine.seed << 32),
+            ..TrialSpec::blank(Phase::Search, Setting::Offer { rate }, window)
+        };
+        let trial = self.machine.run(&spec, &self.plan);
         self.probes += 1;
         self.took += trial.took;
         let p99 = trial.work.latency.quantile(0.99);

@@ -33,7 +33,7 @@ use plimsoll_model::{CpuId, CpuPlan, Plan, SelftestAnswer, Setting, Trial, Trial
 use services::SERVICES;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use verdict::{Measured, judge};
+use verdict::judge;
 
 /// A self-test on this machine.
 #[derive(Debug)]
@@ -110,15 +110,7 @@ impl Selftest {
             observer,
             stop,
         )?;
-        Ok((ended == Outcome::Complete).then(|| {
-            judge(&Measured {
-                service,
-                effort: self.effort,
-                plan: &plan,
-                truth,
-                trials: &trials,
-            })
-        }))
+        Ok((ended == Outcome::Complete).then(|| judge(&planner, truth, &trials)))
     }
 
     fn plan(&self, service: &KnownService) -> Result<Plan, RunError> {

@@ -109,8 +109,8 @@ pub(super) fn plan(
         Asks::Latency | Asks::Knee | Asks::Refusals => discipline.saturation(),
     };
     let searches = !matches!(service.asks, Asks::Stall | Asks::Saturation);
+    let workload = Workload::Http(asked_at("http://127.0.0.1/".to_owned()));
     Ok(Plan {
-        workload: Workload::Http(asked_at("http://127.0.0.1/".to_owned())),
         goals: goals.map_err(|e| RunError::Stuck(e.to_string()))?,
         arrivals: match service.asks {
             Asks::Latency | Asks::Knee | Asks::Saturation => Arrivals::Poisson,
@@ -121,8 +121,6 @@ pub(super) fn plan(
             .iter()
             .filter_map(|l| LoadLevel::percent(*l))
             .collect(),
-        restart: None,
-        smt: None,
         calibration: CalibrationPlan {
             first: Rate::per_second(FIRST_RATE).unwrap_or(Rate::ZERO),
             window: CALIBRATION_WINDOW,
@@ -139,12 +137,13 @@ pub(super) fn plan(
             passes: 1,
             window: window(service.asks, &times),
             warm_up: WarmUp::fixed(WARM_UP),
-            idle: Duration::ZERO,
             bounds: bounds(service.asks, &discipline),
             cpus: cpus.clone(),
             seed,
             budget: levels_take(service.asks, &times),
+            ..RunPlan::blank()
         },
+        ..Plan::blank(workload)
     })
 }
 

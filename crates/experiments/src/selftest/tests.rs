@@ -5,7 +5,7 @@ mod truths;
 
 use super::services::{Asks, SERVICES};
 use super::truth::Truth;
-use super::verdict::{Measured, judge, verdict, widest_pct};
+use super::verdict::{judge, verdict, widest_pct};
 use super::{KnownService, SelftestPlanner, plan, truth};
 use crate::simulated::{conducted, disturbed};
 use crate::sweep::Effort;
@@ -13,7 +13,7 @@ use plimsoll_engine::order::derive;
 use plimsoll_load::arrivals::Schedule;
 use plimsoll_load::known::Queue;
 use plimsoll_model::{
-    CpuPlan, Estimate, Invalid, KnownAnswer, Plan, Rate, SelftestAnswer, SelftestNote,
+    CpuPlan, Estimate, InvalidKind, KnownAnswer, Plan, Rate, SelftestAnswer, SelftestNote,
     SelftestVerdict, Setting, Trial, TrialSpec,
 };
 use std::time::Duration;
@@ -84,7 +84,7 @@ fn plan_of(service: &KnownService, effort: Effort, seed: u64) -> Plan {
     let cpus = CpuPlan {
         service: [0].into_iter().collect(),
         generator: [1].into_iter().collect(),
-        cores: Vec::new(),
+        ..CpuPlan::default()
     };
     plan::plan(service, effort, &cpus, seed).unwrap()
 }
@@ -120,13 +120,7 @@ fn measured_against(
         effort,
     };
     conducted(&planner, &mut trials, |spec| runner.trial(spec)).unwrap();
-    let answer = judge(&Measured {
-        service,
-        effort,
-        plan,
-        truth,
-        trials: &trials,
-    });
+    let answer = judge(&planner, truth, &trials);
     (answer, trials.iter().map(|t| t.took).sum())
 }
 
@@ -174,14 +168,11 @@ fn the_full_test_recovers_with_narrow_intervals_and_confirms_most() {
         let (answer, _) = measured(service, Effort::Full, 3, UNDISTURBED);
         assert_eq!(answer.verdict, SelftestVerdict::Recovered, "{answer:?}");
         assert!(answer.known.reach_pct().unwrap() <= 5.0, "{answer:?}");
-        if let KnownAnswer::Capacity {
-            confirmed: held, ..
-        } = answer.known
-        {
+        if let KnownAnswer::Capacity { confirmed: by, .. } = answer.known {
             capacities += 1;
             // A confirming trial is evidence too, and may move the lower end away
             // from itself when there is no time for another.
-            confirmed += usize::from(held == Some(true));
+            confirmed += usize::from(by == Some(true));
         }
     }
     assert!(confirmed * 2 >= capacities, "{confirmed} of {capacities}");
@@ -224,16 +215,11 @@ fn a_test_disturbed_throughout_is_not_measured_and_says_why() {
         assert!(time < measured_in, "{asks:?} goes on for {time:?}");
         assert_eq!(answer.verdict, SelftestVerdict::NotMeasured, "{answer:?}");
         assert_eq!((answer.trials, answer.error_pct), (0, None));
-        let steal = |note: &SelftestNote| {
-            matches!(
-                note,
-                SelftestNote::InvalidTrials {
-                    last: Invalid::Steal { .. },
-                    ..
-                }
-            )
-        };
-        assert!(answer.notes.iter().any(steal), "{answer:?}");
+        let last = answer.notes.iter().find_map(|note| match note {
+            SelftestNote::InvalidTrials { last, .. } => Some(last.kind()),
+            _ => None,
+        });
+        assert_eq!(last, Some(InvalidKind::Steal), "{answer:?}");
     }
 }
 
@@ -296,13 +282,12 @@ fn stalled(latencies: &[(Duration, u64)]) -> SelftestAnswer {
     for (latency, count) in latencies {
         trial.work.latency.record_many(*latency, *count);
     }
-    judge(&Measured {
+    let planner = SelftestPlanner {
         service,
         effort: Effort::Quick,
         plan: &plan,
-        truth: Truth::Stall(us(200_000)),
-        trials: &[trial],
-    })
+    };
+    judge(&planner, Truth::Stall(us(200_000)), &[trial])
 }
 
 /// A capacity of 1,000/s, for which these were found.

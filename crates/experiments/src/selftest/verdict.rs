@@ -1,6 +1,6 @@
 //! Compares the measurement with the truth. Pure.
 
-use super::KnownService;
+use super::SelftestPlanner;
 use super::services::TOLERANCE_PCT;
 use super::truth::Truth;
 use crate::sweep::Effort;
@@ -34,19 +34,14 @@ pub(super) fn widest_pct(effort: Effort) -> f64 {
     }
 }
 
-/// The input of a verdict.
-pub(super) struct Measured<'a> {
-    pub(super) service: &'a KnownService,
-    pub(super) effort: Effort,
-    pub(super) plan: &'a Plan,
-    pub(super) truth: Truth,
-    pub(super) trials: &'a [Trial],
-}
-
 /// Compares the trials with the truth.
-pub(super) fn judge(measured: &Measured<'_>) -> SelftestAnswer {
-    let (plan, trials) = (measured.plan, measured.trials);
-    let (known, note) = match measured.truth {
+pub(super) fn judge(
+    planner: &SelftestPlanner<'_>,
+    truth: Truth,
+    trials: &[Trial],
+) -> SelftestAnswer {
+    let plan = planner.plan;
+    let (known, note) = match truth {
         Truth::Capacity(goal, truth) => {
             let findings = Asked::of(plan, trials).findings(plan, trials, None);
             capacity(goal, truth.get(), findings.first())
@@ -55,7 +50,7 @@ pub(super) fn judge(measured: &Measured<'_>) -> SelftestAnswer {
         Truth::Stall(lasting) => stall(lasting, plan, trials),
     };
     let valid = trials.iter().filter(|t| t.verdict.is_valid()).count();
-    let widest_pct = widest_pct(measured.effort);
+    let widest_pct = widest_pct(planner.effort);
     let verdict = verdict(&known, widest_pct);
     let invalid_trials = (trials.len() - valid) as u32;
     let disturbed = disturbance(trials).filter(|_| verdict != SelftestVerdict::Recovered);
@@ -65,7 +60,7 @@ pub(super) fn judge(measured: &Measured<'_>) -> SelftestAnswer {
         last,
     });
     SelftestAnswer {
-        service: measured.service.name.to_owned(),
+        service: planner.service.name.to_owned(),
         error_pct: known.error_pct(),
         known,
         tolerance_pct: TOLERANCE_PCT,

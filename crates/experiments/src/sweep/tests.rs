@@ -29,6 +29,14 @@ impl Simulated {
         }
     }
 
+    /// 1,900/s, disturbed in these trials.
+    fn disturbed(disturbed: fn(usize) -> bool) -> Simulated {
+        Simulated {
+            disturbed,
+            ..Simulated::of(1900.0)
+        }
+    }
+
     fn trial(&mut self, spec: &TrialSpec) -> Trial {
         let mut trial = Trial::begun(spec.clone(), 0);
         trial.took = spec.warm_up.min + spec.window + Duration::from_millis(100);
@@ -105,8 +113,7 @@ fn a_sweep_visits_each_level_once_a_pass_and_fits_its_time() {
 fn a_disturbed_sweep_fits_its_time() {
     let third: fn(usize) -> bool = |n| n % 3 == 0;
     for (flags, disturbed, seconds) in [("", third, 358), ("--quick", |_| true, 90)] {
-        let mut machine = Simulated::of(1900.0);
-        machine.disturbed = disturbed;
+        let mut machine = Simulated::disturbed(disturbed);
         let plan = simulated::plan(&format!("{flags} --seed 11"));
         let took: Duration = sweep(&plan, &mut machine).iter().map(|t| t.took).sum();
         assert!(took < Duration::from_secs(seconds), "{flags}: {took:?}");
@@ -128,9 +135,7 @@ fn a_killed_run_is_resumed_with_the_same_trials() {
 fn an_invalid_trial_is_repeated_up_to_three_times() {
     let mut plan = plan();
     plan.run.budget = Duration::from_secs(10_000);
-    let mut machine = Simulated::of(1900.0);
-    machine.disturbed = |n| n >= 8;
-    let trials = sweep(&plan, &mut machine);
+    let trials = sweep(&plan, &mut Simulated::disturbed(|n| n >= 8));
     let attempts: Vec<u32> = at_levels(&trials).map(|t| t.spec.attempt).collect();
     assert_eq!(attempts.iter().max(), Some(&3));
     let calibrated = trials
@@ -141,13 +146,14 @@ fn an_invalid_trial_is_repeated_up_to_three_times() {
 }
 
 #[test]
-fn the_budget_limits_repeats_but_not_the_plan() {
+fn repeats_beyond_the_budget_are_neither_made_nor_due() {
     let mut plan = plan();
     plan.run.budget = Duration::ZERO;
-    let mut machine = Simulated::of(1900.0);
-    machine.disturbed = |n| n % 2 == 0;
-    let trials = sweep(&plan, &mut machine);
+    let trials = sweep(&plan, &mut Simulated::disturbed(|n| n % 2 == 0));
     assert_eq!(at_levels(&trials).count(), 22);
+    plan.search = None;
+    let trials = sweep(&plan, &mut Simulated::disturbed(|_| true));
+    assert_eq!(progress(&plan, &trials).left, Duration::ZERO);
 }
 
 #[test]
@@ -155,9 +161,7 @@ fn the_time_left_includes_due_repeats() {
     let mut plan = plan();
     plan.search = None;
     plan.run.budget = Duration::from_secs(10_000);
-    let mut machine = Simulated::of(1900.0);
-    machine.disturbed = |n| n % 4 == 3;
-    let trials = sweep(&plan, &mut machine);
+    let trials = sweep(&plan, &mut Simulated::disturbed(|n| n % 4 == 3));
     let again = |t: &Trial| t.spec.attempt > 0 && matches!(t.spec.phase, Phase::Level { .. });
     let last_first_try = trials.iter().rposition(|t| !again(t)).unwrap();
     assert!(last_first_try + 1 < trials.len(), "a repeat is due");
@@ -170,21 +174,8 @@ fn the_time_left_includes_due_repeats() {
 }
 
 #[test]
-fn repeats_beyond_the_budget_are_not_due() {
-    let mut plan = plan();
-    plan.search = None;
-    plan.run.budget = Duration::ZERO;
-    let mut machine = Simulated::of(1900.0);
-    machine.disturbed = |_| true;
-    let trials = sweep(&plan, &mut machine);
-    assert_eq!(progress(&plan, &trials).left, Duration::ZERO);
-}
-
-#[test]
 fn a_disturbed_calibration_does_not_look_saturated() {
-    let mut machine = Simulated::of(1900.0);
-    machine.disturbed = |n| n == 1 || n == 3;
-    let trials = sweep(&plan(), &mut machine);
+    let trials = sweep(&plan(), &mut Simulated::disturbed(|n| n == 1 || n == 3));
     let found = rated(&plan(), &trials).unwrap();
     assert!((found.rate_rps / 1900.0 - 1.0).abs() < 0.02, "{found:?}");
 }

@@ -22,6 +22,10 @@ pub(super) fn hold(
 ) -> Result<Group, ControlError> {
     let allowed = allowed.map_or(1.0, Share::get);
     let by_tree = layout.clone().without_cgroups();
+    let layout = match arm {
+        Arm::Nice | Arm::SchedIdle => &by_tree,
+        _ => layout,
+    };
     let make = |layout: &CgroupLayout, mechanism: Mechanism| {
         let needs = BTreeSet::from([mechanism, Mechanism::CpuSet, Mechanism::Kill]);
         Group::make(layout, &needs, journal, AtEnd::Kill)
@@ -29,17 +33,11 @@ pub(super) fn hold(
     let mut placed = cpus.clone();
     let mut group = match arm {
         Arm::Weight | Arm::Nice => {
-            let layout = if arm == Arm::Nice { &by_tree } else { layout };
             let mut group = make(layout, Mechanism::Weight)?;
             group.set_weight(Weight::LEAST)?;
             group
         }
         Arm::CpuIdle | Arm::SchedIdle => {
-            let layout = if arm == Arm::SchedIdle {
-                &by_tree
-            } else {
-                layout
-            };
             let mut group = make(layout, Mechanism::Idle)?;
             group.set_idle(true)?;
             group

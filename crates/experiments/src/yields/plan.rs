@@ -58,7 +58,7 @@ impl Planner for YieldPlanner<'_> {
         let done: Vec<Visit> = trials.iter().filter(first).filter_map(visit).collect();
         let still = |wanted: Visit| {
             let times = done.iter().filter(|visit| **visit == wanted).count() as u32;
-            expected(plan, side, trials, wanted) * plan.load.run.passes.saturating_sub(times)
+            expected(plan, trials, wanted) * plan.load.run.passes.saturating_sub(times)
         };
         let visits = side.visits();
         let calibrates =
@@ -155,13 +155,7 @@ fn allowed(idle: Share, headroom: Share) -> Option<Share> {
 /// The share that the service alone left idle, as far as measured.
 fn left_idle(trials: &[YieldTrial]) -> Option<Share> {
     let is_reference = |t: &&YieldTrial| {
-        let alone = matches!(
-            t.spec.setting,
-            YieldSetting::Beside {
-                arm: Arm::ServiceAlone,
-                ..
-            }
-        );
+        let alone = visit(t).is_some_and(|(arm, _)| arm == Arm::ServiceAlone);
         alone && t.spec.phase == Phase::Calibration
     };
     // A disturbed one is better than none.
@@ -186,23 +180,17 @@ fn visit(trial: &YieldTrial) -> Option<Visit> {
 /// The estimated time of a visit. The duration of a command varies: before an arm's
 /// first visit it is the command's time alone, divided by the share of the machine
 /// that the arm leaves it.
-fn expected(
-    plan: &YieldPlan,
-    side: &SideloadPlan,
-    trials: &[YieldTrial],
-    wanted: Visit,
-) -> Duration {
-    if matches!(side.job, Job::Burn) {
+fn expected(plan: &YieldPlan, trials: &[YieldTrial], wanted: Visit) -> Duration {
+    if matches!(plan.sideload.job, Job::Burn) {
         return typical(&plan.load.run, trials);
     }
-    let same = |t: &&YieldTrial| {
-        matches!(t.spec.phase, Phase::Level { .. }) && visit(t).is_some_and(|v| v == wanted)
-    };
+    let same =
+        |t: &&YieldTrial| matches!(t.spec.phase, Phase::Level { .. }) && visit(t) == Some(wanted);
     let seen = typical(&plan.load.run, trials.iter().filter(same));
     let is_seen = trials.iter().any(|t| same(&t));
     match (left_to_job(trials, wanted), took_alone(trials)) {
         (Some(part), Some(alone)) if !is_seen => {
-            seen.max(alone.div_f64(part.get()).min(side.timeout))
+            seen.max(alone.div_f64(part.get()).min(plan.sideload.timeout))
         }
         _ => seen,
     }

@@ -120,7 +120,7 @@ impl Provenance {
         }
         hold(Respect::Kernel, &|p| shown(p.kernel.as_ref()));
         hold(Respect::Virtualisation, &|p| {
-            p.virtualisation.clone().unwrap_or("none seen".to_owned())
+            seen(p.virtualisation.as_ref())
         });
         hold(Respect::Governor, &|p| shown(p.governor.as_ref()));
         hold(Respect::Boost, &|p| {
@@ -129,13 +129,9 @@ impl Provenance {
         });
         hold(Respect::Mitigations, &|p| mitigations(p, self, other));
         hold(Respect::CpuLimit, &|p| {
-            let limit = p.cgroup_cpu_limit;
-            limit.map_or("none seen".to_owned(), |n| counted(n, "CPU", "CPUs"))
+            seen(p.cgroup_cpu_limit.map(|n| counted(n, "CPU", "CPUs")))
         });
-        hold(Respect::MemoryLimit, &|p| {
-            let limit = p.cgroup_memory_limit;
-            limit.map_or("none seen".to_owned(), |limit| limit.to_string())
-        });
+        hold(Respect::MemoryLimit, &|p| seen(p.cgroup_memory_limit));
         let may_use_all = |p: &Provenance| p.topology.allowed == p.topology.online;
         if !(may_use_all(self) && may_use_all(other)) {
             hold(Respect::AllowedCpus, &|p| set(&p.topology.allowed));
@@ -149,19 +145,18 @@ fn shown<T: fmt::Display>(value: Option<&T>) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), ToString::to_string)
 }
 
+/// For what a machine may be without.
+fn seen(value: Option<impl fmt::Display>) -> String {
+    value.map_or_else(|| "none seen".to_owned(), |value| value.to_string())
+}
+
 fn set(cpus: &crate::CpuSet) -> String {
-    if cpus.is_empty() {
-        UNKNOWN.to_owned()
-    } else {
-        cpus.to_string()
-    }
+    shown(Some(cpus).filter(|cpus| !cpus.is_empty()))
 }
 
 /// `0-7 (4 cores, 1 socket, 2 threads per core)`, as far as it is known.
 fn cpus(topology: &Topology) -> String {
-    let part = |n: Option<u32>, one: &str, many: &str| {
-        n.map(|n| format!("{n} {}", if n == 1 { one } else { many }))
-    };
+    let part = |n: Option<u32>, one, many| n.map(|n| counted(n, one, many));
     let threads = topology.threads_per_core;
     let parts = [
         part(topology.cores, "core", "cores"),
@@ -171,10 +166,9 @@ fn cpus(topology: &Topology) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let online = set(&topology.online);
-    if parts.is_empty() {
-        online
-    } else {
-        format!("{online} ({})", parts.join(", "))
+    match parts.is_empty() {
+        true => online,
+        false => format!("{online} ({})", parts.join(", ")),
     }
 }
 
@@ -196,8 +190,7 @@ fn is_same_memory(one: Option<Bytes>, other: Option<Bytes>) -> bool {
 fn mitigations(of: &Provenance, one: &Provenance, other: &Provenance) -> String {
     let (a, b) = (&one.mitigations, &other.mitigations);
     if a.is_empty() || b.is_empty() {
-        let n = of.mitigations.len();
-        return match n {
+        return match of.mitigations.len() {
             0 => UNKNOWN.to_owned(),
             n => format!("{n} known"),
         };
@@ -210,11 +203,8 @@ fn mitigations(of: &Provenance, one: &Provenance, other: &Provenance) -> String 
     let mut parts: Vec<String> = spelt
         .map(|name| format!("{name}: {}", shown(of.mitigations.get(*name))))
         .collect();
-    if let Some(more) = names
-        .len()
-        .checked_sub(MITIGATIONS_SHOWN)
-        .filter(|n| *n > 0)
-    {
+    let more = names.len().saturating_sub(MITIGATIONS_SHOWN);
+    if more > 0 {
         parts.push(format!("and {more} more"));
     }
     parts.join(", ")

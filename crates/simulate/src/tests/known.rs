@@ -1,24 +1,17 @@
 //! Simulation results compared with theory.
 
+use super::services::{self, MS, lock, saw_tooth, stalls};
 use super::spec::{plan, spec};
 use crate::{Machine, Service, truth, truth_by_simulation, truth_quantile};
 use plimsoll_model::{Arrivals, Quantile, Rate};
 use std::time::Duration;
 
-const MS: Duration = Duration::from_millis(1);
-
 fn exponential(servers: u32) -> Service {
-    Service::Exponential {
-        mean: MS * servers,
-        servers,
-    }
+    services::exponential(MS * servers, servers)
 }
 
 fn deterministic(servers: u32) -> Service {
-    Service::Deterministic {
-        service: MS * servers,
-        servers,
-    }
+    services::deterministic(MS * servers, servers)
 }
 
 fn quantile(text: &str) -> Quantile {
@@ -69,23 +62,9 @@ fn capacity_at_a_quantile_limit_is_its_rate() {
     let services = [
         exponential(1),
         deterministic(3),
-        Service::Lock {
-            parallel: 3 * MS,
-            serial: MS,
-            servers: 4,
-        },
-        Service::Stall {
-            base: Box::new(exponential(1)),
-            every: 1000 * MS,
-            length: 50 * MS,
-        },
-        Service::SawTooth {
-            service: MS,
-            every: 200,
-            first: MS,
-            growth: 2 * MS,
-            steps: 10,
-        },
+        lock(3 * MS, 4),
+        stalls(exponential(1), 1000 * MS, 50 * MS),
+        saw_tooth(200, 2 * MS, 10),
     ];
     for service in services {
         let rate = service.saturation().times(0.85);
@@ -106,19 +85,13 @@ fn constant_arrivals_have_higher_capacity_than_poisson() {
     let s = 1.0 - 100f64.ln() / 10.0;
     let expected = 1000.0 * (1.0 - s) / -f64::ln(s);
     assert!(random < equal, "{random} {equal}");
-    assert!(
-        (equal.get() / expected - 1.0).abs() < 0.002,
-        "{equal} {expected}"
-    );
+    let error = equal.get() / expected - 1.0;
+    assert!(error.abs() < 0.002, "{equal} {expected}");
 }
 
 #[test]
 fn unreachable_limit_has_no_capacity() {
-    let stalled = Service::Stall {
-        base: Box::new(exponential(1)),
-        every: 5000 * MS,
-        length: 200 * MS,
-    };
+    let stalled = stalls(exponential(1), 5000 * MS, 200 * MS);
     for (service, limit) in [
         (exponential(1), 4 * MS),
         (deterministic(1), MS / 2),
@@ -140,20 +113,16 @@ fn in_flight_matches_littles_law() {
     let mean = trial.work.latency.as_hdr().mean() / 1e9;
     let expected = trial.offered().get() * mean;
     // 4000 samples of a number whose spread is about its mean.
-    assert!(
-        (in_flight / expected - 1.0).abs() < 0.06,
-        "{in_flight} {expected}"
-    );
+    let error = in_flight / expected - 1.0;
+    assert!(error.abs() < 0.06, "{in_flight} {expected}");
 }
 
 #[test]
 fn cliff_latency_is_flat_below_and_grows_above() {
     let at = Rate::per_second(1000.0).unwrap();
     let service = Service::Cliff { below: MS, at };
-    assert_eq!(
-        truth(&service, Arrivals::Poisson, Quantile::P99, 10 * MS),
-        Some(at)
-    );
+    let found = truth(&service, Arrivals::Poisson, Quantile::P99, 10 * MS);
+    assert_eq!(found, Some(at));
     let machine = Machine::new(service, 1);
     let p99 = |load| {
         let trial = machine.run(&spec(at.times(load), 5000 * MS, 1), &plan());

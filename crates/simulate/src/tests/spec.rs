@@ -1,6 +1,5 @@
 use plimsoll_model::{
-    Arrivals, Bytes, CpuTime, HashService, Phase, Plan, Rate, Setting, Share, TrialSpec, WarmUp,
-    Workload,
+    Arrivals, HttpService, Phase, Plan, Rate, Setting, Share, TrialSpec, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -11,11 +10,8 @@ const WARM_UP: WarmUp = WarmUp {
 
 /// A plan with arrivals, CPUs and bounds set; the rest is irrelevant.
 pub(crate) fn plan() -> Plan {
-    let mut plan = Plan::blank(Workload::Hash(HashService {
-        mean_block: Bytes(1 << 20),
-        deviation_share: 0.25,
-        request_cpu: CpuTime(Duration::from_millis(1)),
-    }));
+    let service = HttpService::get("http://h/", 1, Duration::from_secs(1));
+    let mut plan = Plan::blank(Workload::Http(service));
     plan.arrivals = Arrivals::Poisson;
     plan.run.window = Duration::from_secs(5);
     plan.run.cpus.service = [0].into_iter().collect();
@@ -25,13 +21,10 @@ pub(crate) fn plan() -> Plan {
 }
 
 pub(crate) fn spec(rate: Rate, window: Duration, seed: u64) -> TrialSpec {
+    let phase = Phase::Level { level: None };
     TrialSpec {
         warm_up: WARM_UP,
         seed,
-        ..TrialSpec::blank(
-            Phase::Level { level: None },
-            Setting::Offer { rate },
-            window,
-        )
+        ..TrialSpec::blank(phase, Setting::Offer { rate }, window)
     }
 }

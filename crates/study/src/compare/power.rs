@@ -1,20 +1,13 @@
 //! The power of a machine at a rate.
 
-use plimsoll_model::{Setting, Trial};
+use crate::at_rates;
+use plimsoll_model::Trial;
 
 /// The power in watts at a rate, in requests per second: mean power of the valid
 /// trials at each rate, interpolated linearly. `None` if a trial has no energy, or
 /// outside the measured rates.
 pub fn watts_at(trials: &[Trial], rate_rps: f64) -> Option<f64> {
-    let counts = |t: &&Trial| {
-        let offered = matches!(t.spec.setting, Setting::Offer { .. });
-        offered && t.spec.phase.shows_load() && t.verdict.is_valid()
-    };
-    let mut seen: Vec<Point> = trials
-        .iter()
-        .filter(counts)
-        .map(Point::of)
-        .collect::<Option<_>>()?;
+    let mut seen: Vec<Point> = at_rates(trials).map(Point::of).collect::<Option<_>>()?;
     seen.sort_by(|a, b| a.rate.total_cmp(&b.rate));
     seen.dedup_by(|later, kept| {
         let same = later.rate == kept.rate;

@@ -3,6 +3,14 @@ use crate::seeded::Rng;
 use crate::testing::{normal, shuffle};
 use proptest::prelude::*;
 
+const FIRST: Visit = Visit {
+    at: 0,
+    level: 1,
+    intended_rps: 1.0,
+    p99_us: None,
+    restart: 0,
+};
+
 /// A service whose p99 is higher by known factors.
 struct Service {
     /// On the way down.
@@ -14,6 +22,14 @@ struct Service {
 }
 
 impl Service {
+    fn of(down: f64, between: f64, within: f64) -> Service {
+        Service {
+            down,
+            between,
+            within,
+        }
+    }
+
     /// Ten levels in a shuffled order and back, for each start.
     fn visits(&self, starts: u32, seed: u64) -> Vec<Visit> {
         let mut rng = Rng::seeded(seed);
@@ -43,12 +59,11 @@ impl Service {
 
 #[test]
 fn a_level_is_up_or_down_by_the_trial_before_it_in_time() {
-    let visit = |at, rate, restart| Visit {
+    let visit = |at, intended_rps, restart| Visit {
         at,
-        level: 1,
-        intended_rps: rate,
-        p99_us: None,
+        intended_rps,
         restart,
+        ..FIRST
     };
     // Given out of order; the second 100 is a retry, 900 follows a restart.
     let visits = [
@@ -72,11 +87,7 @@ fn a_level_is_up_or_down_by_the_trial_before_it_in_time() {
 fn hysteresis_is_found_and_not_claimed_without() {
     let verdicts = |down: f64| {
         let of = |seed| {
-            let service = Service {
-                down,
-                between: 0.0,
-                within: 0.05,
-            };
+            let service = Service::of(down, 0.0, 0.05);
             up_against_down(&service.visits(4, seed), seed).verdict
         };
         (0..100).map(of).collect::<Vec<DirectionVerdict>>()
@@ -92,14 +103,9 @@ fn hysteresis_is_found_and_not_claimed_without() {
 #[test]
 fn intervals_hold_the_true_ratio_as_often_as_stated() {
     let covers = |seed: &u64| {
-        let service = Service {
-            down: 1.2,
-            between: 0.0,
-            within: 0.1,
-        };
+        let service = Service::of(1.2, 0.0, 0.1);
         let found = up_against_down(&service.visits(4, *seed), *seed);
-        let (low, high) = found.down_over_up_ratio.unwrap().interval().unwrap();
-        low <= 1.2 && 1.2 <= high
+        found.down_over_up_ratio.unwrap().holds(1.2)
     };
     let hits = (0..200).filter(covers).count();
     assert!(hits >= 180, "{hits} of 200");
@@ -107,11 +113,7 @@ fn intervals_hold_the_true_ratio_as_often_as_stated() {
 
 #[test]
 fn noise_and_levels_reached_one_way_allow_no_verdict() {
-    let noisy = Service {
-        down: 1.0,
-        between: 0.0,
-        within: 1.0,
-    };
+    let noisy = Service::of(1.0, 0.0, 1.0);
     let found = up_against_down(&noisy.visits(1, 3), 3);
     assert_eq!(found.verdict, DirectionVerdict::Inconclusive, "{found:?}");
     let mut rising = noisy.visits(1, 3);
@@ -126,12 +128,12 @@ fn noise_and_levels_reached_one_way_allow_no_verdict() {
 
 #[test]
 fn an_invalid_trial_still_decides_the_next_direction() {
-    let visit = |at, level, rate, p99_us| Visit {
+    let visit = |at, level, intended_rps, p99_us| Visit {
         at,
         level,
-        intended_rps: rate,
+        intended_rps,
         p99_us,
-        restart: 0,
+        ..FIRST
     };
     let visits = [
         visit(0, 1, 100.0, Some(10.0)),
@@ -153,16 +155,11 @@ fn an_invalid_trial_still_decides_the_next_direction() {
 #[test]
 fn the_share_of_restarts_is_within_its_interval_as_often_as_stated() {
     for (between, within) in [(0.0, 0.1), (0.1, 0.1), (0.2, 0.05)] {
-        let service = Service {
-            down: 1.0,
-            between,
-            within,
-        };
+        let service = Service::of(1.0, between, within);
         let truth = between * between / (between * between + within * within);
         let covers = |seed: &u64| {
             let found = restarts(&service.visits(5, *seed)).unwrap();
-            let (low, high) = found.between_share.interval().unwrap();
-            low <= truth && truth <= high
+            found.between_share.holds(truth)
         };
         let hits = (0..200).filter(covers).count();
         assert!((180..=200).contains(&hits), "{hits} of 200 for {truth}");
@@ -172,11 +169,7 @@ fn the_share_of_restarts_is_within_its_interval_as_often_as_stated() {
 #[test]
 fn restarts_that_matter_differ_from_noise() {
     let found = |between| {
-        let service = Service {
-            down: 1.0,
-            between,
-            within: 0.05,
-        };
+        let service = Service::of(1.0, between, 0.05);
         restarts(&service.visits(40, 9)).unwrap()
     };
     let much = found(0.2);
@@ -189,22 +182,16 @@ fn restarts_that_matter_differ_from_noise() {
 
 #[test]
 fn two_starts_or_no_repetition_give_no_restart_finding() {
-    let service = Service {
-        down: 1.0,
-        between: 0.1,
-        within: 0.1,
-    };
+    let service = Service::of(1.0, 0.1, 0.1);
     assert_eq!(restarts(&service.visits(2, 1)), None);
     assert_eq!(restarts(&[]), None);
-    let once: Vec<Visit> = (0..5)
-        .map(|i| Visit {
-            at: i,
-            level: 1,
-            intended_rps: 1.0,
-            p99_us: Some(5.0),
-            restart: i as u32,
-        })
-        .collect();
+    let p99_us = Some(5.0);
+    let once = [0, 1, 2, 3, 4].map(|restart| Visit {
+        at: restart.into(),
+        p99_us,
+        restart,
+        ..FIRST
+    });
     assert_eq!(restarts(&once), None);
 }
 
@@ -213,7 +200,7 @@ proptest! {
 
     #[test]
     fn neither_the_order_given_nor_the_unit_of_latency_matters(seed in 0u64..1000, factor in 0.01..100.0f64) {
-        let service = Service { down: 1.1, between: 0.1, within: 0.1 };
+        let service = Service::of(1.1, 0.1, 0.1);
         let visits = service.visits(3, seed);
         let mut backwards = visits.clone();
         backwards.reverse();

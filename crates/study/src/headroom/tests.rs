@@ -45,7 +45,7 @@ fn intervals_hold_the_truth_as_often_as_stated() {
                 let curve = Curve::of(&trials_of(&machine, passes, seed), seed).unwrap();
                 let found = index(&curve, true).unwrap().interpolated_ratio.unwrap();
                 let (low, high) = found.interval().unwrap();
-                hits += u32::from(low <= truth && truth <= high);
+                hits += u32::from(found.holds(truth));
                 width += (high - low) / 100.0;
             }
             assert!(hits >= 90, "{hits} of 100 with {passes} passes");
@@ -81,8 +81,7 @@ fn with_one_trial_in_ten_disturbed_intervals_still_hold_the_truth() {
     let covers = |seed: &u64| {
         let trials = disturbed(trials_of(&machine, 4, *seed), *seed);
         let found = index(&Curve::of(&trials, *seed).unwrap(), true).unwrap();
-        let (low, high) = found.interpolated_ratio.unwrap().interval().unwrap();
-        low <= truth && truth <= high
+        found.interpolated_ratio.unwrap().holds(truth)
     };
     let hits = (0..100).filter(covers).count();
     assert!(hits >= 85, "{hits} of 100");

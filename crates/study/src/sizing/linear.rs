@@ -2,7 +2,8 @@
 
 use super::MOST_INSTANCES;
 use super::autoscale::Fleet;
-use plimsoll_model::{Autoscaler, Estimate, LinearRule, Rate};
+use super::target::CpuAt;
+use plimsoll_model::{Autoscaler, LinearRule, Rate};
 
 /// A rule that needs more rounds than this oscillates.
 const MOST_ROUNDS: usize = 100;
@@ -20,7 +21,7 @@ pub(super) fn rule(
     autoscaler: &Autoscaler,
     (needed, floor): (u32, Option<u32>),
     peak: Rate,
-    cpu: &dyn Fn(Rate) -> Option<Estimate>,
+    cpu: CpuAt<'_>,
 ) -> Option<LinearRule> {
     let cpu_at_planned_pct = cpu(fleet.carried)?.value;
     let used = autoscaler.left_after_failures_share * autoscaler.left_for_growth_share;
@@ -54,12 +55,7 @@ fn resting(rounds: &[u32], settled: bool) -> Option<u32> {
 }
 
 /// The rule's fleets, until it rests or comes back to one that it had.
-fn rounds(
-    smallest: u32,
-    target_cpu_pct: f64,
-    peak: Rate,
-    cpu: &dyn Fn(Rate) -> Option<Estimate>,
-) -> (Vec<u32>, bool) {
+fn rounds(smallest: u32, target_cpu_pct: f64, peak: Rate, cpu: CpuAt<'_>) -> (Vec<u32>, bool) {
     let mut fleets = vec![smallest];
     let mut now = smallest;
     while fleets.len() < MOST_ROUNDS {

@@ -26,17 +26,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// By rate alone.
-    fn without_cpu(rate: Rate) -> Target {
-        Target {
-            cpu_pct: None,
-            hpa_pct: None,
-            held: rate,
-        }
-    }
-
     /// For instances with a maximum of `rate`. There is no target if CPU use exceeds it
-    /// at any load.
+    /// at any load, and the rate alone is kept.
     pub(super) fn at(rate: Rate, cpu: CpuAt<'_>) -> Target {
         // The lower end of CPU use at this rate.
         let limit = cpu(rate).map(|cpu| cpu.low.unwrap_or(cpu.value));
@@ -50,7 +41,11 @@ impl Target {
                 held,
             })
         });
-        found.unwrap_or_else(|| Target::without_cpu(rate))
+        found.unwrap_or(Target {
+            cpu_pct: None,
+            hpa_pct: None,
+            held: rate,
+        })
     }
 
     /// The highest target at which the autoscaler rests at this peak: where

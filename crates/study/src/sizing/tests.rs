@@ -54,29 +54,37 @@ fn sized_with(
     cpu: &dyn Fn(Rate) -> Option<Estimate>,
     change: impl FnOnce(&mut Request<'_>),
 ) -> Sizing {
-    let demand = Demand::Peak(rate(peak));
-    let mut asked = request(&demand, cpu);
+    sized_for(&Demand::Peak(rate(peak)), cpu, change)
+}
+
+fn sized_for(
+    demand: &Demand,
+    cpu: &dyn Fn(Rate) -> Option<Estimate>,
+    change: impl FnOnce(&mut Request<'_>),
+) -> Sizing {
+    let mut asked = request(demand, cpu);
     change(&mut asked);
     size(&asked).unwrap()
 }
 
+fn traffic(moments: &[(f64, f64)]) -> Demand {
+    Demand::Traffic(Traffic::new(moments).unwrap())
+}
+
 fn day() -> Demand {
-    let moments: Vec<(f64, f64)> = (0..=24)
-        .map(|hour| {
-            let turn = f64::from(hour) / 24.0 * std::f64::consts::TAU;
-            (f64::from(hour) * 3600.0, 5500.0 - 4500.0 * turn.cos())
-        })
-        .collect();
-    Demand::Traffic(Traffic::new(&moments).unwrap())
+    let moment = |hour| {
+        let turn = f64::from(hour) / 24.0 * std::f64::consts::TAU;
+        (f64::from(hour) * 3600.0, 5500.0 - 4500.0 * turn.cos())
+    };
+    let moments: Vec<(f64, f64)> = (0..=24).map(moment).collect();
+    traffic(&moments)
 }
 
 #[test]
 fn the_lower_end_of_the_capacity_is_planned_with() {
+    let interval = found(Estimate::within(1100.0, 1000.0, 1200.0));
     for (capacity, from) in [
-        (
-            found(Estimate::within(1100.0, 1000.0, 1200.0)),
-            PlannedFrom::LowerEnd,
-        ),
+        (interval, PlannedFrom::LowerEnd),
         (Carried::AtLeast(1000.0), PlannedFrom::HighestTried),
         (found(Estimate::alone(1000.0)), PlannedFrom::Value),
     ] {
@@ -94,10 +102,8 @@ fn a_failure_while_traffic_grows_is_survived() {
     // 10,000 a second grow to 13,000 within 3 minutes, and one is lost.
     assert_eq!(sizing.instances, 14);
     let target = sizing.autoscaler.rate_rps;
-    assert!(
-        (target - 1000.0 * (13.0 / 14.0) / 1.3).abs() < 1e-9,
-        "{target}"
-    );
+    let expected = 1000.0 * (13.0 / 14.0) / 1.3;
+    assert!((target - expected).abs() < 1e-9, "{target}");
 }
 
 /// The CPU figures that are in doubt because nothing was measured so low.
@@ -135,22 +141,19 @@ fn a_wide_interval_of_the_capacity_says_what_its_upper_end_would_save() {
         sized(10_000.0, |asked| asked.capacity = capacity).cautions
     };
     assert_eq!(cautions(810.0, 1190.0), []);
-    let half_width_pct = 25.0;
-    assert_eq!(
-        cautions(750.0, 1250.0),
-        [SizingCaution::WideCapacity {
-            half_width_pct,
-            instances_at_high_end: 8
-        }]
-    );
+    let wide = SizingCaution::WideCapacity {
+        half_width_pct: 25.0,
+        instances_at_high_end: 8,
+    };
+    assert_eq!(cautions(750.0, 1250.0), [wide]);
 }
 
 #[test]
 fn the_smallest_fleet_says_why_it_is_not_smaller() {
     let floor = |demand: &Demand, failures: u32, floor: Option<u32>| {
-        let mut asked = request(demand, NO_CPU);
-        (asked.failures, asked.floor) = (failures, floor);
-        let sizing = size(&asked).unwrap();
+        let sizing = sized_for(demand, NO_CPU, |asked| {
+            (asked.failures, asked.floor) = (failures, floor);
+        });
         let auto = sizing.autoscaler;
         (auto.floor_instances, sizing.instances, auto.floor_from)
     };
@@ -206,11 +209,8 @@ fn the_linear_rule_is_right_where_cpu_use_is_linear() {
 
 #[test]
 fn the_linear_rule_keeps_the_floor_of_the_plan_that_it_is_compared_with() {
-    let demand = Demand::Peak(rate(10_000.0));
     let cpu = |rate: Rate| pct(rate.get() / 10.0);
-    let mut asked = request(&demand, &cpu);
-    asked.floor = Some(20);
-    let sizing = size(&asked).unwrap();
+    let sizing = sized_with(10_000.0, &cpu, |asked| asked.floor = Some(20));
     let linear = sizing.linear_rule.unwrap();
     assert_eq!((sizing.least_instances, sizing.instances), (10, 20));
     assert_eq!((linear.instances, linear.missing_instances), (20, 0));
@@ -253,44 +253,34 @@ fn a_linear_rule_that_oscillates_says_so() {
 
 #[test]
 fn a_fleet_that_follows_the_day_costs_less_and_arrives_in_time() {
-    let demand = day();
-    let mut asked = request(&demand, NO_CPU);
-    asked.failures = 1;
-    asked.growth_per_minute = 0.02;
-    asked.price_per_hour = Some(0.5);
-    let sizing = size(&asked).unwrap();
+    let sizing = sized_for(&day(), NO_CPU, |asked| {
+        asked.failures = 1;
+        asked.growth_per_minute = 0.02;
+        asked.price_per_hour = Some(0.5);
+    });
     let over_time = sizing.over_time.unwrap();
-    assert!(over_time.instance_hours < 0.85 * over_time.fixed_instance_hours);
-    assert!(
-        (over_time.fixed_instance_hours - 24.0 * f64::from(sizing.least_instances)).abs() < 1e-6
-    );
-    assert!((over_time.cost.unwrap() - 0.5 * over_time.instance_hours).abs() < 1e-9);
-    assert!(
-        over_time.worst_load_ratio <= 1.0,
-        "{}",
-        over_time.worst_load_ratio
-    );
+    let (hours, fixed) = (over_time.instance_hours, over_time.fixed_instance_hours);
+    assert!(hours < 0.85 * fixed);
+    assert!((fixed - 24.0 * f64::from(sizing.least_instances)).abs() < 1e-6);
+    assert!((over_time.cost.unwrap() - 0.5 * hours).abs() < 1e-9);
+    assert!(over_time.worst_load_ratio <= 1.0, "{over_time:?}");
     assert_eq!(over_time.steps.len(), 24);
 }
 
 #[test]
 fn traffic_that_rises_faster_than_allowed_for_is_seen() {
-    let sudden = [
-        (0.0, 1000.0),
-        (600.0, 1000.0),
-        (660.0, 9000.0),
-        (1200.0, 9000.0),
-    ];
-    let demand = Demand::Traffic(Traffic::new(&sudden).unwrap());
-    let mut asked = request(&demand, NO_CPU);
-    asked.growth_per_minute = 0.1;
-    asked.floor = Some(1);
-    let sizing = size(&asked).unwrap();
-    let worst = sizing.over_time.unwrap().worst_load_ratio;
-    assert!((worst - 9000.0 / 1300.0).abs() < 0.01, "{worst}");
-    let caution = SizingCaution::TooSteep {
-        worst_load_ratio: worst,
-    };
+    let times = [0.0, 600.0, 660.0, 1200.0];
+    let sudden = times.map(|at| (at, if at < 660.0 { 1000.0 } else { 9000.0 }));
+    let sizing = sized_for(&traffic(&sudden), NO_CPU, |asked| {
+        asked.growth_per_minute = 0.1;
+        asked.floor = Some(1);
+    });
+    let worst_load_ratio = sizing.over_time.unwrap().worst_load_ratio;
+    assert!(
+        (worst_load_ratio - 9000.0 / 1300.0).abs() < 0.01,
+        "{worst_load_ratio}"
+    );
+    let caution = SizingCaution::TooSteep { worst_load_ratio };
     assert_eq!(sizing.cautions.first(), Some(&caution));
 }
 
@@ -315,10 +305,7 @@ fn a_ramp_costs_the_same_in_however_many_rows_it_is_given() {
             (36_000.0 * part, 500.0 + 9500.0 * part)
         };
         let moments: Vec<(f64, f64)> = (0..rows).map(row).collect();
-        let demand = Demand::Traffic(Traffic::new(&moments).unwrap());
-        let mut asked = request(&demand, NO_CPU);
-        asked.failures = 1;
-        let sizing = size(&asked).unwrap();
+        let sizing = sized_for(&traffic(&moments), NO_CPU, |asked| asked.failures = 1);
         let floor = sizing.autoscaler.floor_instances;
         (floor, sizing.over_time.unwrap().instance_hours)
     };
@@ -331,19 +318,16 @@ fn a_ramp_costs_the_same_in_however_many_rows_it_is_given() {
 #[test]
 fn the_cheapest_floor_is_cheaper_than_any_other() {
     let demand = day();
-    let mut asked = request(&demand, NO_CPU);
-    asked.failures = 2;
     let hours = |floor| {
-        let mut fixed = asked;
-        fixed.floor = floor;
-        size(&fixed).unwrap().over_time.unwrap().instance_hours
+        let sizing = sized_for(&demand, NO_CPU, |asked| {
+            (asked.failures, asked.floor) = (2, floor);
+        });
+        sizing.over_time.unwrap().instance_hours
     };
     let best = hours(None);
     assert!((3..=12).all(|floor| hours(Some(floor)) >= best - 1e-9));
-    assert!(
-        hours(Some(3)) > best,
-        "a floor of three halves and more of what each may carry"
-    );
+    // A floor of three halves and more of what each may carry.
+    assert!(hours(Some(3)) > best);
 }
 
 #[test]
@@ -357,16 +341,12 @@ fn figures_that_make_no_sense_are_refused_with_the_way_out() {
         size(&asked).unwrap_err().to_string()
     };
     for growth in [-0.1, f64::NAN, f64::INFINITY, 50.0] {
-        assert!(
-            bad(&|r| r.growth_per_minute = growth).contains("10%/min"),
-            "{growth}"
-        );
+        let message = bad(&|r| r.growth_per_minute = growth);
+        assert!(message.contains("10%/min"), "{growth}: {message}");
     }
     for price in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
-        assert!(
-            bad(&|r| r.price_per_hour = Some(price)).contains("0.34"),
-            "{price}"
-        );
+        let message = bad(&|r| r.price_per_hour = Some(price));
+        assert!(message.contains("0.34"), "{price}: {message}");
     }
     for capacity in [0.0, -5.0, f64::NAN] {
         let message = bad(&|r| r.capacity = found(Estimate::alone(capacity)));
@@ -384,19 +364,15 @@ fn figures_that_make_no_sense_are_refused_with_the_way_out() {
 fn traffic_that_is_none_is_refused_by_its_moment() {
     let of = |moments: &[(f64, f64)]| Traffic::new(moments).unwrap_err();
     assert_eq!(of(&[(0.0, 1.0)]), SizingError::FewMoments(1));
-    assert_eq!(
-        of(&[(0.0, 1.0), (0.0, 1.0)]),
-        SizingError::Order { moment: 2 }
-    );
-    assert_eq!(
-        of(&[(5.0, 1.0), (1.0, 1.0)]),
-        SizingError::Order { moment: 2 }
-    );
+    for moments in [[(0.0, 1.0), (0.0, 1.0)], [(5.0, 1.0), (1.0, 1.0)]] {
+        assert_eq!(of(&moments), SizingError::Order { moment: 2 });
+    }
     for bad in [-1.0, f64::NAN, 1e12] {
-        assert!(matches!(
-            of(&[(0.0, 1.0), (bad, 1.0)]),
-            SizingError::Time { moment: 2, .. }
-        ));
+        let error = of(&[(0.0, 1.0), (bad, 1.0)]);
+        assert!(
+            matches!(error, SizingError::Time { moment: 2, .. }),
+            "{bad}"
+        );
     }
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         let error = of(&[(0.0, bad), (1.0, 1.0)]);
@@ -447,18 +423,18 @@ proptest! {
     ) {
         let demand = match by_time {
             false => Demand::Peak(rate(peak)),
-            true => Demand::Traffic(Traffic::new(&[(0.0, peak / 4.0), (3600.0, peak)]).unwrap()),
+            true => traffic(&[(0.0, peak / 4.0), (3600.0, peak)]),
         };
         let cpu = |rate: Rate| {
             let pct = idle + 90.0 * (rate.get() / 1000.0).powf(bend);
             let low = idle + (1.0 - doubt) * (pct - idle);
             (pct < 100.0).then_some(Estimate::within(pct, low, pct * (1.0 + doubt)))
         };
-        let mut asked = request(&demand, &cpu);
-        (asked.failures, asked.floor) = (failures, floor);
-        asked.growth_per_minute = growth;
-        asked.price_per_hour = Some(2.0);
-        let sizing = size(&asked).unwrap();
+        let sizing = sized_for(&demand, &cpu, |asked| {
+            (asked.failures, asked.floor) = (failures, floor);
+            asked.growth_per_minute = growth;
+            asked.price_per_hour = Some(2.0);
+        });
         let auto = &sizing.autoscaler;
         let Some(target) = auto.hpa_target_pct else {
             // The lower end is no more than what an idle machine uses.

@@ -17,24 +17,10 @@ const BUSY_SHARE: f64 = 0.9;
 /// corrected utilisation of each of `levels`: a range, for only how many
 /// threads are busy in all is known, not on which cores.
 pub(crate) fn of_levels(plan: &Plan, trials: &[Trial], levels: &[Level<'_>]) -> SmtFinding {
-    let found = || {
-        let is_ours = matches!(plan.workload, Workload::Hash(_));
-        let cores = match plan.run.cpus.two_thread_cores() {
-            Ok(_) | Err(NoSpeedup::UnevenCores) if !is_ours => return Err(NoSpeedup::NotOurs),
-            cores => cores?,
-        };
-        let (speedup, all_busy) = of_service(plan, trials)?;
-        Ok(Known {
-            speedup,
-            cores,
-            all_busy,
-        })
-    };
-    let levels = |known: &Known| levels.iter().filter_map(|l| known.level(l)).collect();
-    match found() {
+    match of_service(plan, trials) {
         Err(why) => SmtFinding::unknown(why),
         Ok(known) => SmtFinding {
-            levels: levels(&known),
+            levels: levels.iter().filter_map(|l| known.level(l)).collect(),
             copies: Vec::new(),
             speedup: Ok(known.speedup),
         },
@@ -48,7 +34,7 @@ pub(crate) fn of_copies(
     trials: &[CopiesTrial],
     rows: &[CopiesFinding],
 ) -> SmtFinding {
-    let found = || {
+    let known = || {
         let cores = plan.run.cpus.two_thread_cores()?;
         Ok(Known {
             speedup: from_copies(trials, cores, plan.run.seed)?,
@@ -56,15 +42,14 @@ pub(crate) fn of_copies(
             all_busy: clock_with(trials, cores.saturating_mul(2)),
         })
     };
-    let copies = |known: &Known| {
-        let rows = rows.iter();
-        rows.filter_map(|row| known.copies(row, trials)).collect()
-    };
-    match found() {
+    match known() {
         Err(why) => SmtFinding::unknown(why),
         Ok(known) => SmtFinding {
             levels: Vec::new(),
-            copies: copies(&known),
+            copies: rows
+                .iter()
+                .filter_map(|row| known.copies(row, trials))
+                .collect(),
             speedup: Ok(known.speedup),
         },
     }
@@ -80,7 +65,12 @@ struct Known {
 
 /// The speed-up of a service from its trials on one thread of each core and on
 /// both, and the clock in the latter.
-fn of_service(plan: &Plan, trials: &[Trial]) -> Result<(Speedup, Option<f64>), NoSpeedup> {
+fn of_service(plan: &Plan, trials: &[Trial]) -> Result<Known, NoSpeedup> {
+    let is_ours = matches!(plan.workload, Workload::Hash(_));
+    let cores = match plan.run.cpus.two_thread_cores() {
+        Ok(_) | Err(NoSpeedup::UnevenCores) if !is_ours => return Err(NoSpeedup::NotOurs),
+        cores => cores?,
+    };
     let of_phase = |phase: Phase| -> Vec<&Trial> {
         let counts = |t: &&Trial| t.spec.phase == phase && t.verdict.is_valid();
         trials.iter().filter(counts).collect()
@@ -99,8 +89,11 @@ fn of_service(plan: &Plan, trials: &[Trial]) -> Result<(Speedup, Option<f64>), N
         };
         trials.iter().map(pinned).collect()
     };
-    let speedup = speedup(&pinned(&one), &pinned(&two), plan.run.seed)?;
-    Ok((speedup, mean(two.iter().map(|t| t.machine.clock_ratio))))
+    Ok(Known {
+        speedup: speedup(&pinned(&one), &pinned(&two), plan.run.seed)?,
+        cores,
+        all_busy: mean(two.iter().map(|t| t.machine.clock_ratio)),
+    })
 }
 
 /// The mean clock while this many copies ran.

@@ -53,6 +53,15 @@ struct Seen {
 }
 
 impl Machine {
+    fn of_4_cores(speedup: f64, clock_drop: f64) -> Machine {
+        Machine {
+            cores: 4,
+            one_thread_rps: 1000.0,
+            speedup,
+            clock_drop,
+        }
+    }
+
     /// Poisson arrivals of jobs of exponential length at `offered` per second,
     /// served first come, first served on an idle core if there is one, else
     /// beside a busy thread. Everything is exponential, so the machine is a
@@ -148,25 +157,14 @@ fn worst_error(machine: &Machine, with_clock: bool) -> f64 {
 #[test]
 fn corrected_utilisation_is_linear_in_work_within_one_percent() {
     for speedup in [1.1, 1.27, 1.6] {
-        let machine = Machine {
-            cores: 4,
-            one_thread_rps: 1000.0,
-            speedup,
-            clock_drop: 0.0,
-        };
-        let error = worst_error(&machine, false);
+        let error = worst_error(&Machine::of_4_cores(speedup, 0.0), false);
         assert!(error < 0.01, "s {speedup}: {error}");
     }
 }
 
 #[test]
 fn with_its_clock_a_machine_that_slows_down_is_linear_too_and_without_is_not() {
-    let machine = Machine {
-        cores: 4,
-        one_thread_rps: 1000.0,
-        speedup: 1.25,
-        clock_drop: 0.2,
-    };
+    let machine = Machine::of_4_cores(1.25, 0.2);
     let with = worst_error(&machine, true);
     assert!(with < 0.01, "{with}");
     assert!(
@@ -192,13 +190,10 @@ fn intervals_hold_the_true_speedup_as_often_as_stated() {
             (0..5).map(|_| trial()).collect()
         };
         let (one, two) = (side(1000.0), side(1300.0));
-        let (low, high) = speedup(&one, &two, *seed)
-            .unwrap()
-            .ratio
-            .interval()
-            .unwrap();
+        let ratio = speedup(&one, &two, *seed).unwrap().ratio;
+        let (low, high) = ratio.interval().unwrap();
         assert!(high - low < 0.2, "an interval this wide tells nothing");
-        low <= 1.3 && 1.3 <= high
+        ratio.holds(1.3)
     };
     let hits = (0..200).filter(covers).count();
     assert!(hits >= 180, "{hits} of 200");

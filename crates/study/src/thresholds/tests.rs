@@ -53,8 +53,7 @@ fn intervals_hold_the_truth_as_often_as_stated() {
         let capacity = Estimate::within(found, found * (1.0 - 0.0294), found * (1.0 + 0.0294));
         for (hit, row) in hits.iter_mut().zip(thresholds(&curve, capacity)) {
             let truth = machine.cpu_pct(row_rate(&row, 0.9 * machine.most_rps()));
-            let (low, high) = row.cpu_pct.unwrap().interval().unwrap();
-            *hit += u32::from(low <= truth && truth <= high);
+            *hit += u32::from(row.cpu_pct.unwrap().holds(truth));
         }
     }
     assert!(hits.iter().all(|hits| *hits >= 90), "{hits:?} of 100");

@@ -98,16 +98,22 @@ fn us(trial: &YieldTrial, quantile: f64) -> Option<f64> {
 fn gained_in_passes(seen: &Seen<'_>, arm: Arm) -> Vec<(f64, f64)> {
     let pairs = seen.pairs(arm, Arm::JobAlone);
     let share = |(with, alone): &(&YieldTrial, &YieldTrial)| {
-        let rate = |trial: &YieldTrial| trial.outcome.job.and_then(|job| job.rate());
-        let alone = rate(alone).filter(|rate| *rate > 0.0)?;
-        Some((rate(with)? / alone, with.achieved().get()))
+        let alone = job_rate(alone).filter(|rate| *rate > 0.0)?;
+        Some((job_rate(with)? / alone, with.achieved().get()))
     };
     pairs.iter().filter_map(share).collect()
 }
 
+fn job_rate(trial: &YieldTrial) -> Option<f64> {
+    trial.outcome.job?.rate()
+}
+
 fn gained(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
     if !arm.has_job() {
-        return (seen.passes(arm) > 0).then(|| Estimate::within(0.0, 0.0, 0.0));
+        return seen
+            .counting(arm)
+            .next()
+            .map(|_| Estimate::within(0.0, 0.0, 0.0));
     }
     let shares: Vec<f64> = gained_in_passes(seen, arm)
         .iter()
@@ -144,13 +150,8 @@ fn price(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
         .filter_map(|(with, alone)| {
             let paid = us(with, 0.99)? - us(alone, 0.99)?;
             let pass = with.spec.pass;
-            let job = seen
-                .counting
-                .get(&(Arm::JobAlone, pass))?
-                .outcome
-                .job?
-                .rate()?;
-            let gained = with.outcome.job?.rate()? / job * 100.0;
+            let alone = seen.counting.get(&(Arm::JobAlone, pass))?;
+            let gained = job_rate(with)? / job_rate(alone)? * 100.0;
             Some((paid, gained))
         })
         .collect();
@@ -202,8 +203,7 @@ fn per_request<'t>(seen: &Seen<'t>, arm: Arm) -> (Vec<&'t YieldTrial>, Option<f6
     let requests: u64 = trials.iter().map(|t| t.work.completed).sum();
     let sum = |of: &dyn Fn(&YieldTrial) -> Option<Duration>| {
         // A trial without the value would make the sum too small.
-        let times: Option<Vec<Duration>> = trials.iter().map(|t| of(t)).collect();
-        let whole: Duration = times?.iter().sum();
+        let whole = trials.iter().map(|t| of(t)).sum::<Option<Duration>>()?;
         (requests > 0).then(|| whole.as_secs_f64() * 1e6 / requests as f64)
     };
     let run_delay = sum(&|t| t.service.as_ref()?.run_delay);

@@ -114,6 +114,11 @@ impl Look {
         };
         let own = || steps.iter().chain(pairs.iter().map(|pair| &pair.with));
         let worst: Vec<f64> = own().filter_map(|slots| worst_us(slots)).collect();
+        let median_of = |draw: &[usize]| {
+            let drawn = draw.iter().filter_map(|at| worst.get(*at));
+            median(&mut drawn.copied().collect::<Vec<_>>())
+        };
+        let settled = self.of(&pairs, settled);
         let back = (arm != Arm::ServiceAlone).then(|| self.yields(&pairs));
         StepFinding {
             arm,
@@ -121,18 +126,8 @@ impl Look {
             status: back.map(|(status, _)| status),
             yield_time_ms: back.and_then(|(_, time)| time),
             cost_request_seconds: self.of(&pairs, cost),
-            settled_change_pct: self
-                .of(&pairs, settled)
-                .map(|e| e.map_rising(|log| log.exp_m1() * 100.0)),
-            worst_slot_p99_us: resampled(worst.len(), self.seed, |draw| {
-                median(
-                    &mut draw
-                        .iter()
-                        .filter_map(|at| worst.get(*at))
-                        .copied()
-                        .collect::<Vec<_>>(),
-                )
-            }),
+            settled_change_pct: settled.map(|e| e.map_rising(|log| log.exp_m1() * 100.0)),
+            worst_slot_p99_us: resampled(worst.len(), self.seed, median_of),
         }
     }
 

@@ -4,7 +4,8 @@ use super::*;
 use crate::seeded::Rng;
 use crate::testing::{job_work, yield_plan, yield_trial};
 use plimsoll_model::{
-    BudgetVerdict, Cause, CpuTime, Invalid, JobHeld, MissingArm, ServiceUse, Share, Verdict,
+    BudgetVerdict, Cause, CpuTime, Invalid, JobHeld, KneeStatus, MissingArm, ServiceUse, Share,
+    Verdict,
 };
 use std::time::Duration;
 
@@ -99,6 +100,11 @@ fn run(plan: &YieldPlan, noise: f64, seed: u64) -> Vec<YieldTrial> {
     trials
 }
 
+fn found(passes: u32, noise: f64, seed: u64) -> YieldFindings {
+    let plan = plan(passes);
+    findings(&plan, &run(&plan, noise, seed))
+}
+
 fn arm_of(trial: &YieldTrial) -> Option<Arm> {
     match trial.spec.setting {
         YieldSetting::Beside { arm, .. } => Some(arm),
@@ -113,7 +119,7 @@ fn disturbed() -> Verdict {
     }])
 }
 
-fn of(findings: &YieldFindings, arm: Arm) -> &plimsoll_model::ArmFinding {
+fn of(findings: &YieldFindings, arm: Arm) -> &ArmFinding {
     findings.arms.iter().find(|a| a.arm == arm).unwrap()
 }
 
@@ -154,8 +160,7 @@ fn a_service_that_never_keeps_up_beside_a_job_is_beyond_any_budget() {
 
 #[test]
 fn the_arm_that_gains_most_within_the_budget_is_recommended() {
-    let plan = plan(8);
-    let found = findings(&plan, &run(&plan, 0.01, 1));
+    let found = found(8, 0.01, 1);
     let idle = of(&found, Arm::SchedIdle);
     assert_eq!(idle.verdict, Some(BudgetVerdict::Within));
     assert!((idle.work_gained_share.unwrap().value - 0.4).abs() < 1e-6);
@@ -165,12 +170,10 @@ fn the_arm_that_gains_most_within_the_budget_is_recommended() {
     assert_eq!(found.recommended.within_budget, Some(true));
     assert_eq!(found.recommended.headroom_pct, None);
     assert!(found.noise_floor_pct.unwrap() < 2.5);
-    assert_eq!(found.missing_arms, plan.sideload.missing_arms);
+    assert_eq!(found.missing_arms, plan(8).sideload.missing_arms);
     let alone = of(&found, Arm::ServiceAlone);
-    assert_eq!(
-        alone.work_gained_share.unwrap().interval(),
-        Some((0.0, 0.0))
-    );
+    let none = Estimate::within(0.0, 0.0, 0.0);
+    assert_eq!(alone.work_gained_share, Some(none));
     assert!((alone.total_work_share.unwrap().value - 0.6).abs() < 1e-6);
     assert_eq!((alone.verdict, alone.latency_change_pct), (None, None));
     let job = of(&found, Arm::JobAlone);
@@ -180,8 +183,7 @@ fn the_arm_that_gains_most_within_the_budget_is_recommended() {
 
 #[test]
 fn an_arm_that_doubles_latency_is_beyond_the_budget_and_says_why() {
-    let plan = plan(8);
-    let found = findings(&plan, &run(&plan, 0.01, 2));
+    let found = found(8, 0.01, 2);
     let none = of(&found, Arm::None);
     assert_eq!(none.verdict, Some(BudgetVerdict::Beyond));
     let p99 = none.latency_change_pct.unwrap().p99;
@@ -197,15 +199,13 @@ fn extra_latency_has_its_cause() {
     let plan = plan(6);
     let cause = |waits_us, cpu_us| {
         let mut trials = run(&plan, 0.01, 3);
-        for at in trials.iter_mut() {
-            if arm_of(at) == Some(Arm::None) {
-                let truth = Truth {
-                    waits_us,
-                    cpu_us,
-                    ..DOUBLES
-                };
-                *at = trial(Arm::None, at.spec.pass, truth, 1.0);
-            }
+        let truth = Truth {
+            waits_us,
+            cpu_us,
+            ..DOUBLES
+        };
+        for at in trials.iter_mut().filter(|t| arm_of(t) == Some(Arm::None)) {
+            *at = trial(Arm::None, at.spec.pass, truth, 1.0);
         }
         of(&findings(&plan, &trials), Arm::None).cause
     };
@@ -216,8 +216,7 @@ fn extra_latency_has_its_cause() {
 
 #[test]
 fn with_noise_as_large_as_the_budget_arms_are_inconclusive() {
-    let plan = plan(6);
-    let found = findings(&plan, &run(&plan, 0.3, 4));
+    let found = found(6, 0.3, 4);
     let idle = of(&found, Arm::SchedIdle);
     assert_eq!(idle.verdict, Some(BudgetVerdict::Inconclusive));
     assert!(idle.passes_to_tell.unwrap() > 6);
@@ -244,8 +243,7 @@ fn a_pass_with_an_invalid_trial_of_any_arm_is_not_complete() {
 
 #[test]
 fn with_four_passes_arms_are_inconclusive() {
-    let plan = plan(4);
-    let found = findings(&plan, &run(&plan, 0.001, 5));
+    let found = found(4, 0.001, 5);
     let idle = of(&found, Arm::SchedIdle);
     assert_eq!(idle.latency_change_pct.unwrap().p99.interval(), None);
     assert_eq!(idle.verdict, Some(BudgetVerdict::Inconclusive));
@@ -309,9 +307,12 @@ fn a_curve_has_its_knee_and_the_headroom_of_the_most_work_within_the_budget() {
     assert_eq!(verdicts[0], Some(BudgetVerdict::Beyond));
     assert_eq!(verdicts[4], Some(BudgetVerdict::Within));
     assert!(curve.points.iter().all(|p| p.found.trials == 8));
-    assert_eq!(curve.knee.status, plimsoll_model::KneeStatus::Found);
-    let (low, high) = curve.knee.headroom_pct.unwrap().interval().unwrap();
-    assert!(low <= 15.0 && 15.0 <= high, "{:?}", curve.knee);
+    assert_eq!(curve.knee.status, KneeStatus::Found);
+    assert!(
+        curve.knee.headroom_pct.unwrap().holds(15.0),
+        "{:?}",
+        curve.knee
+    );
     let rise = curve.knee.rise_pct.unwrap().value;
     assert!((rise - 60.0).abs() < 5.0, "{rise}");
     assert_eq!(curve.recommended_headroom_pct, Some(15.0));
@@ -360,8 +361,7 @@ fn restriction_of_a_job_is_the_mean_over_trials_that_have_it() {
 
 #[test]
 fn no_trials_give_no_findings() {
-    let plan = plan(6);
-    let found = findings(&plan, &[]);
+    let found = findings(&plan(6), &[]);
     assert_eq!(found.recommended.within_budget, None);
     assert!(found.arms.iter().all(|a| a.latency_us.is_none()));
 }
@@ -369,12 +369,10 @@ fn no_trials_give_no_findings() {
 #[test]
 fn intervals_hold_the_truth_about_as_often_as_they_say() {
     for passes in [6, 8] {
-        let plan = plan(passes);
         let holds = |seed: &u64| {
-            let found = findings(&plan, &run(&plan, 0.2, 1000 + seed));
+            let found = found(passes, 0.2, 1000 + seed);
             let change = of(&found, Arm::SchedIdle).latency_change_pct.unwrap();
-            let (low, high) = change.p99.interval().unwrap();
-            low <= 0.0 && 0.0 <= high
+            change.p99.holds(0.0)
         };
         let hits = (0..100).filter(holds).count();
         assert!(hits >= 90, "{hits} of 100 with {passes} passes");

@@ -1,7 +1,7 @@
 //! Trials on one thread and on both, on machines whose speed-up is known.
 
 use crate::simulated;
-use plimsoll_model::{Estimate, LoadLevel, NoSpeedup, Phase, Plan, Rate, Speedup, Trial};
+use plimsoll_model::{LoadLevel, NoSpeedup, Phase, Plan, Rate, Speedup, Trial};
 use plimsoll_simulate::{Curve, Disturbance, Effect, Machine, Service, TwoThreads};
 use plimsoll_study::findings;
 use std::time::Duration;
@@ -134,16 +134,9 @@ fn speedup(effort: &str, seed: u64) -> Speedup {
 fn a_known_speedup_is_found_within_its_interval_as_often_as_stated() {
     for effort in [QUICK, FULL] {
         let found: Vec<Speedup> = (0..60).map(|seed| speedup(effort, seed)).collect();
-        let holds = |estimate: Estimate, truth: f64| {
-            let (low, high) = estimate.interval().unwrap();
-            low <= truth && truth <= high
-        };
-        let equal = found
-            .iter()
-            .filter(|s| holds(s.at_equal_clock_ratio.unwrap(), THREADS.speedup));
-        let as_it_comes = found.iter().filter(|s| holds(s.ratio, THREADS.ratio()));
-        let (equal, as_it_comes) = (equal.count(), as_it_comes.count());
-        println!("{effort:?}: {equal} and {as_it_comes} of 60");
+        let count = |holds: fn(&&Speedup) -> bool| found.iter().filter(holds).count();
+        let equal = count(|s| s.at_equal_clock_ratio.unwrap().holds(THREADS.speedup));
+        let as_it_comes = count(|s| s.ratio.holds(THREADS.ratio()));
         // At 95 % a fair interval holds fewer than 51 of 60 times once in
         // about 500.
         assert!(equal >= 51 && as_it_comes >= 51, "{equal} {as_it_comes}");

@@ -82,10 +82,7 @@ fn the_interval_of_a_known_knee_holds_it() {
             .map(|seed| found(at_15, passes, 0.05, seed))
             .collect();
         let is_found = |k: &&Knee| k.status == KneeStatus::Found;
-        let holds = |k: &&Knee| {
-            let (low, high) = k.headroom_pct.unwrap().interval().unwrap();
-            low <= 15.0 && 15.0 <= high
-        };
+        let holds = |k: &&Knee| k.headroom_pct.unwrap().holds(15.0);
         let told = knees.iter().filter(is_found).count();
         let held = knees.iter().filter(is_found).filter(holds).count();
         assert!(told >= 90, "{told} of 100 with {passes} passes");
@@ -99,11 +96,6 @@ fn what_does_not_rise_has_no_knee() {
         let knees = (0..100).map(|seed| found(flat, 8, noise, seed).status);
         let statuses: Vec<KneeStatus> = knees.collect();
         let count = |wanted| statuses.iter().filter(|s| **s == wanted).count();
-        println!(
-            "{noise}: {} none {} found",
-            count(KneeStatus::None),
-            count(KneeStatus::Found)
-        );
         assert!(count(KneeStatus::None) >= 90, "{noise}: {statuses:?}");
         assert!(count(KneeStatus::Found) <= 5, "{noise}: {statuses:?}");
     }
@@ -113,11 +105,9 @@ fn what_does_not_rise_has_no_knee() {
 fn noise_that_hides_where_it_rises_is_said_to_do_so() {
     let wrong = |seed: &u64| {
         let knee = found(at_15, 6, 0.6, *seed);
-        let (low, high) = knee.headroom_pct?.interval()?;
-        let is_held = low <= 15.0 && 15.0 <= high;
-        (knee.status == KneeStatus::Found && !is_held).then_some(*seed)
+        knee.status == KneeStatus::Found && !knee.headroom_pct.unwrap().holds(15.0)
     };
-    let wrongly: Vec<u64> = (0..100).filter(|seed| wrong(seed).is_some()).collect();
+    let wrongly: Vec<u64> = (0..100).filter(wrong).collect();
     assert!(wrongly.len() <= 5, "{wrongly:?}");
     let told = (0..100).filter(|s| found(at_15, 6, 0.6, *s).status == KneeStatus::Inconclusive);
     assert!(told.count() > 0);

@@ -55,9 +55,13 @@ struct Machine {
 
 impl Machine {
     fn seeded(seed: u64) -> Machine {
+        Machine::with(0.5, 90, seed)
+    }
+
+    fn with(noise: f64, requests: u64, seed: u64) -> Machine {
         Machine {
-            noise: 0.5,
-            requests: 90,
+            noise,
+            requests,
             rng: Rng::seeded(seed),
         }
     }
@@ -105,9 +109,12 @@ impl Machine {
 
 /// What is found of the one arm with a job.
 fn found(plan: &YieldPlan, trials: &[YieldTrial]) -> StepFinding {
-    let found = findings(plan, &Seen::of(trials, None)).arms;
-    let arm = found.into_iter().find(|f| f.arm == Arm::Weight);
-    arm.unwrap()
+    let mut found = stepped(plan, trials).arms.into_iter();
+    found.find(|f| f.arm == Arm::Weight).unwrap()
+}
+
+fn stepped(plan: &YieldPlan, trials: &[YieldTrial]) -> Stepped {
+    findings(plan, &Seen::of(trials, None))
 }
 
 fn of_seeds(passes: u32, excess: Excess) -> Vec<StepFinding> {
@@ -121,10 +128,7 @@ fn an_arm_that_costs_nothing_is_back_at_once() {
     let all = of_seeds(8, nothing);
     let at_once = all.iter().filter(|f| f.status == Some(StepStatus::AtOnce));
     assert!(at_once.count() >= 38, "{all:#?}");
-    let free = |f: &&StepFinding| {
-        let (low, high) = f.cost_request_seconds.unwrap().interval().unwrap();
-        low <= 0.0 && 0.0 <= high
-    };
+    let free = |f: &&StepFinding| f.cost_request_seconds.unwrap().holds(0.0);
     assert!(all.iter().filter(free).count() >= 35);
 }
 
@@ -182,11 +186,7 @@ fn latency_high_in_most_steps_is_inconclusive() {
 #[test]
 fn the_cost_is_the_extra_time_of_all_requests() {
     let plan = plan(8);
-    let machine = Machine {
-        noise: 0.0,
-        ..Machine::seeded(1)
-    };
-    let trials = machine.run(&plan, back_after_400_ms);
+    let trials = Machine::with(0.0, 90, 1).run(&plan, back_after_400_ms);
     let found = found(&plan, &trials);
     // 8 slots of 90 requests, each of which takes 1.01 ms on average, thrice.
     let wanted = 8.0 * 90.0 * 2.0 * (91.0 / 180.0) * 2e-3;
@@ -217,13 +217,8 @@ fn few_steps_and_few_requests_are_inconclusive() {
 #[test]
 fn slots_with_few_requests_are_joined() {
     let plan = plan(8);
-    let machine = Machine {
-        requests: 7,
-        ..Machine::seeded(2)
-    };
-    let trials = machine.run(&plan, back_after_400_ms);
-    let stepped = findings(&plan, &Seen::of(&trials, None));
-    assert_eq!(stepped.slot_ms, Some(150.0));
+    let trials = Machine::with(0.5, 7, 2).run(&plan, back_after_400_ms);
+    assert_eq!(stepped(&plan, &trials).slot_ms, Some(150.0));
     let time = found(&plan, &trials).yield_time_ms.unwrap().value;
     assert!((time - 450.0).abs() < 1.0, "{time}");
 }
@@ -232,16 +227,12 @@ fn slots_with_few_requests_are_joined() {
 fn the_band_is_the_budget_or_the_noise() {
     let plan = plan(8);
     let band = |noise| {
-        let machine = Machine {
-            noise,
-            ..Machine::seeded(3)
-        };
-        let trials = machine.run(&plan, nothing);
-        findings(&plan, &Seen::of(&trials, None)).band_pct.unwrap()
+        let trials = Machine::with(noise, 90, 3).run(&plan, nothing);
+        stepped(&plan, &trials).band_pct.unwrap()
     };
     assert!((band(0.0) - 5.0).abs() < 1e-9);
     assert!(band(3.0) > 8.0);
-    let none = findings(&plan, &Seen::of(&[], None));
+    let none = stepped(&plan, &[]);
     assert_eq!((none.band_pct, none.arms.len()), (None, 2));
 }
 
@@ -250,7 +241,7 @@ fn a_plan_without_steps_has_no_such_findings() {
     let mut plan = plan(8);
     let trials = Machine::seeded(1).run(&plan, never);
     plan.step = None;
-    let found = findings(&plan, &Seen::of(&trials, None));
+    let found = stepped(&plan, &trials);
     assert!(found.arms.is_empty() && found.slot_ms.is_none());
 }
 
@@ -293,9 +284,10 @@ fn with_steps_no_budget_applies_and_no_arm_is_recommended() {
 
 #[test]
 fn the_course_for_the_chart_agrees_with_the_decision() {
-    let plan = plan(12);
+    let mut plan = plan(12);
     let trials = Machine::seeded(3).run(&plan, back_after_400_ms);
-    let courses = courses(&plan, &Seen::of(&trials, None));
+    let of = |plan: &YieldPlan, trials: &[YieldTrial]| courses(plan, &Seen::of(trials, None));
+    let courses = of(&plan, &trials);
     let [course] = courses.as_slice() else {
         panic!("one arm has a job: {courses:?}");
     };
@@ -310,10 +302,9 @@ fn the_course_for_the_chart_agrees_with_the_decision() {
     }
     let late = course.slots.iter().filter(|s| s.is_late == Some(true));
     assert!(late.count() < 8 + SLOTS / 10);
-    let mut unstepped = plan.clone();
-    unstepped.step = None;
-    assert!(super::courses(&unstepped, &Seen::of(&trials, None)).is_empty());
-    assert!(super::courses(&plan, &Seen::of(&[], None)).is_empty());
+    assert!(of(&plan, &[]).is_empty());
+    plan.step = None;
+    assert!(of(&plan, &trials).is_empty());
 }
 
 /// What the service alone is said to do, whose latency is so many times as long
@@ -332,7 +323,7 @@ fn alone(passes: u32, of: fn(usize) -> f64, answered: u64) -> Option<KeptUp> {
             }
         }
     }
-    findings(&plan, &Seen::of(&trials, None)).alone
+    stepped(&plan, &trials).alone
 }
 
 #[test]
