@@ -96,7 +96,7 @@ fn is_calibration<S, O>(trial: &Trial<S, O>) -> bool {
     trial.spec.phase == Phase::Calibration
 }
 
-/// How often the rate of the next trial was tried in vain just before.
+/// How often the rate of the next trial was tried without a result just before.
 fn attempt<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>], rate: Rate) -> u32 {
     let in_vain = |t: &&Trial<S, O>| is_calibration(t) && t.asked() == rate && is_doubtful(plan, t);
     trials.iter().rev().take_while(in_vain).count() as u32

@@ -174,7 +174,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
     /// phase.
     fn stepped(&self, spec: &TrialSpec<S>, rate: Rate) -> Option<SteppedRate> {
         let step = self.steps.as_ref()?;
-        let is_level = matches!(spec.phase, Phase::Level { .. });
+        let is_level = spec.phase.is_level();
         is_level.then(|| step.offered(rate, spec.warm_up.max))
     }
 }

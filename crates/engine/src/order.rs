@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_means_the_same_order_for_ever() {
+    fn a_seed_always_gives_the_same_order() {
         let levels: Vec<u32> = (1..=11).collect();
         assert_eq!(visits(&levels, 1, 0), [8, 6, 11, 4, 2, 7, 9, 10, 1, 5, 3]);
         assert_ne!(visits(&levels, 1, 0), visits(&levels, 2, 0));

@@ -2,7 +2,7 @@
 
 use crate::conduct::RunError;
 use plimsoll_load::Load;
-use plimsoll_model::{Phase, TrialSpec};
+use plimsoll_model::TrialSpec;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ impl Restart {
         spec: &TrialSpec<S>,
         load: &mut dyn Load,
     ) -> Result<(), RunError> {
-        let begins = matches!(spec.phase, Phase::Level { .. }) && self.pass != Some(spec.pass);
+        let begins = spec.phase.is_level() && self.pass != Some(spec.pass);
         if !begins {
             return Ok(());
         }

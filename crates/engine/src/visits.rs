@@ -68,7 +68,7 @@ pub fn typical<'a, S: 'a, O: 'a>(
 ) -> Duration {
     let levels: Vec<Duration> = trials
         .into_iter()
-        .filter(|t| matches!(t.spec.phase, Phase::Level { .. }))
+        .filter(|t| t.spec.phase.is_level())
         .map(|t| t.took)
         .collect();
     match levels.len() as u32 {
@@ -100,8 +100,7 @@ pub fn idle<S: TrialSetting, O>(
 
 /// How many visits were made at least once.
 pub fn visited<S, O>(trials: &[Trial<S, O>]) -> usize {
-    let is_first =
-        |t: &&Trial<S, O>| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
+    let is_first = |t: &&Trial<S, O>| t.spec.phase.is_level() && t.spec.attempt == 0;
     trials.iter().filter(is_first).count()
 }
 
@@ -137,8 +136,7 @@ pub fn repeats<S: TrialSetting, O>(
             && a.spec.pass == b.spec.pass
     };
     let is_last_try = |(at, t): &(usize, &Trial<S, O>)| {
-        matches!(t.spec.phase, Phase::Level { .. })
-            && !trials[at + 1..].iter().any(|later| same(later, t))
+        t.spec.phase.is_level() && !trials[at + 1..].iter().any(|later| same(later, t))
     };
     let is_due = |t: &Trial<S, O>| !t.verdict.is_valid() && t.spec.attempt < run.bounds.retries;
     let last_tries = trials.iter().enumerate().filter(is_last_try);

@@ -256,7 +256,7 @@ impl fmt::Display for TriedAt {
 pub const LIGHT_PCT: f64 = 20.0;
 
 /// Up to this load, in percent, the lowest level may stand for light load where
-/// nothing lighter counts. At half load the mean time in a single server is
+/// nothing lighter is valid. At half load the mean time in a single server is
 /// already twice that in an idle one (M/M/1: `1 / (1 - load)`); beyond it, what
 /// a goal would multiply is the queue itself.
 pub const STAND_IN_PCT: f64 = 50.0;

@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_finding_says_what_is_carried_as_far_as_it_was_found() {
+    fn a_finding_becomes_a_value_a_bound_or_unknown() {
         let of = |status, rate_rps| {
             Carried::from(&CapacityFinding {
                 goal: Goal::default(),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_carried_at_least_has_no_upper_end() {
+    fn a_lower_bound_has_no_upper_end() {
         let doubled = Carried::AtLeast(100.0).times(2.0).estimate().unwrap();
         assert_eq!((doubled.low, doubled.high), (Some(200.0), None));
     }

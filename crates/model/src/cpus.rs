@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused_and_shown() {
+    fn invalid_lists_are_refused_and_shown() {
         for bad in ["a", "1-", "3-1", "-1", "1,,2", "0-99999999"] {
             assert_eq!(bad.parse::<CpuSet>(), Err(CpuSetError(bad.to_owned())));
         }

@@ -41,7 +41,7 @@ pub struct LevelPicture {
     /// Latency over percentile of the merged trials, ascending.
     pub spectrum: Vec<SpectrumPoint>,
     /// Whether answers came as fast as requests were intended; `None` without
-    /// a trial that counts.
+    /// a valid trial.
     pub carried: Option<bool>,
 }
 

@@ -406,7 +406,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_arm_is_read_by_the_name_that_it_is_shown_and_recorded_with() {
+    fn arm_names_round_trip() {
         for arm in Arm::ALL {
             assert_eq!(arm.to_string().parse(), Ok(arm));
         }

@@ -31,13 +31,14 @@ pub enum Phase {
 }
 
 impl Phase {
+    pub fn is_level(self) -> bool {
+        matches!(self, Phase::Level { .. })
+    }
+
     /// Whether it shows how the service as it is goes with the load: neither
     /// the search for the rated rate nor a service that was moved does.
     pub fn shows_load(self) -> bool {
-        matches!(
-            self,
-            Phase::Level { .. } | Phase::Search | Phase::Confirmation
-        )
+        self.is_level() || matches!(self, Phase::Search | Phase::Confirmation)
     }
 }
 

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_refuse_what_is_no_rate() {
+    fn invalid_rates_are_refused() {
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(Rate::per_second(bad), None, "{bad}");
         }

@@ -98,7 +98,7 @@ impl Observer for Lines {
 /// How many planned visits a trial does: none if it repeats one, or is part of
 /// the preparation or the search.
 fn visits(phase: Phase, attempt: u32) -> usize {
-    usize::from(attempt == 0 && matches!(phase, Phase::Level { .. }))
+    usize::from(attempt == 0 && phase.is_level())
 }
 
 fn described(what: &str, attempt: u32) -> String {

@@ -39,7 +39,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_rises_already_is_left_alone() {
+    fn a_rising_series_is_unchanged() {
         assert_eq!(fit(&[(1.0, 1.0), (2.0, 5.0), (2.0, 1.0)]), [1.0, 2.0, 2.0]);
         assert!(fit(&[]).is_empty());
     }

@@ -233,9 +233,8 @@ mod tests {
     /// At `rate`, in which every request took `us` microseconds.
     fn calibration(rate: f64, requests: u64, us: u64) -> Trial {
         let mut trial = calibration_trial(rate, rate as u64);
-        for _ in 0..requests {
-            trial.work.latency.record(Duration::from_micros(us));
-        }
+        let latency = Duration::from_micros(us);
+        trial.work.latency.record_many(latency, requests);
         trial
     }
 

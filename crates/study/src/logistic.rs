@@ -299,14 +299,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_rise_has_no_line() {
+    fn falling_counts_have_no_line() {
         assert_eq!(fit(&[count(0.9, 500.0), count(1.1, 50.0)], None), None);
         assert_eq!(fit(&[count(1.0, 5.0), count(1.0, 6.0)], None), None);
         assert_eq!(fit(&[], None), None);
     }
 
     #[test]
-    fn a_cliff_is_a_steep_line_not_an_endless_one() {
+    fn a_cliff_is_a_steep_line_of_bounded_slope() {
         let found = fit(
             &[count(0.9, 0.0), count(0.95, 0.0), count(1.0, 9990.0)],
             None,

@@ -88,7 +88,7 @@ pub(crate) fn speedup(
 ///
 /// # Errors
 ///
-/// Where no trial of either number counts.
+/// Where no trial of either number is valid.
 pub(crate) fn from_copies(
     trials: &[CopiesTrial],
     cores: u32,

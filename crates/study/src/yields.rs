@@ -16,8 +16,8 @@ mod verdict;
 use crate::bootstrap;
 use crate::rated::rated;
 use plimsoll_model::{
-    Arm, ArmFinding, Estimate, Phase, Rate, Share, SideloadPlan, StepCourse, YieldFindings,
-    YieldPlan, YieldSetting, YieldTrial,
+    Arm, ArmFinding, Estimate, Rate, Share, SideloadPlan, StepCourse, YieldFindings, YieldPlan,
+    YieldSetting, YieldTrial,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,8 +61,8 @@ pub fn findings(plan: &YieldPlan, trials: &[YieldTrial]) -> YieldFindings {
         let found = tried.iter_mut().map(|t| &mut t.found);
         found.for_each(verdict::leave_out);
     }
-    let counting = tried.iter().map(|t| t.seen.counting_passes(t.found.arm));
-    let passes = counting.reduce(|all, of_arm| &all & &of_arm);
+    let valid = tried.iter().map(|t| t.seen.valid_passes(t.found.arm));
+    let passes = valid.reduce(|all, of_arm| &all & &of_arm);
     let curve = headrooms::curves(&context, &tried);
     let stepped = step::findings(plan, &of_arms);
     let is_point = |t: &Tried<'_>| t.headroom.is_some() && !side.headrooms.is_empty();
@@ -136,18 +136,18 @@ fn asked_rps(trial: &YieldTrial) -> Option<f64> {
     }
 }
 
-/// The trials of each arm, and the last one that counts of each pass: those
+/// The trials of each arm, and the last valid one of each pass: those
 /// with one headroom, and those without any.
 struct Seen<'t> {
     trials: BTreeMap<Arm, Vec<&'t YieldTrial>>,
-    counting: BTreeMap<(Arm, u32), &'t YieldTrial>,
+    valid: BTreeMap<(Arm, u32), &'t YieldTrial>,
 }
 
 impl<'t> Seen<'t> {
     fn of(trials: &'t [YieldTrial], wanted: Option<Share>) -> Seen<'t> {
         let mut seen = Seen {
             trials: BTreeMap::new(),
-            counting: BTreeMap::new(),
+            valid: BTreeMap::new(),
         };
         for trial in trials {
             let YieldSetting::Beside { arm, headroom, .. } = trial.spec.setting else {
@@ -156,12 +156,12 @@ impl<'t> Seen<'t> {
             // What a file says in decimals may be off by its last digit.
             let is_near = |(a, b): (Share, Share)| (a.get() - b.get()).abs() < 1e-9;
             let is_wanted = headroom.zip(wanted).is_none_or(is_near);
-            if !is_wanted || !matches!(trial.spec.phase, Phase::Level { .. }) {
+            if !is_wanted || !trial.spec.phase.is_level() {
                 continue;
             }
             seen.trials.entry(arm).or_default().push(trial);
             if trial.verdict.is_valid() {
-                seen.counting.insert((arm, trial.spec.pass), trial);
+                seen.valid.insert((arm, trial.spec.pass), trial);
             }
         }
         seen
@@ -171,24 +171,24 @@ impl<'t> Seen<'t> {
         self.trials.get(&arm).map_or(&[], Vec::as_slice)
     }
 
-    /// Those of an arm that count, one for each pass.
-    fn counting(&self, arm: Arm) -> impl Iterator<Item = &'t YieldTrial> {
+    /// The valid ones of an arm, one for each pass.
+    fn valid(&self, arm: Arm) -> impl Iterator<Item = &'t YieldTrial> {
         let of = (arm, 0)..=(arm, u32::MAX);
-        self.counting.range(of).map(|(_, trial)| *trial)
+        self.valid.range(of).map(|(_, trial)| *trial)
     }
 
-    /// The passes in which an arm counts.
-    fn counting_passes(&self, arm: Arm) -> BTreeSet<u32> {
-        self.counting(arm).map(|trial| trial.spec.pass).collect()
+    /// The passes with a valid trial of an arm.
+    fn valid_passes(&self, arm: Arm) -> BTreeSet<u32> {
+        self.valid(arm).map(|trial| trial.spec.pass).collect()
     }
 
-    /// Trials of two arms that count, of the same passes.
+    /// Valid trials of two arms, of the same passes.
     fn pairs(&self, arm: Arm, other: Arm) -> Vec<(&'t YieldTrial, &'t YieldTrial)> {
         let with = |trial: &'t YieldTrial| {
-            let other = self.counting.get(&(other, trial.spec.pass))?;
+            let other = self.valid.get(&(other, trial.spec.pass))?;
             Some((trial, *other))
         };
-        self.counting(arm).filter_map(with).collect()
+        self.valid(arm).filter_map(with).collect()
     }
 }
 

@@ -54,14 +54,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_that_are_none_are_refused() {
+    fn invalid_times_are_refused() {
         for bad in ["0s", "-5s", "5", "NaNs", "1000h", ""] {
             assert!(positive_duration(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
-    fn numbers_that_are_none_are_refused() {
+    fn invalid_numbers_are_refused() {
         for bad in ["0", "-1", "NaN", "inf", "1e300", "fast", ""] {
             assert!(rate(bad).is_err(), "{bad}");
         }

@@ -55,7 +55,7 @@ fn numbers<'a>(trials: impl IntoIterator<Item = &'a CopiesTrial>) -> Vec<u32> {
 }
 
 fn is_visit(trial: &CopiesTrial) -> bool {
-    matches!(trial.spec.phase, Phase::Level { .. })
+    trial.spec.phase.is_level()
 }
 
 #[test]

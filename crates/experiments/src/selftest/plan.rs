@@ -8,8 +8,8 @@ use crate::sweep::Effort;
 use plimsoll_engine::RunError;
 use plimsoll_load::known::Discipline;
 use plimsoll_model::{
-    Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, InterruptTime, LIGHT_PCT, LoadLevel, Phase,
-    Plan, Rate, RunPlan, SearchPlan, Share, Trial, WarmUp, Workload,
+    Arrivals, Bounds, CalibrationPlan, CpuPlan, Goal, InterruptTime, LIGHT_PCT, LoadLevel, Plan,
+    Rate, RunPlan, SearchPlan, Share, Trial, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -167,7 +167,7 @@ pub(super) fn extended(plan: &Plan, trials: &[Trial], effort: Effort) -> Plan {
         trials.iter().filter(|t| is(t)).map(|t| t.took).sum()
     };
     let wasted = sum(&|t| !t.verdict.is_valid());
-    let levels = sum(&|t| matches!(t.spec.phase, Phase::Level { .. }));
+    let levels = sum(&|t| t.spec.phase.is_level());
     let more = wasted.min(times(effort).again);
     let mut extended = plan.clone();
     let searches = plan.search.map_or(AROUND, |search| search.budget / 2);

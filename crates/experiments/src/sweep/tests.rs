@@ -79,9 +79,7 @@ fn sweep(plan: &Plan, machine: &mut Simulated) -> Vec<Trial> {
 }
 
 fn at_levels(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
-    trials
-        .iter()
-        .filter(|t| matches!(t.spec.phase, Phase::Level { .. }))
+    trials.iter().filter(|t| t.spec.phase.is_level())
 }
 
 #[test]
@@ -138,9 +136,7 @@ fn an_invalid_trial_is_repeated_up_to_three_times() {
     let trials = sweep(&plan, &mut Simulated::disturbed(|n| n >= 8));
     let attempts: Vec<u32> = at_levels(&trials).map(|t| t.spec.attempt).collect();
     assert_eq!(attempts.iter().max(), Some(&3));
-    let calibrated = trials
-        .iter()
-        .take_while(|t| !matches!(t.spec.phase, Phase::Level { .. }));
+    let calibrated = trials.iter().take_while(|t| !t.spec.phase.is_level());
     let undisturbed = 8usize.saturating_sub(calibrated.count());
     assert_eq!(attempts.len(), 22 * 4 - 3 * undisturbed);
 }
@@ -162,7 +158,7 @@ fn the_time_left_includes_due_repeats() {
     plan.search = None;
     plan.run.budget = Duration::from_secs(10_000);
     let trials = sweep(&plan, &mut Simulated::disturbed(|n| n % 4 == 3));
-    let again = |t: &Trial| t.spec.attempt > 0 && matches!(t.spec.phase, Phase::Level { .. });
+    let again = |t: &Trial| t.spec.attempt > 0 && t.spec.phase.is_level();
     let last_first_try = trials.iter().rposition(|t| !again(t)).unwrap();
     assert!(last_first_try + 1 < trials.len(), "a repeat is due");
     for begun in last_first_try + 1..trials.len() {

@@ -53,8 +53,7 @@ impl Planner for YieldPlanner<'_> {
     fn progress(&self, trials: &[YieldTrial]) -> Progress {
         let plan = self.0;
         let side = &plan.sideload;
-        let first =
-            |t: &&YieldTrial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.attempt == 0;
+        let first = |t: &&YieldTrial| t.spec.phase.is_level() && t.spec.attempt == 0;
         let done: Vec<Visit> = trials.iter().filter(first).filter_map(visit).collect();
         let still = |wanted: Visit| {
             let times = done.iter().filter(|visit| **visit == wanted).count() as u32;
@@ -184,8 +183,7 @@ fn expected(plan: &YieldPlan, trials: &[YieldTrial], wanted: Visit) -> Duration 
     if matches!(plan.sideload.job, Job::Burn) {
         return typical(&plan.load.run, trials);
     }
-    let same =
-        |t: &&YieldTrial| matches!(t.spec.phase, Phase::Level { .. }) && visit(t) == Some(wanted);
+    let same = |t: &&YieldTrial| t.spec.phase.is_level() && visit(t) == Some(wanted);
     let seen = typical(&plan.load.run, trials.iter().filter(same));
     let is_seen = trials.iter().any(|t| same(&t));
     match (left_to_job(trials, wanted), took_alone(trials)) {

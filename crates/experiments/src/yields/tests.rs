@@ -116,8 +116,7 @@ fn arm(trial: &YieldTrial) -> (Arm, Option<f64>) {
 }
 
 fn of_pass(trials: &[YieldTrial], pass: u32) -> Vec<Arm> {
-    let is_visit =
-        |t: &&YieldTrial| matches!(t.spec.phase, Phase::Level { .. }) && t.spec.pass == pass;
+    let is_visit = |t: &&YieldTrial| t.spec.phase.is_level() && t.spec.pass == pass;
     trials.iter().filter(is_visit).map(|t| arm(t).0).collect()
 }
 

@@ -264,7 +264,7 @@ fn figures_that_make_no_sense_are_refused_by_name() {
 }
 
 #[test]
-fn what_makes_figures_mean_different_things_is_said() {
+fn differences_between_runs_give_cautions() {
     let cautions = |change: &dyn Fn(&mut [Machine; 2])| {
         let mut two = ["a", "b"].map(|name| machine(name, Carried::Unknown));
         change(&mut two);

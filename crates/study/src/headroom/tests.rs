@@ -88,7 +88,7 @@ fn with_one_trial_in_ten_disturbed_intervals_still_hold_the_truth() {
 }
 
 #[test]
-fn there_is_none_from_a_middle_or_a_top_that_is_not_there() {
+fn there_is_no_index_without_a_middle_or_a_top() {
     let of = |rows: &[(f64, f64)], limited| {
         index(&Curve::of(&published(rows), 1).unwrap(), limited).unwrap_err()
     };
@@ -109,7 +109,7 @@ fn levels_that_start_above_half_have_the_nearest_index_alone() {
 }
 
 #[test]
-fn the_reasons_that_no_curve_tells_come_first() {
+fn reasons_that_need_no_curve_come_first() {
     let none = |trials: &[Trial]| match headroom(&levels(&plan(), trials, None), None, None) {
         Headroom::Unknown { why } => why,
         known => panic!("{known:?}"),

@@ -52,7 +52,7 @@ fn what_grows_faster_than_the_load_is_named_and_the_fastest_comes_first() {
 }
 
 #[test]
-fn what_grows_and_does_not_matter_is_no_hint() {
+fn a_small_cost_that_grows_is_no_hint() {
     let found = found(&trials(|load| [500.0, 3.0 * load * load, 5.0 * load]));
     let delay = counter(&found, Counter::RunDelay);
     assert!(
@@ -67,7 +67,7 @@ fn what_grows_and_does_not_matter_is_no_hint() {
 }
 
 #[test]
-fn nothing_grows_where_nothing_grows() {
+fn constant_costs_give_no_hint() {
     let found = found(&trials(|_| [500.0, 100.0, 40.0]));
     assert!(found.iter().all(|g| !g.is_hint()), "{found:?}");
 }
@@ -86,7 +86,7 @@ fn a_counter_that_a_trial_lacks_is_left_out_and_an_invalid_trial_is_not_asked() 
 }
 
 #[test]
-fn a_machine_without_steal_has_none_that_grows() {
+fn zero_steal_gives_no_hint() {
     let found = found(&trials(|_| [500.0, 100.0, 1.0]));
     let steal = counter(&found, Counter::Steal);
     assert!(

@@ -81,7 +81,7 @@ fn as_coarse_as(ticks: f64, measured_pct: f64, fitted_pct: Estimate) -> Estimate
     };
     let share = (measured_pct / 100.0).clamp(0.0, 1.0);
     let off = 100.0 * SIDES_OF_95 * (share * (1.0 - share) / ticks).sqrt();
-    // Below a tick nothing was told from nothing.
+    // Less than a tick is not distinguishable from zero.
     let least = (100.0 / ticks).min(measured_pct);
     Estimate::within(
         fitted_pct.value,

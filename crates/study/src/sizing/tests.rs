@@ -298,7 +298,7 @@ proptest! {
 }
 
 #[test]
-fn a_ramp_costs_the_same_in_however_many_rows_it_is_given() {
+fn a_ramp_costs_the_same_for_any_number_of_rows() {
     let ramp = |rows: u32| {
         let row = |i: u32| {
             let part = f64::from(i) / f64::from(rows - 1);
@@ -361,7 +361,7 @@ fn figures_that_make_no_sense_are_refused_with_the_way_out() {
 }
 
 #[test]
-fn traffic_that_is_none_is_refused_by_its_moment() {
+fn invalid_traffic_is_refused_with_its_moment() {
     let of = |moments: &[(f64, f64)]| Traffic::new(moments).unwrap_err();
     assert_eq!(of(&[(0.0, 1.0)]), SizingError::FewMoments(1));
     for moments in [[(0.0, 1.0), (0.0, 1.0)], [(5.0, 1.0), (1.0, 1.0)]] {

@@ -19,7 +19,7 @@ fn the_published_compile_times_give_the_published_speedup() {
 }
 
 #[test]
-fn the_formula_is_the_one_of_the_mainframe() {
+fn the_formula_is_that_of_ibm_z() {
     for (u_core, u_thread, s) in [(0.5, 0.7, 1.3), (1.0, 2.0, 1.2), (0.8, 0.8, 1.4)] {
         let expected = (2.0 * u_core - u_thread) / s + (u_thread - u_core);
         let busy = BusyTime::of_core_and_threads(u_core, u_thread).unwrap();
@@ -163,7 +163,7 @@ fn corrected_utilisation_is_linear_in_work_within_one_percent() {
 }
 
 #[test]
-fn with_its_clock_a_machine_that_slows_down_is_linear_too_and_without_is_not() {
+fn the_clock_makes_a_slowing_machine_linear() {
     let machine = Machine::of_4_cores(1.25, 0.2);
     let with = worst_error(&machine, true);
     assert!(with < 0.01, "{with}");
@@ -200,7 +200,7 @@ fn intervals_hold_the_true_speedup_as_often_as_stated() {
 }
 
 #[test]
-fn where_cores_cannot_be_seen_the_truth_lies_between_packed_and_spread() {
+fn without_busy_cores_the_work_lies_between_packed_and_spread() {
     let (low, high) = work_share_range(0.5, 1.25, None).unwrap();
     assert!((low - 0.5).abs() < 1e-12 && (high - 0.8).abs() < 1e-12);
     let none = Clock {

@@ -79,7 +79,7 @@ fn a_capacity_with_one_end_gives_thresholds_with_that_end() {
 }
 
 #[test]
-fn beyond_what_was_measured_nothing_is_said() {
+fn there_is_no_threshold_beyond_the_measured_range() {
     let narrow = table(&[(800.0, 60.0), (1000.0, 85.0)]);
     assert_eq!(narrow[0].linear_headroom_pct, None, "90 % was never seen");
     assert!(narrow[1].linear_headroom_pct.is_some());

@@ -26,17 +26,17 @@ pub(super) fn finding(
     let under_budget = budgeted.filter(|_| arm.is_beside());
     let all = seen.all(arm);
     let behind = arm.is_beside() && falls_behind(seen, arm);
-    let (counting, run_delay, cpu) = per_request(seen, arm);
+    let (valid, run_delay, cpu) = per_request(seen, arm);
     ArmFinding {
         arm,
         work_gained_share: gained,
         total_work_share: total(seen, arm, rated_rps, seed),
-        latency_us: latency_us(&counting),
+        latency_us: latency_us(&valid),
         latency_change_pct: change,
         price_us_per_pct: price(seen, arm, seed),
         run_delay_us_per_request: run_delay,
         cpu_us_per_request: cpu,
-        held: held(&counting),
+        held: held(&valid),
         cause: change.and_then(|change| cause(seen, arm, &change)),
         verdict: arm.is_beside().then(|| match behind {
             true => BudgetVerdict::Beyond,
@@ -46,7 +46,7 @@ pub(super) fn finding(
             let pairs = seen.pairs(arm, Arm::ServiceAlone).len();
             verdict::passes_to_tell(&side.budget, noise, &t, pairs as u32)
         }),
-        trials: counting.len() as u32,
+        trials: valid.len() as u32,
         invalid_trials: all.iter().filter(|t| !t.verdict.is_valid()).count() as u32,
     }
 }
@@ -56,7 +56,7 @@ pub(super) fn finding(
 /// and needs no interval.
 fn falls_behind(seen: &Seen<'_>, arm: Arm) -> bool {
     let keeps_up = |arm| {
-        let mut trials = seen.counting(arm).map(trial_is_carried).peekable();
+        let mut trials = seen.valid(arm).map(trial_is_carried).peekable();
         let first = trials.peek().copied()?;
         trials.all(|carried| carried == first).then_some(first)
     };
@@ -111,7 +111,7 @@ fn job_rate(trial: &YieldTrial) -> Option<f64> {
 fn gained(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
     if !arm.has_job() {
         return seen
-            .counting(arm)
+            .valid(arm)
             .next()
             .map(|_| Estimate::within(0.0, 0.0, 0.0));
     }
@@ -132,7 +132,7 @@ fn total(seen: &Seen<'_>, arm: Arm, rated_rps: Option<f64>, seed: u64) -> Option
             .map(|(gained, rps)| gained + rps / rated)
             .collect(),
         false => seen
-            .counting(arm)
+            .valid(arm)
             .map(|t| t.achieved().get() / rated)
             .collect(),
     };
@@ -150,7 +150,7 @@ fn price(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
         .filter_map(|(with, alone)| {
             let paid = us(with, 0.99)? - us(alone, 0.99)?;
             let pass = with.spec.pass;
-            let alone = seen.counting.get(&(Arm::JobAlone, pass))?;
+            let alone = seen.valid.get(&(Arm::JobAlone, pass))?;
             let gained = job_rate(with)? / job_rate(alone)? * 100.0;
             Some((paid, gained))
         })
@@ -163,9 +163,9 @@ fn price(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
 }
 
 /// Means over the trials that have the value.
-fn held(counting: &[&YieldTrial]) -> JobHeld {
+fn held(valid: &[&YieldTrial]) -> JobHeld {
     let mean = |of: &dyn Fn(&JobHeld) -> Option<Share>| {
-        let known = counting.iter().filter_map(|t| of(&t.outcome.job?.held));
+        let known = valid.iter().filter_map(|t| of(&t.outcome.job?.held));
         let shares: Vec<f64> = known.map(Share::get).collect();
         let sum: f64 = shares.iter().sum();
         (!shares.is_empty()).then(|| sum / shares.len() as f64)
@@ -179,9 +179,9 @@ fn held(counting: &[&YieldTrial]) -> JobHeld {
 }
 
 /// Merged over all valid trials.
-fn latency_us(counting: &[&YieldTrial]) -> Option<LatencyUs> {
+fn latency_us(valid: &[&YieldTrial]) -> Option<LatencyUs> {
     let mut merged = Histogram::new();
-    for trial in counting {
+    for trial in valid {
         merged.merge(&trial.work.latency);
     }
     let us = |q| Some(merged.quantile(q)?.as_secs_f64() * 1e6);
@@ -196,7 +196,7 @@ fn latency_us(counting: &[&YieldTrial]) -> Option<LatencyUs> {
 /// The valid trials; and per request the service's run delay and CPU time in
 /// microseconds.
 fn per_request<'t>(seen: &Seen<'t>, arm: Arm) -> (Vec<&'t YieldTrial>, Option<f64>, Option<f64>) {
-    let trials: Vec<&YieldTrial> = seen.counting(arm).collect();
+    let trials: Vec<&YieldTrial> = seen.valid(arm).collect();
     if !arm.has_service() {
         return (trials, None, None);
     }

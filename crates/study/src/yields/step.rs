@@ -105,7 +105,7 @@ impl Look {
 
     fn at(&self, seen: &Seen<'_>, arm: Arm) -> StepFinding {
         let steps: Vec<Vec<Slot>> = match arm {
-            Arm::ServiceAlone => seen.counting(arm).flat_map(|t| self.steps(t)).collect(),
+            Arm::ServiceAlone => seen.valid(arm).flat_map(|t| self.steps(t)).collect(),
             _ => Vec::new(),
         };
         let pairs = match arm {
@@ -190,12 +190,12 @@ impl Look {
 /// How many slots are joined into one.
 fn joined(seen: &Seen<'_>) -> usize {
     let slots = || {
-        let trials = seen.counting(Arm::ServiceAlone);
+        let trials = seen.valid(Arm::ServiceAlone);
         trials.flat_map(|trial| trial.work.steps.iter().flatten())
     };
     let requests: u64 = slots().map(Slot::requests).sum();
     let longest = seen
-        .counting(Arm::ServiceAlone)
+        .valid(Arm::ServiceAlone)
         .flat_map(|trial| trial.work.steps.iter().map(Vec::len))
         .max();
     let per_slot = requests as f64 / slots().count() as f64;

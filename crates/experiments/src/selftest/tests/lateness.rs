@@ -32,24 +32,18 @@ fn broken(discipline: &Discipline, rate: f64, pauses: Pauses) -> (f64, Duration)
     let mean_gap = pauses.length.as_secs_f64() * (1.0 - pauses.share) / pauses.share;
     let between = Rate::per_second(1.0 / mean_gap).unwrap();
     // Gaps without the pauses between them.
-    let mut gaps = Schedule::new(Arrivals::Poisson, between, 77);
-    let mut pause = 0u32;
-    let mut next = |pause: &mut u32| {
-        let begins = Duration::from_nanos(gaps.next().unwrap()) + pauses.length * *pause;
-        *pause += 1;
-        begins
-    };
-    let mut begins = next(&mut pause);
+    let gaps = Schedule::new(Arrivals::Poisson, between, 77).zip(0..);
+    let mut pause = gaps.map(|(at, n): (_, u32)| Duration::from_nanos(at) + pauses.length * n);
+    let mut begins = pause.next().unwrap();
     let (mut over, mut slip) = (0u64, Histogram::new());
     for intended in Schedule::new(Arrivals::Poisson, rate, 99).take(REQUESTS as usize) {
         let intended = Duration::from_nanos(intended);
         while intended >= begins + pauses.length {
-            begins = next(&mut pause);
+            begins = pause.next().unwrap();
         }
-        let sent = if intended >= begins {
-            begins + pauses.length
-        } else {
-            intended
+        let sent = match intended >= begins {
+            true => begins + pauses.length,
+            false => intended,
         };
         slip.record(sent - intended);
         let answered = queue.answers_at(sent).unwrap();
@@ -66,10 +60,9 @@ fn moved(discipline: &Discipline, pauses: Pauses) -> (f64, Duration) {
         let (mut low, mut high) = (0.3 * full, full);
         while high - low > 1e-3 * high {
             let middle = 0.5 * (low + high);
-            if broken(discipline, middle, pauses).0 <= 0.1 {
-                low = middle;
-            } else {
-                high = middle;
+            match broken(discipline, middle, pauses).0 <= 0.1 {
+                true => low = middle,
+                false => high = middle,
             }
         }
         low
@@ -79,17 +72,14 @@ fn moved(discipline: &Discipline, pauses: Pauses) -> (f64, Duration) {
         share: 1e-6,
     };
     let with = capacity(pauses);
-    (
-        with / capacity(none) - 1.0,
-        broken(discipline, with, pauses).1,
-    )
+    let slip = broken(discipline, with, pauses).1;
+    (with / capacity(none) - 1.0, slip)
 }
 
 fn disciplines() -> Vec<(&'static str, Discipline)> {
     let asked = SERVICES.iter().filter(|s| s.asks == Asks::Latency);
-    asked
-        .map(|s| (s.name, (s.discipline)(derive(1, 0))))
-        .collect()
+    let named = asked.map(|s| (s.name, (s.discipline)(derive(1, 0))));
+    named.collect()
 }
 
 #[test]

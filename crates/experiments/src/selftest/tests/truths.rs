@@ -7,6 +7,11 @@ use crate::selftest::truth::capacity;
 use plimsoll_load::known::Discipline;
 use plimsoll_model::{Arrivals, Goal, LatencyLimit};
 use plimsoll_simulate as simulate;
+use std::time::Duration;
+
+fn fixed(each: Duration, servers: u32) -> Discipline {
+    Discipline::Servers { each, servers }
+}
 
 #[test]
 fn truths_are_those_of_the_closed_forms() {
@@ -17,10 +22,7 @@ fn truths_are_those_of_the_closed_forms() {
         let time = us(400) * servers;
         for (ours, theirs) in [
             (
-                Discipline::Servers {
-                    each: time,
-                    servers,
-                },
+                fixed(time, servers),
                 simulate::Service::Deterministic {
                     service: time,
                     servers,
@@ -54,10 +56,7 @@ fn a_lock_of_fixed_length_is_one_server_with_a_delay() {
         parallel: us(800),
         servers: 4,
     };
-    let one = Discipline::Servers {
-        each: us(400),
-        servers: 1,
-    };
+    let one = fixed(us(400), 1);
     let found = |discipline, goal: &str| {
         let goal = goal.parse().unwrap();
         capacity(discipline, Arrivals::Poisson, &goal, 200_000).unwrap()
@@ -78,12 +77,9 @@ fn a_limiter_refuses_what_is_above_its_rate() {
 }
 
 #[test]
-fn what_has_no_capacity_has_no_truth() {
+fn a_service_without_a_capacity_has_no_truth() {
     let (goal, poisson) = ("p99<15ms".parse().unwrap(), Arrivals::Poisson);
-    let never = Discipline::Servers {
-        each: us(20_000),
-        servers: 1,
-    };
+    let never = fixed(us(20_000), 1);
     assert_eq!(capacity(&never, poisson, &goal, 10_000), None);
     let stall = Discipline::Stall {
         every: us(5_000_000),
@@ -91,10 +87,7 @@ fn what_has_no_capacity_has_no_truth() {
     };
     assert_eq!(capacity(&stall, poisson, &goal, 10_000), None);
     let cpu = "cpu<70%".parse().unwrap();
-    let served = Discipline::Servers {
-        each: us(400),
-        servers: 1,
-    };
+    let served = fixed(us(400), 1);
     assert_eq!(capacity(&served, poisson, &cpu, 10_000), None);
 }
 
@@ -127,15 +120,10 @@ fn growing_pauses_have_the_truth_of_another_simulation() {
         else {
             panic!("{goal}")
         };
-        let ours = capacity(
-            &(service.discipline)(3),
-            Arrivals::Poisson,
-            &goal,
-            4_000_000,
-        );
-        let theirs =
-            simulate::truth_by_simulation(&theirs, Arrivals::Poisson, quantile, limit).unwrap();
-        let error = ours.unwrap().get() / theirs.get() - 1.0;
+        let poisson = Arrivals::Poisson;
+        let ours = capacity(&(service.discipline)(3), poisson, &goal, 4_000_000);
+        let theirs = simulate::truth_by_simulation(&theirs, poisson, quantile, limit);
+        let error = ours.unwrap().get() / theirs.unwrap().get() - 1.0;
         assert!(error.abs() < 0.003, "{error}");
         return;
     }
@@ -145,17 +133,12 @@ fn growing_pauses_have_the_truth_of_another_simulation() {
 #[test]
 fn a_knee_is_the_capacity_under_its_multiple_of_light_load() {
     // With fixed times a p90 at light load is the service time.
-    let servers = Discipline::Servers {
-        each: us(1600),
-        servers: 4,
-    };
+    let servers = fixed(us(1600), 4);
     let of = |goal: &str| {
         let goal = goal.parse().unwrap();
         capacity(&servers, Arrivals::Poisson, &goal, 1_000_000).unwrap()
     };
     let (knee, limited) = (of("p90<3x"), of("p90<4800us"));
-    assert!(
-        (knee.get() / limited.get() - 1.0).abs() < 2e-3,
-        "{knee} {limited}"
-    );
+    let error = knee.get() / limited.get() - 1.0;
+    assert!(error.abs() < 2e-3, "{knee} {limited}");
 }

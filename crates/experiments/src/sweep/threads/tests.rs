@@ -59,7 +59,7 @@ fn one_and_two_threads_alternate_between_the_levels_and_the_search() {
     let (one, two) = (Phase::OneThreadPerCore, Phase::TwoThreadsPerCore);
     assert_eq!(pinned(&trials), [one, two, two, one, one, two, two, one]);
     let first = trials.iter().position(is_pinned).unwrap();
-    let is_level = |t: &Trial| matches!(t.spec.phase, Phase::Level { .. });
+    let is_level = |t: &Trial| t.spec.phase.is_level();
     assert!(trials[..first].iter().filter(|t| is_level(t)).count() >= 22);
     assert!(trials[first..].iter().all(|t| !is_level(t)));
     assert_eq!(trials[first + 8].spec.phase, Phase::Search);
@@ -91,7 +91,7 @@ fn an_unsaturated_service_gets_none_of_these_trials() {
 }
 
 #[test]
-fn they_fit_the_promised_time_on_a_disturbed_machine() {
+fn pinned_trials_fit_the_promised_time_on_a_disturbed_machine() {
     for (effort, promised) in [(QUICK, 88), (FULL, 358)] {
         let plan = plan(effort, 3);
         let mut machine = machine(3);
@@ -111,7 +111,7 @@ fn they_fit_the_promised_time_on_a_disturbed_machine() {
 }
 
 #[test]
-fn a_run_killed_among_them_is_resumed_with_the_same_trials() {
+fn a_run_killed_among_pinned_trials_is_resumed_with_the_same_trials() {
     let (machine, plan) = (machine(5), plan(QUICK, 5));
     let whole = sweep(&machine, &plan, vec![]);
     let first = whole.iter().position(is_pinned).unwrap();

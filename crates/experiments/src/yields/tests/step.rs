@@ -55,7 +55,7 @@ fn a_plan_with_steps_asks_for_them_in_trials_of_a_level_alone() {
 }
 
 #[test]
-fn of_each_kind_of_arm_there_is_one() {
+fn one_arm_of_each_kind_is_visited() {
     let args: YieldArgs = flags("--step");
     let mut all = visits::wanted(&args).unwrap();
     visits::leave_alike(&args, &mut all);

@@ -141,7 +141,7 @@ fn each_difference_is_named_with_both_sides() {
 }
 
 #[test]
-fn what_follows_from_a_difference_is_not_said_beside_it() {
+fn consequences_of_a_difference_are_left_out() {
     let found = said(|p| {
         p.cpu_model = Some("Other".to_owned());
         p.topology.caches.clear();

@@ -47,7 +47,7 @@ fn found(truth: Truth, passes: u32, noise: f64, seed: u64) -> Knee {
 }
 
 #[test]
-fn without_noise_the_join_is_where_it_is_whether_at_a_point_or_between_two() {
+fn without_noise_the_join_is_exact_at_points_and_between() {
     for at in [5.0, 8.0, 15.0, 23.0, 40.0, 50.0] {
         let point = |h: &f64| (*h, (at - h).max(0.0) * 0.03 + 0.1, 1.0);
         let points: Vec<Point> = HEADROOMS.iter().map(point).collect();
@@ -83,15 +83,15 @@ fn the_interval_of_a_known_knee_holds_it() {
             .collect();
         let is_found = |k: &&Knee| k.status == KneeStatus::Found;
         let holds = |k: &&Knee| k.headroom_pct.unwrap().holds(15.0);
-        let told = knees.iter().filter(is_found).count();
+        let known = knees.iter().filter(is_found).count();
         let held = knees.iter().filter(is_found).filter(holds).count();
-        assert!(told >= 90, "{told} of 100 with {passes} passes");
-        assert!(held * 100 >= told * 90, "{held} of {told}");
+        assert!(known >= 90, "{known} of 100 with {passes} passes");
+        assert!(held * 100 >= known * 90, "{held} of {known}");
     }
 }
 
 #[test]
-fn what_does_not_rise_has_no_knee() {
+fn flat_latency_has_no_knee() {
     for noise in [0.01, 0.1, 0.3] {
         let knees = (0..100).map(|seed| found(flat, 8, noise, seed).status);
         let statuses: Vec<KneeStatus> = knees.collect();
@@ -102,19 +102,19 @@ fn what_does_not_rise_has_no_knee() {
 }
 
 #[test]
-fn noise_that_hides_where_it_rises_is_said_to_do_so() {
+fn a_knee_hidden_by_noise_is_inconclusive() {
     let wrong = |seed: &u64| {
         let knee = found(at_15, 6, 0.6, *seed);
         knee.status == KneeStatus::Found && !knee.headroom_pct.unwrap().holds(15.0)
     };
     let wrongly: Vec<u64> = (0..100).filter(wrong).collect();
     assert!(wrongly.len() <= 5, "{wrongly:?}");
-    let told = (0..100).filter(|s| found(at_15, 6, 0.6, *s).status == KneeStatus::Inconclusive);
-    assert!(told.count() > 0);
+    let known = (0..100).filter(|s| found(at_15, 6, 0.6, *s).status == KneeStatus::Inconclusive);
+    assert!(known.count() > 0);
 }
 
 #[test]
-fn few_passes_or_headrooms_or_no_floor_tell_nothing() {
+fn too_few_passes_or_headrooms_or_no_floor_are_inconclusive() {
     let knee_of = |passes, points: usize, floor| {
         let all = measured(at_15, passes, 0.01, 1);
         knee(&all[..points], floor, 1)

@@ -33,8 +33,8 @@ pub(super) enum Back {
 pub(super) fn back(steps: &[&Above]) -> Back {
     let slots = steps.iter().map(|slots| slots.len()).max().unwrap_or(0);
     let late: Vec<Option<bool>> = (0..slots).map(|at| is_late(steps, at)).collect();
-    let told = late.iter().flatten().count();
-    if told * 2 <= slots {
+    let known = late.iter().flatten().count();
+    if known * 2 <= slots {
         return Back::Unknown;
     }
     let late: Vec<bool> = late.iter().map(|late| *late == Some(true)).collect();
@@ -48,9 +48,9 @@ pub(super) fn back(steps: &[&Above]) -> Back {
 
 /// `None` where too few steps have a request in this slot.
 pub(super) fn is_late(steps: &[&Above], at: usize) -> Option<bool> {
-    let told = || steps.iter().filter_map(|slots| *slots.get(at)?);
-    let n = told().count();
-    let above = told().filter(|above| *above).count();
+    let known = || steps.iter().filter_map(|slots| *slots.get(at)?);
+    let n = known().count();
+    let above = known().filter(|above| *above).count();
     (n >= FEWEST_STEPS).then(|| tail(n, above) <= CHANCE)
 }
 
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_to_the_end_is_not_back() {
+    fn latency_late_to_the_end_is_not_back() {
         let all: Vec<usize> = (0..40).collect();
         assert_eq!(of(&all), Back::Never);
         assert_eq!(of(&all[..36]), Back::After(36));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn few_steps_and_slots_without_requests_tell_nothing() {
+    fn few_steps_and_slots_without_requests_are_inconclusive() {
         let one: Above = vec![Some(true); 40];
         assert_eq!(back(&[&one; 5]), Back::Unknown);
         assert_eq!(back(&[&one; 6]), Back::Never);

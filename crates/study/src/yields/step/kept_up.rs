@@ -14,7 +14,7 @@ const GROWS: f64 = 1.29;
 
 /// `None` where fewer steps count than tell anything from chance.
 pub(super) fn of(seen: &Seen<'_>) -> Option<KeptUp> {
-    let alone = || seen.counting(Arm::ServiceAlone);
+    let alone = || seen.valid(Arm::ServiceAlone);
     let steps: Vec<&Vec<Slot>> = alone().flat_map(|trial| &trial.work.steps).collect();
     if steps.len() < FEWEST_STEPS {
         return None;
