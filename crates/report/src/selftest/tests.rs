@@ -7,6 +7,7 @@ use plimsoll_model::{Estimate, Invalid, Share};
 use serde_json::json;
 
 fn selftest() -> Selftest {
+    use SelftestVerdict::{Missed, NotMeasured, Recovered, TooWide};
     let answer =
         |service: &str, known: KnownAnswer, verdict, note: Option<SelftestNote>| SelftestAnswer {
             service: service.to_owned(),
@@ -35,43 +36,34 @@ fn selftest() -> Selftest {
         truth_rps: 2500.0,
         answer_rps,
     };
-    let steal = Invalid::Steal {
-        stolen: Share::new(0.05).unwrap(),
-        bound: Share::new(0.02).unwrap(),
-    };
     let wide = Some(Estimate::within(2040.0, 800.0, 9000.0));
+    let calibrated = Some(Estimate::within(2300.0, 2290.0, 2310.0));
+    let shown = SelftestNote::Stall {
+        shown: true,
+        p999_us: 198_000.0,
+    };
+    let disturbed = SelftestNote::InvalidTrials {
+        invalid: 1,
+        of: 8,
+        last: steal(),
+    };
     Selftest {
         seed: 1,
         took_s: 57.0,
         answers: vec![
-            answer("fixed", capacity(found), SelftestVerdict::Recovered, None),
-            answer(
-                "stall",
-                stall,
-                SelftestVerdict::Recovered,
-                Some(SelftestNote::Stall {
-                    shown: true,
-                    p999_us: 198_000.0,
-                }),
-            ),
-            answer(
-                "lock",
-                capacity(None),
-                SelftestVerdict::NotMeasured,
-                Some(SelftestNote::InvalidTrials {
-                    invalid: 1,
-                    of: 8,
-                    last: steal,
-                }),
-            ),
-            answer("pauses", capacity(wide), SelftestVerdict::TooWide, None),
-            answer(
-                "calibrated",
-                saturation(Some(Estimate::within(2300.0, 2290.0, 2310.0))),
-                SelftestVerdict::Missed,
-                None,
-            ),
+            answer("fixed", capacity(found), Recovered, None),
+            answer("stall", stall, Recovered, Some(shown)),
+            answer("lock", capacity(None), NotMeasured, Some(disturbed)),
+            answer("pauses", capacity(wide), TooWide, None),
+            answer("calibrated", saturation(calibrated), Missed, None),
         ],
+    }
+}
+
+fn steal() -> Invalid {
+    Invalid::Steal {
+        stolen: Share::new(0.05).unwrap(),
+        bound: Share::new(0.02).unwrap(),
     }
 }
 
