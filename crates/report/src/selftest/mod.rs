@@ -2,7 +2,7 @@
 
 use crate::document::json::Json;
 use crate::document::{Document, Role, Table};
-use crate::number::{MISSING, grouped, per_second};
+use crate::number::{grouped, per_second};
 use crate::sentence::words_of;
 use crate::table::{Cell, Column, ColumnsOf, Ink, all_trials, or_dash};
 use plimsoll_model::{KnownAnswer, Selftest, SelftestAnswer, SelftestNote, SelftestVerdict};
