@@ -67,6 +67,7 @@ fn judge(world: &World, findings: &Findings) -> Answer {
 fn confident_answers_are_right() {
     let seeds = std::env::var("SEEDS").map_or(8, |seeds| seeds.parse().unwrap());
     println!("{:44} truth  right wrong doubted undecided, of {seeds}", "");
+    let mut broken: Vec<String> = Vec::new();
     for world in worlds() {
         let found: Vec<Findings> = (0..seeds).map(|seed| sweep(&world, seed)).collect();
         let answers: Vec<Answer> = found.iter().map(|found| judge(&world, found)).collect();
@@ -85,17 +86,21 @@ fn confident_answers_are_right() {
             median(rates.map(|rate| rate.value)),
             100.0 * median(widths),
         );
-        // 2 in 100, and none of less than fifty.
-        let is_met = count(Answer::Wrong) <= seeds / 50;
-        match world.promise {
-            Promise::Steady => {
-                let is_found = 10 * count(Answer::Right) >= 8 * seeds;
-                assert!(is_met && is_found, "{}: {answers:?}", world.name);
-            }
-            Promise::SeldomWrong => assert!(is_met, "{}: {answers:?}", world.name),
-            Promise::NotMet => {}
+        let (right, wrong) = (count(Answer::Right), count(Answer::Wrong));
+        let is_kept = match world.promise {
+            // Intervals of 95 %, and a doubt in a few sweeps.
+            Promise::Steady => 100 * wrong <= 7 * seeds && 10 * right >= 8 * seeds,
+            Promise::SeldomWrong => 100 * wrong <= 2 * seeds,
+            Promise::NotMet => true,
+        };
+        if !is_kept {
+            broken.push(format!(
+                "{}: {wrong} of {seeds} wrong, {right} right",
+                world.name
+            ));
         }
     }
+    assert!(broken.is_empty(), "{broken:#?}");
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

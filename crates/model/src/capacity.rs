@@ -99,12 +99,11 @@ impl OverTime {
 
 impl fmt::Display for OverTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let missed = significant(self.missed_pct);
-        let (rate, trials) = (whole(self.rate_rps), self.missed);
+        let share = significant(self.missed_pct);
+        let (missed, of) = (self.missed, self.of);
         write!(
             f,
-            "{missed} % of all requests up to {rate} missed it, in {trials} of {} trials",
-            self.of
+            "{share} % of all requests up to there missed it, in {missed} of {of} trials"
         )
     }
 }
@@ -363,7 +362,8 @@ fn significant(pct: f64) -> String {
         return if pct > 0.0 { "under 0.001" } else { "0" }.to_owned();
     }
     let digits = (1.0 - pct.log10().floor()).max(0.0);
-    format!("{pct:.*}", digits as usize)
+    let text = format!("{pct:.*}", digits as usize);
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
 /// A rate without a fraction.

@@ -121,8 +121,8 @@ pub enum Doubt {
     SlowTrials {
         /// The lowest such load, in requests per second.
         rate_rps: f64,
-        /// By how much the slowest trial was slower than the fastest, in percent.
-        by_pct: f64,
+        /// The mean latency of the slowest trial over that of the fastest.
+        ratio: f64,
     },
     /// Trials that miss the goal meet it at first and miss it at their end: longer trials
     /// would miss it at a lower load.

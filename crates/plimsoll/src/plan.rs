@@ -59,6 +59,7 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
         },
         capacity,
         goals: loaded.findings.capacity.len(),
+        doubts: &loaded.findings.doubts,
         cpus: loaded.cpus(),
         cpu_known_to: line.as_ref().and_then(CpuLine::highest),
         source: loaded.source(),

@@ -24,6 +24,7 @@ pub mod compare;
 pub mod copies;
 pub mod doctor;
 mod document;
+mod doubts;
 mod escape;
 mod html;
 mod markup;

@@ -60,7 +60,10 @@ pub(crate) fn doubts(
     if !capacity.is_empty() {
         let levels = means_by_level(trials);
         out.extend(trend(&levels).map(|change_pct| Doubt::Trend { change_pct }));
-        out.extend(slow_trials(&levels));
+        // Beyond what is carried a queue makes trials differ by itself.
+        let rates = capacity.iter().filter_map(|one| Some(one.rate_rps?.value));
+        let carried = rates.reduce(f64::min);
+        out.extend(carried.and_then(|rate| slow_trials(&levels, rate)));
     }
     out
 }
@@ -166,20 +169,20 @@ fn trend(levels: &[Vec<LevelTrial>]) -> Option<f64> {
     (!is_chance).then(|| 100.0 * (slope * span_s).exp_m1())
 }
 
-/// Trials whose mean latency is far above that of others at the same load, against how far
-/// trials at the same load are apart elsewhere: a state of the service, or of its machine,
-/// that most trials do not show.
-fn slow_trials(levels: &[Vec<LevelTrial>]) -> Option<Doubt> {
+/// Trials at loads up to `up_to` whose mean latency is far above that of others at the
+/// same load, against how far trials at one load are usually apart: a state of the service,
+/// or of its machine, that most trials do not show.
+fn slow_trials(levels: &[Vec<LevelTrial>], up_to: f64) -> Option<Doubt> {
     let above = |level: &Vec<LevelTrial>| {
         let fastest = level.iter().map(|t| t.latency).reduce(f64::min)?;
         let slowest = level.iter().map(|t| t.latency).reduce(f64::max)?;
-        (level.len() > 1).then_some((level[0].rate, slowest - fastest))
+        (level.len() > 1).then_some((level.first()?.rate, slowest - fastest))
     };
-    let apart: Vec<(f64, f64)> = levels.iter().filter_map(above).collect();
+    let below = levels.iter().filter(|level| level[0].rate <= up_to);
+    let apart: Vec<(f64, f64)> = below.filter_map(above).collect();
     let mut sorted: Vec<f64> = apart.iter().map(|(_, by)| *by).collect();
     let usual = theil_sen::median(&mut sorted).filter(|_| apart.len() >= LEAST_LEVELS)?;
     let is_slow = |(_, by): &&(f64, f64)| *by > (SLOW * usual).max(SLOW_AT_LEAST.ln());
-    // Near saturation a queue makes trials differ by itself.
     let lowest = apart
         .iter()
         .filter(is_slow)
@@ -190,7 +193,7 @@ fn slow_trials(levels: &[Vec<LevelTrial>]) -> Option<Doubt> {
         .any(|one| !is_slow(&one));
     is_calm.then(|| Doubt::SlowTrials {
         rate_rps: lowest.0,
-        by_pct: 100.0 * lowest.1.exp_m1(),
+        ratio: lowest.1.exp(),
     })
 }
 

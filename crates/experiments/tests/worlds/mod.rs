@@ -311,7 +311,7 @@ fn seen_in_design() -> Vec<World> {
         varying("drift of 3 % over 300 s", drift(0.03, 300.0)),
         varying("slower by 0.05 %/s", leak).promising(Promise::SeldomWrong),
         varying("warms up from 30 % slower, 60 s", warm_up),
-        varying("neighbour that wakes with load", neighbour).promising(Promise::SeldomWrong),
+        varying("neighbour that wakes with load", neighbour),
         steady("token bucket of 1 s", bucket(1.0), 10.0).promising(Promise::SeldomWrong),
         steady("token bucket of 2 s", bucket(2.0), 10.0).promising(Promise::SeldomWrong),
     ]

@@ -1,11 +1,13 @@
 //! A HorizontalPodAutoscaler for Kubernetes (API autoscaling/v2).
 
 use super::{PlanReport, cpu_use, doubt};
+use crate::capacity::note_sentence;
+use crate::doubts;
 use crate::escape::safe;
 use crate::number::{self, Written, counted, per_second};
 use crate::sentence::{words_if, words_of};
 use crate::table::wrap;
-use plimsoll_model::{Carried, Estimate, HPA_TOLERANCE, PlannedFrom};
+use plimsoll_model::{CapacityNote, Carried, Estimate, HPA_TOLERANCE, PlannedFrom};
 
 /// Comments are broken to fit into this many columns, so that they read in any
 /// editor.
@@ -97,6 +99,12 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> Vec<String> {
     out.extend(doubt::floor(auto).map(|why| format!("minReplicas: {why}")));
     let cautions = doubt::cautions(&sizing.cautions, sizing.least_instances).into_iter();
     out.extend(cautions.map(|caution| format!("Caution: {caution}")));
+    let note = report.capacity.note;
+    let missed = note.filter(|note| matches!(note, CapacityNote::MissedOverTime { .. }));
+    let missed = missed.map(|note| note_sentence(report.subject(), note));
+    out.extend(missed.map(|note| format!("Caution: {note}")));
+    let doubts = doubts::sentences(report.doubts).into_iter();
+    out.extend(doubts.map(|doubt| format!("Caution: {}", doubt.text)));
     out
 }
 

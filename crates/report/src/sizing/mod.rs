@@ -11,17 +11,18 @@ pub use hpa::plan_hpa;
 use crate::capacity::{Subject, carries};
 use crate::document::json::Json;
 use crate::document::{Block, Document, Role, Source};
+use crate::doubts;
 use crate::number::{self, Written, counted, for_count, grouped, per_second};
 use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::{Ink, Paint};
 use linear::{linear_ink, linear_rule};
 use plimsoll_model::{
-    Autoscaler, CapacityFinding, Carried, Estimate, HPA_TOLERANCE, PlannedFrom, Rate, Sizing,
+    Autoscaler, CapacityFinding, Carried, Doubt, Estimate, HPA_TOLERANCE, PlannedFrom, Rate, Sizing,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
-const SCHEMA_VERSION: u32 = 2;
+const SCHEMA_VERSION: u32 = 3;
 
 #[derive(Debug, Clone, Copy)]
 pub struct PlanReport<'a> {
@@ -30,6 +31,8 @@ pub struct PlanReport<'a> {
     pub capacity: &'a CapacityFinding,
     /// How many goals were looked at; of several, `capacity` is the lowest.
     pub goals: usize,
+    /// What is odd about the figures of the record.
+    pub doubts: &'a [Doubt],
     pub cpus: Option<u32>,
     /// The highest rate at which its CPU use could be read; `None` where it
     /// could be read at none.
@@ -64,6 +67,8 @@ pub struct Body<'a> {
     asked: PlanAsked,
     /// What one instance carries.
     capacity: &'a CapacityFinding,
+    /// What is odd about the figures of the record.
+    doubts: &'a [Doubt],
     sizing: &'a Sizing,
 }
 
@@ -95,6 +100,7 @@ pub fn document<'a>(report: &PlanReport<'a>) -> Document<'a> {
         cpus: report.cpus,
         asked: report.asked,
         capacity: report.capacity,
+        doubts: report.doubts,
         sizing,
     };
     out.json = Some(Json::of(SCHEMA_VERSION, "plan", body));
@@ -104,13 +110,14 @@ pub fn document<'a>(report: &PlanReport<'a>) -> Document<'a> {
 
 fn answers(report: &PlanReport<'_>) -> Vec<Sentence> {
     let sizing = report.sizing;
-    let mut out = vec![
-        carries(report.subject(), report.capacity),
+    let mut out = vec![carries(report.subject(), report.capacity)];
+    out.extend(doubts::sentences(report.doubts));
+    out.extend([
         Ink::Plain.says(planned(report)),
         Ink::Green.says(instances(report)),
         Ink::Plain.says(at_peak(report)),
         Ink::Green.says(autoscaler(report)),
-    ];
+    ]);
     let floor = doubt::floor(&sizing.autoscaler);
     out.extend(floor.map(|why| Ink::Plain.says(why)));
     let cautions = doubt::cautions(&sizing.cautions, sizing.least_instances);

@@ -3,7 +3,6 @@
 
 mod charts;
 mod csv;
-mod doubts;
 mod head;
 mod headroom;
 mod hints;

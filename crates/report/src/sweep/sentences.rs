@@ -1,11 +1,11 @@
 //! What was found, in plain words.
 
-use super::{doubts, headroom, thresholds};
+use super::{headroom, thresholds};
 use crate::capacity::{self, Subject, at_cpu, carries, leading, leads};
 use crate::number::{self, per_second};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use crate::{Report, document, method, smt};
+use crate::{Report, document, doubts, method, smt};
 use plimsoll_model::{CapacityFinding, CapacityNote, Findings, LightBasis, PooledCpu, RunEnd};
 
 pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {

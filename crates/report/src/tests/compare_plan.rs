@@ -8,7 +8,7 @@ use crate::compare::{self, CompareReport, Source};
 use crate::sizing::{self, PlanAsked, PlanReport, plan_hpa};
 use plimsoll_model::{
     Autoscaler, Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution,
-    CpuFigure, CpuThreshold, Difference, DifferenceVerdict, Estimate, Figure, FigureUnit,
+    CpuFigure, CpuThreshold, Difference, DifferenceVerdict, Doubt, Estimate, Figure, FigureUnit,
     FleetOverTime, FleetStep, FloorFrom, LinearRule, Measure, NoInterval, NoIntervalCode,
     PlannedFrom, Sizing, SizingCaution, ThresholdDifference, WorkUnit, Workload,
 };
@@ -192,6 +192,7 @@ fn planned<T>(sample: &Sample, sizing: &Sizing, show: impl FnOnce(&PlanReport<'_
         },
         capacity: &sample.findings.capacity[0],
         goals: 1,
+        doubts: &sample.findings.doubts,
         cpus: Some(4),
         cpu_known_to: None,
         source: Source {
@@ -417,6 +418,18 @@ fn the_manifest_holds_nothing_from_outside_but_in_comments() {
     );
     let unknown = sized(PlannedFrom::LowerEnd, None);
     assert_eq!(planned(&sweep(), &unknown, plan_hpa), None);
+}
+
+#[test]
+fn a_plan_carries_what_is_in_doubt_about_its_record() {
+    let mut sample = sweep();
+    sample.findings.doubts = vec![Doubt::Trend { change_pct: 12.0 }];
+    let sizing = sized(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
+    let said = "Mean latency at equal loads rose by 12.0 %";
+    let text = plan_in(&sample, &sizing, Format::Text);
+    has(&text.replace('\n', " "), &[said]);
+    let yaml = planned(&sample, &sizing, |r| plan_hpa(r).unwrap());
+    has(&yaml.replace("\n#", "").replace("  ", " "), &[said]);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use super::shown::{has, has_not, is_snapshot, tally};
 use crate::chart::Charset;
 use crate::{Document, Format, Role};
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict, Estimate,
-    Headroom, InvalidKind, LightBasis, MissedBy, NeverCarried, NoHeadroom, RatedRate,
-    RestartsFinding, RunEnd, TriedAt, Workload,
+    CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict, Doubt,
+    Estimate, Headroom, InvalidKind, LightBasis, MissedBy, NeverCarried, NoHeadroom, OverTime,
+    RatedRate, RestartsFinding, RunEnd, TriedAt, Workload,
 };
 
 /// Cases by name, each with what is said more than of the sample that was changed, and
@@ -230,6 +230,56 @@ fn misses(cases: &mut Cases) {
     }
 }
 
+fn changes(cases: &mut Cases) {
+    let seen = |missed_pct: f64| OverTime {
+        rate_rps: 12_345.0,
+        missed_pct,
+        missed: 5,
+        of: 44,
+        seconds: 249.0,
+    };
+    let missed = |missed_pct: f64, at_most_pct: f64| CapacityNote::MissedOverTime {
+        allowed_pct: 1.0,
+        at_most_pct,
+        seen: seen(missed_pct),
+    };
+    let found = CapacityFinding {
+        over_time: Some(seen(0.31)),
+        ..p99(12_100.0, 12_345.0, 12_600.0)
+    };
+    with_goal(cases, "a capacity and all requests up to it", found.clone());
+    let rare = CapacityFinding {
+        note: Some(missed(0.58, 1.13)),
+        ..found.clone()
+    };
+    with_goal(cases, "perhaps missed over time", rare);
+    let broken = CapacityFinding {
+        status: CapacityStatus::Undecided,
+        rate_rps: None,
+        cpu_pct: None,
+        note: Some(missed(4.13, 7.0)),
+        ..found
+    };
+    with_goal(cases, "missed over time", broken);
+    let goal = "p99<10ms".parse().unwrap();
+    for doubt in [
+        Doubt::Clustered { goal },
+        Doubt::Shifted {
+            goal,
+            change_pct: -7.5,
+        },
+        Doubt::Trend { change_pct: 12.0 },
+        Doubt::SlowTrials {
+            rate_rps: 4200.0,
+            ratio: 1.3,
+        },
+        Doubt::RisesLate { goal },
+    ] {
+        let name = format!("a doubt: {doubt:?}");
+        cases.add(&name, sweep(), |s| s.findings.doubts = vec![doubt]);
+    }
+}
+
 fn headrooms(cases: &mut Cases) {
     let within = Estimate::within;
     for index in [
@@ -376,6 +426,7 @@ fn sentences_are_as_in_the_file() {
     tables(&mut cases);
     limits(&mut cases);
     misses(&mut cases);
+    changes(&mut cases);
     headrooms(&mut cases);
     thresholds(&mut cases);
     directions(&mut cases);

@@ -90,12 +90,12 @@ fn one_slow_trial_below_calm_ones_is_a_slower_state() {
             let is_slow = pass == 1 && loads.contains(&load);
             (1000.0 + load + pass as f64) * if is_slow { 1.3 } else { 1.0 }
         });
-        slow_trials(&means_by_level(&trials))
+        slow_trials(&means_by_level(&trials), 1000.0)
     };
     match slow_at(&[36.0]) {
-        Some(Doubt::SlowTrials { rate_rps, by_pct }) => {
+        Some(Doubt::SlowTrials { rate_rps, ratio }) => {
             assert_eq!(rate_rps, 400.0);
-            assert!((by_pct - 30.0).abs() < 1.0, "{by_pct}");
+            assert!((ratio - 1.3).abs() < 0.01, "{ratio}");
         }
         other => panic!("{other:?}"),
     }

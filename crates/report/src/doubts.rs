@@ -8,7 +8,7 @@ use plimsoll_model::Doubt;
 /// More loads than these are for programs.
 const MOST_SCATTERED_SHOWN: usize = 3;
 
-pub(super) fn sentences(doubts: &[Doubt]) -> Vec<Sentence> {
+pub(crate) fn sentences(doubts: &[Doubt]) -> Vec<Sentence> {
     let is_scattered = |doubt: &&Doubt| matches!(doubt, Doubt::ScatteredRows { .. });
     let scattered = doubts
         .iter()
@@ -95,12 +95,11 @@ fn sentence(doubt: &Doubt) -> String {
                 number::pct(change_pct.abs())
             )
         }
-        Doubt::SlowTrials { rate_rps, by_pct } => format!(
-            "Mean latency at {} was {} % longer in one trial than in another, and trials at \
-             higher loads agree: the service or its machine has a slower state, which few trials \
-             show. What is carried in that state is less.",
-            number::per_second(rate_rps),
-            number::pct(by_pct)
+        Doubt::SlowTrials { rate_rps, ratio } => format!(
+            "Mean latency at {} was {ratio:.1} times as long in one trial as in another, and \
+             trials at higher loads agree: the service or its machine has a slower state, which \
+             few trials show. In that state it carries less.",
+            number::per_second(rate_rps)
         ),
         Doubt::RisesLate { goal } => format!(
             "Trials that miss {goal} meet it at first and miss it at their end, as with a token \
