@@ -11,7 +11,7 @@ mod worlds;
 
 use plimsoll_experiments::sweep::SweepPlanner;
 use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Trial};
-use worlds::{Promise, World, worlds};
+use worlds::{World, worlds};
 
 /// What a finding says, against the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,12 +87,10 @@ fn confident_answers_are_right() {
             100.0 * median(widths),
         );
         let (right, wrong) = (count(Answer::Right), count(Answer::Wrong));
-        let is_kept = match world.promise {
-            // Intervals of 95 %, and a doubt in a few sweeps.
-            Promise::Steady => 100 * wrong <= 7 * seeds && 10 * right >= 8 * seeds,
-            Promise::SeldomWrong => 100 * wrong <= 2 * seeds,
-            Promise::NotMet => true,
-        };
+        let is_found = !world.is_plain() || 10 * right >= 8 * seeds;
+        let expected = (world.most_wrong * seeds) as f64 / 100.0;
+        // Two standard deviations of a Poisson count.
+        let is_kept = is_found && wrong as f64 <= expected + 2.0 * expected.sqrt();
         if !is_kept {
             broken.push(format!(
                 "{}: {wrong} of {seeds} wrong, {right} right",
