@@ -267,24 +267,12 @@ impl fmt::Display for CapacityNote {
                 basis,
                 up_to_load_pct,
             } => write_light(f, basis, up_to_load_pct),
-            CapacityNote::TooFewRequests { needed, seen } => write!(
-                f,
-                "this goal takes {} independent requests to decide, and there were {}",
-                requests(needed),
-                requests(seen)
-            ),
-            CapacityNote::TooFewRequestsAtLoad { needed, most } => write!(
-                f,
-                "this goal takes {} requests at a load; the longest at which it was met has {}",
-                requests(needed),
-                requests(most)
-            ),
-            CapacityNote::TooFewRequestsAbove { needed, most } => write!(
-                f,
-                "this goal takes {} requests at a load; the higher ones at which it was met have {} at most",
-                requests(needed),
-                requests(most)
-            ),
+            CapacityNote::TooFewRequests { needed, .. }
+            | CapacityNote::TooFewRequestsAtLoad { needed, .. }
+            | CapacityNote::TooFewRequestsAbove { needed, .. } => {
+                write!(f, "this goal takes {} ", requests(needed))?;
+                f.write_str(&self.too_few())
+            }
             CapacityNote::NoLightLoad {
                 lowest_pct,
                 planned,
@@ -320,30 +308,33 @@ impl fmt::Display for CapacityNote {
                 allowed_pct,
                 at_most_pct,
                 seen,
-            } => {
-                let is_missed = seen.missed_pct > allowed_pct;
-                if is_missed {
-                    let rate = whole(seen.rate_rps);
-                    write!(
-                        f,
-                        "most trials met it up to {rate}, but over time it was missed: "
-                    )?;
-                }
-                write!(f, "{seen}")?;
-                if !is_missed {
-                    write!(
-                        f,
-                        ", and perhaps {} % over a longer time",
-                        significant(at_most_pct)
-                    )?;
-                }
-                write!(f, "; the goal allows {} %", significant(allowed_pct))
-            }
+            } => write_missed_over_time(f, allowed_pct, at_most_pct, seen),
             CapacityNote::TooFewAtLightLoad { needed, seen } => write!(
                 f,
                 "the limit is a multiple of a percentile at light load that takes {needed:.0} \
                  requests to show, and there were {seen}"
             ),
+        }
+    }
+}
+
+impl CapacityNote {
+    /// Of what there were too few requests, and how many there were.
+    fn too_few(&self) -> String {
+        match *self {
+            CapacityNote::TooFewRequests { seen, .. } => format!(
+                "independent requests to decide, and there were {}",
+                requests(seen)
+            ),
+            CapacityNote::TooFewRequestsAtLoad { most, .. } => format!(
+                "requests at a load; the longest at which it was met has {}",
+                requests(most)
+            ),
+            CapacityNote::TooFewRequestsAbove { most, .. } => format!(
+                "requests at a load; the higher ones at which it was met have {} at most",
+                requests(most)
+            ),
+            _ => String::new(),
         }
     }
 }
@@ -389,6 +380,28 @@ fn write_light(f: &mut fmt::Formatter<'_>, basis: LightBasis, load_pct: f64) -> 
              {load_pct:.0} % load stand for light load, so the limit is laxer"
         ),
     }
+}
+
+fn write_missed_over_time(
+    f: &mut fmt::Formatter<'_>,
+    allowed_pct: f64,
+    at_most_pct: f64,
+    seen: OverTime,
+) -> fmt::Result {
+    let is_missed = seen.missed_pct > allowed_pct;
+    if is_missed {
+        let rate = whole(seen.rate_rps);
+        write!(
+            f,
+            "most trials met it up to {rate}, but over time it was missed: "
+        )?;
+    }
+    write!(f, "{seen}")?;
+    if !is_missed {
+        let at_most = significant(at_most_pct);
+        write!(f, ", and perhaps {at_most} % over a longer time")?;
+    }
+    write!(f, "; the goal allows {} %", significant(allowed_pct))
 }
 
 fn write_no_light(

@@ -3,7 +3,7 @@
 use crate::number::{self, per_second, time_us};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use plimsoll_model::Doubt;
+use plimsoll_model::{Doubt, Goal};
 
 /// More loads than these are for programs.
 const MOST_SCATTERED_SHOWN: usize = 3;
@@ -72,43 +72,67 @@ fn sentence(doubt: &Doubt) -> String {
             time_us(latency_us),
             number::per_second(most_rps)
         ),
-        Doubt::Clustered { goal } => format!(
-            "The service or its machine was faster or slower for minutes at a time: successive \
-             trials near the limit of {goal} are alike. The interval holds for this run; sweep \
-             again at another time before acting on it."
-        ),
-        Doubt::Shifted { goal, change_pct } => {
-            let way = if change_pct < 0.0 { "fell" } else { "rose" };
-            format!(
-                "What is carried within {goal} {way} by {} % while it was searched for: the \
-                 service or its machine was not in a steady state. The interval does not cover \
-                 that; sweep again, and measure longer if it warms up or leaks.",
-                number::pct(change_pct.abs())
-            )
-        }
-        Doubt::Trend { change_pct } => {
-            let way = if change_pct < 0.0 { "fell" } else { "rose" };
-            format!(
-                "Mean latency at equal loads {way} by {} % in the course of the levels: the service \
-                 or its machine was not in a steady state. Sweep again; measure longer if it \
-                 warms up or leaks.",
-                number::pct(change_pct.abs())
-            )
-        }
-        Doubt::SlowTrials { rate_rps, ratio } => format!(
-            "Mean latency at {} was {ratio:.1} times as long in one trial as in another, and \
-             trials at higher loads agree: the service or its machine has a slower state, which \
-             few trials show. In that state it carries less.",
-            number::per_second(rate_rps)
-        ),
-        Doubt::RisesLate { goal } => format!(
-            "Trials that miss {goal} meet it at first and miss it at their end, as with a token \
-             bucket: longer trials (--duration) would miss it at a lower load."
-        ),
-        Doubt::FlatCpu { cpu_pct } => format!(
-            "There is no scale-out threshold: CPU use hardly depends on the load, it is {} % at \
-             any headroom. The service polls, or the figure is of something else.",
-            number::pct(cpu_pct)
-        ),
+        Doubt::Clustered { goal } => clustered(goal),
+        Doubt::Shifted { goal, change_pct } => shifted(goal, change_pct),
+        Doubt::Trend { change_pct } => trend(change_pct),
+        Doubt::SlowTrials { rate_rps, ratio } => slow_trials(rate_rps, ratio),
+        Doubt::RisesLate { goal } => rises_late(goal),
+        Doubt::FlatCpu { cpu_pct } => flat_cpu(cpu_pct),
     }
+}
+
+fn clustered(goal: Goal) -> String {
+    format!(
+        "The service or its machine was faster or slower for minutes at a time: successive trials \
+         near the limit of {goal} are alike. The interval holds for this run; sweep again at \
+         another time before acting on it."
+    )
+}
+
+fn shifted(goal: Goal, change_pct: f64) -> String {
+    let way = way(change_pct);
+    let by = number::pct(change_pct.abs());
+    format!(
+        "What is carried within {goal} {way} by {by} % while it was searched for: the service or \
+         its machine was not in a steady state. The interval does not cover that; sweep again, \
+         and measure longer if it warms up or leaks."
+    )
+}
+
+fn trend(change_pct: f64) -> String {
+    let way = way(change_pct);
+    let by = number::pct(change_pct.abs());
+    format!(
+        "Mean latency at equal loads {way} by {by} % in the course of the levels: the service or \
+         its machine was not in a steady state. Sweep again; measure longer if it warms up or \
+         leaks."
+    )
+}
+
+fn way(change_pct: f64) -> &'static str {
+    if change_pct < 0.0 { "fell" } else { "rose" }
+}
+
+fn slow_trials(rate_rps: f64, ratio: f64) -> String {
+    let rate = number::per_second(rate_rps);
+    format!(
+        "Mean latency at {rate} was {ratio:.1} times as long in one trial as in another, and \
+         trials at higher loads agree: the service or its machine has a slower state, which few \
+         trials show. In that state it carries less."
+    )
+}
+
+fn rises_late(goal: Goal) -> String {
+    format!(
+        "Trials that miss {goal} meet it at first and miss it at their end, as with a token \
+         bucket: longer trials (--duration) would miss it at a lower load."
+    )
+}
+
+fn flat_cpu(cpu_pct: f64) -> String {
+    let cpu = number::pct(cpu_pct);
+    format!(
+        "There is no scale-out threshold: CPU use hardly depends on the load, it is {cpu} % at any \
+         headroom. The service polls, or the figure is of something else."
+    )
 }

@@ -8,6 +8,7 @@
 use crate::random::SeededRng;
 use crate::service::{Service, seconds, working_share};
 use crate::stall::StallClock;
+use std::time::Duration;
 
 /// The state of a service between two arrivals. Times are in seconds from the
 /// beginning of the trial, when the queue is empty.
@@ -18,14 +19,7 @@ pub(crate) enum QueueState {
         mean: f64,
         times: Times,
     },
-    TokenBucket {
-        below: f64,
-        rate: f64,
-        burst: f64,
-        /// Tokens after the last arrival; negative while requests wait for one.
-        tokens: f64,
-        last: f64,
-    },
+    TokenBucket(TokenBucket),
     Limiter {
         below: f64,
         growth: f64,
@@ -34,16 +28,7 @@ pub(crate) enum QueueState {
         base: Box<QueueState>,
         clock: StallClock,
     },
-    SawTooth {
-        free: f64,
-        service: f64,
-        every: u32,
-        until_pause: u32,
-        first: f64,
-        growth: f64,
-        steps: u32,
-        step: u32,
-    },
+    SawTooth(SawTooth),
     Lock {
         servers: Servers,
         lock_free: f64,
@@ -62,37 +47,29 @@ impl QueueState {
         rate: f64,
         rng: &mut SeededRng,
     ) -> QueueState {
+        let queue = |servers: u32, mean: Duration, times| QueueState::Servers {
+            servers: Servers::idle(servers),
+            mean: seconds(mean) * slower,
+            times,
+        };
         match service {
-            Service::Deterministic { service, servers } => QueueState::Servers {
-                servers: Servers::idle(*servers),
-                mean: seconds(*service) * slower,
-                times: Times::Constant,
-            },
-            Service::Exponential { mean, servers } => QueueState::Servers {
-                servers: Servers::idle(*servers),
-                mean: seconds(*mean) * slower,
-                times: Times::Exponential,
-            },
+            Service::Deterministic { service, servers } => {
+                queue(*servers, *service, Times::Constant)
+            }
+            Service::Exponential { mean, servers } => queue(*servers, *mean, Times::Exponential),
             Service::Mixed {
                 mean,
                 long,
                 factor,
                 servers,
-            } => QueueState::Servers {
-                servers: Servers::idle(*servers),
-                mean: seconds(*mean) * slower,
-                times: Times::Mixed {
-                    long: long.get(),
-                    factor: *factor,
-                },
-            },
-            Service::TokenBucket { below, rate, burst } => QueueState::TokenBucket {
-                below: below.as_secs_f64() * slower,
-                rate: rate.get() / slower,
-                burst: *burst,
-                tokens: *burst,
-                last: 0.0,
-            },
+            } => {
+                let (long, factor) = (long.get(), *factor);
+                queue(*servers, *mean, Times::Mixed { long, factor })
+            }
+            Service::TokenBucket { below, rate, burst } => {
+                let below = below.as_secs_f64() * slower;
+                QueueState::TokenBucket(TokenBucket::full(below, rate.get() / slower, *burst))
+            }
             Service::Cliff { below, at } => QueueState::Limiter {
                 below: below.as_secs_f64() * slower,
                 growth: (rate * slower / at.get() - 1.0).max(0.0),
@@ -116,17 +93,8 @@ impl QueueState {
                 growth,
                 steps,
             } => {
-                let (every, steps) = ((*every).max(1), (*steps).max(1));
-                QueueState::SawTooth {
-                    free: 0.0,
-                    service: seconds(*service) * slower,
-                    every,
-                    until_pause: 1 + (rng.unit() * f64::from(every)) as u32,
-                    first: first.as_secs_f64() * slower,
-                    growth: growth.as_secs_f64() * slower,
-                    steps,
-                    step: (rng.unit() * f64::from(steps)) as u32,
-                }
+                let pauses = (*first, *growth, *steps);
+                QueueState::SawTooth(SawTooth::begun(*service, *every, pauses, slower, rng))
             }
             Service::Lock {
                 parallel,
@@ -154,39 +122,10 @@ impl QueueState {
                 servers.occupy(departs);
                 departs
             }
-            QueueState::TokenBucket {
-                below,
-                rate,
-                burst,
-                tokens,
-                last,
-            } => {
-                *tokens = (*tokens + (at - *last) * *rate).min(*burst) - 1.0;
-                *last = at;
-                at + *below + (-*tokens).max(0.0) / *rate
-            }
+            QueueState::TokenBucket(bucket) => bucket.departs(at),
             QueueState::Limiter { below, growth } => at + *below + at * *growth,
             QueueState::Stalled { base, clock } => clock.real(base.departs(clock.working(at), rng)),
-            QueueState::SawTooth {
-                free,
-                service,
-                every,
-                until_pause,
-                first,
-                growth,
-                steps,
-                step,
-            } => {
-                let departs = free.max(at) + *service;
-                *free = departs;
-                *until_pause -= 1;
-                if *until_pause == 0 {
-                    *free += *first + *growth * f64::from(*step);
-                    *until_pause = *every;
-                    *step = (*step + 1) % *steps;
-                }
-                departs
-            }
+            QueueState::SawTooth(saw) => saw.departs(at),
             QueueState::Lock {
                 servers,
                 lock_free,
@@ -201,6 +140,85 @@ impl QueueState {
                 departs
             }
         }
+    }
+}
+
+/// The state of a limiter. Times are in seconds.
+#[derive(Debug)]
+pub(crate) struct TokenBucket {
+    below: f64,
+    rate: f64,
+    burst: f64,
+    /// Tokens after the last arrival; negative while requests wait for one.
+    tokens: f64,
+    /// The last arrival.
+    last: f64,
+}
+
+impl TokenBucket {
+    fn full(below: f64, rate: f64, burst: f64) -> TokenBucket {
+        TokenBucket {
+            below,
+            rate,
+            burst,
+            tokens: burst,
+            last: 0.0,
+        }
+    }
+
+    fn departs(&mut self, at: f64) -> f64 {
+        let full = self.tokens + (at - self.last) * self.rate;
+        self.tokens = full.min(self.burst) - 1.0;
+        self.last = at;
+        at + self.below + (-self.tokens).max(0.0) / self.rate
+    }
+}
+
+/// The state of a server that pauses. Times are in seconds.
+#[derive(Debug)]
+pub(crate) struct SawTooth {
+    free: f64,
+    service: f64,
+    every: u32,
+    until_pause: u32,
+    first: f64,
+    growth: f64,
+    steps: u32,
+    step: u32,
+}
+
+impl SawTooth {
+    /// At a random request of a random step.
+    fn begun(
+        service: Duration,
+        every: u32,
+        (first, growth, steps): (Duration, Duration, u32),
+        slower: f64,
+        rng: &mut SeededRng,
+    ) -> SawTooth {
+        let (every, steps) = (every.max(1), steps.max(1));
+        SawTooth {
+            free: 0.0,
+            service: seconds(service) * slower,
+            every,
+            until_pause: 1 + (rng.unit() * f64::from(every)) as u32,
+            first: first.as_secs_f64() * slower,
+            growth: growth.as_secs_f64() * slower,
+            steps,
+            step: (rng.unit() * f64::from(steps)) as u32,
+        }
+    }
+
+    fn departs(&mut self, at: f64) -> f64 {
+        let departs = self.free.max(at) + self.service;
+        self.free = departs;
+        self.until_pause -= 1;
+        if self.until_pause == 0 {
+            self.free += self.first + self.growth * f64::from(self.step);
+            self.until_pause = self.every;
+            self.step = (self.step + 1) % self.steps;
+        }
+        departs
     }
 }
 
@@ -267,7 +285,6 @@ impl Servers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn queue_of(service: &Service) -> QueueState {
         QueueState::new(service, 1.0, 0.0, &mut SeededRng::seeded(1))

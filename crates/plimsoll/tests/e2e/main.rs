@@ -25,6 +25,13 @@ mod pty;
 mod restart;
 mod selftest;
 mod service;
+mod tests;
+
+// What the samples of `report` name as of their crate.
+use plimsoll_report::{
+    CopiesReport, Document, Format, Look, RecordFacts, Report, TrialTally, YieldReport, chart,
+    copies, hide_secrets, render, sweep, yields,
+};
 
 /// Whether this process may do what only root may.
 fn is_root(test: &str) -> bool {

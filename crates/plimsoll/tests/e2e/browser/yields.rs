@@ -2,52 +2,22 @@
 //! too, because trials of a moment would find none of its cases.
 
 use super::{Browser, FAINT, Folder, OVERLAPPING, fits, kept_to_itself, seen};
-use plimsoll_model::{Provenance, RunEnd};
-use plimsoll_report::yields::YieldPicture;
-use plimsoll_report::{Format, Look, RecordFacts, TrialTally, YieldReport, render};
+use crate::tests::shown::shown;
+use plimsoll_report::Format;
 use sample::Sample;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[path = "../../../../report/src/yields/tests/sample/mod.rs"]
 #[allow(dead_code, reason = "a browser is shown a part of them")]
 mod sample;
 
 fn page(folder: &Folder, name: &str, sample: &Sample) -> PathBuf {
-    let (all, invalid) = sample.counts;
-    let command_line = ["plimsoll".to_owned(), "yield".to_owned()];
-    let report = YieldReport {
-        experiment: "yield",
-        workload: sample.plan.load.workload.to_string(),
-        findings: &sample.findings,
-        plan: &sample.plan,
-        seed: sample.plan.load.run.seed,
-        provenance: &Provenance::default(),
-        requirements: &[],
-        record: RecordFacts {
-            file: Path::new("run.plimsoll"),
-            created_unix_ms: 0,
-            ended: Some(&RunEnd::Complete),
-            trials: TrialTally {
-                all,
-                invalid,
-                ..TrialTally::default()
-            },
-            command_line: &command_line,
-        },
-    };
-    let picture = YieldPicture {
-        trials: sample.trials.clone(),
-        steps: sample.steps.clone(),
-    };
-    let look = Look {
-        width: 80,
-        colour: false,
-        charts: None,
-    };
-    let document = plimsoll_report::yields::document(&report, Some(&picture));
     let file = folder.path(name);
-    std::fs::write(&file, render(&document, Format::Html, look).unwrap()).unwrap();
+    let page = sample.with(Some(&sample.drawn), |document| {
+        shown(document, Format::Html)
+    });
+    std::fs::write(&file, page).unwrap();
     file
 }
 
@@ -76,7 +46,7 @@ fn the_page_of_a_yield_run_draws_every_arm_in_every_chart() {
                 ("#total .of-service", arms - 1.0),
                 ("#total .of-job", arms - 1.0),
                 ("#cause .of-wait", arms - 1.0),
-                ("#time g.trial", sample.trials.len() as f64),
+                ("#time g.trial", sample.drawn.trials.len() as f64),
             ] {
                 let found = seen(&browser, selector);
                 assert_eq!(found, marks, "{name} {selector} at {width} px");
@@ -109,7 +79,7 @@ fn the_pages_of_curves_and_steps_draw_every_headroom_and_every_slot() {
     let browser = Browser::start();
     let (two, stepped) = (sample::curve::two(), sample::step::stepped());
     let points: usize = two.findings.curve.iter().map(|c| c.points.len()).sum();
-    let late = stepped.steps.iter().flat_map(|course| &course.slots);
+    let late = stepped.drawn.steps.iter().flat_map(|course| &course.slots);
     let late = late.filter(|slot| slot.is_late == Some(true)).count();
     let pages = [
         (
@@ -129,8 +99,8 @@ fn the_pages_of_curves_and_steps_draw_every_headroom_and_every_slot() {
         (
             page(&folder, "step.html", &stepped),
             vec![
-                ("#slots .course", stepped.steps.len()),
-                ("#slots .alone", stepped.steps.len()),
+                ("#slots .course", stepped.drawn.steps.len()),
+                ("#slots .alone", stepped.drawn.steps.len()),
                 ("#slots .late", late),
                 ("#slots .knee", 2),
             ],
@@ -155,6 +125,7 @@ fn the_pages_of_curves_and_steps_draw_every_headroom_and_every_slot() {
     let corners = "return [...document.querySelectorAll('#slots svg.wide .course')]
         .map(line => line.getAttribute('d').split(/[ML]/).length - 1).join()";
     let each = stepped
+        .drawn
         .steps
         .iter()
         .map(|course| course.slots.len().to_string());
