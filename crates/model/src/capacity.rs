@@ -54,9 +54,8 @@ pub struct CapacityFinding {
     pub goal: Goal,
     /// How the search ended.
     pub status: CapacityStatus,
-    /// The highest rate that keeps the goal (`found`; for a `cliff` the middle
-    /// between the rates at its ends, the lower one of which was seen to keep
-    /// it), or the highest that was seen to keep it (`not_reached`).
+    /// The highest rate that keeps the goal (`found`), or the highest that was seen to keep
+    /// it (`cliff`, with the lowest that missed it as the upper end, and `not_reached`).
     pub rate_rps: Option<Estimate>,
     /// CPU use at that rate, in percent.
     pub cpu_pct: Option<Estimate>,
@@ -97,14 +96,18 @@ impl OverTime {
     }
 }
 
+impl OverTime {
+    /// With so many digits of the share.
+    fn said(&self, digits: u32) -> String {
+        let share = significant(self.missed_pct, digits);
+        let (missed, of) = (self.missed, self.of);
+        format!("{share} % of all requests up to there missed it, in {missed} of {of} trials")
+    }
+}
+
 impl fmt::Display for OverTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = significant(self.missed_pct);
-        let (missed, of) = (self.missed, self.of);
-        write!(
-            f,
-            "{share} % of all requests up to there missed it, in {missed} of {of} trials"
-        )
+        f.write_str(&self.said(2))
     }
 }
 
@@ -207,6 +210,11 @@ pub enum CapacityNote {
         /// The higher one.
         high: TriedAt,
     },
+    /// The goal was met at saturation, too, where a queue grows for as long as the load lasts.
+    Saturated {
+        /// The throughput at saturation, in requests per second.
+        saturation_rps: f64,
+    },
     /// Most trials met the goal up to a load, but all requests up to there together missed
     /// it, or would over a longer time.
     MissedOverTime {
@@ -304,6 +312,12 @@ impl fmt::Display for CapacityNote {
                 f,
                 "trials at the same load disagree: the goal was met {low} and {high}"
             ),
+            CapacityNote::Saturated { saturation_rps } => write!(
+                f,
+                "trials met it up to saturation, at {}, too, but there a queue grows for as long as \
+                 the load lasts",
+                whole(saturation_rps)
+            ),
             CapacityNote::MissedOverTime {
                 allowed_pct,
                 at_most_pct,
@@ -347,12 +361,12 @@ fn requests(number: f64) -> String {
     }
 }
 
-/// With two significant digits.
-fn significant(pct: f64) -> String {
+/// With so many significant digits.
+fn significant(pct: f64, digits: u32) -> String {
     if pct < 1e-3 {
         return if pct > 0.0 { "under 0.001" } else { "0" }.to_owned();
     }
-    let digits = (1.0 - pct.log10().floor()).max(0.0);
+    let digits = (f64::from(digits) - 1.0 - pct.log10().floor()).max(0.0);
     let text = format!("{pct:.*}", digits as usize);
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
@@ -396,12 +410,16 @@ fn write_missed_over_time(
             "most trials met it up to {rate}, but over time it was missed: "
         )?;
     }
-    write!(f, "{seen}")?;
+    // As many digits as tell the two shares apart.
+    let allowed = |digits| significant(allowed_pct, digits);
+    let is_apart = |digits: &u32| significant(seen.missed_pct, *digits) != allowed(*digits);
+    let digits = (2..6).find(is_apart).unwrap_or(2);
+    f.write_str(&seen.said(digits))?;
     if !is_missed {
-        let at_most = significant(at_most_pct);
+        let at_most = significant(at_most_pct, digits);
         write!(f, ", and perhaps {at_most} % over a longer time")?;
     }
-    write!(f, "; the goal allows {} %", significant(allowed_pct))
+    write!(f, "; the goal allows {} %", allowed(2))
 }
 
 fn write_no_light(

@@ -16,7 +16,7 @@ use crate::shown::{Shown, shown};
 use crate::{cpu_use, levels};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightLoad,
-    MissedBy, Phase, Plan, Rate, Trial, TriedAt, Workload,
+    MissedBy, Phase, Plan, Rate, RatedRate, Trial, TriedAt, Workload,
 };
 use std::time::Duration;
 
@@ -174,6 +174,9 @@ impl Asked {
             }
         }
         let end = rated(plan, trials).filter(|rated| rated.limited_by_service);
+        if let (Boundary::Above(highest), Some(end)) = (boundary, end.as_ref()) {
+            below_saturation(finding, bound, evidence, highest, end);
+        }
         finding.rate_rps = finding
             .rate_rps
             .map(|rate| end.map_or(rate, |end| not_beyond(rate, end.rate_rps)));
@@ -181,6 +184,32 @@ impl Asked {
         finding.confirmed = low.and_then(|low| confirmed(bound, plan, trials, low));
     }
 }
+
+/// A goal that was kept at all loads is kept below saturation only: at it a queue grows
+/// for as long as the load lasts, and a trial is too short for a loose limit.
+fn below_saturation(
+    finding: &mut CapacityFinding,
+    bound: &Bound,
+    evidence: &[Evidence],
+    highest: f64,
+    end: &RatedRate,
+) {
+    let clearly_below = CLEARLY_BELOW * end.rate_rps;
+    if end.given || matches!(bound, Bound::Cpu(_)) || highest <= clearly_below {
+        return;
+    }
+    let rates = evidence.iter().map(|e| e.rate);
+    if let Some(rate) = rates.filter(|rate| *rate <= clearly_below).reduce(f64::max) {
+        finding.rate_rps = Some(at_least(rate));
+        finding.note = Some(CapacityNote::Saturated {
+            saturation_rps: end.rate_rps,
+        });
+    }
+}
+
+/// The part of the throughput at saturation that a service can carry for long: the
+/// highest of several throughputs is too high by chance, by a few percent.
+const CLEARLY_BELOW: f64 = 0.95;
 
 /// No goal is kept at more than the service does at saturation, however far
 /// the scatter of trials reaches.
@@ -316,13 +345,11 @@ fn status(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>)
                 .search
                 .is_some_and(|s| width <= s.precision.get() * 1.01);
             match looked {
-                true => {
-                    let middle = (low * high).sqrt();
-                    (
-                        CapacityStatus::Cliff,
-                        Some(Estimate::within(middle, low, high)),
-                    )
-                }
+                // What was seen to keep it is what can be built on.
+                true => (
+                    CapacityStatus::Cliff,
+                    Some(Estimate::within(low, low, high)),
+                ),
                 // Two loads far apart are no interval of any confidence.
                 false => (CapacityStatus::Found, Some(Estimate::alone(low))),
             }

@@ -3,11 +3,10 @@
 //! Intervals take trials for exchangeable. Where trials that follow each other are more
 //! alike than others, or latency at one load rises from pass to pass, the interval holds
 //! for the minutes of the run and not for other hours. Both tests use ranks alone, so one
-//! disturbed trial does not decide, and each is at 1 %.
+//! disturbed trial does not decide, at 1 or 2 % each.
 
 use crate::boundary;
 use crate::capacity::Asked;
-use crate::carried::trial_is_carried;
 use crate::evidence::Bound;
 use crate::theil_sen;
 use plimsoll_model::{CapacityFinding, CapacityStatus, Doubt, Phase, Plan, Trial};
@@ -15,6 +14,9 @@ use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 
 /// How likely a test calls a service without changes changing.
 const BY_CHANCE: f64 = 0.01;
+/// The same for the trend over levels, which has one pair of trials for each: of eight pairs
+/// all have to agree.
+const TREND_BY_CHANCE: f64 = 0.02;
 /// The fewest trials whose order says anything.
 const FEWEST: usize = 10;
 /// How far apart trials are that are compared: half a minute of them.
@@ -112,7 +114,8 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// A carried trial at a level.
+/// A trial at a level. Beyond saturation its latency is that of the queue that grew in it,
+/// which is longer where the service has become slower.
 struct LevelTrial {
     rate: f64,
     /// Time from the beginning of the run, without pauses between trials.
@@ -124,7 +127,7 @@ struct LevelTrial {
 /// By load and time.
 fn means_by_level(trials: &[Trial]) -> Vec<Vec<LevelTrial>> {
     let is_level = |t: &Trial| matches!(t.spec.phase, Phase::Level { .. });
-    let usable = |t: &Trial| is_level(t) && t.verdict.is_valid() && trial_is_carried(t);
+    let usable = |t: &Trial| is_level(t) && t.verdict.is_valid();
     let mut ended_s = 0.0;
     let mut levels: Vec<Vec<LevelTrial>> = Vec::new();
     for trial in trials {
@@ -164,7 +167,7 @@ fn trend(levels: &[Vec<LevelTrial>]) -> Option<f64> {
     }
     // With the correction for continuity.
     let z = (f64::abs(sum) - 1.0).max(0.0) / f64::sqrt(variance.max(1.0));
-    let is_chance = 2.0 * Normal::standard().sf(z) >= BY_CHANCE;
+    let is_chance = 2.0 * Normal::standard().sf(z) >= TREND_BY_CHANCE;
     let slope = theil_sen::median(&mut slopes)?;
     (!is_chance).then(|| 100.0 * (slope * span_s).exp_m1())
 }

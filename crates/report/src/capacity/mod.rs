@@ -65,6 +65,7 @@ impl Subject {
             Some(CapacityNote::TooFewRequestsAbove { .. }) => {
                 "the highest load with enough requests"
             }
+            Some(CapacityNote::Saturated { .. }) => "the highest load clearly below saturation",
             _ if self.is_table => "the end of the table",
             _ => "the highest load with valid trials",
         }

@@ -126,7 +126,7 @@ fn answers(report: &PlanReport<'_>) -> Vec<Sentence> {
     out.push(match &sizing.linear_rule {
         Some(linear) => linear_ink(linear).says(linear_rule(sizing, linear)),
         None => {
-            let why = no_cpu(report.cpu_known_to);
+            let why = no_cpu(report);
             Ink::Yellow.says(format!("The linear rule: not known ({why})."))
         }
     });
@@ -219,8 +219,10 @@ fn cpu_use(report: &PlanReport<'_>, cpu: Estimate) -> String {
     report.subject().shows(&Written::to_act_at(cpu), " %")
 }
 
-fn no_cpu(known_to: Option<Rate>) -> String {
-    match known_to {
+fn no_cpu(report: &PlanReport<'_>) -> String {
+    let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
+    match report.cpu_known_to {
+        _ if report.doubts.iter().any(is_flat) => "CPU use hardly depends on the load".to_owned(),
         Some(most) => format!("CPU use is known up to {} only", per_second(most.get())),
         None => "no valid trial has CPU use".to_owned(),
     }
@@ -234,7 +236,7 @@ fn autoscaler(report: &PlanReport<'_>) -> String {
         format!("{}; there is no CPU target: {why}.", act(auto, &sign))
     };
     let Some(cpu) = auto.cpu_pct else {
-        return by_load(&no_cpu(report.cpu_known_to));
+        return by_load(&no_cpu(report));
     };
     if auto.target_cpu_pct.is_none() {
         let cpu = cpu_use(report, cpu);

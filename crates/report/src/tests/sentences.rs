@@ -258,9 +258,22 @@ fn changes(cases: &mut Cases) {
         rate_rps: None,
         cpu_pct: None,
         note: Some(missed(4.13, 7.0)),
-        ..found
+        ..found.clone()
     };
-    with_goal(cases, "missed over time", broken);
+    with_goal(cases, "missed over time", broken.clone());
+    let equal = CapacityFinding {
+        note: Some(missed(1.0004, 2.0)),
+        ..broken.clone()
+    };
+    with_goal(cases, "missed by little", equal);
+    let saturated = CapacityFinding {
+        status: CapacityStatus::NotReached,
+        note: Some(CapacityNote::Saturated {
+            saturation_rps: 12_800.0,
+        }),
+        ..found.clone()
+    };
+    with_goal(cases, "met at saturation", saturated);
     let goal = "p99<10ms".parse().unwrap();
     for doubt in [
         Doubt::Clustered { goal },

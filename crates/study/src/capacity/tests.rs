@@ -370,6 +370,45 @@ fn no_goal_is_kept_where_the_service_falls_behind() {
 }
 
 #[test]
+fn a_cliff_carries_what_was_seen_to_meet_the_goal() {
+    let mut plan = plan();
+    plan.goals = vec!["p99<5ms".parse().unwrap()];
+    plan.search = Some(plimsoll_model::SearchPlan {
+        precision: plimsoll_model::Share::new(0.05).unwrap(),
+        window: Duration::from_secs(3),
+        budget: Duration::from_secs(60),
+        confirm: Duration::ZERO,
+    });
+    let trials: Vec<Trial> = [(500, 0.0), (600, 0.0), (650, 0.9), (700, 0.9)]
+        .map(|(rate, slow)| mixed(rate as f64 / 10.0, rate, slow))
+        .into();
+    let found = crate::findings(&plan, &trials).capacity.remove(0);
+    assert_eq!(found.status, CapacityStatus::Cliff, "{found:?}");
+    let rate = found.rate_rps.unwrap();
+    assert_eq!((rate.value, rate.interval()), (600.0, Some((600.0, 650.0))));
+}
+
+#[test]
+fn a_loose_goal_is_not_shown_at_saturation() {
+    let overload = crate::testing::calibration_trial(2000.0, 1000);
+    let level = |rate: u64| mixed(rate as f64 / 10.0, rate, 0.0);
+    let of = |rates: &[u64]| {
+        let levels = rates.iter().map(|rate| level(*rate));
+        let trials: Vec<Trial> = std::iter::once(overload.clone()).chain(levels).collect();
+        of_trials("p99<1s", &trials)
+    };
+    let found = of(&[500, 800, 1000]);
+    assert_eq!(found.status, CapacityStatus::NotReached);
+    assert_eq!(found.rate_rps.unwrap().value, 800.0);
+    let saturated = CapacityNote::Saturated {
+        saturation_rps: 1000.0,
+    };
+    assert_eq!(found.note, Some(saturated));
+    let below = of(&[500, 800]);
+    assert_eq!((below.rate_rps.unwrap().value, below.note), (800.0, None));
+}
+
+#[test]
 fn a_request_without_an_answer_has_failed() {
     let mut silent = mixed(80.0, 800, 0.0);
     silent.work.unfinished = silent.work.intended / 4;

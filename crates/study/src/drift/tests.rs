@@ -73,6 +73,14 @@ fn latency_that_rises_from_pass_to_pass_is_a_trend() {
         1000.0 + if is_up { 50.0 } else { 0.0 }
     });
     assert_eq!(change(&mixed), None);
+    // Beyond saturation, too; and eight loads are enough where all agree.
+    let mut eight: Vec<Trial> = rises[3..11].iter().chain(&rises[14..]).cloned().collect();
+    for trial in &mut eight {
+        trial.work.completed /= 2;
+    }
+    assert!(change(&eight).is_some());
+    let seven: Vec<Trial> = rises[4..11].iter().chain(&rises[15..]).cloned().collect();
+    assert_eq!(change(&seven), None);
     let invalid: Vec<Trial> = rises
         .iter()
         .map(|trial| Trial {
