@@ -337,13 +337,13 @@ fn status(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>)
         Boundary::Line { rate, .. } => (CapacityStatus::Found, Some(rate)),
         // As many trials say that it was broken there.
         Boundary::Gap { low, .. } if 2 * low.kept <= low.of => (CapacityStatus::Undecided, None),
+        // Trials that met it there speak against a cliff.
+        Boundary::Gap { low, high } if 3 * high.kept >= high.of && is_narrow(low, high, plan) => {
+            (CapacityStatus::Undecided, None)
+        }
         Boundary::Gap { low, high } => {
+            let looked = is_narrow(low, high, plan);
             let (low, high) = (low.rate, high.rate);
-            // Only a search that has looked within may call it a cliff.
-            let width = (high - low) / (high + low);
-            let looked = plan
-                .search
-                .is_some_and(|s| width <= s.precision.get() * 1.01);
             match looked {
                 // What was seen to keep it is what can be built on.
                 true => (
@@ -355,6 +355,13 @@ fn status(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>)
             }
         }
     }
+}
+
+/// Whether a search has looked within: only then may it be called a cliff.
+fn is_narrow(low: Side, high: Side, plan: &Plan) -> bool {
+    let width = (high.rate - low.rate) / (high.rate + low.rate);
+    plan.search
+        .is_some_and(|s| width <= s.precision.get() * 1.01)
 }
 
 /// The interval of a rate whose limit itself lies in an interval: the two

@@ -386,6 +386,21 @@ fn a_cliff_carries_what_was_seen_to_meet_the_goal() {
     assert_eq!(found.status, CapacityStatus::Cliff, "{found:?}");
     let rate = found.rate_rps.unwrap();
     assert_eq!((rate.value, rate.interval()), (600.0, Some((600.0, 650.0))));
+    // Not where a third of the trials beyond it met the goal, as with a token bucket.
+    let side = |rate, kept, of| Side { rate, kept, of };
+    for (met_beyond, status) in [
+        (side(650.0, 0, 3), CapacityStatus::Cliff),
+        (side(650.0, 1, 4), CapacityStatus::Cliff),
+        (side(650.0, 1, 3), CapacityStatus::Undecided),
+        (side(900.0, 1, 3), CapacityStatus::Found),
+    ] {
+        let low = side(600.0, 2, 2);
+        let gap = Boundary::Gap {
+            low,
+            high: met_beyond,
+        };
+        assert_eq!(super::status(gap, &plan).0, status, "{met_beyond:?}");
+    }
 }
 
 #[test]
