@@ -43,8 +43,8 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
              alone. Dotted: as much as either does alone. Strokes at the ends are intervals."
         }
         false => {
-            "The job's work, of what it does alone. That of the service is not known, for nobody \
-             has said what it carries alone: give --rated RATE, or --load in place of --rate."
+            "The job's work, of what it does alone. The service's part is unknown: give its \
+             capacity (--rated RATE), or --load in place of --rate."
         }
     };
     Some(Chart {
@@ -61,10 +61,10 @@ fn title(view: Arms<'_>, is_total: bool) -> String {
     let show = |pct: f64| format!("{} %", Written::pct(Estimate::alone(pct)).value);
     let mut values = view.of_interest(of);
     match is_total {
-        true => format!("Of its work the machine does {}", listed(&values, show)),
+        true => format!("Machine throughput: {}", listed(&values, show)),
         false => {
             values.retain(|(_, pct)| *pct > 0.0);
-            format!("Of its work the job does {}", listed(&values, show))
+            format!("Job throughput: {}", listed(&values, show))
         }
     }
 }
