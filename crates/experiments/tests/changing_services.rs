@@ -6,12 +6,12 @@
 
 #![cfg(test)]
 
+mod scenarios;
 mod simulated;
-mod worlds;
 
 use plimsoll_experiments::sweep::SweepPlanner;
 use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Trial};
-use worlds::{World, worlds};
+use scenarios::{Scenario, scenarios};
 
 /// What a finding says, against the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,14 +25,14 @@ enum Answer {
     Undecided,
 }
 
-/// The findings of one sweep of `world`.
-fn sweep(world: &World, seed: u64) -> Findings {
-    let goal = format!("p99<{}us", world.limit.as_micros());
+/// The findings of one sweep of `scenario`.
+fn sweep(scenario: &Scenario, seed: u64) -> Findings {
+    let goal = format!("p99<{}us", scenario.limit.as_micros());
     let seed_of_plan = 300 + seed;
     let plan = simulated::plan(&format!(
         "--goal {goal} --precision 2% --seed {seed_of_plan}"
     ));
-    let mut state = world.begin(900 + seed);
+    let mut state = scenario.begin(900 + seed);
     let mut trials: Vec<Trial> = Vec::new();
     simulated::conducted(&SweepPlanner(&plan), &mut trials, |spec| {
         let trial = state.machine(spec).run(spec, &plan);
@@ -43,7 +43,7 @@ fn sweep(world: &World, seed: u64) -> Findings {
     plimsoll_study::findings(&plan, &trials)
 }
 
-fn judge(world: &World, findings: &Findings) -> Answer {
+fn judge(scenario: &Scenario, findings: &Findings) -> Answer {
     let found: &CapacityFinding = &findings.capacity[0];
     let Some(rate) = found.rate_rps else {
         return Answer::Undecided;
@@ -52,7 +52,7 @@ fn judge(world: &World, findings: &Findings) -> Answer {
     if failed || found.note.is_some() || !findings.doubts.is_empty() {
         return Answer::Doubted;
     }
-    let is_right = world.truth.is_some_and(|truth| match found.status {
+    let is_right = scenario.truth.is_some_and(|truth| match found.status {
         CapacityStatus::NotReached => rate.value <= truth,
         _ => (rate.low.unwrap_or(0.0)..=rate.high.unwrap_or(f64::INFINITY)).contains(&truth),
     });
@@ -68,16 +68,16 @@ fn confident_answers_are_right() {
     let seeds = std::env::var("SEEDS").map_or(8, |seeds| seeds.parse().unwrap());
     println!("{:44} truth  right wrong doubted undecided, of {seeds}", "");
     let mut broken: Vec<String> = Vec::new();
-    for world in worlds() {
-        let found: Vec<Findings> = (0..seeds).map(|seed| sweep(&world, seed)).collect();
-        let answers: Vec<Answer> = found.iter().map(|found| judge(&world, found)).collect();
+    for scenario in scenarios() {
+        let found: Vec<Findings> = (0..seeds).map(|seed| sweep(&scenario, seed)).collect();
+        let answers: Vec<Answer> = found.iter().map(|found| judge(&scenario, found)).collect();
         let count = |which| answers.iter().filter(|answer| **answer == which).count() as u64;
         let rates = found.iter().filter_map(|found| found.capacity[0].rate_rps);
         let widths = rates.clone().filter_map(|rate| rate.relative_half_width());
-        let truth = world.truth.map(|rate| format!("{rate:.0}/s"));
+        let truth = scenario.truth.map(|rate| format!("{rate:.0}/s"));
         println!(
             "{:44} {:>7} {:4} {:5} {:7} {:9}  median {:5.0}/s, half width {:.1} %",
-            world.name,
+            scenario.name,
             truth.unwrap_or("never".to_owned()),
             count(Answer::Right),
             count(Answer::Wrong),
@@ -87,14 +87,14 @@ fn confident_answers_are_right() {
             100.0 * median(widths),
         );
         let (right, wrong) = (count(Answer::Right), count(Answer::Wrong));
-        let is_found = !world.is_plain() || 10 * right >= 8 * seeds;
-        let expected = (world.most_wrong * seeds) as f64 / 100.0;
+        let is_found = !scenario.is_plain() || 10 * right >= 8 * seeds;
+        let expected = (scenario.most_wrong * seeds) as f64 / 100.0;
         // Two standard deviations of a Poisson count.
         let is_kept = is_found && wrong as f64 <= expected + 2.0 * expected.sqrt();
         if !is_kept {
             broken.push(format!(
                 "{}: {wrong} of {seeds} wrong, {right} right",
-                world.name
+                scenario.name
             ));
         }
     }

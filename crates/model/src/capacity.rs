@@ -68,14 +68,14 @@ pub struct CapacityFinding {
     pub missed_by: Option<MissedBy>,
     /// What all requests up to that rate together show; `None` for a goal that is not about
     /// requests, and for a table.
-    pub over_time: Option<OverTime>,
+    pub all_requests: Option<AllRequests>,
     /// What a reader should know about it.
     pub note: Option<CapacityNote>,
 }
 
 /// The requests of all valid trials up to a load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct OverTime {
+pub struct AllRequests {
     /// The load up to which most trials met the goal.
     pub rate_rps: f64,
     /// Percentage of the requests that missed the limit.
@@ -88,7 +88,7 @@ pub struct OverTime {
     pub seconds: f64,
 }
 
-impl OverTime {
+impl AllRequests {
     /// Events that come at least this often, in seconds, were seen with a probability of
     /// 95 %: of a Poisson process, in `T` seconds, one in `T / 3`.
     pub fn visible_every_s(&self) -> f64 {
@@ -96,16 +96,18 @@ impl OverTime {
     }
 }
 
-impl OverTime {
+impl AllRequests {
     /// With so many digits of the share.
     fn said(&self, digits: u32) -> String {
         let share = significant(self.missed_pct, digits);
         let (missed, of) = (self.missed, self.of);
-        format!("{share} % of all requests up to there missed it, in {missed} of {of} trials")
+        format!(
+            "at or below that rate {share} % of all requests missed it, in {missed} of {of} trials"
+        )
     }
 }
 
-impl fmt::Display for OverTime {
+impl fmt::Display for AllRequests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.said(2))
     }
@@ -217,14 +219,14 @@ pub enum CapacityNote {
     },
     /// Most trials met the goal up to a load, but all requests up to there together missed
     /// it, or would over a longer time.
-    MissedOverTime {
+    MissedOverall {
         /// Percentage of requests that may miss the limit.
         allowed_pct: f64,
         /// The upper end of the 95 % interval of the percentage that misses it, from how
         /// trials differ.
         at_most_pct: f64,
         /// What was seen up to that load.
-        seen: OverTime,
+        seen: AllRequests,
     },
     /// Fewer requests at light load than the limit, a multiple of a percentile
     /// there, takes.
@@ -318,11 +320,11 @@ impl fmt::Display for CapacityNote {
                  the load lasts",
                 whole(saturation_rps)
             ),
-            CapacityNote::MissedOverTime {
+            CapacityNote::MissedOverall {
                 allowed_pct,
                 at_most_pct,
                 seen,
-            } => write_missed_over_time(f, allowed_pct, at_most_pct, seen),
+            } => write_missed_overall(f, allowed_pct, at_most_pct, seen),
             CapacityNote::TooFewAtLightLoad { needed, seen } => write!(
                 f,
                 "the limit is a multiple of a percentile at light load that takes {needed:.0} \
@@ -396,19 +398,16 @@ fn write_light(f: &mut fmt::Formatter<'_>, basis: LightBasis, load_pct: f64) -> 
     }
 }
 
-fn write_missed_over_time(
+fn write_missed_overall(
     f: &mut fmt::Formatter<'_>,
     allowed_pct: f64,
     at_most_pct: f64,
-    seen: OverTime,
+    seen: AllRequests,
 ) -> fmt::Result {
     let is_missed = seen.missed_pct > allowed_pct;
     if is_missed {
         let rate = whole(seen.rate_rps);
-        write!(
-            f,
-            "most trials met it up to {rate}, but over time it was missed: "
-        )?;
+        write!(f, "most trials met it up to {rate}, but ")?;
     }
     // As many digits as tell the two shares apart.
     let allowed = |digits| significant(allowed_pct, digits);

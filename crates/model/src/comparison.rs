@@ -356,7 +356,7 @@ mod tests {
                 confirmed: None,
                 limit_us: None,
                 missed_by: None,
-                over_time: None,
+                all_requests: None,
                 note: None,
             })
         };

@@ -46,8 +46,8 @@ mod workload;
 mod yields;
 
 pub use capacity::{
-    CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad, MissedBy,
-    OverTime, STAND_IN_PCT, TriedAt,
+    AllRequests, CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad,
+    MissedBy, STAND_IN_PCT, TriedAt,
 };
 pub use comparison::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution, CpuThreshold,

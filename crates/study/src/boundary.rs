@@ -18,7 +18,7 @@
 mod neighbours;
 
 use crate::evidence::Evidence;
-use neighbours::{Course, Neighbours};
+use neighbours::{Neighbours, TimeOrder};
 use plimsoll_model::Estimate;
 
 /// Shares that differ from the goal's by more than this factor lie far from
@@ -106,11 +106,11 @@ pub fn locate(evidence: &[Evidence], share: f64, interval: Interval) -> Option<B
 
 /// How the trials near the boundary differ from its line in the course of the run; `None`
 /// where there is no line.
-pub(crate) fn course(evidence: &[Evidence], share: f64) -> Option<Course> {
+pub(crate) fn time_order(evidence: &[Evidence], share: f64) -> Option<TimeOrder> {
     let Boundary::Line { rate, .. } = locate(evidence, share, Interval::None)? else {
         return None;
     };
-    Neighbours::of(evidence, rate.value, share).course()
+    Neighbours::of(evidence, rate.value, share).time_order()
 }
 
 /// Whether no trial near the split contradicts it: one that does shows that the two loads

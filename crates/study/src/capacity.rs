@@ -10,13 +10,13 @@ use crate::boundary::{Boundary, Interval, Side, locate};
 use crate::curve::Curve;
 use crate::evidence::{Bound, Evidence};
 use crate::light::{self, Light};
-use crate::pooled::UpTo;
+use crate::pooled::TrialsUpTo;
 use crate::rated::rated;
 use crate::shown::{Shown, shown};
 use crate::{cpu_use, levels};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightLoad,
-    MissedBy, Phase, Plan, Rate, RatedRate, Trial, TriedAt, Workload,
+    MissedBy, Phase, Plan, Rate, Trial, TriedAt, Workload,
 };
 use std::time::Duration;
 
@@ -102,18 +102,22 @@ impl Asked {
             finding.note = Some(missing(bound, plan));
             return;
         };
+        let (boundary, saturated) = below_saturation(boundary, bound, &evidence, plan, trials);
+        finding.note = saturated.or(finding.note);
         let known = match is_sampled(plan) {
             true => shown(&evidence, bound.share(), boundary),
             false => Shown::Whole,
         };
         match known {
             Shown::Whole => {
-                self.conclude(finding, (bound, boundary), &evidence, plan, trials, curve);
+                self.conclude(finding, (bound, boundary), plan, trials, curve);
+                weigh_all_requests(finding, boundary, bound, &evidence, plan);
             }
             Shown::UpTo(rate, why) => {
                 finding.status = CapacityStatus::NotReached;
                 finding.rate_rps = Some(at_least(rate));
                 finding.note = Some(why);
+                weigh_all_requests(finding, Boundary::Above(rate), bound, &evidence, plan);
             }
             Shown::Nothing(why) => finding.note = Some(why),
         }
@@ -124,7 +128,6 @@ impl Asked {
         &self,
         finding: &mut CapacityFinding,
         (bound, boundary): (&Bound, Boundary),
-        evidence: &[Evidence],
         plan: &Plan,
         trials: &[Trial],
         curve: Option<&Curve>,
@@ -159,24 +162,7 @@ impl Asked {
             let by_curve = by_curve.filter(|_| finding.missed_by.is_none());
             finding.rate_rps = by_curve.or(finding.rate_rps);
         }
-        let up_to = UpTo::of(boundary, evidence).filter(|_| is_sampled(plan));
-        if let Some(up_to) = up_to {
-            let allowed = bound.share();
-            finding.over_time = up_to.over_time(allowed);
-            finding.note = up_to.against(allowed, plan.run.seed).or(finding.note);
-            if finding
-                .over_time
-                .is_some_and(|seen| seen.missed_pct > 100.0 * allowed)
-            {
-                finding.status = CapacityStatus::Undecided;
-                finding.rate_rps = None;
-                return;
-            }
-        }
         let end = rated(plan, trials).filter(|rated| rated.limited_by_service);
-        if let (Boundary::Above(highest), Some(end)) = (boundary, end.as_ref()) {
-            below_saturation(finding, bound, evidence, highest, end);
-        }
         finding.rate_rps = finding
             .rate_rps
             .map(|rate| end.map_or(rate, |end| not_beyond(rate, end.rate_rps)));
@@ -185,25 +171,57 @@ impl Asked {
     }
 }
 
-/// A goal that was kept at all loads is kept below saturation only: at it a queue grows
-/// for as long as the load lasts, and a trial is too short for a loose limit.
-fn below_saturation(
+/// States what all requests up to the rate of a finding show, and takes the rate back where
+/// more of them miss the goal than it allows.
+fn weigh_all_requests(
     finding: &mut CapacityFinding,
+    boundary: Boundary,
     bound: &Bound,
     evidence: &[Evidence],
-    highest: f64,
-    end: &RatedRate,
+    plan: &Plan,
 ) {
-    let clearly_below = CLEARLY_BELOW * end.rate_rps;
-    if end.given || matches!(bound, Bound::Cpu(_)) || highest <= clearly_below {
+    if !is_sampled(plan) || finding.rate_rps.is_none() {
         return;
     }
+    let Some(up_to) = TrialsUpTo::of(boundary, evidence) else {
+        return;
+    };
+    let allowed = bound.share();
+    finding.all_requests = up_to.all_requests(allowed);
+    finding.note = up_to.against(allowed, plan.run.seed).or(finding.note);
+    let missed_pct = finding.all_requests.map(|seen| seen.missed_pct);
+    if missed_pct.is_some_and(|pct| pct > 100.0 * allowed) {
+        finding.status = CapacityStatus::Undecided;
+        finding.rate_rps = None;
+        finding.confirmed = None;
+    }
+}
+
+/// A goal that was kept at all loads is shown below saturation only: at it a queue grows
+/// for as long as the load lasts, and a trial is too short for a loose limit.
+fn below_saturation(
+    boundary: Boundary,
+    bound: &Bound,
+    evidence: &[Evidence],
+    plan: &Plan,
+    trials: &[Trial],
+) -> (Boundary, Option<CapacityNote>) {
+    let end = rated(plan, trials).filter(|end| end.limited_by_service && !end.given);
+    let (Boundary::Above(highest), Some(end)) = (boundary, end) else {
+        return (boundary, None);
+    };
+    let clearly_below = CLEARLY_BELOW * end.rate_rps;
     let rates = evidence.iter().map(|e| e.rate);
-    if let Some(rate) = rates.filter(|rate| *rate <= clearly_below).reduce(f64::max) {
-        finding.rate_rps = Some(at_least(rate));
-        finding.note = Some(CapacityNote::Saturated {
-            saturation_rps: end.rate_rps,
-        });
+    let below = rates.filter(|rate| *rate <= clearly_below).reduce(f64::max);
+    match below {
+        Some(rate) if highest > clearly_below && !matches!(bound, Bound::Cpu(_)) => {
+            let saturation_rps = end.rate_rps;
+            (
+                Boundary::Above(rate),
+                Some(CapacityNote::Saturated { saturation_rps }),
+            )
+        }
+        _ => (boundary, None),
     }
 }
 
@@ -235,7 +253,7 @@ fn nothing_known(goal: &Goal) -> CapacityFinding {
         confirmed: None,
         limit_us: None,
         missed_by: None,
-        over_time: None,
+        all_requests: None,
         note: None,
     }
 }

@@ -2,14 +2,15 @@
 //!
 //! Intervals take trials for exchangeable. Where trials that follow each other are more
 //! alike than others, or latency at one load rises from pass to pass, the interval holds
-//! for the minutes of the run and not for other hours. Both tests use ranks alone, so one
-//! disturbed trial does not decide, at 1 or 2 % each.
+//! for the minutes of the run and not for other hours. All tests but that for a shift use
+//! ranks or signs, so one disturbed trial does not decide. The rows of a table are in no
+//! order of time, so nothing follows from theirs.
 
 use crate::boundary;
 use crate::capacity::Asked;
 use crate::evidence::Bound;
 use crate::theil_sen;
-use plimsoll_model::{CapacityFinding, CapacityStatus, Doubt, Phase, Plan, Trial};
+use plimsoll_model::{CapacityFinding, CapacityStatus, Doubt, Phase, Plan, Trial, Workload};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 
 /// How likely a test calls a service without changes changing.
@@ -37,6 +38,12 @@ pub(crate) fn doubts(
     asked: &Asked,
     capacity: &[CapacityFinding],
 ) -> Vec<Doubt> {
+    if matches!(plan.workload, Workload::Imported(_)) {
+        return Vec::new();
+    }
+    // A change that is smaller than the precision asked for does not matter.
+    let least_pct = plan.search.map_or(0.0, |s| 100.0 * s.precision.get());
+    let matters = |change_pct: &f64| change_pct.abs() >= least_pct;
     let found = capacity.iter().zip(asked.bounds());
     let found = found.filter(|(one, _)| one.status != CapacityStatus::Undecided);
     let mut out = Vec::new();
@@ -44,14 +51,12 @@ pub(crate) fn doubts(
         let Some(bound) = bound else { continue };
         let goal = one.goal;
         let misses = crate::capacity::evidence(&bound, plan, trials);
-        if let Some(course) = boundary::course(&misses, bound.share()) {
-            let shift = course.shift.filter(|(_, errors)| errors.abs() > SHIFTED);
-            match shift {
-                Some((by, _)) => out.push(Doubt::Shifted {
-                    goal,
-                    change_pct: 100.0 * by.exp_m1(),
-                }),
-                None if is_clustered(&course.residuals) => out.push(Doubt::Clustered { goal }),
+        if let Some(order) = boundary::time_order(&misses, bound.share()) {
+            let shift = order.shift.filter(|(_, errors)| errors.abs() > SHIFTED);
+            let shift_pct = shift.map(|(by, _)| 100.0 * by.exp_m1()).filter(matters);
+            match shift_pct {
+                Some(change_pct) => out.push(Doubt::Shifted { goal, change_pct }),
+                None if is_clustered(&order.residuals) => out.push(Doubt::Clustered { goal }),
                 None => {}
             }
         }
@@ -61,7 +66,8 @@ pub(crate) fn doubts(
     }
     if !capacity.is_empty() {
         let levels = means_by_level(trials);
-        out.extend(trend(&levels).map(|change_pct| Doubt::Trend { change_pct }));
+        let trend = trend(&levels).filter(matters);
+        out.extend(trend.map(|change_pct| Doubt::Trend { change_pct }));
         // Beyond what is carried a queue makes trials differ by itself.
         let rates = capacity.iter().filter_map(|one| Some(one.rate_rps?.value));
         let carried = rates.reduce(f64::min);
@@ -160,7 +166,7 @@ fn trend(levels: &[Vec<LevelTrial>]) -> Option<f64> {
         variance += n * (n - 1.0) * (2.0 * n + 5.0) / 18.0;
         for (i, first) in level.iter().enumerate() {
             for last in &level[i + 1..] {
-                sum += (last.latency - first.latency).signum();
+                sum += f64::from(last.latency.total_cmp(&first.latency) as i8);
                 slopes.push((last.latency - first.latency) / (last.ended_s - first.ended_s));
             }
         }
@@ -209,11 +215,11 @@ fn rises_late(bound: &Bound, plan: &Plan, trials: &[Trial]) -> bool {
     };
     let is_missed = |t: &&Trial| bound.is_kept(plan, t) == Some(false);
     let (mut late, mut early) = (0u64, 0u64);
-    let carried = trials.iter().filter(|t| t.spec.phase.shows_load());
-    for trial in carried.filter(is_missed) {
-        let mut p99 = trial.seconds.iter().filter(|s| s.measured);
-        let first = p99.next().and_then(|s| s.p99);
-        let last = p99.next_back().and_then(|s| s.p99);
+    let at_loads = trials.iter().filter(|t| t.spec.phase.shows_load());
+    for trial in at_loads.filter(is_missed) {
+        let mut seconds = trial.seconds.iter().filter(|s| s.measured);
+        let first = seconds.next().and_then(|s| s.p99);
+        let last = seconds.next_back().and_then(|s| s.p99);
         if let (Some(first), Some(last)) = (first, last) {
             late += u64::from(first <= limit && last > limit);
             early += u64::from(first > limit && last <= limit);

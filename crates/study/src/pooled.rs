@@ -9,19 +9,19 @@
 use crate::bootstrap::{self, resample};
 use crate::boundary::{Boundary, FAR};
 use crate::evidence::{Evidence, Seen};
-use plimsoll_model::{CapacityNote, OverTime};
+use plimsoll_model::{AllRequests, CapacityNote};
 
 /// The trials at the load up to which most trials keep a goal, and below.
-pub(crate) struct UpTo {
+pub(crate) struct TrialsUpTo {
     rate: f64,
     /// From this rate on the load explains that a trial is far beyond what is allowed.
     explained_from: f64,
     trials: Vec<Evidence>,
 }
 
-impl UpTo {
+impl TrialsUpTo {
     /// `None` where the goal is kept at no load.
-    pub(crate) fn of(boundary: Boundary, evidence: &[Evidence]) -> Option<UpTo> {
+    pub(crate) fn of(boundary: Boundary, evidence: &[Evidence]) -> Option<TrialsUpTo> {
         let (rate, explained_from) = match boundary {
             Boundary::Below(_) => return None,
             Boundary::Above(rate) => (rate, f64::INFINITY),
@@ -29,7 +29,7 @@ impl UpTo {
             Boundary::Line { rate, slope } => (rate.value, rate.value * (-FAR.ln() / slope).exp()),
         };
         let is_below = |e: &&Evidence| e.rate <= rate * (1.0 + 1e-9);
-        Some(UpTo {
+        Some(TrialsUpTo {
             rate,
             explained_from,
             trials: evidence.iter().filter(is_below).copied().collect(),
@@ -38,8 +38,8 @@ impl UpTo {
 
     /// What their requests show together of a goal that allows `allowed` of them to miss
     /// it; `None` for a goal that is not about requests.
-    pub(crate) fn over_time(&self, allowed: f64) -> Option<OverTime> {
-        Some(OverTime {
+    pub(crate) fn all_requests(&self, allowed: f64) -> Option<AllRequests> {
+        Some(AllRequests {
             rate_rps: self.rate,
             missed_pct: 100.0 * share_of(self.counts().into_iter())?,
             missed: self.trials.iter().filter(|e| e.share() > allowed).count(),
@@ -63,10 +63,10 @@ impl UpTo {
         });
         let at_most = bootstrap::estimate(share, resampled, counts.len()).high;
         let at_most = at_most.unwrap_or(1.0).max(share);
-        (at_most > allowed).then_some(CapacityNote::MissedOverTime {
+        (at_most > allowed).then_some(CapacityNote::MissedOverall {
             allowed_pct: 100.0 * allowed,
             at_most_pct: 100.0 * at_most,
-            seen: self.over_time(allowed)?,
+            seen: self.all_requests(allowed)?,
         })
     }
 
@@ -108,8 +108,8 @@ mod tests {
         }
     }
 
-    fn up_to(rate: f64, trials: &[Evidence]) -> UpTo {
-        UpTo::of(Boundary::Above(rate), trials).unwrap()
+    fn up_to(rate: f64, trials: &[Evidence]) -> TrialsUpTo {
+        TrialsUpTo::of(Boundary::Above(rate), trials).unwrap()
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
             up_to(1000.0, &trials).against(P99, 1)
         };
         let seen = |note| match note {
-            Some(CapacityNote::MissedOverTime {
+            Some(CapacityNote::MissedOverall {
                 at_most_pct, seen, ..
             }) => (
                 seen.missed_pct > 1.0,
@@ -146,9 +146,9 @@ mod tests {
         let mut trials = vec![trial(900.0, 0.002); 30];
         trials.push(trial(995.0, 0.12));
         let rate = plimsoll_model::Estimate::alone(1000.0);
-        let up_to = UpTo::of(Boundary::Line { rate, slope: 20.0 }, &trials).unwrap();
+        let up_to = TrialsUpTo::of(Boundary::Line { rate, slope: 20.0 }, &trials).unwrap();
         assert_eq!(up_to.against(P99, 1), None);
-        let seen = up_to.over_time(P99).unwrap();
+        let seen = up_to.all_requests(P99).unwrap();
         assert_eq!((seen.missed, seen.of, seen.seconds), (1, 31, 155.0));
         assert!((seen.visible_every_s() - 155.0 / 3.0).abs() < 1e-9);
     }
@@ -161,7 +161,7 @@ mod tests {
             carried: false,
             ..stopped
         });
-        let seen = up_to(1000.0, &trials).over_time(P99).unwrap();
+        let seen = up_to(1000.0, &trials).all_requests(P99).unwrap();
         assert!(
             (seen.missed_pct - 6.0).abs() < 1e-9 && seen.missed == 1,
             "{seen:?}"
@@ -175,7 +175,7 @@ mod tests {
             seen,
             ..trial(1.0, 0.0)
         }];
-        assert_eq!(up_to(1.0, &trials).over_time(0.8), None);
+        assert_eq!(up_to(1.0, &trials).all_requests(0.8), None);
         assert_eq!(up_to(1.0, &trials).against(0.8, 1), None);
     }
 }

@@ -141,24 +141,24 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
         note => format!(" {}", note_sentence(subject, note)),
     });
     let missed_by = missed_by(finding);
-    let over_time = over_time(finding);
-    let text = format!("{text}{confirmation}.{missed_by}{over_time}{wide}{note}");
+    let all_requests = all_requests(finding);
+    let text = format!("{text}{confirmation}.{missed_by}{all_requests}{wide}{note}");
     let is_sure = is_decided
         && finding.status != CapacityStatus::NotReached
         && !is_wide
         && finding.confirmed != Some(false)
-        && !matches!(finding.note, Some(CapacityNote::MissedOverTime { .. }));
+        && !matches!(finding.note, Some(CapacityNote::MissedOverall { .. }));
     let ink = if is_sure { Ink::Green } else { Ink::Yellow };
     ink.says(text)
 }
 
 /// What all trials up to that load say, and what they are too short to say.
-fn over_time(finding: &CapacityFinding) -> String {
-    let seen = finding.over_time.filter(|_| finding.rate_rps.is_some());
+fn all_requests(finding: &CapacityFinding) -> String {
+    let seen = finding.all_requests.filter(|_| finding.rate_rps.is_some());
     words_of(seen, |seen| {
         let missed = match finding.note {
             // It says so itself.
-            Some(CapacityNote::MissedOverTime { .. }) => String::new(),
+            Some(CapacityNote::MissedOverall { .. }) => String::new(),
             _ => format!(" {}.", capital(&seen.to_string())),
         };
         let every = seen.visible_every_s();

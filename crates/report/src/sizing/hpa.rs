@@ -100,7 +100,7 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> Vec<String> {
     let cautions = doubt::cautions(&sizing.cautions, sizing.least_instances).into_iter();
     out.extend(cautions.map(|caution| format!("Caution: {caution}")));
     let note = report.capacity.note;
-    let missed = note.filter(|note| matches!(note, CapacityNote::MissedOverTime { .. }));
+    let missed = note.filter(|note| matches!(note, CapacityNote::MissedOverall { .. }));
     let missed = missed.map(|note| note_sentence(report.subject(), note));
     out.extend(missed.map(|note| format!("Caution: {note}")));
     let doubts = doubts::sentences(report.doubts).into_iter();

@@ -5,8 +5,8 @@ use super::shown::{has, has_not, is_snapshot, tally};
 use crate::chart::Charset;
 use crate::{Document, Format, Role};
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict, Doubt,
-    Estimate, Headroom, InvalidKind, LightBasis, MissedBy, NeverCarried, NoHeadroom, OverTime,
+    AllRequests, CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict,
+    Doubt, Estimate, Headroom, InvalidKind, LightBasis, MissedBy, NeverCarried, NoHeadroom,
     RatedRate, RestartsFinding, RunEnd, TriedAt, Workload,
 };
 
@@ -231,20 +231,20 @@ fn misses(cases: &mut Cases) {
 }
 
 fn changes(cases: &mut Cases) {
-    let seen = |missed_pct: f64| OverTime {
+    let seen = |missed_pct: f64| AllRequests {
         rate_rps: 12_345.0,
         missed_pct,
         missed: 5,
         of: 44,
         seconds: 249.0,
     };
-    let missed = |missed_pct: f64, at_most_pct: f64| CapacityNote::MissedOverTime {
+    let missed = |missed_pct: f64, at_most_pct: f64| CapacityNote::MissedOverall {
         allowed_pct: 1.0,
         at_most_pct,
         seen: seen(missed_pct),
     };
     let found = CapacityFinding {
-        over_time: Some(seen(0.31)),
+        all_requests: Some(seen(0.31)),
         ..p99(12_100.0, 12_345.0, 12_600.0)
     };
     with_goal(cases, "a capacity and all requests up to it", found.clone());

@@ -23,7 +23,7 @@ const READ_AT: f64 = 0.975;
 const LOADS_ASIDE: usize = 2;
 
 /// How trials near a boundary differ from its line in the course of a run.
-pub(crate) struct Course {
+pub(crate) struct TimeOrder {
     /// Pearson's, in the order of the trials.
     pub(crate) residuals: Vec<f64>,
     /// By how much the logarithm of the rate fell, and how many standard errors that is.
@@ -101,11 +101,11 @@ impl Neighbours {
         Some((self.reference * root.clamp(-AROUND, AROUND).exp(), slope))
     }
 
-    /// The line's residuals, in the order of the trials, and its shift in their course.
-    pub(super) fn course(&self) -> Option<Course> {
+    /// The line's residuals, in the order of the trials, and its shift in their order.
+    pub(super) fn time_order(&self) -> Option<TimeOrder> {
         let root_and_slope = self.line()?;
         let (line, counts) = (self.crossing(root_and_slope), self.counts());
-        Some(Course {
+        Some(TimeOrder {
             residuals: counts.iter().map(|count| line.residual(count)).collect(),
             shift: line.shift(&counts),
         })

@@ -424,6 +424,35 @@ fn a_loose_goal_is_not_shown_at_saturation() {
 }
 
 #[test]
+fn a_pause_is_weighed_wherever_a_rate_is_stated() {
+    let paused = |load: f64, rate: u64| mixed(load, rate, 0.4);
+    let level = |rate: u64| mixed(rate as f64 / 10.0, rate, 0.0);
+    let overload = crate::testing::calibration_trial(2000.0, 1000);
+    // A lower bound below saturation: 1 of 13 trials, 3 % of the requests.
+    let mut saturated = vec![overload, level(1000), paused(50.0, 500)];
+    saturated.extend(std::iter::repeat_n(level(500), 12));
+    let found = of_trials("p99<5ms", &saturated);
+    let missed = |found: &CapacityFinding| match found.note {
+        Some(CapacityNote::MissedOverall { seen, .. }) => (seen.missed, seen.of),
+        ref other => panic!("{other:?}"),
+    };
+    assert_eq!(missed(&found), (1, 13), "{found:?}");
+    assert_eq!(
+        (found.status, found.rate_rps),
+        (CapacityStatus::Undecided, None)
+    );
+    // A lower bound by too few requests above: the pause is a doubt beside it.
+    let mut few = level(900);
+    few.work.latency.clear();
+    few.work.latency.record_many(Duration::from_millis(1), 10);
+    let mut trials = vec![few, paused(50.0, 500)];
+    trials.extend(std::iter::repeat_n(level(500), 80));
+    let found = of_trials("p99<5ms", &trials);
+    assert_eq!(found.rate_rps.unwrap().value, 500.0);
+    assert_eq!(missed(&found), (1, 81), "{found:?}");
+}
+
+#[test]
 fn a_request_without_an_answer_has_failed() {
     let mut silent = mixed(80.0, 800, 0.0);
     silent.work.unfinished = silent.work.intended / 4;

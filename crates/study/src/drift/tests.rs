@@ -1,7 +1,7 @@
 use super::*;
 use crate::seeded::Rng;
 use crate::testing::{normal, plan, trial_at};
-use plimsoll_model::{Second, Verdict};
+use plimsoll_model::{ImportedTable, SearchPlan, Second, Share, TableRows, Verdict};
 use std::time::Duration;
 
 /// Normal values, each of which keeps this part of the one before.
@@ -73,6 +73,7 @@ fn latency_that_rises_from_pass_to_pass_is_a_trend() {
         1000.0 + if is_up { 50.0 } else { 0.0 }
     });
     assert_eq!(change(&mixed), None);
+    assert_eq!(change(&passes(|_, _| 1000.0)), None, "no change is no rise");
     // Beyond saturation, too; and eight loads are enough where all agree.
     let mut eight: Vec<Trial> = rises[3..11].iter().chain(&rises[14..]).cloned().collect();
     for trial in &mut eight {
@@ -89,6 +90,40 @@ fn latency_that_rises_from_pass_to_pass_is_a_trend() {
         })
         .collect();
     assert_eq!(change(&invalid), None);
+}
+
+#[test]
+fn a_change_is_doubted_where_it_matters_and_trials_have_an_order() {
+    let rises = |by: f64| passes(move |pass, load| 1000.0 * (1.0 + by * pass as f64) + load);
+    let doubts = |by: f64, change: fn(&mut Plan)| {
+        let mut plan = plan();
+        plan.goals = vec!["p99<10ms".parse().unwrap()];
+        plan.search = Some(SearchPlan {
+            precision: Share::new(0.05).unwrap(),
+            window: Duration::from_secs(3),
+            budget: Duration::from_secs(60),
+            confirm: Duration::ZERO,
+        });
+        change(&mut plan);
+        crate::findings(&plan, &rises(by)).doubts
+    };
+    let is_trend = |doubts: &[Doubt]| doubts.iter().any(|d| matches!(d, Doubt::Trend { .. }));
+    assert!(is_trend(&doubts(0.1, |_| ())));
+    assert!(!is_trend(&doubts(0.01, |_| ())), "less than the precision");
+    let of_table: fn(&mut Plan) = |plan| {
+        plan.workload = Workload::Imported(ImportedTable {
+            name: "table".to_owned(),
+            rows: TableRows::Rates,
+            cpus: None,
+            threads_per_core: None,
+            note: None,
+            latencies: Vec::new(),
+        });
+    };
+    assert!(
+        !is_trend(&doubts(0.1, of_table)),
+        "rows are in no order of time"
+    );
 }
 
 #[test]

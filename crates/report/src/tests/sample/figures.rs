@@ -57,7 +57,7 @@ pub(crate) fn found(goal: &str, rate: f64, cpu_pct: Option<f64>) -> CapacityFind
         confirmed: None,
         limit_us: None,
         missed_by: None,
-        over_time: None,
+        all_requests: None,
         note: None,
     }
 }

@@ -195,7 +195,7 @@ pub(super) fn nothing_valid() -> Sample {
             cpu_pct: None,
             limit_us: None,
             missed_by: None,
-            over_time: None,
+            all_requests: None,
             note: Some(CapacityNote::NoLightLoad {
                 lowest_pct: Some(90.0),
                 planned: true,

@@ -38,7 +38,7 @@ pub(crate) enum Speed {
     },
 }
 
-pub(crate) struct World {
+pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     /// Confident answers that were wrong in 100 sweeps (docs/accuracy.md); more is a regression.
     /// Asked for are 2, and of a service that does not change the 5 of a 95 % interval.
@@ -50,8 +50,8 @@ pub(crate) struct World {
     pub(crate) truth: Option<f64>,
 }
 
-impl World {
-    fn of(name: &'static str, service: Service, speed: Speed, limit_ms: f64) -> World {
+impl Scenario {
+    fn of(name: &'static str, service: Service, speed: Speed, limit_ms: f64) -> Scenario {
         let limit = ms(limit_ms);
         let truth = match speed {
             Speed::Steady => {
@@ -59,7 +59,7 @@ impl World {
             }
             _ => mixed_truth(&service, speed, limit),
         };
-        World {
+        Scenario {
             name,
             most_wrong: 0,
             service,
@@ -69,8 +69,8 @@ impl World {
         }
     }
 
-    fn wrong(self, most_wrong: u64) -> World {
-        World { most_wrong, ..self }
+    fn wrong(self, most_wrong: u64) -> Scenario {
+        Scenario { most_wrong, ..self }
     }
 
     /// Nothing changes from trial to trial, and a capacity is to be found.
@@ -81,8 +81,8 @@ impl World {
         ) && matches!(self.speed, Speed::Steady)
     }
 
-    pub(crate) fn begin(&self, seed: u64) -> State {
-        State {
+    pub(crate) fn begin(&self, seed: u64) -> ScenarioRun {
+        ScenarioRun {
             machine: Machine::new(self.service.clone(), seed),
             speed: self.speed,
             clock_s: 0.0,
@@ -92,8 +92,8 @@ impl World {
     }
 }
 
-/// A run of a world.
-pub(crate) struct State {
+/// A run of it: the machine, and the time that has passed.
+pub(crate) struct ScenarioRun {
     machine: Machine,
     speed: Speed,
     clock_s: f64,
@@ -102,7 +102,7 @@ pub(crate) struct State {
     rng: Xoshiro256PlusPlus,
 }
 
-impl State {
+impl ScenarioRun {
     /// The machine as it is now.
     pub(crate) fn machine(&mut self, spec: &TrialSpec) -> &Machine {
         let Setting::Offer { rate } = spec.setting else {
@@ -245,13 +245,13 @@ fn bucket(burst_s: f64) -> Service {
     }
 }
 
-fn steady(name: &'static str, service: Service, limit_ms: f64) -> World {
-    World::of(name, service, Speed::Steady, limit_ms)
+fn steady(name: &'static str, service: Service, limit_ms: f64) -> Scenario {
+    Scenario::of(name, service, Speed::Steady, limit_ms)
 }
 
 /// M/M/4 with p99 < 10 ms whose speed varies.
-fn varying(name: &'static str, speed: Speed) -> World {
-    World::of(name, exponential(), speed, 10.0)
+fn varying(name: &'static str, speed: Speed) -> Scenario {
+    Scenario::of(name, exponential(), speed, 10.0)
 }
 
 fn drift(deviation: f64, seconds: f64) -> Speed {
@@ -262,14 +262,14 @@ fn some(share: f64, factor: f64) -> Speed {
     Speed::SomeTrials { share, factor }
 }
 
-pub(crate) fn worlds() -> Vec<World> {
+pub(crate) fn scenarios() -> Vec<Scenario> {
     let mut out = seen_in_design();
     out.extend(held_out());
     out
 }
 
 /// Those that were looked at while the tests for change were written.
-fn seen_in_design() -> Vec<World> {
+fn seen_in_design() -> Vec<Scenario> {
     let deterministic = Service::Deterministic {
         service: ms(1.0),
         servers: 4,
@@ -294,7 +294,7 @@ fn seen_in_design() -> Vec<World> {
         steady("stops 0.3 s every 100 s", pauses(0.3, 100.0), 10.0).wrong(18),
         varying("1 trial in 10 at half speed", some(0.1, 2.0)).wrong(5),
         varying("1 trial in 10 slower by 30 %", some(0.1, 1.3)).wrong(4),
-        World::of(
+        Scenario::of(
             "1 trial in 20 slower by 30 %, M/D/4",
             deterministic,
             one_in_20,
@@ -319,7 +319,7 @@ fn seen_in_design() -> Vec<World> {
 }
 
 /// Those that were run first when all was written.
-fn held_out() -> Vec<World> {
+fn held_out() -> Vec<Scenario> {
     let lock = Service::Lock {
         parallel: ms(1.0),
         serial: ms(0.2),
