@@ -10,8 +10,9 @@ mod scenarios;
 mod simulated;
 
 use plimsoll_experiments::sweep::SweepPlanner;
-use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Trial};
+use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Phase, Plan, Trial};
 use scenarios::{Scenario, scenarios};
+use std::time::Duration;
 
 /// What a finding says, against the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,21 +26,20 @@ enum Answer {
     Undecided,
 }
 
-/// The findings of one sweep of `scenario`.
-fn sweep(scenario: &Scenario, seed: u64) -> Findings {
+/// A sweep of `scenario` with these flags.
+fn sweep(scenario: &Scenario, seed: u64, flags: &str) -> (Plan, Vec<Trial>) {
     let goal = format!("p99<{}us", scenario.limit.as_micros());
     let seed_of_plan = 300 + seed;
-    let plan = simulated::plan(&format!(
-        "--goal {goal} --precision 2% --seed {seed_of_plan}"
-    ));
+    let plan = simulated::plan(&format!("--goal {goal} --seed {seed_of_plan} {flags}"));
     let mut state = scenario.begin(900 + seed);
     let mut trials: Vec<Trial> = Vec::new();
-    simulated::conducted(&SweepPlanner(&plan), &mut trials, |spec| {
-        let trial = state.machine(spec).run(spec, &plan);
-        state.pass(trial.took);
-        trial
-    })
-    .unwrap();
+    let run = |spec: &_| state.measure(spec, &plan);
+    simulated::conducted(&SweepPlanner(&plan), &mut trials, run).unwrap();
+    (plan, trials)
+}
+
+fn findings(scenario: &Scenario, seed: u64) -> Findings {
+    let (plan, trials) = sweep(scenario, seed, "--precision 2%");
     plimsoll_study::findings(&plan, &trials)
 }
 
@@ -65,12 +65,14 @@ fn judge(scenario: &Scenario, findings: &Findings) -> Answer {
 
 #[test]
 fn confident_answers_are_right() {
+    // A part of a name, to run these alone.
+    let only = std::env::var("ONLY").unwrap_or_default();
     let seeds = std::env::var("SEEDS").map_or(8, |seeds| seeds.parse().unwrap());
     println!("{:44} truth  right wrong doubted undecided, of {seeds}", "");
     let mut broken: Vec<String> = Vec::new();
-    for scenario in scenarios() {
-        let found: Vec<Findings> = (0..seeds).map(|seed| sweep(&scenario, seed)).collect();
-        let answers: Vec<Answer> = found.iter().map(|found| judge(&scenario, found)).collect();
+    for scenario in scenarios().iter().filter(|s| s.name.contains(&only)) {
+        let found: Vec<Findings> = (0..seeds).map(|seed| findings(scenario, seed)).collect();
+        let answers: Vec<Answer> = found.iter().map(|found| judge(scenario, found)).collect();
         let count = |which| answers.iter().filter(|answer| **answer == which).count() as u64;
         let rates = found.iter().filter_map(|found| found.capacity[0].rate_rps);
         let widths = rates.clone().filter_map(|rate| rate.relative_half_width());
@@ -99,6 +101,24 @@ fn confident_answers_are_right() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn a_confirmation_is_as_long_as_asked_and_a_minute_where_latency_rises_late() {
+    let all = scenarios();
+    let confirmed = |name: &str, flags: &str| {
+        let scenario = all.iter().find(|s| s.name == name).unwrap();
+        let (_, trials) = sweep(scenario, 1, flags);
+        let confirms = trials
+            .iter()
+            .filter(|t| t.spec.phase == Phase::Confirmation);
+        confirms.map(|t| t.window).max()
+    };
+    let seconds = |s| Some(Duration::from_secs(s));
+    assert_eq!(confirmed("M/M/4", ""), seconds(12));
+    assert_eq!(confirmed("M/M/4", "--quick"), None);
+    assert_eq!(confirmed("M/M/4", "--confirm 90s"), seconds(90));
+    assert_eq!(confirmed("token bucket of 1 s", ""), seconds(60));
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

@@ -124,6 +124,24 @@ pub enum Doubt {
         /// The mean latency of the slowest trial over that of the fastest.
         ratio: f64,
     },
+    /// Some trials near the capacity took far more CPU time per request than the others:
+    /// the service or its machine has a slower state.
+    CostlyTrials {
+        /// The capacity, in requests per second.
+        rate_rps: f64,
+        /// How many trials.
+        trials: usize,
+        /// Of how many near the capacity.
+        of: usize,
+        /// The median of theirs over that of the others.
+        ratio: f64,
+    },
+    /// Successive trials near the capacity are alike in their CPU time per request: the
+    /// service or its machine was faster or slower for minutes at a time.
+    CpuTimeVaries {
+        /// Two standard deviations of what they have in common, in percent.
+        by_pct: f64,
+    },
     /// Trials that miss the goal meet it at first and miss it at their end: longer trials
     /// would miss it at a lower load.
     RisesLate {

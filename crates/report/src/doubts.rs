@@ -76,6 +76,13 @@ fn sentence(doubt: &Doubt) -> String {
         Doubt::Shifted { goal, change_pct } => shifted(goal, change_pct),
         Doubt::Trend { change_pct } => trend(change_pct),
         Doubt::SlowTrials { rate_rps, ratio } => slow_trials(rate_rps, ratio),
+        Doubt::CostlyTrials {
+            rate_rps,
+            trials,
+            of,
+            ratio,
+        } => costly_trials(rate_rps, (trials, of), ratio),
+        Doubt::CpuTimeVaries { by_pct } => cpu_time_varies(by_pct),
         Doubt::RisesLate { goal } => rises_late(goal),
         Doubt::FlatCpu { cpu_pct } => flat_cpu(cpu_pct),
     }
@@ -119,6 +126,23 @@ fn slow_trials(rate_rps: f64, ratio: f64) -> String {
         "Mean latency at {rate} was {ratio:.1} times as long in one trial as in another, and \
          trials at higher loads agree: the service or its machine has a slower state, which few \
          trials show. In that state it carries less."
+    )
+}
+
+fn costly_trials(rate_rps: f64, (trials, of): (usize, usize), ratio: f64) -> String {
+    let rate = number::per_second(rate_rps);
+    format!(
+        "{trials} of {of} trials near {rate} took {ratio:.1} times as much CPU time per request as \
+         the others: the service or its machine has a slower state. In that state it carries less."
+    )
+}
+
+fn cpu_time_varies(by_pct: f64) -> String {
+    let by = number::pct(by_pct);
+    format!(
+        "CPU time per request near the capacity varied by \u{b1}{by} %, for minutes at a time: the \
+         service or its machine was not in a steady state. The interval holds for this run; sweep \
+         again at another time before acting on it."
     )
 }
 

@@ -6,6 +6,8 @@
 //! ranks or signs, so one disturbed trial does not decide. The rows of a table are in no
 //! order of time, so nothing follows from theirs.
 
+mod cpu_time;
+
 use crate::boundary;
 use crate::capacity::Asked;
 use crate::evidence::Bound;
@@ -71,7 +73,15 @@ pub(crate) fn doubts(
         // Beyond what is carried a queue makes trials differ by itself.
         let rates = capacity.iter().filter_map(|one| Some(one.rate_rps?.value));
         let carried = rates.reduce(f64::min);
-        out.extend(carried.and_then(|rate| slow_trials(&levels, rate)));
+        let cpu_time = carried.map_or_else(Vec::new, |rate| {
+            cpu_time::doubts(plan, trials, rate, least_pct)
+        });
+        // What says the same with less is left out.
+        let is_costly = |doubt: &Doubt| matches!(doubt, Doubt::CostlyTrials { .. });
+        if !cpu_time.iter().any(is_costly) {
+            out.extend(carried.and_then(|rate| slow_trials(&levels, rate)));
+        }
+        out.extend(cpu_time);
     }
     out
 }
@@ -209,7 +219,7 @@ fn slow_trials(levels: &[Vec<LevelTrial>], up_to: f64) -> Option<Doubt> {
 /// Whether trials that miss a latency limit meet it at first and miss it at their end,
 /// more often than the other way round: a queue, a bucket or a cache that longer trials
 /// would fill or empty at a lower load. McNemar's exact test.
-fn rises_late(bound: &Bound, plan: &Plan, trials: &[Trial]) -> bool {
+pub fn rises_late(bound: &Bound, plan: &Plan, trials: &[Trial]) -> bool {
     let Some(limit) = bound.limit() else {
         return false;
     };

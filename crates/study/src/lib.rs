@@ -44,6 +44,8 @@ mod theil_sen;
 mod thresholds;
 pub mod yields;
 
+pub use drift::rises_late;
+
 use carried::trial_is_carried;
 use curve::{Curve, CurveTrial};
 use plimsoll_model::{

@@ -24,7 +24,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         (
             "Measurement",
             &[
-                "levels", "trials", "duration", "arrivals", "rated", "seed", "cpus",
+                "levels", "trials", "duration", "confirm", "arrivals", "rated", "seed", "cpus",
             ],
         ),
     ],
@@ -92,6 +92,11 @@ pub struct SweepArgs {
     /// How long each trial measures (default: 5s; with --quick 1.5s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window, allow_hyphen_values = true)]
     pub(super) duration: Option<Duration>,
+
+    /// How long the lower end of each capacity is tried in one go at the end: so long that
+    /// rare pauses show (default: 12s, 60s where latency rises late in trials; with --quick none).
+    #[arg(long, value_name = "TIME", value_parser = window, allow_hyphen_values = true)]
+    pub(super) confirm: Option<Duration>,
 
     /// The rated rate in requests per second, if it is known; else it is measured.
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]

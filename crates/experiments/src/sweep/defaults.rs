@@ -108,7 +108,7 @@ pub fn plan(
         },
         workload,
         restart: args.restart.clone(),
-        search: Some(search_plan(&times, args.precision, args.duration)),
+        search: Some(search_plan(&times, args, goals.len() as u32)),
         smt,
         goals,
         arrivals: args.load.arrivals.into(),
@@ -133,17 +133,18 @@ fn smt_plan(times: &Times, workload: &Workload, cpus: &CpuPlan) -> Option<SmtPla
 }
 
 /// The search that fits the remaining time.
-fn search_plan(times: &Times, precision: Option<Share>, window: Option<Duration>) -> SearchPlan {
+fn search_plan(times: &Times, args: &SweepArgs, goals: u32) -> SearchPlan {
     let coarse = Share::new(PRECISION).unwrap_or(Share::ONE);
-    let precision = precision.unwrap_or(coarse);
+    let precision = args.precision.unwrap_or(coarse);
     let finer = match precision < coarse && !times.confirm.is_zero() {
         true => FINER,
         false => Duration::ZERO,
     };
+    let confirm = args.confirm.unwrap_or(times.confirm);
     SearchPlan {
         precision,
-        window: window.unwrap_or(times.window),
-        budget: times.search + finer,
-        confirm: times.confirm,
+        window: args.duration.unwrap_or(times.window),
+        budget: times.search + finer + confirm.saturating_sub(times.confirm) * goals,
+        confirm,
     }
 }

@@ -1,11 +1,15 @@
 //! Services whose speed changes, with their true capacity: the highest rate at which
 //! the share of all requests over time keeps the goal.
 
-use plimsoll_model::{Arrivals, Quantile, Rate, Setting, Share, TrialSpec};
+use plimsoll_model::{Arrivals, Plan, Quantile, Rate, Setting, Share, Trial, TrialSpec};
 use plimsoll_simulate::{Disturbance, Effect, Machine, Service, tail, truth};
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::time::Duration;
+
+/// Standard deviation of a trial's CPU time per request, as a share: requests differ, and
+/// so do the caches that a trial finds.
+const CPU_TIME_NOISE: f64 = 0.01;
 
 /// How the service times vary from trial to trial, as a factor.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +49,8 @@ pub(crate) struct Scenario {
     pub(crate) most_wrong: u64,
     service: Service,
     speed: Speed,
+    /// Whether a slower service takes more CPU time, or waits longer.
+    is_waiting: bool,
     pub(crate) limit: Duration,
     /// In requests per second; `None` where no rate keeps the goal.
     pub(crate) truth: Option<f64>,
@@ -64,6 +70,7 @@ impl Scenario {
             most_wrong: 0,
             service,
             speed,
+            is_waiting: false,
             limit,
             truth,
         }
@@ -71,6 +78,14 @@ impl Scenario {
 
     fn wrong(self, most_wrong: u64) -> Scenario {
         Scenario { most_wrong, ..self }
+    }
+
+    /// The same where a slower service waits longer and takes no more CPU time.
+    fn waiting(self) -> Scenario {
+        Scenario {
+            is_waiting: true,
+            ..self
+        }
     }
 
     /// Nothing changes from trial to trial, and a capacity is to be found.
@@ -85,6 +100,7 @@ impl Scenario {
         ScenarioRun {
             machine: Machine::new(self.service.clone(), seed),
             speed: self.speed,
+            is_waiting: self.is_waiting,
             clock_s: 0.0,
             drift: None,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -96,6 +112,7 @@ impl Scenario {
 pub(crate) struct ScenarioRun {
     machine: Machine,
     speed: Speed,
+    is_waiting: bool,
     clock_s: f64,
     /// In standard deviations.
     drift: Option<f64>,
@@ -103,17 +120,24 @@ pub(crate) struct ScenarioRun {
 }
 
 impl ScenarioRun {
-    /// The machine as it is now.
-    pub(crate) fn machine(&mut self, spec: &TrialSpec) -> &Machine {
+    /// A trial of the machine as it is now.
+    pub(crate) fn measure(&mut self, spec: &TrialSpec, plan: &Plan) -> Trial {
         let Setting::Offer { rate } = spec.setting else {
-            return &self.machine;
+            return self.machine.run(spec, plan);
         };
         let factor = self.factor(rate.get());
         self.machine.disturbance = Some(Disturbance {
             share: Share::ONE,
             effect: Effect::Slower { factor },
         });
-        &self.machine
+        let mut trial = self.machine.run(spec, plan);
+        let noise = 1.0 + CPU_TIME_NOISE * self.normal();
+        let slower = if self.is_waiting { factor } else { 1.0 };
+        if let Some(used) = &mut trial.service {
+            used.cpu.0 = used.cpu.0.mul_f64((noise / slower).max(0.0));
+        }
+        self.pass(trial.took);
+        trial
     }
 
     fn factor(&mut self, rate_rps: f64) -> f64 {
@@ -137,7 +161,7 @@ impl ScenarioRun {
         }
     }
 
-    pub(crate) fn pass(&mut self, took: Duration) {
+    fn pass(&mut self, took: Duration) {
         self.clock_s += took.as_secs_f64();
         if let (Speed::Drift { seconds, .. }, Some(now)) = (self.speed, self.drift) {
             let kept = (-took.as_secs_f64() / seconds).exp();
@@ -345,6 +369,18 @@ fn held_out() -> Vec<Scenario> {
         varying("held out: drift of 2 % over 300 s", drift(0.02, 300.0)).wrong(33),
         varying("held out: slower by 0.02 %/s", leak).wrong(18),
         steady("held out: token bucket of 0.5 s", bucket(0.5), 10.0).wrong(0),
+        varying("held out: drift of 3 % over 120 s", drift(0.03, 120.0)).wrong(2),
+        varying(
+            "held out: 1 trial in 15 slower by 20 %",
+            some(1.0 / 15.0, 1.2),
+        )
+        .wrong(2),
+        varying(
+            "held out: drift of 2 %, 120 s, in waiting",
+            drift(0.02, 120.0),
+        )
+        .waiting()
+        .wrong(30),
         varying("held out: neighbour from 3,000/s", neighbour).wrong(8),
     ]
 }

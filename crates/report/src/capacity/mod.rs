@@ -152,6 +152,9 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
     ink.says(text)
 }
 
+/// The rarity that the way out is stated for.
+const RARE_S: f64 = 300.0;
+
 /// What all trials up to that load say, and what they are too short to say.
 fn all_requests(finding: &CapacityFinding) -> String {
     let seen = finding.all_requests.filter(|_| finding.rate_rps.is_some());
@@ -162,8 +165,10 @@ fn all_requests(finding: &CapacityFinding) -> String {
             _ => format!(" {}.", capital(&seen.to_string())),
         };
         let every = seen.visible_every_s();
+        let longer = words_if(every < RARE_S, "; those of one in 5 min take --confirm 15m");
         format!(
-            "{missed} Pauses and slow phases rarer than one in {every:.0} s may not have been seen."
+            "{missed} Pauses and slow phases rarer than one in {every:.0} s may not have been \
+             seen{longer}."
         )
     })
 }

@@ -5,6 +5,7 @@ use crate::Report;
 use crate::capacity::{Rank, Subject, before_gap, leading, met};
 use crate::document::Fact;
 use crate::number::{self, Written, per_second};
+use crate::sentence::words_if;
 use plimsoll_model::{CapacityFinding, CapacityNote, CapacityStatus, Estimate};
 
 pub(super) fn headline(report: &Report<'_>) -> String {
@@ -24,7 +25,8 @@ pub(super) fn headline(report: &Report<'_>) -> String {
         (_, CapacityStatus::Undecided) | (None, _) => String::new(),
         (Some(cpu), _) => format!(" at {} % CPU use", Written::pct(cpu).value),
     };
-    let at = at + &within;
+    let doubted = words_if(is_doubted(first, report), ", in doubt");
+    let at = at + &within + doubted;
     match (first.status, first.rate_rps) {
         (CapacityStatus::Found, Some(rate)) => {
             let least = before_gap(first).map_or("", |_| "at least ");
@@ -45,20 +47,31 @@ pub(super) fn headline(report: &Report<'_>) -> String {
     }
 }
 
+/// Whether something speaks against a capacity that is stated.
+fn is_doubted(first: &CapacityFinding, report: &Report<'_>) -> bool {
+    let is_missed = matches!(first.note, Some(CapacityNote::MissedOverall { .. }));
+    is_missed || first.confirmed == Some(false) || !report.findings.doubts.is_empty()
+}
+
 pub(super) fn tiles(report: &Report<'_>) -> Vec<Fact> {
     let first = leading(&report.findings.capacity).map(|leading| leading.finding);
     let Some((first, rate)) = first.and_then(|first| Some((first, first.rate_rps?))) else {
         return Vec::new();
     };
+    let kind = (report.is_imported(), is_doubted(first, report));
     let tiles = [
-        Some(load_tile(first, rate, report.is_imported())),
+        Some(load_tile(first, rate, kind)),
         first.cpu_pct.map(cpu_tile),
         act_tile(report),
     ];
     tiles.into_iter().flatten().collect()
 }
 
-fn load_tile(first: &CapacityFinding, rate: Estimate, is_table: bool) -> Fact {
+fn load_tile(
+    first: &CapacityFinding,
+    rate: Estimate,
+    (is_table, is_doubted): (bool, bool),
+) -> Fact {
     let written = Written::rate(rate);
     let sure = match (first.status, before_gap(first)) {
         (CapacityStatus::NotReached, _)
@@ -71,7 +84,9 @@ fn load_tile(first: &CapacityFinding, rate: Estimate, is_table: bool) -> Fact {
         _ => written.interval(),
     };
     let goal = met(first, is_table);
-    Fact::tile("Load line", written.value, "/s", format!("{goal}; {sure}"))
+    let doubted = words_if(is_doubted, "; in doubt");
+    let more = format!("{goal}; {sure}{doubted}");
+    Fact::tile("Load line", written.value, "/s", more)
 }
 
 fn cpu_tile(cpu: Estimate) -> Fact {

@@ -7,7 +7,7 @@ use super::sample::{
 };
 use super::shown::{between, has, is_snapshot, shown, tally};
 use crate::Format;
-use plimsoll_model::{CapacityStatus, Estimate, Workload};
+use plimsoll_model::{CapacityStatus, Doubt, Estimate, Workload};
 
 /// The page with its percent signs as plain text.
 pub(crate) fn page<P: Experiment>(sample: &Sample<P>) -> String {
@@ -85,6 +85,7 @@ fn the_goal_that_is_broken_first_decides_what_is_carried() {
     let mut sample = sweep();
     sample.findings.capacity.reverse();
     assert!(headline(&sample).contains("carries 8,410/s"), "not 8,900");
+    assert!(!headline(&sample).contains("doubt"));
     // The text and its charts lead with the same goal, and name it.
     let text = sample.with_charts(100, crate::chart::Charset::Ascii);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -103,6 +104,9 @@ fn the_goal_that_is_broken_first_decides_what_is_carried() {
     assert!(headline(&sample).ends_with("within p99&lt;10ms"));
     sample.findings.capacity.truncate(1);
     assert!(headline(&sample).ends_with("inconclusive"));
+    let mut doubted = sweep();
+    doubted.findings.doubts = vec![Doubt::Trend { change_pct: 12.0 }];
+    assert!(headline(&doubted).ends_with(", in doubt"));
 }
 
 /// The headings of a page, one a line.

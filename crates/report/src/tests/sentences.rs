@@ -286,6 +286,13 @@ fn changes(cases: &mut Cases) {
             rate_rps: 4200.0,
             ratio: 1.3,
         },
+        Doubt::CostlyTrials {
+            rate_rps: 4200.0,
+            trials: 2,
+            of: 41,
+            ratio: 1.31,
+        },
+        Doubt::CpuTimeVaries { by_pct: 3.4 },
         Doubt::RisesLate { goal },
     ] {
         let name = format!("a doubt: {doubt:?}");

@@ -5,7 +5,7 @@ use plimsoll_model::{ImportedTable, SearchPlan, Second, Share, TableRows, Verdic
 use std::time::Duration;
 
 /// Normal values, each of which keeps this part of the one before.
-fn values(n: usize, kept: f64, seed: u64) -> Vec<f64> {
+pub(super) fn values(n: usize, kept: f64, seed: u64) -> Vec<f64> {
     let mut rng = Rng::seeded(seed);
     let mut now = normal(&mut rng);
     let next = |_| {

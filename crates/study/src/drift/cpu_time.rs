@@ -1,0 +1,106 @@
+//! CPU time per request near a capacity, in the course of a run.
+//!
+//! A slower service takes more CPU time for a request, whatever queue the request stands
+//! in. So CPU time shows a change of speed with far less noise than latency near
+//! saturation does. It does not show a service that waits longer.
+
+use super::{FEWEST, SLOW, SLOW_AT_LEAST, is_clustered};
+use crate::boundary::AROUND;
+use crate::carried::trial_is_carried;
+use crate::levels::cpu_share;
+use crate::theil_sen::{self, Line};
+use plimsoll_model::{Doubt, Plan, Trial};
+
+/// Fewer answers than these have no CPU time per request to speak of.
+const FEWEST_ANSWERS: u64 = 100;
+/// Up to so far beyond the capacity, as a logarithm, trials count that were not carried.
+const LITTLE_BEYOND: f64 = 0.1;
+/// What turns a median of absolute deviations into a standard deviation.
+const NORMAL_MAD: f64 = 1.4826;
+
+/// Trials near `rate_rps` that took far more CPU time per request than the others, and a
+/// variation of at least `least_pct` among those.
+pub(super) fn doubts(plan: &Plan, trials: &[Trial], rate_rps: f64, least_pct: f64) -> Vec<Doubt> {
+    let mut residuals = residuals(plan, trials, rate_rps);
+    let costly = costly(&residuals);
+    let (of, least) = (residuals.len(), costly.map_or(f64::INFINITY, |c| c.least));
+    residuals.retain(|by| *by < least);
+    let doubt = costly.map(|costly| Doubt::CostlyTrials {
+        rate_rps,
+        trials: costly.trials,
+        of,
+        ratio: costly.median.exp(),
+    });
+    let varies = varies_pct(&residuals).filter(|pct| *pct >= least_pct);
+    let varies = varies.map(|by_pct| Doubt::CpuTimeVaries { by_pct });
+    doubt.into_iter().chain(varies).collect()
+}
+
+/// How far the logarithm of the CPU time per request lies above that of other trials at
+/// such loads, in the order of the trials.
+fn residuals(plan: &Plan, trials: &[Trial], rate_rps: f64) -> Vec<f64> {
+    let point = |trial: &Trial| {
+        let x = (trial.asked().get() / rate_rps).ln();
+        let is_near = x.abs() <= AROUND && trial.spec.phase.shows_load();
+        // Far beyond saturation much CPU time is for requests without an answer.
+        let is_answered = x <= LITTLE_BEYOND || trial_is_carried(trial);
+        let usable = is_near && is_answered && trial.verdict.is_valid();
+        Some((x, cpu_time_s(plan, trial)?.ln())).filter(|_| usable)
+    };
+    let points: Vec<(f64, f64)> = trials.iter().filter_map(point).collect();
+    let line = Line::through(&points, 0.0).filter(|_| points.len() >= FEWEST);
+    line.map_or_else(Vec::new, |line| {
+        points.iter().map(|(x, y)| y - line.at(*x)).collect()
+    })
+}
+
+/// The service's CPU time per answer in seconds; without that of its tasks, the busy part
+/// of its CPUs.
+fn cpu_time_s(plan: &Plan, trial: &Trial) -> Option<f64> {
+    let own = trial.service.as_ref().map(|used| used.cpu.0.as_secs_f64());
+    let busy = || {
+        let cpus = trial.machine.service_cpu.as_ref()?.total().0.as_secs_f64();
+        Some(cpu_share(&plan.run.cpus, trial)?.get() * cpus)
+    };
+    let seconds = own.or_else(busy).filter(|seconds| *seconds > 0.0)?;
+    let answers = trial.work.completed;
+    (answers >= FEWEST_ANSWERS).then(|| seconds / answers as f64)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Costly {
+    trials: usize,
+    /// The least and the median residual of them.
+    least: f64,
+    median: f64,
+}
+
+/// Those that are far above the rest, by the rest's own scatter; not as many as the rest.
+fn costly(residuals: &[f64]) -> Option<Costly> {
+    let mut distances: Vec<f64> = residuals.iter().map(|by| by.abs()).collect();
+    let scatter = NORMAL_MAD * theil_sen::median(&mut distances)?;
+    let least = (SLOW * scatter).max(SLOW_AT_LEAST.ln());
+    let mut far: Vec<f64> = residuals.iter().copied().filter(|by| *by > least).collect();
+    Some(Costly {
+        trials: far.len(),
+        least,
+        median: theil_sen::median(&mut far)?,
+    })
+}
+
+/// Two standard deviations, in percent, of what successive trials have in common, where
+/// that is no chance.
+fn varies_pct(residuals: &[f64]) -> Option<f64> {
+    if !is_clustered(residuals) {
+        return None;
+    }
+    let n = residuals.len() as f64;
+    let mean = residuals.iter().sum::<f64>() / n;
+    let products = residuals.windows(2).map(|w| (w[0] - mean) * (w[1] - mean));
+    // Noise of single trials is not in the covariance of neighbours.
+    let common = (products.sum::<f64>() / n).max(0.0).sqrt();
+    Some(100.0 * (2.0 * common).exp_m1())
+}
+
+#[cfg(test)]
+mod tests;
