@@ -343,11 +343,11 @@ impl CapacityNote {
                 requests(seen)
             ),
             CapacityNote::TooFewRequestsAtLoad { most, .. } => format!(
-                "requests at a load; the longest at which it was met has {}",
+                "requests at a load, and no load at which it was met has more than {}",
                 requests(most)
             ),
             CapacityNote::TooFewRequestsAbove { most, .. } => format!(
-                "requests at a load; the higher ones at which it was met have {} at most",
+                "requests at a load, and no higher load at which it was met has more than {}",
                 requests(most)
             ),
             _ => String::new(),

@@ -6,7 +6,7 @@
 //! ranks or signs, so one disturbed trial does not decide. The rows of a table are in no
 //! order of time, so nothing follows from theirs.
 
-mod cpu_time;
+pub(crate) mod cpu_time;
 
 use crate::boundary;
 use crate::capacity::Asked;

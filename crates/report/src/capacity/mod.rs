@@ -165,11 +165,8 @@ fn all_requests(finding: &CapacityFinding) -> String {
             _ => format!(" {}.", capital(&seen.to_string())),
         };
         let every = seen.visible_every_s();
-        let longer = words_if(every < RARE_S, "; those of one in 5 min take --confirm 15m");
-        format!(
-            "{missed} Pauses and slow phases rarer than one in {every:.0} s may not have been \
-             seen{longer}."
-        )
+        let longer = words_if(every < RARE_S, " (--confirm 15m: one in 5 min)");
+        format!("{missed} Pauses rarer than one in {every:.0} s may be unseen{longer}.")
     })
 }
 

@@ -9,31 +9,52 @@ use crate::boundary::AROUND;
 use crate::carried::trial_is_carried;
 use crate::levels::cpu_share;
 use crate::theil_sen::{self, Line};
-use plimsoll_model::{Doubt, Plan, Trial};
+use plimsoll_model::{Doubt, Estimate, Plan, Trial};
 
 /// Fewer answers than these have no CPU time per request to speak of.
 const FEWEST_ANSWERS: u64 = 100;
 /// Up to so far beyond the capacity, as a logarithm, trials count that were not carried.
 const LITTLE_BEYOND: f64 = 0.1;
+/// The part of a slow variation that a run sees, as a standard deviation.
+const SEEN: f64 = 0.5;
 /// What turns a median of absolute deviations into a standard deviation.
 const NORMAL_MAD: f64 = 1.4826;
 
 /// Trials near `rate_rps` that took far more CPU time per request than the others, and a
 /// variation of at least `least_pct` among those.
 pub(super) fn doubts(plan: &Plan, trials: &[Trial], rate_rps: f64, least_pct: f64) -> Vec<Doubt> {
-    let mut residuals = residuals(plan, trials, rate_rps);
-    let costly = costly(&residuals);
-    let (of, least) = (residuals.len(), costly.map_or(f64::INFINITY, |c| c.least));
-    residuals.retain(|by| *by < least);
+    let residuals = residuals(plan, trials, rate_rps);
+    let (costly, of) = (costly(&residuals), residuals.len());
     let doubt = costly.map(|costly| Doubt::CostlyTrials {
         rate_rps,
         trials: costly.trials,
         of,
         ratio: costly.median.exp(),
     });
-    let varies = varies_pct(&residuals).filter(|pct| *pct >= least_pct);
+    let by_pct = common(&residuals).map(|common| 100.0 * (2.0 * common).exp_m1());
+    let varies = by_pct.filter(|by_pct| *by_pct >= least_pct);
     let varies = varies.map(|by_pct| Doubt::CpuTimeVaries { by_pct });
     doubt.into_iter().chain(varies).collect()
+}
+
+/// The rate with an interval that allows for a variation of the service's speed that was
+/// seen near it.
+///
+/// Twice the standard deviation would do if the run had seen all of it. Of what varies
+/// over a time as long as the run itself, it sees about half: of an Ornstein-Uhlenbeck
+/// process over 4/3 of its time constant, the standard deviation around the run's own mean is
+/// 0.57 of that in the long run.
+pub(crate) fn widened(plan: &Plan, trials: &[Trial], rate: Estimate) -> Estimate {
+    let Some((low, high)) = rate.interval() else {
+        return rate;
+    };
+    let Some(common) = common(&residuals(plan, trials, rate.value)) else {
+        return rate;
+    };
+    let by = |half: f64| half.hypot(2.0 * common / SEEN);
+    let (below, above) = ((rate.value / low).ln(), (high / rate.value).ln());
+    let (low, high) = ((-by(below)).exp(), by(above).exp());
+    Estimate::within(rate.value, rate.value * low, rate.value * high)
 }
 
 /// How far the logarithm of the CPU time per request lies above that of other trials at
@@ -88,18 +109,19 @@ fn costly(residuals: &[f64]) -> Option<Costly> {
     })
 }
 
-/// Two standard deviations, in percent, of what successive trials have in common, where
-/// that is no chance.
-fn varies_pct(residuals: &[f64]) -> Option<f64> {
-    if !is_clustered(residuals) {
+/// The standard deviation of what successive trials have in common, where that is no
+/// chance. Without those that are far above the others.
+fn common(residuals: &[f64]) -> Option<f64> {
+    let least = costly(residuals).map_or(f64::INFINITY, |costly| costly.least);
+    let usual: Vec<f64> = residuals.iter().copied().filter(|by| *by < least).collect();
+    if !is_clustered(&usual) {
         return None;
     }
-    let n = residuals.len() as f64;
-    let mean = residuals.iter().sum::<f64>() / n;
-    let products = residuals.windows(2).map(|w| (w[0] - mean) * (w[1] - mean));
+    let n = usual.len() as f64;
+    let mean = usual.iter().sum::<f64>() / n;
+    let products = usual.windows(2).map(|w| (w[0] - mean) * (w[1] - mean));
     // Noise of single trials is not in the covariance of neighbours.
-    let common = (products.sum::<f64>() / n).max(0.0).sqrt();
-    Some(100.0 * (2.0 * common).exp_m1())
+    Some((products.sum::<f64>() / n).max(0.0).sqrt())
 }
 
 #[cfg(test)]

@@ -103,3 +103,15 @@ fn other_loads_overload_and_a_few_trials_say_nothing() {
     // From the CPUs, which say that all trials cost the same.
     assert_eq!(found(&unknown), []);
 }
+
+#[test]
+fn an_interval_allows_for_a_variation_that_was_seen() {
+    let rate = Estimate::within(1000.0, 990.0, 1010.0);
+    let of = |deviation: f64| widened(&plan(), &trials(&drifting(deviation, 3)), rate);
+    assert_eq!(of(0.0), rate);
+    let wider = of(3.0).relative_half_width().unwrap();
+    // Four standard deviations of 3 %, of which a run shows a part.
+    assert!((0.04..0.14).contains(&wider), "{wider}");
+    let alone = Estimate::alone(1000.0);
+    assert_eq!(widened(&plan(), &trials(&drifting(3.0, 3)), alone), alone);
+}
