@@ -1,10 +1,13 @@
 //! Machines side by side: made by `study`, shown by `report`.
 //! Names and doc comments go to `docs/schema/compare.schema.json`.
 
-use crate::{CapacityFinding, CapacityStatus, Estimate, Goal, Mismatch};
+mod caution;
+
+pub use caution::{ComparisonCaution, CpusOf, LimitOf};
+
+use crate::{CapacityFinding, CapacityStatus, Estimate, Goal};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::time::Duration;
 
 /// What is known of a capacity, or of a figure that is a capacity divided by
 /// something. Its owner states the unit.
@@ -95,7 +98,7 @@ impl Carried {
 pub struct Comparison {
     /// What work is counted in.
     pub work_unit: WorkUnit,
-    /// The machines as they were given.
+    /// The machines; the others are compared with the first.
     pub machines: Vec<ComparedMachine>,
     /// Each machine but the first against the first.
     pub differences: Vec<Difference>,
@@ -103,56 +106,6 @@ pub struct Comparison {
     pub threshold_differences: Vec<ThresholdDifference>,
     /// What a reader should know.
     pub cautions: Vec<ComparisonCaution>,
-}
-
-/// What may make figures that can be compared mean different things, or is in
-/// doubt about one of them.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ComparisonCaution {
-    /// Servers were asked over different numbers of connections.
-    Connections,
-    /// Requests arrived at random at one machine and evenly at another.
-    Arrivals,
-    /// Imported tables do not say what they were measured with.
-    OnTrust,
-    /// Power has no interval, and is that of the CPU packages alone.
-    ExactPower,
-    /// The services had different numbers of CPUs: these, by machine.
-    Cpus(Vec<(String, u32)>),
-    /// A capacity whose interval is wide.
-    WideCapacity {
-        name: String,
-        /// The goal that it is within.
-        goal: Goal,
-        /// Half the width of its interval, as a share of it.
-        half_width: f64,
-    },
-    /// A goal that is a multiple of a machine's own latency is another promise
-    /// on each of them.
-    RelativeGoal {
-        goal: Goal,
-        /// What it comes to, by machine.
-        limits: Vec<(String, Duration)>,
-    },
-    /// A machine was measured in other surroundings than the first.
-    Surroundings {
-        name: String,
-        first: String,
-        differs: Mismatch,
-    },
-    /// A machine was measured by another version of this program than the first.
-    Version {
-        name: String,
-        first: String,
-        /// The first one's version, and this one's.
-        versions: [String; 2],
-    },
-    /// A longer trial at the lower end of a capacity did not keep the goal.
-    NotConfirmed {
-        name: String,
-        /// The goal that it is within.
-        goal: Goal,
-    },
 }
 
 /// What work is counted in.
@@ -171,6 +124,9 @@ pub enum WorkUnit {
 pub struct ComparedMachine {
     /// What it is called; no two have the same name.
     pub name: String,
+    /// What its runs are called.
+    #[schemars(length(min = 1))]
+    pub runs: Vec<String>,
     /// The CPUs that its service may use.
     #[schemars(range(min = 1))]
     pub cpus: Option<u32>,
@@ -197,6 +153,9 @@ pub struct ComparedCapacity {
     pub cpu_pct: Option<Estimate>,
     /// Power at the capacity.
     pub power_watts: Option<f64>,
+    /// What each of its runs carries, in the unit of the figure `capacity`.
+    #[schemars(length(min = 1))]
+    pub runs: Vec<Carried>,
     /// The capacity by each measure that is known.
     pub figures: Vec<Figure>,
 }
@@ -296,10 +255,36 @@ pub struct Difference {
     pub measure: Measure,
     /// Its figure over the first one's; `None` if unknown.
     pub ratio: Option<Estimate>,
+    /// By how much runs of one machine differ; `None` where there is no ratio.
+    pub run_to_run: Option<RunToRun>,
     /// What follows.
     pub verdict: DifferenceVerdict,
     /// Why there is no interval; `None` where there is one.
     pub why: Option<NoInterval>,
+}
+
+/// By how much runs of one machine differ, and how that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct RunToRun {
+    /// How it is known.
+    pub from: RunToRunFrom,
+    /// The standard deviation, in percent.
+    pub deviation_pct: f64,
+    /// The degrees of freedom of Student's t; `None` where the deviation is
+    /// taken as known.
+    pub degrees_of_freedom: Option<f64>,
+}
+
+/// How the variation from run to run is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunToRunFrom {
+    /// From how the runs differ. What varies within a run is part of it.
+    Measured,
+    /// The user stated it.
+    Stated,
+    /// Too few runs to measure it.
+    Assumed,
 }
 
 /// Why a difference has no interval.
@@ -307,7 +292,7 @@ pub struct Difference {
 pub struct NoInterval {
     /// The reason.
     pub code: NoIntervalCode,
-    /// The machines that it holds for.
+    /// The machines, or the runs of machines with several, that it holds for.
     pub machines: Vec<String>,
 }
 

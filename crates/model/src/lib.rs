@@ -51,8 +51,8 @@ pub use capacity::{
 };
 pub use comparison::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution, CpuThreshold,
-    Difference, DifferenceVerdict, Figure, FigureUnit, Measure, NoInterval, NoIntervalCode,
-    ThresholdDifference, WorkUnit,
+    CpusOf, Difference, DifferenceVerdict, Figure, FigureUnit, LimitOf, Measure, NoInterval,
+    NoIntervalCode, RunToRun, RunToRunFrom, ThresholdDifference, WorkUnit,
 };
 pub use copies::{CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload};
 pub use cpus::{CpuId, CpuSet, CpuSetError};

@@ -1,44 +1,63 @@
 //! `plimsoll compare`: machines, or versions of a service, side by side.
 
+mod differences;
+mod names;
+
 use crate::failure::Failure;
 use crate::format::{CompareFormat, choose};
 use crate::load_record::LoadRecord;
 use crate::output::{Output, spare_sources};
 use crate::session::rendered;
 use clap::Args;
-use plimsoll_model::{
-    CapacityFinding, Carried, ComparisonCaution, CpuThreshold, Goal, Respect, ThresholdFinding,
-    Workload,
-};
+use names::Names;
+use plimsoll_experiments::args::value::share;
+use plimsoll_model::{Goal, Share};
 use plimsoll_report::compare::{CompareReport, ComparedRun, Source};
-use plimsoll_study::compare::{Capacity, CompareError, Machine, compare, factors, watts_at};
+use plimsoll_study::compare::{CompareError, Run, Side, compare, factors};
 use plimsoll_study::picture::picture;
 use std::path::{Path, PathBuf};
 
 const COMPARE_HELP: &str = "\
-Each record is compared with the first. A difference is called better or worse
+Each record is compared with the first; with --against, its records are runs of
+one machine, and so are the others. A difference is called better or worse
 only where its 95 % interval lies on one side; else it is inconclusive. Records
 of different workloads or goals are refused, and those of copies, which have no
 capacity. With several goals the table of CPU use by headroom is of the one that
 allows the least. A record is called by the name of its machine (of
 its table, if it is imported), or by its file where two have the same.
 
+Runs of one machine differ by more than what varies within each. Several runs
+of each, made in turn, measure that: the interval is Student's t on the
+logarithms of their capacities (Welch's test, from three runs of each on). One
+run of each cannot show it; --run-to-run is assumed, and a difference below
+some 10 % is inconclusive.
+
 Worked example: web1 carries 1,000/s (950 to 1,050) and web2 1,200/s (1,150 to
-1,250). 1.2 times as much (1.12 to 1.29) lies above 1 as a whole: better. At
---price web1=0.30 --price web2=0.40 it is 0.9 times (0.84 to 0.97) as much for
-the same money: worse.
+1,250), each in one run. 1.2 times as much (1.08 to 1.33, with 3 % from run to
+run) lies above 1 as a whole: better. At --price web1=0.30 --price web2=0.42 it
+is 0.86 times (0.77 to 0.95) as much for the same money: worse.
 
 Examples:
   plimsoll compare old.plimsoll new.plimsoll
+  plimsoll compare new1 new2 new3 --against old1 old2 old3
   plimsoll compare web1.plimsoll web2.plimsoll --goal 'p99<10ms' \\
       --price web1=0.34 --price web2=0.29";
 
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_HELP)]
 pub(crate) struct CompareArgs {
-    /// The records, two or more.
+    /// The records: two or more, or with --against the runs of one machine.
     #[arg(required = true, value_name = "RECORD")]
     files: Vec<PathBuf>,
+
+    /// Runs of the machine that the others, which are runs of one, are compared with.
+    #[arg(long, value_name = "RECORD", num_args = 1..)]
+    against: Vec<PathBuf>,
+
+    /// Take runs of one machine to differ by this standard deviation, at least (default: as several
+    /// runs of each differ; with single ones 3%). At 0%, single runs are compared as they are.
+    #[arg(long, value_name = "SHARE", value_parser = run_to_run, allow_hyphen_values = true)]
+    run_to_run: Option<Share>,
 
     /// What a machine costs per hour, such as web1=0.34; all in one currency. Repeatable.
     #[arg(long = "price", value_name = "NAME=PRICE", value_parser = price)]
@@ -77,40 +96,73 @@ fn price(text: &str) -> Result<Price, String> {
         .ok_or_else(|| "give a machine's name and what it costs per hour, such as web1=0.34".into())
 }
 
+fn run_to_run(text: &str) -> Result<Share, String> {
+    share(text).map_err(|_| "give a share between 0% and 100%, such as 3%".into())
+}
+
 pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
-    if args.files.len() < 2 {
+    let groups = groups(args);
+    if groups.len() < 2 {
         return Err(mistake(CompareError::TooFew));
     }
     let file = args.output.as_deref();
     let format = choose(args.format, file)?;
-    let records: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    let records = args.files.iter().chain(&args.against);
+    let records: Vec<&Path> = records.map(PathBuf::as_path).collect();
     spare_sources(file, &records)?;
-    let open = |file: &PathBuf| LoadRecord::open(file, &args.goals);
-    let loaded: Vec<LoadRecord> = args.files.iter().map(open).collect::<Result<_, _>>()?;
-    refuse_same_run(&loaded)?;
-    let names = names(&loaded);
-    let prices = prices(&args.prices, &names)?;
-    let machines: Vec<Machine> = loaded
-        .iter()
-        .zip(&names)
-        .zip(prices)
-        .map(|((loaded, name), price)| machine(loaded, name, price))
-        .collect();
-    let mut comparison = compare(&machines).map_err(mistake)?;
-    comparison.cautions.extend(cautions(&loaded, &names));
-    let sources: Vec<Source<'_>> = loaded.iter().map(LoadRecord::source).collect();
+    let open = |file: &&PathBuf| LoadRecord::open(file, &args.goals);
+    let open = |group: &Vec<&PathBuf>| group.iter().map(open).collect::<Result<Vec<_>, _>>();
+    let loaded: Vec<Vec<LoadRecord>> = groups.iter().map(open).collect::<Result<_, _>>()?;
+    let all: Vec<&LoadRecord> = loaded.iter().flatten().collect();
+    refuse_same_run(&all)?;
+    let names = names::of(&loaded);
+    differences::refuse_within(&loaded, &names)?;
+    let prices = prices(&args.prices, &names.machines)?;
+    let sides = sides(&loaded, &names, &prices);
+    let mut comparison = compare(&sides, args.run_to_run).map_err(mistake)?;
+    let cautions = differences::cautions(&loaded, &names);
+    comparison.cautions.extend(cautions);
+    let sources = loaded.iter();
+    let sources = sources.map(|runs| runs.iter().map(LoadRecord::source).collect());
+    let sources: Vec<Vec<Source<'_>>> = sources.collect();
     let report = CompareReport {
         comparison: &comparison,
         sources: &sources,
     };
-    let drawn = (format == CompareFormat::Html).then(|| runs(&loaded, &machines));
+    let drawn = (format == CompareFormat::Html).then(|| runs(&loaded, &sides));
     let document = plimsoll_report::compare::document(&report, drawn.as_deref());
     let written = rendered(&document, format.into(), output.look(file))?;
     output.put(&written, file)
 }
 
+/// The records by machine; the others are compared with the first.
+fn groups(args: &CompareArgs) -> Vec<Vec<&PathBuf>> {
+    match args.against.is_empty() {
+        true => args.files.iter().map(|file| vec![file]).collect(),
+        false => vec![args.against.iter().collect(), args.files.iter().collect()],
+    }
+}
+
+fn sides(loaded: &[Vec<LoadRecord>], names: &Names, prices: &[Option<f64>]) -> Vec<Side> {
+    let run = |(loaded, name): (&LoadRecord, &String)| {
+        Run::of(name, &loaded.plan, &loaded.trials, &loaded.findings)
+    };
+    let machines = loaded
+        .iter()
+        .zip(&names.runs)
+        .zip(&names.machines)
+        .zip(prices);
+    let side =
+        |(((loaded, names), name), price): (((&Vec<_>, &Vec<_>), &String), &Option<f64>)| Side {
+            name: name.clone(),
+            runs: loaded.iter().zip(names).map(run).collect(),
+            price_per_hour: *price,
+        };
+    machines.map(side).collect()
+}
+
 /// Refuses copies of one record: a run does not differ from itself.
-fn refuse_same_run(loaded: &[LoadRecord]) -> Result<(), Failure> {
+fn refuse_same_run(loaded: &[&LoadRecord]) -> Result<(), Failure> {
     let is_same = |a: &LoadRecord, b: &LoadRecord| {
         let dates = a.created_unix_ms == b.created_unix_ms;
         dates && a.plan.run.seed == b.plan.run.seed && a.provenance == b.provenance
@@ -129,34 +181,21 @@ fn refuse_same_run(loaded: &[LoadRecord]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is drawn of each machine.
-fn runs(loaded: &[LoadRecord], machines: &[Machine]) -> Vec<ComparedRun> {
-    let run = |(loaded, machine): (&LoadRecord, &Machine)| ComparedRun {
-        findings: loaded.findings.clone(),
-        picture: picture(&loaded.plan, &loaded.trials),
-        factors: factors(machine),
+/// What is drawn of each run.
+fn runs(loaded: &[Vec<LoadRecord>], sides: &[Side]) -> Vec<Vec<ComparedRun>> {
+    let machine = |(loaded, side): (&Vec<LoadRecord>, &Side)| {
+        let run = |(loaded, run): (&LoadRecord, &Run)| ComparedRun {
+            findings: loaded.findings.clone(),
+            picture: picture(&loaded.plan, &loaded.trials),
+            factors: factors(run, side.price_per_hour),
+        };
+        loaded.iter().zip(&side.runs).map(run).collect()
     };
-    loaded.iter().zip(machines).map(run).collect()
+    loaded.iter().zip(sides).map(machine).collect()
 }
 
 fn mistake(error: CompareError) -> Failure {
     Failure::Mistake(error.to_string())
-}
-
-/// A name for each record: its own, or its file's where others have the same.
-fn names(loaded: &[LoadRecord]) -> Vec<String> {
-    let mut names: Vec<String> = loaded.iter().map(LoadRecord::name).collect();
-    let path = |l: &LoadRecord| l.file.to_string_lossy().into_owned();
-    for next in [LoadRecord::stem, path] {
-        let taken = names.clone();
-        let is_shared = |name: &String| taken.iter().filter(|other| *other == name).count() > 1;
-        for (name, loaded) in names.iter_mut().zip(loaded) {
-            if is_shared(name) {
-                *name = next(loaded);
-            }
-        }
-    }
-    names
 }
 
 /// A price, or none, for each name.
@@ -177,80 +216,6 @@ fn prices(given: &[Price], names: &[String]) -> Result<Vec<Option<f64>>, Failure
     }
     let of = |name: &String| given.iter().find(|p| p.name == *name).map(|p| p.per_hour);
     Ok(names.iter().map(of).collect())
-}
-
-fn machine(loaded: &LoadRecord, name: &str, price_per_hour: Option<f64>) -> Machine {
-    let findings = &loaded.findings;
-    let is_table = matches!(loaded.plan.workload, Workload::Imported(_));
-    Machine {
-        name: name.to_owned(),
-        workload: loaded.plan.workload.clone(),
-        arrivals: (!is_table).then_some(loaded.plan.arrivals),
-        capacities: findings
-            .capacity
-            .iter()
-            .map(|c| capacity(loaded, c))
-            .collect(),
-        thresholds_goal: plimsoll_study::tightest(&findings.capacity).map(|c| c.goal),
-        thresholds: findings.thresholds.iter().filter_map(threshold).collect(),
-        cpus: loaded.cpus(),
-        price_per_hour,
-    }
-}
-
-fn capacity(loaded: &LoadRecord, finding: &CapacityFinding) -> Capacity {
-    let carried = Carried::from(finding);
-    let rate = carried.estimate().map(|rate| rate.value);
-    Capacity {
-        goal: finding.goal,
-        carried,
-        limit_us: finding.limit_us,
-        cpu_pct: finding.cpu_pct,
-        watts: rate.and_then(|rate| watts_at(&loaded.trials, rate)),
-    }
-}
-
-fn threshold(finding: &ThresholdFinding) -> Option<CpuThreshold> {
-    Some(CpuThreshold {
-        headroom_pct: finding.headroom_pct,
-        cpu_pct: finding.cpu_pct?,
-    })
-}
-
-/// What may differ besides what is compared, and what is in doubt.
-fn cautions(loaded: &[LoadRecord], names: &[String]) -> Vec<ComparisonCaution> {
-    let mut out = Vec::new();
-    let Some((first, others)) = loaded.split_first() else {
-        return out;
-    };
-    for (other, name) in others.iter().zip(&names[1..]) {
-        let are_named = names[0] == first.name() && *name == other.name();
-        let (one, two) = (&first.provenance, &other.provenance);
-        // Hosts that the machines are called by are no news.
-        let found = one.differences(two).into_iter();
-        let news = found.filter(|m| !(are_named && m.respect == Respect::Host));
-        out.extend(news.map(|differs| ComparisonCaution::Surroundings {
-            name: name.clone(),
-            first: names[0].clone(),
-            differs,
-        }));
-        if one.plimsoll_version != two.plimsoll_version {
-            out.push(ComparisonCaution::Version {
-                name: name.clone(),
-                first: names[0].clone(),
-                versions: [one, two].map(|p| p.plimsoll_version.clone()),
-            });
-        }
-    }
-    for (loaded, name) in loaded.iter().zip(names) {
-        let broken = loaded.findings.capacity.iter();
-        let broken = broken.filter(|c| c.confirmed == Some(false));
-        out.extend(broken.map(|finding| ComparisonCaution::NotConfirmed {
-            name: name.clone(),
-            goal: finding.goal,
-        }));
-    }
-    out
 }
 
 #[cfg(test)]

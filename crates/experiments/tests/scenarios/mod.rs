@@ -1,6 +1,8 @@
 //! Services whose speed changes, with their true capacity: the highest rate at which
 //! the share of all requests over time keeps the goal.
 
+#![allow(dead_code, reason = "each of its users needs a part")]
+
 use plimsoll_model::{Arrivals, Plan, Quantile, Rate, Setting, Share, Trial, TrialSpec};
 use plimsoll_simulate::{Disturbance, Effect, Machine, Service, tail, truth};
 use rand_core::{Rng as _, SeedableRng};
@@ -278,7 +280,16 @@ fn varying(name: &'static str, speed: Speed) -> Scenario {
     Scenario::of(name, exponential(), speed, 10.0)
 }
 
-fn drift(deviation: f64, seconds: f64) -> Speed {
+/// M/M/4 with requests of this mean, in milliseconds, whose speed varies.
+pub(crate) fn of_mean(name: &'static str, mean_ms: f64, speed: Speed) -> Scenario {
+    let service = Service::Exponential {
+        mean: ms(mean_ms),
+        servers: 4,
+    };
+    Scenario::of(name, service, speed, 10.0)
+}
+
+pub(crate) fn drift(deviation: f64, seconds: f64) -> Speed {
     Speed::Drift { deviation, seconds }
 }
 

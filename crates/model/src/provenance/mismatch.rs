@@ -2,6 +2,8 @@
 
 use super::{Provenance, Topology};
 use crate::{Bytes, counted};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt;
 
 /// Memory that differs by less than this share is the same memory: the kernel
@@ -15,24 +17,34 @@ const MITIGATIONS_SHOWN: usize = 2;
 const UNKNOWN: &str = "unknown";
 
 /// A respect in which machines can differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Respect {
+    /// Its name.
     Host,
+    /// The model of the CPU.
     Cpu,
+    /// Of the instruction set.
     Architecture,
     /// CPUs that are on, cores, sockets, SMT, NUMA nodes.
     Cpus,
+    /// Their sizes.
     Caches,
+    /// Its size.
     Memory,
+    /// Its version.
     Kernel,
     /// Hypervisor or container.
     Virtualisation,
+    /// Of the CPUs' frequency.
     Governor,
     /// Whether the clock may rise above its nominal frequency.
     Boost,
     /// What the kernel does about weaknesses of the CPU.
     Mitigations,
+    /// Of the cgroup.
     CpuLimit,
+    /// Of the cgroup.
     MemoryLimit,
     /// CPUs that Plimsoll may use.
     AllowedCpus,
@@ -77,10 +89,13 @@ impl Respect {
 }
 
 /// A respect in which two machines do differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Mismatch {
+    /// The respect.
     pub respect: Respect,
+    /// What one is in it.
     pub one: String,
+    /// What the other is.
     pub other: String,
 }
 

@@ -57,7 +57,7 @@ fn every_schema() -> Vec<(String, Value)> {
             "compare",
             "Plimsoll's comparison of machines",
             "What `plimsoll compare` says as JSON.",
-            &[("compare", 2, &Envelope::<compare::Body>::json_schema)],
+            &[("compare", 3, &Envelope::<compare::Body>::json_schema)],
         ),
         schema(
             "plan",

@@ -28,7 +28,7 @@ fn number(value: &Value) -> f64 {
 fn tables_that_end_before_the_goal_does_are_inconclusive() {
     let folder = published();
     let json = folder.run("compare arm smt --format json").json();
-    assert_eq!(json["schema_version"], 2);
+    assert_eq!(json["schema_version"], 3);
     assert_eq!(json["machines"][0]["name"], "graviton3-netty");
     for (machine, highest) in [(0, 736_860.0), (1, 591_411.0)] {
         let figure = &json["machines"][machine]["capacity"][0]["figures"][0];
@@ -120,6 +120,84 @@ fn machines_of_one_name_are_called_by_their_files() {
             assert_eq!(json["machines"][machine]["name"], *name);
         }
     }
+}
+
+/// Tables of runs of one machine, `name1` and so on, whose rates are this much of 10 to 100.
+fn import_runs(folder: &Folder, name: &str, factors: &[f64]) {
+    for (nth, factor) in factors.iter().enumerate() {
+        let (table, record) = (format!("{name}.csv"), format!("{name}{}", nth + 1));
+        let row = |step: u32| format!("{},{},{}\n", f64::from(10 * step) * factor, 10 * step, 900);
+        let rows: String = (1..=10).map(row).collect();
+        folder.write(&table, &format!("rate_rps,cpu_pct,latency_us\n{rows}"));
+        let args = [
+            "import", &table, "-o", &record, "--name", name, "--cpus", "8",
+        ];
+        folder.run(args).says(0, &[]);
+    }
+}
+
+const OLD_AND_NEW: &str =
+    "compare new1 new2 new3 --against old1 old2 old3 --goal cpu<75% --format json";
+
+fn old_and_new() -> Folder {
+    let folder = Folder::new();
+    import_runs(&folder, "old", &[0.99, 1.0, 1.01]);
+    import_runs(&folder, "new", &[1.04, 1.05, 1.06]);
+    folder
+}
+
+#[test]
+fn several_runs_of_each_show_a_difference_that_single_ones_do_not() {
+    let folder = old_and_new();
+    let json = folder
+        .run(format!("{OLD_AND_NEW} --price old=1 --price new=3"))
+        .json();
+    let machines = json["machines"].as_array().unwrap();
+    for (machine, name) in machines.iter().zip(["old", "new"]) {
+        let runs = [1, 2, 3].map(|nth| format!("{name}{nth}"));
+        assert_eq!(machine["name"], name);
+        assert_eq!(machine["runs"], json!(runs));
+        assert_eq!(machine["files"], json!(runs));
+        assert_eq!(machine["capacity"][0]["runs"].as_array().unwrap().len(), 3);
+    }
+    let difference = &json["differences"][0];
+    assert_eq!(difference["verdict"], "better", "{difference}");
+    assert_eq!(difference["run_to_run"]["from"], "measured");
+    let by_price = json["differences"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&by_price["measure"], &by_price["verdict"]),
+        (&json!("per_price"), &json!("worse"))
+    );
+    // Rows without an interval in single runs.
+    let one = folder
+        .run("compare new1 --against old1 --goal cpu<75% --format json")
+        .json();
+    assert_eq!(one["differences"][0]["verdict"], "cannot_tell");
+    // A deviation that the user states counts, where it is more than the runs show.
+    let stated = folder.run(format!("{OLD_AND_NEW} --run-to-run 5%")).json();
+    assert_eq!(stated["differences"][0]["run_to_run"]["from"], "stated");
+    assert_eq!(stated["differences"][0]["verdict"], "cannot_tell");
+}
+
+#[test]
+fn runs_of_different_machines_are_refused_as_runs_of_one() {
+    let folder = old_and_new();
+    let kernel = "UPDATE run SET provenance_json = json_set(provenance_json, '$.kernel', '6.1.0')";
+    folder.change("new2", kernel);
+    let refused = folder.run(OLD_AND_NEW);
+    refused.says(
+        2,
+        &[
+            "'new1' and 'new2'",
+            "kernel unknown against 6.1.0",
+            "--against",
+        ],
+    );
+    folder
+        .run("compare new1 new3 --against old1 old1")
+        .says(2, &["name each"]);
+    let share = folder.run("compare new1 --against old1 --run-to-run 101%");
+    share.says(2, &["between 0% and 100%"]);
 }
 
 #[test]

@@ -13,8 +13,10 @@ use plimsoll_model::{
 };
 
 pub(super) struct Machine<'a> {
-    /// Its name, safe to show.
+    /// Its name, or its run's where there are several; safe to show.
     pub(super) name: String,
+    /// Which of the machines.
+    pub(super) nth: usize,
     pub(super) findings: &'a Findings,
     pub(super) picture: &'a Picture,
     /// What its rates are multiplied with, by measure.
@@ -59,12 +61,12 @@ fn is_met(capacity: &CapacityFinding) -> bool {
 }
 
 fn lines(machines: &[Machine<'_>], data: impl Fn(&Machine<'_>) -> Vec<(f64, f64)>) -> Vec<Series> {
-    let line = |(i, machine): (usize, &Machine<'_>)| {
+    let line = |machine: &Machine<'_>| {
         let points = data(machine).into_iter();
         let data = points.map(|(x, y)| Datum::at(x, y, None)).collect();
-        Series::line(&machine.name, Tone::Nth(i), data)
+        Series::line(&machine.name, Tone::Nth(machine.nth), data)
     };
-    machines.iter().enumerate().map(line).collect()
+    machines.iter().map(line).collect()
 }
 
 fn all(series: &[Series]) -> impl Iterator<Item = (f64, f64)> + Clone {
@@ -82,20 +84,20 @@ pub(super) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Ch
         let levels = machine.findings.levels.iter();
         levels.map(|l| (l.offered_rps * factor, p99(l))).collect()
     });
-    let of_machine = |(i, machine): (usize, &Machine<'_>)| {
+    let of_machine = |machine: &Machine<'_>| {
         let factor = machine.factor_on(basis);
         let met = machine.findings.capacity.iter().filter(|c| is_met(c));
         let ring = |capacity: &CapacityFinding| {
             let rate = capacity.rate_rps?.value * factor?;
             Some(Ring {
                 at: (rate, capacity.latency_limit_us()?),
-                tone: Tone::Nth(i),
+                tone: Tone::Nth(machine.nth),
                 ..Ring::default()
             })
         };
         met.filter_map(ring).collect::<Vec<Ring>>()
     };
-    let rings: Vec<Ring> = machines.iter().enumerate().flat_map(of_machine).collect();
+    let rings: Vec<Ring> = machines.iter().flat_map(of_machine).collect();
     let times = all(&series)
         .map(|(_, us)| us)
         .chain(rings.iter().map(|r| r.at.1));

@@ -1,9 +1,25 @@
 //! What a reader of a comparison should know, in sentences.
 
+use crate::number;
 use plimsoll_model::{ComparisonCaution, human_duration};
+use std::time::Duration;
 
 pub(super) fn sentence(caution: &ComparisonCaution) -> String {
     match caution {
+        ComparisonCaution::SingleRuns {
+            deviation_pct,
+            stated,
+        } => single_runs(*deviation_pct, *stated),
+        ComparisonCaution::FewRuns { deviation_pct } => format!(
+            "There are too few runs to measure by how much runs of one machine differ: the \
+             intervals assume a standard deviation of {} % from run to run. Three runs of each \
+             machine measure it.",
+            number::trimmed_pct(*deviation_pct)
+        ),
+        ComparisonCaution::NotAlternated { first, then } => format!(
+            "All runs of {first} were made before those of {then}: a slow change of the machine \
+             would look like a difference. Make them in turn."
+        ),
         ComparisonCaution::Connections => "The machines were asked over different numbers of \
              connections, which changes what a server carries."
             .to_owned(),
@@ -16,24 +32,24 @@ pub(super) fn sentence(caution: &ComparisonCaution) -> String {
         ComparisonCaution::ExactPower => "Power is that of the CPU packages alone and taken as \
              exact: the interval of work per watt is that of the capacity."
             .to_owned(),
-        ComparisonCaution::Cpus(each) => format!(
+        ComparisonCaution::Cpus { cpus } => format!(
             "The services had different numbers of CPUs ({}). A service usually carries less per \
              CPU on more CPUs, so capacity per CPU does not compare the CPUs alone.",
-            by_name(each, u32::to_string)
+            by_name(cpus.iter().map(|of| (&of.name, of.cpus.to_string())))
         ),
         ComparisonCaution::WideCapacity {
             name,
             goal,
-            half_width,
+            half_width_pct,
         } => format!(
             "The capacity of {name} within {goal} is known to ±{:.0} %; smaller differences do not \
-             show. Sweep it longer, without --quick or with --precision.",
-            100.0 * half_width
+             show. Sweep it longer, without --quick or with --precision, or more often.",
+            half_width_pct
         ),
         ComparisonCaution::RelativeGoal { goal, limits } => format!(
             "The goal {goal} is relative to each machine's own latency at light load, so it is \
              another limit on each: {}.",
-            by_name(limits, |limit| human_duration(*limit))
+            by_name(limits.iter().map(|of| (&of.name, time(of.limit_us))))
         ),
         ComparisonCaution::Surroundings {
             name,
@@ -59,10 +75,32 @@ pub(super) fn sentence(caution: &ComparisonCaution) -> String {
     }
 }
 
-fn by_name<T>(each: &[(String, T)], shown: impl Fn(&T) -> String) -> String {
+fn single_runs(deviation_pct: f64, stated: bool) -> String {
+    let pct = number::trimmed_pct(deviation_pct);
+    match (stated, deviation_pct > 0.0) {
+        (true, false) => "Each machine was measured in one run, and what changes between runs is \
+             left out: the verdicts hold for these runs only."
+            .to_owned(),
+        (true, true) => format!(
+            "Each machine was measured in one run: the intervals allow for the stated standard \
+             deviation of {pct} % from run to run."
+        ),
+        (false, _) => format!(
+            "Each machine was measured in one run, which does not show by how much runs of one \
+             machine differ: the intervals assume a standard deviation of {pct} % from run to run. \
+             Measure each several times, in turn (--against), or state the deviation (--run-to-run)."
+        ),
+    }
+}
+
+fn time(us: f64) -> String {
+    human_duration(Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::MAX))
+}
+
+/// `8 for a, 4 for b`
+fn by_name<'a>(each: impl Iterator<Item = (&'a String, String)>) -> String {
     let each: Vec<String> = each
-        .iter()
-        .map(|(name, value)| format!("{} for {name}", shown(value)))
+        .map(|(name, value)| format!("{value} for {name}"))
         .collect();
     each.join(", ")
 }

@@ -5,6 +5,7 @@ mod charts;
 mod doubt;
 mod parts;
 mod tables;
+mod thresholds;
 
 pub use crate::document::Source;
 use crate::document::json::Json;
@@ -16,20 +17,21 @@ use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::Ink;
 use charts::Machine;
 use plimsoll_model::{
-    ComparedMachine, Comparison, Difference, DifferenceVerdict, Findings, Measure, NoInterval,
-    NoIntervalCode, Picture, ThresholdDifference, WorkUnit, Workload,
+    ComparedMachine, Comparison, ComparisonCaution, Difference, DifferenceVerdict, Findings,
+    Measure, NoInterval, NoIntervalCode, Picture, RunToRunFrom, ThresholdDifference, WorkUnit,
+    Workload,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 use tables::{capacity_rows, threshold_rows};
 
-const SCHEMA_VERSION: u32 = 2;
+const SCHEMA_VERSION: u32 = 3;
 
 #[derive(Debug, Clone)]
 pub struct CompareReport<'a> {
     pub comparison: &'a Comparison,
-    /// Where each of its machines comes from, in the same order.
-    pub sources: &'a [Source<'a>],
+    /// Where each run of each of its machines comes from, in the same order.
+    pub sources: &'a [Vec<Source<'a>>],
 }
 
 #[derive(Debug, Clone)]
@@ -43,39 +45,40 @@ pub struct ComparedRun {
 #[derive(Serialize, JsonSchema)]
 pub struct Body<'a> {
     work_unit: WorkUnit,
-    /// The machines as they were given; the others are compared with the first.
+    /// The machines; the others are compared with the first.
     #[schemars(length(min = 2))]
     machines: Vec<MachineBody<'a>>,
     /// Each machine but the first against the first, by each measure that is known of both.
     differences: &'a [Difference],
     /// CPU use at each headroom against the first machine's.
     threshold_differences: &'a [ThresholdDifference],
-    /// What a reader should know, in sentences.
-    cautions: Vec<String>,
+    /// What a reader should know.
+    cautions: &'a [ComparisonCaution],
 }
 
 #[derive(Serialize, JsonSchema)]
 struct MachineBody<'a> {
-    /// The record, as it was named.
-    file: String,
+    /// The records of its runs, as they were named.
+    #[schemars(length(min = 1))]
+    files: Vec<String>,
     /// The workload under test, in a few words.
     workload: String,
     #[serde(flatten)]
     machine: &'a ComparedMachine,
 }
 
-pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[ComparedRun]>) -> Document<'a> {
+pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[Vec<ComparedRun>]>) -> Document<'a> {
     let comparison = report.comparison;
     let names = comparison.machines.iter().map(|m| beginning(&m.name, 40));
     let rows = || comparison.machines.iter().zip(report.sources);
-    let subject = rows().map(|(ComparedMachine { name, .. }, source)| {
-        let (workload, file) = (source.workload(), source.file());
-        Ink::Dim.says(format!("{name}: {workload}, from {file}"))
+    let subject = rows().map(|(ComparedMachine { name, .. }, sources)| {
+        let (workload, files) = (workload(sources), files(sources).join(", "));
+        Ink::Dim.says(format!("{name}: {workload}, from {files}"))
     });
     let title = names.collect::<Vec<_>>().join(" and ");
     let mut out = Document::new(title, subject.collect());
     let lines = rows().enumerate();
-    let lines = lines.map(|(i, (m, source))| source_line(i, m, source));
+    let lines = lines.map(|(i, (m, sources))| source_line(i, m, sources));
     out.subject_html = el("ul").class("machines").with_all(lines).into();
     let goals = comparison.machines.first().map_or(&[][..], |m| &m.capacity);
     for goal in goals {
@@ -86,21 +89,31 @@ pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[ComparedRun]>) ->
         });
     }
     if let Some(runs) = runs {
-        let drawn = rows().zip(runs).map(|((machine, source), run)| Machine {
-            name: safe(&machine.name),
-            findings: &run.findings,
-            picture: &run.picture,
-            factors: &run.factors,
-            is_table: matches!(source.plan.workload, Workload::Imported(_)),
+        let machines = rows().zip(runs).enumerate();
+        let drawn = machines.flat_map(|(nth, ((machine, sources), runs))| {
+            let names = if runs.len() == 1 {
+                std::slice::from_ref(&machine.name)
+            } else {
+                &machine.runs[..]
+            };
+            let runs = names.iter().zip(sources).zip(runs);
+            runs.map(move |((name, source), run)| Machine {
+                name: safe(name),
+                nth,
+                findings: &run.findings,
+                picture: &run.picture,
+                factors: &run.factors,
+                is_table: matches!(source.plan.workload, Workload::Imported(_)),
+            })
         });
         let machines: Vec<Machine<'_>> = drawn.collect();
         out.blocks.extend(parts::all(comparison, &machines));
     }
     out.table(Table {
         id: Some("thresholds"),
-        heading: Some(threshold_title(comparison)),
+        heading: Some(thresholds::title(comparison)),
         rows: Rows::Grid(threshold_rows(comparison)),
-        below: threshold_sentences(comparison),
+        below: thresholds::sentences(comparison),
         ..Table::of(Vec::new())
     });
     let cautions: Vec<String> = comparison.cautions.iter().map(doubt::sentence).collect();
@@ -111,17 +124,29 @@ pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[ComparedRun]>) ->
     let headline = first.map_or("Machines side by side", |first| &first.text);
     out.headline = headline.trim_end_matches('.').to_owned();
     out.say(Role::Answer, answers);
-    out.json = Some(Json::of(SCHEMA_VERSION, "compare", body(report, cautions)));
+    out.json = Some(Json::of(SCHEMA_VERSION, "compare", body(report)));
     out.download = "compare.json".to_owned();
     out
+}
+
+/// What all its runs are of.
+fn workload(sources: &[Source<'_>]) -> String {
+    sources.first().map(Source::workload).unwrap_or_default()
+}
+
+fn files(sources: &[Source<'_>]) -> Vec<String> {
+    sources.iter().map(Source::file).collect()
 }
 
 fn answers(comparison: &Comparison, cautions: &[String]) -> Vec<Sentence> {
     let news = comparison.differences.iter();
     let news = news.filter(|d| is_news(d, comparison));
     let brackets = format!(
-        "In brackets: {} intervals. No correction for multiple comparisons.",
-        confidence()
+        "In brackets: {} intervals{}. No correction for multiple comparisons.",
+        confidence(),
+        words_of(measured(comparison), |pct| format!(
+            ", by how the runs of a machine differ (standard deviation {pct} %)"
+        ))
     );
     news.map(difference_sentence)
         .chain(cautions.iter().map(|c| Ink::Yellow.says(c.as_str())))
@@ -129,12 +154,19 @@ fn answers(comparison: &Comparison, cautions: &[String]) -> Vec<Sentence> {
         .collect()
 }
 
-fn body<'a>(report: &CompareReport<'a>, cautions: Vec<String>) -> Body<'a> {
+/// The deviation from run to run, where runs showed it.
+fn measured(comparison: &Comparison) -> Option<String> {
+    let mut known = comparison.differences.iter().filter_map(|d| d.run_to_run);
+    let found = known.find(|d| d.from == RunToRunFrom::Measured)?;
+    Some(number::pct(found.deviation_pct))
+}
+
+fn body<'a>(report: &CompareReport<'a>) -> Body<'a> {
     let comparison = report.comparison;
     let machines = comparison.machines.iter().zip(report.sources);
-    let machine = |(machine, source): (&'a ComparedMachine, &Source<'_>)| MachineBody {
-        file: source.file(),
-        workload: source.workload(),
+    let machine = |(machine, sources): (&'a ComparedMachine, &Vec<Source<'_>>)| MachineBody {
+        files: files(sources),
+        workload: workload(sources),
         machine,
     };
     Body {
@@ -142,20 +174,20 @@ fn body<'a>(report: &CompareReport<'a>, cautions: Vec<String>) -> Body<'a> {
         machines: machines.map(machine).collect(),
         differences: &comparison.differences,
         threshold_differences: &comparison.threshold_differences,
-        cautions,
+        cautions: &comparison.cautions,
     }
 }
 
-fn source_line(i: usize, machine: &ComparedMachine, source: &Source<'_>) -> El {
+fn source_line(i: usize, machine: &ComparedMachine, sources: &[Source<'_>]) -> El {
     let name = el("strong")
         .class(&format!("m{}", i % 6))
         .with(shortened(&machine.name, 60));
     el("li")
         .with(name)
         .with(": ")
-        .with(shortened(&source.workload(), 120))
+        .with(shortened(&workload(sources), 120))
         .with(", from ")
-        .with(shortened(&source.file(), 80))
+        .with(shortened(&files(sources).join(", "), 160))
 }
 
 fn ink(verdict: DifferenceVerdict) -> Ink {
@@ -201,7 +233,8 @@ fn difference_sentence(difference: &Difference) -> Sentence {
         _ => {
             let seen = words_of(ratio, |ratio| format!(" (ratio {})", ratio.with_ends("")));
             let why = difference.why.as_ref();
-            let why = words_of(why, |why| format!(": {}", no_interval(why)));
+            let both = [against, name];
+            let why = words_of(why, |why| format!(": {}", no_interval(why, both)));
             format!("{name} against {against}{per} within {goal}: inconclusive{seen}{why}.")
         }
     };
@@ -209,14 +242,17 @@ fn difference_sentence(difference: &Difference) -> Sentence {
 }
 
 /// Why there is no interval, as a clause.
-fn no_interval(why: &NoInterval) -> String {
-    let machines = match &why.machines[..] {
-        [one] => one,
-        _ => "both",
+fn no_interval(why: &NoInterval, both: [&String; 2]) -> String {
+    let machines = match why.machines.iter().eq(both) {
+        true => "both".to_owned(),
+        false => why.machines.join(", "),
     };
+    let are_runs = why.machines.iter().any(|name| !both.contains(&name));
     match why.code {
         NoIntervalCode::UnknownCapacity => {
-            format!("the capacity of {machines} is not known")
+            let others = ", and the other runs alone would be chosen by their results";
+            let others = words_if(are_runs, others);
+            format!("the capacity of {machines} is not known{others}")
         }
         NoIntervalCode::LowerBound => format!(
             "{machines} still met the goal at the highest load measured, so the boundary lies \
@@ -227,92 +263,4 @@ fn no_interval(why: &NoInterval) -> String {
         }
         NoIntervalCode::ReachesZero => "the interval of one reaches down to nothing".to_owned(),
     }
-}
-
-/// What the threshold table is of: with several goals, of the one that allows
-/// the least, which need not be the same on all machines.
-fn threshold_title(comparison: &Comparison) -> String {
-    let with_table = comparison.machines.iter();
-    let with_table = with_table.filter(|m| !m.thresholds.is_empty());
-    let of = |machine: &ComparedMachine| match machine.thresholds_goal {
-        Some(goal) => format!("the capacity within {goal}"),
-        None => "the highest rate measured".to_owned(),
-    };
-    let all: Vec<String> = with_table.clone().map(of).collect();
-    let Some(first) = all.first() else {
-        return "Scale-out threshold (CPU %) by headroom".to_owned();
-    };
-    let several = comparison.machines.first().map_or(0, |m| m.capacity.len()) > 1;
-    let is_of_a_goal = with_table.clone().any(|m| m.thresholds_goal.is_some());
-    let least = words_if(several && is_of_a_goal, " (the lowest of the goals)");
-    if all.iter().all(|one| one == first) {
-        return format!(
-            "Scale-out threshold (CPU %) by headroom, the part of {first}{least} left free"
-        );
-    }
-    let each = with_table.zip(&all);
-    let each: Vec<String> = each.map(|(m, of)| format!("{} of {of}", m.name)).collect();
-    format!(
-        "Scale-out threshold (CPU %) by headroom; the headroom is not a part of the same{least}: {}",
-        each.join(", ")
-    )
-}
-
-/// One per machine but the first; one in all where the first has no thresholds.
-fn threshold_sentences(comparison: &Comparison) -> Vec<Sentence> {
-    match comparison.machines.split_first() {
-        Some((first, _)) if first.thresholds.is_empty() => {
-            vec![Ink::Yellow.says(format!(
-                "No threshold of {} is known, so there is nothing to compare with.",
-                first.name
-            ))]
-        }
-        Some((_, others)) => others
-            .iter()
-            .map(|machine| threshold_sentence(comparison, machine))
-            .collect(),
-        None => Vec::new(),
-    }
-}
-
-fn threshold_sentence(comparison: &Comparison, machine: &ComparedMachine) -> Sentence {
-    let own = comparison.threshold_differences.iter();
-    let own: Vec<_> = own.filter(|d| d.name == machine.name).collect();
-    let name = &machine.name;
-    let Some(first) = own.first() else {
-        return Ink::Yellow.says(format!(
-            "No threshold of {name} is known that could be compared."
-        ));
-    };
-    let part = |words: &str, why: &str, is: &dyn Fn(&ThresholdDifference) -> bool| {
-        let at = own.iter().filter(|d| is(d));
-        let at: Vec<String> = at.map(|d| number::trimmed_pct(d.headroom_pct)).collect();
-        // At all of them: the table shows which these are.
-        let at = match at.len() {
-            0 => return None,
-            n if n > 1 && n == own.len() => "every headroom".to_owned(),
-            _ => format!("{} % headroom", at.join(", ")),
-        };
-        Some(format!("{words} at {at}{why}"))
-    };
-    use DifferenceVerdict::{Better, Inconclusive, Worse};
-    let has_interval = |d: &ThresholdDifference| d.cpu_points.low.or(d.cpu_points.high).is_some();
-    let (same, why) = (
-        "is not significantly different",
-        ": too little was measured for an interval",
-    );
-    let parts = [
-        part("may be higher (better)", "", &|d| d.verdict == Better),
-        part("must be lower (worse)", "", &|d| d.verdict == Worse),
-        part(same, "", &|d| d.verdict == Inconclusive && has_interval(d)),
-        part("is inconclusive", why, &|d| {
-            d.verdict == Inconclusive && !has_interval(d)
-        }),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let against = &first.against;
-    Ink::Plain.says(format!(
-        "Against {against}, the threshold of {name} {}.",
-        parts.join("; ")
-    ))
 }

@@ -55,6 +55,14 @@ pub(super) fn capacity_rows(comparison: &Comparison, goal: &Goal) -> Vec<Vec<Cel
             let scale = Scale::of(first.unit, largest);
             let label = format!("{}, {}", measure_name(measure), scale.name);
             rows.push(row(comparison, label, |machine| scale.show(own(machine))));
+            if measure == Measure::Capacity && comparison.machines.iter().any(has_several) {
+                let label = format!("of each run, {}", scale.name);
+                rows.push(row(comparison, label, |machine| {
+                    let runs = capacity(machine, goal).map_or(&[][..], |c| &c.runs);
+                    let runs: Vec<String> = runs.iter().map(|run| scale.value(*run)).collect();
+                    runs.join("; ").into()
+                }));
+            }
         }
     }
     let cpu = |machine| capacity(machine, goal).and_then(|c| c.cpu_pct);
@@ -64,6 +72,10 @@ pub(super) fn capacity_rows(comparison: &Comparison, goal: &Goal) -> Vec<Vec<Cel
         rows.push(row(comparison, name, |m| or_dash(cpu(m), shown)));
     }
     rows
+}
+
+pub(super) fn has_several(machine: &ComparedMachine) -> bool {
+    machine.runs.len() > 1
 }
 
 pub(super) fn measure_name(measure: Measure) -> &'static str {
@@ -93,6 +105,16 @@ impl Scale {
             FigureUnit::BytesPerJoule => (1e6, "MB"),
         };
         Scale { size, name }
+    }
+
+    /// Without its interval.
+    fn value(&self, carried: Carried) -> String {
+        let value = |x: f64| Written::rate(Estimate::alone(x / self.size)).value;
+        match carried {
+            Carried::Found(estimate) => value(estimate.value),
+            Carried::AtLeast(least) => format!("at least {}", value(least)),
+            Carried::Unknown => "not known".to_owned(),
+        }
     }
 
     fn show(&self, figure: Option<&Figure>) -> Cell {

@@ -10,7 +10,8 @@ use plimsoll_model::{
     Autoscaler, Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution,
     CpuFigure, CpuThreshold, Difference, DifferenceVerdict, Doubt, Estimate, Figure, FigureUnit,
     FleetOverTime, FleetStep, FloorFrom, LinearRule, Measure, NoInterval, NoIntervalCode,
-    PlannedFrom, Sizing, SizingCaution, ThresholdDifference, WorkUnit, Workload,
+    PlannedFrom, RunToRun, RunToRunFrom, Sizing, SizingCaution, ThresholdDifference, WorkUnit,
+    Workload,
 };
 use std::path::Path;
 
@@ -37,6 +38,7 @@ fn machine(name: &str, unit: WorkUnit, carried: Carried) -> ComparedMachine {
     };
     ComparedMachine {
         name: name.to_owned(),
+        runs: vec![name.to_owned()],
         cpus: Some(8),
         price_per_hour: None,
         capacity: vec![ComparedCapacity {
@@ -44,6 +46,7 @@ fn machine(name: &str, unit: WorkUnit, carried: Carried) -> ComparedMachine {
             limit_us: Some(10_000.0),
             cpu_pct: Some(within(81.0, 2.0, 3.0)),
             power_watts: Some(120.0),
+            runs: vec![carried],
             figures: MEASURES.map(figure).to_vec(),
         }],
         thresholds_goal: Some("p99<10ms".parse().unwrap()),
@@ -62,6 +65,11 @@ fn comparison(unit: WorkUnit, carried: Carried) -> Comparison {
         goal: "p99<10ms".parse().unwrap(),
         measure,
         ratio: (measure != Measure::PerWatt).then(|| within(1.2, 0.04, 0.05)),
+        run_to_run: (measure != Measure::PerWatt).then_some(RunToRun {
+            from: RunToRunFrom::Assumed,
+            deviation_pct: 3.0,
+            degrees_of_freedom: None,
+        }),
         verdict,
         why: (measure == Measure::PerWatt).then(|| NoInterval {
             code: NoIntervalCode::UnknownCapacity,
@@ -104,7 +112,7 @@ fn shown<T>(
     };
     show(&CompareReport {
         comparison,
-        sources: &[source; 3],
+        sources: &[vec![source], vec![source], vec![source]],
     })
 }
 
@@ -221,7 +229,7 @@ fn flat(text: &str) -> String {
 type Case<T> = (&'static str, fn(&mut T));
 
 /// What becomes of a comparison in which each verdict is given.
-const COMPARISONS: [Case<Comparison>; 9] = [
+const COMPARISONS: [Case<Comparison>; 14] = [
     ("each verdict", |_| {}),
     ("hashing is in megabytes", |comparison| {
         *comparison = self::comparison(WorkUnit::HashedBytes, Carried::Unknown);
@@ -231,6 +239,38 @@ const COMPARISONS: [Case<Comparison>; 9] = [
     ("no thresholds of the first", |comparison| {
         comparison.machines[0].thresholds.clear();
         comparison.threshold_differences.clear();
+    }),
+    ("several runs of each", several_runs),
+    ("a run of several without a capacity", |comparison| {
+        several_runs(comparison);
+        comparison.differences.truncate(1);
+        comparison.differences[0].ratio = None;
+        comparison.differences[0].verdict = DifferenceVerdict::Inconclusive;
+        comparison.differences[0].why = Some(NoInterval {
+            code: NoIntervalCode::UnknownCapacity,
+            machines: vec!["b2".to_owned()],
+        });
+    }),
+    ("single runs as they are", |comparison| {
+        comparison.cautions = vec![ComparisonCaution::SingleRuns {
+            deviation_pct: 0.0,
+            stated: true,
+        }];
+    }),
+    ("single runs with a stated deviation", |comparison| {
+        comparison.cautions = vec![ComparisonCaution::SingleRuns {
+            deviation_pct: 1.5,
+            stated: true,
+        }];
+    }),
+    ("single runs, and two of one", |comparison| {
+        comparison.cautions = vec![
+            ComparisonCaution::SingleRuns {
+                deviation_pct: 3.0,
+                stated: false,
+            },
+            ComparisonCaution::FewRuns { deviation_pct: 3.0 },
+        ];
     }),
     ("thresholds of the lowest of the goals", several_goals),
     ("thresholds of different rates", |comparison| {
@@ -268,6 +308,27 @@ const COMPARISONS: [Case<Comparison>; 9] = [
         },
     ),
 ];
+
+fn several_runs(comparison: &mut Comparison) {
+    let runs = [9_400.0, 9_550.0, 9_710.0].map(|rate| Carried::Found(Estimate::alone(rate)));
+    for machine in &mut comparison.machines {
+        let name = |nth: usize| format!("{}{nth}", machine.name);
+        machine.runs = (1..=3).map(name).collect();
+        machine.capacity[0].runs = runs.to_vec();
+    }
+    comparison.machines[1].capacity[0].runs[1] = Carried::AtLeast(11_400.0);
+    for difference in &mut comparison.differences {
+        difference.run_to_run = Some(RunToRun {
+            from: RunToRunFrom::Measured,
+            deviation_pct: 1.24,
+            degrees_of_freedom: Some(3.4),
+        });
+    }
+    comparison.cautions = vec![ComparisonCaution::NotAlternated {
+        first: "a".to_owned(),
+        then: "b".to_owned(),
+    }];
+}
 
 fn several_goals(comparison: &mut Comparison) {
     for machine in &mut comparison.machines {

@@ -6,6 +6,14 @@ pub enum CompareError {
     #[error("one record alone has nothing to be compared with; name at least two")]
     TooFew,
     #[error(
+        "'{first}' and '{other}' cannot be runs of one machine: their {respect} differs; give --against runs that repeat each other, or compare them without it"
+    )]
+    Runs {
+        first: String,
+        other: String,
+        respect: &'static str,
+    },
+    #[error(
         "two of the records are called '{name}', so nobody could tell them apart; name each record once"
     )]
     SameName { name: String },

@@ -1,9 +1,10 @@
-//! Checks that two records had the same workload and goals.
+//! Checks that two runs had the same workload and goals, and two of one machine the
+//! same settings.
 
-use super::{CompareError, Machine};
+use super::{CompareError, Run};
 use plimsoll_model::{HttpService, WorkUnit, Workload};
 
-pub(super) fn workload(first: &Machine, other: &Machine) -> Result<(), CompareError> {
+pub(super) fn workload(first: &Run, other: &Run) -> Result<(), CompareError> {
     match difference(&first.workload, &other.workload) {
         None => Ok(()),
         Some(difference) => Err(CompareError::Workload {
@@ -15,7 +16,7 @@ pub(super) fn workload(first: &Machine, other: &Machine) -> Result<(), CompareEr
 }
 
 /// Refuses other goals; their order does not matter.
-pub(super) fn goals(first: &Machine, other: &Machine) -> Result<(), CompareError> {
+pub(super) fn goals(first: &Run, other: &Run) -> Result<(), CompareError> {
     let (a, b) = (sorted(first), sorted(other));
     if a == b {
         return Ok(());
@@ -28,8 +29,32 @@ pub(super) fn goals(first: &Machine, other: &Machine) -> Result<(), CompareError
     })
 }
 
-fn sorted(machine: &Machine) -> Vec<String> {
-    let goals = machine.capacities.iter().map(|c| c.goal.to_string());
+/// Refuses runs that cannot be repetitions of each other.
+pub(super) fn settings(first: &Run, other: &Run) -> Result<(), CompareError> {
+    let http = |run: &Run| match &run.workload {
+        Workload::Http(http) => Some((authority(&http.url).to_lowercase(), http.connections)),
+        _ => None,
+    };
+    let (one, two) = (http(first), http(other));
+    let of = |part: fn(&(String, u32)) -> String| one.as_ref().map(part) != two.as_ref().map(part);
+    let differs = [
+        ("server", of(|http| http.0.clone())),
+        ("number of connections", of(|http| http.1.to_string())),
+        ("arrivals", first.arrivals != other.arrivals),
+        ("number of CPUs of the service", first.cpus != other.cpus),
+    ];
+    match differs.iter().find(|d| d.1) {
+        None => Ok(()),
+        Some((respect, _)) => Err(CompareError::Runs {
+            first: first.name.clone(),
+            other: other.name.clone(),
+            respect,
+        }),
+    }
+}
+
+fn sorted(run: &Run) -> Vec<String> {
+    let goals = run.capacities.iter().map(|c| c.goal.to_string());
     let mut texts: Vec<String> = goals.collect();
     texts.sort_unstable();
     texts
@@ -94,6 +119,12 @@ fn have_same_headers(a: &HttpService, b: &HttpService) -> bool {
         all
     };
     known(a) == known(b)
+}
+
+/// Host and port of an address, with what precedes them.
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?']).next().unwrap_or(rest)
 }
 
 /// Scheme, and path with query, of an address.

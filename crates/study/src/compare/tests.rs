@@ -1,8 +1,8 @@
 use super::*;
-use crate::seeded::Rng;
-use crate::testing::normal;
 use plimsoll_model::{
-    Bytes, ComparisonCaution, CpuTime, HashService, HttpService, ImportedTable, TableRows, WorkUnit,
+    Arrivals, Bytes, Carried, ComparisonCaution, CpuThreshold, CpuTime, CpusOf, Difference,
+    DifferenceVerdict, Estimate, Goal, HashService, HttpService, ImportedTable, LimitOf, Measure,
+    NoIntervalCode, RunToRunFrom, TableRows, WorkUnit, Workload,
 };
 use std::time::Duration;
 
@@ -10,8 +10,22 @@ fn goal() -> Goal {
     "p99<10ms".parse().unwrap()
 }
 
-fn machine(name: &str, carried: Carried) -> Machine {
-    Machine {
+/// A machine of one run.
+fn machine(name: &str, carried: Carried) -> Side {
+    Side {
+        name: name.to_owned(),
+        runs: vec![run(name, carried)],
+        price_per_hour: None,
+    }
+}
+
+/// Compares these runs only, whatever others would say.
+fn compare(sides: &[Side]) -> Result<Comparison, CompareError> {
+    super::compare(sides, Some(Share::ZERO))
+}
+
+fn run(name: &str, carried: Carried) -> Run {
+    Run {
         name: name.to_owned(),
         workload: http("http://a:8080/x"),
         arrivals: None,
@@ -25,7 +39,6 @@ fn machine(name: &str, carried: Carried) -> Machine {
         thresholds_goal: None,
         thresholds: Vec::new(),
         cpus: None,
-        price_per_hour: None,
     }
 }
 
@@ -52,6 +65,14 @@ fn table(name: &str, rows: TableRows) -> Workload {
     })
 }
 
+/// What is said of two single runs that are taken as they are.
+fn these_only() -> ComparisonCaution {
+    ComparisonCaution::SingleRuns {
+        deviation_pct: 0.0,
+        stated: true,
+    }
+}
+
 fn found(value: f64, low: f64, high: f64) -> Carried {
     Carried::Found(Estimate::within(value, low, high))
 }
@@ -63,9 +84,9 @@ fn of(first: Carried, other: Carried) -> Difference {
 }
 
 /// Why a machine, changed like this, cannot be compared with another.
-fn refused(change: impl Fn(&mut Machine)) -> String {
+fn refused(change: impl Fn(&mut Run)) -> String {
     let mut other = machine("b", Carried::Unknown);
-    change(&mut other);
+    change(&mut other.runs[0]);
     let both = [machine("a", Carried::Unknown), other];
     compare(&both).unwrap_err().to_string()
 }
@@ -93,22 +114,6 @@ fn the_interval_of_a_quotient_is_squared_and_added_on_the_logarithmic_scale() {
     assert!((ratio.value - 2.0).abs() < 1e-12);
     assert!((ratio.low.unwrap() - 2.0 / reach).abs() < 1e-9);
     assert!((ratio.high.unwrap() - 2.0 * reach).abs() < 1e-9);
-}
-
-#[test]
-fn intervals_hold_the_true_quotient_as_often_as_stated() {
-    let mut rng = Rng::seeded(7);
-    let mut measured = |truth: f64, sd: f64| {
-        let value = truth * (sd * normal(&mut rng)).exp();
-        let reach = (1.959_964 * sd).exp();
-        Estimate::within(value, value / reach, value * reach)
-    };
-    let holds = |_: &u32| {
-        let (a, b) = (measured(500.0, 0.02), measured(650.0, 0.05));
-        ratio_of(b, a).unwrap().holds(1.3)
-    };
-    let hits = (0..4000).filter(holds).count();
-    assert!((3730..=3870).contains(&hits), "{hits} of 4000");
 }
 
 #[test]
@@ -162,9 +167,9 @@ fn a_difference_without_an_interval_says_why() {
 fn price_power_and_cpus_turn_the_verdict() {
     let mut small = machine("small", found(1000.0, 980.0, 1020.0));
     let mut large = machine("large", found(1900.0, 1860.0, 1940.0));
-    (small.cpus, large.cpus) = (Some(4), Some(8));
+    (small.runs[0].cpus, large.runs[0].cpus) = (Some(4), Some(8));
     (small.price_per_hour, large.price_per_hour) = (Some(0.10), Some(0.40));
-    small.capacities[0].watts = Some(50.0);
+    small.runs[0].capacities[0].watts = Some(50.0);
     let compared = compare(&[small, large]).unwrap();
     let verdicts = compared.differences.iter().map(|d| (d.measure, d.verdict));
     // Power is known of one only.
@@ -186,7 +191,7 @@ fn thresholds_stand_side_by_side_in_points() {
             headroom_pct,
             cpu_pct,
         });
-        machine.thresholds = rows.collect();
+        machine.runs[0].thresholds = rows.collect();
         machine
     };
     // As published, without intervals; then with ones that do not touch.
@@ -213,7 +218,7 @@ fn thresholds_stand_side_by_side_in_points() {
 fn hashing_is_compared_by_the_byte() {
     let hashing = |name: &str, block: u64| {
         let mut machine = machine(name, found(1000.0, 990.0, 1010.0));
-        machine.workload = hash_service(block);
+        machine.runs[0].workload = hash_service(block);
         machine
     };
     let compared = compare(&[hashing("slow", 1 << 20), hashing("fast", 2 << 20)]).unwrap();
@@ -233,7 +238,7 @@ fn other_workloads_and_goals_are_refused() {
     assert!(goals.contains("p99<10ms") && goals.contains("p99<2x") && goals.contains("--goal"));
     let first = machine("a", Carried::Unknown);
     let mut elsewhere = machine("b", Carried::Unknown);
-    elsewhere.workload = http("HTTP://b:9000/x");
+    elsewhere.runs[0].workload = http("HTTP://b:9000/x");
     // The host is what is compared.
     assert!(compare(&[first, elsewhere]).is_ok());
 }
@@ -242,7 +247,7 @@ fn other_workloads_and_goals_are_refused() {
 fn imported_tables_are_compared_with_a_caution() {
     let imported = |name: &str| {
         let mut machine = machine(name, Carried::AtLeast(1.0));
-        machine.workload = table(name, TableRows::Rates);
+        machine.runs[0].workload = table(name, TableRows::Rates);
         machine
     };
     let compared = compare(&[imported("a"), imported("b")]).unwrap();
@@ -252,11 +257,20 @@ fn imported_tables_are_compared_with_a_caution() {
 #[test]
 fn figures_that_make_no_sense_are_refused_by_name() {
     for price in [0.0, -0.34, f64::NAN, f64::INFINITY] {
-        assert!(refused(|m| m.price_per_hour = Some(price)).contains("--price b=0.34"));
+        let mut priced = machine("b", Carried::Unknown);
+        priced.price_per_hour = Some(price);
+        let error = compare(&[machine("a", Carried::Unknown), priced]).unwrap_err();
+        assert!(error.to_string().contains("--price b=0.34"));
         assert!(refused(|m| m.capacities[0].watts = Some(price)).contains("'b'"));
     }
     assert!(refused(|m| m.cpus = Some(0)).contains("'b'"));
-    assert!(refused(|m| m.name = "a".to_owned()).contains("called 'a'"));
+    let alike = ["a", "a"].map(|name| machine(name, Carried::Unknown));
+    assert!(
+        compare(&alike)
+            .unwrap_err()
+            .to_string()
+            .contains("called 'a'")
+    );
     assert!(refused(|m| m.capacities.clear()).contains("--goal"));
     let alone = [machine("a", Carried::Unknown)];
     assert_eq!(compare(&alone), Err(CompareError::TooFew));
@@ -265,46 +279,208 @@ fn figures_that_make_no_sense_are_refused_by_name() {
 
 #[test]
 fn differences_between_runs_give_cautions() {
-    let cautions = |change: &dyn Fn(&mut [Machine; 2])| {
+    let cautions = |change: &dyn Fn(&mut [Side; 2])| {
         let mut two = ["a", "b"].map(|name| machine(name, Carried::Unknown));
         change(&mut two);
         compare(&two).unwrap().cautions
     };
     assert_eq!(cautions(&|_| ()), []);
     let arrivals = cautions(&|two| {
-        two[0].arrivals = Some(Arrivals::Poisson);
-        two[1].arrivals = Some(Arrivals::Constant);
+        two[0].runs[0].arrivals = Some(Arrivals::Poisson);
+        two[1].runs[0].arrivals = Some(Arrivals::Constant);
     });
     assert_eq!(arrivals, [ComparisonCaution::Arrivals]);
     let relative = cautions(&|two| {
         for (machine, limit) in two.iter_mut().zip([2000.0, 2362.0]) {
-            machine.capacities[0].goal = "p99<2x".parse().unwrap();
-            machine.capacities[0].limit_us = Some(limit);
+            machine.runs[0].capacities[0].goal = "p99<2x".parse().unwrap();
+            machine.runs[0].capacities[0].limit_us = Some(limit);
         }
     });
-    let limits = [("a", 2000), ("b", 2362)];
-    let limits = limits.map(|(name, us)| (name.to_owned(), Duration::from_micros(us)));
+    let limits = [("a", 2000.0), ("b", 2362.0)];
+    let limits = limits.map(|(name, limit_us)| LimitOf {
+        name: name.to_owned(),
+        limit_us,
+    });
     let expected = ComparisonCaution::RelativeGoal {
         goal: "p99<2x".parse().unwrap(),
         limits: limits.to_vec(),
     };
     assert_eq!(relative, [expected]);
-    let drawn = |m: &mut Machine| m.capacities[0].watts = Some(5.0);
+    let drawn = |m: &mut Side| m.runs[0].capacities[0].watts = Some(5.0);
     let power = cautions(&|two| two.iter_mut().for_each(drawn));
     assert_eq!(power, [ComparisonCaution::ExactPower]);
-    let cpus = cautions(&|two| (two[0].cpus, two[1].cpus) = (Some(2), Some(8)));
-    let each = [("a".to_owned(), 2), ("b".to_owned(), 8)].to_vec();
-    assert_eq!(cpus, [ComparisonCaution::Cpus(each)]);
-    let same = cautions(&|two| (two[0].cpus, two[1].cpus) = (Some(8), Some(8)));
+    let cpus = cautions(&|two| (two[0].runs[0].cpus, two[1].runs[0].cpus) = (Some(2), Some(8)));
+    let each = [("a", 2), ("b", 8)].map(|(name, cpus)| CpusOf {
+        name: name.to_owned(),
+        cpus,
+    });
+    let each = each.to_vec();
+    assert_eq!(cpus, [ComparisonCaution::Cpus { cpus: each }]);
+    let same = cautions(&|two| (two[0].runs[0].cpus, two[1].runs[0].cpus) = (Some(8), Some(8)));
     assert_eq!(same, []);
     let wide = cautions(&|two| {
-        two[0].capacities[0].carried = found(100.0, 81.0, 119.0);
-        two[1].capacities[0].carried = found(100.0, 75.0, 125.0);
+        two[0].runs[0].capacities[0].carried = found(100.0, 81.0, 119.0);
+        two[1].runs[0].capacities[0].carried = found(100.0, 75.0, 125.0);
     });
     let expected = ComparisonCaution::WideCapacity {
         name: "b".to_owned(),
         goal: goal(),
-        half_width: 0.25,
+        half_width_pct: 25.0,
     };
-    assert_eq!(wide, [expected]);
+    assert_eq!(wide, [these_only(), expected]);
+}
+
+/// A machine of runs with these capacities, each with an interval of 4 % either way.
+fn runs(name: &str, values: &[f64]) -> Side {
+    let one = |(nth, value): (usize, &f64)| {
+        let carried = found(*value, 0.96 * value, 1.04 * value);
+        run(&format!("{name}{}", nth + 1), carried)
+    };
+    Side {
+        runs: values.iter().enumerate().map(one).collect(),
+        ..machine(name, Carried::Unknown)
+    }
+}
+
+fn first_difference(sides: &[Side]) -> Difference {
+    super::compare(sides, None).unwrap().differences.remove(0)
+}
+
+#[test]
+fn single_runs_allow_for_a_drift_between_them() {
+    use DifferenceVerdict::{Better, Inconclusive};
+    let tight = |name: &str, value: f64| machine(name, found(value, 0.999 * value, 1.001 * value));
+    for (value, verdict) in [(1040.0, Inconclusive), (1300.0, Better)] {
+        let sides = [tight("a", 1000.0), tight("b", value)];
+        assert_eq!(first_difference(&sides).verdict, verdict, "{value}");
+        assert_eq!(compare(&sides).unwrap().differences[0].verdict, Better);
+        let cautions = super::compare(&sides, None).unwrap().cautions;
+        let expected = ComparisonCaution::SingleRuns {
+            deviation_pct: 3.0,
+            stated: false,
+        };
+        assert_eq!(cautions, [expected]);
+    }
+}
+
+#[test]
+fn several_runs_show_by_how_much_they_differ() {
+    let sides = [
+        runs("a", &[990.0, 1000.0, 1010.0]),
+        runs("b", &[1040.0, 1050.0, 1060.0]),
+    ];
+    let difference = first_difference(&sides);
+    let run_to_run = difference.run_to_run.unwrap();
+    assert_eq!(difference.verdict, DifferenceVerdict::Better);
+    assert_eq!(run_to_run.from, RunToRunFrom::Measured);
+    assert!(
+        (run_to_run.deviation_pct - 0.977).abs() < 0.01,
+        "{run_to_run:?}"
+    );
+    let compared = super::compare(&sides, None).unwrap();
+    assert_eq!(compared.cautions, []);
+    let capacity = &compared.machines[0].capacity[0];
+    assert_eq!(capacity.runs.len(), 3);
+    // The mean of logarithms, and Student's t of three runs.
+    let Carried::Found(mean) = capacity.figures[0].carried else {
+        panic!("{capacity:?}");
+    };
+    assert!((mean.value - 999.967).abs() < 0.01, "{mean:?}");
+    assert!(
+        (mean.relative_half_width().unwrap() - 0.02485).abs() < 1e-4,
+        "{mean:?}"
+    );
+}
+
+#[test]
+fn runs_that_scatter_hide_a_difference_that_each_pair_of_runs_would_show() {
+    let sides = [
+        runs("a", &[800.0, 1000.0, 1200.0]),
+        runs("b", &[900.0, 1150.0, 1350.0]),
+    ];
+    assert_eq!(
+        first_difference(&sides).verdict,
+        DifferenceVerdict::Inconclusive
+    );
+}
+
+#[test]
+fn a_single_run_is_held_against_how_several_of_the_other_differ() {
+    let several = runs("a", &[990.0, 1000.0, 1010.0]);
+    let difference = first_difference(&[several, runs("b", &[1100.0])]);
+    assert_eq!(difference.run_to_run.unwrap().degrees_of_freedom, Some(2.0));
+    assert_eq!(difference.verdict, DifferenceVerdict::Better);
+}
+
+#[test]
+fn too_few_runs_are_taken_to_differ_as_assumed_and_at_least_as_seen() {
+    for (values, deviation_pct) in [([995.0, 1000.0], 3.0), ([800.0, 1200.0], 28.7)] {
+        let sides = [runs("a", &values), runs("b", &[1100.0])];
+        let cautions = super::compare(&sides, None).unwrap().cautions;
+        let few = cautions.iter().find_map(|caution| match caution {
+            ComparisonCaution::FewRuns { deviation_pct } => Some(*deviation_pct),
+            _ => None,
+        });
+        assert!((few.unwrap() - deviation_pct).abs() < 0.1, "{cautions:?}");
+    }
+}
+
+#[test]
+fn runs_that_agree_to_the_last_digit_do_not_show_that_none_differ() {
+    let sides = [runs("a", &[1000.0; 3]), runs("b", &[1001.0; 3])];
+    let difference = first_difference(&sides);
+    assert_eq!(difference.run_to_run.unwrap().from, RunToRunFrom::Assumed);
+    assert_eq!(difference.verdict, DifferenceVerdict::Inconclusive);
+}
+
+#[test]
+fn a_run_without_a_capacity_leaves_the_machine_without_one() {
+    let mut sides = [
+        runs("a", &[990.0, 1000.0, 1010.0]),
+        runs("b", &[1500.0, 1510.0, 1520.0]),
+    ];
+    sides[1].runs[1].capacities[0].carried = Carried::Unknown;
+    let difference = first_difference(&sides);
+    let why = difference.why.unwrap();
+    assert_eq!(why.code, NoIntervalCode::UnknownCapacity);
+    assert_eq!(
+        (difference.ratio, why.machines),
+        (None, vec!["b2".to_owned()])
+    );
+}
+
+#[test]
+fn a_lower_bound_among_runs_makes_the_least_of_them_a_bound() {
+    let mut sides = [
+        runs("a", &[990.0, 1000.0, 1010.0]),
+        runs("b", &[1500.0, 1510.0, 1520.0]),
+    ];
+    sides[1].runs[1].capacities[0].carried = Carried::AtLeast(1300.0);
+    let compared = super::compare(&sides, None).unwrap();
+    let Carried::AtLeast(bound) = compared.machines[1].capacity[0].figures[0].carried else {
+        panic!("{compared:?}");
+    };
+    assert!((bound - 1300.0).abs() < 1e-9);
+    let difference = &compared.differences[0];
+    assert_eq!(difference.verdict, DifferenceVerdict::Better);
+    assert_eq!(difference.ratio.unwrap().high, None);
+}
+
+#[test]
+fn runs_that_do_not_repeat_each_other_are_refused() {
+    let refused = |change: &dyn Fn(&mut Run)| {
+        let mut sides = [runs("a", &[1000.0; 3]), runs("b", &[1000.0; 3])];
+        change(&mut sides[1].runs[2]);
+        compare(&sides).unwrap_err().to_string()
+    };
+    let elsewhere = refused(&|run| run.workload = http("http://b:8080/x"));
+    assert!(
+        elsewhere.contains("'b1' and 'b3'") && elsewhere.contains("server"),
+        "{elsewhere}"
+    );
+    assert!(refused(&|run| run.cpus = Some(2)).contains("number of CPUs"));
+    assert!(refused(&|run| run.arrivals = Some(Arrivals::Constant)).contains("arrivals"));
+    assert!(refused(&|run| run.workload = http("http://a:8080/y")).contains("another path"));
+    let goals = refused(&|run| run.capacities[0].goal = "p99<2x".parse().unwrap());
+    assert!(goals.contains("p99<2x"), "{goals}");
 }
