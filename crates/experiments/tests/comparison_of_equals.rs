@@ -25,12 +25,8 @@ fn sweep(scenario: &Scenario, seed: u64) -> Run {
     let plan = simulated::plan(&format!("--goal p99<10ms --seed {seed}"));
     let mut state = scenario.begin(90_000 + seed);
     let mut trials: Vec<Trial> = Vec::new();
-    simulated::conducted(&SweepPlanner(&plan), &mut trials, |spec| {
-        let trial = state.machine(spec).run(spec, &plan);
-        state.pass(trial.took);
-        trial
-    })
-    .unwrap();
+    let run = |spec: &_| state.measure(spec, &plan);
+    simulated::conducted(&SweepPlanner(&plan), &mut trials, run).unwrap();
     let findings = plimsoll_study::findings(&plan, &trials);
     Run::of(&format!("run {seed}"), &plan, &trials, &findings)
 }
